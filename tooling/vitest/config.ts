@@ -1,0 +1,21 @@
+import { fileURLToPath } from 'node:url'
+import { configDefaults, defineConfig } from 'vitest/config'
+import { skipsMysql } from './src/test-environment.ts'
+
+/** Workspace packages resolve to their sources, so tests need no build. */
+const conditions = ['@looseleaf/source', 'module', 'node', 'development|production']
+
+export default defineConfig({
+  resolve: { conditions },
+  ssr: { resolve: { conditions } },
+  test: {
+    include: ['src/**/*.test.ts', 'src/**/*.test.tsx', 'test/**/*.test.ts', 'test/**/*.test.tsx'],
+    // The reporter at the root lists what is left out here.
+    exclude: [...configDefaults.exclude, ...(skipsMysql ? ['**/*.int.test.{ts,tsx}'] : [])],
+    globalSetup: fileURLToPath(new URL('./src/mariadb-setup.ts', import.meta.url)),
+    typecheck: { enabled: false },
+    // Not expectations of speed: a limit for what hangs, wide enough for a busy machine.
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+  },
+})
