@@ -1,0 +1,103 @@
+import { spawnSync } from 'node:child_process'
+import { accessSync, constants, existsSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { environment, node, root } from './project.mjs'
+import { run } from './run.mjs'
+
+/** Stops with a word where the Node that runs this is too old for these scripts. */
+export function requireNode() {
+  if (Number(process.versions.node.split('.')[0]) >= 20) return
+  console.error(
+    `Node 20 or newer is needed to begin with; this is ${process.version}. See https://nodejs.org.`,
+  )
+  process.exit(1)
+}
+
+/** Makes sure that the tests have a database server. Resolves with an exit code. */
+export async function ensureMariadb() {
+  if (environment.LOOSELEAF_TEST_MYSQL) return said('the servers of LOOSELEAF_TEST_MYSQL are used')
+  if (environment.LOOSELEAF_SKIP_MYSQL === '1') {
+    return said('LOOSELEAF_SKIP_MYSQL=1: the tests that need MariaDB or MySQL are LEFT OUT')
+  }
+  const found = findMariadb()
+  if (found !== undefined) return said(found)
+  if (canApt() && (await aptInstall('mariadb-server')) && findMariadb() !== undefined) return 0
+  console.error(`
+The tests need the program mariadbd (or mysqld); a running service is not needed. Install it:
+  Debian, Ubuntu:  sudo apt-get update && sudo apt-get install -y mariadb-server
+  Fedora:          sudo dnf install -y mariadb-server
+  macOS:           brew install mariadb
+or name running servers with a user who may create databases:
+  LOOSELEAF_TEST_MYSQL=mysql://user:password@host:3306,mysql://user:password@host:3307 npm test
+or leave these tests out:
+  LOOSELEAF_SKIP_MYSQL=1 npm test`)
+  return 1
+}
+
+/** Makes sure that the browser tests have a Chromium. Resolves with its path, or undefined after saying what to do. */
+export async function ensureChromium() {
+  const named = environment.LOOSELEAF_CHROMIUM
+  if (named) {
+    if (existsSync(named)) return named
+    console.error(`LOOSELEAF_CHROMIUM names ${named}, which is not there.`)
+    return undefined
+  }
+  const found = findChromium()
+  if (found !== undefined) return found
+  // Ubuntu's package of this name only fetches a snap, which does not run in a container.
+  if (canApt() && !existsSync('/etc/lsb-release') && (await aptInstall('chromium'))) return findChromium()
+  console.error(`
+The browser tests of apps/feed need Chromium or Chrome. Install one:
+  Debian:  sudo apt-get update && sudo apt-get install -y chromium
+  Fedora:  sudo dnf install -y chromium
+  macOS:   brew install --cask chromium
+or name the one that you have:
+  LOOSELEAF_CHROMIUM=/path/to/chrome npm test`)
+  return undefined
+}
+
+function findMariadb() {
+  const { status, stdout } = spawnSync(node, ['tooling/mariadb/src/cli.ts', 'find'], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+  return status === 0 ? stdout.trim().split('\n').at(-1) : undefined
+}
+
+function findChromium() {
+  const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome']
+  const folders = [...(environment.PATH ?? '').split(delimiter), '/usr/bin', '/usr/local/bin', '/snap/bin']
+  const candidates = [
+    ...names.flatMap((name) => folders.filter(Boolean).map((folder) => join(folder, name))),
+    '/Applications/Chromium.app/Contents/MacOS/Chromium',
+    '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+  ]
+  return candidates.find(isExecutable)
+}
+
+function isExecutable(path) {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function canApt() {
+  return process.getuid?.() === 0 && existsSync('/etc/debian_version') && isExecutable('/usr/bin/apt-get')
+}
+
+async function aptInstall(name) {
+  console.log(
+    `${name} is not installed. As this is a Debian and you are root, it is installed now: apt-get install ${name}`,
+  )
+  const env = { DEBIAN_FRONTEND: 'noninteractive' }
+  const update = await run(['apt-get', 'update', '-qq'], { env })
+  return update === 0 && (await run(['apt-get', 'install', '-y', '-qq', name], { env })) === 0
+}
+
+function said(words) {
+  console.log(words)
+  return 0
+}

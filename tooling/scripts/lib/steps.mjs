@@ -1,0 +1,25 @@
+/** Runs named steps one after the other, and knows afterwards how long each took and which failed. */
+export function createSteps() {
+  const done = []
+  return {
+    /** Runs one; resolves with true when its exit code was 0. */
+    async step(name, action) {
+      console.log(`\n── ${name} ──`)
+      const started = performance.now()
+      const code = await action()
+      done.push({ name, seconds: (performance.now() - started) / 1000, code })
+      return code === 0
+    },
+    failed() {
+      return done.filter(({ code }) => code !== 0).map(({ name }) => name)
+    },
+    print() {
+      console.log('')
+      for (const { name, seconds, code } of done) {
+        console.log(
+          `${code === 0 ? 'ok    ' : 'FAILED'} ${name.padEnd(24)} ${seconds.toFixed(1).padStart(6)} s`,
+        )
+      }
+    },
+  }
+}

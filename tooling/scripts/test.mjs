@@ -1,0 +1,63 @@
+// `npm test`: everything that has to hold, from a clone to one last line. Needs Node >= 20 and npm; what else is missing
+// it installs where it can, or says how. Further arguments go to vitest: `npm test -- packages/router`.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { install } from './lib/install.mjs'
+import { pnpmCommand, tool } from './lib/project.mjs'
+import { ensureChromium, ensureMariadb, requireNode } from './lib/requirements.mjs'
+import { run } from './lib/run.mjs'
+import { createSteps } from './lib/steps.mjs'
+
+requireNode()
+
+const { step, failed, print } = createSteps()
+const turbo = (task) =>
+  run(pnpmCommand('exec', 'turbo', 'run', task, '--output-logs=errors-only', '--continue'))
+let chromium
+let tally = { passed: 0, failed: 0, skipped: [] }
+
+const ready =
+  (await step('install', install)) &&
+  (await step('MariaDB', ensureMariadb)) &&
+  (await step('Chromium', async () => {
+    chromium = await ensureChromium()
+    console.log(chromium ?? '')
+    return chromium === undefined ? 1 : 0
+  }))
+
+if (ready) {
+  // Each says something that the others do not, so one that fails does not keep the next from running.
+  await step('typecheck', () => turbo('typecheck'))
+  await step('lint', () => run([tool('oxlint'), '--deny-warnings']))
+  await step('format', () => run([tool('prettier'), '--check', '--log-level=warn', '.']))
+  await step('build', () => turbo('build'))
+  await step('publint', () => turbo('publint'))
+  await step('tests', runTests)
+}
+
+print()
+const steps = failed()
+if (steps.length > 0) console.log(`\nFailed: ${steps.join(', ')}`)
+// A step that fails without a failing test, such as the type check, counts as one.
+const others = steps.filter((name) => name !== 'tests' || tally.failed === 0).length
+console.log(`\n${tally.passed} passed, ${tally.failed + others} failed, ${tally.skipped.length} skipped`)
+process.exitCode = steps.length > 0 ? 1 : 0
+
+async function runTests() {
+  const folder = mkdtempSync(join(tmpdir(), 'looseleaf-tally-'))
+  const file = join(folder, 'tally.json')
+  try {
+    const env = { LOOSELEAF_TALLY: file, LOOSELEAF_CHROMIUM: chromium }
+    const code = await run([tool('vitest'), 'run', ...process.argv.slice(2)], { env })
+    try {
+      tally = JSON.parse(readFileSync(file, 'utf8'))
+    } catch {
+      console.error('vitest ended without a result.')
+      return code === 0 ? 1 : code
+    }
+    return tally.failed > 0 && code === 0 ? 1 : code
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
