@@ -1,0 +1,74 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { errorOf } from '../test/error-of.ts'
+import { formatId, ID_BYTES, isId, parseId } from './entity-id.ts'
+
+const id = '0192f0c1-7c1e-7abc-8def-0123456789ab'
+
+describe('ids', () => {
+  test('16 bytes become a UUID string and the same bytes again', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: ID_BYTES, maxLength: ID_BYTES }), (bytes) => {
+        const text = formatId(bytes)
+        expect(isId(text)).toBe(true)
+        expect(text).toBe(text.toLowerCase())
+        expect([...parseId(text)]).toEqual([...bytes])
+      }),
+    )
+  })
+
+  test('bytes stand in the order in which they are read', () => {
+    expect(parseId(id).toString('hex')).toBe('0192f0c17c1e7abc8def0123456789ab')
+    expect(formatId(Uint8Array.from({ length: 16 }, (_, i) => i))).toBe(
+      '00010203-0405-0607-0809-0a0b0c0d0e0f',
+    )
+  })
+
+  test('upper case is read, and comes back in lower case', () => {
+    expect(formatId(parseId(id.toUpperCase()))).toBe(id)
+  })
+
+  test('bytes are read from the middle of other memory', () => {
+    const memory = Buffer.alloc(40, 255)
+    parseId(id).copy(memory, 11)
+    expect(formatId(memory.subarray(11, 27))).toBe(id)
+  })
+
+  test.each([
+    '',
+    'x',
+    id.slice(1),
+    `${id}0`,
+    ` ${id.slice(1)}`,
+    `${id}\n`,
+    id.replaceAll('-', ''),
+    `{${id}}`,
+    id.replace('a', 'g'),
+    id.replace('-', '0'),
+    null,
+    undefined,
+    7,
+    {},
+    [id],
+    parseId(id),
+  ])('%j is no id: BAD_ID', (text) => {
+    expect(isId(text)).toBe(false)
+    expect(errorOf(() => parseId(text)).code).toBe('BAD_ID')
+  })
+
+  test.each([0, 15, 17])('%i bytes are no id: BAD_ID', (length) => {
+    expect(errorOf(() => formatId(new Uint8Array(length))).code).toBe('BAD_ID')
+  })
+
+  test.each([undefined, null, '0123456789abcdef', Array.from({ length: 16 })])(
+    '%s is no bytes: BAD_ID',
+    (bytes) => {
+      expect(errorOf(() => formatId(bytes as never)).code).toBe('BAD_ID')
+    },
+  )
+
+  test('what was given instead of an id is described, not shown', () => {
+    expect(errorOf(() => parseId('hunter2')).message).toContain('got a string of 7 characters')
+    expect(errorOf(() => parseId('hunter2')).message).not.toContain('hunter2')
+  })
+})

@@ -1,0 +1,121 @@
+/**
+ * Everything that can go wrong, by name. A code never changes its meaning; a message may.
+ * The second word of each entry says whether the same call can succeed later without a change by the caller.
+ */
+export const errorCodes = {
+  /** An id is not a UUID string. */
+  BAD_ID: 'permanent',
+  /** A bag holds something that cannot be stored; the message has the path to it. */
+  BAD_PROPERTY: 'permanent',
+  /** An option or a call's argument is not what it has to be. */
+  BAD_OPTION: 'permanent',
+  /** An index definition is not valid. */
+  BAD_INDEX: 'permanent',
+  /** A query does not fit its index. */
+  BAD_QUERY: 'permanent',
+  /** A cursor is not one of this query's. */
+  BAD_CURSOR: 'permanent',
+  /** An indexed property has a value that its index cannot hold. */
+  BAD_INDEX_VALUE: 'permanent',
+  /** A body is larger than the limit. */
+  BODY_TOO_LARGE: 'permanent',
+  /** A stored body does not pass its checksum or cannot be decoded. */
+  BODY_DAMAGED: 'permanent',
+  /** A stored body is in a format that this codec does not know. */
+  BODY_UNKNOWN: 'permanent',
+  /** `insert` found an entity under this id. */
+  ALREADY_EXISTS: 'permanent',
+  /** `update` found no entity under this id. */
+  NOT_FOUND: 'permanent',
+  /** `ifVersion` did not hold. */
+  VERSION_MISMATCH: 'permanent',
+  /** Other writers won every attempt. */
+  CONFLICT: 'retryable',
+  /** The store has no index of this name, or another definition under it. */
+  INDEX_NOT_FOUND: 'permanent',
+  /** The index is still being filled, or is being dropped. */
+  INDEX_NOT_READY: 'retryable',
+  /** The process wrote with an outdated catalog; stores reload it and try again by themselves. */
+  STALE_EPOCH: 'retryable',
+  /** The tables are not there, or not those of this version. */
+  NOT_MIGRATED: 'permanent',
+  /** The databases hold another layout (number or order of shards, router) than the one that was asked for. */
+  LAYOUT_MISMATCH: 'permanent',
+  /** A shard cannot be reached. */
+  SHARD_UNAVAILABLE: 'retryable',
+  /** A shard refuses the user, the password or the database. */
+  SHARD_DENIED: 'permanent',
+  /** A shard is locked, full of waiting calls or out of connections. */
+  SHARD_BUSY: 'retryable',
+  /** A call took longer than its deadline. */
+  DEADLINE: 'retryable',
+  /** The caller's signal fired. */
+  ABORTED: 'permanent',
+  /** A write was sent and its answer lost: it may or may not have happened. */
+  OUTCOME_UNKNOWN: 'retryable',
+  /** The database refused a statement for a reason that has no code of its own. */
+  STATEMENT_FAILED: 'permanent',
+  /** The store is closed. */
+  CLOSED: 'permanent',
+} as const
+
+export type ErrorCode = keyof typeof errorCodes
+
+export interface LooseleafErrorOptions {
+  /** The shard's name, never with credentials. */
+  readonly shard?: string | undefined
+  /** The id of the entity in question. */
+  readonly entity?: string | undefined
+  /** Overrides what the code says by default. */
+  readonly retryable?: boolean | undefined
+  /** True when a write may have happened although it is reported as failed. */
+  readonly unknownOutcome?: boolean | undefined
+  readonly cause?: unknown
+}
+
+/** The one class of every error that Looseleaf throws on purpose. Messages hold names, never stored values or credentials. */
+export class LooseleafError extends Error {
+  override readonly name = 'LooseleafError'
+  readonly code: ErrorCode
+  readonly retryable: boolean
+  readonly shard: string | undefined
+  readonly entity: string | undefined
+  readonly unknownOutcome: boolean
+
+  constructor(code: ErrorCode, message: string, options: LooseleafErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.code = code
+    this.retryable = options.retryable ?? errorCodes[code] === 'retryable'
+    this.shard = options.shard
+    this.entity = options.entity
+    this.unknownOutcome = options.unknownOutcome ?? code === 'OUTCOME_UNKNOWN'
+  }
+}
+
+/** True for a LooseleafError, of this code when one is given; also across copies of the package. */
+export function isLooseleafError(error: unknown, code?: ErrorCode): error is LooseleafError {
+  return (
+    error instanceof Error &&
+    error.name === 'LooseleafError' &&
+    (code === undefined || (error as LooseleafError).code === code)
+  )
+}
+
+/** What kind of value this is, in words for a message; never the value itself. */
+export function describeKind(value: unknown): string {
+  if (value === null) return 'null'
+  if (value === undefined) return 'nothing'
+  if (typeof value === 'string') return `a string of ${value.length} characters`
+  if (typeof value === 'number') return Number.isFinite(value) ? 'a number' : String(value)
+  if (typeof value === 'bigint') return 'a bigint'
+  if (typeof value === 'boolean') return 'a boolean'
+  if (Array.isArray(value)) return `an array of ${value.length} elements`
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'an invalid Date' : 'a Date'
+  if (value instanceof Uint8Array) return `${value.length} bytes`
+  if (typeof value === 'object') {
+    const prototype = Object.getPrototypeOf(value) as { constructor?: { name?: unknown } } | null
+    const name = prototype?.constructor?.name
+    return typeof name !== 'string' || name === 'Object' ? 'an object' : `an object of class ${name}`
+  }
+  return `a ${typeof value}`
+}

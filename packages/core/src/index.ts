@@ -1,0 +1,49 @@
+export { checkBag, MAX_DEPTH, type Bag, type PropertyValue } from './bag.ts'
+export { metaOf, setMeta, type Entity, type EntityMeta } from './entity.ts'
+export { formatId, ID_BYTES, isId, parseId, type EntityId } from './entity-id.ts'
+export {
+  describeKind,
+  errorCodes,
+  isLooseleafError,
+  LooseleafError,
+  type ErrorCode,
+  type LooseleafErrorOptions,
+} from './errors.ts'
+export { createLane, type Lane, type LaneOptions } from './lane.ts'
+export type { CallOptions } from './ports/call.ts'
+export type {
+  CatalogEntry,
+  CatalogTable,
+  IndexDefinitionData,
+  IndexedProperty,
+  IndexState,
+  ShardCatalog,
+} from './ports/catalog-table.ts'
+export type { Codec } from './ports/codec.ts'
+export type { Driver, DriverFactory, Shard } from './ports/driver.ts'
+export type {
+  EntityInsert,
+  EntityPageRow,
+  EntityReplace,
+  EntityRow,
+  EntityTable,
+  WriteOptions,
+} from './ports/entity-table.ts'
+export {
+  STRING_KEY_BYTES,
+  STRING_PREFIX_BYTES,
+  type ColumnType,
+  type IndexRow,
+  type IndexRowRemoval,
+  type IndexScan,
+  type IndexTable,
+  type IndexTableSpec,
+  type Key,
+  type KeyRange,
+  type KeyValue,
+} from './ports/index-table.ts'
+export type { PendingRow, PendingTable } from './ports/pending-table.ts'
+export type { Router } from './ports/router.ts'
+export type { TaskState, TaskTable } from './ports/task-table.ts'
+export { abortedError, backgroundTime, systemTime, throwIfAborted, type Time } from './time.ts'
+export { createVersionClock, type VersionClock } from './version-clock.ts'

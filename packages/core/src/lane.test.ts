@@ -1,0 +1,489 @@
+import { getEventListeners } from 'node:events'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { heldStatements, turn } from '../test/statements.ts'
+import { LooseleafError } from './errors.ts'
+import { createLane, type Lane, type LaneOptions } from './lane.ts'
+
+type Options = Partial<LaneOptions<string, string>>
+
+/** A lane of strings over statements that the test answers. Of an item such as `a:1`, `a` is the key. */
+function laneOf(options: Options = {}) {
+  const statements = heldStatements<string>()
+  const lane = createLane<string, string>({
+    name: 'shard 0 entities insert',
+    run: statements.run,
+    maxBatch: 100,
+    maxQueue: 1000,
+    ...options,
+  })
+  return { lane, statements }
+}
+
+/** Submits all at once; their outcomes by item, results as they are and errors as their code or message. */
+function submitAll(
+  lane: Lane<string, string>,
+  items: readonly string[],
+  signal?: AbortSignal,
+): Promise<string[]> {
+  return Promise.all(items.map((item) => lane.submit(item, signal).catch(outcomeOf)))
+}
+
+function outcomeOf(error: unknown): string {
+  return error instanceof LooseleafError ? error.code : String(error)
+}
+
+const permanent = new LooseleafError('STATEMENT_FAILED', 'One of the rows is at fault.')
+
+describe('gathering', () => {
+  test('a lone call goes at once', async () => {
+    const { lane, statements } = laneOf()
+    const outcome = lane.submit('a')
+    expect((await statements.inFlight()).items).toEqual(['a'])
+    await statements.answerAll()
+    expect(await outcome).toBe('a done')
+  })
+
+  test('calls made in the same turn travel together', async () => {
+    const { lane, statements } = laneOf()
+    const outcomes = submitAll(lane, ['a', 'b', 'c'])
+    await statements.answerAll()
+    expect(statements.sent).toEqual([['a', 'b', 'c']])
+    expect(await outcomes).toEqual(['a done', 'b done', 'c done'])
+  })
+
+  test('what arrives while a statement is in flight goes out together with the next one', async () => {
+    const { lane, statements } = laneOf()
+    const first = submitAll(lane, ['a'])
+    const statement = await statements.inFlight()
+    const later = submitAll(lane, ['b', 'c'])
+    await turn()
+    const latest = submitAll(lane, ['d'])
+    await turn()
+    expect(statements.sent).toEqual([['a']])
+    await statement.answer()
+    expect(statements.sent).toEqual([['a'], ['b', 'c', 'd']])
+    await statements.answerAll()
+    expect([await first, await later, await latest].flat()).toEqual(['a done', 'b done', 'c done', 'd done'])
+  })
+
+  test('a lane that has been idle goes at once again', async () => {
+    const { lane, statements } = laneOf()
+    for (const item of ['a', 'b', 'c']) {
+      const outcome = lane.submit(item)
+      await statements.answerAll()
+      expect(await outcome).toBe(`${item} done`)
+    }
+    expect(statements.sent).toEqual([['a'], ['b'], ['c']])
+  })
+
+  test('a call made from the answer of another one is sent', async () => {
+    const { lane, statements } = laneOf()
+    const outcome = lane.submit('a').then(() => lane.submit('b'))
+    await statements.answerAll()
+    await statements.answerAll()
+    expect(await outcome).toBe('b done')
+  })
+
+  test('a statement has no more than maxBatch items, in the order of the calls', async () => {
+    const { lane, statements } = laneOf({ maxBatch: 2 })
+    const outcomes = submitAll(lane, ['a', 'b', 'c', 'd', 'e'])
+    await statements.answerAll()
+    expect(statements.sent).toEqual([['a', 'b'], ['c', 'd'], ['e']])
+    expect(await outcomes).toHaveLength(5)
+    expect(lane.statements).toBe(3)
+  })
+
+  test('a statement has no more than maxBytes, or one item', async () => {
+    const { lane, statements } = laneOf({ maxBytes: 4, bytesOf: (item) => item.length })
+    const outcomes = submitAll(lane, ['aa', 'bb', 'c', 'larger than all', 'dddd', 'e'])
+    await statements.answerAll()
+    expect(statements.sent).toEqual([['aa', 'bb'], ['c', 'e'], ['larger than all'], ['dddd']])
+    expect(await outcomes).toHaveLength(6)
+  })
+})
+
+describe('gathering under load', () => {
+  /** A gather that the test ends, and that knows how often it was asked. */
+  function heldGather() {
+    const open: (() => void)[] = []
+    let times = 0
+    return {
+      gather: () => {
+        times++
+        return new Promise<void>((resolve) => open.push(resolve))
+      },
+      async end() {
+        for (const resolve of open.splice(0)) resolve()
+        await turn()
+      },
+      get times() {
+        return times
+      },
+    }
+  }
+
+  test('a lone call is not held up', async () => {
+    const held = heldGather()
+    const { lane, statements } = laneOf({ gather: held.gather })
+    for (const item of ['a', 'b']) {
+      const outcome = lane.submit(item)
+      await statements.answerAll()
+      expect(await outcome).toBe(`${item} done`)
+    }
+    expect(held.times).toBe(0)
+  })
+
+  test('calls that come while others are gathered travel with them', async () => {
+    const held = heldGather()
+    const { lane, statements } = laneOf({ gather: held.gather })
+    const first = submitAll(lane, ['a', 'b'])
+    await turn()
+    const later = submitAll(lane, ['c'])
+    await turn()
+    expect(statements.sent).toEqual([])
+    await held.end()
+    expect(statements.sent).toEqual([['a', 'b', 'c']])
+    await statements.answerAll()
+    expect([await first, await later].flat()).toEqual(['a done', 'b done', 'c done'])
+  })
+
+  test('a call that follows a statement of several is held for the others', async () => {
+    const held = heldGather()
+    const { lane, statements } = laneOf({ gather: held.gather })
+    const first = submitAll(lane, ['a', 'b'])
+    await turn()
+    await held.end()
+    await statements.answerAll()
+    await first
+    const second = submitAll(lane, ['c'])
+    await turn()
+    const third = submitAll(lane, ['d'])
+    await turn()
+    await held.end()
+    expect(statements.sent).toEqual([
+      ['a', 'b'],
+      ['c', 'd'],
+    ])
+    await statements.answerAll()
+    expect([await second, await third].flat()).toEqual(['c done', 'd done'])
+  })
+
+  test('where all that waited are cancelled meanwhile, nothing is sent, and the lane goes on', async () => {
+    const held = heldGather()
+    const { lane, statements } = laneOf({ gather: held.gather })
+    const controller = new AbortController()
+    const cancelled = submitAll(lane, ['a', 'b'], controller.signal)
+    await turn()
+    controller.abort()
+    expect(await cancelled).toEqual(['ABORTED', 'ABORTED'])
+    await held.end()
+    expect(statements.sent).toEqual([])
+    const outcome = lane.submit('c')
+    await statements.answerAll()
+    expect(await outcome).toBe('c done')
+  })
+})
+
+describe('keys', () => {
+  const keyOf = (item: string): string => item.split(':')[0] as string
+
+  test('two items of one key never share a statement, and others do not wait for them', async () => {
+    const { lane, statements } = laneOf({ keyOf })
+    const outcomes = submitAll(lane, ['a:1', 'a:2', 'b:1', 'a:3', 'b:2', 'c:1'])
+    await statements.answerAll()
+    expect(statements.sent).toEqual([['a:1', 'b:1', 'c:1'], ['a:2', 'b:2'], ['a:3']])
+    expect(await outcomes).toHaveLength(6)
+  })
+
+  test('an item that was left out for its group is not overtaken by a later one of its key', async () => {
+    const { lane, statements } = laneOf({ keyOf, groupOf: (item) => item.split(':')[2] })
+    const outcomes = submitAll(lane, ['a:1:old', 'b:1:new', 'b:2:old'])
+    await statements.answerAll()
+    expect(statements.sent).toEqual([['a:1:old'], ['b:1:new'], ['b:2:old']])
+    expect(await outcomes).toHaveLength(3)
+  })
+
+  test('an item that was left out for its weight is not overtaken by a later one of its key', async () => {
+    const { lane, statements } = laneOf({ keyOf, maxBytes: 10, bytesOf: (item) => item.length })
+    const outcomes = submitAll(lane, ['a:1', 'b:long-enough', 'b:2', 'c:1'])
+    await statements.answerAll()
+    expect(statements.sent).toEqual([['a:1', 'c:1'], ['b:long-enough'], ['b:2']])
+    expect(await outcomes).toHaveLength(4)
+  })
+
+  test('whatever the limits, each key keeps its order, and no limit is passed', async () => {
+    const item = fc.tuple(
+      fc.constantFrom('a', 'b', 'c', 'd'),
+      fc.constantFrom('x', 'y'),
+      fc.integer({ min: 1, max: 9 }),
+    )
+    const limits = fc.record({
+      maxBatch: fc.integer({ min: 1, max: 5 }),
+      maxBytes: fc.integer({ min: 1, max: 20 }),
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(item, { maxLength: 40 }), limits, async (list, { maxBatch, maxBytes }) => {
+        const items = list.map(([key, group, bytes], i) => `${key}:${group}:${bytes}:${i}`)
+        const part = (text: string, i: number): string => text.split(':')[i] as string
+        const bytesOf = (text: string): number => Number(part(text, 2))
+        const { lane, statements } = laneOf({
+          keyOf,
+          groupOf: (text) => part(text, 1),
+          bytesOf,
+          maxBatch,
+          maxBytes,
+        })
+        const outcomes = submitAll(lane, items)
+        while (statements.sent.flat().length < items.length) await statements.answerAll()
+        expect(await outcomes).toEqual(items.map((text) => `${text} done`))
+        for (const batch of statements.sent) {
+          expect(batch.length).toBeLessThanOrEqual(maxBatch)
+          expect(new Set(batch.map(keyOf)).size).toBe(batch.length)
+          expect(new Set(batch.map((text) => part(text, 1))).size).toBe(1)
+          const bytes = batch.reduce((sum, text) => sum + bytesOf(text), 0)
+          expect(batch.length === 1 || bytes <= maxBytes).toBe(true)
+        }
+        const order = statements.sent.flat()
+        for (const key of ['a', 'b', 'c', 'd']) {
+          expect(order.filter((text) => keyOf(text) === key)).toEqual(
+            items.filter((text) => keyOf(text) === key),
+          )
+        }
+      }),
+      { numRuns: 100 },
+    )
+  })
+})
+
+describe('groups', () => {
+  test('only items of one group share a statement', async () => {
+    const { lane, statements } = laneOf({ groupOf: (item) => item[0] })
+    const outcomes = submitAll(lane, ['x1', 'y1', 'x2', 'y2'])
+    await statements.answerAll()
+    expect(statements.sent).toEqual([
+      ['x1', 'x2'],
+      ['y1', 'y2'],
+    ])
+    expect(await outcomes).toHaveLength(4)
+  })
+
+  test('undefined is a group of its own', async () => {
+    const { lane, statements } = laneOf({ groupOf: (item) => (item.startsWith('x') ? 'x' : undefined) })
+    const outcomes = submitAll(lane, ['a', 'x', 'b'])
+    await statements.answerAll()
+    expect(statements.sent).toEqual([['a', 'b'], ['x']])
+    expect(await outcomes).toHaveLength(3)
+  })
+})
+
+describe('the bound of the queue', () => {
+  test('one call more than may wait is refused with SHARD_BUSY, which is retryable and names the lane', async () => {
+    const { lane, statements } = laneOf({ maxQueue: 2 })
+    const first = lane.submit('a')
+    await statements.inFlight()
+    const waiting = submitAll(lane, ['b', 'c'])
+    const refusal = await lane.submit('d').catch((error: unknown) => error)
+    expect(refusal).toMatchObject({ code: 'SHARD_BUSY', retryable: true })
+    expect((refusal as Error).message).toContain('shard 0 entities insert')
+    await statements.answerAll()
+    expect([await first, ...(await waiting)]).toEqual(['a done', 'b done', 'c done'])
+    expect(statements.sent.flat()).not.toContain('d')
+  })
+
+  test('calls in flight do not count, and once they are answered there is room again', async () => {
+    const { lane, statements } = laneOf({ maxQueue: 1 })
+    const first = lane.submit('a')
+    await statements.inFlight()
+    const second = lane.submit('b')
+    await (await statements.inFlight()).answer()
+    const third = lane.submit('c')
+    await statements.answerAll()
+    expect(await Promise.all([first, second, third])).toEqual(['a done', 'b done', 'c done'])
+  })
+
+  test('a call that was cancelled while it waited makes room for another', async () => {
+    const { lane, statements } = laneOf({ maxQueue: 1 })
+    const first = lane.submit('a')
+    await statements.inFlight()
+    const controller = new AbortController()
+    const cancelled = lane.submit('b', controller.signal).catch(outcomeOf)
+    controller.abort()
+    const third = lane.submit('c')
+    await statements.answerAll()
+    expect(await Promise.all([first, cancelled, third])).toEqual(['a done', 'ABORTED', 'c done'])
+  })
+})
+
+describe('errors', () => {
+  test.each([1, 2, 3, 7, 64])('of %i rows, a bad one fails alone, wherever it stands', async (count) => {
+    for (let bad = 0; bad < count; bad++) {
+      const items = Array.from({ length: count }, (_, i) => (i === bad ? 'bad' : `row ${i}`))
+      const lane = createLane<string, string>({
+        name: 'lane',
+        maxBatch: 100,
+        maxQueue: 100,
+        run: async (batch) => {
+          if (batch.includes('bad')) throw permanent
+          return batch.map((item) => `${item} done`)
+        },
+      })
+      const expected = items.map((item) => (item === 'bad' ? 'STATEMENT_FAILED' : `${item} done`))
+      expect(await submitAll(lane, items)).toEqual(expected)
+      // Two halves for each halving.
+      expect(lane.statements).toBeLessThanOrEqual(1 + 2 * Math.ceil(Math.log2(count)))
+    }
+  })
+
+  test('several bad rows fail alone, and each gets its own error', async () => {
+    const lane = createLane<string, string>({
+      name: 'lane',
+      maxBatch: 100,
+      maxQueue: 100,
+      run: async (batch) => {
+        const bad = batch.find((item) => item.startsWith('bad'))
+        if (bad !== undefined) throw new LooseleafError('ALREADY_EXISTS', `${bad} is there.`)
+        return batch.map((item) => `${item} done`)
+      },
+    })
+    const outcomes = await Promise.allSettled(
+      ['bad 1', 'a', 'b', 'bad 2', 'bad 3'].map((item) => lane.submit(item)),
+    )
+    expect(outcomes.map((o) => (o.status === 'fulfilled' ? o.value : (o.reason as Error).message))).toEqual([
+      'bad 1 is there.',
+      'a done',
+      'b done',
+      'bad 2 is there.',
+      'bad 3 is there.',
+    ])
+  })
+
+  const wholeBatch: Record<string, unknown> = {
+    'a retryable one': new LooseleafError('SHARD_UNAVAILABLE', 'The shard is away.'),
+    'a deadline': new LooseleafError('DEADLINE', 'It took too long.'),
+    'one of unknown outcome': new LooseleafError('OUTCOME_UNKNOWN', 'The answer was lost.'),
+    'a permanent one of unknown outcome': new LooseleafError('STATEMENT_FAILED', 'Who knows.', {
+      unknownOutcome: true,
+    }),
+    'an abort': new LooseleafError('ABORTED', 'It was cancelled.'),
+    'the end of the store': new LooseleafError('CLOSED', 'The store is closed.'),
+    'one of another class': new TypeError('a bug'),
+  }
+
+  test.each(Object.keys(wholeBatch))('%s fails the whole batch, and nothing is sent again', async (kind) => {
+    const { lane, statements } = laneOf()
+    const outcomes = Promise.allSettled(['a', 'b', 'c'].map((item) => lane.submit(item)))
+    await (await statements.inFlight()).fail(wholeBatch[kind])
+    await turn()
+    expect(statements.sent).toEqual([['a', 'b', 'c']])
+    for (const outcome of await outcomes)
+      expect(outcome).toEqual({ status: 'rejected', reason: wholeBatch[kind] })
+  })
+
+  test('a statement that fails does not stop the lane', async () => {
+    const { lane, statements } = laneOf()
+    const first = lane.submit('a').catch(outcomeOf)
+    const statement = await statements.inFlight()
+    const second = lane.submit('b')
+    await statement.fail(permanent)
+    await statements.answerAll()
+    expect([await first, await second]).toEqual(['STATEMENT_FAILED', 'b done'])
+    const third = lane.submit('c')
+    await statements.answerAll()
+    expect(await third).toBe('c done')
+  })
+
+  test('a run that throws before it gives a promise is an error like any other', async () => {
+    const lane = createLane<string, string>({
+      name: 'lane',
+      maxBatch: 2,
+      maxQueue: 10,
+      run: () => {
+        throw new TypeError('at once')
+      },
+    })
+    expect(await submitAll(lane, ['a', 'b', 'c'])).toEqual(
+      Array.from({ length: 3 }, () => 'TypeError: at once'),
+    )
+  })
+
+  test('the halves of a failed batch are sent one after the other, before anything that waits', async () => {
+    const { lane, statements } = laneOf()
+    const outcomes = submitAll(lane, ['a', 'b'])
+    const statement = await statements.inFlight()
+    const waiting = submitAll(lane, ['c'])
+    await statement.fail(permanent)
+    expect((await statements.inFlight()).items).toEqual(['a'])
+    await statements.answerAll()
+    expect(statements.sent).toEqual([['a', 'b'], ['a'], ['b'], ['c']])
+    expect([...(await outcomes), ...(await waiting)]).toEqual(['a done', 'b done', 'c done'])
+  })
+})
+
+describe('signals', () => {
+  test('a call whose signal has fired already is not sent', async () => {
+    const { lane, statements } = laneOf()
+    expect(await lane.submit('a', AbortSignal.abort()).catch(outcomeOf)).toBe('ABORTED')
+    await turn()
+    expect(statements.sent).toEqual([])
+  })
+
+  test('a call that is cancelled in the turn of its submission is not sent', async () => {
+    const { lane, statements } = laneOf()
+    const controller = new AbortController()
+    const outcome = lane.submit('a', controller.signal).catch(outcomeOf)
+    controller.abort()
+    expect(await outcome).toBe('ABORTED')
+    await turn()
+    expect(statements.sent).toEqual([])
+  })
+
+  test('a call that is cancelled while it waits is not sent; the others are', async () => {
+    const { lane, statements } = laneOf()
+    const first = lane.submit('a')
+    await statements.inFlight()
+    const controller = new AbortController()
+    const cancelled = lane.submit('b', controller.signal).catch(outcomeOf)
+    const third = lane.submit('c')
+    controller.abort(new Error('the user left'))
+    // At once, not when the statement in flight is answered.
+    expect(await cancelled).toBe('ABORTED')
+    await statements.answerAll()
+    expect(await Promise.all([first, third])).toEqual(['a done', 'c done'])
+    expect(statements.sent).toEqual([['a'], ['c']])
+  })
+
+  test('a call that is cancelled after it was sent ends at once, and the statement with its other calls goes on', async () => {
+    const { lane, statements } = laneOf()
+    const controller = new AbortController()
+    const cancelled = lane.submit('a', controller.signal).catch(outcomeOf)
+    const other = lane.submit('b')
+    const statement = await statements.inFlight()
+    controller.abort()
+    expect(await cancelled).toBe('ABORTED')
+    const later = lane.submit('c')
+    await turn()
+    expect(statements.sent).toEqual([['a', 'b']])
+    await statement.answer()
+    await statements.answerAll()
+    expect(await Promise.all([other, later])).toEqual(['b done', 'c done'])
+  })
+
+  test('the reason of the signal is the cause of the error', async () => {
+    const { lane } = laneOf()
+    const reason = new Error('the user left')
+    const error = await lane.submit('a', AbortSignal.abort(reason)).catch((thrown: unknown) => thrown)
+    expect((error as Error).cause).toBe(reason)
+  })
+
+  test('no listener is left on a signal, however the call ends', async () => {
+    const { lane, statements } = laneOf()
+    const { signal } = new AbortController()
+    const good = submitAll(lane, ['a', 'b'], signal)
+    await (await statements.inFlight()).answer()
+    const bad = submitAll(lane, ['c'], signal)
+    await (await statements.inFlight()).fail(permanent)
+    expect([await good, await bad]).toEqual([['a done', 'b done'], ['STATEMENT_FAILED']])
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+  })
+})

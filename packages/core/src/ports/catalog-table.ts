@@ -1,0 +1,58 @@
+import type { ColumnType } from './index-table.ts'
+import type { CallOptions } from './call.ts'
+
+/** What a shard says of itself and of the store that it belongs to. */
+export interface ShardCatalog {
+  /** Raised with every change; writes carry it. Starts at 1. */
+  readonly epoch: number
+  /** The same on every shard of a store. */
+  readonly storeId: string
+  /** This shard's number, from 0. */
+  readonly shardNumber: number
+  readonly shardCount: number
+  /** The router's fingerprint. */
+  readonly router: string
+  readonly indexes: readonly CatalogEntry[]
+  /** True once a process may commit entities whose index rows are still pending: then queries look for such. */
+  readonly mayDefer?: boolean | undefined
+}
+
+/**
+ * `building`: written by all, queried by none, being filled. `ready`: queried. `retiring`: still written, no more queried.
+ * `dropped`: neither; kept so that its table's name is never used again.
+ */
+export type IndexState = 'building' | 'ready' | 'retiring' | 'dropped'
+
+export interface CatalogEntry extends IndexDefinitionData {
+  /** 1 for the first definition under this name, one more for each changed one. */
+  readonly generation: number
+  readonly table: string
+  readonly state: IndexState
+}
+
+/** An index definition as plain data. */
+export interface IndexDefinitionData {
+  readonly name: string
+  readonly properties: readonly IndexedProperty[]
+  /** An indexed property, or `id`: rows stand on their entity's shard. */
+  readonly shardOn: string
+  /** Whether a write with a value that the index cannot hold is refused, or gives no row. */
+  readonly onMisfit: 'refuse' | 'skip'
+}
+
+export interface IndexedProperty {
+  readonly name: string
+  readonly type: ColumnType
+  /** True for a property that holds an array, with a row per element. */
+  readonly many: boolean
+}
+
+/** The one-row catalog of a shard. */
+export interface CatalogTable {
+  /** Undefined where the tables or the row are not there. */
+  load(options?: CallOptions): Promise<ShardCatalog | undefined>
+  /** Writes the first catalog; false when there is one already. */
+  init(catalog: ShardCatalog, options?: CallOptions): Promise<boolean>
+  /** Replaces the catalog if the shard's epoch is still `from`; waits for entity writes in flight. False when it is not. */
+  change(catalog: ShardCatalog, from: number, options?: CallOptions): Promise<boolean>
+}

@@ -1,0 +1,18 @@
+import type { Bag } from '../bag.ts'
+
+/** Bags of properties to stored bodies and back. */
+export interface Codec {
+  /** Named in errors and in `status`. */
+  readonly name: string
+  /**
+   * The body of a bag: never empty, and enough by itself to be decoded.
+   * Throws `BAD_PROPERTY` with the path to what cannot be stored, `BODY_TOO_LARGE` above the codec's limit.
+   */
+  encode(bag: Bag): Uint8Array
+  /**
+   * The bag of a body that this codec, or one that it knows to read, has encoded. Bounded in memory whatever the bytes are.
+   * Throws `BODY_UNKNOWN` for a format it does not know, `BODY_TOO_LARGE` for a whole body whose header says that it is above
+   * the codec's limit, and `BODY_DAMAGED` for anything else that is not exactly what was encoded.
+   */
+  decode(body: Uint8Array): Bag
+}

@@ -1,0 +1,44 @@
+import type { CallOptions } from './call.ts'
+import type { CatalogTable } from './catalog-table.ts'
+import type { EntityTable } from './entity-table.ts'
+import type { IndexTable, IndexTableSpec } from './index-table.ts'
+import type { PendingTable } from './pending-table.ts'
+import type { TaskTable } from './task-table.ts'
+
+/** One database that holds a part of the store. */
+export interface Shard {
+  /** For people: host, port and database, or a file; never credentials. */
+  readonly name: string
+  readonly entities: EntityTable
+  readonly catalog: CatalogTable
+  readonly tasks: TaskTable
+  readonly pending: PendingTable
+  /** The table of an index; the same object for the same table name. Nothing is sent. */
+  index(spec: IndexTableSpec): IndexTable
+  /** Creates the entity, catalog, task and pending tables where they are missing. */
+  createTables(options?: CallOptions): Promise<void>
+  /** Creates an index table where it is missing. */
+  createIndexTable(spec: IndexTableSpec, options?: CallOptions): Promise<void>
+  /** Drops an index table where it exists, without blocking readers for long. */
+  dropIndexTable(spec: IndexTableSpec, options?: CallOptions): Promise<void>
+  /** The statements that `createTables` and `createIndexTable` would send, for people who run them by hand. */
+  schema(indexes: readonly IndexTableSpec[]): readonly string[]
+  /** Microseconds since 1970 by the database's clock. Fails as any statement would, so it serves as a health check. */
+  now(options?: CallOptions): Promise<number>
+  /** Settings that endanger what was promised, in words; empty when all is well. */
+  warnings(options?: CallOptions): Promise<readonly string[]>
+}
+
+/** Connections to all shards of a store, in the router's order. */
+export interface Driver {
+  readonly shards: readonly Shard[]
+  /** Waits for statements in flight, then closes every connection. Later calls reject with `CLOSED`. */
+  close(): Promise<void>
+}
+
+/** What `mysqlShards(…)` and `sqliteShards(…)` give: nothing is connected before `connect`. */
+export interface DriverFactory {
+  /** How many shards it will connect to. */
+  readonly shardCount: number
+  connect(): Promise<Driver>
+}

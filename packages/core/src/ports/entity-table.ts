@@ -1,0 +1,64 @@
+import type { CallOptions } from './call.ts'
+
+export interface EntityRow {
+  /** 16 bytes. */
+  readonly id: Uint8Array
+  readonly version: number
+  /** Microseconds since 1970 by the database's clock. */
+  readonly updated: number
+  /** The codec's bytes; null for a tombstone. */
+  readonly body: Uint8Array | null
+}
+
+export interface EntityInsert {
+  readonly id: Uint8Array
+  readonly version: number
+  readonly body: Uint8Array | null
+  /** Index tables whose rows are left to the cleaner: a pending row for each is committed with the entity, or not at all. */
+  readonly deferred?: readonly string[] | undefined
+}
+
+export interface EntityReplace extends EntityInsert {
+  /** The version that was read, and has to be there still. */
+  readonly base: number
+}
+
+export interface WriteOptions extends CallOptions {
+  /** The writer's epoch; with another one on the shard nothing is written and the call rejects with `STALE_EPOCH`. */
+  readonly epoch: number
+}
+
+/** A place in a pass over the table: in the order of writing (`addedId`) or of the last change (`updated`). */
+export interface EntityPageRow extends EntityRow {
+  readonly addedId: number
+}
+
+/**
+ * The entities of one shard. Every write call is atomic: one that rejects has changed nothing, unless its error says
+ * `unknownOutcome`. It is one statement, or one local transaction where rows have something `deferred`.
+ */
+export interface EntityTable {
+  /** The rows of these ids, tombstones too, in the order asked; undefined where there is none. Ids may repeat. */
+  read(ids: readonly Uint8Array[], options?: CallOptions): Promise<readonly (EntityRow | undefined)[]>
+  /** As `read`, with versions alone; cheap, for reading back what became of a write. */
+  readVersions(ids: readonly Uint8Array[], options?: CallOptions): Promise<readonly (number | undefined)[]>
+  /** Inserts all rows, or none with `ALREADY_EXISTS` when an id is there (a tombstone too). Ids do not repeat. */
+  insert(rows: readonly EntityInsert[], options: WriteOptions): Promise<void>
+  /** Compare-and-swap of each row: true where the base version was still there and is replaced. Ids do not repeat. */
+  replace(rows: readonly EntityReplace[], options: WriteOptions): Promise<readonly boolean[]>
+  /** The next rows in the order of writing, after this `addedId` (0 for the first page). Tombstones too. */
+  pageByAdded(after: number, limit: number, options?: CallOptions): Promise<readonly EntityPageRow[]>
+  /** Rows changed at or after `since` (µs), newest first, before the given place when one is given. Tombstones too. */
+  pageByUpdated(
+    range: {
+      readonly since: number
+      readonly before?: { readonly updated: number; readonly addedId: number }
+    },
+    limit: number,
+    options?: CallOptions,
+  ): Promise<readonly EntityPageRow[]>
+  /** Living entities and tombstones, counted exactly, and the greatest `addedId`. Slow on a large table. */
+  count(
+    options?: CallOptions,
+  ): Promise<{ readonly entities: number; readonly tombstones: number; readonly lastAddedId: number }>
+}

@@ -1,0 +1,24 @@
+import type { CallOptions } from './call.ts'
+
+/** Long work that outlives a process: where it stands, and who is at it. One table per shard. */
+export interface TaskTable {
+  /** What was saved under this name last; undefined at first. */
+  load(name: string, options?: CallOptions): Promise<TaskState | undefined>
+  /** Takes the task for `leaseMs` by the database's clock; undefined while another owner has it. */
+  claim(name: string, owner: string, leaseMs: number, options?: CallOptions): Promise<TaskState | undefined>
+  /** Saves progress and prolongs the lease (0 gives it up); false when another owner has taken the task. */
+  save(
+    name: string,
+    owner: string,
+    progress: string,
+    leaseMs: number,
+    options?: CallOptions,
+  ): Promise<boolean>
+}
+
+export interface TaskState {
+  /** As it was saved; empty at first. */
+  readonly progress: string
+  /** Who has the lease now; undefined when it is free. */
+  readonly owner: string | undefined
+}

@@ -1,0 +1,61 @@
+import { getEventListeners } from 'node:events'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { errorOf } from '../test/error-of.ts'
+import { abortedError, systemTime, throwIfAborted } from './time.ts'
+
+describe('systemTime', () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  test('now is in milliseconds since 1970', () => {
+    vi.setSystemTime(1235697046123)
+    expect(systemTime.now()).toBe(1235697046123)
+  })
+
+  test('sleep ends after its milliseconds, not before', async () => {
+    const awake = vi.fn<() => void>()
+    void systemTime.sleep(1000).then(awake)
+    await vi.advanceTimersByTimeAsync(999)
+    expect(awake).not.toHaveBeenCalled()
+    await vi.advanceTimersByTimeAsync(1)
+    expect(awake).toHaveBeenCalledOnce()
+  })
+
+  test('a signal ends it with ABORTED at once, and its timer with it', async () => {
+    const controller = new AbortController()
+    const sleep = systemTime.sleep(1000, controller.signal)
+    const reason = new Error('enough')
+    controller.abort(reason)
+    await expect(sleep).rejects.toMatchObject({ code: 'ABORTED', cause: reason })
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('a signal that has fired already lets it not even begin', async () => {
+    await expect(systemTime.sleep(1000, AbortSignal.abort())).rejects.toMatchObject({ code: 'ABORTED' })
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('no listener is left on the signal of a sleep that is over', async () => {
+    const { signal } = new AbortController()
+    const sleep = systemTime.sleep(5, signal)
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1)
+    await vi.advanceTimersByTimeAsync(5)
+    await sleep
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0)
+  })
+})
+
+describe('throwIfAborted', () => {
+  test('throws ABORTED once the signal has fired, with its reason as the cause', () => {
+    const controller = new AbortController()
+    expect(() => throwIfAborted(controller.signal)).not.toThrow()
+    controller.abort('why')
+    const error = errorOf(() => throwIfAborted(controller.signal))
+    expect([error.code, error.cause, error.retryable]).toEqual(['ABORTED', 'why', false])
+  })
+
+  test('lets a call without a signal pass', () => {
+    expect(() => throwIfAborted(undefined)).not.toThrow()
+    expect(abortedError(undefined).code).toBe('ABORTED')
+  })
+})

@@ -1,0 +1,41 @@
+import { LooseleafError } from './errors.ts'
+
+/** Time as a port, so that schedules can be tested without waiting. */
+export interface Time {
+  /** Milliseconds since 1970. */
+  now(): number
+  /** Resolves after this many milliseconds; rejects with `ABORTED` when the signal fires. */
+  sleep(milliseconds: number, signal?: AbortSignal): Promise<void>
+}
+
+/** The machine's own time. */
+export const systemTime: Time = { now: () => Date.now(), sleep: (...args) => sleep(true, ...args) }
+
+/** The same for work in the background: a process that has nothing else to do may end while it sleeps. */
+export const backgroundTime: Time = { ...systemTime, sleep: (...args) => sleep(false, ...args) }
+
+function sleep(keepsAlive: boolean, milliseconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(abortedError(signal))
+    const onAbort = (): void => {
+      clearTimeout(timer)
+      reject(abortedError(signal))
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', onAbort)
+      resolve()
+    }, milliseconds)
+    if (!keepsAlive) timer.unref()
+    signal?.addEventListener('abort', onAbort, { once: true })
+  })
+}
+
+/** The error of a call whose signal fired. */
+export function abortedError(signal: AbortSignal | undefined): LooseleafError {
+  return new LooseleafError('ABORTED', 'The call was cancelled by its signal.', { cause: signal?.reason })
+}
+
+/** Throws `ABORTED` when the signal has fired. */
+export function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw abortedError(signal)
+}

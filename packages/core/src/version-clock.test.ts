@@ -1,0 +1,74 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Time } from './time.ts'
+import { createVersionClock, type VersionClock } from './version-clock.ts'
+
+const START = Date.UTC(2009, 1, 27)
+
+/** A clock over a time that the test sets. */
+function clockAt(start: number): { clock: VersionClock; set(now: number): void } {
+  let now = start
+  const time: Time = {
+    now: () => now,
+    sleep: () => Promise.reject(new Error('The version clock never sleeps.')),
+  }
+  return { clock: createVersionClock(time), set: (to) => void (now = to) }
+}
+
+describe('createVersionClock', () => {
+  test('a version is in microseconds, within the millisecond in which it was made', () => {
+    const version = clockAt(START).clock.next(0)
+    expect(version).toBeGreaterThanOrEqual(START * 1000)
+    expect(version).toBeLessThan((START + 1) * 1000)
+  })
+
+  test('whatever time does and whatever is replaced, each version is greater than its base and all before it', () => {
+    const step = fc.record({
+      now: fc.integer({ min: START - 5, max: START + 5 }),
+      base: fc.oneof(fc.constant(0), fc.integer({ min: (START - 5) * 1000, max: (START + 5) * 1000 })),
+    })
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 50 }), (steps) => {
+        const { clock, set } = clockAt(START)
+        let last = 0
+        for (const { now, base } of steps) {
+          set(now)
+          const version = clock.next(base)
+          expect(version).toBeGreaterThan(Math.max(base, last))
+          expect(Number.isSafeInteger(version)).toBe(true)
+          last = version
+        }
+      }),
+    )
+  })
+
+  test('a thousand versions of a time that stands still differ, and do not run far ahead', () => {
+    const { clock } = clockAt(START)
+    const versions = Array.from({ length: 1000 }, () => clock.next(0))
+    expect(new Set(versions).size).toBe(1000)
+    expect(versions.at(-1)).toBeLessThan((START + 1) * 1000 + 8 * 1000)
+  })
+
+  test('a base from a clock that is years ahead is passed by little', () => {
+    const ahead = (START + 1e11) * 1000
+    const version = clockAt(START).clock.next(ahead)
+    expect(version - ahead).toBeGreaterThanOrEqual(1)
+    expect(version - ahead).toBeLessThanOrEqual(1000)
+  })
+
+  test('versions are safe integers until the year 2255', () => {
+    expect(Number.isSafeInteger(clockAt(Date.UTC(2255, 0)).clock.next(0))).toBe(true)
+  })
+
+  test('processes of one millisecond hardly ever meet on one version', () => {
+    const versions = Array.from({ length: 100 }, () => clockAt(START).clock.next(0))
+    // Of 100 draws among 1,000 about 95 differ; that fewer than 50 do is beyond all chance.
+    expect(new Set(versions).size).toBeGreaterThan(50)
+  })
+
+  test('processes that replace the same version ahead of their time hardly ever choose the same next one', () => {
+    const base = (START + 1000) * 1000
+    const versions = Array.from({ length: 100 }, () => clockAt(START).clock.next(base))
+    expect(new Set(versions).size).toBeGreaterThan(50)
+  })
+})
