@@ -1,0 +1,64 @@
+import { deepStrictEqual } from 'node:assert/strict'
+import type { Bag, Codec } from '@looseleaf/core'
+import { codecContract } from '@looseleaf/testkit'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { arbitraryBag } from '../test/arbitrary-bag.ts'
+import { codeOf } from '../test/code-of.ts'
+import { envelopeCodec, jsonCodec, jsonFormat, jsonZlibCodec, msgpackZlibCodec } from './index.ts'
+
+// Both formats, and bodies with and without compression. What is left are other ways to put the same parts together.
+codecContract('msgpackZlibCodec', msgpackZlibCodec)
+codecContract('jsonCodec', jsonCodec)
+
+const variants: readonly (readonly [string, Codec])[] = [
+  ['jsonZlibCodec', jsonZlibCodec()],
+  ['an envelope codec without compression', envelopeCodec({ compression: 'none' })],
+  ['an envelope codec that tries to compress everything', envelopeCodec({ minCompressBytes: 0, level: 1 })],
+  [
+    'an envelope codec that reads and writes one format alone, with a small limit',
+    envelopeCodec({ format: jsonFormat, alsoReads: [], maxBodyBytes: 4_000_000 }),
+  ],
+]
+
+describe.each(variants)('%s', (_, codec) => {
+  const bags: readonly Bag[] = [
+    {},
+    { title: 'A', at: new Date(5), serial: 5n, hash: new Uint8Array(20), tags: ['x', 'é'] },
+    { text: 'It was stored, and it came back. '.repeat(35), rows: [7, 7, 7] },
+  ]
+
+  test('every bag comes back', () => {
+    fc.assert(
+      fc.property(arbitraryBag, (bag) => expectRoundTrip(codec, bag)),
+      { numRuns: 20 },
+    )
+  })
+
+  test('bodies cut short at any byte, or with any one bit changed, are refused', () => {
+    for (const body of bags.map((bag) => codec.encode(bag))) {
+      for (let length = 0; length < body.length; length++) expectRefusal(codec, body.subarray(0, length))
+      for (let bit = 0; bit < body.length * 8; bit++) {
+        const changed = Uint8Array.from(body)
+        changed[bit >> 3]! ^= 1 << (bit & 7)
+        expectRefusal(codec, changed)
+      }
+    }
+  })
+
+  test('a bag above the limit is BODY_TOO_LARGE', () => {
+    // Of its encoded form, however small zlib would make it.
+    const bytes = new Uint8Array(9_000_000)
+    expect(codeOf(() => codec.encode({ bytes }))).toBe('BODY_TOO_LARGE')
+  })
+})
+
+function expectRoundTrip(codec: Codec, bag: Bag): void {
+  deepStrictEqual(codec.decode(codec.encode(bag)), bag)
+}
+
+function expectRefusal(codec: Codec, body: Uint8Array): void {
+  const code = codeOf(() => codec.decode(body))
+  // A changed body may name a format that the codec does not know. Not by `expect`, which takes longer than decoding.
+  if (code !== 'BODY_DAMAGED' && code !== 'BODY_UNKNOWN') throw new Error(`Refused, but as ${code}.`)
+}

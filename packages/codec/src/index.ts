@@ -1,0 +1,10 @@
+export type { BodyFormat } from './body-format.ts'
+export {
+  envelopeCodec,
+  jsonCodec,
+  jsonZlibCodec,
+  msgpackZlibCodec,
+  type EnvelopeCodecOptions,
+} from './envelope-codec.ts'
+export { jsonFormat } from './json-format.ts'
+export { msgpackFormat } from './msgpack-format.ts'

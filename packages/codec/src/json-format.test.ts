@@ -1,0 +1,127 @@
+import { deepStrictEqual } from 'node:assert/strict'
+import { MAX_DEPTH, type Bag } from '@looseleaf/core'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { arbitraryBag } from '../test/arbitrary-bag.ts'
+import { codeOf } from '../test/code-of.ts'
+import { jsonFormat } from './json-format.ts'
+
+function textOf(bag: Bag): string {
+  return Buffer.from(jsonFormat.encode(bag)).toString()
+}
+
+function decode(text: string): Bag {
+  return jsonFormat.decode(Buffer.from(text))
+}
+
+describe('jsonFormat', () => {
+  test('every bag comes back', () => {
+    fc.assert(
+      fc.property(arbitraryBag, (bag) => {
+        deepStrictEqual(jsonFormat.decode(jsonFormat.encode(bag)), bag)
+      }),
+      { numRuns: 80 },
+    )
+  })
+
+  test('bags of what JSON knows are plain JSON', () => {
+    const bag = { title: 'A', tags: ['x', null], nested: { n: 1.5, yes: true } }
+    expect(textOf(bag)).toBe(JSON.stringify(bag))
+  })
+
+  test('what JSON has no word for is tagged', () => {
+    const bag = {
+      at: new Date(1235697046123),
+      big: -5n,
+      bytes: new Uint8Array([104, 105]),
+      odd: [NaN, -Infinity],
+    }
+    expect(JSON.parse(textOf(bag))).toEqual({
+      at: { $date: '2009-02-27T01:10:46.123Z' },
+      big: { $bigint: '-5' },
+      bytes: { $bytes: 'aGk=' },
+      odd: [{ $number: 'NaN' }, { $number: '-Infinity' }],
+    })
+  })
+
+  test('a property that looks like a tag is not one', () => {
+    const bag: Bag = { $date: 'x', $$date: 'y', a: { $bigint: '5' }, b: { $: { $number: 'NaN' } } }
+    expect(textOf(bag)).toBe(
+      '{"$$date":"x","$$$date":"y","a":{"$$bigint":"5"},"b":{"$$":{"$$number":"NaN"}}}',
+    )
+    expect(decode(textOf(bag))).toStrictEqual(bag)
+    expect(decode(textOf({ $date: '2009-02-27T01:10:46.123Z' }))).toStrictEqual({
+      $date: '2009-02-27T01:10:46.123Z',
+    })
+  })
+
+  test.each([
+    '',
+    'x',
+    '5',
+    'null',
+    '"text"',
+    '[]',
+    '{"a":1}x',
+    '\ufeff{"a":1}',
+    '{"a":1e999}',
+    '{"a":"\\ud800"}',
+    '{"\\ud800":1}',
+    '{"__proto__":1}',
+    '{"a":{"__proto__":{}}}',
+    '{"$date":"2009-02-27T01:10:46.123Z"}',
+    '{"$bytes":""}',
+    '{"a":{"$date":"2009-02-27"}}',
+    '{"a":{"$date":5}}',
+    '{"a":{"$date":"x"}}',
+    '{"a":{"$bigint":"05"}}',
+    '{"a":{"$bigint":"-0"}}',
+    '{"a":{"$bigint":" 5"}}',
+    '{"a":{"$bigint":5}}',
+    '{"a":{"$bigint":"18446744073709551616"}}',
+    '{"a":{"$bigint":"-9223372036854775809"}}',
+    '{"a":{"$bytes":"a"}}',
+    '{"a":{"$bytes":"aGk"}}',
+    '{"a":{"$bytes":7}}',
+    '{"a":{"$number":"5"}}',
+    '{"a":{"$number":NaN}}',
+    '{"a":{"$unknown":"5"}}',
+    '{"a":{"$date":"2009-02-27T01:10:46.123Z","b":1}}',
+    '{"a":{"$toString":"x"}}',
+  ])('%s: BODY_DAMAGED', (text) => {
+    expect(codeOf(() => decode(text))).toBe('BODY_DAMAGED')
+  })
+
+  test('-0, which other writers may write, is 0', () => {
+    expect(decode('{"a":-0}')).toStrictEqual({ a: 0 })
+  })
+
+  test('text that is not UTF-8: BODY_DAMAGED', () => {
+    expect(codeOf(() => jsonFormat.decode(Buffer.from('{"a":"\xff"}', 'latin1')))).toBe('BODY_DAMAGED')
+  })
+
+  test('nesting beyond the limit is refused without running out of stack', () => {
+    const deep = (depth: number): string => `{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`
+    expect(decode(deep(MAX_DEPTH - 1))).toHaveProperty('a')
+    expect(codeOf(() => decode(deep(MAX_DEPTH)))).toBe('BODY_DAMAGED')
+    expect(codeOf(() => decode(deep(200_000)))).toBe('BODY_DAMAGED')
+    expect(codeOf(() => decode('['.repeat(1_000_000)))).toBe('BODY_DAMAGED')
+  })
+
+  test('a Date at the deepest place does not count as one level more', () => {
+    let bag: Bag = { at: new Date(0), big: 1n }
+    for (let i = 1; i < MAX_DEPTH; i++) bag = { in: bag }
+    expect(decode(textOf(bag))).toStrictEqual(bag)
+  })
+
+  test('a parser that fails does not quote what is stored', () => {
+    let error: unknown
+    try {
+      decode('{"a":"secret text')
+    } catch (thrown) {
+      error = thrown
+    }
+    expect(String(error)).not.toContain('secret')
+    expect((error as Error).cause).toBeUndefined()
+  })
+})

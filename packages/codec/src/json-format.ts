@@ -1,0 +1,34 @@
+import { isUtf8 } from 'node:buffer'
+import type { Bag } from '@looseleaf/core'
+import type { BodyFormat } from './body-format.ts'
+import { damaged } from './damaged.ts'
+import { fromJson, toJson } from './json-tags.ts'
+
+/** JSON, for those who want to read bodies with other tools. What JSON has no word for is tagged, see `toJson`. Format 2. */
+export const jsonFormat: BodyFormat = {
+  id: 2,
+  name: 'json',
+  encode(bag) {
+    return Buffer.from(JSON.stringify(toJson(bag)))
+  },
+  decode(bytes) {
+    if (!isUtf8(bytes)) throw damaged('its text is not UTF-8')
+    let json: unknown
+    try {
+      json = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
+    } catch {
+      // Without the parser's error, which quotes what is stored.
+      throw damaged('its text is not JSON')
+    }
+    if (typeof json !== 'object' || json === null || Array.isArray(json))
+      throw damaged('it does not hold a bag')
+    const bag = fromJson(json, 1)
+    if (!isBag(bag)) throw damaged('it does not hold a bag')
+    return bag
+  },
+}
+
+/** Tells the bag from a tagged value that stands alone, such as `{"$date": …}`. */
+function isBag(value: ReturnType<typeof fromJson>): value is Bag {
+  return typeof value === 'object' && !(value instanceof Date) && !(value instanceof Uint8Array)
+}
