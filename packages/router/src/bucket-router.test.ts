@@ -1,0 +1,133 @@
+import { formatId, parseId } from '@looseleaf/core'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { codeOf } from '../test/code-of.ts'
+import { countsOf, unevenness } from '../test/evenness.ts'
+import { bucketOfId, bucketRouter, BUCKETS, evenBuckets, rebalanceBuckets } from './index.ts'
+
+const bytes16: fc.Arbitrary<Uint8Array> = fc.uint8Array({ minLength: 16, maxLength: 16 })
+
+describe('bucketRouter', () => {
+  test('fingerprints tell the routing, and are the same for ever', () => {
+    expect([1, 2, 4].map((shards) => bucketRouter({ shards }).fingerprint)).toEqual([
+      'buckets-1 shards=1 map=9f1dcbc35c350d60',
+      'buckets-1 shards=2 map=7acb6ce2322d7c3f',
+      'buckets-1 shards=4 map=853c2a34e79a729d',
+    ])
+  })
+
+  test('a map, a function and the default that say the same have one fingerprint', () => {
+    const { fingerprint } = bucketRouter({ shards: 3 })
+    const map = evenBuckets(3)
+    expect(bucketRouter({ shards: 3, buckets: map }).fingerprint).toBe(fingerprint)
+    expect(bucketRouter({ shards: 3, buckets: (bucket) => map[bucket] as number }).fingerprint).toBe(
+      fingerprint,
+    )
+  })
+
+  test('any other map or number of shards has another fingerprint', () => {
+    const map = evenBuckets(2)
+    const fingerprints = [
+      bucketRouter({ shards: 2 }).fingerprint,
+      // The same map with a shard that is empty still.
+      bucketRouter({ shards: 3, buckets: map }).fingerprint,
+      ...[0, 2047, 2048, 4095].map(
+        (changed) =>
+          bucketRouter({ shards: 2, buckets: map.map((s, b) => (b === changed ? 1 - s : s)) }).fingerprint,
+      ),
+    ]
+    expect(new Set(fingerprints).size).toBe(fingerprints.length)
+  })
+
+  test.each([
+    ['0192f0c1-7c1e-7abc-8def-0123456789ab', 2],
+    ['f81d4fae-7dec-4123-a765-00a0c91e6bf6', 0],
+    ['f81d4fae-7dec-11d0-a765-00a0c91e6bf6', 1],
+  ])('of four shards, %s is where it always was', (id, shard) => {
+    expect(bucketRouter({ shards: 4 }).shardOfId(parseId(id))).toBe(shard)
+  })
+
+  test.each([
+    ['', 3],
+    ['abc', 2],
+    ['mysql', 1],
+  ])('of four shards, the key %j is where it always was', (key, shard) => {
+    expect(bucketRouter({ shards: 4 }).shardOfKey(Buffer.from(key))).toBe(shard)
+  })
+
+  test('the map decides, bucket by bucket', () => {
+    const map = Array.from({ length: BUCKETS }, (_, bucket) => (bucket * 7) % 5)
+    const router = bucketRouter({ shards: 5, buckets: map })
+    fc.assert(fc.property(bytes16, (id) => router.shardOfId(id) === map[bucketOfId(id)]))
+  })
+
+  test('a later change of the array that was given changes nothing', () => {
+    const map = [...evenBuckets(2)]
+    const router = bucketRouter({ shards: 2, buckets: map })
+    const near = router.newId()
+    const shard = router.shardOfId(near)
+    map.fill(1 - shard)
+    expect(router.shardOfId(near)).toBe(shard)
+  })
+
+  test('ids made near each other stay together while shards are added', () => {
+    const small = bucketRouter({ shards: 2 })
+    fc.assert(
+      fc.property(bytes16, fc.integer({ min: 1, max: 40 }), (near, shards) => {
+        const id = small.newId(near)
+        expect(bucketOfId(id)).toBe(bucketOfId(near))
+        const grown = bucketRouter({ shards, buckets: rebalanceBuckets(evenBuckets(2), shards) })
+        expect(grown.shardOfId(id)).toBe(grown.shardOfId(near))
+      }),
+      { numRuns: 50 },
+    )
+  })
+
+  test('ids that are made spread evenly over the shards', () => {
+    const router = bucketRouter({ shards: 7 })
+    const shards = Array.from({ length: 70_000 }, () => router.shardOfId(router.newId()))
+    // Truly random: seven deviations are passed by chance less than once in a million runs.
+    expect(unevenness(countsOf(shards, 7))).toBeLessThan(12)
+  })
+
+  test('ids are UUIDs of version 7 that carry their millisecond, and sort by it', () => {
+    let now = 0
+    const router = bucketRouter({ shards: 2, time: { now: () => now } })
+    const moments = [
+      0,
+      1,
+      255,
+      256,
+      65_535,
+      65_536,
+      2 ** 32 - 1,
+      2 ** 32,
+      1_235_697_046_123,
+      2 ** 47,
+      2 ** 48 - 1,
+    ]
+    const ids = moments.map((moment) => {
+      now = moment
+      const id = formatId(router.newId())
+      expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+      expect(Number.parseInt(id.replace('-', '').slice(0, 12), 16)).toBe(moment)
+      return id
+    })
+    expect(ids.toSorted()).toEqual(ids)
+  })
+
+  test.each<[string, Parameters<typeof bucketRouter>[0]]>([
+    ['no shards', { shards: 0 }],
+    ['more shards than buckets', { shards: 4097 }],
+    ['half a shard', { shards: 1.5 }],
+    ['a map that is too short', { shards: 2, buckets: [0, 1] }],
+    ['a map that is too long', { shards: 1, buckets: Array.from({ length: 4097 }, () => 0) }],
+    ['a map with a shard that is not there', { shards: 2, buckets: (bucket) => (bucket === 4095 ? 2 : 0) }],
+    ['a map with a negative shard', { shards: 2, buckets: () => -1 }],
+    ['a map with half a shard', { shards: 2, buckets: () => 0.5 }],
+    ['a map with a hole', { shards: 2, buckets: Array.from<number>({ length: 4096 }).fill(0, 1) }],
+    ['a map that is no array', { shards: 2, buckets: new Uint16Array(4096) as unknown as number[] }],
+  ])('%s: BAD_OPTION', (_, options) => {
+    expect(codeOf(() => bucketRouter(options))).toBe('BAD_OPTION')
+  })
+})

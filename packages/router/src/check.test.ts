@@ -1,0 +1,20 @@
+import { describe, expect, test } from 'vitest'
+import { codeOf } from '../test/code-of.ts'
+import { bucketRouter, moduloRouter } from './index.ts'
+
+describe.each([
+  ['bucketRouter', bucketRouter],
+  ['moduloRouter', moduloRouter],
+])('%s', (_, createRouter) => {
+  test.each([undefined, null, 2, 'two', [2]])('takes no %s for its options: BAD_OPTION', (options) => {
+    expect(codeOf(() => createRouter(options as never))).toBe('BAD_OPTION')
+  })
+
+  test('takes no time that does not tell it: BAD_OPTION', () => {
+    expect(codeOf(() => createRouter({ shards: 2, time: 5 as never }))).toBe('BAD_OPTION')
+  })
+
+  test.each([undefined, null, 'key', 5, [1]])('routes by no key such as %s: BAD_OPTION', (key) => {
+    expect(codeOf(() => createRouter({ shards: 2 }).shardOfKey(key as never))).toBe('BAD_OPTION')
+  })
+})

@@ -1,0 +1,38 @@
+import { describeKind, ID_BYTES, LooseleafError, type Time } from '@looseleaf/core'
+
+/** Throws `BAD_OPTION` unless there is a whole number of shards from 1 to `max`. */
+export function checkShards(shards: number, max: number): void {
+  if (Number.isInteger(shards) && shards >= 1 && shards <= max) return
+  const came = typeof shards === 'number' ? String(shards) : describeKind(shards)
+  throw new LooseleafError(
+    'BAD_OPTION',
+    `A router's shards have to be an integer from 1 to ${max}; got ${came}.`,
+  )
+}
+
+/** Throws `BAD_ID` for anything but 16 bytes. */
+export function checkIdBytes(id: Uint8Array): void {
+  if (id instanceof Uint8Array && id.length === ID_BYTES) return
+  throw new LooseleafError('BAD_ID', `An id has to be ${ID_BYTES} bytes here; got ${describeKind(id)}.`)
+}
+
+/** Throws `BAD_OPTION` for a key that is not bytes; a string has several forms as bytes, so none is guessed. */
+export function checkKeyBytes(key: Uint8Array): void {
+  if (key instanceof Uint8Array) return
+  throw new LooseleafError('BAD_OPTION', `A key to route by has to be bytes; got ${describeKind(key)}.`)
+}
+
+/** Throws `BAD_OPTION` unless a router's options are an object, and its time, where one is given, tells the time. */
+export function checkRouterOptions(options: { readonly time?: Pick<Time, 'now'> | undefined }): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new LooseleafError(
+      'BAD_OPTION',
+      `A router takes options such as { shards: 2 }; got ${describeKind(options)}.`,
+    )
+  }
+  if (options.time === undefined || typeof options.time?.now === 'function') return
+  throw new LooseleafError(
+    'BAD_OPTION',
+    `A router's time has to be an object with now; got ${describeKind(options.time)}.`,
+  )
+}

@@ -1,0 +1,79 @@
+import { parseId } from '@looseleaf/core'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { codeOf } from '../test/code-of.ts'
+import { countsOf, unevenness } from '../test/evenness.ts'
+import { moduloRouter } from './index.ts'
+
+const bytes16: fc.Arbitrary<Uint8Array> = fc.uint8Array({ minLength: 16, maxLength: 16 })
+const shardNumbers: fc.Arbitrary<number> = fc.integer({ min: 1, max: 4096 })
+
+function integerOf(id: Uint8Array): bigint {
+  return BigInt(`0x${Buffer.from(id).toString('hex')}`)
+}
+
+describe('moduloRouter', () => {
+  test('an id is on the shard of the article: the whole id as an integer, modulo the number of shards', () => {
+    fc.assert(
+      fc.property(bytes16, shardNumbers, (id, shards) => {
+        expect(moduloRouter({ shards }).shardOfId(id)).toBe(Number(integerOf(id) % BigInt(shards)))
+      }),
+    )
+  })
+
+  test.each([
+    ['71f0c4d2-291b-444c-a126-86f486e3907c', 10, 2],
+    ['f48b0440-ca0c-4f66-991c-4d5f6a078eaf', 10, 9],
+    ['ffffffff-ffff-ffff-ffff-ffffffffffff', 4096, 4095],
+    ['ffffffff-ffff-ffff-ffff-ffffffffffff', 7, 3],
+  ])('%s of %i shards is where it always was', (id, shards, shard) => {
+    expect(moduloRouter({ shards }).shardOfId(parseId(id))).toBe(shard)
+  })
+
+  test.each([
+    ['', 0xe3b0c442 % 10],
+    ['abc', 0xba7816bf % 10],
+  ])('the key %j goes by the first four bytes of its SHA-256', (key, shard) => {
+    expect(moduloRouter({ shards: 10 }).shardOfKey(Buffer.from(key))).toBe(shard)
+  })
+
+  test('the fingerprint tells the number of shards', () => {
+    expect(moduloRouter({ shards: 10 }).fingerprint).toBe('modulo-1 shards=10')
+  })
+
+  test('an id made near another is on its shard, for this number of shards and for each up to 16', () => {
+    fc.assert(
+      fc.property(bytes16, shardNumbers, (near, shards) => {
+        const id = moduloRouter({ shards }).newId(near)
+        for (const number of [shards, ...Array.from({ length: 16 }, (_, i) => i + 1)]) {
+          const router = moduloRouter({ shards: number })
+          expect(router.shardOfId(id)).toBe(router.shardOfId(near))
+        }
+      }),
+    )
+  })
+
+  test('an id made near another is a UUID of version 7 of its millisecond', () => {
+    const router = moduloRouter({ shards: 4093, time: { now: () => 1_235_697_046_123 } })
+    fc.assert(
+      fc.property(bytes16, (near) => {
+        const hex = Buffer.from(router.newId(near)).toString('hex')
+        expect(hex).toMatch(/^[0-9a-f]{12}7[0-9a-f]{3}[89ab][0-9a-f]{15}$/)
+        expect(Number.parseInt(hex.slice(0, 12), 16)).toBe(1_235_697_046_123)
+      }),
+    )
+  })
+
+  test('ids that are made, keys and near ids all spread evenly', () => {
+    const router = moduloRouter({ shards: 7 })
+    const made = Array.from({ length: 70_000 }, () => router.shardOfId(router.newId()))
+    const keys = Array.from({ length: 70_000 }, (_, i) => router.shardOfKey(Buffer.from(`user:${i}`)))
+    // Made ids are truly random: so many deviations are passed by chance less than once in a million runs.
+    expect(unevenness(countsOf(made, 7))).toBeLessThan(12)
+    expect(unevenness(countsOf(keys, 7))).toBeLessThan(4)
+  })
+
+  test.each([0, -1, 2.5, NaN, Infinity, 4097, '2'])('%s shards are BAD_OPTION', (shards) => {
+    expect(codeOf(() => moduloRouter({ shards: shards as number }))).toBe('BAD_OPTION')
+  })
+})

@@ -1,0 +1,45 @@
+import { systemTime, type Router, type Time } from '@looseleaf/core'
+import { checkIdBytes, checkRouterOptions, checkShards } from './check.ts'
+import { keyHash } from './key-hash.ts'
+import { leastCommonMultiple, remainderOf, withRemainder } from './remainder.ts'
+import { uuidV7 } from './uuid-v7.ts'
+
+export interface ModuloRouterOptions {
+  /** Shards, numbered from 0. 1 to 4,096. */
+  readonly shards: number
+  /** Where fresh ids take their time from. */
+  readonly time?: Pick<Time, 'now'>
+}
+
+const MAX_SHARDS = 4096
+/** Divisible by every number from 1 to 16. */
+const UP_TO_16 = 720_720
+
+/**
+ * The routing of FriendFeed's article: the id as one integer of 128 bits (big endian), modulo the number of shards. Other keys go by
+ * their hash, modulo the same. Simple, and easy to follow from any language; but another number of shards puts
+ * nearly everything elsewhere, so take `bucketRouter` unless the number is settled.
+ *
+ * An id made near another is on its shard for this number of shards and for every number up to 16, not for all others.
+ */
+export function moduloRouter(options: ModuloRouterOptions): Router {
+  checkRouterOptions(options)
+  const { shards, time = systemTime } = options
+  checkShards(shards, MAX_SHARDS)
+  const nearness = leastCommonMultiple(UP_TO_16, shards)
+  return {
+    fingerprint: `modulo-1 shards=${shards}`,
+    shardCount: shards,
+    shardOfId(id) {
+      checkIdBytes(id)
+      return remainderOf(id, shards)
+    },
+    shardOfKey: (key) => keyHash(key) % shards,
+    newId(near) {
+      const id = uuidV7(time.now())
+      if (near === undefined) return id
+      checkIdBytes(near)
+      return withRemainder(id, remainderOf(near, nearness), nearness)
+    },
+  }
+}
