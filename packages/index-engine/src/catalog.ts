@@ -1,0 +1,42 @@
+import type { CatalogEntry, IndexState, ShardCatalog } from '@looseleaf/core'
+
+/**
+ * What a process knows of its store: every shard's catalog, read one after the other and merged. The shards may be a
+ * change apart, so the merged state of an index is the most careful one: written when any shard says so, queried only
+ * when all do.
+ */
+export interface Catalog {
+  readonly storeId: string
+  /** Every shard's epoch, in the order of the shards. An entity write carries the one of its shard. */
+  readonly epochs: readonly number[]
+  /** Every index that has not been dropped everywhere, generations side by side. */
+  readonly indexes: readonly CatalogEntry[]
+  /** True when index rows of committed entities may be pending. */
+  readonly mayDefer: boolean
+}
+
+/** Merges the catalogs of all shards, in the order of the shards. */
+export function mergeCatalogs(shards: readonly ShardCatalog[]): Catalog {
+  const entries = new Map<string, CatalogEntry>()
+  for (const shard of shards) for (const entry of shard.indexes) entries.set(entry.table, entry)
+  const indexes: CatalogEntry[] = []
+  for (const entry of entries.values()) {
+    const states = shards.map((shard) => shard.indexes.find(({ table }) => table === entry.table)?.state)
+    const state = mergeStates(states)
+    if (state !== 'dropped') indexes.push({ ...entry, state })
+  }
+  return {
+    storeId: shards[0]?.storeId ?? '',
+    epochs: shards.map((shard) => shard.epoch),
+    indexes,
+    mayDefer: shards.some((shard) => shard.mayDefer === true),
+  }
+}
+
+function mergeStates(states: readonly (IndexState | undefined)[]): IndexState {
+  if (states.every((state) => state === 'dropped')) return 'dropped'
+  if (states.every((state) => state === 'ready')) return 'ready'
+  // A shard that has not heard of the index yet is a shard whose writers do not write it yet.
+  if (states.some((state) => state === undefined || state === 'building')) return 'building'
+  return 'retiring'
+}

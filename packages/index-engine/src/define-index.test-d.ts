@@ -1,0 +1,95 @@
+import type { Bag, Entity, EntityId, PropertyValue } from '@looseleaf/core'
+import { expectTypeOf } from 'vitest'
+import {
+  defineIndex,
+  type GetAllOptions,
+  type IndexDefinition,
+  type IndexedEntity,
+  type IndexProperties,
+  type IndexReader,
+  type Where,
+} from './index.ts'
+
+const entriesByUser = defineIndex('entries_by_user', {
+  properties: { user_id: 'uuid', published: 'time' },
+  shardOn: 'user_id',
+})
+const entriesByTag = defineIndex('entries_by_tag', {
+  properties: { tags: 'string[]', score: 'number', likes: 'integer', open: 'boolean' },
+  shardOn: 'id',
+  onMisfit: 'skip',
+})
+
+// The types are kept as they were written.
+expectTypeOf(entriesByUser).toExtend<IndexDefinition<{ user_id: 'uuid'; published: 'time' }>>()
+expectTypeOf(entriesByUser.types.published).toEqualTypeOf<'time'>()
+
+// Definitions of any properties go where a store takes indexes.
+expectTypeOf([entriesByUser, entriesByTag]).toExtend<readonly IndexDefinition[]>()
+const indexes: readonly IndexDefinition[] = [entriesByUser, entriesByTag]
+expectTypeOf(indexes).toExtend<readonly IndexDefinition<IndexProperties>[]>()
+
+// @ts-expect-error shardOn names a property of the index, or 'id'
+defineIndex('a', { properties: { user_id: 'uuid' }, shardOn: 'published' })
+// @ts-expect-error there is no such type
+defineIndex('a', { properties: { user_id: 'text' }, shardOn: 'user_id' })
+// @ts-expect-error nor such a way with misfits
+defineIndex('a', { properties: { user_id: 'uuid' }, shardOn: 'user_id', onMisfit: 'ignore' })
+// @ts-expect-error shardOn has to be decided
+defineIndex('a', { properties: { user_id: 'uuid' } })
+
+declare function ask<P extends IndexProperties>(index: IndexDefinition<P>, where: Where<P>): IndexedEntity<P>
+const now = new Date()
+
+// Values and ranges have the type of their property; an array is asked for by element.
+ask(entriesByUser, {})
+ask(entriesByUser, { user_id: '' })
+ask(entriesByUser, { user_id: '', published: now })
+ask(entriesByUser, { user_id: '', published: { gte: now } })
+ask(entriesByUser, { user_id: '', published: { gt: now, lte: now } })
+ask(entriesByTag, { tags: 'x', score: 1, likes: 1n, open: true })
+ask(entriesByTag, { tags: 'x', score: 1, likes: { lt: 5 } })
+// @ts-expect-error a Date is not a UUID
+ask(entriesByUser, { user_id: now })
+// @ts-expect-error a string is not a Date
+ask(entriesByUser, { user_id: '', published: '2009-02-27' })
+// @ts-expect-error no such property
+ask(entriesByUser, { user: '' })
+// @ts-expect-error an element is wanted, not an array
+ask(entriesByTag, { tags: ['x'] })
+// @ts-expect-error an empty range says nothing
+ask(entriesByUser, { user_id: '', published: {} })
+// @ts-expect-error one lower bound is enough
+ask(entriesByUser, { user_id: '', published: { gt: now, gte: now } })
+// @ts-expect-error a value that may be missing would ask for everything
+ask(entriesByUser, { user_id: undefined })
+// @ts-expect-error number properties have no bigint
+ask(entriesByTag, { tags: 'x', score: 1n })
+
+// What comes back has the indexed properties for sure, and any others.
+const entry = ask(entriesByUser, {})
+expectTypeOf(entry.id).toEqualTypeOf<EntityId>()
+expectTypeOf(entry.user_id).toExtend<string>()
+expectTypeOf(entry.published).toExtend<Date>()
+expectTypeOf(entry['title']).toEqualTypeOf<PropertyValue | undefined>()
+expectTypeOf(entry).toExtend<Entity>()
+const tagged = ask(entriesByTag, {})
+expectTypeOf(tagged.tags).toExtend<readonly PropertyValue[]>()
+expectTypeOf(tagged.likes).toExtend<number | bigint>()
+expectTypeOf<IndexedEntity>().toEqualTypeOf<{ readonly id: EntityId } & Bag>()
+
+// getAll of the definition gives what the store's does; a plain store satisfies the interface.
+declare const store: {
+  getAll<const P extends IndexProperties>(
+    index: IndexDefinition<P>,
+    where: Where<P>,
+    options?: GetAllOptions,
+  ): Promise<IndexedEntity<P>[]>
+  close(): Promise<void>
+}
+expectTypeOf(store).toExtend<IndexReader>()
+expectTypeOf(entriesByUser.getAll(store, { user_id: '' })).resolves.items.toExtend<{
+  readonly published: Date
+}>()
+// @ts-expect-error the same checks hold there
+void entriesByUser.getAll(store, { user_id: 1 })

@@ -1,0 +1,246 @@
+import type { CatalogEntry } from '@looseleaf/core'
+import { describe, expect, it } from 'vitest'
+import { errorOf } from '../test/codes.ts'
+import {
+  defineIndex,
+  definitionData,
+  definitionFromData,
+  sameDefinition,
+  sameRows,
+  tableName,
+  tableSpec,
+  type IndexDefinition,
+} from './define-index.ts'
+
+const entriesByUser = defineIndex('entries_by_user', {
+  properties: { user_id: 'uuid', tags: 'string[]', published: 'time' },
+  shardOn: 'user_id',
+})
+
+/** As a program without types calls it. */
+const define = defineIndex as (name: unknown, options: unknown) => IndexDefinition
+
+describe('a definition', () => {
+  it('is plain data in the order of its properties, refusing misfits unless told otherwise', () => {
+    expect(definitionData(entriesByUser)).toEqual({
+      name: 'entries_by_user',
+      properties: [
+        { name: 'user_id', type: 'uuid', many: false },
+        { name: 'tags', type: 'string', many: true },
+        { name: 'published', type: 'time', many: false },
+      ],
+      shardOn: 'user_id',
+      onMisfit: 'refuse',
+    })
+    expect(entriesByUser.types).toEqual({ user_id: 'uuid', tags: 'string[]', published: 'time' })
+  })
+
+  it('cannot be changed', () => {
+    expect(Object.isFrozen(entriesByUser)).toBe(true)
+    expect(Object.isFrozen(entriesByUser.properties)).toBe(true)
+    expect(Object.isFrozen(entriesByUser.properties[0])).toBe(true)
+    expect(Object.isFrozen(entriesByUser.types)).toBe(true)
+  })
+
+  it('comes back from its plain data, through JSON too', () => {
+    const data = JSON.parse(JSON.stringify(definitionData(entriesByUser)))
+    expect(sameDefinition(definitionFromData(data), entriesByUser)).toBe(true)
+    expect(definitionFromData(data).types).toEqual(entriesByUser.types)
+  })
+
+  it('may have a property on any name that objects have by nature', () => {
+    expect(define('a', { properties: { constructor: 'uuid' }, shardOn: 'constructor' }).shardOn).toBe(
+      'constructor',
+    )
+  })
+
+  it('reads by itself from a store', async () => {
+    const calls: unknown[] = []
+    const store = { getAll: async (...call: unknown[]) => (calls.push(call), []) }
+    const user_id = '00112233-4455-6677-8899-aabbccddeeff'
+    expect(await entriesByUser.getAll(store, { user_id }, { order: 'desc' })).toEqual([])
+    expect(calls).toEqual([[entriesByUser, { user_id }, { order: 'desc' }]])
+  })
+})
+
+describe('a definition that is not valid is refused', () => {
+  const properties = { user_id: 'uuid' }
+  const shardOn = 'user_id'
+  const strings = (count: number): object =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`p${i}`, 'string']))
+
+  it.each<[string, unknown, unknown, RegExp]>([
+    [
+      'a name with capitals',
+      'Entries',
+      { properties, shardOn },
+      /name of an index begins with a letter .* got "Entries"/,
+    ],
+    ['a name of 41 characters', 'a'.repeat(41), { properties, shardOn }, /40 characters at the most/],
+    ['no name', undefined, { properties, shardOn }, /got nothing/],
+    ['a reserved name', 'looseleaf_x', { properties, shardOn }, /Index looseleaf_x needs another name/],
+    [
+      'the name of the entity table',
+      'entities',
+      { properties, shardOn },
+      /Index entities needs another name/,
+    ],
+    [
+      'a name like the table of a later generation',
+      'entries_2',
+      { properties, shardOn },
+      /reads like a later generation/,
+    ],
+    ['no options', 'a', undefined, /Index a needs options .* got nothing/],
+    ['no properties', 'a', { shardOn }, /Index a needs properties .* got nothing/],
+    ['a list of properties', 'a', { properties: ['user_id'], shardOn }, /got an array of 1 elements/],
+    ['properties that are none', 'a', { properties: {}, shardOn }, /1 to 8 properties; got 0/],
+    [
+      'nine properties',
+      'a',
+      { properties: Object.fromEntries([...'abcdefghi'].map((p) => [p, 'uuid'])), shardOn: 'a' },
+      /got 9/,
+    ],
+    [
+      'the property id',
+      'a',
+      { properties: { id: 'uuid' }, shardOn: 'id' },
+      /cannot have the property id: .* read by id with get/,
+    ],
+    [
+      'the property __proto__',
+      'a',
+      { properties: JSON.parse('{"__proto__":"uuid"}'), shardOn: 'id' },
+      /cannot have the property __proto__/,
+    ],
+    ['an empty property name', 'a', { properties: { '': 'uuid' }, shardOn: '' }, /1 to 64 characters/],
+    [
+      'a property name of 65 characters',
+      'a',
+      { properties: { ['p'.repeat(65)]: 'uuid' }, shardOn: 'id' },
+      /1 to 64 characters/,
+    ],
+    [
+      'an unknown type',
+      'a',
+      { properties: { p: 'text' }, shardOn: 'p' },
+      /type of p has to be .* got 'text'/,
+    ],
+    [
+      'a type that only objects have',
+      'a',
+      { properties: { p: 'constructor' }, shardOn: 'p' },
+      /got 'constructor'/,
+    ],
+    ['a type that is no string', 'a', { properties: { p: 5 }, shardOn: 'p' }, /got a number/],
+    ['an array of arrays', 'a', { properties: { p: 'string[][]' }, shardOn: 'p' }, /got 'string\[\]\[\]'/],
+    [
+      'two arrays',
+      'a',
+      { properties: { p: 'string[]', q: 'uuid[]' }, shardOn: 'p' },
+      /2 properties with \[\]; one at the most/,
+    ],
+    [
+      'a shardOn that is no property',
+      'a',
+      { properties, shardOn: 'user' },
+      /shardOn to be one of 'user_id', 'id'; got a string/,
+    ],
+    ['no shardOn', 'a', { properties }, /shardOn to be one of 'user_id', 'id'; got nothing/],
+    [
+      'an unknown onMisfit',
+      'a',
+      { properties, shardOn, onMisfit: 'drop' },
+      /onMisfit to be 'refuse' or 'skip'/,
+    ],
+    [
+      'six strings',
+      'a',
+      { properties: strings(6), shardOn: 'id' },
+      /up to 3280 bytes with its 6 strings of up to 544 bytes each; MySQL holds 3072/,
+    ],
+    [
+      'names that objects put in another order',
+      'a',
+      { properties: { user: 'uuid', 7: 'uuid' }, shardOn: 'user' },
+      /do not keep the order/,
+    ],
+  ])('%s', (_, name, options, message) => {
+    const error = errorOf(() => define(name, options))
+    expect(error.code).toBe('BAD_INDEX')
+    expect(error.message).toMatch(message)
+  })
+
+  it('also when it comes as plain data', () => {
+    for (const data of [
+      undefined,
+      { name: 'a' },
+      { ...entriesByUser, properties: [5] },
+      { ...entriesByUser, properties: [] },
+    ]) {
+      expect(errorOf(() => definitionFromData(data as never)).code).toBe('BAD_INDEX')
+    }
+    const twice = [entriesByUser.properties[0], entriesByUser.properties[0]]
+    expect(
+      errorOf(() => definitionFromData({ ...entriesByUser, properties: twice as never })).message,
+    ).toMatch(/twice/)
+  })
+
+  it('but five strings and three others are not, nor a year in the name with letters behind it', () => {
+    expect(
+      define('a', { properties: { ...strings(5), q: 'uuid', r: 'time', s: 'number' }, shardOn: 'q' }).name,
+    ).toBe('a')
+    expect(define('entries_2009_on', { properties, shardOn }).name).toBe('entries_2009_on')
+    expect(define('a', { properties: { 7: 'uuid' }, shardOn: '7' }).shardOn).toBe('7')
+  })
+})
+
+describe('two definitions', () => {
+  const other = (change: object): IndexDefinition =>
+    definitionFromData({ ...definitionData(entriesByUser), ...change })
+
+  it('are the same when nothing differs', () => {
+    expect(sameDefinition(entriesByUser, other({}))).toBe(true)
+  })
+
+  it('have the same rows although they differ in onMisfit', () => {
+    expect(sameDefinition(entriesByUser, other({ onMisfit: 'skip' }))).toBe(false)
+    expect(sameRows(entriesByUser, other({ onMisfit: 'skip' }))).toBe(true)
+  })
+
+  it.each([
+    ['name', { name: 'b' }],
+    ['shardOn', { shardOn: 'id' }],
+    ['order', { properties: entriesByUser.properties.toReversed() }],
+    ['number of properties', { properties: entriesByUser.properties.slice(0, 2) }],
+    [
+      'type',
+      {
+        properties: entriesByUser.properties.map((p) => (p.type === 'time' ? { ...p, type: 'integer' } : p)),
+      },
+    ],
+    ['arrays', { properties: entriesByUser.properties.map((p) => ({ ...p, many: false })) }],
+  ])('have other rows when they differ in %s', (_, change) => {
+    expect(sameRows(entriesByUser, other(change))).toBe(false)
+    expect(sameRows(other(change), entriesByUser)).toBe(false)
+  })
+})
+
+it('has a table of its own for each generation, with a column for each property', () => {
+  expect(tableName(entriesByUser, 1)).toBe('index_entries_by_user')
+  expect(tableName(entriesByUser, 2)).toBe('index_entries_by_user_2')
+  const entry: CatalogEntry = {
+    ...entriesByUser,
+    generation: 2,
+    table: tableName(entriesByUser, 2),
+    state: 'ready',
+  }
+  expect(tableSpec(entry)).toEqual({
+    table: 'index_entries_by_user_2',
+    columns: [
+      { name: 'user_id', type: 'uuid' },
+      { name: 'tags', type: 'string' },
+      { name: 'published', type: 'time' },
+    ],
+  })
+})

@@ -1,0 +1,242 @@
+import {
+  describeKind,
+  LooseleafError,
+  STRING_KEY_BYTES,
+  type CatalogEntry,
+  type ColumnType,
+  type IndexDefinitionData,
+  type IndexedProperty,
+  type IndexTableSpec,
+} from '@looseleaf/core'
+import { columnName } from './column-name.ts'
+import type { IndexedEntity, IndexProperties, Where } from './property-types.ts'
+import type { GetAllOptions, IndexReader } from './query-types.ts'
+
+export interface IndexOptions<P extends IndexProperties = IndexProperties> {
+  /**
+   * One to eight properties and their types, in the order of the key: queries give values from the first one on.
+   * `'string[]'` and the like mark a property that holds an array, with a row per different element; one at the most.
+   */
+  readonly properties: P
+  /** The property that says on which shard a row stands, or 'id': on its entity's shard. */
+  readonly shardOn: NoInfer<keyof P & string> | 'id'
+  /** What becomes of a write with a value that the index cannot hold: 'refuse' (default), or 'skip': it gets no row. */
+  readonly onMisfit?: 'refuse' | 'skip' | undefined
+}
+
+/** An index as a program names it: plain data, the types of its properties, and the call that reads by it. */
+export interface IndexDefinition<P extends IndexProperties = IndexProperties> extends IndexDefinitionData {
+  /** The properties as they were given to `defineIndex`. */
+  readonly types: P
+  /** Every entity that matches, in key order. Rejects as `query` of the store does. */
+  getAll(store: IndexReader, where: Where<P>, options?: GetAllOptions): Promise<IndexedEntity<P>[]>
+}
+
+const NAME = /^[a-z][a-z0-9_]{0,39}$/
+const LIKE_A_GENERATION = /_(?:[2-9]|[1-9][0-9]+)$/
+const ARRAY_INDEX = /^(?:0|[1-9][0-9]*)$/
+const MAX_PROPERTIES = 8
+const MAX_PROPERTY_NAME = 64
+
+/** Bytes that a value takes in a key of MySQL, at the most. */
+const KEY_BYTES: Readonly<Record<ColumnType, number>> = {
+  uuid: 16,
+  string: STRING_KEY_BYTES,
+  integer: 8,
+  number: 8,
+  boolean: 8,
+  time: 8,
+}
+const ENTITY_ID_KEY_BYTES = 16
+const MAX_KEY_BYTES = 3072
+
+/**
+ * Defines an index; nothing is sent or created. The name has lower case letters, digits and `_`, at most 40 of them.
+ * Throws `BAD_INDEX` with what was expected when the definition is not valid, also when it comes without types.
+ */
+export function defineIndex<const P extends IndexProperties>(
+  name: string,
+  options: IndexOptions<P>,
+): IndexDefinition<P> {
+  checkName(name)
+  if (!isObject(options)) {
+    refuse(name, `needs options such as { properties: { user_id: 'uuid' }, shardOn: 'user_id' }`, options)
+  }
+  if (!isObject(options.properties)) {
+    refuse(name, `needs properties such as { user_id: 'uuid' }`, options.properties)
+  }
+  const names = Object.keys(options.properties)
+  const properties = names.map((property) => parseProperty(name, property, options.properties[property]))
+  if (properties.length > 1 && names.some((property) => ARRAY_INDEX.test(property))) {
+    // Objects put such names first, whatever order they were written in, and the order is what an index is about.
+    throw new LooseleafError(
+      'BAD_INDEX',
+      `Index ${name} has several properties, so none of them may be named by a whole number: objects do not keep the order of those.`,
+    )
+  }
+  return build<P>({ name, properties, shardOn: options.shardOn, onMisfit: options.onMisfit ?? 'refuse' })
+}
+
+/** The definition of plain data, such as a catalog's. Throws `BAD_INDEX`. */
+export function definitionFromData(data: IndexDefinitionData): IndexDefinition {
+  if (!isObject(data)) refuse('(without a name)', 'has to be an object with a name and properties', data)
+  checkName(data.name)
+  if (!Array.isArray(data.properties)) refuse(data.name, 'needs a list of properties', data.properties)
+  const properties = data.properties.map((property: unknown) => {
+    if (!isObject(property)) refuse(data.name, 'needs objects in its list of properties', property)
+    const type =
+      property.many === true && typeof property.type === 'string' ? `${property.type}[]` : property.type
+    return parseProperty(data.name, property.name, type)
+  })
+  return build({ name: data.name, properties, shardOn: data.shardOn, onMisfit: data.onMisfit })
+}
+
+/** The plain data of a definition or a catalog entry, and nothing else: what a catalog keeps. */
+export function definitionData(definition: IndexDefinitionData): IndexDefinitionData {
+  const { name, shardOn, onMisfit } = definition
+  const properties = definition.properties.map((property) => ({
+    name: property.name,
+    type: property.type,
+    many: property.many,
+  }))
+  return { name, properties, shardOn, onMisfit }
+}
+
+/** True when both give the same rows, on the same shards: then they can share a table, whatever `onMisfit` says. */
+export function sameRows(a: IndexDefinitionData, b: IndexDefinitionData): boolean {
+  return (
+    a.name === b.name &&
+    a.shardOn === b.shardOn &&
+    a.properties.length === b.properties.length &&
+    a.properties.every((property, i) => {
+      const other = b.properties[i]
+      return property.name === other?.name && property.type === other.type && property.many === other.many
+    })
+  )
+}
+
+/** True when nothing differs, `onMisfit` included. */
+export function sameDefinition(a: IndexDefinitionData, b: IndexDefinitionData): boolean {
+  return sameRows(a, b) && a.onMisfit === b.onMisfit
+}
+
+/** The table of an index: `index_<name>` for its first generation, `index_<name>_<generation>` after that. */
+export function tableName(definition: Pick<IndexDefinitionData, 'name'>, generation: number): string {
+  return generation === 1 ? `index_${definition.name}` : `index_${definition.name}_${generation}`
+}
+
+/** The table of a catalog entry as drivers take it. */
+export function tableSpec(entry: Pick<CatalogEntry, 'table' | 'properties'>): IndexTableSpec {
+  const columns = entry.properties.map(({ name, type }) => ({ name: columnName(name), type }))
+  return { table: entry.table, columns }
+}
+
+function build<P extends IndexProperties>(data: IndexDefinitionData): IndexDefinition<P> {
+  checkProperties(data)
+  const properties = data.properties
+  if (data.shardOn !== 'id' && !properties.some(({ name }) => name === data.shardOn)) {
+    const choices = [...properties.map((property) => `'${property.name}'`), `'id'`].join(', ')
+    refuse(data.name, `needs shardOn to be one of ${choices}`, data.shardOn)
+  }
+  if (data.onMisfit !== 'refuse' && data.onMisfit !== 'skip') {
+    refuse(data.name, `needs onMisfit to be 'refuse' or 'skip'`, data.onMisfit)
+  }
+  const entries = properties.map(
+    (property) => [property.name, property.many ? `${property.type}[]` : property.type] as const,
+  )
+  const definition: IndexDefinition<P> = {
+    name: data.name,
+    properties: Object.freeze(properties.map((property) => Object.freeze({ ...property }))),
+    shardOn: data.shardOn,
+    onMisfit: data.onMisfit,
+    // The names and types of P are these; `Object.fromEntries` cannot say so.
+    types: Object.freeze(Object.fromEntries(entries)) as unknown as P,
+    getAll: (store, where, options) => store.getAll(definition, where, options),
+  }
+  return Object.freeze(definition)
+}
+
+function checkName(name: unknown): asserts name is string {
+  if (typeof name !== 'string' || !NAME.test(name)) {
+    const what = typeof name === 'string' ? `"${clip(name)}"` : describeKind(name)
+    throw new LooseleafError(
+      'BAD_INDEX',
+      `The name of an index begins with a letter and has lower case letters, digits and "_", 40 characters at the most; got ${what}.`,
+    )
+  }
+  if (name.startsWith('looseleaf') || name === 'entities') {
+    throw new LooseleafError('BAD_INDEX', `Index ${name} needs another name: this one is kept for the store.`)
+  }
+  if (LIKE_A_GENERATION.test(name)) {
+    throw new LooseleafError(
+      'BAD_INDEX',
+      `Index ${name} needs another name: one that ends with "_" and a number reads like a later generation of another index.`,
+    )
+  }
+}
+
+function parseProperty(index: string, name: unknown, type: unknown): IndexedProperty {
+  if (typeof name !== 'string' || name === '' || name.length > MAX_PROPERTY_NAME || !name.isWellFormed()) {
+    refuse(index, `needs property names of 1 to ${MAX_PROPERTY_NAME} characters`, name)
+  }
+  if (name === 'id' || name === '__proto__') {
+    throw new LooseleafError(
+      'BAD_INDEX',
+      `Index ${index} cannot have the property ${name}: this name is reserved${name === 'id' ? '; entities are read by id with get' : ''}.`,
+    )
+  }
+  const many = typeof type === 'string' && type.endsWith('[]')
+  const column = many ? type.slice(0, -2) : type
+  if (!isColumnType(column)) {
+    const what = typeof type === 'string' ? `'${clip(type)}'` : describeKind(type)
+    throw new LooseleafError(
+      'BAD_INDEX',
+      `Index ${index}: the type of ${name} has to be 'uuid', 'string', 'integer', 'number', 'boolean' or 'time', with [] for an array of it; got ${what}.`,
+    )
+  }
+  return { name, type: column, many }
+}
+
+function checkProperties({ name, properties }: IndexDefinitionData): void {
+  const refuseWith = (reason: string): never => {
+    throw new LooseleafError('BAD_INDEX', `Index ${name} ${reason}.`)
+  }
+  if (properties.length === 0 || properties.length > MAX_PROPERTIES) {
+    refuseWith(`has to have 1 to ${MAX_PROPERTIES} properties; got ${properties.length}`)
+  }
+  if (new Set(properties.map((property) => property.name)).size < properties.length) {
+    refuseWith('names a property twice')
+  }
+  if (new Set(properties.map((property) => columnName(property.name))).size < properties.length) {
+    refuseWith('has two properties whose column would have the same name; rename one of them')
+  }
+  const arrays = properties.filter((property) => property.many)
+  if (arrays.length > 1) {
+    refuseWith(
+      `has ${arrays.length} properties with []; one at the most, because each pair of elements would be a row`,
+    )
+  }
+  const bytes = properties.reduce((sum, { type }) => sum + KEY_BYTES[type], ENTITY_ID_KEY_BYTES)
+  if (bytes > MAX_KEY_BYTES) {
+    const strings = properties.filter((property) => property.type === 'string').length
+    refuseWith(
+      `has a key of up to ${bytes} bytes with its ${strings} strings of up to ${STRING_KEY_BYTES} bytes each; MySQL holds ${MAX_KEY_BYTES}. Five strings fit`,
+    )
+  }
+}
+
+function isColumnType(text: unknown): text is ColumnType {
+  return typeof text === 'string' && Object.hasOwn(KEY_BYTES, text)
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function clip(text: string): string {
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text
+}
+
+function refuse(index: string, expected: string, got: unknown): never {
+  throw new LooseleafError('BAD_INDEX', `Index ${index} ${expected}; got ${describeKind(got)}.`)
+}

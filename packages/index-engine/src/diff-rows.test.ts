@@ -1,0 +1,42 @@
+import type { Bag } from '@looseleaf/core'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { keyIdentity } from './compare-keys.ts'
+import { defineIndex } from './define-index.ts'
+import { deriveRows } from './derive-rows.ts'
+import { diffRows } from './diff-rows.ts'
+
+const byTag = defineIndex('by_tag', { properties: { tags: 'string[]', rank: 'integer' }, shardOn: 'id' })
+const bagArbitrary: fc.Arbitrary<Bag | undefined> = fc.option(
+  fc.record({
+    tags: fc.array(fc.constantFrom('a', 'b', 'c', 'd', null, 5)),
+    rank: fc.constantFrom(1, 2, null),
+  }),
+  { nil: undefined },
+)
+const setOf = (keys: ReturnType<typeof deriveRows>['keys']): Set<string> => new Set(keys.map(keyIdentity))
+const without = (a: ReadonlySet<string>, b: ReadonlySet<string>): Set<string> =>
+  new Set([...a].filter((identity) => !b.has(identity)))
+const rowsOf = (bag: Bag | undefined): Set<string> =>
+  setOf(bag === undefined ? [] : deriveRows(byTag, bag).keys)
+
+describe('what a write does to the rows', () => {
+  it('gains what the new bag has more, loses what it has less, and leaves what both have', () => {
+    fc.assert(
+      fc.property(bagArbitrary, bagArbitrary, (before, after) => {
+        const { gained, lost } = diffRows(byTag, before, after)
+        const [old, now] = [rowsOf(before), rowsOf(after)]
+        expect(setOf(gained)).toEqual(without(now, old))
+        expect(setOf(lost)).toEqual(without(old, now))
+        expect(gained.length + lost.length).toBe(setOf(gained).size + setOf(lost).size)
+      }),
+    )
+  })
+
+  it('is named by the misfits of the new bag alone', () => {
+    const bad = { tags: [5], rank: 1 }
+    expect(diffRows(byTag, bad, { tags: ['a'], rank: 1 }).misfits).toEqual([])
+    expect(diffRows(byTag, undefined, bad).misfits).toHaveLength(1)
+    expect(diffRows(byTag, bad, undefined)).toEqual({ gained: [], lost: [], misfits: [] })
+  })
+})

@@ -1,0 +1,36 @@
+import type { Bag, IndexDefinitionData, Key } from '@looseleaf/core'
+import { keyIdentity } from './compare-keys.ts'
+import { deriveRows, type Misfit } from './derive-rows.ts'
+
+export interface RowDiff {
+  /** Keys to upsert before the entity is committed. */
+  readonly gained: readonly Key[]
+  /** Keys to delete, below the new version, after it. */
+  readonly lost: readonly Key[]
+  /** Of the new bag. */
+  readonly misfits: readonly Misfit[]
+}
+
+/**
+ * What a write does to an entity's rows in one index. Undefined stands for an entity that is not there: before it was
+ * made, or after it was deleted. A key that both bags have is neither gained nor lost.
+ */
+export function diffRows(
+  definition: IndexDefinitionData,
+  before: Bag | undefined,
+  after: Bag | undefined,
+): RowDiff {
+  const { keys: oldKeys } = derive(definition, before)
+  const { keys: newKeys, misfits } = derive(definition, after)
+  return { gained: without(newKeys, oldKeys), lost: without(oldKeys, newKeys), misfits }
+}
+
+function derive(definition: IndexDefinitionData, bag: Bag | undefined): ReturnType<typeof deriveRows> {
+  return bag === undefined ? { keys: [], misfits: [] } : deriveRows(definition, bag)
+}
+
+function without(keys: readonly Key[], others: readonly Key[]): readonly Key[] {
+  if (keys.length === 0 || others.length === 0) return keys
+  const identities = new Set(others.map(keyIdentity))
+  return keys.filter((key) => !identities.has(keyIdentity(key)))
+}

@@ -1,0 +1,49 @@
+export { mergeCatalogs, type Catalog } from './catalog.ts'
+export {
+  changeCatalog,
+  changeCatalogContents,
+  loadCatalog,
+  loadShardCatalogs,
+  propagateCatalog,
+} from './change-catalog.ts'
+export { columnName } from './column-name.ts'
+export { compareKeys, compareKeyValues, keyIdentity } from './compare-keys.ts'
+export { decodeCursor, encodeCursor, type CursorScope, type RowPlace } from './cursor.ts'
+export {
+  defineIndex,
+  definitionData,
+  definitionFromData,
+  sameDefinition,
+  sameRows,
+  tableName,
+  tableSpec,
+  type IndexDefinition,
+  type IndexOptions,
+} from './define-index.ts'
+export { deriveRows, MAX_ROWS_PER_ENTITY, type DerivedRows, type Misfit } from './derive-rows.ts'
+export { diffRows, type RowDiff } from './diff-rows.ts'
+export { createCatalogHolder, type CatalogHolder, type EngineContext } from './engine-context.ts'
+export { fromKeyValue, toKeyValue, type KeyValueResult } from './key-value.ts'
+export { shardOfRow, shardsOfQuery } from './place-row.ts'
+export { planQuery, type QueryPlan } from './plan-query.ts'
+export type {
+  IndexedBag,
+  IndexedEntity,
+  IndexProperties,
+  PropertyType,
+  Range,
+  ValueOf,
+  Where,
+} from './property-types.ts'
+export {
+  DEFAULT_LIMIT,
+  MAX_LIMIT,
+  type GetAllOptions,
+  type IndexReader,
+  type QueryCost,
+  type QueryOptions,
+  type QueryOrder,
+  type QueryPage,
+} from './query-types.ts'
+export { MAX_ROWS_EXAMINED, runQuery, type QueryPorts, type RunOptions } from './run-query.ts'
+export { toEntity, type ReadEntity } from './to-entity.ts'

@@ -1,0 +1,73 @@
+import type { IndexRow } from '@looseleaf/core'
+import type { RowPlace } from './cursor.ts'
+import { comparePlaces, type MergedRows } from './merge-rows.ts'
+import type { QueryPlan } from './plan-query.ts'
+import type { ReadEntity } from './to-entity.ts'
+
+/** Decides at which row of a call an entity is taken, batch by batch; see `runQuery` for the rule. */
+export interface RowJudge {
+  /** Begins with the next batch of rows: gives the entities that have to be read for it, each once. */
+  begin(batch: readonly IndexRow[]): readonly Uint8Array[]
+  /** Takes in what was read, in the order that `begin` asked for. */
+  learn(entities: readonly (ReadEntity | undefined)[]): void
+  /** The entity to take at this row of the batch; undefined when the row is to be discarded. All before it were judged. */
+  entityAt(i: number): ReadEntity | undefined
+  /** Says that the entity of this row is on the page: no other row gives it again. */
+  markTaken(i: number): void
+}
+
+interface Candidate {
+  readonly entity: ReadEntity
+  /** Where the entity belongs: the first row, in the query's order, that it should have. */
+  readonly place: RowPlace
+}
+
+export function createJudge(plan: QueryPlan, start: RowPlace | undefined, rows: MergedRows): RowJudge {
+  /** By the entity's identity. Null: not an answer, or not one any more. */
+  const candidates = new Map<string, Candidate | null>()
+  let batch: readonly IndexRow[] = []
+  let identities: readonly string[] = []
+  let asked = new Map<string, Uint8Array>()
+
+  function candidateOf(entity: ReadEntity | undefined, entityId: Uint8Array): Candidate | null {
+    const key = entity === undefined ? undefined : plan.firstKey(entity.bag)
+    if (entity === undefined || key === undefined) return null
+    const place = { key, entityId }
+    const onEarlierPage = start !== undefined && comparePlaces(place, start, plan.order) <= 0
+    return onEarlierPage ? null : { entity, place }
+  }
+
+  return {
+    begin(next) {
+      batch = next
+      identities = batch.map((row) => identityOf(row.entityId))
+      asked = new Map()
+      for (const [i, identity] of identities.entries()) {
+        if (!candidates.has(identity)) asked.set(identity, (batch[i] as IndexRow).entityId)
+      }
+      return [...asked.values()]
+    },
+    learn(entities) {
+      let i = 0
+      for (const [identity, entityId] of asked) candidates.set(identity, candidateOf(entities[i++], entityId))
+    },
+    entityAt(i) {
+      const row = batch[i] as IndexRow
+      const candidate = candidates.get(identities[i] as string)
+      if (candidate === undefined || candidate === null) return undefined
+      const { entity, place } = candidate
+      if (comparePlaces(place, row, plan.order) <= 0) return entity
+      const stillComes =
+        batch.slice(i + 1).some((other) => comparePlaces(other, place, plan.order) === 0) ||
+        rows.mayCome(plan.shardOf(place.key, row.entityId), place)
+      return stillComes ? undefined : entity
+    },
+    markTaken(i) {
+      candidates.set(identities[i] as string, null)
+    },
+  }
+}
+
+function identityOf(id: Uint8Array): string {
+  return Buffer.from(id.buffer, id.byteOffset, id.length).toString('latin1')
+}

@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto'
+import type { ColumnType } from '@looseleaf/core'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { compareKeyValues } from './compare-keys.ts'
+import { fromKeyValue, toKeyValue } from './key-value.ts'
+
+function keyOf(type: ColumnType, value: unknown): Uint8Array | number | bigint {
+  const result = toKeyValue(type, value)
+  if ('misfit' in result) throw new Error(result.misfit)
+  return result.value
+}
+
+describe('a value as an index keeps it', () => {
+  it('is as the ports have it', () => {
+    expect(keyOf('uuid', '00112233-4455-6677-8899-AABBCCDDEEFF')).toEqual(
+      Buffer.from('00112233445566778899aabbccddeeff', 'hex'),
+    )
+    expect(keyOf('string', 'é')).toEqual(Buffer.from([0xc3, 0xa9]))
+    expect(keyOf('integer', -7)).toBe(-7n)
+    expect(keyOf('integer', 2n ** 63n - 1n)).toBe(2n ** 63n - 1n)
+    expect(keyOf('number', 0.1)).toBe(0.1)
+    expect(keyOf('boolean', true)).toBe(1n)
+    expect(keyOf('time', new Date(-1))).toBe(-1000n)
+  })
+
+  it('has no negative zero', () => {
+    expect(Object.is(keyOf('number', -0), 0)).toBe(true)
+    expect(keyOf('integer', -0)).toBe(0n)
+  })
+
+  it('is the whole of a string of 512 bytes, and of a longer one its beginning and SHA-256', () => {
+    const fits = 'é'.repeat(256)
+    expect(keyOf('string', fits)).toEqual(Buffer.from(fits))
+    const long = `${fits}!`
+    const hash = createHash('sha256').update(long).digest()
+    expect(toKeyValue('string', long)).toEqual({
+      value: Buffer.concat([Buffer.from(fits), hash]),
+      exact: Buffer.from(long),
+    })
+  })
+})
+
+describe('a misfit', () => {
+  it.each<[ColumnType, unknown, string]>([
+    ['uuid', 'x', 'a UUID string is expected, got a string of 1 characters'],
+    ['uuid', new Uint8Array(16), 'a UUID string is expected, got 16 bytes'],
+    ['string', 1, 'a string is expected, got a number'],
+    ['string', '\ud800', 'a string without lone surrogates is expected, this one has some'],
+    [
+      'integer',
+      1.5,
+      'a whole number up to 2^53 - 1 or a bigint of 64 bits is expected, got a number that is not whole',
+    ],
+    [
+      'integer',
+      Number.NaN,
+      'a whole number up to 2^53 - 1 or a bigint of 64 bits is expected, got a number that is not whole',
+    ],
+    [
+      'integer',
+      2 ** 53,
+      'a whole number up to 2^53 - 1 or a bigint of 64 bits is expected, got a greater number',
+    ],
+    [
+      'integer',
+      2n ** 63n,
+      'a whole number up to 2^53 - 1 or a bigint of 64 bits is expected, got a greater bigint',
+    ],
+    [
+      'integer',
+      '1',
+      'a whole number up to 2^53 - 1 or a bigint of 64 bits is expected, got a string of 1 characters',
+    ],
+    ['number', Number.NaN, 'a finite number is expected, got NaN'],
+    ['number', Number.POSITIVE_INFINITY, 'a finite number is expected, got Infinity'],
+    ['number', 1n, 'a finite number is expected, got a bigint'],
+    ['boolean', 1, 'true or false is expected, got a number'],
+    ['time', 1_700_000_000_000, 'a valid Date is expected, got a number'],
+    ['time', new Date(Number.NaN), 'a valid Date is expected, got an invalid Date'],
+    ['string', ['x'], 'a string is expected, got an array of 1 elements'],
+  ])('for %s says what was expected and what kind came', (type, value, reason) => {
+    expect(toKeyValue(type, value)).toEqual({ misfit: reason })
+  })
+})
+
+const arbitraries: Readonly<Record<ColumnType, fc.Arbitrary<unknown>>> = {
+  uuid: fc.uuid(),
+  string: fc.string({ unit: 'binary', maxLength: 100 }),
+  integer: fc.maxSafeInteger().map((value) => (value === 0 ? 0 : value)),
+  number: fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => (value === 0 ? 0 : value)),
+  boolean: fc.boolean(),
+  time: fc.date({ noInvalidDate: true }),
+}
+
+describe('a value that went in', () => {
+  it.each(Object.keys(arbitraries) as ColumnType[])('comes back: %s', (type) => {
+    fc.assert(
+      fc.property(arbitraries[type], (value) => {
+        expect(fromKeyValue(type, keyOf(type, value))).toEqual(value)
+      }),
+    )
+  })
+
+  it('comes back as a bigint beyond 2^53 - 1, and not at all when the index has only its beginning', () => {
+    expect(fromKeyValue('integer', 2n ** 53n)).toBe(2n ** 53n)
+    expect(fromKeyValue('string', keyOf('string', 'x'.repeat(513)))).toBeUndefined()
+  })
+
+  it('comes back as nothing when the column cannot be one of its type', () => {
+    expect(fromKeyValue('uuid', new Uint8Array(15))).toBeUndefined()
+    expect(fromKeyValue('string', Uint8Array.of(0xff))).toBeUndefined()
+    expect(fromKeyValue('time', 2n ** 63n - 1n)).toBeUndefined()
+    expect(fromKeyValue('integer', 1)).toBeUndefined()
+    expect(fromKeyValue('number', 1n)).toBeUndefined()
+    expect(fromKeyValue('boolean', 1)).toBeUndefined()
+  })
+})
+
+it('keeps the order of strings by code point, up to 512 bytes', () => {
+  const text = fc.string({ unit: 'binary', maxLength: 5 })
+  fc.assert(
+    fc.property(text, text, (a, b) => {
+      const points = (value: string): number[] => Array.from(value, (letter) => letter.codePointAt(0) ?? 0)
+      const [left, right] = [points(a), points(b)]
+      const at = left.findIndex((point, i) => point !== right[i])
+      const expected = at === -1 ? left.length - right.length : (left[at] ?? 0) - (right[at] ?? -1)
+      expect(Math.sign(compareKeyValues(keyOf('string', a), keyOf('string', b)))).toBe(Math.sign(expected))
+    }),
+  )
+})

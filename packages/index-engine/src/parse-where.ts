@@ -1,0 +1,177 @@
+import {
+  describeKind,
+  LooseleafError,
+  STRING_PREFIX_BYTES,
+  type IndexDefinitionData,
+  type IndexedProperty,
+  type Key,
+  type KeyRange,
+  type KeyValue,
+} from '@looseleaf/core'
+import { compareKeyValues } from './compare-keys.ts'
+import type { ExactRow } from './derive-rows.ts'
+import { toKeyValue } from './key-value.ts'
+
+/** A bound as it was asked for, with the whole of a string. */
+interface ExactBound {
+  readonly value: KeyValue
+  readonly inclusive: boolean
+}
+
+/** `where`, checked: what to scan, and what holds exactly. */
+export interface ParsedWhere {
+  /** The stretch of the index that has every row in question, and a few more where bounds are long strings. */
+  readonly range: KeyRange
+  /** The values that the leading properties have. */
+  readonly equal: Key
+  readonly lower: ExactBound | undefined
+  readonly upper: ExactBound | undefined
+}
+
+const OPERATORS = ['gt', 'gte', 'lt', 'lte'] as const
+type Operator = (typeof OPERATORS)[number]
+
+/** Throws `BAD_QUERY`, with the index, the property and what was expected. */
+export function parseWhere(definition: IndexDefinitionData, where: unknown): ParsedWhere {
+  const { name: index, properties } = definition
+  if (!isPlainObject(where)) {
+    refuse(index, `needs an object of properties and values as its where; got ${describeKind(where)}`)
+  }
+  for (const name of Object.keys(where)) {
+    if (!properties.some((property) => property.name === name)) {
+      refuse(index, `has no property ${clip(name)}; it has ${properties.map((p) => p.name).join(', ')}`)
+    }
+  }
+  const prefix: KeyValue[] = []
+  const equal: KeyValue[] = []
+  let bounds: Bounds | undefined
+  let rangeOn: string | undefined
+  let missing: string | undefined
+  for (const property of properties) {
+    const { name } = property
+    if (!Object.hasOwn(where, name)) {
+      missing ??= name
+      continue
+    }
+    if (rangeOn !== undefined) {
+      refuse(
+        index,
+        `cannot use ${name} behind the range on ${rangeOn}: a range has to be on the last property`,
+      )
+    }
+    if (missing !== undefined) {
+      refuse(index, `cannot use ${name} without a value of ${missing}, which stands before it`)
+    }
+    const condition = where[name]
+    if (isPlainObject(condition)) {
+      bounds = parseRange(index, property, condition)
+      rangeOn = name
+    } else {
+      const { value, exact } = valueOf(index, property, condition, 'a value or a range such as { gte: … }')
+      prefix.push(value)
+      equal.push(exact)
+    }
+  }
+  return { range: { prefix, ...bounds?.scan }, equal, lower: bounds?.lower, upper: bounds?.upper }
+}
+
+/** Whether a row of a bag satisfies the query, on the whole values. */
+export function satisfies({ equal, lower, upper }: ParsedWhere, row: ExactRow): boolean {
+  for (let i = 0; i < equal.length; i++) {
+    if (compareKeyValues(row.exact[i] as KeyValue, equal[i] as KeyValue) !== 0) return false
+  }
+  if (lower === undefined && upper === undefined) return true
+  const value = row.exact[equal.length] as KeyValue
+  if (lower !== undefined && !within(compareKeyValues(value, lower.value), lower)) return false
+  return upper === undefined || within(compareKeyValues(upper.value, value), upper)
+}
+
+function within(distance: number, bound: ExactBound): boolean {
+  return bound.inclusive ? distance >= 0 : distance > 0
+}
+
+interface Bounds {
+  readonly scan: Pick<KeyRange, 'lower' | 'upper'>
+  readonly lower: ExactBound | undefined
+  readonly upper: ExactBound | undefined
+}
+
+function parseRange(index: string, property: IndexedProperty, range: Record<string, unknown>): Bounds {
+  const { name } = property
+  const operators = Object.keys(range)
+  for (const operator of operators) {
+    if (!isOperator(operator)) {
+      refuse(index, `knows gt, gte, lt and lte in a range; got ${clip(operator)} for ${name}`)
+    }
+  }
+  if (operators.length === 0) refuse(index, `got an empty range for ${name}; it needs gt, gte, lt or lte`)
+  const bound = (open: Operator, closed: Operator): ExactBound | undefined => {
+    if (Object.hasOwn(range, open) && Object.hasOwn(range, closed)) {
+      refuse(index, `got both ${open} and ${closed} for ${name}; one of them is needed`)
+    }
+    const operator = Object.hasOwn(range, open) ? open : closed
+    if (!Object.hasOwn(range, operator)) return undefined
+    const { exact } = valueOf(index, property, range[operator], `a value for ${operator}`)
+    return { value: exact, inclusive: operator === closed }
+  }
+  const lower = bound('gt', 'gte')
+  const upper = bound('lt', 'lte')
+  return {
+    lower,
+    upper,
+    scan: {
+      ...(lower === undefined ? {} : { lower: widened(lower, 'lower') }),
+      ...(upper === undefined ? {} : { upper: widened(upper, 'upper') }),
+    },
+  }
+}
+
+const AFTER_EVERY_HASH = Buffer.alloc(32, 0xff)
+
+/**
+ * The index keeps long strings as a beginning and a hash, which says nothing of their order. So a long bound becomes one
+ * around everything with its beginning; what is too much is sorted out on the bag.
+ */
+function widened(bound: ExactBound, side: 'lower' | 'upper'): ExactBound {
+  const { value } = bound
+  if (!(value instanceof Uint8Array) || value.length <= STRING_PREFIX_BYTES) return bound
+  const beginning = value.subarray(0, STRING_PREFIX_BYTES)
+  return {
+    value: side === 'lower' ? beginning : Buffer.concat([beginning, AFTER_EVERY_HASH]),
+    inclusive: true,
+  }
+}
+
+function valueOf(
+  index: string,
+  property: IndexedProperty,
+  value: unknown,
+  expected: string,
+): { readonly value: KeyValue; readonly exact: KeyValue } {
+  const { name, type, many } = property
+  const what = many ? `${expected} (of an element)` : expected
+  if (value === undefined || value === null) {
+    refuse(index, `needs ${what} for ${name}; got ${describeKind(value)}, which no index row has`)
+  }
+  const result = toKeyValue(type, value)
+  if ('misfit' in result) refuse(index, `needs ${what} for ${name}: ${result.misfit}`)
+  return result
+}
+
+function isOperator(text: string): text is Operator {
+  return (OPERATORS as readonly string[]).includes(text)
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+function clip(text: string): string {
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text
+}
+
+function refuse(index: string, problem: string): never {
+  throw new LooseleafError('BAD_QUERY', `Index ${index} ${problem}.`)
+}

@@ -1,0 +1,221 @@
+import type { Bag } from '@looseleaf/core'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { errorOf } from '../test/codes.ts'
+import { idOf, inRange, lastByteRouter } from '../test/model.ts'
+import { defineIndex, type IndexDefinition } from './define-index.ts'
+import { deriveRows } from './derive-rows.ts'
+import { planQuery, type QueryPlan } from './plan-query.ts'
+
+const byUser = defineIndex('by_user', {
+  properties: { user: 'uuid', published: 'time', title: 'string' },
+  shardOn: 'user',
+})
+const byTag = defineIndex('by_tag', { properties: { tags: 'string[]', rank: 'integer' }, shardOn: 'id' })
+const byTitle = defineIndex('by_title', { properties: { title: 'string' }, shardOn: 'title' })
+const user = '00000000-0000-0000-0000-000000000002'
+const published = new Date(5)
+
+function plan(index: IndexDefinition, where: unknown, options: object = {}): QueryPlan {
+  return planQuery({ ...index, generation: 1 }, where, options, lastByteRouter(4))
+}
+
+describe('a query that fits its index', () => {
+  it('scans what its values say, on the shard that has it', () => {
+    const query = plan(byUser, { user, published: { gt: published, lte: new Date(9) } })
+    expect(query.range).toEqual({
+      prefix: [idOf(2)],
+      lower: { value: 5000n, inclusive: false },
+      upper: { value: 9000n, inclusive: true },
+    })
+    expect(query).toMatchObject({ index: 'by_user', shards: [2], order: 'asc', limit: 50 })
+    expect(query.shardOf([idOf(3), 5n, idOf(1)], idOf(9))).toBe(3)
+  })
+
+  it('may be about the whole index', () => {
+    expect(plan(byUser, {}, { scatter: true })).toMatchObject({ range: { prefix: [] }, shards: [0, 1, 2, 3] })
+  })
+
+  it('asks one shard also when it may ask all', () => {
+    expect(plan(byUser, { user }, { scatter: true }).shards).toEqual([2])
+  })
+
+  it('matches a bag that has all properties of the index and satisfies the conditions', () => {
+    const query = plan(byUser, { user, published: { gte: published } })
+    expect(query.matches({ user, published, title: '' })).toBe(true)
+    expect(query.matches({ user: user.toUpperCase(), published, title: '' })).toBe(true)
+    expect(query.matches({ user, published })).toBe(false)
+    expect(query.matches({ user, published: new Date(4), title: '' })).toBe(false)
+    expect(query.matches({ user: [user], published, title: '' })).toBe(false)
+  })
+
+  it('matches a bag by any element of its array, and puts it where the first of them stands', () => {
+    const bag = { tags: ['c', 'a', 'b'], rank: 1 }
+    const where = { tags: { gte: 'b' } }
+    expect(plan(byTag, { tags: 'b' }, { scatter: true }).firstKey(bag)).toEqual([Buffer.from('b'), 1n])
+    expect(plan(byTag, where, { scatter: true }).firstKey(bag)).toEqual([Buffer.from('b'), 1n])
+    expect(plan(byTag, where, { scatter: true, order: 'desc' }).firstKey(bag)).toEqual([Buffer.from('c'), 1n])
+    expect(plan(byTag, { tags: { gt: 'c' } }, { scatter: true }).firstKey(bag)).toBeUndefined()
+  })
+})
+
+describe('a query that does not fit its index is refused', () => {
+  it.each<[string, IndexDefinition, unknown, object, RegExp]>([
+    ['no where', byUser, undefined, {}, /Index by_user needs an object .* got nothing/],
+    ['a list', byUser, [user], {}, /got an array of 1 elements/],
+    ['an object of a class', byUser, new URL('https://example.org'), {}, /got an object of class URL/],
+    [
+      'an unknown property',
+      byUser,
+      { usr: user },
+      {},
+      /by_user has no property usr; it has user, published, title/,
+    ],
+    ['a gap', byUser, { user, title: 'x' }, {}, /cannot use title without a value of published/],
+    [
+      'a property behind a range',
+      byUser,
+      { user, published: { gt: published }, title: 'x' },
+      {},
+      /cannot use title behind the range on published/,
+    ],
+    ['an empty range', byUser, { user, published: {} }, {}, /empty range for published/],
+    [
+      'an unknown operator',
+      byUser,
+      { user, published: { above: published } },
+      {},
+      /gt, gte, lt and lte in a range; got above for published/,
+    ],
+    [
+      'two lower bounds',
+      byUser,
+      { user, published: { gt: published, gte: published } },
+      {},
+      /both gt and gte for published/,
+    ],
+    [
+      'two upper bounds',
+      byUser,
+      { user, published: { lt: published, lte: published } },
+      {},
+      /both lt and lte for published/,
+    ],
+    [
+      'a wrong type',
+      byUser,
+      { user, published: '2009' },
+      {},
+      /needs a value or a range .* for published: a valid Date is expected, got a string of 4 characters/,
+    ],
+    [
+      'a bound of a wrong type',
+      byUser,
+      { user, published: { gt: 5 } },
+      {},
+      /needs a value for gt for published: a valid Date is expected, got a number/,
+    ],
+    [
+      'an undefined bound',
+      byUser,
+      { user, published: { gt: undefined } },
+      {},
+      /a value for gt for published; got nothing/,
+    ],
+    ['an undefined value', byUser, { user: undefined }, {}, /for user; got nothing, which no index row has/],
+    ['null', byUser, { user: null }, {}, /for user; got null/],
+    [
+      'an array where an element is meant',
+      byTag,
+      { tags: ['x'] },
+      { scatter: true },
+      /\(of an element\) for tags: a string is expected, got an array/,
+    ],
+    [
+      'no shard',
+      byUser,
+      {},
+      {},
+      /by_user is kept by user: give a value for it, or ask all shards with \{ scatter: true \}/,
+    ],
+    ['a range on the shard', byUser, { user: { gt: user } }, {}, /scatter: true/],
+    [
+      'no scatter on an index kept by id',
+      byTag,
+      { tags: 'x' },
+      {},
+      /shards of their entities, so a query has to ask all of them: say so with \{ scatter: true \}/,
+    ],
+    [
+      'an order',
+      byUser,
+      { user },
+      { order: 'up' },
+      /order has to be 'asc' or 'desc'; got a string of 2 characters/,
+    ],
+    ['a limit of 0', byUser, { user }, { limit: 0 }, /limit has to be a whole number from 1 to 1000; got 0/],
+    ['a limit of 1,001', byUser, { user }, { limit: 1001 }, /got 1001/],
+    ['a limit that is not whole', byUser, { user }, { limit: 1.5 }, /got 1.5/],
+    ['a limit in words', byUser, { user }, { limit: '5' }, /got a string/],
+    [
+      'a scatter that is no boolean',
+      byUser,
+      { user },
+      { scatter: 'yes' },
+      /scatter has to be true or false; got a string/,
+    ],
+  ])('%s', (_, index, where, options, message) => {
+    const error = errorOf(() => plan(index, where, options))
+    expect(error.code).toBe('BAD_QUERY')
+    expect(error.message).toMatch(message)
+  })
+
+  it('and the message has none of its values', () => {
+    const error = errorOf(() => plan(byUser, { user: 'a secret' }))
+    expect(error.message).not.toContain('secret')
+  })
+})
+
+describe('a range over strings of more than 512 bytes', () => {
+  /** Titles that are the same, or nearly, up to and beyond the bytes that an index keeps. */
+  const title = fc
+    .tuple(
+      fc.constantFrom(0, 1, 510, 511, 512, 513, 600),
+      fc.constantFrom('', 'a', 'b', 'é', 'ab', '\u{1f600}'),
+    )
+    .map(([length, end]) => 'x'.repeat(length) + end)
+  const operator = fc.constantFrom('gt', 'gte', 'lt', 'lte')
+
+  it('scans every row that matches, and matches by the whole strings', () => {
+    fc.assert(
+      fc.property(title, operator, title, (stored, op, bound) => {
+        const query = plan(byTitle, { title: { [op]: bound } }, { scatter: true })
+        const order = Buffer.compare(Buffer.from(stored), Buffer.from(bound))
+        const expected = { gt: order > 0, gte: order >= 0, lt: order < 0, lte: order <= 0 }[op]
+        const bag: Bag = { title: stored }
+        expect(query.matches(bag)).toBe(expected)
+        const [key = []] = deriveRows(byTitle, bag).keys
+        expect(expected === false || inRange(query.range, { key })).toBe(true)
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  it('scans no more than asked for when the bounds are short, and what shares their beginning when they are long', () => {
+    const scanned = (bound: string, stored: string): boolean => {
+      const [key = []] = deriveRows(byTitle, { title: stored }).keys
+      return inRange(plan(byTitle, { title: { lt: bound } }, { scatter: true }).range, { key })
+    }
+    const long = 'x'.repeat(512)
+    expect(scanned(long, `${long}a`)).toBe(false)
+    expect(scanned(`${long}b`, `${long}c`)).toBe(true)
+    expect(scanned(`${long}b`, 'y')).toBe(false)
+  })
+
+  it('finds an equal one by its whole', () => {
+    const long = 'x'.repeat(600)
+    const query = plan(byTitle, { title: long })
+    expect(query.matches({ title: long })).toBe(true)
+    expect(query.matches({ title: `${long}x` })).toBe(false)
+  })
+})

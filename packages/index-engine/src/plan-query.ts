@@ -1,0 +1,122 @@
+import {
+  describeKind,
+  LooseleafError,
+  STRING_PREFIX_BYTES,
+  type Bag,
+  type IndexDefinitionData,
+  type Key,
+  type KeyRange,
+  type Router,
+} from '@looseleaf/core'
+import { compareKeys } from './compare-keys.ts'
+import { cursorScope, type CursorScope } from './cursor.ts'
+import { deriveExactRows } from './derive-rows.ts'
+import { parseWhere, satisfies, type ParsedWhere } from './parse-where.ts'
+import { shardOfRow, shardsOfQuery } from './place-row.ts'
+import { DEFAULT_LIMIT, MAX_LIMIT, type QueryOptions, type QueryOrder } from './query-types.ts'
+
+/** A query that was checked and worked out. It can be run any number of times, with the cursors of its own pages. */
+export interface QueryPlan {
+  /** The index's name. */
+  readonly index: string
+  /** The stretch of the index to scan. It may hold rows that do not match: where bounds are strings of over 512 bytes. */
+  readonly range: KeyRange
+  readonly order: QueryOrder
+  readonly limit: number
+  /** The shards to scan, in rising order. */
+  readonly shards: readonly number[]
+  /**
+   * Whether the entities of the rows in `range`, counted on each shard, are the answers while nothing is in flight. Not
+   * where a bound is a string of over 512 bytes, and not where the rows of one entity are on several of these shards.
+   */
+  readonly canCountRows: boolean
+  /** What cursors of this query are bound to. */
+  readonly scope: CursorScope
+  /** Whether an entity with this bag is an answer: some row of it satisfies the query on its whole values. */
+  matches(bag: Bag): boolean
+  /** The key of the first row, in the query's order, by which this bag is an answer; undefined when it is none. */
+  firstKey(bag: Bag): Key | undefined
+  /** The shard of a row of this index. */
+  shardOf(key: Key, entityId: Uint8Array): number
+}
+
+/**
+ * Works out a query on an index, given as its definition with the generation of its table. Throws `BAD_QUERY` with the
+ * index, the property and what was expected. The cursor among the options is looked at by `runQuery`.
+ */
+export function planQuery(
+  index: IndexDefinitionData & { readonly generation: number },
+  where: unknown,
+  options: QueryOptions,
+  router: Router,
+): QueryPlan {
+  const { name, shardOn } = index
+  const parsed = parseWhere(index, where)
+  const order = parseOrder(name, options.order)
+  const limit = parseLimit(name, options.limit)
+  const scatter = parseScatter(name, options.scatter)
+  const { range } = parsed
+  const boundTo = index.properties.findIndex((property) => property.name === shardOn)
+  if (!scatter && (boundTo === -1 || boundTo >= range.prefix.length)) {
+    throw new LooseleafError(
+      'BAD_QUERY',
+      boundTo === -1
+        ? `Index ${name} has its rows on the shards of their entities, so a query has to ask all of them: say so with { scatter: true }, or keep the index by a property (shardOn).`
+        : `Index ${name} is kept by ${shardOn}: give a value for it, or ask all shards with { scatter: true }.`,
+    )
+  }
+
+  const firstKey = (bag: Bag): Key | undefined => {
+    let first: Key | undefined
+    for (const row of deriveExactRows(index, bag).rows) {
+      if (!satisfies(parsed, row)) continue
+      if (first === undefined || compareKeys(row.key, first) < 0 === (order === 'asc')) first = row.key
+    }
+    return first
+  }
+  const shards = shardsOfQuery(index, router, range.prefix)
+  const isSpread = shards.length > 1 && index.properties[boundTo]?.many === true
+  return {
+    index: name,
+    range,
+    order,
+    limit,
+    shards,
+    canCountRows: !isSpread && ![parsed.lower, parsed.upper].some(isLongString),
+    scope: cursorScope(index, parsed, order),
+    matches: (bag) => firstKey(bag) !== undefined,
+    firstKey,
+    shardOf: (key, entityId) => shardOfRow(index, router, key, entityId),
+  }
+}
+
+function isLongString(bound: ParsedWhere['lower']): boolean {
+  return bound?.value instanceof Uint8Array && bound.value.length > STRING_PREFIX_BYTES
+}
+
+function parseOrder(index: string, order: unknown): QueryOrder {
+  if (order === undefined) return 'asc'
+  if (order === 'asc' || order === 'desc') return order
+  throw new LooseleafError(
+    'BAD_QUERY',
+    `Index ${index}: order has to be 'asc' or 'desc'; got ${describeKind(order)}.`,
+  )
+}
+
+function parseLimit(index: string, limit: unknown): number {
+  if (limit === undefined) return DEFAULT_LIMIT
+  if (typeof limit === 'number' && Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT) return limit
+  const what = typeof limit === 'number' ? String(limit) : describeKind(limit)
+  throw new LooseleafError(
+    'BAD_QUERY',
+    `Index ${index}: limit has to be a whole number from 1 to ${MAX_LIMIT}; got ${what}.`,
+  )
+}
+
+function parseScatter(index: string, scatter: unknown): boolean {
+  if (scatter === undefined || typeof scatter === 'boolean') return scatter ?? false
+  throw new LooseleafError(
+    'BAD_QUERY',
+    `Index ${index}: scatter has to be true or false; got ${describeKind(scatter)}.`,
+  )
+}

@@ -1,0 +1,53 @@
+import type { Bag, ColumnType, Entity, PropertyValue } from '@looseleaf/core'
+
+/** What an index says of a property: the type of its value, or `type[]` for an array with a row per different element. */
+export type PropertyType = ColumnType | `${ColumnType}[]`
+
+/** The properties of an index with their types, in the order of its key. */
+export type IndexProperties = { readonly [property: string]: PropertyType }
+
+/** The JavaScript value of a type; of an element for `type[]`. */
+export type ValueOf<T extends PropertyType> = T extends 'uuid' | 'uuid[]' | 'string' | 'string[]'
+  ? string
+  : T extends 'integer' | 'integer[]'
+    ? number | bigint
+    : T extends 'number' | 'number[]'
+      ? number
+      : T extends 'boolean' | 'boolean[]'
+        ? boolean
+        : Date
+
+interface NoLower {
+  readonly gt?: never
+  readonly gte?: never
+}
+interface NoUpper {
+  readonly lt?: never
+  readonly lte?: never
+}
+type Lower<V> = { readonly gt: V; readonly gte?: never } | { readonly gt?: never; readonly gte: V }
+type Upper<V> = { readonly lt: V; readonly lte?: never } | { readonly lt?: never; readonly lte: V }
+
+/** A stretch of values: a lower bound, an upper one, or both. */
+export type Range<V> = (Lower<V> & (Upper<V> | NoUpper)) | (NoLower & Upper<V>)
+
+/**
+ * What a query asks of an index: values for its first properties, then at most one range on the next.
+ * For a property of type `type[]` an element is given.
+ */
+export type Where<P extends IndexProperties = IndexProperties> = {
+  readonly [K in keyof P]?: ValueOf<P[K]> | Range<ValueOf<P[K]>>
+}
+
+/**
+ * The bag of an entity that a query on this index gave: every indexed property is there with its type. The array of a
+ * `type[]` property may hold more than what is indexed, so its elements are of any kind.
+ */
+export type IndexedBag<P extends IndexProperties = IndexProperties> = string extends keyof P
+  ? Bag
+  : Bag & {
+      [K in keyof P]: P[K] extends `${string}[]` ? readonly PropertyValue[] : ValueOf<P[K]>
+    }
+
+/** An entity that a query on this index gave. */
+export type IndexedEntity<P extends IndexProperties = IndexProperties> = Entity<IndexedBag<P>>

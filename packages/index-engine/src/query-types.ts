@@ -1,0 +1,60 @@
+import type { IndexDefinition } from './define-index.ts'
+import type { IndexedEntity, IndexProperties, Where } from './property-types.ts'
+
+export type QueryOrder = 'asc' | 'desc'
+
+/** Entities that a query gives at once when no limit is asked for. */
+export const DEFAULT_LIMIT = 50
+/** The greatest limit of a query. */
+export const MAX_LIMIT = 1000
+
+export interface GetAllOptions {
+  /** Order of the index's key: 'asc' (default) or 'desc'. */
+  readonly order?: QueryOrder | undefined
+  /** Asks all shards; needed where `where` does not say which one has the rows. */
+  readonly scatter?: boolean | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface QueryOptions extends GetAllOptions {
+  /** Entities of a page, 1 to 1,000; 50 by default. It may change from page to page. */
+  readonly limit?: number | undefined
+  /** The `cursor` of the page before, from the same index, `where` and order. */
+  readonly cursor?: string | undefined
+}
+
+export interface QueryPage<P extends IndexProperties = IndexProperties> {
+  readonly items: readonly IndexedEntity<P>[]
+  /** Where the next page begins; not there on the last page. */
+  readonly cursor?: string
+  readonly cost: QueryCost
+}
+
+/** What a page took. Always `rowsExamined = rowsMatched + rowsDiscarded`. */
+export interface QueryCost {
+  /** Shards whose index rows were asked for. */
+  readonly shards: number
+  /** Scans of index rows, over all shards. */
+  readonly indexReads: number
+  /** Look-ups of entities, each of many. */
+  readonly entityReads: number
+  /** Index rows that were held against their entity. */
+  readonly rowsExamined: number
+  /** Rows that gave an entity of this page. */
+  readonly rowsMatched: number
+  /** Rows whose entity is gone, no longer matches, or belongs to another row: leftovers and repeats. */
+  readonly rowsDiscarded: number
+  /** Entities asked for, each once. */
+  readonly entitiesRead: number
+  /** False when the call reached its bound on work with the page not full: go on with the cursor. */
+  readonly complete: boolean
+}
+
+/** What can read all entities by an index; every `DataStore` can. */
+export interface IndexReader {
+  getAll<const P extends IndexProperties>(
+    index: IndexDefinition<P>,
+    where: Where<P>,
+    options?: GetAllOptions,
+  ): Promise<IndexedEntity<P>[]>
+}

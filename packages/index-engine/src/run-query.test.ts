@@ -1,0 +1,402 @@
+import { isLooseleafError, metaOf, type Bag, type Entity, type PropertyValue } from '@looseleaf/core'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { idOf, lastByteRouter, modelStore, type ModelStore } from '../test/model.ts'
+import { defineIndex, type IndexDefinition } from './define-index.ts'
+import { planQuery, type QueryPlan } from './plan-query.ts'
+import type { QueryOptions, QueryPage } from './query-types.ts'
+import { runQuery, type RunOptions } from './run-query.ts'
+
+type Scalar = string | bigint | boolean
+type Condition = Scalar | { readonly [operator: string]: Scalar }
+
+/** The last two are in another order in UTF-8 than in UTF-16. */
+const WORDS = ['', 'a', 'ab', 'b', '\uffee', '\u{1f600}']
+const RANKS = [-(2n ** 60n), -1n, 0n, 1n, 2n ** 60n]
+const POOLS: Readonly<Record<string, readonly Scalar[]>> = {
+  user: WORDS,
+  tags: WORDS,
+  rank: RANKS,
+  open: [false, true],
+}
+
+const INDEXES: readonly IndexDefinition[] = [
+  defineIndex('by_user', { properties: { user: 'string', rank: 'integer' }, shardOn: 'user' }),
+  defineIndex('by_tag', { properties: { tags: 'string[]', rank: 'integer' }, shardOn: 'id' }),
+  defineIndex('by_user_tag', { properties: { user: 'string', tags: 'string[]' }, shardOn: 'tags' }),
+  defineIndex('by_rank', {
+    properties: { rank: 'integer', tags: 'string[]', open: 'boolean' },
+    shardOn: 'rank',
+  }),
+]
+
+// What the index holds, said once more in the plainest way.
+
+function compareScalars(a: Scalar, b: Scalar): number {
+  if (typeof a === 'string' && typeof b === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b))
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+function scalarsOf(value: PropertyValue | undefined, many: boolean): Scalar[] {
+  if (many)
+    return Array.isArray(value) ? value.flatMap((element: PropertyValue) => scalarsOf(element, false)) : []
+  if (typeof value === 'number') return Number.isInteger(value) ? [BigInt(value)] : []
+  return typeof value === 'string' || typeof value === 'bigint' || typeof value === 'boolean' ? [value] : []
+}
+
+function tuplesOf(index: IndexDefinition, bag: Bag): Scalar[][] {
+  let tuples: Scalar[][] = [[]]
+  for (const { name, many, type } of index.properties) {
+    const kind = type === 'integer' ? 'bigint' : type
+    const values = scalarsOf(bag[name], many).filter((value) => typeof value === kind)
+    tuples = tuples.flatMap((tuple) => values.map((value) => [...tuple, value]))
+  }
+  return tuples
+}
+
+function holds(value: Scalar, condition: Condition): boolean {
+  if (typeof condition !== 'object') return value === condition
+  return Object.entries(condition).every(([operator, bound]) => {
+    const order = compareScalars(value, bound)
+    return { gt: order > 0, gte: order >= 0, lt: order < 0, lte: order <= 0 }[operator]
+  })
+}
+
+function compareTuples(a: readonly Scalar[], b: readonly Scalar[]): number {
+  return a.map((value, i) => compareScalars(value, b[i] as Scalar)).find((order) => order !== 0) ?? 0
+}
+
+/** The numbers of the entities that match, in order. */
+function oracle(
+  index: IndexDefinition,
+  bags: readonly (Bag | undefined)[],
+  where: Readonly<Record<string, Condition>>,
+  order: 'asc' | 'desc',
+): number[] {
+  const sign = order === 'asc' ? 1 : -1
+  const found = bags.flatMap((bag, number) => {
+    const tuples = tuplesOf(index, bag ?? {}).filter((tuple) =>
+      index.properties.every(
+        ({ name }, i) => where[name] === undefined || holds(tuple[i] as Scalar, where[name]),
+      ),
+    )
+    const first = tuples.toSorted((a, b) => sign * compareTuples(a, b))[0]
+    return first === undefined ? [] : [{ number, first }]
+  })
+  return found
+    .toSorted((a, b) => sign * (compareTuples(a.first, b.first) || a.number - b.number))
+    .map(({ number }) => number)
+}
+
+// Random stores and queries.
+
+const word = fc.constantFrom(...WORDS)
+const bagArbitrary: fc.Arbitrary<Bag> = fc.record(
+  {
+    user: fc.oneof({ weight: 6, arbitrary: word }, fc.constantFrom(null, 7)),
+    tags: fc.oneof(
+      { weight: 8, arbitrary: fc.array(fc.oneof({ weight: 8, arbitrary: word }, fc.constantFrom(null, 7))) },
+      fc.constantFrom(null, 'a'),
+    ),
+    rank: fc.oneof(fc.constantFrom(...RANKS), fc.integer({ min: -1, max: 1 }), fc.constantFrom('1', 1.5)),
+    open: fc.boolean(),
+  },
+  { noNullPrototype: true },
+)
+
+const entityArbitrary = fc.record({
+  now: fc.option(bagArbitrary, { nil: undefined, freq: 8 }),
+  /** Bags whose rows were left behind. */
+  left: fc.array(bagArbitrary, { maxLength: 2 }),
+})
+
+const rangeArbitrary = (pool: readonly Scalar[]): fc.Arbitrary<Condition> =>
+  fc
+    .tuple(
+      fc.constantFrom('gt', 'gte', ''),
+      fc.constantFrom(...pool),
+      fc.constantFrom('lt', 'lte', ''),
+      fc.constantFrom(...pool),
+    )
+    .map(([lower, low, upper, high]) => ({
+      ...(lower === '' && upper !== '' ? {} : { [lower === '' ? 'gte' : lower]: low }),
+      ...(upper === '' ? {} : { [upper]: high }),
+    }))
+
+const queryArbitrary = fc.constantFrom(...INDEXES).chain((index) =>
+  fc
+    .tuple(fc.nat(index.properties.length), fc.boolean())
+    .chain(([equal, withRange]) => {
+      const names = index.properties.slice(0, equal + (withRange ? 1 : 0)).map(({ name }) => name)
+      const conditions = names.map((name, i) => {
+        const pool = POOLS[name] ?? []
+        return i < equal ? fc.constantFrom<Condition[]>(...pool) : rangeArbitrary(pool)
+      })
+      return fc
+        .tuple(...conditions)
+        .map((values) => Object.fromEntries(names.map((name, i) => [name, values[i] as Condition])))
+    })
+    .map((where) => ({ index, where })),
+)
+
+const caseArbitrary = fc.record({
+  query: queryArbitrary,
+  entities: fc.array(entityArbitrary, { maxLength: 14 }),
+  order: fc.constantFrom('asc' as const, 'desc' as const),
+  limit: fc.integer({ min: 1, max: 9 }),
+  shards: fc.integer({ min: 1, max: 3 }),
+})
+
+function fill(
+  index: IndexDefinition,
+  entities: readonly { readonly now: Bag | undefined; readonly left: readonly Bag[] }[],
+  shards: number,
+): ModelStore {
+  const store = modelStore(index, lastByteRouter(shards))
+  for (const [number, { now, left }] of entities.entries()) {
+    for (const bag of left) store.addRows(idOf(number), bag)
+    if (now !== undefined) store.addRows(idOf(number), now)
+    store.commit(idOf(number), now)
+  }
+  return store
+}
+
+function plan(index: IndexDefinition, where: unknown, options: QueryOptions, shards = 1): QueryPlan {
+  return planQuery({ ...index, generation: 1 }, where, { scatter: true, ...options }, lastByteRouter(shards))
+}
+
+async function pagesOf(store: ModelStore, query: QueryPlan, options: RunOptions = {}): Promise<QueryPage[]> {
+  const pages = [await runQuery(store, query, options)]
+  for (let cursor = pages[0]?.cursor; cursor !== undefined; cursor = pages.at(-1)?.cursor) {
+    if (pages.length > 2000) throw new Error('The pages do not end.')
+    pages.push(await runQuery(store, query, { ...options, cursor }))
+  }
+  return pages
+}
+
+const numberOf = (entity: Entity): number => Number.parseInt(entity.id.slice(-8), 16)
+const numbersOf = (pages: readonly QueryPage[]): number[] => pages.flatMap((page) => page.items.map(numberOf))
+
+describe('paging through a store that nobody writes', () => {
+  it('gives exactly what matches, in order, full pages, and no cursor on the last one', async () => {
+    await fc.assert(
+      fc.asyncProperty(caseArbitrary, async ({ query: { index, where }, entities, order, limit, shards }) => {
+        const store = fill(index, entities, shards)
+        const expected = oracle(
+          index,
+          entities.map(({ now }) => now),
+          where,
+          order,
+        )
+        const pages = await pagesOf(store, plan(index, where, { order, limit }, shards))
+        expect(numbersOf(pages)).toEqual(expected)
+        expect(pages).toHaveLength(Math.max(1, Math.ceil(expected.length / limit)))
+        for (const page of pages.slice(0, -1)) expect(page.items).toHaveLength(limit)
+        for (const { cost, items } of pages) {
+          expect(cost.complete).toBe(true)
+          expect(cost.rowsMatched).toBe(items.length)
+          expect(cost.rowsExamined).toBe(cost.rowsMatched + cost.rowsDiscarded)
+        }
+      }),
+      { numRuns: 1500 },
+    )
+  })
+
+  it('gives the same when a call may examine a few rows only', async () => {
+    const maxRows = fc.integer({ min: 1, max: 4 })
+    await fc.assert(
+      fc.asyncProperty(caseArbitrary, maxRows, async (given, maxRowsExamined) => {
+        const { query, entities, order, limit, shards } = given
+        const store = fill(query.index, entities, shards)
+        const expected = oracle(
+          query.index,
+          entities.map(({ now }) => now),
+          query.where,
+          order,
+        )
+        const pages = await pagesOf(store, plan(query.index, query.where, { order, limit }, shards), {
+          maxRowsExamined,
+        })
+        expect(numbersOf(pages)).toEqual(expected)
+        for (const { cost, items, cursor } of pages) {
+          expect(cost.rowsExamined).toBeLessThanOrEqual(maxRowsExamined)
+          expect(cost.complete).toBe(items.length === limit || cursor === undefined)
+        }
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('reads an entity once a call at the most, and counts what it asked for', async () => {
+    await fc.assert(
+      fc.asyncProperty(caseArbitrary, async ({ query: { index, where }, entities, order, limit, shards }) => {
+        const store = fill(index, entities, shards)
+        const { cost } = await runQuery(store, plan(index, where, { order, limit }, shards))
+        const scans = store.calls.filter((call) => 'scan' in call)
+        const reads = store.calls.flatMap((call) => ('read' in call ? [call.read] : []))
+        expect(new Set(reads.flat()).size).toBe(reads.flat().length)
+        expect(cost.entitiesRead).toBe(reads.flat().length)
+        expect(cost.entityReads).toBe(reads.length)
+        expect(cost.indexReads).toBe(scans.length)
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
+
+const byRank = defineIndex('by_rank', { properties: { rank: 'integer' }, shardOn: 'id' })
+const byTags = defineIndex('by_tags', { properties: { tags: 'string[]' }, shardOn: 'id' })
+
+describe('an entity that is written while it is being paged', () => {
+  it('is never missed when it moves on in the order, on one shard', async () => {
+    const steps = fc
+      .array(fc.nat(30), { minLength: 3, maxLength: 3 })
+      .map((at) => at.toSorted((a, b) => a - b))
+    const move = fc.record({ from: fc.nat(40), by: fc.integer({ min: 1, max: 40 }), steps })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(move, { minLength: 1, maxLength: 12 }),
+        fc.integer({ min: 1, max: 6 }),
+        async (moves, limit) => {
+          const store = fill(
+            byRank,
+            moves.map(({ from }) => ({ now: { rank: from }, left: [] })),
+            1,
+          )
+          let call = 0
+          store.onCall = () => {
+            for (const [number, { from, by, steps: at }] of moves.entries()) {
+              const [write, commit, remove] = at
+              if (write === call) store.addRows(idOf(number), { rank: from + by })
+              if (commit === call) store.commit(idOf(number), { rank: from + by })
+              if (remove === call) store.removeRows(idOf(number), { rank: from })
+            }
+            call++
+          }
+          const pages = await pagesOf(store, plan(byRank, {}, { limit }))
+          expect([...new Set(numbersOf(pages))].toSorted((a, b) => a - b)).toEqual([...moves.keys()])
+          for (const page of pages) expect(new Set(page.items.map(numberOf)).size).toBe(page.items.length)
+        },
+      ),
+      { numRuns: 500 },
+    )
+  })
+
+  it.each([
+    ['back', 1],
+    ['on, to a place that was fetched already', 7],
+  ])('is taken at the row that was met when it moves %s after its row was read', async (_, rank) => {
+    const store = fill(
+      byRank,
+      [2, 4, 6, 8].map((now) => ({ now: { rank: now }, left: [] })),
+      1,
+    )
+    store.onCall = () => {
+      if (store.calls.length !== 1) return
+      store.addRows(idOf(1), { rank })
+      store.commit(idOf(1), { rank })
+    }
+    const page = await runQuery(store, plan(byRank, {}, { limit: 4 }))
+    expect(page.items.map(numberOf)).toEqual([0, 1, 2, 3])
+    expect(page.items[1]?.['rank']).toBe(rank)
+  })
+
+  it('is left to the page before when it moved there', async () => {
+    const store = fill(
+      byRank,
+      [2, 4, 6, 8].map((now) => ({ now: { rank: now }, left: [] })),
+      1,
+    )
+    const query = plan(byRank, {}, { limit: 2 })
+    const { cursor } = await runQuery(store, query)
+    store.addRows(idOf(3), { rank: 1 })
+    store.commit(idOf(3), { rank: 1 })
+    const next = await runQuery(store, query, { cursor })
+    expect(next.items.map(numberOf)).toEqual([2])
+    expect(next.cost.rowsDiscarded).toBe(1)
+  })
+})
+
+describe('the work of a call', () => {
+  const rows = (count: number): { now: Bag; left: Bag[] }[] =>
+    Array.from({ length: count }, (_, rank) => ({ now: { rank }, left: [] }))
+
+  it('is one scan of one row more than asked for and one look-up when nothing is left over', async () => {
+    const store = fill(byRank, rows(100), 1)
+    const { cost, cursor } = await runQuery(store, plan(byRank, {}, { limit: 20 }))
+    expect(cursor).toBeDefined()
+    expect(cost).toEqual({
+      shards: 1,
+      indexReads: 1,
+      entityReads: 1,
+      rowsExamined: 20,
+      rowsMatched: 20,
+      rowsDiscarded: 0,
+      entitiesRead: 21,
+      complete: true,
+    })
+    expect(store.calls[0]).toMatchObject({ scan: { limit: 21 } })
+  })
+
+  it('is one scan a shard when all shards give less than was asked for', async () => {
+    const store = fill(byRank, rows(5), 3)
+    const { cost, items } = await runQuery(store, plan(byRank, {}, { limit: 20 }, 3))
+    expect(items).toHaveLength(5)
+    expect(cost).toMatchObject({ shards: 3, indexReads: 3, entityReads: 1, entitiesRead: 5 })
+  })
+
+  it('grows in few steps over many leftovers, and no scan is larger than 1,001 rows', async () => {
+    const left = Array.from({ length: 6000 }, (_, rank) => ({ now: undefined, left: [{ rank }] }))
+    const store = fill(byRank, [...left, { now: { rank: 6000 }, left: [] }], 1)
+    const { items, cost } = await runQuery(store, plan(byRank, {}, { limit: 1 }))
+    expect(items).toHaveLength(1)
+    expect(cost.rowsDiscarded).toBe(6000)
+    expect(cost.indexReads).toBeLessThan(20)
+    for (const call of store.calls)
+      expect('scan' in call ? call.scan.limit : call.read.length).toBeLessThanOrEqual(1001)
+  })
+
+  it('ends after 10,000 rows with what it has, a cursor, and the word that it is not complete', async () => {
+    const left = Array.from({ length: 10_005 }, (_, rank) => ({ now: undefined, left: [{ rank }] }))
+    const store = fill(
+      byRank,
+      [{ now: { rank: -1 }, left: [] }, ...left, { now: { rank: 20_000 }, left: [] }],
+      1,
+    )
+    const query = plan(byRank, {}, { limit: 2 })
+    const first = await runQuery(store, query)
+    expect(first.items).toHaveLength(1)
+    expect(first.cost).toMatchObject({ rowsExamined: 10_000, complete: false })
+    const second = await runQuery(store, query, { cursor: first.cursor })
+    expect(second.items).toHaveLength(1)
+    expect(second.cost.complete).toBe(true)
+    expect(second.cursor).toBeUndefined()
+  })
+
+  it('reads an entity of many elements once, and gives it once', async () => {
+    const tags = Array.from({ length: 200 }, (_, i) => `tag ${i}`)
+    const store = fill(byTags, [{ now: { tags }, left: [] }], 1)
+    const { items, cost, cursor } = await runQuery(store, plan(byTags, {}, { limit: 10 }))
+    expect(items).toHaveLength(1)
+    expect(cursor).toBeUndefined()
+    expect(cost).toMatchObject({ rowsExamined: 200, rowsDiscarded: 199, entitiesRead: 1 })
+  })
+})
+
+describe('what a page holds', () => {
+  it('entities with their id first, and version and time beside them', async () => {
+    const store = fill(byRank, [{ now: { rank: 1, title: 'A page' }, left: [] }], 1)
+    const [entity] = (await runQuery(store, plan(byRank, {}, {}))).items
+    expect(Object.keys(entity ?? {})).toEqual(['id', 'rank', 'title'])
+    expect(metaOf(entity ?? {})).toEqual({ version: 1, updated: new Date('2009-02-27T00:00:00Z') })
+  })
+
+  it('nothing, when the signal has fired', async () => {
+    const store = fill(byRank, [{ now: { rank: 1 }, left: [] }], 1)
+    const failure = await runQuery(store, plan(byRank, {}, {}), { signal: AbortSignal.abort() }).catch(
+      (error: unknown) => error,
+    )
+    expect(isLooseleafError(failure, 'ABORTED')).toBe(true)
+    expect(store.calls).toHaveLength(0)
+  })
+})

@@ -1,0 +1,115 @@
+import type {
+  Bag,
+  IndexDefinitionData,
+  IndexRow,
+  IndexScan,
+  KeyRange,
+  KeyValue,
+  Router,
+} from '@looseleaf/core'
+import {
+  compareKeys,
+  compareKeyValues,
+  deriveRows,
+  keyIdentity,
+  shardOfRow,
+  type QueryPorts,
+  type ReadEntity,
+} from '../src/index.ts'
+
+/** A router of the simplest kind: by the last byte. */
+export function lastByteRouter(shardCount: number): Router {
+  const shardOf = (bytes: Uint8Array): number => (bytes.at(-1) ?? 0) % shardCount
+  return {
+    fingerprint: `last-byte:${shardCount}`,
+    shardCount,
+    shardOfId: shardOf,
+    shardOfKey: shardOf,
+    newId: (near) => Buffer.alloc(16, near?.at(-1) ?? 1),
+  }
+}
+
+/** An id that ends with this number. */
+export function idOf(number: number): Buffer {
+  const id = Buffer.alloc(16)
+  id.writeUInt32BE(number, 12)
+  return id
+}
+
+/** Index rows and entities in plain arrays, searched in the plainest way. */
+export interface ModelStore extends QueryPorts {
+  /** What came to the ports, in order: 'scan' or 'read', with the ids of a read. */
+  readonly calls: ({ readonly scan: IndexScan } | { readonly read: readonly string[] })[]
+  /** Called before each port call. */
+  onCall: () => void
+  /** Commits a bag, or a tombstone for undefined; rows are not touched. */
+  commit(id: Uint8Array, bag: Bag | undefined): void
+  /** Adds the rows of a bag, whether or not the entity has it. */
+  addRows(id: Uint8Array, bag: Bag): void
+  removeRows(id: Uint8Array, bag: Bag): void
+}
+
+export function modelStore(definition: IndexDefinitionData, router: Router): ModelStore {
+  const shards = Array.from({ length: router.shardCount }, () => new Map<string, IndexRow>())
+  const entities = new Map<string, ReadEntity>()
+  const hex = (id: Uint8Array): string => Buffer.from(id).toString('hex')
+  let version = 0
+
+  function eachRow(
+    id: Uint8Array,
+    bag: Bag,
+    action: (shard: Map<string, IndexRow>, row: IndexRow) => void,
+  ): void {
+    for (const key of deriveRows(definition, bag).keys) {
+      const shard = shards[shardOfRow(definition, router, key, id)]
+      if (shard !== undefined) action(shard, { key, entityId: id, version })
+    }
+  }
+  const place = (row: IndexRow): string => keyIdentity([...row.key, row.entityId])
+
+  const store: ModelStore = {
+    calls: [],
+    onCall: () => {},
+    commit(id, bag) {
+      version++
+      if (bag === undefined) entities.delete(hex(id))
+      else entities.set(hex(id), { id, bag, version, updated: 1_235_692_800_000_000 + version })
+    },
+    addRows: (id, bag) => eachRow(id, bag, (shard, row) => shard.set(place(row), row)),
+    removeRows: (id, bag) => eachRow(id, bag, (shard, row) => shard.delete(place(row))),
+    async scan(shard, scan) {
+      store.onCall()
+      store.calls.push({ scan })
+      return scanRows([...(shards[shard]?.values() ?? [])], scan)
+    },
+    async read(ids) {
+      store.onCall()
+      store.calls.push({ read: ids.map(hex) })
+      return ids.map((id) => entities.get(hex(id)))
+    },
+  }
+  return store
+}
+
+function scanRows(rows: readonly IndexRow[], scan: IndexScan): readonly IndexRow[] {
+  const sign = scan.order === 'asc' ? 1 : -1
+  const compare = (a: Pick<IndexRow, 'key' | 'entityId'>, b: Pick<IndexRow, 'key' | 'entityId'>): number =>
+    sign * (compareKeys(a.key, b.key) || Buffer.compare(a.entityId, b.entityId))
+  return rows
+    .filter((row) => inRange(scan, row))
+    .filter((row) => scan.after === undefined || compare(row, scan.after) > 0)
+    .toSorted(compare)
+    .slice(0, scan.limit)
+}
+
+export function inRange(range: KeyRange, { key }: Pick<IndexRow, 'key'>): boolean {
+  const { prefix, lower, upper } = range
+  if (!prefix.every((value, i) => compareKeyValues(value, key[i] as KeyValue) === 0)) return false
+  const value = key[prefix.length] as KeyValue
+  const above = lower === undefined ? 1 : compareKeyValues(value, lower.value)
+  const below = upper === undefined ? 1 : compareKeyValues(upper.value, value)
+  return (
+    (above > 0 || (above === 0 && lower?.inclusive === true)) &&
+    (below > 0 || (below === 0 && upper?.inclusive === true))
+  )
+}
