@@ -1,0 +1,333 @@
+import { deepStrictEqual } from 'node:assert/strict'
+import { isLooseleafError, MAX_DEPTH, type Bag, type Codec, type PropertyValue } from '@looseleaf/core'
+import { describe, expect, test } from 'vitest'
+import { asDecoded, awkwardNames, edgeValues, randomBag } from './codec-contract-bags.ts'
+import { seededRandom } from './codec-contract-random.ts'
+
+export interface CodecContractOptions {
+  /** The codec's limit, which every codec has to have: a bag of twice as many bytes is refused. Default: 8 MiB. */
+  readonly maxBodyBytes?: number
+}
+
+/**
+ * What every codec has to do, as a vitest suite: call it at the top of a test file. `makeCodec` gives a codec that is
+ * configured as it will be used; it is called for each test. Nothing here is random from run to run.
+ */
+export function codecContract(
+  name: string,
+  makeCodec: () => Codec,
+  options: CodecContractOptions = {},
+): void {
+  const maxBodyBytes = options.maxBodyBytes ?? 8 * 1024 * 1024
+
+  describe(`${name} keeps the codec contract`, () => {
+    describe('every bag comes back', () => {
+      test.each(Object.keys(edgeValues))('%s', (kind) => {
+        expectRoundTrip(makeCodec(), { held: edgeValues[kind] })
+      })
+
+      test('an empty bag, from a body that is not empty', () => {
+        const codec = makeCodec()
+        expect(codec.encode({}).length).toBeGreaterThan(0)
+        expectRoundTrip(codec, {})
+      })
+
+      test.each(awkwardNames)('a property named %j, at the top, alone within and among others', (awkward) => {
+        const codec = makeCodec()
+        for (const value of ['text', 7, null, new Date(5), { [awkward]: 1n }, [{ [awkward]: 'x' }]]) {
+          expectRoundTrip(codec, { [awkward]: value })
+          expectRoundTrip(codec, { nested: { [awkward]: value }, other: { [awkward]: value, b: 1 } })
+        }
+      })
+
+      test('all the awkward names in one bag', () => {
+        expectRoundTrip(makeCodec(), Object.fromEntries(awkwardNames.map((awkward, i) => [awkward, i])))
+      })
+
+      test('undefined properties are left out', () => {
+        const codec = makeCodec()
+        const decoded = codec.decode(codec.encode({ a: undefined, b: { c: undefined, d: 1 } }))
+        expect(decoded).toStrictEqual({ b: { d: 1 } })
+      })
+
+      test('-0 comes back as 0', () => {
+        const codec = makeCodec()
+        expect(codec.decode(codec.encode({ a: -0, b: [-0] }))).toStrictEqual({ a: 0, b: [0] })
+      })
+
+      test('objects without a prototype come back as plain objects', () => {
+        const codec = makeCodec()
+        const bare: Bag = Object.assign(Object.create(null) as Bag, { a: 1 })
+        expect(codec.decode(codec.encode({ bare }))).toStrictEqual({ bare: { a: 1 } })
+      })
+
+      test('bytes come back as a Uint8Array of their own, whatever kind of bytes they were', () => {
+        const codec = makeCodec()
+        const body = codec.encode({
+          a: Buffer.from([1, 2, 3]),
+          b: new Uint8Array([0, 4, 5, 0]).subarray(1, 3),
+        })
+        const { a, b } = codec.decode(body)
+        body.fill(0)
+        for (const [bytes, expected] of [
+          [a, [1, 2, 3]],
+          [b, [4, 5]],
+        ] as const) {
+          expect(bytes).toBeInstanceOf(Uint8Array)
+          expect(Object.getPrototypeOf(bytes)).toBe(Uint8Array.prototype)
+          expect((bytes as Uint8Array).buffer.byteLength).toBe(expected.length)
+          expect([...(bytes as Uint8Array)]).toEqual(expected)
+        }
+      })
+
+      test('values nested as deep as the limit', () => {
+        const codec = makeCodec()
+        expectRoundTrip(codec, nestedObjects(MAX_DEPTH))
+        expectRoundTrip(codec, nestedArrays(MAX_DEPTH))
+      })
+
+      test('more properties and more elements than 16 bits count', () => {
+        const codec = makeCodec()
+        expectRoundTrip(codec, Object.fromEntries(Array.from({ length: 66_000 }, (_, i) => [`p${i}`, i])))
+        expectRoundTrip(codec, { many: Array.from({ length: 66_000 }, (_, i) => i) })
+      })
+
+      test('thousands of short texts', () => {
+        const codec = makeCodec()
+        for (const length of [1, 15, 31, 40, 48, 49, 64, 65]) {
+          const text = (i: number): string => String(i).padStart(length, 'x')
+          expectRoundTrip(
+            codec,
+            Object.fromEntries(Array.from({ length: 4000 }, (_, i) => [text(i), text(-i)])),
+          )
+        }
+      })
+
+      test('long texts and long bytes', () => {
+        const codec = makeCodec()
+        expectRoundTrip(codec, { text: '€uro '.repeat(200_000), bytes: seededRandom(3).bytes(500_000) })
+      })
+
+      test('a thousand bags of any shape', () => {
+        const codec = makeCodec()
+        const random = seededRandom(20090227)
+        for (let i = 0; i < 1000; i++) expectRoundTrip(codec, randomBag(random))
+      })
+    })
+
+    describe('bodies stand by themselves', () => {
+      test('a body stays as it is while others are encoded', () => {
+        const codec = makeCodec()
+        const body = codec.encode({ first: 'a'.repeat(100) })
+        const before = Uint8Array.from(body)
+        for (let i = 0; i < 50; i++) codec.encode({ other: 'b'.repeat(i * 10) })
+        expect(Uint8Array.from(body)).toStrictEqual(before)
+      })
+
+      test('a body is read from the middle of other memory, and by another instance', () => {
+        const body = makeCodec().encode(sample)
+        const memory = new Uint8Array(body.length + 20).fill(255)
+        memory.set(body, 7)
+        expect(makeCodec().decode(memory.subarray(7, 7 + body.length))).toStrictEqual(asDecoded(sample))
+      })
+
+      test('encoding changes nothing in the bag, and decoding nothing in the body', () => {
+        const codec = makeCodec()
+        const bag = { list: [1, { a: undefined }], bytes: new Uint8Array([1]) }
+        const body = codec.encode(bag)
+        expect(bag).toStrictEqual({ list: [1, { a: undefined }], bytes: new Uint8Array([1]) })
+        const before = Uint8Array.from(body)
+        codec.decode(body)
+        expect(Uint8Array.from(body)).toStrictEqual(before)
+      })
+    })
+
+    describe('what cannot come back is refused', () => {
+      test.each(refused)('%s', (_, value) => {
+        // The types forbid these values; a caller without types does not know.
+        const bag = { outer: [{ inner: value }] } as unknown as Bag
+        expect(codeOf(() => makeCodec().encode(bag))).toBe('BAD_PROPERTY')
+        expect(messageOf(() => makeCodec().encode(bag))).toContain('outer[0].inner')
+      })
+
+      test.each([null, undefined, 1, 'text', [], new Date(0), new Map()])('%s in place of a bag', (value) => {
+        expect(codeOf(() => makeCodec().encode(value as unknown as Bag))).toBe('BAD_PROPERTY')
+      })
+
+      test('values nested deeper than the limit, and circles', () => {
+        const circle: Record<string, unknown> = {}
+        circle['self'] = circle
+        for (const bag of [nestedObjects(MAX_DEPTH + 1), nestedArrays(MAX_DEPTH + 1), circle as Bag]) {
+          expect(codeOf(() => makeCodec().encode(bag))).toBe('BAD_PROPERTY')
+        }
+      })
+
+      test('a bag above the limit', () => {
+        // Repeated at a distance that is too great for zlib and its like to find.
+        const block = seededRandom(5).bytes(256 * 1024)
+        const blocks = Array.from({ length: Math.ceil((maxBodyBytes * 2) / block.length) }, () => block)
+        const bag = { bytes: Buffer.concat(blocks) }
+        expect(codeOf(() => makeCodec().encode(bag))).toBe('BODY_TOO_LARGE')
+      })
+    })
+
+    describe('what is not exactly a body is never taken for one', () => {
+      const bodies = (codec: Codec): Uint8Array[] => [
+        codec.encode({}),
+        codec.encode(sample),
+        codec.encode(large),
+      ]
+
+      test('bodies cut short at any byte', () => {
+        const codec = makeCodec()
+        for (const body of bodies(codec)) {
+          for (let length = 0; length < body.length; length++) expectRefusal(codec, body.subarray(0, length))
+        }
+      })
+
+      test('bodies with something behind', () => {
+        const codec = makeCodec()
+        for (const body of bodies(codec)) {
+          for (const more of [[0], [0xc0], [0x20], [...body]]) {
+            expectRefusal(codec, Uint8Array.from([...body, ...more]))
+          }
+        }
+      })
+
+      test('bodies with any one bit changed', () => {
+        const codec = makeCodec()
+        for (const body of bodies(codec)) {
+          for (let bit = 0; bit < body.length * 8; bit++) {
+            const changed = Uint8Array.from(body)
+            changed[bit >> 3]! ^= 1 << (bit & 7)
+            expectRefusal(codec, changed)
+          }
+        }
+      })
+
+      test('bodies with thousands of random changes', () => {
+        const codec = makeCodec()
+        const random = seededRandom(77)
+        const originals = bodies(codec)
+        for (let i = 0; i < 5000; i++) {
+          const original = random.pick(originals)
+          const changed = Uint8Array.from(original)
+          for (let changes = 1 + random.integer(8); changes > 0; changes--) {
+            changed[random.integer(changed.length)]! ^= 1 + random.integer(255)
+          }
+          // Two changes may have undone each other.
+          if (Buffer.compare(changed, original) === 0) continue
+          expectRefusal(codec, changed)
+        }
+      })
+
+      test('random bytes, and bytes that are all the same', () => {
+        const codec = makeCodec()
+        const random = seededRandom(99)
+        for (let i = 0; i < 2000; i++) expectRefusal(codec, random.bytes(random.integer(100)))
+        for (let byte = 0; byte < 256; byte++) expectRefusal(codec, new Uint8Array(64).fill(byte))
+      })
+
+      test('messages do not tell what is stored', () => {
+        const codec = makeCodec()
+        const secret = 'correct-horse-battery'
+        const body = codec.encode({ note: secret, more: secret.repeat(100) })
+        for (let i = 0; i < body.length; i++) {
+          const changed = Uint8Array.from(body)
+          changed[i]! ^= 0x10
+          expect(messageOf(() => codec.decode(changed))).not.toContain('horse')
+        }
+        expect(messageOf(() => codec.encode({ note: `${secret}\ud800` }))).not.toContain('horse')
+      })
+    })
+
+    test('it has a name', () => {
+      expect(makeCodec().name).not.toBe('')
+    })
+  })
+}
+
+const sample: Bag = {
+  title: 'We just launched a new backend',
+  body: 'Wörter – words '.repeat(8),
+  published: new Date(1235697046123),
+  likes: 12,
+  serial: 9007199254740993n,
+  hash: Uint8Array.from({ length: 20 }, (_, i) => i * 11),
+  tags: ['mysql', 'schema-less'],
+  extra: { rating: 4.5, hidden: false, source: null },
+}
+
+/** Large and repetitive enough for any codec that compresses. */
+const large: Bag = { text: 'It was stored, and it came back. '.repeat(35), rows: [7, 7, 7] }
+
+const refused: readonly (readonly [string, unknown])[] = [
+  ['a function', () => 1],
+  ['a symbol', Symbol('x')],
+  ['a Map', new Map([['a', 1]])],
+  ['a Set', new Set([1])],
+  ['a RegExp', /x/],
+  [
+    'an instance of a class',
+    new (class Point {
+      x = 1
+    })(),
+  ],
+  ['an invalid Date', new Date(NaN)],
+  ['a bigint of 65 bits', 2n ** 64n],
+  ['a negative bigint of 65 bits', -(2n ** 63n) - 1n],
+  ['a string with a lone surrogate', 'a\ud800b'],
+  ['a typed array of other elements', new Float64Array(2)],
+  ['an ArrayBuffer', new ArrayBuffer(8)],
+  ['an array with a hole', [1, , 3]], // oxlint-disable-line no-sparse-arrays
+  ['an array that holds undefined', [undefined]],
+  ['an object with a property named __proto__', JSON.parse('{"__proto__":1}')],
+  ['an object with a symbol for a name', { [Symbol('x')]: 1 }],
+  ['an object with a lone surrogate in a name', { 'a\udc00': 1 }],
+]
+
+function nestedObjects(depth: number): Bag {
+  let bag: Bag = {}
+  for (let i = 1; i < depth; i++) bag = { in: bag as PropertyValue }
+  return bag
+}
+
+function nestedArrays(depth: number): Bag {
+  let array: PropertyValue = []
+  for (let i = 2; i < depth; i++) array = [array]
+  return { in: array }
+}
+
+function expectRoundTrip(codec: Codec, bag: Bag): void {
+  // Not vitest's comparison, which takes a property named `constructor` for the class of its object.
+  deepStrictEqual(codec.decode(codec.encode(bag)), asDecoded(bag))
+}
+
+function expectRefusal(codec: Codec, body: Uint8Array): void {
+  const code = codeOf(() => codec.decode(body))
+  // The bytes may have become those of a format that the codec does not know.
+  if (code === 'BODY_DAMAGED' || code === 'BODY_UNKNOWN') return
+  throw new Error(`A body that is damaged has to be refused as such, not with ${code}.`)
+}
+
+/** The code of the error that this throws. Throws itself when there is none. */
+function codeOf(run: () => unknown): string {
+  const error = errorOf(run)
+  if (isLooseleafError(error)) return error.code
+  throw new Error('Only a LooseleafError may be thrown.', { cause: error })
+}
+
+function messageOf(run: () => unknown): string {
+  const messages: string[] = []
+  for (let error = errorOf(run); error instanceof Error; error = error.cause) messages.push(error.message)
+  return messages.join('\n')
+}
+
+function errorOf(run: () => unknown): unknown {
+  try {
+    run()
+  } catch (error) {
+    return error
+  }
+  throw new Error('An error was expected and none was thrown.')
+}

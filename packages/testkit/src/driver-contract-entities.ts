@@ -1,0 +1,334 @@
+import { randomBytes } from 'node:crypto'
+import type { EntityPageRow, EntityReplace } from '@looseleaf/core'
+import { describe, expect, test } from 'vitest'
+import {
+  codeOf,
+  hex,
+  newEntity,
+  newId,
+  testTogether,
+  withBench,
+  type DriverContractOptions,
+  type MakeDriverHarness,
+} from './driver-contract-harness.ts'
+
+const epoch = 1
+
+export function entityContract(make: MakeDriverHarness, options: DriverContractOptions): void {
+  describe('reading', () => {
+    const bench = withBench(make)
+
+    test('rows come in the order asked, undefined where there is none, and ids may repeat', async () => {
+      const [a, b] = [newEntity(5), newEntity(6)]
+      await bench.shard.entities.insert([a, b], { epoch })
+      const ids = [b.id, newId(), a.id, b.id, Uint8Array.from(a.id)]
+      const rows = await bench.shard.entities.read(ids)
+      expect(rows.map((row) => hex(row?.id))).toEqual(
+        [b, undefined, a, b, a].map((entity) => hex(entity?.id)),
+      )
+      expect(rows.map((row) => row?.version)).toEqual([6, undefined, 5, 6, 5])
+      expect(rows.map((row) => hex(row?.body))).toEqual(
+        [b, undefined, a, b, a].map((entity) => hex(entity?.body)),
+      )
+      expect(await bench.shard.entities.readVersions(ids)).toEqual([6, undefined, 5, 6, 5])
+    })
+
+    test('nothing is asked for nothing', async () => {
+      expect(await bench.shard.entities.read([])).toEqual([])
+      expect(await bench.shard.entities.readVersions([])).toEqual([])
+    })
+
+    test('thousands of ids are read at once', async () => {
+      const entities = Array.from({ length: 300 }, (_, i) => newEntity(i + 1))
+      await bench.shard.entities.insert(entities, { epoch })
+      const ids = Array.from({ length: 3_001 }, (_, i) => (entities[i % 301] ?? newEntity()).id)
+      const versions = ids.map((_, i) => (i % 301 === 300 ? undefined : (i % 301) + 1))
+      expect(await bench.shard.entities.readVersions(ids)).toEqual(versions)
+      expect((await bench.shard.entities.read(ids)).map((row) => row?.version)).toEqual(versions)
+    })
+
+    test('bodies of all lengths and bytes come back as they were', async () => {
+      const allBytes = Buffer.from(Array.from({ length: 256 }, (_, i) => i))
+      const bodies = [
+        Buffer.from([0]),
+        Buffer.from('\';\\"--`?\n'),
+        allBytes,
+        Buffer.alloc(70_000, 0x27),
+        randomBytes(70_000),
+      ]
+      const entities = bodies.map((body) => newEntity(1, body))
+      await bench.shard.entities.insert(entities, { epoch })
+      const rows = await bench.shard.entities.read(entities.map(({ id }) => id))
+      expect(rows.map((row) => hex(row?.body))).toEqual(bodies.map(hex))
+    })
+
+    test('a body of 9 MiB is inserted, replaced and read', async () => {
+      const [first, second] = [randomBytes(9 * 2 ** 20), randomBytes(9 * 2 ** 20)]
+      const entity = newEntity(1, first)
+      await bench.shard.entities.insert([entity], { epoch })
+      expect(
+        Buffer.compare((await bench.shard.entities.read([entity.id]))[0]?.body as Uint8Array, first),
+      ).toBe(0)
+      expect(
+        await bench.shard.entities.replace([{ id: entity.id, base: 1, version: 2, body: second }], { epoch }),
+      ).toEqual([true])
+      expect(
+        Buffer.compare((await bench.shard.entities.read([entity.id]))[0]?.body as Uint8Array, second),
+      ).toBe(0)
+    }, 30_000)
+
+    test('a tombstone has a version and no body', async () => {
+      const entity = newEntity(7, null)
+      await bench.shard.entities.insert([entity], { epoch })
+      const [row] = await bench.shard.entities.read([entity.id])
+      expect(row?.body).toBeNull()
+      expect(row?.version).toBe(7)
+    })
+
+    test('versions are exact up to the greatest safe integer', async () => {
+      const versions = [1, 1_700_000_000_123_457, Number.MAX_SAFE_INTEGER]
+      const entities = versions.map((version) => newEntity(version))
+      await bench.shard.entities.insert(entities, { epoch })
+      expect(await bench.shard.entities.readVersions(entities.map(({ id }) => id))).toEqual(versions)
+    })
+
+    test('the time of a write is the database’s, and a replacement sets it anew', async () => {
+      const before = await bench.shard.now()
+      const entities = [newEntity(1), newEntity(1), newEntity(1)]
+      const ids = entities.map(({ id }) => id)
+      await bench.shard.entities.insert(entities, { epoch })
+      const inserted = await bench.shard.now()
+      for (const row of await bench.shard.entities.read(ids)) {
+        expect(row?.updated).toBeGreaterThanOrEqual(before)
+        expect(row?.updated).toBeLessThanOrEqual(inserted)
+      }
+      // Until the clock has moved on, however coarse it is.
+      let later = inserted
+      while (later === inserted) later = await bench.shard.now()
+      // One alone, and two together.
+      for (const rows of [entities.slice(0, 1), entities.slice(1)]) {
+        await bench.shard.entities.replace(
+          rows.map((row) => ({ ...row, base: 1, version: 2 })),
+          { epoch },
+        )
+      }
+      const replaced = await bench.shard.now()
+      for (const row of await bench.shard.entities.read(ids)) {
+        expect(row?.updated).toBeGreaterThanOrEqual(later)
+        expect(row?.updated).toBeLessThanOrEqual(replaced)
+      }
+    })
+  })
+
+  describe('writing', () => {
+    const bench = withBench(make)
+
+    test('inserting nothing is nothing', async () => {
+      await bench.shard.entities.insert([], { epoch: 99 })
+      expect(await bench.shard.entities.replace([], { epoch: 99 })).toEqual([])
+    })
+
+    test('an id that is there refuses the whole insert', async () => {
+      const [there, fresh] = [newEntity(1), newEntity(1)]
+      await bench.shard.entities.insert([there], { epoch })
+      const again = bench.shard.entities.insert([fresh, { ...there, version: 2, body: null }], { epoch })
+      expect(await codeOf(again)).toBe('ALREADY_EXISTS')
+      expect(await bench.shard.entities.readVersions([there.id, fresh.id])).toEqual([1, undefined])
+    })
+
+    test('a tombstone is an id that is there', async () => {
+      const tombstone = newEntity(1, null)
+      await bench.shard.entities.insert([tombstone], { epoch })
+      expect(await codeOf(bench.shard.entities.insert([{ ...tombstone, version: 2 }], { epoch }))).toBe(
+        'ALREADY_EXISTS',
+      )
+    })
+
+    test('some hundred rows are written in one call', async () => {
+      const entities = Array.from({ length: 400 }, () => newEntity(1))
+      await bench.shard.entities.insert(entities, { epoch })
+      const replaced = entities.map((entity, i) => ({ ...entity, base: 1, version: i + 2 }))
+      expect(new Set(await bench.shard.entities.replace(replaced, { epoch }))).toEqual(new Set([true]))
+      const versions = await bench.shard.entities.readVersions(entities.map(({ id }) => id))
+      expect(versions).toEqual(replaced.map(({ version }) => version))
+    })
+
+    test('each row of a replacement is told by itself', async () => {
+      const entities = Array.from({ length: 5 }, () => newEntity(10))
+      await bench.shard.entities.insert(entities, { epoch })
+      const [a, b, c, d, e] = entities.map(({ id }) => id) as [Buffer, Buffer, Buffer, Buffer, Buffer]
+      const swap = (id: Buffer, base: number, version: number): EntityReplace => ({
+        id,
+        base,
+        version,
+        body: Buffer.from('n'),
+      })
+      // Twice: a driver may do otherwise once it has met a lost one.
+      for (const base of [10, 20]) {
+        const rows = [
+          swap(e, base, base + 10),
+          swap(a, base - 1, 99),
+          swap(newId(), 1, 2),
+          swap(c, base, base + 10),
+          swap(b, base + 1, base + 10),
+        ]
+        expect(await bench.shard.entities.replace(rows, { epoch })).toEqual([true, false, false, true, false])
+        expect(await bench.shard.entities.readVersions([a, b, c, d, e])).toEqual([
+          10,
+          10,
+          base + 10,
+          10,
+          base + 10,
+        ])
+        const [lost, won] = await bench.shard.entities.read([a, c])
+        expect(hex(won?.body)).toBe(hex(Buffer.from('n')))
+        expect(hex(lost?.body)).toBe(hex(entities[0]?.body))
+      }
+      expect(await bench.shard.entities.replace([swap(a, 1, 2)], { epoch })).toEqual([false])
+      expect(await bench.shard.entities.replace([swap(a, 1, 2), swap(b, 1, 2)], { epoch })).toEqual([
+        false,
+        false,
+      ])
+    })
+
+    test('an entity becomes a tombstone and lives again', async () => {
+      const entity = newEntity(1)
+      await bench.shard.entities.insert([entity], { epoch })
+      await bench.shard.entities.replace([{ id: entity.id, base: 1, version: 2, body: null }], { epoch })
+      expect((await bench.shard.entities.read([entity.id]))[0]?.body).toBeNull()
+      await bench.shard.entities.replace([{ ...entity, base: 2, version: 3 }], { epoch })
+      expect(hex((await bench.shard.entities.read([entity.id]))[0]?.body)).toBe(hex(entity.body))
+    })
+
+    test('of concurrent inserts of one id, one is made', async () => {
+      const id = newId()
+      const codes = await Promise.all(
+        Array.from({ length: 8 }, (_, i) =>
+          codeOf(
+            (i % 2 === 0 ? bench.shard : bench.other).entities.insert([{ id, version: i + 1, body: null }], {
+              epoch,
+            }),
+          ),
+        ),
+      )
+      expect(codes.toSorted()).toEqual([...Array<string>(7).fill('ALREADY_EXISTS'), 'no error'])
+      expect(await bench.shard.entities.readVersions([id])).toEqual([codes.indexOf('no error') + 1])
+    })
+
+    test('of concurrent replacements from one base, one wins', async () => {
+      const entities = Array.from({ length: 10 }, () => newEntity(1))
+      await bench.shard.entities.insert(entities, { epoch })
+      for (let base = 1; base < 10; base++) {
+        const attempts = await Promise.all(
+          Array.from({ length: 6 }, async (_, writer) => {
+            const version = 10 * base + writer
+            const won = await (writer % 2 === 0 ? bench.shard : bench.other).entities.replace(
+              // Each in another order: no two of them may lock each other out.
+              entities.map((_, i) => ({
+                ...(entities[(i * 3 + writer) % 10] as (typeof entities)[number]),
+                base: base === 1 ? 1 : base,
+                version,
+              })),
+              { epoch },
+            )
+            return {
+              writer,
+              version,
+              won: entities.map(
+                (_, i) => won[[...entities.keys()].findIndex((k) => (k * 3 + writer) % 10 === i)],
+              ),
+            }
+          }),
+        )
+        const versions = await bench.shard.entities.readVersions(entities.map(({ id }) => id))
+        entities.forEach((_, i) => {
+          const winners = attempts.filter(({ won }) => won[i])
+          expect(winners.map(({ version }) => version)).toEqual([versions[i]])
+        })
+        // Back to one base for all.
+        const next = entities.map((entity, i) => ({
+          ...entity,
+          base: versions[i] as number,
+          version: base + 1,
+        }))
+        expect((await bench.shard.entities.replace(next, { epoch })).every(Boolean)).toBe(true)
+      }
+    }, 30_000)
+
+    testTogether(options, 'a write is seen by others once it is acknowledged', async () => {
+      const entity = newEntity(3)
+      await bench.shard.entities.insert([entity], { epoch })
+      expect(await bench.other.entities.readVersions([entity.id])).toEqual([3])
+    })
+  })
+
+  describe('passes', () => {
+    const bench = withBench(make)
+
+    test('an empty table has no pages and counts nothing', async () => {
+      expect(await bench.shard.entities.pageByAdded(0, 10)).toEqual([])
+      expect(await bench.shard.entities.pageByUpdated({ since: 0 }, 10)).toEqual([])
+      expect(await bench.shard.entities.count()).toEqual({ entities: 0, tombstones: 0, lastAddedId: 0 })
+    })
+
+    test('a pass in the order of writing meets every row once', async () => {
+      const entities = Array.from({ length: 25 }, (_, i) => newEntity(i + 1, i % 5 === 0 ? null : undefined))
+      for (const entity of entities) await bench.shard.entities.insert([entity], { epoch })
+      const met: EntityPageRow[] = []
+      for (let after = 0, page; (page = await bench.shard.entities.pageByAdded(after, 4)).length > 0;) {
+        met.push(...page)
+        after = page[page.length - 1]?.addedId ?? 0
+      }
+      expect(met.map(({ version }) => version)).toEqual(entities.map(({ version }) => version))
+      expect(met.map(({ id }) => hex(id))).toEqual(entities.map(({ id }) => hex(id)))
+      expect(met.map(({ body }) => hex(body))).toEqual(entities.map(({ body }) => hex(body)))
+      const lastAddedId = met[met.length - 1]?.addedId
+      expect(await bench.shard.entities.count()).toEqual({ entities: 20, tombstones: 5, lastAddedId })
+    })
+
+    test('a replacement keeps its place in the order of writing', async () => {
+      const [first] = await bench.shard.entities.pageByAdded(0, 1)
+      const { id, version, body } = first as EntityPageRow
+      await bench.shard.entities.replace([{ id, base: version, version: 100, body }], { epoch })
+      expect((await bench.shard.entities.pageByAdded(0, 1))[0]).toMatchObject({
+        addedId: first?.addedId,
+        version: 100,
+      })
+    })
+
+    test('a pass by the last change goes from new to old, over rows of one instant too', async () => {
+      // Rows of one call may have one time.
+      await bench.shard.entities.insert(
+        Array.from({ length: 10 }, (_, i) => newEntity(1_000 + i)),
+        { epoch },
+      )
+      const all = await bench.shard.entities.pageByUpdated({ since: 0 }, 1_000)
+      expect(all).toHaveLength(35)
+      const met: EntityPageRow[] = []
+      for (let page = await bench.shard.entities.pageByUpdated({ since: 0 }, 3); page.length > 0;) {
+        met.push(...page)
+        page = await bench.shard.entities.pageByUpdated(
+          { since: 0, before: page[page.length - 1] as EntityPageRow },
+          3,
+        )
+      }
+      expect(met.map(({ addedId }) => addedId)).toEqual(all.map(({ addedId }) => addedId))
+      expect(new Set(met.map(({ addedId }) => addedId)).size).toBe(35)
+      const sorted = all.toSorted((a, b) => b.updated - a.updated || b.addedId - a.addedId)
+      expect(all).toEqual(sorted)
+      expect(
+        (await bench.shard.entities.pageByUpdated({ since: 0 }, 2)).map(({ addedId }) => addedId),
+      ).toEqual(all.slice(0, 2).map(({ addedId }) => addedId))
+    })
+
+    test('a pass by the last change includes its first instant', async () => {
+      const all = await bench.shard.entities.pageByUpdated({ since: 0 }, 1_000)
+      const since = (all[5] as EntityPageRow).updated
+      const expected = all.filter(({ updated }) => updated >= since).map(({ addedId }) => addedId)
+      const met = await bench.shard.entities.pageByUpdated({ since }, 1_000)
+      expect(met.map(({ addedId }) => addedId)).toEqual(expected)
+      const newest = (all[0] as EntityPageRow).updated
+      expect(await bench.shard.entities.pageByUpdated({ since: newest + 1 }, 1_000)).toEqual([])
+    })
+  })
+}

@@ -1,0 +1,144 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { Driver, EntityInsert, IndexTable, IndexTableSpec, Shard, ShardCatalog } from '@looseleaf/core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+/** A driver on fresh, empty databases: at least one shard, and no tables yet. */
+export interface DriverHarness {
+  readonly driver: Driver
+  /** Connects to the same databases once more, as another process would; needed unless `alone` is given. */
+  readonly connectAgain?: (() => Promise<Driver>) | undefined
+  /** Removes the databases. The contract closes the drivers itself. */
+  readonly cleanUp: () => Promise<void>
+}
+
+export type MakeDriverHarness = () => Promise<DriverHarness>
+
+export interface DriverContractOptions {
+  /** Why there can be no second connection; the cases that need one are skipped for this reason. */
+  readonly alone?: string | undefined
+}
+
+/** What the cases of one part share: a shard with tables and a catalog of epoch 1. */
+export interface Bench {
+  readonly shard: Shard
+  /** The same shard through another driver, as another process has it; the same object where there is none. */
+  readonly other: Shard
+  readonly driver: Driver
+}
+
+/** Prepares a bench before the cases of a part, and removes it after them. */
+export function withBench(make: MakeDriverHarness): Bench {
+  let harness: DriverHarness
+  let again: Driver | undefined
+  let bench: Bench
+
+  beforeAll(async () => {
+    harness = await make()
+    const shard = firstShard(harness.driver)
+    await shard.createTables()
+    await shard.catalog.init(catalogOf(1))
+    again = await harness.connectAgain?.()
+    bench = { driver: harness.driver, shard, other: again === undefined ? shard : firstShard(again) }
+  }, 60_000)
+
+  afterAll(async () => {
+    await again?.close()
+    await harness.driver.close()
+    await harness.cleanUp()
+  }, 60_000)
+
+  return {
+    get driver() {
+      return bench.driver
+    },
+    get shard() {
+      return bench.shard
+    },
+    get other() {
+      return bench.other
+    },
+  }
+}
+
+/** A case that two connections are needed for. */
+export function testTogether(options: DriverContractOptions, name: string, run: () => Promise<void>): void {
+  if (options.alone === undefined) test(name, run)
+  else test.skip(`${name} (left out: ${options.alone})`, run)
+}
+
+export function firstShard(driver: Driver): Shard {
+  const shard = driver.shards[0]
+  expect(shard, 'a driver has a shard').toBeDefined()
+  return shard as Shard
+}
+
+export function catalogOf(epoch: number): ShardCatalog {
+  return {
+    epoch,
+    storeId: "ünï “quoted” \\ ' 🍃",
+    shardNumber: 0,
+    shardCount: 1,
+    router: 'buckets:1',
+    indexes: [
+      {
+        name: 'by_user',
+        properties: [{ name: 'user_id', type: 'uuid', many: false }],
+        shardOn: 'user_id',
+        onMisfit: 'refuse',
+        generation: 1,
+        table: 'index_by_user_1',
+        state: 'building',
+      },
+    ],
+  }
+}
+
+export const newId = (): Buffer => randomBytes(16)
+
+/** A name that no other case has used. */
+export const newName = (prefix: string): string => `${prefix}_${randomUUID().replaceAll('-', '')}`
+
+export function newEntity(version = 1, body: Uint8Array | null = randomBytes(40)): EntityInsert {
+  return { id: newId(), version, body }
+}
+
+/** The table of a fresh index with these columns, created. */
+export async function freshIndex(
+  shard: Shard,
+  ...types: readonly IndexTableSpec['columns'][number]['type'][]
+): Promise<IndexTable> {
+  const spec: IndexTableSpec = {
+    table: newName('ix'),
+    columns: types.map((type, i) => ({ name: `c${i}`, type })),
+  }
+  await shard.createIndexTable(spec)
+  return shard.index(spec)
+}
+
+/** Bytes as hexadecimal text, so that a Buffer and a Uint8Array of the same bytes are equal. */
+export function hex(bytes: Uint8Array | null | undefined): string | undefined {
+  return bytes === null || bytes === undefined ? undefined : Buffer.from(bytes).toString('hex')
+}
+
+/** The code of the LooseleafError that a promise rejects with. */
+export async function codeOf(promise: Promise<unknown>): Promise<string> {
+  try {
+    await promise
+  } catch (error) {
+    return error instanceof Error && 'code' in error
+      ? String(error.code)
+      : `not a LooseleafError: ${String(error)}`
+  }
+  return 'no error'
+}
+
+/** Deterministic numbers from 0 to 1, so that a failing case fails again. */
+export function pseudoRandom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}

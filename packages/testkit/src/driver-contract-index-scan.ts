@@ -1,0 +1,172 @@
+import type { ColumnType, IndexRow, IndexScan, IndexTable, KeyRange, KeyValue } from '@looseleaf/core'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { comparable } from './driver-contract-index.ts'
+import {
+  freshIndex,
+  hex,
+  newId,
+  pseudoRandom,
+  withBench,
+  type MakeDriverHarness,
+} from './driver-contract-harness.ts'
+
+const types: readonly ColumnType[] = ['string', 'integer', 'number']
+
+/** Few different values, so that there are ties at every column. */
+const domain: readonly (readonly KeyValue[])[] = [
+  ['', 'a', 'a ', 'b', 'é'].map((text) => Buffer.from(text)),
+  [-5n, 0n, 2n ** 53n + 1n],
+  [-0.5, 0, 0.1, 1e300],
+]
+
+export function indexScanContract(make: MakeDriverHarness): void {
+  const bench = withBench(make)
+  const random = pseudoRandom(20090227)
+  const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T
+  let index: IndexTable
+  const rows: IndexRow[] = []
+
+  beforeAll(async () => {
+    index = await freshIndex(bench.shard, ...types)
+    const entityIds = Array.from({ length: 40 }, newId)
+    const seen = new Set<string>()
+    for (let version = 1; rows.length < 300; version++) {
+      const row = { key: domain.map(pick), entityId: pick(entityIds), version }
+      const name = describeRow(row)
+      if (seen.has(name)) continue
+      seen.add(name)
+      rows.push(row)
+    }
+    await index.upsert(rows)
+  })
+
+  /** A range with bounds at values that are there, and some that are not. */
+  function randomRange(): KeyRange {
+    const depth = Math.floor(random() * (types.length + 1))
+    const prefix = domain.slice(0, depth).map(pick)
+    const column = domain[depth]
+    if (column === undefined) return { prefix }
+    const bound = (): { value: KeyValue; inclusive: boolean } => ({
+      value: pick(column),
+      inclusive: random() < 0.5,
+    })
+    return {
+      prefix,
+      ...(random() < 0.4 ? { lower: bound() } : {}),
+      ...(random() < 0.4 ? { upper: bound() } : {}),
+    }
+  }
+
+  test('a scan gives what a naive search gives', async () => {
+    for (let i = 0; i < 120; i++) {
+      const range = randomRange()
+      const after = random() < 0.5 ? pick(matching(rows, range).concat(pick(rows))) : undefined
+      const scan: IndexScan = {
+        ...range,
+        order: pick(['asc', 'desc']),
+        limit: pick([1, 3, 20, 1_000]),
+        // A place in the stretch: that is what a cursor is.
+        ...(after === undefined || !within(after, range) ? {} : { after }),
+      }
+      const found = await index.scan(scan)
+      expect(found.map(describeRow)).toEqual(naiveScan(rows, scan).map(describeRow))
+      expect(found.map(({ version }) => version)).toEqual(naiveScan(rows, scan).map(({ version }) => version))
+    }
+  }, 30_000)
+
+  test('a count gives the different entities of the range', async () => {
+    for (let i = 0; i < 60; i++) {
+      const range = randomRange()
+      const entities = new Set(matching(rows, range).map(({ entityId }) => hex(entityId)))
+      expect(await index.count(range)).toBe(entities.size)
+    }
+  }, 30_000)
+
+  for (const order of ['asc', 'desc'] as const) {
+    test(`pages of every size meet each row once, ${order}`, async () => {
+      for (const limit of [1, 7, 299, 300]) {
+        const prefix = limit === 1 ? [domain[0]?.[1] as KeyValue] : []
+        const met: IndexRow[] = []
+        for (let page = await index.scan({ prefix, order, limit }); page.length > 0;) {
+          met.push(...page)
+          page = await index.scan({ prefix, order, limit, after: page[page.length - 1] as IndexRow })
+        }
+        expect(met.map(describeRow)).toEqual(
+          naiveScan(rows, { prefix, order, limit: 1_000 }).map(describeRow),
+        )
+      }
+    }, 30_000)
+  }
+
+  describe('by hand', () => {
+    test('bounds are inclusive or not, as they say', async () => {
+      const table = await freshIndex(bench.shard, 'uuid', 'integer')
+      const user = newId()
+      await table.upsert(
+        [1n, 2n, 3n, 4n].map((value) => ({ key: [user, value], entityId: newId(), version: 1 })),
+      )
+      const values = async (range: Omit<KeyRange, 'prefix'>): Promise<unknown[]> =>
+        (await table.scan({ prefix: [user], ...range, order: 'asc', limit: 10 })).map(({ key }) => key[1])
+      const bound = (value: bigint, inclusive: boolean) => ({ value, inclusive })
+      expect(await values({ lower: bound(2n, true) })).toEqual([2n, 3n, 4n])
+      expect(await values({ lower: bound(2n, false) })).toEqual([3n, 4n])
+      expect(await values({ upper: bound(3n, true) })).toEqual([1n, 2n, 3n])
+      expect(await values({ upper: bound(3n, false) })).toEqual([1n, 2n])
+      expect(await values({ lower: bound(2n, false), upper: bound(3n, false) })).toEqual([])
+      expect(await values({ lower: bound(3n, true), upper: bound(3n, true) })).toEqual([3n])
+      expect(await table.count({ prefix: [user], lower: bound(2n, false), upper: bound(4n, false) })).toBe(1)
+    })
+
+    test('a place that was removed meanwhile is still a place', async () => {
+      const table = await freshIndex(bench.shard, 'integer')
+      const all = [1n, 2n, 3n].map((value) => ({ key: [value], entityId: newId(), version: 1 }))
+      await table.upsert(all)
+      const second = all[1] as IndexRow
+      await table.remove([{ ...second, before: 2 }])
+      const rest = await table.scan({ prefix: [], order: 'asc', limit: 9, after: second })
+      expect(rest.map(({ key }) => key[0])).toEqual([3n])
+    })
+  })
+}
+
+function describeRow({ key, entityId }: IndexRow): string {
+  return [...key.map((value) => String(comparable(value))), hex(entityId)].join(' ')
+}
+
+function compareValues(a: KeyValue, b: KeyValue): number {
+  if (a instanceof Uint8Array) return Buffer.compare(a, b as Uint8Array)
+  return a < (b as typeof a) ? -1 : a > (b as typeof a) ? 1 : 0
+}
+
+function compareRows(a: Pick<IndexRow, 'key' | 'entityId'>, b: Pick<IndexRow, 'key' | 'entityId'>): number {
+  for (let i = 0; i < a.key.length; i++) {
+    const order = compareValues(a.key[i] as KeyValue, b.key[i] as KeyValue)
+    if (order !== 0) return order
+  }
+  return Buffer.compare(a.entityId, b.entityId)
+}
+
+function within({ key }: IndexRow, { prefix, lower, upper }: KeyRange): boolean {
+  if (prefix.some((value, i) => compareValues(key[i] as KeyValue, value) !== 0)) return false
+  const value = key[prefix.length]
+  if (value === undefined) return true
+  const above = lower === undefined ? 1 : compareValues(value, lower.value)
+  const below = upper === undefined ? 1 : compareValues(upper.value, value)
+  return (
+    (above > 0 || (above === 0 && lower?.inclusive === true)) &&
+    (below > 0 || (below === 0 && upper?.inclusive === true))
+  )
+}
+
+function matching(rows: readonly IndexRow[], range: KeyRange): IndexRow[] {
+  return rows.filter((row) => within(row, range))
+}
+
+function naiveScan(rows: readonly IndexRow[], scan: IndexScan): IndexRow[] {
+  const sign = scan.order === 'asc' ? 1 : -1
+  const { after } = scan
+  return matching(rows, scan)
+    .filter((row) => after === undefined || sign * compareRows(row, after) > 0)
+    .toSorted((a, b) => sign * compareRows(a, b))
+    .slice(0, scan.limit)
+}

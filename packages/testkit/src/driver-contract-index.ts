@@ -1,0 +1,223 @@
+import type { ColumnType, KeyValue } from '@looseleaf/core'
+import { expect, test } from 'vitest'
+import { freshIndex, hex, newId, withBench, type MakeDriverHarness } from './driver-contract-harness.ts'
+
+const INT64_MIN = -(2n ** 63n)
+const INT64_MAX = 2n ** 63n - 1n
+
+/** Of each type, values in their order. */
+export const orderedValues: Readonly<Record<ColumnType, readonly KeyValue[]>> = {
+  uuid: [
+    Buffer.alloc(16),
+    Buffer.from('00000000000000000000000000000001', 'hex'),
+    Buffer.from('20202020202020202020202020202020', 'hex'),
+    Buffer.from('61000000000000000000000000000000', 'hex'),
+    Buffer.from('61202020202020202020202020202020', 'hex'),
+    Buffer.alloc(16, 0xff),
+  ],
+  string: [
+    '',
+    '\0',
+    '\0\0',
+    ' ',
+    '  ',
+    "'",
+    'A',
+    '\\',
+    'a',
+    'a\0',
+    'a ',
+    'a  ',
+    'aa',
+    'b',
+    'z',
+    'à',
+    'é',
+    'ß',
+    'ａ',
+    '🍂',
+    '🍃',
+  ]
+    .map((text) => Buffer.from(text))
+    .concat(
+      Buffer.from([0xff]),
+      Buffer.alloc(543, 0xff),
+      Buffer.concat([Buffer.alloc(543, 0xff), Buffer.from([0])]),
+      Buffer.alloc(544, 0xff),
+    )
+    .toSorted(Buffer.compare),
+  integer: [
+    INT64_MIN,
+    INT64_MIN + 1n,
+    -(2n ** 53n) - 1n,
+    -1n,
+    0n,
+    1n,
+    2n ** 53n - 1n,
+    2n ** 53n,
+    2n ** 53n + 1n,
+    INT64_MAX - 1n,
+    INT64_MAX,
+  ],
+  number: [
+    -Number.MAX_VALUE,
+    -1.5,
+    -Number.MIN_VALUE,
+    0,
+    Number.MIN_VALUE,
+    2.2250738585072014e-308,
+    1e-7,
+    0.1,
+    0.1 + 0.2,
+    1 / 3,
+    1,
+    1 + Number.EPSILON,
+    1.7976931348623157,
+    123456789.12345679,
+    2 ** 53,
+    2 ** 53 + 2,
+    98765432109876540,
+    2 ** 63,
+    2 ** 64,
+    1e21,
+    1.2345678901234567e200,
+    Number.MAX_VALUE,
+  ],
+  boolean: [0n, 1n],
+  time: [INT64_MIN, -1n, 0n, 1_700_000_000_123_456n, INT64_MAX],
+}
+
+export function indexContract(make: MakeDriverHarness): void {
+  const bench = withBench(make)
+
+  for (const [type, values] of Object.entries(orderedValues) as [ColumnType, KeyValue[]][]) {
+    test(`values of type ${type} come back as they were, in their order, and are told apart`, async () => {
+      const index = await freshIndex(bench.shard, type)
+      const entityId = newId()
+      await index.upsert(values.map((value) => ({ key: [value], entityId, version: 1 })))
+      for (const order of ['asc', 'desc'] as const) {
+        const rows = await index.scan({ prefix: [], order, limit: 100 })
+        const expected = order === 'asc' ? values : values.toReversed()
+        expect(rows.map(({ key }) => comparable(key[0]))).toEqual(expected.map(comparable))
+      }
+      for (const value of values) {
+        const rows = await index.scan({ prefix: [value], order: 'asc', limit: 100 })
+        expect(rows.map(({ key }) => comparable(key[0]))).toEqual([comparable(value)])
+        expect(await index.count({ prefix: [value] })).toBe(1)
+      }
+      expect(await index.remove(values.map((value) => ({ key: [value], entityId, before: 2 })))).toBe(
+        values.length,
+      )
+    })
+  }
+
+  test('values come as the types that the port names', async () => {
+    const types: ColumnType[] = ['uuid', 'string', 'integer', 'number', 'boolean', 'time']
+    const index = await freshIndex(bench.shard, ...types)
+    const key = [newId(), Buffer.from('s'), 5n, 5, 1n, 6n]
+    await index.upsert([{ key, entityId: newId(), version: 3 }])
+    const [row] = await index.scan({ prefix: [], order: 'asc', limit: 1 })
+    expect(row?.key.map((value) => (value instanceof Uint8Array ? 'bytes' : typeof value))).toEqual([
+      'bytes',
+      'bytes',
+      'bigint',
+      'number',
+      'bigint',
+      'bigint',
+    ])
+    expect(row?.entityId).toHaveLength(16)
+    expect(row?.version).toBe(3)
+  })
+
+  test('a row that is there keeps the greater version', async () => {
+    const index = await freshIndex(bench.shard, 'integer')
+    const row = { key: [1n], entityId: newId() }
+    for (const [version, kept] of [
+      [5, 5],
+      [3, 5],
+      [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
+      [9, Number.MAX_SAFE_INTEGER],
+    ] as const) {
+      await index.upsert([{ ...row, version }])
+      expect((await index.rowsOf([row.entityId]))[0]?.version).toBe(kept)
+    }
+  })
+
+  test('a row may stand in one call twice; the greater version is kept', async () => {
+    const index = await freshIndex(bench.shard, 'integer')
+    const row = { key: [1n], entityId: newId() }
+    await index.upsert([
+      { ...row, version: 2 },
+      { ...row, version: 9 },
+      { ...row, version: 4 },
+    ])
+    expect(await index.rowsOf([row.entityId])).toMatchObject([{ version: 9 }])
+  })
+
+  test('a row goes only if its version is lower', async () => {
+    const index = await freshIndex(bench.shard, 'integer', 'string')
+    const entityId = newId()
+    const key = [1n, Buffer.from('a')]
+    await index.upsert([{ key, entityId, version: 5 }])
+    expect(await index.remove([{ key, entityId, before: 5 }])).toBe(0)
+    expect(await index.remove([{ key, entityId: newId(), before: 9 }])).toBe(0)
+    expect(await index.remove([{ key: [1n, Buffer.from('a ')], entityId, before: 9 }])).toBe(0)
+    expect(
+      await index.remove([
+        { key, entityId, before: 6 },
+        { key, entityId, before: 7 },
+      ]),
+    ).toBe(1)
+    expect(await index.rowsOf([entityId])).toEqual([])
+  })
+
+  test('some hundred rows are written and removed in one call', async () => {
+    const index = await freshIndex(bench.shard, 'integer', 'number')
+    const rows = Array.from({ length: 400 }, (_, i) => ({
+      key: [BigInt(i), i / 7],
+      entityId: newId(),
+      version: i + 1,
+    }))
+    await index.upsert(rows)
+    expect(await index.count({ prefix: [] })).toBe(400)
+    expect(await index.remove(rows.map(({ key, entityId }) => ({ key, entityId, before: 201 })))).toBe(200)
+    expect(await index.count({ prefix: [] })).toBe(200)
+  })
+
+  test('nothing is done for nothing', async () => {
+    const index = await freshIndex(bench.shard, 'integer')
+    await index.upsert([])
+    expect(await index.remove([])).toBe(0)
+    expect(await index.rowsOf([])).toEqual([])
+  })
+
+  test('every row of an entity is found, once, however long the list', async () => {
+    const index = await freshIndex(bench.shard, 'integer')
+    const [a, b] = [newId(), newId()]
+    await index.upsert([1n, 2n, 3n].map((value) => ({ key: [value], entityId: a, version: 1 })))
+    await index.upsert([{ key: [1n], entityId: b, version: 1 }])
+    const ids = [a, ...Array.from({ length: 2_000 }, newId), a, b]
+    const rows = await index.rowsOf(ids)
+    expect(rows.map(({ key, entityId }) => `${hex(entityId)} ${key[0]}`).toSorted()).toEqual(
+      [`${hex(a)} 1`, `${hex(a)} 2`, `${hex(a)} 3`, `${hex(b)} 1`].toSorted(),
+    )
+  })
+
+  test('concurrent upserts and removals in any order leave what was stamped last', async () => {
+    const index = await freshIndex(bench.shard, 'integer')
+    const entityIds = Array.from({ length: 20 }, newId)
+    const rows = entityIds.map((entityId) => ({ key: [7n], entityId }))
+    await Promise.all(
+      Array.from({ length: 8 }, async (_, round) => {
+        const mine = round % 2 === 0 ? rows : rows.toReversed()
+        await index.upsert(mine.map((row) => ({ ...row, version: 10 + round })))
+        await index.remove(mine.map((row) => ({ ...row, before: 10 + round })))
+      }),
+    )
+    expect((await index.rowsOf(entityIds)).map(({ version }) => version)).toEqual(Array<number>(20).fill(17))
+  })
+}
+
+export function comparable(value: KeyValue | undefined): unknown {
+  return value instanceof Uint8Array ? hex(value) : value
+}

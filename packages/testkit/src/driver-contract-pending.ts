@@ -1,0 +1,78 @@
+import type { EntityReplace, PendingRow } from '@looseleaf/core'
+import { expect, test } from 'vitest'
+import { codeOf, hex, newEntity, withBench, type MakeDriverHarness } from './driver-contract-harness.ts'
+
+const epoch = 1
+
+export function pendingContract(make: MakeDriverHarness): void {
+  const bench = withBench(make)
+
+  const rowsOf = async (id: Uint8Array): Promise<(readonly [string, number])[]> =>
+    (await bench.shard.pending.page(1_000))
+      .filter((row) => hex(row.entityId) === hex(id))
+      .map((row: PendingRow) => [row.table, row.version] as const)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+
+  test('there is nothing pending at first', async () => {
+    expect(await bench.shard.pending.tables()).toEqual([])
+    expect(await bench.shard.pending.page(10)).toEqual([])
+    expect(await bench.shard.pending.remove([])).toBe(0)
+  })
+
+  test('a row is committed with the entity that it belongs to, for each table', async () => {
+    const [plain, entity] = [newEntity(1), newEntity(7)]
+    await bench.shard.entities.insert([plain, { ...entity, deferred: ['index_a', 'index_b'] }], { epoch })
+    expect(await rowsOf(entity.id)).toEqual([
+      ['index_a', 7],
+      ['index_b', 7],
+    ])
+    expect(await rowsOf(plain.id)).toEqual([])
+    expect((await bench.shard.pending.tables()).toSorted()).toEqual(['index_a', 'index_b'])
+  })
+
+  test('a replaced entity raises the version of its row', async () => {
+    const entity = { ...newEntity(5), deferred: ['index_a'] }
+    await bench.shard.entities.insert([entity], { epoch })
+    const next = { ...entity, base: 5, version: 9 }
+    expect(await bench.shard.entities.replace([next], { epoch })).toEqual([true])
+    expect(await rowsOf(entity.id)).toEqual([['index_a', 9]])
+  })
+
+  test('many replaces at once tell winners from losers, as ever', async () => {
+    const entities = Array.from({ length: 20 }, (_, i) => newEntity(i + 1))
+    await bench.shard.entities.insert(entities, { epoch })
+    const replaces = entities.map((entity, i): EntityReplace => ({
+      ...entity,
+      base: i % 3 === 0 ? 999 : i + 1,
+      version: 100 + i,
+      deferred: ['index_a'],
+    }))
+    const won = await bench.shard.entities.replace(replaces, { epoch })
+    expect(won).toEqual(entities.map((_, i) => i % 3 !== 0))
+    for (const [i, entity] of entities.entries()) {
+      if (won[i]) expect(await rowsOf(entity.id)).toEqual([['index_a', 100 + i]])
+    }
+  })
+
+  test('a write that is refused leaves no row', async () => {
+    const entity = newEntity(1)
+    await bench.shard.entities.insert([entity], { epoch })
+    const again = bench.shard.entities.insert([{ ...entity, deferred: ['index_a'] }], { epoch })
+    expect(await codeOf(again)).toBe('ALREADY_EXISTS')
+    const stale = { ...newEntity(1), deferred: ['index_a'] }
+    expect(await codeOf(bench.shard.entities.insert([stale], { epoch: 7 }))).toBe('STALE_EPOCH')
+    expect(await rowsOf(entity.id)).toEqual([])
+    expect(await rowsOf(stale.id)).toEqual([])
+    expect(await bench.shard.entities.readVersions([stale.id])).toEqual([undefined])
+  })
+
+  test('only rows of lower versions are removed', async () => {
+    const entity = { ...newEntity(5), deferred: ['index_a', 'index_b'] }
+    await bench.shard.entities.insert([entity], { epoch })
+    const removal = { entityId: entity.id, table: 'index_a' }
+    expect(await bench.shard.pending.remove([{ ...removal, before: 5 }])).toBe(0)
+    expect(await bench.shard.pending.remove([{ ...removal, before: 6 }])).toBe(1)
+    expect(await bench.shard.pending.remove([{ ...removal, before: 6 }])).toBe(0)
+    expect(await rowsOf(entity.id)).toEqual([['index_b', 5]])
+  })
+}

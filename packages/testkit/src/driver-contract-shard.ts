@@ -1,0 +1,203 @@
+import { randomBytes } from 'node:crypto'
+import type { Shard } from '@looseleaf/core'
+import { describe, expect, test } from 'vitest'
+import {
+  catalogOf,
+  codeOf,
+  firstShard,
+  freshIndex,
+  newEntity,
+  newId,
+  newName,
+  withBench,
+  type DriverHarness,
+  type MakeDriverHarness,
+} from './driver-contract-harness.ts'
+
+export function shardContract(make: MakeDriverHarness): void {
+  describe('of a driver that is open', () => {
+    const bench = withBench(make)
+
+    test('a shard has a name', () => {
+      expect(bench.shard.name).not.toBe('')
+    })
+
+    test('tables may be created again, and keep what they hold', async () => {
+      const entity = newEntity()
+      await bench.shard.entities.insert([entity], { epoch: 1 })
+      await bench.shard.createTables()
+      expect(await bench.shard.entities.readVersions([entity.id])).toEqual([1])
+    })
+
+    test('an index table may be created again, and keeps what it holds', async () => {
+      const spec = { table: newName('ix'), columns: [{ name: 'n', type: 'integer' }] } as const
+      await bench.shard.createIndexTable(spec)
+      await bench.shard.index(spec).upsert([{ key: [1n], entityId: newId(), version: 1 }])
+      await bench.shard.createIndexTable(spec)
+      expect(await bench.shard.index(spec).count({ prefix: [] })).toBe(1)
+    })
+
+    test('a property may have any name', async () => {
+      const names = [
+        'select',
+        'Group',
+        'group',
+        'entity_id',
+        'version',
+        'ü?',
+        '',
+        'a\'b`c"d',
+        'x'.repeat(300),
+        'property_0',
+      ]
+      const spec = {
+        table: newName('ix'),
+        columns: names.map((name) => ({ name, type: 'boolean' as const })),
+      }
+      await bench.shard.createIndexTable(spec)
+      const key = names.map((_, i) => BigInt(i % 2))
+      await bench.shard.index(spec).upsert([{ key, entityId: newId(), version: 1 }])
+      const rows = await bench.shard.index(spec).scan({ prefix: [], order: 'asc', limit: 2 })
+      expect(rows.map((row) => row.key)).toEqual([key])
+    })
+
+    test('an index table is the same object for the same name', () => {
+      const spec = { table: newName('ix'), columns: [{ name: 'n', type: 'integer' }] } as const
+      expect(bench.shard.index(spec)).toBe(bench.shard.index({ ...spec }))
+    })
+
+    test('a dropped index table is gone, and dropping it again is nothing', async () => {
+      const spec = { table: newName('ix'), columns: [{ name: 'n', type: 'integer' }] } as const
+      await bench.shard.createIndexTable(spec)
+      await bench.shard.dropIndexTable(spec)
+      await bench.shard.dropIndexTable(spec)
+      expect(await codeOf(bench.shard.index(spec).count({ prefix: [] }))).toBe('INDEX_NOT_FOUND')
+    })
+
+    test('a missing index table is INDEX_NOT_FOUND for every call', async () => {
+      const index = bench.shard.index({ table: newName('ix'), columns: [{ name: 'n', type: 'integer' }] })
+      const row = { key: [1n], entityId: newId(), version: 1 }
+      expect(await codeOf(index.upsert([row]))).toBe('INDEX_NOT_FOUND')
+      expect(await codeOf(index.remove([{ ...row, before: 2 }]))).toBe('INDEX_NOT_FOUND')
+      expect(await codeOf(index.scan({ prefix: [], order: 'asc', limit: 1 }))).toBe('INDEX_NOT_FOUND')
+      expect(await codeOf(index.rowsOf([newId()]))).toBe('INDEX_NOT_FOUND')
+      expect(await codeOf(index.count({ prefix: [] }))).toBe('INDEX_NOT_FOUND')
+    })
+
+    test('the schema names every table that would be created', () => {
+      const spec = { table: 'ix_for_people', columns: [{ name: 'user_id', type: 'uuid' }] } as const
+      const statements = bench.shard.schema([spec])
+      expect(statements.every((statement) => statement.startsWith('CREATE '))).toBe(true)
+      expect(statements.join('\n')).toMatch(
+        /looseleaf_meta[\s\S]*looseleaf_tasks[\s\S]*ix_for_people[\s\S]*user_id/,
+      )
+    })
+
+    test('the clock of a shard gives microseconds and does not run back', async () => {
+      const first = await bench.shard.now()
+      const second = await bench.shard.now()
+      expect(Number.isSafeInteger(first)).toBe(true)
+      expect(second).toBeGreaterThanOrEqual(first)
+      // Microseconds, and not another unit: between 2020 and 2100.
+      expect(first).toBeGreaterThan(1_577_836_800e6)
+      expect(first).toBeLessThan(4_102_444_800e6)
+    })
+
+    test('warnings are sentences', async () => {
+      for (const warning of await bench.shard.warnings()) expect(warning).toMatch(/\w.*\.$/)
+    })
+
+    test('every call ends with ABORTED when its signal has fired', async () => {
+      const index = await freshIndex(bench.shard, 'integer')
+      const entity = newEntity()
+      for (const call of everyCall(bench.shard, index, entity.id, AbortSignal.abort())) {
+        expect(await codeOf(call())).toBe('ABORTED')
+      }
+      expect(await bench.shard.entities.read([entity.id])).toEqual([undefined])
+    })
+  })
+
+  describe('without tables', () => {
+    async function within(run: (shard: Shard, harness: DriverHarness) => Promise<void>): Promise<void> {
+      const harness = await make()
+      try {
+        await run(firstShard(harness.driver), harness)
+      } finally {
+        await harness.driver.close()
+        await harness.cleanUp()
+      }
+    }
+
+    test('there is no catalog, and everything else is NOT_MIGRATED', () =>
+      within(async ({ entities, catalog, tasks, now }) => {
+        expect(await catalog.load()).toBeUndefined()
+        expect(await codeOf(catalog.init(catalogOf(1)))).toBe('NOT_MIGRATED')
+        expect(await codeOf(catalog.change(catalogOf(2), 1))).toBe('NOT_MIGRATED')
+        expect(await codeOf(entities.read([newId()]))).toBe('NOT_MIGRATED')
+        expect(await codeOf(entities.insert([newEntity()], { epoch: 1 }))).toBe('NOT_MIGRATED')
+        expect(await codeOf(tasks.load('a'))).toBe('NOT_MIGRATED')
+        expect(await codeOf(tasks.claim('a', 'b', 1))).toBe('NOT_MIGRATED')
+        expect(await now()).toBeGreaterThan(0)
+      }))
+
+    test('without a catalog row, writes are STALE_EPOCH', () =>
+      within(async (shard) => {
+        await shard.createTables()
+        expect(await shard.catalog.load()).toBeUndefined()
+        expect(await codeOf(shard.entities.insert([newEntity()], { epoch: 1 }))).toBe('STALE_EPOCH')
+        expect(await codeOf(shard.entities.replace([{ ...newEntity(2), base: 1 }], { epoch: 1 }))).toBe(
+          'STALE_EPOCH',
+        )
+      }))
+
+    test('after closing, calls are CLOSED, and those in flight have ended well', () =>
+      within(async (shard, { driver }) => {
+        await shard.createTables()
+        await shard.catalog.init(catalogOf(1))
+        const entities = Array.from({ length: 20 }, () => newEntity())
+        const inFlight = entities.map((entity) => shard.entities.insert([entity], { epoch: 1 }))
+        const closing = driver.close()
+        await expect(Promise.all(inFlight)).resolves.toHaveLength(20)
+        await closing
+        await driver.close()
+        expect(await codeOf(shard.now())).toBe('CLOSED')
+        expect(await codeOf(shard.entities.read([newId()]))).toBe('CLOSED')
+        expect(await codeOf(shard.catalog.load())).toBe('CLOSED')
+      }))
+  })
+}
+
+function everyCall(
+  shard: Shard,
+  index: ReturnType<Shard['index']>,
+  id: Uint8Array,
+  signal: AbortSignal,
+): (() => Promise<unknown>)[] {
+  const spec = { table: newName('ix'), columns: [{ name: 'n', type: 'integer' }] } as const
+  const row = { key: [1n], entityId: id, version: 1 }
+  const write = { epoch: 1, signal }
+  return [
+    () => shard.entities.read([id], { signal }),
+    () => shard.entities.readVersions([id], { signal }),
+    () => shard.entities.insert([{ id, version: 1, body: randomBytes(1) }], write),
+    () => shard.entities.replace([{ id, base: 1, version: 2, body: null }], write),
+    () => shard.entities.pageByAdded(0, 1, { signal }),
+    () => shard.entities.pageByUpdated({ since: 0 }, 1, { signal }),
+    () => shard.entities.count({ signal }),
+    () => shard.catalog.load({ signal }),
+    () => shard.catalog.init(catalogOf(1), { signal }),
+    () => shard.catalog.change(catalogOf(2), 1, { signal }),
+    () => shard.tasks.load('a', { signal }),
+    () => shard.tasks.claim('a', 'b', 1, { signal }),
+    () => shard.tasks.save('a', 'b', '', 1, { signal }),
+    () => index.upsert([row], { signal }),
+    () => index.remove([{ ...row, before: 2 }], { signal }),
+    () => index.scan({ prefix: [], order: 'asc', limit: 1 }, { signal }),
+    () => index.rowsOf([id], { signal }),
+    () => index.count({ prefix: [] }, { signal }),
+    () => shard.createTables({ signal }),
+    () => shard.createIndexTable(spec, { signal }),
+    () => shard.dropIndexTable(spec, { signal }),
+    () => shard.now({ signal }),
+  ]
+}

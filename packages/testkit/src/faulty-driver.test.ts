@@ -1,0 +1,100 @@
+import { LooseleafError, type Driver, type Shard } from '@looseleaf/core'
+import { expect, test } from 'vitest'
+import { catalogOf, firstShard, newEntity } from './driver-contract-harness.ts'
+import { faultyDriver, unknownOutcome, type FaultPlan } from './faulty-driver.ts'
+import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
+
+const epoch = 1
+
+async function prepare(
+  plan: FaultPlan,
+): Promise<{ real: Shard; shard: Shard; driver: ReturnType<typeof faultyDriver> }> {
+  const reference: Driver = createReferenceDriver({ shards: 1 })
+  const real = firstShard(reference)
+  await real.createTables()
+  await real.catalog.init(catalogOf(epoch))
+  const driver = faultyDriver(reference, plan)
+  return { real, shard: firstShard(driver), driver }
+}
+
+test('without a fault, calls do what they do', async () => {
+  const { shard } = await prepare(() => undefined)
+  const entity = newEntity(4)
+  await shard.entities.insert([entity], { epoch })
+  expect(await shard.entities.readVersions([entity.id])).toEqual([4])
+})
+
+test('an error before a call leaves nothing done', async () => {
+  const { real, shard } = await prepare(({ operation, number }) =>
+    operation === 'insert' && number === 2
+      ? {
+          before: () => {
+            throw new LooseleafError('SHARD_UNAVAILABLE', 'down')
+          },
+        }
+      : undefined,
+  )
+  const [first, second] = [newEntity(), newEntity()]
+  await shard.entities.insert([first], { epoch })
+  await expect(shard.entities.insert([second], { epoch })).rejects.toMatchObject({
+    code: 'SHARD_UNAVAILABLE',
+  })
+  expect(await real.entities.readVersions([first.id, second.id])).toEqual([1, undefined])
+})
+
+test('an error after a call leaves it done', async () => {
+  const { real, shard } = await prepare(({ table, operation }) =>
+    table === 'entities' && operation === 'insert'
+      ? {
+          after: () => {
+            throw unknownOutcome()
+          },
+        }
+      : undefined,
+  )
+  const entity = newEntity()
+  await expect(shard.entities.insert([entity], { epoch })).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+  expect(await real.entities.readVersions([entity.id])).toEqual([1])
+})
+
+test('a late call is unknown at once and done later', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const { real, shard, driver } = await prepare(({ operation }) =>
+    operation === 'insert' ? { late: promise } : undefined,
+  )
+  const entity = newEntity()
+  await expect(shard.entities.insert([entity], { epoch })).rejects.toMatchObject({ unknownOutcome: true })
+  expect(await real.entities.readVersions([entity.id])).toEqual([undefined])
+  resolve()
+  await driver.settled()
+  expect(await real.entities.readVersions([entity.id])).toEqual([1])
+})
+
+test('after a crash nothing settles any more', async () => {
+  const { real, shard, driver } = await prepare(({ operation }) =>
+    operation === 'insert' ? { crash: 'after' } : undefined,
+  )
+  const entity = newEntity()
+  let settled = 0
+  const count = (): void => void settled++
+  shard.entities.insert([entity], { epoch }).then(count, count)
+  await driver.crashed
+  shard.entities.read([entity.id]).then(count, count)
+  shard.now().then(count, count)
+  expect(await real.entities.readVersions([entity.id])).toEqual([1])
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(settled).toBe(0)
+})
+
+test('index tables go by their names', async () => {
+  const seen: string[] = []
+  const { shard } = await prepare(({ shard: number, table, operation }) => {
+    seen.push(`${number} ${table} ${operation}`)
+    return undefined
+  })
+  const spec = { table: 'ix_one', columns: [{ name: 'n', type: 'integer' }] } as const
+  await shard.createIndexTable(spec)
+  await shard.index(spec).count({ prefix: [] })
+  expect(seen).toEqual(['0 shard createIndexTable', '0 ix_one count'])
+  expect(shard.index(spec)).toBe(shard.index(spec))
+})

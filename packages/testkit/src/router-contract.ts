@@ -1,0 +1,122 @@
+import { ID_BYTES, isLooseleafError, type Router } from '@looseleaf/core'
+import { describe, expect, test } from 'vitest'
+import { keysOfAllKinds, idsOfAllKinds } from './router-contract-keys.ts'
+
+/**
+ * What every router has to do, as a vitest suite: call it at the top of a test file. `makeRouter` gives a router that is
+ * configured as it will be used, and the same one again whenever it is called.
+ */
+export function routerContract(name: string, makeRouter: () => Router): void {
+  describe(`${name} keeps the router contract`, () => {
+    test('it has a whole number of shards', () => {
+      const { shardCount } = makeRouter()
+      expect(Number.isInteger(shardCount)).toBe(true)
+      expect(shardCount).toBeGreaterThan(0)
+    })
+
+    test('its fingerprint is the same in every process', () => {
+      const { fingerprint } = makeRouter()
+      expect(fingerprint).not.toBe('')
+      expect(makeRouter().fingerprint).toBe(fingerprint)
+    })
+
+    test('every id and every key is on one of its shards', () => {
+      const router = makeRouter()
+      for (const id of idsOfAllKinds()) expectShard(router, router.shardOfId(id))
+      for (const key of keysOfAllKinds()) expectShard(router, router.shardOfKey(key))
+    })
+
+    test('the answer is the same again, from another instance, and for the same bytes elsewhere in memory', () => {
+      const router = makeRouter()
+      const other = makeRouter()
+      for (const id of idsOfAllKinds()) {
+        const shard = router.shardOfId(id)
+        expect([router.shardOfId(id), other.shardOfId(id), other.shardOfId(elsewhere(id))]).toEqual([
+          shard,
+          shard,
+          shard,
+        ])
+      }
+      for (const key of keysOfAllKinds()) {
+        const shard = router.shardOfKey(key)
+        expect([router.shardOfKey(key), other.shardOfKey(key), other.shardOfKey(elsewhere(key))]).toEqual([
+          shard,
+          shard,
+          shard,
+        ])
+      }
+    })
+
+    test('what it is asked about stays as it is', () => {
+      const router = makeRouter()
+      for (const id of idsOfAllKinds()) {
+        const before = Uint8Array.from(id)
+        router.shardOfId(id)
+        router.shardOfKey(id)
+        router.newId(id)
+        expect(Uint8Array.from(id)).toStrictEqual(before)
+      }
+    })
+
+    test('ids are UUIDs of 16 bytes, each of its own, on one of its shards', () => {
+      const router = makeRouter()
+      const ids = Array.from({ length: 20_000 }, () => router.newId())
+      expect(new Set(ids.map(hexOf)).size).toBe(ids.length)
+      for (const id of ids.slice(0, 1000)) {
+        expect(id.length).toBe(ID_BYTES)
+        expect((id[8] as number) >> 6).toBe(2)
+        expectShard(router, router.shardOfId(id))
+      }
+    })
+
+    test('an id made near another is on its shard, of whatever kind that is, and is another id', () => {
+      const router = makeRouter()
+      for (const near of idsOfAllKinds()) {
+        const shard = router.shardOfId(near)
+        const made = Array.from({ length: 5 }, () => router.newId(near))
+        for (const id of made) expect(router.shardOfId(id)).toBe(shard)
+        expect(new Set([near, ...made].map(hexOf)).size).toBe(6)
+      }
+    })
+
+    test('nearness is handed on from id to id', () => {
+      const router = makeRouter()
+      const first = router.newId()
+      let id = first
+      for (let i = 0; i < 200; i++) {
+        id = router.newId(id)
+        expect(router.shardOfId(id)).toBe(router.shardOfId(first))
+      }
+    })
+
+    test.each([0, 15, 17])('an id of %i bytes is refused', (length) => {
+      const router = makeRouter()
+      expect(codeOf(() => router.shardOfId(new Uint8Array(length)))).toBe('BAD_ID')
+      expect(codeOf(() => router.newId(new Uint8Array(length)))).toBe('BAD_ID')
+    })
+  })
+}
+
+function expectShard(router: Router, shard: number): void {
+  expect(Number.isInteger(shard) && shard >= 0 && shard < router.shardCount, `shard ${shard}`).toBe(true)
+}
+
+function elsewhere(bytes: Uint8Array): Uint8Array {
+  const memory = Buffer.alloc(bytes.length + 9, 255)
+  memory.set(bytes, 5)
+  return memory.subarray(5, 5 + bytes.length)
+}
+
+function hexOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex')
+}
+
+function codeOf(run: () => unknown): string {
+  try {
+    run()
+  } catch (error) {
+    if (isLooseleafError(error)) return error.code
+    throw new Error('Only a LooseleafError may be thrown.', { cause: error })
+  }
+  return 'nothing was thrown'
+}

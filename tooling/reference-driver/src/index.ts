@@ -1,0 +1,1 @@
+export { createReferenceDriver, type ReferenceDriver, type ReferenceShard } from './reference-driver.ts'

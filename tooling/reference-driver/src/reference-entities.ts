@@ -1,0 +1,86 @@
+import {
+  LooseleafError,
+  type EntityInsert,
+  type EntityPageRow,
+  type EntityTable,
+  type PendingRow,
+} from '@looseleaf/core'
+
+export interface ReferenceEntities extends EntityTable {
+  /** Every row, in the order of creation. */
+  readonly rows: readonly EntityPageRow[]
+  /** Puts rows in place of those that are there, as a failover to a replica that lags does. */
+  restore(rows: readonly EntityPageRow[]): void
+}
+
+export function createReferenceEntities(
+  shard: string,
+  now: () => number,
+  epochOfShard: () => number | undefined,
+  addPending: (row: PendingRow) => void,
+): ReferenceEntities {
+  let rows: EntityPageRow[] = []
+  let byId = new Map<string, EntityPageRow>()
+  let lastAddedId = 0
+
+  const keyOf = (id: Uint8Array): string => Buffer.from(id).toString('hex')
+
+  function checkEpoch(epoch: number): void {
+    if (epochOfShard() === epoch) return
+    throw new LooseleafError('STALE_EPOCH', `${shard} is at another epoch than the writer.`, { shard })
+  }
+
+  function write(row: EntityInsert, addedId: number): void {
+    const written = { ...row, body: row.body && Uint8Array.from(row.body), updated: now(), addedId }
+    const { id, version, body, updated } = written
+    const plain: EntityPageRow = { id, version, body, updated, addedId }
+    const at = rows.findIndex((other) => other.addedId === addedId)
+    if (at === -1) rows.push(plain)
+    else rows[at] = plain
+    byId.set(keyOf(id), plain)
+    for (const table of row.deferred ?? []) addPending({ entityId: id, table, version })
+  }
+
+  return {
+    get rows() {
+      return rows
+    },
+    restore(before) {
+      rows = [...before]
+      byId = new Map(rows.map((row) => [keyOf(row.id), row]))
+    },
+    read: async (ids) => ids.map((id) => byId.get(keyOf(id))),
+    readVersions: async (ids) => ids.map((id) => byId.get(keyOf(id))?.version),
+    async insert(inserts, { epoch }) {
+      checkEpoch(epoch)
+      if (inserts.some((row) => byId.has(keyOf(row.id)))) {
+        throw new LooseleafError('ALREADY_EXISTS', `${shard} has an entity of this id.`, { shard })
+      }
+      for (const row of inserts) write(row, ++lastAddedId)
+    },
+    async replace(replaces, { epoch }) {
+      checkEpoch(epoch)
+      return replaces.map(({ base, ...row }) => {
+        const current = byId.get(keyOf(row.id))
+        if (current?.version !== base) return false
+        write(row, current.addedId)
+        return true
+      })
+    },
+    pageByAdded: async (after, limit) => rows.filter((row) => row.addedId > after).slice(0, limit),
+    async pageByUpdated({ since, before }, limit) {
+      const behind = (row: EntityPageRow): boolean =>
+        before === undefined ||
+        row.updated < before.updated ||
+        (row.updated === before.updated && row.addedId < before.addedId)
+      return rows
+        .filter((row) => row.updated >= since && behind(row))
+        .toSorted((a, b) => b.updated - a.updated || b.addedId - a.addedId)
+        .slice(0, limit)
+    },
+    async count() {
+      const tombstones = rows.filter((row) => row.body === null).length
+      return { entities: rows.length - tombstones, tombstones, lastAddedId: rows.at(-1)?.addedId ?? 0 }
+    },
+  }
+}

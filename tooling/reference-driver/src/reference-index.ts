@@ -1,0 +1,120 @@
+import {
+  LooseleafError,
+  type IndexRow,
+  type IndexTable,
+  type IndexTableSpec,
+  type Key,
+  type KeyRange,
+  type KeyValue,
+} from '@looseleaf/core'
+
+export interface ReferenceIndex extends IndexTable {
+  /** Every row, in key order. */
+  readonly rows: readonly IndexRow[]
+  create(): void
+  drop(): void
+}
+
+export function createReferenceIndex(shard: string, spec: IndexTableSpec): ReferenceIndex {
+  let rows: IndexRow[] = []
+  let exists = false
+
+  function check(): void {
+    if (!exists)
+      throw new LooseleafError('INDEX_NOT_FOUND', `${shard} has no table ${spec.table}.`, { shard })
+  }
+
+  /** Where the row is, or where it would stand. */
+  function find(key: Key, entityId: Uint8Array): { at: number; there: boolean } {
+    let low = 0
+    let high = rows.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (comparePlaces(rows[middle] as IndexRow, { key, entityId }) < 0) low = middle + 1
+      else high = middle
+    }
+    const row = rows[low]
+    return { at: low, there: row !== undefined && comparePlaces(row, { key, entityId }) === 0 }
+  }
+
+  return {
+    get rows() {
+      return rows
+    },
+    create() {
+      exists = true
+    },
+    drop() {
+      exists = false
+      rows = []
+    },
+    async upsert(upserts) {
+      check()
+      for (const { key, entityId, version } of upserts) {
+        const { at, there } = find(key, entityId)
+        const kept = there ? (rows[at] as IndexRow).version : 0
+        rows.splice(at, there ? 1 : 0, { key, entityId, version: Math.max(kept, version) })
+      }
+    },
+    async remove(removals) {
+      check()
+      let removed = 0
+      for (const { key, entityId, before } of removals) {
+        const { at, there } = find(key, entityId)
+        if (!there || (rows[at] as IndexRow).version >= before) continue
+        rows.splice(at, 1)
+        removed++
+      }
+      return removed
+    },
+    async scan({ order, after, limit, ...range }) {
+      check()
+      const sign = order === 'asc' ? 1 : -1
+      const within = rows.filter(
+        (row) => isWithin(row.key, range) && (after === undefined || sign * comparePlaces(row, after) > 0),
+      )
+      return (order === 'asc' ? within : within.toReversed()).slice(0, limit)
+    },
+    async rowsOf(entityIds) {
+      check()
+      const wanted = new Set(entityIds.map((id) => Buffer.from(id).toString('hex')))
+      return rows.filter((row) => wanted.has(Buffer.from(row.entityId).toString('hex')))
+    },
+    async count(range) {
+      check()
+      const within = rows.filter((row) => isWithin(row.key, range))
+      return new Set(within.map((row) => Buffer.from(row.entityId).toString('hex'))).size
+    },
+  }
+}
+
+function isWithin(key: Key, { prefix, lower, upper }: KeyRange): boolean {
+  if (!prefix.every((value, i) => compareValues(key[i] as KeyValue, value) === 0)) return false
+  const next = key[prefix.length]
+  if (lower !== undefined) {
+    const difference = compareValues(next as KeyValue, lower.value)
+    if (difference < 0 || (difference === 0 && !lower.inclusive)) return false
+  }
+  if (upper !== undefined) {
+    const difference = compareValues(next as KeyValue, upper.value)
+    if (difference > 0 || (difference === 0 && !upper.inclusive)) return false
+  }
+  return true
+}
+
+type Place = Pick<IndexRow, 'key' | 'entityId'>
+
+function comparePlaces(a: Place, b: Place): number {
+  for (const [i, value] of a.key.entries()) {
+    const difference = compareValues(value, b.key[i] as KeyValue)
+    if (difference !== 0) return difference
+  }
+  return Buffer.compare(a.entityId, b.entityId)
+}
+
+function compareValues(a: KeyValue, b: KeyValue): number {
+  // Values of one column are of one kind.
+  if (a instanceof Uint8Array) return Buffer.compare(a, b as Uint8Array)
+  const other = b as number | bigint
+  return a < other ? -1 : a > other ? 1 : 0
+}
