@@ -1,0 +1,23 @@
+import type { Driver } from '@looseleaf/core'
+import { createGate } from './gate.ts'
+import { kyselyShard, type KyselyShardOptions } from './shard.ts'
+
+export interface KyselyDriverOptions {
+  readonly shards: readonly Omit<KyselyShardOptions, 'gate'>[]
+  /** Closes the connections once no statement is in flight. */
+  readonly closeConnections: () => Promise<void>
+}
+
+/** A driver over the shards of these databases. */
+export function kyselyDriver({ shards, closeConnections }: KyselyDriverOptions): Driver {
+  const gate = createGate()
+  let closed: Promise<void> | undefined
+
+  return {
+    shards: shards.map((options) => kyselyShard({ ...options, gate })),
+    close() {
+      closed ??= gate.close().then(closeConnections)
+      return closed
+    },
+  }
+}

@@ -1,0 +1,83 @@
+import { sql, type RawBuilder } from 'kysely'
+import type { Flavor } from './flavor.ts'
+import { META_TABLE } from './schema.ts'
+import { and, slot, slots } from './sql-parts.ts'
+
+/** The statements of an entity table. Parameters stand in the order in which they appear. */
+export interface EntityStatements {
+  /** Parameters: ids. */
+  read(count: number): RawBuilder<unknown>
+  /** Parameters: ids. */
+  readVersions(count: number): RawBuilder<unknown>
+  /** Parameters: of the first row id, version, epoch, body; of each other one id, version, body. */
+  insert(count: number): RawBuilder<unknown>
+  /** Parameters: version, body, id, base, epoch. */
+  replaceOne(): RawBuilder<unknown>
+  /** Parameters: of each row id, base, version, body; then the epoch. */
+  replaceMany(count: number): RawBuilder<unknown>
+  /** No parameters. */
+  epoch(): RawBuilder<unknown>
+  /** Parameters: the addedId before the first, the limit. */
+  pageByAdded(): RawBuilder<unknown>
+  /** Parameters: since; with a place also updated, updated, updated, addedId; the limit. */
+  pageByUpdated(withPlace: boolean): RawBuilder<unknown>
+  /** No parameters. */
+  count(): RawBuilder<unknown>
+}
+
+export function entityStatements(name: string, flavor: Flavor): EntityStatements {
+  const table = sql.table(name)
+  const meta = sql.table(META_TABLE)
+  const fence = sql<boolean>`(SELECT epoch FROM ${meta} WHERE id = 1 ${flavor.shareLock}) = ${slot}`
+  const updatedMicros = flavor.microsOf(sql.ref('updated'))
+
+  return {
+    read: (count) => sql`
+      SELECT id, version, ${updatedMicros} AS updated_micros, body FROM ${table} WHERE id IN (${slots(count)})`,
+
+    readVersions: (count) => sql`
+      SELECT id, version FROM ${table} WHERE id IN (${slots(count)})`,
+
+    // The first row gets its version by way of the catalog row. With another epoch there it has none,
+    // and NOT NULL refuses the whole statement. Taking the row in share mode makes a change of the
+    // catalog wait for this statement, and this statement for a change.
+    insert: (count) => {
+      const fenced = sql`(SELECT ${slot} FROM ${meta} WHERE id = 1 AND epoch = ${slot} ${flavor.shareLock})`
+      const others = Array.from(
+        { length: count - 1 },
+        () => sql`, (${slot}, ${flavor.now}, ${slot}, ${slot})`,
+      )
+      return sql`
+        INSERT INTO ${table} (id, updated, version, body)
+        VALUES (${slot}, ${flavor.now}, ${fenced}, ${slot})${sql.join(others, sql``)}`
+    },
+
+    replaceOne: () => sql`
+      UPDATE ${table} SET version = ${slot}, body = ${slot}, updated = ${flavor.now}
+      WHERE id = ${slot} AND version = ${slot} AND ${fence}`,
+
+    replaceMany: (count) => flavor.swap({ table: name, count, fence }),
+
+    epoch: () => sql`SELECT epoch FROM ${meta} WHERE id = 1`,
+
+    pageByAdded: () => sql`
+      SELECT added_id, id, version, ${updatedMicros} AS updated_micros, body FROM ${table}
+      WHERE added_id > ${slot} ORDER BY added_id LIMIT ${slot}`,
+
+    pageByUpdated: (withPlace) => {
+      const micros = flavor.updatedOf(slot)
+      const conditions = [sql`updated >= ${micros}`]
+      if (withPlace) {
+        conditions.push(
+          sql`updated <= ${micros} AND (updated < ${micros} OR (updated = ${micros} AND added_id < ${slot}))`,
+        )
+      }
+      return sql`
+        SELECT added_id, id, version, ${updatedMicros} AS updated_micros, body FROM ${table}
+        WHERE ${and(conditions)} ORDER BY updated DESC, added_id DESC LIMIT ${slot}`
+    },
+
+    count: () => sql`
+      SELECT COUNT(*) AS total, COUNT(body) AS entities, MAX(added_id) AS last_added_id FROM ${table}`,
+  }
+}

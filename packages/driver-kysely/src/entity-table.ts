@@ -1,0 +1,269 @@
+import {
+  LooseleafError,
+  type CallOptions,
+  type EntityInsert,
+  type EntityPageRow,
+  type EntityReplace,
+  type EntityRow,
+  type EntityTable,
+  type WriteOptions,
+} from '@looseleaf/core'
+import { entityStatements } from './entity-statements.ts'
+import type { Flavor } from './flavor.ts'
+import { writePending } from './pending-table.ts'
+import { toCount, toNumber } from './row-values.ts'
+import type { Call, FaultCodes, Row, Session } from './session.ts'
+import { bytesKey, checkWriteRows, idChunks } from './sql-parts.ts'
+import { swapWinners } from './swap-winners.ts'
+
+const staleEpoch = [
+  'STALE_EPOCH',
+  'the catalog has another epoch than the one that the write was made with; nothing was written.',
+] as const
+
+const faults: FaultCodes = {
+  duplicate: ['ALREADY_EXISTS', 'an entity with one of these ids is there already.'],
+  'no-table': ['NOT_MIGRATED', 'the entity table or the catalog table is missing; create the tables first.'],
+  'null-refused': staleEpoch,
+}
+
+/** After a lost compare-and-swap, this many are made in a transaction. */
+const CAREFUL_SWAPS = 100
+
+export interface EntityTableOptions {
+  readonly shardName: string
+  readonly session: Session
+  readonly flavor: Flavor
+  readonly table: string
+}
+
+export function createEntityTable(options: EntityTableOptions): EntityTable {
+  const { session, flavor, shardName } = options
+  const statements = entityStatements(options.table, flavor)
+  let carefulFor = 0
+
+  const reading = (call: CallOptions | undefined): Call => ({ write: false, signal: call?.signal, faults })
+  const writing = (call: CallOptions): Call => ({ write: true, signal: call.signal, faults })
+
+  async function select(
+    kind: 'read' | 'readVersions',
+    ids: readonly Uint8Array[],
+    call: Call,
+    through: Session = session,
+  ): Promise<Map<string, Row>> {
+    const found = new Map<string, Row>()
+    const results = await Promise.all(
+      idChunks(ids).map((chunk) =>
+        through.run(
+          session.shape(`${kind} ${chunk.length}`, () => statements[kind](chunk.length)),
+          chunk,
+          call,
+        ),
+      ),
+    )
+    for (const { rows } of results) for (const row of rows) found.set(bytesKey(row.id as Uint8Array), row)
+    return found
+  }
+
+  /** The number of rows that it changed tells all there is to know. */
+  async function swapOne(
+    { id, base, version, body }: EntityReplace,
+    epoch: number,
+    call: Call,
+    through: Session,
+  ): Promise<boolean> {
+    const query = session.shape('replaceOne', () => statements.replaceOne())
+    const result = await through.run(query, [version, body, id, base, epoch], call)
+    return toCount(result.numAffectedRows) === 1
+  }
+
+  /** Reads versions back after a swap. Some of its rows are committed by then, unless it is within a transaction. */
+  async function readBack(
+    ids: readonly Uint8Array[],
+    call: Call,
+    through: Session,
+  ): Promise<Map<string, Row>> {
+    try {
+      return await select('readVersions', ids, { ...call, write: false }, through)
+    } catch (cause) {
+      if (through !== session) throw cause
+      throw new LooseleafError(
+        'OUTCOME_UNKNOWN',
+        `${shardName}: some of ${ids.length} entities were written, and it could not be read which.`,
+        { shard: shardName, cause },
+      )
+    }
+  }
+
+  /** Sends one compare-and-swap of rows in the order of their ids, and says which of them it changed. */
+  async function swapMany(
+    rows: readonly EntityReplace[],
+    epoch: number,
+    call: Call,
+    outer: Session,
+  ): Promise<readonly boolean[]> {
+    const query = session.shape(`replace ${rows.length}`, () => statements.replaceMany(rows.length))
+    const parameters = rows.flatMap<unknown>(({ id, base, version, body }) => [id, base, version, body])
+    parameters.push(epoch)
+
+    if (flavor.swapReturnsIds) {
+      const result = await outer.run(query, parameters, call)
+      const changed = new Set(result.rows.map((row) => bytesKey(row.id as Uint8Array)))
+      return rows.map(({ id }) => changed.has(bytesKey(id)))
+    }
+    const send = async (through: Session): Promise<readonly boolean[] | undefined> => {
+      const result = await through.run(query, parameters, call)
+      const changed = toCount(result.numAffectedRows)
+      if (changed === rows.length || changed === 0) return rows.map(() => changed > 0)
+      carefulFor = CAREFUL_SWAPS
+      const ids = rows.map(({ id }) => id)
+      const found = await readBack(ids, call, through)
+      return swapWinners(
+        rows.map(({ id, version }) => ({ version, found: versionOf(found.get(bytesKey(id))) })),
+        changed,
+      )
+    }
+    // Where other processes write the same entities, the transaction keeps their writes from coming between
+    // the swap and the reading back. Elsewhere it would only cost round trips and hold locks for longer.
+    const careful = carefulFor > 0 && outer === session
+    if (careful) carefulFor--
+    const won = careful ? await session.transaction(call, send) : await send(outer)
+    if (won !== undefined) return won
+    throw new LooseleafError(
+      'OUTCOME_UNKNOWN',
+      `${shardName}: other writers were so quick to replace these entities again that it cannot be told which of the ${rows.length} writes came first.`,
+      { shard: shardName },
+    )
+  }
+
+  /** Runs a write; together with the pending rows that go with its rows, where there are any, in one transaction. */
+  async function withPending<T>(
+    rows: readonly EntityInsert[],
+    call: Call,
+    write: (through: Session) => Promise<T>,
+  ): Promise<T> {
+    const pending = rows.flatMap(({ id, version, deferred = [] }) =>
+      deferred.map((table) => ({ entityId: id, table, version })),
+    )
+    if (pending.length === 0) return write(session)
+    return session.transaction(call, async (inner) => {
+      const result = await write(inner)
+      // One too many, for a row that lost its compare-and-swap, only makes the cleaner look.
+      await writePending(inner, flavor, pending, call)
+      return result
+    })
+  }
+
+  async function refuseStaleEpoch(epoch: number, call: Call): Promise<void> {
+    const { rows } = await session.run(
+      session.shape('epoch', () => statements.epoch()),
+      [],
+      { ...call, write: false },
+    )
+    if (rows[0] !== undefined && toNumber(rows[0].epoch) === epoch) return
+    throw new LooseleafError(staleEpoch[0], `${shardName}: ${staleEpoch[1]}`, { shard: shardName })
+  }
+
+  return {
+    async read(ids, call) {
+      const found = await select('read', ids, reading(call))
+      return ids.map((id) => {
+        const row = found.get(bytesKey(id))
+        return row === undefined ? undefined : entityRow(row)
+      })
+    },
+
+    async readVersions(ids, call) {
+      const found = await select('readVersions', ids, reading(call))
+      return ids.map((id) => versionOf(found.get(bytesKey(id))))
+    },
+
+    async insert(rows, call: WriteOptions) {
+      if (rows.length === 0) return
+      checkWriteRows(options.table, rows.length)
+      const parameters = inOrder(rows).flatMap<unknown>(({ id, version, body }, i) =>
+        i === 0 ? [id, version, call.epoch, body] : [id, version, body],
+      )
+      await withPending(rows, writing(call), (through) =>
+        through.run(
+          session.shape(`insert ${rows.length}`, () => statements.insert(rows.length)),
+          parameters,
+          writing(call),
+        ),
+      )
+    },
+
+    async replace(rows, call: WriteOptions) {
+      if (rows.length === 0) return []
+      checkWriteRows(options.table, rows.length)
+      const sorted = inOrder(rows)
+      const won = await withPending(sorted, writing(call), async (through) =>
+        sorted.length === 1
+          ? [await swapOne(sorted[0] as EntityReplace, call.epoch, writing(call), through)]
+          : swapMany(sorted, call.epoch, writing(call), through),
+      )
+      // All lost: to other writers, or to the epoch, which holds back a statement as a whole.
+      if (!won.includes(true)) await refuseStaleEpoch(call.epoch, reading(call))
+      const winners = new Set(sorted.filter((_, i) => won[i]).map(({ id }) => bytesKey(id)))
+      return rows.map(({ id }) => winners.has(bytesKey(id)))
+    },
+
+    async pageByAdded(after, limit, call) {
+      const { rows } = await session.run(
+        session.shape('pageByAdded', () => statements.pageByAdded()),
+        [after, limit],
+        reading(call),
+      )
+      return rows.map(pageRow)
+    },
+
+    async pageByUpdated({ since, before }, limit, call) {
+      const place =
+        before === undefined ? [] : [before.updated, before.updated, before.updated, before.addedId]
+      const { rows } = await session.run(
+        session.shape(`pageByUpdated ${before !== undefined}`, () =>
+          statements.pageByUpdated(before !== undefined),
+        ),
+        [since, ...place, limit],
+        reading(call),
+      )
+      return rows.map(pageRow)
+    },
+
+    async count(call) {
+      const { rows } = await session.run(
+        session.shape('count', () => statements.count()),
+        [],
+        reading(call),
+      )
+      const entities = toNumber(rows[0]?.entities ?? 0)
+      return {
+        entities,
+        tombstones: toNumber(rows[0]?.total ?? 0) - entities,
+        lastAddedId: toNumber(rows[0]?.last_added_id ?? 0),
+      }
+    },
+  }
+}
+
+/** Statements that lock rows in one order do not lock each other out. */
+function inOrder<Item extends { readonly id: Uint8Array }>(rows: readonly Item[]): readonly Item[] {
+  return rows.length < 2 ? rows : rows.toSorted((a, b) => Buffer.compare(a.id, b.id))
+}
+
+function versionOf(row: Row | undefined): number | undefined {
+  return row === undefined ? undefined : toNumber(row.version)
+}
+
+function entityRow(row: Row): EntityRow {
+  return {
+    id: row.id as Uint8Array,
+    version: toNumber(row.version),
+    updated: toNumber(row.updated_micros),
+    body: row.body as Uint8Array | null,
+  }
+}
+
+function pageRow(row: Row): EntityPageRow {
+  return { ...entityRow(row), addedId: toNumber(row.added_id) }
+}

@@ -1,0 +1,76 @@
+import type { ColumnType, ErrorCode } from '@looseleaf/core'
+import type { RawBuilder } from 'kysely'
+
+/** What differs between databases, as data. Everything else is written once, in the files beside this one. */
+export interface Flavor {
+  /** Named in messages. */
+  readonly name: string
+  /** Column types, with everything that follows the column's name in `CREATE TABLE` except `NOT NULL`. */
+  readonly types: {
+    /** Numbers rows by themselves and is the primary key. */
+    readonly addedId: string
+    readonly id: string
+    /** The time of a write in the form that `now` gives. */
+    readonly updated: string
+    /** Unsigned integers up to 2^53. */
+    readonly integer: string
+    readonly body: string
+    /** Unicode text of up to 16 MiB. */
+    readonly text: string
+    /** Names of up to 255 bytes that are compared byte by byte. */
+    readonly name: string
+    readonly columns: Readonly<Record<ColumnType, string>>
+  }
+  /** What follows the closing parenthesis of a table with a number for its key, and of one without. */
+  readonly tableOptions: { readonly numbered: string; readonly keyed: string }
+  /** True where secondary keys are a part of `CREATE TABLE`, false where they are statements of their own. */
+  readonly inlineKeys: boolean
+  /** The current time as the column `updated` keeps it. */
+  readonly now: RawBuilder<unknown>
+  /** The current time in µs since 1970. */
+  readonly nowMicros: RawBuilder<number>
+  /** A value of `updated` in µs since 1970. */
+  microsOf(updated: RawBuilder<unknown>): RawBuilder<number>
+  /** A number of µs since 1970 as the column `updated` keeps it. */
+  updatedOf(micros: RawBuilder<unknown>): RawBuilder<unknown>
+  /** The function that gives the greater of its arguments. */
+  readonly greatest: string
+  /** Makes an inner SELECT wait for whoever is changing the row, and hold it until the statement is through. */
+  readonly shareLock: RawBuilder<unknown>
+  /** What an upsert says after its rows, up to the assignments. */
+  onDuplicate(key: readonly string[]): RawBuilder<unknown>
+  /** In an upsert's assignments: the value that was to be inserted. */
+  incoming(column: string): RawBuilder<unknown>
+  /** What follows DELETE: the table, found by its primary key. */
+  deleteSource(table: RawBuilder<unknown>): RawBuilder<unknown>
+  /** The statement of a batched compare-and-swap. */
+  swap(parts: SwapParts): RawBuilder<unknown>
+  /** True where `swap` returns the ids of the rows that it changed; else it is told by their number. */
+  readonly swapReturnsIds: boolean
+  /** True where `(a, b) > (?, ?)` finds its place in an index. */
+  readonly rowValuesSeek: boolean
+  /** What an error of the database client means. `write` tells whether the statement could have changed anything. */
+  faultOf(error: unknown, write: boolean): Fault
+}
+
+/** The pieces of a compare-and-swap; a batch of them is what differs most between databases. */
+export interface SwapParts {
+  readonly table: string
+  /** How many rows; each has the parameters id, base, version, body in this order. */
+  readonly count: number
+  /** True while the writer's epoch is the shard's; one parameter, after those of the rows. */
+  readonly fence: RawBuilder<boolean>
+}
+
+/** Faults that mean one thing to an entity table and another to an index table. */
+export type TableFault = 'duplicate' | 'no-table' | 'null-refused'
+
+export interface Fault {
+  readonly kind: TableFault | ErrorCode
+  /** What happened, without values, statements or credentials. */
+  readonly message: string
+  readonly retryable?: boolean | undefined
+  readonly unknownOutcome?: boolean | undefined
+  /** An error that is safe to show. */
+  readonly cause?: unknown
+}

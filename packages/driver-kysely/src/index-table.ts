@@ -1,0 +1,133 @@
+import type {
+  CallOptions,
+  ColumnType,
+  IndexRow,
+  IndexRowRemoval,
+  IndexTable,
+  IndexTableSpec,
+  Key,
+  KeyValue,
+} from '@looseleaf/core'
+import type { Flavor } from './flavor.ts'
+import { indexStatements } from './index-statements.ts'
+import { toBigInt, toCount, toNumber } from './row-values.ts'
+import type { Call, FaultCodes, Row, Session } from './session.ts'
+import { checkWriteRows, idChunks } from './sql-parts.ts'
+
+/** What a column's value is turned into before a port gives it away. */
+const keyValues: Readonly<Record<ColumnType, (value: unknown) => KeyValue>> = {
+  uuid: (value) => value as Uint8Array,
+  string: (value) => value as Uint8Array,
+  integer: toBigInt,
+  number: toNumber,
+  boolean: toBigInt,
+  time: toBigInt,
+}
+
+export interface IndexTableOptions {
+  readonly session: Session
+  readonly flavor: Flavor
+  readonly spec: IndexTableSpec
+}
+
+export function createIndexTable({ session, flavor, spec }: IndexTableOptions): IndexTable {
+  const statements = indexStatements(spec, flavor)
+  const faults: FaultCodes = {
+    'no-table': ['INDEX_NOT_FOUND', `the index table ${spec.table} is missing.`],
+  }
+  const reading = (call: CallOptions | undefined): Call => ({ write: false, signal: call?.signal, faults })
+  const writing = (call: CallOptions | undefined): Call => ({ write: true, signal: call?.signal, faults })
+  const shape = (key: string, build: Parameters<Session['shape']>[1]): ReturnType<Session['shape']> =>
+    session.shape(`${spec.table} ${key}`, build)
+
+  const readers = spec.columns.map(({ type }) => keyValues[type])
+  const indexRow = (row: Row): IndexRow => ({
+    key: statements.columns.map((name, i) => (readers[i] as (value: unknown) => KeyValue)(row[name])),
+    entityId: row.entity_id as Uint8Array,
+    version: toNumber(row.version),
+  })
+
+  return {
+    async upsert(rows, call) {
+      if (rows.length === 0) return
+      checkWriteRows(spec.table, rows.length)
+      await session.run(
+        shape(`upsert ${rows.length}`, () => statements.upsert(rows.length)),
+        inOrder(rows).flatMap<unknown>(({ key, entityId, version }) => [...key, entityId, version]),
+        writing(call),
+      )
+    },
+
+    async remove(rows, call) {
+      if (rows.length === 0) return 0
+      checkWriteRows(spec.table, rows.length)
+      const result = await session.run(
+        shape(`remove ${rows.length}`, () => statements.remove(rows.length)),
+        inOrder(rows).flatMap<unknown>(({ key, entityId, before }) => [...key, entityId, before]),
+        writing(call),
+      )
+      return toCount(result.numAffectedRows)
+    },
+
+    async scan(scan, call) {
+      const statement = statements.scan(scan)
+      const { rows } = await session.run(
+        shape(statement.shape, () => statement.build()),
+        statement.parameters,
+        reading(call),
+      )
+      return rows.map(indexRow)
+    },
+
+    async rowsOf(entityIds, call) {
+      const results = await Promise.all(
+        idChunks(distinct(entityIds)).map((chunk) =>
+          session.run(
+            shape(`rowsOf ${chunk.length}`, () => statements.rowsOf(chunk.length)),
+            chunk,
+            reading(call),
+          ),
+        ),
+      )
+      return results.flatMap(({ rows }) => rows.map(indexRow))
+    },
+
+    async count(range, call) {
+      const statement = statements.count(range)
+      const { rows } = await session.run(
+        shape(statement.shape, () => statement.build()),
+        statement.parameters,
+        reading(call),
+      )
+      return toNumber(rows[0]?.entities ?? 0)
+    },
+  }
+}
+
+/** Statements that lock rows in one order do not lock each other out. */
+function inOrder<Item extends IndexRow | IndexRowRemoval>(rows: readonly Item[]): readonly Item[] {
+  if (rows.length < 2) return rows
+  return rows.toSorted((a, b) => compareKeys(a.key, b.key) || Buffer.compare(a.entityId, b.entityId))
+}
+
+function compareKeys(a: Key, b: Key): number {
+  for (let i = 0; i < a.length; i++) {
+    const x = a[i] as KeyValue
+    const y = b[i] as KeyValue
+    const order =
+      x instanceof Uint8Array
+        ? Buffer.compare(x, y as Uint8Array)
+        : x < (y as typeof x)
+          ? -1
+          : x > (y as typeof x)
+            ? 1
+            : 0
+    if (order !== 0) return order
+  }
+  return 0
+}
+
+/** An entity that stands in two chunks would be answered twice. */
+function distinct(ids: readonly Uint8Array[]): readonly Uint8Array[] {
+  return [...new Map(ids.map((id) => [Buffer.from(id).toString('latin1'), id])).values()]
+}

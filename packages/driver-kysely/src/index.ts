@@ -1,0 +1,8 @@
+export { kyselyDriver, type KyselyDriverOptions } from './driver.ts'
+export type { Fault, Flavor, SwapParts, TableFault } from './flavor.ts'
+export { createGate, type Gate } from './gate.ts'
+export { columnNames, META_TABLE, TASK_TABLE } from './schema.ts'
+export type { HintedQuery, Row, StatementHints } from './session.ts'
+export { kyselyShard, type KyselyShardOptions } from './shard.ts'
+export { MAX_WRITE_ROWS, slot, slotRows, slots } from './sql-parts.ts'
+export { checkEntityTable } from './table-name.ts'

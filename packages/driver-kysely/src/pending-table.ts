@@ -1,0 +1,96 @@
+import type { CallOptions, PendingTable } from '@looseleaf/core'
+import { sql, type RawBuilder } from 'kysely'
+import type { Flavor } from './flavor.ts'
+import { toCount, toNumber, toText } from './row-values.ts'
+import { PENDING_TABLE } from './schema.ts'
+import type { Call, FaultCodes, Session } from './session.ts'
+import { and, checkWriteRows, or, slot, slotRows } from './sql-parts.ts'
+
+const table = sql.table(PENDING_TABLE)
+
+const faults: FaultCodes = {
+  'no-table': ['NOT_MIGRATED', 'the pending table is missing; create the tables first.'],
+}
+
+/** A pending row as it is written beside its entity. */
+export interface PendingWrite {
+  readonly entityId: Uint8Array
+  readonly table: string
+  readonly version: number
+}
+
+/** Within the transaction of the entities that the rows belong to. A row that is there keeps the greater version. */
+export async function writePending(
+  inner: Session,
+  flavor: Flavor,
+  rows: readonly PendingWrite[],
+  call: Call,
+): Promise<void> {
+  if (rows.length === 0) return
+  checkWriteRows(PENDING_TABLE, rows.length)
+  const upsert = (): RawBuilder<unknown> => sql`
+    INSERT INTO ${table} (entity_id, index_table, version) VALUES ${slotRows(rows.length, 3)}
+    ${flavor.onDuplicate(['entity_id', 'index_table'])}
+    version = ${sql.raw(flavor.greatest)}(${sql.ref(`${PENDING_TABLE}.version`)}, ${flavor.incoming('version')})`
+  await inner.run(
+    inner.shape(`pending upsert ${rows.length}`, upsert),
+    rows.flatMap((row) => [row.entityId, row.table, row.version]),
+    call,
+  )
+}
+
+export function createPendingTable(session: Session, flavor: Flavor): PendingTable {
+  const callOf = (options: CallOptions | undefined, write: boolean): Call => ({
+    write,
+    signal: options?.signal,
+    faults,
+  })
+
+  return {
+    async tables(options) {
+      const { rows } = await session.run(
+        session.shape('pending tables', () => sql`SELECT DISTINCT index_table FROM ${table}`),
+        [],
+        callOf(options, false),
+      )
+      return rows.map((row) => toText(row.index_table))
+    },
+
+    async page(limit, options) {
+      const { rows } = await session.run(
+        session.shape(
+          'pending page',
+          () => sql`SELECT entity_id, index_table, version FROM ${table} LIMIT ${slot}`,
+        ),
+        [limit],
+        callOf(options, false),
+      )
+      return rows.map((row) => ({
+        entityId: row.entity_id as Uint8Array,
+        table: toText(row.index_table),
+        version: toNumber(row.version),
+      }))
+    },
+
+    async remove(removals, options) {
+      if (removals.length === 0) return 0
+      checkWriteRows(PENDING_TABLE, removals.length)
+      const row = and([
+        sql`${sql.ref('entity_id')} = ${slot}`,
+        sql`${sql.ref('index_table')} = ${slot}`,
+        sql`${sql.ref('version')} < ${slot}`,
+      ])
+      const { numAffectedRows } = await session.run(
+        session.shape(
+          `pending remove ${removals.length}`,
+          () => sql`
+            DELETE ${flavor.deleteSource(table)}
+            WHERE ${or(Array.from({ length: removals.length }, () => sql`(${row})`))}`,
+        ),
+        removals.flatMap((removal) => [removal.entityId, removal.table, removal.before]),
+        callOf(options, true),
+      )
+      return toCount(numAffectedRows)
+    },
+  }
+}

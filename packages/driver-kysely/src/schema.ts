@@ -1,0 +1,97 @@
+import type { IndexTableSpec } from '@looseleaf/core'
+import { sql, type RawBuilder } from 'kysely'
+import type { Flavor } from './flavor.ts'
+
+export const META_TABLE = 'looseleaf_meta'
+export const TASK_TABLE = 'looseleaf_tasks'
+export const PENDING_TABLE = 'looseleaf_pending'
+
+/** The statements that create the entity, catalog, task and pending tables where they are missing. */
+export function tableStatements(entityTable: string, flavor: Flavor): readonly RawBuilder<unknown>[] {
+  const { types } = flavor
+  const [updatedKey, keyStatements] = secondaryKey(entityTable, 'updated', flavor)
+  return [
+    createTable(entityTable, flavor.tableOptions.numbered, [
+      column('added_id', types.addedId),
+      column('id', types.id, 'NOT NULL UNIQUE'),
+      column('updated', types.updated, 'NOT NULL'),
+      column('version', types.integer, 'NOT NULL'),
+      column('body', types.body),
+      ...updatedKey,
+    ]),
+    ...keyStatements,
+    createTable(META_TABLE, flavor.tableOptions.keyed, [
+      column('id', types.integer, 'NOT NULL PRIMARY KEY'),
+      column('epoch', types.integer, 'NOT NULL'),
+      column('catalog', types.text, 'NOT NULL'),
+    ]),
+    createTable(TASK_TABLE, flavor.tableOptions.keyed, [
+      column('name', types.name, 'NOT NULL PRIMARY KEY'),
+      column('progress', types.text, 'NOT NULL'),
+      column('owner', types.name),
+      column('lease_until', types.integer, 'NOT NULL'),
+    ]),
+    createTable(PENDING_TABLE, flavor.tableOptions.keyed, [
+      column('entity_id', types.id, 'NOT NULL'),
+      column('index_table', types.name, 'NOT NULL'),
+      column('version', types.integer, 'NOT NULL'),
+      sql`PRIMARY KEY (entity_id, index_table)`,
+    ]),
+  ]
+}
+
+/** The statements that create an index table where it is missing. */
+export function indexTableStatements(spec: IndexTableSpec, flavor: Flavor): readonly RawBuilder<unknown>[] {
+  const names = columnNames(spec)
+  const [entityKey, keyStatements] = secondaryKey(spec.table, 'entity_id', flavor)
+  return [
+    createTable(spec.table, flavor.tableOptions.keyed, [
+      ...spec.columns.map(({ type }, i) =>
+        column(names[i] as string, flavor.types.columns[type], 'NOT NULL'),
+      ),
+      column('entity_id', flavor.types.id, 'NOT NULL'),
+      column('version', flavor.types.integer, 'NOT NULL'),
+      sql`PRIMARY KEY (${sql.join([...names, 'entity_id'].map((name) => sql.ref(name)))})`,
+      ...entityKey,
+    ]),
+    ...keyStatements,
+  ]
+}
+
+/**
+ * The names of the columns that hold an index's properties: a property's own name where every database takes it for
+ * a column, else `property_` and its place. The same for the same spec, for ever.
+ */
+export function columnNames(spec: IndexTableSpec): readonly string[] {
+  const taken = new Set(['entity_id', 'version'])
+  return spec.columns.map(({ name }, i) => {
+    const plain = /^[a-z][a-z0-9_]{0,59}$/i.test(name) && !/^property_\d+$/i.test(name)
+    const free = plain && !taken.has(name.toLowerCase())
+    const chosen = free ? name : `property_${i}`
+    taken.add(chosen.toLowerCase())
+    return chosen
+  })
+}
+
+function column(name: string, type: string, rest = ''): RawBuilder<unknown> {
+  return sql`${sql.ref(name)} ${sql.raw(`${type} ${rest}`.trim())}`
+}
+
+function createTable(
+  name: string,
+  options: string,
+  lines: readonly RawBuilder<unknown>[],
+): RawBuilder<unknown> {
+  return sql`CREATE TABLE IF NOT EXISTS ${sql.table(name)} (\n  ${sql.join(lines, sql`,\n  `)}\n)${sql.raw(options === '' ? '' : ` ${options}`)}`
+}
+
+/** A key as a line of `CREATE TABLE`, or as a statement of its own. */
+function secondaryKey(
+  table: string,
+  name: string,
+  flavor: Flavor,
+): [lines: RawBuilder<unknown>[], statements: RawBuilder<unknown>[]] {
+  if (flavor.inlineKeys) return [[sql`KEY (${sql.ref(name)})`], []]
+  const key = sql.ref(`${table}_${name}`)
+  return [[], [sql`CREATE INDEX IF NOT EXISTS ${key} ON ${sql.table(table)} (${sql.ref(name)})`]]
+}

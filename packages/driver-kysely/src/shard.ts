@@ -1,0 +1,113 @@
+import {
+  isLooseleafError,
+  systemTime,
+  type CallOptions,
+  type IndexTable,
+  type IndexTableSpec,
+  type Shard,
+} from '@looseleaf/core'
+import { sql, type Kysely, type RawBuilder } from 'kysely'
+import { createCatalogTable } from './catalog-table.ts'
+import { createEntityTable } from './entity-table.ts'
+import type { Flavor } from './flavor.ts'
+import { createGate, type Gate } from './gate.ts'
+import { createIndexTable } from './index-table.ts'
+import { createPendingTable } from './pending-table.ts'
+import { toNumber } from './row-values.ts'
+import { indexTableStatements, tableStatements } from './schema.ts'
+import { createSession, type Call, type FaultCodes, type Row } from './session.ts'
+import { createTaskTable } from './task-table.ts'
+
+export interface KyselyShardOptions {
+  /** For people: host, port and database, or a file; never credentials. */
+  readonly name: string
+  /** Connections to one database. Statements need no more than one at a time each. */
+  readonly db: Kysely<unknown>
+  readonly flavor: Flavor
+  /** `entities` by default. */
+  readonly entityTable?: string | undefined
+  /** Shared by the shards of a driver, so that closing waits for all of them. */
+  readonly gate?: Gate | undefined
+  /** Sends a query and gives its rows; see `warnings` of the port. */
+  readonly warnings?:
+    ((query: (text: RawBuilder<Row>) => Promise<readonly Row[]>) => Promise<readonly string[]>) | undefined
+}
+
+/** How often a drop is tried, and how long readers get between two attempts. */
+const DROP_ATTEMPTS = 10
+const DROP_PAUSE_MS = 200
+
+const faults: FaultCodes = {}
+
+/** Core's `Shard` on a Kysely instance. */
+export function kyselyShard(options: KyselyShardOptions): Shard {
+  const { name, db, flavor, entityTable = 'entities' } = options
+  const session = createSession({ name, db, flavor, gate: options.gate ?? createGate() })
+  const indexTables = new Map<string, IndexTable>()
+
+  const callOf = (call: CallOptions | undefined, write: boolean): Call => ({
+    write,
+    signal: call?.signal,
+    faults,
+  })
+
+  async function sendAll(
+    statements: readonly RawBuilder<unknown>[],
+    call: CallOptions | undefined,
+  ): Promise<void> {
+    for (const statement of statements) await session.run(statement.compile(db), [], callOf(call, true))
+  }
+
+  return {
+    name,
+    entities: createEntityTable({ shardName: name, session, flavor, table: entityTable }),
+    catalog: createCatalogTable(name, session),
+    tasks: createTaskTable(session, flavor),
+    pending: createPendingTable(session, flavor),
+
+    index(spec) {
+      let table = indexTables.get(spec.table)
+      if (table === undefined)
+        indexTables.set(spec.table, (table = createIndexTable({ session, flavor, spec })))
+      return table
+    },
+
+    createTables: (call) => sendAll(tableStatements(entityTable, flavor), call),
+    createIndexTable: (spec, call) => sendAll(indexTableStatements(spec, flavor), call),
+
+    // A drop that has to wait holds up readers behind it: connections wait briefly for a table, and it is tried again.
+    async dropIndexTable(spec, call) {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return await sendAll([sql`DROP TABLE IF EXISTS ${sql.table(spec.table)}`], call)
+        } catch (error) {
+          if (!isLooseleafError(error, 'SHARD_BUSY') || attempt >= DROP_ATTEMPTS) throw error
+        }
+        await systemTime.sleep(DROP_PAUSE_MS, call?.signal)
+      }
+    },
+
+    schema: (indexes: readonly IndexTableSpec[]) =>
+      [
+        ...tableStatements(entityTable, flavor),
+        ...indexes.flatMap((spec) => indexTableStatements(spec, flavor)),
+      ].map((statement) => statement.compile(db).sql),
+
+    async now(call) {
+      const { rows } = await session.run(
+        session.shape('now', () => sql`SELECT ${flavor.nowMicros} AS now`),
+        [],
+        callOf(call, false),
+      )
+      return toNumber(rows[0]?.now)
+    },
+
+    async warnings(call) {
+      if (options.warnings === undefined) return []
+      return options.warnings(async (text) => {
+        const { rows } = await session.run(text.compile(db), [], callOf(call, false))
+        return rows
+      })
+    },
+  }
+}

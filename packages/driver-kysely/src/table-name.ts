@@ -1,0 +1,11 @@
+import { LooseleafError, describeKind } from '@looseleaf/core'
+
+/** Checks the option of a driver that names its entity table. Throws `BAD_OPTION`. */
+export function checkEntityTable(name: unknown): string {
+  if (typeof name === 'string' && /^[a-z][a-z0-9_]{0,47}$/i.test(name) && !/^looseleaf_/i.test(name))
+    return name
+  throw new LooseleafError(
+    'BAD_OPTION',
+    `The option entityTable has to be a name of up to 48 letters, digits and underscores that begins with a letter, and not with looseleaf_; got ${describeKind(name)}.`,
+  )
+}
