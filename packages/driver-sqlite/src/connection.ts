@@ -1,0 +1,117 @@
+import { abortedError } from '@looseleaf/core'
+import type { HintedQuery } from '@looseleaf/driver-kysely'
+import type Database from 'better-sqlite3'
+import { CompiledQuery, type DatabaseConnection, type QueryResult } from 'kysely'
+import { resultCode } from './errors.ts'
+
+/** Statements that are kept prepared for each file. */
+const MAX_PREPARED = 256
+
+/** Milliseconds between two attempts at a locked file; half of it is left to chance. */
+const RETRY_MS = 10
+
+export interface ConnectionOptions {
+  readonly database: Database.Database
+  /** Milliseconds that a statement may wait for a locked file. */
+  readonly deadlineMs: number
+}
+
+/** What one call has: the file's only connection, and the right to a transaction on it. */
+export interface Connection extends DatabaseConnection {
+  /** Waits for its turn; until `end`, statements of other calls wait. */
+  begin(): Promise<void>
+  end(how: 'COMMIT' | 'ROLLBACK'): Promise<void>
+}
+
+/** Runs each statement in a turn of its own, and never makes the process wait for a lock. */
+export function createConnections({ database, deadlineMs }: ConnectionOptions): { acquire(): Connection } {
+  const prepared = new Map<string, Database.Statement>()
+  /** Who is in a transaction, and what resolves when it is over. */
+  let holder: Connection | undefined
+  let over = Promise.withResolvers<void>()
+
+  function prepare(text: string): Database.Statement {
+    let statement = prepared.get(text)
+    if (statement === undefined) {
+      statement = database.prepare(text)
+      if (prepared.size >= MAX_PREPARED) prepared.delete(prepared.keys().next().value as string)
+      prepared.set(text, statement)
+    }
+    return statement
+  }
+
+  function run<Row>({ sql, parameters }: CompiledQuery): QueryResult<Row> {
+    const statement = prepare(sql)
+    if (statement.reader) return { rows: statement.all(...parameters) as Row[] }
+    return { rows: [], numAffectedRows: BigInt(statement.run(...parameters).changes) }
+  }
+
+  const isTaken = (connection: Connection): boolean => holder !== undefined && holder !== connection
+
+  async function execute<Row>(connection: Connection, query: CompiledQuery): Promise<QueryResult<Row>> {
+    const { signal } = query as Partial<HintedQuery>
+    const until = performance.now() + deadlineMs
+    for (;;) {
+      // The answer comes in a later turn, so that calls made meanwhile can gather into the next statement.
+      await nextTurn()
+      while (isTaken(connection)) await over.promise
+      if (signal?.aborted) throw abortedError(signal)
+      try {
+        return run<Row>(query)
+      } catch (error) {
+        if (!isBusy(error) || performance.now() >= until) throw error
+      }
+      await pause(RETRY_MS / 2 + Math.random() * RETRY_MS)
+    }
+  }
+
+  function release(): void {
+    holder = undefined
+    over.resolve()
+    over = Promise.withResolvers<void>()
+  }
+
+  return {
+    acquire() {
+      const connection: Connection = {
+        executeQuery: (query) => execute(connection, query),
+        async begin() {
+          while (isTaken(connection)) await over.promise
+          holder = connection
+          try {
+            // The file is taken at once: a transaction that has read cannot always become one that writes.
+            await execute(connection, CompiledQuery.raw('BEGIN IMMEDIATE'))
+          } catch (error) {
+            release()
+            throw error
+          }
+        },
+        async end(how) {
+          try {
+            await execute(connection, CompiledQuery.raw(how))
+          } finally {
+            release()
+          }
+        },
+        // eslint-disable-next-line require-yield -- nothing here reads in a stream
+        async *streamQuery() {
+          throw new Error('Results are not streamed.')
+        },
+      }
+      return connection
+    },
+  }
+}
+
+/** True when another process holds the file: the same statement can succeed a moment later. */
+export function isBusy(error: unknown): boolean {
+  return resultCode(error)?.startsWith('SQLITE_BUSY') ?? false
+}
+
+export function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds))
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}

@@ -1,0 +1,48 @@
+import { LooseleafError } from '@looseleaf/core'
+import Database from 'better-sqlite3'
+import { isBusy, pause } from './connection.ts'
+import { sqliteFault } from './errors.ts'
+
+/**
+ * Milliseconds that SQLite itself may wait for a lock. It stops the whole process meanwhile, so it gets a moment only;
+ * longer waits are left to the event loop.
+ */
+const BLOCKING_WAIT_MS = 2
+
+export interface DatabaseOptions {
+  /** A path, or `:memory:`. */
+  readonly file: string
+  readonly synchronous: 'FULL' | 'NORMAL'
+  readonly deadlineMs: number
+}
+
+/** Opens a file with the settings that every connection has to have. */
+export async function openDatabase({
+  file,
+  synchronous,
+  deadlineMs,
+}: DatabaseOptions): Promise<Database.Database> {
+  const until = performance.now() + deadlineMs
+  for (;;) {
+    let database: Database.Database | undefined
+    try {
+      database = new Database(file, { timeout: BLOCKING_WAIT_MS })
+      // Readers and a writer do not wait for each other.
+      if (file !== ':memory:') database.pragma('journal_mode = WAL')
+      database.pragma(`synchronous = ${synchronous}`)
+      database.defaultSafeIntegers(true)
+      return database
+    } catch (error) {
+      database?.close()
+      if (!isBusy(error) || performance.now() >= until) throw openError(file, error)
+    }
+    await pause(BLOCKING_WAIT_MS + Math.random() * 10)
+  }
+}
+
+function openError(file: string, error: unknown): LooseleafError {
+  const { kind, message, ...rest } = sqliteFault(error)
+  const code =
+    kind === 'duplicate' || kind === 'no-table' || kind === 'null-refused' ? 'STATEMENT_FAILED' : kind
+  return new LooseleafError(code, `${file}: ${message}`, { shard: file, ...rest })
+}

@@ -1,0 +1,49 @@
+import { errorCodes, type ErrorCode } from '@looseleaf/core'
+import type { Fault, TableFault } from '@looseleaf/driver-kysely'
+
+/** What SQLite's result codes mean; a code that is not here is looked up by its first two words. */
+const faults: Readonly<Record<string, readonly [kind: TableFault | ErrorCode, message: string]>> = {
+  SQLITE_CONSTRAINT_UNIQUE: ['duplicate', 'a row of this key is there already.'],
+  SQLITE_CONSTRAINT_PRIMARYKEY: ['duplicate', 'a row of this key is there already.'],
+  SQLITE_CONSTRAINT_ROWID: ['duplicate', 'a row of this key is there already.'],
+  SQLITE_CONSTRAINT_NOTNULL: ['null-refused', 'a column that has to have a value got none.'],
+  SQLITE_CONSTRAINT_DATATYPE: ['BAD_OPTION', 'a value is not of the type of its column.'],
+  SQLITE_BUSY: ['SHARD_BUSY', 'another process kept the file locked until the deadline; nothing was done.'],
+  SQLITE_LOCKED: ['SHARD_BUSY', 'the table is locked; nothing was done.'],
+  SQLITE_CANTOPEN: ['SHARD_UNAVAILABLE', 'the file cannot be opened.'],
+  SQLITE_IOERR: ['SHARD_UNAVAILABLE', 'reading or writing the file failed.'],
+  SQLITE_FULL: ['SHARD_UNAVAILABLE', 'the disk is full.'],
+  SQLITE_NOTADB: ['SHARD_UNAVAILABLE', 'the file is not a SQLite database.'],
+  SQLITE_CORRUPT: ['SHARD_UNAVAILABLE', 'the file is damaged.'],
+  SQLITE_READONLY: ['SHARD_DENIED', 'the file may only be read.'],
+  SQLITE_PERM: ['SHARD_DENIED', 'the file may not be used by this user.'],
+  SQLITE_AUTH: ['SHARD_DENIED', 'the file may not be used by this user.'],
+  SQLITE_TOOBIG: ['BODY_TOO_LARGE', 'a value is larger than SQLite takes.'],
+}
+
+/** Codes that another attempt does not cure although their word says so, and damage that needs a person. */
+const permanent = new Set(['SQLITE_NOTADB', 'SQLITE_CORRUPT', 'SQLITE_CANTOPEN'])
+
+/** The result code of an error of better-sqlite3, such as `SQLITE_BUSY`; undefined for any other error. */
+export function resultCode(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined
+  return error.code.startsWith('SQLITE_') ? error.code : undefined
+}
+
+/** What an error of better-sqlite3 means. SQLite runs inside the process: an error says that nothing was written. */
+export function sqliteFault(error: unknown): Fault {
+  const code = resultCode(error)
+  if (code === undefined) {
+    return { kind: 'STATEMENT_FAILED', message: 'SQLite could not be asked.', cause: error }
+  }
+  const cause = Object.assign(new Error(code), { code })
+  // SQLite has no code of its own for a missing table.
+  if (code === 'SQLITE_ERROR' && (error as Error).message.startsWith('no such table')) {
+    return { kind: 'no-table', message: 'a table is missing.', cause }
+  }
+  const group = code.split('_').slice(0, 2).join('_')
+  const [kind, message] = faults[code] ??
+    faults[group] ?? ['STATEMENT_FAILED', `SQLite refused a statement (${code}).`]
+  const retryable = kind in errorCodes && permanent.has(group) ? false : undefined
+  return { kind, message, retryable, cause }
+}

@@ -1,0 +1,52 @@
+import type { Flavor } from '@looseleaf/driver-kysely'
+import { slotRows } from '@looseleaf/driver-kysely'
+import { sql } from 'kysely'
+import { sqliteFault } from './errors.ts'
+
+/** The database's clock has milliseconds; the rest of the code counts microseconds. */
+const nowMicros = sql<number>`(CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER) * 1000)`
+
+/** SQLite, as the shared tables need to know it. */
+export const sqliteFlavor: Flavor = {
+  name: 'SQLite',
+  types: {
+    addedId: 'INTEGER PRIMARY KEY',
+    id: 'BLOB',
+    updated: 'INTEGER',
+    integer: 'INTEGER',
+    body: 'BLOB',
+    text: 'TEXT',
+    name: 'TEXT',
+    columns: {
+      uuid: 'BLOB',
+      string: 'BLOB',
+      integer: 'INTEGER',
+      number: 'REAL',
+      boolean: 'INTEGER',
+      time: 'INTEGER',
+    },
+  },
+  tableOptions: { numbered: 'STRICT', keyed: 'STRICT, WITHOUT ROWID' },
+  inlineKeys: false,
+  now: nowMicros,
+  nowMicros,
+  microsOf: (updated) => sql<number>`${updated}`,
+  updatedOf: (micros) => micros,
+  greatest: 'MAX',
+  // A write holds the whole file: no other write is in flight.
+  shareLock: sql``,
+  onDuplicate: (key) => sql`ON CONFLICT (${sql.join(key.map((name) => sql.ref(name)))}) DO UPDATE SET`,
+  incoming: (column) => sql`excluded.${sql.ref(column)}`,
+  deleteSource: (table) => sql`FROM ${table}`,
+  swap: ({ table, count, fence }) => {
+    const entities = sql.table(table)
+    return sql`
+      WITH n (id, base, version, body) AS (VALUES ${slotRows(count, 4)})
+      UPDATE ${entities} SET version = n.version, body = n.body, updated = ${nowMicros}
+      FROM n WHERE ${entities}.id = n.id AND ${entities}.version = n.base AND ${fence}
+      RETURNING id`
+  },
+  swapReturnsIds: true,
+  rowValuesSeek: true,
+  faultOf: sqliteFault,
+}

@@ -1,0 +1,49 @@
+import { randomBytes } from 'node:crypto'
+import { createLane, type EntityInsert, type EntityTable } from '@looseleaf/core'
+import { expect, test } from 'vitest'
+import { memoryShards } from './memory-shards.ts'
+
+test('calls of many callers gather into statements of many rows', async () => {
+  const driver = await memoryShards().connect()
+  const shard = driver.shards[0]
+  await shard?.createTables()
+  await shard?.catalog.init({
+    epoch: 1,
+    storeId: 's',
+    shardNumber: 0,
+    shardCount: 1,
+    router: 'r',
+    indexes: [],
+  })
+  const entities = shard?.entities as EntityTable
+  const limits = { maxBatch: 200, maxQueue: 1_000 }
+  const inserts = createLane({
+    name: 'inserts',
+    ...limits,
+    run: async (rows: readonly EntityInsert[]) => {
+      await entities.insert(rows, { epoch: 1 })
+      return rows.map(() => undefined)
+    },
+  })
+  const reads = createLane({
+    name: 'reads',
+    ...limits,
+    run: (ids: readonly Uint8Array[]) => entities.read(ids),
+  })
+
+  const CALLERS = 64
+  const ROUNDS = 10
+  await Promise.all(
+    Array.from({ length: CALLERS }, async () => {
+      for (let round = 0; round < ROUNDS; round++) {
+        const id = randomBytes(16)
+        await inserts.submit({ id, version: 1, body: randomBytes(10) })
+        expect((await reads.submit(id))?.version).toBe(1)
+      }
+    }),
+  )
+  // One row goes out at once and alone, then the others come together.
+  expect(inserts.statements).toBeLessThanOrEqual(2 * ROUNDS)
+  expect(reads.statements).toBeLessThanOrEqual(2 * ROUNDS)
+  await driver.close()
+})

@@ -1,0 +1,50 @@
+import type { Driver } from '@looseleaf/core'
+import { kyselyDriver } from '@looseleaf/driver-kysely'
+import type Database from 'better-sqlite3'
+import { openDatabase } from './database.ts'
+import { createKysely } from './dialect.ts'
+import { sqliteFlavor } from './flavor.ts'
+
+export interface ShardFile {
+  /** For people. */
+  readonly name: string
+  /** A path, or `:memory:`. */
+  readonly file: string
+}
+
+export interface OpenOptions {
+  readonly durability: 'full' | 'normal'
+  readonly deadlineMs: number
+  readonly entityTable: string
+}
+
+/** Opens all files, or none. The last one first: it tells other processes how many there will be. */
+export async function openShards(files: readonly ShardFile[], options: OpenOptions): Promise<Driver> {
+  const { deadlineMs, durability, entityTable } = options
+  const databases: Database.Database[] = []
+  try {
+    for (const { file } of files.toReversed()) {
+      const synchronous = durability === 'full' ? 'FULL' : 'NORMAL'
+      databases.unshift(await openDatabase({ file, synchronous, deadlineMs }))
+    }
+  } catch (error) {
+    for (const database of databases) database.close()
+    throw error
+  }
+
+  return kyselyDriver({
+    shards: files.map(({ name, file }, number) => ({
+      name,
+      db: createKysely(databases[number] as Database.Database, deadlineMs),
+      flavor: sqliteFlavor,
+      entityTable,
+      warnings: async () =>
+        durability === 'normal' && file !== ':memory:'
+          ? ["durability is 'normal': a loss of power may undo the last acknowledged writes."]
+          : [],
+    })),
+    async closeConnections() {
+      for (const database of databases) database.close()
+    },
+  })
+}

@@ -1,0 +1,249 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Driver, DriverFactory, EntityTable } from '@looseleaf/core'
+import Database from 'better-sqlite3'
+import { afterEach, describe, expect, test } from 'vitest'
+import { memoryShards } from './memory-shards.ts'
+import { sqliteShards, type SqliteShardsOptions } from './sqlite-shards.ts'
+
+const catalog = { epoch: 1, storeId: 's', shardNumber: 0, shardCount: 1, router: 'r', indexes: [] }
+const cleanUps: (() => Promise<unknown>)[] = []
+
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp()
+})
+
+async function freshFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'looseleaf-sqlite-'))
+  cleanUps.push(() => rm(folder, { recursive: true }))
+  return folder
+}
+
+async function connect(factory: DriverFactory): Promise<Driver> {
+  const driver = await factory.connect()
+  cleanUps.push(() => driver.close())
+  return driver
+}
+
+/** The entity table of the only shard of a fresh folder. */
+async function freshTable(
+  options: Partial<SqliteShardsOptions> = {},
+): Promise<{ folder: string; entities: EntityTable }> {
+  const folder = await freshFolder()
+  const [shard] = (await connect(sqliteShards({ folder, ...options }))).shards
+  await shard?.createTables()
+  await shard?.catalog.init(catalog)
+  return { folder, entities: shard?.entities as EntityTable }
+}
+
+const entity = (version = 1) => ({
+  id: Buffer.from(crypto.randomUUID().replaceAll('-', ''), 'hex'),
+  version,
+  body: Buffer.from('b'),
+})
+
+describe('a folder', () => {
+  test('is made with a file for each shard', async () => {
+    const folder = join(await freshFolder(), 'deep', 'down')
+    const driver = await connect(sqliteShards({ folder, shards: 3 }))
+    expect(driver.shards.map(({ name }) => name)).toEqual(
+      [0, 1, 2].map((number) => join(folder, `shard-${number}.sqlite`)),
+    )
+    expect((await readdir(folder)).filter((name) => name.endsWith('.sqlite')).toSorted()).toEqual([
+      'shard-0.sqlite',
+      'shard-1.sqlite',
+      'shard-2.sqlite',
+    ])
+  })
+
+  test('keeps its number of shards', async () => {
+    const folder = await freshFolder()
+    await (await sqliteShards({ folder, shards: 2 }).connect()).close()
+    for (const shards of [1, 3]) {
+      await expect(sqliteShards({ folder, shards }).connect()).rejects.toMatchObject({
+        code: 'LAYOUT_MISMATCH',
+      })
+    }
+    await (await sqliteShards({ folder, shards: 2 }).connect()).close()
+  })
+
+  test('may be made by several at once', async () => {
+    const folder = await freshFolder()
+    const drivers = await Promise.all(
+      Array.from({ length: 4 }, () => connect(sqliteShards({ folder, shards: 3 }))),
+    )
+    await Promise.all(drivers.flatMap(({ shards }) => shards.map((shard) => shard.createTables())))
+    expect(await drivers[3]?.shards[2]?.entities.count()).toMatchObject({ entities: 0 })
+  })
+
+  test('that is a file is SHARD_UNAVAILABLE', async () => {
+    const file = join(await freshFolder(), 'file')
+    await writeFile(file, 'text')
+    await expect(sqliteShards({ folder: file }).connect()).rejects.toMatchObject({
+      code: 'SHARD_UNAVAILABLE',
+      retryable: false,
+    })
+  })
+
+  test('with a file that is no database is SHARD_UNAVAILABLE', async () => {
+    const folder = await freshFolder()
+    await writeFile(
+      join(folder, 'shard-0.sqlite'),
+      'not a database, but long enough to be read as the header of one. '.repeat(20),
+    )
+    await expect(sqliteShards({ folder }).connect()).rejects.toMatchObject({
+      code: 'SHARD_UNAVAILABLE',
+      retryable: false,
+    })
+  })
+
+  test('holds what was written when it is opened again', async () => {
+    const folder = await freshFolder()
+    const row = entity()
+    const first = await sqliteShards({ folder }).connect()
+    await first.shards[0]?.createTables()
+    await first.shards[0]?.catalog.init(catalog)
+    await first.shards[0]?.entities.insert([row], { epoch: 1 })
+    await first.close()
+    const second = await connect(sqliteShards({ folder }))
+    expect(await second.shards[0]?.entities.readVersions([row.id])).toEqual([1])
+  })
+})
+
+describe('a file that somebody else has locked', () => {
+  async function lock(folder: string): Promise<{ release(): void }> {
+    const database = new Database(join(folder, 'shard-0.sqlite'))
+    database.exec('BEGIN IMMEDIATE')
+    cleanUps.push(async () => database.close())
+    return { release: () => void database.exec('COMMIT') }
+  }
+
+  test('is SHARD_BUSY for a write when the deadline is over, and can be read meanwhile', async () => {
+    const { folder, entities } = await freshTable({ deadlineMs: 50 })
+    await lock(folder)
+    const row = entity()
+    await expect(entities.insert([row], { epoch: 1 })).rejects.toMatchObject({
+      code: 'SHARD_BUSY',
+      retryable: true,
+      unknownOutcome: false,
+    })
+    expect(await entities.readVersions([row.id])).toEqual([undefined])
+  })
+
+  test('is waited for without stopping the process', async () => {
+    const { folder, entities } = await freshTable({ deadlineMs: 60_000 })
+    const held = await lock(folder)
+    const row = entity()
+    let done = false
+    const writing = entities.insert([row], { epoch: 1 }).then(() => (done = true))
+    for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setTimeout(resolve, 1))
+    expect(done).toBe(false)
+    held.release()
+    await writing
+    expect(await entities.readVersions([row.id])).toEqual([1])
+  })
+
+  test('is not waited for when the signal fires', async () => {
+    const { folder, entities } = await freshTable({ deadlineMs: 60_000 })
+    const held = await lock(folder)
+    const controller = new AbortController()
+    const row = entity()
+    const writing = entities.insert([row], { epoch: 1, signal: controller.signal })
+    await new Promise((resolve) => setTimeout(resolve, 1))
+    controller.abort()
+    await expect(writing).rejects.toMatchObject({ code: 'ABORTED' })
+    held.release()
+    await entities.insert([entity()], { epoch: 1 })
+    expect(await entities.readVersions([row.id])).toEqual([undefined])
+  })
+})
+
+test('two processes lose no write to each other', async () => {
+  const { folder, entities } = await freshTable()
+  const counter = entity(1)
+  await entities.insert([counter], { epoch: 1 })
+  const ADDS = 50
+  const id = counter.id.toString('hex')
+  const child = fork(
+    fileURLToPath(new URL('../test/second-process.ts', import.meta.url)),
+    [folder, id, String(ADDS)],
+    {
+      execArgv: ['--conditions=@looseleaf/source'],
+    },
+  )
+  const ended = once(child, 'exit')
+  for (let added = 0; added < ADDS;) {
+    const [base] = await entities.readVersions([counter.id])
+    const [won] = await entities.replace(
+      [{ ...counter, base: base as number, version: (base as number) + 1 }],
+      { epoch: 1 },
+    )
+    if (won === true) added++
+  }
+  expect(await ended).toEqual([0, null])
+  // Each won swap has raised the version by one.
+  expect(await entities.readVersions([counter.id])).toEqual([1 + 2 * ADDS])
+  expect(await entities.count()).toMatchObject({ entities: 1 + ADDS })
+}, 30_000)
+
+describe('durability', () => {
+  test('is full by default, and has no warnings', async () => {
+    const driver = await connect(sqliteShards({ folder: await freshFolder() }))
+    expect(await driver.shards[0]?.warnings()).toEqual([])
+  })
+
+  test("'normal' has a warning", async () => {
+    const driver = await connect(sqliteShards({ folder: await freshFolder(), durability: 'normal' }))
+    expect(await driver.shards[0]?.warnings()).toEqual([expect.stringMatching(/loss of power/)])
+  })
+})
+
+describe('options', () => {
+  test('that make no sense are refused by name', () => {
+    for (const [options, message] of [
+      [undefined, /options as an object; got nothing/],
+      [null, /options as an object; got null/],
+      [{}, /folder.*got nothing/],
+      [{ folder: '' }, /folder/],
+      [{ folder: 'f', shards: 0 }, /shards.*from 1 to 1024; got a number/],
+      [{ folder: 'f', shards: 1.5 }, /shards/],
+      [{ folder: 'f', shards: '2' }, /shards.*a string of 1 characters/],
+      [{ folder: 'f', durability: 'none' }, /durability.*'full' or 'normal'/],
+      [{ folder: 'f', deadlineMs: 0 }, /deadlineMs/],
+      [{ folder: 'f', entityTable: 'a b' }, /entityTable/],
+      [{ folder: 'f', entityTable: 'looseleaf_meta' }, /entityTable/],
+      [{ folder: 'f', shard: 2 }, /no option "shard"; there are folder, shards/],
+    ] as const) {
+      expect(() => sqliteShards(options as unknown as SqliteShardsOptions)).toThrow(
+        expect.objectContaining({ code: 'BAD_OPTION', message: expect.stringMatching(message) }),
+      )
+    }
+  })
+
+  test('the entity table may have another name', async () => {
+    const driver = await connect(sqliteShards({ folder: await freshFolder(), entityTable: 'pages' }))
+    expect(driver.shards[0]?.schema([])[0]).toMatch(/"pages"/)
+  })
+})
+
+describe('memory', () => {
+  test('every connection has databases of its own', async () => {
+    const factory = memoryShards(2)
+    expect(factory.shardCount).toBe(2)
+    const [first, second] = [await connect(factory), await connect(factory)]
+    await first.shards[0]?.createTables()
+    expect(await first.shards[0]?.entities.count()).toMatchObject({ entities: 0 })
+    await expect(second.shards[0]?.entities.count()).rejects.toMatchObject({ code: 'NOT_MIGRATED' })
+    await expect(first.shards[1]?.entities.count()).rejects.toMatchObject({ code: 'NOT_MIGRATED' })
+  })
+
+  test('a number of shards that makes no sense is refused', () => {
+    for (const count of [0, -1, 1.5, Number.NaN]) {
+      expect(() => memoryShards(count)).toThrow(expect.objectContaining({ code: 'BAD_OPTION' }))
+    }
+  })
+})

@@ -1,0 +1,74 @@
+import { mkdir, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { LooseleafError, type Driver, type DriverFactory } from '@looseleaf/core'
+import { checkEntityTable } from '@looseleaf/driver-kysely'
+import { openShards, type ShardFile } from './open-shards.ts'
+import { badOption, checkDeadline, checkFolder, checkNames, checkShardCount } from './options.ts'
+
+export interface SqliteShardsOptions {
+  /** Holds `shard-0.sqlite`, `shard-1.sqlite` and so on; made when it is not there. */
+  readonly folder: string
+  /** How many; a folder keeps its number for ever. 1 by default. */
+  readonly shards?: number | undefined
+  /**
+   * `full` (default): a write that was acknowledged survives a loss of power. `normal`: it survives the end of the
+   * process, but a loss of power may undo the last ones; several times faster.
+   */
+  readonly durability?: 'full' | 'normal' | undefined
+  /** Milliseconds that a statement waits for a file that another process has locked; 5,000 by default. */
+  readonly deadlineMs?: number | undefined
+  /** `entities` by default. */
+  readonly entityTable?: string | undefined
+}
+
+/**
+ * Shards in SQLite files. Any number of processes of one machine may use the folder at once.
+ * Throws `BAD_OPTION`; `connect` rejects with `LAYOUT_MISMATCH` where the folder has another number of shards.
+ */
+export function sqliteShards(options: SqliteShardsOptions): DriverFactory {
+  checkNames(options, ['folder', 'shards', 'durability', 'deadlineMs', 'entityTable'])
+  const folder = checkFolder(options.folder)
+  const shardCount = checkShardCount(options.shards ?? 1)
+  const deadlineMs = checkDeadline(options.deadlineMs ?? 5_000)
+  const entityTable = checkEntityTable(options.entityTable ?? 'entities')
+  const durability = options.durability ?? 'full'
+  if (durability !== 'full' && durability !== 'normal') {
+    throw badOption('durability', "'full' or 'normal'", durability)
+  }
+
+  return {
+    shardCount,
+    async connect(): Promise<Driver> {
+      await makeFolder(folder)
+      const there = await countShards(folder)
+      if (there !== 0 && there !== shardCount) {
+        throw new LooseleafError(
+          'LAYOUT_MISMATCH',
+          `${folder} holds ${there} shards, and ${shardCount} were asked for.`,
+        )
+      }
+      const files = Array.from({ length: shardCount }, (_, number): ShardFile => {
+        const file = join(folder, `shard-${number}.sqlite`)
+        return { name: file, file }
+      })
+      return openShards(files, { durability, deadlineMs, entityTable })
+    },
+  }
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true })
+  } catch (cause) {
+    throw new LooseleafError('SHARD_UNAVAILABLE', `${folder} is not a folder and cannot be made one.`, {
+      cause,
+      retryable: false,
+    })
+  }
+}
+
+/** Shards that a folder was made for: files are made from the last to the first, so the greatest number tells. */
+async function countShards(folder: string): Promise<number> {
+  const numbers = (await readdir(folder)).map((name) => /^shard-(\d+)\.sqlite$/.exec(name)?.[1])
+  return Math.max(0, ...numbers.map((number) => (number === undefined ? 0 : Number(number) + 1)))
+}
