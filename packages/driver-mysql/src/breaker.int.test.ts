@@ -1,0 +1,175 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startServers } from '@looseleaf-tooling/mariadb'
+import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
+import { isLooseleafError, type Driver, type Shard } from '@looseleaf/core'
+import { createConnection } from 'mysql2/promise'
+import { afterEach, expect, test } from 'vitest'
+import { startTcpProxy, type TcpProxy } from '../test/tcp-proxy.ts'
+import { until } from '../test/until.ts'
+import { mysqlShards, type MysqlShardsOptions } from './mysql-shards.ts'
+
+const cleanUps: (() => Promise<unknown>)[] = []
+
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp()
+})
+
+async function connect(url: string, options: MysqlShardsOptions): Promise<{ driver: Driver; shard: Shard }> {
+  const driver = await mysqlShards([url], options).connect()
+  cleanUps.push(() => driver.close())
+  return { driver, shard: driver.shards[0] as Shard }
+}
+
+async function behindProxy(url: string): Promise<{ proxy: TcpProxy; href: string }> {
+  const target = new URL(url)
+  const proxy = await startTcpProxy(Number(target.port))
+  cleanUps.push(() => proxy.close())
+  target.port = String(proxy.port)
+  return { proxy, href: target.href }
+}
+
+const refusal = /calls are refused until it answers again/
+
+/** Calls until one of them is refused at once; the errors before it. */
+async function callUntilRefused(shard: Shard): Promise<unknown[]> {
+  const errors: unknown[] = []
+  await until(async () => {
+    const error: unknown = await shard.now().catch((reason: unknown) => reason)
+    if (isLooseleafError(error) && refusal.test(error.message)) return true
+    errors.push(error)
+    return false
+  })
+  return errors
+}
+
+async function callUntilAnswered(shard: Shard): Promise<void> {
+  await until(() =>
+    shard.now().then(
+      () => true,
+      () => false,
+    ),
+  )
+}
+
+test('a server that is stopped is refused after a few failures, and used again once it is back', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'looseleaf-breaker-'))
+  cleanUps.push(() => rm(folder, { recursive: true, force: true }))
+  const first = await startServers(1, { folder, database: 'feed' })
+  cleanUps.push(() => first.stop())
+  const url = first.urls[0] as string
+  const { shard } = await connect(url, { breakerFailures: 3, breakerProbeMs: 50 })
+  await first.stop()
+
+  const errors = await callUntilRefused(shard)
+  // The idle connection may be found lost first; then nobody listens any more.
+  expect(errors.length).toBeLessThanOrEqual(4)
+  for (const error of errors) expect(error).toMatchObject({ code: 'SHARD_UNAVAILABLE', retryable: true })
+
+  const again = await startServers(1, { folder, database: 'feed', portBase: Number(new URL(url).port) })
+  cleanUps.push(() => again.stop())
+  expect(again.urls).toEqual([url])
+  await callUntilAnswered(shard)
+  const calls = await Promise.all(Array.from({ length: 30 }, () => shard.now()))
+  expect(calls.every((now) => now > 0)).toBe(true)
+})
+
+test('a listener that accepts and stays silent gets probes alone, and the first that is answered opens the way', async () => {
+  const { urls } = await freshShards(1)
+  const { proxy, href } = await behindProxy(urls[0] as string)
+  const options = { breakerFailures: 3, breakerProbeMs: 50, connectTimeoutMs: 1_000, poolSize: 2 }
+  const { shard } = await connect(href, options)
+  proxy.cut()
+  proxy.silence = 'both'
+  await callUntilRefused(shard)
+
+  const before = proxy.accepted
+  const results = await Promise.allSettled(Array.from({ length: 500 }, () => shard.now()))
+  expect(results.every((result) => result.status === 'rejected')).toBe(true)
+  // Five hundred calls have not tried; a probe may have been due meanwhile.
+  expect(proxy.accepted - before).toBeLessThanOrEqual(1)
+
+  proxy.silence = 'none'
+  const silent = proxy.accepted
+  await callUntilAnswered(shard)
+  // The probe that was answered and the connection that the call has opened then, with one more of each to spare for a
+  // machine that is too busy to answer in time.
+  expect(proxy.accepted - silent).toBeGreaterThanOrEqual(2)
+  expect(proxy.accepted - silent).toBeLessThanOrEqual(4)
+})
+
+test('calls that wait for a connection hear it when the shard turns out to be gone', async () => {
+  const { urls } = await freshShards(1)
+  const { proxy, href } = await behindProxy(urls[0] as string)
+  const options = { breakerFailures: 1, breakerProbeMs: 60_000, connectTimeoutMs: 500, poolSize: 1 }
+  const { shard } = await connect(href, { ...options, deadlineMs: 3_600_000 })
+  proxy.cut()
+  proxy.silence = 'both'
+  const results = await Promise.allSettled(Array.from({ length: 50 }, () => shard.now()))
+  for (const result of results) {
+    expect(result).toMatchObject({ status: 'rejected', reason: { code: 'SHARD_UNAVAILABLE' } })
+  }
+})
+
+test('connections that fall silent are found out by ending their calls, which opens it as well', async () => {
+  const { urls } = await freshShards(1)
+  const { proxy, href } = await behindProxy(urls[0] as string)
+  const options = { breakerFailures: 1, breakerProbeMs: 50, connectTimeoutMs: 500, deadlineMs: 1_000 }
+  const { shard } = await connect(href, options)
+  proxy.silence = 'both'
+  const [error] = await callUntilRefused(shard)
+  expect(error).toMatchObject({ code: 'DEADLINE' })
+  proxy.silence = 'none'
+  await callUntilAnswered(shard)
+})
+
+test('errors of statements, locks, deadlines and privileges never open it', async () => {
+  const { urls } = await freshShards(1)
+  const url = urls[0] as string
+  const { shard } = await connect(url, {
+    breakerFailures: 1,
+    breakerProbeMs: 600_000,
+    lockWaitSeconds: 1,
+    poolSize: 8,
+  })
+  await shard.createTables()
+  await shard.catalog.init({
+    epoch: 1,
+    storeId: 's',
+    shardNumber: 0,
+    shardCount: 1,
+    router: 'r',
+    indexes: [],
+  })
+  const spec = { table: 'ix_words', columns: [{ name: 's', type: 'string' }] } as const
+  await shard.createIndexTable(spec)
+  const entity = { id: randomBytes(16), version: 1, body: Buffer.from('body') }
+  await shard.entities.insert([entity], { epoch: 1 })
+  const holder = await createConnection(url)
+  cleanUps.push(() => holder.end())
+  await holder.query('START TRANSACTION')
+  await holder.query('SELECT id FROM entities WHERE id = ? FOR UPDATE', [entity.id])
+
+  const slow = await connect(url, { breakerFailures: 1, breakerProbeMs: 600_000, deadlineMs: 300 })
+  const write = { ...entity, base: 1, version: 2 }
+  const tooLong = { key: [Buffer.alloc(600, 97)], entityId: randomBytes(16), version: 1 }
+  const codes = (
+    await Promise.allSettled([
+      ...Array.from({ length: 8 }, () => shard.index(spec).upsert([tooLong])),
+      ...Array.from({ length: 8 }, () => shard.index({ ...spec, table: 'ix_missing' }).count({ prefix: [] })),
+      ...Array.from({ length: 4 }, () => shard.entities.replace([write], { epoch: 1 })),
+      ...Array.from({ length: 4 }, () => slow.shard.entities.replace([write], { epoch: 1 })),
+    ])
+  ).map((result) => result.status === 'rejected' && (result.reason as { code: string }).code)
+  await holder.query('ROLLBACK')
+  expect(Object.groupBy(codes, (code) => String(code))).toEqual({
+    BAD_OPTION: Array(8).fill('BAD_OPTION'),
+    INDEX_NOT_FOUND: Array(8).fill('INDEX_NOT_FOUND'),
+    SHARD_BUSY: Array(4).fill('SHARD_BUSY'),
+    OUTCOME_UNKNOWN: Array(4).fill('OUTCOME_UNKNOWN'),
+  })
+  expect(await shard.now()).toBeGreaterThan(0)
+  expect(await slow.shard.now()).toBeGreaterThan(0)
+})

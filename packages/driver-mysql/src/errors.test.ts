@@ -1,0 +1,76 @@
+import { inspect } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { clientError, mysqlFault } from './errors.ts'
+
+const serverError = (errno: number, code: string): Error =>
+  Object.assign(new Error("Duplicate entry 'secret' for key"), {
+    errno,
+    code,
+    sql: 'INSERT secret',
+    sqlMessage: 'secret',
+  })
+
+describe('what the server has answered is certain, for reads and writes alike', () => {
+  for (const [errno, code, kind] of [
+    [1062, 'ER_DUP_ENTRY', 'duplicate'],
+    [1048, 'ER_BAD_NULL_ERROR', 'null-refused'],
+    [1146, 'ER_NO_SUCH_TABLE', 'no-table'],
+    [1054, 'ER_BAD_FIELD_ERROR', 'NOT_MIGRATED'],
+    [1205, 'ER_LOCK_WAIT_TIMEOUT', 'SHARD_BUSY'],
+    [1213, 'ER_LOCK_DEADLOCK', 'SHARD_BUSY'],
+    [1040, 'ER_CON_COUNT_ERROR', 'SHARD_BUSY'],
+    [1045, 'ER_ACCESS_DENIED_ERROR', 'SHARD_DENIED'],
+    [1049, 'ER_BAD_DB_ERROR', 'SHARD_DENIED'],
+    [1290, 'ER_OPTION_PREVENTS_STATEMENT', 'SHARD_UNAVAILABLE'],
+    [1153, 'ER_NET_PACKET_TOO_LARGE', 'BODY_TOO_LARGE'],
+    [1064, 'ER_PARSE_ERROR', 'STATEMENT_FAILED'],
+  ] as const) {
+    test(`${errno} ${code} is ${kind}`, () => {
+      for (const write of [false, true]) expect(mysqlFault(serverError(errno, code), write).kind).toBe(kind)
+    })
+  }
+})
+
+describe('an answer that is lost leaves a write unknown', () => {
+  for (const [name, error] of [
+    ['ECONNRESET', Object.assign(new Error('read'), { code: 'ECONNRESET', errno: -104, fatal: true })],
+    [
+      'PROTOCOL_CONNECTION_LOST',
+      Object.assign(new Error('lost'), { code: 'PROTOCOL_CONNECTION_LOST', fatal: true }),
+    ],
+    ['an error without a code', new Error("Can't add new command when connection is in closed state")],
+    ['1053 shutdown', serverError(1053, 'ER_SERVER_SHUTDOWN')],
+    ['1927 killed', serverError(1927, 'ER_CONNECTION_KILLED')],
+    ['1180 commit failed', serverError(1180, 'ER_ERROR_DURING_COMMIT')],
+  ] as const) {
+    test(name, () => {
+      expect(mysqlFault(error, true).kind).toBe('OUTCOME_UNKNOWN')
+      expect(mysqlFault(error, false).kind).toBe('SHARD_UNAVAILABLE')
+    })
+  }
+
+  test('but not when nothing was sent', () => {
+    expect(mysqlFault(clientError('CONNECTION_GONE'), true).kind).toBe('SHARD_UNAVAILABLE')
+  })
+
+  test('a deadline', () => {
+    expect(mysqlFault(clientError('CALL_DEADLINE'), true).kind).toBe('OUTCOME_UNKNOWN')
+    expect(mysqlFault(clientError('CALL_DEADLINE'), false).kind).toBe('DEADLINE')
+  })
+})
+
+test('a server that is not there is unavailable, and a write to it was not sent', () => {
+  for (const code of ['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH']) {
+    expect(mysqlFault(Object.assign(new Error(code), { code, errno: -111 }), true).kind).toBe(
+      'SHARD_UNAVAILABLE',
+    )
+  }
+})
+
+test('no fault shows the statement, its values or the server’s words', () => {
+  for (const errno of [1062, 1064, 1205, 1927, 9999]) {
+    expect(
+      inspect(mysqlFault(serverError(errno, 'ER_SOME'), true), { depth: 9, showHidden: true }),
+    ).not.toMatch(/secret/)
+  }
+})

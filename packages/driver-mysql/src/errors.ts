@@ -1,0 +1,111 @@
+import type { Fault } from '@looseleaf/driver-kysely'
+import { errorNumbers, type Mark, type Meaning } from './error-numbers.ts'
+
+/** What mysql2 and Node say when there is no server to talk to, so that nothing was sent. */
+const unreachable =
+  /^(EACCES|EADDRNOTAVAIL|EAI_[A-Z]+|ECONNREFUSED|EHOSTDOWN|EHOSTUNREACH|EMFILE|ENETDOWN|ENETUNREACH|ENOENT|ENOTFOUND)$/
+
+const tlsCode = /^ERR_TLS|^ERR_SSL|CERT|^UNABLE_TO|HANDSHAKE_(NO_)?SSL/
+
+/** Set on the errors that connections themselves make. */
+export interface ClientError extends Error {
+  readonly code: 'CALL_DEADLINE' | 'CALL_TOO_LATE' | 'CONNECTION_GONE' | 'PACKET_TOO_LARGE'
+}
+
+export function clientError(code: ClientError['code']): ClientError {
+  return Object.assign(new Error(code), { code })
+}
+
+/**
+ * What an error of mysql2 or of a server means. An error that is not the server's answer says that the answer is lost:
+ * a read may be made again, and of a write nobody knows.
+ */
+export function mysqlFault(error: unknown, write: boolean): Fault {
+  const cause = causeOf(error)
+  const [kind, message, ...marks] = meaningOf(error)
+  if (write && marks.includes('unsure')) {
+    return {
+      kind: 'OUTCOME_UNKNOWN',
+      message: `${message} The write may or may not have been done.`,
+      cause,
+    }
+  }
+  return { kind, message, cause }
+}
+
+/** True when there was no server to answer, or none that stays; false for every answer, whatever it says. */
+export function saysDown(error: unknown): boolean {
+  return meaningOf(error).includes('down')
+}
+
+/** True when nothing more can be asked on the connection: all but the answers that leave it as it was. */
+export function endsConnection(error: unknown): boolean {
+  const { fatal } = (error ?? {}) as { fatal?: unknown }
+  return fatal === true || serverNumber(error) === undefined || meaningOf(error).includes('ends')
+}
+
+function meaningOf(error: unknown): Meaning {
+  const number = serverNumber(error)
+  if (number !== undefined) return errorNumbers[number] ?? unlisted(error, number)
+  const { code } = (error ?? {}) as { code?: unknown }
+  switch (code) {
+    case 'CONNECTION_GONE':
+      return ['SHARD_UNAVAILABLE', 'the connection was lost; the statement was not sent.', 'down']
+    case 'CALL_DEADLINE':
+      return ['DEADLINE', 'the call took longer than its deadline, and was ended.', 'unsure']
+    case 'CALL_TOO_LATE':
+      return ['DEADLINE', 'the call took longer than its deadline; the statement was not sent.']
+    case 'PACKET_TOO_LARGE':
+      return [
+        'BODY_TOO_LARGE',
+        "the statement is larger than the server's max_allowed_packet; it was not sent.",
+      ]
+    case 'AUTH_SWITCH_PLUGIN_ERROR':
+      return ['SHARD_DENIED', 'the server and this client have no way of authentication in common.']
+    default:
+  }
+  if (typeof code === 'string' && unreachable.test(code)) {
+    return ['SHARD_UNAVAILABLE', `the server cannot be reached (${code}).`, 'down']
+  }
+  if (typeof code === 'string' && tlsCode.test(code) && !brokeWithinTls(error)) {
+    return ['SHARD_DENIED', tlsMessage(error, code)]
+  }
+  return ['SHARD_UNAVAILABLE', 'the connection was lost before the answer came.', 'unsure', 'ends', 'down']
+}
+
+/** A number that is not in the table. Those below 1,000 are of files, from 2,000 of clients, and say little of a write. */
+function unlisted(error: unknown, number: number): Meaning {
+  const marks: Mark[] = number < 1_000 || (number >= 2_000 && number < 3_000) ? ['unsure'] : []
+  return ['STATEMENT_FAILED', `the server refused a statement (${causeOf(error).message}).`, ...marks]
+}
+
+/** The number in an answer of the server; Node's own are negative. */
+function serverNumber(error: unknown): number | undefined {
+  const { errno } = (error ?? {}) as { errno?: unknown }
+  return typeof errno === 'number' && errno > 0 ? errno : undefined
+}
+
+/** mysql2 gives every error of a TLS handshake one code of its own, a connection that broke meanwhile included. */
+function brokeWithinTls(error: unknown): boolean {
+  const { errno, message } = error as { errno?: unknown; message?: unknown }
+  return typeof errno === 'number' || /socket disconnected before secure/.test(String(message))
+}
+
+function tlsMessage(error: unknown, code: string): string {
+  const { cert, message } = error as { cert?: unknown; message?: unknown }
+  if (code === 'HANDSHAKE_NO_SSL_SUPPORT') return 'the server offers no encryption, and tls is set.'
+  if (cert !== undefined) return "the server's certificate is for another host name or address."
+  if (/certificate|issuer/i.test(String(message))) return "the server's certificate is not to be trusted."
+  return `no connection by TLS could be made (${code}).`
+}
+
+/** The client's errors carry the whole statement, and the server's messages carry values: names and numbers remain. */
+function causeOf(error: unknown): Error {
+  const { code, errno } = (error ?? {}) as { code?: unknown; errno?: unknown }
+  const name = typeof code === 'string' && /^[A-Z][A-Z0-9_]*$/.test(code) ? code : 'no code'
+  const number = typeof errno === 'number' ? errno : undefined
+  return Object.assign(new Error(number === undefined ? name : `${name}, ${number}`), {
+    code: name,
+    errno: number,
+  })
+}

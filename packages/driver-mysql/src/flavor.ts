@@ -1,0 +1,62 @@
+import { slot, type Flavor, type SwapParts } from '@looseleaf/driver-kysely'
+import { sql, type RawBuilder } from 'kysely'
+import { mysqlFault } from './errors.ts'
+
+/** MySQL and MariaDB, as the shared tables need to know them. Only what both take stands here. */
+export const mysqlFlavor: Flavor = {
+  name: 'MySQL',
+  types: {
+    addedId: 'BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY',
+    id: 'BINARY(16)',
+    updated: 'TIMESTAMP(6) DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6)',
+    integer: 'BIGINT UNSIGNED',
+    body: 'MEDIUMBLOB',
+    text: 'MEDIUMTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin',
+    name: 'VARBINARY(255)',
+    columns: {
+      uuid: 'BINARY(16)',
+      // The bytes of the longest key of a string: every collation of text takes some strings for equal.
+      string: 'VARBINARY(544)',
+      integer: 'BIGINT',
+      number: 'DOUBLE',
+      boolean: 'TINYINT',
+      time: 'BIGINT',
+    },
+  },
+  tableOptions: { numbered: 'ENGINE=InnoDB ROW_FORMAT=DYNAMIC', keyed: 'ENGINE=InnoDB ROW_FORMAT=DYNAMIC' },
+  inlineKeys: true,
+  now: sql`NOW(6)`,
+  nowMicros: sql<number>`CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS UNSIGNED)`,
+  microsOf: (updated) => sql<number>`CAST(UNIX_TIMESTAMP(${updated}) * 1000000 AS UNSIGNED)`,
+  updatedOf: (micros) => sql`(TIMESTAMP'1970-01-01 00:00:00' + INTERVAL ${micros} MICROSECOND)`,
+  greatest: 'GREATEST',
+  // MariaDB has no FOR SHARE, and MySQL still takes this.
+  shareLock: sql`LOCK IN SHARE MODE`,
+  onDuplicate: () => sql`ON DUPLICATE KEY UPDATE`,
+  // MariaDB has no alias for the new row, and MySQL still takes this.
+  incoming: (column) => sql`VALUES(${sql.ref(column)})`,
+  // By the same key as an upsert, and never by the other one: two orders of locking make deadlocks.
+  deleteSource: (table) => sql`${table} FROM ${table} FORCE INDEX (PRIMARY)`,
+  swap,
+  swapReturnsIds: false,
+  rowValuesSeek: false,
+  faultOf: mysqlFault,
+}
+
+/**
+ * The rows as a derived table that drives the join, so that each entity is found by its unique key. The casts say what
+ * the parameters of a prepared statement are, which has no values yet when the types of the derived table are decided.
+ */
+function swap({ table, count, fence }: SwapParts): RawBuilder<unknown> {
+  const row = sql`
+      SELECT CAST(${slot} AS BINARY(16)) AS id, CAST(${slot} AS UNSIGNED) AS base,
+        CAST(${slot} AS UNSIGNED) AS version, CAST(${slot} AS BINARY) AS body`
+  return sql`
+    UPDATE (${sql.join(
+      Array.from({ length: count }, () => row),
+      sql` UNION ALL`,
+    )}
+    ) n STRAIGHT_JOIN ${sql.table(table)} e ON e.id = n.id AND e.version = n.base
+    SET e.version = n.version, e.body = n.body, e.updated = NOW(6)
+    WHERE ${fence}`
+}

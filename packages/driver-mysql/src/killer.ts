@@ -1,0 +1,72 @@
+import type { Health } from './breaker.ts'
+import { connectClient } from './mysql2.ts'
+import { identityOf, identityStatement, type SessionIdentity } from './session-settings.ts'
+import type { ConnectionTarget } from './target.ts'
+import { withDeadline } from './with-deadline.ts'
+
+export interface KillerOptions {
+  readonly target: ConnectionTarget
+  /** Milliseconds for everything that one connection of the killer does. */
+  readonly connectTimeoutMs: number
+  readonly health: Health
+}
+
+/** Ends connections on the server's side, by way of one of its own at a time, however many there are to end. */
+export interface Killer {
+  /** Returns at once. What cannot be ended is left to the server, which gives up silent connections by itself. */
+  kill(session: SessionIdentity): void
+  /** Resolves when nothing is under way. */
+  settled(): Promise<void>
+}
+
+export function createKiller({ target, connectTimeoutMs, health }: KillerOptions): Killer {
+  let queue: SessionIdentity[] = []
+  let working: Promise<void> | undefined
+
+  async function work(): Promise<void> {
+    try {
+      while (queue.length > 0) {
+        const sessions = queue
+        queue = []
+        await killAll(sessions)
+      }
+    } finally {
+      working = undefined
+    }
+  }
+
+  async function killAll(sessions: readonly SessionIdentity[]): Promise<void> {
+    const began = performance.now()
+    const left = (): number => Math.max(1, began + connectTimeoutMs - performance.now())
+    const client = connectClient(target)
+    try {
+      await withDeadline<void>(left(), (done) => client.connected((error) => done(error, undefined)))
+      const mine = identityOf(
+        await withDeadline(left(), (done) => client.query({ sql: identityStatement() }, done)),
+      )
+      health.answered()
+      for (const { server, thread } of sessions) {
+        // An address may lead to another server by now, or the server have begun to count anew: a thread of the same
+        // number would be somebody else's.
+        if (server !== mine.server || !(thread < mine.thread)) continue
+        // It may be gone already.
+        await withDeadline(left(), (done) =>
+          client.query({ sql: `KILL ${thread}` }, () => done(null, undefined)),
+        )
+      }
+    } catch {
+      // The server cannot be reached; neither could it answer the calls that were given up.
+      health.failed(began)
+    } finally {
+      client.destroy()
+    }
+  }
+
+  return {
+    kill(session) {
+      queue.push(session)
+      working ??= work()
+    },
+    settled: () => working ?? Promise.resolve(),
+  }
+}

@@ -1,0 +1,109 @@
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { inspect } from 'node:util'
+import { createServer as createMysqlServer } from 'mysql2'
+import { describe, expect, test } from 'vitest'
+import { mysqlShards, type MysqlShardsOptions } from './mysql-shards.ts'
+
+const url = 'mysql://u:secret@127.0.0.1:3306/feed'
+
+describe('options', () => {
+  test('that make no sense are refused by name', () => {
+    for (const [options, message] of [
+      [{ poolSize: 0 }, /poolSize.*from 1 to 1000; got a number/],
+      [{ deadlineMs: '5' }, /deadlineMs.*a string/],
+      [{ lockWaitSeconds: 0.5 }, /lockWaitSeconds/],
+      [{ entityTable: 'a`b' }, /entityTable/],
+      [{ entityTable: 'looseleaf_tasks' }, /entityTable/],
+      [{ poolsize: 5 }, /no option "poolsize"; there are poolSize/],
+      [{ tls: 1 }, /tls that is a number/],
+      [[], /options as an object; got an array/],
+    ] as const) {
+      expect(() => mysqlShards([url], options as MysqlShardsOptions)).toThrow(
+        expect.objectContaining({ code: 'BAD_OPTION', message: expect.stringMatching(message) }),
+      )
+    }
+  })
+
+  test('no shards, and one database twice, are refused', () => {
+    expect(() => mysqlShards([])).toThrow(expect.objectContaining({ code: 'BAD_OPTION' }))
+    expect(() => mysqlShards([url, 'mysql://other@127.0.0.1/feed'])).toThrow(
+      /shard 1 is the same database as shard 0/,
+    )
+    expect(() => mysqlShards(['mysql://db.example/feed', 'mysql://DB.example/feed'])).toThrow(
+      /shard 1 is the same database as shard 0/,
+    )
+    expect(mysqlShards(['mysql://db.example/feed', 'mysql://db.example/Feed']).shardCount).toBe(2)
+  })
+
+  test('nothing is connected yet, and nothing shows the password', () => {
+    const factory = mysqlShards([url])
+    expect(factory.shardCount).toBe(1)
+    expect(inspect(factory, { depth: 9, showHidden: true })).not.toMatch(/secret/)
+  })
+})
+
+describe('a server that does not do', () => {
+  /** A port on this machine at which nobody listens. */
+  async function freePort(): Promise<number> {
+    const server = createServer()
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    await new Promise((resolve) => server.close(resolve))
+    return port
+  }
+
+  test('because nobody listens is SHARD_UNAVAILABLE', async () => {
+    const port = await freePort()
+    await expect(mysqlShards([`mysql://u:secret@127.0.0.1:${port}/feed`]).connect()).rejects.toMatchObject({
+      code: 'SHARD_UNAVAILABLE',
+      retryable: true,
+      shard: `127.0.0.1:${port}/feed`,
+      message: expect.stringMatching(/ECONNREFUSED/),
+    })
+  })
+
+  test('because it never says a word is SHARD_UNAVAILABLE', async () => {
+    const sockets: Socket[] = []
+    const server = createServer((socket) => sockets.push(socket))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    const factory = mysqlShards([`mysql://127.0.0.1:${port}/feed`], { connectTimeoutMs: 50 })
+    await expect(factory.connect()).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
+    for (const socket of sockets) socket.destroy()
+    await new Promise((resolve) => server.close(resolve))
+  })
+
+  test('because it does not take the session settings is refused', async () => {
+    const statements: string[] = []
+    const server = createMysqlServer((connection) => {
+      connection.serverHandshake({
+        protocolVersion: 10,
+        serverVersion: '8.4.0',
+        connectionId: 1,
+        statusFlags: 2,
+        characterSet: 45,
+        // Everything but compression and TLS.
+        capabilityFlags: 0xff_ff_ff & ~0x20 & ~0x800,
+        authCallback(_: unknown, done: (error: null) => void) {
+          done(null)
+          // Packets are numbered anew with every command.
+          Object.assign(connection, { sequenceId: 0 })
+        },
+      })
+      // The library takes SET for the beginning of a prepared statement, once somebody listens to queries.
+      connection.on('query', () => {})
+      connection.on('stmt_prepare', (statement: string) => {
+        statements.push(statement)
+        connection.writeError({ message: 'no', code: 1193 })
+      })
+      connection.on('error', () => {})
+    })
+    const port = await freePort()
+    server.listen(port)
+    await expect(mysqlShards([`mysql://127.0.0.1:${port}/feed`]).connect()).rejects.toMatchObject({
+      code: 'STATEMENT_FAILED',
+    })
+    expect(statements).toEqual([expect.stringMatching(/^SET SESSION sql_mode = 'STRICT_ALL_TABLES/)])
+    await new Promise<void>((resolve) => server.close(() => resolve()))
+  })
+})

@@ -1,0 +1,144 @@
+import { LooseleafError, describeKind, type Driver, type DriverFactory } from '@looseleaf/core'
+import { checkEntityTable, kyselyDriver } from '@looseleaf/driver-kysely'
+import { connectShard, type ShardSettings } from './connect-shard.ts'
+import { createKysely } from './dialect.ts'
+import { mysqlFlavor } from './flavor.ts'
+import { parseTarget, type MysqlShardOptions, type MysqlTlsOptions } from './target.ts'
+import { serverWarnings } from './warnings.ts'
+
+export interface MysqlShardsOptions {
+  /** Connections to each shard at the most; 10 by default. */
+  readonly poolSize?: number | undefined
+  /** Calls that may wait for a connection of a shard; 10,000 by default. */
+  readonly maxQueue?: number | undefined
+  /**
+   * Milliseconds for a statement or a transaction as a whole: the wait for a connection, opening one, and all answers.
+   * Half of them may pass before it is sent. 10,000 by default.
+   */
+  readonly deadlineMs?: number | undefined
+  /** Milliseconds for everything until a new connection can be used; 5,000 by default. */
+  readonly connectTimeoutMs?: number | undefined
+  /** Whole seconds that a statement waits for a row or a table that others have locked; 3 by default. */
+  readonly lockWaitSeconds?: number | undefined
+  /** Milliseconds after which an unused connection is closed; 60,000 by default. */
+  readonly idleMs?: number | undefined
+  /** Failures to reach a shard, with no answer between them, after which calls to it are refused; 5 by default. */
+  readonly breakerFailures?: number | undefined
+  /** Milliseconds between two attempts to reach such a shard again; 1,000 by default. */
+  readonly breakerProbeMs?: number | undefined
+  /** Encrypts, and verifies the server's certificate and name. Off by default. */
+  readonly tls?: boolean | MysqlTlsOptions | undefined
+  /** `entities` by default. */
+  readonly entityTable?: string | undefined
+}
+
+/**
+ * Shards on MySQL or MariaDB servers, in the router's order. Nothing is connected before `connect`, which opens one
+ * connection to each and rejects when one cannot be had. Throws `BAD_OPTION`.
+ */
+export function mysqlShards(
+  shards: readonly (string | MysqlShardOptions)[],
+  options: MysqlShardsOptions = {},
+): DriverFactory {
+  const settings = checkOptions(options)
+  if (!Array.isArray(shards) || shards.length === 0) {
+    throw new LooseleafError(
+      'BAD_OPTION',
+      `mysqlShards takes a list of at least one URL; got ${describeKind(shards)}.`,
+    )
+  }
+  // Not by `map`, which skips the holes of a list.
+  const targets = Array.from(shards, (shard, number) => parseTarget(shard, number, options.tls))
+  checkDifferent(targets.map(({ name }) => name))
+
+  return {
+    shardCount: targets.length,
+    async connect(): Promise<Driver> {
+      const pools = targets.map((target) => connectShard(target, settings))
+      const closeConnections = async (): Promise<void> => {
+        await Promise.all(pools.map((pool) => pool.close()))
+      }
+      const opened = await Promise.allSettled(pools.map(async (pool) => pool.release(await pool.acquire())))
+      const failed = opened.find((result) => result.status === 'rejected')
+      if (failed !== undefined) {
+        await closeConnections()
+        throw failed.reason
+      }
+      return kyselyDriver({
+        shards: pools.map((pool, number) => ({
+          name: (targets[number] as { name: string }).name,
+          db: createKysely(pool),
+          flavor: mysqlFlavor,
+          entityTable: settings.entityTable,
+          warnings: serverWarnings,
+        })),
+        closeConnections,
+      })
+    },
+  }
+}
+
+interface Settings extends ShardSettings {
+  readonly entityTable: string
+}
+
+/** Each with its least and greatest value, and what it is by default. */
+const numbers: Readonly<Record<Exclude<keyof Settings, 'entityTable'>, readonly [number, number, number]>> = {
+  poolSize: [1, 1_000, 10],
+  maxQueue: [0, 1_000_000, 10_000],
+  deadlineMs: [1, 3_600_000, 10_000],
+  connectTimeoutMs: [1, 600_000, 5_000],
+  lockWaitSeconds: [1, 3_600, 3],
+  idleMs: [1, 86_400_000, 60_000],
+  breakerFailures: [1, 1_000, 5],
+  breakerProbeMs: [10, 600_000, 1_000],
+}
+
+function checkOptions(options: MysqlShardsOptions): Settings {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new LooseleafError(
+      'BAD_OPTION',
+      `mysqlShards takes its options as an object; got ${describeKind(options)}.`,
+    )
+  }
+  const known = [...Object.keys(numbers), 'tls', 'entityTable']
+  for (const name of Object.keys(options)) {
+    if (!known.includes(name)) {
+      throw new LooseleafError(
+        'BAD_OPTION',
+        `mysqlShards has no option ${JSON.stringify(name.slice(0, 40))}; there are ${known.join(', ')}.`,
+      )
+    }
+  }
+  const number = (name: keyof typeof numbers): number => {
+    const [least, greatest, usual] = numbers[name]
+    const value: unknown = options[name] ?? usual
+    if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= greatest)
+      return value
+    throw new LooseleafError(
+      'BAD_OPTION',
+      `The option ${name} has to be a whole number from ${least} to ${greatest}; got ${describeKind(value)}.`,
+    )
+  }
+  return {
+    poolSize: number('poolSize'),
+    maxQueue: number('maxQueue'),
+    deadlineMs: number('deadlineMs'),
+    connectTimeoutMs: number('connectTimeoutMs'),
+    lockWaitSeconds: number('lockWaitSeconds'),
+    idleMs: number('idleMs'),
+    breakerFailures: number('breakerFailures'),
+    breakerProbeMs: number('breakerProbeMs'),
+    entityTable: checkEntityTable(options.entityTable ?? 'entities'),
+  }
+}
+
+/** Two shards in one database would share their tables. */
+function checkDifferent(names: readonly string[]): void {
+  const twice = names.findIndex((name, number) => names.indexOf(name) !== number)
+  if (twice === -1) return
+  throw new LooseleafError(
+    'BAD_OPTION',
+    `MySQL shard ${twice} is the same database as shard ${names.indexOf(names[twice] as string)}; each shard has to be one of its own.`,
+  )
+}

@@ -1,0 +1,68 @@
+import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
+import { createConnection, type RowDataPacket } from 'mysql2/promise'
+import { afterEach, expect, test } from 'vitest'
+import { createLimitedUser } from '../test/limited-user.ts'
+import { startTcpProxy, type TcpProxy } from '../test/tcp-proxy.ts'
+import { mysqlShards } from './mysql-shards.ts'
+
+const { urls } = await freshShards(1)
+const url = new URL(urls[0] as string)
+let proxy: TcpProxy
+
+afterEach(() => proxy.close())
+
+async function connectThrough(change: (statement: string) => string, to = url.href): Promise<void> {
+  proxy = await startTcpProxy(Number(url.port))
+  proxy.rewrite = (bytes) => Buffer.from(change(bytes.toString('latin1')), 'latin1')
+  const through = new URL(to)
+  through.port = String(proxy.port)
+  const driver = await mysqlShards([through.href]).connect()
+  await driver.close()
+}
+
+test.each([
+  ['sql_mode', 'STRICT_ALL_TABLES', 'NO_ZERO_DATE,ANSI'],
+  ['time_zone', "time_zone = '+00:00'", "time_zone = '+01:00'"],
+  ['autocommit', "autocommit = 'ON'", 'autocommit =    0'],
+  ['innodb_lock_wait_timeout', 'innodb_lock_wait_timeout = 3', 'innodb_lock_wait_timeout = 9'],
+  [' lock_wait_timeout', ' lock_wait_timeout = 3', ' lock_wait_timeout = 9'],
+  ['wait_timeout', ', wait_timeout = 1', ', wait_timeout = 9'],
+  ['the isolation level', 'READ COMMITTED', 'SERIALIZABLE  '],
+])('a connection on which a proxy has changed %s is refused', async (name, said, heard) => {
+  expect(heard).toHaveLength(said.length)
+  await expect(connectThrough((statement) => statement.replace(said, heard))).rejects.toMatchObject({
+    code: 'STATEMENT_FAILED',
+    retryable: false,
+    message: expect.stringContaining(`${name.trim()} was set to`),
+  })
+})
+
+test('a proxy that answers SET by itself, and sends it nowhere, is found out', async () => {
+  const comment = (statement: string): string =>
+    statement.replace(/SET SESSION [^\0]*/, (set) => `DO 1${' '.repeat(set.length - 4)}`)
+  await expect(connectThrough(comment)).rejects.toMatchObject({
+    code: 'STATEMENT_FAILED',
+    message: expect.stringMatching(/does not keep what a session sets, so the connection is not used/),
+  })
+})
+
+test('what a server makes of every new connection (init_connect) is overruled', async () => {
+  // Privileged users are spared from it.
+  const limited = await createLimitedUser(url.href, 'SELECT')
+  const admin = await createConnection(url.href)
+  const [globals] = await admin.query<RowDataPacket[]>('SELECT @@GLOBAL.init_connect AS init')
+  try {
+    await admin.query(
+      `SET GLOBAL init_connect = "SET SESSION sql_mode = '', autocommit = 0, time_zone = '+05:00'"`,
+    )
+    const plain = await createConnection(limited.url)
+    const [zones] = await plain.query<RowDataPacket[]>('SELECT @@SESSION.time_zone AS zone')
+    await plain.end()
+    expect(zones).toEqual([{ zone: '+05:00' }])
+    await expect(connectThrough((statement) => statement, limited.url)).resolves.toBeUndefined()
+  } finally {
+    await admin.query('SET GLOBAL init_connect = ?', [globals[0]?.init])
+    await admin.end()
+    await limited.drop()
+  }
+})

@@ -1,0 +1,198 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
+import { CompiledQuery, type QueryResult } from 'kysely'
+import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { startTcpProxy, type Silence, type TcpProxy } from '../test/tcp-proxy.ts'
+import { until } from '../test/until.ts'
+import { connectShard, type ShardSettings } from './connect-shard.ts'
+import type { Pool } from './pool.ts'
+import { parseTarget } from './target.ts'
+
+const SIZE = 4
+
+const { urls } = await freshShards(1)
+const url = new URL(urls[0] as string)
+let proxy: TcpProxy
+let observer: Connection
+let pool: Pool
+
+beforeEach(async () => {
+  proxy = await startTcpProxy(Number(url.port))
+  observer = await createConnection(url.href)
+})
+
+afterEach(async () => {
+  await pool.close()
+  await observer.end()
+  await proxy.close()
+})
+
+function openPool(settings: Partial<ShardSettings> = {}): Pool {
+  const through = new URL(url)
+  through.port = String(proxy.port)
+  pool = connectShard(parseTarget(through.href, 0, undefined), {
+    poolSize: SIZE,
+    maxQueue: 1_000,
+    deadlineMs: 200,
+    connectTimeoutMs: 1_000,
+    lockWaitSeconds: 3_600,
+    idleMs: 60_000,
+    breakerFailures: 1_000,
+    breakerProbeMs: 1_000,
+    ...settings,
+  })
+  return pool
+}
+
+async function ask(sql: string, parameters: readonly unknown[] = []): Promise<QueryResult<unknown>> {
+  const connection = await pool.acquire()
+  try {
+    return await connection.executeQuery(CompiledQuery.raw(sql, [...parameters]))
+  } finally {
+    pool.release(connection)
+  }
+}
+
+/** The code of each of so many calls at once; `ok` for those that were answered. */
+async function askAll(times: number, sql: string, parameters: readonly unknown[] = []): Promise<string[]> {
+  const results = await Promise.allSettled(Array.from({ length: times }, () => ask(sql, parameters)))
+  return results.map((result) =>
+    result.status === 'fulfilled' ? 'ok' : String((result.reason as { code?: unknown }).code),
+  )
+}
+
+/** Connections to this database that the server knows of, other than the observer's. */
+async function connectionsAtServer(): Promise<number> {
+  const [rows] = await observer.query<RowDataPacket[]>(
+    'SELECT COUNT(*) AS n FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID()',
+  )
+  return Number(rows[0]?.n)
+}
+
+/** A call is answered on every place of the pool at once: none was lost for good. */
+async function expectWholePool(): Promise<void> {
+  await until(async () => (await askAll(SIZE, 'SELECT SLEEP(0.01)')).every((code) => code === 'ok'))
+  expect(pool.connections).toBe(SIZE)
+  expect(pool.waiting).toBe(0)
+  await until(async () => proxy.open === SIZE && (await connectionsAtServer()) === SIZE)
+}
+
+describe.each<Silence>(['to-server', 'to-client', 'both'])(
+  'a network that loses everything %s',
+  (silence) => {
+    test('makes no call wait beyond its deadline, and takes nothing from the pool', async () => {
+      openPool()
+      await expectWholePool()
+      proxy.silence = silence
+      for (let round = 0; round < 3; round++) {
+        const codes = await askAll(SIZE, 'SELECT 1')
+        expect(codes).not.toContain('ok')
+      }
+      proxy.silence = 'none'
+      await expectWholePool()
+    })
+
+    test('in the middle of a statement, leaves nothing behind but what the server has still to finish', async () => {
+      openPool()
+      await expectWholePool()
+      const asking = askAll(SIZE, 'SELECT SLEEP(600)')
+      await until(async () => {
+        const [rows] = await observer.query<RowDataPacket[]>(
+          "SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE 'SELECT SLEEP(600)'",
+        )
+        return rows.length === SIZE
+      })
+      proxy.silence = silence
+      expect(await asking).toEqual(Array(SIZE).fill('CALL_DEADLINE'))
+      proxy.silence = 'none'
+      await expectWholePool()
+    })
+  },
+)
+
+test('a listener that accepts and says nothing costs a call the wait for a connection, and no place', async () => {
+  proxy.silence = 'both'
+  openPool({ connectTimeoutMs: 50 })
+  for (let round = 0; round < 5; round++) {
+    expect(await askAll(SIZE * 5, 'SELECT 1')).toEqual(Array(SIZE * 5).fill('SHARD_UNAVAILABLE'))
+  }
+  await until(() => pool.connections === 0)
+  proxy.silence = 'none'
+  await until(async () => (await askAll(1, 'SELECT 1'))[0] === 'ok')
+})
+
+test('statements that are too slow are ended on the server, and hundreds of them leave no connection', async () => {
+  openPool({ deadlineMs: 100 })
+  await until(async () => (await askAll(1, 'SELECT 1'))[0] === 'ok')
+  let expired = 0
+  while (expired < 200) {
+    const codes = await askAll(SIZE, 'SELECT SLEEP(600)')
+    expired += codes.filter((code) => code === 'CALL_DEADLINE').length
+  }
+  await until(async () => (await connectionsAtServer()) === 0 && proxy.open === 0)
+  expect(pool.connections).toBe(0)
+})
+
+const resources = (kind: string): number =>
+  process.getActiveResourcesInfo().filter((name) => name === kind).length
+
+test('a connection that is given up is closed at once, though nobody answers its goodbye', async () => {
+  openPool({ connectTimeoutMs: 100 })
+  const ofDriver = (): number => resources('TCPSocketWrap') - proxy.sockets
+  const before = ofDriver()
+  await expectWholePool()
+  expect(ofDriver()).toBe(before + SIZE)
+  proxy.silence = 'both'
+  for (let round = 0; round < 5; round++) await askAll(SIZE, 'SELECT 1')
+  await until(() => pool.connections === 0 && ofDriver() <= before)
+  // The network still knows nothing of it.
+  expect(proxy.open).toBeGreaterThanOrEqual(SIZE)
+})
+
+test('hundreds of expiries leave no sockets, no timers and no bodies in memory', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const BODY = 512 * 1024
+  const inUse = (): number => {
+    collect()
+    const { arrayBuffers, heapUsed } = process.memoryUsage()
+    return arrayBuffers + heapUsed
+  }
+
+  openPool({ deadlineMs: 60, connectTimeoutMs: 60 })
+  const expire = async (times: number): Promise<void> => {
+    for (let expired = 0; expired < times;) {
+      proxy.silence = 'none'
+      await askAll(SIZE, 'SELECT 1')
+      proxy.silence = 'to-server'
+      const codes = await askAll(SIZE, 'SELECT LENGTH(?)', [Buffer.alloc(BODY)])
+      expired += codes.filter((code) => code === 'CALL_DEADLINE').length
+    }
+    proxy.silence = 'none'
+    await until(() => pool.connections === 0 && proxy.sockets === 0)
+  }
+  await expire(20)
+  const [memory, sockets, timers] = [inUse(), resources('TCPSocketWrap'), resources('Timeout')]
+  await expire(200)
+  // What is still being given up, such as a connection that was to end another, needs a moment.
+  await until(() => resources('TCPSocketWrap') <= sockets)
+  // The runner has timers of its own that come and go; one for each expiry would be hundreds.
+  await until(() => resources('Timeout') - timers < 20)
+  // Kept bodies would be 100 MB.
+  await until(() => inUse() - memory < 40 * BODY)
+  expect(pool.connections).toBe(0)
+}, 60_000)
+
+test('a call that waits for a connection stops waiting at its signal, and leaves the queue', async () => {
+  openPool({ poolSize: 1, deadlineMs: 600_000 })
+  const held = await pool.acquire()
+  const controller = new AbortController()
+  const waiting = pool.acquire(controller.signal)
+  expect(pool.waiting).toBe(1)
+  controller.abort()
+  await expect(waiting).rejects.toMatchObject({ code: 'ABORTED' })
+  expect(pool.waiting).toBe(0)
+  pool.release(held)
+})

@@ -1,0 +1,97 @@
+import { inspect } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { parseTarget } from './target.ts'
+
+describe('a URL', () => {
+  test('names host, port, user, password and database', () => {
+    const target = parseTarget('mysql://ad%40m:p%40ss%3A%2F%23@db.example:3307/fe%C3%A9d', 0, undefined)
+    expect(target).toMatchObject({
+      host: 'db.example',
+      port: 3307,
+      user: 'ad@m',
+      database: 'feéd',
+      tls: undefined,
+    })
+    expect(target.password()).toBe('p@ss:/#')
+    expect(target.name).toBe('db.example:3307/feéd')
+  })
+
+  test('may leave out what is usual', () => {
+    const target = parseTarget('mariadb://localhost/feed', 0, undefined)
+    expect(target).toMatchObject({ host: 'localhost', port: 3306, user: 'root', database: 'feed' })
+    expect(target.password()).toBe('')
+  })
+
+  test('may have an IPv6 address', () => {
+    expect(parseTarget('mysql://[::1]:3306/feed', 0, undefined)).toMatchObject({
+      host: '::1',
+      name: '[::1]:3306/feed',
+    })
+  })
+
+  for (const [url, message] of [
+    ['nonsense secret', /shard 3 is not a URL/],
+    ['postgres://u:secret@h/feed', /shard 3 has to begin with mysql/],
+    ['mysql:/u:secret@h', /shard 3 has to begin with mysql:\/\//],
+    ['mysql://u:secret@h', /shard 3 has to name one database/],
+    ['mysql://u:secret@h/', /has to name one database/],
+    ['mysql://u:secret@h/a/b', /has to name one database/],
+    ['mysql://u:secret@h/feed?ssl=true', /something after a \?/],
+    ['mysql://u:secret@h/feed#x', /something after a \? or #/],
+    ['mysql://u:sec%ret@h/feed', /password in which a % is not followed/],
+    ['mysql://u:secret@h:99999/feed', /is not a URL/],
+  ] as const) {
+    test(`${url.replace(/sec%?ret/, '…')} is refused, without repeating it`, () => {
+      expect(() => parseTarget(url, 3, undefined)).toThrow(
+        expect.objectContaining({ code: 'BAD_OPTION', message: expect.stringMatching(message) }),
+      )
+      expect(() => parseTarget(url, 3, undefined)).not.toThrow(/sec%?ret/)
+    })
+  }
+})
+
+describe('options', () => {
+  const options = { host: 'h', database: 'feed', password: 'secret' }
+
+  for (const [wrong, message] of [
+    [{ database: '' }, /database of 1 to 64 characters/],
+    [{ database: 'x'.repeat(65) }, /database/],
+    [{ port: 0 }, /port/],
+    [{ port: '3306' }, /port.*a string of 4 characters/],
+    [{ user: 5 }, /user.*a number/],
+    [{ password: 5 }, /password that is a number/],
+    [{ pasword: 'x' }, /no option "pasword"/],
+    [{ tls: 'yes' }, /tls that is a string/],
+    [{ tls: [] }, /tls that is an array/],
+    [{ tls: { ca: 5 } }, /PEM for ca under tls, as a string or a Buffer; got a number/],
+    [{ tls: { key: null } }, /PEM for key under tls, .*null/],
+    [{ tls: { rejectUnauthorized: false } }, /no option "rejectUnauthorized" under tls/],
+  ] as const) {
+    test(`${Object.keys(wrong)[0]} that is wrong is refused by name`, () => {
+      expect(() => parseTarget({ ...options, ...wrong }, 0, undefined)).toThrow(
+        expect.objectContaining({ code: 'BAD_OPTION', message: expect.stringMatching(message) }),
+      )
+    })
+  }
+
+  test('what is neither a URL nor options is refused', () => {
+    for (const wrong of [undefined, null, 5]) {
+      expect(() => parseTarget(wrong, 0, undefined)).toThrow(expect.objectContaining({ code: 'BAD_OPTION' }))
+    }
+  })
+
+  test('a shard may say by itself whether it is encrypted', () => {
+    const verified = { verifyIdentity: true, rejectUnauthorized: true }
+    expect(parseTarget(options, 0, true).tls).toEqual(verified)
+    expect(parseTarget({ ...options, tls: false }, 0, true).tls).toBeUndefined()
+    expect(parseTarget({ ...options, tls: { ca: 'PEM' } }, 0, undefined).tls).toEqual({
+      ...verified,
+      ca: 'PEM',
+    })
+  })
+
+  test('no inspection shows the password', () => {
+    const target = parseTarget(options, 0, undefined)
+    expect(inspect(target, { depth: 9, showHidden: true }) + JSON.stringify(target)).not.toMatch(/secret/)
+  })
+})

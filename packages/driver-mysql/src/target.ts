@@ -1,0 +1,175 @@
+import { LooseleafError, describeKind } from '@looseleaf/core'
+
+/** How a connection proves who the server is. The server's certificate and name are always verified. */
+export interface MysqlTlsOptions {
+  /** Certificates of authorities, PEM; those of Node by default. */
+  readonly ca?: string | Buffer | undefined
+  /** This client's certificate and key, PEM. */
+  readonly cert?: string | Buffer | undefined
+  readonly key?: string | Buffer | undefined
+}
+
+export interface MysqlShardOptions {
+  /** `127.0.0.1` by default. */
+  readonly host?: string | undefined
+  /** 3306 by default. */
+  readonly port?: number | undefined
+  /** A Unix socket, instead of host and port. */
+  readonly socketPath?: string | undefined
+  /** `root` by default. */
+  readonly user?: string | undefined
+  readonly password?: string | undefined
+  /** Has to exist. */
+  readonly database: string
+  /** Overrides the option of this name that stands for all shards. */
+  readonly tls?: boolean | MysqlTlsOptions | undefined
+}
+
+/** Where a shard is, checked. The password stands behind a function, so that no inspection prints it. */
+export interface ConnectionTarget {
+  /** For people: host, port and database. One for each database, as far as its spelling tells. */
+  readonly name: string
+  readonly host: string
+  readonly port: number
+  readonly socketPath: string | undefined
+  readonly user: string
+  readonly password: () => string
+  readonly database: string
+  /** One object for all connections, because mysql2 keeps what it has made of the certificates by it. */
+  readonly tls: VerifiedTls | undefined
+}
+
+export interface VerifiedTls {
+  readonly ca?: string | Buffer
+  readonly cert?: string | Buffer
+  readonly key?: string | Buffer
+  readonly verifyIdentity: true
+  readonly rejectUnauthorized: true
+}
+
+type Tls = boolean | MysqlTlsOptions | undefined
+
+/** Checks one shard's URL or options. Throws `BAD_OPTION`; the message says which shard, and never repeats the URL. */
+export function parseTarget(shard: unknown, number: number, tls: Tls): ConnectionTarget {
+  if (typeof shard === 'string') return parseUrl(shard, number, tls)
+  if (typeof shard === 'object' && shard !== null)
+    return parseOptions(shard as MysqlShardOptions, number, tls)
+  throw refuse(
+    number,
+    `has to be a URL such as mysql://user@host:3306/database, or options; got ${describeKind(shard)}`,
+  )
+}
+
+function parseUrl(text: string, number: number, tls: Tls): ConnectionTarget {
+  const url = URL.parse(text)
+  if (url === null) throw refuse(number, 'is not a URL such as mysql://user@host:3306/database')
+  // With one slash, user and password would be taken for the name of the database, and be seen.
+  if (!/^\s*(mysql|mariadb):\/\//i.test(text)) {
+    throw refuse(number, 'has to begin with mysql:// or mariadb://')
+  }
+  if (url.search !== '' || url.hash !== '') {
+    throw refuse(
+      number,
+      'has something after a ? or #; what is not host, user, password or database is an option',
+    )
+  }
+  const path = /^\/([^/]+)$/.exec(url.pathname)
+  if (path === null) throw refuse(number, 'has to name one database after the host, such as /feed')
+  const host = decode(url.hostname, number, 'host').replace(/^\[(.*)\]$/, '$1')
+  return parseOptions(
+    {
+      host: host === '' ? undefined : host,
+      port: url.port === '' ? undefined : Number(url.port),
+      user: url.username === '' ? undefined : decode(url.username, number, 'user'),
+      password: decode(url.password, number, 'password'),
+      database: decode(path[1] as string, number, 'database'),
+    },
+    number,
+    tls,
+  )
+}
+
+const optionNames = new Set(['host', 'port', 'socketPath', 'user', 'password', 'database', 'tls'])
+
+function parseOptions(options: MysqlShardOptions, number: number, tls: Tls): ConnectionTarget {
+  for (const name of Object.keys(options)) {
+    if (!optionNames.has(name)) {
+      throw refuse(
+        number,
+        `has no option ${JSON.stringify(name.slice(0, 40))}; there are ${[...optionNames].join(', ')}`,
+      )
+    }
+  }
+  const { host = '127.0.0.1', port = 3306, user = 'root', password = '', database, socketPath } = options
+  checkText(host, 'host', 255, number)
+  checkText(user, 'user', 128, number)
+  checkText(database, 'database', 64, number)
+  if (socketPath !== undefined) checkText(socketPath, 'socketPath', 255, number)
+  if (typeof password !== 'string') throw refuse(number, `has a password that is ${describeKind(password)}`)
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) {
+    throw refuse(number, `has a port that is not a whole number from 1 to 65535 but ${describeKind(port)}`)
+  }
+  // Names of hosts are the same in either case; those of sockets and databases need not be.
+  const lowerHost = host.toLowerCase()
+  return {
+    name: `${socketPath ?? `${lowerHost.includes(':') ? `[${lowerHost}]` : lowerHost}:${port}`}/${database}`,
+    host: lowerHost,
+    port,
+    socketPath,
+    user,
+    password: () => password,
+    database,
+    tls: tlsOf(options.tls ?? tls, number),
+  }
+}
+
+const verified: VerifiedTls = { verifyIdentity: true, rejectUnauthorized: true }
+
+function tlsOf(tls: Tls, number: number): ConnectionTarget['tls'] {
+  if (tls === undefined || tls === false) return undefined
+  if (tls === true) return verified
+  if (typeof tls !== 'object' || tls === null || Array.isArray(tls)) {
+    throw refuse(number, `has tls that is ${describeKind(tls)}`)
+  }
+  const { ca, cert, key, ...others } = tls
+  const other = Object.keys(others)[0]
+  if (other !== undefined) {
+    throw refuse(
+      number,
+      `has no option ${JSON.stringify(other.slice(0, 40))} under tls; there are ca, cert, key`,
+    )
+  }
+  for (const [name, pem] of Object.entries({ ca, cert, key })) {
+    if (pem === undefined || typeof pem === 'string' || Buffer.isBuffer(pem)) continue
+    throw refuse(
+      number,
+      `has to have PEM for ${name} under tls, as a string or a Buffer; got ${describeKind(pem)}`,
+    )
+  }
+  return {
+    ...verified,
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+  }
+}
+
+function checkText(value: unknown, name: string, longest: number, number: number): void {
+  if (typeof value === 'string' && value !== '' && value.length <= longest && !value.includes('\0')) return
+  throw refuse(number, `has to have a ${name} of 1 to ${longest} characters; got ${describeKind(value)}`)
+}
+
+function decode(text: string, number: number, part: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw refuse(
+      number,
+      `has a ${part} in which a % is not followed by two hexadecimal digits; write % as %25`,
+    )
+  }
+}
+
+function refuse(number: number, what: string): LooseleafError {
+  return new LooseleafError('BAD_OPTION', `MySQL shard ${number} ${what}.`)
+}

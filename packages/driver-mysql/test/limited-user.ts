@@ -1,0 +1,29 @@
+import { randomBytes } from 'node:crypto'
+import { createConnection } from 'mysql2/promise'
+
+/** A user of its own that has these privileges on the database of the URL and no others. */
+export async function createLimitedUser(
+  adminUrl: string,
+  privileges: string,
+): Promise<{ readonly url: string; drop(): Promise<void> }> {
+  const url = new URL(adminUrl)
+  const database = url.pathname.slice(1)
+  const user = `limited_${randomBytes(4).toString('hex')}`
+  const password = `hush-${randomBytes(8).toString('hex')}`
+  const admin = await createConnection(adminUrl)
+  try {
+    await admin.query(`CREATE USER '${user}'@'%' IDENTIFIED BY '${password}'`)
+    await admin.query(`GRANT ${privileges} ON \`${database}\`.* TO '${user}'@'%'`)
+  } finally {
+    await admin.end()
+  }
+  url.username = user
+  url.password = password
+  return {
+    url: url.href,
+    async drop() {
+      const again = await createConnection(adminUrl)
+      await again.query(`DROP USER '${user}'@'%'`).finally(() => again.end())
+    },
+  }
+}

@@ -1,0 +1,91 @@
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+
+/** Which of two ways bytes are lost on, without a word to either side. Goodbyes are lost on both. */
+export type Silence = 'none' | 'to-server' | 'to-client' | 'both'
+
+/** Stands between a driver and a server, as a network would. */
+export interface TcpProxy {
+  readonly port: number
+  /** Connections that were accepted so far. */
+  readonly accepted: number
+  /** Connections of the driver that are open, as far as a network can know. */
+  readonly open: number
+  /** Sockets of the proxy itself. */
+  readonly sockets: number
+  silence: Silence
+  /** What the driver sends arrives like this. */
+  rewrite: (bytes: Buffer) => Buffer
+  /** Breaks every connection. */
+  cut(): void
+  close(): Promise<void>
+}
+
+export async function startTcpProxy(to: number): Promise<TcpProxy> {
+  const near = new Set<Socket>()
+  const far = new Set<Socket>()
+  let accepted = 0
+  let silence: Silence = 'none'
+  const server = createServer({ allowHalfOpen: true }, (driver) => {
+    accepted++
+    const behind = connect(to, '127.0.0.1')
+    near.add(driver)
+    far.add(behind)
+    driver.on('data', (bytes) => {
+      if (silence === 'none' || silence === 'to-client') behind.write(proxy.rewrite(bytes))
+    })
+    behind.on('data', (bytes) => {
+      if (silence === 'none' || silence === 'to-server') driver.write(bytes)
+    })
+    for (const [one, other] of [
+      [driver, behind],
+      [behind, driver],
+    ] as const) {
+      const part = (): void => {
+        if (silence === 'none') for (const socket of [one, other]) socket.destroy()
+      }
+      one.on('error', part)
+      one.on('end', part)
+      one.on('close', () => {
+        near.delete(one)
+        far.delete(one)
+        part()
+      })
+    }
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+
+  function cut(): void {
+    for (const socket of [...near, ...far]) socket.destroy()
+  }
+
+  const proxy: TcpProxy = {
+    port,
+    get accepted() {
+      return accepted
+    },
+    get open() {
+      return near.size
+    },
+    get sockets() {
+      return near.size + far.size
+    },
+    get silence() {
+      return silence
+    },
+    set silence(now) {
+      silence = now
+      if (now !== 'none') return
+      // What was said goodbye to meanwhile is found out at last.
+      for (const socket of [...near, ...far]) if (socket.readableEnded) socket.destroy()
+    },
+    rewrite: (bytes) => bytes,
+    cut,
+    async close() {
+      silence = 'none'
+      cut()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+  return proxy
+}
