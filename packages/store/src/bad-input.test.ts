@@ -1,0 +1,265 @@
+import { envelopeCodec, jsonFormat } from '@looseleaf/codec'
+import { isLooseleafError, parseId, type Bag, type ErrorCode, type Shard } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { defineIndex } from '@looseleaf/index-engine'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { DataStore } from './data-store.ts'
+
+const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'id' })
+const byScore = defineIndex('by_score', { properties: { score: 'number' }, shardOn: 'id' })
+const bySize = defineIndex('by_size', { properties: { size: 'integer' }, shardOn: 'id' })
+
+const withCode = (code: ErrorCode): { asymmetricMatch(error: unknown): boolean } => ({
+  asymmetricMatch: (error) => isLooseleafError(error, code),
+})
+
+let store: DataStore
+beforeEach(async () => {
+  store = await DataStore.open({
+    shards: memoryShards(2),
+    codec: envelopeCodec({ maxBodyBytes: 100_000 }),
+    indexes: [byName, byScore, bySize],
+    migrate: true,
+  })
+})
+afterEach(() => store.close())
+
+async function isEmpty(): Promise<boolean> {
+  const { shards } = await store.status()
+  const rows = await store.count(byName, {}, { scatter: true })
+  return rows === 0 && shards.every((shard) => shard.entities + shard.tombstones === 0)
+}
+
+describe('ids', () => {
+  it.each<[string, unknown]>([
+    ['an empty string', ''],
+    ['15 bytes', '0192f0c1-7c1e-7abc-8def-0123456789'],
+    ['17 bytes', '0192f0c1-7c1e-7abc-8def-0123456789abcd'],
+    ['no hyphens', '0192f0c17c1e7abc8def0123456789ab'],
+    ['other letters', 'g192f0c1-7c1e-7abc-8def-0123456789ab'],
+    ['a number', 17],
+    ['null', null],
+    ['bytes', new Uint8Array(16)],
+  ])('refuses %s everywhere', async (_, id) => {
+    const bad = id as string
+    const calls = [
+      () => store.get(bad),
+      () => store.getMany([store.newId(), bad]),
+      () => store.put({ n: 1 }, { id: bad }),
+      () => store.put({ id: bad, n: 1 }),
+      () => store.insert({ n: 1 }, { id: bad }),
+      () => store.update(bad, (bag) => bag),
+      () => store.delete(bad),
+    ]
+    for (const call of calls) {
+      await expect(call()).rejects.toEqual(withCode('BAD_ID'))
+    }
+    expect(await isEmpty()).toBe(true)
+  })
+
+  it('refuses an update that changes the id', async () => {
+    const { id } = await store.put({ n: 1 })
+    await expect(store.update(id, (bag) => ({ ...bag, id: store.newId() }))).rejects.toEqual(
+      withCode('BAD_ID'),
+    )
+    expect(await store.get(id)).toEqual({ id, n: 1 })
+  })
+})
+
+describe('bags', () => {
+  const circle: Record<string, unknown> = {}
+  circle['self'] = circle
+  it.each<[string, unknown, RegExp]>([
+    ['a function', { name: 'x', f: () => 1 }, /^f /],
+    ['a symbol', { name: 'x', deep: [{ s: Symbol('s') }] }, /^deep\[0\]\.s /],
+    ['a class of one’s own', { name: 'x', m: new Map() }, /^m .*Map/],
+    ['an invalid Date', { name: 'x', at: new Date(Number.NaN) }, /^at /],
+    ['a bigint of 65 bits', { name: 'x', big: 2n ** 64n }, /^big /],
+    ['a hole in an array', { name: 'x', list: [1, undefined, 2] }, /^list\[1\] /],
+    ['a lone surrogate', { name: 'x', text: 'a\ud800b' }, /^text /],
+    ['a lone surrogate in a name', { name: 'x', 'a\udc00': 1 }, /lone surrogate/],
+    ['__proto__', { name: 'x', deep: JSON.parse('{"__proto__": 1}') as Bag }, /^deep\.__proto__ /],
+    ['a circle', { name: 'x', circle }, /circle/],
+    ['an array', ['x'], /plain object/],
+    ['a string', 'x', /plain object/],
+    ['null', null, /plain object/],
+  ])('refuses %s with the path to it, and writes nothing', async (_, bag, message) => {
+    await expect(store.put(bag as Bag)).rejects.toEqual(withCode('BAD_PROPERTY'))
+    await expect(store.put(bag as Bag)).rejects.toThrow(message)
+    expect(await isEmpty()).toBe(true)
+  })
+
+  it('refuses a body over the limit, and writes nothing', async () => {
+    const text = Buffer.from(Array.from({ length: 120_000 }, (_, i) => (i * 7919) % 251)).toString('base64')
+    await expect(store.put({ name: 'x', text })).rejects.toEqual(withCode('BODY_TOO_LARGE'))
+    expect(await isEmpty()).toBe(true)
+  })
+
+  it('keeps NaN and infinities, turns -0 into 0, and drops what is undefined', async () => {
+    const { id } = await store.put({ nan: Number.NaN, inf: -Infinity, zero: -0, gone: undefined })
+    const entity = await store.get(id)
+    expect(entity).toStrictEqual({ id, nan: Number.NaN, inf: -Infinity, zero: 0 })
+  })
+})
+
+describe('index values', () => {
+  it.each<[string, Bag]>([
+    ['NaN', { score: Number.NaN }],
+    ['infinity', { score: Infinity }],
+    ['a fraction for an integer', { size: 1.5 }],
+    ['an unsafe integer', { size: 2 ** 53 }],
+    ['a bigint beyond 64 bits with sign', { size: 2n ** 63n }],
+    ['another type', { name: 5 }],
+    ['an array for a scalar', { name: ['x'] }],
+  ])('refuses %s, and writes nothing', async (_, bag) => {
+    await expect(store.put({ ...bag, other: true })).rejects.toEqual(withCode('BAD_INDEX_VALUE'))
+    expect(await isEmpty()).toBe(true)
+  })
+
+  it('keeps every string apart, byte by byte, in the order of the bytes', async () => {
+    const long = 'x'.repeat(3999)
+    const names = [
+      '',
+      ' ',
+      'a',
+      'a ',
+      'a\0',
+      'A',
+      'á',
+      'a\u0301',
+      'ä',
+      'z',
+      'é',
+      '\u{1f600}',
+      '\uffee',
+      `${long}a`,
+      `${long}b`,
+      'x'.repeat(512),
+      'x'.repeat(513),
+      '0',
+      '\\',
+      "'",
+      '%',
+      '_',
+    ]
+    const ids = new Map<string, string>()
+    for (const name of names) ids.set(name, (await store.put({ name })).id)
+    for (const name of names) {
+      const found = await store.getAll(byName, { name }, { scatter: true })
+      expect(found.map((entity) => entity.id)).toEqual([ids.get(name)])
+    }
+    const all = await store.getAll(byName, {}, { scatter: true })
+    const short = (name: string): string => name.slice(0, 512)
+    expect(all.map((entity) => short(entity.name))).toEqual(
+      names.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))).map(short),
+    )
+  })
+
+  it('refuses a lone surrogate in a query', async () => {
+    await expect(store.query(byName, { name: '\ud800' }, { scatter: true })).rejects.toEqual(
+      withCode('BAD_QUERY'),
+    )
+  })
+})
+
+describe('queries', () => {
+  it.each<[string, () => Promise<unknown>, ErrorCode]>([
+    [
+      'a property that is not indexed',
+      () => store.query(byName, { nam: 'x' } as never, { scatter: true }),
+      'BAD_QUERY',
+    ],
+    [
+      'a value of another type',
+      () => store.query(byName, { name: 1 as never }, { scatter: true }),
+      'BAD_QUERY',
+    ],
+    ['an empty range', () => store.query(byName, { name: {} as never }, { scatter: true }), 'BAD_QUERY'],
+    ['no shard and no scatter', () => store.query(byName, { name: 'x' }), 'BAD_QUERY'],
+    ['a limit of 0', () => store.query(byName, {}, { scatter: true, limit: 0 }), 'BAD_QUERY'],
+    ['a limit over 1,000', () => store.query(byName, {}, { scatter: true, limit: 1001 }), 'BAD_QUERY'],
+    ['a cursor of no query', () => store.query(byName, {}, { scatter: true, cursor: 'abc' }), 'BAD_CURSOR'],
+    [
+      'an order of its own',
+      () => store.query(byName, {}, { scatter: true, order: 'up' as never }),
+      'BAD_QUERY',
+    ],
+  ])('refuses %s', async (_, call, code) => {
+    await expect(call()).rejects.toEqual(withCode(code))
+  })
+
+  it('refuses the cursor of another query', async () => {
+    await store.putMany([{ name: 'a' }, { name: 'b' }, { score: 1 }, { score: 2 }])
+    const { cursor } = await store.query(byName, {}, { scatter: true, limit: 1 })
+    expect(cursor).toBeTypeOf('string')
+    const other = store.query(byScore, {}, { scatter: true, limit: 1, ...(cursor && { cursor }) })
+    await expect(other).rejects.toEqual(withCode('BAD_CURSOR'))
+  })
+})
+
+describe('bodies', () => {
+  const foreign = envelopeCodec({ format: { ...jsonFormat, id: 31, name: 'foreign' } })
+
+  async function damage(id: string, change: (body: Buffer) => Uint8Array): Promise<void> {
+    const bytes = parseId(id)
+    const shard = store.context.driver.shards[store.context.router.shardOfId(bytes)] as Shard
+    const [row] = await shard.entities.read([bytes])
+    const epoch = store.context.catalog.current().epochs[0]!
+    const body = change(Buffer.from(row!.body!))
+    await shard.entities.replace([{ id: bytes, base: row!.version, version: row!.version + 1, body }], {
+      epoch,
+    })
+  }
+
+  it.each<[string, (body: Buffer) => Uint8Array, ErrorCode]>([
+    ['truncated', (body) => body.subarray(0, body.length - 1), 'BODY_DAMAGED'],
+    ['empty', () => new Uint8Array(), 'BODY_DAMAGED'],
+    ['flipped', (body) => ((body[body.length - 1]! ^= 4), body), 'BODY_DAMAGED'],
+    ['of an unknown format', () => foreign.encode({ name: 'x' }), 'BODY_UNKNOWN'],
+  ])('that are %s are told with their entity, and can be replaced', async (_, change, code) => {
+    const { id } = await store.put({ name: 'x' })
+    await damage(id, change)
+    await expect(store.get(id)).rejects.toEqual(withCode(code))
+    await expect(store.get(id)).rejects.toThrow(id)
+    await expect(store.update(id, (bag) => bag)).rejects.toEqual(withCode(code))
+    await expect(store.insert({}, { id })).rejects.toEqual(withCode('ALREADY_EXISTS'))
+    await store.put({ name: 'y' }, { id })
+    expect(await store.get(id)).toEqual({ id, name: 'y' })
+    await damage(id, change)
+    expect(await store.delete(id)).toBe(true)
+    expect(await store.get(id)).toBeUndefined()
+  })
+})
+
+describe('options', () => {
+  it('refuses a router of another number of shards', async () => {
+    const { bucketRouter } = await import('@looseleaf/router')
+    const bad = DataStore.open({ shards: memoryShards(2), router: bucketRouter({ shards: 3 }) })
+    await expect(bad).rejects.toEqual(withCode('BAD_OPTION'))
+  })
+
+  it('refuses a misspelt ifVersion instead of overwriting what it was to protect', async () => {
+    const { id, version } = await store.put({ n: 1 })
+    const misspelt = { id, ifversion: version - 1 } as object
+    await expect(store.put({ n: 2 }, misspelt)).rejects.toEqual(withCode('BAD_OPTION'))
+    expect(await store.get(id)).toEqual({ id, n: 1 })
+  })
+
+  it('refuses the same options for all bags of a putMany', async () => {
+    const bags = [{ n: 1 }, { n: 2 }]
+    await expect(store.putMany(bags, { id: store.newId() } as object)).rejects.toEqual(withCode('BAD_OPTION'))
+    expect(await isEmpty()).toBe(true)
+  })
+
+  it('refuses an object with an id that is no plain one', async () => {
+    class Entry {
+      readonly id = store.newId()
+    }
+    await expect(store.put(new Entry() as never)).rejects.toEqual(withCode('BAD_PROPERTY'))
+    expect(await isEmpty()).toBe(true)
+  })
+
+  it('refuses to add what is no index definition', async () => {
+    await expect(store.addIndex({ name: 'a`b' } as never)).rejects.toEqual(withCode('BAD_INDEX'))
+  })
+})

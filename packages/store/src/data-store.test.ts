@@ -1,0 +1,318 @@
+import { isLooseleafError, metaOf, type Bag, type ErrorCode } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { defineIndex } from '@looseleaf/index-engine'
+import { afterEach, describe, expect, it } from 'vitest'
+import { DataStore } from './data-store.ts'
+
+const byUser = defineIndex('entries_by_user', {
+  properties: { user_id: 'uuid', published: 'time' },
+  shardOn: 'user_id',
+})
+const byTag = defineIndex('entries_by_tag', { properties: { tags: 'string[]' }, shardOn: 'tags' })
+const byTime = defineIndex('entries_by_time', { properties: { published: 'time' }, shardOn: 'id' })
+
+const opened: DataStore[] = []
+async function openStore(): Promise<DataStore> {
+  const store = await DataStore.open({
+    shards: memoryShards(3),
+    indexes: [byUser, byTag, byTime],
+    migrate: true,
+  })
+  opened.push(store)
+  return store
+}
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((store) => store.close()))
+})
+
+const withCode = (code: ErrorCode): { asymmetricMatch(error: unknown): boolean } => ({
+  asymmetricMatch: (error) => isLooseleafError(error, code),
+})
+
+describe('put and get', () => {
+  it('gives back what was put, with its id, version and time', async () => {
+    const store = await openStore()
+    const bag: Bag = {
+      title: 'Loose pages',
+      published: new Date('2009-02-27T10:00:00Z'),
+      count: 7n,
+      ratio: 0.5,
+      raw: new Uint8Array([0, 255]),
+      tags: ['a', 'b'],
+      nested: { deep: [null, true] },
+    }
+    const { id, version, created } = await store.put(bag)
+    expect(created).toBe(true)
+    const entity = await store.get(id)
+    expect(entity).toEqual({ id, ...bag })
+    expect(metaOf(entity!)?.version).toBe(version)
+    expect(Math.abs(metaOf(entity!)!.updated.getTime() - Date.now())).toBeLessThan(60_000)
+  })
+
+  it('takes an entity back as it was read, and replaces the whole bag', async () => {
+    const store = await openStore()
+    const { id } = await store.put({ title: 'one', draft: true })
+    const entity = await store.get(id)
+    const { created } = await store.put({ id, title: `${String(entity?.['title'])} and two` })
+    expect(created).toBe(false)
+    expect(await store.get(id)).toEqual({ id, title: 'one and two' })
+  })
+
+  it('answers undefined for an id that was never put', async () => {
+    const store = await openStore()
+    expect(await store.get(store.newId())).toBeUndefined()
+  })
+
+  it('keeps the order of getMany, repeats and gaps included', async () => {
+    const store = await openStore()
+    const a = await store.put({ n: 1 })
+    const b = await store.put({ n: 2 })
+    const found = await store.getMany([b.id, store.newId(), a.id, b.id])
+    expect(found.map((entity) => entity?.['n'])).toEqual([2, undefined, 1, 2])
+  })
+
+  it('takes ids in upper case and gives them in lower case', async () => {
+    const store = await openStore()
+    const id = store.newId()
+    await store.put({ n: 1 }, { id: id.toUpperCase() })
+    expect((await store.get(id.toUpperCase()))?.id).toBe(id)
+  })
+
+  it('raises the version with every write', async () => {
+    const store = await openStore()
+    const first = await store.put({ n: 1 })
+    const second = await store.put({ n: 2 }, { id: first.id })
+    expect(second.version).toBeGreaterThan(first.version)
+  })
+})
+
+describe('insert', () => {
+  it('refuses an id that is taken, and takes one that was deleted', async () => {
+    const store = await openStore()
+    const { id } = await store.insert({ n: 1 })
+    await expect(store.insert({ n: 2 }, { id })).rejects.toEqual(withCode('ALREADY_EXISTS'))
+    expect(await store.get(id)).toEqual({ id, n: 1 })
+    await store.delete(id)
+    expect((await store.insert({ n: 3 }, { id })).created).toBe(true)
+    expect(await store.get(id)).toEqual({ id, n: 3 })
+  })
+
+  it('lets one of many at the same time through', async () => {
+    const store = await openStore()
+    const id = store.newId()
+    const results = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, n) => store.insert({ n }, { id })),
+    )
+    expect(results.filter((result) => result.status === 'fulfilled')).toHaveLength(1)
+  })
+})
+
+describe('update', () => {
+  it('loses nothing when many change one entity at the same time', async () => {
+    const store = await openStore()
+    const { id } = await store.put({ count: 0 })
+    await Promise.all(
+      Array.from({ length: 100 }, () =>
+        store.update(id, (bag) => ({ ...bag, count: Number(bag['count']) + 1 })),
+      ),
+    )
+    expect((await store.get(id))?.['count']).toBe(100)
+  })
+
+  it('writes nothing when the change says undefined', async () => {
+    const store = await openStore()
+    const { id, version } = await store.put({ n: 1 })
+    expect(await store.update(id, () => undefined)).toMatchObject({ id, version, created: false })
+  })
+
+  it('refuses an entity that is not there', async () => {
+    const store = await openStore()
+    await expect(store.update(store.newId(), (bag) => bag)).rejects.toEqual(withCode('NOT_FOUND'))
+  })
+
+  it('passes on what the change throws, and writes nothing', async () => {
+    const store = await openStore()
+    const { id } = await store.put({ n: 1 })
+    const failed = store.update(id, () => {
+      throw new RangeError('no')
+    })
+    await expect(failed).rejects.toThrow(RangeError)
+    expect(await store.get(id)).toEqual({ id, n: 1 })
+  })
+})
+
+describe('delete', () => {
+  it('answers whether the entity was there', async () => {
+    const store = await openStore()
+    const { id } = await store.put({ n: 1 })
+    expect(await store.delete(id)).toBe(true)
+    expect(await store.delete(id)).toBe(false)
+    expect(await store.get(id)).toBeUndefined()
+    expect(await store.delete(store.newId())).toBe(false)
+  })
+})
+
+describe('ifVersion', () => {
+  it('refuses a stale write, update and delete, and lets a current one through', async () => {
+    const store = await openStore()
+    const { id, version } = await store.put({ n: 1 })
+    const next = await store.put({ n: 2 }, { id, ifVersion: version })
+    await expect(store.put({ n: 3 }, { id, ifVersion: version })).rejects.toEqual(
+      withCode('VERSION_MISMATCH'),
+    )
+    await expect(store.update(id, (bag) => bag, { ifVersion: version })).rejects.toEqual(
+      withCode('VERSION_MISMATCH'),
+    )
+    await expect(store.delete(id, { ifVersion: version })).rejects.toEqual(withCode('VERSION_MISMATCH'))
+    expect(await store.delete(id, { ifVersion: next.version })).toBe(true)
+    await expect(store.put({ n: 4 }, { id, ifVersion: next.version })).rejects.toEqual(
+      withCode('VERSION_MISMATCH'),
+    )
+    expect((await store.put({ n: 5 }, { id, ifVersion: 0 })).created).toBe(true)
+  })
+})
+
+describe('putMany', () => {
+  it('gives each bag its own result, in order', async () => {
+    const store = await openStore()
+    const results = await store.putMany([
+      { n: 1 },
+      { bad: Symbol('x') as never },
+      { id: 'nonsense' },
+      { n: 2 },
+    ])
+    expect(results.map((result) => result.ok)).toEqual([true, false, false, true])
+    expect(results[1]).toEqual({ ok: false, error: withCode('BAD_PROPERTY') })
+    expect(results[2]).toEqual({ ok: false, error: withCode('BAD_ID') })
+  })
+})
+
+describe('query', () => {
+  it('pages through a user’s entries, newest first', async () => {
+    const store = await openStore()
+    const user_id = store.newId()
+    const other = store.newId()
+    for (let n = 0; n < 25; n++) {
+      await store.put({ user_id: n % 5 === 0 ? other : user_id, published: new Date(1e12 + n), n })
+    }
+    const seen: unknown[] = []
+    let cursor: string | undefined
+    let pages = 0
+    do {
+      const page = await store.query(
+        byUser,
+        { user_id },
+        { order: 'desc', limit: 7, ...(cursor === undefined ? {} : { cursor }) },
+      )
+      seen.push(...page.items.map((item) => item['n']))
+      cursor = page.cursor
+      pages++
+      expect(page.cost.shards).toBe(1)
+    } while (cursor !== undefined)
+    expect(seen).toEqual(Array.from({ length: 25 }, (_, n) => 24 - n).filter((n) => n % 5 !== 0))
+    expect(pages).toBe(3)
+    expect(await byUser.getAll(store, { user_id: other })).toHaveLength(5)
+    expect(await store.count(byUser, { user_id })).toBe(20)
+    expect(
+      await store.count(byUser, { user_id, published: { gte: new Date(1e12 + 20) } }, { exact: true }),
+    ).toBe(4)
+  })
+
+  it('merges all shards in order when asked to scatter', async () => {
+    const store = await openStore()
+    await store.putMany(
+      Array.from({ length: 60 }, (_, n) => ({ n, published: new Date(1e12 + ((n * 37) % 60)) })),
+    )
+    const page = await store.query(byTime, {}, { order: 'desc', limit: 10, scatter: true })
+    expect(page.items.map((item) => item.published.getTime() - 1e12)).toEqual([
+      59, 58, 57, 56, 55, 54, 53, 52, 51, 50,
+    ])
+    expect(page.cost.shards).toBe(3)
+    await expect(store.query(byTime, {})).rejects.toEqual(withCode('BAD_QUERY'))
+  })
+
+  it('follows every change of an entity, arrays included', async () => {
+    const store = await openStore()
+    const { id } = await store.put({ tags: ['red', 'blue', 'red'] })
+    const found = async (tags: string): Promise<number> => (await byTag.getAll(store, { tags })).length
+    expect([await found('red'), await found('blue'), await found('green')]).toEqual([1, 1, 0])
+    await store.update(id, (bag) => ({ ...bag, tags: ['green', 'blue'] }))
+    expect([await found('red'), await found('blue'), await found('green')]).toEqual([0, 1, 1])
+    await store.settled()
+    expect(await store.count(byTag, { tags: 'red' })).toBe(0)
+    await store.update(id, () => ({ tags: null }))
+    expect([await found('red'), await found('blue'), await found('green')]).toEqual([0, 0, 0])
+    await store.delete(id)
+  })
+
+  it('counts an entity once, on however many shards its rows are', async () => {
+    const byPlace = defineIndex('by_place', { properties: { places: 'string[]' }, shardOn: 'places' })
+    const store = await DataStore.open({ shards: memoryShards(2), indexes: [byPlace], migrate: true })
+    await store.put({ places: ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'] })
+    await store.put({ places: ['a'] })
+    expect(await store.count(byPlace, {}, { scatter: true })).toBe(2)
+    expect(await store.count(byPlace, { places: 'a' })).toBe(2)
+    await store.close()
+  })
+
+  it('counts no entity that only shares a long beginning with a bound', async () => {
+    const byText = defineIndex('by_text', { properties: { text: 'string' }, shardOn: 'id' })
+    const store = await DataStore.open({ shards: memoryShards(2), indexes: [byText], migrate: true })
+    const long = 'x'.repeat(600)
+    await store.putMany([{ text: `${long}a` }, { text: `${long}b` }, { text: `${long}c` }])
+    expect(await store.count(byText, { text: { gt: `${long}b` } }, { scatter: true })).toBe(1)
+    expect(await store.count(byText, { text: { lte: `${long}b` } }, { scatter: true })).toBe(2)
+    await store.close()
+  })
+
+  it('never shows a deleted entity', async () => {
+    const store = await openStore()
+    const user_id = store.newId()
+    const { id } = await store.put({ user_id, published: new Date() })
+    await store.delete(id)
+    expect(await byUser.getAll(store, { user_id })).toEqual([])
+  })
+
+  it('refuses a value that an index cannot hold, and writes nothing', async () => {
+    const store = await openStore()
+    const id = store.newId()
+    const refused = store.put({ user_id: 'somebody', published: new Date() }, { id })
+    await expect(refused).rejects.toEqual(withCode('BAD_INDEX_VALUE'))
+    await expect(refused).rejects.toThrow(/entries_by_user.*user_id/)
+    expect(await store.get(id)).toBeUndefined()
+  })
+})
+
+describe('scan', () => {
+  it('gives every living entity once', async () => {
+    const store = await openStore()
+    const results = await store.putMany(Array.from({ length: 1200 }, (_, n) => ({ n })))
+    const first = results[0]
+    if (first?.ok) await store.delete(first.id)
+    const seen = new Set<unknown>()
+    for await (const entity of store.scan()) seen.add(entity['n'])
+    expect(seen.size).toBe(1199)
+    expect(seen.has(0)).toBe(false)
+  })
+})
+
+describe('closing', () => {
+  it('refuses calls afterwards and may be done twice', async () => {
+    const store = await openStore()
+    await store.close()
+    await store.close()
+    await expect(store.get(crypto.randomUUID())).rejects.toEqual(withCode('CLOSED'))
+    await expect(store.put({})).rejects.toEqual(withCode('CLOSED'))
+  })
+})
+
+describe('signals', () => {
+  it('ends a call whose signal has fired, before anything is sent', async () => {
+    const store = await openStore()
+    const signal = AbortSignal.abort()
+    await expect(store.get(store.newId(), { signal })).rejects.toEqual(withCode('ABORTED'))
+    await expect(store.put({ n: 1 }, { signal })).rejects.toEqual(withCode('ABORTED'))
+    await expect(store.indexes({ signal })).rejects.toEqual(withCode('ABORTED'))
+    expect((await store.status()).shards.reduce((sum, shard) => sum + shard.entities, 0)).toBe(0)
+  })
+})

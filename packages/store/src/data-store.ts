@@ -1,0 +1,396 @@
+import { msgpackZlibCodec } from '@looseleaf/codec'
+import {
+  createVersionClock,
+  formatId,
+  LooseleafError,
+  parseId,
+  systemTime,
+  type Bag,
+  type CallOptions,
+  type Entity,
+  type EntityId,
+  type IndexDefinitionData,
+} from '@looseleaf/core'
+import {
+  createCatalogHolder,
+  definitionFromData,
+  toEntity,
+  type EngineContext,
+  type GetAllOptions,
+  type IndexDefinition,
+  type IndexedEntity,
+  type IndexProperties,
+  type QueryOptions,
+  type QueryPage,
+  type Where,
+} from '@looseleaf/index-engine'
+import { bucketRouter } from '@looseleaf/router'
+import pLimit from 'p-limit'
+import { optionsOf } from './call-options.ts'
+import { badArgument, checkOptions, requireBag, requireDefinition } from './check-arguments.ts'
+import { createBackground, type Background } from './background.ts'
+import { createEntityReader, type EntityReader } from './entity-reader.ts'
+import {
+  createEntityWriter,
+  type Decide,
+  type EntityWriter,
+  type WriteOptions,
+  type WriteOutcome,
+} from './entity-writer.ts'
+import { createIndexQueries, type CountOptions, type IndexQueries } from './index-queries.ts'
+import { createIndexRowWriter } from './index-row-writer.ts'
+import { addIndex, dropIndex } from './manage-indexes.ts'
+import { announceDeferring, initialise, openCatalog } from './open-store.ts'
+import { scanEntities } from './scan-entities.ts'
+import { createShardLanes } from './shard-lanes.ts'
+import { indexStatus, readStatus } from './status.ts'
+import type {
+  Change,
+  ChangeOptions,
+  DataStoreOptions,
+  IndexStatus,
+  InsertOptions,
+  NewIdOptions,
+  PutManyResult,
+  PutOptions,
+  PutResult,
+  StoreStatus,
+} from './types.ts'
+import { writePolicy, type WritePolicy } from './write-policy.ts'
+
+/** Writes of one `putMany` under way at once: enough to fill the lanes of many shards. */
+const PUT_MANY_CONCURRENCY = 512
+
+/** Index rows still to be deleted after their writes were answered; beyond this, writes wait for them. */
+const MAX_BACKGROUND = 5_000
+
+/**
+ * Schema-less entities over the shards of a driver, with indexes. One per process and store is enough: calls made at
+ * the same time share statements. Nothing here holds a lock or a transaction across calls.
+ */
+export class DataStore {
+  /** For those who work beneath the store: the cleaner, the command line, tests. */
+  readonly context: EngineContext
+  readonly #reader: EntityReader
+  readonly #writer: EntityWriter
+  readonly #queries: IndexQueries
+  readonly #background: Background
+  #closed = false
+
+  private constructor(context: EngineContext, policy: WritePolicy, onWarning: (message: string) => void) {
+    const lanes = context.driver.shards.map(createShardLanes)
+    this.context = context
+    this.#background = createBackground((error) => {
+      onWarning(`Index rows that are no longer needed are left to the cleaner: ${String(error)}`)
+    })
+    this.#reader = createEntityReader(context.router, context.codec, lanes)
+    this.#writer = createEntityWriter(
+      context,
+      lanes,
+      this.#reader,
+      createIndexRowWriter(context, lanes),
+      this.#background,
+      policy,
+    )
+    this.#queries = createIndexQueries(context, lanes, this.#reader)
+  }
+
+  /**
+   * Connects and makes sure that these shards are those of one store. With `migrate`, creates what is missing: on a new
+   * store the indexes are ready at once, on one in use they are `building` until the cleaner has filled them.
+   */
+  static async open(options: DataStoreOptions): Promise<DataStore> {
+    checkOptions('DataStore.open', options, optionsOf.open)
+    if (options.shards === undefined) throw badArgument('DataStore.open', '{ shards }', undefined)
+    options.indexes?.forEach(definitionFromData)
+    const { shards, indexes = [], migrate = false, time = systemTime } = options
+    const onWarning = options.onWarning ?? ((message) => process.emitWarning(message, 'LooseleafWarning'))
+    const router = options.router ?? bucketRouter({ shards: shards.shardCount })
+    if (router.shardCount !== shards.shardCount) {
+      throw new LooseleafError(
+        'BAD_OPTION',
+        `The router routes to ${router.shardCount} shards, but ${shards.shardCount} shards were given.`,
+      )
+    }
+    const policy = writePolicy(options)
+    const driver = await shards.connect()
+    try {
+      if (migrate) await initialise(driver, router, indexes)
+      const context: EngineContext = {
+        driver,
+        router,
+        codec: options.codec ?? msgpackZlibCodec(),
+        time,
+        clock: createVersionClock(time),
+        catalog: createCatalogHolder(driver, await openCatalog(driver, router)),
+        deleteDelayMs: options.deleteDelayMs ?? 0,
+      }
+      if (policy.onIndexFailure === 'defer') await announceDeferring(context)
+      if (migrate) for (const definition of indexes) await addIndex(context, definition)
+      for (const shard of driver.shards) for (const warning of await shard.warnings()) onWarning(warning)
+      return new DataStore(context, policy, onWarning)
+    } catch (error) {
+      await driver.close()
+      throw error
+    }
+  }
+
+  /** A fresh id, on the shard of another one with `near`. Ids sort by the time they were made. */
+  newId(options: NewIdOptions = {}): EntityId {
+    checkOptions('newId', options, optionsOf.newId)
+    const { router } = this.context
+    return formatId(options.near === undefined ? router.newId() : router.newId(parseId(options.near)))
+  }
+
+  /**
+   * Writes an entity whole: whatever was under its id before is replaced. When it resolves, the entity is committed and
+   * every index finds it.
+   */
+  async put(bag: Bag, options: PutOptions = {}): Promise<PutResult> {
+    checkOptions('put', options, optionsOf.put)
+    const { ifVersion } = options
+    const { id, isFresh, properties } = this.#identify(bag, options.id)
+    const decide: Decide = (found) => {
+      const version = found.bag === undefined && found.damaged === undefined ? 0 : found.version
+      if (ifVersion !== undefined && version !== ifVersion) throw versionMismatch(id, ifVersion, version)
+      return properties
+    }
+    return putResult(id, await this.#write(id, decide, { signal: options.signal, isFresh }))
+  }
+
+  /** Writes an entity that must not be there yet; `ALREADY_EXISTS` otherwise. An id that was deleted is free again. */
+  async insert(bag: Bag, options: InsertOptions = {}): Promise<PutResult> {
+    checkOptions('insert', options, optionsOf.insert)
+    const { id, isFresh, properties } = this.#identify(bag, options.id)
+    const decide: Decide = (found) => {
+      if (found.bag === undefined && found.damaged === undefined) return properties
+      throw new LooseleafError('ALREADY_EXISTS', `There is an entity ${formatId(id)} already.`, {
+        entity: formatId(id),
+      })
+    }
+    return putResult(id, await this.#write(id, decide, { signal: options.signal, isFresh }))
+  }
+
+  /**
+   * Reads an entity, changes it and writes it back, again and again until no other write came between. `change` gets a
+   * bag of its own without the id, and may be called several times.
+   */
+  async update(id: EntityId, change: Change, options: ChangeOptions = {}): Promise<PutResult> {
+    checkOptions('update', options, optionsOf.change)
+    if (typeof change !== 'function') throw badArgument('update', 'a function from bag to bag', change)
+    const { ifVersion } = options
+    const bytes = parseId(id)
+    const decide: Decide = (found) => {
+      if (found.damaged !== undefined) throw found.damaged
+      if (found.bag === undefined) {
+        throw new LooseleafError('NOT_FOUND', `There is no entity ${formatId(bytes)}.`, {
+          entity: formatId(bytes),
+        })
+      }
+      if (ifVersion !== undefined && found.version !== ifVersion) {
+        throw versionMismatch(bytes, ifVersion, found.version)
+      }
+      const changed = change(structuredClone(found.bag))
+      if (changed === undefined) return undefined
+      // An async function's answer is no bag; that it may also fail is not to end the process.
+      if (changed instanceof Promise) changed.catch(() => {})
+      requireBag(changed)
+      return withoutId(changed, bytes)
+    }
+    return putResult(bytes, await this.#write(bytes, decide, { signal: options.signal }))
+  }
+
+  /** Deletes an entity and answers whether it was there. A tombstone stays, so that nothing late can bring it back. */
+  async delete(id: EntityId, options: ChangeOptions = {}): Promise<boolean> {
+    checkOptions('delete', options, optionsOf.change)
+    const { ifVersion } = options
+    const bytes = parseId(id)
+    const decide: Decide = (found) => {
+      const there = found.bag !== undefined || found.damaged !== undefined
+      const version = there ? found.version : 0
+      if (ifVersion !== undefined && version !== ifVersion) throw versionMismatch(bytes, ifVersion, version)
+      return there ? null : undefined
+    }
+    const { written } = await this.#write(bytes, decide, { signal: options.signal })
+    return written
+  }
+
+  /** Puts many bags at once; one that fails does not keep the others. Results come in the order of the bags. */
+  async putMany(bags: readonly Bag[], options: CallOptions = {}): Promise<PutManyResult[]> {
+    checkOptions('putMany', options, optionsOf.call)
+    if (!Array.isArray(bags)) throw badArgument('putMany', 'an array of bags', bags)
+    const limit = pLimit(PUT_MANY_CONCURRENCY)
+    return limit.map(bags, async (bag): Promise<PutManyResult> => {
+      try {
+        return { ok: true, ...(await this.put(bag, options)) }
+      } catch (error) {
+        return { ok: false, error: error instanceof Error ? error : new Error(String(error)) }
+      }
+    })
+  }
+
+  /** The entity of this id, or undefined. */
+  async get(id: EntityId, options: CallOptions = {}): Promise<Entity | undefined> {
+    checkOptions('get', options, optionsOf.call)
+    const [entity] = await this.getMany([id], options)
+    return entity
+  }
+
+  /** The entities of these ids, in their order, undefined where there is none. */
+  async getMany(ids: readonly EntityId[], options: CallOptions = {}): Promise<(Entity | undefined)[]> {
+    checkOptions('getMany', options, optionsOf.call)
+    if (!Array.isArray(ids)) throw badArgument('getMany', 'an array of ids', ids)
+    this.#checkOpen()
+    // Not `map`, which would leave out the holes of an array.
+    const bytes = Array.from(ids as readonly EntityId[], (id) => parseId(id))
+    const found = await this.#reader.read(bytes, options)
+    return found.map((stored) => stored && toEntity(stored))
+  }
+
+  /**
+   * A page of the entities that match, in the order of the index. What was committed before the call is found; what
+   * does not match is never returned. The cursor, when there is one, leads to the next page.
+   */
+  async query<const P extends IndexProperties>(
+    index: IndexDefinition<P>,
+    where: Where<P>,
+    options: QueryOptions = {},
+  ): Promise<QueryPage<P>> {
+    checkOptions('query', options, optionsOf.query)
+    requireDefinition('query', index)
+    this.#checkOpen()
+    // Every item matched a row of the index, so it has the indexed properties.
+    return (await this.#queries.query(index, where, options)) as unknown as QueryPage<P>
+  }
+
+  /** Every entity that matches, page after page. For results that are known to be small. */
+  async getAll<const P extends IndexProperties>(
+    index: IndexDefinition<P>,
+    where: Where<P>,
+    options: GetAllOptions = {},
+  ): Promise<IndexedEntity<P>[]> {
+    checkOptions('getAll', options, optionsOf.getAll)
+    const items: IndexedEntity<P>[] = []
+    for (let cursor: string | undefined; ;) {
+      const page = await this.query(index, where, {
+        ...options,
+        limit: 1000,
+        ...(cursor !== undefined && { cursor }),
+      })
+      items.push(...page.items)
+      if (page.cursor === undefined) return items
+      cursor = page.cursor
+    }
+  }
+
+  /** How many entities match. Counts index rows, unless `exact` is asked for. */
+  async count<const P extends IndexProperties>(
+    index: IndexDefinition<P>,
+    where: Where<P>,
+    options: CountOptions = {},
+  ): Promise<number> {
+    checkOptions('count', options, optionsOf.count)
+    requireDefinition('count', index)
+    this.#checkOpen()
+    return this.#queries.count(index, where, options)
+  }
+
+  /** Every entity of the store, in no order. */
+  scan(options: CallOptions = {}): AsyncIterable<Entity> {
+    checkOptions('scan', options, optionsOf.call)
+    this.#checkOpen()
+    return scanEntities(this.context.driver, this.#reader, options)
+  }
+
+  /** Adds an index while the store is in use. It is `building` until the cleaner has filled it. */
+  async addIndex(definition: IndexDefinitionData, options: CallOptions = {}): Promise<void> {
+    checkOptions('addIndex', options, optionsOf.call)
+    const checked = definitionFromData(definition)
+    this.#checkOpen()
+    await addIndex(this.context, checked, options)
+  }
+
+  /** Drops an index while the store is in use; by definition its generation, by name all of them. */
+  async dropIndex(which: string | IndexDefinitionData, options: CallOptions = {}): Promise<boolean> {
+    checkOptions('dropIndex', options, optionsOf.call)
+    if (typeof which !== 'string') requireDefinition('dropIndex', which)
+    this.#checkOpen()
+    return dropIndex(this.context, which, options)
+  }
+
+  /** The indexes of the store as they are now. */
+  async indexes(options: CallOptions = {}): Promise<IndexStatus[]> {
+    checkOptions('indexes', options, optionsOf.call)
+    this.#checkOpen()
+    const catalog = await this.context.catalog.reload(options)
+    return catalog.indexes.map(indexStatus)
+  }
+
+  /** Shards, counted entities, indexes, warnings. */
+  async status(options: CallOptions = {}): Promise<StoreStatus> {
+    checkOptions('status', options, optionsOf.call)
+    this.#checkOpen()
+    return readStatus(this.context, options)
+  }
+
+  /** Resolves when the index rows that acknowledged writes left behind are deleted. Nobody has to wait for that. */
+  async settled(): Promise<void> {
+    await this.#background.settled()
+  }
+
+  /** Waits for what is under way and closes the connections. */
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    await this.#background.settled()
+    await this.context.driver.close()
+  }
+
+  async #write(id: Uint8Array, decide: Decide, options: WriteOptions): Promise<WriteOutcome> {
+    this.#checkOpen()
+    if (this.#background.size > MAX_BACKGROUND) await this.#background.settled()
+    return this.#writer.write(id, decide, options)
+  }
+
+  #identify(bag: Bag, given: EntityId | undefined): { id: Uint8Array; isFresh: boolean; properties: Bag } {
+    requireBag(bag)
+    const named = given === undefined ? bag['id'] : given
+    if (named === undefined) return { id: this.context.router.newId(), isFresh: true, properties: bag }
+    const id = parseId(named)
+    return { id, isFresh: false, properties: withoutId(bag, id, given !== undefined) }
+  }
+
+  #checkOpen(): void {
+    if (this.#closed) throw new LooseleafError('CLOSED', 'The store is closed.')
+  }
+}
+
+/** The properties to store: the id is a column, not a property. */
+function withoutId(bag: Bag, id: Uint8Array, mayDiffer = false): Bag {
+  if (bag['id'] === undefined) return bag
+  const { id: own, ...properties } = bag
+  if (!mayDiffer && formatId(parseId(own)) !== formatId(id)) {
+    throw new LooseleafError('BAD_ID', `The bag given for entity ${formatId(id)} has another id.`, {
+      entity: formatId(id),
+    })
+  }
+  return properties
+}
+
+function putResult(id: Uint8Array, { found, version, indexed }: WriteOutcome): PutResult {
+  return {
+    id: formatId(id),
+    version,
+    indexed,
+    created: found.bag === undefined && found.damaged === undefined,
+  }
+}
+
+function versionMismatch(id: Uint8Array, expected: number, found: number): LooseleafError {
+  const entity = formatId(id)
+  return new LooseleafError(
+    'VERSION_MISMATCH',
+    `Entity ${entity} is at version ${found}${found === 0 ? ' (there is none)' : ''}, not at ${expected}.`,
+    { entity },
+  )
+}

@@ -1,0 +1,267 @@
+import {
+  formatId,
+  isLooseleafError,
+  LooseleafError,
+  type Bag,
+  type CallOptions,
+  type CatalogEntry,
+  type EntityReplace,
+} from '@looseleaf/core'
+import { diffRows, type Catalog, type EngineContext } from '@looseleaf/index-engine'
+import type { Background } from './background.ts'
+import type { EntityReader } from './entity-reader.ts'
+import type { IndexRowWriter, PlacedKey } from './index-row-writer.ts'
+import type { Fenced, ShardLanes } from './shard-lanes.ts'
+import type { WritePolicy } from './write-policy.ts'
+
+/** What an attempt found under the id: a living entity, a tombstone (no bag), or nothing (version 0, no bag). */
+export interface Found {
+  readonly version: number
+  readonly bag: Bag | undefined
+  /** True for a living entity whose body could not be decoded; `bag` is undefined then. */
+  readonly damaged: LooseleafError | undefined
+  /** As it is stored; null for a tombstone and for nothing. */
+  readonly body: Uint8Array | null
+}
+
+/** What an attempt is to write: a bag, null for a tombstone, undefined to leave all as it is. Called once per attempt. */
+export type Decide = (found: Found) => Bag | null | undefined
+
+export interface WriteOutcome {
+  readonly found: Found
+  readonly written: boolean
+  /** The new version when written, else the one that was found. */
+  readonly version: number
+  /** False when index rows are left to the cleaner. */
+  readonly indexed: boolean
+}
+
+export interface WriteOptions extends CallOptions {
+  /** The id was just made, so nothing has to be read. */
+  readonly isFresh?: boolean
+}
+
+export interface EntityWriter {
+  /** `OUTCOME_UNKNOWN` when the answer was lost and cannot be had any more; any other error means that nothing was written. */
+  write(id: Uint8Array, decide: Decide, options: WriteOptions): Promise<WriteOutcome>
+}
+
+/** An attempt that was sent and whose answer was lost. */
+interface Unsettled {
+  readonly found: Found
+  readonly body: Uint8Array | null
+  readonly rows: RowChange
+  readonly indexed: boolean
+}
+
+/** What a write does to the index rows of its entity. */
+interface RowChange {
+  readonly gained: readonly PlacedKey[]
+  readonly lost: readonly PlacedKey[]
+}
+
+/** Attempts before a write gives up. Nearly all of them are lost races, each of which another write of the entity has won. */
+const MAX_TRIES = 64
+
+/** The longest pause before the next attempt. */
+const backOffMs = (tries: number): number => Math.min(2 ** tries, 100)
+
+const NOTHING: Found = { version: 0, bag: undefined, damaged: undefined, body: null }
+
+/**
+ * The write path. It keeps the three laws: (1) index rows that an entity gains are there before it is committed,
+ * stamped with the version about to be committed; (2) the entity is committed by compare-and-swap; (3) rows that it
+ * lost are deleted afterwards, if their stamp is older than the commit. An attempt that fails or loses leaves its rows
+ * to the cleaner.
+ */
+export function createEntityWriter(
+  context: EngineContext,
+  lanes: readonly ShardLanes[],
+  reader: EntityReader,
+  indexRows: IndexRowWriter,
+  background: Background,
+  policy: WritePolicy,
+): EntityWriter {
+  async function find(id: Uint8Array, lane: ShardLanes, signal: AbortSignal | undefined): Promise<Found> {
+    const row = await reader.row(id, { signal })
+    if (row === undefined) return NOTHING
+    const { version, body } = row
+    try {
+      return { version, bag: reader.decode(row, lane.shard), damaged: undefined, body }
+    } catch (error) {
+      if (!isLooseleafError(error)) throw error
+      return { version, bag: undefined, damaged: error, body }
+    }
+  }
+
+  /**
+   * Sends the commit of an attempt: `won`, `lost` to another write, `unsettled` when the answer got lost on the way,
+   * `stale` when the shard's epoch has moved.
+   */
+  async function commit(
+    lane: ShardLanes,
+    row: Fenced<EntityReplace>,
+    signal: AbortSignal | undefined,
+  ): Promise<'won' | 'lost' | 'unsettled' | 'stale'> {
+    try {
+      if (row.base === 0) await lane.insert.submit(row, signal)
+      else if (!(await lane.replace.submit(row, signal))) return 'lost'
+      return 'won'
+    } catch (error) {
+      if (isLooseleafError(error, 'ALREADY_EXISTS')) return 'lost'
+      if (isLooseleafError(error, 'STALE_EPOCH')) return 'stale'
+      if (isLooseleafError(error) && error.unknownOutcome && error.code !== 'ABORTED') return 'unsettled'
+      throw error
+    }
+  }
+
+  /** Law 1. Answers the tables whose rows are deferred, where that is allowed. */
+  async function writeBefore(
+    gained: readonly PlacedKey[],
+    id: Uint8Array,
+    version: number,
+    signal: AbortSignal | undefined,
+  ): Promise<readonly string[]> {
+    if (policy.writeOrder === 'entity-first') return []
+    const failures = await indexRows.upsert(gained, id, version, signal)
+    for (const { error } of failures) {
+      if (policy.onIndexFailure === 'fail' || !mayDefer(error)) throw error
+    }
+    return [...new Set(failures.map(({ table }) => table))]
+  }
+
+  /** The article's order: the entity is committed, so what fails now is for the cleaner. */
+  async function writeAfter(
+    gained: readonly PlacedKey[],
+    id: Uint8Array,
+    version: number,
+    signal: AbortSignal | undefined,
+  ): Promise<boolean> {
+    const failures = await indexRows.upsert(gained, id, version, signal)
+    return failures.length === 0
+  }
+
+  /** Attempts until one wins, or the decision is to write nothing. Those whose outcome is not known are noted. */
+  async function attempt(
+    id: Uint8Array,
+    decide: Decide,
+    unsettled: Map<number, Unsettled>,
+    { signal, isFresh = false }: WriteOptions,
+  ): Promise<WriteOutcome> {
+    const shard = context.router.shardOfId(id)
+    const lane = lanes[shard] as ShardLanes
+    const won = async (version: number, { found, rows, indexed }: Unsettled): Promise<WriteOutcome> => {
+      if (policy.writeOrder === 'entity-first') {
+        return { found, written: true, version, indexed: await writeAfter(rows.gained, id, version, signal) }
+      }
+      if (context.deleteDelayMs === 0) background.add(indexRows.remove(rows.lost, id, version))
+      return { found, written: true, version, indexed }
+    }
+
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const catalog = context.catalog.current()
+      const found = isFresh && tries === 0 ? NOTHING : await find(id, lane, signal)
+      const landed = unsettled.get(found.version)
+      // Another process may have chosen the same version, though hardly ever; its body tells them apart.
+      if (landed !== undefined && sameBody(landed.body, found.body)) return won(found.version, landed)
+      // Only an attempt from the same base can still tell: if it wins, those before it never will.
+      for (const { found: base } of unsettled.values())
+        if (base.version !== found.version) throw lostTrack(id, lane)
+
+      const bag = decide(found)
+      if (bag === undefined) return { found, written: false, version: found.version, indexed: true }
+
+      const body = bag === null ? null : context.codec.encode(bag)
+      const rows = diffAll(catalog, id, found.bag, bag)
+      const version = context.clock.next(found.version)
+      const deferred = await writeBefore(rows.gained, id, version, signal)
+      const attempted: Unsettled = { found, body, rows, indexed: deferred.length === 0 }
+
+      const epoch = catalog.epochs[shard] as number
+      const outcome = await commit(lane, { id, version, body, base: found.version, epoch, deferred }, signal)
+      if (outcome === 'won') return won(version, attempted)
+      if (outcome === 'stale') await context.catalog.reload()
+      if (outcome === 'unsettled') unsettled.set(version, attempted)
+      // Many writers of one entity: whoever has lost often steps back, so that somebody gets through.
+      if (outcome === 'lost' && tries >= 2) await context.time.sleep(Math.random() * backOffMs(tries), signal)
+    }
+    throw new LooseleafError(
+      'CONFLICT',
+      `Entity ${formatId(id)}: other writers came first ${MAX_TRIES} times in a row.`,
+      { entity: formatId(id), shard: lane.shard },
+    )
+  }
+
+  return {
+    async write(id, decide, options) {
+      const unsettled = new Map<number, Unsettled>()
+      try {
+        return await attempt(id, decide, unsettled, options)
+      } catch (error) {
+        // Whatever ended the attempts, one that was sent before may have taken place or may yet.
+        throw unsettled.size === 0 ? error : unknownOutcome(id, unsettled, error)
+      }
+    },
+  }
+}
+
+function sameBody(one: Uint8Array | null, other: Uint8Array | null): boolean {
+  return one === null || other === null ? one === other : Buffer.compare(one, other) === 0
+}
+
+function lostTrack(id: Uint8Array, lane: ShardLanes): LooseleafError {
+  const entity = formatId(id)
+  return new LooseleafError('CONFLICT', `Entity ${entity} was written by another since.`, {
+    entity,
+    shard: lane.shard,
+  })
+}
+
+function unknownOutcome(
+  id: Uint8Array,
+  unsettled: ReadonlyMap<number, Unsettled>,
+  cause: unknown,
+): LooseleafError {
+  const entity = formatId(id)
+  const shard = isLooseleafError(cause) ? cause.shard : undefined
+  const versions = [...unsettled.keys()].join(', ')
+  return new LooseleafError(
+    'OUTCOME_UNKNOWN',
+    `Entity ${entity}: the connection was lost during the write of version ${versions}; whether it happened cannot be told.`,
+    { entity, shard, cause },
+  )
+}
+
+/** Whether an index row that could not be written may be written later: its shard does not answer, now. */
+function mayDefer(error: unknown): boolean {
+  return isLooseleafError(error) && error.retryable && error.code !== 'STALE_EPOCH'
+}
+
+/** What an entity's change means for every index, building and retiring ones included. */
+function diffAll(catalog: Catalog, id: Uint8Array, before: Bag | undefined, after: Bag | null): RowChange {
+  const gained: PlacedKey[] = []
+  const lost: PlacedKey[] = []
+  for (const entry of catalog.indexes) {
+    const diff = diffRows(entry, before, after ?? undefined)
+    refuseMisfits(entry, id, diff.misfits)
+    for (const key of diff.gained) gained.push({ entry, key })
+    for (const key of diff.lost) lost.push({ entry, key })
+  }
+  return { gained, lost }
+}
+
+function refuseMisfits(
+  entry: CatalogEntry,
+  id: Uint8Array,
+  misfits: readonly { readonly property: string; readonly reason: string }[],
+): void {
+  const misfit = misfits[0]
+  if (misfit === undefined || entry.onMisfit === 'skip') return
+  throw new LooseleafError(
+    'BAD_INDEX_VALUE',
+    `Index ${entry.name}: property ${misfit.property}: ${misfit.reason}.`,
+    {
+      entity: formatId(id),
+    },
+  )
+}

@@ -1,0 +1,82 @@
+import { isLooseleafError, LooseleafError, type CatalogEntry, type Key } from '@looseleaf/core'
+import { shardOfRow, tableSpec, type EngineContext } from '@looseleaf/index-engine'
+import type { ShardLanes } from './shard-lanes.ts'
+
+/** A row to be, before it has an entity and a version. */
+export interface PlacedKey {
+  readonly entry: CatalogEntry
+  readonly key: Key
+}
+
+/** Rows of a table that could not be written. */
+export interface RowFailure {
+  readonly table: string
+  readonly error: unknown
+}
+
+export interface IndexRowWriter {
+  /** Law 1: when it resolves, every row is there with at least this version, but for those of the failures. */
+  upsert(
+    rows: readonly PlacedKey[],
+    entityId: Uint8Array,
+    version: number,
+    signal?: AbortSignal,
+  ): Promise<readonly RowFailure[]>
+  /** Law 3: deletes the rows whose version is lower than this one. */
+  remove(rows: readonly PlacedKey[], entityId: Uint8Array, before: number): Promise<void>
+}
+
+export function createIndexRowWriter(context: EngineContext, lanes: readonly ShardLanes[]): IndexRowWriter {
+  const lanesOf = ({ entry, key }: PlacedKey, entityId: Uint8Array) => {
+    const shard = shardOfRow(entry, context.router, key, entityId)
+    return (lanes[shard] as ShardLanes).index(tableSpec(entry))
+  }
+
+  /** A process with an older catalog meets the index whose table has been dropped since: then nothing is to be done. */
+  async function unlessDropped(entry: CatalogEntry, work: Promise<void>): Promise<void> {
+    try {
+      await work
+    } catch (error) {
+      if (!isLooseleafError(error, 'INDEX_NOT_FOUND')) throw error
+      const { indexes } = await context.catalog.reload()
+      const state = indexes.find(({ table }) => table === entry.table)?.state
+      if (state !== undefined && state !== 'retiring') throw error
+    }
+  }
+
+  return {
+    async upsert(rows, entityId, version, signal) {
+      if (rows.length === 0) return []
+      // All are waited for, so that no row of this attempt is still on its way when the call fails.
+      const results = await Promise.allSettled(
+        rows.map((row) =>
+          unlessDropped(
+            row.entry,
+            lanesOf(row, entityId).upsert.submit({ key: row.key, entityId, version }, signal),
+          ),
+        ),
+      )
+      return results.flatMap((result, i) =>
+        result.status === 'fulfilled'
+          ? []
+          : [{ table: (rows[i] as PlacedKey).entry.table, error: beforeCommit(result.reason) }],
+      )
+    },
+    async remove(rows, entityId, before) {
+      await Promise.all(
+        rows.map((row) =>
+          unlessDropped(row.entry, lanesOf(row, entityId).remove.submit({ key: row.key, entityId, before })),
+        ),
+      )
+    },
+  }
+}
+
+/** Whether a row was written or not, the entity was not: a row too many is for the cleaner, and the caller may try again. */
+function beforeCommit(error: unknown): unknown {
+  if (!isLooseleafError(error) || !error.unknownOutcome || error.code === 'ABORTED') return error
+  return new LooseleafError('SHARD_UNAVAILABLE', `${error.message} The entity was not written.`, {
+    shard: error.shard,
+    cause: error,
+  })
+}

@@ -1,0 +1,215 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { isLooseleafError, type ErrorCode } from '@looseleaf/core'
+import { sqliteShards } from '@looseleaf/driver-sqlite'
+import { changeCatalog, defineIndex, tableSpec } from '@looseleaf/index-engine'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { DataStore } from './data-store.ts'
+
+const byUser = defineIndex('by_user', { properties: { user_id: 'uuid' }, shardOn: 'user_id' })
+const byLink = defineIndex('by_link', { properties: { link: 'string' }, shardOn: 'link' })
+const byLinkAndTime = defineIndex('by_link', {
+  properties: { link: 'string', time: 'time' },
+  shardOn: 'link',
+})
+
+const withCode = (code: ErrorCode): { asymmetricMatch(error: unknown): boolean } => ({
+  asymmetricMatch: (error) => isLooseleafError(error, code),
+})
+
+let folder: string
+const opened: DataStore[] = []
+
+/** Another store on the same files stands for another process: it has a catalog, lanes and connections of its own. */
+async function open(
+  options: { migrate?: boolean; indexes?: (typeof byUser | typeof byLink)[] } = {},
+): Promise<DataStore> {
+  const store = await DataStore.open({ shards: sqliteShards({ folder, shards: 2 }), ...options })
+  opened.push(store)
+  return store
+}
+
+/** Makes an index ready, as the cleaner does when it has been filled. */
+async function makeReady(store: DataStore, name: string): Promise<void> {
+  const change = await changeCatalog(store.context.driver, (indexes) =>
+    indexes.map((entry) =>
+      entry.name === name && entry.state === 'building' ? { ...entry, state: 'ready' } : entry,
+    ),
+  )
+  store.context.catalog.adopt(change)
+}
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'looseleaf-store-'))
+})
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((store) => store.close()))
+  await rm(folder, { recursive: true })
+})
+
+describe('opening', () => {
+  it('refuses shards without tables, and says what to do', async () => {
+    await expect(open()).rejects.toEqual(withCode('NOT_MIGRATED'))
+    await expect(open()).rejects.toThrow(/migrate: true/)
+  })
+
+  it('makes the indexes of a new store ready at once', async () => {
+    const store = await open({ migrate: true, indexes: [byUser] })
+    expect(await store.indexes()).toMatchObject([
+      { name: 'by_user', generation: 1, state: 'ready', table: 'index_by_user' },
+    ])
+  })
+
+  it('adds an index that a store in use does not have as building', async () => {
+    await (await open({ migrate: true, indexes: [byUser] })).close()
+    const store = await open({ migrate: true, indexes: [byUser, byLink] })
+    expect(await store.indexes()).toMatchObject([
+      { name: 'by_user', state: 'ready' },
+      { name: 'by_link', state: 'building' },
+    ])
+    await expect(store.query(byLink, { link: 'x' })).rejects.toEqual(withCode('INDEX_NOT_READY'))
+  })
+
+  it('lets several processes migrate at the same time', async () => {
+    const stores = await Promise.all(
+      Array.from({ length: 4 }, () => open({ migrate: true, indexes: [byUser, byLink] })),
+    )
+    const ids = new Set(await Promise.all(stores.map(async (store) => (await store.status()).storeId)))
+    expect(ids.size).toBe(1)
+    expect(await stores[0]?.indexes()).toHaveLength(2)
+  })
+
+  it('refuses shards in another order', async () => {
+    await (await open({ migrate: true })).close()
+    const { rename } = await import('node:fs/promises')
+    await rename(join(folder, 'shard-0.sqlite'), join(folder, 'x'))
+    await rename(join(folder, 'shard-1.sqlite'), join(folder, 'shard-0.sqlite'))
+    await rename(join(folder, 'x'), join(folder, 'shard-1.sqlite'))
+    await expect(open()).rejects.toEqual(withCode('LAYOUT_MISMATCH'))
+  })
+
+  it('refuses a router that routes otherwise than the data was written', async () => {
+    await (await open({ migrate: true })).close()
+    const { moduloRouter } = await import('@looseleaf/router')
+    const other = DataStore.open({
+      shards: sqliteShards({ folder, shards: 2 }),
+      router: moduloRouter({ shards: 2 }),
+    })
+    await expect(other).rejects.toEqual(withCode('LAYOUT_MISMATCH'))
+  })
+})
+
+describe('adding an index', () => {
+  it('makes a process that does not know it write it all the same', async () => {
+    const writer = await open({ migrate: true, indexes: [byUser] })
+    await writer.put({ link: 'before', user_id: writer.newId() })
+    const admin = await open()
+    await admin.addIndex(byLink)
+    // The writer has not looked at the catalog since; its epoch is behind, so its next commit is refused and tried again.
+    const { id } = await writer.put({ link: 'after', user_id: writer.newId() })
+    await makeReady(admin, 'by_link')
+    expect((await admin.getAll(byLink, { link: 'after' })).map((entity) => entity.id)).toEqual([id])
+    expect((await writer.getAll(byLink, { link: 'after' })).map((entity) => entity.id)).toEqual([id])
+  })
+
+  it('is no change when the store has the same definition', async () => {
+    const store = await open({ migrate: true, indexes: [byUser] })
+    const before = (await store.status()).shards[0]?.epoch
+    await store.addIndex(byUser)
+    expect((await store.status()).shards[0]?.epoch).toBe(before)
+    expect(await store.indexes()).toHaveLength(1)
+  })
+
+  it('takes a change of onMisfit for what it is', async () => {
+    const store = await open({ migrate: true, indexes: [byUser] })
+    await expect(store.put({ user_id: 7 })).rejects.toEqual(withCode('BAD_INDEX_VALUE'))
+    const lenient = defineIndex('by_user', {
+      properties: { user_id: 'uuid' },
+      shardOn: 'user_id',
+      onMisfit: 'skip',
+    })
+    await store.addIndex(lenient)
+    expect(await store.indexes()).toHaveLength(1)
+    const { id } = await store.put({ user_id: 7 })
+    expect(await store.get(id)).toEqual({ id, user_id: 7 })
+    expect(await store.getAll(byUser, { user_id: id })).toEqual([])
+  })
+
+  it('adds a changed definition as a generation of its own, and keeps the old one in use', async () => {
+    const store = await open({ migrate: true, indexes: [byLink] })
+    await store.put({ link: 'x', time: new Date(5) })
+    await store.addIndex(byLinkAndTime)
+    expect(await store.getAll(byLink, { link: 'x' })).toHaveLength(1)
+    await expect(store.query(byLinkAndTime, { link: 'x' })).rejects.toEqual(withCode('INDEX_NOT_READY'))
+    expect(await store.indexes()).toMatchObject([
+      { generation: 1, state: 'ready', table: 'index_by_link' },
+      { generation: 2, state: 'building', table: 'index_by_link_2' },
+    ])
+  })
+
+  it('lets many processes add at the same time without losing one', async () => {
+    const stores = await Promise.all(Array.from({ length: 3 }, () => open({ migrate: true })))
+    const definitions = Array.from({ length: 6 }, (_, n) =>
+      defineIndex(`by_p${n}`, { properties: { [`p${n}`]: 'integer' }, shardOn: 'id' }),
+    )
+    await Promise.all(definitions.map((definition, n) => stores[n % 3]!.addIndex(definition)))
+    expect((await stores[0]!.indexes()).map(({ name }) => name).toSorted()).toEqual(
+      definitions.map(({ name }) => name),
+    )
+    const epochs = (await stores[1]!.status()).shards.map(({ epoch }) => epoch)
+    expect(new Set(epochs).size).toBe(1)
+  })
+
+  it('is finished by the next process when it died between two shards', async () => {
+    const store = await open({ migrate: true })
+    const [first] = store.context.driver.shards
+    const catalog = await first!.catalog.load()
+    const entry = { ...byLink, generation: 1, table: 'index_by_link', state: 'building' as const }
+    for (const shard of store.context.driver.shards) await shard.createIndexTable(tableSpec(entry))
+    await first!.catalog.change({ ...catalog!, epoch: catalog!.epoch + 1, indexes: [entry] }, catalog!.epoch)
+    const next = await open()
+    expect(next.context.catalog.current().epochs).toEqual([catalog!.epoch + 1, catalog!.epoch + 1])
+  })
+})
+
+describe('dropping an index', () => {
+  it('ends queries, in other processes too, and lets their writes go on', async () => {
+    const other = await open({ migrate: true, indexes: [byUser, byLink] })
+    const { id } = await other.put({ link: 'x', user_id: other.newId() })
+    const admin = await open()
+    expect(await admin.dropIndex('by_link')).toBe(true)
+    expect(await admin.dropIndex('by_link')).toBe(false)
+    await expect(other.query(byLink, { link: 'x' })).rejects.toEqual(withCode('INDEX_NOT_FOUND'))
+    await other.update(id, (bag) => ({ ...bag, link: 'y' }))
+    expect((await other.get(id))?.['link']).toBe('y')
+    expect(await other.indexes()).toMatchObject([{ name: 'by_user' }])
+  })
+
+  it('drops the one generation that is named by its definition', async () => {
+    const store = await open({ migrate: true, indexes: [byLink] })
+    await store.addIndex(byLinkAndTime)
+    await store.dropIndex(byLink)
+    expect(await store.indexes()).toMatchObject([{ generation: 2 }])
+  })
+
+  it('never uses a table name again', async () => {
+    const store = await open({ migrate: true, indexes: [byLink] })
+    await store.dropIndex('by_link')
+    await store.addIndex(byLink)
+    expect(await store.indexes()).toMatchObject([{ generation: 2, table: 'index_by_link_2' }])
+  })
+})
+
+describe('an index that the store does not have', () => {
+  it('is told by name, with those that there are', async () => {
+    const store = await open({ migrate: true, indexes: [byUser] })
+    await expect(store.query(byLink, { link: 'x' })).rejects.toThrow(/no index by_link.*by_user/)
+    await expect(store.query(byLink, { link: 'x' })).rejects.toEqual(withCode('INDEX_NOT_FOUND'))
+  })
+
+  it('is told apart from one with another definition', async () => {
+    const store = await open({ migrate: true, indexes: [byLink] })
+    await expect(store.query(byLinkAndTime, { link: 'x' })).rejects.toThrow(/another definition/)
+  })
+})

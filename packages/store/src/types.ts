@@ -1,0 +1,109 @@
+import type {
+  Bag,
+  CallOptions,
+  Codec,
+  DriverFactory,
+  EntityId,
+  IndexDefinitionData,
+  IndexState,
+  Router,
+  Time,
+} from '@looseleaf/core'
+
+export interface DataStoreOptions {
+  /** The databases, in an order that stays the same: `mysqlShards([...])`, `sqliteShards({...})`. */
+  readonly shards: DriverFactory
+  /** The indexes that this process queries. Others of the store are kept up to date all the same. */
+  readonly indexes?: readonly IndexDefinitionData[]
+  /** Default: `bucketRouter({ shards })`. It has to be the same for ever. */
+  readonly router?: Router
+  /** Default: `msgpackZlibCodec()`. May be changed at any time: bodies say by themselves what they are. */
+  readonly codec?: Codec
+  /** Create missing tables, and add the given indexes that the store does not have. Default: false. */
+  readonly migrate?: boolean
+  /**
+   * `index-first` (default): index rows are written before the entity is committed, so nothing is ever missing.
+   * `entity-first`: the order of FriendFeed's article. The entity is committed first and its rows follow; a query may
+   * miss it in between, and after a crash until the cleaner has passed. Rows that it lost are left to the cleaner too.
+   */
+  readonly writeOrder?: WriteOrder
+  /**
+   * What to do when the shard of an index row cannot be written. `fail` (default): nothing is committed, the error is
+   * retryable. `defer`: the entity is committed together with a note on its own shard, `put` answers `indexed: false`, and
+   * queries on that index say `complete: false` until the cleaner has written the row. Only for `index-first`.
+   */
+  readonly onIndexFailure?: 'fail' | 'defer'
+  /**
+   * Milliseconds for which an acknowledged commit may still be lost by a failover to a replica that lags. Index rows that a
+   * write made superfluous stay until it is older than that, and the cleaner deletes them. Default: 0, they go at once.
+   */
+  readonly deleteDelayMs?: number
+  /** Takes warnings, such as unsafe durability settings of a database. Default: `process.emitWarning`. */
+  readonly onWarning?: (message: string) => void
+  /** Default: the machine's time. */
+  readonly time?: Time
+}
+
+export type WriteOrder = 'index-first' | 'entity-first'
+
+export interface NewIdOptions {
+  /** Make it on the shard of this id, now and after shards were added. */
+  readonly near?: EntityId
+}
+
+export interface PutOptions extends CallOptions {
+  /** The entity's id; wins over an `id` in the bag. Default: a fresh one. */
+  readonly id?: EntityId
+  /** Write only if this is still the entity's version; `VERSION_MISMATCH` otherwise. 0: only if there is no entity. */
+  readonly ifVersion?: number
+}
+
+export interface InsertOptions extends CallOptions {
+  readonly id?: EntityId
+}
+
+export interface ChangeOptions extends CallOptions {
+  readonly ifVersion?: number
+}
+
+export interface PutResult {
+  readonly id: EntityId
+  /** The entity's version now. */
+  readonly version: number
+  /** True when there was no entity under this id before. */
+  readonly created: boolean
+  /** False when index rows are still to be written by the cleaner; see `onIndexFailure` and `writeOrder`. */
+  readonly indexed: boolean
+}
+
+/** The fate of one bag of `putMany`. */
+export type PutManyResult =
+  ({ readonly ok: true } & PutResult) | { readonly ok: false; readonly error: Error }
+
+/** Changes the properties of an entity; returns the new bag, or undefined to leave it as it is. */
+export type Change = (bag: Bag) => Bag | undefined
+
+export interface StoreStatus {
+  readonly storeId: string
+  readonly shards: readonly ShardStatus[]
+  readonly indexes: readonly IndexStatus[]
+}
+
+export interface ShardStatus {
+  readonly name: string
+  readonly epoch: number
+  readonly entities: number
+  readonly tombstones: number
+  /** Settings that endanger what was promised; empty when all is well. */
+  readonly warnings: readonly string[]
+}
+
+export interface IndexStatus {
+  readonly name: string
+  readonly generation: number
+  readonly table: string
+  readonly state: IndexState
+  /** `user_id uuid, published time`, with `[]` for properties that hold arrays. */
+  readonly columns: string
+  readonly shardOn: string
+}
