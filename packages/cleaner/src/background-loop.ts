@@ -1,0 +1,42 @@
+import type { Time } from '@looseleaf/core'
+
+export interface BackgroundLoopOptions {
+  readonly time: Time
+  readonly signal: AbortSignal
+  /** One round; answers how long to wait for the next one, in milliseconds. */
+  readonly round: () => Promise<number>
+  readonly onError: (error: unknown) => void
+}
+
+const FIRST_RETRY_MS = 500
+const LAST_RETRY_MS = 60_000
+
+/**
+ * Does rounds until the signal fires, and resolves then. A round that fails is told and tried again, later each time.
+ * Never rejects.
+ */
+export async function backgroundLoop({ time, signal, round, onError }: BackgroundLoopOptions): Promise<void> {
+  let failures = 0
+  while (!signal.aborted) {
+    let pause: number
+    try {
+      pause = await round()
+      failures = 0
+    } catch (error) {
+      if (signal.aborted) return
+      onError(error)
+      pause = retryAfter(failures)
+      failures++
+    }
+    try {
+      await time.sleep(pause, signal)
+    } catch {
+      // The signal: the loop ends by itself.
+    }
+  }
+}
+
+/** Milliseconds until the next try after so many failures in a row before this one. */
+export function retryAfter(failures: number): number {
+  return Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** failures)
+}

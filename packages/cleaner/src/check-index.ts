@@ -1,0 +1,211 @@
+import { formatId, LooseleafError, type CallOptions, type EntityId } from '@looseleaf/core'
+import pLimit from 'p-limit'
+import {
+  candidatesOf,
+  confirm,
+  mergeCandidates,
+  type Candidate,
+  type Confirmed,
+  type ConfirmOptions,
+} from './confirm.ts'
+import { chunks } from './chunks.ts'
+import { deriveEntity } from './derive-entity.ts'
+import { entityPages } from './entity-pages.ts'
+import { indexPages } from './index-pages.ts'
+import { indexesNamed, indexTarget, type IndexTarget } from './index-target.ts'
+import { inspect } from './inspect.ts'
+import { lookAgain } from './look-again.ts'
+import { createPass, type Pass, type Problem } from './pass.ts'
+import { danglingAmong } from './sweep-index.ts'
+import type { CleanerTarget } from './target.ts'
+import { createThrottle } from './throttle.ts'
+import { untilOneFails } from './until-one-fails.ts'
+
+export interface CheckOptions extends CallOptions {
+  /** Entities and index rows read per second, at the most. Default: no limit. */
+  readonly rowsPerSecond?: number | undefined
+  /** Time between two looks at what seems wrong, in milliseconds. Default: 500. */
+  readonly settleMs?: number | undefined
+  /** Told of every undecodable body and every misfit. */
+  readonly onProblem?: ((problem: Problem) => void) | undefined
+}
+
+/** An index compared with all entities. Nothing is repaired. */
+export interface CheckResult {
+  readonly index: string
+  readonly generation: number
+  /** Living entities. */
+  readonly entities: number
+  /** Rows of the index. */
+  readonly rows: number
+  /** Rows that are not there although the committed entity has them. Must be 0 for a ready index. */
+  readonly missing: number
+  /** Rows that match no committed entity. They cost a read each and nothing else. */
+  readonly dangling: number
+  /** Rows that would be right on another shard. */
+  readonly misplaced: number
+  /** Values that the index cannot hold. */
+  readonly misfits: number
+  /** Bodies that cannot be decoded; their rows are taken to be right. */
+  readonly undecodable: number
+  /** Entities that were written again and again while they were looked at, so that nothing can be said of them. */
+  readonly unsettled: number
+  /** Some entities with a missing, dangling or misplaced row, or an undecodable body. */
+  readonly examples: readonly EntityId[]
+}
+
+export const DEFAULT_SETTLE_MS = 500
+const SHARDS_AT_ONCE = 4
+const MAX_EXAMPLES = 20
+/** What seems wrong is gathered up to this many entities, then looked at again together. */
+const CANDIDATES_AT_ONCE = 2000
+/** Entities whose bodies are in memory at once. */
+const ENTITIES_AT_ONCE = 100
+
+interface Counts {
+  entities: number
+  rows: number
+  missing: number
+  dangling: number
+  misplaced: number
+  unsettled: number
+  readonly examples: Set<EntityId>
+}
+
+/**
+ * Recomputes an index from all entities and compares, in both directions. Writers may go on meanwhile: what seems wrong
+ * is looked at again before it counts. While a new generation is being filled, a name means that one.
+ * Throws `INDEX_NOT_FOUND`.
+ */
+export async function checkIndex(
+  store: CleanerTarget,
+  name: string,
+  options: CheckOptions = {},
+): Promise<CheckResult> {
+  const { context } = store
+  await context.catalog.reload({ signal: options.signal })
+  const [entry] = indexesNamed(context, name)
+  if (entry === undefined) throw new LooseleafError('INDEX_NOT_FOUND', `The store has no index ${name}.`)
+  const target = indexTarget(context, entry)
+  const settleMs = options.settleMs ?? DEFAULT_SETTLE_MS
+  const counts: Counts = {
+    entities: 0,
+    rows: 0,
+    missing: 0,
+    dangling: 0,
+    misplaced: 0,
+    unsettled: 0,
+    examples: new Set(),
+  }
+  const onProblem = (problem: Problem): void => {
+    if (problem.kind === 'undecodable') addExample(counts, problem.entity)
+    options.onProblem?.(problem)
+  }
+  const pass = createPass(
+    context,
+    { ...options, onProblem },
+    createThrottle(context.time, options.rowsPerSecond),
+  )
+  const limit = pLimit(SHARDS_AT_ONCE)
+  await untilOneFails(
+    options.signal,
+    context.driver.shards.flatMap((_, shard) => [
+      (signal) => limit(() => checkEntities({ ...pass, signal }, target, shard, settleMs, counts)),
+      (signal) => limit(() => checkRows({ ...pass, signal }, target, shard, settleMs, counts)),
+    ]),
+  )
+  const { misfits, undecodable } = pass.tally
+  return {
+    ...counts,
+    index: entry.name,
+    generation: entry.generation,
+    misfits,
+    undecodable,
+    examples: [...counts.examples],
+  }
+}
+
+/** Entities to rows: what is missing. */
+async function checkEntities(
+  pass: Pass,
+  target: IndexTarget,
+  shard: number,
+  settleMs: number,
+  counts: Counts,
+): Promise<void> {
+  const candidates = new Map<string, Candidate>()
+  const settle = async (): Promise<void> => {
+    const { missing, unsettled } = await confirmAll(
+      pass,
+      target,
+      candidates,
+      { direction: 'missing', settleMs },
+      counts,
+    )
+    counts.missing += missing.length
+    counts.unsettled += unsettled.length
+    for (const { entity } of missing) addExample(counts, formatId(entity.id))
+  }
+  for await (const page of entityPages(pass, shard)) {
+    const living = page.filter(({ body }) => body !== null)
+    counts.entities += living.length
+    for (const chunk of chunks(living, ENTITIES_AT_ONCE)) {
+      const entities = chunk.map((row) => deriveEntity(pass, [target], row.id, row))
+      const { missing } = await inspect(pass, [target], entities, { everywhere: false })
+      mergeCandidates(candidates, candidatesOf({ missing }))
+    }
+    if (candidates.size >= CANDIDATES_AT_ONCE) await settle()
+  }
+  await settle()
+}
+
+/** Rows to entities: what dangles or is misplaced. */
+async function checkRows(
+  pass: Pass,
+  target: IndexTarget,
+  shard: number,
+  settleMs: number,
+  counts: Counts,
+): Promise<void> {
+  const candidates = new Map<string, Candidate>()
+  const settle = async (): Promise<void> => {
+    const { dangling, unsettled } = await confirmAll(
+      pass,
+      target,
+      candidates,
+      { direction: 'dangling', settleMs },
+      counts,
+    )
+    const misplaced = dangling.filter((row) => row.misplaced).length
+    counts.misplaced += misplaced
+    counts.dangling += dangling.length - misplaced
+    counts.unsettled += unsettled.length
+    for (const { entity } of dangling) addExample(counts, formatId(entity.id))
+  }
+  for await (const page of indexPages(pass, target, shard)) {
+    counts.rows += page.length
+    for (const chunk of chunks(page, ENTITIES_AT_ONCE)) {
+      const dangling = await lookAgain(pass, (again) => danglingAmong(again, target, shard, chunk))
+      mergeCandidates(candidates, candidatesOf({ dangling }))
+    }
+    if (candidates.size >= CANDIDATES_AT_ONCE) await settle()
+  }
+  await settle()
+}
+
+async function confirmAll(
+  pass: Pass,
+  target: IndexTarget,
+  candidates: Map<string, Candidate>,
+  options: ConfirmOptions,
+  counts: Counts,
+): Promise<Confirmed> {
+  const confirmed = await lookAgain(pass, (again) => confirm(again, target, candidates, options))
+  candidates.clear()
+  for (const id of confirmed.unsettled) addExample(counts, formatId(id))
+  return confirmed
+}
+
+function addExample(counts: Counts, id: EntityId): void {
+  if (counts.examples.size < MAX_EXAMPLES) counts.examples.add(id)
+}

@@ -1,0 +1,295 @@
+import { parseId, type Driver, type Entity } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import type { DataStore } from '@looseleaf/store'
+import { expect, test } from 'vitest'
+import { dyingDriver, watchedDriver } from '../test/broken-driver.ts'
+import { byTag, byUser, expectedRows, openStore, removeRow, rowFor, rowsIn } from '../test/stores.ts'
+import { leapingTime } from '../test/times.ts'
+import { cleanIndex } from './clean-index.ts'
+import type { CleanProgress } from './progress.ts'
+import { readCleanerReport } from './cleaner-report.ts'
+
+const bagOf = (i: number): Record<string, string | number | string[]> => ({
+  user_id: `user ${i % 7}`,
+  published: i,
+  tags: [`tag ${i % 3}`, `tag ${i % 5}`],
+})
+
+/** A store with entities that was made without indexes, to which both have been added. */
+async function storeToFill(entities: number, driver?: Driver): Promise<DataStore> {
+  const store = await openStore({
+    indexes: [],
+    time: leapingTime(),
+    ...(driver === undefined ? {} : { driver }),
+  })
+  await store.putMany(Array.from({ length: entities }, (_, i) => bagOf(i)))
+  await store.addIndex(byUser)
+  await store.addIndex(byTag)
+  return store
+}
+
+async function firstOf(store: DataStore): Promise<Entity> {
+  for await (const entity of store.scan()) return entity
+  throw new Error('The store is empty.')
+}
+
+async function expectFilled(store: DataStore): Promise<void> {
+  for (const name of ['by_user', 'by_tag']) {
+    expect(await rowsIn(store, name)).toEqual(await expectedRows(store, name))
+  }
+  for (const { state } of await store.indexes()) expect(state).toBe('ready')
+}
+
+test('a new index is filled, checked and made ready', async () => {
+  const store = await storeToFill(50)
+  await expect(store.query(byUser, { user_id: 'user 3' })).rejects.toMatchObject({ code: 'INDEX_NOT_READY' })
+  const result = await cleanIndex(store, 'by_user', { pageSize: 10 })
+  expect(result.indexes).toMatchObject([
+    { index: 'by_user', state: 'ready', entities: 50, added: 50, removed: 0 },
+  ])
+  expect((await store.query(byUser, { user_id: 'user 3' })).items).toHaveLength(7)
+  await expect(store.query(byTag, { tags: 'tag 1' })).rejects.toMatchObject({ code: 'INDEX_NOT_READY' })
+})
+
+test('one reading of the entities fills any number of indexes', async () => {
+  const pagesFor = async (names: string[]): Promise<number> => {
+    const driver = await memoryShards(1).connect()
+    await storeToFill(40, driver)
+    let pages = 0
+    const store = await openStore({
+      driver: watchedDriver(driver, async (_, method) => {
+        if (method === 'pageByAdded') pages++
+      }),
+      indexes: [],
+      time: leapingTime(),
+    })
+    await cleanIndex(store, names, { pageSize: 10 })
+    return pages
+  }
+  const one = await pagesFor(['by_user'])
+  expect(one).toBeGreaterThan(8)
+  expect(await pagesFor(['by_user', 'by_tag'])).toBe(one)
+})
+
+test('without a name every index is cleaned, ready ones are repaired', async () => {
+  const store = await storeToFill(20)
+  await cleanIndex(store)
+  await expectFilled(store)
+  const { id } = await store.put(bagOf(1))
+  await removeRow(store, 'by_user', rowFor(store, 'by_user', id, bagOf(1), 0))
+  expect(await cleanIndex(store)).toMatchObject({ added: 1, removed: 0 })
+  await expectFilled(store)
+  await expect(cleanIndex(store, 'no_such')).rejects.toMatchObject({ code: 'INDEX_NOT_FOUND' })
+})
+
+test('filled while writers run, it equals a recomputation', async () => {
+  const driver = await memoryShards(2).connect()
+  const store = await storeToFill(60, driver)
+  const writer = await openStore({ driver, indexes: [] })
+  const ids: string[] = []
+  for await (const { id } of store.scan()) ids.push(id)
+  let isOver = false
+  let writes = 0
+  const write = async (first: number): Promise<void> => {
+    for (let i = first; !isOver; i += 3) {
+      const id = ids[i % ids.length]!
+      if (i % 11 === 0) await writer.delete(id)
+      else if (i % 7 === 0) ids.push((await writer.put(bagOf(i))).id)
+      else await writer.put(bagOf(i * 13), { id })
+      writes++
+    }
+  }
+  const writers = [write(0), write(1), write(2)]
+  await cleanIndex(store, undefined, { pageSize: 4 })
+  isOver = true
+  await Promise.all(writers)
+  await writer.settled()
+  expect(writes).toBeGreaterThan(10)
+  for (const name of ['by_user', 'by_tag']) {
+    const rows = new Set(await rowsIn(store, name))
+    for (const row of await expectedRows(store, name)) expect(rows).toContain(row)
+  }
+  // Rows that a page has added again after a writer had deleted them are found when the entity is looked at again.
+  await cleanIndex(store, undefined, { graceMs: 0 })
+  await expectFilled(store)
+})
+
+test.each([true, false])(
+  'killed at any step, it is gone on with by another process (the last call took effect: %s)',
+  async (withEffect) => {
+    let hasDied = true
+    let steps = 0
+    for (let dieAt = 1; hasDied; dieAt++) {
+      const driver = await memoryShards(2).connect()
+      const first = await openStore({ driver, indexes: [], time: leapingTime() })
+      await first.putMany(Array.from({ length: 4 }, (_, i) => bagOf(i)))
+      await first.addIndex(byTag)
+      const mortal = dyingDriver(driver, { withEffect })
+      const dying = await openStore({ driver: mortal.driver, indexes: [], time: leapingTime() })
+      mortal.dieAfter(dieAt)
+      const options = { pageSize: 2, checkpointMs: 0, leaseMs: 1, pollMs: 1 }
+      await cleanIndex(dying, undefined, options).catch((error: unknown) => {
+        expect(error).toMatchObject({ code: 'CLOSED' })
+      })
+      hasDied = mortal.isDead
+      steps = dieAt
+
+      await cleanIndex(first, undefined, options)
+      expect(await rowsIn(first, 'by_tag')).toEqual(await expectedRows(first, 'by_tag'))
+      expect(await first.indexes()).toMatchObject([{ state: 'ready' }])
+    }
+    expect(steps).toBeGreaterThan(40)
+  },
+)
+
+test('it begins where the last worker has saved its progress', async () => {
+  const driver = await memoryShards(1).connect()
+  await storeToFill(30, driver)
+  const first = new AbortController()
+  const store = await openStore({ driver, indexes: [], time: leapingTime() })
+  const cut = cleanIndex(store, 'by_user', {
+    pageSize: 10,
+    signal: first.signal,
+    onProgress: ({ done }) => {
+      if (done >= 20) first.abort()
+    },
+  })
+  await expect(cut).rejects.toMatchObject({ code: 'ABORTED' })
+  const report = await readCleanerReport(store)
+  expect(report.indexes.find(({ index }) => index === 'by_user')).toMatchObject({
+    state: 'building',
+    lastRun: undefined,
+    underWay: { shards: [{ shard: 0, phase: 'entities', done: 20, total: 30 }] },
+  })
+
+  const pages: number[] = []
+  const events: CleanProgress[] = []
+  const result = await cleanIndex(store, 'by_user', {
+    pageSize: 10,
+    onProgress: (event) => {
+      if (event.phase === 'entities') pages.push(event.done)
+      events.push(event)
+    },
+  })
+  expect(pages).toEqual([30])
+  // Both workers' share.
+  expect(result).toMatchObject({ added: 30 })
+  expect(new Set(events.map(({ phase }) => phase))).toEqual(
+    new Set(['entities', 'dangling', 'check', 'ready']),
+  )
+  for (const { done, total } of events) expect(done).toBeLessThanOrEqual(total)
+  expect(events.at(-1)).toMatchObject({ phase: 'ready', indexes: ['by_user'], shard: 0, added: 30 })
+  expect((await readCleanerReport(store)).indexes[0]).toMatchObject({
+    state: 'ready',
+    lastRun: { tally: { added: 30 } },
+    underWay: undefined,
+  })
+})
+
+test('two workers share the work', async () => {
+  const driver = await memoryShards(4).connect()
+  const store = await storeToFill(80, driver)
+  const other = await openStore({ driver, indexes: [], time: leapingTime() })
+  const results = await Promise.all([
+    cleanIndex(store, undefined, { pageSize: 5, shardsAtOnce: 1 }),
+    cleanIndex(other, undefined, { pageSize: 5, shardsAtOnce: 1 }),
+  ])
+  for (const result of results) {
+    for (const index of result.indexes) expect(index).toMatchObject({ state: 'ready', entities: 80 })
+  }
+  await expectFilled(store)
+})
+
+test('a row that goes missing during the filling is found by the check, which then begins again', async () => {
+  const driver = await memoryShards(1).connect()
+  await storeToFill(10, driver)
+  const inner = await openStore({ driver, indexes: [] })
+  let lookUps = 0
+  const store = await openStore({
+    driver: watchedDriver(driver, async (_, method) => {
+      if (method !== 'rowsOf') return
+      lookUps++
+      if (lookUps > 1) return
+      // The first look-up of the check.
+      const { id, ...bag } = await firstOf(inner)
+      await removeRow(inner, 'by_user', rowFor(inner, 'by_user', id, bag as Record<string, string>, 0))
+    }),
+    indexes: [],
+    time: leapingTime(),
+  })
+  expect(await cleanIndex(store, 'by_user')).toMatchObject({ added: 11 })
+  expect(lookUps).toBeGreaterThan(3)
+  expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
+})
+
+test('an index that never gets whole is not made ready', async () => {
+  const driver = await memoryShards(1).connect()
+  await storeToFill(3, driver)
+  const inner = await openStore({ driver, indexes: [] })
+  const { id, ...bag } = await firstOf(inner)
+  const store = await openStore({
+    driver: watchedDriver(driver, async (_, method) => {
+      if (method !== 'rowsOf') return
+      await removeRow(inner, 'by_user', rowFor(inner, 'by_user', id, bag as Record<string, string>, 0))
+    }),
+    indexes: [],
+    time: leapingTime(),
+  })
+  await expect(cleanIndex(store, 'by_user')).rejects.toMatchObject({ code: 'CONFLICT' })
+  expect((await store.indexes()).find(({ name }) => name === 'by_user')?.state).toBe('building')
+})
+
+test('misfits and damaged bodies do not keep an index from getting ready', async () => {
+  const store = await openStore({ indexes: [], time: leapingTime() })
+  await store.put({ user_id: 'ada', published: 'not a number' })
+  const { id, version } = await store.put({ user_id: 'bob', published: 1 })
+  const { driver, router, catalog } = store.context
+  const shard = router.shardOfId(parseId(id))
+  await driver.shards[shard]!.entities.replace(
+    [{ id: parseId(id), base: version, version: version + 1, body: Buffer.from('damaged') }],
+    { epoch: catalog.current().epochs[shard]! },
+  )
+  await store.addIndex(byUser)
+  const { indexes } = await cleanIndex(store, 'by_user')
+  expect(indexes).toMatchObject([{ state: 'ready', misfits: 1, undecodable: 1, added: 0 }])
+})
+
+test('a change of the catalog that died half way is finished before any entity is read', async () => {
+  const driver = await memoryShards(2).connect()
+  const epochs = async (): Promise<Set<number | undefined>> =>
+    new Set(await Promise.all(driver.shards.map(async ({ catalog }) => (await catalog.load())?.epoch)))
+  let atFirstPage: Set<number | undefined> | undefined
+  const store = await openStore({
+    driver: watchedDriver(driver, async (_, method) => {
+      if (method === 'pageByAdded') atFirstPage ??= await epochs()
+    }),
+    indexes: [],
+  })
+  await store.put(bagOf(1))
+  const failing = await openStore({
+    driver: watchedDriver(driver, async (shard, method) => {
+      if (shard === 1 && method === 'change') throw new Error('died')
+    }),
+    indexes: [],
+  })
+  await expect(failing.addIndex(byUser)).rejects.toThrow('died')
+  expect((await epochs()).size).toBe(2)
+  await cleanIndex(store, 'by_user')
+  expect(atFirstPage?.size).toBe(1)
+  expect((await store.query(byUser, { user_id: 'user 1' })).items).toHaveLength(1)
+})
+
+test('an index that is dropped meanwhile ends the work with INDEX_NOT_FOUND', async () => {
+  const driver = await memoryShards(1).connect()
+  const store = await storeToFill(30, driver)
+  const other = await openStore({ driver, indexes: [] })
+  let dropped: Promise<unknown> | undefined
+  const work = cleanIndex(store, 'by_user', {
+    pageSize: 5,
+    onProgress: () => {
+      dropped ??= other.dropIndex('by_user')
+    },
+  })
+  await expect(work).rejects.toMatchObject({ code: 'INDEX_NOT_FOUND' })
+  await dropped
+})

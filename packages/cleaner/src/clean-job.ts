@@ -1,0 +1,34 @@
+import { LooseleafError } from '@looseleaf/core'
+import type { EngineContext } from '@looseleaf/index-engine'
+import type { IndexTarget } from './index-target.ts'
+import type { LeaseOptions } from './part-lease.ts'
+import { createPass, type Pass, type PassOptions } from './pass.ts'
+import type { ProgressMeter } from './progress.ts'
+import type { Throttle } from './throttle.ts'
+
+/** One worker's share in cleaning some indexes. */
+export interface CleanJob {
+  readonly context: EngineContext
+  /** The indexes, each with the run that this worker has joined. */
+  readonly runs: ReadonlyMap<IndexTarget, string>
+  readonly lease: LeaseOptions
+  /** Time between two looks at what other workers hold, in milliseconds. */
+  readonly pollMs: number
+  /** Time between two looks at a row that seems missing in the check, in milliseconds. */
+  readonly settleMs: number
+  readonly shardsAtOnce: number
+  readonly options: PassOptions
+  readonly throttle: Throttle
+  readonly meter: ProgressMeter
+}
+
+export function runOf(job: CleanJob, target: IndexTarget): string {
+  const run = job.runs.get(target)
+  if (run === undefined)
+    throw new LooseleafError('INDEX_NOT_FOUND', `Index ${target.entry.name} is not being cleaned.`)
+  return run
+}
+
+export function passOf(job: CleanJob, signal: AbortSignal | undefined): Pass {
+  return createPass(job.context, { ...job.options, signal }, job.throttle)
+}

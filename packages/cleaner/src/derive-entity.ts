@@ -1,0 +1,83 @@
+import { isLooseleafError, type Bag, type EntityRow, type Key } from '@looseleaf/core'
+import { deriveRows, keyIdentity, shardOfRow } from '@looseleaf/index-engine'
+import type { IndexTarget } from './index-target.ts'
+import type { Pass } from './pass.ts'
+
+/** An index row that belongs to an entity, and where. */
+export interface ExpectedRow {
+  readonly shard: number
+  readonly key: Key
+  readonly identity: string
+}
+
+/** An entity at the version at which it was read, and the rows that belong to it. */
+export interface DerivedEntity {
+  readonly id: Uint8Array
+  /** 0 where there is no entity, not even a tombstone. */
+  readonly version: number
+  readonly body: Uint8Array | null
+  /** When it was written, in microseconds since 1970; 0 where there is nothing. */
+  readonly updated: number
+  /** For each target the rows that the committed bag gives; undefined when the body cannot be decoded. */
+  readonly expected: ReadonlyMap<IndexTarget, readonly ExpectedRow[]> | undefined
+}
+
+/** A tombstone and an id without an entity have no rows. */
+export function deriveEntity(
+  pass: Pass,
+  targets: readonly IndexTarget[],
+  id: Uint8Array,
+  row: EntityRow | undefined,
+): DerivedEntity {
+  pass.tally.entities++
+  const found = { id, version: row?.version ?? 0, body: row?.body ?? null, updated: row?.updated ?? 0 }
+  if (found.body === null) return { ...found, expected: new Map() }
+  const bag = decode(pass, id, found.body)
+  return { ...found, expected: bag && expectedRows(pass, targets, id, bag) }
+}
+
+/** Several indexes may be cleaned by one reading of the entities: each body is decoded once. */
+const decoded = new WeakMap<Uint8Array, Bag>()
+
+function decode(pass: Pass, id: Uint8Array, body: Uint8Array): Bag | undefined {
+  try {
+    const bag = decoded.get(body) ?? pass.context.codec.decode(body)
+    decoded.set(body, bag)
+    return bag
+  } catch (error) {
+    if (!isLooseleafError(error)) throw error
+    pass.tally.undecodable++
+    pass.report({ kind: 'undecodable', id, reason: error.message })
+    return undefined
+  }
+}
+
+function expectedRows(
+  pass: Pass,
+  targets: readonly IndexTarget[],
+  id: Uint8Array,
+  bag: Bag,
+): ReadonlyMap<IndexTarget, readonly ExpectedRow[]> {
+  const expected = new Map<IndexTarget, readonly ExpectedRow[]>()
+  for (const target of targets) {
+    const { keys, misfits } = deriveRows(target.entry, bag)
+    for (const { property, reason } of misfits) {
+      pass.tally.misfits++
+      pass.report({ kind: 'misfit', id, index: target.entry.name, reason: `${property}: ${reason}` })
+    }
+    expected.set(
+      target,
+      keys.map((key) => ({
+        key,
+        identity: keyIdentity(key),
+        shard: shardOfRow(target.entry, pass.context.router, key, id),
+      })),
+    )
+  }
+  return expected
+}
+
+/** The rows of this entity in this index. */
+export function expectedIn(entity: DerivedEntity, target: IndexTarget): readonly ExpectedRow[] {
+  return entity.expected?.get(target) ?? []
+}

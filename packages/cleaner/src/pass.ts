@@ -1,0 +1,67 @@
+import { formatId, type EntityId, type Time } from '@looseleaf/core'
+import type { EngineContext } from '@looseleaf/index-engine'
+import { emptyTally, type Tally } from './tally.ts'
+import { createThrottle, type Throttle } from './throttle.ts'
+
+/** Something that the cleaner cannot put right by itself. */
+export interface Problem {
+  /** `undecodable`: the codec could not read the entity's body. `misfit`: a value that the index cannot hold. */
+  readonly kind: 'undecodable' | 'misfit'
+  readonly entity: EntityId
+  /** The name of the entity's shard. */
+  readonly shard: string
+  /** The index, for a misfit. */
+  readonly index?: string
+  /** In words that name properties and kinds, never values. */
+  readonly reason: string
+}
+
+export interface PassOptions {
+  /** Ends the work with `ABORTED`; what was done stays done. */
+  readonly signal?: AbortSignal | undefined
+  /**
+   * How long a dangling row with a later stamp than its entity is taken for the work of a writer in flight, in
+   * milliseconds. Default: 60,000.
+   */
+  readonly graceMs?: number | undefined
+  /** Entities and index rows read per second, at the most. Default: no limit. */
+  readonly rowsPerSecond?: number | undefined
+  /** Rows of one page at the most. Default: 500. */
+  readonly pageSize?: number | undefined
+  /** Told of every entity that cannot be put right. May be told of one entity several times. */
+  readonly onProblem?: ((problem: Problem) => void) | undefined
+}
+
+export const DEFAULT_GRACE_MS = 60_000
+const DEFAULT_PAGE_SIZE = 500
+
+/** One piece of cleaning work: what it works on, its limits, and what it has done so far. */
+export interface Pass {
+  readonly context: EngineContext
+  readonly time: Time
+  readonly signal: AbortSignal | undefined
+  readonly graceMs: number
+  readonly throttle: Throttle
+  /** Rows of one page at the most. */
+  readonly maxPage: number
+  readonly tally: Tally
+  report(problem: Omit<Problem, 'entity' | 'shard'> & { readonly id: Uint8Array }): void
+}
+
+/** `throttle`: shared with other passes; by default one of its own. */
+export function createPass(context: EngineContext, options: PassOptions = {}, throttle?: Throttle): Pass {
+  const ownThrottle = throttle ?? createThrottle(context.time, options.rowsPerSecond)
+  return {
+    context,
+    time: context.time,
+    signal: options.signal,
+    graceMs: options.graceMs ?? DEFAULT_GRACE_MS,
+    throttle: ownThrottle,
+    maxPage: Math.max(1, Math.min(options.pageSize ?? DEFAULT_PAGE_SIZE, ownThrottle.maxPage)),
+    tally: emptyTally(),
+    report({ id, ...problem }) {
+      const shard = context.driver.shards[context.router.shardOfId(id)]?.name ?? ''
+      options.onProblem?.({ ...problem, entity: formatId(id), shard })
+    },
+  }
+}

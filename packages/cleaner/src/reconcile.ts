@@ -1,0 +1,47 @@
+import type { EntityRow } from '@looseleaf/core'
+import { addRows } from './add-rows.ts'
+import { deriveEntity, type DerivedEntity } from './derive-entity.ts'
+import { idKey } from './id-key.ts'
+import { inspect, type DanglingRow } from './inspect.ts'
+import type { IndexTarget } from './index-target.ts'
+import type { Pass } from './pass.ts'
+import { movedEntities, readEntities } from './read-entities.ts'
+import { removeRows } from './remove-rows.ts'
+
+/** An entity that moves on between this many looks is left to the next pass. */
+const MAX_LOOKS = 5
+
+/**
+ * Puts all rows of these entities right, in both directions: missing rows are added, then dangling ones deleted. Where
+ * the entity has moved meanwhile it is looked at again, since a row may have been added that it has lost by then.
+ * `read`: what was read of them a moment ago, to save the first reading.
+ * Answers the dangling rows that are too young to be judged.
+ */
+export async function reconcile(
+  pass: Pass,
+  targets: readonly IndexTarget[],
+  ids: readonly Uint8Array[],
+  read?: readonly EntityRow[],
+): Promise<readonly DanglingRow[]> {
+  const waiting: DanglingRow[] = []
+  let left: readonly Uint8Array[] = ids
+  let rows = read === undefined ? undefined : new Map(read.map((row) => [idKey(row.id), row]))
+  for (let look = 0; left.length > 0 && look < MAX_LOOKS; look++) {
+    rows ??= await readEntities(pass, left)
+    const found = rows
+    const entities = left.map((id) => deriveEntity(pass, targets, id, found.get(idKey(id))))
+    const findings = await inspect(pass, targets, entities, { everywhere: true })
+    await addRows(pass, findings.missing)
+    const outcome = await removeRows(pass, findings.dangling)
+    waiting.push(...outcome.waiting)
+    const touched = new Set<DerivedEntity>(findings.missing.map(({ entity }) => entity))
+    const moved = await movedEntities(pass, [...touched])
+    left = unique([...moved.map(({ id }) => id), ...outcome.moved.map(({ row }) => row.entityId)])
+    rows = undefined
+  }
+  return waiting
+}
+
+function unique(ids: readonly Uint8Array[]): Uint8Array[] {
+  return [...new Map(ids.map((id) => [idKey(id), id])).values()]
+}

@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto'
+import type { CallOptions, TaskTable } from '@looseleaf/core'
+import type { EngineContext } from '@looseleaf/index-engine'
+import { shardAt } from './index-target.ts'
+import { countIn, parseObject } from './part.ts'
+import { emptyTally, tallyFrom, type Tally } from './tally.ts'
+
+/**
+ * The cleaning of one index, on all shards: kept on shard 0. Workers that come while one is running join it, and one
+ * that was cut off is gone on with.
+ */
+export interface RunRecord {
+  readonly run: string
+  readonly state: 'running' | 'done'
+  /** Milliseconds since 1970. */
+  readonly startedAt: number
+  /** When the last complete one ended; 0 if none has. */
+  readonly finishedAt: number
+  /** What the last complete one did. */
+  readonly tally: Tally
+}
+
+/** Who changes a record, and how. */
+export interface RunWorker {
+  readonly owner: string
+  /** A worker that dies while it changes a record is waited for as long, in milliseconds. */
+  readonly leaseMs: number
+  readonly pollMs: number
+}
+
+export function runTask(table: string): string {
+  return `clean-run/${table}`
+}
+
+export async function loadRun(
+  context: EngineContext,
+  table: string,
+  options?: CallOptions,
+): Promise<RunRecord | undefined> {
+  const state = await tasksOf(context).load(runTask(table), options)
+  return state && runFromText(state.progress)
+}
+
+/** The run under way, or a new one. */
+export async function joinRun(
+  context: EngineContext,
+  table: string,
+  worker: RunWorker,
+  options: CallOptions,
+): Promise<RunRecord> {
+  const now = context.time.now()
+  return change(context, table, worker, options, (record) =>
+    record?.state === 'running'
+      ? record
+      : {
+          run: randomUUID(),
+          state: 'running',
+          startedAt: now,
+          finishedAt: record?.finishedAt ?? 0,
+          tally: record?.tally ?? emptyTally(),
+        },
+  )
+}
+
+/** Ends a run; nothing happens where another worker has ended it. */
+export async function finishRun(
+  context: EngineContext,
+  table: string,
+  worker: RunWorker,
+  run: string,
+  tally: Tally,
+  options: CallOptions,
+): Promise<void> {
+  const finishedAt = context.time.now()
+  await change(context, table, worker, options, (record) =>
+    record?.run === run && record.state === 'running'
+      ? { ...record, state: 'done', finishedAt, tally }
+      : record,
+  )
+}
+
+async function change<Next extends RunRecord | undefined>(
+  context: EngineContext,
+  table: string,
+  worker: RunWorker,
+  options: CallOptions,
+  next: (record: RunRecord | undefined) => Next,
+): Promise<Next> {
+  const tasks = tasksOf(context)
+  const name = runTask(table)
+  const { owner, leaseMs, pollMs } = worker
+  for (;;) {
+    const claimed = await tasks.claim(name, owner, leaseMs, options)
+    if (claimed !== undefined) {
+      const record = next(runFromText(claimed.progress))
+      const text = record === undefined ? claimed.progress : JSON.stringify(record)
+      if (await tasks.save(name, owner, text, 0, options)) return record
+    }
+    await context.time.sleep(pollMs, options.signal)
+  }
+}
+
+function runFromText(text: string): RunRecord | undefined {
+  const value = parseObject(text)
+  const run = value?.['run']
+  if (value === undefined || typeof run !== 'string') return undefined
+  return {
+    run,
+    state: value['state'] === 'running' ? 'running' : 'done',
+    startedAt: countIn(value, 'startedAt'),
+    finishedAt: countIn(value, 'finishedAt'),
+    tally: tallyFrom(value['tally']),
+  }
+}
+
+function tasksOf(context: EngineContext): TaskTable {
+  return shardAt(context, 0).tasks
+}

@@ -1,0 +1,235 @@
+import { randomUUID } from 'node:crypto'
+import { backgroundTime, isLooseleafError, systemTime } from '@looseleaf/core'
+import type { EngineContext } from '@looseleaf/index-engine'
+import { backgroundLoop } from './background-loop.ts'
+import { drainPending } from './drain-pending.ts'
+import { cleanableIndexes, indexTarget } from './index-target.ts'
+import { createIndexKeeper } from './keep-indexes.ts'
+import { createPass, type Problem } from './pass.ts'
+import type { CleanProgress } from './progress.ts'
+import { createReporter, type Reporter, type RoundError } from './report.ts'
+import { createTail, type Tail } from './tail.ts'
+import type { Tally } from './tally.ts'
+import type { CleanerTarget } from './target.ts'
+import { createThrottle } from './throttle.ts'
+
+/** All times are in milliseconds. */
+export interface CleanerOptions {
+  /** Between two rounds over what was written lately. Default: 1,000. */
+  readonly intervalMs?: number
+  /** The same when nothing has been written for some rounds: the pause doubles up to this. Default: 5,000. */
+  readonly idleIntervalMs?: number
+  /** How late a write may be committed after its time; rounds look back for such ones. Default: 10,000. */
+  readonly overlapMs?: number
+  /** Entities read per round and shard, at the most; what is left waits for the next round. Default: 5,000. */
+  readonly rowsPerRound?: number
+  /** How far back the first round on a store looks. Default: an hour. */
+  readonly lookBackMs?: number
+  /** What is older than this without having been looked at is left to the sweep. Default: a day. */
+  readonly maxLagMs?: number
+  /** How long a dangling row with a later stamp than its entity is taken for a writer's in flight. Default: 60,000. */
+  readonly graceMs?: number
+  /** Between two looks at the catalog for new indexes and due sweeps. Default: 3,000. */
+  readonly catalogMs?: number
+  /** Between the end of a sweep of an index and the next one. Default: a day. */
+  readonly sweepEveryMs?: number
+  /** Entities and rows read per second by sweeps and by the filling of indexes, at the most. Default: no limit. */
+  readonly rowsPerSecond?: number
+  /** How long work stays with a process that shows no sign of life. Default: 30,000. */
+  readonly leaseMs?: number
+  /** Between two looks at a row that seems missing in the check of a new index. Default: 500. */
+  readonly settleMs?: number
+  /** Between two looks at work that another process has. Default: 500. */
+  readonly pollMs?: number
+  /** Keep the process running while there is nothing else to do. Default: false. */
+  readonly keepAlive?: boolean
+  readonly onProgress?: (progress: CleanProgress) => void
+  readonly onProblem?: (problem: Problem) => void
+  /** Told of the errors of rounds; they are tried again by themselves. */
+  readonly onError?: (error: unknown) => void
+}
+
+export interface CleanerStatus {
+  readonly isRunning: boolean
+  /** Per shard, in their order. */
+  readonly shards: readonly {
+    /** False when another process follows this shard, or none could be reached yet. */
+    readonly isMine: boolean
+    /** When the last round ended well; undefined before the first. */
+    readonly lastRoundAt: Date | undefined
+    /** How old the oldest update is that the last round had no time for; 0 when there is none. */
+    readonly lagMs: number
+  }[]
+  /** What this cleaner has done since it was started. */
+  readonly totals: Tally
+  /** Names of the indexes that this process is filling, and sweeping. */
+  readonly filling: readonly string[]
+  readonly sweeping: readonly string[]
+  /** Where the filling and the sweeping stand, the last word of each shard. */
+  readonly progress: readonly CleanProgress[]
+  readonly lastError: RoundError | undefined
+}
+
+export interface Cleaner {
+  /** Ends what is under way at the next page, saves how far it came, and lets other processes take over. */
+  stop(): Promise<void>
+  status(): CleanerStatus
+}
+
+const HOUR = 3_600_000
+
+/**
+ * Keeps the indexes of a store in step for as long as the process runs: follows the writes, fills indexes that were
+ * added, and sweeps everything from time to time. Run one in some or all processes of the store; they share the work.
+ * Nothing that goes wrong is thrown: it is told by `status` and `onError`, and tried again.
+ */
+export function startCleaner(store: CleanerTarget, options: CleanerOptions = {}): Cleaner {
+  const controller = new AbortController()
+  const { signal } = controller
+  const context = withQuietTime(store.context, options.keepAlive ?? false)
+  const { time } = context
+  const owner = randomUUID()
+  const leaseMs = options.leaseMs ?? 30_000
+  const reporter = createReporter(context, owner)
+  const lastProgress = new Map<number, CleanProgress>()
+
+  const onError = (error: unknown): void => {
+    reporter.failed(error)
+    options.onError?.(error)
+  }
+  const keeper = createIndexKeeper(
+    context,
+    {
+      signal,
+      leaseMs,
+      sweepEveryMs: options.sweepEveryMs ?? 24 * HOUR,
+      graceMs: options.graceMs,
+      settleMs: options.settleMs,
+      pollMs: options.pollMs,
+      onProblem: options.onProblem,
+      onProgress(progress) {
+        lastProgress.set(progress.shard, progress)
+        options.onProgress?.(progress)
+      },
+    },
+    { throttle: createThrottle(time, options.rowsPerSecond), onWork: reporter.found },
+    onError,
+  )
+  const tails = context.driver.shards.map((_, shard) =>
+    followShard(context, shard, options, { signal, owner, leaseMs, reporter }),
+  )
+  const loops = [
+    ...tails.map(({ round }) => backgroundLoop({ time, signal, round, onError })),
+    backgroundLoop({
+      time,
+      signal,
+      onError,
+      async round() {
+        await drainPending({ context }, { signal, graceMs: options.graceMs })
+        return options.intervalMs ?? 1_000
+      },
+    }),
+    backgroundLoop({
+      time,
+      signal,
+      onError,
+      async round() {
+        await keeper.look({ signal })
+        await reporter.save({ signal })
+        return options.catalogMs ?? 3_000
+      },
+    }),
+  ]
+
+  let stopped: Promise<void> | undefined
+  async function stop(): Promise<void> {
+    controller.abort()
+    await Promise.all(loops)
+    await keeper.ended()
+    // What cannot be saved now is found again: leases run out, and rounds begin where they were saved last.
+    await Promise.allSettled([...tails.map(({ tail }) => tail.release()), reporter.save()])
+  }
+
+  return {
+    stop: () => (stopped ??= stop()),
+    status: () => ({
+      isRunning: stopped === undefined,
+      shards: tails.map(({ tail, lastRoundAt }) => ({
+        isMine: tail.isMine,
+        lagMs: tail.lagMs,
+        lastRoundAt: lastRoundAt(),
+      })),
+      totals: { ...reporter.totals },
+      filling: keeper.filling,
+      sweeping: keeper.sweeping,
+      progress: [...lastProgress.values()],
+      lastError: reporter.lastError,
+    }),
+  }
+}
+
+interface Follower {
+  readonly tail: Tail
+  readonly round: () => Promise<number>
+  readonly lastRoundAt: () => Date | undefined
+}
+
+function followShard(
+  context: EngineContext,
+  shard: number,
+  options: CleanerOptions,
+  own: {
+    readonly signal: AbortSignal
+    readonly owner: string
+    readonly leaseMs: number
+    readonly reporter: Reporter
+  },
+): Follower {
+  const tail = createTail(context, shard, {
+    owner: own.owner,
+    leaseMs: own.leaseMs,
+    overlapMs: options.overlapMs ?? 10_000,
+    rowsPerRound: options.rowsPerRound ?? 5_000,
+    lookBackMs: options.lookBackMs ?? HOUR,
+    maxLagMs: options.maxLagMs ?? 24 * HOUR,
+  })
+  const intervalMs = options.intervalMs ?? 1_000
+  const idleIntervalMs = Math.max(intervalMs, options.idleIntervalMs ?? 5_000)
+  let pause = intervalMs
+  let lastRoundAt: number | undefined
+
+  async function round(): Promise<number> {
+    const pass = createPass(context, {
+      signal: own.signal,
+      graceMs: options.graceMs,
+      onProblem: options.onProblem,
+    })
+    try {
+      const targets = cleanableIndexes(context).map((entry) => indexTarget(context, entry))
+      const looked = await tail.round(pass, targets)
+      lastRoundAt = context.time.now()
+      pause = looked === 0 || looked === undefined ? Math.min(pause * 2, idleIntervalMs) : intervalMs
+      return tail.lagMs > 0 ? 0 : pause
+    } catch (error) {
+      if (!isLooseleafError(error, 'INDEX_NOT_FOUND')) throw error
+      // An index was dropped that this process still knew; without it the round goes through.
+      const known = cleanableIndexes(context).length
+      await context.catalog.reload({ signal: own.signal })
+      if (cleanableIndexes(context).length >= known) throw error
+      return 0
+    } finally {
+      own.reporter.found(pass.tally)
+    }
+  }
+
+  return {
+    tail,
+    round,
+    lastRoundAt: () => (lastRoundAt === undefined ? undefined : new Date(lastRoundAt)),
+  }
+}
+
+/** Sleeps of the machine's own time do not keep the process running, unless it is to. Another time is left as it is. */
+function withQuietTime(context: EngineContext, keepAlive: boolean): EngineContext {
+  return context.time === systemTime && !keepAlive ? { ...context, time: backgroundTime } : context
+}

@@ -1,0 +1,68 @@
+import pLimit from 'p-limit'
+import { entityPages } from './entity-pages.ts'
+import { indexPages } from './index-pages.ts'
+import { indexesNamed, indexTarget, shardAt, type IndexTarget } from './index-target.ts'
+import { createPass, type Pass, type PassOptions } from './pass.ts'
+import { sweepEntityPage } from './sweep-entities.ts'
+import { sweepIndexPage } from './sweep-index.ts'
+import type { Tally } from './tally.ts'
+import type { CleanerTarget } from './target.ts'
+import { untilOneFails } from './until-one-fails.ts'
+
+export interface SweepOptions extends PassOptions {
+  /** The indexes. Default: all. */
+  readonly indexes?: string | readonly string[] | undefined
+  /** The number of the shard, from 0. Default: all. */
+  readonly shard?: number | undefined
+}
+
+const SHARDS_AT_ONCE = 4
+
+/** From entities to rows: adds the rows of living entities that are missing. */
+export async function sweepEntities(store: CleanerTarget, options: SweepOptions = {}): Promise<Tally> {
+  return onShards(store, options, entitiesToRows)
+}
+
+/** From rows to entities: deletes the rows that match no committed entity. */
+export async function sweepIndex(store: CleanerTarget, options: SweepOptions = {}): Promise<Tally> {
+  return onShards(store, options, rowsToEntities)
+}
+
+/** Both directions, once, without progress or leases; `cleanIndex` is the one that can be cut off and gone on with. */
+export async function sweep(store: CleanerTarget, options: SweepOptions = {}): Promise<Tally> {
+  return onShards(store, options, async (pass, targets, shard) => {
+    await entitiesToRows(pass, targets, shard)
+    await rowsToEntities(pass, targets, shard)
+  })
+}
+
+async function entitiesToRows(pass: Pass, targets: readonly IndexTarget[], shard: number): Promise<void> {
+  for await (const page of entityPages(pass, shard))
+    await sweepEntityPage(pass, targets, page, { fill: false })
+}
+
+async function rowsToEntities(pass: Pass, targets: readonly IndexTarget[], shard: number): Promise<void> {
+  for (const target of targets) {
+    for await (const page of indexPages(pass, target, shard)) await sweepIndexPage(pass, target, shard, page)
+  }
+}
+
+async function onShards(
+  store: CleanerTarget,
+  options: SweepOptions,
+  work: (pass: Pass, targets: readonly IndexTarget[], shard: number) => Promise<void>,
+): Promise<Tally> {
+  const { context } = store
+  await context.catalog.reload({ signal: options.signal })
+  const targets = indexesNamed(context, options.indexes).map((entry) => indexTarget(context, entry))
+  const shards =
+    options.shard === undefined ? context.driver.shards.map((_, shard) => shard) : [options.shard]
+  for (const shard of shards) shardAt(context, shard)
+  const pass = createPass(context, options)
+  const limit = pLimit(SHARDS_AT_ONCE)
+  await untilOneFails(
+    options.signal,
+    shards.map((shard) => (signal) => limit(() => work({ ...pass, signal }, targets, shard))),
+  )
+  return pass.tally
+}

@@ -1,0 +1,123 @@
+import {
+  formatId,
+  parseId,
+  type CatalogEntry,
+  type Driver,
+  type DriverFactory,
+  type IndexDefinitionData,
+  type IndexRow,
+  type IndexTable,
+  type Time,
+} from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { defineIndex, deriveRows, keyIdentity, shardOfRow, tableSpec } from '@looseleaf/index-engine'
+import { DataStore } from '@looseleaf/store'
+
+/** On one property and elsewhere than its entities, as a rule. */
+export const byUser = defineIndex('by_user', {
+  properties: { user_id: 'string', published: 'integer' },
+  shardOn: 'user_id',
+  onMisfit: 'skip',
+})
+/** Many rows an entity, beside it. */
+export const byTag = defineIndex('by_tag', {
+  properties: { tags: 'string[]' },
+  shardOn: 'id',
+  onMisfit: 'skip',
+})
+
+/** A factory for shards that are open already: several stores, as of several processes, on one driver. */
+export function shared(driver: Driver): DriverFactory {
+  return { shardCount: driver.shards.length, connect: async () => driver }
+}
+
+export interface OpenOptions {
+  readonly driver?: Driver
+  readonly shards?: number
+  readonly time?: Time
+  readonly migrate?: boolean
+  readonly indexes?: readonly IndexDefinitionData[]
+  readonly onWarning?: (message: string) => void
+}
+
+/** A store on SQLite in memory. */
+export async function openStore(options: OpenOptions = {}): Promise<DataStore> {
+  const driver = options.driver ?? (await memoryShards(options.shards ?? 2).connect())
+  return DataStore.open({
+    shards: shared(driver),
+    indexes: options.indexes ?? [byUser, byTag],
+    migrate: options.migrate ?? true,
+    ...(options.time === undefined ? {} : { time: options.time }),
+    ...(options.onWarning === undefined ? {} : { onWarning: options.onWarning }),
+  })
+}
+
+export function entryOf(store: DataStore, name: string): CatalogEntry {
+  const entry = store.context.catalog.current().indexes.findLast((index) => index.name === name)
+  if (entry === undefined) throw new Error(`No index ${name}.`)
+  return entry
+}
+
+export function tableOf(store: DataStore, name: string, shard: number): IndexTable {
+  const found = store.context.driver.shards[shard]
+  if (found === undefined) throw new Error(`No shard ${shard}.`)
+  return found.index(tableSpec(entryOf(store, name)))
+}
+
+/** Every row of an index with its shard, key and entity; sorted, so that two of them can be compared. */
+export async function rowsIn(store: DataStore, name: string): Promise<string[]> {
+  const rows: string[] = []
+  for (const [shard] of store.context.driver.shards.entries()) {
+    const found = await tableOf(store, name, shard).scan({ prefix: [], order: 'asc', limit: 100_000 })
+    rows.push(...found.map((row) => rowText(shard, row)))
+  }
+  return rows.toSorted()
+}
+
+/** What `rowsIn` has to be, computed from all entities. */
+export async function expectedRows(store: DataStore, name: string): Promise<string[]> {
+  const entry = entryOf(store, name)
+  const rows: string[] = []
+  for await (const { id, ...bag } of store.scan()) {
+    const entityId = parseId(id)
+    for (const key of deriveRows(entry, bag).keys) {
+      rows.push(rowText(shardOfRow(entry, store.context.router, key, entityId), { key, entityId }))
+    }
+  }
+  return rows.toSorted()
+}
+
+function rowText(shard: number, { key, entityId }: Pick<IndexRow, 'key' | 'entityId'>): string {
+  return `${shard} ${formatId(entityId)} ${keyIdentity(key)}`
+}
+
+/** A row as the index has it for this bag, and the shard where it belongs. */
+export function rowFor(
+  store: DataStore,
+  name: string,
+  id: string,
+  bag: Record<string, string | number | string[]>,
+  version: number,
+): { readonly shard: number; readonly row: IndexRow } {
+  const entry = entryOf(store, name)
+  const [key] = deriveRows(entry, bag).keys
+  if (key === undefined) throw new Error('This bag gives no row.')
+  const entityId = parseId(id)
+  return { shard: shardOfRow(entry, store.context.router, key, entityId), row: { key, entityId, version } }
+}
+
+export async function addRow(
+  store: DataStore,
+  name: string,
+  { shard, row }: ReturnType<typeof rowFor>,
+): Promise<void> {
+  await tableOf(store, name, shard).upsert([row])
+}
+
+export async function removeRow(
+  store: DataStore,
+  name: string,
+  { shard, row }: ReturnType<typeof rowFor>,
+): Promise<void> {
+  await tableOf(store, name, shard).remove([{ ...row, before: Number.MAX_SAFE_INTEGER }])
+}

@@ -1,0 +1,213 @@
+import { isLooseleafError, LooseleafError, type Driver, type DriverFactory } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { defineIndex } from '@looseleaf/index-engine'
+import { DataStore, type DataStoreOptions } from '@looseleaf/store'
+import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { checkIndex, drainPending, sweep } from '../src/index.ts'
+
+const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
+const byRank = defineIndex('by_rank', { properties: { rank: 'integer' }, shardOn: 'id' })
+
+let memory: Driver
+let plan: FaultPlan
+const opened: DataStore[] = []
+
+async function open(options: Partial<DataStoreOptions>): Promise<DataStore> {
+  const shards: DriverFactory = {
+    shardCount: 2,
+    connect: async () => ({ ...faultyDriver(memory, (call) => plan(call)), close: async () => {} }),
+  }
+  const store = await DataStore.open({ shards, indexes: [byName, byRank], migrate: true, ...options })
+  opened.push(store)
+  return store
+}
+
+/** The rows of an index cannot be written, wherever they are to stand. */
+const refuseUpserts: FaultPlan = ({ table, operation }) =>
+  table === 'index_by_name' && operation === 'upsert'
+    ? {
+        before() {
+          throw new LooseleafError('SHARD_UNAVAILABLE', 'The shard is down (a fault on purpose).')
+        },
+      }
+    : undefined
+
+const find = async (store: DataStore, name: string): Promise<string[]> =>
+  (await store.getAll(byName, { name })).map((entity) => entity.id)
+
+beforeEach(async () => {
+  memory = await memoryShards(2).connect()
+  plan = () => undefined
+})
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((store) => store.close()))
+  await memory.close()
+})
+
+describe("onIndexFailure: 'defer'", () => {
+  it('commits the entity, says that it is not indexed, and that queries are not complete', async () => {
+    const store = await open({ onIndexFailure: 'defer' })
+    plan = refuseUpserts
+    const { id, indexed } = await store.put({ name: 'one', rank: 1 })
+    expect(indexed).toBe(false)
+    expect(await store.get(id)).toEqual({ id, name: 'one', rank: 1 })
+    const page = await store.query(byName, { name: 'one' })
+    expect(page.items).toEqual([])
+    expect(page.cost.complete).toBe(false)
+    const other = await store.query(byRank, { rank: 1 }, { scatter: true })
+    expect(other.items).toHaveLength(1)
+    expect(other.cost.complete).toBe(true)
+  })
+
+  it('is made good by the cleaner', async () => {
+    const store = await open({ onIndexFailure: 'defer' })
+    plan = refuseUpserts
+    const { id } = await store.put({ name: 'one', rank: 1 })
+    const changed = await store.put({ name: 'two', rank: 1 }, { id })
+    expect(changed.indexed).toBe(false)
+    await expect(drainPending(store)).rejects.toSatisfy((error) =>
+      isLooseleafError(error, 'SHARD_UNAVAILABLE'),
+    )
+    expect((await store.query(byName, { name: 'two' })).cost.complete).toBe(false)
+    plan = () => undefined
+    expect(await drainPending(store)).toBe(1)
+    const page = await store.query(byName, { name: 'two' })
+    expect(page.items.map((item) => item.id)).toEqual([id])
+    expect(page.cost.complete).toBe(true)
+    expect(await find(store, 'one')).toEqual([])
+    expect(await drainPending(store)).toBe(0)
+  })
+
+  it('keeps what is committed while it drains', async () => {
+    const store = await open({ onIndexFailure: 'defer' })
+    plan = refuseUpserts
+    const { id } = await store.put({ name: 'one', rank: 1 })
+    let again = true
+    plan = (call) => {
+      if (call.operation !== 'remove' || call.table !== 'pending') return undefined
+      return {
+        async before() {
+          if (!again) return
+          again = false
+          plan = refuseUpserts
+          await store.put({ name: 'three', rank: 1 }, { id })
+          plan = () => undefined
+        },
+      }
+    }
+    await drainPending(store)
+    expect((await store.query(byName, { name: 'three' })).cost.complete).toBe(false)
+    await drainPending(store)
+    expect(await find(store, 'three')).toEqual([id])
+    expect((await store.query(byName, { name: 'three' })).cost.complete).toBe(true)
+  })
+
+  it('is known to other processes that open the store later', async () => {
+    const first = await open({ onIndexFailure: 'defer' })
+    const second = await open({})
+    plan = refuseUpserts
+    await first.put({ name: 'one', rank: 1 })
+    expect((await second.query(byName, { name: 'one' })).cost.complete).toBe(false)
+    await expect(second.put({ name: 'two', rank: 2 })).rejects.toSatisfy((error) =>
+      isLooseleafError(error, 'SHARD_UNAVAILABLE'),
+    )
+  })
+
+  it('takes away the pending rows of an index that was dropped', async () => {
+    const store = await open({ onIndexFailure: 'defer' })
+    plan = refuseUpserts
+    await store.put({ name: 'one', rank: 1 })
+    plan = () => undefined
+    await store.dropIndex('by_name')
+    expect(await drainPending(store)).toBe(1)
+  })
+
+  it('does not defer what is refused for good', async () => {
+    const store = await open({ onIndexFailure: 'defer' })
+    plan = ({ table, operation }) =>
+      table === 'index_by_name' && operation === 'upsert'
+        ? {
+            before() {
+              throw new LooseleafError('STATEMENT_FAILED', 'Refused (a fault on purpose).')
+            },
+          }
+        : undefined
+    await expect(store.put({ name: 'one' })).rejects.toSatisfy((error) =>
+      isLooseleafError(error, 'STATEMENT_FAILED'),
+    )
+  })
+})
+
+describe("writeOrder: 'entity-first'", () => {
+  it('commits first, writes rows after, and leaves lost rows to the cleaner', async () => {
+    const calls: string[] = []
+    const store = await open({ writeOrder: 'entity-first' })
+    plan = (call) => {
+      calls.push(`${call.table} ${call.operation}`)
+      return undefined
+    }
+    const { id, indexed } = await store.put({ name: 'one' })
+    expect(indexed).toBe(true)
+    expect(calls).toEqual(['entities insert', 'index_by_name upsert'])
+    await store.put({ name: 'two' }, { id })
+    await store.settled()
+    expect(calls.filter((call) => call.endsWith('remove'))).toEqual([])
+    expect(await find(store, 'one')).toEqual([])
+    expect((await checkIndex(store, 'by_name')).dangling).toBe(1)
+    await sweep(store)
+    expect(await checkIndex(store, 'by_name')).toMatchObject({ dangling: 0, missing: 0 })
+  })
+
+  it('answers that it is not indexed when rows cannot be written, and the cleaner adds them', async () => {
+    const store = await open({ writeOrder: 'entity-first' })
+    plan = refuseUpserts
+    const { id, indexed } = await store.put({ name: 'one' })
+    expect(indexed).toBe(false)
+    expect(await find(store, 'one')).toEqual([])
+    plan = () => undefined
+    await sweep(store)
+    expect(await find(store, 'one')).toEqual([id])
+  })
+})
+
+describe('deleteDelayMs', () => {
+  it('leaves lost rows to the cleaner, which waits for the commit to be old enough', async () => {
+    const store = await open({ deleteDelayMs: 60_000 })
+    const { id } = await store.put({ name: 'one' })
+    await store.put({ name: 'two' }, { id })
+    await store.settled()
+    await sweep(store)
+    expect(await checkIndex(store, 'by_name')).toMatchObject({ dangling: 1, missing: 0 })
+    const later = { ...store.context, time: { ...store.context.time, now: () => Date.now() + 61_000 } }
+    await sweep({ context: later })
+    expect(await checkIndex(store, 'by_name')).toMatchObject({ dangling: 0, missing: 0 })
+    expect(await find(store, 'two')).toEqual([id])
+  })
+
+  it('loses no row when a failover undoes the last commit', async () => {
+    const store = await open({ deleteDelayMs: 60_000 })
+    const { id, version } = await store.put({ name: 'one' })
+    const second = await store.put({ name: 'two' }, { id })
+    await store.settled()
+    // The replica that takes over has not got the second write.
+    const bytes = Buffer.from(id.replaceAll('-', ''), 'hex')
+    const shard = memory.shards[store.context.router.shardOfId(bytes)]!
+    const epoch = store.context.catalog.current().epochs[0]!
+    const body = store.context.codec.encode({ name: 'one' })
+    await shard.entities.replace([{ id: bytes, base: second.version, version, body }], { epoch })
+    expect(await find(store, 'one')).toEqual([id])
+  })
+})
+
+describe('options', () => {
+  it.each<[Partial<DataStoreOptions>]>([
+    [{ writeOrder: 'rows-first' as never }],
+    [{ onIndexFailure: 'ignore' as never }],
+    [{ deleteDelayMs: -1 }],
+    [{ deleteDelayMs: Number.NaN }],
+    [{ writeOrder: 'entity-first', onIndexFailure: 'defer' }],
+  ])('refuses %j', async (options) => {
+    await expect(open(options)).rejects.toSatisfy((error) => isLooseleafError(error, 'BAD_OPTION'))
+  })
+})
