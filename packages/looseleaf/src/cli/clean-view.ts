@@ -1,0 +1,75 @@
+import type { CheckResult, CleanResult } from '@looseleaf/cleaner'
+import type { Output } from './output.ts'
+import { counted, grouped } from './text.ts'
+
+/** True when nothing is wrong with an index. Misfits are what its definition allows, and may be there. */
+export function isRight({ missing, dangling, misplaced, undecodable }: CheckResult): boolean {
+  return missing + dangling + misplaced + undecodable === 0
+}
+
+/** What was done, for people: a line an index. */
+export function cleanText(output: Output, { indexes }: CleanResult): string {
+  if (indexes.length === 0) return 'There is no index to clean.'
+  const rows = indexes.map((index) => [
+    output.colors.bold(index.index),
+    index.state === 'ready' ? output.colors.green(index.state) : output.colors.yellow(index.state),
+    ...[index.entities, index.added, index.removed, index.waiting, index.misfits].map(grouped),
+    bad(output, index.undecodable),
+  ])
+  const waiting = indexes.reduce((sum, index) => sum + index.waiting, 0)
+  return [
+    output.table(
+      ['INDEX', 'STATE', 'ENTITIES', 'ADDED', 'REMOVED', 'WAITING', 'MISFITS', 'UNDECODABLE'],
+      rows,
+    ),
+    ...(waiting === 0
+      ? []
+      : [
+          '',
+          `${counted(waiting, 'row', 'rows')} may belong to writes under way; a later run removes those that do not.`,
+        ]),
+  ].join('\n')
+}
+
+/** What a check found, for people: a line an index, and what to do. */
+export function checkText(output: Output, results: readonly CheckResult[]): string {
+  if (results.length === 0) return 'There is no index to check.'
+  const rows = results.map((result) => [
+    output.colors.bold(result.index),
+    grouped(result.entities),
+    grouped(result.rows),
+    ...[result.missing, result.dangling, result.misplaced, result.undecodable].map((count) =>
+      bad(output, count),
+    ),
+    grouped(result.misfits),
+    grouped(result.unsettled),
+  ])
+  const head = [
+    'INDEX',
+    'ENTITIES',
+    'ROWS',
+    'MISSING',
+    'DANGLING',
+    'MISPLACED',
+    'UNDECODABLE',
+    'MISFITS',
+    'UNSETTLED',
+  ]
+  const wrong = results.filter((result) => !isRight(result))
+  return [
+    output.table(head, rows),
+    '',
+    ...wrong.map(
+      ({ index, examples }) => `${index}: look at ${examples.slice(0, 3).join(', ') || 'its rows'}`,
+    ),
+    wrong.length === 0
+      ? output.colors.green('Every index is right.')
+      : output.colors.red(
+          `Repair with: looseleaf clean --index ${wrong.map(({ index }) => index).join(' ')}`,
+        ),
+  ].join('\n')
+}
+
+function bad(output: Output, count: number): string {
+  return count === 0 ? '0' : output.colors.red(grouped(count))
+}

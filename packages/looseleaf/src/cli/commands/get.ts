@@ -1,0 +1,34 @@
+import type { Entity } from '@looseleaf/core'
+import { defineCommand, type AddCommand } from '../define-command.ts'
+import { entityJson, entityText } from '../entity-view.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { CommonOptions } from '../session.ts'
+
+/** `looseleaf get`: reads entities by id. */
+export const addGet: AddCommand = (program, run) => {
+  defineCommand(program, {
+    usage: 'get <id...>',
+    summary: 'Print entities by id',
+    details:
+      'The exit code is 1 when one of them is not there.\n\nJSON: { "entities": [{ "id", "version", "updated", "properties" }], "missing": [id] }',
+    examples: [['get 0192f0c1-7c1e-7abc-8def-0123456789ab', 'one entity']],
+  }).action((ids: string[], options: CommonOptions) =>
+    run(options, async (session) => {
+      const { output, signal } = session
+      const store = await session.store()
+      const found = await store.getMany(ids, { signal })
+      const entities = found.filter((entity): entity is Entity => entity !== undefined)
+      const missing = ids.filter((_, i) => found[i] === undefined)
+      output.result({ entities: entities.map(entityJson), missing }, () =>
+        found
+          .map((entity, i) =>
+            entity === undefined
+              ? output.colors.yellow(`There is no entity ${ids[i]}.`)
+              : entityText(output, entity),
+          )
+          .join('\n\n'),
+      )
+      return missing.length === 0 ? exitCodes.ok : exitCodes.found
+    }),
+  )
+}

@@ -1,0 +1,132 @@
+import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { addAbortSignal, type Readable } from 'node:stream'
+import { LooseleafError } from '@looseleaf/core'
+import { InvalidArgumentError, Option } from 'commander'
+import { defineCommand, type AddCommand } from '../define-command.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { importLines, type ImportResult, type RefusedLine } from '../import-lines.ts'
+import { counted, grouped } from '../text.ts'
+import { readLines } from '../read-input.ts'
+import type { CommonOptions, Session } from '../session.ts'
+
+interface ImportCommandOptions extends CommonOptions {
+  readonly onError: 'stop' | 'skip'
+  readonly fromLine: number
+}
+
+/** Refused lines that the JSON result lists; `refused` counts them all. */
+const MAX_LISTED = 1000
+
+/** `looseleaf import`: entities from lines of JSON. */
+export const addImport: AddCommand = (program, run) => {
+  defineCommand(program, {
+    usage: 'import <file>',
+    summary: 'Store entities from a file of JSON lines, or from stdin with -',
+    details:
+      'Each line is one JSON object, the entity whole. An "id" in it is the entity’s id, and an entity that is there under\nit is replaced; without one a fresh id is made. Values that JSON has no word for:\n\n  {"$date":"2009-02-27T00:00:00.000Z"}   a time, in UTC with milliseconds\n  {"$bigint":"9007199254740993"}         a bigint of 64 bits\n  {"$bytes":"aGk="}                      bytes, in base64\n  {"$number":"NaN"}                      NaN, Infinity or -Infinity\n\nA property whose name begins with $ gets one more $ in front. A line that cannot be stored is told with its number and\nkept out, and the exit code is 1.\n\nJSON: { "lines", "created", "replaced", "refused", "ended": "all" | "refused" | "interrupted", "nextLine",\n"errors": [{ "line", "code", "message" }] }; errors has the first 1,000 of them.',
+    examples: [
+      ['import entries.jsonl', 'a file'],
+      ['import entries.jsonl --on-error skip', 'leave out the lines that cannot be stored'],
+      [
+        'export --shards sqlite:old | looseleaf import - --shards mysql://root@127.0.0.1/feed',
+        'from a store to another',
+      ],
+    ],
+  })
+    .addOption(
+      new Option('--on-error <what>', 'what a line that cannot be stored does')
+        .choices(['stop', 'skip'])
+        .default('stop'),
+    )
+    .option('--from-line <n>', 'begin with this line', parseLine, 1)
+    .action((file: string, options: ImportCommandOptions) =>
+      run(options, async (session) => {
+        const { output } = session
+        const started = performance.now()
+        const { result, errors } = await importFile(session, file, options)
+        const seconds = (performance.now() - started) / 1000
+        output.result({ ...result, errors }, () => summary(result, seconds))
+        if (result.ended === 'interrupted') return exitCodes.interrupted
+        return result.refused === 0 ? exitCodes.ok : exitCodes.found
+      }),
+    )
+}
+
+async function importFile(
+  session: Session,
+  file: string,
+  { onError, fromLine }: ImportCommandOptions,
+): Promise<{ result: ImportResult; errors: RefusedLine[] }> {
+  const { output, signal, console } = session
+  const { stream, bytes } =
+    file === '-' ? { stream: console.stdin, bytes: undefined } : await openFile(resolve(console.cwd, file))
+  let readBytes = 0
+  const counting = async function* (): AsyncGenerator<Uint8Array | string, void, undefined> {
+    for await (const chunk of addAbortSignal(signal, stream) as AsyncIterable<Uint8Array | string>) {
+      readBytes += chunk.length
+      yield chunk
+    }
+  }
+  const errors: RefusedLine[] = []
+  try {
+    const store = await session.store()
+    const progress = output.progress({ label: 'importing', unit: 'lines' })
+    try {
+      const result = await importLines(store, readLines(counting()), {
+        onError,
+        fromLine,
+        signal,
+        onRefused(refused) {
+          if (errors.length < MAX_LISTED) errors.push(refused)
+          progress.aside(() =>
+            output.note(`${output.colors.yellow(`Line ${refused.line}:`)} ${refused.message}`),
+          )
+        },
+        onProgress: (lines) => progress.update(lines, bytes && readBytes / bytes),
+      })
+      return { result, errors }
+    } finally {
+      progress.stop()
+    }
+  } finally {
+    stream.destroy()
+  }
+}
+
+async function openFile(path: string): Promise<{ stream: Readable; bytes: number | undefined }> {
+  try {
+    const handle = await open(path)
+    const { size } = await handle.stat()
+    return {
+      stream: createReadStream(path, { fd: handle, highWaterMark: 256 * 1024 }),
+      bytes: size || undefined,
+    }
+  } catch (cause) {
+    throw new LooseleafError('BAD_OPTION', `${path} cannot be read.`, { cause })
+  }
+}
+
+function summary({ created, replaced, refused, ended, nextLine }: ImportResult, seconds: number): string {
+  const stored = created + replaced
+  const rate = grouped(Math.round(stored / Math.max(seconds, 0.001)))
+  const parts = [
+    `${counted(stored, 'entity', 'entities')} imported in ${seconds.toFixed(1)} s (${rate}/s): ${grouped(created)} created, ${grouped(replaced)} replaced.`,
+  ]
+  if (refused > 0) parts.push(`${counted(refused, 'line was', 'lines were')} refused.`)
+  if (ended !== 'all') {
+    parts.push(
+      `Stopped; every other line before ${nextLine} is in the store. Go on with --from-line ${nextLine}.`,
+    )
+  }
+  return parts.join('\n')
+}
+
+function parseLine(text: string): number {
+  const line = Number(text)
+  if (!/^\d+$/.test(text) || line < 1 || !Number.isSafeInteger(line)) {
+    throw new InvalidArgumentError('It has to be a line number, from 1.')
+  }
+  return line
+}

@@ -1,0 +1,40 @@
+import { defineCommand, type AddCommand } from '../define-command.ts'
+import { indexTable } from '../index-table.ts'
+import { counted } from '../text.ts'
+import type { CommonOptions } from '../session.ts'
+
+/** `looseleaf init`: makes the tables, and adds the config's indexes. */
+export const addInit: AddCommand = (program, run) => {
+  defineCommand(program, {
+    usage: 'init',
+    summary: 'Create the tables of a store and add the indexes of the config',
+    details:
+      'May be run again at any time: it only adds what is missing. On a new store the indexes are ready at once; on one in use they are building until `looseleaf clean` has filled them.\n\nJSON: { "storeId", "shards": [name], "indexes": [{ "name", "generation", "table", "state", "columns", "shardOn" }] }',
+    examples: [
+      ['init', 'as the config says'],
+      ['init --shards sqlite:data?shards=2', 'a store of two SQLite files, without indexes'],
+    ],
+  }).action((options: CommonOptions) =>
+    run(options, async (session) => {
+      const { output } = session
+      const store = await session.store({ migrate: true })
+      const indexes = await store.indexes({ signal: session.signal })
+      const { driver, catalog } = store.context
+      const result = {
+        storeId: catalog.current().storeId,
+        shards: driver.shards.map((shard) => shard.name),
+        indexes,
+      }
+      output.result(result, () => {
+        const building = [
+          ...new Set(indexes.filter(({ state }) => state === 'building').map(({ name }) => name)),
+        ]
+        return [
+          `The store is there: ${counted(result.shards.length, 'shard', 'shards')}, ${counted(indexes.length, 'index', 'indexes')}.`,
+          ...(indexes.length === 0 ? [] : ['', indexTable(output, indexes)]),
+          ...(building.length === 0 ? [] : ['', `Fill ${building.join(', ')} with: looseleaf clean`]),
+        ].join('\n')
+      })
+    }),
+  )
+}

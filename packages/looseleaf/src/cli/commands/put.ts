@@ -1,0 +1,67 @@
+import { LooseleafError, type EntityId } from '@looseleaf/core'
+import { InvalidArgumentError } from 'commander'
+import { defineCommand, type AddCommand } from '../define-command.ts'
+import { parseBag, readAll } from '../read-input.ts'
+import type { CommonOptions } from '../session.ts'
+
+interface PutCommandOptions extends CommonOptions {
+  readonly id?: EntityId
+  readonly ifVersion?: number
+}
+
+/** `looseleaf put`: writes one entity. */
+export const addPut: AddCommand = (program, run) => {
+  defineCommand(program, {
+    usage: 'put [json]',
+    summary: 'Store one entity, given as JSON or on stdin',
+    details:
+      'Replaces the whole entity if there is one under its id; makes a fresh id if none is given. Values that JSON has no word for are written as in `looseleaf import --help`.\n\nJSON: { "id", "version", "created" }',
+    examples: [
+      [
+        `put '{"title":"We just launched","published":{"$date":"2009-02-27T00:00:00.000Z"}}'`,
+        'with a fresh id',
+      ],
+      [
+        'put --id 0192f0c1-7c1e-7abc-8def-0123456789ab --if-version 1700000000000000 < entry.json',
+        'only if unchanged',
+      ],
+    ],
+  })
+    .option('--id <uuid>', 'the entity’s id; wins over an "id" in the JSON')
+    .option(
+      '--if-version <version>',
+      'only if this is still its version; 0: only if there is none',
+      parseVersion,
+    )
+    .action((json: string | undefined, options: PutCommandOptions) =>
+      run(options, async (session) => {
+        const { console, output, signal } = session
+        if (json === undefined && console.stdin.isTTY === true) {
+          throw new LooseleafError(
+            'BAD_OPTION',
+            `Give the entity as JSON: looseleaf put '{"title":"…"}', or on stdin.`,
+          )
+        }
+        const bag = parseBag(json === undefined ? await readAll(console.stdin) : Buffer.from(json))
+        const store = await session.store()
+        const { id, ifVersion } = options
+        const result = await store.put(bag, {
+          signal,
+          ...(id !== undefined && { id }),
+          ...(ifVersion !== undefined && { ifVersion }),
+        })
+        output.result(
+          result,
+          () =>
+            `${output.colors.bold(result.id)}  ${output.colors.dim(`${result.created ? 'created' : 'replaced'}, version ${result.version}`)}`,
+        )
+      }),
+    )
+}
+
+function parseVersion(text: string): number {
+  const version = Number(text)
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(version))
+    throw new InvalidArgumentError('It has to be a whole number.')
+  return version
+}

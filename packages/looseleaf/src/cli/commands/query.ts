@@ -1,0 +1,101 @@
+import type { QueryPage } from '@looseleaf/index-engine'
+import { definitionFromData, MAX_LIMIT } from '@looseleaf/index-engine'
+import { InvalidArgumentError, Option } from 'commander'
+import { defineCommand, type AddCommand } from '../define-command.ts'
+import { bagText, entityJson, valueText } from '../entity-view.ts'
+import { findIndex } from '../find-index.ts'
+import type { Output } from '../output.ts'
+import { clip, counted, grouped } from '../text.ts'
+import type { CommonOptions } from '../session.ts'
+import { parseWhere } from '../where-expression.ts'
+
+interface QueryCommandOptions extends CommonOptions {
+  readonly order?: 'asc' | 'desc'
+  readonly limit?: number
+  readonly cursor?: string
+  readonly scatter?: boolean
+}
+
+export const WHERE_HELP =
+  'A condition is a property, one of = > >= < <=, and a value of the property’s type: a day (2009-02-27) or a time with a zone (2009-02-27T12:30:00Z) for time, true or false for boolean. Conditions go with the index: values for its first properties, then at most one stretch on the next. Quote those with > or < for the shell.'
+
+/** `looseleaf query`: a page of entities by an index. */
+export const addQuery: AddCommand = (program, run) => {
+  defineCommand(program, {
+    usage: 'query <index> [conditions...]',
+    summary: 'Print entities by an index, a page at a time',
+    details: `${WHERE_HELP}\n\nJSON: { "items": [{ "id", "version", "updated", "properties" }], "cursor"?, "cost": { "shards", "indexReads", "entityReads", "rowsExamined", "rowsMatched", "rowsDiscarded", "entitiesRead", "complete" } }`,
+    examples: [
+      [
+        'query entries_by_user user_id=0192f0c1-7c1e-7abc-8def-0123456789ab --order desc --limit 30',
+        'the newest 30 of a user',
+      ],
+      [
+        `query entries_by_user user_id=0192f0c1-7c1e-7abc-8def-0123456789ab 'published>=2009-02-01'`,
+        'since a day',
+      ],
+      ['query entries_by_user --scatter', 'from all shards'],
+    ],
+  })
+    .addOption(new Option('--order <order>', 'order of the index').choices(['asc', 'desc']))
+    .option('--limit <n>', `entities of the page, 1 to ${MAX_LIMIT} (default: 50)`, parseLimit)
+    .option('--cursor <text>', 'where the page before has ended')
+    .option('--scatter', 'ask all shards where the conditions do not say which one')
+    .action((name: string, conditions: string[], options: QueryCommandOptions) =>
+      run(options, async (session) => {
+        const { output, signal } = session
+        const store = await session.store()
+        const index = definitionFromData(findIndex(store, name))
+        const { order, limit, cursor, scatter } = options
+        const page = await store.query(index, parseWhere(index, conditions), {
+          order,
+          limit,
+          cursor,
+          scatter,
+          signal,
+        })
+        const { items, cost } = page
+        const result = {
+          items: items.map(entityJson),
+          ...(page.cursor !== undefined && { cursor: page.cursor }),
+          cost,
+        }
+        output.result(result, () =>
+          pageText(
+            output,
+            index.properties.map((property) => property.name),
+            page,
+          ),
+        )
+      }),
+    )
+}
+
+function pageText(output: Output, names: readonly string[], page: QueryPage): string {
+  const { colors, width } = output
+  const { items, cost, cursor } = page
+  const shown = items.map((entity) => names.map((name) => clip(valueText(entity[name]), 40)))
+  const taken = names.map((name, i) => Math.max(name.length, ...shown.map((row) => row[i]?.length ?? 0)) + 2)
+  const left = Math.max(20, width - 38 - taken.reduce((sum, n) => sum + n, 0))
+  const rows = items.map((entity, i) => [
+    entity.id,
+    ...(shown[i] ?? []),
+    colors.dim(clip(bagText(entity, ['id', ...names]), left)),
+  ])
+  const summary = colors.dim(
+    `${counted(items.length, 'entity', 'entities')}; ${counted(cost.rowsExamined, 'index row', 'index rows')} examined, ${grouped(cost.rowsDiscarded)} discarded, ${counted(cost.shards, 'shard', 'shards')} asked`,
+  )
+  return [
+    ...(items.length === 0 ? [] : [output.table(['ID', ...names, 'OTHER PROPERTIES'], rows)]),
+    summary,
+    ...(cursor === undefined ? [] : [`Next page: --cursor ${cursor}`]),
+  ].join('\n')
+}
+
+function parseLimit(text: string): number {
+  const limit = Number(text)
+  if (!/^\d+$/.test(text) || limit < 1 || limit > MAX_LIMIT) {
+    throw new InvalidArgumentError(`It has to be a whole number from 1 to ${MAX_LIMIT}.`)
+  }
+  return limit
+}

@@ -1,0 +1,59 @@
+import type { Driver, IndexTableSpec } from '@looseleaf/core'
+import { sameRows, tableName, tableSpec } from '@looseleaf/index-engine'
+import { defineCommand, type AddCommand } from '../define-command.ts'
+import type { CommonOptions, Settings } from '../session.ts'
+
+/** `looseleaf schema`: the statements of `init`, for those who run them by hand. */
+export const addSchema: AddCommand = (program, run) => {
+  defineCommand(program, {
+    usage: 'schema',
+    summary: 'Print the SQL that creates the tables, without running it',
+    details:
+      'For those whose accounts may not create tables: run it on every shard, then `looseleaf init`, which finds the tables there. It has the tables of the config’s indexes and of those that the store has already.\n\nJSON: { "shards": [{ "name", "statements": [sql] }] }',
+    examples: [
+      ['schema > schema.sql', 'the SQL of the config’s shards and indexes'],
+      ['schema --shards mysql://root@127.0.0.1/feed', 'that of a MySQL store'],
+    ],
+  }).action((options: CommonOptions) =>
+    run(options, async ({ output, settings, signal }) => {
+      const given = await settings()
+      const driver = await given.shards.connect()
+      try {
+        const specs = await indexTables(driver, given, signal)
+        const shards = driver.shards.map((shard) => ({
+          name: shard.name,
+          statements: shard.schema(specs).map((statement) => statement.trim().replace(/;$/, '')),
+        }))
+        output.result({ shards }, () => {
+          const bySql = Map.groupBy(shards, ({ statements }) => `${statements.join(';\n\n')};`)
+          return [...bySql]
+            .map(([sql, same]) => `-- On ${same.map(({ name }) => name).join(', ')}\n${sql}`)
+            .join('\n\n')
+        })
+      } finally {
+        await driver.close()
+      }
+    }),
+  )
+}
+
+/** The tables of the store's own indexes, and of those that the config adds. */
+async function indexTables(
+  driver: Driver,
+  settings: Settings,
+  signal: AbortSignal,
+): Promise<IndexTableSpec[]> {
+  const catalog = await driver.shards[0]?.catalog.load({ signal })
+  const known = catalog?.indexes.filter((entry) => entry.state !== 'dropped') ?? []
+  const fresh = settings.indexes
+    .filter((definition) => !known.some((entry) => sameRows(entry, definition)))
+    .map((definition) => {
+      const generation =
+        Math.max(
+          0,
+          ...known.filter(({ name }) => name === definition.name).map((entry) => entry.generation),
+        ) + 1
+      return { properties: definition.properties, table: tableName(definition, generation) }
+    })
+  return [...known, ...fresh].map(tableSpec)
+}

@@ -1,0 +1,52 @@
+import type { ErrorCode } from '@looseleaf/core'
+
+/** What the command's exit code says; see the README. A code never changes its meaning. */
+export const exitCodes = {
+  /** Done, and nothing was found wrong. */
+  ok: 0,
+  /** Done, but something was found: no such entity, a refused line or write, rows missing or dangling. */
+  found: 1,
+  /** The command line, the configuration or an argument is not right; nothing was sent to change anything. */
+  usage: 2,
+  /** A shard could not be reached, or let nobody in. The same command can succeed later. */
+  unavailable: 3,
+  /** The store is not as the command needs it: no tables, another layout, an index that is not ready, damaged data. */
+  refused: 4,
+  /** An error that nobody foresaw. */
+  unexpected: 70,
+  /** Stopped by Ctrl-C. */
+  interrupted: 130,
+} as const
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
+
+/** One entry per code of `LooseleafError`: a new one does not compile before it is placed here. */
+export const exitCodeOf: Readonly<Record<ErrorCode, ExitCode>> = {
+  BAD_ID: exitCodes.usage,
+  BAD_PROPERTY: exitCodes.usage,
+  BAD_OPTION: exitCodes.usage,
+  BAD_INDEX: exitCodes.usage,
+  BAD_QUERY: exitCodes.usage,
+  BAD_CURSOR: exitCodes.usage,
+  INDEX_NOT_FOUND: exitCodes.usage,
+  BAD_INDEX_VALUE: exitCodes.found,
+  BODY_TOO_LARGE: exitCodes.found,
+  ALREADY_EXISTS: exitCodes.found,
+  NOT_FOUND: exitCodes.found,
+  VERSION_MISMATCH: exitCodes.found,
+  SHARD_UNAVAILABLE: exitCodes.unavailable,
+  SHARD_DENIED: exitCodes.unavailable,
+  SHARD_BUSY: exitCodes.unavailable,
+  DEADLINE: exitCodes.unavailable,
+  CONFLICT: exitCodes.unavailable,
+  OUTCOME_UNKNOWN: exitCodes.unavailable,
+  STALE_EPOCH: exitCodes.unavailable,
+  BODY_DAMAGED: exitCodes.refused,
+  BODY_UNKNOWN: exitCodes.refused,
+  INDEX_NOT_READY: exitCodes.refused,
+  NOT_MIGRATED: exitCodes.refused,
+  LAYOUT_MISMATCH: exitCodes.refused,
+  STATEMENT_FAILED: exitCodes.refused,
+  CLOSED: exitCodes.unexpected,
+  ABORTED: exitCodes.interrupted,
+}

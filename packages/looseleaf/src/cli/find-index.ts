@@ -1,0 +1,20 @@
+import { LooseleafError, type CatalogEntry } from '@looseleaf/core'
+import type { DataStore } from '@looseleaf/store'
+
+/**
+ * The index of this name in the store's catalog: the newest generation that can be queried, or else the newest one.
+ * Throws `INDEX_NOT_FOUND` with the names that there are.
+ */
+export function findIndex(store: DataStore, name: string): CatalogEntry {
+  const { indexes } = store.context.catalog.current()
+  const generations = indexes
+    .filter((entry) => entry.name === name)
+    .toSorted((a, b) => b.generation - a.generation)
+  const found = generations.find((entry) => entry.state === 'ready') ?? generations[0]
+  if (found !== undefined) return found
+  const names = [...new Set(indexes.map((entry) => entry.name))]
+  throw new LooseleafError(
+    'INDEX_NOT_FOUND',
+    `The store has no index ${JSON.stringify(name)}; it has ${names.length === 0 ? 'none' : names.join(', ')}.`,
+  )
+}

@@ -1,0 +1,89 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { defineIndex } from '@looseleaf/index-engine'
+import { bucketRouter } from '@looseleaf/router'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { jsonCodec } from '@looseleaf/codec'
+import { expect, onTestFinished, test } from 'vitest'
+import { defineConfig } from '../define-config.ts'
+import { checkConfig, findConfig, loadConfig } from './load-config.ts'
+
+const byLink = defineIndex('by_link', { properties: { link: 'string' }, shardOn: 'link' })
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'looseleaf-test-'))
+  onTestFinished(() => rmSync(path, { recursive: true }))
+  return path
+}
+
+test('a config with everything in it is taken as it is', () => {
+  const config = defineConfig({
+    shards: memoryShards(2),
+    indexes: [byLink],
+    router: bucketRouter({ shards: 2 }),
+    codec: jsonCodec(),
+  })
+  expect(checkConfig(config, 'looseleaf.config.ts')).toBe(config)
+})
+
+test.each([
+  [7, 'the default export has to be an object such as { shards: … }; got a number.'],
+  [[], 'the default export has to be an object such as { shards: … }; got an array of 0 elements.'],
+  [
+    {},
+    "shards has to be a text such as 'mysql://…,mysql://…', or what mysqlShards(…) or sqliteShards(…) gives; got nothing.",
+  ],
+  [{ shards: ['mysql://u:hunter2@h/d'] }, 'shards has to be'],
+  [
+    { shards: 'memory:1', indices: [] },
+    '"indices" is not a property of a config; it has shards, indexes, router, codec.',
+  ],
+  [
+    { shards: 'memory:1', indexes: byLink },
+    'indexes has to be an array of what defineIndex(…) gives; got an object.',
+  ],
+  [
+    { shards: 'memory:1', indexes: ['by_link'] },
+    'indexes[0] has to be what defineIndex(…) gives; got a string of 7 characters.',
+  ],
+  [
+    { shards: 'memory:1', indexes: [byLink, { ...byLink, shardOn: 'user' }] },
+    "indexes[1]: Index by_link needs shardOn to be one of 'link', 'id'",
+  ],
+  [{ shards: 'memory:1', indexes: [byLink, byLink] }, 'indexes[1]: the name by_link is there twice.'],
+  [
+    { shards: 'memory:1', router: { shards: 2 } },
+    'router has to be what bucketRouter(…) or moduloRouter(…) gives; got an object.',
+  ],
+  [
+    { shards: 'memory:1', codec: 'json' },
+    'codec has to be what envelopeCodec(…) gives; got a string of 4 characters.',
+  ],
+])('a wrong config is told with file, property and expectation (%#)', (config, words) => {
+  const check = (): unknown => checkConfig(config, 'looseleaf.config.ts')
+  expect(check).toThrow(expect.objectContaining({ code: 'BAD_OPTION' }))
+  expect(check).toThrow(`looseleaf.config.ts: ${words}`)
+  expect(check).not.toThrow('hunter2')
+})
+
+test('the nearest config file upward is found, .ts before .js before .mjs', () => {
+  const top = folder()
+  const deep = join(top, 'a', 'b')
+  mkdirSync(deep, { recursive: true })
+  writeFileSync(join(top, 'looseleaf.config.mjs'), '')
+  expect(findConfig(deep)).toBe(join(top, 'looseleaf.config.mjs'))
+  writeFileSync(join(top, 'a', 'looseleaf.config.js'), '')
+  expect(findConfig(deep)).toBe(join(top, 'a', 'looseleaf.config.js'))
+  writeFileSync(join(top, 'a', 'looseleaf.config.ts'), '')
+  expect(findConfig(deep)).toBe(join(top, 'a', 'looseleaf.config.ts'))
+})
+
+test('a file that is missing, does not load or exports nothing is told with its path', async () => {
+  const path = folder()
+  await expect(loadConfig(join(path, 'none.mjs'))).rejects.toThrow('none.mjs: there is no such config file.')
+  writeFileSync(join(path, 'broken.mjs'), 'export default {')
+  await expect(loadConfig(join(path, 'broken.mjs'))).rejects.toThrow('broken.mjs cannot be loaded: ')
+  writeFileSync(join(path, 'empty.mjs'), 'export const config = {}')
+  await expect(loadConfig(join(path, 'empty.mjs'))).rejects.toThrow('empty.mjs has no default export')
+})

@@ -1,0 +1,120 @@
+import { existsSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { describeKind, LooseleafError } from '@looseleaf/core'
+import { definitionFromData } from '@looseleaf/index-engine'
+import type { LooseleafConfig } from '../define-config.ts'
+
+export interface LoadedConfig {
+  readonly file: string
+  readonly config: LooseleafConfig
+}
+
+const NAMES = ['looseleaf.config.ts', 'looseleaf.config.js', 'looseleaf.config.mjs']
+
+/** The config file of a folder or of the nearest one above it; undefined where there is none. */
+export function findConfig(folder: string): string | undefined {
+  for (let current = resolve(folder); ; current = dirname(current)) {
+    const found = NAMES.map((name) => join(current, name)).find((file) => existsSync(file))
+    if (found !== undefined) return found
+    if (dirname(current) === current) return undefined
+  }
+}
+
+/** Loads and checks a config file. Throws `BAD_OPTION` with file, property and what was expected. */
+export async function loadConfig(file: string): Promise<LoadedConfig> {
+  if (!existsSync(file)) throw new LooseleafError('BAD_OPTION', `${file}: there is no such config file.`)
+  let module: { readonly default?: unknown }
+  try {
+    module = (await import(pathToFileURL(file).href)) as { readonly default?: unknown }
+  } catch (error) {
+    // What the file itself has thrown is its author's own message, not a stored value.
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new LooseleafError('BAD_OPTION', `${file} cannot be loaded: ${reason}`, { cause: error })
+  }
+  if (module.default === undefined) {
+    throw new LooseleafError(
+      'BAD_OPTION',
+      `${file} has no default export; it needs \`export default defineConfig({ shards: … })\`.`,
+    )
+  }
+  return { file, config: checkConfig(module.default, basename(file)) }
+}
+
+/** What each property has to be, and whether it is. */
+const PROPERTIES: {
+  readonly [P in keyof Required<LooseleafConfig>]: {
+    readonly expected: string
+    accepts(value: unknown): boolean
+  }
+} = {
+  shards: {
+    expected: `a text such as 'mysql://…,mysql://…', or what mysqlShards(…) or sqliteShards(…) gives`,
+    accepts: (value) => typeof value === 'string' || hasMethods(value, ['connect']),
+  },
+  indexes: {
+    expected: 'an array of what defineIndex(…) gives',
+    accepts: (value) => value === undefined || Array.isArray(value),
+  },
+  router: {
+    expected: 'what bucketRouter(…) or moduloRouter(…) gives',
+    accepts: (value) => value === undefined || hasMethods(value, ['shardOfId', 'shardOfKey', 'newId']),
+  },
+  codec: {
+    expected: 'what envelopeCodec(…) gives',
+    accepts: (value) => value === undefined || hasMethods(value, ['encode', 'decode']),
+  },
+}
+
+export function checkConfig(config: unknown, file: string): LooseleafConfig {
+  if (!isObject(config))
+    throw bad(
+      file,
+      `the default export has to be an object such as { shards: … }; got ${describeKind(config)}.`,
+    )
+  for (const name of Object.keys(config)) {
+    if (!Object.hasOwn(PROPERTIES, name)) {
+      throw bad(
+        file,
+        `${JSON.stringify(name)} is not a property of a config; it has ${Object.keys(PROPERTIES).join(', ')}.`,
+      )
+    }
+  }
+  for (const [name, { expected, accepts }] of Object.entries(PROPERTIES)) {
+    const value = config[name]
+    if (!accepts(value)) throw bad(file, `${name} has to be ${expected}; got ${describeKind(value)}.`)
+  }
+  // Every property was held against its type just now.
+  const checked = config as unknown as LooseleafConfig
+  checkIndexes(checked.indexes ?? [], file)
+  return checked
+}
+
+function checkIndexes(indexes: readonly unknown[], file: string): void {
+  const names = new Set<string>()
+  for (const [number, index] of indexes.entries()) {
+    if (!isObject(index) || typeof index['name'] !== 'string') {
+      throw bad(file, `indexes[${number}] has to be what defineIndex(…) gives; got ${describeKind(index)}.`)
+    }
+    try {
+      definitionFromData(index as unknown as Parameters<typeof definitionFromData>[0])
+    } catch (error) {
+      throw bad(file, `indexes[${number}]: ${error instanceof Error ? error.message : 'it is not valid.'}`)
+    }
+    if (names.has(index['name']))
+      throw bad(file, `indexes[${number}]: the name ${index['name']} is there twice.`)
+    names.add(index['name'])
+  }
+}
+
+function hasMethods(value: unknown, names: readonly string[]): boolean {
+  return isObject(value) && names.every((name) => typeof value[name] === 'function')
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function bad(file: string, message: string): LooseleafError {
+  return new LooseleafError('BAD_OPTION', `${file}: ${message}`)
+}

@@ -1,0 +1,79 @@
+import { once } from 'node:events'
+import Table from 'cli-table3'
+import pc from 'picocolors'
+import type { Console } from './console.ts'
+import { createProgress, type Progress, type ProgressOptions } from './progress.ts'
+import { printable } from './text.ts'
+
+/** Where a command's results go: tables and sentences for people, or one JSON value for programs. */
+export interface Output {
+  /** True with `--json`. */
+  readonly json: boolean
+  readonly colors: Colors
+  /** Columns of the terminal; 100 where there is none. */
+  readonly width: number
+  /** The command's one result: its JSON with `--json`, the text otherwise. */
+  result(value: unknown, text: () => string): void
+  /** Something aside for people, on stderr; nothing with `--json`. */
+  note(text: string): void
+  /** Raw text to stdout, at the reader's pace. */
+  write(text: string): Promise<void>
+  table(head: readonly string[], rows: readonly (readonly string[])[]): string
+  /** A bar on stderr; on a terminal alone, and never with `--json`. */
+  progress(options: ProgressOptions): Progress
+}
+
+export type Colors = ReturnType<typeof pc.createColors>
+
+export function createOutput(console: Console, json: boolean): Output {
+  const { stdout, stderr, env } = console
+  const isTerminal = stdout.isTTY === true
+  const colors = pc.createColors(isTerminal && !env['NO_COLOR'] && env['TERM'] !== 'dumb')
+  const width = stdout.columns ?? 100
+  return {
+    json,
+    colors,
+    width,
+    result(value, text) {
+      stdout.write(`${json ? JSON.stringify(value) : text()}\n`)
+    },
+    note(text) {
+      if (!json) stderr.write(`${text}\n`)
+    },
+    async write(text) {
+      if (!stdout.write(text)) await once(stdout, 'drain', { signal: console.signal })
+    },
+    table(head, rows) {
+      const table = new Table({
+        head: head.map((cell) => colors.dim(cell)),
+        chars: NO_FRAME,
+        style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] },
+      })
+      table.push(...rows.map((row) => row.map(printable)))
+      return table
+        .toString()
+        .split('\n')
+        .map((line) => line.trimEnd())
+        .join('\n')
+    },
+    progress: (options) => createProgress(stderr, options, stderr.isTTY === true && !json),
+  }
+}
+
+const NO_FRAME = {
+  top: '',
+  'top-mid': '',
+  'top-left': '',
+  'top-right': '',
+  bottom: '',
+  'bottom-mid': '',
+  'bottom-left': '',
+  'bottom-right': '',
+  left: '',
+  'left-mid': '',
+  mid: '',
+  'mid-mid': '',
+  right: '',
+  'right-mid': '',
+  middle: '  ',
+}

@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs'
+import { Command, CommanderError } from 'commander'
+import { addClean } from './commands/clean.ts'
+import { addCount } from './commands/count.ts'
+import { addExport } from './commands/export.ts'
+import { addGet } from './commands/get.ts'
+import { addImport } from './commands/import.ts'
+import { addIndexCommands } from './commands/index-commands.ts'
+import { addInit } from './commands/init.ts'
+import { addPut } from './commands/put.ts'
+import { addQuery } from './commands/query.ts'
+import { addSchema } from './commands/schema.ts'
+import { addStatus } from './commands/status.ts'
+import type { Console } from './console.ts'
+import type { AddCommand } from './define-command.ts'
+import { exitCodes, type ExitCode } from './exit-codes.ts'
+import { redact, runAction, type Runner } from './run-action.ts'
+
+const COMMANDS: readonly AddCommand[] = [
+  addInit,
+  addSchema,
+  addPut,
+  addGet,
+  addQuery,
+  addCount,
+  addImport,
+  addExport,
+  addClean,
+  addIndexCommands,
+  addStatus,
+]
+
+const AFTER_HELP = `
+The store is named by --shards, by LOOSELEAF_SHARDS, or by the nearest looseleaf.config.ts, in this order.
+
+Exit codes: 0 done; 1 something was found (no such entity, refused lines, missing rows); 2 usage or configuration;
+3 a shard cannot be reached; 4 the store is not as needed; 130 stopped by Ctrl-C.`
+
+/** Runs one command line (without node and the script) and answers its exit code. */
+export async function runProgram(args: readonly string[], console: Console): Promise<ExitCode> {
+  let exitCode: ExitCode = exitCodes.ok
+  const run: Runner = async (options, action) => {
+    exitCode = await runAction(console, options, action)
+  }
+  const program = new Command('looseleaf')
+    .description('Schema-less entities and live indexes on MySQL, MariaDB or SQLite.')
+    .version(readVersion(), '--version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .helpCommand(false)
+    .addHelpText('after', AFTER_HELP)
+    .showSuggestionAfterError()
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void console.stdout.write(text),
+      // A mistyped option may have a password behind it.
+      writeErr: (text) => void console.stderr.write(redact(text)),
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    })
+  for (const add of COMMANDS) add(program, run)
+  try {
+    await program.parseAsync(args, { from: 'user' })
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
+  }
+  return exitCode
+}
+
+function readVersion(): string {
+  // The same distance from src/cli and from dist/cli.
+  const file = new URL('../../package.json', import.meta.url)
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
+}

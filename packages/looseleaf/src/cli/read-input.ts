@@ -1,0 +1,80 @@
+import { jsonFormat } from '@looseleaf/codec'
+import { isLooseleafError, LooseleafError, type Bag } from '@looseleaf/core'
+import type { Readable } from 'node:stream'
+
+/** A line of the input without its end, counted from 1. */
+export interface Line {
+  readonly number: number
+  /** Undefined for a line that is longer than the limit; it was not kept in memory. */
+  readonly bytes: Buffer | undefined
+}
+
+/** Four times the largest body of the default codec, for escapes and base64. */
+export const MAX_LINE_BYTES: number = 32 * 1024 * 1024
+
+const NEWLINE = 0x0a
+
+/** The lines of a stream. No more than one line and one chunk are in memory. */
+export async function* readLines(
+  stream: AsyncIterable<Uint8Array | string>,
+  maxLineBytes: number = MAX_LINE_BYTES,
+): AsyncGenerator<Line, void, undefined> {
+  let number = 0
+  let parts: Buffer[] = []
+  let length = 0
+  const add = (part: Buffer): void => {
+    length += part.length
+    if (length > maxLineBytes) parts = []
+    else if (part.length > 0) parts.push(part)
+  }
+  const end = (): Line => {
+    const bytes = length > maxLineBytes ? undefined : parts.length === 1 ? parts[0] : Buffer.concat(parts)
+    parts = []
+    length = 0
+    return { number: ++number, bytes }
+  }
+  for await (const piece of stream) {
+    const chunk =
+      typeof piece === 'string'
+        ? Buffer.from(piece)
+        : Buffer.from(piece.buffer, piece.byteOffset, piece.length)
+    let start = 0
+    for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, start)) {
+      add(chunk.subarray(start, at))
+      yield end()
+      start = at + 1
+    }
+    add(chunk.subarray(start))
+  }
+  if (length > 0) yield end()
+}
+
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
+
+/** The bag of one line of JSON, the id among its properties. Throws `BAD_PROPERTY` in words that quote nothing. */
+export function parseBag(line: Buffer): Bag {
+  const bytes = line.subarray(0, 3).equals(BYTE_ORDER_MARK) ? line.subarray(3) : line
+  try {
+    return jsonFormat.decode(bytes)
+  } catch (error) {
+    if (!isLooseleafError(error)) throw error
+    const reason = error.message.replace(/^.*cannot be decoded: /, '')
+    throw new LooseleafError('BAD_PROPERTY', `This is not one JSON object of properties: ${reason}`, {
+      cause: error,
+    })
+  }
+}
+
+/** The whole of a stream. Throws `BAD_OPTION` beyond the limit. */
+export async function readAll(stream: Readable, maxBytes: number = MAX_LINE_BYTES): Promise<Buffer> {
+  const parts: Buffer[] = []
+  let length = 0
+  for await (const chunk of stream as AsyncIterable<Buffer | string>) {
+    const part = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
+    length += part.length
+    if (length > maxBytes)
+      throw new LooseleafError('BAD_OPTION', `The input is longer than ${maxBytes} bytes.`)
+    parts.push(part)
+  }
+  return Buffer.concat(parts)
+}

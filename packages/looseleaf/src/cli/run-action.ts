@@ -1,0 +1,68 @@
+import { inspect } from 'node:util'
+import { isLooseleafError } from '@looseleaf/core'
+import { READER_GONE, type Console } from './console.ts'
+import { exitCodeOf, exitCodes, type ExitCode } from './exit-codes.ts'
+import { createOutput, type Output } from './output.ts'
+import { printable } from './text.ts'
+import { createSession, type CommonOptions, type Session } from './session.ts'
+
+/** What a command does; answers its exit code, 0 when it answers none. */
+export type Action = (session: Session) => Promise<ExitCode | void>
+
+/** Runs a command from its options to its exit code. */
+export type Runner = (options: CommonOptions, action: Action) => Promise<void>
+
+export async function runAction(console: Console, options: CommonOptions, action: Action): Promise<ExitCode> {
+  const output = createOutput(console, options.json === true)
+  const session = createSession(console, output, options)
+  let code: ExitCode
+  try {
+    code = (await action(session)) ?? exitCodes.ok
+  } catch (error) {
+    code = report(console, output, error, options.debug === true)
+  }
+  try {
+    await session.close()
+  } catch (error) {
+    if (code === exitCodes.ok) code = report(console, output, error, options.debug === true)
+  }
+  return code
+}
+
+/** Tells the user of an error in one line (one line of JSON with `--json`), and gives its exit code. */
+function report(console: Console, output: Output, error: unknown, debug: boolean): ExitCode {
+  const known = isLooseleafError(error)
+  if (console.signal.reason === READER_GONE) return exitCodes.ok
+  // Whatever a stream or a driver has said about it: the user has ended the command.
+  if (console.signal.aborted || (known && error.code === 'ABORTED')) {
+    output.note('Stopped.')
+    return exitCodes.interrupted
+  }
+  const message = redact(error instanceof Error ? error.message : String(error))
+  if (output.json) {
+    const { code, retryable, shard, entity } = known
+      ? error
+      : { code: 'UNEXPECTED', retryable: false, shard: undefined, entity: undefined }
+    console.stderr.write(`${JSON.stringify({ error: { code, message, retryable, shard, entity } })}\n`)
+  } else {
+    const advice = known || debug ? '' : ' (Unexpected; --debug shows where it comes from.)'
+    console.stderr.write(`${output.colors.red('Error:')} ${printable(message)}${advice}\n`)
+  }
+  if (debug) console.stderr.write(`${redact(traceOf(error))}\n`)
+  return known ? exitCodeOf[error.code] : exitCodes.unexpected
+}
+
+/** The stacks of an error and its causes; not what else hangs on them, which may be statements and values. */
+function traceOf(error: unknown): string {
+  const traces: string[] = []
+  for (let current = error, depth = 0; current !== undefined && depth < 5; depth++) {
+    traces.push(current instanceof Error ? (current.stack ?? current.message) : inspect(typeof current))
+    current = current instanceof Error ? current.cause : undefined
+  }
+  return traces.join('\ncaused by ')
+}
+
+/** Takes user and password out of URLs that others have put in their messages. */
+export function redact(text: string): string {
+  return text.replaceAll(/([a-z][a-z0-9+.-]*:\/\/)[^\s/"'`]*@/gi, '$1…@')
+}

@@ -1,0 +1,102 @@
+import {
+  LooseleafError,
+  type Codec,
+  type DriverFactory,
+  type IndexDefinitionData,
+  type Router,
+} from '@looseleaf/core'
+import { DataStore } from '@looseleaf/store'
+import { dirname, resolve } from 'node:path'
+import { shardsFrom } from '../shards-from.ts'
+import type { Console } from './console.ts'
+import { findConfig, loadConfig, type LoadedConfig } from './load-config.ts'
+import type { Output } from './output.ts'
+
+/** What every command takes. */
+export interface CommonOptions {
+  readonly config?: string
+  readonly shards?: string
+  readonly json?: boolean
+  readonly debug?: boolean
+}
+
+/** Which store the command works on, from the command line, the environment and the config file, in this order. */
+export interface Settings {
+  readonly shards: DriverFactory
+  readonly indexes: readonly IndexDefinitionData[]
+  readonly router: Router | undefined
+  readonly codec: Codec | undefined
+  /** The config file in use, if there is one. */
+  readonly file: string | undefined
+}
+
+export interface OpenOptions {
+  /** Create what is missing. Default: false. */
+  readonly migrate?: boolean
+  /** Tell the store's warnings. Default: true. */
+  readonly warn?: boolean
+}
+
+/** One run of one command: its store, opened once and closed at the end, and its output. */
+export interface Session {
+  readonly console: Console
+  readonly output: Output
+  readonly signal: AbortSignal
+  settings(): Promise<Settings>
+  store(options?: OpenOptions): Promise<DataStore>
+  close(): Promise<void>
+}
+
+export function createSession(console: Console, output: Output, options: CommonOptions): Session {
+  let settings: Promise<Settings> | undefined
+  let store: Promise<DataStore> | undefined
+
+  async function openStore({ migrate = false, warn = true }: OpenOptions): Promise<DataStore> {
+    const { shards, indexes, router, codec } = await session.settings()
+    return DataStore.open({
+      shards,
+      migrate,
+      // Without `migrate` the store's own catalog says which indexes there are.
+      ...(migrate && { indexes }),
+      ...(router && { router }),
+      ...(codec && { codec }),
+      onWarning(warning) {
+        if (warn) output.note(`${output.colors.yellow('Warning:')} ${warning}`)
+      },
+    })
+  }
+
+  const session: Session = {
+    console,
+    output,
+    signal: console.signal,
+    settings: () => (settings ??= readSettings(console, options)),
+    store: (open = {}) => (store ??= openStore(open)),
+    async close() {
+      // A store that could not be opened has been reported where it was asked for.
+      await (await store?.catch(() => undefined))?.close()
+    },
+  }
+  return session
+}
+
+async function readSettings(console: Console, options: CommonOptions): Promise<Settings> {
+  const { cwd, env } = console
+  const file = options.config === undefined ? findConfig(cwd) : resolve(cwd, options.config)
+  const loaded = file === undefined ? undefined : await loadConfig(file)
+  const shards = givenShards(options.shards ?? (env['LOOSELEAF_SHARDS'] || undefined), loaded, cwd)
+  const { indexes = [], router, codec } = loaded?.config ?? {}
+  return { shards, indexes, router, codec, file }
+}
+
+function givenShards(text: string | undefined, loaded: LoadedConfig | undefined, cwd: string): DriverFactory {
+  if (text !== undefined) return shardsFrom(text, { relativeTo: cwd })
+  if (loaded === undefined) {
+    throw new LooseleafError(
+      'BAD_OPTION',
+      'Which store? Give --shards mysql://…,mysql://…, set LOOSELEAF_SHARDS, or write a looseleaf.config.ts here or in a folder above.',
+    )
+  }
+  const { shards } = loaded.config
+  return typeof shards === 'string' ? shardsFrom(shards, { relativeTo: dirname(loaded.file) }) : shards
+}

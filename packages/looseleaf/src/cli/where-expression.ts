@@ -1,0 +1,120 @@
+import {
+  describeKind,
+  isId,
+  LooseleafError,
+  type ColumnType,
+  type IndexDefinitionData,
+  type IndexedProperty,
+} from '@looseleaf/core'
+import type { Where } from '@looseleaf/index-engine'
+
+type Scalar = string | number | bigint | boolean | Date
+
+const OPERATORS = { '>=': 'gte', '<=': 'lte', '=': 'eq', '>': 'gt', '<': 'lt' } as const
+type Operator = keyof typeof OPERATORS
+
+/**
+ * Reads conditions such as `user_id=0192…` and `published>=2009-02-27`, each with a value of its property's type.
+ * Two of one property make a stretch, as in `published>=2009-02-01 published<2009-03-01`. Throws `BAD_QUERY`.
+ */
+export function parseWhere(index: IndexDefinitionData, expressions: readonly string[]): Where {
+  const where: Record<string, Scalar | Record<string, Scalar>> = {}
+  for (const expression of expressions) {
+    const { property, operator, text } = split(index, expression)
+    const value = parseValue(index, property, text)
+    const before = where[property.name]
+    if (operator === '=') {
+      if (before !== undefined) throw bad(index, `${property.name} has a second condition beside "=".`)
+      where[property.name] = value
+      continue
+    }
+    const name = OPERATORS[operator]
+    if (before !== undefined && !isStretch(before))
+      throw bad(index, `${property.name} has a second condition beside "=".`)
+    const side = name.slice(0, 1)
+    if (before !== undefined && Object.keys(before).some((other) => other.startsWith(side))) {
+      throw bad(index, `${property.name} has two ${side === 'g' ? 'lower' : 'upper'} bounds.`)
+    }
+    where[property.name] = { ...before, [name]: value }
+  }
+  // Built from the definition itself, whose types are only known at run time.
+  return where as Where
+}
+
+function isStretch(value: Scalar | Record<string, Scalar>): value is Record<string, Scalar> {
+  return typeof value === 'object' && !(value instanceof Date)
+}
+
+function split(
+  index: IndexDefinitionData,
+  expression: string,
+): { property: IndexedProperty; operator: Operator; text: string } {
+  // Longest name first: one property's name may begin another's, and may hold any sign.
+  const properties = index.properties.toSorted((a, b) => b.name.length - a.name.length)
+  for (const property of properties) {
+    if (!expression.startsWith(property.name)) continue
+    const rest = expression.slice(property.name.length)
+    // The order of the table puts the operators of two signs first.
+    const operator = (Object.keys(OPERATORS) as Operator[]).find((sign) => rest.startsWith(sign))
+    if (operator !== undefined) return { property, operator, text: rest.slice(operator.length) }
+  }
+  const names = index.properties.map(({ name }) => name).join(', ')
+  throw bad(
+    index,
+    `a condition is a property, one of = > >= < <=, and a value, as in ${index.properties[0]?.name ?? 'property'}=value; the properties of this index are ${names}. Got ${describeKind(expression)} that is not one.`,
+  )
+}
+
+/** How each type is written on a command line; undefined where the text is not one. */
+const PARSERS: Readonly<
+  Record<ColumnType, { readonly expected: string; parse(text: string): Scalar | undefined }>
+> = {
+  uuid: {
+    expected: 'a UUID such as 0192f0c1-7c1e-7abc-8def-0123456789ab',
+    parse: (text) => (isId(text) ? text.toLowerCase() : undefined),
+  },
+  string: { expected: 'text', parse: (text) => text },
+  integer: { expected: 'a whole number', parse: parseInteger },
+  number: { expected: 'a number such as 1.5', parse: parseNumber },
+  boolean: {
+    expected: 'true or false',
+    parse: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
+  },
+  time: {
+    expected:
+      'a day such as 2009-02-27 (its beginning in UTC) or a time with a zone such as 2009-02-27T12:30:00Z',
+    parse: parseTime,
+  },
+}
+
+function parseValue(index: IndexDefinitionData, property: IndexedProperty, text: string): Scalar {
+  const { expected, parse } = PARSERS[property.type]
+  const value = parse(text)
+  if (value === undefined)
+    throw bad(index, `${property.name} is of type ${property.type}: ${expected} is expected.`)
+  return value
+}
+
+function parseInteger(text: string): number | bigint | undefined {
+  if (!/^-?\d{1,20}$/.test(text)) return undefined
+  const value = BigInt(text)
+  return Number.isSafeInteger(Number(value)) ? Number(value) : value
+}
+
+function parseNumber(text: string): number | undefined {
+  const value = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text) ? Number(text) : NaN
+  return Number.isFinite(value) ? value : undefined
+}
+
+const DAY = /^\d{4}-\d{2}-\d{2}$/
+const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[-+]\d{2}:\d{2})$/
+
+function parseTime(text: string): Date | undefined {
+  if (!DAY.test(text) && !TIME.test(text)) return undefined
+  const time = new Date(text)
+  return Number.isNaN(time.getTime()) ? undefined : time
+}
+
+function bad(index: IndexDefinitionData, message: string): LooseleafError {
+  return new LooseleafError('BAD_QUERY', `Index ${index.name}: ${message}`)
+}

@@ -1,0 +1,21 @@
+import type { Codec, DriverFactory, IndexDefinitionData, Router } from '@looseleaf/core'
+
+/** What `looseleaf.config.ts` says: the store that the `looseleaf` command works on. */
+export interface LooseleafConfig {
+  /**
+   * The databases: what `mysqlShards(…)` or `sqliteShards(…)` gives, or a text for `shardsFrom`. A relative folder in
+   * a text begins at the file's own folder.
+   */
+  readonly shards: DriverFactory | string
+  /** The indexes that `looseleaf init` and `looseleaf index add` create, from `defineIndex`. */
+  readonly indexes?: readonly IndexDefinitionData[]
+  /** Has to be the one that the program gives to `DataStore.open`. Default: as there. */
+  readonly router?: Router
+  /** Has to be able to read what the program writes. Default: as for `DataStore.open`. */
+  readonly codec?: Codec
+}
+
+/** Gives back its argument: it is there so that an editor knows what a configuration may say. */
+export function defineConfig(config: LooseleafConfig): LooseleafConfig {
+  return config
+}

@@ -1,0 +1,94 @@
+import { resolve } from 'node:path'
+import { LooseleafError, describeKind, type DriverFactory } from '@looseleaf/core'
+import { mysqlShards } from '@looseleaf/driver-mysql'
+import { memoryShards, sqliteShards } from '@looseleaf/driver-sqlite'
+
+export interface ShardsFromOptions {
+  /** Where a relative folder of SQLite files begins. Default: the process's working directory. */
+  readonly relativeTo?: string
+}
+
+/** More than anyone's machines, few enough that a slip of the hand opens no million files. */
+const MAX_LOCAL_SHARDS = 1024
+
+const FORMS =
+  'Shards are given as mysql://user:password@host:3306/database, with a comma between several; as sqlite:folder?shards=2; or as memory:2'
+
+/**
+ * The shards that a text names, for configuration files and environment variables: `mysql://…,mysql://…` (one URL a
+ * shard, in an order that stays the same), `sqlite:folder?shards=2` or `memory:2`; one shard where no number is given.
+ * Nothing is connected. Throws `BAD_OPTION`; its message never repeats the text, which may hold a password.
+ */
+export function shardsFrom(text: string, options: ShardsFromOptions = {}): DriverFactory {
+  if (typeof text !== 'string') throw bad(`${FORMS}; got something that is not a string.`)
+  const relativeTo = checkOptions(options)
+  const trimmed = text.trim()
+  const scheme = /^[a-z][a-z0-9+.-]*(?=:)/i.exec(trimmed)?.[0].toLowerCase()
+  switch (scheme) {
+    case 'mysql':
+    case 'mariadb':
+      return mysqlShards(splitUrls(trimmed))
+    case 'sqlite':
+      return fromFolder(trimmed.slice('sqlite:'.length), relativeTo)
+    case 'memory':
+      return memoryShards(parseCount(trimmed.slice('memory:'.length) || '1', 'memory:'))
+    case undefined:
+      throw bad(`${FORMS}; got a text without one of these beginnings.`)
+    default:
+      throw bad(`${FORMS}; got one that begins otherwise.`)
+  }
+}
+
+/** Gives the folder that a relative one begins from. */
+function checkOptions(options: ShardsFromOptions): string {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw bad(`shardsFrom takes its options as an object; got ${describeKind(options)}.`)
+  }
+  const unknown = Object.keys(options).find((name) => name !== 'relativeTo')
+  if (unknown !== undefined) {
+    throw bad(`shardsFrom has no option ${JSON.stringify(unknown.slice(0, 40))}; there is relativeTo.`)
+  }
+  const { relativeTo = process.cwd() } = options
+  if (typeof relativeTo === 'string') return relativeTo
+  throw bad(`The option relativeTo has to be the path of a folder; got ${describeKind(relativeTo)}.`)
+}
+
+/** A comma may stand in a URL too, so that only one before the next scheme divides. */
+function splitUrls(text: string): string[] {
+  const urls = text.split(/\s*,\s*(?=[a-z][a-z0-9+.-]*:\/\/)/i)
+  for (const [number, url] of urls.entries()) {
+    if (!/^(mysql|mariadb):\/\//i.test(url))
+      throw bad(`${FORMS}; number ${number} of the list is not such a URL.`)
+    if (url.endsWith(',')) throw bad(`${FORMS}; the list ends with a comma.`)
+  }
+  return urls
+}
+
+function fromFolder(text: string, relativeTo: string): DriverFactory {
+  const mark = text.lastIndexOf('?')
+  const folder = mark === -1 ? text : text.slice(0, mark)
+  const parameters = new URLSearchParams(mark === -1 ? '' : text.slice(mark + 1))
+  if (folder === '' || folder.startsWith('?')) {
+    throw bad('sqlite: needs the folder of its files, as in sqlite:folder?shards=2.')
+  }
+  for (const name of parameters.keys()) {
+    if (name !== 'shards')
+      throw bad('sqlite: takes one parameter, as in sqlite:folder?shards=2; got another one.')
+  }
+  return sqliteShards({
+    folder: resolve(relativeTo, folder),
+    shards: parseCount(parameters.get('shards') ?? '1', 'sqlite:folder?shards='),
+  })
+}
+
+function parseCount(text: string, before: string): number {
+  const count = /^\d{1,6}$/.test(text) ? Number(text) : 0
+  if (count < 1 || count > MAX_LOCAL_SHARDS) {
+    throw bad(`${before} needs a number of shards from 1 to ${MAX_LOCAL_SHARDS} behind it.`)
+  }
+  return count
+}
+
+function bad(message: string): LooseleafError {
+  return new LooseleafError('BAD_OPTION', message)
+}

@@ -1,0 +1,282 @@
+import { randomUUID } from 'node:crypto'
+import { shardOfRow, tableSpec, toKeyValue } from '@looseleaf/index-engine'
+import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import {
+  checkIndex,
+  cleanIndex,
+  DataStore,
+  defineIndex,
+  metaOf,
+  parseId,
+  type Bag,
+  type CatalogEntry,
+  type DriverFactory,
+  type Entity,
+  type EntityId,
+} from 'looseleaf'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+const userIdIndex = defineIndex('user_id', { properties: { user_id: 'uuid' }, shardOn: 'user_id' })
+const linkIndex = defineIndex('link', { properties: { link: 'string' }, shardOn: 'link' })
+
+const WRITERS = 8
+const ENTRIES = 300
+
+/**
+ * "How FriendFeed uses MySQL to store schema-less data", executed: its steps in its order, each with what it promises,
+ * or with more where Looseleaf promises more. The tests go on from one another.
+ */
+export function describeArticle(where: string, openShards: () => Promise<DriverFactory>): void {
+  describe(`the article, executed on ${where}`, () => {
+    let shards: DriverFactory
+    let store: DataStore
+
+    beforeAll(async () => {
+      shards = await openShards()
+      store = await DataStore.open({
+        shards,
+        indexes: [userIdIndex],
+        migrate: true,
+        onWarning: () => undefined,
+      })
+    })
+    afterAll(() => store?.close())
+
+    test('every shard has the table entities: added_id, id, updated and body', () => {
+      expect(store.context.driver.shards).toHaveLength(2)
+      for (const shard of store.context.driver.shards) {
+        const statement = shard.schema([]).find((sql) => /^CREATE TABLE.*\bentities\b/.test(sql))
+        for (const column of ['added_id', 'id', 'updated', 'body']) {
+          expect(statement).toMatch(new RegExp(`[\`"]${column}[\`"] `))
+        }
+      }
+    })
+
+    const userId = randomUUID()
+    let firstId: EntityId
+
+    test('a property needs no column: whatever is in the bag is stored and comes back', async () => {
+      const bag = {
+        user_id: userId,
+        feed_id: randomUUID(),
+        title: 'We just launched our new storage',
+        link: 'http://example.com/launch',
+        published: new Date('2009-02-27T01:10:46Z'),
+      }
+      const { id, created } = await store.put(bag)
+      expect(created).toBe(true)
+      expect(await store.get(id)).toEqual({ id, ...bag })
+      firstId = id
+    })
+
+    test('the index on user_id is a table of its own on every shard: user_id and entity_id', () => {
+      const spec = tableSpec(entryOf(store, 'user_id'))
+      for (const shard of store.context.driver.shards) {
+        const statement = shard.schema([spec]).find((sql) => /^CREATE TABLE.*\bindex_user_id\b/.test(sql))
+        expect(statement).toMatch(/PRIMARY KEY \([`"]user_id[`"], [`"]entity_id[`"]\)/)
+      }
+    })
+
+    test('getAll gives the entities of a user, from whatever shards they are on', async () => {
+      const others = Array.from({ length: 4 }, () => randomUUID())
+      const results = await store.putMany(
+        Array.from({ length: ENTRIES }, (_, i) => entry(i, [userId, ...others][i % 5] as string)),
+      )
+      expect(results.filter((result) => !result.ok)).toEqual([])
+      const { shardOfId } = store.context.router
+      expect(new Set(results.map((result) => (result.ok ? shardOfId(parseId(result.id)) : -1)))).toEqual(
+        new Set([0, 1]),
+      )
+
+      const all = await userIdIndex.getAll(store, { user_id: userId })
+      expect(all.map(({ id }) => id)).toContain(firstId)
+      expect(all).toHaveLength(ENTRIES / 5 + 1)
+      expect(idsOf(all)).toEqual(
+        idsOf((await scanAll(store)).filter((entity) => entity['user_id'] === userId)),
+      )
+    })
+
+    test('an index is added while writers write, filled by the cleaner, and equals a full scan then', async () => {
+      const ids = idsOf(await scanAll(store)).filter((id) => id !== firstId)
+      const writing = new AbortController()
+      const waiting: (() => void)[] = []
+      const write = async (writer: number): Promise<void> => {
+        for (let i = 0; !writing.signal.aborted; i++) {
+          // New ones, changed ones, and now and then one that goes and comes back.
+          const id = ids[(i * WRITERS + writer) % ids.length] as EntityId
+          if (i % 3 === 0) await store.put(entry(i, userId))
+          else if (i % 7 === 0) await store.delete(id)
+          else await store.put(entry(i + writer, userId), { id })
+          for (const resolve of waiting.splice(0)) resolve()
+        }
+      }
+      const writers = Promise.all(Array.from({ length: WRITERS }, (_, writer) => write(writer)))
+      const nextWrite = async (): Promise<void> => {
+        // The writers only end before their time when one of them fails.
+        await Promise.race([writers, new Promise<void>((resolve) => waiting.push(resolve))])
+      }
+      try {
+        await nextWrite()
+        await store.addIndex(linkIndex)
+        await nextWrite()
+        // Nobody gets half an answer from it.
+        await expect(store.query(linkIndex, { link: linkOf(1) })).rejects.toMatchObject({
+          code: 'INDEX_NOT_READY',
+        })
+        await cleanIndex(store, 'link')
+        await nextWrite()
+      } finally {
+        writing.abort()
+        await writers
+      }
+      await store.settled()
+      await expectEqualsScan(store)
+    })
+
+    test('a row that went stale is never seen by a reader, and gone after the cleaner ran', async () => {
+      const entity = await store.get(firstId)
+      if (entity === undefined) throw new Error('the first entity was deleted')
+      const link = 'http://example.com/never-was'
+      const index = entryOf(store, 'link')
+      const key = [keyOf(link)]
+      const entityId = parseId(firstId)
+      const shard = store.context.driver.shards[shardOfRow(index, store.context.router, key, entityId)]
+      const table = shard?.index(tableSpec(index))
+      await table?.upsert([{ key, entityId, version: metaOf(entity)?.version ?? 0 }])
+      expect(await table?.count({ prefix: key })).toBe(1)
+
+      const page = await store.query(linkIndex, { link })
+      expect(page.items).toEqual([])
+      expect(page.cost).toMatchObject({ rowsExamined: 1, rowsMatched: 0, rowsDiscarded: 1 })
+
+      await cleanIndex(store, 'link')
+      expect(await table?.count({ prefix: key })).toBe(0)
+      await expectEqualsScan(store)
+    })
+
+    // Two index tables to write to before the commit, and two to delete from after it.
+    describe.each([
+      { step: 'create', writes: 3 },
+      { step: 'change', writes: 5 },
+      { step: 'delete', writes: 3 },
+    ] as const)('a process that dies in the middle of a $step', ({ step, writes }) => {
+      test('leaves nothing missing and nothing to be seen that is not there, whatever the moment', async () => {
+        for (let write = 0; write <= writes; write++) {
+          for (const side of ['before', 'after'] as const) {
+            const old = entry(1, randomUUID())
+            const fresh = entry(2, randomUUID())
+            const id = step === 'create' ? store.newId() : (await store.put(old)).id
+            const crashed = await runUntilCrash(shards, { write, side }, async (other) => {
+              await (step === 'delete' ? other.delete(id) : other.put(fresh, { id }))
+            })
+            expect(crashed).toBe(write < writes)
+            await expectWhole(
+              store,
+              id,
+              step === 'create' ? [fresh] : step === 'delete' ? [old] : [old, fresh],
+            )
+          }
+        }
+      })
+    })
+
+    test('the cleaner sweeps up after the dead', async () => {
+      for (const name of ['user_id', 'link']) {
+        expect(await checkIndex(store, name)).toMatchObject({ missing: 0 })
+        // Nobody else is writing, so no row has to be left to its writer for a while.
+        await cleanIndex(store, name, { graceMs: 0 })
+        expect(await checkIndex(store, name)).toMatchObject({ missing: 0, dangling: 0, misplaced: 0 })
+      }
+      await expectEqualsScan(store)
+    })
+  })
+}
+
+function linkOf(number: number): string {
+  return `http://example.com/${number % 17}`
+}
+
+function entry(number: number, userId: string): Bag {
+  return {
+    user_id: userId,
+    feed_id: userId,
+    title: `Entry ${number}`,
+    link: linkOf(number),
+    published: new Date(Date.UTC(2009, 1, 27, 0, 0, number)),
+  }
+}
+
+/** The moment when a process dies: at this write to any shard, counted from 0, before or after it is done. */
+interface Moment {
+  readonly write: number
+  readonly side: 'before' | 'after'
+}
+
+const WRITES: readonly string[] = ['insert', 'replace', 'upsert', 'remove']
+
+/** A process of its own, up to its end or to the moment when it dies; true when it died. */
+async function runUntilCrash(
+  shards: DriverFactory,
+  { write, side }: Moment,
+  work: (store: DataStore) => Promise<void>,
+): Promise<boolean> {
+  let writes = 0
+  const plan: FaultPlan = ({ operation }) =>
+    WRITES.includes(operation) && writes++ === write ? { crash: side } : undefined
+  const healthy = await shards.connect()
+  const dying = faultyDriver(healthy, plan)
+  const store = await DataStore.open({ shards: { shardCount: 2, connect: async () => dying } })
+  const ended = work(store).then(() => store.settled())
+  const died = await Promise.race([ended.then(() => false), dying.crashed.then(() => true)])
+  await healthy.close()
+  return died
+}
+
+/** The entity is as one of these bags says or not there at all, and both indexes say so too. */
+async function expectWhole(store: DataStore, id: EntityId, bags: readonly Bag[]): Promise<void> {
+  const entity = await store.get(id)
+  expect(bags.map((bag) => ({ id, ...bag }))).toEqual(
+    expect.arrayContaining(entity === undefined ? [] : [entity]),
+  )
+  for (const one of bags) {
+    const isThis = entity?.['user_id'] === one['user_id']
+    const byUser = await userIdIndex.getAll(store, { user_id: one['user_id'] as string })
+    expect(idsOf(byUser)).toEqual(isThis ? [id] : [])
+    const byLink = await linkIndex.getAll(store, { link: one['link'] as string })
+    expect(byLink.some((found) => found.id === id)).toBe(isThis)
+  }
+}
+
+async function expectEqualsScan(store: DataStore): Promise<void> {
+  const entities = await scanAll(store)
+  const byLink = Map.groupBy(entities, (entity) => entity['link'] as string)
+  expect(byLink.size).toBeGreaterThan(10)
+  for (const [link, expected] of byLink)
+    expect(idsOf(await linkIndex.getAll(store, { link }))).toEqual(idsOf(expected))
+  const byUser = Map.groupBy(entities, (entity) => entity['user_id'] as string)
+  for (const [user_id, expected] of byUser) {
+    expect(idsOf(await userIdIndex.getAll(store, { user_id }))).toEqual(idsOf(expected))
+  }
+}
+
+async function scanAll(store: DataStore): Promise<Entity[]> {
+  const entities: Entity[] = []
+  for await (const entity of store.scan()) entities.push(entity)
+  return entities
+}
+
+function idsOf(entities: readonly { readonly id: EntityId }[]): EntityId[] {
+  return entities.map(({ id }) => id).toSorted()
+}
+
+function entryOf(store: DataStore, name: string): CatalogEntry {
+  const found = store.context.catalog.current().indexes.find((index) => index.name === name)
+  if (found === undefined) throw new Error(`there is no index ${name}`)
+  return found
+}
+
+function keyOf(link: string): Uint8Array {
+  const result = toKeyValue('string', link)
+  if (!('value' in result) || !(result.value instanceof Uint8Array)) throw new Error('a string has bytes')
+  return result.value
+}

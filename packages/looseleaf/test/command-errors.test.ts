@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DataStore, defineIndex, sqliteShards } from 'looseleaf'
+import { beforeEach, expect, test } from 'vitest'
+import { exitCodeOf } from '../src/cli/exit-codes.ts'
+import { projectFolder, runCommand, runInside, type Finished } from './run-command.ts'
+
+let cwd: string
+beforeEach(() => {
+  cwd = projectFolder()
+})
+
+const run = (args: readonly string[], env: Record<string, string> = {}): Promise<Finished> =>
+  runInside(args, { cwd, env })
+
+test('--version is that of the package, and every command has help with examples', async () => {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+    version: string
+  }
+  expect(await run(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: '' })
+  const help = await run(['--help'])
+  expect(help.code).toBe(0)
+  const names = [...help.stdout.matchAll(/^ {2}([a-z]+) /gm)].map((match) => match[1] as string)
+  expect(names).toEqual([
+    'init',
+    'schema',
+    'put',
+    'get',
+    'query',
+    'count',
+    'import',
+    'export',
+    'clean',
+    'index',
+    'status',
+  ])
+  for (const name of names) {
+    for (const args of name === 'index'
+      ? [
+          ['index', 'add'],
+          ['index', 'drop'],
+          ['index', 'list'],
+        ]
+      : [[name]]) {
+      const { code, stdout } = await run([...args, '--help'])
+      expect(code).toBe(0)
+      expect(stdout).toContain(`Examples:\n  # `)
+      expect(stdout).toContain(`  $ looseleaf ${args.join(' ')}`)
+      expect(stdout).toContain('JSON')
+    }
+  }
+})
+
+test.each([
+  [['gett'], 2, 'Did you mean get?'],
+  [[], 2, 'Usage: looseleaf'],
+  [['get'], 2, "missing required argument 'id'"],
+  [['get', 'x', '--loud'], 2, "unknown option '--loud'"],
+  [['query', 'by_user', '--limit', '0'], 2, 'from 1 to 1000'],
+  [['status'], 2, 'Which store? Give --shards'],
+  [['status', '--shards', 'redis://u:hunter2@h'], 2, 'Shards are given as mysql://'],
+  [['status', '--shard=mysql://u:hunter2@h/d'], 2, 'unknown option'],
+  [['status', '--config', 'none.ts'], 2, 'there is no such config file'],
+  [['status', '--shards', 'sqlite:empty'], 4, 'has no Looseleaf tables'],
+  [['status', '--shards', 'mysql://u:hunter2@127.0.0.1:1/d'], 3, 'cannot be reached'],
+  [['import', 'none.jsonl', '--shards', 'memory:1'], 2, 'none.jsonl cannot be read'],
+])('%j ends with %i', async (args, code, words) => {
+  const result = await run(args)
+  expect(result.code).toBe(code)
+  expect(result.stderr).toContain(words)
+  expect(result.stdout + result.stderr).not.toContain('hunter2')
+})
+
+test('errors of a store that is there end with their code, in one line or one JSON object', async () => {
+  const index = defineIndex('by_user', { properties: { user_id: 'uuid' }, shardOn: 'user_id' })
+  const store = await DataStore.open({
+    shards: sqliteShards({ folder: join(cwd, 'data') }),
+    indexes: [index],
+    migrate: true,
+  })
+  await store.close()
+  const env = { LOOSELEAF_SHARDS: 'sqlite:data' }
+  const id = randomUUID()
+  const cases: [string[], number, string, string][] = [
+    [['get', id], 1, '', `There is no entity ${id}.\n`],
+    [['get', 'x'], 2, 'Error: An id has to be a UUID string', ''],
+    [['put', '{'], 2, 'Error: This is not one JSON object of properties', ''],
+    [['put', '{"user_id":7}'], 1, 'Error: Index by_user: property user_id', ''],
+    [['query', 'by_link'], 2, 'Error: The store has no index "by_link"; it has by_user.', ''],
+    [['query', 'by_user', 'user_id=me'], 2, 'Error: Index by_user: user_id is of type uuid', ''],
+    [['query', 'by_user', `user_id=${id}`, '--cursor', 'x'], 2, 'Error: ', ''],
+    [['index', 'add', 'by_link'], 2, 'Error: There is no config file, and an index is added', ''],
+    [['status', '--shards', 'sqlite:data?shards=2'], 4, 'Error: ', ''],
+  ]
+  for (const [args, code, stderr, stdout] of cases) {
+    const result = await run(args, env)
+    expect({ args, ...result }).toMatchObject({ args, code, stdout })
+    expect(result.stderr).toContain(stderr)
+    expect(result.stderr.split('\n').length).toBeLessThanOrEqual(2)
+  }
+  const json = await run(['get', 'x', '--json'], env)
+  expect(JSON.parse(json.stderr)).toEqual({
+    error: { code: 'BAD_ID', message: expect.any(String), retryable: false },
+  })
+  const debug = await run(['get', 'x', '--debug'], env)
+  expect(debug.stderr).toMatch(/^Error: An id has to be.*\nLooseleafError: An id.*\n {4}at /)
+})
+
+test('a config with an error is told with its file and property', async () => {
+  writeFileSync(join(cwd, 'looseleaf.config.ts'), `export default { shards: 'memory:1', indices: [] }`)
+  const result = await runCommand(['status'], { cwd })
+  expect(result.code).toBe(2)
+  expect(result.stderr).toBe(
+    'Error: looseleaf.config.ts: "indices" is not a property of a config; it has shards, indexes, router, codec.\n',
+  )
+})
+
+test('every exit code is one that the README explains', () => {
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+  for (const code of new Set(Object.values(exitCodeOf)))
+    expect(readme).toMatch(new RegExp(`^\\| ${code} +\\|`, 'm'))
+})

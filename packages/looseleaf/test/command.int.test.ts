@@ -1,0 +1,50 @@
+import { randomUUID } from 'node:crypto'
+import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
+import { DataStore, defineIndex, mysqlShards } from 'looseleaf'
+import { expect, test } from 'vitest'
+import { projectFolder, runCommand } from './run-command.ts'
+
+test('a store on two MariaDB shards is worked on with --shards alone', async () => {
+  const { urls } = await freshShards(2)
+  const cwd = projectFolder()
+  const index = defineIndex('by_user', { properties: { user_id: 'uuid', n: 'integer' }, shardOn: 'user_id' })
+  const store = await DataStore.open({ shards: mysqlShards(urls), indexes: [index], migrate: true })
+  const env = { LOOSELEAF_SHARDS: urls.join(',') }
+  const user = randomUUID()
+  const lines = Array.from({ length: 1200 }, (_, n) => JSON.stringify({ id: randomUUID(), user_id: user, n }))
+
+  const imported = await runCommand(['import', '-', '--json'], { cwd, env, input: lines.join('\n') })
+  expect(imported.json()).toMatchObject({ created: 1200, refused: 0, ended: 'all' })
+  const exported = await runCommand(['export'], { cwd, env })
+  expect(exported.stdout.trim().split('\n').toSorted()).toEqual(lines.toSorted())
+
+  const first = await runCommand(
+    ['query', 'by_user', `user_id=${user}`, 'n<10', '--order', 'desc', '--limit', '6', '--json'],
+    { cwd, env },
+  )
+  const page = first.json<{ items: { properties: { n: number } }[]; cursor: string }>()
+  expect(page.items.map(({ properties }) => properties.n)).toEqual([9, 8, 7, 6, 5, 4])
+  const second = await runCommand(
+    ['query', 'by_user', `user_id=${user}`, 'n<10', '--order', 'desc', '--cursor', page.cursor, '--json'],
+    { cwd, env },
+  )
+  expect(second.json<typeof page>().items.map(({ properties }) => properties.n)).toEqual([3, 2, 1, 0])
+
+  expect((await runCommand(['clean', '--check', '--json'], { cwd, env })).json()).toMatchObject({ ok: true })
+  const schema = await runCommand(['schema'], { cwd, env })
+  expect(schema.stdout).toContain('CREATE TABLE IF NOT EXISTS `index_by_user`')
+  await store.close()
+})
+
+test('a wrong password is told with the shard and without the password', async () => {
+  const { urls } = await freshShards(1)
+  const url = new URL(urls[0] as string)
+  url.password = 'hunter2-is-wrong'
+  for (const more of [[], ['--json'], ['--debug']]) {
+    const refused = await runCommand(['status', '--shards', url.href, ...more])
+    expect(refused).toMatchObject({ code: 3, stdout: '' })
+    expect(refused.stderr).toContain(`${url.host}${url.pathname}`)
+    expect(refused.stderr).toContain(more[0] === '--json' ? 'SHARD_DENIED' : 'Error: ')
+    expect(refused.stderr).not.toContain('hunter2')
+  }
+})

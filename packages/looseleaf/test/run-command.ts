@@ -1,0 +1,91 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough, Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+import { runProgram } from '../src/cli/program.ts'
+
+const PACKAGE = fileURLToPath(new URL('..', import.meta.url))
+const MAIN = join(PACKAGE, 'src', 'cli', 'main.ts')
+
+export interface RunOptions {
+  readonly cwd?: string
+  readonly env?: Readonly<Record<string, string>>
+  readonly input?: string
+}
+
+export interface Finished {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+  /** The one JSON value on stdout. */
+  json<T>(): T
+}
+
+export interface Running {
+  readonly child: ChildProcess
+  readonly finished: Promise<Finished>
+}
+
+/** Starts the real command, from its sources, in a process of its own. */
+export function startCommand(args: readonly string[], options: RunOptions = {}): Running {
+  const { LOOSELEAF_SHARDS: _, FORCE_COLOR: __, ...inherited } = process.env
+  const child = spawn(process.execPath, ['--conditions=@looseleaf/source', MAIN, ...args], {
+    cwd: options.cwd ?? tmpdir(),
+    env: { ...inherited, ...options.env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  // The command may end before it has read everything.
+  child.stdin.on('error', () => undefined)
+  child.stdin.end(options.input ?? '')
+  const finished = Promise.all([
+    new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
+      child.on('error', reject)
+      child.on('close', (code, signal) => resolve([code, signal]))
+    }),
+    text(child.stdout).catch(() => ''),
+    text(child.stderr),
+  ]).then(([[code, signal], stdout, stderr]) => ({
+    code,
+    signal,
+    stdout,
+    stderr,
+    json: <T>() => JSON.parse(stdout) as T,
+  }))
+  return { child, finished }
+}
+
+export function runCommand(args: readonly string[], options?: RunOptions): Promise<Finished> {
+  return startCommand(args, options).finished
+}
+
+/** The command within this process: quicker, where its process is not what matters. */
+export async function runInside(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+  const texts = Promise.all([text(stdout), text(stderr)])
+  const code = await runProgram(args, {
+    stdin: Readable.from([Buffer.from(options.input ?? '')]),
+    stdout,
+    stderr,
+    env: options.env ?? {},
+    cwd: options.cwd ?? tmpdir(),
+    signal: new AbortController().signal,
+  })
+  stdout.end()
+  stderr.end()
+  const [out, err] = await texts
+  return { code, signal: null, stdout: out, stderr: err, json: <T>() => JSON.parse(out) as T }
+}
+
+/** A folder for the length of a test, in which `import … from 'looseleaf'` finds this package. */
+export function projectFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'looseleaf-command-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  mkdirSync(join(folder, 'node_modules'))
+  symlinkSync(PACKAGE, join(folder, 'node_modules', 'looseleaf'), 'dir')
+  return folder
+}
