@@ -1,0 +1,58 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { runImport } from './import-command.ts'
+import { serve } from './serve.ts'
+import { readSettings } from './settings.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'looseleaf-import-'))
+const feed =
+  '<rss version="2.0"><channel><title>From a file</title><item><title>One</title></item></channel></rss>'
+
+beforeAll(async () => {
+  writeFileSync(join(folder, 'a.xml'), feed)
+  writeFileSync(join(folder, 'b.html'), '<p>no feed</p>')
+  const site = await serve({ ...readSettings(['--data', join(folder, 'data')], {}), port: 0 })
+  await site.stop()
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+async function run(...args: string[]): Promise<{ status: number; lines: string[] }> {
+  const lines: string[] = []
+  const output = {
+    print: (line: string) => void lines.push(line),
+    printError: (line: string) => void lines.push(line),
+  }
+  const env = { INIT_CWD: folder, LOOSELEAF_DATA: 'data' }
+  return { status: await runImport(args, env, output), lines }
+}
+
+test('files are imported, for nobody or for a person, and again without doubling', async () => {
+  expect(await run('a.xml')).toEqual({ status: 0, lines: ['From a file (RSS): 1 new entry.'] })
+  expect(await run('a.xml')).toEqual({ status: 0, lines: ['From a file (RSS): 1 entry as before.'] })
+  expect(await run('--as', 'mira', 'a.xml')).toEqual({
+    status: 0,
+    lines: ['From a file (RSS): 1 new entry.'],
+  })
+})
+
+test('a file that is refused, missing or a folder is told about, and the others are imported', async () => {
+  const { status, lines } = await run('b.html', 'nothing.xml', 'data', 'a.xml')
+  expect(status).toBe(2)
+  expect(lines[0]).toBe('b.html: refused. No feed was found in it: it looks like a piece of a web page.')
+  expect(lines[1]).toBe(`${join(folder, 'nothing.xml')}: refused. There is no such file.`)
+  expect(lines[2]).toBe(`${join(folder, 'data')}: refused. The file cannot be read (EISDIR).`)
+  expect(lines[3]).toBe('From a file (RSS): 1 entry as before.')
+})
+
+test.each([
+  [[], 'The import has stopped: No files were named.'],
+  [['--as', 'nobody-here', 'a.xml'], 'The import has stopped: Nobody here goes by the name “nobody-here”.'],
+  [['--wrong'], 'The import has stopped: Unknown option'],
+])('%j does nothing and says why', async (args, message) => {
+  const { status, lines } = await run(...args)
+  expect(status).toBe(1)
+  expect(lines).toHaveLength(1)
+  expect(lines[0]).toContain(message)
+})

@@ -1,0 +1,61 @@
+import { readFile, stat } from 'node:fs/promises'
+import { describeImport, importFile, LARGEST_FILE, type ImportResult } from './import/import-file.ts'
+import { personByName } from './model/people.ts'
+import { openSite, type Site } from './model/site.ts'
+import { BadSetting, readSettings } from './settings.ts'
+import { describeStartError } from './start-error.ts'
+
+const USAGE = 'Usage: pnpm --filter feed run import [--as name] [--data folder] file …'
+
+export interface Output {
+  print(line: string): void
+  printError(line: string): void
+}
+
+/** The command line's import. Answers with the exit status: 0, 2 when a file was refused, 1 when nothing could be done. */
+export async function runImport(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  output: Output,
+): Promise<number> {
+  try {
+    const settings = readSettings(args, env)
+    if (settings.files.length === 0) throw new BadSetting(`No files were named. ${USAGE}`)
+    const site = await openSite({ shards: settings.shards, cleaner: false })
+    try {
+      const userId = settings.as === undefined ? undefined : await userIdOf(site, settings.as)
+      let refused = 0
+      for (const path of settings.files) {
+        const result = await importPath(site, path, userId)
+        if (result.type === 'refused') refused++
+        output.print(describeImport(result))
+      }
+      return refused > 0 ? 2 : 0
+    } finally {
+      await site.close()
+    }
+  } catch (error) {
+    output.printError(`The import has stopped: ${describeStartError(error)}`)
+    return 1
+  }
+}
+
+async function userIdOf(site: Site, name: string): Promise<string> {
+  const person = await personByName(site.reader(), name)
+  if (person === undefined) throw new BadSetting(`Nobody here goes by the name “${name.slice(0, 40)}”.`)
+  return person.id
+}
+
+async function importPath(site: Site, path: string, userId: string | undefined): Promise<ImportResult> {
+  const refused = (reason: string): ImportResult => ({ type: 'refused', name: path, reason })
+  let bytes: Buffer
+  try {
+    const { size } = await stat(path)
+    if (size > LARGEST_FILE) return refused(`The file is larger than ${LARGEST_FILE / 1024 / 1024} MB.`)
+    bytes = await readFile(path)
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
+    return refused(code === 'ENOENT' ? 'There is no such file.' : `The file cannot be read (${code}).`)
+  }
+  return importFile(site.store, { name: path, bytes }, userId)
+}

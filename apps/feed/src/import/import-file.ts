@@ -1,0 +1,72 @@
+import type { DataStore } from 'looseleaf'
+import { parseFile } from './parse-file.ts'
+import { storeFeed, storeSubscriptions, type StoredFeed, type StoredSubscriptions } from './store-feed.ts'
+
+/** Files beyond this are not read, in bytes. */
+export const LARGEST_FILE: number = 8 * 1024 * 1024
+
+export interface FileToImport {
+  readonly name: string
+  readonly bytes: Uint8Array
+}
+
+interface Outcome {
+  readonly name: string
+  readonly title: string
+  readonly format: string
+  readonly notes: readonly string[]
+}
+
+/** What became of a file. */
+export type ImportResult =
+  | (Outcome & { readonly type: 'feed'; readonly stored: StoredFeed })
+  | (Outcome & { readonly type: 'opml'; readonly stored: StoredSubscriptions })
+  | { readonly type: 'refused'; readonly name: string; readonly reason: string }
+
+/** Imports one file for a person, or for nobody in particular. A file that is no feed is refused, not thrown. */
+export async function importFile(
+  store: DataStore,
+  file: FileToImport,
+  userId: string | undefined,
+  now: Date = new Date(),
+): Promise<ImportResult> {
+  const name = file.name.replace(/^.*[\\/]/, '').slice(0, 120) || 'feed'
+  if (file.bytes.length > LARGEST_FILE) {
+    return { type: 'refused', name, reason: `The file is larger than ${LARGEST_FILE / 1024 / 1024} MB.` }
+  }
+  const parsed = parseFile(file.bytes, { name, now })
+  switch (parsed.type) {
+    case 'refused':
+      return { type: 'refused', name, reason: parsed.reason }
+    case 'opml': {
+      const stored = await storeSubscriptions(store, parsed, userId)
+      return { type: 'opml', name, title: parsed.title, format: parsed.format, notes: parsed.notes, stored }
+    }
+    case 'feed': {
+      const stored = await storeFeed(store, parsed, userId, now)
+      return { type: 'feed', name, title: parsed.title, format: parsed.format, notes: parsed.notes, stored }
+    }
+  }
+}
+
+/** The result in a sentence, for people. */
+export function describeImport(result: ImportResult): string {
+  if (result.type === 'refused') return `${result.name}: refused. ${result.reason}`
+  const counts =
+    result.type === 'opml'
+      ? [count(result.stored.added, 'new source'), count(result.stored.known, 'source', 'known already')]
+      : [
+          count(result.stored.added, 'new entry'),
+          count(result.stored.updated, 'entry', 'updated'),
+          count(result.stored.unchanged, 'entry', 'as before'),
+          count(result.stored.failed, 'entry', 'not stored'),
+        ]
+  const what = counts.filter((text) => text !== undefined).join(', ') || 'nothing new'
+  return [`${result.title} (${result.format}): ${what}.`, ...result.notes].join(' ')
+}
+
+function count(number: number, noun: string, rest?: string): string | undefined {
+  if (number === 0) return undefined
+  const plural = number === 1 ? noun : noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : `${noun}s`
+  return [number, plural, rest].filter((part) => part !== undefined).join(' ')
+}

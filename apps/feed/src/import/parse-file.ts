@@ -1,0 +1,111 @@
+import { detectAtomFeed, detectRdfFeed, detectRssFeed, parseOpml } from 'feedsmith'
+import { decodeText } from './decode-text.ts'
+import { collectSubscriptions } from './opml-subscriptions.ts'
+import type { ParsedFeed, ParsedFile, RefusedFile } from './parsed-feed.ts'
+import { tidyItems, toText } from './raw-item.ts'
+import { readAtom, readJson, readRdf, readRss, type RawFeed } from './read-formats.ts'
+import { salvageItems } from './salvage-items.ts'
+import { webLink } from './web-link.ts'
+
+export interface ParseFileOptions {
+  /** What the file is called, for a feed that has no title. */
+  readonly name: string
+  readonly now: Date
+}
+
+/** Reads a feed or OPML file. Never throws: a file that is neither, or is too broken, comes back as refused with the reason. */
+export function parseFile(bytes: Uint8Array, options: ParseFileOptions): ParsedFile {
+  if (bytes.length === 0) return refused('The file is empty.')
+  const { text } = decodeText(bytes)
+  const source = text.replace(/^\ufeff/, '')
+  if (source.includes('\u0000')) return refused('This is not a text file.')
+  try {
+    if (/<opml[\s>]/i.test(source.slice(0, 5000))) return readOpml(source, options)
+    return readFeed(source, options)
+  } catch (error) {
+    return refused(`The file could not be read: ${reasonOf(error)}.`)
+  }
+}
+
+function readFeed(source: string, options: ParseFileOptions): ParsedFile {
+  const format = formatOf(source)
+  if (format === undefined) return refused(`No feed was found in it${guessOf(source)}.`)
+  let raw = READERS[format](source)
+  const notes: string[] = []
+  if (raw.items.length === 0) {
+    const salvaged = salvageItems(source)
+    if (salvaged !== undefined) {
+      raw = { ...raw, items: READERS[format](salvaged).items }
+      if (raw.items.length > 0) notes.push('The file is not well-formed; its items were found all the same.')
+    }
+  }
+  return tidyFeed(raw, format, notes, options)
+}
+
+function tidyFeed(
+  raw: RawFeed,
+  format: ParsedFeed['format'],
+  notes: string[],
+  options: ParseFileOptions,
+): ParsedFile {
+  const feedLink = webLink(raw.feedLink, raw.link)
+  const link = webLink(raw.link, feedLink)
+  const tidy = tidyItems(raw.items, link ?? feedLink, options.now)
+  if (tidy.items.length === 0) {
+    return refused([`The ${format} feed has no items that could be shown.`, ...tidy.notes].join(' '))
+  }
+  return {
+    type: 'feed',
+    format,
+    title: toText(raw.title, 120)?.replace(/\s+/g, ' ') ?? options.name,
+    about: toText(raw.about, 300) ?? '',
+    link,
+    feedLink,
+    items: tidy.items,
+    notes: [...notes, ...tidy.notes],
+  }
+}
+
+const READERS: Record<ParsedFeed['format'], (source: string) => RawFeed> = {
+  RSS: readRss,
+  Atom: readAtom,
+  RDF: readRdf,
+  'JSON Feed': readJson,
+}
+
+function formatOf(source: string): ParsedFeed['format'] | undefined {
+  if (detectRssFeed(source)) return 'RSS'
+  if (detectAtomFeed(source)) return 'Atom'
+  if (detectRdfFeed(source)) return 'RDF'
+  return /^\s*\{/.test(source) && /"version"\s*:\s*"https?:\/\/jsonfeed\.org/.test(source)
+    ? 'JSON Feed'
+    : undefined
+}
+
+function readOpml(source: string, options: ParseFileOptions): ParsedFile {
+  const opml = parseOpml(source)
+  const { subscriptions, others, unusable } = collectSubscriptions(opml.body?.outlines ?? [])
+  const notes: string[] = []
+  if (others > 0) notes.push(`${others} ${others === 1 ? 'line names' : 'lines name'} no feed.`)
+  if (unusable > 0)
+    notes.push(`${unusable} ${unusable === 1 ? 'feed has' : 'feeds have'} an address that is not on the web.`)
+  if (subscriptions.length === 0) return refused(['The OPML file lists no feeds.', ...notes].join(' '))
+  return { type: 'opml', format: 'OPML', title: opml.head?.title ?? options.name, subscriptions, notes }
+}
+
+function guessOf(source: string): string {
+  if (/<(?:!doctype\s+html|html|body|p|div|a|img|h[1-6])[\s>]/i.test(source.slice(0, 5000)))
+    return ': it looks like a piece of a web page'
+  if (/^\s*[[{]/.test(source)) return ': it looks like JSON, but not like a JSON Feed'
+  return ': it is neither RSS, Atom, RDF nor JSON Feed'
+}
+
+/** The first line of a parser's message, cut short: it is shown to people, and it may quote the file. */
+function reasonOf(error: unknown): string {
+  const message = error instanceof Error ? (error.message.split('\n')[0] as string) : 'unknown reason'
+  return message.slice(0, 120).replace(/\.$/, '')
+}
+
+function refused(reason: string): RefusedFile {
+  return { type: 'refused', reason }
+}

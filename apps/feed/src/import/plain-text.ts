@@ -1,0 +1,55 @@
+import sanitizeHtml from 'sanitize-html'
+
+/** More of a text than this is not even looked at, in UTF-16 units. */
+const LONGEST_INPUT = 200_000
+const BLOCK_END = /<(?:br|hr|\/p|\/div|\/li|\/ul|\/ol|\/h[1-6]|\/blockquote|\/pre|\/tr|\/table|\/figure)\b/gi
+
+/**
+ * What a reader would see of a piece of HTML, as plain text with line breaks, `limit` characters at the most.
+ * Scripts and styles go with all that is in them. The result is text: whoever shows it has to escape it.
+ */
+export function plainTextOf(html: string, limit: number): string {
+  const stripped = sanitizeHtml(html.slice(0, LONGEST_INPUT).replace(BLOCK_END, '\n$&'), {
+    allowedTags: [],
+    allowedAttributes: {},
+    disallowedTagsMode: 'discard',
+    nonTextTags: ['script', 'style', 'textarea', 'option', 'noscript', 'iframe', 'head', 'template'],
+  })
+  return tidyText(unescapeHtml(stripped), limit)
+}
+
+/** Text as it is stored: well-formed, without control characters, blank lines folded, cut at a word with an ellipsis. */
+export function tidyText(text: string, limit: number): string {
+  const tidy = text
+    .toWellFormed()
+    .replace(/\r\n?|\u2028|\u2029/g, '\n')
+    // eslint-disable-next-line no-control-regex -- control characters are what this removes
+    .replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u202a-\u202e\u2066-\u2069\ufeff]/g, '')
+    .replace(/[^\S\n]+/g, ' ')
+    .replace(/ ?\n ?/g, '\n')
+    .replace(/\n{3,}/g, '\n\n')
+    .trim()
+  return cutAtWord(tidy, limit)
+}
+
+/** The same on one line. */
+export function tidyLine(text: string, limit: number): string {
+  return cutAtWord(tidyText(text, Infinity).replace(/\s+/g, ' '), limit)
+}
+
+function cutAtWord(text: string, limit: number): string {
+  if (text.length <= limit) return text
+  const cut = text.slice(0, limit - 1)
+  const space = cut.search(/\s\S*$/)
+  return `${(space > limit / 2 ? cut.slice(0, space) : cut)
+    .trimEnd()
+    .toWellFormed()
+    .replace(/\ufffd$/, '')}…`
+}
+
+/** Undoes the only escapes that the sanitizer writes. */
+function unescapeHtml(text: string): string {
+  return text.replace(/&(amp|lt|gt|quot|#39|nbsp);/g, (_, name: string) => ENTITIES[name] ?? '')
+}
+
+const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'", nbsp: ' ' }

@@ -1,0 +1,59 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { memoryShards } from 'looseleaf'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openSite, type Site } from '../model/site.ts'
+import { describeImport, importFile, type ImportResult } from './import-file.ts'
+
+/** Real-world feeds that lie beside the project, not in it. */
+const FOLDER = fileURLToPath(new URL('../../../../../shared/data/feeds/', import.meta.url))
+const files = existsSync(FOLDER) ? readdirSync(FOLDER) : []
+
+let site: Site
+beforeAll(async () => {
+  site = await openSite({ shards: memoryShards(2), cleaner: false })
+})
+afterAll(() => site.close())
+
+function importReal(name: string): Promise<ImportResult> {
+  return importFile(site.store, { name, bytes: readFileSync(`${FOLDER}${name}`) }, undefined)
+}
+
+function written({ stored }: Exclude<ImportResult, { type: 'refused' }>): number {
+  return stored.added + ('updated' in stored ? stored.updated + stored.failed : 0)
+}
+
+test('the real feeds are there', (context) => {
+  context.skip(files.length === 0, `the folder ${FOLDER} is not there, so no real feeds were read`)
+  expect(files.length).toBeGreaterThan(60)
+})
+
+test.each(files)(
+  '%s is imported without doubling the second time, or refused with a reason',
+  async (name) => {
+    const first = await importReal(name)
+    const second = await importReal(name)
+    expect(describeImport(first)).toMatch(/^\S.*\.$/s)
+    expect(second.type === 'refused' ? 0 : written(second)).toBe(0)
+    expect(second.type).toBe(first.type)
+  },
+)
+
+test.skipIf(files.length === 0)('only what is no feed, or has nothing in it, is refused', async () => {
+  const refused: string[] = []
+  for (const name of files) if ((await importReal(name)).type === 'refused') refused.push(name)
+  expect(refused.toSorted()).toEqual([
+    'feedjira--AmazonWebServicesBlogFirstEntryContent.xml',
+    'feedjira--HREFConsideredHarmfulFirstEntry.xml',
+    'feedjira--PaulDixExplainsNothingFirstEntryContent.xml',
+    'feedjira--TechCrunchFirstEntry.xml',
+    'feedjira--TechCrunchFirstEntryDescription.xml',
+    'feedjira--TenderLovemakingFirstEntry.xml',
+    'macieklamberski--category.opml',
+    'macieklamberski--countries.opml',
+    'macieklamberski--directory.opml',
+    'macieklamberski--script.opml',
+    'rbren--incomplete-fields.atom',
+    'rbren--unrecognized.rss',
+  ])
+})

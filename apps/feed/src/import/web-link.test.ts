@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { hostOf, webLink } from './web-link.ts'
+
+test('a link has one normal form, without tracking and credentials', () => {
+  expect(webLink(' HTTPS://User:pw@Example.ORG:443/a/../b?utm_source=x&q=1&UTM_Medium=y# ')).toBe(
+    'https://example.org/b?q=1',
+  )
+  expect(webLink('http://example.org')).toBe('http://example.org/')
+})
+
+test('relative links need a base', () => {
+  expect(webLink('/a', 'https://example.org/feed.xml')).toBe('https://example.org/a')
+  expect(webLink('../a', 'https://example.org/x/y/')).toBe('https://example.org/x/a')
+  expect(webLink('/a')).toBeUndefined()
+  expect(webLink('/a', 'not a base')).toBeUndefined()
+})
+
+test.each([
+  'javascript:alert(1)',
+  ' JaVaScript:alert(1)',
+  'java\nscript:alert(1)',
+  'data:text/html,x',
+  'mailto:a@b.c',
+  'file:///etc/passwd',
+  'https://',
+  '',
+  undefined,
+  `https://example.org/${'a'.repeat(2000)}`,
+])('%s is no link', (text) => {
+  expect(webLink(text)).toBeUndefined()
+  if (text?.includes(':') && !text.startsWith('https'))
+    expect(webLink(text, 'https://example.org/')).toBeUndefined()
+})
+
+test('the host is shown without www', () => {
+  expect(hostOf('https://www.example.org/a')).toBe('example.org')
+  expect(hostOf('nonsense')).toBe('')
+})

@@ -1,0 +1,45 @@
+import { bucketRouter, isId, parseId } from 'looseleaf'
+import { expect, test } from 'vitest'
+import { derivedId, importedEntryId, likeId, sourceId } from './ids.ts'
+
+const router = bucketRouter({ shards: 7 })
+const shardOf = (id: string): number => router.shardOfId(parseId(id))
+
+test('the same parts give the same id for ever', () => {
+  expect(derivedId(['a', 'b'])).toBe(derivedId(['a', 'b']))
+  expect(importedEntryId(sourceId(undefined, 'https://example.org/feed'), 'guid 1')).toMatchInlineSnapshot(
+    `"c26eb5ec-3735-5921-8911-908b1531b83a"`,
+  )
+})
+
+test('parts are kept apart', () => {
+  expect(derivedId(['a', 'b'])).not.toBe(derivedId(['ab']))
+  expect(sourceId(undefined, 'x')).not.toBe(sourceId('x', ''))
+})
+
+test('derived ids are UUIDs of version 5', () => {
+  for (let i = 0; i < 200; i++) {
+    const id = derivedId([`${i}`])
+    expect(isId(id)).toBe(true)
+    expect(id).toMatch(/^.{14}5.{4}[89ab]/)
+  }
+})
+
+test('a like lives on the shard of its entry, whether that was posted or imported', () => {
+  for (let i = 0; i < 200; i++) {
+    const entry = i % 2 === 0 ? Buffer.from(router.newId()).toString('hex') : ''
+    const posted = entry.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+    const id = posted === '' ? importedEntryId('s', `${i}`) : posted
+    expect(shardOf(likeId(id, `user ${i}`))).toBe(shardOf(id))
+  }
+})
+
+test('derived ids are spread over the shards', () => {
+  const counts = new Map<number, number>()
+  for (let i = 0; i < 7000; i++) {
+    const shard = shardOf(derivedId([`${i}`]))
+    counts.set(shard, (counts.get(shard) ?? 0) + 1)
+  }
+  for (const count of counts.values()) expect(count).toBeGreaterThan(800)
+  expect(counts.size).toBe(7)
+})

@@ -1,0 +1,144 @@
+import { memoryShards, metaOf } from 'looseleaf'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { parseFile } from '../import/parse-file.ts'
+import { storeFeed } from '../import/store-feed.ts'
+import type { ParsedFeed } from '../import/parsed-feed.ts'
+import { cardsOf } from './cards.ts'
+import {
+  alsoShared,
+  deleteEntry,
+  entriesOfSource,
+  entriesOfUser,
+  entryById,
+  newestEntries,
+  postEntry,
+} from './entries.ts'
+import { personByName } from './people.ts'
+import { commentsOn, likeEntry, postComment } from './responses.ts'
+import { settingOnce } from './settings.ts'
+import { openSite, type Site } from './site.ts'
+
+let site: Site
+beforeEach(async () => {
+  site = await openSite({ shards: memoryShards(3), cleaner: false })
+})
+afterEach(() => site.close())
+
+async function addPerson(name: string): Promise<string> {
+  const person = { kind: 'person', name, full_name: name.toUpperCase(), bio: '', hue: 1, joined: new Date() }
+  return (await site.store.put(person)).id
+}
+
+function feedOf(items: string): ParsedFeed {
+  const xml = `<rss version="2.0"><channel><title>F</title><link>https://example.org/</link>${items}</channel></rss>`
+  return parseFile(Buffer.from(xml), { name: 'f', now: new Date() }) as ParsedFeed
+}
+
+test('a person is found by name on one shard', async () => {
+  const id = await addPerson('ann')
+  const reader = site.reader()
+  expect((await personByName(reader, 'Ann'))?.id).toBe(id)
+  expect(reader.cost).toMatchObject({ shards: 1, indexReads: 1, entities: 1, rowsDiscarded: 0 })
+})
+
+test('home asks all shards, a person’s page one', async () => {
+  const user_id = await addPerson('ann')
+  for (let i = 0; i < 5; i++)
+    await postEntry(site.store, { user_id, title: `${i}`, link: undefined }, new Date(i))
+  const home = site.reader()
+  const { items } = await newestEntries(home)
+  expect(items.map((entry) => entry.title)).toEqual(['4', '3', '2', '1', '0'])
+  expect(home.cost.shards).toBe(3)
+  const page = site.reader()
+  expect((await entriesOfUser(page, user_id)).items).toHaveLength(5)
+  expect(page.cost.indexReads).toBe(1)
+})
+
+test('only entries are on the home page, although everything is in one store', async () => {
+  const user_id = await addPerson('ann')
+  const entry_id = await postEntry(site.store, { user_id, title: 'entry', link: undefined })
+  await postComment(site.store, { entry_id, user_id, text: 'comment' })
+  await likeEntry(site.store, entry_id, user_id)
+  expect((await newestEntries(site.reader())).items.map((entry) => entry.id)).toEqual([entry_id])
+})
+
+test('a card gathers people, comments and likes; a person read twice is read once', async () => {
+  const ann = await addPerson('ann')
+  const bob = await addPerson('bob')
+  const entry_id = await postEntry(site.store, { user_id: ann, title: 'entry', link: undefined })
+  for (let i = 0; i < 5; i++)
+    await postComment(site.store, { entry_id, user_id: bob, text: `${i}` }, new Date(i))
+  await likeEntry(site.store, entry_id, bob)
+  const reader = site.reader()
+  const entry = await entryById(reader, entry_id)
+  const [card] = await cardsOf(reader, entry === undefined ? [] : [entry], bob)
+  expect(card?.person?.full_name).toBe('ANN')
+  expect(card?.comments.total).toBe(5)
+  expect(card?.comments.items.map((comment) => comment.text)).toEqual(['2', '3', '4'])
+  expect(card?.likes).toMatchObject({ total: 1, items: [{ person: { name: 'bob' } }] })
+  expect(card?.liked).toBe(true)
+})
+
+test('entries of one link find each other, and a changed link parts them', async () => {
+  const user_id = await addPerson('ann')
+  const link = 'https://example.com/x'
+  const one = await postEntry(site.store, { user_id, title: 'one', link })
+  const two = await postEntry(site.store, { user_id, title: 'two', link })
+  const entry = await entryById(site.reader(), one)
+  if (entry === undefined) throw new Error('The entry was just posted.')
+  expect((await alsoShared(site.reader(), entry)).map(({ id }) => id)).toEqual([two])
+  await site.store.update(two, (bag) => ({ ...bag, link: 'https://example.com/y' }))
+  expect(await alsoShared(site.reader(), entry)).toEqual([])
+})
+
+test('deleting an entry deletes its comments and likes', async () => {
+  const user_id = await addPerson('ann')
+  const entry_id = await postEntry(site.store, { user_id, title: 'entry', link: undefined })
+  await postComment(site.store, { entry_id, user_id, text: 'comment' })
+  await likeEntry(site.store, entry_id, user_id)
+  expect(await deleteEntry(site.store, entry_id, await addPerson('bob'))).toBe(false)
+  expect(await deleteEntry(site.store, entry_id, user_id)).toBe(true)
+  expect((await commentsOn(site.reader(), entry_id)).items).toEqual([])
+  const left: unknown[] = []
+  for await (const entity of site.store.scan()) left.push(entity['kind'])
+  expect(left.toSorted()).toEqual(['person', 'person'])
+})
+
+test('an item that did not change is not written again; one without a date keeps the day that it was found', async () => {
+  const feed = feedOf('<item><guid>1</guid><title>undated</title></item>')
+  const { sourceId } = await storeFeed(site.store, feed, undefined, new Date('2026-01-01T00:00:00Z'))
+  const before = (await entriesOfSource(site.reader(), sourceId)).items[0]
+  const version = metaOf((await site.store.get(before?.id ?? '')) ?? {})?.version
+  expect(await storeFeed(site.store, feed, undefined, new Date('2026-02-02T00:00:00Z'))).toMatchObject({
+    unchanged: 1,
+  })
+  expect(metaOf((await site.store.get(before?.id ?? '')) ?? {})?.version).toBe(version)
+
+  const changed = feedOf('<item><guid>1</guid><title>retitled</title></item>')
+  expect(await storeFeed(site.store, changed, undefined, new Date('2026-03-03T00:00:00Z'))).toMatchObject({
+    updated: 1,
+  })
+  expect((await entriesOfSource(site.reader(), sourceId)).items).toEqual([{ ...before, title: 'retitled' }])
+})
+
+test('comments survive the import of a changed entry', async () => {
+  const user_id = await addPerson('ann')
+  const { sourceId } = await storeFeed(
+    site.store,
+    feedOf('<item><guid>1</guid><title>a</title></item>'),
+    user_id,
+    new Date(),
+  )
+  const entry_id = (await entriesOfSource(site.reader(), sourceId)).items[0]?.id ?? ''
+  await postComment(site.store, { entry_id, user_id, text: 'still here' })
+  await storeFeed(site.store, feedOf('<item><guid>1</guid><title>b</title></item>'), user_id, new Date())
+  expect((await commentsOn(site.reader(), entry_id)).items.map(({ text }) => text)).toEqual(['still here'])
+})
+
+test('a setting is decided by the first who asks, even at the same moment', async () => {
+  let count = 0
+  const asked = await Promise.all(
+    Array.from({ length: 8 }, () => settingOnce(site.store, 's', () => `${count++}`)),
+  )
+  expect(new Set(asked).size).toBe(1)
+})

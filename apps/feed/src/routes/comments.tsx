@@ -1,0 +1,49 @@
+import type { FastifyInstance } from 'fastify'
+import { tidyText } from '../import/plain-text.ts'
+import { entryById } from '../model/entries.ts'
+import { deleteComment, postComment } from '../model/responses.ts'
+import { LONGEST_COMMENT } from '../views/entry-page.tsx'
+import { notFound, Problem } from '../web/problem.ts'
+import { idOf, signedIn } from '../web/request-values.ts'
+import { entryView } from './entry-view.tsx'
+import type { RouteContext } from './index.ts'
+
+export function registerCommentRoutes(app: FastifyInstance, { site, pages }: RouteContext): void {
+  app.post('/entries/:id/comments', async (request, reply) => {
+    const page = await pages.open(request)
+    const viewer = signedIn(page.ctx.viewer)
+    const entry = await entryById(page.reader, idOf(request, 'entry'))
+    if (entry === undefined) throw notFound('entry')
+    const { fields } = pages.form(request)
+    const text = tidyText(fields['text'] ?? '', Infinity)
+    const error = checkComment(text)
+    if (error !== undefined) {
+      return pages.send(reply, await entryView(page, entry, { values: fields, errors: { text: error } }), 422)
+    }
+    const id = await postComment(site.store, { entry_id: entry.id, user_id: viewer.id, text })
+    if (id === undefined) throw notFound('entry')
+    return reply.redirect(`/entries/${entry.id}#c-${id}`, 303)
+  })
+
+  app.post('/comments/:id/delete', async (request, reply) => {
+    const { ctx } = await pages.open(request)
+    const viewer = signedIn(ctx.viewer)
+    const entryId = await deleteComment(site.store, idOf(request, 'comment'), viewer.id)
+    if (entryId === undefined) {
+      throw new Problem(
+        403,
+        'Not yours to take out',
+        'A comment can be deleted only by whoever wrote it, and only once.',
+      )
+    }
+    return reply.redirect(`/entries/${entryId}#comments`, 303)
+  })
+}
+
+function checkComment(text: string): string | undefined {
+  if (text === '') return 'Write a few words first.'
+  if (text.length > LONGEST_COMMENT) {
+    return `A comment has ${LONGEST_COMMENT} characters at the most; this one has ${text.length}.`
+  }
+  return undefined
+}

@@ -1,0 +1,63 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { generateAtomFeed } from 'feedsmith'
+import { cardsOf, type Card } from '../model/cards.ts'
+import { entriesOfUser, newestEntries } from '../model/entries.ts'
+import { personByName } from '../model/people.ts'
+import { notFound } from '../web/problem.ts'
+import { nameOf } from '../web/request-values.ts'
+import type { RouteContext } from './index.ts'
+
+/** What the site takes in, it also gives out: the newest entries of all, or of a person, as Atom. */
+export function registerFeedRoutes(app: FastifyInstance, { site }: RouteContext): void {
+  app.get('/feed.atom', async (request, reply) => {
+    const reader = site.reader()
+    const { items } = await newestEntries(reader)
+    return sendFeed(request, reply, {
+      title: 'Looseleaf',
+      page: '/',
+      cards: await cardsOf(reader, items, undefined),
+    })
+  })
+
+  app.get('/people/:name/feed.atom', async (request, reply) => {
+    const reader = site.reader()
+    const person = await personByName(reader, nameOf(request))
+    if (person === undefined) throw notFound('person of this name')
+    const { items } = await entriesOfUser(reader, person.id)
+    const cards = await cardsOf(reader, items, undefined)
+    return sendFeed(request, reply, { title: person.full_name, page: `/people/${person.name}`, cards })
+  })
+}
+
+interface Feed {
+  readonly title: string
+  /** The page that shows the same. */
+  readonly page: string
+  readonly cards: readonly Card[]
+}
+
+function sendFeed(request: FastifyRequest, reply: FastifyReply, { title, page, cards }: Feed): FastifyReply {
+  const root = `${request.protocol}://${request.host}`
+  const xml = generateAtomFeed({
+    id: `${root}${page}`,
+    title: { value: title, type: 'text' },
+    updated: cards[0]?.entry.published ?? new Date(0),
+    links: [
+      { rel: 'self', href: `${root}${request.url}` },
+      { rel: 'alternate', type: 'text/html', href: `${root}${page}` },
+    ],
+    entries: cards.map(({ entry, person, source }) => ({
+      id: `urn:uuid:${entry.id}`,
+      title: { value: entry.title, type: 'text' },
+      published: entry.published,
+      updated: entry.published,
+      authors: [{ name: person?.full_name ?? source?.title ?? 'Somebody who left' }],
+      links: [{ rel: 'alternate', type: 'text/html', href: entry.link ?? `${root}/entries/${entry.id}` }],
+      ...(entry.body === undefined ? {} : { summary: { value: entry.body, type: 'text' } }),
+    })),
+  })
+  return reply
+    .type('application/atom+xml; charset=utf-8')
+    .header('cache-control', 'private, no-cache')
+    .send(xml)
+}

@@ -1,0 +1,60 @@
+import type { FastifyInstance } from 'fastify'
+import { tidyText } from '../import/plain-text.ts'
+import { webLink } from '../import/web-link.ts'
+import { cardsOf } from '../model/cards.ts'
+import { newestEntries, postEntry } from '../model/entries.ts'
+import { LONGEST_MESSAGE } from '../views/composer.tsx'
+import { EMPTY_FORM } from '../views/form-parts.tsx'
+import { HomePage } from '../views/home-page.tsx'
+import { PostPage } from '../views/post-page.tsx'
+import { cursorOf, signedIn, toSignIn } from '../web/request-values.ts'
+import type { RouteContext } from './index.ts'
+
+export function registerHomeRoutes(app: FastifyInstance, { site, pages }: RouteContext): void {
+  app.get('/', async (request, reply) => {
+    const after = cursorOf(request)
+    const { ctx, reader } = await pages.open(request)
+    const { items, cursor } = await newestEntries(reader, after)
+    const cards = await cardsOf(reader, items, ctx.viewer?.id)
+    return pages.send(reply, <HomePage ctx={ctx} cards={cards} cursor={cursor} paged={after !== undefined} />)
+  })
+
+  app.get('/post', async (request, reply) => {
+    const { ctx } = await pages.open(request)
+    if (ctx.viewer === undefined) return toSignIn(reply, '/post')
+    return pages.send(reply, <PostPage ctx={ctx} form={EMPTY_FORM} />)
+  })
+
+  app.post('/post', async (request, reply) => {
+    const { ctx } = await pages.open(request)
+    const viewer = signedIn(ctx.viewer)
+    const { fields } = pages.form(request)
+    const { title, link, errors } = checkMessage(fields)
+    if (Object.keys(errors).length > 0) {
+      return pages.send(reply, <PostPage ctx={ctx} form={{ values: fields, errors }} />, 422)
+    }
+    const id = await postEntry(site.store, { user_id: viewer.id, title, link })
+    return reply.redirect(`/entries/${id}`, 303)
+  })
+}
+
+function checkMessage(fields: Readonly<Record<string, string>>): {
+  title: string
+  link: string | undefined
+  errors: Record<string, string>
+} {
+  const errors: Record<string, string> = {}
+  const typed = fields['title'] ?? ''
+  const title = tidyText(typed, Infinity)
+  if (title === '') errors['title'] = 'Write a few words first.'
+  else if (title.length > LONGEST_MESSAGE) {
+    errors['title'] = `A message has ${LONGEST_MESSAGE} characters at the most; this one has ${title.length}.`
+  }
+  const typedLink = fields['link']?.trim() ?? ''
+  // People leave out the beginning of an address.
+  const link = webLink(/^[a-z][a-z0-9+.-]*:/i.test(typedLink) ? typedLink : `https://${typedLink}`)
+  if (typedLink !== '' && (link === undefined || /\s/.test(typedLink))) {
+    errors['link'] = 'The link has to be the address of a page, such as https://example.org/page.'
+  }
+  return { title, link: typedLink === '' ? undefined : link, errors }
+}

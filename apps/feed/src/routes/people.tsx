@@ -1,0 +1,63 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { cardsOf } from '../model/cards.ts'
+import { entriesById, entriesOfUser } from '../model/entries.ts'
+import { listPeople, personByName } from '../model/people.ts'
+import type { Person, Entry } from '../model/entities.ts'
+import type { List, Reader } from '../model/reader.ts'
+import { likesOf } from '../model/responses.ts'
+import { sourcesOfUser } from '../model/sources.ts'
+import { PeoplePage } from '../views/people-page.tsx'
+import { PersonPage } from '../views/person-page.tsx'
+import { notFound } from '../web/problem.ts'
+import { cursorOf, nameOf } from '../web/request-values.ts'
+import type { RouteContext } from './index.ts'
+
+export function registerPeopleRoutes(app: FastifyInstance, { pages }: RouteContext): void {
+  app.get('/people', async (request, reply) => {
+    const after = cursorOf(request)
+    const { ctx, reader } = await pages.open(request)
+    const { items, cursor } = await listPeople(reader, after)
+    return pages.send(
+      reply,
+      <PeoplePage ctx={ctx} people={items} cursor={cursor} paged={after !== undefined} />,
+    )
+  })
+
+  app.get('/people/:name', (request, reply) => sendPerson(request, reply, 'entries'))
+  app.get('/people/:name/likes', (request, reply) => sendPerson(request, reply, 'likes'))
+
+  async function sendPerson(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    view: 'entries' | 'likes',
+  ): Promise<FastifyReply> {
+    const after = cursorOf(request)
+    const { ctx, reader } = await pages.open(request)
+    const person = await personByName(reader, nameOf(request))
+    if (person === undefined) throw notFound('person of this name')
+    const [list, sources] = await Promise.all([
+      view === 'entries' ? entriesOfUser(reader, person.id, after) : likedEntries(reader, person, after),
+      sourcesOfUser(reader, person.id),
+    ])
+    const cards = await cardsOf(reader, list.items, ctx.viewer?.id)
+    const paged = after !== undefined
+    return pages.send(
+      reply,
+      <PersonPage
+        ctx={ctx}
+        person={person}
+        sources={sources}
+        view={view}
+        cards={cards}
+        cursor={list.cursor}
+        paged={paged}
+      />,
+    )
+  }
+}
+
+async function likedEntries(reader: Reader, person: Person, after: string | undefined): Promise<List<Entry>> {
+  const { items, cursor } = await likesOf(reader, person.id, after)
+  const ids = items.map((like) => like.entry_id)
+  return { items: await entriesById(reader, ids), cursor }
+}

@@ -1,0 +1,41 @@
+import type { FastifyInstance } from 'fastify'
+import { listPeople, personByName } from '../model/people.ts'
+import { EMPTY_FORM } from '../views/form-parts.tsx'
+import { SignInPage } from '../views/sign-in-page.tsx'
+import { backPath } from '../web/back-path.ts'
+import { endSession, writeSession } from '../web/session.ts'
+import type { RouteContext } from './index.ts'
+
+export function registerSignInRoutes(app: FastifyInstance, { pages }: RouteContext): void {
+  app.get('/sign-in', async (request, reply) => {
+    const { ctx, reader } = await pages.openWithSession(request, reply)
+    const { back } = request.query as { back?: unknown }
+    const { items } = await listPeople(reader)
+    const path = backPath(typeof back === 'string' ? back : undefined)
+    return pages.send(reply, <SignInPage ctx={ctx} people={items} back={path} form={EMPTY_FORM} />)
+  })
+
+  app.post('/sign-in', async (request, reply) => {
+    const { ctx, reader } = await pages.open(request)
+    const { fields } = pages.form(request)
+    const name = (fields['name'] ?? '').trim()
+    const back = backPath(fields['back'])
+    const person = /^[a-z0-9-]{1,40}$/i.test(name) ? await personByName(reader, name) : undefined
+    if (person === undefined) {
+      const error =
+        name === ''
+          ? 'Type a name, or choose somebody below.'
+          : `Nobody here goes by the name “${name.slice(0, 40)}”.`
+      const { items } = await listPeople(reader)
+      const form = { values: fields, errors: { name: error } }
+      return pages.send(reply, <SignInPage ctx={ctx} people={items} back={back} form={form} />, 422)
+    }
+    writeSession(reply, person.id)
+    return reply.redirect(back, 303)
+  })
+
+  app.post('/sign-out', async (_request, reply) => {
+    endSession(reply)
+    return reply.redirect('/', 303)
+  })
+}

@@ -1,0 +1,57 @@
+import { memoryShards } from 'looseleaf'
+import { expect, test } from 'vitest'
+import { openSite } from '../model/site.ts'
+import { readSample } from './read-sample.ts'
+import { sampleBags } from './sample-bags.ts'
+import { seedSample } from './seed.ts'
+
+const now = new Date('2026-06-01T12:00:00Z')
+const sample = await readSample()
+
+test('the sample is a lively site', () => {
+  expect(sample.people.length).toBeGreaterThanOrEqual(30)
+  expect(sample.sources.length).toBeGreaterThanOrEqual(12)
+  expect(sample.entries.length).toBeGreaterThan(250)
+  const shares = Map.groupBy(sample.entries, (entry) => entry.link)
+  expect(
+    [...shares].filter(([link, entries]) => link !== undefined && entries.length > 1).length,
+  ).toBeGreaterThan(10)
+})
+
+test('nothing in it leads to a real site, and nothing is there twice', () => {
+  const links = [...sample.entries, ...sample.sources]
+    .map(({ link }) => link)
+    .filter((link) => link !== undefined)
+  for (const link of links) expect(new URL(link).hostname).toMatch(/(^|\.)example(\.(com|org))?$/)
+  const titles = sample.entries.map(({ title }) => title)
+  expect(new Set(titles).size).toBe(titles.length)
+})
+
+test('every time is in the past and every id is its own', () => {
+  const bags = sampleBags(sample, now)
+  expect(new Set(bags.map((bag) => bag['id'])).size).toBe(bags.length)
+  for (const bag of bags) {
+    const time = bag['published'] ?? bag['commented'] ?? bag['liked'] ?? bag['joined'] ?? bag['added']
+    expect(time).toBeInstanceOf(Date)
+    expect(time).toSatisfy((date: Date) => date < now)
+  }
+})
+
+test('the newest entry is minutes old and a page of them is from today', () => {
+  const times = sampleBags(sample, now)
+    .filter((bag) => bag['kind'] === 'entry')
+    .map((bag) => now.getTime() - (bag['published'] as Date).getTime())
+    .toSorted((a, b) => a - b)
+  expect(times[0]).toBeLessThan(10 * 60_000)
+  expect(times[19]).toBeLessThan(24 * 60 * 60_000)
+})
+
+test('a store is seeded once: what was deleted stays deleted', async () => {
+  const site = await openSite({ shards: memoryShards(2), cleaner: false })
+  expect(await seedSample(site.store, now)).toBeGreaterThan(1000)
+  const entry = sampleBags(sample, now).find((bag) => bag['kind'] === 'entry')?.['id'] as string
+  await site.store.delete(entry)
+  expect(await seedSample(site.store, now)).toBe(0)
+  expect(await site.store.get(entry)).toBeUndefined()
+  await site.close()
+})

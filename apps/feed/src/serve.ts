@@ -1,0 +1,57 @@
+import { randomBytes } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+import { openSite } from './model/site.ts'
+import { settingOnce } from './model/settings.ts'
+import { seedSample } from './sample/seed.ts'
+import type { Settings } from './settings.ts'
+import { createApp } from './web/app.ts'
+
+const FIRST_PORT = 3000
+const LAST_PORT = 3099
+/** Requests in flight have this long to finish when the site is stopped. */
+const PATIENCE_MS = 2000
+
+export interface RunningSite {
+  readonly url: string
+  /** Entities that were written because the store was new; 0 otherwise. */
+  readonly seeded: number
+  /** Lets requests in flight finish, then closes the store. */
+  stop(): Promise<void>
+}
+
+/** Opens the store, fills it if it is new, and listens. */
+export async function serve(settings: Settings): Promise<RunningSite> {
+  const site = await openSite({ shards: settings.shards })
+  try {
+    const seeded = await seedSample(site.store)
+    const secret = await settingOnce(site.store, 'cookie secret', () => randomBytes(32).toString('base64url'))
+    const app = await createApp({ site, secret })
+    const url = await listen(app, settings)
+    return {
+      url,
+      seeded,
+      async stop() {
+        // A browser may keep a connection open on which it never asks for anything.
+        const timer = setTimeout(() => app.server.closeAllConnections(), PATIENCE_MS)
+        await app.close()
+        clearTimeout(timer)
+        await site.close()
+      },
+    }
+  } catch (error) {
+    await site.close()
+    throw error
+  }
+}
+
+async function listen(app: FastifyInstance, { host, port }: Settings): Promise<string> {
+  if (port !== undefined) return app.listen({ host, port })
+  for (let candidate = FIRST_PORT; ; candidate++) {
+    try {
+      return await app.listen({ host, port: candidate })
+    } catch (error) {
+      const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
+      if (!taken || candidate === LAST_PORT) throw error
+    }
+  }
+}

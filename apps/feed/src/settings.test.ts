@@ -1,0 +1,64 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { LooseleafError } from 'looseleaf'
+import { afterAll, expect, test } from 'vitest'
+import { BadSetting, readSettings } from './settings.ts'
+import { describeStartError } from './start-error.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'looseleaf-settings-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+test('arguments win over the environment', () => {
+  const env = { PORT: '4000', LOOSELEAF_DATA: join(folder, 'env'), HOST: '::1' }
+  expect(readSettings([], env)).toMatchObject({
+    port: 4000,
+    host: '::1',
+    place: join(folder, 'env'),
+    files: [],
+  })
+  const args = ['--port', '0', '--data', join(folder, 'arg'), '--as', 'mira', '--', 'a.xml']
+  expect(readSettings(args, env)).toMatchObject({
+    port: 0,
+    place: join(folder, 'arg'),
+    as: 'mira',
+    files: [resolve('a.xml')],
+  })
+})
+
+test('paths are meant from where the command was typed', () => {
+  const settings = readSettings(['--data', 'here', 'a.xml'], { INIT_CWD: folder })
+  expect(settings).toMatchObject({ place: join(folder, 'here'), files: [join(folder, 'a.xml')] })
+})
+
+test('LOOSELEAF_SHARDS names the databases, and is never shown', () => {
+  const env = { LOOSELEAF_SHARDS: 'mysql://me:secret@127.0.0.1:1/a,mysql://me:secret@127.0.0.1:2/b' }
+  expect(JSON.stringify(readSettings([], env).place)).not.toContain('secret')
+})
+
+test.each([
+  [['--port', 'many'], 'A port is a number from 0 to 65535; got “many”.'],
+  [['--port', '70000'], 'A port is a number from 0 to 65535; got “70000”.'],
+  [['--nonsense'], 'nonsense'],
+])('%j is refused', (args, message) => {
+  expect(() => readSettings(args, { LOOSELEAF_DATA: folder })).toThrow(message)
+  expect(() => readSettings(args, { LOOSELEAF_DATA: folder })).toThrow(BadSetting)
+})
+
+test('a folder that cannot be made is refused', () => {
+  writeFileSync(join(folder, 'file'), '')
+  expect(() => readSettings(['--data', join(folder, 'file', 'sub')], {})).toThrow(
+    'The folder for the data cannot be made',
+  )
+})
+
+test('a start error is one line without a password', () => {
+  const denied = new LooseleafError('SHARD_DENIED', 'Shard 127.0.0.1:3306/feed refuses the user.')
+  expect(describeStartError(denied)).toContain('Check the user, the password')
+  const foreign = new Error('connect to mysql://me:secret@127.0.0.1 failed\nat line 2')
+  expect(describeStartError(foreign)).toBe('connect to mysql://127.0.0.1 failed')
+  expect(describeStartError(Object.assign(new Error('x'), { code: 'EADDRINUSE' }))).toContain(
+    'That port is taken',
+  )
+  expect(describeStartError('odd')).toBe('odd')
+})

@@ -1,0 +1,74 @@
+import { mkdirSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { shardsFrom, sqliteShards, type DriverFactory } from 'looseleaf'
+
+/** The root of the project, from `src` as from `dist`. */
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+const SQLITE_SHARDS = 2
+
+export interface Settings {
+  /** The port that was asked for; undefined to take the first free one. */
+  readonly port: number | undefined
+  readonly host: string
+  readonly shards: DriverFactory
+  /** Where the data is, in words without credentials. */
+  readonly place: string
+  readonly files: readonly string[]
+  /** The name of the person for whom files are imported. */
+  readonly as: string | undefined
+}
+
+/** Thrown for arguments and variables that make no sense; the message is for people. */
+export class BadSetting extends Error {
+  override readonly name = 'BadSetting'
+}
+
+/** Reads the arguments of the command line and then the environment. */
+export function readSettings(args: readonly string[], env: NodeJS.ProcessEnv): Settings {
+  const { values, positionals } = parse(args)
+  const shards = env['LOOSELEAF_SHARDS']?.trim()
+  // pnpm runs scripts in the package's folder; paths are meant from where the command was typed.
+  const here = env['INIT_CWD'] ?? process.cwd()
+  const folder = resolve(here, values.data ?? (env['LOOSELEAF_DATA']?.trim() || `${ROOT}.data/feed`))
+  return {
+    port: readPort(values.port ?? env['PORT']),
+    host: env['HOST']?.trim() || '127.0.0.1',
+    shards: values.data === undefined && shards ? shardsFrom(shards) : openFolder(folder),
+    place: values.data === undefined && shards ? 'the databases of LOOSELEAF_SHARDS' : folder,
+    files: positionals.map((file) => resolve(here, file)),
+    as: values.as,
+  }
+}
+
+function parse(args: readonly string[]): {
+  values: { port?: string; data?: string; as?: string }
+  positionals: string[]
+} {
+  const options = { port: { type: 'string' }, data: { type: 'string' }, as: { type: 'string' } } as const
+  try {
+    return parseArgs({ args: args.filter((arg) => arg !== '--'), options, allowPositionals: true })
+  } catch (error) {
+    throw new BadSetting(error instanceof Error ? error.message : String(error))
+  }
+}
+
+function readPort(text: string | undefined): number | undefined {
+  if (text === undefined || text.trim() === '') return undefined
+  const port = Number(text)
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+    throw new BadSetting(`A port is a number from 0 to 65535; got “${text.slice(0, 20)}”.`)
+  }
+  return port
+}
+
+function openFolder(folder: string): DriverFactory {
+  try {
+    mkdirSync(folder, { recursive: true })
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''
+    throw new BadSetting(`The folder for the data cannot be made: ${folder}${code}.`)
+  }
+  return sqliteShards({ folder, shards: SQLITE_SHARDS })
+}

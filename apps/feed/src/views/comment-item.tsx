@@ -1,0 +1,38 @@
+import type { JSX } from 'preact'
+import type { CommentBy } from '../model/cards.ts'
+import { DeleteForm } from './delete-form.tsx'
+import type { PageContext } from './page-context.ts'
+import { TimeAgo } from './time-ago.tsx'
+
+export interface CommentItemProps {
+  readonly ctx: PageContext
+  readonly comment: CommentBy
+  /** On the entry's own page a comment has an address and can be deleted. */
+  readonly anchored: boolean
+}
+
+export function CommentItem({ ctx, comment, anchored }: CommentItemProps): JSX.Element {
+  const { person } = comment
+  return (
+    <li class="comment" id={anchored ? `c-${comment.id}` : undefined}>
+      <span class="comment-text">{comment.text}</span>{' '}
+      <span class="comment-by">
+        <span aria-hidden="true">– </span>
+        {person === undefined ? (
+          'somebody who left'
+        ) : (
+          <a href={`/people/${person.name}`}>{person.full_name}</a>
+        )}
+        {anchored ? (
+          <>
+            {', '}
+            <TimeAgo time={comment.commented} now={ctx.now} />
+          </>
+        ) : null}
+      </span>
+      {anchored && comment.user_id === ctx.viewer?.id ? (
+        <DeleteForm ctx={ctx} action={`/comments/${comment.id}/delete`} what="comment" />
+      ) : null}
+    </li>
+  )
+}

@@ -1,0 +1,33 @@
+import type { JSX } from 'preact'
+import { Field, FormErrors, Token, type FormState } from './form-parts.tsx'
+import type { PageContext } from './page-context.ts'
+
+export const LONGEST_MESSAGE = 500
+
+/** The form for a message with an optional link. */
+export function Composer({
+  ctx,
+  form,
+}: {
+  readonly ctx: PageContext
+  readonly form: FormState
+}): JSX.Element {
+  return (
+    <form class="composer" method="post" action="/post" aria-label="Post a message">
+      <FormErrors form={form} />
+      <Token ctx={ctx} />
+      <Field
+        form={form}
+        name="title"
+        label="What is worth sharing?"
+        rows={2}
+        maxLength={LONGEST_MESSAGE}
+        placeholder="A thought, a find, a question …"
+      />
+      <div class="composer-row">
+        <Field form={form} name="link" label="Link" optional maxLength={2000} placeholder="https://" />
+        <button type="submit">Post</button>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,120 @@
+import type { JSX } from 'preact'
+import { hostOf } from '../import/web-link.ts'
+import type { Card } from '../model/cards.ts'
+import { Avatar, hueOf } from './avatar.tsx'
+import { CommentItem } from './comment-item.tsx'
+import { LikeButton } from './like-button.tsx'
+import { LikesLine } from './likes-line.tsx'
+import type { PageContext } from './page-context.ts'
+import { TimeAgo } from './time-ago.tsx'
+
+/** The entries of a page. */
+export function EntryList({
+  ctx,
+  cards,
+}: {
+  readonly ctx: PageContext
+  readonly cards: readonly Card[]
+}): JSX.Element {
+  return (
+    <ol class="entries">
+      {cards.map((card) => (
+        <li key={card.entry.id}>
+          <EntryCard ctx={ctx} card={card} />
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+/** An entry in a list: who, what, who likes it, and the last that was said about it. */
+export function EntryCard({ ctx, card }: { readonly ctx: PageContext; readonly card: Card }): JSX.Element {
+  const { entry, comments, likes } = card
+  const page = `/entries/${entry.id}`
+  const earlier = comments.total - comments.items.length
+  return (
+    <article class="entry" id={`e-${entry.id}`} aria-labelledby={`t-${entry.id}`}>
+      <EntryAvatar card={card} />
+      <div class="entry-main">
+        <EntryHead ctx={ctx} card={card} />
+        <h2 class="entry-title" id={`t-${entry.id}`}>
+          <EntryTitle card={card} page={page} />
+        </h2>
+        {entry.body === undefined ? null : <p class="entry-body clamp">{entry.body}</p>}
+        <div class="answers">
+          <LikesLine likes={likes} liked={card.liked} viewer={ctx.viewer} />
+          {comments.items.length === 0 ? null : (
+            <ul class="comments">
+              {earlier > 0 ? (
+                <li class="more">
+                  <a href={page}>
+                    {earlier} earlier {earlier === 1 ? 'comment' : 'comments'}
+                  </a>
+                </li>
+              ) : null}
+              {comments.items.map((comment) => (
+                <CommentItem key={comment.id} ctx={ctx} comment={comment} anchored={false} />
+              ))}
+            </ul>
+          )}
+        </div>
+        <div class="actions">
+          <LikeButton ctx={ctx} entry={entry} liked={card.liked} back={`${ctx.path}#e-${entry.id}`} />
+          <a href={`${page}#comment`}>
+            Comment<span class="unseen"> on {entry.title}</span>
+          </a>
+        </div>
+      </div>
+    </article>
+  )
+}
+
+export function EntryAvatar({ card }: { readonly card: Card }): JSX.Element {
+  const { person, source } = card
+  if (person !== undefined) return <Avatar label={person.full_name} hue={person.hue} />
+  const title = source?.title ?? '?'
+  return <Avatar label={title} hue={hueOf(title)} shape="source" />
+}
+
+/** Who published it, through which source, and when. */
+export function EntryHead({ ctx, card }: { readonly ctx: PageContext; readonly card: Card }): JSX.Element {
+  const { entry, person, source } = card
+  return (
+    <p class="entry-head">
+      {person === undefined ? null : (
+        <a class="name" href={`/people/${person.name}`}>
+          {person.full_name}
+        </a>
+      )}
+      {source === undefined ? null : (
+        <span class="via">
+          {person === undefined ? '' : 'on '}
+          <a class={person === undefined ? 'name' : undefined} href={`/sources/${source.id}`}>
+            {source.title}
+          </a>
+          {entry.author === undefined || entry.author === person?.full_name ? '' : `, by ${entry.author}`}
+        </span>
+      )}
+      {person === undefined && source === undefined ? <span class="name">Somebody who left</span> : null}
+      <a class="when" href={`/entries/${entry.id}`}>
+        <TimeAgo time={entry.published} now={ctx.now} />
+      </a>
+    </p>
+  )
+}
+
+/** The title as a link: to what was shared, or to the entry itself. */
+export function EntryTitle({ card, page }: { readonly card: Card; readonly page?: string }): JSX.Element {
+  const { title, link } = card.entry
+  if (link !== undefined) {
+    return (
+      <>
+        <a href={link} rel="ugc nofollow noopener">
+          {title}
+        </a>{' '}
+        <span class="host">{hostOf(link)}</span>
+      </>
+    )
+  }
+  return page === undefined ? <>{title}</> : <a href={page}>{title}</a>
+}

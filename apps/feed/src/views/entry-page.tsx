@@ -1,0 +1,128 @@
+import type { JSX } from 'preact'
+import type { Card, CommentBy } from '../model/cards.ts'
+import type { Entry, Person, Source } from '../model/entities.ts'
+import { CommentItem } from './comment-item.tsx'
+import { DeleteForm } from './delete-form.tsx'
+import { EntryAvatar, EntryHead, EntryTitle } from './entry-card.tsx'
+import { Field, FormErrors, Token, type FormState } from './form-parts.tsx'
+import { Layout } from './layout.tsx'
+import { LikeButton } from './like-button.tsx'
+import { LikesLine } from './likes-line.tsx'
+import { OlderLink } from './older-link.tsx'
+import type { PageContext } from './page-context.ts'
+import { TimeAgo } from './time-ago.tsx'
+
+export const LONGEST_COMMENT = 2000
+
+export interface SharedBy {
+  readonly entry: Entry
+  readonly person: Person | undefined
+  readonly source: Source | undefined
+}
+
+export interface EntryPageProps {
+  readonly ctx: PageContext
+  readonly card: Card
+  readonly comments: readonly CommentBy[]
+  /** Where the next comments begin. */
+  readonly cursor: string | undefined
+  readonly paged: boolean
+  readonly shares: readonly SharedBy[]
+  readonly form: FormState
+}
+
+export function EntryPage(props: EntryPageProps): JSX.Element {
+  const { ctx, card, comments, cursor, paged, shares, form } = props
+  const { entry } = card
+  const path = `/entries/${entry.id}`
+  return (
+    <Layout ctx={ctx} title={entry.title.slice(0, 80)}>
+      <article class="entry whole" aria-labelledby="title">
+        <EntryAvatar card={card} />
+        <div class="entry-main">
+          <EntryHead ctx={ctx} card={card} />
+          <h1 class="entry-title" id="title">
+            <EntryTitle card={card} />
+          </h1>
+          {entry.body === undefined ? null : <p class="entry-body">{entry.body}</p>}
+          <div class="actions">
+            <LikeButton ctx={ctx} entry={entry} liked={card.liked} back={path} />
+            {ctx.viewer !== undefined && entry.user_id === ctx.viewer.id ? (
+              <DeleteForm ctx={ctx} action={`${path}/delete`} what="entry" />
+            ) : null}
+          </div>
+          <LikesLine likes={card.likes} liked={card.liked} viewer={ctx.viewer} />
+        </div>
+      </article>
+      <section class="discussion" aria-labelledby="comments">
+        <h2 id="comments">{commentsTitle(card.comments.total)}</h2>
+        {comments.length === 0 ? null : (
+          <ul class="comments">
+            {comments.map((comment) => (
+              <CommentItem key={comment.id} ctx={ctx} comment={comment} anchored />
+            ))}
+          </ul>
+        )}
+        <OlderLink
+          path={path}
+          cursor={cursor}
+          paged={paged}
+          label="Later comments"
+          end="These are the last comments."
+        />
+        <CommentForm ctx={ctx} path={path} form={form} />
+      </section>
+      <AlsoShared ctx={ctx} shares={shares} />
+    </Layout>
+  )
+}
+
+function commentsTitle(total: number): string {
+  if (total === 0) return 'No comments yet'
+  return total === 1 ? 'One comment' : `${total} comments`
+}
+
+function CommentForm({ ctx, path, form }: { ctx: PageContext; path: string; form: FormState }): JSX.Element {
+  if (ctx.viewer === undefined) {
+    return (
+      <p class="faint" id="comment">
+        <a href={`/sign-in?back=${encodeURIComponent(`${path}#comment`)}`}>Sign in</a> to say something about
+        it.
+      </p>
+    )
+  }
+  return (
+    <form
+      class="comment-form"
+      id="comment"
+      method="post"
+      action={`${path}/comments`}
+      aria-label="Add a comment"
+    >
+      <FormErrors form={form} />
+      <Token ctx={ctx} />
+      <Field form={form} name="text" label="Your comment" rows={3} maxLength={LONGEST_COMMENT} />
+      <button type="submit">Comment</button>
+    </form>
+  )
+}
+
+function AlsoShared({ ctx, shares }: { ctx: PageContext; shares: readonly SharedBy[] }): JSX.Element | null {
+  if (shares.length === 0) return null
+  return (
+    <section class="shares" aria-labelledby="shares">
+      <h2 id="shares">Also shared by</h2>
+      <ul>
+        {shares.map(({ entry, person, source }) => (
+          <li key={entry.id}>
+            <a href={`/entries/${entry.id}`}>{entry.title}</a>{' '}
+            <span class="faint">
+              {person?.full_name ?? source?.title ?? 'somebody who left'},{' '}
+              <TimeAgo time={entry.published} now={ctx.now} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

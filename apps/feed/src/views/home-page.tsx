@@ -1,0 +1,48 @@
+import type { JSX } from 'preact'
+import type { Card } from '../model/cards.ts'
+import { Composer } from './composer.tsx'
+import { EntryList } from './entry-card.tsx'
+import { EmptyState } from './empty-state.tsx'
+import { EMPTY_FORM } from './form-parts.tsx'
+import { Layout } from './layout.tsx'
+import { OlderLink } from './older-link.tsx'
+import type { PageContext } from './page-context.ts'
+
+export interface HomePageProps {
+  readonly ctx: PageContext
+  readonly cards: readonly Card[]
+  readonly cursor: string | undefined
+  readonly paged: boolean
+}
+
+export function HomePage({ ctx, cards, cursor, paged }: HomePageProps): JSX.Element {
+  return (
+    <Layout ctx={ctx} title={paged ? 'Older entries' : ''} section="home" feed="/feed.atom">
+      <h1 class={paged ? 'page-title' : 'unseen'}>{paged ? 'Older entries' : 'Newest entries'}</h1>
+      {paged ? null : ctx.viewer === undefined ? <Welcome /> : <Composer ctx={ctx} form={EMPTY_FORM} />}
+      {cards.length === 0 ? (
+        <EmptyState title="A fresh, empty page">
+          <p>
+            Nothing has been published here yet. <a href="/post">Post the first message</a>, or{' '}
+            <a href="/import">import a feed</a>.
+          </p>
+        </EmptyState>
+      ) : (
+        <EntryList ctx={ctx} cards={cards} />
+      )}
+      <OlderLink path="/" cursor={cursor} paged={paged} />
+    </Layout>
+  )
+}
+
+function Welcome(): JSX.Element {
+  return (
+    <section class="welcome" aria-label="Welcome">
+      <p>
+        <strong>Everything your people share, on one page.</strong> Their blogs, pictures, bookmarks and
+        passing thoughts, and what everybody has to say about them.{' '}
+        <a href="/sign-in">Sign in as one of them</a> to join in.
+      </p>
+    </section>
+  )
+}

@@ -1,0 +1,91 @@
+import type { JSX } from 'preact'
+import { describeImport, type ImportResult } from '../import/import-file.ts'
+import { FormErrors, Token, type FormState } from './form-parts.tsx'
+import { Layout } from './layout.tsx'
+import type { PageContext } from './page-context.ts'
+
+export interface ImportPageProps {
+  readonly ctx: PageContext
+  readonly form: FormState
+  readonly results: readonly ImportResult[]
+}
+
+export function ImportPage({ ctx, form, results }: ImportPageProps): JSX.Element {
+  return (
+    <Layout ctx={ctx} title="Import" section="import">
+      <h1 class="page-title">Import a feed</h1>
+      <p>
+        RSS, Atom, RDF and JSON Feed files become a source with its entries. An OPML file, the list of
+        subscriptions that a reader exports, becomes one source for each feed in it. Nothing is fetched from
+        anywhere, and a file can be imported again at any time: what is new is added, what has changed is
+        brought up to date.
+      </p>
+      <Results results={results} />
+      {ctx.viewer === undefined ? (
+        <p>
+          <a class="button" href="/sign-in?back=/import">
+            Sign in to import
+          </a>
+        </p>
+      ) : (
+        <ImportForm ctx={ctx} form={form} />
+      )}
+    </Layout>
+  )
+}
+
+function ImportForm({ ctx, form }: { readonly ctx: PageContext; readonly form: FormState }): JSX.Element {
+  const error = form.errors['files']
+  return (
+    <form
+      class="import-form"
+      method="post"
+      action="/import"
+      encType="multipart/form-data"
+      aria-label="Import feed files"
+    >
+      <FormErrors form={form} />
+      <Token ctx={ctx} />
+      <div class="field">
+        <label for="f-files">Feed or OPML files</label>
+        <p class="hint" id="f-files-hint">
+          Up to ten at once, 8 MB each.
+        </p>
+        {error === undefined ? null : (
+          <p class="error" id="f-files-error">
+            {error}
+          </p>
+        )}
+        <input
+          id="f-files"
+          name="files"
+          type="file"
+          multiple
+          required
+          accept=".xml,.rss,.atom,.rdf,.json,.opml,application/xml,text/xml,application/json"
+          aria-invalid={error === undefined ? undefined : 'true'}
+          aria-describedby={error === undefined ? 'f-files-hint' : 'f-files-hint f-files-error'}
+        />
+      </div>
+      <button type="submit">Import</button>
+    </form>
+  )
+}
+
+function Results({ results }: { readonly results: readonly ImportResult[] }): JSX.Element | null {
+  if (results.length === 0) return null
+  return (
+    <section class="results" aria-labelledby="results" role="status">
+      <h2 id="results">What came of it</h2>
+      <ul>
+        {results.map((result, i) => (
+          <li key={i} class={result.type === 'refused' ? 'refused' : 'taken'}>
+            {describeImport(result)}{' '}
+            {result.type === 'feed' ? <a href={`/sources/${result.stored.sourceId}`}>Read it</a> : null}
+            {result.type === 'opml' ? <a href="/sources">See the sources</a> : null}
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

@@ -1,0 +1,118 @@
+import type { ComponentChildren, JSX } from 'preact'
+import { Avatar } from './avatar.tsx'
+import { CostLine } from './cost-line.tsx'
+import { Token } from './form-parts.tsx'
+import type { PageContext } from './page-context.ts'
+
+export type Section = 'home' | 'people' | 'sources' | 'import' | 'sign-in'
+
+export interface LayoutProps {
+  readonly ctx: PageContext
+  /** Title of the browser's window, without the site's name. */
+  readonly title: string
+  readonly section?: Section
+  /** The address of this page as a feed. */
+  readonly feed?: string
+  readonly children: ComponentChildren
+}
+
+const TABS: readonly { readonly section: Section; readonly href: string; readonly label: string }[] = [
+  { section: 'home', href: '/', label: 'Home' },
+  { section: 'people', href: '/people', label: 'People' },
+  { section: 'sources', href: '/sources', label: 'Sources' },
+  { section: 'import', href: '/import', label: 'Import' },
+]
+
+/** The frame of every page: a sheet of a ring binder with its index tabs on top. */
+export function Layout({ ctx, title, section, feed, children }: LayoutProps): JSX.Element {
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>{title === '' ? 'Looseleaf' : `${title} · Looseleaf`}</title>
+        <link rel="stylesheet" href={ctx.styles} />
+        <link rel="icon" href="/assets/icon.svg" type="image/svg+xml" />
+        {feed === undefined ? null : (
+          <link rel="alternate" href={feed} type="application/atom+xml" title="Atom" />
+        )}
+      </head>
+      <body>
+        <a class="skip" href="#main">
+          Skip to the content
+        </a>
+        <div class="binder">
+          <header class="top">
+            <a class="brand" href="/">
+              <Rings />
+              Looseleaf
+            </a>
+            <SignedIn ctx={ctx} />
+            <nav class="tabs" aria-label="Site">
+              <ul>
+                {TABS.map((tab) => (
+                  <li key={tab.section}>
+                    <a href={tab.href} aria-current={tab.section === section ? 'page' : undefined}>
+                      {tab.label}
+                    </a>
+                  </li>
+                ))}
+              </ul>
+            </nav>
+          </header>
+          <main class="sheet" id="main" tabIndex={-1}>
+            {children}
+          </main>
+          <footer class="foot">
+            <CostLine cost={ctx.cost} />
+            {feed === undefined ? null : (
+              <p class="cost">
+                <a href={feed}>This page as an Atom feed</a>
+              </p>
+            )}
+          </footer>
+        </div>
+      </body>
+    </html>
+  )
+}
+
+function SignedIn({ ctx }: { readonly ctx: PageContext }): JSX.Element {
+  const { viewer } = ctx
+  if (viewer === undefined) {
+    return (
+      <p class="who">
+        <a class="button quiet" href={`/sign-in?back=${encodeURIComponent(ctx.path)}`}>
+          Sign in
+        </a>
+      </p>
+    )
+  }
+  return (
+    <div class="who">
+      <a class="me" href={`/people/${viewer.name}`}>
+        <Avatar label={viewer.full_name} hue={viewer.hue} />
+        <span>
+          <span class="unseen">Signed in as </span>
+          {viewer.full_name}
+        </span>
+      </a>
+      <form method="post" action="/sign-out">
+        <Token ctx={ctx} />
+        <button class="plain" type="submit">
+          Sign out
+        </button>
+      </form>
+    </div>
+  )
+}
+
+function Rings(): JSX.Element {
+  return (
+    <svg class="rings" viewBox="0 0 28 28" aria-hidden="true" focusable="false">
+      <rect x="7" y="2" width="19" height="24" rx="3" />
+      <path d="M3 8h8M3 14h8M3 20h8" />
+    </svg>
+  )
+}

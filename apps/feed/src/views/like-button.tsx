@@ -1,0 +1,29 @@
+import type { JSX } from 'preact'
+import type { Entry } from '../model/entities.ts'
+import { Token } from './form-parts.tsx'
+import type { PageContext } from './page-context.ts'
+
+export interface LikeButtonProps {
+  readonly ctx: PageContext
+  readonly entry: Entry
+  readonly liked: boolean
+  /** Where to go afterwards. */
+  readonly back: string
+}
+
+/** Like or unlike, as a form; a link to sign in for those who have not. */
+export function LikeButton({ ctx, entry, liked, back }: LikeButtonProps): JSX.Element {
+  const what = <span class="unseen"> {entry.title}</span>
+  if (ctx.viewer === undefined) {
+    return <a href={`/sign-in?back=${encodeURIComponent(back)}`}>Like{what}</a>
+  }
+  return (
+    <form method="post" action={`/entries/${entry.id}/${liked ? 'unlike' : 'like'}`}>
+      <Token ctx={ctx} back={back} />
+      <button class="plain" type="submit">
+        {liked ? 'Unlike' : 'Like'}
+        {what}
+      </button>
+    </form>
+  )
+}

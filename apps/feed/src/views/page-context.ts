@@ -1,0 +1,16 @@
+import type { Person } from '../model/entities.ts'
+import type { PageCost } from '../model/page-cost.ts'
+
+/** What every view knows of the request that it answers. */
+export interface PageContext {
+  /** Who is signed in. */
+  readonly viewer: Person | undefined
+  /** Goes into every form; a form that comes back without it is refused. */
+  readonly token: string
+  /** The address of this page, where a button of it leads back to. */
+  readonly path: string
+  readonly now: Date
+  readonly cost: PageCost
+  /** The style sheet's address, with its version. */
+  readonly styles: string
+}

@@ -1,0 +1,42 @@
+import type { JSX } from 'preact'
+import type { Person } from '../model/entities.ts'
+import { Avatar } from './avatar.tsx'
+import { EmptyState } from './empty-state.tsx'
+import { Layout } from './layout.tsx'
+import { OlderLink } from './older-link.tsx'
+import type { PageContext } from './page-context.ts'
+
+export interface PeoplePageProps {
+  readonly ctx: PageContext
+  readonly people: readonly Person[]
+  readonly cursor: string | undefined
+  readonly paged: boolean
+}
+
+export function PeoplePage({ ctx, people, cursor, paged }: PeoplePageProps): JSX.Element {
+  return (
+    <Layout ctx={ctx} title="People" section="people">
+      <h1 class="page-title">People</h1>
+      {people.length === 0 ? (
+        <EmptyState title="Nobody is here yet">
+          <p>The sample people come with the first start of the site.</p>
+        </EmptyState>
+      ) : (
+        <ul class="tiles">
+          {people.map((person) => (
+            <li key={person.id} class="tile">
+              <Avatar label={person.full_name} hue={person.hue} />
+              <div>
+                <a class="name" href={`/people/${person.name}`}>
+                  {person.full_name}
+                </a>
+                <p>{person.bio}</p>
+              </div>
+            </li>
+          ))}
+        </ul>
+      )}
+      <OlderLink path="/people" cursor={cursor} paged={paged} label="More people" end="That is everybody." />
+    </Layout>
+  )
+}

@@ -1,0 +1,79 @@
+import type { JSX } from 'preact'
+import type { Card } from '../model/cards.ts'
+import type { Person, Source } from '../model/entities.ts'
+import { Avatar } from './avatar.tsx'
+import { EmptyState } from './empty-state.tsx'
+import { EntryList } from './entry-card.tsx'
+import { Layout } from './layout.tsx'
+import { OlderLink } from './older-link.tsx'
+import type { PageContext } from './page-context.ts'
+import { TimeAgo } from './time-ago.tsx'
+
+export interface PersonPageProps {
+  readonly ctx: PageContext
+  readonly person: Person
+  readonly sources: readonly Source[]
+  readonly view: 'entries' | 'likes'
+  readonly cards: readonly Card[]
+  readonly cursor: string | undefined
+  readonly paged: boolean
+}
+
+export function PersonPage(props: PersonPageProps): JSX.Element {
+  const { ctx, person, sources, view, cards, cursor, paged } = props
+  const home = `/people/${person.name}`
+  const path = view === 'entries' ? home : `${home}/likes`
+  return (
+    <Layout
+      ctx={ctx}
+      title={view === 'entries' ? person.full_name : `What ${person.full_name} likes`}
+      section="people"
+      feed={`${home}/feed.atom`}
+    >
+      <header class="profile">
+        <Avatar label={person.full_name} hue={person.hue} />
+        <div>
+          <h1>{person.full_name}</h1>
+          <p class="faint">
+            <span class="handle">{person.name}</span>, here since{' '}
+            <TimeAgo time={person.joined} now={ctx.now} />
+          </p>
+          {person.bio === '' ? null : <p>{person.bio}</p>}
+          {sources.length === 0 ? null : (
+            <p class="faint">
+              Brings in{' '}
+              {sources.map((source, i) => (
+                <>
+                  {i === 0 ? '' : i === sources.length - 1 ? ' and ' : ', '}
+                  <a href={`/sources/${source.id}`}>{source.title}</a>
+                </>
+              ))}
+            </p>
+          )}
+        </div>
+      </header>
+      <nav class="views" aria-label={`Pages of ${person.full_name}`}>
+        <a href={home} aria-current={view === 'entries' ? 'page' : undefined}>
+          Entries
+        </a>
+        <a href={`${home}/likes`} aria-current={view === 'likes' ? 'page' : undefined}>
+          Likes
+        </a>
+      </nav>
+      {cards.length === 0 ? (
+        <EmptyState title={view === 'entries' ? 'Nothing shared yet' : 'Nothing liked yet'}>
+          <p>
+            {person.id === ctx.viewer?.id
+              ? view === 'entries'
+                ? 'The first thing that you post will stand here.'
+                : 'What you like will gather here.'
+              : `${person.full_name} has been quiet so far.`}
+          </p>
+        </EmptyState>
+      ) : (
+        <EntryList ctx={ctx} cards={cards} />
+      )}
+      <OlderLink path={path} cursor={cursor} paged={paged} />
+    </Layout>
+  )
+}

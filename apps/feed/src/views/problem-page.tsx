@@ -1,0 +1,30 @@
+import type { JSX } from 'preact'
+import { Layout } from './layout.tsx'
+import type { PageContext } from './page-context.ts'
+
+export interface ProblemPageProps {
+  readonly ctx: PageContext
+  readonly status: number
+  readonly title: string
+  readonly text: string
+}
+
+/** What people see instead of the page that they asked for. */
+export function ProblemPage({ ctx, status, title, text }: ProblemPageProps): JSX.Element {
+  return (
+    <Layout ctx={ctx} title={title}>
+      <section class="problem">
+        <p class="problem-status" aria-hidden="true">
+          {status}
+        </p>
+        <h1>{title}</h1>
+        <p>{text}</p>
+        <p>
+          <a class="button" href="/">
+            To the newest entries
+          </a>
+        </p>
+      </section>
+    </Layout>
+  )
+}

@@ -1,0 +1,51 @@
+import type { JSX } from 'preact'
+import type { Person } from '../model/entities.ts'
+import { Avatar } from './avatar.tsx'
+import { Field, FormErrors, Token, type FormState } from './form-parts.tsx'
+import { Layout } from './layout.tsx'
+import type { PageContext } from './page-context.ts'
+
+export interface SignInPageProps {
+  readonly ctx: PageContext
+  readonly people: readonly Person[]
+  readonly back: string
+  readonly form: FormState
+}
+
+/** There are no passwords: this is a demonstration, and whoever is here may be anybody. */
+export function SignInPage({ ctx, people, back, form }: SignInPageProps): JSX.Element {
+  return (
+    <Layout ctx={ctx} title="Sign in" section="sign-in">
+      <h1 class="page-title">Who would you like to be?</h1>
+      <p>This is a demonstration, so there are no passwords. Borrow anybody’s pen; they will not mind.</p>
+      <form class="sign-in-form" method="post" action="/sign-in" aria-label="Sign in by name">
+        <FormErrors form={form} />
+        <Token ctx={ctx} back={back} />
+        <div class="composer-row">
+          <Field
+            form={form}
+            name="name"
+            label="Name"
+            maxLength={40}
+            autoComplete="username"
+            placeholder="such as mira"
+          />
+          <button type="submit">Sign in</button>
+        </div>
+      </form>
+      <form method="post" action="/sign-in" aria-label="Sign in as one of these people">
+        <Token ctx={ctx} back={back} />
+        <ul class="choices">
+          {people.map((person) => (
+            <li key={person.id}>
+              <button class="choice" type="submit" name="name" value={person.name}>
+                <Avatar label={person.full_name} hue={person.hue} />
+                <span>{person.full_name}</span>
+              </button>
+            </li>
+          ))}
+        </ul>
+      </form>
+    </Layout>
+  )
+}

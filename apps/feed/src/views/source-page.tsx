@@ -1,0 +1,68 @@
+import type { JSX } from 'preact'
+import { hostOf } from '../import/web-link.ts'
+import type { Card } from '../model/cards.ts'
+import type { Person, Source } from '../model/entities.ts'
+import { Avatar, hueOf } from './avatar.tsx'
+import { EmptyState } from './empty-state.tsx'
+import { EntryList } from './entry-card.tsx'
+import { Layout } from './layout.tsx'
+import { OlderLink } from './older-link.tsx'
+import type { PageContext } from './page-context.ts'
+
+export interface SourcePageProps {
+  readonly ctx: PageContext
+  readonly source: Source
+  readonly owner: Person | undefined
+  readonly total: number
+  readonly cards: readonly Card[]
+  readonly cursor: string | undefined
+  readonly paged: boolean
+}
+
+export function SourcePage({
+  ctx,
+  source,
+  owner,
+  total,
+  cards,
+  cursor,
+  paged,
+}: SourcePageProps): JSX.Element {
+  return (
+    <Layout ctx={ctx} title={source.title} section="sources">
+      <header class="profile">
+        <Avatar label={source.title} hue={hueOf(source.title)} shape="source" />
+        <div>
+          <h1>{source.title}</h1>
+          {source.about === '' ? null : <p>{source.about}</p>}
+          <p class="faint">
+            {total} {total === 1 ? 'entry' : 'entries'}
+            {owner === undefined ? null : (
+              <>
+                , brought in by <a href={`/people/${owner.name}`}>{owner.full_name}</a>
+              </>
+            )}
+            {source.link === undefined ? null : (
+              <>
+                , from{' '}
+                <a href={source.link} rel="ugc nofollow noopener">
+                  {hostOf(source.link)}
+                </a>
+              </>
+            )}
+          </p>
+        </div>
+      </header>
+      {cards.length === 0 ? (
+        <EmptyState title="No entries from here yet">
+          <p>
+            This source is known by its address alone. <a href="/import">Import its feed</a> to fill the page.
+          </p>
+        </EmptyState>
+      ) : (
+        <EntryList ctx={ctx} cards={cards} />
+      )}
+      <OlderLink path={`/sources/${source.id}`} cursor={cursor} paged={paged} />
+    </Layout>
+  )
+}

@@ -1,0 +1,59 @@
+import type { JSX } from 'preact'
+import type { Person, Source } from '../model/entities.ts'
+import { Avatar, hueOf } from './avatar.tsx'
+import { EmptyState } from './empty-state.tsx'
+import { Layout } from './layout.tsx'
+import { OlderLink } from './older-link.tsx'
+import type { PageContext } from './page-context.ts'
+
+export interface SourcesPageProps {
+  readonly ctx: PageContext
+  readonly sources: readonly Source[]
+  readonly owners: ReadonlyMap<string, Person>
+  readonly cursor: string | undefined
+  readonly paged: boolean
+}
+
+export function SourcesPage({ ctx, sources, owners, cursor, paged }: SourcesPageProps): JSX.Element {
+  return (
+    <Layout ctx={ctx} title="Sources" section="sources">
+      <h1 class="page-title">Sources</h1>
+      {sources.length === 0 ? (
+        <EmptyState title="No sources yet">
+          <p>
+            <a href="/import">Import a feed</a>, or the list of feeds that your reader exports.
+          </p>
+        </EmptyState>
+      ) : (
+        <ul class="tiles">
+          {sources.map((source) => {
+            const owner = source.user_id === undefined ? undefined : owners.get(source.user_id)
+            return (
+              <li key={source.id} class="tile">
+                <Avatar label={source.title} hue={hueOf(source.title)} shape="source" />
+                <div>
+                  <a class="name" href={`/sources/${source.id}`}>
+                    {source.title}
+                  </a>
+                  <p>
+                    {source.about}
+                    {owner === undefined ? null : (
+                      <span class="faint"> Brought in by {owner.full_name}.</span>
+                    )}
+                  </p>
+                </div>
+              </li>
+            )
+          })}
+        </ul>
+      )}
+      <OlderLink
+        path="/sources"
+        cursor={cursor}
+        paged={paged}
+        label="More sources"
+        end="Those are all of them."
+      />
+    </Layout>
+  )
+}

@@ -1,0 +1,32 @@
+import type { JSX } from 'preact'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+const DATE = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', timeZone: 'UTC' })
+const DATE_AND_YEAR = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
+const EXACT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
+
+/** A moment as people say it, with the exact one for machines and for whoever points at it. */
+export function TimeAgo({ time, now }: { readonly time: Date; readonly now: Date }): JSX.Element {
+  return (
+    <time dateTime={time.toISOString()} title={`${EXACT.format(time)} UTC`}>
+      {timeAgo(time, now)}
+    </time>
+  )
+}
+
+export function timeAgo(time: Date, now: Date): string {
+  const age = now.getTime() - time.getTime()
+  if (age < MINUTE) return 'just now'
+  if (age < HOUR) return ago(Math.floor(age / MINUTE), 'minute')
+  if (age < DAY) return ago(Math.floor(age / HOUR), 'hour')
+  if (age < 2 * DAY) return 'yesterday'
+  if (age < 14 * DAY) return ago(Math.floor(age / DAY), 'day')
+  return time.getUTCFullYear() === now.getUTCFullYear() ? DATE.format(time) : DATE_AND_YEAR.format(time)
+}
+
+function ago(number: number, unit: string): string {
+  return `${number} ${unit}${number === 1 ? '' : 's'} ago`
+}

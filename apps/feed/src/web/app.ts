@@ -1,0 +1,51 @@
+import cookie from '@fastify/cookie'
+import formbody from '@fastify/formbody'
+import multipart from '@fastify/multipart'
+import fastifyStatic from '@fastify/static'
+import fastify, { type FastifyInstance } from 'fastify'
+import { fileURLToPath } from 'node:url'
+import type { Site } from '../model/site.ts'
+import { registerRoutes } from '../routes/index.ts'
+import { registerPages } from './pages.ts'
+import { securityHeaders } from './security-headers.ts'
+
+const PUBLIC_FOLDER = fileURLToPath(new URL('../../public/', import.meta.url))
+
+export interface AppOptions {
+  readonly site: Site
+  /** Signs cookies and form tokens. */
+  readonly secret: string
+  /** Takes errors that nobody foresaw. Default: the standard error output. */
+  readonly onError?: (error: unknown) => void
+  /** Default: the machine's time. */
+  readonly now?: () => Date
+}
+
+/** The site as a fastify application, ready to listen or to be asked by `inject`. */
+export async function createApp(options: AppOptions): Promise<FastifyInstance> {
+  const app = fastify({
+    bodyLimit: 64 * 1024,
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 200 },
+    // An address that cannot be decoded never comes as far as the hooks.
+    frameworkErrors: (error, request, reply) =>
+      void pages.fail(error, request, reply.headers(securityHeaders)),
+  })
+  app.addHook('onSend', async (_request, reply) => {
+    void reply.headers(securityHeaders)
+  })
+  await app.register(cookie, { secret: options.secret })
+  await app.register(formbody)
+  // A file that is too large is read up to the limit and then refused by name, beside the others of its form.
+  await app.register(multipart, { throwFileSizeLimit: false })
+  await app.register(fastifyStatic, {
+    root: PUBLIC_FOLDER,
+    prefix: '/assets/',
+    index: false,
+    // The pages name the style sheet with a digest of its text, so it may be kept for ever.
+    immutable: true,
+    maxAge: '365d',
+  })
+  const pages = registerPages(app, options)
+  registerRoutes(app, { site: options.site, pages })
+  return app
+}

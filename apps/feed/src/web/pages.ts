@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { VNode } from 'preact'
+import { renderToString } from 'preact-render-to-string'
+import type { Person } from '../model/entities.ts'
+import { personById } from '../model/people.ts'
+import type { Reader } from '../model/reader.ts'
+import type { PageContext } from '../views/page-context.ts'
+import { ProblemPage } from '../views/problem-page.tsx'
+import type { AppOptions } from './app.ts'
+import { readFields, readUpload, type SentForm } from './form.ts'
+import { forgedForm, notFound, problemOf, type Problem } from './problem.ts'
+import { formToken, isFormToken, readSession, writeSession, type Session } from './session.ts'
+
+/** What the routes make pages with. */
+export interface Pages {
+  /** The context of a request's page, with a reader whose cost is the page's. */
+  open(request: FastifyRequest): Promise<OpenPage>
+  /** Begins a session where there is none, for a form that is shown to somebody who is not signed in. */
+  openWithSession(request: FastifyRequest, reply: FastifyReply): Promise<OpenPage>
+  /** The form that a request sent, after its token was found right. */
+  form(request: FastifyRequest): SentForm
+  send(reply: FastifyReply, page: VNode, status?: number): FastifyReply
+  /** Answers with the page of an error. */
+  fail(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply
+}
+
+export interface OpenPage {
+  readonly ctx: PageContext
+  readonly reader: Reader
+}
+
+export function registerPages(app: FastifyInstance, options: AppOptions): Pages {
+  const { site, secret } = options
+  const now = options.now ?? ((): Date => new Date())
+  const onError = options.onError ?? ((error: unknown): void => console.error(error))
+  const styles = styleSheetAddress()
+  const forms = new WeakMap<FastifyRequest, SentForm>()
+
+  async function open(request: FastifyRequest, session = readSession(request)): Promise<OpenPage> {
+    const reader = site.reader()
+    const viewer = session?.userId === undefined ? undefined : await personById(reader, session.userId)
+    return { reader, ctx: contextOf(request, session, viewer, reader) }
+  }
+
+  function contextOf(
+    request: FastifyRequest,
+    session: Session | undefined,
+    viewer: Person | undefined,
+    reader: Reader,
+  ): PageContext {
+    const token = session === undefined ? '' : formToken(secret, session)
+    return { viewer, token, path: request.url, now: now(), cost: reader.cost, styles }
+  }
+
+  app.addHook('preHandler', async (request) => {
+    if (request.method !== 'POST' || request.is404) return
+    refuseForeign(request)
+    const session = readSession(request)
+    const isToken = (token: string | undefined): boolean => isFormToken(secret, session, token)
+    const form: SentForm = request.isMultipart()
+      ? await readUpload(request, isToken)
+      : { fields: readFields(request.body), files: [] }
+    if (!isToken(form.fields['token'])) throw forgedForm()
+    forms.set(request, form)
+  })
+
+  function send(reply: FastifyReply, page: VNode, status = 200): FastifyReply {
+    return reply
+      .code(status)
+      .header('cache-control', 'private, no-cache')
+      .type('text/html; charset=utf-8')
+      .send(`<!doctype html>${renderToString(page)}`)
+  }
+
+  function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): FastifyReply {
+    const session = readSession(request)
+    // No store is asked: it may be the one that does not answer.
+    const ctx = contextOf(request, session, undefined, site.reader())
+    return send(
+      reply,
+      ProblemPage({ ctx, status: problem.status, title: problem.title, text: problem.message }),
+      problem.status,
+    )
+  }
+
+  app.setNotFoundHandler((request, reply) => sendProblem(request, reply, notFound('page under this address')))
+  function fail(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    const problem = problemOf(error)
+    if (problem.status >= 500) onError(error)
+    return sendProblem(request, reply, problem)
+  }
+  app.setErrorHandler(fail)
+
+  return {
+    open,
+    openWithSession: (request, reply) =>
+      open(request, readSession(request) ?? writeSession(reply, undefined)),
+    form: (request) => forms.get(request) ?? { fields: {}, files: [] },
+    send,
+    fail,
+  }
+}
+
+/** A browser says where a form comes from; whatever says that it comes from elsewhere is refused. */
+function refuseForeign(request: FastifyRequest): void {
+  const site = request.headers['sec-fetch-site']
+  if (typeof site === 'string' && site !== 'same-origin' && site !== 'none') throw forgedForm()
+  const origin = request.headers.origin
+  if (origin !== undefined && URL.parse(origin)?.host !== request.headers.host) throw forgedForm()
+}
+
+function styleSheetAddress(): string {
+  const sheet = readFileSync(new URL('../../public/style.css', import.meta.url))
+  return `/assets/style.css?v=${createHash('sha256').update(sheet).digest('hex').slice(0, 12)}`
+}

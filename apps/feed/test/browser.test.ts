@@ -1,0 +1,158 @@
+import { existsSync } from 'node:fs'
+import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { openTestSite, type TestSite } from './support.ts'
+
+const CHROMIUM = process.env['LOOSELEAF_CHROMIUM'] ?? '/usr/bin/chromium'
+const found = existsSync(CHROMIUM)
+const ARGS =
+  '--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync'
+
+let site: TestSite
+let url: string
+let browser: Browser
+let context: BrowserContext
+let page: Page
+
+beforeAll(async () => {
+  if (!found) return
+  site = await openTestSite()
+  url = await site.app.listen({ port: 0, host: '127.0.0.1' })
+  browser = await chromium.launch({ executablePath: CHROMIUM, headless: true, args: ARGS.split(' ') })
+}, 60_000)
+
+afterAll(async () => {
+  if (!found) return
+  await browser.close()
+  site.app.server.closeAllConnections()
+  await site.close()
+})
+
+beforeEach(async () => {
+  if (found) await open({ javaScriptEnabled: false })
+})
+afterEach(async () => {
+  if (found) await context.close()
+})
+
+async function open(options: Parameters<Browser['newContext']>[0]): Promise<void> {
+  await context?.close()
+  context = await browser.newContext({ ...options, baseURL: url })
+  page = await context.newPage()
+}
+
+async function signIn(name: string): Promise<void> {
+  await page.goto('/sign-in')
+  await page.getByRole('button', { name }).click()
+}
+
+test('there is a browser', (ctx) => {
+  ctx.skip(!found, `no chromium at ${CHROMIUM}: the browser tests were not run (set LOOSELEAF_CHROMIUM)`)
+  expect(found).toBe(true)
+})
+
+test.skipIf(!found)('without scripts: sign in, post, comment, like, unlike, delete', async () => {
+  await signIn('Mira Saltmarsh')
+  await page.getByLabel('What is worth sharing?').fill('Written in a browser')
+  await page.getByLabel('Link').fill('example.org/browser')
+  await page.getByRole('button', { name: 'Post' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Written in a browser' }).waitFor()
+
+  await page.getByLabel('Your comment').fill('And commented on')
+  await page.getByRole('button', { name: 'Comment' }).click()
+  expect(new URL(page.url()).hash).toMatch(/^#c-/)
+  expect(await page.locator('.comment').innerText()).toContain('And commented on')
+
+  await page.getByRole('button', { name: /^Like/ }).click()
+  expect(await page.locator('.likes').innerText()).toBe('You like this')
+  await page.getByRole('button', { name: /^Unlike/ }).click()
+  expect(await page.locator('.likes').count()).toBe(0)
+
+  await page.locator('.comment summary').click()
+  await page.getByRole('button', { name: 'Yes, delete this comment' }).click()
+  expect(await page.locator('.comment').count()).toBe(0)
+
+  await page.locator('.actions summary').click()
+  await page.getByRole('button', { name: 'Yes, delete this entry' }).click()
+  expect(new URL(page.url()).pathname).toBe('/people/mira')
+  expect(await page.getByText('Written in a browser').count()).toBe(0)
+})
+
+test.skipIf(!found)('a like on a list leads back to the entry on that page', async () => {
+  await signIn('Yara Nightjar')
+  await page.getByRole('link', { name: /^Older/ }).click()
+  const second = page.url()
+  const button = page.getByRole('button', { name: /^Like/ }).nth(3)
+  await button.click()
+  expect(page.url().replace(/#e-.+$/, '#e-')).toBe(`${second}#e-`)
+})
+
+test.skipIf(!found)('Older leads on, and back to the top', async () => {
+  await page.goto('/')
+  const first = await page.locator('article').first().getAttribute('id')
+  await page.getByRole('link', { name: /^Older/ }).click()
+  expect(await page.locator('article').first().getAttribute('id')).not.toBe(first)
+  await page.getByRole('link', { name: 'Back to the top' }).click()
+  expect(await page.locator('article').first().getAttribute('id')).toBe(first)
+})
+
+test.skipIf(!found)('a file is imported by its form', async () => {
+  await signIn('Tariq Sandpiper')
+  await page.goto('/import')
+  const text =
+    '<rss version="2.0"><channel><title>By hand</title><item><title>Chosen</title></item></channel></rss>'
+  await page
+    .getByLabel('Feed or OPML files')
+    .setInputFiles({ name: 'a.xml', mimeType: 'text/xml', buffer: Buffer.from(text) })
+  await page.getByRole('button', { name: 'Import' }).click()
+  expect(await page.getByRole('status').innerText()).toContain('By hand (RSS): 1 new entry.')
+})
+
+test.skipIf(!found).each([360, 1280])('no page is wider than a screen of %d px', async (width) => {
+  await open({ viewport: { width, height: 800 } })
+  await signIn('Yara Nightjar')
+  await page.getByLabel('What is worth sharing?').fill('W'.repeat(400))
+  await page.getByRole('button', { name: 'Post' }).click()
+  const entry = new URL(page.url()).pathname
+  const lists = ['/', '/people', '/people/mira', '/people/mira/likes', '/sources']
+  for (const path of [entry, ...lists, '/import', '/post', '/sign-in', '/nothing']) {
+    await page.goto(path)
+    const over = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
+    expect({ path, over }).toEqual({ path, over: 0 })
+  }
+})
+
+test.skipIf(!found)('no page asks for anything that the policy forbids', async () => {
+  const complaints: string[] = []
+  await open({})
+  page.on('console', (message) => complaints.push(message.text()))
+  page.on('pageerror', (error) => complaints.push(error.message))
+  page.on('response', (reply) => void (reply.status() < 400 || complaints.push(reply.url())))
+  await signIn('Noor Tamarind')
+  for (const path of ['/', '/people/noor', '/sources', '/import']) await page.goto(path)
+  expect(complaints).toEqual([])
+})
+
+test.skipIf(!found)('by keyboard alone: skip to the content, sign in, post', async () => {
+  await open({})
+  await page.goto('/sign-in')
+  await page.keyboard.press('Tab')
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to the content')
+  await page.keyboard.press('Enter')
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe('main')
+  await page.keyboard.press('Tab')
+  await page.keyboard.type('oskar')
+  await page.keyboard.press('Enter')
+  await page.getByText('Signed in as').waitFor()
+  await page.goto('/post')
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  await page.keyboard.press('Tab')
+  await page.keyboard.type('Typed and sent')
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Tab')
+  const outline = await page.evaluate(() => getComputedStyle(document.activeElement as Element).outlineStyle)
+  expect(outline).toBe('solid')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { level: 1, name: 'Typed and sent' }).waitFor()
+})

@@ -1,0 +1,192 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createVisitor, openTestSite, textOf, type TestSite, type Visitor } from './support.ts'
+
+let site: TestSite
+beforeAll(async () => {
+  site = await openTestSite()
+})
+afterAll(() => site.close())
+
+async function signedIn(name: string): Promise<Visitor> {
+  const visitor = createVisitor(site.app)
+  await visitor.signIn(name)
+  return visitor
+}
+
+async function post(visitor: Visitor, title: string, link = ''): Promise<string> {
+  const reply = await visitor.post('/post', { title, link })
+  expect(reply.statusCode).toBe(303)
+  return reply.headers.location as string
+}
+
+test('signing in takes a name in any case, and leads back only within the site', async () => {
+  const visitor = createVisitor(site.app)
+  await visitor.get('/sign-in?back=/people')
+  const reply = await visitor.post('/sign-in', { name: ' Mira ', back: '/people?after=x#y' })
+  expect([reply.statusCode, reply.headers.location]).toEqual([303, '/people?after=x#y'])
+  expect(reply.headers['set-cookie']).toMatch(/HttpOnly; SameSite=Lax/)
+  expect((await visitor.get('/')).body).toContain('Signed in as')
+  for (const back of ['//evil.example', '/\\evil.example', 'https://evil.example', '/\t/evil.example', '']) {
+    await visitor.get('/sign-in')
+    expect((await visitor.post('/sign-in', { name: 'mira', back })).headers.location).toMatch(/^\/(?![/\\])/)
+  }
+})
+
+test('a name that nobody has is told, and kept in the field', async () => {
+  const visitor = createVisitor(site.app)
+  await visitor.get('/sign-in')
+  const reply = await visitor.post('/sign-in', { name: '<nobody>' })
+  expect(reply.statusCode).toBe(422)
+  expect(reply.body).toContain('value="&lt;nobody>"')
+  expect(reply.body).toContain('aria-invalid="true"')
+})
+
+test('signing out ends the session', async () => {
+  const visitor = await signedIn('tomas')
+  expect((await visitor.post('/sign-out')).statusCode).toBe(303)
+  expect((await visitor.get('/')).body).not.toContain('Signed in as')
+})
+
+test('a message is posted, found on the home page, and escaped', async () => {
+  const visitor = await signedIn('mira')
+  const path = await post(visitor, 'Ginger <b>snaps</b> & "co"', 'example.org/ginger?utm_source=x')
+  const { body } = await visitor.get(path)
+  expect(body).toContain('Ginger &lt;b>snaps&lt;/b> &amp; &quot;co&quot;')
+  expect(body).toContain('href="https://example.org/ginger"')
+  const home = await visitor.get('/')
+  expect(home.body).toContain('Ginger &lt;b>snaps')
+  expect((await visitor.get('/people/mira')).body).toContain('Ginger &lt;b>snaps')
+})
+
+test.each([
+  [{ title: '  \n ', link: '' }, 'Write a few words first.'],
+  [{ title: 'x'.repeat(501), link: '' }, 'A message has 500 characters at the most; this one has 501.'],
+  [{ title: 'keep these words', link: 'javascript:alert(1)' }, 'The link has to be the address of a page'],
+  [{ title: 'keep these words', link: 'not a link' }, 'The link has to be the address of a page'],
+])('a message that will not do keeps what was typed: %#', async (fields, message) => {
+  const visitor = await signedIn('mira')
+  const { statusCode, body } = await visitor.post('/post', fields)
+  expect(statusCode).toBe(422)
+  expect(textOf(body)).toContain(message)
+  expect(body).toContain('role="alert"')
+  expect(body).toContain(fields.title.trim())
+  expect(body).toContain(fields.link)
+})
+
+test('a link that was shared before is shown on both entries', async () => {
+  const one = await signedIn('mira')
+  const first = await post(one, 'First with it', 'https://example.com/same')
+  const two = await signedIn('tomas')
+  const second = await post(two, 'Late to it', 'https://example.com/same?utm_medium=feed')
+  expect(textOf((await one.get(first)).body)).toMatch(/Also shared by ?Late to it/)
+  expect(textOf((await one.get(second)).body)).toMatch(/Also shared by ?First with it/)
+})
+
+test('a comment is added, shown with its lines, and deleted by its writer alone', async () => {
+  const mira = await signedIn('mira')
+  const path = await post(mira, 'Say something')
+  const tomas = await signedIn('tomas')
+  const reply = await tomas.post(`${path}/comments`, { text: 'One\r\ntwo <i>' })
+  expect(reply.statusCode).toBe(303)
+  const id = /#c-(.+)$/.exec(reply.headers.location as string)?.[1] as string
+  const page = await tomas.get(path)
+  expect(page.body).toContain('One\ntwo &lt;i>')
+  expect(page.body).toContain(`/comments/${id}/delete`)
+  expect((await mira.get(path)).body).not.toContain(`/comments/${id}/delete`)
+  expect((await mira.post(`/comments/${id}/delete`)).statusCode).toBe(403)
+  expect((await tomas.post(`/comments/${id}/delete`)).headers.location).toBe(`${path}#comments`)
+  expect((await tomas.get(path)).body).not.toContain('One\ntwo')
+  expect((await tomas.post(`/comments/${id}/delete`)).statusCode).toBe(403)
+})
+
+test.each([
+  ['', 'Write a few words first.'],
+  ['y'.repeat(2001), 'A comment has 2000 characters at the most; this one has 2001.'],
+])('a comment that will not do keeps what was typed: %#', async (text, message) => {
+  const visitor = await signedIn('mira')
+  const path = await post(visitor, `For comments of ${text.length}`)
+  const { statusCode, body } = await visitor.post(`${path}/comments`, { text })
+  expect(statusCode).toBe(422)
+  expect(textOf(body)).toContain(message)
+  expect(body).toContain(`${text}</textarea>`)
+})
+
+test('a like counts once, and is taken back', async () => {
+  const mira = await signedIn('mira')
+  const path = await post(mira, 'Like me twice')
+  const tomas = await signedIn('tomas')
+  for (let i = 0; i < 2; i++) {
+    const reply = await tomas.post(`${path}/like`, { back: '/people/mira#e-1' })
+    expect([reply.statusCode, reply.headers.location]).toEqual([303, '/people/mira#e-1'])
+  }
+  expect(textOf((await mira.get(path)).body)).toContain('Tomás Quill likes this')
+  expect(textOf((await tomas.get(path)).body)).toContain('You like this')
+  expect(textOf((await tomas.get('/people/tomas/likes')).body)).toContain('Like me twice')
+  await tomas.post(`${path}/unlike`, { back: path })
+  await tomas.post(`${path}/unlike`, { back: path })
+  expect(textOf((await tomas.get(path)).body)).not.toContain('like this')
+  await tomas.post(`${path}/like`, { back: path })
+  expect(textOf((await tomas.get(path)).body)).toContain('You like this')
+})
+
+test('an entry is deleted by whoever posted it, with all that hangs on it', async () => {
+  const mira = await signedIn('mira')
+  const path = await post(mira, 'Not for long')
+  const tomas = await signedIn('tomas')
+  await tomas.post(`${path}/comments`, { text: 'A pity' })
+  await tomas.post(`${path}/like`, { back: path })
+  expect((await tomas.post(`${path}/delete`)).statusCode).toBe(403)
+  expect((await mira.post(`${path}/delete`)).headers.location).toBe('/people/mira')
+  expect((await mira.get(path)).statusCode).toBe(404)
+  expect((await mira.get('/')).body).not.toContain('Not for long')
+  expect((await tomas.get('/people/tomas/likes')).body).not.toContain('Not for long')
+  for (const action of ['delete', 'like', 'comments']) {
+    expect((await mira.post(`${path}/${action}`, { text: 'x' })).statusCode).toBe(404)
+  }
+})
+
+test.each(['/post', '/sign-out', '/sign-in', '/import', '/entries/x/like', '/comments/x/delete'])(
+  'a form to %s from elsewhere, without a token or with another session’s, changes nothing',
+  async (path) => {
+    const visitor = await signedIn('mira')
+    expect((await visitor.post(path, { token: '' })).statusCode).toBe(403)
+    const other = await signedIn('tomas')
+    const theirs = /name="token" value="([^"]+)"/.exec((await other.get('/post')).body)?.[1] as string
+    expect((await visitor.post(path, { token: theirs })).statusCode).toBe(403)
+    expect((await createVisitor(site.app).post(path, { token: theirs })).statusCode).toBe(403)
+  },
+)
+
+test('a browser that says that a form comes from another site is believed', async () => {
+  for (const headers of [
+    { 'sec-fetch-site': 'cross-site' },
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+  ]) {
+    const { statusCode } = await site.app.inject({ method: 'POST', url: '/sign-out', headers })
+    expect(statusCode).toBe(403)
+  }
+})
+
+test('a cookie that was changed is nobody’s', async () => {
+  const headers = {
+    cookie: 'looseleaf_session=aaaaaaaaaaaaaaaaaaaaaaaa.01234567-89ab-7cde-8f01-23456789abcd.forged',
+  }
+  expect((await site.app.inject({ url: '/', headers })).body).not.toContain('Signed in as')
+})
+
+test('whoever is not signed in is sent to do so, and posts nothing', async () => {
+  const visitor = createVisitor(site.app)
+  expect((await visitor.get('/post')).headers.location).toBe('/sign-in?back=%2Fpost')
+  await visitor.get('/sign-in')
+  expect((await visitor.post('/post', { title: 'x' })).statusCode).toBe(401)
+})
+
+test('bodies that are too large or of another kind are refused', async () => {
+  const visitor = await signedIn('mira')
+  expect((await visitor.post('/post', { title: 'x'.repeat(70_000) })).statusCode).toBe(413)
+  const json = { method: 'POST', url: '/post', payload: { title: 'x' } } as const
+  expect((await site.app.inject(json)).statusCode).toBe(403)
+  const xml = { ...json, headers: { 'content-type': 'text/xml' }, payload: '<a/>' }
+  expect((await site.app.inject(xml)).statusCode).toBe(415)
+})

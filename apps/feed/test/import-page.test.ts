@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createVisitor, openTestSite, textOf, type TestSite } from './support.ts'
+
+let site: TestSite
+beforeAll(async () => {
+  site = await openTestSite()
+})
+afterAll(() => site.close())
+
+function feed(...titles: string[]): string {
+  const items = titles.map(
+    (title, i) => `<item><guid>${i}</guid><title>${title}</title><link>/${i}</link></item>`,
+  )
+  return `<rss version="2.0"><channel><title>Uploaded</title><link>https://example.org/</link>${items.join('')}</channel></rss>`
+}
+
+test('a feed becomes a source of whoever uploads it; again, only changes are written', async () => {
+  const visitor = createVisitor(site.app)
+  await visitor.signIn('mira')
+  const first = await visitor.upload('/import', [{ name: 'a.xml', text: feed('One', 'Two') }])
+  expect(first.statusCode).toBe(200)
+  expect(textOf(first.body)).toContain('Uploaded (RSS): 2 new entries.')
+  const again = await visitor.upload('/import', [
+    { name: 'b.xml', text: feed('One', 'Two, changed', 'Three') },
+  ])
+  expect(textOf(again.body)).toContain('Uploaded (RSS): 1 new entry, 1 entry updated, 1 entry as before.')
+  const path = /href="(\/sources\/[^"]+)">Read it/.exec(again.body)?.[1] as string
+  const source = textOf((await visitor.get(path)).body)
+  expect(source).toContain('3 entries, brought in by Mira Saltmarsh')
+  expect(source).toContain('Two, changed')
+  expect(textOf((await visitor.get('/people/mira')).body)).toContain('Three')
+})
+
+test('the same feed of two people is two sources: nobody writes into another’s', async () => {
+  const tomas = createVisitor(site.app)
+  await tomas.signIn('tomas')
+  const { body } = await tomas.upload('/import', [{ name: 'a.xml', text: feed('One') }])
+  expect(textOf(body)).toContain('Uploaded (RSS): 1 new entry.')
+})
+
+test('each of several files is told about by itself', async () => {
+  const visitor = createVisitor(site.app)
+  await visitor.signIn('noor')
+  const opml = '<opml><body><outline text="A" xmlUrl="https://example.org/a.xml"/></body></opml>'
+  const { statusCode, body } = await visitor.upload('/import', [
+    { name: '../../<x>.html', text: '<p>no feed</p>' },
+    { name: 'list.opml', text: opml },
+    { name: 'empty.xml', text: '' },
+  ])
+  expect(statusCode).toBe(200)
+  expect(body).toContain('&lt;x>.html: refused.')
+  expect(textOf(body)).toContain('list.opml (OPML): 1 new source.')
+  expect(textOf(body)).toContain('empty.xml: refused. The file is empty.')
+  expect(textOf((await visitor.get('/sources')).body)).toContain('A Brought in by Noor Tamarind.')
+})
+
+test('a file that is too large is refused by name', async () => {
+  const visitor = createVisitor(site.app)
+  await visitor.signIn('noor')
+  const { body } = await visitor.upload('/import', [
+    { name: 'big.xml', text: ' '.repeat(8 * 1024 * 1024 + 1) },
+  ])
+  expect(textOf(body)).toContain('big.xml: refused. The file is larger than 8 MB.')
+})
+
+test('no file, and more files than ten, are told kindly', async () => {
+  const visitor = createVisitor(site.app)
+  await visitor.signIn('noor')
+  const none = await visitor.upload('/import', [])
+  expect([none.statusCode, textOf(none.body).includes('Choose at least one file.')]).toEqual([422, true])
+  const many = Array.from({ length: 11 }, (_, i) => ({ name: `${i}.xml`, text: feed(`${i}`) }))
+  expect((await visitor.upload('/import', many)).statusCode).toBe(413)
+})
+
+test('an upload without a token is refused before its files are read', async () => {
+  const visitor = createVisitor(site.app)
+  expect((await visitor.upload('/import', [{ name: 'a.xml', text: feed('x') }])).statusCode).toBe(403)
+})

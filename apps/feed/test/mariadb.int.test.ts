@@ -1,0 +1,66 @@
+import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
+import { checkIndex, shardsFrom } from 'looseleaf'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { siteIndexes } from '../src/model/indexes.ts'
+import { serve } from '../src/serve.ts'
+import { readSettings } from '../src/settings.ts'
+import { describeStartError } from '../src/start-error.ts'
+import { createVisitor, openTestSite, textOf, type TestSite } from './support.ts'
+
+let site: TestSite
+let urls: readonly string[]
+beforeAll(async () => {
+  ;({ urls } = await freshShards(2))
+  site = await openTestSite({ shards: shardsFrom(urls.join(',')) })
+}, 60_000)
+afterAll(() => site.close())
+
+test('the main flow: sign in, post, comment, like, share, import, page, delete', async () => {
+  const mira = createVisitor(site.app)
+  await mira.signIn('mira')
+  const posted = await mira.post('/post', {
+    title: 'On a real database 🥐',
+    link: 'https://example.com/maria',
+  })
+  const path = posted.headers.location as string
+  await mira.post(`${path}/comments`, { text: 'A comment with 🌙 and “quotes”' })
+  await mira.post(`${path}/like`, { back: path })
+  const tomas = createVisitor(site.app)
+  await tomas.signIn('tomas')
+  await tomas.post('/post', { title: 'The same link', link: 'https://example.com/maria' })
+
+  const page = textOf((await mira.get(path)).body)
+  expect(page).toContain('On a real database 🥐')
+  expect(page).toContain('A comment with 🌙 and “quotes”')
+  expect(page).toContain('You like this')
+  expect(page).toMatch(/Also shared by ?The same link/)
+
+  const xml =
+    '<rss version="2.0"><channel><title>Up</title><item><title>Imported</title></item></channel></rss>'
+  const upload = await mira.upload('/import', [{ name: 'a.xml', text: xml }])
+  expect(textOf(upload.body)).toContain('Up (RSS): 1 new entry.')
+
+  const home = await mira.get('/')
+  expect(textOf(home.body)).toContain('Imported')
+  const older = /rel="next" href="([^"]+)"/.exec(home.body)?.[1]?.replaceAll('&amp;', '&') as string
+  expect((await mira.get(older)).body.match(/<article/g)).toHaveLength(20)
+
+  expect((await mira.post(`${path}/delete`)).statusCode).toBe(303)
+  expect((await mira.get(path)).statusCode).toBe(404)
+})
+
+test.each(siteIndexes.map((index) => index.name))('%s has every row that it should have', async (name) => {
+  expect(await checkIndex(site.site.store, name)).toMatchObject({ missing: 0, dangling: 0 })
+})
+
+test('a database that refuses the password is told in one line without it', async () => {
+  const wrong = urls.map((url) => url.replace(/:[^:@/]*@/, ':not-the-password@')).join(',')
+  const error: unknown = await serve(readSettings(['--port', '0'], { LOOSELEAF_SHARDS: wrong })).then(
+    async (running) => running.stop(),
+    (reason: unknown) => reason,
+  )
+  const line = describeStartError(error)
+  expect(line).toMatch(/user, the password/)
+  expect(line).not.toContain('not-the-password')
+  expect(line).not.toContain('\n')
+})

@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parseFile } from '../src/import/parse-file.ts'
+import { createVisitor, openTestSite, textOf, type TestSite } from './support.ts'
+
+let site: TestSite
+beforeAll(async () => {
+  site = await openTestSite()
+})
+afterAll(() => site.close())
+
+test('home shows twenty entries, and Older leads through all of them without a repeat', async () => {
+  const visitor = createVisitor(site.app)
+  const seen: string[] = []
+  let path: string | undefined = '/'
+  while (path !== undefined) {
+    const { body, statusCode } = await visitor.get(path)
+    expect(statusCode).toBe(200)
+    const ids = [...body.matchAll(/<article class="entry" id="e-([^"]+)"/g)].map(
+      (match) => match[1] as string,
+    )
+    expect(ids.length).toBeLessThanOrEqual(20)
+    seen.push(...ids)
+    path = /<a class="button" rel="next" href="([^"]+)"/.exec(body)?.[1]?.replaceAll('&amp;', '&')
+  }
+  expect(seen.length).toBeGreaterThan(250)
+  expect(new Set(seen).size).toBe(seen.length)
+})
+
+test('entries stand newest first', async () => {
+  const { body } = await createVisitor(site.app).get('/')
+  const times = [...body.matchAll(/class="when"[^>]*><time datetime="([^"]+)"/g)].map(
+    (match) => match[1] as string,
+  )
+  expect(times).toHaveLength(20)
+  expect(times).toEqual(times.toSorted().toReversed())
+})
+
+test.each([
+  '/',
+  '/people',
+  '/people/mira',
+  '/people/MIRA',
+  '/people/mira/likes',
+  '/sources',
+  '/sign-in',
+  '/import',
+])('%s answers with a whole page', async (path) => {
+  const { body, statusCode, headers } = await createVisitor(site.app).get(path)
+  expect(statusCode).toBe(200)
+  expect(headers['content-type']).toBe('text/html; charset=utf-8')
+  expect(body).toMatch(/^<!doctype html><html lang="en">/)
+  expect(body.match(/<h1/g)).toHaveLength(1)
+  expect(body).toContain('<main')
+  expect(body).not.toContain('<script')
+  expect(body).not.toMatch(/ style="/)
+})
+
+test('a page says what it cost', async () => {
+  const { body } = await createVisitor(site.app).get('/')
+  expect(textOf(body)).toMatch(
+    /\d+ statements on 2 shards: \d+ index reads, \d+ entity reads, \d+ entities, 0 rows discarded\./,
+  )
+})
+
+test('a source shows its entries and who brings it in', async () => {
+  const visitor = createVisitor(site.app)
+  const list = await visitor.get('/sources')
+  const path = /<a class="name" href="(\/sources\/[^"]+)">The Slow Query/.exec(list.body)?.[1] as string
+  const page = textOf((await visitor.get(path)).body)
+  expect(page).toContain('10 entries, brought in by Priya Lanternhill')
+  expect(page).toContain('It was the time zone (part nine of nine)')
+})
+
+test('an entry shows all of its comments and who else shared its link', async () => {
+  const visitor = createVisitor(site.app)
+  let path: string | undefined
+  for (let next = '/people/dario'; path === undefined;) {
+    const { body } = await visitor.get(next)
+    const card = body.split('<article').find((part) => part.includes('An orchestra of repaired instruments'))
+    path = card === undefined ? undefined : /href="(\/entries\/[^"#]+)"/.exec(card)?.[1]
+    next = (/rel="next" href="([^"]+)"/.exec(body)?.[1] ?? '').replaceAll('&amp;', '&')
+    if (path === undefined) expect(next).not.toBe('')
+  }
+  const page = textOf((await visitor.get(path)).body)
+  expect(page).toContain('4 comments')
+  expect(page).toContain('Lost-property notice closed, after fifty-one years.')
+  expect(page).toMatch(/Also shared by.*Two violins made of an ironing board.*Oskar Dovetail/)
+  expect(page).toContain('Pascal Tallow')
+})
+
+test.each(['/feed.atom', '/people/mira/feed.atom'])(
+  '%s is a feed that can be imported again',
+  async (path) => {
+    const { body, headers } = await createVisitor(site.app).get(path)
+    expect(headers['content-type']).toBe('application/atom+xml; charset=utf-8')
+    const parsed = parseFile(Buffer.from(body), { name: 'feed', now: new Date() })
+    expect(parsed).toMatchObject({ type: 'feed', format: 'Atom', notes: [] })
+    const titles = parsed.type === 'feed' ? parsed.items.map((item) => item.title) : []
+    const page = textOf((await createVisitor(site.app).get(path.replace(/\/?feed.atom/, '') || '/')).body)
+    expect(titles.length).toBeGreaterThan(5)
+    for (const title of titles) expect(page).toContain(title)
+  },
+)
+
+test.each([
+  '/nothing',
+  '/people/nobody/feed.atom',
+  '/people/nobody',
+  '/people/no%20body',
+  '/people/nobody/likes',
+  '/sources/nonsense',
+  '/sources/01234567-89ab-7cde-8f01-23456789abcd',
+  '/entries/nonsense',
+  '/entries/01234567-89ab-7cde-8f01-23456789abcd',
+  '/assets/nothing.css',
+  '/assets/../package.json',
+])('%s is a friendly 404', async (path) => {
+  const { statusCode, body } = await createVisitor(site.app).get(path)
+  expect(statusCode).toBe(404)
+  expect(textOf(body)).toContain('Not in this binder')
+})
+
+test.each([
+  '/?after=nonsense',
+  '/people/mira?after=AAAA',
+  `/?after=${'x'.repeat(5000)}`,
+  '/?after=a&after=b',
+  '/%',
+])('%s is a friendly 400', async (path) => {
+  const { statusCode, body } = await createVisitor(site.app).get(path)
+  expect(statusCode).toBe(400)
+  expect(body).toContain('To the newest entries')
+})
+
+test('an entity of another kind is no entry, and an entry is no source', async () => {
+  const visitor = createVisitor(site.app)
+  const { body } = await visitor.get('/sources')
+  const source = /href="\/sources\/([^"]+)"/.exec(body)?.[1] as string
+  expect((await visitor.get(`/entries/${source}`)).statusCode).toBe(404)
+})
+
+test('every answer carries the security headers, and the style sheet may be kept', async () => {
+  const visitor = createVisitor(site.app)
+  for (const path of ['/', '/nothing', '/assets/style.css']) {
+    const { headers } = await visitor.get(path)
+    expect(headers['content-security-policy']).toContain("default-src 'none'")
+    expect(headers['x-content-type-options']).toBe('nosniff')
+  }
+  const sheet = /href="(\/assets\/style\.css\?v=[0-9a-f]+)"/.exec(
+    (await visitor.get('/')).body,
+  )?.[1] as string
+  expect((await visitor.get(sheet)).headers['cache-control']).toContain('immutable')
+})
+
+test('a store that does not answer is a friendly page without its reasons', async () => {
+  const broken = await openTestSite({ sample: false })
+  await broken.site.store.close()
+  const { statusCode, body } = await broken.app.inject('/')
+  expect(statusCode).toBe(500)
+  expect(textOf(body)).toContain('Something has come loose')
+  expect(broken.errors).toHaveLength(1)
+  await broken.app.close()
+})
+
+test('an empty site says so on every page', async () => {
+  const empty = await openTestSite({ sample: false })
+  const visitor = createVisitor(empty.app)
+  expect((await visitor.get('/')).body).toContain('A fresh, empty page')
+  expect((await visitor.get('/people')).body).toContain('Nobody is here yet')
+  expect((await visitor.get('/sources')).body).toContain('No sources yet')
+  await empty.close()
+})

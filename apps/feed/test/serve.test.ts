@@ -1,0 +1,69 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { memoryShards } from 'looseleaf'
+import { afterAll, expect, test } from 'vitest'
+import { serve } from '../src/serve.ts'
+import { readSettings } from '../src/settings.ts'
+import { describeStartError } from '../src/start-error.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'looseleaf-serve-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+function occupyPort(): Promise<{ server: Server; port: number }> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      resolve({ server, port: typeof address === 'object' && address !== null ? address.port : 0 })
+    })
+  })
+}
+
+test('the first start fills the store, the second keeps what is there, sessions too', async () => {
+  const settings = { ...readSettings(['--data', folder], {}), port: 0 }
+  const first = await serve(settings)
+  expect(first.seeded).toBeGreaterThan(1000)
+  const page = await fetch(`${first.url}/sign-in`)
+  const cookie = (page.headers.get('set-cookie') as string).split(';')[0] as string
+  const token = /name="token" value="([^"]+)"/.exec(await page.text())?.[1] as string
+  const body = new URLSearchParams({ token, name: 'mira' })
+  const reply = await fetch(`${first.url}/sign-in`, {
+    method: 'POST',
+    body,
+    headers: { cookie },
+    redirect: 'manual',
+  })
+  const session = (reply.headers.get('set-cookie') as string).split(';')[0] as string
+  await first.stop()
+
+  const second = await serve({ ...readSettings(['--data', folder], {}), port: 0 })
+  expect(second.seeded).toBe(0)
+  const home = await (await fetch(second.url, { headers: { cookie: session } })).text()
+  expect(home).toContain('Signed in as')
+  expect(home).toContain('<article')
+  await second.stop()
+  await expect(fetch(second.url)).rejects.toThrow()
+})
+
+test('a port that is taken is told in one line, and nothing stays open', async () => {
+  const { server, port } = await occupyPort()
+  const settings = { ...readSettings(['--data', folder], {}), shards: memoryShards(1), port }
+  const error: unknown = await serve(settings).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  expect(describeStartError(error)).toMatch(/^That port is taken by another program\./)
+  server.close()
+})
+
+test('without a port the first free one from 3000 is taken', async () => {
+  const settings = readSettings(['--data', folder], {})
+  const one = await serve({ ...settings, shards: memoryShards(1) })
+  const two = await serve({ ...settings, shards: memoryShards(1) })
+  const ports = [one, two].map(({ url }) => Number(new URL(url).port))
+  expect(ports[0]).toBeGreaterThanOrEqual(3000)
+  expect(ports[1]).toBeGreaterThan(ports[0] as number)
+  await one.stop()
+  await two.stop()
+})

@@ -1,0 +1,94 @@
+import { createApp } from '../src/web/app.ts'
+import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
+import { memoryShards, type DriverFactory } from 'looseleaf'
+import { openSite, type Site } from '../src/model/site.ts'
+import { seedSample } from '../src/sample/seed.ts'
+
+export interface TestSite {
+  readonly app: FastifyInstance
+  readonly site: Site
+  /** Errors that were answered with a 500 page. */
+  readonly errors: unknown[]
+  close(): Promise<void>
+}
+
+export interface TestSiteOptions {
+  readonly shards?: DriverFactory
+  readonly sample?: boolean
+}
+
+/** A whole site, on memory shards unless others are given. */
+export async function openTestSite(options: TestSiteOptions = {}): Promise<TestSite> {
+  const site = await openSite({ shards: options.shards ?? memoryShards(2), cleaner: false })
+  if (options.sample ?? true) await seedSample(site.store)
+  const errors: unknown[] = []
+  const onError = (error: unknown): void => void errors.push(error)
+  const app = await createApp({ site, secret: 'a secret of at least thirty-two bytes', onError })
+  return {
+    app,
+    site,
+    errors,
+    async close() {
+      await app.close()
+      await site.close()
+    },
+  }
+}
+
+/** A browser without scripts: keeps its cookie, and sends forms with the token of the page that they stand on. */
+export interface Visitor {
+  get(path: string): Promise<LightMyRequestResponse>
+  /** Sends a form; fields that are given win over the token of the last page. */
+  post(path: string, fields?: Record<string, string>): Promise<LightMyRequestResponse>
+  upload(path: string, files: readonly { name: string; text: string }[]): Promise<LightMyRequestResponse>
+  signIn(name: string): Promise<LightMyRequestResponse>
+}
+
+export function createVisitor(app: FastifyInstance): Visitor {
+  let cookie = ''
+  let token = ''
+
+  function remember(reply: LightMyRequestResponse): LightMyRequestResponse {
+    const set = reply.headers['set-cookie']
+    const first = Array.isArray(set) ? set[0] : set
+    if (first !== undefined) cookie = first.split(';')[0] as string
+    token = /name="token" value="([^"]+)"/.exec(reply.body)?.[1] ?? token
+    return reply
+  }
+
+  const visitor: Visitor = {
+    get: async (url) => remember(await app.inject({ url, headers: { cookie } })),
+    async post(url, fields = {}) {
+      const payload = new URLSearchParams({ token, ...fields }).toString()
+      const headers = { cookie, 'content-type': 'application/x-www-form-urlencoded' }
+      return remember(await app.inject({ method: 'POST', url, headers, payload }))
+    },
+    async upload(url, files) {
+      const form = new FormData()
+      form.append('token', token)
+      for (const { name, text } of files) form.append('files', new Blob([text]), name)
+      const { headers, body } = new Request('http://here.invalid', { method: 'POST', body: form })
+      const payload = Buffer.from(await new Response(body).arrayBuffer())
+      const type = headers.get('content-type') as string
+      return remember(
+        await app.inject({ method: 'POST', url, headers: { cookie, 'content-type': type }, payload }),
+      )
+    },
+    async signIn(name) {
+      await visitor.get('/sign-in')
+      const reply = await visitor.post('/sign-in', { name, back: '/' })
+      await visitor.get('/post')
+      return reply
+    },
+  }
+  return visitor
+}
+
+/** The text of a page as people read it, roughly. */
+export function textOf(html: string): string {
+  return html
+    .replace(/<head>.*?<\/head>/s, ' ')
+    .replace(/<[^>]+>/g, '')
+    .replace(/&amp;/g, '&')
+    .replace(/\s+/g, ' ')
+}
