@@ -1,0 +1,21 @@
+export interface Spread {
+  readonly median: number
+  readonly min: number
+  readonly max: number
+}
+
+/** Of at least one number. */
+export function spreadOf(values: readonly number[]): Spread {
+  if (values.length === 0) throw new RangeError('There are no values.')
+  const sorted = values.toSorted((a, b) => a - b)
+  return { median: percentile(sorted, 0.5), min: sorted[0] as number, max: sorted.at(-1) as number }
+}
+
+/** The value that this share of the sorted values does not exceed, between neighbours where it falls between them; 0 of none. */
+export function percentile(sorted: readonly number[], share: number): number {
+  if (sorted.length === 0) return 0
+  const place = (sorted.length - 1) * share
+  const below = sorted[Math.floor(place)] as number
+  const above = sorted[Math.ceil(place)] as number
+  return below + (above - below) * (place - Math.floor(place))
+}

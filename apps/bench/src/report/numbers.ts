@@ -1,0 +1,12 @@
+/** Three digits that count, with separators: `12,300`, `1.23`. */
+export function formatNumber(value: number): string {
+  if (value === 0) return '0'
+  const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))))
+  const rounded = Number(value.toPrecision(3))
+  return rounded.toLocaleString('en-US', { maximumFractionDigits: digits })
+}
+
+/** A number that may not be known. */
+export function formatMaybe(value: number | undefined): string {
+  return value === undefined ? '–' : formatNumber(value)
+}
