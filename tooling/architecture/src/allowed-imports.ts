@@ -1,0 +1,92 @@
+/** What one package may import, from `src` outside its tests. */
+export interface Allowance {
+  /** Workspace packages, by their npm names. Exactly these may stand among its dependencies. */
+  readonly workspace: readonly string[]
+  /** Packages from elsewhere, peers included. Exactly these may stand among its dependencies. */
+  readonly thirdParty: readonly string[]
+  /** Modules of Node; undefined means any of them. */
+  readonly node?: readonly string[]
+  /** Third-party packages that its built entry point must not reach, through whatever it imports. */
+  readonly neverReaches?: readonly string[] | 'anything'
+}
+
+const drivers = ['kysely', 'mysql2', 'better-sqlite3'] as const
+const noDriver = [...drivers, 'commander', 'cli-table3', 'cli-progress', 'picocolors']
+const middle = ['@looseleaf/codec', '@looseleaf/core', '@looseleaf/index-engine', '@looseleaf/router']
+
+/** The table of the design, as data: a package that is not in it may not exist. */
+export const packages: Readonly<Record<string, Allowance>> = {
+  '@looseleaf/core': { workspace: [], thirdParty: [], node: [], neverReaches: 'anything' },
+  '@looseleaf/codec': {
+    workspace: ['@looseleaf/core'],
+    thirdParty: ['msgpackr'],
+    node: ['node:zlib', 'node:crypto', 'node:buffer'],
+    neverReaches: noDriver,
+  },
+  '@looseleaf/router': {
+    workspace: ['@looseleaf/core'],
+    thirdParty: [],
+    node: ['node:crypto'],
+    neverReaches: 'anything',
+  },
+  '@looseleaf/index-engine': {
+    workspace: ['@looseleaf/core'],
+    thirdParty: [],
+    node: ['node:crypto', 'node:buffer'],
+    neverReaches: 'anything',
+  },
+  '@looseleaf/driver-kysely': {
+    workspace: ['@looseleaf/core'],
+    thirdParty: ['kysely'],
+    neverReaches: ['mysql2', 'better-sqlite3', 'commander'],
+  },
+  '@looseleaf/driver-mysql': {
+    workspace: ['@looseleaf/core', '@looseleaf/driver-kysely'],
+    thirdParty: ['cockatiel', 'kysely', 'mysql2'],
+    neverReaches: ['better-sqlite3', 'commander'],
+  },
+  '@looseleaf/driver-sqlite': {
+    workspace: ['@looseleaf/core', '@looseleaf/driver-kysely'],
+    thirdParty: ['better-sqlite3', 'kysely'],
+    neverReaches: ['mysql2', 'commander'],
+  },
+  '@looseleaf/store': { workspace: middle, thirdParty: ['p-limit'], neverReaches: noDriver },
+  '@looseleaf/cleaner': {
+    workspace: ['@looseleaf/core', '@looseleaf/index-engine'],
+    thirdParty: ['p-limit'],
+    neverReaches: noDriver,
+  },
+  '@looseleaf/testkit': { workspace: ['@looseleaf/core'], thirdParty: ['vitest'], neverReaches: noDriver },
+  looseleaf: {
+    workspace: [
+      ...middle,
+      '@looseleaf/cleaner',
+      '@looseleaf/driver-kysely',
+      '@looseleaf/driver-mysql',
+      '@looseleaf/driver-sqlite',
+      '@looseleaf/store',
+    ],
+    thirdParty: ['cli-progress', 'cli-table3', 'commander', 'picocolors'],
+    // The command is another entry point: a program that uses the library does not load it.
+    neverReaches: ['cli-progress', 'cli-table3', 'commander'],
+  },
+}
+
+/** The demo site shows what people write themselves, so it has the umbrella and no database of its own. */
+export const feed: Allowance = {
+  workspace: ['looseleaf'],
+  thirdParty: [
+    '@fastify/cookie',
+    '@fastify/formbody',
+    '@fastify/multipart',
+    '@fastify/static',
+    'fastify',
+    'feedsmith',
+    'preact',
+    'preact-render-to-string',
+    'sanitize-html',
+  ],
+}
+
+/** Longest file of a package's `src` outside tests, in lines. */
+export const MOST_LINES = 400

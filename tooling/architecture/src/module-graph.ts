@@ -1,0 +1,43 @@
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { isBuiltin } from 'node:module'
+import { dirname, join } from 'node:path'
+import { importsOf, packageOf } from './imports-of.ts'
+import { isThere, root, workspacePackages } from './repository.ts'
+
+const workspace = new Map(
+  workspacePackages('packages').map(({ folder, manifest }) => [manifest.name, folder] as const),
+)
+
+/** The third-party packages that a built module reaches, each with one way to it. Node's own modules are not among them. */
+export async function reachedFrom(entry: string): Promise<Map<string, string>> {
+  const reached = new Map<string, string>()
+  const seen = new Set<string>()
+  await visit(join(root, entry), [entry])
+  return reached
+
+  async function visit(file: string, way: readonly string[]): Promise<void> {
+    if (seen.has(file)) return
+    seen.add(file)
+    for (const { specifier } of importsOf(await readFile(file, 'utf8'))) {
+      if (isBuiltin(specifier)) continue
+      if (specifier.startsWith('.')) {
+        const next = join(dirname(file), specifier)
+        if (!existsSync(next)) throw new Error(`${file} imports ${specifier}, which is not there.`)
+        await visit(next, way)
+        continue
+      }
+      const name = packageOf(specifier)
+      const folder = workspace.get(name)
+      if (folder === undefined) reached.set(name, [...way, specifier].join(' → '))
+      else await visit(join(root, entryOf(folder)), [...way, name])
+    }
+  }
+}
+
+/** The built entry point. Tests of it are not skipped when it is missing: an unbuilt package proves nothing. */
+export function entryOf(folder: string): string {
+  const entry = `${folder}/dist/index.js`
+  if (!isThere(entry)) throw new Error(`${entry} is not there. Build first: pnpm build`)
+  return entry
+}

@@ -1,0 +1,36 @@
+import { describe, expect, test } from 'vitest'
+import { MOST_LINES } from './allowed-imports.ts'
+import { isTest, isThere, read, sourcesOf, workspacePackages } from './repository.ts'
+
+const published = workspacePackages('packages')
+
+describe.each(published.map((one) => [one.manifest.name, one] as const))('%s', (_name, one) => {
+  test(`keeps every file below ${MOST_LINES} lines`, () => {
+    const sources = sourcesOf(one).filter((path) => !isTest(path))
+    expect(sources.length).toBeGreaterThan(0)
+    const long = sources
+      .map((path) => ({ path, lines: read(path).split('\n').length - 1 }))
+      .filter(({ lines }) => lines >= MOST_LINES)
+    expect(long).toEqual([])
+  })
+
+  test('names its files in kebab-case', () => {
+    const odd = sourcesOf(one).filter(
+      (path) => !/^[a-z0-9-]+(\.int|\.property)?(\.test|\.test-d)?\.tsx?$/.test(path.split('/').at(-1) ?? ''),
+    )
+    expect(odd).toEqual([])
+  })
+
+  test('is published with a README, as ESM under the MIT licence', () => {
+    expect(isThere(`${one.folder}/README.md`)).toBe(true)
+    expect(one.manifest).toMatchObject({ type: 'module', license: 'MIT' })
+    expect(one.manifest.private ?? false).toBe(false)
+  })
+})
+
+test('apps and tooling are never published', () => {
+  const open = [...workspacePackages('apps'), ...workspacePackages('tooling')].filter(
+    ({ manifest }) => manifest.private !== true,
+  )
+  expect(open.map(({ folder }) => folder)).toEqual([])
+})

@@ -1,0 +1,42 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { examplesFolder, writeExampleFiles } from './example-files.ts'
+import { typeErrors } from './type-check.ts'
+
+/** For an example that does not end because it leaves something open; far beyond what any of them takes. */
+const TIME_LIMIT_MS = 100_000
+
+const run = promisify(execFile)
+const examples = writeExampleFiles()
+
+test('there are examples', () => {
+  expect(examples.filter(({ runs }) => runs)).not.toEqual([])
+})
+
+test('every example type-checks', () => {
+  expect(typeErrors(examples)).toEqual([])
+})
+
+test.each(examples.filter(({ runs }) => runs))(
+  'the example at $document:$line runs to its end',
+  async (example) => {
+    // A place of its own for whatever files it makes.
+    const folder = await mkdtemp(join(tmpdir(), 'looseleaf-example-'))
+    try {
+      const program = ['--conditions=@looseleaf/source', join(examplesFolder, example.file)]
+      const options = { cwd: folder, timeout: TIME_LIMIT_MS, killSignal: 'SIGKILL' } as const
+      const failure: unknown = await run(process.execPath, program, options).then(
+        () => undefined,
+        (error: Error) => error.message,
+      )
+      expect(failure).toBeUndefined()
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  },
+  TIME_LIMIT_MS + 10_000,
+)

@@ -1,0 +1,36 @@
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { examplesFolder, root, type ExampleFile } from './example-files.ts'
+
+const settings = {
+  extends: '@looseleaf-tooling/tsconfig/check.json',
+  compilerOptions: { moduleDetection: 'force', noUnusedLocals: false, noUnusedParameters: false },
+  include: ['*.ts'],
+}
+
+/** A name that the text around a fragment explains. */
+const UNKNOWN_NAMES = ['TS2304', 'TS2552', 'TS18004']
+/** A module of the reader's own, which a fragment may import by a relative path. */
+const UNKNOWN_MODULE = 'TS2307'
+
+/** What the compiler says about the examples, all of them in one go; as `document:line: message`. */
+export function typeErrors(examples: readonly ExampleFile[]): string[] {
+  writeFileSync(join(examplesFolder, 'tsconfig.json'), JSON.stringify(settings))
+  const { stdout, error } = spawnSync(join(root, 'node_modules/.bin/tsc'), ['-p', '.', '--pretty', 'false'], {
+    cwd: examplesFolder,
+    encoding: 'utf8',
+  })
+  if (error !== undefined) throw error
+  return stdout
+    .split('\n')
+    .filter((line) => /error TS\d+/.test(line))
+    .flatMap((line) => {
+      const [, file, at, code, message] = /^(.+?)\((\d+),\d+\): error (TS\d+): (.*)$/.exec(line) ?? []
+      const example = examples.find((one) => one.file === file)
+      if (example === undefined) return [line]
+      if (!example.runs && UNKNOWN_NAMES.includes(code ?? '')) return []
+      if (!example.runs && code === UNKNOWN_MODULE && message?.includes("'./") === true) return []
+      return [`${example.document}:${at}: ${message}`]
+    })
+}
