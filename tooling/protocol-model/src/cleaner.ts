@@ -1,0 +1,114 @@
+import type { Step } from './explore.ts'
+import { nextVersion, upsert, type Guards, type Local, type Process, type World } from './world.ts'
+
+const scan: Step<World, Local> = {
+  label: 'scans the index',
+  run(world, local) {
+    local.rows = world.rows
+  },
+}
+
+const read: Step<World, Local> = {
+  label: 'reads the entity',
+  run(world, local) {
+    const replicated = world.replica === undefined
+    Object.assign(local, { base: world.version, version: world.version, old: world.keys, replicated })
+  },
+}
+
+function judge(local: Local): void {
+  local.stale = Object.keys(local.rows).filter((key) => !local.old.includes(key))
+}
+
+/** From index rows to entities: deletes rows that dangle. `entityFirst` reads in the other order, as from a replica that lags. */
+export function indexSweep(guards: Guards, options: { readonly entityFirst?: boolean } = {}): Process {
+  const reads = options.entityFirst ? [read, scan] : [scan, read]
+  return [
+    ...reads,
+    {
+      label: 'deletes stale rows',
+      run(world, local) {
+        judge(local)
+        if (local.stale.length === 0 || (guards.deleteDelay && !local.replicated)) return 'end'
+        for (const key of local.stale) {
+          const stamp = world.rows[key]
+          if (stamp !== undefined && (!guards.cleanerDeletesOlder || stamp <= local.base))
+            delete world.rows[key]
+        }
+      },
+    },
+    {
+      label: 'raises the version past later rows',
+      run(world, local, process) {
+        const later = local.stale.filter((key) => (local.rows[key] as number) > local.base)
+        if (later.length === 0) return 'end'
+        const past = Math.max(local.base, ...later.map((key) => local.rows[key] as number))
+        if (!guards.fenceFirst) {
+          local.version = past
+          return
+        }
+        if (world.version !== local.base) return 'end'
+        local.version = nextVersion(past, process, guards)
+        world.version = local.version
+      },
+    },
+    {
+      label: 'deletes the rows that it fenced off',
+      run(world, local) {
+        for (const key of local.stale) {
+          const stamp = world.rows[key]
+          if (stamp !== undefined && stamp <= local.version) delete world.rows[key]
+        }
+      },
+    },
+  ]
+}
+
+const addMissing = (guards: Guards): Step<World, Local> => ({
+  label: 'adds the rows of the entity',
+  run(world, local) {
+    for (const key of local.old) upsert(world, key, local.base, guards)
+  },
+})
+
+/** From the entity to its index rows: adds what is missing. */
+export function entitySweep(guards: Guards): Process {
+  return [read, addMissing(guards)]
+}
+
+/** An index is added: made known to all writers, filled from the entities, then ready. */
+export function backfill(guards: Guards): Process {
+  const raise: Step<World, Local> = {
+    label: 'makes the index known and raises the epoch',
+    run(world) {
+      Object.assign(world, { epoch: world.epoch + 1, index: 'building' })
+    },
+  }
+  const ready: Step<World, Local> = {
+    label: 'calls the index ready',
+    run(world) {
+      world.index = 'ready'
+    },
+  }
+  const fill = [read, addMissing(guards)]
+  const [fillRead, fillAdd] = fill as [Step<World, Local>, Step<World, Local>]
+  return guards.raiseBeforeBackfill ? [raise, ...fill, ready] : [fillRead, raise, fillAdd, ready]
+}
+
+/** Writes the index rows that a write deferred, then takes its pending row away. */
+export function drain(guards: Guards): Process {
+  return [
+    {
+      label: 'finds the pending row',
+      run: (world) => (world.pending === 0 || world.shardDown ? 'blocked' : undefined),
+    },
+    read,
+    addMissing(guards),
+    {
+      label: 'removes the pending row',
+      run(world, local) {
+        if (!guards.drainOlder || world.pending <= local.base) world.pending = 0
+      },
+    },
+  ]
+}

@@ -1,0 +1,181 @@
+import { describe, expect, it } from 'vitest'
+import { backfill, drain, entitySweep, indexSweep } from './cleaner.ts'
+import { explore, type Configuration, type Event } from './explore.ts'
+import {
+  allGuards,
+  emptyLocal,
+  emptyWorld,
+  falseAcknowledgement,
+  missingRow,
+  worldWith,
+  type Guards,
+  type Local,
+  type World,
+} from './world.ts'
+import { writer } from './writer.ts'
+
+type Build = (guards: Guards) => Omit<Configuration<World, Local>, 'local' | 'always' | 'atRest'>
+
+/** A statement that its sender gave up on arrives all the same, once the entity has reached that version. */
+const lateUpsert = (key: string, version: number): Event<World> => ({
+  label: `a late upsert of ${key} at ${version}`,
+  possible: (world) => world.version >= version,
+  happen: (world) => void (world.rows[key] = Math.max(world.rows[key] ?? 0, version)),
+})
+
+const failover: Event<World> = {
+  label: 'a failover loses the commits that the replica had not got',
+  possible: (world) => world.replica !== undefined,
+  happen: (world) => void Object.assign(world, { ...world.replica, replica: undefined }),
+}
+const replication: Event<World> = {
+  label: 'the replica gets all commits',
+  possible: (world) => world.replica !== undefined,
+  happen: (world) => void (world.replica = undefined),
+}
+const recovery: Event<World> = {
+  label: 'the index shard is back',
+  possible: (world) => world.shardDown,
+  happen: (world) => void (world.shardDown = false),
+}
+
+/** Every situation, and the guards that hold it: without any one of those it must break. */
+const situations: Record<string, { build: Build; guards: readonly (keyof Guards)[] }> = {
+  'three writers flip-flop between two keys beside a sweep': {
+    build: (g) => ({
+      world: worldWith(['a']),
+      processes: [writer(['b'], g), writer(['a'], g), writer(['b'], g), indexSweep(g)],
+      crashes: 1,
+    }),
+    guards: [
+      'rowsFirst',
+      'keepGreatest',
+      'compareAndSwap',
+      'writerDeletesOlder',
+      'cleanerDeletesOlder',
+      'fenceFirst',
+    ],
+  },
+  'an entity is created, deleted and created again beside a sweep': {
+    build: (g) => ({
+      world: emptyWorld(),
+      processes: [writer(['a'], g), writer([], g), writer(['a'], g), indexSweep(g)],
+      crashes: 1,
+    }),
+    guards: ['rowsFirst', 'cleanerDeletesOlder', 'fenceFirst'],
+  },
+  'two writers beside two sweeps': {
+    build: (g) => ({
+      world: worldWith(['a']),
+      processes: [writer(['b'], g), writer(['a'], g), indexSweep(g), indexSweep(g)],
+      crashes: 1,
+    }),
+    guards: ['rowsFirst', 'cleanerDeletesOlder', 'fenceFirst'],
+  },
+  'a sweep that read the entity long before the index': {
+    build: (g) => ({
+      world: worldWith(['a']),
+      processes: [writer(['b'], g), writer(['a'], g), indexSweep(g, { entityFirst: true })],
+      crashes: 1,
+    }),
+    guards: ['cleanerDeletesOlder', 'fenceFirst'],
+  },
+  'a sweep in the other direction beside writers': {
+    build: (g) => ({
+      world: worldWith(['a']),
+      processes: [writer(['b'], g), writer(['a'], g), entitySweep(g), indexSweep(g)],
+      crashes: 1,
+    }),
+    guards: ['rowsFirst', 'fenceFirst'],
+  },
+  'upserts that time out and arrive late': {
+    build: (g) => ({
+      world: worldWith(['a']),
+      processes: [writer(['b'], g), writer(['a'], g), indexSweep(g)],
+      events: [lateUpsert('b', 20), lateUpsert('a', 21)],
+      crashes: 1,
+    }),
+    guards: ['rowsFirst', 'cleanerDeletesOlder', 'fenceFirst'],
+  },
+  'two rows gained at once, on two shards, in either order': {
+    build: (g) => ({
+      world: worldWith(['a']),
+      processes: [writer(['b', 'c'], g), writer(['c', 'a'], g), indexSweep(g)],
+      crashes: 1,
+    }),
+    guards: ['rowsFirst', 'cleanerDeletesOlder', 'fenceFirst', 'writerDeletesOlder'],
+  },
+  'an index shard that is down while writers may not defer': {
+    build: (g) => ({
+      world: worldWith(['a'], { shardDown: true }),
+      processes: [writer(['c'], g), writer(['b'], g), indexSweep(g)],
+      events: [recovery],
+    }),
+    guards: ['rowsFirst', 'fenceFirst'],
+  },
+  'writers that defer the rows of a shard that is down': {
+    build: (g) => ({
+      world: worldWith(['a'], { shardDown: true }),
+      processes: [writer(['c'], g, { defer: true }), writer(['d'], g, { defer: true }), drain(g)],
+      events: [recovery],
+    }),
+    guards: ['drainOlder', 'rowsFirst'],
+  },
+  'an index is added while writers know the old catalog': {
+    build: (g) => ({
+      world: worldWith(['a'], { index: 'absent', rows: {} }),
+      processes: [backfill(g), writer(['b'], g), writer(['a'], g)],
+      crashes: 1,
+    }),
+    guards: ['epochFence', 'raiseBeforeBackfill', 'rowsFirst'],
+  },
+  'an index is added beside a sweep': {
+    build: (g) => ({
+      world: worldWith(['a'], { index: 'absent', rows: {} }),
+      processes: [backfill(g), writer(['b'], g), indexSweep(g)],
+      crashes: 1,
+    }),
+    guards: ['epochFence', 'raiseBeforeBackfill'],
+  },
+  'the answer to a commit is lost and the version is read back': {
+    build: (g) => ({
+      world: worldWith(['a']),
+      processes: [writer(['b'], g, { answerLost: true }), writer(['c'], g, { answerLost: true })],
+    }),
+    guards: ['uniqueVersions', 'rowsFirst'],
+  },
+  'a failover loses the last commit': {
+    build: (g) => ({
+      world: worldWith(['a'], { lagging: true }),
+      processes: [writer(['b'], g), writer(['a'], g), entitySweep(g), indexSweep(g)],
+      events: [failover, replication],
+    }),
+    guards: ['deleteDelay'],
+  },
+}
+
+function check(build: Build, guards: Guards): ReturnType<typeof explore> {
+  return explore({
+    ...build(guards),
+    local: emptyLocal,
+    always: (world) => missingRow(world) ?? falseAcknowledgement(world),
+  })
+}
+
+describe.each(Object.entries(situations))('%s', (_, { build, guards }) => {
+  it('nothing committed is ever missing', () => {
+    const { violation, states } = check(build, allGuards)
+    expect(violation).toBeUndefined()
+    expect(states).toBeGreaterThan(50)
+  })
+
+  it.each(guards)('breaks without the guard %s', (guard) => {
+    const { violation } = check(build, { ...allGuards, [guard]: false })
+    expect(violation?.what).toMatch(/no row for it|never took place/)
+  })
+})
+
+it('every guard is needed by some situation', () => {
+  const tested = new Set(Object.values(situations).flatMap(({ guards }) => guards))
+  expect(Object.keys(allGuards).filter((guard) => !tested.has(guard as keyof Guards))).toEqual([])
+})

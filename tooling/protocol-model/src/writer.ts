@@ -1,0 +1,89 @@
+import type { Step } from './explore.ts'
+import {
+  nextVersion,
+  onSecondShard,
+  upsert,
+  type Guards,
+  type Local,
+  type Process,
+  type World,
+} from './world.ts'
+
+export interface WriterOptions {
+  /** The index rows of a shard that is down are left to the cleaner, with a pending row beside the entity. */
+  readonly defer?: boolean
+  /** The answer to the commit gets lost: the writer reads the version back to know. */
+  readonly answerLost?: boolean
+}
+
+/** A write of the entity with these keys; none for a delete. One attempt: whoever loses stops, as another writer stands for a retry. */
+export function writer(keys: readonly string[], guards: Guards, options: WriterOptions = {}): Process {
+  const upserts = keys.map((key): Step<World, Local> => ({
+    label: `upserts ${key}`,
+    run(world, local, process) {
+      if (local.index === 'absent' || local.old.includes(key)) return
+      if (!guards.rowsFirst && local.version === 0) return
+      if (world.shardDown && onSecondShard(key)) {
+        if (options.defer !== true) return 'end'
+        local.deferred = true
+        return
+      }
+      upsert(world, key, local.version || nextVersion(local.base, process, guards), guards)
+    },
+  }))
+  const commit: Step<World, Local> = {
+    label: `commits ${keys.join('+') || 'a delete'}`,
+    run(world, local, process) {
+      if (guards.epochFence && world.epoch !== local.epoch) return { goto: 'reads the catalog' }
+      if (guards.compareAndSwap && world.version !== local.base) {
+        return options.answerLost ? undefined : 'end'
+      }
+      local.version = nextVersion(local.base, process, guards)
+      if (world.lagging) world.replica ??= { version: world.version, keys: world.keys }
+      world.version = local.version
+      world.keys = [...keys]
+      world.committed.push(process)
+      if (local.deferred) world.pending = Math.max(world.pending, local.version)
+      if (!options.answerLost) world.acknowledged.push(process)
+    },
+  }
+  const readBack: Step<World, Local> = {
+    label: 'reads its version back',
+    run(world, local, process) {
+      const version = nextVersion(local.base, process, guards)
+      if (world.version !== version) return 'end'
+      local.version = version
+      world.acknowledged.push(process)
+    },
+  }
+  const remove: Step<World, Local> = {
+    label: 'deletes the rows it lost',
+    run(world, local) {
+      if (guards.deleteDelay && world.lagging) return 'end'
+      for (const key of local.old) {
+        if (keys.includes(key)) continue
+        const stamp = world.rows[key]
+        if (stamp !== undefined && (!guards.writerDeletesOlder || stamp < local.version))
+          delete world.rows[key]
+      }
+    },
+  }
+  const read: Process = [
+    {
+      label: 'reads the catalog',
+      run(world, local) {
+        Object.assign(local, { epoch: world.epoch, index: world.index })
+      },
+    },
+    {
+      label: 'reads the entity',
+      run(world, local) {
+        Object.assign(local, { base: world.version, old: world.keys, version: 0, deferred: false })
+      },
+    },
+  ]
+  const ending = options.answerLost ? [readBack, remove] : [remove]
+  return guards.rowsFirst
+    ? [...read, ...upserts, commit, ...ending]
+    : [...read, commit, ...upserts, ...ending]
+}
