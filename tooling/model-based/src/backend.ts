@@ -1,0 +1,46 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Driver, DriverFactory } from '@looseleaf/core'
+import { memoryShards, sqliteShards } from '@looseleaf/driver-sqlite'
+
+/** Where a history takes place. */
+export interface Backend {
+  readonly name: string
+  /** New, empty databases. */
+  create(shards: number): Promise<Databases>
+}
+
+export interface Databases {
+  /** Connects as often as it is asked to, always to the same data. */
+  readonly shards: DriverFactory
+  drop(): Promise<void>
+}
+
+/** SQLite in memory. What is in memory goes with its connection, so all stores of a history share one. */
+export const memoryBackend: Backend = {
+  name: 'SQLite in memory',
+  async create(shards) {
+    const driver = await memoryShards(shards).connect()
+    return { shards: keepOpen(driver), drop: () => driver.close() }
+  },
+}
+
+/** SQLite files in a folder of their own. */
+export const fileBackend: Backend = {
+  name: 'SQLite files',
+  async create(shards) {
+    const folder = await mkdtemp(join(tmpdir(), 'looseleaf-model-'))
+    return {
+      shards: sqliteShards({ folder, shards, durability: 'normal' }),
+      drop: () => rm(folder, { recursive: true, force: true }),
+    }
+  },
+}
+
+export function keepOpen(driver: Driver): DriverFactory {
+  return {
+    shardCount: driver.shards.length,
+    connect: async () => ({ shards: driver.shards, close: async () => {} }),
+  }
+}

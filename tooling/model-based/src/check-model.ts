@@ -1,0 +1,91 @@
+import { checkIndex } from '@looseleaf/cleaner'
+import fc from 'fast-check'
+import type { Backend } from './backend.ts'
+import { indexChanges } from './commands/index-changes.ts'
+import { paging } from './commands/paging.ts'
+import { reads } from './commands/reads.ts'
+import { writes } from './commands/writes.ts'
+import type { Command } from './commands/command.ts'
+import { baseIndexes } from './indexes.ts'
+import { Model } from './model.ts'
+import { Oracle } from './oracle.ts'
+import { assertReplayable } from './replay.ts'
+import { propertySettings, replayPath } from './settings.ts'
+import { World } from './world.ts'
+
+export interface ModelRunOptions {
+  /** Histories. */
+  readonly runs: number
+  /** Commands of one history at the most. */
+  readonly commands: number
+  /** The test file, for the hint on how to run a failing history again. */
+  readonly file: string
+}
+
+/**
+ * The same histories on every one of these backends: each answer has to be the oracle's, and at the end the answers of
+ * the backends have to be the same word for word, also where the oracle leaves a choice.
+ */
+export async function checkModel(backends: readonly Backend[], options: ModelRunOptions): Promise<void> {
+  await assertReplayable(
+    modelProperty(backends, options.commands),
+    propertySettings(options.runs),
+    options.file,
+  )
+}
+
+/** The property that `checkModel` asserts, for histories of so many commands at the most. */
+export function modelProperty(
+  backends: readonly Backend[],
+  commands: number,
+): fc.IAsyncPropertyWithHooks<[Iterable<Command>]> {
+  const histories = fc.commands([...writes, ...writes, ...reads, ...paging, ...indexChanges], {
+    maxCommands: commands,
+    size: 'max',
+    ...(replayPath === undefined ? {} : { replayPath }),
+  })
+  return fc.asyncProperty(histories, async (history) => {
+    const traces: (readonly string[])[] = []
+    for (const backend of backends) traces.push(await runOn(backend, history))
+    for (const [i, trace] of traces.entries()) {
+      const differs = trace.findIndex((answer, step) => answer !== traces[0]![step])
+      if (differs === -1 && trace.length === traces[0]!.length) continue
+      throw new Error(
+        `Step ${differs}:\n  on ${backends[0]!.name}: ${traces[0]![differs]}\n  on ${backends[i]!.name}: ${trace[differs]}`,
+      )
+    }
+  })
+}
+
+/** One history on one backend; gives all its answers. */
+async function runOn(backend: Backend, commands: Iterable<Command>): Promise<readonly string[]> {
+  const world = await World.create(backend)
+  try {
+    const model = new Model(new Oracle(baseIndexes))
+    await fc.asyncModelRun(() => ({ model, real: world }), commands)
+    await checkAtRest(model, world)
+    return world.trace
+  } finally {
+    await world.end()
+  }
+}
+
+/** When nothing is in flight, every index holds exactly the rows of its entities, on their shards. */
+async function checkAtRest(model: Model, world: World): Promise<void> {
+  await world.store.settled()
+  for (const { definition, state } of model.oracle.indexes) {
+    const isAlone =
+      model.oracle.indexes.filter((index) => index.definition.name === definition.name).length === 1
+    // With generations side by side a name means only one of them.
+    if (state !== 'ready' || !isAlone) continue
+    const { missing, dangling, misplaced, rows } = await checkIndex(world.store, definition.name, {
+      settleMs: 0,
+    })
+    const expected = model.oracle.rowCount(definition)
+    if (missing + dangling + misplaced > 0 || rows !== expected) {
+      world.fail(
+        `index ${definition.name} has ${rows} rows instead of ${expected}: ${missing} missing, ${dangling} dangling, ${misplaced} misplaced`,
+      )
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import { cleanIndex } from '@looseleaf/cleaner'
+import fc from 'fast-check'
+import { passingIndexes } from '../indexes.ts'
+import { answerOf } from '../world.ts'
+import { command, type Command } from './command.ts'
+
+const numbers = fc.nat(passingIndexes.length - 1)
+const names = fc.constantFrom('extra', 'more')
+const quickly = { settleMs: 0, pollMs: 1, graceMs: 0 }
+
+const add = command('addIndex', numbers, async (number, model, world, text) => {
+  const definition = passingIndexes[number]!
+  const actual = await answerOf(() => world.store.addIndex(definition))
+  const expected = await answerOf(() => model.oracle.addIndex(definition))
+  world.compare(text, actual, expected)
+})
+
+const clean = command('cleanIndex', names, async (name, model, world, text) => {
+  const actual = await answerOf(async () => {
+    await cleanIndex(world.store, name, quickly)
+  })
+  const expected = await answerOf(() => model.oracle.clean(name))
+  world.compare(text, actual, expected)
+})
+
+const addAndClean = command('addIndex and cleanIndex', numbers, async (number, model, world, text) => {
+  const definition = passingIndexes[number]!
+  const actual = await answerOf(async () => {
+    await world.store.addIndex(definition)
+    await cleanIndex(world.store, definition.name, quickly)
+  })
+  const expected = await answerOf(() => {
+    model.oracle.addIndex(definition)
+    model.oracle.clean(definition.name)
+  })
+  world.compare(text, actual, expected)
+})
+
+const drop = command('dropIndex', fc.oneof(names, numbers), async (nameOrNumber, model, world, text) => {
+  const which = typeof nameOrNumber === 'string' ? nameOrNumber : passingIndexes[nameOrNumber]!
+  const actual = await answerOf(() => world.store.dropIndex(which))
+  const expected = await answerOf(() => model.oracle.dropIndex(which))
+  world.compare(text, actual, expected)
+})
+
+const restart = command('restart', fc.nat(2), async (codec, _, world, text) => {
+  await world.restart(codec)
+  world.note(text, 'done')
+})
+
+export const indexChanges: readonly fc.Arbitrary<Command>[] = [
+  add,
+  clean,
+  addAndClean,
+  addAndClean,
+  drop,
+  restart,
+]

@@ -1,0 +1,93 @@
+import type { IndexDefinition } from '@looseleaf/index-engine'
+import fc from 'fast-check'
+import { baseIndexes, passingIndexes } from '../indexes.ts'
+import type { Conditions, Oracle } from '../oracle.ts'
+import { canonical } from '../canonical.ts'
+import { alphabets } from '../values.ts'
+import { shorten } from './command.ts'
+
+export interface QueryRequest {
+  readonly index: IndexDefinition
+  readonly where: Conditions
+  readonly order: 'asc' | 'desc' | undefined
+  readonly scatter: boolean | undefined
+}
+
+/** A query before it is known what there is to ask for. */
+export interface QueryPlan {
+  readonly index: number
+  /** How many leading properties get a value. */
+  readonly depth: number
+  readonly picks: readonly Pick[]
+  readonly lower: 'gt' | 'gte' | undefined
+  readonly upper: 'lt' | 'lte' | undefined
+  readonly order: QueryRequest['order']
+  readonly scatter: boolean | undefined
+}
+
+/** A value: one that this entity has, or any of those that there are. */
+interface Pick {
+  readonly from: 'entity' | 'alphabet'
+  readonly number: number
+}
+
+const pick = fc.record<Pick>({
+  from: fc.constantFrom('entity', 'entity', 'entity', 'alphabet'),
+  number: fc.nat(30),
+})
+
+/** Indexes that are always there come more often than those that are mostly not. */
+const indexes = [...baseIndexes, ...baseIndexes, ...passingIndexes]
+
+export const queryPlans: fc.Arbitrary<QueryPlan> = fc.record({
+  index: fc.nat(indexes.length - 1),
+  depth: fc.constantFrom(0, 0, 1, 1, 2, 3),
+  picks: fc.array(pick, { minLength: 5, maxLength: 5 }),
+  lower: fc.constantFrom(undefined, undefined, 'gt', 'gte'),
+  upper: fc.constantFrom(undefined, undefined, 'lt', 'lte'),
+  order: fc.constantFrom(undefined, 'asc', 'desc', 'desc'),
+  scatter: fc.constantFrom(true, true, true, true, true, false, undefined),
+})
+
+/** The query to send: half of its values are those of entities, so that it finds some. */
+export function requestOf(plan: QueryPlan, oracle: Oracle): QueryRequest {
+  const { depth, picks, lower, upper, order, scatter } = plan
+  const index = indexes[plan.index]!
+  const where: Record<string, unknown> = {}
+  for (const [i, { name, type }] of index.properties.entries()) {
+    const value = (place: number): unknown => valueOf(picks[place]!, name, type, oracle)
+    if (i < depth) {
+      where[name] = value(i)
+      continue
+    }
+    if (lower !== undefined || upper !== undefined) {
+      where[name] = { ...(lower && { [lower]: value(3) }), ...(upper && { [upper]: value(4) }) }
+    }
+    break
+  }
+  return { index, where, order, scatter }
+}
+
+/** The options of a request as the store takes them. */
+export function optionsOf({ order, scatter }: QueryRequest): { order?: 'asc' | 'desc'; scatter?: boolean } {
+  return { ...(order !== undefined && { order }), ...(scatter !== undefined && { scatter }) }
+}
+
+function valueOf({ from, number }: Pick, name: string, type: string, oracle: Oracle): unknown {
+  const alphabet = alphabets[type]!
+  const usual = alphabet[number % alphabet.length]
+  if (from === 'alphabet' || oracle.entities.size === 0) return usual
+  const bag = [...oracle.entities.values()][number % oracle.entities.size]!
+  const held = bag[name]
+  const value: unknown = Array.isArray(held) ? held[number % Math.max(1, held.length)] : held
+  // Misfits and what is absent cannot be asked for.
+  const isUsual = alphabet.some(
+    (one) => one === value || (one instanceof Date && value instanceof Date && +one === +value),
+  )
+  return isUsual ? value : usual
+}
+
+/** A request in words, for a trace. */
+export function describeRequest({ index, where, order, scatter }: QueryRequest): string {
+  return `${index.name} ${shorten(canonical(where))} ${order ?? ''}${scatter ? ' scatter' : ''}`
+}

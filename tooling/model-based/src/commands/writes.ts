@@ -1,0 +1,136 @@
+import type { Bag } from '@looseleaf/core'
+import type { PutResult } from '@looseleaf/store'
+import fc from 'fast-check'
+import type { Model } from '../model.ts'
+import { answerOf, type World } from '../world.ts'
+import { bags } from '../values.ts'
+import { command, type Command } from './command.ts'
+
+/** What a writer asks of the version: nothing, the one it saw last, an outdated one, that there is no entity. */
+type Asked = 'nothing' | 'current' | 'outdated' | 'none'
+
+const slots = fc.nat(12)
+const asked = fc.constantFrom<Asked>('nothing', 'nothing', 'nothing', 'current', 'outdated', 'none')
+
+const put = command(
+  'put',
+  fc.record({
+    slot: fc.option(slots, { freq: 8 }),
+    idIn: fc.constantFrom('options', 'bag'),
+    bag: bags,
+    asked,
+  }),
+  async ({ slot, idIn, bag, asked: version }, model, world, text) => {
+    const id = slot === null ? undefined : model.idAt(slot)
+    const options = versionOption(model, id, id === undefined ? 'nothing' : version)
+    await write(model, world, text, {
+      id,
+      actual: () =>
+        id === undefined || idIn === 'options'
+          ? world.store.put(bag, { ...options, ...(id !== undefined && { id }) })
+          : world.store.put({ ...bag, id }, options),
+      expected: (key) => model.oracle.put(key, bag, id === undefined || holds(model, id, version)),
+    })
+  },
+)
+
+const insert = command(
+  'insert',
+  fc.record({ slot: fc.option(slots), bag: bags }),
+  async ({ slot, bag }, model, world, text) => {
+    const id = slot === null ? undefined : model.idAt(slot)
+    await write(model, world, text, {
+      id,
+      actual: () => world.store.insert(bag, id === undefined ? {} : { id }),
+      expected: (key) => model.oracle.insert(key, bag),
+    })
+  },
+)
+
+const update = command(
+  'update',
+  fc.record({ slot: slots, how: fc.constantFrom('merge', 'replace', 'nothing'), bag: bags, asked }),
+  async ({ slot, how, bag, asked: version }, model, world, text) => {
+    const id = model.idAt(slot)
+    const change = (before: Bag): Bag | undefined =>
+      how === 'nothing' ? undefined : how === 'replace' ? bag : { ...before, ...bag }
+    const isCurrent = holds(model, id, version)
+    await write(model, world, text, {
+      id,
+      changesNothing: how === 'nothing',
+      actual: () => world.store.update(id, change, versionOption(model, id, version)),
+      expected: (key) => model.oracle.update(key, change, isCurrent),
+    })
+  },
+)
+
+const remove = command('delete', fc.record({ slot: slots, asked }), async (given, model, world, text) => {
+  const id = model.idAt(given.slot)
+  const isCurrent = holds(model, id, given.asked)
+  const actual = await answerOf(() => world.store.delete(id, versionOption(model, id, given.asked)))
+  const expected = await answerOf(() => model.oracle.delete(id.toLowerCase(), isCurrent))
+  model.wrote(id, undefined)
+  world.compare(text, actual, expected)
+})
+
+const putMany = command(
+  'putMany',
+  fc.array(bags, { maxLength: 8, size: 'max' }),
+  async (many, model, world, text) => {
+    const results = await world.store.putMany(many)
+    const actual: string[] = []
+    const expected: string[] = []
+    for (const [i, result] of results.entries()) {
+      const id = result.ok ? result.id : 'none was made'
+      actual.push(
+        await answerOf(() => (result.ok ? { created: result.created } : Promise.reject(result.error))),
+      )
+      expected.push(await answerOf(() => model.oracle.put(id, many[i]!)))
+      if (!result.ok) continue
+      model.wrote(id, result.version)
+      model.ids.push(id)
+    }
+    world.compare(text, actual.join('; '), expected.join('; '))
+  },
+)
+
+export const writes: readonly fc.Arbitrary<Command>[] = [put, put, insert, update, remove, putMany]
+
+interface Write {
+  readonly id: string | undefined
+  readonly changesNothing?: boolean
+  actual(): Promise<PutResult>
+  expected(key: string): { created: boolean }
+}
+
+async function write(model: Model, world: World, text: string, call: Write): Promise<void> {
+  let result: PutResult | undefined
+  const actual = await answerOf(async () => {
+    result = await call.actual()
+    return { id: result.id, created: result.created }
+  })
+  // A fresh id is known only now; the oracle takes the store's word for it.
+  const id = (call.id ?? result?.id ?? 'none was made').toLowerCase()
+  const expected = await answerOf(() => ({ id, ...call.expected(id) }))
+  world.compare(text, actual, expected)
+  if (result === undefined) return
+  if (call.changesNothing) {
+    if (result.version !== model.versionOf(id)) world.fail(`${text} answered version ${result.version}`)
+    return
+  }
+  model.wrote(id, result.version)
+  if (call.id === undefined) model.ids.push(id)
+}
+
+function holds(model: Model, id: string, version: Asked): boolean {
+  if (version === 'none') return !model.oracle.entities.has(id.toLowerCase())
+  return version !== 'outdated'
+}
+
+function versionOption(model: Model, id: string | undefined, version: Asked): { ifVersion?: number } {
+  if (id === undefined || version === 'nothing') return {}
+  if (version === 'none') return { ifVersion: 0 }
+  const current = model.versionOf(id)
+  if (version === 'current') return { ifVersion: current }
+  return { ifVersion: current === 0 ? 1 : current - 1 }
+}

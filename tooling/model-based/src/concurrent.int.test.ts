@@ -1,0 +1,10 @@
+import { test } from 'vitest'
+import { checkConcurrently } from './concurrent.ts'
+import { mysqlBackend } from './mysql-backend.ts'
+import { testTimeout } from './settings.ts'
+
+test(
+  'on MariaDB, clients of two stores see what is promised, and nothing is lost',
+  () => checkConcurrently(mysqlBackend, 2, 'src/concurrent.int.test.ts'),
+  testTimeout(),
+)

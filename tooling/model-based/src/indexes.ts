@@ -1,0 +1,35 @@
+import { defineIndex, type IndexDefinition } from '@looseleaf/index-engine'
+
+/** Those that every store of these tests has from its first day on. */
+export const baseIndexes: readonly IndexDefinition[] = [
+  defineIndex('by_string', { properties: { s: 'string' }, shardOn: 's' }),
+  defineIndex('by_integer', { properties: { i: 'integer' }, shardOn: 'id', onMisfit: 'skip' }),
+  defineIndex('by_number', { properties: { n: 'number' }, shardOn: 'n', onMisfit: 'skip' }),
+  defineIndex('by_uuid_time', { properties: { u: 'uuid', t: 'time' }, shardOn: 'u' }),
+  defineIndex('composite', {
+    properties: { b: 'boolean', s: 'string', i: 'integer' },
+    shardOn: 's',
+    onMisfit: 'skip',
+  }),
+  defineIndex('by_tag', {
+    properties: { tags: 'string[]', i: 'integer' },
+    shardOn: 'tags',
+    onMisfit: 'skip',
+  }),
+  defineIndex('by_flag_tag', {
+    properties: { b: 'boolean', tags: 'string[]' },
+    shardOn: 'id',
+    onMisfit: 'skip',
+  }),
+  defineIndex('by_times', { properties: { times: 'time[]' }, shardOn: 'times' }),
+]
+
+/** Those that come and go: two definitions of one name, one that differs in what becomes of misfits, and another. */
+export const passingIndexes: readonly IndexDefinition[] = [
+  defineIndex('extra', { properties: { i: 'integer', s: 'string' }, shardOn: 'id' }),
+  defineIndex('extra', { properties: { i: 'integer', s: 'string' }, shardOn: 'id', onMisfit: 'skip' }),
+  defineIndex('extra', { properties: { s: 'string', n: 'number' }, shardOn: 's', onMisfit: 'skip' }),
+  defineIndex('more', { properties: { tags: 'string[]' }, shardOn: 'tags', onMisfit: 'skip' }),
+]
+
+export const allIndexes: readonly IndexDefinition[] = [...baseIndexes, ...passingIndexes]

@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto'
+import type { Bag, IndexDefinitionData } from '@looseleaf/core'
+
+/** A column of a row: what it is compared by in the order of the index, and the whole of it, which conditions look at. */
+interface Column {
+  readonly place: Buffer | bigint | number
+  readonly whole: Buffer | bigint | number
+}
+export type Row = readonly Column[]
+
+export interface Rows {
+  readonly rows: readonly Row[]
+  readonly hasMisfit: boolean
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/**
+ * What an index has of a bag, written down from the promises in the READMEs and from nothing else: a bag counts only
+ * with every property of the index; a value of another type is a misfit; an array gives a row per different element.
+ */
+export function rowsOf({ properties }: IndexDefinitionData, bag: Bag): Rows {
+  for (const { name, many } of properties) {
+    const value = bag[name]
+    if (value === undefined || value === null) return { rows: [], hasMisfit: false }
+    if (many && Array.isArray(value) && value.every((element) => element === null)) {
+      return { rows: [], hasMisfit: false }
+    }
+  }
+  let hasMisfit = false
+  let rows: Row[] = [[]]
+  for (const { name, type, many } of properties) {
+    const value = bag[name]
+    const isList = Array.isArray(value)
+    const elements: unknown[] = !many ? [value] : isList ? value.filter((element) => element !== null) : []
+    const columns = elements.map((element) => column(type, element))
+    if ((many && !isList) || columns.includes(undefined)) hasMisfit = true
+    const different = new Map<string, Column>()
+    for (const one of columns) if (one !== undefined) different.set(textOf(one.whole), one)
+    rows = rows.flatMap((row) => [...different.values()].map((one) => [...row, one]))
+  }
+  return { rows, hasMisfit }
+}
+
+/** A value as a column of this type; undefined for one that does not fit. */
+export function column(type: string, value: unknown): Column | undefined {
+  switch (type) {
+    case 'string': {
+      if (typeof value !== 'string') return undefined
+      const whole = Buffer.from(value)
+      if (whole.length <= 512) return { place: whole, whole }
+      const hash = createHash('sha256').update(whole).digest()
+      return { place: Buffer.concat([whole.subarray(0, 512), hash]), whole }
+    }
+    case 'uuid':
+      if (typeof value !== 'string' || !UUID.test(value)) return undefined
+      return same(Buffer.from(value.replaceAll('-', '').toLowerCase(), 'hex'))
+    case 'integer':
+      if (typeof value === 'number') return Number.isSafeInteger(value) ? same(BigInt(value)) : undefined
+      return typeof value === 'bigint' && BigInt.asIntN(64, value) === value ? same(value) : undefined
+    case 'number':
+      return typeof value === 'number' && Number.isFinite(value) ? same(value) : undefined
+    case 'boolean':
+      return typeof value === 'boolean' ? same(Number(value)) : undefined
+    case 'time':
+      return value instanceof Date ? same(value.getTime()) : undefined
+    default:
+      throw new Error(`No column is of type ${type}.`)
+  }
+}
+
+export function compareValues(a: Buffer | bigint | number, b: Buffer | bigint | number): number {
+  if (Buffer.isBuffer(a) && Buffer.isBuffer(b)) return Buffer.compare(a, b)
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** Where a row stands among the rows of its index: its columns, then the id of its entity. */
+export function comparePlaces(a: Place, b: Place): number {
+  for (const [i, { place }] of a.row.entries()) {
+    const order = compareValues(place, b.row[i]!.place)
+    if (order !== 0) return order
+  }
+  return a.id < b.id ? -1 : a.id > b.id ? 1 : 0
+}
+
+export interface Place {
+  readonly row: Row
+  /** In lower case, so that texts stand in the order of their bytes. */
+  readonly id: string
+}
+
+function same(value: Buffer | bigint | number): Column {
+  return { place: value, whole: value }
+}
+
+function textOf(value: Buffer | bigint | number): string {
+  return Buffer.isBuffer(value) ? value.toString('hex') : String(value)
+}

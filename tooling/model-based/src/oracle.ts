@@ -1,0 +1,147 @@
+import type { Bag, ErrorCode, IndexDefinitionData } from '@looseleaf/core'
+import { asStored } from './canonical.ts'
+import { column, comparePlaces, compareValues, rowsOf, type Place, type Row } from './oracle-rows.ts'
+
+/** Conditions as the store takes them. */
+export type Conditions = Readonly<Record<string, unknown>>
+type Operator = 'gt' | 'gte' | 'lt' | 'lte'
+
+export interface Found {
+  readonly id: string
+  readonly bag: Bag
+  /** Where the query meets it. */
+  readonly place: Place
+}
+
+interface KnownIndex {
+  definition: IndexDefinitionData
+  state: 'building' | 'ready'
+}
+
+/** An answer that is no value: the code that the store is to throw. */
+export class Refusal extends Error {
+  readonly code: ErrorCode
+  constructor(code: ErrorCode) {
+    super(code)
+    this.name = 'Refusal'
+    this.code = code
+  }
+}
+
+/** All that is promised, over a plain Map: no shards, no rows kept, nothing in flight. */
+export class Oracle {
+  readonly entities = new Map<string, Bag>()
+  readonly indexes: KnownIndex[]
+
+  constructor(indexes: readonly IndexDefinitionData[]) {
+    this.indexes = indexes.map((definition) => ({ definition, state: 'ready' }))
+  }
+
+  /** Writes a bag whole; `isCurrent` says whether the version that was asked for is the entity's. */
+  put(id: string, bag: Bag, isCurrent = true): { created: boolean } {
+    if (!isCurrent) throw new Refusal('VERSION_MISMATCH')
+    const refused = this.indexes.some(
+      ({ definition }) => definition.onMisfit === 'refuse' && rowsOf(definition, bag).hasMisfit,
+    )
+    if (refused) throw new Refusal('BAD_INDEX_VALUE')
+    const created = !this.entities.has(id)
+    this.entities.set(id, asStored(bag))
+    return { created }
+  }
+
+  insert(id: string, bag: Bag): { created: boolean } {
+    if (this.entities.has(id)) throw new Refusal('ALREADY_EXISTS')
+    return this.put(id, bag)
+  }
+
+  update(id: string, change: (bag: Bag) => Bag | undefined, isCurrent: boolean): { created: boolean } {
+    const bag = this.entities.get(id)
+    if (bag === undefined) throw new Refusal('NOT_FOUND')
+    if (!isCurrent) throw new Refusal('VERSION_MISMATCH')
+    const changed = change({ ...bag })
+    return changed === undefined ? { created: false } : this.put(id, changed)
+  }
+
+  delete(id: string, isCurrent: boolean): boolean {
+    if (!isCurrent) throw new Refusal('VERSION_MISMATCH')
+    return this.entities.delete(id)
+  }
+
+  addIndex(definition: IndexDefinitionData): void {
+    const known = this.indexes.find((index) => haveSameRows(index.definition, definition))
+    if (known === undefined) this.indexes.push({ definition, state: 'building' })
+    else known.definition = definition
+  }
+
+  /** What is being filled is meant before what is ready. */
+  clean(name: string): void {
+    const named = this.indexes.filter(({ definition }) => definition.name === name)
+    if (named.length === 0) throw new Refusal('INDEX_NOT_FOUND')
+    for (const index of named) index.state = 'ready'
+  }
+
+  dropIndex(which: string | IndexDefinitionData): boolean {
+    const kept = this.indexes.filter(({ definition }) =>
+      typeof which === 'string' ? definition.name !== which : !haveSameRows(definition, which),
+    )
+    return this.indexes.splice(0, Infinity, ...kept).length > kept.length
+  }
+
+  /** Everything that matches, in order, each entity at the first of its rows that matches. */
+  query(
+    definition: IndexDefinitionData,
+    where: Conditions,
+    { order = 'asc', scatter = false }: { order?: 'asc' | 'desc' | undefined; scatter?: boolean | undefined },
+  ): Found[] {
+    const known = this.indexes.find((index) => haveSameRows(index.definition, definition))
+    if (known === undefined) throw new Refusal('INDEX_NOT_FOUND')
+    if (known.state === 'building') throw new Refusal('INDEX_NOT_READY')
+    if (!scatter && !isValue(where[definition.shardOn])) throw new Refusal('BAD_QUERY')
+    const sign = order === 'asc' ? 1 : -1
+    const compare = (a: Found, b: Found): number => sign * comparePlaces(a.place, b.place)
+    const found: Found[] = []
+    for (const [id, bag] of this.entities) {
+      const places = rowsOf(definition, bag)
+        .rows.filter((row) => matches(definition, where, row))
+        .map((row): Found => ({ id, bag, place: { row, id } }))
+      const first = places.toSorted(compare)[0]
+      if (first !== undefined) found.push(first)
+    }
+    return found.toSorted(compare)
+  }
+
+  /** How many rows the tables of an index hold between them. */
+  rowCount(definition: IndexDefinitionData): number {
+    let count = 0
+    for (const bag of this.entities.values()) count += rowsOf(definition, bag).rows.length
+    return count
+  }
+}
+
+/** Whether a row of an index is one that is asked for. */
+export function matches(definition: IndexDefinitionData, where: Conditions, row: Row): boolean {
+  return definition.properties.every(({ name, type }, i) => {
+    const condition = where[name]
+    if (condition === undefined) return true
+    const { whole } = row[i]!
+    const distance = (value: unknown): number => compareValues(whole, column(type, value)!.whole)
+    if (isValue(condition)) return distance(condition) === 0
+    return Object.entries(condition as object).every(([operator, bound]) => {
+      const d = distance(bound)
+      return { gt: d > 0, gte: d >= 0, lt: d < 0, lte: d <= 0 }[operator as Operator]
+    })
+  })
+}
+
+/** Two definitions of one name with the same properties and the same `shardOn` are one index. */
+export function haveSameRows(a: IndexDefinitionData, b: IndexDefinitionData): boolean {
+  return (
+    a.name === b.name &&
+    a.shardOn === b.shardOn &&
+    JSON.stringify(a.properties) === JSON.stringify(b.properties)
+  )
+}
+
+function isValue(condition: unknown): boolean {
+  return condition !== undefined && (typeof condition !== 'object' || condition instanceof Date)
+}
