@@ -1,0 +1,139 @@
+import { signatureOf } from '../indexes.ts'
+import {
+  createSupersession,
+  prefixMaximum,
+  suffixMinimum,
+  type EntityHistory,
+  type Write,
+} from './entity-history.ts'
+import type { SightRecord } from './records.ts'
+
+/** A state that is known to have been committed, whoever told. */
+interface Known {
+  readonly version: number
+  readonly by: number
+}
+
+type LivingSight = SightRecord & { readonly version: number; readonly by: number }
+
+/**
+ * Holds everything that was told about one entity against what a register could have told: versions are the order of
+ * its states, and nobody may see one before it was called for, or after it was over.
+ */
+export function checkEntity(history: EntityHistory): string[] {
+  const { id, writes } = history
+  const wrongs: string[] = []
+  const say = (what: string): void => {
+    wrongs.push(`${id}: ${what}`)
+  }
+  const byNumber = new Map(writes.map((write) => [write.number, write]))
+  const living = history.sights.filter((sight): sight is LivingSight => sight.version !== undefined)
+  const absent = history.sights.filter(({ version }) => version === undefined)
+  const acknowledged = writes.filter(
+    (write): write is Write & { version: number } =>
+      write.outcome === 'acknowledged' && write.version !== undefined,
+  )
+  const known = knownStates(acknowledged, living, say)
+  const supersession = createSupersession(writes)
+
+  checkOrderOfWrites(acknowledged, say)
+  checkSteps(known, byNumber, supersession.of, say)
+
+  const newestAcknowledged = prefixMaximum(acknowledged.map(({ end, version }) => ({ end, value: version })))
+  const newestSeen = prefixMaximum(living.map(({ end, version }) => ({ end, value: version })))
+  const goneAfter = suffixMinimum(absent.map(({ start, end }) => ({ at: start, end })))
+  for (const sight of living) {
+    const write = byNumber.get(sight.by)
+    const what = `a read gave version ${sight.version} of operation ${sight.by}`
+    if (write === undefined || write.content === null) {
+      say(`${what}, which never wrote it`)
+      continue
+    }
+    if (write.outcome === 'failed') say(`${what}, which was reported as failed`)
+    if (sight.content !== undefined && signatureOf(sight.content) !== signatureOf(write.content))
+      say(`${what}, with another content than it wrote`)
+    if (write.start > sight.end) say(`${what}, which was only called afterwards`)
+    if (write.version !== undefined && write.version > sight.version)
+      say(`${what}, which was acknowledged with version ${write.version}`)
+    if (newestAcknowledged(sight.start) > sight.version)
+      say(`${what}; ${newestAcknowledged(sight.start)} was acknowledged before it began`)
+    else if (newestSeen(sight.start) > sight.version)
+      say(`${what}; ${newestSeen(sight.start)} was seen before it began`)
+    else if (supersession.of(write) < sight.start) say(`${what}; it had been replaced before it began`)
+    else if (write.outcome === 'acknowledged' && goneAfter(write.end) < sight.start)
+      say(`${what}; it had been seen deleted before it began`)
+  }
+
+  const aliveSeen = prefixMaximum(living.map(({ start, end }) => ({ end, value: start })))
+  const deletes = writes.filter(({ content, outcome }) => content === null && outcome !== 'failed')
+  const deleteOver = new Map(deletes.map((write) => [write, supersession.of(write)]))
+  for (const sight of absent) {
+    const lastAlive = aliveSeen(sight.start)
+    const initially = lastAlive === -Infinity && supersession.ofNothing >= sight.start
+    const deleted = (write: Write): boolean =>
+      write.start <= sight.end &&
+      (deleteOver.get(write) ?? 0) >= sight.start &&
+      (write.outcome === 'unknown' || write.end >= lastAlive)
+    if (!initially && !deletes.some(deleted)) say('a read gave nothing, though it was there all the time')
+  }
+  return wrongs
+}
+
+/** States by their version; also says so when two operations claim one version. */
+function knownStates(
+  acknowledged: readonly (Write & { version: number })[],
+  living: readonly LivingSight[],
+  say: (what: string) => void,
+): readonly Known[] {
+  const states = new Map<number, number>()
+  const claims = [
+    ...acknowledged.map(({ version, number }) => ({ version, by: number })),
+    ...living.map(({ version, by }) => ({ version, by })),
+  ]
+  for (const { version, by } of claims) {
+    const other = states.get(version)
+    if (other !== undefined && other !== by) say(`operations ${other} and ${by} share version ${version}`)
+    else states.set(version, by)
+  }
+  return [...states].map(([version, by]) => ({ version, by })).toSorted((a, b) => a.version - b.version)
+}
+
+/** One write that was answered before the other was called has the lower version. */
+function checkOrderOfWrites(
+  acknowledged: readonly (Write & { version: number })[],
+  say: (what: string) => void,
+): void {
+  const newest = prefixMaximum(acknowledged.map(({ end, version }) => ({ end, value: version })))
+  for (const { start, version, number } of acknowledged) {
+    if (newest(start) >= version)
+      say(`operation ${number} got version ${version}; ${newest(start)} was acknowledged before it began`)
+  }
+}
+
+/** Each state follows from the one before: no update is lost, and what was replaced does not come back. */
+function checkSteps(
+  known: readonly Known[],
+  byNumber: ReadonlyMap<number, Write>,
+  overAt: (write: Write) => number,
+  say: (what: string) => void,
+): void {
+  const seen = new Set<number>()
+  for (const [place, { version, by }] of known.entries()) {
+    const before = known[place - 1]
+    // The cleaner raises versions and leaves the state as it is, so a state may have several versions in a row.
+    if (before?.by === by) continue
+    if (seen.has(by)) say(`operation ${by} came back as version ${version} after it had been replaced`)
+    seen.add(by)
+    const write = byNumber.get(by)
+    if (write === undefined) continue
+    if (write.base !== undefined && before !== undefined && before.version > write.base)
+      say(`operation ${by} replaced version ${write.base}, though ${before.version} came between`)
+    if (write.previous === undefined) continue
+    const previous = byNumber.get(write.previous)
+    const wasKnown = previous !== undefined && (previous.version !== undefined || seen.has(previous.number))
+    if (wasKnown && before !== undefined && before.by !== write.previous)
+      say(`operation ${by} updated ${write.previous}, though ${before.by} came between: a lost update`)
+    if (previous !== undefined && overAt(previous) < write.start)
+      say(`operation ${by} updated ${write.previous}, which had been replaced before it began`)
+  }
+}

@@ -1,0 +1,200 @@
+import { describe, expect, test } from 'vitest'
+import type { Content } from '../indexes.ts'
+import { checkHistory } from './check-history.ts'
+import type { EndRecord, HistoryRecord, QueryRecord, SightRecord } from './records.ts'
+
+const ID = 'entity'
+const red: Content = { group: 'north', tags: ['red'], at: '2024-03-31T01:30:00.000Z' }
+const blue: Content = { group: 'south', tags: ['blue'], at: '2024-03-31T01:30:00.000Z' }
+
+/** A write from `start` to `end`, put or delete. */
+function write(
+  number: number,
+  [start, end]: readonly [number, number],
+  answer: Omit<Partial<EndRecord>, 'kind' | 'number' | 'at'> & { content?: Content | null } = {},
+): HistoryRecord[] {
+  const { content = red, ...rest } = answer
+  return [
+    { kind: 'begin', number, id: ID, at: start, content },
+    { kind: 'end', number, at: end, outcome: 'acknowledged', ...rest },
+  ]
+}
+
+function sight([start, end]: readonly [number, number], seen: Partial<SightRecord> = {}): SightRecord {
+  return { kind: 'sight', id: ID, start, end, ...seen }
+}
+
+function query([start, end]: readonly [number, number], found: readonly string[]): QueryRecord {
+  return { kind: 'query', start, end, asked: { index: 'by_tag', tag: 'red' }, found }
+}
+
+function check(...records: (HistoryRecord | readonly HistoryRecord[])[]): readonly string[] {
+  return checkHistory([{ records: records.flat(), goneAt: 1_000 }]).wrongs
+}
+
+describe('a history that can be', () => {
+  test.each<[string, (HistoryRecord | readonly HistoryRecord[])[]]>([
+    ['nothing', []],
+    ['a read before anything was written', [sight([0, 1])]],
+    ['write, read', [write(1, [0, 1], { version: 5 }), sight([2, 3], { version: 5, by: 1, content: red })]],
+    [
+      'a read that overlaps the write, either way',
+      [write(1, [0, 10], { version: 5 }), sight([1, 2]), sight([3, 4], { version: 5, by: 1 })],
+    ],
+    [
+      'a state with a version that was raised by a fence',
+      [write(1, [0, 1], { version: 5 }), sight([2, 3], { version: 7, by: 1 })],
+    ],
+    [
+      'an unknown write that took place',
+      [write(1, [0, 1], { outcome: 'unknown' }), sight([2, 3]), sight([4, 5], { version: 5, by: 1 })],
+    ],
+    ['an unknown write that did not', [write(1, [0, 1], { outcome: 'unknown' }), sight([2, 3])]],
+    [
+      'a delete and a read of nothing',
+      [write(1, [0, 1], { version: 5 }), write(2, [2, 3], { content: null }), sight([4, 5])],
+    ],
+    [
+      'a delete of unknown outcome that takes place late',
+      [
+        write(1, [0, 1], { version: 5 }),
+        write(2, [2, 3], { content: null, outcome: 'unknown' }),
+        sight([4, 5], { version: 5, by: 1 }),
+        sight([6, 7]),
+      ],
+    ],
+    [
+      'an update of what was there',
+      [write(1, [0, 1], { version: 5 }), write(2, [2, 3], { version: 6, previous: 1 })],
+    ],
+    [
+      'a query during a change',
+      [
+        write(1, [0, 1], { version: 5 }),
+        write(2, [2, 9], { version: 6, content: blue }),
+        query([3, 4], [ID]),
+        query([5, 6], []),
+      ],
+    ],
+    [
+      'a process that died with a write under way',
+      [{ kind: 'begin', number: 1, id: ID, at: 0, content: red }, sight([2, 3], { version: 5, by: 1 })],
+    ],
+  ])('%s', (_, records) => {
+    expect(check(...records)).toEqual([])
+  })
+})
+
+describe('a history that cannot be', () => {
+  test.each<[string, RegExp, (HistoryRecord | readonly HistoryRecord[])[]]>([
+    [
+      'an acknowledged write is gone',
+      /was there all the time/,
+      [write(1, [0, 1], { version: 5 }), sight([2, 3])],
+    ],
+    [
+      'an acknowledged write was undone',
+      /7 was acknowledged before it began/,
+      [
+        write(1, [0, 1], { version: 5 }),
+        write(2, [2, 3], { version: 7 }),
+        sight([4, 5], { version: 5, by: 1 }),
+      ],
+    ],
+    [
+      'a read goes back behind another read',
+      /7 was seen before it began/,
+      [
+        write(1, [0, 1], { version: 5 }),
+        write(2, [2, 99], { version: 7 }),
+        sight([4, 5], { version: 7, by: 2 }),
+        sight([6, 7], { version: 5, by: 1 }),
+      ],
+    ],
+    [
+      'a write that was refused took place',
+      /reported as failed/,
+      [write(1, [0, 1], { outcome: 'failed' }), sight([2, 3], { version: 5, by: 1 })],
+    ],
+    ['a state that nobody wrote', /never wrote it/, [sight([2, 3], { version: 5, by: 1 })]],
+    [
+      'a state with the content of another',
+      /another content/,
+      [write(1, [0, 1], { version: 5 }), sight([2, 3], { version: 5, by: 1, content: blue })],
+    ],
+    [
+      'a state before it was written',
+      /only called afterwards/,
+      [write(1, [4, 5], { version: 5 }), sight([2, 3], { version: 5, by: 1 })],
+    ],
+    [
+      'two writes under one version',
+      /share version 5/,
+      [write(1, [0, 1], { version: 5 }), write(2, [0, 1], { version: 5 })],
+    ],
+    [
+      'versions against the order of time',
+      /was acknowledged before it began/,
+      [write(1, [0, 1], { version: 5 }), write(2, [2, 3], { version: 4 })],
+    ],
+    [
+      'a lost update',
+      /lost update/,
+      [
+        write(1, [0, 1], { version: 5 }),
+        write(2, [2, 9], { version: 6 }),
+        write(3, [2, 9], { version: 7, previous: 1 }),
+      ],
+    ],
+    [
+      'a conditional write past another',
+      /came between/,
+      [
+        write(1, [0, 1], { version: 5 }),
+        write(2, [2, 9], { version: 6 }),
+        write(3, [2, 9], { version: 7, base: 5 }),
+      ],
+    ],
+    [
+      'a state that comes back after another',
+      /came back/,
+      [
+        write(1, [0, 9], { outcome: 'unknown' }),
+        write(2, [0, 9], { version: 6 }),
+        sight([0, 9], { version: 5, by: 1 }),
+        sight([0, 9], { version: 7, by: 1 }),
+      ],
+    ],
+    [
+      'a deleted entity that comes back',
+      /had been replaced/,
+      [
+        write(1, [0, 1], { version: 5 }),
+        write(2, [2, 3], { content: null }),
+        sight([4, 5], { version: 5, by: 1 }),
+      ],
+    ],
+    [
+      'an entity that vanishes and comes back by itself',
+      /seen deleted|was there all the time/,
+      [
+        write(1, [0, 1], { version: 5 }),
+        write(2, [2, 9], { content: null }),
+        sight([3, 4]),
+        sight([5, 6], { version: 5, by: 1 }),
+      ],
+    ],
+    [
+      'a query that lacks what matched all the time',
+      /lacks it/,
+      [write(1, [0, 1], { version: 5 }), query([2, 3], [])],
+    ],
+    [
+      'a query that lacks what matched before and after a write',
+      /lacks it/,
+      [write(1, [0, 1], { version: 5 }), write(2, [2, 9], { version: 6 }), query([3, 4], [])],
+    ],
+  ])('%s', (_, message, records) => {
+    expect(check(...records).join('\n')).toMatch(message)
+  })
+})

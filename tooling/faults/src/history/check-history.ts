@@ -1,0 +1,199 @@
+import { matches, textOfAsked, type Asked, type Content } from '../indexes.ts'
+import { checkEntity } from './check-entity.ts'
+import { createSupersession, type EntityHistory, type Write } from './entity-history.ts'
+import type { BeginRecord, EndRecord, ProcessHistory, QueryRecord, SightRecord } from './records.ts'
+
+export interface HistoryCounts {
+  operations: number
+  acknowledged: number
+  failed: number
+  unknown: number
+  reads: number
+  queries: number
+  /** Entities that a query had to find, over all queries. */
+  expectedInQueries: number
+  /** Codes of the errors that callers were told, with how often. */
+  readonly errors: Record<string, number>
+  /** The longest call, in milliseconds. */
+  longestMs: number
+}
+
+export interface HistoryResult {
+  readonly counts: HistoryCounts
+  /** What cannot be, in words. */
+  readonly wrongs: readonly string[]
+}
+
+interface Gathered {
+  readonly entities: Map<string, { writes: Write[]; sights: SightRecord[] }>
+  readonly queries: QueryRecord[]
+  readonly wrongs: string[]
+  readonly counts: HistoryCounts
+}
+
+/**
+ * Judges a recorded history: per entity as a register, and each query by the entities that matched all the time and
+ * those that cannot have matched. What was seen in the end, from the tables, is given as sights too.
+ */
+export function checkHistory(
+  processes: readonly ProcessHistory[],
+  finally_: readonly SightRecord[] = [],
+): HistoryResult {
+  const gathered = gather(processes)
+  for (const sight of finally_) entityIn(gathered, sight.id).sights.push(sight)
+  const histories = [...gathered.entities].map(([id, { writes, sights }]): EntityHistory => {
+    return { id, writes: withSeenVersions(writes, sights), sights }
+  })
+  const { wrongs, counts } = gathered
+  for (const history of histories) wrongs.push(...checkEntity(history))
+  wrongs.push(...checkQueries(histories, gathered.queries, counts))
+  return { counts, wrongs }
+}
+
+function gather(processes: readonly ProcessHistory[]): Gathered {
+  const gathered: Gathered = {
+    entities: new Map(),
+    queries: [],
+    wrongs: [],
+    counts: {
+      operations: 0,
+      acknowledged: 0,
+      failed: 0,
+      unknown: 0,
+      reads: 0,
+      queries: 0,
+      expectedInQueries: 0,
+      errors: {},
+      longestMs: 0,
+    },
+  }
+  const { counts } = gathered
+  const took = (start: number, end: number): void => {
+    counts.longestMs = Math.max(counts.longestMs, (end - start) / 1_000)
+  }
+  for (const { records, goneAt } of processes) {
+    const begun = new Map<number, BeginRecord>()
+    for (const record of records) {
+      if (record.kind === 'begin') begun.set(record.number, record)
+      else if (record.kind === 'end') {
+        const begin = begun.get(record.number)
+        if (begin === undefined) continue
+        begun.delete(record.number)
+        took(begin.at, record.at)
+        addWrite(gathered, begin, record)
+      } else if (record.kind === 'sight') {
+        took(record.start, record.end)
+        if (record.inQuery !== true) counts.reads++
+        entityIn(gathered, record.id).sights.push(record)
+      } else if (record.kind === 'query') {
+        took(record.start, record.end)
+        counts.queries++
+        gathered.queries.push(record)
+      } else if (record.kind === 'error') {
+        took(record.start, record.end)
+        countError(counts, record.code)
+      } else if (record.kind === 'wrong') gathered.wrongs.push(record.message)
+    }
+    // The process died before it heard.
+    for (const begin of begun.values())
+      addWrite(gathered, begin, { kind: 'end', number: begin.number, at: goneAt, outcome: 'unknown' })
+  }
+  counts.operations = counts.acknowledged + counts.failed + counts.unknown + counts.reads + counts.queries
+  return gathered
+}
+
+function addWrite(gathered: Gathered, begin: BeginRecord, end: EndRecord): void {
+  const { counts } = gathered
+  counts[end.outcome]++
+  if (end.code !== undefined) countError(counts, end.code)
+  entityIn(gathered, begin.id).writes.push({
+    number: begin.number,
+    id: begin.id,
+    start: begin.at,
+    end: end.at,
+    outcome: end.outcome,
+    content: begin.content,
+    version: end.version,
+    previous: end.previous,
+    base: end.base,
+  })
+}
+
+function countError(counts: HistoryCounts, code: string): void {
+  counts.errors[code] = (counts.errors[code] ?? 0) + 1
+}
+
+function entityIn(gathered: Gathered, id: string): { writes: Write[]; sights: SightRecord[] } {
+  let entity = gathered.entities.get(id)
+  if (entity === undefined) gathered.entities.set(id, (entity = { writes: [], sights: [] }))
+  return entity
+}
+
+/** A write of unknown outcome that was seen has taken place, with the least version that it was seen with. */
+function withSeenVersions(writes: readonly Write[], sights: readonly SightRecord[]): Write[] {
+  const seen = new Map<number, { version: number; previous: number | undefined }>()
+  for (const { by, version, previous } of sights) {
+    if (by === undefined || version === undefined) continue
+    if (version < (seen.get(by)?.version ?? Infinity)) seen.set(by, { version, previous })
+  }
+  return writes.map((write) => {
+    const sight = write.outcome === 'unknown' ? seen.get(write.number) : undefined
+    return sight === undefined ? write : { ...write, version: sight.version, previous: sight.previous }
+  })
+}
+
+/** Stretches of time, sorted and apart. */
+type Stretches = readonly { readonly from: number; readonly to: number }[]
+
+/** An entity that matched from the beginning of a query to its end has to be among what it found. */
+function checkQueries(
+  histories: readonly EntityHistory[],
+  queries: readonly QueryRecord[],
+  counts: HistoryCounts,
+): string[] {
+  const wrongs: string[] = []
+  const byAsked = Map.groupBy(queries, ({ asked }) => textOfAsked(asked))
+  for (const [text, group] of byAsked) {
+    const { asked } = group[0] as QueryRecord
+    for (const history of histories) {
+      const doubtful = whereItMayNotMatch(history, asked)
+      for (const query of group) {
+        if (meets(doubtful, query.start, query.end)) continue
+        counts.expectedInQueries++
+        if (!query.found.includes(history.id))
+          wrongs.push(`${history.id}: a query ${text} lacks it, though it matched all the time`)
+      }
+    }
+  }
+  return wrongs
+}
+
+function whereItMayNotMatch({ writes }: EntityHistory, asked: Asked): Stretches {
+  const supersession = createSupersession(writes)
+  const matching = (content: Content | null): boolean => content !== null && matches(asked, content)
+  const doubtful = writes
+    .filter(({ outcome, content }) => outcome !== 'failed' && !matching(content))
+    .map((write) => ({ from: write.start, to: supersession.of(write) }))
+  return merge([{ from: -Infinity, to: supersession.ofNothing }, ...doubtful])
+}
+
+function merge(stretches: Stretches): Stretches {
+  const merged: { from: number; to: number }[] = []
+  for (const { from, to } of stretches.toSorted((a, b) => a.from - b.from)) {
+    const last = merged.at(-1)
+    if (last !== undefined && from <= last.to) last.to = Math.max(last.to, to)
+    else merged.push({ from, to })
+  }
+  return merged
+}
+
+function meets(stretches: Stretches, from: number, to: number): boolean {
+  let [low, high] = [0, stretches.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((stretches[middle] as { to: number }).to < from) low = middle + 1
+    else high = middle
+  }
+  const first = stretches[low]
+  return first !== undefined && first.from <= to
+}

@@ -1,0 +1,29 @@
+import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
+import { describe, expect, test } from 'vitest'
+import { flaws } from '../load/flawed-driver.ts'
+import { runHistory } from './run-history.ts'
+
+const LIMIT_MS = 240_000
+
+describe('processes on real databases', () => {
+  test(
+    'every answer fits a history, and in the end the tables are exact',
+    { timeout: LIMIT_MS },
+    async () => {
+      const { urls } = await freshShards(2)
+      const run = await runHistory({ urls, seed: 1, processes: 3, clients: 6, operations: 5_000, hot: 10 })
+      expect(run.wrongs).toEqual([])
+      // A history in which nothing happens would fit too.
+      expect(Math.min(run.counts.acknowledged, run.counts.reads, run.watch.looks)).toBeGreaterThan(500)
+      expect(run.counts.expectedInQueries).toBeGreaterThan(500)
+    },
+  )
+
+  test.each(flaws)('a guard that is off is noticed: %s', { timeout: LIMIT_MS }, async (flaw) => {
+    const { urls } = await freshShards(2)
+    const run = await runHistory({ urls, seed: 2, processes: 3, clients: 6, operations: 1_800, hot: 8, flaw })
+    expect(run.wrongs.join('\n')).toMatch(
+      flaw === 'replace is unguarded' ? /lost update|came back|came between/ : /missing|lacks it/,
+    )
+  })
+})

@@ -1,0 +1,101 @@
+import { existsSync, readFileSync } from 'node:fs'
+import type { Asked, Content } from '../indexes.ts'
+
+/*
+ * What processes write down, a line of JSON each, before they send a write and after they got an answer. Moments are
+ * microseconds of the machine's monotonic clock, which all its processes share.
+ */
+
+/** A write is about to be sent. */
+export interface BeginRecord {
+  readonly kind: 'begin'
+  readonly number: number
+  readonly id: string
+  readonly at: number
+  /** Null for a delete. */
+  readonly content: Content | null
+}
+
+/** The answer to a write. What is `failed` did not take place, by what the caller was told; `unknown` is anybody's guess. */
+export interface EndRecord {
+  readonly kind: 'end'
+  readonly number: number
+  readonly at: number
+  readonly outcome: 'acknowledged' | 'failed' | 'unknown'
+  /** Of a put that was acknowledged. */
+  readonly version?: number | undefined
+  /** The operation whose state an update was made from. */
+  readonly previous?: number | undefined
+  /** The version that a conditional write was made on. */
+  readonly base?: number | undefined
+  /** The error's code. */
+  readonly code?: string | undefined
+}
+
+/** A state that somebody has seen; without a version: nothing was there. */
+export interface SightRecord {
+  readonly kind: 'sight'
+  readonly id: string
+  readonly start: number
+  readonly end: number
+  readonly version?: number | undefined
+  /** The operation that says it wrote this. */
+  readonly by?: number | undefined
+  readonly previous?: number | undefined
+  readonly content?: Content | undefined
+  /** True for one of the entities that a query gave. */
+  readonly inQuery?: true | undefined
+}
+
+/** A query and all that it found; each entity found is a sight as well. */
+export interface QueryRecord {
+  readonly kind: 'query'
+  readonly start: number
+  readonly end: number
+  readonly asked: Asked
+  readonly found: readonly string[]
+}
+
+/** A call that did not write and failed. */
+export interface ErrorRecord {
+  readonly kind: 'error'
+  readonly start: number
+  readonly end: number
+  readonly code: string
+}
+
+/** An answer that is wrong by itself, whatever else happened. */
+export interface WrongRecord {
+  readonly kind: 'wrong'
+  readonly message: string
+}
+
+export interface MemoryRecord {
+  readonly kind: 'memory'
+  readonly at: number
+  /** Bytes of heap in use. */
+  readonly heap: number
+}
+
+export type HistoryRecord =
+  BeginRecord | EndRecord | SightRecord | QueryRecord | ErrorRecord | WrongRecord | MemoryRecord
+
+/** What one process wrote down, and when it was known to be gone. */
+export interface ProcessHistory {
+  readonly records: readonly HistoryRecord[]
+  readonly goneAt: number
+}
+
+/** Microseconds of the monotonic clock. */
+export function moment(): number {
+  return Number(process.hrtime.bigint()) / 1_000
+}
+
+/** A process that was killed may have left half a line, at the very end, or nothing at all. */
+export function readRecords(path: string): HistoryRecord[] {
+  if (!existsSync(path)) return []
+  const lines = readFileSync(path, 'utf8').split('\n')
+  lines.pop()
+  // Our own processes wrote them.
+  return lines.map((line) => JSON.parse(line) as HistoryRecord)
+}

@@ -1,0 +1,118 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { mysqlShards } from '@looseleaf/driver-mysql'
+import { DataStore } from '@looseleaf/store'
+import { allIndexes } from '../indexes.ts'
+import type { Flaw } from '../load/flawed-driver.ts'
+import { createLoad } from '../load/load.ts'
+import { createRandom } from '../random.ts'
+import { checkInTheEnd, type FinalCheck } from '../watch/final-check.ts'
+import { lastSights, openTables } from '../watch/tables.ts'
+import { startWatcher, type WatchResult } from '../watch/watcher.ts'
+import { checkHistory, type HistoryCounts } from './check-history.ts'
+import { moment } from './records.ts'
+
+export interface HistoryRunOptions {
+  /** One empty database each. */
+  readonly urls: readonly string[]
+  readonly seed: number
+  readonly processes: number
+  readonly clients: number
+  /** Of all processes together, at least. */
+  readonly operations: number
+  readonly flaw?: Flaw | undefined
+  /** Entities that all fight over; 24 by default. */
+  readonly hot?: number | undefined
+}
+
+export interface HistoryRun {
+  readonly seed: number
+  readonly seconds: number
+  readonly processes: number
+  readonly clients: number
+  readonly hot: number
+  readonly cold: number
+  readonly counts: HistoryCounts
+  readonly watch: WatchResult
+  readonly final: FinalCheck
+  readonly wrongs: readonly string[]
+}
+
+const HOT = 24
+const COLD = 150
+/** A process that needs longer for its last calls hangs. */
+const END_MS = 900_000
+
+/** Processes write and read the same entities on real databases, and every answer is held against every other. */
+export async function runHistory(options: HistoryRunOptions): Promise<HistoryRun> {
+  const { urls, seed, processes, clients, operations, flaw } = options
+  const folder = await mkdtemp(join(tmpdir(), 'looseleaf-history-'))
+  const started = performance.now()
+  const { hot, cold } = await createStore(urls, options.hot ?? HOT, COLD)
+  const tables = openTables(() => urls)
+  const load = createLoad({
+    folder,
+    seed,
+    urls,
+    hot,
+    cold,
+    clients,
+    operations: Math.ceil(operations / processes),
+    deadlineMs: 10_000,
+    poolSize: 8,
+    largeBodies: 0.003,
+    flaw,
+  })
+  try {
+    const watcher = startWatcher(tables, hot, createRandom(seed))
+    // One of them repairs all the while, with so little patience that writers are fenced all the time.
+    for (let n = 0; n < processes; n++) load.start(n === 0 ? { cleanerGraceMs: 20 } : {})
+    const { histories, hanging } = await load.end(END_MS)
+    const watch = await watcher.stop()
+    const final = await checkInTheEnd(tables, urls, undefined)
+    const sights = await lastSights(tables, [...hot, ...cold], moment())
+    const { counts, wrongs } = checkHistory(histories, sights)
+    return {
+      seed,
+      seconds: (performance.now() - started) / 1000,
+      processes,
+      clients,
+      hot: hot.length,
+      cold: cold.length,
+      counts,
+      watch,
+      final,
+      wrongs: [
+        ...wrongs,
+        ...watch.missing.map((row) => `missing during the run: ${row}`),
+        ...final.wrongs,
+        ...(hanging > 0 ? [`${hanging} processes hang`] : []),
+      ],
+    }
+  } finally {
+    await load.kill()
+    tables.close()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** Creates the tables, and picks ids for the entities. */
+export async function createStore(
+  urls: readonly string[],
+  hot: number,
+  cold: number,
+): Promise<{ readonly hot: string[]; readonly cold: string[] }> {
+  const store = await DataStore.open({
+    shards: mysqlShards(urls),
+    indexes: allIndexes,
+    migrate: true,
+    onWarning: () => undefined,
+  })
+  const ids = (count: number): string[] => Array.from({ length: count }, () => store.newId())
+  try {
+    return { hot: ids(hot), cold: ids(cold) }
+  } finally {
+    await store.close()
+  }
+}

@@ -1,0 +1,260 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isLooseleafError, metaOf, type Bag } from '@looseleaf/core'
+import type { DataStore } from '@looseleaf/store'
+import { moment, type EndRecord, type SightRecord } from '../history/records.ts'
+import { byGroup, byGroupAndTime, byTag, GROUPS, matches, TAGS, TIMES } from '../indexes.ts'
+import type { Asked, Content } from '../indexes.ts'
+import type { Random } from '../random.ts'
+import type { Recorder } from './recorder.ts'
+
+export interface ClientOptions {
+  readonly store: DataStore
+  readonly random: Random
+  readonly recorder: Recorder
+  readonly hot: readonly string[]
+  readonly cold: readonly string[]
+  readonly largeBodies: number
+  readonly restMs: number
+  /** The number of the next operation; undefined when there is nothing more to do. */
+  readonly next: () => number | undefined
+}
+
+/** More bytes than the driver sends as text. */
+const LARGE_BYTES = 80_000
+/** After an error, so that a shard that is down is not asked thousands of times a second. */
+const AFTER_ERROR_MS = 20
+const PAGE = 7
+
+type Answer = Pick<EndRecord, 'outcome' | 'version' | 'previous' | 'base' | 'code'>
+
+/** One caller: one call after the other, each written down. */
+export async function runClient(options: ClientOptions): Promise<void> {
+  for (let number = options.next(); number !== undefined; number = options.next()) {
+    const failed = await perform(options, number)
+    const rest = failed ? AFTER_ERROR_MS : options.restMs
+    if (rest > 0) await sleep(rest)
+  }
+}
+
+async function perform(options: ClientOptions, number: number): Promise<boolean> {
+  const { random, hot, cold } = options
+  const id = random.chance(0.7) ? random.pick(hot) : random.pick(cold)
+  const chosen = random.next()
+  if (chosen < 0.22) return put(options, number, id)
+  if (chosen < 0.28) return insert(options, number, id)
+  if (chosen < 0.42) return update(options, number, id)
+  if (chosen < 0.48) return swap(options, number, id)
+  if (chosen < 0.56) return remove(options, number, id)
+  if (chosen < 0.76) return get(options, [id])
+  if (chosen < 0.8) return get(options, [id, random.pick(hot), random.pick(cold)])
+  return query(options)
+}
+
+function contentOf({ random }: ClientOptions): Content {
+  return {
+    group: random.chance(0.15) ? null : random.pick(GROUPS),
+    tags: TAGS.filter(() => random.chance(0.35)),
+    at: random.pick(TIMES),
+  }
+}
+
+function bagOf({ random, largeBodies }: ClientOptions, number: number, content: Content): Bag {
+  const { group, tags, at } = content
+  const large = random.chance(largeBodies)
+  return { by: number, group, tags: [...tags], at: new Date(at), ...(large && { pad: padding(random) }) }
+}
+
+/** Bytes that do not compress. */
+function padding(random: Random): Uint8Array {
+  const bytes = new Uint8Array(LARGE_BYTES)
+  for (let i = 0; i < bytes.length; i++) bytes[i] = random.below(256)
+  return bytes
+}
+
+function put(options: ClientOptions, number: number, id: string): Promise<boolean> {
+  const content = contentOf(options)
+  const bag = bagOf(options, number, content)
+  return write(options, number, id, content, async () => {
+    const { version } = await options.store.put(bag, { id })
+    return { outcome: 'acknowledged', version }
+  })
+}
+
+function insert(options: ClientOptions, number: number, id: string): Promise<boolean> {
+  const content = contentOf(options)
+  const bag = bagOf(options, number, content)
+  return write(options, number, id, content, async () => {
+    const { version } = await options.store.insert(bag, { id })
+    return { outcome: 'acknowledged', version }
+  })
+}
+
+function update(options: ClientOptions, number: number, id: string): Promise<boolean> {
+  const content = contentOf(options)
+  const bag = bagOf(options, number, content)
+  return write(options, number, id, content, async () => {
+    let previous = 0
+    const { version } = await options.store.update(id, (before) => {
+      previous = Number(before['by'])
+      return { ...bag, previous }
+    })
+    return { outcome: 'acknowledged', version, previous }
+  })
+}
+
+/** A read, and a write that has to come right after it. */
+async function swap(options: ClientOptions, number: number, id: string): Promise<boolean> {
+  const start = moment()
+  let base: number
+  try {
+    const found = await options.store.get(id)
+    recordSight(options, id, start, found)
+    base = found === undefined ? 0 : (metaOf(found)?.version ?? 0)
+  } catch (error) {
+    return recordError(options, start, error)
+  }
+  const content = contentOf(options)
+  const bag = bagOf(options, number, content)
+  return write(options, number, id, content, async () => {
+    const { version } = await options.store.put(bag, { id, ifVersion: base })
+    // Version 0 stands for a tombstone of any version as well as for nothing.
+    return { outcome: 'acknowledged', version, ...(base > 0 && { base }) }
+  })
+}
+
+function remove(options: ClientOptions, number: number, id: string): Promise<boolean> {
+  const start = moment()
+  return write(options, number, id, null, async () => {
+    const was = await options.store.delete(id)
+    if (was) return { outcome: 'acknowledged' }
+    options.recorder.write({ kind: 'sight', id, start, end: moment() })
+    return { outcome: 'failed' }
+  })
+}
+
+async function write(
+  { recorder }: ClientOptions,
+  number: number,
+  id: string,
+  content: Content | null,
+  send: () => Promise<Answer>,
+): Promise<boolean> {
+  const start = moment()
+  recorder.write({ kind: 'begin', number, id, at: start, content })
+  let answer: Answer
+  let failed = false
+  try {
+    answer = await send()
+  } catch (error) {
+    const code = codeOf(error)
+    // An answer of the store about the entity is no fault; anything else is.
+    failed = !['ALREADY_EXISTS', 'NOT_FOUND', 'VERSION_MISMATCH', 'CONFLICT'].includes(code)
+    if (code === 'NOT_FOUND') recorder.write({ kind: 'sight', id, start, end: moment() })
+    if (!isLooseleafError(error)) recorder.write({ kind: 'wrong', message: `A write threw ${String(error)}` })
+    const unknown = !isLooseleafError(error) || error.unknownOutcome || code === 'ABORTED'
+    answer = { outcome: unknown ? 'unknown' : 'failed', ...(failed && { code }) }
+  }
+  recorder.write({ kind: 'end', number, at: moment(), ...answer })
+  return failed
+}
+
+async function get(options: ClientOptions, ids: readonly string[]): Promise<boolean> {
+  const start = moment()
+  try {
+    const found = await options.store.getMany(ids)
+    for (const [i, id] of ids.entries()) recordSight(options, id, start, found[i])
+    return false
+  } catch (error) {
+    return recordError(options, start, error)
+  }
+}
+
+async function query(options: ClientOptions): Promise<boolean> {
+  const { store, random, recorder } = options
+  const tag = random.pick(TAGS)
+  const group = random.pick(GROUPS)
+  const at = random.pick(TIMES)
+  const kind = random.below(4)
+  const asked: Asked =
+    kind === 0
+      ? { index: 'by_tag', tag }
+      : kind < 3
+        ? { index: 'by_group', group }
+        : { index: 'by_group_and_time', group, at }
+  const start = moment()
+  try {
+    const found = await ask(store, asked, kind === 2)
+    const end = moment()
+    for (const entity of found) {
+      if (!matches(asked, contentIn(entity)))
+        recorder.write({ kind: 'wrong', message: `${entity.id}: a query gave it, though it does not match` })
+      recordSight(options, entity.id, start, entity, true)
+    }
+    recorder.write({ kind: 'query', start, end, asked, found: found.map((entity) => entity.id) })
+    return false
+  } catch (error) {
+    return recordError(options, start, error)
+  }
+}
+
+type Found = Bag & { readonly id: string }
+
+async function ask(store: DataStore, asked: Asked, inPages: boolean): Promise<readonly Found[]> {
+  if (asked.index === 'by_tag') return store.getAll(byTag, { tags: asked.tag }) as Promise<Found[]>
+  if (asked.index === 'by_group_and_time') {
+    const where = { group: asked.group, at: new Date(asked.at) }
+    return store.getAll(byGroupAndTime, where, { scatter: true }) as unknown as Promise<Found[]>
+  }
+  const where = { group: asked.group }
+  if (!inPages) return store.getAll(byGroup, where, { order: 'desc' }) as Promise<Found[]>
+  const all: Found[] = []
+  for (let cursor: string | undefined; ;) {
+    const page = await store.query(byGroup, where, { limit: PAGE, ...(cursor !== undefined && { cursor }) })
+    all.push(...(page.items as unknown as Found[]))
+    if (page.cursor === undefined) return all
+    cursor = page.cursor
+  }
+}
+
+function recordSight(
+  { recorder }: ClientOptions,
+  id: string,
+  start: number,
+  found: Found | undefined,
+  inQuery = false,
+): void {
+  const end = moment()
+  const nothing: SightRecord = { kind: 'sight', id, start, end }
+  recorder.write(
+    found === undefined
+      ? nothing
+      : {
+          ...nothing,
+          version: metaOf(found)?.version,
+          by: Number(found['by']),
+          content: contentIn(found),
+          ...(inQuery && { inQuery }),
+          ...(found['previous'] !== undefined && { previous: Number(found['previous']) }),
+        },
+  )
+}
+
+/** The content of a bag that this load wrote. */
+export function contentIn(bag: Bag): Content {
+  return {
+    group: bag['group'] as string | null,
+    tags: bag['tags'] as readonly string[],
+    at: (bag['at'] as Date).toISOString(),
+  }
+}
+
+function recordError({ recorder }: ClientOptions, start: number, error: unknown): true {
+  const code = codeOf(error)
+  if (!isLooseleafError(error)) recorder.write({ kind: 'wrong', message: `A read threw ${String(error)}` })
+  recorder.write({ kind: 'error', start, end: moment(), code })
+  return true
+}
+
+function codeOf(error: unknown): string {
+  return isLooseleafError(error) ? error.code : 'none'
+}

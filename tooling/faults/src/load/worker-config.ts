@@ -1,0 +1,39 @@
+import type { Flaw } from './flawed-driver.ts'
+import type { StopPoint } from './stopping-driver.ts'
+
+/** What a process of the load is told, as JSON, on its command line. */
+export interface WorkerConfig {
+  /** Unique within a run: operations are numbered from it. */
+  readonly worker: number
+  readonly seed: number
+  readonly urls: readonly string[]
+  /** Where it writes its history. */
+  readonly file: string
+  /** The entities that everybody writes all the time, and those that are written now and then. */
+  readonly hot: readonly string[]
+  readonly cold: readonly string[]
+  /** Callers at once, and calls of them all together; 0 until told to stop. */
+  readonly clients: number
+  readonly operations: number
+  readonly deadlineMs: number
+  readonly poolSize: number
+  /** How often a put has a body that travels as a prepared statement. */
+  readonly largeBodies?: number | undefined
+  readonly flaw?: Flaw | undefined
+  /** Sends itself SIGSTOP at this point of its first write; see `stopping-driver.ts`. */
+  readonly stopAt?: StopPoint | undefined
+  /** Runs a cleaner with this grace. */
+  readonly cleanerGraceMs?: number | undefined
+  /** What its clock is off by. */
+  readonly clockOffsetMs?: number | undefined
+  /** Milliseconds that each caller rests after a call. */
+  readonly restMs?: number | undefined
+}
+
+/** What a process of the load tells its parent. */
+export type WorkerMessage = 'ready' | 'done'
+/** What it is told. */
+export type WorkerOrder = 'stop'
+
+/** Operations of a process are numbered from its number times this. */
+export const NUMBERS_PER_WORKER = 10_000_000

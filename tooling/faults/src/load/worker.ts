@@ -1,0 +1,114 @@
+/** A process of the load: one store, some callers, everything written down. Started by `load.ts`. */
+import { startCleaner } from '@looseleaf/cleaner'
+import { systemTime, type DriverFactory, type Time } from '@looseleaf/core'
+import { mysqlShards } from '@looseleaf/driver-mysql'
+import { DataStore } from '@looseleaf/store'
+import { moment } from '../history/records.ts'
+import { allIndexes } from '../indexes.ts'
+import { createRandom } from '../random.ts'
+import { runClient } from './client.ts'
+import { withFlaw } from './flawed-driver.ts'
+import { createRecorder } from './recorder.ts'
+import { withStop } from './stopping-driver.ts'
+import {
+  NUMBERS_PER_WORKER,
+  type WorkerConfig,
+  type WorkerMessage,
+  type WorkerOrder,
+} from './worker-config.ts'
+
+const OPEN_AGAIN_MS = 100
+
+// Our parent wrote it.
+const config = JSON.parse(process.argv[2] ?? '') as WorkerConfig
+const recorder = createRecorder(config.file)
+let stopping = false
+
+process.on('message', (order: WorkerOrder) => {
+  if (order === 'stop') stopping = true
+})
+// Nobody to work for any more.
+process.on('disconnect', () => process.exit(1))
+
+const tell = (message: WorkerMessage): void => void process.send?.(message)
+
+async function run(): Promise<void> {
+  const store = await open()
+  const cleaner =
+    config.cleanerGraceMs === undefined
+      ? undefined
+      : startCleaner(store, {
+          graceMs: config.cleanerGraceMs,
+          intervalMs: 50,
+          idleIntervalMs: 200,
+          overlapMs: 1_000,
+          leaseMs: 2_000,
+          sweepEveryMs: 2_000,
+        })
+  tell('ready')
+  const sampler = setInterval(sampleMemory, 1_000)
+  let count = 0
+  const next = (): number | undefined => {
+    if (stopping || (config.operations > 0 && count >= config.operations)) return undefined
+    return config.worker * NUMBERS_PER_WORKER + ++count
+  }
+  await Promise.all(
+    Array.from({ length: config.clients }, (_, client) =>
+      runClient({
+        store,
+        random: createRandom(config.seed * 1_000 + config.worker * 64 + client),
+        recorder,
+        hot: config.hot,
+        cold: config.cold,
+        largeBodies: config.largeBodies ?? 0,
+        restMs: config.restMs ?? 0,
+        next,
+      }),
+    ),
+  )
+  clearInterval(sampler)
+  await cleaner?.stop()
+  await store.close()
+  sampleMemory()
+  recorder.close()
+  tell('done')
+  process.disconnect?.()
+}
+
+/** The shards may be away when this process starts. */
+async function open(): Promise<DataStore> {
+  const shards = mysqlShards(config.urls, {
+    deadlineMs: config.deadlineMs,
+    connectTimeoutMs: config.deadlineMs,
+    poolSize: config.poolSize,
+    lockWaitSeconds: 1,
+  })
+  const { clockOffsetMs = 0, flaw, stopAt } = config
+  const time: Time = { ...systemTime, now: () => Date.now() + clockOffsetMs }
+  const factory: DriverFactory = {
+    shardCount: shards.shardCount,
+    async connect() {
+      const driver = await shards.connect()
+      const flawed = flaw === undefined ? driver : withFlaw(driver, flaw)
+      return stopAt === undefined ? flawed : withStop(flawed, stopAt)
+    },
+  }
+  for (;;) {
+    try {
+      return await DataStore.open({ shards: factory, indexes: allIndexes, time, onWarning: () => undefined })
+    } catch (error) {
+      if (stopping) throw error
+      await new Promise((resolve) => setTimeout(resolve, OPEN_AGAIN_MS))
+    }
+  }
+}
+
+function sampleMemory(): void {
+  recorder.write({ kind: 'memory', at: moment(), heap: process.memoryUsage().heapUsed })
+}
+
+run().catch((error: unknown) => {
+  recorder.write({ kind: 'wrong', message: `A process ended with ${String(error)}` })
+  process.exitCode = 1
+  process.disconnect?.()
+})

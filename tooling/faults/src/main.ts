@@ -1,0 +1,99 @@
+import { parseArgs } from 'node:util'
+import { startCluster, type Cluster } from './cluster/cluster.ts'
+import { runHistory, type HistoryRun } from './history/run-history.ts'
+import { runScenario, type ScenarioRun } from './matrix/run-scenario.ts'
+import { Skip } from './matrix/scenario.ts'
+import { scenariosNamed } from './matrix/scenarios.ts'
+import { writeReport } from './report.ts'
+import { circumstances, saveResult } from './results.ts'
+
+const usage = `Usage: pnpm faults history [--operations 100000] [--processes 8] [--clients 8] [--seed 1]
+       pnpm faults matrix [name…] [--amount n] [--seed 1]   all faults, or these
+       pnpm faults report                                   docs/reliability.md from the last results`
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    operations: { type: 'string', default: '100000' },
+    processes: { type: 'string', default: '8' },
+    clients: { type: 'string', default: '8' },
+    amount: { type: 'string' },
+    seed: { type: 'string', default: '1' },
+    help: { type: 'boolean', default: false },
+  },
+})
+
+async function history(): Promise<void> {
+  const cluster = await startCluster()
+  try {
+    const database = await cluster.createDatabase()
+    const run = await runHistory({
+      urls: database.adminUrls(),
+      seed: Number(values.seed),
+      processes: Number(values.processes),
+      clients: Number(values.clients),
+      operations: Number(values.operations),
+    })
+    tell('history', run)
+    saveResult('history', { kind: 'history', ...circumstances(), run })
+  } finally {
+    await cluster.stop()
+  }
+}
+
+async function matrix(names: readonly string[]): Promise<void> {
+  const chosen = scenariosNamed(names)
+  let shared: Cluster | undefined
+  try {
+    for (const scenario of chosen) {
+      const { name } = scenario
+      if (scenario.ownCluster === undefined) shared ??= await startCluster()
+      try {
+        const amount = values.amount === undefined ? scenario.full : Number(values.amount)
+        const run = await runScenario(scenario, shared, { seed: Number(values.seed), amount })
+        tell(name, run)
+        saveResult(name, { kind: 'fault', name, ...circumstances(), run })
+      } catch (error) {
+        if (error instanceof Skip) {
+          console.error(`SKIPPED ${name}: ${error.message}`)
+          saveResult(name, { kind: 'skipped', name, reason: error.message, ...circumstances() })
+          continue
+        }
+        // The next ones get servers that nothing has happened to.
+        console.error(`The run of "${name}" broke off.`, error)
+        process.exitCode = 1
+        await shared?.stop()
+        shared = undefined
+      }
+    }
+  } finally {
+    await shared?.stop()
+  }
+}
+
+function tell(name: string, run: HistoryRun | ScenarioRun): void {
+  const { counts, watch, final, wrongs, seconds } = run
+  const { acknowledged, failed, unknown, reads, queries } = counts
+  console.log(
+    `${wrongs.length === 0 ? 'held  ' : 'BROKEN'} ${name}: ${Math.round(seconds)} s, ${acknowledged} acknowledged, ` +
+      `${failed} refused, ${unknown} unknown, ${reads} reads, ${queries} queries, ${watch.looks} rows looked for, ` +
+      `${final.danglingBeforeSweep} dangling before the sweep, longest call ${Math.round(counts.longestMs)} ms` +
+      ('facts' in run
+        ? `, ${JSON.stringify(run.facts)}, recovered in ${Math.round(run.recoveredMs ?? NaN)} ms`
+        : ''),
+  )
+  console.log(`       ${JSON.stringify(counts.errors)}`)
+  for (const wrong of wrongs.slice(0, 10)) console.log(`       ${wrong}`)
+  if (wrongs.length > 10) console.log(`       and ${wrongs.length - 10} more`)
+  if (wrongs.length > 0) process.exitCode = 1
+}
+
+const [command, ...names] = positionals
+if (values.help) console.log(usage)
+else if (command === 'history') await history()
+else if (command === 'matrix') await matrix(names)
+else if (command === 'report') console.log(writeReport())
+else {
+  console.error(usage)
+  process.exitCode = 2
+}

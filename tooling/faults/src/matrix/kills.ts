@@ -1,0 +1,113 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sweep } from '@looseleaf/cleaner'
+import { mysqlShards } from '@looseleaf/driver-mysql'
+import { DataStore } from '@looseleaf/store'
+import { stopPoints } from '../load/stopping-driver.ts'
+import type { ClusterShard } from '../cluster/cluster.ts'
+import type { Scenario } from './scenario.ts'
+
+export const killServers: Scenario = {
+  name: 'kill -9 of servers',
+  what: 'mariadbd is killed under load and started again on its data, sometimes both shards at once',
+  unit: 'kills',
+  full: 50,
+  short: 1,
+  async run({ cluster, random, amount }) {
+    const kill = async (shard: ClusterShard): Promise<void> => {
+      await shard.kill()
+      await sleep(random.below(300))
+      await shard.restart()
+    }
+    let kills = 0
+    while (kills < amount) {
+      const both = amount - kills > 1 && random.chance(0.2)
+      const victims = both ? cluster.shards : [random.pick(cluster.shards)]
+      await Promise.all(victims.map(kill))
+      kills += victims.length
+      await sleep(300 + random.below(700))
+    }
+    return { kills }
+  },
+}
+
+export const killWriters: Scenario = {
+  name: 'kill -9 of writers',
+  what: 'processes are killed at any point of what they do, and others follow',
+  unit: 'kills',
+  full: 300,
+  short: 4,
+  processes: 2,
+  async run({ load, random, amount }) {
+    let kills = 0
+    const oneAfterTheOther = async (): Promise<void> => {
+      while (kills < amount) {
+        kills++
+        const victim = load.start()
+        await victim.ready
+        await sleep(random.below(250))
+        victim.signal('SIGKILL')
+        await victim.gone
+      }
+    }
+    await Promise.all([oneAfterTheOther(), oneAfterTheOther()])
+    return { kills }
+  },
+}
+
+/** Beyond the deadline of the load's statements as well as within it. */
+const LONGEST_STOP_MS = 1_400
+
+export const stopWriters: Scenario = {
+  name: 'SIGSTOP of writers',
+  what: 'a writer stops between two steps; others write the same entities and a cleaner without grace sweeps; it goes on',
+  unit: 'stops',
+  full: 100,
+  short: 5,
+  processes: 2,
+  stopsProcesses: true,
+  // So few that whatever the stopped one was about to write has been written and lost again meanwhile.
+  entities: { hot: 2, cold: 1 },
+  async run({ load, database, random, amount }) {
+    const store = await DataStore.open({
+      shards: mysqlShards(database.adminUrls()),
+      onWarning: () => undefined,
+    })
+    let stops = 0
+    let sweeps = 0
+    let fenced = 0
+    let writesMeanwhile = 0
+    try {
+      while (stops < amount) {
+        const stopAt = stopPoints[stops % stopPoints.length]
+        const victim = load.start({ stopAt, clients: 1, restMs: 0 })
+        await Promise.race([victim.stopped, victim.gone])
+        stops++
+        const before = await versions(store)
+        const until = performance.now() + random.below(LONGEST_STOP_MS)
+        do {
+          const tally = await sweep(store, { graceMs: 0 })
+          fenced += tally.fenced
+          sweeps++
+          await sleep(20)
+        } while (performance.now() < until)
+        const after = await versions(store)
+        writesMeanwhile += [...after].filter(([id, version]) => before.get(id) !== version).length
+        victim.signal('SIGCONT')
+        await sleep(random.below(150))
+        victim.stop()
+        await victim.gone
+      }
+    } finally {
+      await store.close()
+    }
+    return { stops, sweeps, fenced, 'entities written during a stop': writesMeanwhile }
+  },
+}
+
+async function versions(store: DataStore): Promise<Map<string, number>> {
+  const found = new Map<string, number>()
+  for (const shard of store.context.driver.shards)
+    for (const { id, version } of await shard.entities.pageByAdded(0, 100))
+      found.set(Buffer.from(id).toString('hex'), version)
+  return found
+}

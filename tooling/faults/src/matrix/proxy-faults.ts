@@ -1,0 +1,149 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Fault, FaultRule, Occasion } from '../proxy/fault.ts'
+import type { Random } from '../random.ts'
+import type { Facts, Scenario, Stage } from './scenario.ts'
+
+/** Sets a rule on every shard for so many seconds, and tells how many faults there were. */
+async function withRule({ cluster, amount }: Stage, ruleOf: (shard: number) => FaultRule): Promise<Facts> {
+  const before = injected(cluster.shards)
+  for (const [shard, { proxy }] of cluster.shards.entries()) proxy.setRule(ruleOf(shard))
+  await sleep(amount * 1000)
+  for (const { proxy } of cluster.shards) proxy.heal()
+  return { faults: injected(cluster.shards) - before }
+}
+
+function injected(shards: Stage['cluster']['shards']): number {
+  return shards.reduce(
+    (sum, { proxy }) => sum + Object.values(proxy.injected).reduce((all, count) => all + count, 0),
+    0,
+  )
+}
+
+const sometimes =
+  (random: Random, chance: number, fault: () => Fault): FaultRule =>
+  (occasion) =>
+    occasion.kind === 'request' && random.chance(chance) ? fault() : undefined
+
+/** A write to an entity table: what is acknowledged when it is answered. */
+function commits(occasion: Occasion): boolean {
+  if (occasion.kind !== 'request') return false
+  const text = occasion.bytes.subarray(0, 400).toString('latin1')
+  return /INSERT INTO `entities`|UPDATE|COMMIT/.test(text)
+}
+
+/** Reads back versions alone, as a batch of writes does to learn which of them came through. */
+function readsBack(occasion: Occasion): boolean {
+  if (occasion.kind !== 'request') return false
+  return /SELECT id, version FROM/.test(occasion.bytes.subarray(0, 200).toString('latin1'))
+}
+
+const SECONDS = 12
+
+interface ProxyFault {
+  readonly name: string
+  readonly what: string
+  readonly rule: (random: Random) => FaultRule
+}
+
+const faults: readonly ProxyFault[] = [
+  {
+    name: 'reset mid-statement',
+    what: 'connections are reset after the first bytes of a statement',
+    rule: (random) => sometimes(random, 0.02, () => ({ kind: 'reset', afterBytes: random.below(200) })),
+  },
+  {
+    name: 'answer lost after commit',
+    what: 'a commit goes through, and the connection is reset before its answer',
+    rule: (random) => (occasion) =>
+      commits(occasion) && random.chance(0.15) ? { kind: 'lose answer' } : undefined,
+  },
+  {
+    name: 'reading back cut off',
+    what: 'a batch of writes goes through, and the connection is reset while it reads back which of them won',
+    rule: (random) => (occasion) =>
+      readsBack(occasion) && random.chance(0.5) ? { kind: 'reset', afterBytes: 0 } : undefined,
+  },
+  {
+    name: 'truncated answer',
+    what: 'an answer ends after its first bytes, with a close in good manners',
+    rule: (random) => sometimes(random, 0.02, () => ({ kind: 'truncate answer', bytes: random.below(40) })),
+  },
+  {
+    name: 'silence both ways',
+    what: 'connections fall silent in both directions and stay open',
+    rule: (random) => sometimes(random, 0.006, () => ({ kind: 'silence', direction: 'both' })),
+  },
+  {
+    name: 'silence to the server',
+    what: 'statements no longer arrive, and nobody is told',
+    rule: (random) => sometimes(random, 0.006, () => ({ kind: 'silence', direction: 'to server' })),
+  },
+  {
+    name: 'silence to the client',
+    what: 'statements arrive and are carried out, and answers no longer come',
+    rule: (random) => sometimes(random, 0.006, () => ({ kind: 'silence', direction: 'to client' })),
+  },
+  {
+    name: 'latency',
+    what: 'connections become slow by up to 150 ms each way',
+    rule: (random) => sometimes(random, 0.05, () => ({ kind: 'latency', milliseconds: random.below(150) })),
+  },
+  {
+    name: 'latency beyond the deadline',
+    what: 'some statements arrive after their deadline, when the client has given up',
+    rule: (random) => sometimes(random, 0.006, () => ({ kind: 'latency', milliseconds: 1_500 })),
+  },
+  {
+    name: 'trickle',
+    what: 'bytes come a few at a time',
+    rule: (random) =>
+      sometimes(random, 0.05, () => ({ kind: 'trickle', bytes: 20 + random.below(100), pauseMs: 1 })),
+  },
+  {
+    name: 'accept then silent',
+    what: 'new connections are accepted and never greeted, while old ones are reset',
+    rule: (random) => (occasion) => {
+      if (occasion.kind === 'connect')
+        return random.chance(0.5) ? { kind: 'accept and be silent' } : undefined
+      return random.chance(0.01) ? { kind: 'reset', afterBytes: 0 } : undefined
+    },
+  },
+]
+
+export const proxyScenarios: readonly Scenario[] = faults.map(({ name, what, rule }) => ({
+  name,
+  what,
+  unit: 'seconds',
+  full: SECONDS,
+  ...(name === 'reading back cut off' && { config: { clients: 16 } }),
+  run: (stage) => withRule(stage, () => rule(stage.random)),
+}))
+
+export const everyProxyFault: Scenario = {
+  name: 'every network fault',
+  what: 'all the faults of the network above at once, each a little',
+  unit: 'seconds',
+  full: 30,
+  short: 4,
+  run(stage) {
+    const rules = faults.map(({ rule }) => rule(stage.random))
+    return withRule(stage, () => (occasion) => {
+      return stage.random.pick(rules)(occasion)
+    })
+  },
+}
+
+export const shardDown: Scenario = {
+  name: 'index shard down',
+  what: 'one shard refuses every connection for the whole time, in one piece',
+  unit: 'seconds',
+  full: 30,
+  async run({ cluster, amount }) {
+    const proxy = cluster.shards[1]?.proxy
+    proxy?.setRule(({ kind }) => (kind === 'connect' ? { kind: 'refuse' } : undefined))
+    proxy?.resetAll()
+    await sleep(amount * 1000)
+    proxy?.heal()
+    return { refused: proxy?.injected['refuse'] ?? 0 }
+  },
+}

@@ -1,0 +1,230 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createConnection } from 'mysql2/promise'
+import { LOAD_USER, type ClusterShard } from '../cluster/cluster.ts'
+import type { Facts, Scenario, Stage } from './scenario.ts'
+
+/** Ends connections of the load on a server; those who hold them learn of it at their next word. */
+async function killConnections(shard: ClusterShard, chosen: () => boolean): Promise<number> {
+  const found = await shard.admin('SHOW PROCESSLIST')
+  let killed = 0
+  for (const row of found) {
+    if (row['User'] !== LOAD_USER || !chosen()) continue
+    // It may be gone by now.
+    await shard.admin(`KILL CONNECTION ${Number(row['Id'])}`).then(
+      () => killed++,
+      () => undefined,
+    )
+  }
+  return killed
+}
+
+/** A global setting for as long as the scenario lasts, with fresh connections that have it, and the old one afterwards. */
+async function withSetting(stage: Stage, name: string, value: string): Promise<Facts> {
+  const { shards } = stage.cluster
+  const old = await Promise.all(
+    shards.map(async (shard) => (await shard.admin(`SELECT @@GLOBAL.${name} AS value`))[0]?.['value']),
+  )
+  let reconnected = 0
+  const renew = async (): Promise<void> => {
+    for (const shard of shards) reconnected += await killConnections(shard, () => true)
+  }
+  try {
+    for (const shard of shards) await shard.admin(`SET GLOBAL ${name} = ${value}`)
+    await renew()
+    await sleep(stage.amount * 1000)
+  } finally {
+    for (const [i, shard] of shards.entries()) {
+      const text = typeof old[i] === 'number' ? String(old[i]) : `'${String(old[i])}'`
+      await shard.admin(`SET GLOBAL ${name} = ${text}`)
+    }
+    await renew()
+  }
+  return { 'connections renewed': reconnected }
+}
+
+export const killStorm: Scenario = {
+  name: 'KILL CONNECTION storm',
+  what: 'connections are killed on the servers all the time, in the middle of statements',
+  unit: 'seconds',
+  full: 30,
+  async run({ cluster, random, amount }) {
+    let killed = 0
+    const until = performance.now() + amount * 1000
+    while (performance.now() < until) {
+      killed += await killConnections(random.pick(cluster.shards), () => random.chance(0.3))
+      await sleep(10)
+    }
+    return { killed }
+  },
+}
+
+const LOCKERS = 6
+
+export const deadlockStorm: Scenario = {
+  name: 'deadlock storm',
+  what: 'others lock the same entities and index rows in every order, in transactions that they roll back',
+  unit: 'seconds',
+  full: 20,
+  async run(stage) {
+    const { random, amount, hot } = stage
+    const until = performance.now() + amount * 1000
+    const facts = { transactions: 0, 'deadlocks of the others': 0 }
+    const urls = stage.database.adminUrls()
+    const tables = ['entities', ...(await indexTables(stage))]
+    await Promise.all(
+      Array.from({ length: LOCKERS }, async () => {
+        const connection = await createConnection(random.pick(urls))
+        await connection.query('SET SESSION innodb_lock_wait_timeout = 1')
+        while (performance.now() < until) {
+          await connection.query('START TRANSACTION')
+          facts.transactions++
+          try {
+            for (let step = 0; step < 3; step++) {
+              const table = random.pick(tables)
+              const column = table === 'entities' ? 'id' : 'entity_id'
+              const id = random.pick(hot).replaceAll('-', '')
+              await connection.query(`SELECT version FROM \`${table}\` WHERE ${column} = x'${id}' FOR UPDATE`)
+              await sleep(random.below(15))
+            }
+          } catch (error) {
+            if ((error as { errno?: unknown }).errno === 1213) facts['deadlocks of the others']++
+          }
+          await connection.query('ROLLBACK')
+        }
+        connection.destroy()
+      }),
+    )
+    return facts
+  },
+}
+
+async function indexTables({ tables }: Stage): Promise<string[]> {
+  const found = await tables.ask(0, 'SHOW TABLES WHERE 1 = 1')
+  return found
+    .map((row) => String(Object.values(row)[0]))
+    .filter((name) => !/^entities$|^looseleaf/.test(name))
+}
+
+export const lateCommits: Scenario = {
+  name: 'late commits',
+  what: 'others hold entities locked, so that writes become visible after others with later times',
+  unit: 'seconds',
+  full: 20,
+  config: { clients: 8 },
+  async run(stage) {
+    const { random, amount, hot, tables } = stage
+    const until = performance.now() + amount * 1000
+    const facts = { holds: 0, 'writes that a cursor by time would miss': 0, 'writes seen': 0 }
+    const holding = stage.database.adminUrls().map(async (url) => {
+      const connection = await createConnection(url)
+      while (performance.now() < until) {
+        const id = random.pick(hot).replaceAll('-', '')
+        await connection.query('START TRANSACTION')
+        await connection.query(`SELECT version FROM entities WHERE id = x'${id}' FOR UPDATE`).then(
+          () => facts.holds++,
+          () => undefined,
+        )
+        await sleep(100 + random.below(700))
+        await connection.query('ROLLBACK')
+      }
+      connection.destroy()
+    })
+    // Follows each shard by time alone, as somebody might who trusts the clock.
+    const following = stage.cluster.shards.map(async (_, shard) => {
+      const known = new Map<string, string>()
+      let cursor = ''
+      while (performance.now() < until) {
+        const rows = await tables.ask(
+          shard,
+          'SELECT HEX(id) AS id, version, CAST(updated AS CHAR) AS u FROM entities',
+        )
+        const seenUntil = cursor
+        for (const row of rows) {
+          const [id, version, updated] = [String(row['id']), String(row['version']), String(row['u'])]
+          if (known.get(id) !== version) {
+            facts['writes seen']++
+            if (seenUntil !== '' && updated < seenUntil) facts['writes that a cursor by time would miss']++
+          }
+          known.set(id, version)
+          if (updated > cursor) cursor = updated
+        }
+        await sleep(15)
+      }
+    })
+    await Promise.all([...holding, ...following])
+    return facts
+  },
+}
+
+export const readOnly: Scenario = {
+  name: 'read-only server',
+  what: 'both servers become read-only, as after a failover, and writable again',
+  unit: 'seconds',
+  full: 10,
+  run: (stage) => withSetting(stage, 'read_only', '1'),
+}
+
+export const tooManyConnections: Scenario = {
+  name: 'too many connections',
+  what: 'the servers take 10 connections where the load wants 40',
+  unit: 'seconds',
+  full: 12,
+  processes: 5,
+  config: { poolSize: 8, clients: 8 },
+  run: (stage) => withSetting(stage, 'max_connections', '10'),
+}
+
+export const smallPackets: Scenario = {
+  name: 'small max_allowed_packet',
+  what: 'the servers take packets of 64 KiB, and a tenth of the puts are larger',
+  unit: 'seconds',
+  full: 12,
+  config: { largeBodies: 0.1 },
+  run: (stage) => withSetting(stage, 'max_allowed_packet', '65536'),
+}
+
+export const serverClock: Scenario = {
+  name: 'clocks set back and forth',
+  what: 'sessions are an hour behind, an hour ahead, or in January 2038; processes are an hour off, and one lives in 2040',
+  unit: 'seconds',
+  full: 20,
+  processes: 4,
+  ofProcess: (number) => ({
+    clockOffsetMs: [0, -3_600_000, 3_600_000, Date.UTC(2040, 0, 1) - Date.now()][number] ?? 0,
+  }),
+  async run({ cluster, random, amount }) {
+    const until = performance.now() + amount * 1000
+    let changes = 0
+    const now = Math.floor(Date.now() / 1000)
+    const times = [now - 3600, now + 3600, 2_147_483_640, 0]
+    try {
+      while (performance.now() < until) {
+        const time = random.pick(times)
+        for (const shard of cluster.shards) {
+          // It is the session's own variable, so every new session of the load sets it; 0 is the true time.
+          await shard.admin(`SET GLOBAL init_connect = 'SET timestamp = ${time === 0 ? 'DEFAULT' : time}'`)
+          await killConnections(shard, () => random.chance(0.6))
+        }
+        changes++
+        await sleep(700)
+      }
+    } finally {
+      for (const shard of cluster.shards) {
+        await shard.admin("SET GLOBAL init_connect = ''")
+        await killConnections(shard, () => true)
+      }
+    }
+    return { changes }
+  },
+}
+
+const ZONES = ['Asia/Kolkata', 'America/St_Johns', 'Pacific/Apia'] as const
+
+export const timeZones: Scenario = {
+  name: 'time zones',
+  what: 'the servers and each process live in zones of their own; times before 1970, around summer time and after 2038',
+  unit: 'seconds',
+  full: 8,
+  environmentOf: (number) => ({ TZ: ZONES[number % ZONES.length] }),
+  run: (stage) => withSetting(stage, 'time_zone', "'-11:30'"),
+}

@@ -1,0 +1,183 @@
+import { msgpackZlibCodec } from '@looseleaf/codec'
+import { formatId, type Bag } from '@looseleaf/core'
+import { tableName } from '@looseleaf/index-engine'
+import { bucketRouter } from '@looseleaf/router'
+import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
+import type { SightRecord } from '../history/records.ts'
+import { allIndexes, type Content } from '../indexes.ts'
+import { contentIn } from '../load/client.ts'
+
+/*
+ * What the tables hold, without the store, its drivers or its index engine: plain SQL, and the rules of the three
+ * indexes written down once more by hand.
+ */
+
+const [TAGS_TABLE, GROUP_TABLE, TIME_TABLE] = allIndexes.map((index) => tableName(index, 1)) as [
+  string,
+  string,
+  string,
+]
+
+/** A row of an index, as a text that says its shard, table, key and entity. */
+export type RowText = string
+
+export interface EntityState {
+  readonly id: string
+  readonly version: number
+  /** Undefined for a tombstone. */
+  readonly bag: Bag | undefined
+}
+
+/** Connections of our own to the databases themselves, past every proxy. */
+export interface Tables {
+  /** All entities, tombstones too; or those of these ids. */
+  entities(ids?: readonly string[]): Promise<EntityState[]>
+  /** All index rows; or those of these entities. */
+  rows(ids?: readonly string[]): Promise<Set<RowText>>
+  /** The rows that an entity has to have. */
+  expected(state: EntityState): RowText[]
+  /** Sends one statement to a shard. */
+  ask(shard: number, statement: string): Promise<Record<string, unknown>[]>
+  close(): void
+}
+
+const codec = msgpackZlibCodec()
+
+/** `urls` is asked again after a connection was lost, for a server may come back elsewhere. */
+export function openTables(urls: () => readonly string[]): Tables {
+  const shardCount = urls().length
+  const router = bucketRouter({ shards: shardCount })
+  const connections: (Promise<Connection> | undefined)[] = []
+
+  function connect(shard: number): Promise<Connection> {
+    return (connections[shard] ??= createConnection({
+      uri: urls()[shard] ?? '',
+      supportBigNumbers: true,
+      connectTimeout: 5_000,
+    }).then(async (connection) => {
+      connection.on('error', () => undefined)
+      await connection.query('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
+      return connection
+    }))
+  }
+
+  async function ask(shard: number, statement: string): Promise<Record<string, unknown>[]> {
+    const opening = connect(shard)
+    try {
+      const [rows] = await (await opening).query<RowDataPacket[]>(statement)
+      return Array.isArray(rows) ? rows : []
+    } catch (error) {
+      connections[shard] = undefined
+      opening.then(
+        (connection) => connection.destroy(),
+        () => undefined,
+      )
+      throw error
+    }
+  }
+
+  const shards = Array.from({ length: shardCount }, (_, shard) => shard)
+  const everywhere = async (statement: string): Promise<Record<string, unknown>[][]> =>
+    Promise.all(shards.map((shard) => ask(shard, statement)))
+  const among = (column: string, ids: readonly string[] | undefined): string =>
+    ids === undefined ? '' : ` WHERE ${column} IN (${ids.map((id) => `x'${id.replaceAll('-', '')}'`).join()})`
+
+  return {
+    ask,
+    async entities(ids) {
+      const found = await everywhere(`SELECT id, version, body FROM entities${among('id', ids)}`)
+      return found.flat().map(({ id, version, body }) => ({
+        id: formatId(id as Buffer),
+        version: Number(version),
+        bag: body === null ? undefined : codec.decode(body as Buffer),
+      }))
+    },
+    async rows(ids) {
+      const rows = new Set<RowText>()
+      const where = among('entity_id', ids)
+      const queries: readonly (readonly [table: string, columns: string])[] = [
+        [TAGS_TABLE, 'HEX(`tags`)'],
+        [GROUP_TABLE, 'HEX(`group`)'],
+        [TIME_TABLE, "CONCAT(HEX(`group`), ' ', `at`)"],
+      ]
+      for (const [table, columns] of queries) {
+        const found = await everywhere(`SELECT ${columns} AS k, entity_id FROM \`${table}\`${where}`)
+        for (const [shard, part] of found.entries())
+          for (const row of part)
+            rows.add(rowText(shard, table, String(row['k']), formatId(row['entity_id'] as Buffer)))
+      }
+      return rows
+    },
+    expected({ id, bag }) {
+      if (bag === undefined) return []
+      const { group, tags, at }: Content = contentIn(bag)
+      const shardOfText = (text: string): number => router.shardOfKey(Buffer.from(text))
+      const rows = tags.map((tag) => rowText(shardOfText(tag), TAGS_TABLE, hex(tag), id))
+      if (group === null) return rows
+      const own = router.shardOfId(Buffer.from(id.replaceAll('-', ''), 'hex'))
+      const micros = BigInt(new Date(at).getTime()) * 1000n
+      return [
+        ...rows,
+        rowText(shardOfText(group), GROUP_TABLE, hex(group), id),
+        rowText(own, TIME_TABLE, `${hex(group)} ${micros}`, id),
+      ]
+    },
+    close() {
+      for (const connection of connections)
+        connection?.then(
+          (open) => open.destroy(),
+          () => undefined,
+        )
+    },
+  }
+}
+
+function hex(text: string): string {
+  return Buffer.from(text).toString('hex').toUpperCase()
+}
+
+function rowText(shard: number, table: string, key: string, id: string): RowText {
+  return `${shard} ${table} ${key} ${id}`
+}
+
+export interface Comparison {
+  readonly entities: number
+  readonly rows: number
+  readonly missing: readonly RowText[]
+  readonly dangling: readonly RowText[]
+}
+
+/** The index tables against a recomputation from all entities. Only means something while nobody writes. */
+export async function compareTables(tables: Tables): Promise<Comparison> {
+  const states = await tables.entities()
+  const rows = await tables.rows()
+  const expected = new Set(states.flatMap((state) => tables.expected(state)))
+  return {
+    entities: states.filter(({ bag }) => bag !== undefined).length,
+    rows: rows.size,
+    missing: [...expected.difference(rows)],
+    dangling: [...rows.difference(expected)],
+  }
+}
+
+/** What stands in the end, as sights of this moment; of the ids that are nowhere, too. */
+export async function lastSights(
+  tables: Tables,
+  ids: readonly string[],
+  at: number,
+): Promise<readonly SightRecord[]> {
+  const states = new Map((await tables.entities()).map((state) => [state.id, state]))
+  return ids.map((id): SightRecord => {
+    const state = states.get(id)
+    const nothing: SightRecord = { kind: 'sight', id, start: at, end: at }
+    if (state?.bag === undefined) return nothing
+    const { bag, version } = state
+    return {
+      ...nothing,
+      version,
+      by: Number(bag['by']),
+      content: contentIn(bag),
+      ...(bag['previous'] !== undefined && { previous: Number(bag['previous']) }),
+    }
+  })
+}
