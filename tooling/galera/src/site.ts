@@ -1,0 +1,161 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { checkIndex, sweep } from '@looseleaf/cleaner'
+import { isLooseleafError, type EntityId } from '@looseleaf/core'
+import { mysqlShards } from '@looseleaf/driver-mysql'
+import { DataStore } from '@looseleaf/store'
+import { checkCounters, createCaller, type Caller } from './caller.ts'
+import { allIndexes } from './indexes.ts'
+import { createTally, type Tally } from './tally.ts'
+
+export interface IndexCheck {
+  readonly missing: number
+  readonly dangling: number
+  readonly entities: number
+  readonly rows: number
+}
+
+/** Callers under load on one store, which can be moved to other servers. */
+export interface Site {
+  readonly tally: Tally
+  /** Checks of whole indexes beside the load that found nothing missing. */
+  readonly checksUnderLoad: () => number
+  /** Lets the callers go. */
+  resume(): void
+  /** Resolves when no call is under way. */
+  pause(): Promise<void>
+  /** Opens the store on these URLs and closes the old one; resolves with the milliseconds until the new one answered. */
+  move(urls: readonly string[]): Promise<number>
+  /** With the callers paused: everything they know against what is there, and nothing missing from an index. */
+  look(): Promise<void>
+  /** With the callers paused: one sweep, then both indexes compared. */
+  sweepAndCheck(): Promise<IndexCheck>
+  /** Resolves with the milliseconds until the next acknowledged write. */
+  nextAcknowledged(): Promise<number>
+  store(): DataStore
+  close(): Promise<void>
+}
+
+const COUNTERS = 8
+const OPEN_TRIES_MS = 60_000
+
+export async function openSite(urls: readonly string[], callerCount: number): Promise<Site> {
+  const tally = createTally()
+  let store = await open(urls, true)
+  const counters: EntityId[] = []
+  for (let i = 0; i < COUNTERS; i++) counters.push((await store.put({ counter: i })).id)
+  const callers = new Map<string, Caller>()
+  for (let i = 0; i < callerCount; i++) {
+    const name = `caller ${i}`
+    callers.set(
+      name,
+      createCaller(name, counters, () => store.newId(), tally),
+    )
+  }
+
+  let running = false
+  let stillChecks = 0
+  let work: Promise<unknown> = Promise.resolve()
+
+  async function call(caller: Caller): Promise<void> {
+    while (running) {
+      const refusedBefore = Object.values(tally.refused).reduce((a, b) => a + b, 0)
+      await caller.step(store)
+      const refused = Object.values(tally.refused).reduce((a, b) => a + b, 0)
+      // While a shard is away, refusals come at once; an application would not spin either.
+      if (refused > refusedBefore) await sleep(10)
+    }
+  }
+
+  async function watch(): Promise<void> {
+    while (running) {
+      try {
+        for (const { name } of allIndexes) {
+          const { missing } = await checkIndex(store, name, { settleMs: 100 })
+          if (missing > 0) tally.wrongs.push(`${name}: ${missing} rows were missing under load`)
+          else stillChecks++
+        }
+      } catch (error) {
+        if (!isLooseleafError(error)) throw error
+        await sleep(50)
+      }
+    }
+  }
+
+  return {
+    tally,
+    checksUnderLoad: () => stillChecks,
+    resume() {
+      running = true
+      work = Promise.all([...[...callers.values()].map(call), watch()])
+    },
+    async pause() {
+      running = false
+      await work
+    },
+    async move(newUrls) {
+      const begin = performance.now()
+      const old = store
+      const closing = old.close()
+      store = await openWithPatience(newUrls)
+      const openMs = performance.now() - begin
+      // Calls that wait for a silent node end at their deadlines.
+      await closing
+      return openMs
+    },
+    async look() {
+      await Promise.all([...callers.values()].map((caller) => caller.look(store)))
+      await checkCounters(store, counters, callers, tally)
+      for (const { name } of allIndexes) {
+        const { missing } = await checkIndex(store, name, { settleMs: 0 })
+        if (missing > 0) tally.wrongs.push(`${name}: ${missing} rows are missing`)
+      }
+    },
+    async sweepAndCheck() {
+      await sweep(store, { graceMs: 0 })
+      let [missing, dangling, entities, rows] = [0, 0, 0, 0]
+      for (const { name } of allIndexes) {
+        const found = await checkIndex(store, name, { settleMs: 0 })
+        missing += found.missing + found.unsettled
+        dangling += found.dangling + found.misplaced
+        entities = found.entities
+        rows += found.rows
+      }
+      if (missing + dangling > 0)
+        tally.wrongs.push(`after the sweep: ${missing} missing, ${dangling} dangling`)
+      return { missing, dangling, entities, rows }
+    },
+    async nextAcknowledged() {
+      const [begin, before] = [performance.now(), tally.acknowledged]
+      while (tally.acknowledged === before) await sleep(5)
+      return performance.now() - begin
+    },
+    store: () => store,
+    async close() {
+      running = false
+      await work
+      await store.close()
+    },
+  }
+}
+
+function open(urls: readonly string[], migrate: boolean): Promise<DataStore> {
+  return DataStore.open({
+    shards: mysqlShards(urls, { poolSize: 20 }),
+    indexes: allIndexes,
+    migrate,
+    onWarning: () => undefined,
+  })
+}
+
+/** The next node may not take anything until the group has agreed that the last one is gone. */
+async function openWithPatience(urls: readonly string[]): Promise<DataStore> {
+  const deadline = performance.now() + OPEN_TRIES_MS
+  for (;;) {
+    try {
+      return await open(urls, false)
+    } catch (error) {
+      if (!isLooseleafError(error) || !error.retryable || performance.now() > deadline) throw error
+      await sleep(50)
+    }
+  }
+}
