@@ -154,7 +154,9 @@ export function createEntityWriter(
       if (policy.writeOrder === 'entity-first') {
         return { found, written: true, version, indexed: await writeAfter(rows.gained, id, version, signal) }
       }
-      if (context.deleteDelayMs === 0) background.add(indexRows.remove(rows.lost, id, version))
+      if (rows.lost.length > 0 && context.deleteDelayMs === 0) {
+        background.add(indexRows.remove(rows.lost, id, version))
+      }
       return { found, written: true, version, indexed }
     }
 
