@@ -1,0 +1,68 @@
+import { deepStrictEqual } from 'node:assert/strict'
+import type { Bag } from '@looseleaf/core'
+import { decode as decodeElsewhere } from '@msgpack/msgpack'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { arbitraryBag } from '../test/arbitrary-bag.ts'
+import { codeOf } from '../test/code-of.ts'
+import { msgpackFormat } from './index.ts'
+
+// Bodies have a checksum, so the format hardly ever meets damage. Here it meets nothing else.
+
+const BAGS = 100
+const FLIPS = 100_000
+const SEED = 2009
+
+const packed = fc
+  .sample(arbitraryBag, { seed: SEED, numRuns: BAGS })
+  .map((bag) => Uint8Array.from(msgpackFormat.encode(bag)))
+  .filter(({ length }) => length < 5_000)
+
+/** The bag, or undefined when it is refused as damaged; anything else that is thrown fails the test. */
+function read(bytes: Uint8Array): Bag | undefined {
+  try {
+    return msgpackFormat.decode(bytes)
+  } catch (error) {
+    const code = codeOf(() => {
+      throw error
+    })
+    if (code === 'BODY_DAMAGED') return undefined
+    throw error
+  }
+}
+
+describe('msgpack without the checksum around it', () => {
+  test('whole, another reader of MessagePack reads the same', () => {
+    expect.assertions(packed.length)
+    for (const bytes of packed) {
+      expect(msgpackFormat.encode(decodeElsewhere(bytes, { useBigInt64: true }) as Bag)).toEqual(
+        Buffer.from(bytes),
+      )
+    }
+  })
+
+  test('cut short at any byte it is BODY_DAMAGED', () => {
+    const accepted = packed.flatMap((bytes) =>
+      Array.from({ length: bytes.length }, (_, length) => bytes.subarray(0, length)).filter(read),
+    )
+    expect(accepted).toEqual([])
+  })
+
+  test(`of ${FLIPS} with a random bit flipped, each is BODY_DAMAGED or what another reader of MessagePack reads`, () => {
+    const places = fc.sample(fc.tuple(fc.nat(), fc.nat()), { seed: SEED, numRuns: FLIPS })
+    let refused = 0
+    let accepted = 0
+    for (const [which, place] of places) {
+      const bytes = Uint8Array.from(packed[which % packed.length] as Uint8Array)
+      const bit = place % (bytes.length * 8)
+      bytes[bit >> 3]! ^= 1 << (bit & 7)
+      const bag = read(bytes)
+      if (bag === undefined) refused++
+      else {
+        accepted++
+        deepStrictEqual(bag, decodeElsewhere(bytes, { useBigInt64: true }))
+      }
+    }
+    expect(Math.min(refused, accepted)).toBeGreaterThan(FLIPS / 10)
+  })
+})
