@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { findServer, howToInstall } from '@looseleaf-tooling/mariadb'
-import { openMysqlBackend } from './backends/mysql-backend.ts'
+import { checkServers, openMysqlBackend, ServerUnreachable } from './backends/mysql-backend.ts'
 import { openSqliteBackend } from './backends/sqlite-backend.ts'
 import type { Backend, BackendName } from './backends/backend.ts'
 import { runBench, type BackendResult } from './bench.ts'
@@ -15,6 +15,10 @@ async function main(): Promise<void> {
   // `pnpm bench -- --quick` hands the two dashes on.
   const options = parseOptions(process.argv.slice(2).filter((argument) => argument !== '--'))
   const started = new Date()
+  // What would be found out after minutes of measuring is found out now.
+  const file = resultFile(options, started)
+  await mkdir(dirname(file), { recursive: true })
+  await checkServers(options.mysql)
   const machine = machineFacts()
   console.log(
     `${machine.cpu}, ${machine.cores} cores, Node ${machine.node}, load ${machine.loadAverage.toFixed(2)}, ` +
@@ -32,8 +36,6 @@ async function main(): Promise<void> {
   for (const result of results) console.log(`\n${formatTables(result)}`)
   console.log(`\n${legend(options)}`)
   const { mysql: _, json: __, ...settings } = options
-  const file = resultFile(options, started)
-  await mkdir(dirname(file), { recursive: true })
   await writeFile(
     file,
     `${JSON.stringify({ format: 1, started, finished: new Date(), machine, settings, results }, null, 2)}\n`,
@@ -70,4 +72,9 @@ function resultFile({ json }: Options, started: Date): string {
   return join(import.meta.dirname, '..', 'results', `${name}.json`)
 }
 
-await main()
+try {
+  await main()
+} catch (error) {
+  console.error(error instanceof ServerUnreachable ? error.message : error)
+  process.exitCode = 1
+}

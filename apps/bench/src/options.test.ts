@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { parseOptions } from './options.ts'
 
 describe('parseOptions', () => {
@@ -26,6 +26,21 @@ describe('parseOptions', () => {
     const quick = parseOptions(['--quick', '--rounds', '9'])
     expect(quick.rounds).toBe(9)
     expect(quick.entries).toBeLessThan(normal.entries)
+  })
+
+  test.each(['nope', '', 'mysql://a@h:1,', 'http://a@h:1'])('refuses %j for servers', (text) => {
+    // commander ends the process; what it would have said goes to the standard error output.
+    const exit = vi.spyOn(process, 'exit').mockImplementation((code) => {
+      throw new Error(`exit ${code}`)
+    })
+    const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+    try {
+      expect(() => parseOptions(['--mysql', text])).toThrow('exit 1')
+      expect(write.mock.calls.join()).toContain('Servers are given as mysql://')
+    } finally {
+      exit.mockRestore()
+      write.mockRestore()
+    }
   })
 
   test('takes given servers for a wish to measure on them', () => {

@@ -37,7 +37,7 @@ export function parseOptions(argv: readonly string[]): Options {
     .option(
       '--mysql <urls>',
       'servers to use instead of starting some: mysql://user:password@host:port,…',
-      (text) => text.split(',').filter((url) => url !== ''),
+      (text) => text.split(',').map(serverUrl),
     )
     .option('--json <file>', 'where the results go (default: a new file in results/)')
     .option('--quick', `a few seconds in all: ${JSON.stringify(quick)}`)
@@ -78,6 +78,15 @@ function wholeNumber(text: string): number {
   if (!Number.isInteger(value) || value < 1)
     throw new InvalidArgumentError('It has to be a whole number from 1.')
   return value
+}
+
+function serverUrl(text: string): string {
+  if (URL.parse(text)?.protocol !== 'mysql:') {
+    throw new InvalidArgumentError(
+      'Servers are given as mysql://user:password@host:port, with a comma between several.',
+    )
+  }
+  return text
 }
 
 function positiveNumber(text: string): number {

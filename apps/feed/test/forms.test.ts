@@ -99,6 +99,37 @@ test('a comment is added, shown with its lines, and deleted by its writer alone'
   expect((await tomas.post(`/comments/${id}/delete`)).statusCode).toBe(403)
 })
 
+test('a comment after a hundred others is on the page that its writer is sent to', async () => {
+  const visitor = await signedIn('mira')
+  const path = await post(visitor, 'Say a lot')
+  const entry_id = path.split('/').at(-1) as string
+  const { id: user_id } = await site.site.store.put({ kind: 'person' })
+  await site.site.store.putMany(
+    Array.from({ length: 100 }, (_, i) => ({
+      kind: 'comment',
+      entry_id,
+      user_id,
+      text: `Comment ${i}`,
+      commented: new Date(Date.now() - 60_000 + i),
+    })),
+  )
+  const reply = await visitor.post(`${path}/comments`, { text: 'And one more' })
+  const [place, anchor] = (reply.headers.location as string).split('#') as [string, string]
+  expect((await visitor.get(path)).body).not.toContain('And one more')
+  const { body } = await visitor.get(place)
+  expect(body).toContain('And one more')
+  expect(body).toContain(`id="${anchor}"`)
+})
+
+test('text that is written from right to left stands so, beside other text', async () => {
+  const visitor = await signedIn('mira')
+  const path = await post(visitor, 'שלום עולם')
+  await visitor.post(`${path}/comments`, { text: 'مرحبا!' })
+  const { body } = await visitor.get(path)
+  expect(body).toMatch(/<h1 class="entry-title" dir="auto"[^>]*>שלום עולם/)
+  expect(body).toContain('<bdi class="comment-text">مرحبا!</bdi>')
+})
+
 test.each([
   ['', 'Write a few words first.'],
   ['y'.repeat(2001), 'A comment has 2000 characters at the most; this one has 2001.'],

@@ -1,3 +1,4 @@
+import { Agent, request, type RequestOptions } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createVisitor, openTestSite, textOf, type TestSite } from './support.ts'
 
@@ -69,10 +70,51 @@ test('no file, and more files than ten, are told kindly', async () => {
   const none = await visitor.upload('/import', [])
   expect([none.statusCode, textOf(none.body).includes('Choose at least one file.')]).toEqual([422, true])
   const many = Array.from({ length: 11 }, (_, i) => ({ name: `${i}.xml`, text: feed(`${i}`) }))
-  expect((await visitor.upload('/import', many)).statusCode).toBe(413)
+  const refused = await visitor.upload('/import', many)
+  expect(refused.statusCode).toBe(413)
+  expect(textOf(refused.body)).toContain('These are more than 10 files.')
 })
 
 test('an upload without a token is refused before its files are read', async () => {
   const visitor = createVisitor(site.app)
   expect((await visitor.upload('/import', [{ name: 'a.xml', text: feed('x') }])).statusCode).toBe(403)
 })
+
+test('a connection goes on after an upload that was too large', async () => {
+  const visitor = createVisitor(site.app)
+  await visitor.signIn('mira')
+  const boundary = 'a-boundary'
+  const head = (name: string): string =>
+    `--${boundary}\r\ncontent-disposition: form-data; name="files"; filename="${name}"\r\n\r\n`
+  const body = Array.from({ length: 5 }, (_, i) => `${head(`${i}.xml`)}${'x'.repeat(8 * 1024 * 1024)}\r\n`)
+  const token = `--${boundary}\r\ncontent-disposition: form-data; name="token"\r\n\r\n${visitor.token()}\r\n`
+  const url = await site.app.listen({ port: 0, host: '127.0.0.1' })
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const headers = { cookie: visitor.cookie(), 'content-type': `multipart/form-data; boundary=${boundary}` }
+  const upload = await ask(url, { agent, method: 'POST', path: '/import', headers }, [token, ...body])
+  expect(upload.status).toBe(413)
+  expect(upload.text).toContain('larger than 32 MB')
+  const next = await ask(url, { agent, path: '/people' }, [])
+  expect(next.status).toBe(200)
+  expect(next.localPort).toBe(upload.localPort)
+  agent.destroy()
+})
+
+/** One request, its body in pieces; with the port of the client's socket, to see that it is the same again. */
+function ask(
+  url: string,
+  options: RequestOptions,
+  pieces: readonly string[],
+): Promise<{ status: number | undefined; text: string; localPort: number | undefined }> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url + (options.path ?? ''), options, (reply) => {
+      let text = ''
+      reply.setEncoding('utf8')
+      reply.on('data', (chunk: string) => (text += chunk))
+      const localPort = sent.socket?.localPort
+      reply.on('end', () => resolve({ status: reply.statusCode, text, localPort }))
+    })
+    sent.on('error', reject)
+    sent.end(pieces.join(''))
+  })
+}

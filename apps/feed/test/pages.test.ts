@@ -65,7 +65,7 @@ test('a page says what it cost', async () => {
 test('a source shows its entries and who brings it in', async () => {
   const visitor = createVisitor(site.app)
   const list = await visitor.get('/sources')
-  const path = /<a class="name" href="(\/sources\/[^"]+)">The Slow Query/.exec(list.body)?.[1] as string
+  const path = /<a class="name" href="(\/sources\/[^"]+)"><bdi>The Slow Query/.exec(list.body)?.[1] as string
   const page = textOf((await visitor.get(path)).body)
   expect(page).toContain('10 entries, brought in by Priya Lanternhill')
   expect(page).toContain('It was the time zone (part nine of nine)')
@@ -152,12 +152,26 @@ test('every answer carries the security headers, and the style sheet may be kept
   expect((await visitor.get(sheet)).headers['cache-control']).toContain('immutable')
 })
 
+test('a page that is not there knows who is signed in', async () => {
+  const visitor = createVisitor(site.app)
+  expect(textOf((await visitor.get('/nowhere')).body)).toContain('Sign in')
+  await visitor.signIn('mira')
+  const { statusCode, body } = await visitor.get('/nowhere')
+  expect(statusCode).toBe(404)
+  expect(textOf(body)).toContain('Mira Saltmarsh')
+  expect(textOf(body)).not.toContain('Sign in')
+})
+
 test('a store that does not answer is a friendly page without its reasons', async () => {
-  const broken = await openTestSite({ sample: false })
+  const broken = await openTestSite()
+  const visitor = createVisitor(broken.app)
+  await visitor.signIn('mira')
   await broken.site.store.close()
-  const { statusCode, body } = await broken.app.inject('/')
+  const { statusCode, body } = await visitor.get('/')
   expect(statusCode).toBe(500)
   expect(textOf(body)).toContain('Something has come loose')
+  // Who is signed in cannot be told; that nobody is would be wrong.
+  expect(textOf(body)).not.toContain('Sign in')
   expect(broken.errors).toHaveLength(1)
   await broken.app.close()
 })

@@ -42,6 +42,9 @@ export interface Visitor {
   post(path: string, fields?: Record<string, string>): Promise<LightMyRequestResponse>
   upload(path: string, files: readonly { name: string; text: string }[]): Promise<LightMyRequestResponse>
   signIn(name: string): Promise<LightMyRequestResponse>
+  /** What it would send with a request of one's own. */
+  cookie(): string
+  token(): string
 }
 
 export function createVisitor(app: FastifyInstance): Visitor {
@@ -57,6 +60,8 @@ export function createVisitor(app: FastifyInstance): Visitor {
   }
 
   const visitor: Visitor = {
+    cookie: () => cookie,
+    token: () => token,
     get: async (url) => remember(await app.inject({ url, headers: { cookie } })),
     async post(url, fields = {}) {
       const payload = new URLSearchParams({ token, ...fields }).toString()

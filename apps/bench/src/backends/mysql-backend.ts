@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { startServers } from '@looseleaf-tooling/mariadb'
+import { findServer, startServers } from '@looseleaf-tooling/mariadb'
 import { mysqlShards } from 'looseleaf'
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
 import type { ServerMeter } from '../measure/usage.ts'
@@ -21,7 +21,9 @@ export interface MysqlBackendOptions {
 /** More memory than the launcher gives for tests: data and log of a run fit, so neither side waits for the other's leftovers. */
 const serverArguments = [
   '--innodb-buffer-pool-size=512M',
-  '--innodb-log-file-size=512M',
+  // The log has one name with MariaDB and another with MySQL; `loose` is for the one that does not know it.
+  '--loose-innodb-log-file-size=512M',
+  '--loose-innodb-redo-log-capacity=512M',
   '--innodb-log-buffer-size=16M',
 ]
 
@@ -38,6 +40,26 @@ const settings = [
   'thread_handling',
   'max_allowed_packet',
 ]
+
+/** Thrown for a server that was given and does not answer; the message is for people and has no password in it. */
+export class ServerUnreachable extends Error {
+  override readonly name = 'ServerUnreachable'
+}
+
+/** Looks whether each server lets the user in. */
+export async function checkServers(urls: readonly string[]): Promise<void> {
+  for (const url of urls) {
+    try {
+      const connection = await createConnection({ uri: url, connectTimeout: 10_000 })
+      await connection.end()
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''
+      throw new ServerUnreachable(`The server at ${new URL(url).host} cannot be used${code}.`, {
+        cause: error,
+      })
+    }
+  }
+}
 
 /** A new database on each server, removed at the end. */
 export async function openMysqlBackend(options: MysqlBackendOptions): Promise<Backend> {
@@ -69,7 +91,7 @@ export async function openMysqlBackend(options: MysqlBackendOptions): Promise<Ba
     cleanup.add(() => handWritten.close())
     return {
       name: 'mysql',
-      title: `${urls.length} ${options.urls.length > 0 ? 'given databases' : 'MariaDB servers on this machine'}`,
+      title: `${urls.length} ${options.urls.length > 0 ? 'given databases' : `${ownServers()} on this machine`}`,
       sides: [looseleaf, handWritten],
       server: createMeter(admins, pids),
       facts: {
@@ -84,6 +106,10 @@ export async function openMysqlBackend(options: MysqlBackendOptions): Promise<Ba
     await cleanup.run()
     throw error
   }
+}
+
+function ownServers(): string {
+  return findServer()?.flavor === 'mysql' ? 'MySQL servers' : 'MariaDB servers'
 }
 
 async function findServers(

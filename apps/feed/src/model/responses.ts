@@ -18,6 +18,16 @@ export function commentsOn(reader: Reader, entryId: string, cursor?: string): Pr
   return reader.list(commentsByEntry, where, asComment, { order: 'asc', limit: COMMENTS_PER_PAGE, cursor })
 }
 
+/** Where the last page of the comments on an entry begins; undefined when they all are on the first. */
+export async function lastPageOfComments(reader: Reader, entryId: string): Promise<string | undefined> {
+  let last: string | undefined
+  for (let next = (await commentsOn(reader, entryId)).cursor; next !== undefined;) {
+    last = next
+    next = (await commentsOn(reader, entryId, next)).cursor
+  }
+  return last
+}
+
 /** The last few comments on an entry, in the order in which they were made. */
 export async function lastComments(reader: Reader, entryId: string, limit: number): Promise<Some<Comment>> {
   const where = { entry_id: entryId }

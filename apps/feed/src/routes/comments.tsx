@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { tidyText } from '../import/plain-text.ts'
 import { entryById } from '../model/entries.ts'
-import { deleteComment, postComment } from '../model/responses.ts'
+import { deleteComment, lastPageOfComments, postComment } from '../model/responses.ts'
 import { LONGEST_COMMENT } from '../views/entry-page.tsx'
 import { notFound, Problem } from '../web/problem.ts'
 import { idOf, signedIn } from '../web/request-values.ts'
@@ -22,7 +22,10 @@ export function registerCommentRoutes(app: FastifyInstance, { site, pages }: Rou
     }
     const id = await postComment(site.store, { entry_id: entry.id, user_id: viewer.id, text })
     if (id === undefined) throw notFound('entry')
-    return reply.redirect(`/entries/${entry.id}#c-${id}`, 303)
+    // It is the last one, so it may be on a later page.
+    const after = await lastPageOfComments(page.reader, entry.id)
+    const query = after === undefined ? '' : `?after=${encodeURIComponent(after)}`
+    return reply.redirect(`/entries/${entry.id}${query}#c-${id}`, 303)
   })
 
   app.post('/comments/:id/delete', async (request, reply) => {

@@ -2,17 +2,16 @@ import type { FastifyInstance } from 'fastify'
 import { deleteEntry, entryById } from '../model/entries.ts'
 import { EMPTY_FORM } from '../views/form-parts.tsx'
 import { notFound, Problem } from '../web/problem.ts'
-import { cursorOf, idOf, signedIn } from '../web/request-values.ts'
+import { idOf, signedIn } from '../web/request-values.ts'
 import { entryView } from './entry-view.tsx'
 import type { RouteContext } from './index.ts'
 
 export function registerEntryRoutes(app: FastifyInstance, { site, pages }: RouteContext): void {
   app.get('/entries/:id', async (request, reply) => {
-    const after = cursorOf(request)
-    const page = await pages.open(request)
+    const page = await pages.openList(request)
     const entry = await entryById(page.reader, idOf(request, 'entry'))
     if (entry === undefined) throw notFound('entry')
-    return pages.send(reply, await entryView(page, entry, EMPTY_FORM, after))
+    return pages.send(reply, await entryView(page, entry, EMPTY_FORM, page.after))
   })
 
   app.post('/entries/:id/delete', async (request, reply) => {

@@ -28,14 +28,12 @@ export async function entryView(
     comments.items.map((comment) => comment.user_id),
   )
   const { items } = withPeople({ items: comments.items, total: card.comments.total }, people)
-  const paged = after !== undefined
   return (
     <EntryPage
       ctx={ctx}
       card={card}
       comments={items}
-      cursor={comments.cursor}
-      paged={paged}
+      paging={{ cursor: comments.cursor, paged: after !== undefined }}
       shares={shares}
       form={form}
     />

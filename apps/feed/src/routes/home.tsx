@@ -7,16 +7,15 @@ import { LONGEST_MESSAGE } from '../views/composer.tsx'
 import { EMPTY_FORM } from '../views/form-parts.tsx'
 import { HomePage } from '../views/home-page.tsx'
 import { PostPage } from '../views/post-page.tsx'
-import { cursorOf, signedIn, toSignIn } from '../web/request-values.ts'
+import { signedIn, toSignIn } from '../web/request-values.ts'
 import type { RouteContext } from './index.ts'
 
 export function registerHomeRoutes(app: FastifyInstance, { site, pages }: RouteContext): void {
   app.get('/', async (request, reply) => {
-    const after = cursorOf(request)
-    const { ctx, reader } = await pages.open(request)
+    const { ctx, reader, after, paging } = await pages.openList(request)
     const { items, cursor } = await newestEntries(reader, after)
     const cards = await cardsOf(reader, items, ctx.viewer?.id)
-    return pages.send(reply, <HomePage ctx={ctx} cards={cards} cursor={cursor} paged={after !== undefined} />)
+    return pages.send(reply, <HomePage ctx={ctx} cards={cards} paging={paging(cursor)} />)
   })
 
   app.get('/post', async (request, reply) => {

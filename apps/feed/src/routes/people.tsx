@@ -9,18 +9,14 @@ import { sourcesOfUser } from '../model/sources.ts'
 import { PeoplePage } from '../views/people-page.tsx'
 import { PersonPage } from '../views/person-page.tsx'
 import { notFound } from '../web/problem.ts'
-import { cursorOf, nameOf } from '../web/request-values.ts'
+import { nameOf } from '../web/request-values.ts'
 import type { RouteContext } from './index.ts'
 
 export function registerPeopleRoutes(app: FastifyInstance, { pages }: RouteContext): void {
   app.get('/people', async (request, reply) => {
-    const after = cursorOf(request)
-    const { ctx, reader } = await pages.open(request)
+    const { ctx, reader, after, paging } = await pages.openList(request)
     const { items, cursor } = await listPeople(reader, after)
-    return pages.send(
-      reply,
-      <PeoplePage ctx={ctx} people={items} cursor={cursor} paged={after !== undefined} />,
-    )
+    return pages.send(reply, <PeoplePage ctx={ctx} people={items} paging={paging(cursor)} />)
   })
 
   app.get('/people/:name', (request, reply) => sendPerson(request, reply, 'entries'))
@@ -31,8 +27,7 @@ export function registerPeopleRoutes(app: FastifyInstance, { pages }: RouteConte
     reply: FastifyReply,
     view: 'entries' | 'likes',
   ): Promise<FastifyReply> {
-    const after = cursorOf(request)
-    const { ctx, reader } = await pages.open(request)
+    const { ctx, reader, after, paging } = await pages.openList(request)
     const person = await personByName(reader, nameOf(request))
     if (person === undefined) throw notFound('person of this name')
     const [list, sources] = await Promise.all([
@@ -40,7 +35,6 @@ export function registerPeopleRoutes(app: FastifyInstance, { pages }: RouteConte
       sourcesOfUser(reader, person.id),
     ])
     const cards = await cardsOf(reader, list.items, ctx.viewer?.id)
-    const paged = after !== undefined
     return pages.send(
       reply,
       <PersonPage
@@ -49,8 +43,7 @@ export function registerPeopleRoutes(app: FastifyInstance, { pages }: RouteConte
         sources={sources}
         view={view}
         cards={cards}
-        cursor={list.cursor}
-        paged={paged}
+        paging={paging(list.cursor)}
       />,
     )
   }

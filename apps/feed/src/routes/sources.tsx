@@ -6,28 +6,25 @@ import { countEntriesOfSource, listSources, sourceById } from '../model/sources.
 import { SourcePage } from '../views/source-page.tsx'
 import { SourcesPage } from '../views/sources-page.tsx'
 import { notFound } from '../web/problem.ts'
-import { cursorOf, idOf } from '../web/request-values.ts'
+import { idOf } from '../web/request-values.ts'
 import type { RouteContext } from './index.ts'
 
 export function registerSourceRoutes(app: FastifyInstance, { pages }: RouteContext): void {
   app.get('/sources', async (request, reply) => {
-    const after = cursorOf(request)
-    const { ctx, reader } = await pages.open(request)
+    const { ctx, reader, after, paging } = await pages.openList(request)
     const { items, cursor } = await listSources(reader, after)
     const owners = await peopleById(
       reader,
       items.map((source) => source.user_id).filter((id) => id !== undefined),
     )
-    const paged = after !== undefined
     return pages.send(
       reply,
-      <SourcesPage ctx={ctx} sources={items} owners={owners} cursor={cursor} paged={paged} />,
+      <SourcesPage ctx={ctx} sources={items} owners={owners} paging={paging(cursor)} />,
     )
   })
 
   app.get('/sources/:id', async (request, reply) => {
-    const after = cursorOf(request)
-    const { ctx, reader } = await pages.open(request)
+    const { ctx, reader, after, paging } = await pages.openList(request)
     const source = await sourceById(reader, idOf(request, 'source'))
     if (source === undefined) throw notFound('source')
     const [{ items, cursor }, total, owner] = await Promise.all([
@@ -36,7 +33,6 @@ export function registerSourceRoutes(app: FastifyInstance, { pages }: RouteConte
       source.user_id === undefined ? undefined : personById(reader, source.user_id),
     ])
     const cards = await cardsOf(reader, items, ctx.viewer?.id)
-    const paged = after !== undefined
     return pages.send(
       reply,
       <SourcePage
@@ -45,8 +41,7 @@ export function registerSourceRoutes(app: FastifyInstance, { pages }: RouteConte
         owner={owner}
         total={total}
         cards={cards}
-        cursor={cursor}
-        paged={paged}
+        paging={paging(cursor)}
       />,
     )
   })

@@ -15,13 +15,15 @@ export function CommentItem({ ctx, comment, anchored }: CommentItemProps): JSX.E
   const { person } = comment
   return (
     <li class="comment" id={anchored ? `c-${comment.id}` : undefined}>
-      <span class="comment-text">{comment.text}</span>{' '}
+      <bdi class="comment-text">{comment.text}</bdi>{' '}
       <span class="comment-by">
         <span aria-hidden="true">– </span>
         {person === undefined ? (
           'somebody who left'
         ) : (
-          <a href={`/people/${person.name}`}>{person.full_name}</a>
+          <a href={`/people/${person.name}`}>
+            <bdi>{person.full_name}</bdi>
+          </a>
         )}
         {anchored ? (
           <>

@@ -37,10 +37,14 @@ export function EntryCard({ ctx, card }: { readonly ctx: PageContext; readonly c
       <EntryAvatar card={card} />
       <div class="entry-main">
         <EntryHead ctx={ctx} card={card} />
-        <h2 class="entry-title" id={`t-${entry.id}`}>
+        <h2 class="entry-title" dir="auto" id={`t-${entry.id}`}>
           <EntryTitle card={card} page={page} />
         </h2>
-        {entry.body === undefined ? null : <p class="entry-body clamp">{entry.body}</p>}
+        {entry.body === undefined ? null : (
+          <p class="entry-body clamp" dir="auto">
+            {entry.body}
+          </p>
+        )}
         <div class="answers">
           <LikesLine likes={likes} liked={card.liked} viewer={ctx.viewer} />
           {comments.items.length === 0 ? null : (
@@ -83,14 +87,14 @@ export function EntryHead({ ctx, card }: { readonly ctx: PageContext; readonly c
     <p class="entry-head">
       {person === undefined ? null : (
         <a class="name" href={`/people/${person.name}`}>
-          {person.full_name}
+          <bdi>{person.full_name}</bdi>
         </a>
       )}
       {source === undefined ? null : (
         <span class="via">
           {person === undefined ? '' : 'on '}
           <a class={person === undefined ? 'name' : undefined} href={`/sources/${source.id}`}>
-            {source.title}
+            <bdi>{source.title}</bdi>
           </a>
           {entry.author === undefined || entry.author === person?.full_name ? '' : `, by ${entry.author}`}
         </span>
@@ -112,7 +116,7 @@ export function EntryTitle({ card, page }: { readonly card: Card; readonly page?
         <a href={link} rel="ugc nofollow noopener">
           {title}
         </a>{' '}
-        <span class="host">{hostOf(link)}</span>
+        <bdi class="host">{hostOf(link)}</bdi>
       </>
     )
   }

@@ -8,7 +8,7 @@ import { Field, FormErrors, Token, type FormState } from './form-parts.tsx'
 import { Layout } from './layout.tsx'
 import { LikeButton } from './like-button.tsx'
 import { LikesLine } from './likes-line.tsx'
-import { OlderLink } from './older-link.tsx'
+import { OlderLink, type Paging } from './older-link.tsx'
 import type { PageContext } from './page-context.ts'
 import { TimeAgo } from './time-ago.tsx'
 
@@ -24,15 +24,14 @@ export interface EntryPageProps {
   readonly ctx: PageContext
   readonly card: Card
   readonly comments: readonly CommentBy[]
-  /** Where the next comments begin. */
-  readonly cursor: string | undefined
-  readonly paged: boolean
+  /** Of the comments. */
+  readonly paging: Paging
   readonly shares: readonly SharedBy[]
   readonly form: FormState
 }
 
 export function EntryPage(props: EntryPageProps): JSX.Element {
-  const { ctx, card, comments, cursor, paged, shares, form } = props
+  const { ctx, card, comments, paging, shares, form } = props
   const { entry } = card
   const path = `/entries/${entry.id}`
   return (
@@ -41,10 +40,14 @@ export function EntryPage(props: EntryPageProps): JSX.Element {
         <EntryAvatar card={card} />
         <div class="entry-main">
           <EntryHead ctx={ctx} card={card} />
-          <h1 class="entry-title" id="title">
+          <h1 class="entry-title" dir="auto" id="title">
             <EntryTitle card={card} />
           </h1>
-          {entry.body === undefined ? null : <p class="entry-body">{entry.body}</p>}
+          {entry.body === undefined ? null : (
+            <p class="entry-body" dir="auto">
+              {entry.body}
+            </p>
+          )}
           <div class="actions">
             <LikeButton ctx={ctx} entry={entry} liked={card.liked} back={path} />
             {ctx.viewer !== undefined && entry.user_id === ctx.viewer.id ? (
@@ -63,13 +66,7 @@ export function EntryPage(props: EntryPageProps): JSX.Element {
             ))}
           </ul>
         )}
-        <OlderLink
-          path={path}
-          cursor={cursor}
-          paged={paged}
-          label="Later comments"
-          end="These are the last comments."
-        />
+        <OlderLink path={path} paging={paging} label="Later comments" end="These are the last comments." />
         <CommentForm ctx={ctx} path={path} form={form} />
       </section>
       <AlsoShared ctx={ctx} shares={shares} />
@@ -115,7 +112,9 @@ function AlsoShared({ ctx, shares }: { ctx: PageContext; shares: readonly Shared
       <ul>
         {shares.map(({ entry, person, source }) => (
           <li key={entry.id}>
-            <a href={`/entries/${entry.id}`}>{entry.title}</a>{' '}
+            <a href={`/entries/${entry.id}`}>
+              <bdi>{entry.title}</bdi>
+            </a>{' '}
             <span class="faint">
               {person?.full_name ?? source?.title ?? 'somebody who left'},{' '}
               <TimeAgo time={entry.published} now={ctx.now} />

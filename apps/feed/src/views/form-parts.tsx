@@ -45,6 +45,7 @@ export function Field(props: FieldProps): JSX.Element {
   const shared = {
     id,
     name,
+    dir: 'auto' as const,
     placeholder: props.placeholder,
     maxLength: props.maxLength,
     required: !optional,

@@ -5,21 +5,26 @@ import { EntryList } from './entry-card.tsx'
 import { EmptyState } from './empty-state.tsx'
 import { EMPTY_FORM } from './form-parts.tsx'
 import { Layout } from './layout.tsx'
-import { OlderLink } from './older-link.tsx'
+import { OlderLink, type Paging } from './older-link.tsx'
 import type { PageContext } from './page-context.ts'
 
 export interface HomePageProps {
   readonly ctx: PageContext
   readonly cards: readonly Card[]
-  readonly cursor: string | undefined
-  readonly paged: boolean
+  readonly paging: Paging
 }
 
-export function HomePage({ ctx, cards, cursor, paged }: HomePageProps): JSX.Element {
+export function HomePage({ ctx, cards, paging }: HomePageProps): JSX.Element {
   return (
-    <Layout ctx={ctx} title={paged ? 'Older entries' : ''} section="home" feed="/feed.atom">
-      <h1 class={paged ? 'page-title' : 'unseen'}>{paged ? 'Older entries' : 'Newest entries'}</h1>
-      {paged ? null : ctx.viewer === undefined ? <Welcome /> : <Composer ctx={ctx} form={EMPTY_FORM} />}
+    <Layout ctx={ctx} title={paging.paged ? 'Older entries' : ''} section="home" feed="/feed.atom">
+      <h1 class={paging.paged ? 'page-title' : 'unseen'}>
+        {paging.paged ? 'Older entries' : 'Newest entries'}
+      </h1>
+      {paging.paged ? null : ctx.viewer === undefined ? (
+        <Welcome />
+      ) : (
+        <Composer ctx={ctx} form={EMPTY_FORM} />
+      )}
       {cards.length === 0 ? (
         <EmptyState title="A fresh, empty page">
           <p>
@@ -30,7 +35,7 @@ export function HomePage({ ctx, cards, cursor, paged }: HomePageProps): JSX.Elem
       ) : (
         <EntryList ctx={ctx} cards={cards} />
       )}
-      <OlderLink path="/" cursor={cursor} paged={paged} />
+      <OlderLink path="/" paging={paging} />
     </Layout>
   )
 }

@@ -49,7 +49,7 @@ function ImportForm({ ctx, form }: { readonly ctx: PageContext; readonly form: F
       <div class="field">
         <label for="f-files">Feed or OPML files</label>
         <p class="hint" id="f-files-hint">
-          Up to ten at once, 8 MB each.
+          Up to ten at once; 8 MB each, and 32 MB together.
         </p>
         {error === undefined ? null : (
           <p class="error" id="f-files-error">

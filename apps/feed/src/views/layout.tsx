@@ -78,8 +78,9 @@ export function Layout({ ctx, title, section, feed, children }: LayoutProps): JS
   )
 }
 
-function SignedIn({ ctx }: { readonly ctx: PageContext }): JSX.Element {
+function SignedIn({ ctx }: { readonly ctx: PageContext }): JSX.Element | null {
   const { viewer } = ctx
+  if (ctx.unknownViewer) return null
   if (viewer === undefined) {
     return (
       <p class="who">

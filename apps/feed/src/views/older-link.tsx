@@ -1,17 +1,22 @@
 import type { JSX } from 'preact'
 
+/** Where a page of a list stands in it. */
+export interface Paging {
+  /** Where the next page begins; undefined on the last one. */
+  readonly cursor: string | undefined
+  /** Whether this is a later page than the first. */
+  readonly paged: boolean
+}
+
 /** The way to the next page, or the end of the list. */
 export function OlderLink({
   path,
-  cursor,
-  paged,
+  paging: { cursor, paged },
   label = 'Older',
   end = 'That is all there is. You have reached the first page of the binder.',
 }: {
   readonly path: string
-  readonly cursor: string | undefined
-  /** Whether this is a later page already. */
-  readonly paged: boolean
+  readonly paging: Paging
   readonly label?: string
   readonly end?: string
 }): JSX.Element | null {

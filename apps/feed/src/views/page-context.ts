@@ -5,6 +5,8 @@ import type { PageCost } from '../model/page-cost.ts'
 export interface PageContext {
   /** Who is signed in. */
   readonly viewer: Person | undefined
+  /** Somebody is signed in, and it is not known who: the page is about a store that does not answer. */
+  readonly unknownViewer: boolean
   /** Goes into every form; a form that comes back without it is refused. */
   readonly token: string
   /** The address of this page, where a button of it leads back to. */

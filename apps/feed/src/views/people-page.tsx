@@ -3,17 +3,16 @@ import type { Person } from '../model/entities.ts'
 import { Avatar } from './avatar.tsx'
 import { EmptyState } from './empty-state.tsx'
 import { Layout } from './layout.tsx'
-import { OlderLink } from './older-link.tsx'
+import { OlderLink, type Paging } from './older-link.tsx'
 import type { PageContext } from './page-context.ts'
 
 export interface PeoplePageProps {
   readonly ctx: PageContext
   readonly people: readonly Person[]
-  readonly cursor: string | undefined
-  readonly paged: boolean
+  readonly paging: Paging
 }
 
-export function PeoplePage({ ctx, people, cursor, paged }: PeoplePageProps): JSX.Element {
+export function PeoplePage({ ctx, people, paging }: PeoplePageProps): JSX.Element {
   return (
     <Layout ctx={ctx} title="People" section="people">
       <h1 class="page-title">People</h1>
@@ -36,7 +35,7 @@ export function PeoplePage({ ctx, people, cursor, paged }: PeoplePageProps): JSX
           ))}
         </ul>
       )}
-      <OlderLink path="/people" cursor={cursor} paged={paged} label="More people" end="That is everybody." />
+      <OlderLink path="/people" paging={paging} label="More people" end="That is everybody." />
     </Layout>
   )
 }

@@ -5,7 +5,7 @@ import { Avatar } from './avatar.tsx'
 import { EmptyState } from './empty-state.tsx'
 import { EntryList } from './entry-card.tsx'
 import { Layout } from './layout.tsx'
-import { OlderLink } from './older-link.tsx'
+import { OlderLink, type Paging } from './older-link.tsx'
 import type { PageContext } from './page-context.ts'
 import { TimeAgo } from './time-ago.tsx'
 
@@ -15,12 +15,11 @@ export interface PersonPageProps {
   readonly sources: readonly Source[]
   readonly view: 'entries' | 'likes'
   readonly cards: readonly Card[]
-  readonly cursor: string | undefined
-  readonly paged: boolean
+  readonly paging: Paging
 }
 
 export function PersonPage(props: PersonPageProps): JSX.Element {
-  const { ctx, person, sources, view, cards, cursor, paged } = props
+  const { ctx, person, sources, view, cards, paging } = props
   const home = `/people/${person.name}`
   const path = view === 'entries' ? home : `${home}/likes`
   return (
@@ -33,19 +32,21 @@ export function PersonPage(props: PersonPageProps): JSX.Element {
       <header class="profile">
         <Avatar label={person.full_name} hue={person.hue} />
         <div>
-          <h1>{person.full_name}</h1>
+          <h1 dir="auto">{person.full_name}</h1>
           <p class="faint">
             <span class="handle">{person.name}</span>, here since{' '}
             <TimeAgo time={person.joined} now={ctx.now} />
           </p>
-          {person.bio === '' ? null : <p>{person.bio}</p>}
+          {person.bio === '' ? null : <p dir="auto">{person.bio}</p>}
           {sources.length === 0 ? null : (
             <p class="faint">
               Brings in{' '}
               {sources.map((source, i) => (
                 <>
                   {i === 0 ? '' : i === sources.length - 1 ? ' and ' : ', '}
-                  <a href={`/sources/${source.id}`}>{source.title}</a>
+                  <a href={`/sources/${source.id}`}>
+                    <bdi>{source.title}</bdi>
+                  </a>
                 </>
               ))}
             </p>
@@ -73,7 +74,7 @@ export function PersonPage(props: PersonPageProps): JSX.Element {
       ) : (
         <EntryList ctx={ctx} cards={cards} />
       )}
-      <OlderLink path={path} cursor={cursor} paged={paged} />
+      <OlderLink path={path} paging={paging} />
     </Layout>
   )
 }

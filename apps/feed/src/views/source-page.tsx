@@ -6,7 +6,7 @@ import { Avatar, hueOf } from './avatar.tsx'
 import { EmptyState } from './empty-state.tsx'
 import { EntryList } from './entry-card.tsx'
 import { Layout } from './layout.tsx'
-import { OlderLink } from './older-link.tsx'
+import { OlderLink, type Paging } from './older-link.tsx'
 import type { PageContext } from './page-context.ts'
 
 export interface SourcePageProps {
@@ -15,26 +15,17 @@ export interface SourcePageProps {
   readonly owner: Person | undefined
   readonly total: number
   readonly cards: readonly Card[]
-  readonly cursor: string | undefined
-  readonly paged: boolean
+  readonly paging: Paging
 }
 
-export function SourcePage({
-  ctx,
-  source,
-  owner,
-  total,
-  cards,
-  cursor,
-  paged,
-}: SourcePageProps): JSX.Element {
+export function SourcePage({ ctx, source, owner, total, cards, paging }: SourcePageProps): JSX.Element {
   return (
     <Layout ctx={ctx} title={source.title} section="sources">
       <header class="profile">
         <Avatar label={source.title} hue={hueOf(source.title)} shape="source" />
         <div>
-          <h1>{source.title}</h1>
-          {source.about === '' ? null : <p>{source.about}</p>}
+          <h1 dir="auto">{source.title}</h1>
+          {source.about === '' ? null : <p dir="auto">{source.about}</p>}
           <p class="faint">
             {total} {total === 1 ? 'entry' : 'entries'}
             {owner === undefined ? null : (
@@ -62,7 +53,7 @@ export function SourcePage({
       ) : (
         <EntryList ctx={ctx} cards={cards} />
       )}
-      <OlderLink path={`/sources/${source.id}`} cursor={cursor} paged={paged} />
+      <OlderLink path={`/sources/${source.id}`} paging={paging} />
     </Layout>
   )
 }

@@ -3,18 +3,17 @@ import type { Person, Source } from '../model/entities.ts'
 import { Avatar, hueOf } from './avatar.tsx'
 import { EmptyState } from './empty-state.tsx'
 import { Layout } from './layout.tsx'
-import { OlderLink } from './older-link.tsx'
+import { OlderLink, type Paging } from './older-link.tsx'
 import type { PageContext } from './page-context.ts'
 
 export interface SourcesPageProps {
   readonly ctx: PageContext
   readonly sources: readonly Source[]
   readonly owners: ReadonlyMap<string, Person>
-  readonly cursor: string | undefined
-  readonly paged: boolean
+  readonly paging: Paging
 }
 
-export function SourcesPage({ ctx, sources, owners, cursor, paged }: SourcesPageProps): JSX.Element {
+export function SourcesPage({ ctx, sources, owners, paging }: SourcesPageProps): JSX.Element {
   return (
     <Layout ctx={ctx} title="Sources" section="sources">
       <h1 class="page-title">Sources</h1>
@@ -33,7 +32,7 @@ export function SourcesPage({ ctx, sources, owners, cursor, paged }: SourcesPage
                 <Avatar label={source.title} hue={hueOf(source.title)} shape="source" />
                 <div>
                   <a class="name" href={`/sources/${source.id}`}>
-                    {source.title}
+                    <bdi>{source.title}</bdi>
                   </a>
                   <p>
                     {source.about}
@@ -47,13 +46,7 @@ export function SourcesPage({ ctx, sources, owners, cursor, paged }: SourcesPage
           })}
         </ul>
       )}
-      <OlderLink
-        path="/sources"
-        cursor={cursor}
-        paged={paged}
-        label="More sources"
-        end="Those are all of them."
-      />
+      <OlderLink path="/sources" paging={paging} label="More sources" end="Those are all of them." />
     </Layout>
   )
 }

@@ -36,6 +36,22 @@ export async function readUpload(
   request: FastifyRequest,
   isToken: (token: string | undefined) => boolean,
 ): Promise<SentForm> {
+  try {
+    return await readParts(request, isToken)
+  } catch (error) {
+    // What is left of a form that is refused is read and thrown away: a browser reuses the connection.
+    request.raw.unpipe()
+    request.raw.resume()
+    if (error instanceof Error && 'code' in error && error.code === 'FST_FILES_LIMIT')
+      throw tooMuch(`These are more than ${MOST_FILES} files. Import them a few at a time.`)
+    throw error
+  }
+}
+
+async function readParts(
+  request: FastifyRequest,
+  isToken: (token: string | undefined) => boolean,
+): Promise<SentForm> {
   const fields: Record<string, string> = {}
   const files: FileToImport[] = []
   let bytes = 0
@@ -50,11 +66,7 @@ export async function readUpload(
     for await (const chunk of part.file as AsyncIterable<Buffer>) {
       bytes += chunk.length
       if (bytes > LARGEST_UPLOAD) {
-        throw new Problem(
-          413,
-          'That is too much at once',
-          'Together the files are larger than 32 MB. Import them a few at a time.',
-        )
+        throw tooMuch('Together the files are larger than 32 MB. Import them a few at a time.')
       }
       chunks.push(chunk)
     }
@@ -62,4 +74,8 @@ export async function readUpload(
     if (part.filename !== '') files.push({ name: part.filename, bytes: Buffer.concat(chunks) })
   }
   return { fields, files }
+}
+
+function tooMuch(text: string): Problem {
+  return new Problem(413, 'That is too much at once', text)
 }

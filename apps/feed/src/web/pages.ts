@@ -6,29 +6,40 @@ import { renderToString } from 'preact-render-to-string'
 import type { Person } from '../model/entities.ts'
 import { personById } from '../model/people.ts'
 import type { Reader } from '../model/reader.ts'
+import type { Paging } from '../views/older-link.tsx'
 import type { PageContext } from '../views/page-context.ts'
 import { ProblemPage } from '../views/problem-page.tsx'
 import type { AppOptions } from './app.ts'
 import { readFields, readUpload, type SentForm } from './form.ts'
 import { forgedForm, notFound, problemOf, type Problem } from './problem.ts'
+import { cursorOf } from './request-values.ts'
 import { formToken, isFormToken, readSession, writeSession, type Session } from './session.ts'
 
 /** What the routes make pages with. */
 export interface Pages {
   /** The context of a request's page, with a reader whose cost is the page's. */
   open(request: FastifyRequest): Promise<OpenPage>
+  /** The same for a page of a list, which begins at the cursor of the address. */
+  openList(request: FastifyRequest): Promise<OpenList>
   /** Begins a session where there is none, for a form that is shown to somebody who is not signed in. */
   openWithSession(request: FastifyRequest, reply: FastifyReply): Promise<OpenPage>
   /** The form that a request sent, after its token was found right. */
   form(request: FastifyRequest): SentForm
   send(reply: FastifyReply, page: VNode, status?: number): FastifyReply
   /** Answers with the page of an error. */
-  fail(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply
+  fail(error: unknown, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>
 }
 
 export interface OpenPage {
   readonly ctx: PageContext
   readonly reader: Reader
+}
+
+export interface OpenList extends OpenPage {
+  /** Where this page begins; undefined for the first one. */
+  readonly after: string | undefined
+  /** Where it stands in its list, once the next page's cursor is known. */
+  paging(cursor: string | undefined): Paging
 }
 
 export function registerPages(app: FastifyInstance, options: AppOptions): Pages {
@@ -51,7 +62,8 @@ export function registerPages(app: FastifyInstance, options: AppOptions): Pages 
     reader: Reader,
   ): PageContext {
     const token = session === undefined ? '' : formToken(secret, session)
-    return { viewer, token, path: request.url, now: now(), cost: reader.cost, styles }
+    const unknownViewer = false
+    return { viewer, unknownViewer, token, path: request.url, now: now(), cost: reader.cost, styles }
   }
 
   app.addHook('preHandler', async (request) => {
@@ -74,19 +86,25 @@ export function registerPages(app: FastifyInstance, options: AppOptions): Pages 
       .send(`<!doctype html>${renderToString(page)}`)
   }
 
-  function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): FastifyReply {
+  async function sendProblem(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { status, title, message }: Problem,
+  ): Promise<FastifyReply> {
+    // Where a store may be what does not answer, none is asked.
+    const opened = status < 500 ? await open(request).catch(() => undefined) : undefined
+    const ctx = opened?.ctx ?? unaskedContext(request)
+    return send(reply, ProblemPage({ ctx, status, title, text: message }), status)
+  }
+
+  function unaskedContext(request: FastifyRequest): PageContext {
     const session = readSession(request)
-    // No store is asked: it may be the one that does not answer.
     const ctx = contextOf(request, session, undefined, site.reader())
-    return send(
-      reply,
-      ProblemPage({ ctx, status: problem.status, title: problem.title, text: problem.message }),
-      problem.status,
-    )
+    return { ...ctx, unknownViewer: session?.userId !== undefined }
   }
 
   app.setNotFoundHandler((request, reply) => sendProblem(request, reply, notFound('page under this address')))
-  function fail(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  function fail(error: unknown, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const problem = problemOf(error)
     if (problem.status >= 500) onError(error)
     return sendProblem(request, reply, problem)
@@ -95,6 +113,11 @@ export function registerPages(app: FastifyInstance, options: AppOptions): Pages 
 
   return {
     open,
+    async openList(request) {
+      const after = cursorOf(request)
+      const paged = after !== undefined
+      return { ...(await open(request)), after, paging: (cursor) => ({ cursor, paged }) }
+    },
     openWithSession: (request, reply) =>
       open(request, readSession(request) ?? writeSession(reply, undefined)),
     form: (request) => forms.get(request) ?? { fields: {}, files: [] },
