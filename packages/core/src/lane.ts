@@ -31,11 +31,21 @@ export interface LaneOptions<Item, Result> {
  * A lane gathers calls of one kind to one table of one shard into statements of many rows. One statement is in flight
  * at a time: a lone call goes out at once, and whatever arrives meanwhile goes out together with the next one. So the
  * rows per statement grow with the load, without any waiting on purpose but what `gather` adds.
+ *
+ * Calls share a statement without knowing of each other, so what befalls the statement befalls them all, unless one of
+ * them is to blame:
+ * - An error that is permanent, and says that nothing was done, may come from one row. The batch is sent again in halves,
+ *   one after the other, until the rows to blame fail alone; the others get their results, later than without it. From
+ *   then on the batch is several statements, some of which may be done when another fails.
+ * - Every other error goes to every call of its statement, as the same object, and nothing is sent again: one that may
+ *   pass (`retryable`), because it is each caller's to say whether to try again; one with `unknownOutcome`, because a
+ *   second attempt could do twice what was done; `ABORTED` and `CLOSED`.
+ * - A call whose signal fires fails alone. Calls that wait are not touched by the failure of the statement before them.
  */
 export interface Lane<Item, Result> {
   /** Rejects with `ABORTED` when the signal fires while it waits; an item already sent is not called back. */
   submit(item: Item, signal?: AbortSignal): Promise<Result>
-  /** As `submit` of each, with one promise for all: their results in order, or the first error. */
+  /** As `submit` of each, with one promise for all: their results in order, or the first error, while the others go on. */
   submitAll(items: readonly Item[], signal?: AbortSignal): Promise<readonly Result[]>
   /** Statements sent so far. */
   readonly statements: number

@@ -10,6 +10,7 @@ import {
 } from '@looseleaf/core'
 import { entityStatements } from './entity-statements.ts'
 import type { Flavor } from './flavor.ts'
+import { createOwnWrites } from './own-writes.ts'
 import { writePending } from './pending-table.ts'
 import { toCount, toNumber } from './row-values.ts'
 import type { Call, FaultCodes, Row, Session } from './session.ts'
@@ -27,9 +28,6 @@ const faults: FaultCodes = {
   'null-refused': staleEpoch,
 }
 
-/** After a lost compare-and-swap, this many are made in a transaction. */
-const CAREFUL_SWAPS = 100
-
 export interface EntityTableOptions {
   readonly shardName: string
   readonly session: Session
@@ -40,7 +38,7 @@ export interface EntityTableOptions {
 export function createEntityTable(options: EntityTableOptions): EntityTable {
   const { session, flavor, shardName } = options
   const statements = entityStatements(options.table, flavor)
-  let carefulFor = 0
+  const ownWrites = createOwnWrites()
 
   const reading = (call: CallOptions | undefined): Call => ({ write: false, signal: call?.signal, faults })
   const writing = (call: CallOptions): Call => ({ write: true, signal: call.signal, faults })
@@ -111,12 +109,11 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
       const changed = new Set(result.rows.map((row) => bytesKey(row.id as Uint8Array)))
       return rows.map(({ id }) => changed.has(bytesKey(id)))
     }
+    const ids = rows.map(({ id }) => id)
     const send = async (through: Session): Promise<readonly boolean[] | undefined> => {
       const result = await through.run(query, parameters, call)
       const changed = toCount(result.numAffectedRows)
       if (changed === rows.length || changed === 0) return rows.map(() => changed > 0)
-      carefulFor = CAREFUL_SWAPS
-      const ids = rows.map(({ id }) => id)
       const found = await readBack(ids, call, through)
       return swapWinners(
         rows.map(({ id, version }) => ({ version, found: versionOf(found.get(bytesKey(id))) })),
@@ -125,10 +122,10 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     }
     // Where other processes write the same entities, the transaction keeps their writes from coming between
     // the swap and the reading back. Elsewhere it would only cost round trips and hold locks for longer.
-    const careful = carefulFor > 0 && outer === session
-    if (careful) carefulFor--
+    const careful = outer === session && ownWrites.areContested(rows)
     const won = careful ? await session.transaction(call, send) : await send(outer)
     if (won !== undefined) return won
+    ownWrites.lost(rows)
     throw new LooseleafError(
       'OUTCOME_UNKNOWN',
       `${shardName}: other writers were so quick to replace these entities again that it cannot be told which of the ${rows.length} writes came first.`,
@@ -191,6 +188,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
           writing(call),
         ),
       )
+      ownWrites.inserted(rows)
     },
 
     async replace(rows, call: WriteOptions) {
@@ -204,7 +202,10 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
       )
       // All lost: to other writers, or to the epoch, which holds back a statement as a whole.
       if (!won.includes(true)) await refuseStaleEpoch(call.epoch, reading(call))
-      const winners = new Set(sorted.filter((_, i) => won[i]).map(({ id }) => bytesKey(id)))
+      const written = sorted.filter((_, i) => won[i])
+      ownWrites.won(written)
+      ownWrites.lost(sorted.filter((_, i) => !won[i]))
+      const winners = new Set(written.map(({ id }) => bytesKey(id)))
       return rows.map(({ id }) => winners.has(bytesKey(id)))
     },
 

@@ -1,3 +1,4 @@
+export { callSignal } from './call-signal.ts'
 export { kyselyDriver, type KyselyDriverOptions } from './driver.ts'
 export type { Fault, Flavor, SwapParts, TableFault } from './flavor.ts'
 export { createGate, type Gate } from './gate.ts'

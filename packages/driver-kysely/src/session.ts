@@ -6,6 +6,7 @@ import {
   type ErrorCode,
 } from '@looseleaf/core'
 import { CompiledQuery, type Kysely, type QueryResult, type RawBuilder } from 'kysely'
+import { withCallSignal } from './call-signal.ts'
 import type { Flavor, TableFault } from './flavor.ts'
 import type { Gate } from './gate.ts'
 
@@ -67,13 +68,18 @@ export function createSession(options: SessionOptions): Session {
     return new LooseleafError(code, `${name}: ${sentence}`, { shard: name, ...rest })
   }
 
-  async function send<T>(call: Call, work: () => Promise<T>): Promise<T> {
+  /** `mayHaveWritten` is asked when the work has failed. */
+  async function send<T>(
+    call: Call,
+    work: () => Promise<T>,
+    mayHaveWritten: () => boolean = () => call.write,
+  ): Promise<T> {
     throwIfAborted(call.signal)
     const sent = gate.pass(async () => {
       try {
-        return await work()
+        return await withCallSignal(call.signal, work)
       } catch (error) {
-        throw errorOf(error, call)
+        throw errorOf(error, { ...call, write: mayHaveWritten() })
       }
     })
     return call.signal === undefined ? sent : untilAborted(sent, call.signal)
@@ -86,8 +92,16 @@ export function createSession(options: SessionOptions): Session {
         const execute = (): Promise<QueryResult<Row>> => db.executeQuery(hinted as CompiledQuery<Row>)
         return outer ? send(call, execute) : execute()
       },
-      async transaction(call, work) {
-        return send(call, () => db.transaction().execute((inner) => work(over(inner, false))))
+      async transaction<T>(call: Call, work: (inner: Session) => Promise<T>) {
+        // Until its COMMIT is sent, whatever a transaction did is undone when its connection ends.
+        let commits = false
+        const execute = (): Promise<T> =>
+          db.transaction().execute(async (inner) => {
+            const result = await work(over(inner, false))
+            commits = true
+            return result
+          })
+        return send(call, execute, () => call.write && commits)
       },
       shape(key, build) {
         let shape = shapes.get(key)

@@ -1,35 +1,14 @@
-import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startServers } from '@looseleaf-tooling/mariadb'
-import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
-import { isLooseleafError, type Driver, type Shard } from '@looseleaf/core'
-import { createConnection } from 'mysql2/promise'
-import { afterEach, expect, test } from 'vitest'
-import { startTcpProxy, type TcpProxy } from '../test/tcp-proxy.ts'
+import { isLooseleafError, type Shard } from '@looseleaf/core'
+import { randomBytes } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { cleanUp, epoch, freshBench, insertLocked } from '../test/bench.ts'
 import { until } from '../test/until.ts'
-import { mysqlShards, type MysqlShardsOptions } from './mysql-shards.ts'
 
-const cleanUps: (() => Promise<unknown>)[] = []
-
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp()
-})
-
-async function connect(url: string, options: MysqlShardsOptions): Promise<{ driver: Driver; shard: Shard }> {
-  const driver = await mysqlShards([url], options).connect()
-  cleanUps.push(() => driver.close())
-  return { driver, shard: driver.shards[0] as Shard }
-}
-
-async function behindProxy(url: string): Promise<{ proxy: TcpProxy; href: string }> {
-  const target = new URL(url)
-  const proxy = await startTcpProxy(Number(target.port))
-  cleanUps.push(() => proxy.close())
-  target.port = String(proxy.port)
-  return { proxy, href: target.href }
-}
+const bench = await freshBench()
 
 const refusal = /calls are refused until it answers again/
 
@@ -56,11 +35,11 @@ async function callUntilAnswered(shard: Shard): Promise<void> {
 
 test('a server that is stopped is refused after a few failures, and used again once it is back', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'looseleaf-breaker-'))
-  cleanUps.push(() => rm(folder, { recursive: true, force: true }))
+  cleanUp(() => rm(folder, { recursive: true, force: true }))
   const first = await startServers(1, { folder, database: 'feed' })
-  cleanUps.push(() => first.stop())
+  cleanUp(() => first.stop())
   const url = first.urls[0] as string
-  const { shard } = await connect(url, { breakerFailures: 3, breakerProbeMs: 50 })
+  const { shard } = await bench.connect({ breakerFailures: 3, breakerProbeMs: 50 }, url)
   await first.stop()
 
   const errors = await callUntilRefused(shard)
@@ -69,7 +48,7 @@ test('a server that is stopped is refused after a few failures, and used again o
   for (const error of errors) expect(error).toMatchObject({ code: 'SHARD_UNAVAILABLE', retryable: true })
 
   const again = await startServers(1, { folder, database: 'feed', portBase: Number(new URL(url).port) })
-  cleanUps.push(() => again.stop())
+  cleanUp(() => again.stop())
   expect(again.urls).toEqual([url])
   await callUntilAnswered(shard)
   const calls = await Promise.all(Array.from({ length: 30 }, () => shard.now()))
@@ -77,10 +56,9 @@ test('a server that is stopped is refused after a few failures, and used again o
 })
 
 test('a listener that accepts and stays silent gets probes alone, and the first that is answered opens the way', async () => {
-  const { urls } = await freshShards(1)
-  const { proxy, href } = await behindProxy(urls[0] as string)
+  const { proxy, url } = await bench.behindProxy()
   const options = { breakerFailures: 3, breakerProbeMs: 50, connectTimeoutMs: 1_000, poolSize: 2 }
-  const { shard } = await connect(href, options)
+  const { shard } = await bench.connect(options, url)
   proxy.cut()
   proxy.silence = 'both'
   await callUntilRefused(shard)
@@ -101,10 +79,9 @@ test('a listener that accepts and stays silent gets probes alone, and the first 
 })
 
 test('calls that wait for a connection hear it when the shard turns out to be gone', async () => {
-  const { urls } = await freshShards(1)
-  const { proxy, href } = await behindProxy(urls[0] as string)
+  const { proxy, url } = await bench.behindProxy()
   const options = { breakerFailures: 1, breakerProbeMs: 60_000, connectTimeoutMs: 500, poolSize: 1 }
-  const { shard } = await connect(href, { ...options, deadlineMs: 3_600_000 })
+  const { shard } = await bench.connect({ ...options, deadlineMs: 3_600_000 }, url)
   proxy.cut()
   proxy.silence = 'both'
   const results = await Promise.allSettled(Array.from({ length: 50 }, () => shard.now()))
@@ -114,10 +91,9 @@ test('calls that wait for a connection hear it when the shard turns out to be go
 })
 
 test('connections that fall silent are found out by ending their calls, which opens it as well', async () => {
-  const { urls } = await freshShards(1)
-  const { proxy, href } = await behindProxy(urls[0] as string)
+  const { proxy, url } = await bench.behindProxy()
   const options = { breakerFailures: 1, breakerProbeMs: 50, connectTimeoutMs: 500, deadlineMs: 1_000 }
-  const { shard } = await connect(href, options)
+  const { shard } = await bench.connect(options, url)
   proxy.silence = 'both'
   const [error] = await callUntilRefused(shard)
   expect(error).toMatchObject({ code: 'DEADLINE' })
@@ -126,41 +102,22 @@ test('connections that fall silent are found out by ending their calls, which op
 })
 
 test('errors of statements, locks, deadlines and privileges never open it', async () => {
-  const { urls } = await freshShards(1)
-  const url = urls[0] as string
-  const { shard } = await connect(url, {
-    breakerFailures: 1,
-    breakerProbeMs: 600_000,
-    lockWaitSeconds: 1,
-    poolSize: 8,
-  })
-  await shard.createTables()
-  await shard.catalog.init({
-    epoch: 1,
-    storeId: 's',
-    shardNumber: 0,
-    shardCount: 1,
-    router: 'r',
-    indexes: [],
-  })
+  const never = { breakerFailures: 1, breakerProbeMs: 600_000 }
+  const { shard } = await bench.migrate({ ...never, lockWaitSeconds: 1, poolSize: 8 })
   const spec = { table: 'ix_words', columns: [{ name: 's', type: 'string' }] } as const
   await shard.createIndexTable(spec)
-  const entity = { id: randomBytes(16), version: 1, body: Buffer.from('body') }
-  await shard.entities.insert([entity], { epoch: 1 })
-  const holder = await createConnection(url)
-  cleanUps.push(() => holder.end())
-  await holder.query('START TRANSACTION')
-  await holder.query('SELECT id FROM entities WHERE id = ? FOR UPDATE', [entity.id])
+  const holder = await bench.observe()
+  const entity = await insertLocked(shard, holder)
 
-  const slow = await connect(url, { breakerFailures: 1, breakerProbeMs: 600_000, deadlineMs: 300 })
+  const slow = await bench.connect({ ...never, deadlineMs: 300 })
   const write = { ...entity, base: 1, version: 2 }
   const tooLong = { key: [Buffer.alloc(600, 97)], entityId: randomBytes(16), version: 1 }
   const codes = (
     await Promise.allSettled([
       ...Array.from({ length: 8 }, () => shard.index(spec).upsert([tooLong])),
       ...Array.from({ length: 8 }, () => shard.index({ ...spec, table: 'ix_missing' }).count({ prefix: [] })),
-      ...Array.from({ length: 4 }, () => shard.entities.replace([write], { epoch: 1 })),
-      ...Array.from({ length: 4 }, () => slow.shard.entities.replace([write], { epoch: 1 })),
+      ...Array.from({ length: 4 }, () => shard.entities.replace([write], { epoch })),
+      ...Array.from({ length: 4 }, () => slow.shard.entities.replace([write], { epoch })),
     ])
   ).map((result) => result.status === 'rejected' && (result.reason as { code: string }).code)
   await holder.query('ROLLBACK')

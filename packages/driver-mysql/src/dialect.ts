@@ -1,3 +1,4 @@
+import { callSignal } from '@looseleaf/driver-kysely'
 import {
   CompiledQuery,
   Kysely,
@@ -31,7 +32,7 @@ function createKyselyDriver(pool: Pool): Driver {
 
   return {
     init: async () => {},
-    acquireConnection: (options) => pool.acquire(options?.signal),
+    acquireConnection: () => pool.acquire(callSignal()),
     releaseConnection: async (connection) => pool.release(ours(connection)),
     beginTransaction: (connection) => say(connection, 'START TRANSACTION'),
     commitTransaction: (connection) => say(connection, 'COMMIT'),

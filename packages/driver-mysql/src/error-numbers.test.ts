@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { LooseleafError, errorCodes, type ErrorCode } from '@looseleaf/core'
-import { errorNumbers } from './error-numbers.ts'
+import { errorNumbers, refusedOutright } from './error-numbers.ts'
 import { clientError, endsConnection, mysqlFault, saysDown } from './errors.ts'
 
 const serverError = (errno: number): Error =>
@@ -100,7 +100,10 @@ const rows: readonly Row[] = [
   server('lost server, by a proxy', 2013, AWAY, UNKNOWN, 'ends', 'down'),
   server('unreachable server, by ProxySQL', 9001, AWAY, UNKNOWN, 'down'),
   server('syntax', 1064, 'STATEMENT_FAILED', 'STATEMENT_FAILED'),
-  server('an unknown number', 60_000, 'STATEMENT_FAILED', 'STATEMENT_FAILED'),
+  server('too many transactions', 1637, BUSY, BUSY),
+  server('a check that did not hold', 4025, 'STATEMENT_FAILED', 'STATEMENT_FAILED'),
+  server('an unknown number', 60_000, 'STATEMENT_FAILED', UNKNOWN),
+  server('an unknown number of both servers', 1_105, 'STATEMENT_FAILED', UNKNOWN),
   server('an unknown number of a file', 999, 'STATEMENT_FAILED', UNKNOWN),
 
   client('refused', 'ECONNREFUSED', AWAY, AWAY, { errno: -111 }),
@@ -116,6 +119,13 @@ const rows: readonly Row[] = [
   client('a closed state without a code', undefined, AWAY, UNKNOWN, { fatal: true }),
   client('a TLS handshake that broke', 'HANDSHAKE_SSL_ERROR', AWAY, UNKNOWN, { errno: -104 }),
   ['no TLS', Object.assign(new Error(''), { code: 'HANDSHAKE_NO_SSL_SUPPORT' }), DENIED, DENIED, 'ends'],
+  [
+    'a key that cannot be read',
+    Object.assign(new Error(''), { code: 'ERR_OSSL_UNSUPPORTED' }),
+    DENIED,
+    DENIED,
+    'ends',
+  ],
   ['expired certificate', Object.assign(new Error(''), { code: 'CERT_HAS_EXPIRED' }), DENIED, DENIED, 'ends'],
   [
     'certificate of another',
@@ -167,6 +177,10 @@ test('whatever passes by itself can be tried again, and what people have to mend
   expect(new Set(permanent.map(([kind]) => kind))).toEqual(
     new Set([DENIED, 'NOT_MIGRATED', 'BAD_INDEX', 'BODY_TOO_LARGE', 'BAD_OPTION']),
   )
+})
+
+test('a number has one meaning', () => {
+  expect([...refusedOutright].filter((number) => number in errorNumbers)).toEqual([])
 })
 
 test('every message is a sentence', () => {

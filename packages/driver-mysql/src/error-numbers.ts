@@ -106,6 +106,7 @@ export const errorNumbers: Readonly<Record<number, Meaning>> = {
   1598: ['SHARD_UNAVAILABLE', 'the server could not write its binary log.', 'unsure'],
   1614: ['SHARD_BUSY', DEADLOCK],
   1615: ['SHARD_BUSY', 'a table was changed at the same time; nothing was done.'],
+  1637: ['SHARD_BUSY', 'the server has too many transactions; nothing was done.'],
   1698: ['SHARD_DENIED', 'the server refuses the user.'],
   1792: ['SHARD_UNAVAILABLE', 'the transaction may only read.'],
   1820: ['SHARD_DENIED', PASSWORD],
@@ -147,3 +148,13 @@ export const errorNumbers: Readonly<Record<number, Meaning>> = {
   9002: ['SHARD_UNAVAILABLE', PROXY, 'unsure', 'down'],
   9004: ['SHARD_UNAVAILABLE', PROXY, 'unsure', 'down'],
 }
+
+/**
+ * Statements that the server does not understand, or knows at once that it cannot carry out: nothing was done. There is no
+ * more to say of them, and none should ever come. Any other number that is not above may have come after a write was done.
+ */
+export const refusedOutright: ReadonlySet<number> = new Set([
+  1050, 1051, 1060, 1061, 1064, 1065, 1067, 1068, 1069, 1070, 1072, 1074, 1075, 1101, 1103, 1109, 1110, 1111,
+  1115, 1121, 1136, 1149, 1163, 1170, 1175, 1193, 1210, 1221, 1222, 1228, 1229, 1231, 1232, 1233, 1235, 1241,
+  1242, 1243, 1248, 1273, 1286, 1295, 1300, 1305, 1364, 1390, 1391, 1436, 1582, 1583, 1584, 1690, 3819, 4025,
+])

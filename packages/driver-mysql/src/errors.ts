@@ -1,11 +1,11 @@
 import type { Fault } from '@looseleaf/driver-kysely'
-import { errorNumbers, type Mark, type Meaning } from './error-numbers.ts'
+import { errorNumbers, refusedOutright, type Mark, type Meaning } from './error-numbers.ts'
 
 /** What mysql2 and Node say when there is no server to talk to, so that nothing was sent. */
 const unreachable =
   /^(EACCES|EADDRNOTAVAIL|EAI_[A-Z]+|ECONNREFUSED|EHOSTDOWN|EHOSTUNREACH|EMFILE|ENETDOWN|ENETUNREACH|ENOENT|ENOTFOUND)$/
 
-const tlsCode = /^ERR_TLS|^ERR_SSL|CERT|^UNABLE_TO|HANDSHAKE_(NO_)?SSL/
+const tlsCode = /^ERR_TLS|^ERR_O?SSL|CERT|^UNABLE_TO|HANDSHAKE_(NO_)?SSL/
 
 /** Set on the errors that connections themselves make. */
 export interface ClientError extends Error {
@@ -73,9 +73,9 @@ function meaningOf(error: unknown): Meaning {
   return ['SHARD_UNAVAILABLE', 'the connection was lost before the answer came.', 'unsure', 'ends', 'down']
 }
 
-/** A number that is not in the table. Those below 1,000 are of files, from 2,000 of clients, and say little of a write. */
+/** A number that is not in the table. Unless it is known to come before anything is done, it says nothing of a write. */
 function unlisted(error: unknown, number: number): Meaning {
-  const marks: Mark[] = number < 1_000 || (number >= 2_000 && number < 3_000) ? ['unsure'] : []
+  const marks: Mark[] = refusedOutright.has(number) ? [] : ['unsure']
   return ['STATEMENT_FAILED', `the server refused a statement (${causeOf(error).message}).`, ...marks]
 }
 

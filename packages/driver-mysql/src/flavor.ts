@@ -2,13 +2,24 @@ import { slot, type Flavor, type SwapParts } from '@looseleaf/driver-kysely'
 import { sql, type RawBuilder } from 'kysely'
 import { mysqlFault } from './errors.ts'
 
+/** Of the server's clock, whatever the zone of its session or its machine. */
+const now = sql`UTC_TIMESTAMP(6)`
+
+const epoch = sql`TIMESTAMP'1970-01-01 00:00:00'`
+
+/** In whole numbers from end to end, and up to the year 9999. */
+function microsOf(time: RawBuilder<unknown>): RawBuilder<number> {
+  return sql`TIMESTAMPDIFF(MICROSECOND, ${epoch}, ${time})`
+}
+
 /** MySQL and MariaDB, as the shared tables need to know them. Only what both take stands here. */
 export const mysqlFlavor: Flavor = {
   name: 'MySQL',
   types: {
     addedId: 'BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY',
     id: 'BINARY(16)',
-    updated: 'TIMESTAMP(6) DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6)',
+    // In UTC, which the statements see to. A TIMESTAMP ends in 2038.
+    updated: 'DATETIME(6)',
     integer: 'BIGINT UNSIGNED',
     body: 'MEDIUMBLOB',
     text: 'MEDIUMTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin',
@@ -25,10 +36,10 @@ export const mysqlFlavor: Flavor = {
   },
   tableOptions: { numbered: 'ENGINE=InnoDB ROW_FORMAT=DYNAMIC', keyed: 'ENGINE=InnoDB ROW_FORMAT=DYNAMIC' },
   inlineKeys: true,
-  now: sql`NOW(6)`,
-  nowMicros: sql<number>`CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS UNSIGNED)`,
-  microsOf: (updated) => sql<number>`CAST(UNIX_TIMESTAMP(${updated}) * 1000000 AS UNSIGNED)`,
-  updatedOf: (micros) => sql`(TIMESTAMP'1970-01-01 00:00:00' + INTERVAL ${micros} MICROSECOND)`,
+  now,
+  nowMicros: microsOf(now),
+  microsOf,
+  updatedOf: (micros) => sql`(${epoch} + INTERVAL ${micros} MICROSECOND)`,
   greatest: 'GREATEST',
   // MariaDB has no FOR SHARE, and MySQL still takes this.
   shareLock: sql`LOCK IN SHARE MODE`,
@@ -57,6 +68,6 @@ function swap({ table, count, fence }: SwapParts): RawBuilder<unknown> {
       sql` UNION ALL`,
     )}
     ) n STRAIGHT_JOIN ${sql.table(table)} e ON e.id = n.id AND e.version = n.base
-    SET e.version = n.version, e.body = n.body, e.updated = NOW(6)
+    SET e.version = n.version, e.body = n.body, e.updated = ${now}
     WHERE ${fence}`
 }

@@ -3,7 +3,7 @@ import { createConnection, type Connection } from 'mysql2/promise'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startTcpProxy } from '../test/tcp-proxy.ts'
 import { createKiller, type Killer } from './killer.ts'
-import { identityOf, identityStatement, type SessionIdentity } from './session-settings.ts'
+import { identityOf, identityStatement, uptimeStatement, type SessionIdentity } from './session-settings.ts'
 import { parseTarget } from './target.ts'
 
 const { urls } = await freshShards(1)
@@ -16,7 +16,7 @@ let killer: Killer
 beforeEach(async () => {
   victim = await createConnection(url)
   victim.on('error', () => {})
-  session = identityOf((await victim.query(identityStatement()))[0])
+  session = identityOf((await victim.query(identityStatement()))[0], (await victim.query(uptimeStatement))[0])
   told = []
   killer = killerAt(url)
 })
@@ -49,6 +49,15 @@ test('a thread of the same number on another server is spared', async () => {
   killer.kill({ ...session, server: JSON.stringify(['elsewhere', '3306', '2']) })
   await killer.settled()
   expect(await isAlive()).toBe(true)
+})
+
+test('a thread of the same number on a server that was started since is spared', async () => {
+  killer.kill({ ...session, started: session.started - 60 })
+  await killer.settled()
+  expect(await isAlive()).toBe(true)
+  killer.kill(session)
+  await killer.settled()
+  expect(await isAlive()).toBe(false)
 })
 
 test('a thread that is newer than the killer’s own is of a server that has begun anew, and is spared', async () => {

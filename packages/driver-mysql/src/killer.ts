@@ -1,6 +1,12 @@
 import type { Health } from './breaker.ts'
 import { connectClient } from './mysql2.ts'
-import { identityOf, identityStatement, type SessionIdentity } from './session-settings.ts'
+import {
+  identityOf,
+  identityStatement,
+  isEarlierSession,
+  uptimeStatement,
+  type SessionIdentity,
+} from './session-settings.ts'
 import type { ConnectionTarget } from './target.ts'
 import { withDeadline } from './with-deadline.ts'
 
@@ -41,17 +47,15 @@ export function createKiller({ target, connectTimeoutMs, health }: KillerOptions
     const client = connectClient(target)
     try {
       await withDeadline<void>(left(), (done) => client.connected((error) => done(error, undefined)))
-      const mine = identityOf(
-        await withDeadline(left(), (done) => client.query({ sql: identityStatement() }, done)),
-      )
+      const ask = (sql: string): Promise<unknown> =>
+        withDeadline(left(), (done) => client.query({ sql }, done))
+      const mine = identityOf(await ask(identityStatement()), await ask(uptimeStatement))
       health.answered()
-      for (const { server, thread } of sessions) {
-        // An address may lead to another server by now, or the server have begun to count anew: a thread of the same
-        // number would be somebody else's.
-        if (server !== mine.server || !(thread < mine.thread)) continue
+      for (const session of sessions) {
+        if (!isEarlierSession(session, mine)) continue
         // It may be gone already.
         await withDeadline(left(), (done) =>
-          client.query({ sql: `KILL ${thread}` }, () => done(null, undefined)),
+          client.query({ sql: `KILL ${session.thread}` }, () => done(null, undefined)),
         )
       }
     } catch {

@@ -1,155 +1,104 @@
 import { randomBytes } from 'node:crypto'
-import { connect as connectSocket, createServer, type AddressInfo, type Socket } from 'node:net'
 import { inspect } from 'node:util'
-import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
-import type { Driver, Shard } from '@looseleaf/core'
-import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
-import { afterEach, describe, expect, test } from 'vitest'
-import { mysqlShards, type MysqlShardsOptions } from './mysql-shards.ts'
+import type { RowDataPacket } from 'mysql2/promise'
+import { describe, expect, test } from 'vitest'
+import { epoch, freshBench, insertLocked, newEntity, threadBusyWith, threadsAt } from '../test/bench.ts'
+import { until } from '../test/until.ts'
+import { mysqlShards } from './mysql-shards.ts'
 
-const { urls } = await freshShards(1)
-const url = urls[0] as string
-const cleanUps: (() => Promise<unknown> | void)[] = []
-
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp()
-})
-
-async function connect(
-  options: MysqlShardsOptions = {},
-  at = url,
-): Promise<{ driver: Driver; shard: Shard }> {
-  const driver = await mysqlShards([at], options).connect()
-  cleanUps.push(() => driver.close())
-  const shard = driver.shards[0] as Shard
-  await shard.createTables()
-  await shard.catalog.init({
-    epoch: 1,
-    storeId: 's',
-    shardNumber: 0,
-    shardCount: 1,
-    router: 'r',
-    indexes: [],
-  })
-  return { driver, shard }
-}
-
-/** A connection of our own, to hold locks with and to look at the server. */
-async function observer(): Promise<Connection> {
-  const connection = await createConnection(url)
-  cleanUps.push(() => connection.destroy())
-  return connection
-}
-
-/** Threads on the server that are busy with a statement like this, other than the one that asks. */
-async function threadsAt(connection: Connection, statement: string): Promise<number[]> {
-  const [rows] = await connection.query<RowDataPacket[]>(
-    'SELECT id FROM information_schema.processlist WHERE info LIKE ? AND id <> CONNECTION_ID() AND db = DATABASE()',
-    [`%${statement}%`],
-  )
-  return rows.map((row) => Number(Object.values(row)[0]))
-}
-
-/** Waits for something that is bound to happen; the test's own limit is the end of patience. */
-async function until<T>(ask: () => Promise<T | undefined | false>): Promise<T> {
-  for (;;) {
-    const answer = await ask()
-    if (answer !== undefined && answer !== false) return answer
-  }
-}
-
-const newEntity = () => ({ id: randomBytes(16), version: 1, body: Buffer.from('body') })
-
-async function insertLocked(shard: Shard, holder: Connection) {
-  const entity = newEntity()
-  await shard.entities.insert([entity], { epoch: 1 })
-  await holder.query('START TRANSACTION')
-  await holder.query('SELECT id FROM entities WHERE id = ? FOR UPDATE', [entity.id])
-  return entity
-}
+const bench = await freshBench()
+const { url } = bench
 
 describe('a deadline', () => {
   test('leaves a write unknown, ends it on the server, and gives the connection’s place back', async () => {
-    const { shard } = await connect({ deadlineMs: 300, lockWaitSeconds: 3_600, poolSize: 1 })
-    const holder = await observer()
+    const { shard } = await bench.migrate({ deadlineMs: 300, lockWaitSeconds: 3_600, poolSize: 1 })
+    const holder = await bench.observe()
     const entity = await insertLocked(shard, holder)
-    const writing = shard.entities.replace([{ ...entity, base: 1, version: 2 }], { epoch: 1 })
+    const writing = shard.entities.replace([{ ...entity, base: 1, version: 2 }], { epoch })
     await expect(writing).rejects.toMatchObject({
       code: 'OUTCOME_UNKNOWN',
       unknownOutcome: true,
       shard: shard.name,
     })
-    await until(async () => (await threadsAt(holder, 'UPDATE `entities`')).length === 0)
+    await until(async () => (await threadsAt(holder, '%UPDATE `entities`%')).length === 0)
     await holder.query('ROLLBACK')
     expect(await shard.entities.readVersions([entity.id])).toEqual([1])
   })
 
   test('of a read is DEADLINE', async () => {
-    const { shard } = await connect({ deadlineMs: 300, lockWaitSeconds: 3_600, poolSize: 1 })
-    const holder = await observer()
+    const { shard } = await bench.migrate({ deadlineMs: 300, lockWaitSeconds: 3_600, poolSize: 1 })
+    const holder = await bench.observe()
     await holder.query('LOCK TABLES entities WRITE')
     await expect(shard.entities.read([randomBytes(16)])).rejects.toMatchObject({
       code: 'DEADLINE',
       retryable: true,
       unknownOutcome: false,
     })
-    await until(async () => (await threadsAt(holder, 'FROM `entities`')).length === 0)
+    await until(async () => (await threadsAt(holder, '%FROM `entities`%')).length === 0)
     await holder.query('UNLOCK TABLES')
     expect(await shard.entities.read([randomBytes(16)])).toEqual([undefined])
   })
 
   test('ends a call on a connection that has fallen silent', async () => {
-    const target = new URL(url)
-    const proxy = await startProxy(Number(target.port))
-    target.port = String(proxy.port)
-    const { shard } = await connect({ deadlineMs: 200, connectTimeoutMs: 200, poolSize: 1 }, target.href)
-    proxy.silence(true)
+    const { proxy, url: through } = await bench.behindProxy()
+    const { shard } = await bench.migrate({ deadlineMs: 200, connectTimeoutMs: 200, poolSize: 1 }, through)
+    proxy.silence = 'both'
     await expect(shard.now()).rejects.toMatchObject({ code: 'DEADLINE' })
-    proxy.silence(false)
+    proxy.silence = 'none'
     expect(await shard.now()).toBeGreaterThan(0)
   })
 })
 
 describe('a lost connection', () => {
   test('leaves a write unknown, and the next call gets another', async () => {
-    const { shard } = await connect({ lockWaitSeconds: 3_600, poolSize: 1 })
-    const holder = await observer()
+    const { shard } = await bench.migrate({ lockWaitSeconds: 3_600, poolSize: 1 })
+    const holder = await bench.observe()
     const entity = await insertLocked(shard, holder)
-    const writing = shard.entities.replace([{ ...entity, base: 1, version: 2 }], { epoch: 1 })
+    const writing = shard.entities.replace([{ ...entity, base: 1, version: 2 }], { epoch })
     const outcome = writing.catch((error: unknown) => error)
-    const thread = await until(async () => (await threadsAt(holder, 'UPDATE `entities`'))[0])
+    const thread = await threadBusyWith(holder, 'UPDATE `entities`')
     await holder.query(`KILL ${thread}`)
     expect(await outcome).toMatchObject({ code: 'OUTCOME_UNKNOWN' })
     await holder.query('ROLLBACK')
-    expect(await shard.entities.replace([{ ...entity, base: 1, version: 3 }], { epoch: 1 })).toEqual([true])
+    expect(await shard.entities.replace([{ ...entity, base: 1, version: 3 }], { epoch })).toEqual([true])
   })
 
   test('while it was idle costs one read at the most', async () => {
-    const { shard } = await connect({ poolSize: 1 })
-    const holder = await observer()
-    const [rows] = await holder.query<RowDataPacket[]>(
-      'SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID()',
-    )
-    for (const row of rows) await holder.query(`KILL ${String(Object.values(row)[0])}`)
-    await until(async () => {
-      const [left] = await holder.query<RowDataPacket[]>(
-        'SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID()',
-      )
-      return left.length === 0
-    })
+    const { shard } = await bench.migrate({ poolSize: 1 })
+    const holder = await bench.observe()
+    for (const thread of await threadsAt(holder)) await holder.query(`KILL ${thread}`)
+    await until(async () => (await threadsAt(holder)).length === 0)
     // The end of the connection is on its way; a read may meet it, and a second one may not.
     await shard.now().catch(() => {})
     expect(await shard.now()).toBeGreaterThan(0)
+  })
+
+  test('while it was idle never makes a write look done, or failed, that was not', async () => {
+    const { shard } = await bench.migrate({ poolSize: 1 })
+    const holder = await bench.observe()
+    for (let round = 0; round < 20; round++) {
+      for (const thread of await threadsAt(holder)) await holder.query(`KILL ${thread}`)
+      const entity = newEntity()
+      const outcome = await shard.entities.insert([entity], { epoch }).then(
+        () => 'done',
+        (error: { code?: unknown }) => error.code,
+      )
+      expect(['done', 'OUTCOME_UNKNOWN', 'SHARD_UNAVAILABLE']).toContain(outcome)
+      const [rows] = await holder.query<RowDataPacket[]>('SELECT version FROM entities WHERE id = ?', [
+        entity.id,
+      ])
+      if (outcome !== 'OUTCOME_UNKNOWN') expect(rows).toHaveLength(outcome === 'done' ? 1 : 0)
+    }
   })
 })
 
 describe('locks of others', () => {
   test('are SHARD_BUSY when they last too long, and nothing was done', async () => {
-    const { shard } = await connect({ lockWaitSeconds: 1 })
-    const holder = await observer()
+    const { shard } = await bench.migrate({ lockWaitSeconds: 1 })
+    const holder = await bench.observe()
     const entity = await insertLocked(shard, holder)
     await expect(
-      shard.entities.replace([{ ...entity, base: 1, version: 2 }], { epoch: 1 }),
+      shard.entities.replace([{ ...entity, base: 1, version: 2 }], { epoch }),
     ).rejects.toMatchObject({
       code: 'SHARD_BUSY',
       retryable: true,
@@ -160,15 +109,15 @@ describe('locks of others', () => {
   })
 
   test('of a write in flight hold up a change of the catalog', async () => {
-    const { shard } = await connect({ lockWaitSeconds: 1 })
+    const { shard } = await bench.migrate({ lockWaitSeconds: 1 })
     const catalog = (await shard.catalog.load()) as NonNullable<
       Awaited<ReturnType<typeof shard.catalog.load>>
     >
-    const writer = await observer()
+    const writer = await bench.observe()
     await writer.query('START TRANSACTION')
     // The epoch as an insert takes it, in a transaction that is not committed yet.
     await writer.query(
-      'INSERT INTO entities (id, version) VALUES (?, (SELECT 1 FROM looseleaf_meta WHERE id = 1 AND epoch = 1 LOCK IN SHARE MODE))',
+      'INSERT INTO entities (id, updated, version) VALUES (?, UTC_TIMESTAMP(6), (SELECT 1 FROM looseleaf_meta WHERE id = 1 AND epoch = 1 LOCK IN SHARE MODE))',
       [randomBytes(16)],
     )
     const next = { ...catalog, epoch: 2 }
@@ -180,18 +129,18 @@ describe('locks of others', () => {
   })
 
   test('of a change of the catalog in flight hold up every kind of write', async () => {
-    const { shard } = await connect({ lockWaitSeconds: 1 })
+    const { shard } = await bench.migrate({ lockWaitSeconds: 1 })
     const entities = [newEntity(), newEntity()]
-    await shard.entities.insert(entities, { epoch: 1 })
+    await shard.entities.insert(entities, { epoch })
     const rows = entities.map((entity) => ({ ...entity, base: 1, version: 2 }))
-    const changer = await observer()
+    const changer = await bench.observe()
     await changer.query('START TRANSACTION')
     await changer.query('UPDATE looseleaf_meta SET epoch = 2 WHERE id = 1')
     const writes = await Promise.allSettled([
-      shard.entities.insert([newEntity()], { epoch: 1 }),
-      shard.entities.insert([newEntity(), newEntity()], { epoch: 1 }),
-      shard.entities.replace(rows.slice(1), { epoch: 1 }),
-      shard.entities.replace(rows, { epoch: 1 }),
+      shard.entities.insert([newEntity()], { epoch }),
+      shard.entities.insert([newEntity(), newEntity()], { epoch }),
+      shard.entities.replace(rows.slice(1), { epoch }),
+      shard.entities.replace(rows, { epoch }),
     ])
     await changer.query('ROLLBACK')
     for (const write of writes) {
@@ -204,14 +153,14 @@ describe('locks of others', () => {
   })
 
   test('of readers do not make a drop hold up other readers for long', async () => {
-    const { shard } = await connect({ lockWaitSeconds: 1 })
+    const { shard } = await bench.migrate({ lockWaitSeconds: 1 })
     const spec = { table: 'ix_dropped', columns: [{ name: 'n', type: 'integer' }] } as const
     await shard.createIndexTable(spec)
-    const reader = await observer()
+    const reader = await bench.observe()
     await reader.query('START TRANSACTION')
     await reader.query('SELECT * FROM ix_dropped')
     const dropping = shard.dropIndexTable(spec)
-    await until(async () => (await threadsAt(reader, 'DROP TABLE')).length > 0)
+    await threadBusyWith(reader, 'DROP TABLE')
     // Behind the drop that waits, this waits too, but no longer than the drop does.
     expect(await shard.index(spec).count({ prefix: [] })).toBe(0)
     await reader.query('COMMIT')
@@ -222,15 +171,15 @@ describe('locks of others', () => {
 
 describe('a signal', () => {
   test('ends the wait for a write that was sent, and the connection can be used again', async () => {
-    const { shard } = await connect({ poolSize: 1, lockWaitSeconds: 3_600 })
-    const holder = await observer()
+    const { shard } = await bench.migrate({ poolSize: 1, lockWaitSeconds: 3_600 })
+    const holder = await bench.observe()
     const entity = await insertLocked(shard, holder)
     const controller = new AbortController()
     const writing = shard.entities.replace([{ ...entity, base: 1, version: 2 }], {
-      epoch: 1,
+      epoch,
       signal: controller.signal,
     })
-    await until(async () => (await threadsAt(holder, 'UPDATE `entities`')).length > 0)
+    await threadBusyWith(holder, 'UPDATE `entities`')
     controller.abort()
     await expect(writing).rejects.toMatchObject({ code: 'ABORTED' })
     await holder.query('ROLLBACK')
@@ -238,10 +187,10 @@ describe('a signal', () => {
   })
 
   test('keeps a write that waits for a connection from being sent', async () => {
-    const { shard } = await connect({ poolSize: 1, lockWaitSeconds: 3_600 })
-    const holder = await observer()
+    const { shard } = await bench.migrate({ poolSize: 1, lockWaitSeconds: 3_600 })
+    const holder = await bench.observe()
     const entity = await insertLocked(shard, holder)
-    const first = shard.entities.replace([{ ...entity, base: 1, version: 2 }], { epoch: 1 })
+    const first = shard.entities.replace([{ ...entity, base: 1, version: 2 }], { epoch })
     const controller = new AbortController()
     const unsent = newEntity()
     const waiting = shard.entities.insert([unsent], { epoch: 1, signal: controller.signal })
@@ -270,7 +219,7 @@ describe('a server that refuses', () => {
   })
 
   test('a value that is too long changes nothing, because the session is strict', async () => {
-    const { shard } = await connect()
+    const { shard } = await bench.migrate()
     const spec = { table: 'ix_strict', columns: [{ name: 's', type: 'string' }] } as const
     await shard.createIndexTable(spec)
     const row = { key: [Buffer.alloc(545, 97)], entityId: randomBytes(16), version: 1 }
@@ -279,7 +228,7 @@ describe('a server that refuses', () => {
   })
 
   test('an index with too long a key is BAD_INDEX', async () => {
-    const { shard } = await connect()
+    const { shard } = await bench.migrate()
     const columns = Array.from({ length: 6 }, (_, i) => ({ name: `s${i}`, type: 'string' as const }))
     await expect(shard.createIndexTable({ table: 'ix_long', columns })).rejects.toMatchObject({
       code: 'BAD_INDEX',
@@ -288,7 +237,7 @@ describe('a server that refuses', () => {
 })
 
 test('the password of an open driver cannot be seen', async () => {
-  const { driver } = await connect()
+  const { driver } = await bench.migrate()
   const password = decodeURIComponent(new URL(url).password)
   const seen = inspect(driver, { depth: 20, showHidden: true }) + JSON.stringify(driver)
   expect(seen).not.toContain(url)
@@ -296,8 +245,8 @@ test('the password of an open driver cannot be seen', async () => {
 })
 
 test('prepared statements of large writes do not pile up on the server', async () => {
-  const { shard } = await connect({ poolSize: 1 })
-  const watcher = await observer()
+  const { shard } = await bench.migrate({ poolSize: 1 })
+  const watcher = await bench.observe()
   const prepared = async (): Promise<number> => {
     const [rows] = await watcher.query<RowDataPacket[]>("SHOW GLOBAL STATUS LIKE 'Prepared_stmt_count'")
     return Number(rows[0]?.Value)
@@ -306,41 +255,9 @@ test('prepared statements of large writes do not pile up on the server', async (
   for (let count = 1; count <= 80; count++) {
     await shard.entities.insert(
       Array.from({ length: count }, () => ({ ...newEntity(), body: Buffer.alloc(66_000 / count + 1) })),
-      { epoch: 1 },
+      { epoch },
     )
   }
   // Other tests use the server as well; without a limit there would be 80 more.
   expect((await prepared()) - before).toBeLessThan(80)
 })
-
-/** Stands between a driver and a server, and can stop passing anything on. */
-async function startProxy(to: number): Promise<{ port: number; silence(on: boolean): void }> {
-  let silent = false
-  const sockets = new Set<Socket>()
-  const server = createServer((near) => {
-    const far = connectSocket(to, '127.0.0.1')
-    const quiet = silent
-    for (const [from, into] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(from)
-      from.on('data', (data) => {
-        if (!silent && !quiet) into.write(data)
-      })
-      from.on('close', () => into.destroy())
-      from.on('error', () => into.destroy())
-    }
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  cleanUps.push(async () => {
-    for (const socket of sockets) socket.destroy()
-    await new Promise((resolve) => server.close(resolve))
-  })
-  return {
-    port: (server.address() as AddressInfo).port,
-    silence(on) {
-      silent = on
-    },
-  }
-}

@@ -41,6 +41,8 @@ export function connectClient(target: ConnectionTarget): ClientConnection {
     // Ours, because the library would close it with a goodbye that a silent network never answers.
     stream: () => socket,
     host: certifiedName(target),
+    // Not to connect with: where it is set, a new MySQL is told the password as it wants it over a socket.
+    ...(socketPath === undefined ? {} : { socketPath }),
     user: target.user,
     password: target.password(),
     database: target.database,

@@ -4,7 +4,14 @@ import { createConnection, type Connection } from './connection.ts'
 import { mysqlFault, saysDown } from './errors.ts'
 import type { Killer } from './killer.ts'
 import { connectClient, type ClientConnection } from './mysql2.ts'
-import { checkSession, pinStatements, readBackStatement, type SessionOptions } from './session-settings.ts'
+import {
+  checkSession,
+  identityOf,
+  pinStatements,
+  readBackStatement,
+  uptimeStatement,
+  type SessionOptions,
+} from './session-settings.ts'
 import type { ConnectionTarget } from './target.ts'
 import { withDeadline } from './with-deadline.ts'
 
@@ -28,7 +35,9 @@ export async function openConnection(options: OpenOptions): Promise<Connection> 
     const ask = (sql: string): Promise<unknown> => withDeadline(left(), (done) => opened.query({ sql }, done))
     await withDeadline<void>(left(), (done) => opened.connected((error) => done(error, undefined)))
     for (const sql of pinStatements(session)) await ask(sql)
-    const { identity, maxPacketBytes } = checkSession(await ask(readBackStatement(session)), session)
+    const settings = await ask(readBackStatement(session))
+    const { maxPacketBytes } = checkSession(settings, session)
+    const identity = identityOf(settings, await ask(uptimeStatement))
     health.answered()
     return createConnection({ client, maxPacketBytes, health, kill: () => killer.kill(identity) })
   } catch (error) {

@@ -1,53 +1,115 @@
-import { randomBytes } from 'node:crypto'
-import { isLooseleafError, type Driver, type Shard } from '@looseleaf/core'
-import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { startTcpProxy, type TcpProxy } from '../test/tcp-proxy.ts'
-import { mysqlShards } from './mysql-shards.ts'
+import type { EntityReplace, Shard } from '@looseleaf/core'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { epoch, freshBench, newEntity } from '../test/bench.ts'
+import type { TcpProxy } from '../test/tcp-proxy.ts'
 
-const { urls } = await freshShards(1)
-const epoch = 1
+const SECOND = 1_000_000
+
+const bench = await freshBench()
 let proxy: TcpProxy
-let driver: Driver
 let shard: Shard
+/** The first words of what was sent since a test began to listen. */
+let sent: string[]
 
 beforeEach(async () => {
-  const through = new URL(urls[0] as string)
-  proxy = await startTcpProxy(Number(through.port))
-  through.port = String(proxy.port)
-  driver = await mysqlShards([through.href]).connect()
-  shard = driver.shards[0] as Shard
-  await shard.createTables()
-  await shard.catalog.init({ epoch, storeId: 's', shardNumber: 0, shardCount: 1, router: 'r', indexes: [] })
-})
-
-afterEach(async () => {
-  await driver.close()
-  await proxy.close()
-})
-
-test('a swap that won in part, and cannot read which, has an unknown outcome', async () => {
-  const [a, b] = [randomBytes(16), randomBytes(16)]
-  await shard.entities.insert(
-    [a, b].map((id) => ({ id, version: 1, body: id })),
-    { epoch },
-  )
+  const behind = await bench.behindProxy()
+  proxy = behind.proxy
+  shard = (await bench.migrate({}, behind.url)).shard
+  sent = []
   proxy.rewrite = (bytes) => {
-    if (!bytes.includes('SELECT id, version FROM')) return bytes
+    sent.push(/\w+/.exec(bytes.toString('latin1').slice(5))?.[0] ?? '')
+    return bytes
+  }
+})
+
+/** Breaks the connection in place of the first statement that has this in it. */
+function cutAt(part: string): void {
+  proxy.rewrite = (bytes) => {
+    if (!bytes.includes(part)) return bytes
     proxy.rewrite = (later) => later
     proxy.cut()
     return Buffer.alloc(0)
   }
-  const swap = shard.entities.replace(
-    [
-      { id: a, base: 1, version: 5, body: a },
-      { id: b, base: 4, version: 6, body: b },
-    ],
-    { epoch },
-  )
-  await expect(swap).rejects.toSatisfy(
-    (error) => isLooseleafError(error, 'OUTCOME_UNKNOWN') && error.unknownOutcome,
-  )
-  // It did take place: to call it a failure would have been a lie.
-  expect(await shard.entities.readVersions([a, b])).toEqual([5, 1])
+}
+
+/** Two entities that this shard has written, and their swaps. */
+async function twoSwaps(): Promise<[EntityReplace, EntityReplace]> {
+  const entities = [newEntity(), newEntity()]
+  await shard.entities.insert(entities, { epoch })
+  const [a, b] = entities.map((entity) => ({ ...entity, base: 1, version: 2 }))
+  return [a as EntityReplace, b as EntityReplace]
+}
+
+const versions = (rows: readonly EntityReplace[]) => shard.entities.readVersions(rows.map(({ id }) => id))
+
+describe('swaps in one call', () => {
+  test('of entities that nobody else writes are one statement', async () => {
+    const swaps = await twoSwaps()
+    sent = []
+    expect(await shard.entities.replace(swaps, { epoch })).toEqual([true, true])
+    expect(sent).toEqual(['UPDATE'])
+  })
+
+  test('of which others wrote one a moment ago are told apart in a transaction', async () => {
+    const [a, b] = await twoSwaps()
+    const { shard: other } = await bench.connect()
+    await other.entities.replace([a], { epoch })
+    sent = []
+    const again = [{ ...a, base: 2, version: 3 }, b]
+    expect(await shard.entities.replace(again, { epoch })).toEqual([true, true])
+    expect(sent).toEqual(['START', 'UPDATE', 'COMMIT'])
+
+    await other.entities.replace([{ ...a, base: 3, version: 4 }], { epoch })
+    sent = []
+    const half = [
+      { ...a, base: 3, version: 5 },
+      { ...b, base: 2, version: 4 },
+      { ...newEntity(), base: 1, version: 3 },
+    ]
+    expect(await shard.entities.replace(half, { epoch })).toEqual([false, true, false])
+    expect(sent).toEqual(['START', 'UPDATE', 'SELECT', 'COMMIT'])
+  })
+
+  test('a swap that won in part, and cannot read which, has an unknown outcome', async () => {
+    const [a, b] = await twoSwaps()
+    cutAt('SELECT id, version FROM')
+    const swap = shard.entities.replace([a, { ...b, base: 9, version: 9 + SECOND }], { epoch })
+    await expect(swap).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN', unknownOutcome: true })
+    // It did take place: to call it a failure would have been a lie.
+    expect(await versions([a, b])).toEqual([2, 1])
+  })
+})
+
+describe('a transaction that loses its connection', () => {
+  test.each(['UPDATE (', 'SELECT id, version FROM'])('at %s has not taken place', async (part) => {
+    const [a, b] = await twoSwaps()
+    cutAt(part)
+    const contested = [a, { ...b, base: 9, version: 10 }]
+    await expect(shard.entities.replace(contested, { epoch })).rejects.toMatchObject({
+      code: 'SHARD_UNAVAILABLE',
+      retryable: true,
+      unknownOutcome: false,
+    })
+    expect(await versions([a, b])).toEqual([1, 1])
+  })
+
+  test('before what goes with its entity has not taken place', async () => {
+    const entity = { ...newEntity(), deferred: ['ix_down'] }
+    cutAt('INSERT INTO `looseleaf_pending`')
+    await expect(shard.entities.insert([entity], { epoch })).rejects.toMatchObject({
+      code: 'SHARD_UNAVAILABLE',
+      unknownOutcome: false,
+    })
+    expect(await shard.entities.readVersions([entity.id])).toEqual([undefined])
+  })
+
+  test('at its COMMIT has an unknown outcome', async () => {
+    const [a, b] = await twoSwaps()
+    cutAt('COMMIT')
+    const contested = [a, { ...b, base: 9, version: 10 }]
+    await expect(shard.entities.replace(contested, { epoch })).rejects.toMatchObject({
+      code: 'OUTCOME_UNKNOWN',
+      unknownOutcome: true,
+    })
+  })
 })

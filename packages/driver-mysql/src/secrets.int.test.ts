@@ -1,25 +1,30 @@
 import { randomBytes } from 'node:crypto'
 import { inspect } from 'node:util'
 import { isLooseleafError, type LooseleafError, type Shard } from '@looseleaf/core'
-import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
-import { createConnection } from 'mysql2/promise'
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import {
+  cleanUp,
+  epoch,
+  freshBench,
+  insertLocked,
+  newEntity,
+  settings,
+  threadBusyWith,
+  type NewEntity,
+} from '../test/bench.ts'
 import { createLimitedUser } from '../test/limited-user.ts'
-import { startTcpProxy } from '../test/tcp-proxy.ts'
 import { connectShard } from './connect-shard.ts'
 import { mysqlShards, type MysqlShardsOptions } from './mysql-shards.ts'
 import { parseTarget } from './target.ts'
 
-const { urls } = await freshShards(1)
-const adminUrl = urls[0] as string
-const limited = await createLimitedUser(adminUrl, 'SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, INDEX')
+const bench = await freshBench()
+const limited = await createLimitedUser(bench.url, 'SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, INDEX')
 const { password } = new URL(limited.url)
 
 /** Looks like something that must not be seen, as text and as the statements write it. */
 const SECRET = 'my-secret-diary'
 const hex = Buffer.from(SECRET).toString('hex')
 
-const cleanUps: (() => Promise<unknown>)[] = []
 const written: string[] = []
 
 beforeEach(() => {
@@ -29,64 +34,39 @@ beforeEach(() => {
   }
 })
 
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp()
+afterEach(() => {
   vi.restoreAllMocks()
 })
 
 afterAll(() => limited.drop())
 
 async function connect(options: MysqlShardsOptions = {}, url = limited.url): Promise<Shard> {
-  const driver = await mysqlShards([url], options).connect()
-  cleanUps.push(() => driver.close())
-  const shard = driver.shards[0] as Shard
-  await shard.createTables()
-  await shard.catalog.init({
-    epoch: 1,
-    storeId: 's',
-    shardNumber: 0,
-    shardCount: 1,
-    router: 'r',
-    indexes: [],
-  })
-  return shard
+  return (await bench.migrate(options, url)).shard
 }
 
 const spec = { table: 'ix_diary', columns: [{ name: 's', type: 'string' }] } as const
-const newEntity = () => ({ id: randomBytes(16), version: 1, body: Buffer.from(SECRET) })
+const secretEntity = (): NewEntity => newEntity(SECRET)
 const secretRow = (length = SECRET.length) => ({
   key: [Buffer.from(SECRET.padEnd(length, 'x'))],
   entityId: randomBytes(16),
   version: 1,
 })
 
-/** A statement that waits for as long as somebody else holds the row. */
+/** A statement that waits for as long as somebody else holds the row; `interrupt` does something to its thread. */
 async function blockedReplace(
   shard: Shard,
-): Promise<{ result: Promise<unknown>; thread(): Promise<number> }> {
-  const entity = newEntity()
-  await shard.entities.insert([entity], { epoch: 1 })
-  const holder = await createConnection(adminUrl)
-  cleanUps.push(async () => holder.destroy())
-  await holder.query('START TRANSACTION')
-  await holder.query('SELECT id FROM entities WHERE id = ? FOR UPDATE', [entity.id])
-  return {
-    result: shard.entities.replace([{ ...entity, base: 1, version: 2 }], { epoch: 1 }),
-    async thread() {
-      for (;;) {
-        const [rows] = await holder.query(
-          "SELECT id AS n FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE 'UPDATE%'",
-        )
-        const [row] = rows as { n: number }[]
-        if (row !== undefined) return row.n
-      }
-    },
-  }
+  interrupt?: (thread: number) => Promise<unknown> | void,
+): Promise<unknown> {
+  const holder = await bench.observe()
+  const entity = await insertLocked(shard, holder, secretEntity())
+  const result = shard.entities.replace([{ ...entity, base: 1, version: 2 }], { epoch })
+  const interrupted = interrupt === undefined ? undefined : threadBusyWith(holder, 'UPDATE').then(interrupt)
+  const [ended] = await Promise.allSettled([result, interrupted])
+  throw (ended as PromiseRejectedResult).reason
 }
 
 async function admin(statement: string): Promise<void> {
-  const connection = await createConnection(adminUrl)
-  await connection.query(statement).finally(() => connection.end())
+  await (await bench.observe()).query(statement)
 }
 
 /** Each provokes one error of a real server, with secrets in its values, its statement and its password. */
@@ -100,35 +80,27 @@ const provocations: Readonly<Record<string, () => Promise<unknown>>> = {
     (await connect()).index({ ...spec, table: 'ix_missing' }).upsert([secretRow()]),
   'ALREADY_EXISTS, a duplicate': async () => {
     const shard = await connect()
-    const entity = newEntity()
-    await shard.entities.insert([entity], { epoch: 1 })
-    return shard.entities.insert([entity], { epoch: 1 })
+    const entity = secretEntity()
+    await shard.entities.insert([entity], { epoch })
+    return shard.entities.insert([entity], { epoch })
   },
-  'SHARD_BUSY, a lock that is not given': async () =>
-    (await blockedReplace(await connect({ lockWaitSeconds: 1 }))).result,
+  'SHARD_BUSY, a lock that is not given': async () => blockedReplace(await connect({ lockWaitSeconds: 1 })),
   'OUTCOME_UNKNOWN, a deadline': async () =>
-    (await blockedReplace(await connect({ lockWaitSeconds: 3_600, deadlineMs: 500 }))).result,
-  'OUTCOME_UNKNOWN, a killed connection': async () => {
-    const { result, thread } = await blockedReplace(await connect({ lockWaitSeconds: 3_600 }))
-    const [ended] = await Promise.allSettled([result, thread().then((id) => admin(`KILL ${id}`))])
-    throw (ended as PromiseRejectedResult).reason
-  },
-  'OUTCOME_UNKNOWN, a killed statement': async () => {
-    const { result, thread } = await blockedReplace(await connect({ lockWaitSeconds: 3_600 }))
-    const [ended] = await Promise.allSettled([result, thread().then((id) => admin(`KILL QUERY ${id}`))])
-    throw (ended as PromiseRejectedResult).reason
-  },
+    blockedReplace(await connect({ lockWaitSeconds: 3_600, deadlineMs: 500 })),
+  'OUTCOME_UNKNOWN, a killed connection': async () =>
+    blockedReplace(await connect({ lockWaitSeconds: 3_600 }), (thread) => admin(`KILL ${thread}`)),
+  'OUTCOME_UNKNOWN, a killed statement': async () =>
+    blockedReplace(await connect({ lockWaitSeconds: 3_600 }), (thread) => admin(`KILL QUERY ${thread}`)),
   'SHARD_DENIED, a wrong password': () =>
     mysqlShards([limited.url.replace(password, `${password}${SECRET}`)]).connect(),
   'SHARD_DENIED, a database of another': () =>
     mysqlShards([limited.url.replace(/[^/]+$/, 'somebody_else')]).connect(),
   'SHARD_DENIED, a privilege that is missing': async () => {
-    const reader = await createLimitedUser(adminUrl, 'SELECT')
-    cleanUps.push(() => reader.drop())
+    const reader = await createLimitedUser(bench.url, 'SELECT')
+    cleanUp(() => reader.drop())
     await connect()
-    const driver = await mysqlShards([reader.url]).connect()
-    cleanUps.push(() => driver.close())
-    return (driver.shards[0] as Shard).entities.insert([newEntity()], { epoch: 1 })
+    const { shard } = await bench.connect({}, reader.url)
+    return shard.entities.insert([secretEntity()], { epoch })
   },
   'SHARD_UNAVAILABLE, nobody who listens': () =>
     mysqlShards([`mysql://u:${SECRET}@127.0.0.1:1/feed`]).connect(),
@@ -136,17 +108,12 @@ const provocations: Readonly<Record<string, () => Promise<unknown>>> = {
     mysqlShards([`mysql://u:${SECRET}@nobody.invalid/feed`]).connect(),
   'SHARD_DENIED, no encryption': () => mysqlShards([limited.url], { tls: { ca: SECRET } }).connect(),
   'OUTCOME_UNKNOWN, a connection that breaks': async () => {
-    const target = new URL(limited.url)
-    const proxy = await startTcpProxy(Number(target.port))
-    cleanUps.push(() => proxy.close())
-    target.port = String(proxy.port)
-    const { result, thread } = await blockedReplace(await connect({ lockWaitSeconds: 3_600 }, target.href))
-    const [ended] = await Promise.allSettled([result, thread().then(() => proxy.cut())])
-    throw (ended as PromiseRejectedResult).reason
+    const { proxy, url } = await bench.behindProxy(limited.url)
+    return blockedReplace(await connect({ lockWaitSeconds: 3_600 }, url), () => proxy.cut())
   },
   'BODY_TOO_LARGE, a statement beyond max_allowed_packet': async () => {
     const body = Buffer.concat([Buffer.from(SECRET), Buffer.alloc(80 * 1024 * 1024)])
-    return (await connect()).entities.insert([{ ...newEntity(), body }], { epoch: 1 })
+    return (await connect()).entities.insert([{ ...secretEntity(), body }], { epoch })
   },
   'BAD_OPTION, a parameter of no type': async () =>
     (await connect()).index(spec).upsert([{ ...secretRow(), key: [{ SECRET } as never] }]),
@@ -186,16 +153,7 @@ describe('neither values nor statements nor the password are in', () => {
     const factory = mysqlShards([limited.url], { tls: false })
     const driver = await factory.connect()
     const target = parseTarget(limited.url, 0, undefined)
-    const pool = connectShard(target, {
-      poolSize: 1,
-      maxQueue: 1,
-      deadlineMs: 10_000,
-      connectTimeoutMs: 10_000,
-      lockWaitSeconds: 3,
-      idleMs: 1_000,
-      breakerFailures: 1,
-      breakerProbeMs: 1_000,
-    })
+    const pool = connectShard(target, settings)
     const connection = await pool.acquire()
     const seen = [factory, driver, driver.shards, target, pool, connection].map((one) => everythingOf(one))
     pool.release(connection)

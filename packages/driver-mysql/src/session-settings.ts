@@ -15,24 +15,38 @@ export interface SessionIdentity {
   readonly server: string
   /** What KILL takes. Later connections to the same server have greater ones, until it starts anew. */
   readonly thread: number
+  /** When the server was started, in seconds of `performance.now()`, more or less; NaN where it does not say. */
+  readonly started: number
 }
+
+/** A server that starts anew is seen to have started this much later at least. */
+const RESTART_SECONDS = 3
 
 /** What a session turns out to be once its settings are pinned. */
 export interface PinnedSession {
-  readonly identity: SessionIdentity
   /** The longest statement that the server takes, parameters included. */
   readonly maxPacketBytes: number
 }
 
+const CHARSET = 'utf8mb4'
+
 /**
- * What every session has to be before it may be used. Without STRICT_ALL_TABLES the server would cut what is too long,
- * and NULL would become 0 where it has to refuse a write.
+ * What every session has to be before it may be used, whatever the server's defaults are. Without STRICT_ALL_TABLES it
+ * would cut what is too long, and NULL would become 0 where it has to refuse a write. After a COMMIT that chains, what
+ * follows would be in a transaction that nobody ends. Without unique checks an entity could be there twice, and with a
+ * limit on its selects, answers would lack rows without a word.
  */
 function settingsOf({ lockWaitSeconds, silenceSeconds }: SessionOptions): Readonly<Record<string, string>> {
   return {
     sql_mode: 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',
     time_zone: '+00:00',
     autocommit: 'ON',
+    completion_type: 'NO_CHAIN',
+    unique_checks: 'ON',
+    sql_select_limit: '18446744073709551615',
+    character_set_client: CHARSET,
+    character_set_connection: CHARSET,
+    character_set_results: CHARSET,
     innodb_lock_wait_timeout: String(lockWaitSeconds),
     lock_wait_timeout: String(lockWaitSeconds),
     wait_timeout: String(silenceSeconds),
@@ -59,10 +73,12 @@ export function readBackStatement(options: SessionOptions): string {
   return showStatement([...Object.keys(settingsOf(options)), ...isolationNames, packetName, ...identityNames])
 }
 
-/** Asks which session of which server this is, and nothing else. */
+/** Asks which session of which server this is, and nothing else; together with `uptimeStatement`. */
 export function identityStatement(): string {
   return showStatement(identityNames)
 }
+
+export const uptimeStatement = "SHOW GLOBAL STATUS LIKE 'Uptime'"
 
 function showStatement(names: readonly string[]): string {
   return `SHOW SESSION VARIABLES WHERE Variable_name IN (${names.map((name) => `'${name}'`).join(', ')})`
@@ -80,15 +96,26 @@ export function checkSession(answer: unknown, options: SessionOptions): PinnedSe
     throw ignored(options.name, 'the isolation level', 'READ COMMITTED')
   }
   const maxPacketBytes = Number(values.get(packetName) ?? Number.POSITIVE_INFINITY)
-  return { identity: identityOf(answer), maxPacketBytes }
+  return { maxPacketBytes }
 }
 
-export function identityOf(answer: unknown): SessionIdentity {
+/** Takes the answers to both statements, the second one as soon as it has come. */
+export function identityOf(answer: unknown, uptimeAnswer: unknown): SessionIdentity {
   const values = valuesOf(answer)
   return {
     server: JSON.stringify(['hostname', 'port', 'server_id'].map((name) => values.get(name))),
     thread: Number(values.get('pseudo_thread_id')),
+    started: performance.now() / 1_000 - Number(valuesOf(uptimeAnswer).get('uptime')),
   }
+}
+
+/**
+ * Whether a session that was opened earlier is one of the server that `later` is on. An address may lead to another server
+ * by now, or the server have begun to count anew: a thread of the same number would be somebody else's.
+ */
+export function isEarlierSession(session: SessionIdentity, later: SessionIdentity): boolean {
+  const restarted = Math.abs(later.started - session.started) >= RESTART_SECONDS
+  return session.server === later.server && session.thread < later.thread && !restarted
 }
 
 function ignored(name: string, setting: string, wanted: string): LooseleafError {

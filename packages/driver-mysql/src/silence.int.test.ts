@@ -1,10 +1,10 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
 import { CompiledQuery, type QueryResult } from 'kysely'
-import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { startTcpProxy, type Silence, type TcpProxy } from '../test/tcp-proxy.ts'
+import type { Connection } from 'mysql2/promise'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { cleanUp, freshBench, settings as usual, threadsAt } from '../test/bench.ts'
+import type { Silence, TcpProxy } from '../test/tcp-proxy.ts'
 import { until } from '../test/until.ts'
 import { connectShard, type ShardSettings } from './connect-shard.ts'
 import type { Pool } from './pool.ts'
@@ -12,37 +12,30 @@ import { parseTarget } from './target.ts'
 
 const SIZE = 4
 
-const { urls } = await freshShards(1)
-const url = new URL(urls[0] as string)
+const bench = await freshBench()
 let proxy: TcpProxy
+let through: string
 let observer: Connection
 let pool: Pool
 
 beforeEach(async () => {
-  proxy = await startTcpProxy(Number(url.port))
-  observer = await createConnection(url.href)
-})
-
-afterEach(async () => {
-  await pool.close()
-  await observer.end()
-  await proxy.close()
+  const behind = await bench.behindProxy()
+  proxy = behind.proxy
+  through = behind.url
+  observer = await bench.observe()
 })
 
 function openPool(settings: Partial<ShardSettings> = {}): Pool {
-  const through = new URL(url)
-  through.port = String(proxy.port)
-  pool = connectShard(parseTarget(through.href, 0, undefined), {
+  pool = connectShard(parseTarget(through, 0, undefined), {
+    ...usual,
     poolSize: SIZE,
-    maxQueue: 1_000,
     deadlineMs: 200,
     connectTimeoutMs: 1_000,
     lockWaitSeconds: 3_600,
-    idleMs: 60_000,
     breakerFailures: 1_000,
-    breakerProbeMs: 1_000,
     ...settings,
   })
+  cleanUp(() => pool.close())
   return pool
 }
 
@@ -63,20 +56,12 @@ async function askAll(times: number, sql: string, parameters: readonly unknown[]
   )
 }
 
-/** Connections to this database that the server knows of, other than the observer's. */
-async function connectionsAtServer(): Promise<number> {
-  const [rows] = await observer.query<RowDataPacket[]>(
-    'SELECT COUNT(*) AS n FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID()',
-  )
-  return Number(rows[0]?.n)
-}
-
 /** A call is answered on every place of the pool at once: none was lost for good. */
 async function expectWholePool(): Promise<void> {
   await until(async () => (await askAll(SIZE, 'SELECT SLEEP(0.01)')).every((code) => code === 'ok'))
   expect(pool.connections).toBe(SIZE)
   expect(pool.waiting).toBe(0)
-  await until(async () => proxy.open === SIZE && (await connectionsAtServer()) === SIZE)
+  await until(async () => proxy.open === SIZE && (await threadsAt(observer)).length === SIZE)
 }
 
 describe.each<Silence>(['to-server', 'to-client', 'both'])(
@@ -98,12 +83,7 @@ describe.each<Silence>(['to-server', 'to-client', 'both'])(
       openPool()
       await expectWholePool()
       const asking = askAll(SIZE, 'SELECT SLEEP(600)')
-      await until(async () => {
-        const [rows] = await observer.query<RowDataPacket[]>(
-          "SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE 'SELECT SLEEP(600)'",
-        )
-        return rows.length === SIZE
-      })
+      await until(async () => (await threadsAt(observer, 'SELECT SLEEP(600)')).length === SIZE)
       proxy.silence = silence
       expect(await asking).toEqual(Array(SIZE).fill('CALL_DEADLINE'))
       proxy.silence = 'none'
@@ -131,7 +111,7 @@ test('statements that are too slow are ended on the server, and hundreds of them
     const codes = await askAll(SIZE, 'SELECT SLEEP(600)')
     expired += codes.filter((code) => code === 'CALL_DEADLINE').length
   }
-  await until(async () => (await connectionsAtServer()) === 0 && proxy.open === 0)
+  await until(async () => (await threadsAt(observer)).length === 0 && proxy.open === 0)
   expect(pool.connections).toBe(0)
 })
 

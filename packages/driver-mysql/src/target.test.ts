@@ -64,6 +64,7 @@ describe('options', () => {
     [{ tls: 'yes' }, /tls that is a string/],
     [{ tls: [] }, /tls that is an array/],
     [{ tls: { ca: 5 } }, /PEM for ca under tls, as a string or a Buffer; got a number/],
+    [{ tls: { cert: 'secret', key: 'secret' } }, /a cert and a key under tls that are not PEM/],
     [{ tls: { key: null } }, /PEM for key under tls, .*null/],
     [{ tls: { rejectUnauthorized: false } }, /no option "rejectUnauthorized" under tls/],
   ] as const) {

@@ -1,3 +1,4 @@
+import { createSecureContext } from 'node:tls'
 import { LooseleafError, describeKind } from '@looseleaf/core'
 
 /** How a connection proves who the server is. The server's certificate and name are always verified. */
@@ -146,12 +147,17 @@ function tlsOf(tls: Tls, number: number): ConnectionTarget['tls'] {
       `has to have PEM for ${name} under tls, as a string or a Buffer; got ${describeKind(pem)}`,
     )
   }
-  return {
-    ...verified,
+  const given = {
     ...(ca === undefined ? {} : { ca }),
     ...(cert === undefined ? {} : { cert }),
     ...(key === undefined ? {} : { key }),
   }
+  try {
+    createSecureContext(given)
+  } catch {
+    throw refuse(number, 'has a cert and a key under tls that are not PEM, or do not belong together')
+  }
+  return { ...verified, ...given }
 }
 
 function checkText(value: unknown, name: string, longest: number, number: number): void {

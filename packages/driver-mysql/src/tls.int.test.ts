@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Shard } from '@looseleaf/core'
-import { startServers, type RunningServers } from '@looseleaf-tooling/mariadb'
+import { findServer, startServers, type RunningServers } from '@looseleaf-tooling/mariadb'
 import { createConnection } from 'mysql2/promise'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createAuthority, hasOpenssl, type Authority } from '../test/certificates.ts'
@@ -41,7 +41,8 @@ describe.skipIf(!hasOpenssl)('a server with a certificate (needs openssl)', () =
   async function certify(names: string): Promise<void> {
     await authority.issue(names, certFile(), keyFile())
     const admin = await createConnection(servers.urls[0] as string)
-    await admin.query('FLUSH SSL').finally(() => admin.end())
+    const reload = findServer()?.flavor === 'mysql' ? 'ALTER INSTANCE RELOAD TLS' : 'FLUSH SSL'
+    await admin.query(reload).finally(() => admin.end())
   }
 
   async function connect(host: string, tls: true | MysqlTlsOptions, port?: number): Promise<Shard> {

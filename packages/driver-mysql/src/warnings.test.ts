@@ -1,32 +1,141 @@
+import { LooseleafError } from '@looseleaf/core'
+import {
+  Kysely,
+  MysqlAdapter,
+  MysqlIntrospector,
+  MysqlQueryCompiler,
+  DummyDriver,
+  type RawBuilder,
+} from 'kysely'
 import { expect, test } from 'vitest'
-import { warningsOf } from './warnings.ts'
+import { serverWarnings, warningsOf } from './warnings.ts'
 
-const safe = {
+type Values = Readonly<Record<string, string>>
+
+const alone = {
   innodb_flush_log_at_trx_commit: '1',
   sync_binlog: '1',
   log_bin: 'ON',
   innodb_doublewrite: 'ON',
+  innodb_read_only: 'OFF',
   max_allowed_packet: '16777216',
   read_only: 'OFF',
 }
-const warnings = (changed: object): readonly string[] =>
-  warningsOf(new Map(Object.entries({ ...safe, ...changed })))
 
-test('durable settings have no warnings', () => {
-  expect(warnings({})).toEqual([])
-  expect(warnings({ log_bin: 'OFF', sync_binlog: '0' })).toEqual([])
-  expect(warningsOf(new Map())).toEqual([])
+/** As MariaDB has it without a cluster, though it can have one. */
+const withoutCluster = { ...alone, wsrep_on: 'OFF', wsrep_provider: 'none', wsrep_sync_wait: '0' }
+
+const galera = {
+  ...alone,
+  wsrep_on: 'ON',
+  wsrep_provider: '/usr/lib/galera/libgalera_smm.so',
+  wsrep_sync_wait: '1',
+  wsrep_cluster_status: 'Primary',
+  wsrep_local_state: '4',
+  wsrep_local_state_comment: 'Synced',
+}
+
+const mysqlAlone = {
+  ...alone,
+  super_read_only: 'OFF',
+  // The plug-in is there, and in no group.
+  group_replication_group_name: '',
+  group_replication_single_primary_mode: 'OFF',
+  group_replication_consistency: 'EVENTUAL',
+}
+
+const group = {
+  ...mysqlAlone,
+  group_replication_group_name: 'aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa',
+  group_replication_single_primary_mode: 'ON',
+  group_replication_consistency: 'BEFORE_ON_PRIMARY_FAILOVER',
+}
+
+const warnings = (values: Values): readonly string[] => warningsOf(new Map(Object.entries(values)))
+
+test.each<[string, Values]>([
+  ['that says nothing', {}],
+  ['alone', alone],
+  ['without a binary log', { ...alone, log_bin: 'OFF', sync_binlog: '0' }],
+  ['of MariaDB in no cluster', withoutCluster],
+  ['of MySQL in no group', mysqlAlone],
+  ['in a Galera cluster', galera],
+  ['in a Galera cluster that waits for more than reads', { ...galera, wsrep_sync_wait: '15' }],
+  ['in a group with one primary', group],
+  ['that once followed another', { ...alone, replica_io_running: 'No' }],
+  ['of MySQL that recovers torn pages', { ...mysqlAlone, innodb_doublewrite: 'DETECT_AND_RECOVER' }],
+])('a server %s has no warnings when it is set safely', (_, values) => {
+  expect(warnings(values)).toEqual([])
 })
 
-test('each setting that endangers writes is named', () => {
-  for (const [name, value] of [
-    ['innodb_flush_log_at_trx_commit', '2'],
-    ['innodb_flush_log_at_trx_commit', '0'],
-    ['sync_binlog', '0'],
-    ['innodb_doublewrite', 'OFF'],
-    ['max_allowed_packet', '1048576'],
-    ['read_only', 'ON'],
-  ] as const) {
-    expect(warnings({ [name]: value })).toEqual([expect.stringContaining(name)])
+test.each<[string, string, Values, RegExp?]>([
+  ['innodb_flush_log_at_trx_commit', '2', alone, /crash of the machine/],
+  ['innodb_flush_log_at_trx_commit', '0', alone],
+  ['innodb_flush_log_at_trx_commit', '0', galera, /all machines of the cluster/],
+  ['sync_binlog', '0', alone],
+  ['innodb_doublewrite', 'OFF', alone],
+  ['innodb_doublewrite', 'fast', alone],
+  ['innodb_doublewrite', 'DETECT_ONLY', mysqlAlone],
+  ['max_allowed_packet', '1048576', alone],
+  ['read_only', 'ON', alone],
+  ['read_only', 'NO_LOCK_NO_ADMIN', alone],
+  ['super_read_only', 'ON', mysqlAlone],
+  ['innodb_read_only', 'ON', alone],
+  ['wsrep_cluster_status', 'non-Primary', galera],
+  ['wsrep_cluster_status', 'Disconnected', galera],
+  ['wsrep_local_state', '2', { ...galera, wsrep_local_state_comment: 'Donor/Desynced' }, /Donor/],
+  ['wsrep_sync_wait', '0', galera],
+  ['wsrep_sync_wait', '6', galera],
+  ['group_replication_single_primary_mode', 'OFF', group],
+  ['group_replication_consistency', 'EVENTUAL', group],
+])('%s = %s is the one warning, with its name', (name, value, values, what = /./) => {
+  const found = warnings({ ...values, [name]: value })
+  expect(found).toEqual([expect.stringContaining(name)])
+  expect(found[0]).toMatch(what)
+})
+
+test.each(['Yes', 'Connecting'])('a server that follows another one (%s) is told', (running) => {
+  expect(warnings({ ...alone, replica_io_running: running })).toEqual([
+    expect.stringContaining('SHOW REPLICA STATUS'),
+  ])
+})
+
+const db = new Kysely<unknown>({
+  dialect: {
+    createAdapter: () => new MysqlAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (kysely) => new MysqlIntrospector(kysely),
+    createQueryCompiler: () => new MysqlQueryCompiler(),
+  },
+})
+
+/** A server that gives these rows to the first statement that says this. */
+function serverThat(answers: Readonly<Record<string, readonly object[] | LooseleafError>>) {
+  return async (text: RawBuilder<unknown>) => {
+    const statement = text.compile(db).sql
+    for (const [part, answer] of Object.entries(answers)) {
+      if (!statement.includes(part)) continue
+      if (answer instanceof LooseleafError) throw answer
+      return answer as readonly Readonly<Record<string, unknown>>[]
+    }
+    return []
   }
+}
+
+const doublewriteOff = [{ Variable_name: 'innodb_doublewrite', Value: 'OFF' }]
+
+test('a user who may not see whether the server follows another one gets the other warnings', async () => {
+  const denied = new LooseleafError('SHARD_DENIED', 'the user lacks a privilege.')
+  const found = await serverWarnings(serverThat({ VARIABLES: doublewriteOff, REPLICA: denied }))
+  expect(found).toEqual([expect.stringContaining('innodb_doublewrite')])
+})
+
+test.each(['Slave_IO_Running', 'Replica_IO_Running'])('%s is looked at', async (column) => {
+  const found = await serverWarnings(serverThat({ REPLICA: [{ [column]: 'Yes' }] }))
+  expect(found).toEqual([expect.stringContaining('SHOW REPLICA STATUS')])
+})
+
+test('a shard that is gone while it is asked is not taken for one without warnings', async () => {
+  const gone = new LooseleafError('SHARD_UNAVAILABLE', 'gone.')
+  await expect(serverWarnings(serverThat({ REPLICA: gone }))).rejects.toBe(gone)
 })

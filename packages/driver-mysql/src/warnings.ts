@@ -1,54 +1,142 @@
+import { isLooseleafError } from '@looseleaf/core'
 import type { Row } from '@looseleaf/driver-kysely'
 import { sql, type RawBuilder } from 'kysely'
 
 /** A body of 8 MiB, the codec's limit, and what goes with it. */
 const SMALLEST_PACKET = 9 * 1024 * 1024
 
-/** What every server knows; MariaDB and MySQL know different sets of others. */
-const settings = [
-  'innodb_flush_log_at_trx_commit',
-  'sync_binlog',
-  'log_bin',
+/** What one server or another has; MariaDB, MySQL and their clusters know different sets of them. */
+const variables = [
+  'group_replication_consistency',
+  'group_replication_group_name',
+  'group_replication_single_primary_mode',
   'innodb_doublewrite',
+  'innodb_flush_log_at_trx_commit',
+  'innodb_read_only',
+  'log_bin',
   'max_allowed_packet',
   'read_only',
-  'innodb_rollback_on_timeout',
+  'super_read_only',
+  'sync_binlog',
+  'wsrep_on',
+  'wsrep_provider',
+  'wsrep_sync_wait',
 ]
 
-/** Settings of the server that endanger what an acknowledged write promises. */
-export async function serverWarnings(
-  query: (text: RawBuilder<Row>) => Promise<readonly Row[]>,
-): Promise<readonly string[]> {
-  const names = sql.join(settings.map((name) => sql`${sql.lit(name)}`))
-  const rows = await query(sql<Row>`SHOW GLOBAL VARIABLES WHERE Variable_name IN (${names})`)
-  return warningsOf(new Map(rows.map((row) => [String(row.Variable_name), String(row.Value)])))
+const states = ['wsrep_cluster_status', 'wsrep_local_state', 'wsrep_local_state_comment']
+
+/** The same column of SHOW REPLICA STATUS in MariaDB and MySQL. */
+const replicaColumns = ['Slave_IO_Running', 'Replica_IO_Running']
+
+type Query = (text: RawBuilder<Row>) => Promise<readonly Row[]>
+
+/** What a server says of itself, by the names of its variables, states and columns in lower case. */
+export type ServerValues = ReadonlyMap<string, string>
+
+/**
+ * What makes the server unfit to be a shard, or endangers what an acknowledged write promises. Asks for nothing that
+ * takes a privilege, except for what is left out where that is missing.
+ */
+export async function serverWarnings(query: Query): Promise<readonly string[]> {
+  const named = (names: readonly string[]): RawBuilder<unknown> =>
+    sql.join(names.map((name) => sql`${sql.lit(name)}`))
+  const rows = [
+    ...(await query(sql<Row>`SHOW GLOBAL VARIABLES WHERE Variable_name IN (${named(variables)})`)),
+    ...(await query(sql<Row>`SHOW GLOBAL STATUS WHERE Variable_name IN (${named(states)})`)),
+  ]
+  const values = new Map(rows.map((row) => [String(row.Variable_name).toLowerCase(), String(row.Value)]))
+  for (const source of await replicaStatus(query)) {
+    for (const name of replicaColumns) {
+      if (name in source) values.set('replica_io_running', String(source[name]))
+    }
+  }
+  return warningsOf(values)
 }
 
-/** By the names and values that SHOW VARIABLES gives; a setting that is not there is not judged. */
-export function warningsOf(values: ReadonlyMap<string, string>): readonly string[] {
-  const warnings: string[] = []
+/** One row for each server that this one follows. Takes a privilege, without which it is left open. */
+async function replicaStatus(query: Query): Promise<readonly Row[]> {
+  try {
+    return await query(sql<Row>`SHOW REPLICA STATUS`)
+  } catch (error) {
+    if (isLooseleafError(error) && !error.retryable) return []
+    throw error
+  }
+}
+
+/** What is not there is not judged. */
+export function warningsOf(values: ServerValues): readonly string[] {
   const is = (name: string, ...accepted: string[]): boolean => {
     const value = values.get(name)
-    return value === undefined || accepted.includes(value)
+    return value !== undefined && accepted.includes(value.toUpperCase())
   }
-  if (!is('innodb_flush_log_at_trx_commit', '1', '3')) {
-    warnings.push(
-      'innodb_flush_log_at_trx_commit is not 1: a crash of the machine may undo the last acknowledged writes.',
-    )
+  const isNot = (name: string, ...accepted: string[]): boolean => values.has(name) && !is(name, ...accepted)
+  const warnings: string[] = []
+  const warnIf = (unfit: boolean, warning: string): void => {
+    if (unfit) warnings.push(warning)
   }
-  if (!is('log_bin', 'OFF', '0') && !is('sync_binlog', '1')) {
-    warnings.push(
-      'sync_binlog is not 1: after a crash, replicas may miss or have writes that this server has not.',
-    )
+
+  const galera = is('wsrep_on', 'ON', '1') && isNot('wsrep_provider', 'NONE', '')
+  const group = isNot('group_replication_group_name', '')
+
+  warnIf(
+    isNot('innodb_flush_log_at_trx_commit', '1', '3'),
+    galera
+      ? 'innodb_flush_log_at_trx_commit is not 1: a crash of all machines of the cluster at once may undo the last acknowledged writes.'
+      : 'innodb_flush_log_at_trx_commit is not 1: a crash of the machine may undo the last acknowledged writes.',
+  )
+  warnIf(
+    isNot('log_bin', 'OFF', '0') && isNot('sync_binlog', '1'),
+    'sync_binlog is not 1: after a crash, replicas may miss or have writes that this server has not.',
+  )
+  warnIf(
+    isNot('innodb_doublewrite', 'ON', '1', 'DETECT_AND_RECOVER'),
+    `innodb_doublewrite is ${values.get('innodb_doublewrite')}: a crash of the machine may leave torn pages.`,
+  )
+  for (const name of ['read_only', 'super_read_only', 'innodb_read_only']) {
+    warnIf(isNot(name, 'OFF', '0'), `${name} is on: writes are refused.`)
   }
-  if (!is('innodb_doublewrite', 'ON', '1', 'DETECT_AND_RECOVER')) {
-    warnings.push('innodb_doublewrite is off: a crash of the machine may leave torn pages.')
-  }
-  if (!is('read_only', 'OFF', '0')) warnings.push('read_only is on: writes are refused.')
   const packet = Number(values.get('max_allowed_packet') ?? SMALLEST_PACKET)
-  if (packet < SMALLEST_PACKET) {
+  warnIf(
+    packet < SMALLEST_PACKET,
+    `max_allowed_packet is ${packet} bytes: bodies of the greatest size need ${SMALLEST_PACKET} bytes.`,
+  )
+  warnIf(
+    is('replica_io_running', 'YES', 'CONNECTING'),
+    'the server follows another one (SHOW REPLICA STATUS): of the two, only one may be written.',
+  )
+  if (galera) warnings.push(...galeraWarnings(values, isNot))
+  if (group) {
+    warnIf(
+      is('group_replication_single_primary_mode', 'OFF', '0'),
+      'group_replication_single_primary_mode is off: adding an index is safe only while one server of the group is written.',
+    )
+    warnIf(
+      is('group_replication_consistency', 'EVENTUAL'),
+      'group_replication_consistency is EVENTUAL: after a move to another server, reads may miss acknowledged writes.',
+    )
+  }
+  return warnings
+}
+
+function galeraWarnings(
+  values: ServerValues,
+  isNot: (name: string, ...accepted: string[]) => boolean,
+): readonly string[] {
+  const warnings: string[] = []
+  if (isNot('wsrep_cluster_status', 'PRIMARY')) {
     warnings.push(
-      `max_allowed_packet is ${packet} bytes: bodies of the greatest size need ${SMALLEST_PACKET} bytes.`,
+      `wsrep_cluster_status is ${values.get('wsrep_cluster_status')}: the node is not in the majority of its cluster and refuses everything.`,
+    )
+  } else if (isNot('wsrep_local_state', '4')) {
+    const state = values.get('wsrep_local_state_comment') ?? values.get('wsrep_local_state')
+    warnings.push(
+      `wsrep_local_state is not 4 (Synced) but ${state}: the node is behind its cluster, or may fall behind.`,
+    )
+  }
+  // The first of its bits stands for reads.
+  if (values.has('wsrep_sync_wait') && (Number(values.get('wsrep_sync_wait')) & 1) === 0) {
+    warnings.push(
+      'wsrep_sync_wait does not include 1: after a move to another node, reads may miss acknowledged writes.',
     )
   }
   return warnings

@@ -115,6 +115,17 @@ export function shardContract(make: MakeDriverHarness): void {
       }
       expect(await bench.shard.entities.read([entity.id])).toEqual([undefined])
     })
+
+    test('of many calls at once, those whose signals fire end with ABORTED and the others are answered', async () => {
+      const controller = new AbortController()
+      const calls = Array.from({ length: 200 }, (_, i) =>
+        codeOf(bench.shard.now(i % 2 === 0 ? { signal: controller.signal } : {})),
+      )
+      controller.abort()
+      const codes = await Promise.all(calls)
+      expect(codes).toEqual(codes.map((_, i) => (i % 2 === 0 ? 'ABORTED' : 'no error')))
+      expect(await bench.shard.now()).toBeGreaterThan(0)
+    })
   })
 
   describe('without tables', () => {

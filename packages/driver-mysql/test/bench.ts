@@ -1,0 +1,130 @@
+import { randomBytes } from 'node:crypto'
+import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
+import type { Driver, EntityInsert, Shard } from '@looseleaf/core'
+import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
+import { afterEach } from 'vitest'
+import type { ShardSettings } from '../src/connect-shard.ts'
+import { mysqlShards, type MysqlShardsOptions } from '../src/mysql-shards.ts'
+import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
+import { until } from './until.ts'
+
+export interface OpenShard {
+  readonly driver: Driver
+  readonly shard: Shard
+}
+
+/** An empty database on a real server. What is opened by it is closed after the test. */
+export interface Bench {
+  readonly url: string
+  /** A driver of one shard, at another address when one is given. */
+  connect(options?: MysqlShardsOptions, at?: string): Promise<OpenShard>
+  /** The same, with its tables and a catalog of epoch 1. */
+  migrate(options?: MysqlShardsOptions, at?: string): Promise<OpenShard>
+  /** A connection of our own, to hold locks with and to look at the server. */
+  observe(): Promise<Connection>
+  /** A network between a driver and the server, for the same user or that of another address. */
+  behindProxy(to?: string): Promise<{ readonly proxy: TcpProxy; readonly url: string }>
+}
+
+export const epoch = 1
+
+/** For tests that go below the driver, to its pools. */
+export const settings: ShardSettings = {
+  poolSize: 10,
+  maxQueue: 1_000,
+  deadlineMs: 10_000,
+  connectTimeoutMs: 5_000,
+  lockWaitSeconds: 3,
+  idleMs: 60_000,
+  breakerFailures: 5,
+  breakerProbeMs: 1_000,
+}
+
+const cleanUps: (() => Promise<unknown> | void)[] = []
+
+/** After the test, the last first. */
+export function cleanUp(work: () => Promise<unknown> | void): void {
+  cleanUps.push(work)
+}
+
+// Every test file loads this module for itself.
+afterEach(async () => {
+  for (const work of cleanUps.splice(0).toReversed()) await work()
+})
+
+export async function freshBench(): Promise<Bench> {
+  const { urls } = await freshShards(1)
+  const url = urls[0] as string
+
+  async function connect(options?: MysqlShardsOptions, at = url): Promise<OpenShard> {
+    const driver = await mysqlShards([at], options).connect()
+    cleanUp(() => driver.close())
+    return { driver, shard: driver.shards[0] as Shard }
+  }
+
+  return {
+    url,
+    connect,
+    async migrate(options, at) {
+      const opened = await connect(options, at)
+      await opened.shard.createTables()
+      await opened.shard.catalog.init({
+        epoch,
+        storeId: 's',
+        shardNumber: 0,
+        shardCount: 1,
+        router: 'r',
+        indexes: [],
+      })
+      return opened
+    },
+    async observe() {
+      const connection = await createConnection(url)
+      cleanUp(() => connection.destroy())
+      return connection
+    },
+    async behindProxy(to = url) {
+      const through = new URL(to)
+      const proxy = await startTcpProxy(Number(through.port))
+      cleanUp(() => proxy.close())
+      through.port = String(proxy.port)
+      return { proxy, url: through.href }
+    },
+  }
+}
+
+/** An entity that nobody has yet. */
+export interface NewEntity extends EntityInsert {
+  readonly body: Buffer
+}
+
+export function newEntity(body = 'body'): NewEntity {
+  return { id: randomBytes(16), version: 1, body: Buffer.from(body) }
+}
+
+/** An entity, inserted, that nobody can write until the holder ends its transaction. */
+export async function insertLocked(
+  shard: Shard,
+  holder: Connection,
+  entity: NewEntity = newEntity(),
+): Promise<NewEntity> {
+  await shard.entities.insert([entity], { epoch })
+  await holder.query('START TRANSACTION')
+  await holder.query('SELECT id FROM entities WHERE id = ? FOR UPDATE', [entity.id])
+  return entity
+}
+
+/** Threads of this database on the server, other than the one that asks; busy with a statement like this if one is given. */
+export async function threadsAt(observer: Connection, statement = '%'): Promise<readonly number[]> {
+  const [rows] = await observer.query<RowDataPacket[]>(
+    `SELECT id FROM information_schema.processlist
+     WHERE db = DATABASE() AND id <> CONNECTION_ID() AND COALESCE(info, '') LIKE ?`,
+    [statement],
+  )
+  return rows.map((row) => Number(Object.values(row)[0]))
+}
+
+/** The thread that has come to be busy with a statement like this. */
+export function threadBusyWith(observer: Connection, statement: string): Promise<number> {
+  return until(async () => (await threadsAt(observer, `%${statement}%`))[0])
+}
