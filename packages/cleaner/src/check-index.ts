@@ -1,13 +1,6 @@
 import { formatId, LooseleafError, type CallOptions, type EntityId } from '@looseleaf/core'
 import pLimit from 'p-limit'
-import {
-  candidatesOf,
-  confirm,
-  mergeCandidates,
-  type Candidate,
-  type Confirmed,
-  type ConfirmOptions,
-} from './confirm.ts'
+import { candidatesOf, confirm, mergeCandidates, type Candidate, type ConfirmOptions } from './confirm.ts'
 import { chunks } from './chunks.ts'
 import { deriveEntity } from './derive-entity.ts'
 import { entityPages } from './entity-pages.ts'
@@ -133,30 +126,18 @@ async function checkEntities(
   settleMs: number,
   counts: Counts,
 ): Promise<void> {
-  const candidates = new Map<string, Candidate>()
-  const settle = async (): Promise<void> => {
-    const { missing, unsettled } = await confirmAll(
-      pass,
-      target,
-      candidates,
-      { direction: 'missing', settleMs },
-      counts,
-    )
-    counts.missing += missing.length
-    counts.unsettled += unsettled.length
-    for (const { entity } of missing) addExample(counts, formatId(entity.id))
-  }
+  const suspects = createSuspects(pass, target, { direction: 'missing', settleMs }, counts)
   for await (const page of entityPages(pass, shard)) {
     const living = page.filter(({ body }) => body !== null)
     counts.entities += living.length
     for (const chunk of chunks(living, ENTITIES_AT_ONCE)) {
       const entities = chunk.map((row) => deriveEntity(pass, [target], row.id, row))
       const { missing } = await inspect(pass, [target], entities, { everywhere: false })
-      mergeCandidates(candidates, candidatesOf({ missing }))
+      suspects.add({ missing })
     }
-    if (candidates.size >= CANDIDATES_AT_ONCE) await settle()
+    if (suspects.areMany) await suspects.settle()
   }
-  await settle()
+  await suspects.settle()
 }
 
 /** Rows to entities: what dangles or is misplaced. */
@@ -167,43 +148,45 @@ async function checkRows(
   settleMs: number,
   counts: Counts,
 ): Promise<void> {
-  const candidates = new Map<string, Candidate>()
-  const settle = async (): Promise<void> => {
-    const { dangling, unsettled } = await confirmAll(
-      pass,
-      target,
-      candidates,
-      { direction: 'dangling', settleMs },
-      counts,
-    )
-    const misplaced = dangling.filter((row) => row.misplaced).length
-    counts.misplaced += misplaced
-    counts.dangling += dangling.length - misplaced
-    counts.unsettled += unsettled.length
-    for (const { entity } of dangling) addExample(counts, formatId(entity.id))
-  }
+  const suspects = createSuspects(pass, target, { direction: 'dangling', settleMs }, counts)
   for await (const page of indexPages(pass, target, shard)) {
     counts.rows += page.length
     for (const chunk of chunks(page, ENTITIES_AT_ONCE)) {
-      const dangling = await lookAgain(pass, (again) => danglingAmong(again, target, shard, chunk))
-      mergeCandidates(candidates, candidatesOf({ dangling }))
+      suspects.add({
+        dangling: await lookAgain(pass, (again) => danglingAmong(again, target, shard, chunk)),
+      })
     }
-    if (candidates.size >= CANDIDATES_AT_ONCE) await settle()
+    if (suspects.areMany) await suspects.settle()
   }
-  await settle()
+  await suspects.settle()
 }
 
-async function confirmAll(
-  pass: Pass,
-  target: IndexTarget,
-  candidates: Map<string, Candidate>,
-  options: ConfirmOptions,
-  counts: Counts,
-): Promise<Confirmed> {
-  const confirmed = await lookAgain(pass, (again) => confirm(again, target, candidates, options))
-  candidates.clear()
-  for (const id of confirmed.unsettled) addExample(counts, formatId(id))
-  return confirmed
+/** What seems wrong in one direction, until it is looked at again and counted. */
+interface Suspects {
+  add(found: Parameters<typeof candidatesOf>[0]): void
+  readonly areMany: boolean
+  settle(): Promise<void>
+}
+
+function createSuspects(pass: Pass, target: IndexTarget, options: ConfirmOptions, counts: Counts): Suspects {
+  const candidates = new Map<string, Candidate>()
+  return {
+    add: (found) => mergeCandidates(candidates, candidatesOf(found)),
+    get areMany() {
+      return candidates.size >= CANDIDATES_AT_ONCE
+    },
+    async settle() {
+      const found = await lookAgain(pass, (again) => confirm(again, target, candidates, options))
+      candidates.clear()
+      const misplaced = found.dangling.filter((row) => row.misplaced).length
+      counts.missing += found.missing.length
+      counts.misplaced += misplaced
+      counts.dangling += found.dangling.length - misplaced
+      counts.unsettled += found.unsettled.length
+      const wrong = [...found.missing, ...found.dangling].map(({ entity }) => entity.id)
+      for (const id of [...wrong, ...found.unsettled]) addExample(counts, formatId(id))
+    },
+  }
 }
 
 function addExample(counts: Counts, id: EntityId): void {

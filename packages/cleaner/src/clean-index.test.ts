@@ -1,10 +1,11 @@
-import { parseId, type Driver, type Entity } from '@looseleaf/core'
+import { LooseleafError, parseId, type Driver, type Entity } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import type { DataStore } from '@looseleaf/store'
 import { expect, test } from 'vitest'
 import { dyingDriver, watchedDriver } from '../test/broken-driver.ts'
 import { byTag, byUser, expectedRows, openStore, removeRow, rowFor, rowsIn } from '../test/stores.ts'
 import { leapingTime } from '../test/times.ts'
+import { checkIndex } from './check-index.ts'
 import { cleanIndex } from './clean-index.ts'
 import type { CleanProgress } from './progress.ts'
 import { readCleanerReport } from './cleaner-report.ts'
@@ -254,6 +255,28 @@ test('misfits and damaged bodies do not keep an index from getting ready', async
   expect(indexes).toMatchObject([{ state: 'ready', misfits: 1, undecodable: 1, added: 0 }])
 })
 
+test('an index is not filled by a process that cannot read all entities, and by one that can later', async () => {
+  const store = await storeToFill(20)
+  const [known] = (await store.putMany([bagOf(99)])).map((result) => (result.ok ? result.id : ''))
+  const { codec } = store.context
+  let unknown = 0
+  const decode = (body: Uint8Array): ReturnType<typeof codec.decode> => {
+    const bag = codec.decode(body)
+    if (bag['published'] !== 99) return bag
+    unknown++
+    throw new LooseleafError('BODY_UNKNOWN', 'The format is not known.')
+  }
+  const other = { context: { ...store.context, codec: { ...codec, decode } } }
+  await expect(cleanIndex(other, 'by_user')).rejects.toMatchObject({ code: 'BODY_UNKNOWN', entity: known })
+  expect(unknown).toBeGreaterThan(0)
+  expect((await store.indexes()).map(({ state }) => state)).toEqual(['building', 'building'])
+  await cleanIndex(store)
+  await expectFilled(store)
+  // What is ready is left as it is.
+  expect(await cleanIndex(other)).toMatchObject({ added: 0, removed: 0 })
+  await expectFilled(store)
+})
+
 test('a change of the catalog that died half way is finished before any entity is read', async () => {
   const driver = await memoryShards(2).connect()
   const epochs = async (): Promise<Set<number | undefined>> =>
@@ -279,6 +302,35 @@ test('a change of the catalog that died half way is finished before any entity i
   expect((await store.query(byUser, { user_id: 'user 1' })).items).toHaveLength(1)
 })
 
+test('begun again after a failover, it has writes that were under way begin again, for their rows may be lost', async () => {
+  const driver = await memoryShards(2).connect()
+  const heldUp = Promise.withResolvers<void>()
+  const goOn = Promise.withResolvers<void>()
+  const store = await openStore({ driver })
+  const slow = await openStore({
+    driver: watchedDriver(driver, async (_, method) => {
+      if (method !== 'insert') return
+      heldUp.resolve()
+      await goOn.promise
+    }),
+  })
+  const id = store.newId()
+  const writing = slow.put(bagOf(3), { id })
+  await heldUp.promise
+  // Its rows are written, and gone with the server that had them.
+  for (const name of ['by_user', 'by_tag']) {
+    const lost = rowFor(store, name, id, bagOf(3), Number.MAX_SAFE_INTEGER)
+    expect(await rowsIn(store, name)).not.toEqual([])
+    await removeRow(store, name, lost)
+  }
+  await cleanIndex(store, undefined, { restart: true })
+  goOn.resolve()
+  await writing
+  for (const name of ['by_user', 'by_tag']) {
+    expect(await rowsIn(store, name)).toEqual(await expectedRows(store, name))
+  }
+})
+
 test('an index that is dropped meanwhile ends the work with INDEX_NOT_FOUND', async () => {
   const driver = await memoryShards(1).connect()
   const store = await storeToFill(30, driver)
@@ -292,4 +344,48 @@ test('an index that is dropped meanwhile ends the work with INDEX_NOT_FOUND', as
   })
   await expect(work).rejects.toMatchObject({ code: 'INDEX_NOT_FOUND' })
   await dropped
+})
+
+test('with restart it begins from the start, also where another was cut off, and ends that one', async () => {
+  const driver = await memoryShards(1).connect()
+  const store = await openStore({ driver, indexes: [byUser], time: leapingTime() })
+  await store.putMany(Array.from({ length: 20 }, (_, i) => bagOf(i)))
+  const controller = new AbortController()
+  const options = { pageSize: 5, checkpointMs: 0, settleMs: 0 }
+  const cut = cleanIndex(store, 'by_user', {
+    ...options,
+    signal: controller.signal,
+    onProgress: ({ phase, done }) => {
+      if (phase === 'check' && done === 20) controller.abort()
+    },
+  })
+  await expect(cut).rejects.toMatchObject({ code: 'ABORTED' })
+  // As if the shard had been put back to a state of before.
+  const { id, ...bag } = await firstOf(store)
+  await removeRow(store, 'by_user', rowFor(store, 'by_user', id, bag as Record<string, string>, 0))
+  expect(await cleanIndex(store, 'by_user', { ...options, restart: true })).toMatchObject({ added: 1 })
+  expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
+  expect((await readCleanerReport(store)).indexes).toMatchObject([{ underWay: undefined }])
+})
+
+test.each([
+  ['one shard', [1]],
+  ['every shard', [0, 1]],
+])('an index that has lost its table on %s is filled again, while writers write', async (_, shards) => {
+  const driver = await memoryShards(2).connect()
+  const writer = await openStore({ driver, indexes: [byUser] })
+  const ids: string[] = []
+  for (let i = 0; i < 30; i++) ids.push((await writer.put(bagOf(i))).id)
+  for (const shard of shards)
+    await driver.shards[shard]!.dropIndexTable({ table: 'index_by_user', columns: [] })
+
+  const store = await openStore({ driver, indexes: [byUser], time: leapingTime() })
+  await writer.put(bagOf(31), { id: ids[0]! })
+  const filled = cleanIndex(store, undefined, { pageSize: 4 })
+  for (let i = 1; i < 15; i++) await writer.put(bagOf(40 + i), { id: ids[i]! })
+  await writer.settled()
+  expect((await filled).indexes).toMatchObject([{ index: 'by_user', generation: 2, state: 'ready' }])
+  await writer.settled()
+  expect(await checkIndex(store, 'by_user', { settleMs: 0 })).toMatchObject({ missing: 0, rows: 30 })
+  expect((await writer.query(byUser, { user_id: 'user 6' })).items.length).toBeGreaterThan(0)
 })

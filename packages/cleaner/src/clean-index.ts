@@ -16,6 +16,11 @@ import { createThrottle, type Throttle } from './throttle.ts'
 
 export interface CleanOptions extends PassOptions {
   readonly onProgress?: ((progress: CleanProgress) => void) | undefined
+  /**
+   * Begin from the start, also where work was left off: as after a restore or a failover, when what was done is there no
+   * more. A write that is under way then has to begin again, since the rows that it has written may be gone. Default: false.
+   */
+  readonly restart?: boolean | undefined
   /** Check a ready index again at the end. An index that is being filled is always checked. Default: true. */
   readonly check?: boolean | undefined
   /** Time between two looks at a row that seems missing in the check, in milliseconds. Default: 500. */
@@ -60,7 +65,11 @@ export async function cleanIndex(
 ): Promise<CleanResult> {
   const { context } = store
   // The entities are read for an index only after every writer of every shard writes its rows.
-  context.catalog.adopt(await propagateCatalog(context.driver, { signal: options.signal }))
+  const catalog =
+    options.restart === true
+      ? await changeCatalog(context.driver, (indexes) => indexes, { signal: options.signal })
+      : await propagateCatalog(context.driver, { signal: options.signal })
+  context.catalog.adopt(catalog)
   return cleanEntries(context, indexesNamed(context, names), options)
 }
 
@@ -87,7 +96,8 @@ export async function cleanEntries(
   const pollMs = options.pollMs ?? 500
   const runs = new Map<IndexTarget, string>()
   for (const entry of entries) {
-    const { run } = await joinRun(context, entry.table, workerOf(lease, pollMs), { signal })
+    const { restart } = options
+    const { run } = await joinRun(context, entry.table, workerOf(lease, pollMs), { signal, restart })
     runs.set(indexTarget(context, entry), run)
   }
   const meter = createProgressMeter(context.time, options.onProgress, onWork)
@@ -105,11 +115,25 @@ export async function cleanEntries(
   for (const stage of stages) {
     const targets = [...runs.keys()].filter(({ entry }) => stage !== 'check' || mustCheck(entry, options))
     await completeStage(job, targets, stage, signal)
+    if (stage === 'entities') await untilOutOfReach(job, targets, signal)
   }
   const indexes: CleanedIndex[] = []
   for (const target of runs.keys()) indexes.push(await finish(job, target, { signal }))
   const { added, removed, fenced, waiting } = sumTallies(indexes)
   return { indexes, added, removed, fenced, waiting }
+}
+
+/**
+ * The filling has written the rows of what it read. A failover can bring back what was replaced before it was read, by
+ * writers that did not know the index then: such rows are added by the check, or are out of reach of any failover by now.
+ */
+async function untilOutOfReach(
+  { context }: CleanJob,
+  targets: readonly IndexTarget[],
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const isFilled = targets.some(({ entry }) => entry.state === 'building')
+  if (isFilled && context.deleteDelayMs > 0) await context.time.sleep(context.deleteDelayMs, signal)
 }
 
 /** The records of runs are changed in two statements, which take less than any part. */

@@ -112,6 +112,20 @@ test('a worker that was killed is followed by another when its leases have run o
   expect(await store.getAll(byUser, { user_id: 'user 3' })).toHaveLength(1)
 })
 
+test('an index that has lost its table on a shard begins anew, and a process that knew it as ready waits for it', async () => {
+  const open = await databases()
+  const reader = await open([byUser])
+  for (let i = 0; i < 30; i++) await reader.put(bagOf(i))
+  await reader.context.driver.shards[1]!.dropIndexTable({ table: 'index_by_user', columns: [] })
+  await expect(reader.getAll(byUser, {}, { scatter: true })).rejects.toThrow(/looseleaf init/)
+  const store = await open()
+  await expect(reader.query(byUser, { user_id: 'user 1' })).rejects.toMatchObject({ code: 'INDEX_NOT_READY' })
+  await reader.put(bagOf(30))
+  await cleanIndex(store, 'by_user', { settleMs: 20 })
+  expect(await reader.getAll(byUser, {}, { scatter: true })).toHaveLength(31)
+  expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
+})
+
 test('a running cleaner follows the writes and fills what is added', async () => {
   const open = await databases()
   const [store, other] = [await open([byUser]), await open()]

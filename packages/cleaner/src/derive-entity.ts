@@ -47,7 +47,7 @@ function decode(pass: Pass, id: Uint8Array, body: Uint8Array): Bag | undefined {
   } catch (error) {
     if (!isLooseleafError(error)) throw error
     pass.tally.undecodable++
-    pass.report({ kind: 'undecodable', id, reason: error.message })
+    pass.report({ kind: 'undecodable', id, code: error.code, reason: error.message })
     return undefined
   }
 }

@@ -1,8 +1,16 @@
-import type { CallOptions, PendingRow } from '@looseleaf/core'
+import {
+  isLooseleafError,
+  throwIfAborted,
+  type CallOptions,
+  type CatalogEntry,
+  type PendingRow,
+} from '@looseleaf/core'
+import type { EngineContext } from '@looseleaf/index-engine'
 import { idKey } from './id-key.ts'
-import { cleanableIndexes, indexTarget, shardAt, type IndexTarget } from './index-target.ts'
-import { createPass, type Pass, type PassOptions } from './pass.ts'
-import { reconcile } from './reconcile.ts'
+import { indexTarget, shardAt } from './index-target.ts'
+import { mayBeLost } from './may-be-lost.ts'
+import { createPass, watchUnreadable, type Pass, type PassOptions } from './pass.ts'
+import { restamp } from './restamp.ts'
 import type { CleanerTarget } from './target.ts'
 
 /** Pending rows that are worked on together. */
@@ -10,56 +18,110 @@ const PAGE = 200
 
 /**
  * Writes the index rows that writes left pending while an index shard did not take them, and takes the pending rows away.
- * Answers how many. Nothing is asked of stores that never defer. Throws what a shard throws that is still down; what was
- * drained stays drained.
+ * Answers how many. Throws what a shard throws that is still down; what can be drained is, and stays so.
  */
 export async function drainPending(store: CleanerTarget, options: PassOptions = {}): Promise<number> {
   const { context } = store
-  if (!context.catalog.current().mayDefer) return 0
-  const pass = createPass(context, options)
-  const drained = await Promise.all(context.driver.shards.map((_, shard) => drainShard(pass, shard)))
-  return drained.reduce((sum, count) => sum + count, 0)
+  if (!context.catalog.current().mayDefer) await context.catalog.reload({ signal: options.signal })
+  return drainKnown(context, options)
 }
 
+/** As `drainPending`, for those who read the catalog every now and then: nothing is asked of stores that never defer. */
+export async function drainKnown(context: EngineContext, options: PassOptions): Promise<number> {
+  if (!context.catalog.current().mayDefer) return 0
+  const pass = createPass(context, options)
+  const drained = await Promise.allSettled(context.driver.shards.map((_, shard) => drainShard(pass, shard)))
+  let sum = 0
+  for (const result of drained) {
+    if (result.status === 'rejected') throw result.reason
+    sum += result.value
+  }
+  return sum
+}
+
+/** An index that cannot be written now does not keep the others from it. */
 async function drainShard(pass: Pass, shard: number): Promise<number> {
   const { pending } = shardAt(pass.context, shard)
   let drained = 0
   for (;;) {
     const rows = await pending.page(PAGE, call(pass))
     if (rows.length === 0) return drained
-    const removed = await drainRows(pass, shard, rows)
+    const { removed, error } = await drainRows(pass, shard, rows)
     drained += removed
     // Those that were committed anew meanwhile stay, for the next round.
-    if (removed === 0 || rows.length < PAGE) return drained
+    const isLast = removed === 0 || rows.length < PAGE
+    if (isLast && error !== undefined) throw error
+    if (isLast) return drained
   }
 }
 
-/**
- * The versions are read before the rows are written. An entity at version v has been given the rows of v or of a later
- * version by then, so pending rows up to v are settled; a later one was committed since.
- */
-async function drainRows(pass: Pass, shard: number, rows: readonly PendingRow[]): Promise<number> {
-  const { entities, pending } = shardAt(pass.context, shard)
-  const ids = [...new Map(rows.map((row) => [idKey(row.entityId), row.entityId])).values()]
-  const versions = await entities.readVersions(ids, call(pass))
-  await reconcile(pass, targetsOf(pass, rows), ids)
-  const versionOf = new Map(ids.map((id, i) => [idKey(id), versions[i] ?? 0]))
-  return pending.remove(
-    rows.map(({ entityId, table }) => ({
-      entityId,
-      table,
-      before: (versionOf.get(idKey(entityId)) ?? 0) + 1,
-    })),
-    call(pass),
-  )
+interface Drained {
+  readonly removed: number
+  /** What kept an index from being written. */
+  readonly error: unknown
 }
 
-/** An index that was dropped since needs no rows: its pending rows are only taken away. */
-function targetsOf(pass: Pass, rows: readonly PendingRow[]): IndexTarget[] {
-  const tables = new Set(rows.map((row) => row.table))
-  return cleanableIndexes(pass.context)
-    .filter((entry) => tables.has(entry.table))
-    .map((entry) => indexTarget(pass.context, entry))
+/**
+ * The entities are read before the rows are written. An entity at version v has been given the rows of v or of a later
+ * version by then, so pending rows up to v are settled; a later one was committed since.
+ */
+async function drainRows(pass: Pass, shard: number, rows: readonly PendingRow[]): Promise<Drained> {
+  const { entities, pending } = shardAt(pass.context, shard)
+  const ids = [...new Map(rows.map((row) => [idKey(row.entityId), row.entityId])).values()]
+  const readAt = pass.time.now()
+  const found = await entities.read(ids, call(pass))
+  const entityOf = new Map(ids.map((id, i) => [idKey(id), found[i]]))
+  const { tables, unreadable, error } = await writeRows(pass, rows, ids)
+  const settled = rows.flatMap(({ entityId, table }) => {
+    const entity = entityOf.get(idKey(entityId))
+    if (entity === undefined || tables.has(table) || unreadable.has(idKey(entityId))) return []
+    // A failover can bring back the version before it, whose rows may be pending too.
+    return mayBeLost(pass, entity, readAt) ? [] : [{ entityId, table, before: entity.version + 1 }]
+  })
+  const removed = await pending.remove(settled, call(pass))
+  return { removed, error }
+}
+
+/** What is left pending, and why. */
+interface Left {
+  /** Of indexes that could not be written. */
+  readonly tables: ReadonlySet<string>
+  /** Entities whose body is in a format that this process does not know, by `idKey`: another process may. */
+  readonly unreadable: ReadonlyMap<string, unknown>
+  readonly error: unknown
+}
+
+/**
+ * Writes the rows of every index that there is. One that is on its way out counts too: somebody who does not know that
+ * yet may query it for as long as a table of it is there. If it has lost one already, pending rows stay until the last is
+ * gone.
+ */
+async function writeRows(pass: Pass, rows: readonly PendingRow[], ids: readonly Uint8Array[]): Promise<Left> {
+  const { context } = pass
+  const names = [...new Set(rows.map(({ table }) => table))]
+  // An index that this process has not heard of is new or gone.
+  if (!names.every((table) => entryOf(context, table) !== undefined)) {
+    await context.catalog.reload(call(pass))
+  }
+  const { pass: watched, unreadable } = watchUnreadable(pass)
+  const tables = new Set<string>()
+  let error: unknown
+  for (const table of names) {
+    const entry = entryOf(context, table)
+    if (entry === undefined) continue
+    try {
+      await restamp(watched, indexTarget(context, entry), ids)
+    } catch (failure) {
+      throwIfAborted(pass.signal)
+      tables.add(table)
+      if (entry.state !== 'retiring' || !isLooseleafError(failure, 'INDEX_NOT_FOUND')) error ??= failure
+    }
+  }
+  return { tables, unreadable, error }
+}
+
+function entryOf(context: EngineContext, table: string): CatalogEntry | undefined {
+  return context.catalog.current().indexes.find((entry) => entry.table === table)
 }
 
 const call = ({ signal }: Pass): CallOptions => ({ signal })

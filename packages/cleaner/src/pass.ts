@@ -1,5 +1,6 @@
-import { formatId, type EntityId, type Time } from '@looseleaf/core'
+import { formatId, type EntityId, type ErrorCode, type Time } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
+import { idKey } from './id-key.ts'
 import { emptyTally, type Tally } from './tally.ts'
 import { createThrottle, type Throttle } from './throttle.ts'
 
@@ -12,6 +13,8 @@ export interface Problem {
   readonly shard: string
   /** The index, for a misfit. */
   readonly index?: string
+  /** Of an undecodable body: `BODY_UNKNOWN` when another process may be able to read it. */
+  readonly code?: ErrorCode
   /** In words that name properties and kinds, never values. */
   readonly reason: string
 }
@@ -64,4 +67,20 @@ export function createPass(context: EngineContext, options: PassOptions = {}, th
       options.onProblem?.({ ...problem, entity: formatId(id), shard })
     },
   }
+}
+
+/**
+ * The same pass, and the ids of entities, by `idKey`, that it meets in a format that this process does not know. Their
+ * rows cannot be written here, and another process may find them missing.
+ */
+export function watchUnreadable(pass: Pass): {
+  readonly pass: Pass
+  readonly unreadable: Map<string, Uint8Array>
+} {
+  const unreadable = new Map<string, Uint8Array>()
+  const report: Pass['report'] = (problem) => {
+    if (problem.code === 'BODY_UNKNOWN') unreadable.set(idKey(problem.id), problem.id)
+    pass.report(problem)
+  }
+  return { pass: { ...pass, report }, unreadable }
 }

@@ -25,14 +25,17 @@ export async function reconcile(
 ): Promise<readonly DanglingRow[]> {
   const waiting: DanglingRow[] = []
   let left: readonly Uint8Array[] = ids
-  let rows = read === undefined ? undefined : new Map(read.map((row) => [idKey(row.id), row]))
+  // Nobody knows when that was, which matters where a failover can undo what was read.
+  const isOfUse = read !== undefined && pass.context.deleteDelayMs === 0
+  let rows = isOfUse ? new Map(read.map((row) => [idKey(row.id), row])) : undefined
   for (let look = 0; left.length > 0 && look < MAX_LOOKS; look++) {
+    const readAt = pass.time.now()
     rows ??= await readEntities(pass, left)
     const found = rows
     const entities = left.map((id) => deriveEntity(pass, targets, id, found.get(idKey(id))))
     const findings = await inspect(pass, targets, entities, { everywhere: true })
     await addRows(pass, findings.missing)
-    const outcome = await removeRows(pass, findings.dangling)
+    const outcome = await removeRows(pass, findings.dangling, readAt)
     waiting.push(...outcome.waiting)
     const touched = new Set<DerivedEntity>(findings.missing.map(({ entity }) => entity))
     const moved = await movedEntities(pass, [...touched])

@@ -4,6 +4,7 @@ import type { DerivedEntity } from './derive-entity.ts'
 import { fence } from './fence.ts'
 import { tableOn, type IndexTarget } from './index-target.ts'
 import type { DanglingRow } from './inspect.ts'
+import { mayBeLost } from './may-be-lost.ts'
 import type { Pass } from './pass.ts'
 
 export interface RemovalOutcome {
@@ -25,15 +26,21 @@ const ROWS_PER_WRITE = 500
  *
  * It does not matter whether the entity or the row was read first, nor how long ago: the guard is in the delete.
  * Exhaustive checks of the interleavings of writers, crashes and cleaners of both orders find no row missing.
+ *
+ * `readAt`: the time before the entities were read, in milliseconds.
  */
-export async function removeRows(pass: Pass, dangling: readonly DanglingRow[]): Promise<RemovalOutcome> {
+export async function removeRows(
+  pass: Pass,
+  dangling: readonly DanglingRow[],
+  readAt: number,
+): Promise<RemovalOutcome> {
   const waiting: DanglingRow[] = []
   const moved: DanglingRow[] = []
   const removals = createRemovals()
   const later = new Map<DerivedEntity, DanglingRow[]>()
   for (const found of dangling) {
     const { entity, row } = found
-    if (mayBeLost(pass, entity)) waiting.push(found)
+    if (mayBeLost(pass, entity, readAt)) waiting.push(found)
     else if (row.version <= entity.version) removals.add(found, entity.version)
     else if (isYoung(pass, row.version)) waiting.push(found)
     else later.set(entity, [...(later.get(entity) ?? []), found])
@@ -47,12 +54,6 @@ export async function removeRows(pass: Pass, dangling: readonly DanglingRow[]): 
   pass.tally.waiting += waiting.length
   await removals.send(pass)
   return { waiting, moved }
-}
-
-/** A commit that a failover can still undo is no ground to delete the rows of the one before it. */
-function mayBeLost(pass: Pass, entity: DerivedEntity): boolean {
-  const { deleteDelayMs } = pass.context
-  return deleteDelayMs > 0 && pass.time.now() - entity.updated / 1000 < deleteDelayMs
 }
 
 /**

@@ -41,16 +41,16 @@ export async function loadRun(
   return state && runFromText(state.progress)
 }
 
-/** The run under way, or a new one. */
+/** The run under way, or a new one; with `restart` a new one in any case, for which all workers leave the other. */
 export async function joinRun(
   context: EngineContext,
   table: string,
   worker: RunWorker,
-  options: CallOptions,
+  { restart = false, ...options }: CallOptions & { readonly restart?: boolean | undefined },
 ): Promise<RunRecord> {
   const now = context.time.now()
   return change(context, table, worker, options, (record) =>
-    record?.state === 'running'
+    record?.state === 'running' && !restart
       ? record
       : {
           run: randomUUID(),

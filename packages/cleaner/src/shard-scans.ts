@@ -1,12 +1,12 @@
-import { LooseleafError, type EntityPageRow } from '@looseleaf/core'
+import { formatId, LooseleafError, type EntityPageRow } from '@looseleaf/core'
 import { passOf, type CleanJob } from './clean-job.ts'
 import { checkEntityPage } from './check-page.ts'
 import { entityPages } from './entity-pages.ts'
 import { indexPages } from './index-pages.ts'
-import { shardAt, tableOn } from './index-target.ts'
+import { shardAt, tableOn, type IndexTarget } from './index-target.ts'
 import type { PartLease } from './part-lease.ts'
 import { enterStage } from './part.ts'
-import type { Pass } from './pass.ts'
+import { watchUnreadable } from './pass.ts'
 import { placeFromText, placeToText } from './place-text.ts'
 import { sweepEntityPage } from './sweep-entities.ts'
 import { sweepIndexPage } from './sweep-index.ts'
@@ -56,15 +56,27 @@ async function workOnPage(
   const rows = page.filter(({ addedId }) => addedId > part.addedId)
   const last = rows.at(-1)
   if (last === undefined) return
-  const pass: Pass = passOf(job, signal)
+  const { pass, unreadable } = watchUnreadable(passOf(job, signal))
   if (stage === 'check') part.missing += await checkEntityPage(pass, target, rows, job.settleMs)
   else await sweepEntityPage(pass, [target], rows, { fill: target.entry.state === 'building' })
+  const [unknown] = unreadable.values()
+  if (unknown !== undefined && target.entry.state === 'building') throw unreadableBody(target, unknown)
   part.addedId = last.addedId
   part.seen += rows.length
   const { entities, rows: looked, misfits, undecodable, ...done } = pass.tally
   // Problems are counted by the first pass over the entities; the check meets the same ones again.
   addTally(part.tally, stage === 'check' ? done : { entities, rows: looked, misfits, undecodable, ...done })
   job.meter.did(pass.tally)
+}
+
+/** A body that nobody can decode is found by nobody; one that others can decode would be missing for them. */
+function unreadableBody({ entry }: IndexTarget, id: Uint8Array): LooseleafError {
+  const entity = formatId(id)
+  return new LooseleafError(
+    'BODY_UNKNOWN',
+    `Index ${entry.name} cannot be filled here: entity ${entity} is in a format that this process does not know. Fill it with the codec that the store is written with.`,
+    { entity },
+  )
 }
 
 /** True when the pass is over, false when the check has to begin again. */

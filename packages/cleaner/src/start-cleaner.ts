@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { backgroundTime, isLooseleafError, systemTime } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { backgroundLoop } from './background-loop.ts'
-import { drainPending } from './drain-pending.ts'
+import { drainKnown } from './drain-pending.ts'
 import { cleanableIndexes, indexTarget } from './index-target.ts'
 import { createIndexKeeper } from './keep-indexes.ts'
 import { createPass, type Problem } from './pass.ts'
@@ -125,7 +125,7 @@ export function startCleaner(store: CleanerTarget, options: CleanerOptions = {})
       signal,
       onError,
       async round() {
-        await drainPending({ context }, { signal, graceMs: options.graceMs })
+        await drainKnown(context, { signal, graceMs: options.graceMs })
         return options.intervalMs ?? 1_000
       },
     }),
@@ -213,9 +213,10 @@ function followShard(
     } catch (error) {
       if (!isLooseleafError(error, 'INDEX_NOT_FOUND')) throw error
       // An index was dropped that this process still knew; without it the round goes through.
-      const known = cleanableIndexes(context).length
+      const known = cleanableIndexes(context)
       await context.catalog.reload({ signal: own.signal })
-      if (cleanableIndexes(context).length >= known) throw error
+      const still = new Set(cleanableIndexes(context).map(({ table }) => table))
+      if (known.every(({ table }) => still.has(table))) throw error
       return 0
     } finally {
       own.reporter.found(pass.tally)

@@ -1,4 +1,4 @@
-import type { EntityPageRow } from '@looseleaf/core'
+import type { EntityRow } from '@looseleaf/core'
 import { addRows } from './add-rows.ts'
 import { deriveEntity, expectedIn, type DerivedEntity } from './derive-entity.ts'
 import { inspect, type MissingRow } from './inspect.ts'
@@ -15,7 +15,7 @@ import { reconcile } from './reconcile.ts'
 export async function sweepEntityPage(
   pass: Pass,
   targets: readonly IndexTarget[],
-  rows: readonly EntityPageRow[],
+  rows: readonly EntityRow[],
   { fill }: { readonly fill: boolean },
 ): Promise<void> {
   const entities = rows

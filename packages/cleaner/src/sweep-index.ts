@@ -26,11 +26,12 @@ export async function sweepIndexPage(
   pass.tally.rows += rows.length
   for (const chunk of chunks(rows, ENTITIES_AT_ONCE)) {
     await lookAgain(pass, async (scratch) => {
+      const readAt = scratch.time.now()
       const found = await danglingAmong(scratch, target, shard, chunk)
       const misplaced = found.filter((row) => row.misplaced)
       const dangling = found.filter((row) => !row.misplaced)
       pass.tally.misplaced += misplaced.length
-      const { moved } = await removeRows(scratch, dangling)
+      const { moved } = await removeRows(scratch, dangling, readAt)
       // A misplaced row stands for one that is missing where it belongs, which is added before this one goes.
       const again = new Map([...moved, ...misplaced].map(({ row }) => [idKey(row.entityId), row.entityId]))
       await reconcile(scratch, [target], [...again.values()])

@@ -1,4 +1,5 @@
-import { LooseleafError, type Driver, type IndexTable, type Shard } from '@looseleaf/core'
+import { LooseleafError, type Driver } from '@looseleaf/core'
+import { faultyDriver, type Fault } from '@looseleaf/testkit'
 
 export interface DyingDriver {
   readonly driver: Driver
@@ -14,19 +15,9 @@ export interface DyingDriver {
  */
 export function dyingDriver(driver: Driver, { withEffect }: { readonly withEffect: boolean }): DyingDriver {
   let left = Infinity
-  const intercept = <Port extends object>(port: Port): Port =>
-    new Proxy(port, {
-      get(object, name) {
-        const value: unknown = Reflect.get(object, name)
-        if (typeof value !== 'function') return value
-        return async (...parameters: unknown[]): Promise<unknown> => {
-          left--
-          if (left > 0) return value.apply(object, parameters)
-          if (left === 0 && withEffect) await value.apply(object, parameters)
-          throw new LooseleafError('CLOSED', 'The process has died.')
-        }
-      },
-    })
+  const die = (): never => {
+    throw new LooseleafError('CLOSED', 'The process has died.')
+  }
   return {
     get isDead() {
       return left <= 0
@@ -34,7 +25,12 @@ export function dyingDriver(driver: Driver, { withEffect }: { readonly withEffec
     dieAfter(calls) {
       left = calls
     },
-    driver: { ...driver, shards: driver.shards.map((shard) => wrapShard(shard, intercept)) },
+    driver: faultyDriver(driver, ({ table }): Fault | undefined => {
+      if (table === 'shard') return undefined
+      left--
+      if (left > 0) return undefined
+      return left === 0 && withEffect ? { after: die } : { before: die }
+    }),
   }
 }
 
@@ -43,45 +39,7 @@ export function watchedDriver(
   driver: Driver,
   before: (shard: number, method: string) => Promise<void>,
 ): Driver {
-  return {
-    ...driver,
-    shards: driver.shards.map((shard, number) =>
-      wrapShard(
-        shard,
-        <Port extends object>(port: Port): Port =>
-          new Proxy(port, {
-            get(object, name) {
-              const value: unknown = Reflect.get(object, name)
-              if (typeof value !== 'function') return value
-              return async (...parameters: unknown[]): Promise<unknown> => {
-                await before(number, String(name))
-                return value.apply(object, parameters)
-              }
-            },
-          }),
-      ),
-    ),
-  }
-}
-
-function wrapShard(shard: Shard, intercept: <Port extends object>(port: Port) => Port): Shard {
-  const tables = new Map<string, IndexTable>()
-  return {
-    name: shard.name,
-    entities: intercept(shard.entities),
-    catalog: intercept(shard.catalog),
-    tasks: intercept(shard.tasks),
-    pending: intercept(shard.pending),
-    index(spec) {
-      const table = tables.get(spec.table) ?? intercept(shard.index(spec))
-      tables.set(spec.table, table)
-      return table
-    },
-    createTables: (options) => shard.createTables(options),
-    createIndexTable: (spec, options) => shard.createIndexTable(spec, options),
-    dropIndexTable: (spec, options) => shard.dropIndexTable(spec, options),
-    schema: (indexes) => shard.schema(indexes),
-    now: (options) => shard.now(options),
-    warnings: (options) => shard.warnings(options),
-  }
+  return faultyDriver(driver, ({ shard, table, operation }) =>
+    table === 'shard' ? undefined : { before: () => before(shard, operation) },
+  )
 }

@@ -1,10 +1,10 @@
 import { isLooseleafError, LooseleafError, type Driver, type DriverFactory } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { defineIndex } from '@looseleaf/index-engine'
+import { defineIndex, tableSpec } from '@looseleaf/index-engine'
 import { DataStore, type DataStoreOptions } from '@looseleaf/store'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { checkIndex, drainPending, sweep } from '../src/index.ts'
+import { checkIndex, cleanIndex, drainPending, sweep } from '../src/index.ts'
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
 const byRank = defineIndex('by_rank', { properties: { rank: 'integer' }, shardOn: 'id' })
@@ -123,6 +123,130 @@ describe("onIndexFailure: 'defer'", () => {
     expect(await drainPending(store)).toBe(1)
   })
 
+  it('is made good by a cleaner that has not heard of the index yet', async () => {
+    const store = await open({ onIndexFailure: 'defer', indexes: [byRank] })
+    const cleaner = await open({ indexes: [], migrate: false })
+    await store.addIndex(byName)
+    await cleanIndex(store, 'by_name', { settleMs: 0, pollMs: 1 })
+    plan = refuseUpserts
+    const { id } = await store.put({ name: 'one', rank: 1 })
+    plan = () => undefined
+    expect(await drainPending(cleaner)).toBe(1)
+    const page = await store.query(byName, { name: 'one' })
+    expect(page.items.map((item) => item.id)).toEqual([id])
+    expect(page.cost.complete).toBe(true)
+  })
+
+  it('is made good by a cleaner that has not heard yet that anybody defers', async () => {
+    const cleaner = await open({})
+    const store = await open({ onIndexFailure: 'defer', time: { now: Date.now, sleep: async () => {} } })
+    plan = refuseUpserts
+    const { id } = await store.put({ name: 'one', rank: 1 })
+    plan = () => undefined
+    expect(await drainPending(cleaner)).toBe(1)
+    expect(await find(store, 'one')).toEqual([id])
+  })
+
+  it.each([
+    ['before its tables go', 0],
+    ['when one of its tables has gone', 1],
+  ])(
+    'is told as long as the index can be queried by a process that does not know that it is being dropped: %s',
+    async (_, gone) => {
+      const store = await open({ onIndexFailure: 'defer' })
+      const reader = await open({ migrate: false })
+      plan = refuseUpserts
+      const { id } = await store.put({ name: 'one', rank: 1 })
+      const { catalog, router } = store.context
+      const entry = catalog.current().indexes.find(({ name }) => name === 'by_name')!
+      const home = router.shardOfKey(Buffer.from('one'))
+      let looks = 0
+      const look = async (): Promise<void> => {
+        looks++
+        if (gone > 0) await memory.shards[1 - home]!.dropIndexTable(tableSpec(entry))
+        await drainPending(store)
+        const { items, cost } = await reader.query(byName, { name: 'one' })
+        if (cost.complete) expect(items.map((item) => item.id)).toEqual([id])
+        expect(cost.complete).toBe(gone === 0)
+      }
+      let looked: Promise<void> | undefined
+      plan = ({ table, operation }) =>
+        table === 'shard' && operation === 'dropIndexTable'
+          ? { before: () => (looked ??= look()) }
+          : undefined
+      await store.dropIndex('by_name')
+      expect(looks).toBe(1)
+      await drainPending(store)
+      expect(await drainPending(store)).toBe(0)
+    },
+  )
+
+  it('is drained by two cleaners at once, without a row that stays away', async () => {
+    const store = await open({ onIndexFailure: 'defer' })
+    const other = await open({})
+    plan = refuseUpserts
+    const ids = await Promise.all(
+      Array.from({ length: 300 }, async (_, n) => (await store.put({ name: `${n % 3}`, rank: n })).id),
+    )
+    plan = () => undefined
+    await Promise.all([
+      drainPending(store),
+      drainPending(other),
+      store.put({ name: '9', rank: 0 }, { id: ids[0]! }),
+    ])
+    await store.settled()
+    expect(await drainPending(store)).toBe(0)
+    expect(await checkIndex(store, 'by_name')).toMatchObject({ missing: 0, dangling: 0 })
+    expect((await find(store, '1')).length).toBe(100)
+  })
+
+  it('of one index is made good while another one still cannot be written', async () => {
+    const store = await open({ onIndexFailure: 'defer' })
+    plan = (call) => refuseUpserts({ ...call, table: 'index_by_name' })
+    const { id } = await store.put({ name: 'one', rank: 1 })
+    const rank = (): Promise<{ readonly cost: { readonly complete: boolean } }> =>
+      store.query(byRank, { rank: 1 }, { scatter: true })
+    expect((await rank()).cost.complete).toBe(false)
+    plan = refuseUpserts
+    await expect(drainPending(store)).rejects.toSatisfy((error) =>
+      isLooseleafError(error, 'SHARD_UNAVAILABLE'),
+    )
+    expect(await rank()).toMatchObject({ items: [{ id }], cost: { complete: true } })
+    expect((await store.query(byName, { name: 'one' })).cost.complete).toBe(false)
+  })
+
+  it('is not forgotten by a cleaner that cannot read the entity', async () => {
+    const store = await open({ onIndexFailure: 'defer' })
+    const { codec } = store.context
+    const decode = (): never => {
+      throw new LooseleafError('BODY_UNKNOWN', 'The format is not known.')
+    }
+    const cleaner = await open({ codec: { ...codec, decode } })
+    plan = refuseUpserts
+    const { id } = await store.put({ name: 'one', rank: 1 })
+    plan = () => undefined
+    expect(await drainPending(cleaner)).toBe(0)
+    expect((await store.query(byName, { name: 'one' })).cost.complete).toBe(false)
+    expect(await drainPending(store)).toBe(1)
+    expect(await find(store, 'one')).toEqual([id])
+  })
+
+  it('is made good after a crash right behind the commit', async () => {
+    const store = await open({ onIndexFailure: 'defer' })
+    const dying = faultyDriver(memory, (call) =>
+      call.table === 'entities' && call.operation === 'insert' ? { crash: 'after' } : refuseUpserts(call),
+    )
+    const shards: DriverFactory = { shardCount: 2, connect: async () => dying }
+    const victim = await DataStore.open({ shards, indexes: [byName], onIndexFailure: 'defer' })
+    const id = victim.newId()
+    void victim.put({ name: 'one' }, { id })
+    await dying.crashed
+    expect((await store.query(byName, { name: 'one' })).cost.complete).toBe(false)
+    expect(await drainPending(store)).toBe(1)
+    expect(await find(store, 'one')).toEqual([id])
+    expect((await store.query(byName, { name: 'one' })).cost.complete).toBe(true)
+  })
+
   it('does not defer what is refused for good', async () => {
     const store = await open({ onIndexFailure: 'defer' })
     plan = ({ table, operation }) =>
@@ -206,6 +330,10 @@ describe('options', () => {
     [{ onIndexFailure: 'ignore' as never }],
     [{ deleteDelayMs: -1 }],
     [{ deleteDelayMs: Number.NaN }],
+    [{ writeTimeoutMs: 0 }],
+    [{ writeTimeoutMs: -1 }],
+    [{ writeTimeoutMs: Number.NaN }],
+    [{ writeTimeoutMs: '30' as never }],
     [{ writeOrder: 'entity-first', onIndexFailure: 'defer' }],
   ])('refuses %j', async (options) => {
     await expect(open(options)).rejects.toSatisfy((error) => isLooseleafError(error, 'BAD_OPTION'))

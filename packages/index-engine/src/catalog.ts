@@ -11,8 +11,10 @@ export interface Catalog {
   readonly epochs: readonly number[]
   /** Every index that has not been dropped everywhere, generations side by side. */
   readonly indexes: readonly CatalogEntry[]
-  /** True when index rows of committed entities may be pending. */
+  /** True when index rows of committed entities may be pending, now or soon: queries have to look for such. */
   readonly mayDefer: boolean
+  /** True when every process has had the time to know that, so that a process may defer. */
+  readonly everyoneLooks: boolean
 }
 
 /** Merges the catalogs of all shards, in the order of the shards. */
@@ -29,7 +31,9 @@ export function mergeCatalogs(shards: readonly ShardCatalog[]): Catalog {
     storeId: shards[0]?.storeId ?? '',
     epochs: shards.map((shard) => shard.epoch),
     indexes,
-    mayDefer: shards.some((shard) => shard.mayDefer === true),
+    mayDefer: shards.some((shard) => shard.mayDefer !== undefined),
+    // Shard 0 is the first to say so, when all others have said for some time that it is to come.
+    everyoneLooks: shards.some((shard) => shard.mayDefer === true),
   }
 }
 

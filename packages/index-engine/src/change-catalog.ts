@@ -46,16 +46,23 @@ export async function changeCatalogContents(
 ): Promise<Catalog> {
   const first = driver.shards[0] as Shard
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const current = await first.catalog.load(options)
-    if (current === undefined) throw notMigrated(first)
+    const current = await leadingCatalog(driver, options)
     const contents = change(current)
     if (contents === undefined) return propagateCatalog(driver, options)
-    const next: ShardCatalog = { ...current, ...contents, epoch: current.epoch + 1 }
+    const next: ShardCatalog = { ...current, ...contents, epoch: await nextEpoch(first, current, options) }
     if (await first.catalog.change(next, current.epoch, options)) return propagateCatalog(driver, options)
   }
   throw new LooseleafError('CONFLICT', `The catalog was changed by others ${MAX_ATTEMPTS} times in a row.`, {
     shard: first.name,
   })
+}
+
+/**
+ * By the shard's clock, and not one more than the last: a failover may lose the change that has brought an epoch, and the
+ * next change must not bring the same one again, to be taken by processes that have read the other.
+ */
+async function nextEpoch(shard: Shard, { epoch }: ShardCatalog, options?: CallOptions): Promise<number> {
+  return Math.max(epoch + 1, await shard.now(options))
 }
 
 /** As `changeCatalogContents`, of the indexes alone. */
@@ -79,11 +86,27 @@ export async function changeCatalog(
  * by whoever calls this next. The epoch goes with the contents, so an older copy never replaces a newer one.
  */
 export async function propagateCatalog(driver: Driver, options?: CallOptions): Promise<Catalog> {
-  const [first, ...others] = driver.shards
-  const source = await first?.catalog.load(options)
-  if (first === undefined || source === undefined) throw notMigrated(first)
-  await Promise.all(others.map((shard) => copyCatalog(source, shard, options)))
+  const source = await leadingCatalog(driver, options)
+  await Promise.all(driver.shards.slice(1).map((shard) => copyCatalog(source, shard, options)))
   return loadCatalog(driver, options)
+}
+
+/**
+ * The catalog of shard 0, which leads. A shard that is ahead of it has seen a change that shard 0 has forgotten, as when
+ * it was put back to a backup: it takes that over. Otherwise the next change would bring the other shards from one state
+ * of an index to the one after the next, and their writers would not have noticed the one between.
+ */
+async function leadingCatalog(driver: Driver, options?: CallOptions): Promise<ShardCatalog> {
+  for (;;) {
+    const [first, ...others] = await loadShardCatalogs(driver, options)
+    // A driver has a shard at the least.
+    const leading = first as ShardCatalog
+    const { indexes, mayDefer, epoch } = others.reduce((a, b) => (b.epoch > a.epoch ? b : a), leading)
+    if (epoch === leading.epoch) return leading
+    // In vain where shard 0 has changed since it was read.
+    const shard = driver.shards[0] as Shard
+    await shard.catalog.change({ ...leading, indexes, mayDefer, epoch }, leading.epoch, options)
+  }
 }
 
 async function copyCatalog(source: ShardCatalog, shard: Shard, options?: CallOptions): Promise<void> {
@@ -97,10 +120,10 @@ async function copyCatalog(source: ShardCatalog, shard: Shard, options?: CallOpt
   }
 }
 
-function notMigrated(shard: Shard | undefined): LooseleafError {
+function notMigrated({ name }: Shard): LooseleafError {
   return new LooseleafError(
     'NOT_MIGRATED',
-    `Shard ${shard?.name ?? '0'} has no Looseleaf tables. Open the store with \`migrate: true\`, or run \`looseleaf init\`.`,
-    { shard: shard?.name },
+    `Shard ${name} has no Looseleaf tables. Open the store with \`migrate: true\`, or run \`looseleaf init\`.`,
+    { shard: name },
   )
 }

@@ -115,20 +115,22 @@ export function sameRows(a: IndexDefinitionData, b: IndexDefinitionData): boolea
   )
 }
 
-/** True when nothing differs, `onMisfit` included. */
-export function sameDefinition(a: IndexDefinitionData, b: IndexDefinitionData): boolean {
-  return sameRows(a, b) && a.onMisfit === b.onMisfit
-}
-
 /** The table of an index: `index_<name>` for its first generation, `index_<name>_<generation>` after that. */
 export function tableName(definition: Pick<IndexDefinitionData, 'name'>, generation: number): string {
   return generation === 1 ? `index_${definition.name}` : `index_${definition.name}_${generation}`
 }
 
-/** The table of a catalog entry as drivers take it. */
+/** Asked for with every index row: entries stay the same objects for as long as a process's catalog does. */
+const specs = new WeakMap<object, IndexTableSpec>()
+
+/** The table of a catalog entry as drivers take it; the same object for the same entry. */
 export function tableSpec(entry: Pick<CatalogEntry, 'table' | 'properties'>): IndexTableSpec {
-  const columns = entry.properties.map(({ name, type }) => ({ name: columnName(name), type }))
-  return { table: entry.table, columns }
+  let spec = specs.get(entry)
+  if (spec === undefined) {
+    const columns = entry.properties.map(({ name, type }) => ({ name: columnName(name), type }))
+    specs.set(entry, (spec = { table: entry.table, columns }))
+  }
+  return spec
 }
 
 function build<P extends IndexProperties>(data: IndexDefinitionData): IndexDefinition<P> {

@@ -29,19 +29,52 @@ export interface EngineContext {
 export interface CatalogHolder {
   /** The copy at hand; nothing is sent. */
   current(): Catalog
-  /** Reads all shards again; calls at the same time share one reading, and a signal ends the wait of its own call alone. */
+  /**
+   * Reads all shards again, not before this call: one that is under way may have missed what the caller knows of. Calls
+   * that wait for the next one share it, and a signal ends the wait of its own call alone.
+   */
   reload(options?: CallOptions): Promise<Catalog>
-  /** Takes over a catalog that was just read. An older one is ignored. */
+  /** Takes over a catalog that was just read. One that is behind is ignored. */
   adopt(catalog: Catalog): void
 }
 
 export function createCatalogHolder(driver: Driver, initial: Catalog): CatalogHolder {
   let current = initial
+  let adoptions = 0
   let reading: Promise<Catalog> | undefined
+  let next: Promise<Catalog> | undefined
+
+  function replace(catalog: Catalog): void {
+    current = catalog
+    adoptions++
+  }
 
   function adopt(catalog: Catalog): void {
-    // Epochs only grow: a reading that is behind on any shard was overtaken by another one.
-    if (catalog.epochs.every((epoch, shard) => epoch >= (current.epochs[shard] ?? 0))) current = catalog
+    // A reading with a lower epoch of any shard was overtaken by another one.
+    if (catalog.epochs.every((epoch, shard) => epoch >= (current.epochs[shard] ?? 0))) replace(catalog)
+  }
+
+  function read(): Promise<Catalog> {
+    const before = adoptions
+    reading = loadCatalog(driver)
+      .then((catalog) => {
+        // Nothing has overtaken it: then epochs are lower because a failover has lost a change of the catalog.
+        if (adoptions === before) replace(catalog)
+        else adopt(catalog)
+        return current
+      })
+      .finally(() => {
+        reading = undefined
+      })
+    return reading
+  }
+
+  function readNext(after: Promise<Catalog>): Promise<Catalog> {
+    const begin = (): Promise<Catalog> => {
+      next = undefined
+      return read()
+    }
+    return after.then(begin, begin)
   }
 
   return {
@@ -49,15 +82,8 @@ export function createCatalogHolder(driver: Driver, initial: Catalog): CatalogHo
     adopt,
     reload(options) {
       if (options?.signal?.aborted) return Promise.reject(abortedError(options.signal))
-      reading ??= loadCatalog(driver)
-        .then((catalog) => {
-          adopt(catalog)
-          return current
-        })
-        .finally(() => {
-          reading = undefined
-        })
-      return untilAborted(reading, options?.signal)
+      if (reading !== undefined) next ??= readNext(reading)
+      return untilAborted(next ?? read(), options?.signal)
     },
   }
 }

@@ -13,7 +13,6 @@ export {
   defineIndex,
   definitionData,
   definitionFromData,
-  sameDefinition,
   sameRows,
   tableName,
   tableSpec,
@@ -23,6 +22,7 @@ export {
 export { deriveRows, MAX_ROWS_PER_ENTITY, type DerivedRows, type Misfit } from './derive-rows.ts'
 export { diffRows, type RowDiff } from './diff-rows.ts'
 export { createCatalogHolder, type CatalogHolder, type EngineContext } from './engine-context.ts'
+export { hasIndexTable, indexesWithLostTables } from './lost-tables.ts'
 export { fromKeyValue, toKeyValue, type KeyValueResult } from './key-value.ts'
 export { shardOfRow, shardsOfQuery } from './place-row.ts'
 export { planQuery, type QueryPlan } from './plan-query.ts'

@@ -2,23 +2,43 @@
 export interface Background {
   /** Takes over a promise; its failure is handed to `onError`, never thrown. */
   add(work: Promise<unknown>): void
-  /** Resolves when everything that was added has ended. */
+  /** Resolves when everything that was added so far has ended, however much is added meanwhile. */
   settled(): Promise<void>
-  readonly size: number
+  /** True while more is under way than the limit. */
+  readonly isFull: boolean
+  /** Resolves when it is not full any more. */
+  room(): Promise<void>
 }
 
-export function createBackground(onError: (error: unknown) => void): Background {
+export function createBackground(limit: number, onError: (error: unknown) => void): Background {
   const running = new Set<Promise<unknown>>()
+  let waiting: (() => void)[] = []
+
+  function end(tracked: Promise<unknown>): void {
+    running.delete(tracked)
+    if (waiting.length === 0 || running.size > limit) return
+    for (const go of waiting) go()
+    waiting = []
+  }
+
   return {
-    get size() {
-      return running.size
-    },
     add(work) {
-      const tracked: Promise<unknown> = work.catch(onError).finally(() => running.delete(tracked))
+      const tracked: Promise<unknown> = work
+        .catch(onError)
+        // Whoever is told of errors may throw one; it is nobody else's business.
+        .catch(() => undefined)
+        .finally(() => end(tracked))
       running.add(tracked)
     },
     async settled() {
-      while (running.size > 0) await Promise.all(running)
+      await Promise.all(running)
+    },
+    get isFull() {
+      return running.size > limit
+    },
+    room() {
+      if (running.size <= limit) return Promise.resolve()
+      return new Promise((resolve) => waiting.push(resolve))
     },
   }
 }

@@ -187,6 +187,23 @@ describe('putMany', () => {
   })
 })
 
+describe('putMany of bags with the same id', () => {
+  it('writes them in their order, in whatever case the id is', async () => {
+    const store = await openStore()
+    const ids = Array.from({ length: 8 }, () => store.newId())
+    const bags = Array.from({ length: 20 }, (_, n) =>
+      ids.map((id) => ({ id: n % 2 === 0 ? id : id.toUpperCase(), n })),
+    ).flat()
+    const results = await store.putMany([...bags, { id: 'none' }, null as never, { id: ids[0]!, n: 99 }])
+    expect(results.slice(0, bags.length).map((result) => result.ok && result.created)).toEqual(
+      bags.map(({ n }) => n === 0),
+    )
+    expect(results.slice(bags.length).map(({ ok }) => ok)).toEqual([false, false, true])
+    const entities = await store.getMany(ids)
+    expect(entities.map((entity) => entity?.['n'])).toEqual([99, 19, 19, 19, 19, 19, 19, 19])
+  })
+})
+
 describe('query', () => {
   it('pages through a user’s entries, newest first', async () => {
     const store = await openStore()
@@ -280,6 +297,38 @@ describe('query', () => {
     await expect(refused).rejects.toEqual(withCode('BAD_INDEX_VALUE'))
     await expect(refused).rejects.toThrow(/entries_by_user.*user_id/)
     expect(await store.get(id)).toBeUndefined()
+  })
+})
+
+describe('an index over properties with odd names', () => {
+  const names = [
+    'entity_id',
+    'version',
+    'added_id',
+    'Order',
+    'order',
+    'a b',
+    '1st',
+    'größe',
+    '`"\'',
+    '$x.y',
+    'Entity_Id',
+  ]
+  it.each(names)('finds by %s what was put, and orders by it', async (name) => {
+    const index = defineIndex('odd', { properties: { [name]: 'string', rank: 'integer' }, shardOn: 'id' })
+    const both = defineIndex('odd_too', {
+      properties: { rank: 'integer', [name]: 'string', entity_id: 'string' },
+      shardOn: 'rank',
+    })
+    const store = await DataStore.open({ shards: memoryShards(2), indexes: [index, both], migrate: true })
+    opened.push(store)
+    for (const rank of [2, 1])
+      await store.put({ [name]: 'x', rank, ...(name !== 'entity_id' && { entity_id: 'e' }) })
+    await store.put({ [name]: 'y', rank: 3 })
+    const where = { [name]: 'x' } as never
+    const found = await store.getAll(index, where, { scatter: true })
+    expect(found.map((entity) => entity['rank'])).toEqual([1, 2])
+    expect(await store.getAll(both, { rank: 2 } as never)).toHaveLength(1)
   })
 })
 

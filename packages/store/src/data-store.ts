@@ -2,6 +2,7 @@ import { msgpackZlibCodec } from '@looseleaf/codec'
 import {
   createVersionClock,
   formatId,
+  isId,
   LooseleafError,
   parseId,
   systemTime,
@@ -29,6 +30,8 @@ import pLimit from 'p-limit'
 import { optionsOf } from './call-options.ts'
 import { badArgument, checkOptions, requireBag, requireDefinition } from './check-arguments.ts'
 import { createBackground, type Background } from './background.ts'
+import { createCalls, type Calls } from './calls.ts'
+import { isThere, toDelete, toInsert, toPut, toUpdate, withoutId } from './decisions.ts'
 import { createEntityReader, type EntityReader } from './entity-reader.ts'
 import {
   createEntityWriter,
@@ -39,8 +42,9 @@ import {
 } from './entity-writer.ts'
 import { createIndexQueries, type CountOptions, type IndexQueries } from './index-queries.ts'
 import { createIndexRowWriter } from './index-row-writer.ts'
-import { addIndex, dropIndex } from './manage-indexes.ts'
-import { announceDeferring, initialise, openCatalog } from './open-store.ts'
+import { addIndex, dropIndex, replaceLostIndexes } from './manage-indexes.ts'
+import { announceDeferring } from './deferring.ts'
+import { initialise, openCatalog } from './open-store.ts'
 import { scanEntities } from './scan-entities.ts'
 import { createShardLanes } from './shard-lanes.ts'
 import { indexStatus, readStatus } from './status.ts'
@@ -75,12 +79,13 @@ export class DataStore {
   readonly #writer: EntityWriter
   readonly #queries: IndexQueries
   readonly #background: Background
-  #closed = false
+  readonly #calls: Calls = createCalls()
+  #closing: Promise<void> | undefined
 
   private constructor(context: EngineContext, policy: WritePolicy, onWarning: (message: string) => void) {
     const lanes = context.driver.shards.map(createShardLanes)
     this.context = context
-    this.#background = createBackground((error) => {
+    this.#background = createBackground(MAX_BACKGROUND, (error) => {
       onWarning(`Index rows that are no longer needed are left to the cleaner: ${String(error)}`)
     })
     this.#reader = createEntityReader(context.router, context.codec, lanes)
@@ -97,7 +102,8 @@ export class DataStore {
 
   /**
    * Connects and makes sure that these shards are those of one store. With `migrate`, creates what is missing: on a new
-   * store the indexes are ready at once, on one in use they are `building` until the cleaner has filled them.
+   * store the indexes are ready at once, on one in use they are `building` until the cleaner has filled them. So is an
+   * index that has lost a table on a shard, which begins anew as a new generation.
    */
   static async open(options: DataStoreOptions): Promise<DataStore> {
     checkOptions('DataStore.open', options, optionsOf.open)
@@ -115,7 +121,7 @@ export class DataStore {
     const policy = writePolicy(options)
     const driver = await shards.connect()
     try {
-      if (migrate) await initialise(driver, router, indexes)
+      if (migrate) await initialise(driver, router, indexes, policy.onIndexFailure === 'defer')
       const context: EngineContext = {
         driver,
         router,
@@ -126,7 +132,10 @@ export class DataStore {
         deleteDelayMs: options.deleteDelayMs ?? 0,
       }
       if (policy.onIndexFailure === 'defer') await announceDeferring(context)
-      if (migrate) for (const definition of indexes) await addIndex(context, definition)
+      if (migrate) {
+        await replaceLostIndexes(context)
+        for (const definition of indexes) await addIndex(context, definition)
+      }
       for (const shard of driver.shards) for (const warning of await shard.warnings()) onWarning(warning)
       return new DataStore(context, policy, onWarning)
     } catch (error) {
@@ -144,31 +153,20 @@ export class DataStore {
 
   /**
    * Writes an entity whole: whatever was under its id before is replaced. When it resolves, the entity is committed and
-   * every index finds it.
+   * every index finds it. Until then the bag has to stay as it is.
    */
   async put(bag: Bag, options: PutOptions = {}): Promise<PutResult> {
     checkOptions('put', options, optionsOf.put)
-    const { ifVersion } = options
-    const { id, isFresh, properties } = this.#identify(bag, options.id)
-    const decide: Decide = (found) => {
-      const version = found.bag === undefined && found.damaged === undefined ? 0 : found.version
-      if (ifVersion !== undefined && version !== ifVersion) throw versionMismatch(id, ifVersion, version)
-      return properties
-    }
-    return putResult(id, await this.#write(id, decide, { signal: options.signal, isFresh }))
+    return this.#calls.run(() => this.#put(bag, options))
   }
 
   /** Writes an entity that must not be there yet; `ALREADY_EXISTS` otherwise. An id that was deleted is free again. */
   async insert(bag: Bag, options: InsertOptions = {}): Promise<PutResult> {
     checkOptions('insert', options, optionsOf.insert)
     const { id, isFresh, properties } = this.#identify(bag, options.id)
-    const decide: Decide = (found) => {
-      if (found.bag === undefined && found.damaged === undefined) return properties
-      throw new LooseleafError('ALREADY_EXISTS', `There is an entity ${formatId(id)} already.`, {
-        entity: formatId(id),
-      })
-    }
-    return putResult(id, await this.#write(id, decide, { signal: options.signal, isFresh }))
+    return this.#calls.run(async () =>
+      putResult(id, await this.#write(id, toInsert(id, properties), { signal: options.signal, isFresh })),
+    )
   }
 
   /**
@@ -178,55 +176,38 @@ export class DataStore {
   async update(id: EntityId, change: Change, options: ChangeOptions = {}): Promise<PutResult> {
     checkOptions('update', options, optionsOf.change)
     if (typeof change !== 'function') throw badArgument('update', 'a function from bag to bag', change)
-    const { ifVersion } = options
     const bytes = parseId(id)
-    const decide: Decide = (found) => {
-      if (found.damaged !== undefined) throw found.damaged
-      if (found.bag === undefined) {
-        throw new LooseleafError('NOT_FOUND', `There is no entity ${formatId(bytes)}.`, {
-          entity: formatId(bytes),
-        })
-      }
-      if (ifVersion !== undefined && found.version !== ifVersion) {
-        throw versionMismatch(bytes, ifVersion, found.version)
-      }
-      const changed = change(structuredClone(found.bag))
-      if (changed === undefined) return undefined
-      // An async function's answer is no bag; that it may also fail is not to end the process.
-      if (changed instanceof Promise) changed.catch(() => {})
-      requireBag(changed)
-      return withoutId(changed, bytes)
-    }
-    return putResult(bytes, await this.#write(bytes, decide, { signal: options.signal }))
+    const decide = toUpdate(bytes, change, options.ifVersion)
+    return this.#calls.run(async () =>
+      putResult(bytes, await this.#write(bytes, decide, { signal: options.signal })),
+    )
   }
 
   /** Deletes an entity and answers whether it was there. A tombstone stays, so that nothing late can bring it back. */
   async delete(id: EntityId, options: ChangeOptions = {}): Promise<boolean> {
     checkOptions('delete', options, optionsOf.change)
-    const { ifVersion } = options
     const bytes = parseId(id)
-    const decide: Decide = (found) => {
-      const there = found.bag !== undefined || found.damaged !== undefined
-      const version = there ? found.version : 0
-      if (ifVersion !== undefined && version !== ifVersion) throw versionMismatch(bytes, ifVersion, version)
-      return there ? null : undefined
-    }
-    const { written } = await this.#write(bytes, decide, { signal: options.signal })
-    return written
+    const decide = toDelete(bytes, options.ifVersion)
+    return this.#calls.run(async () => (await this.#write(bytes, decide, { signal: options.signal })).written)
   }
 
-  /** Puts many bags at once; one that fails does not keep the others. Results come in the order of the bags. */
+  /**
+   * Puts many bags at once; one that fails does not keep the others. Results come in the order of the bags, and so do
+   * writes of bags that have the same id.
+   */
   async putMany(bags: readonly Bag[], options: CallOptions = {}): Promise<PutManyResult[]> {
     checkOptions('putMany', options, optionsOf.call)
     if (!Array.isArray(bags)) throw badArgument('putMany', 'an array of bags', bags)
     const limit = pLimit(PUT_MANY_CONCURRENCY)
-    return limit.map(bags, async (bag): Promise<PutManyResult> => {
-      try {
-        return { ok: true, ...(await this.put(bag, options)) }
-      } catch (error) {
-        return { ok: false, error: error instanceof Error ? error : new Error(String(error)) }
-      }
-    })
+    const last = new Map<unknown, Promise<PutManyResult>>()
+    return this.#calls.run(() =>
+      limit.map(bags as readonly Bag[], (bag) => {
+        const id = idIn(bag)
+        const result = this.#putAfter(last.get(id), bag, options)
+        if (id !== undefined) last.set(id, result)
+        return result
+      }),
+    )
   }
 
   /** The entity of this id, or undefined. */
@@ -240,11 +221,12 @@ export class DataStore {
   async getMany(ids: readonly EntityId[], options: CallOptions = {}): Promise<(Entity | undefined)[]> {
     checkOptions('getMany', options, optionsOf.call)
     if (!Array.isArray(ids)) throw badArgument('getMany', 'an array of ids', ids)
-    this.#checkOpen()
     // Not `map`, which would leave out the holes of an array.
     const bytes = Array.from(ids as readonly EntityId[], (id) => parseId(id))
-    const found = await this.#reader.read(bytes, options)
-    return found.map((stored) => stored && toEntity(stored))
+    return this.#calls.run(async () => {
+      const found = await this.#reader.read(bytes, options)
+      return found.map((stored) => stored && toEntity(stored))
+    })
   }
 
   /**
@@ -258,29 +240,26 @@ export class DataStore {
   ): Promise<QueryPage<P>> {
     checkOptions('query', options, optionsOf.query)
     requireDefinition('query', index)
-    this.#checkOpen()
     // Every item matched a row of the index, so it has the indexed properties.
-    return (await this.#queries.query(index, where, options)) as unknown as QueryPage<P>
+    return this.#calls.run(() => this.#queries.query(index, where, options)) as unknown as Promise<
+      QueryPage<P>
+    >
   }
 
-  /** Every entity that matches, page after page. For results that are known to be small. */
+  /**
+   * Every entity that matches, page after page. For results that are known to be small. Where rows may be pending, see
+   * `onIndexFailure`, it is `query` that says so.
+   */
   async getAll<const P extends IndexProperties>(
     index: IndexDefinition<P>,
     where: Where<P>,
     options: GetAllOptions = {},
   ): Promise<IndexedEntity<P>[]> {
     checkOptions('getAll', options, optionsOf.getAll)
-    const items: IndexedEntity<P>[] = []
-    for (let cursor: string | undefined; ;) {
-      const page = await this.query(index, where, {
-        ...options,
-        limit: 1000,
-        ...(cursor !== undefined && { cursor }),
-      })
-      items.push(...page.items)
-      if (page.cursor === undefined) return items
-      cursor = page.cursor
-    }
+    requireDefinition('query', index)
+    return this.#calls.run(() => this.#queries.all(index, where, options)) as unknown as Promise<
+      IndexedEntity<P>[]
+    >
   }
 
   /** How many entities match. Counts index rows, unless `exact` is asked for. */
@@ -291,14 +270,13 @@ export class DataStore {
   ): Promise<number> {
     checkOptions('count', options, optionsOf.count)
     requireDefinition('count', index)
-    this.#checkOpen()
-    return this.#queries.count(index, where, options)
+    return this.#calls.run(() => this.#queries.count(index, where, options))
   }
 
   /** Every entity of the store, in no order. */
   scan(options: CallOptions = {}): AsyncIterable<Entity> {
     checkOptions('scan', options, optionsOf.call)
-    this.#checkOpen()
+    this.#calls.checkOpen()
     return scanEntities(this.context.driver, this.#reader, options)
   }
 
@@ -306,49 +284,68 @@ export class DataStore {
   async addIndex(definition: IndexDefinitionData, options: CallOptions = {}): Promise<void> {
     checkOptions('addIndex', options, optionsOf.call)
     const checked = definitionFromData(definition)
-    this.#checkOpen()
-    await addIndex(this.context, checked, options)
+    await this.#calls.run(() => addIndex(this.context, checked, options))
   }
 
   /** Drops an index while the store is in use; by definition its generation, by name all of them. */
   async dropIndex(which: string | IndexDefinitionData, options: CallOptions = {}): Promise<boolean> {
     checkOptions('dropIndex', options, optionsOf.call)
     if (typeof which !== 'string') requireDefinition('dropIndex', which)
-    this.#checkOpen()
-    return dropIndex(this.context, which, options)
+    return this.#calls.run(() => dropIndex(this.context, which, options))
   }
 
   /** The indexes of the store as they are now. */
   async indexes(options: CallOptions = {}): Promise<IndexStatus[]> {
     checkOptions('indexes', options, optionsOf.call)
-    this.#checkOpen()
-    const catalog = await this.context.catalog.reload(options)
-    return catalog.indexes.map(indexStatus)
+    return this.#calls.run(async () => {
+      const catalog = await this.context.catalog.reload(options)
+      return catalog.indexes.map(indexStatus)
+    })
   }
 
   /** Shards, counted entities, indexes, warnings. */
   async status(options: CallOptions = {}): Promise<StoreStatus> {
     checkOptions('status', options, optionsOf.call)
-    this.#checkOpen()
-    return readStatus(this.context, options)
+    return this.#calls.run(() => readStatus(this.context, options))
   }
 
-  /** Resolves when the index rows that acknowledged writes left behind are deleted. Nobody has to wait for that. */
+  /**
+   * Resolves when the index rows that writes acknowledged so far left behind are deleted. Nobody has to wait for that.
+   */
   async settled(): Promise<void> {
     await this.#background.settled()
   }
 
-  /** Waits for what is under way and closes the connections. */
+  /** Refuses further calls with `CLOSED`, waits for those that are under way, and closes the connections. */
   async close(): Promise<void> {
-    if (this.#closed) return
-    this.#closed = true
-    await this.#background.settled()
-    await this.context.driver.close()
+    this.#closing ??= this.#calls
+      .close()
+      .then(() => this.#background.settled())
+      .then(() => this.context.driver.close())
+    await this.#closing
+  }
+
+  async #put(bag: Bag, options: PutOptions): Promise<PutResult> {
+    const { signal, ifVersion } = options
+    const { id, isFresh, properties } = this.#identify(bag, options.id)
+    return putResult(id, await this.#write(id, toPut(id, properties, ifVersion), { signal, isFresh }))
+  }
+
+  async #putAfter(
+    previous: Promise<unknown> | undefined,
+    bag: Bag,
+    options: CallOptions,
+  ): Promise<PutManyResult> {
+    try {
+      await previous
+      return { ok: true, ...(await this.#put(bag, options)) }
+    } catch (error) {
+      return { ok: false, error: error instanceof Error ? error : new Error(String(error)) }
+    }
   }
 
   async #write(id: Uint8Array, decide: Decide, options: WriteOptions): Promise<WriteOutcome> {
-    this.#checkOpen()
-    if (this.#background.size > MAX_BACKGROUND) await this.#background.settled()
+    if (this.#background.isFull) await this.#background.room()
     return this.#writer.write(id, decide, options)
   }
 
@@ -359,38 +356,14 @@ export class DataStore {
     const id = parseId(named)
     return { id, isFresh: false, properties: withoutId(bag, id, given !== undefined) }
   }
-
-  #checkOpen(): void {
-    if (this.#closed) throw new LooseleafError('CLOSED', 'The store is closed.')
-  }
 }
 
-/** The properties to store: the id is a column, not a property. */
-function withoutId(bag: Bag, id: Uint8Array, mayDiffer = false): Bag {
-  if (bag['id'] === undefined) return bag
-  const { id: own, ...properties } = bag
-  if (!mayDiffer && formatId(parseId(own)) !== formatId(id)) {
-    throw new LooseleafError('BAD_ID', `The bag given for entity ${formatId(id)} has another id.`, {
-      entity: formatId(id),
-    })
-  }
-  return properties
+/** The id of a bag in its one form, or undefined. */
+function idIn(bag: unknown): EntityId | undefined {
+  const { id } = (bag ?? {}) as { id?: unknown }
+  return isId(id) ? id.toLowerCase() : undefined
 }
 
 function putResult(id: Uint8Array, { found, version, indexed }: WriteOutcome): PutResult {
-  return {
-    id: formatId(id),
-    version,
-    indexed,
-    created: found.bag === undefined && found.damaged === undefined,
-  }
-}
-
-function versionMismatch(id: Uint8Array, expected: number, found: number): LooseleafError {
-  const entity = formatId(id)
-  return new LooseleafError(
-    'VERSION_MISMATCH',
-    `Entity ${entity} is at version ${found}${found === 0 ? ' (there is none)' : ''}, not at ${expected}.`,
-    { entity },
-  )
+  return { id: formatId(id), version, indexed, created: !isThere(found) }
 }

@@ -211,6 +211,18 @@ describe('a commit whose answer is lost', () => {
     await memory.close()
   })
 
+  it('is not said to have written nothing while it may still land', async () => {
+    const { store, plan } = await openFaulty()
+    const { id } = await store.put({ count: 0 })
+    const arrival = Promise.withResolvers<void>()
+    plan(once('replace', { late: arrival.promise }))
+    let calls = 0
+    const update = store.update(id, () => (++calls === 1 ? { count: 1 } : undefined))
+    await expect(update).rejects.toEqual(withCode('OUTCOME_UNKNOWN'))
+    expect(calls).toBe(2)
+    arrival.resolve()
+  })
+
   it('is OUTCOME_UNKNOWN when the entity cannot be read back', async () => {
     const { store, plan } = await openFaulty()
     const { id } = await store.put({ name: 'one' })

@@ -12,6 +12,7 @@ import type { Background } from './background.ts'
 import type { EntityReader } from './entity-reader.ts'
 import type { IndexRowWriter, PlacedKey } from './index-row-writer.ts'
 import type { Fenced, ShardLanes } from './shard-lanes.ts'
+import { elapsedBy } from './elapsed.ts'
 import type { WritePolicy } from './write-policy.ts'
 
 /** What an attempt found under the id: a living entity, a tombstone (no bag), or nothing (version 0, no bag). */
@@ -63,8 +64,8 @@ interface RowChange {
 /** Attempts before a write gives up. Nearly all of them are lost races, each of which another write of the entity has won. */
 const MAX_TRIES = 64
 
-/** The longest pause before the next attempt. */
-const backOffMs = (tries: number): number => Math.min(2 ** tries, 100)
+/** Many writers of one entity: whoever has lost often steps back by a random part of this, so that somebody gets through. */
+const backOffMs = (tries: number): number => (tries < 2 ? 0 : Math.min(2 ** tries, 100))
 
 const NOTHING: Found = { version: 0, bag: undefined, damaged: undefined, body: null }
 
@@ -82,6 +83,8 @@ export function createEntityWriter(
   background: Background,
   policy: WritePolicy,
 ): EntityWriter {
+  const now = elapsedBy(context.time)
+
   async function find(id: Uint8Array, lane: ShardLanes, signal: AbortSignal | undefined): Promise<Found> {
     const row = await reader.row(id, { signal })
     if (row === undefined) return NOTHING
@@ -150,6 +153,7 @@ export function createEntityWriter(
   ): Promise<WriteOutcome> {
     const shard = context.router.shardOfId(id)
     const lane = lanes[shard] as ShardLanes
+    const endsAt = now() + policy.writeTimeoutMs
     const won = async (version: number, { found, rows, indexed }: Unsettled): Promise<WriteOutcome> => {
       if (policy.writeOrder === 'entity-first') {
         return { found, written: true, version, indexed: await writeAfter(rows.gained, id, version, signal) }
@@ -161,6 +165,8 @@ export function createEntityWriter(
     }
 
     for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const isLate = tries > 0 && now() >= endsAt
+      if (isLate && unsettled.size === 0) throw tooLate(id, lane, tries)
       const catalog = context.catalog.current()
       const found = isFresh && tries === 0 ? NOTHING : await find(id, lane, signal)
       const landed = unsettled.get(found.version)
@@ -168,9 +174,12 @@ export function createEntityWriter(
       if (landed !== undefined && sameBody(landed.body, found.body)) return won(found.version, landed)
       // Only an attempt from the same base can still tell: if it wins, those before it never will.
       for (const { found: base } of unsettled.values())
-        if (base.version !== found.version) throw lostTrack(id, lane)
+        if (base.version !== found.version) throw lostTrack(id, lane, 'was written by another since')
+      if (isLate) throw tooLate(id, lane, tries)
 
       const bag = decide(found)
+      // An attempt before this one may still land, so it cannot be said that nothing was written.
+      if (bag === undefined && unsettled.size > 0) throw lostTrack(id, lane, 'is to stay as it was found')
       if (bag === undefined) return { found, written: false, version: found.version, indexed: true }
 
       const body = bag === null ? null : context.codec.encode(bag)
@@ -182,14 +191,14 @@ export function createEntityWriter(
       const epoch = catalog.epochs[shard] as number
       const outcome = await commit(lane, { id, version, body, base: found.version, epoch, deferred }, signal)
       if (outcome === 'won') return won(version, attempted)
-      if (outcome === 'stale') await context.catalog.reload()
+      if (outcome === 'stale') await context.catalog.reload({ signal })
       if (outcome === 'unsettled') unsettled.set(version, attempted)
-      // Many writers of one entity: whoever has lost often steps back, so that somebody gets through.
-      if (outcome === 'lost' && tries >= 2) await context.time.sleep(Math.random() * backOffMs(tries), signal)
+      const pause = outcome === 'lost' ? Math.min(Math.random() * backOffMs(tries), endsAt - now()) : 0
+      if (pause > 0 && tries < MAX_TRIES - 1) await context.time.sleep(pause, signal)
     }
     throw new LooseleafError(
       'CONFLICT',
-      `Entity ${formatId(id)}: other writers came first ${MAX_TRIES} times in a row.`,
+      `Entity ${formatId(id)}: other writers, or changes of the catalog, came first ${MAX_TRIES} times in a row.`,
       { entity: formatId(id), shard: lane.shard },
     )
   }
@@ -211,12 +220,21 @@ function sameBody(one: Uint8Array | null, other: Uint8Array | null): boolean {
   return one === null || other === null ? one === other : Buffer.compare(one, other) === 0
 }
 
-function lostTrack(id: Uint8Array, lane: ShardLanes): LooseleafError {
+function lostTrack(id: Uint8Array, lane: ShardLanes, what: string): LooseleafError {
   const entity = formatId(id)
-  return new LooseleafError('CONFLICT', `Entity ${entity} was written by another since.`, {
+  return new LooseleafError('CONFLICT', `Entity ${entity} ${what}.`, {
     entity,
     shard: lane.shard,
   })
+}
+
+function tooLate(id: Uint8Array, lane: ShardLanes, tries: number): LooseleafError {
+  const entity = formatId(id)
+  return new LooseleafError(
+    'DEADLINE',
+    `Entity ${entity}: ${tries} ${tries === 1 ? 'attempt' : 'attempts'} did not get through within writeTimeoutMs, and no more is begun.`,
+    { entity, shard: lane.shard },
+  )
 }
 
 function unknownOutcome(

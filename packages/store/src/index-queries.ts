@@ -1,4 +1,5 @@
 import {
+  isLooseleafError,
   LooseleafError,
   type CallOptions,
   type CatalogEntry,
@@ -10,15 +11,19 @@ import {
   sameRows,
   tableSpec,
   type EngineContext,
+  type GetAllOptions,
+  type IndexedEntity,
   type QueryOptions,
   type QueryPage,
 } from '@looseleaf/index-engine'
+import { createDeferWatch } from './deferring.ts'
 import type { EntityReader } from './entity-reader.ts'
 import type { ShardLanes } from './shard-lanes.ts'
 
 /** What the store does with an index, whatever its properties are; the face of the store adds the types. */
 export interface IndexQueries {
   query(index: IndexDefinitionData, where: object, options: QueryOptions): Promise<QueryPage>
+  all(index: IndexDefinitionData, where: object, options: GetAllOptions): Promise<IndexedEntity[]>
   count(index: IndexDefinitionData, where: object, options: CountOptions): Promise<number>
 }
 
@@ -27,7 +32,7 @@ export interface CountOptions extends CallOptions {
   readonly scatter?: boolean
   /**
    * Look at every entity instead of counting index rows. Rows of writes in flight, and of those that died, make a plain
-   * count run high for a while; it never runs low. Where rows cannot tell, every entity is looked at in any case: over all
+   * count run high for a while; it runs low only while rows are pending, see `onIndexFailure`. Where rows cannot tell, every entity is looked at in any case: over all
    * shards of an index that is kept by the elements of an array, and between bounds of over 512 bytes.
    */
   readonly exact?: boolean
@@ -42,7 +47,9 @@ export function createIndexQueries(
   reader: EntityReader,
 ): IndexQueries {
   const { driver, router } = context
+  const deferring = createDeferWatch(context)
 
+  /** Throws `INDEX_NOT_FOUND` and `INDEX_NOT_READY`. */
   async function readyEntry(definition: IndexDefinitionData): Promise<CatalogEntry> {
     const find = (): CatalogEntry | undefined =>
       context.catalog
@@ -63,17 +70,40 @@ export function createIndexQueries(
     return entry
   }
 
+  /** Works on the index of a definition; one whose table has gone since the catalog was read is looked up again. */
+  async function onIndex<T>(
+    definition: IndexDefinitionData,
+    work: (entry: CatalogEntry) => Promise<T>,
+  ): Promise<T> {
+    const entry = await readyEntry(definition)
+    try {
+      return await work(entry)
+    } catch (error) {
+      if (!isLooseleafError(error, 'INDEX_NOT_FOUND')) throw error
+      await context.catalog.reload()
+      const now = await readyEntry(definition)
+      if (now.table !== entry.table) return work(now)
+      throw new LooseleafError(
+        'INDEX_NOT_FOUND',
+        `${error.message} Open the store with \`migrate: true\`, or run \`looseleaf init\`: the index begins anew then.`,
+        { shard: error.shard, cause: error },
+      )
+    }
+  }
+
   /** Entities on any shard may have rows pending; a shard that does not answer may have them too. */
   async function hasPending(entry: CatalogEntry): Promise<boolean> {
     const answers = await Promise.allSettled(lanes.map((lane) => lane.pending.submit(entry.table)))
     return answers.some((answer) => answer.status === 'rejected' || answer.value)
   }
 
-  const query: IndexQueries['query'] = async (definition, where, options) => {
-    const entry = await readyEntry(definition)
+  const query: IndexQueries['query'] = (definition, where, options) =>
+    onIndex(definition, (entry) => queryIndex(entry, where, options))
+
+  async function queryIndex(entry: CatalogEntry, where: object, options: QueryOptions): Promise<QueryPage> {
     const plan = planQuery(entry, where, options, router)
     // Before the rows are read: what is no longer pending by then has its rows.
-    const complete = !context.catalog.current().mayDefer || !(await hasPending(entry))
+    const complete = !(await deferring.mayBePending(plan.shards[0] ?? 0)) || !(await hasPending(entry))
     const page = await runQuery(
       {
         scan: (shard, scan, signal) => driver.shards[shard]!.index(tableSpec(entry)).scan(scan, { signal }),
@@ -85,31 +115,48 @@ export function createIndexQueries(
     return complete ? page : { ...page, cost: { ...page.cost, complete } }
   }
 
-  async function countEntities(
+  async function* pages(
     definition: IndexDefinitionData,
     where: object,
-    options: QueryOptions,
-  ): Promise<number> {
-    let count = 0
+    options: GetAllOptions,
+  ): AsyncGenerator<readonly IndexedEntity[], void, undefined> {
     for (let cursor: string | undefined; ;) {
       const page = await query(definition, where, { ...options, limit: FULL_PAGE, ...(cursor && { cursor }) })
-      count += page.items.length
-      if (page.cursor === undefined) return count
+      yield page.items
+      if (page.cursor === undefined) return
       cursor = page.cursor
     }
   }
 
+  async function countEntities(
+    definition: IndexDefinitionData,
+    where: object,
+    options: GetAllOptions,
+  ): Promise<number> {
+    let count = 0
+    for await (const items of pages(definition, where, options)) count += items.length
+    return count
+  }
+
   return {
     query,
+    async all(definition, where, options) {
+      const entities: IndexedEntity[] = []
+      for await (const items of pages(definition, where, options)) entities.push(...items)
+      return entities
+    },
     async count(definition, where, { exact = false, ...options }) {
       if (exact) return countEntities(definition, where, options)
-      const entry = await readyEntry(definition)
-      const plan = planQuery(entry, where, options, router)
-      if (!plan.canCountRows) return countEntities(definition, where, options)
-      const counts = await Promise.all(
-        plan.shards.map((shard) => driver.shards[shard]!.index(tableSpec(entry)).count(plan.range, options)),
-      )
-      return counts.reduce((sum, n) => sum + n, 0)
+      return onIndex(definition, async (entry) => {
+        const plan = planQuery(entry, where, options, router)
+        if (!plan.canCountRows) return countEntities(definition, where, options)
+        const counts = await Promise.all(
+          plan.shards.map((shard) =>
+            driver.shards[shard]!.index(tableSpec(entry)).count(plan.range, options),
+          ),
+        )
+        return counts.reduce((sum, n) => sum + n, 0)
+      })
     },
   }
 }

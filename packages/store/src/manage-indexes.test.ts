@@ -61,6 +61,21 @@ describe('opening', () => {
     ])
   })
 
+  it('takes two definitions under one name for two generations', async () => {
+    const store = await DataStore.open({
+      shards: sqliteShards({ folder, shards: 2 }),
+      indexes: [byLink, byLinkAndTime],
+      migrate: true,
+    })
+    opened.push(store)
+    expect(await store.indexes()).toMatchObject([
+      { generation: 1, state: 'ready', table: 'index_by_link', columns: 'link string' },
+      { generation: 2, state: 'building', table: 'index_by_link_2', columns: 'link string, time time' },
+    ])
+    await store.put({ link: 'x', time: new Date(5) })
+    expect(await store.getAll(byLink, { link: 'x' })).toHaveLength(1)
+  })
+
   it('adds an index that a store in use does not have as building', async () => {
     await (await open({ migrate: true, indexes: [byUser] })).close()
     const store = await open({ migrate: true, indexes: [byUser, byLink] })
@@ -184,6 +199,33 @@ describe('dropping an index', () => {
     await other.update(id, (bag) => ({ ...bag, link: 'y' }))
     expect((await other.get(id))?.['link']).toBe('y')
     expect(await other.indexes()).toMatchObject([{ name: 'by_user' }])
+  })
+
+  it('and adding it again is noticed by a process that only reads', async () => {
+    const reader = await open({ migrate: true, indexes: [byLink] })
+    const { id } = await reader.put({ link: 'x' })
+    expect(await reader.count(byLink, { link: 'x' })).toBe(1)
+    const admin = await open()
+    await admin.dropIndex(byLink)
+    await admin.addIndex(byLink)
+    await expect(reader.query(byLink, { link: 'x' })).rejects.toEqual(withCode('INDEX_NOT_READY'))
+    await admin.update(id, (bag) => ({ ...bag, link: 'y' }))
+    await makeReady(admin, 'by_link')
+    expect(await reader.count(byLink, { link: 'y' })).toBe(1)
+    expect((await reader.getAll(byLink, { link: 'y' })).map((entity) => entity.id)).toEqual([id])
+  })
+
+  it('makes the cursors of its pages void, and no page is taken for the end', async () => {
+    const store = await open({ migrate: true, indexes: [byLink] })
+    for (let i = 0; i < 5; i++) await store.put({ link: 'x' })
+    const { cursor } = await store.query(byLink, { link: 'x' }, { limit: 2 })
+    const admin = await open()
+    await admin.dropIndex(byLink)
+    await admin.addIndex(byLink)
+    const next = (): Promise<unknown> => store.query(byLink, { link: 'x' }, { limit: 2, cursor: cursor! })
+    await expect(next()).rejects.toEqual(withCode('INDEX_NOT_READY'))
+    await makeReady(admin, 'by_link')
+    await expect(next()).rejects.toEqual(withCode('BAD_CURSOR'))
   })
 
   it('drops the one generation that is named by its definition', async () => {

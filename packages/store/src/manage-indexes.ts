@@ -1,18 +1,20 @@
-import { randomUUID } from 'node:crypto'
 import {
-  isLooseleafError,
   LooseleafError,
   type CallOptions,
   type CatalogEntry,
   type IndexDefinitionData,
   type Shard,
 } from '@looseleaf/core'
-import { changeCatalog, sameRows, tableName, tableSpec, type EngineContext } from '@looseleaf/index-engine'
-
-/** One process at a time adds or drops indexes; a dead one is waited for this long. */
-const LEASE_MS = 60_000
-const TASK = 'catalog'
-const RETRY_MS = 250
+import {
+  changeCatalog,
+  indexesWithLostTables,
+  sameRows,
+  tableName,
+  tableSpec,
+  type EngineContext,
+} from '@looseleaf/index-engine'
+import { exclusively } from './catalog-lease.ts'
+import { createIndexTable } from './create-tables.ts'
 
 /**
  * Adds an index while the store is in use: creates its tables, then makes every writer write it (state `building`).
@@ -32,19 +34,12 @@ export async function addIndex(
         await changeMisfits(context, same.table, definition.onMisfit, options)
       return
     }
-    const generation = await nextGeneration(context, definition.name)
-    const { name, properties, shardOn, onMisfit } = definition
-    const entry: CatalogEntry = {
-      name,
-      properties,
-      shardOn,
-      onMisfit,
-      generation,
-      table: tableName(definition, generation),
-      state: 'building',
-    }
-    await everyShard(context, (shard) => shard.createIndexTable(tableSpec(entry), options))
-    context.catalog.adopt(await changeCatalog(context.driver, (indexes) => [...indexes, entry], options))
+    const [entry] = await nextGenerations(context, [definition])
+    if (entry === undefined) return
+    await everyShard(context, (shard) => createIndexTable(shard, entry, options))
+    context.catalog.adopt(
+      await changeCatalog(context.driver, (indexes) => withEntries(indexes, [entry]), options),
+    )
   })
 }
 
@@ -64,23 +59,60 @@ export async function dropIndex(
     const catalog = await context.catalog.reload()
     const going = catalog.indexes.filter(meant)
     if (going.length === 0) return false
-    const tables = new Set(going.map((entry) => entry.table))
-    for (const state of ['retiring', 'dropped'] as const) {
-      // A reader with an older catalog must not find the table there but no longer written: it goes before the writing ends.
-      if (state === 'dropped') {
-        for (const entry of going) {
-          await everyShard(context, (shard) => shard.dropIndexTable(tableSpec(entry), options))
-        }
-      }
-      const changed = await changeCatalog(
-        context.driver,
-        (indexes) => indexes.map((entry) => (tables.has(entry.table) ? { ...entry, state } : entry)),
-        options,
-      )
-      context.catalog.adopt(changed)
-    }
+    await takeOut(context, going, [], options)
     return true
   })
+}
+
+/**
+ * Begins indexes anew whose table is missing on a shard, as after a restore of backups that left it out: each goes as
+ * `dropIndex` lets it go, and the same definition comes as a new generation, `building` until the cleaner has filled it.
+ * The missing table is not created again under its name: a process that read the catalog before would take it, empty,
+ * for the index, whereas a table that is not there makes it read the catalog.
+ */
+export async function replaceLostIndexes(context: EngineContext, options: CallOptions = {}): Promise<void> {
+  const lost = (): Promise<readonly CatalogEntry[]> =>
+    indexesWithLostTables(context.driver, context.catalog.current().indexes, options)
+
+  if ((await lost()).length === 0) return
+  await exclusively(context, options, async () => {
+    // Another process may have been about to drop it, or has done this already.
+    await context.catalog.reload()
+    const going = await lost()
+    const again = await nextGenerations(
+      context,
+      going.filter(({ state }) => state !== 'retiring'),
+    )
+    for (const entry of again) {
+      await everyShard(context, (shard) => createIndexTable(shard, entry, options))
+    }
+    if (going.length > 0) await takeOut(context, going, again, options)
+  })
+}
+
+/** Nobody may query these any more, and the others come; then their tables go, then they are no longer written. */
+async function takeOut(
+  context: EngineContext,
+  going: readonly CatalogEntry[],
+  coming: readonly CatalogEntry[],
+  options: CallOptions,
+): Promise<void> {
+  const tables = new Set(going.map((entry) => entry.table))
+  for (const state of ['retiring', 'dropped'] as const) {
+    // A reader with an older catalog must not find the table there but no longer written: it goes before the writing ends.
+    if (state === 'dropped') {
+      for (const entry of going) {
+        await everyShard(context, (shard) => shard.dropIndexTable(tableSpec(entry), options))
+      }
+    }
+    const changed = await changeCatalog(
+      context.driver,
+      (indexes) =>
+        withEntries(indexes, coming).map((entry) => (tables.has(entry.table) ? { ...entry, state } : entry)),
+      options,
+    )
+    context.catalog.adopt(changed)
+  }
 }
 
 /** What becomes of misfits is a matter of the writers alone; the rows are the same. */
@@ -98,49 +130,44 @@ async function changeMisfits(
   context.catalog.adopt(changed)
 }
 
-/** One more than the last generation under this name; dropped ones count, so that no table's name is used twice. */
-async function nextGeneration(context: EngineContext, name: string): Promise<number> {
+/**
+ * Entries for these definitions, each of one generation more than the last under its name. Dropped ones count, so that
+ * no table's name is used twice.
+ */
+async function nextGenerations(
+  context: EngineContext,
+  definitions: readonly IndexDefinitionData[],
+): Promise<CatalogEntry[]> {
   const catalog = await (context.driver.shards[0] as Shard).catalog.load()
-  const generations =
-    catalog?.indexes.filter((entry) => entry.name === name).map((entry) => entry.generation) ?? []
-  return Math.max(0, ...generations) + 1
+  const entries: CatalogEntry[] = []
+  for (const { name, properties, shardOn, onMisfit } of definitions) {
+    const generations = [...(catalog?.indexes ?? []), ...entries]
+      .filter((entry) => entry.name === name)
+      .map((entry) => entry.generation)
+    const generation = Math.max(0, ...generations) + 1
+    const table = tableName({ name }, generation)
+    entries.push({ name, properties, shardOn, onMisfit, generation, table, state: 'building' })
+  }
+  return entries
+}
+
+/**
+ * The indexes with these besides. A process that was stopped for longer than its lease may find that another has given
+ * the generation to a definition of its own meanwhile.
+ */
+function withEntries(
+  indexes: readonly CatalogEntry[],
+  coming: readonly CatalogEntry[],
+): readonly CatalogEntry[] {
+  const fresh = coming.filter((entry) => {
+    const there = indexes.find(({ table }) => table === entry.table)
+    if (there === undefined) return true
+    if (sameRows(there, entry)) return false
+    throw new LooseleafError('SHARD_BUSY', `Another process has changed index ${entry.name} meanwhile.`)
+  })
+  return [...indexes, ...fresh]
 }
 
 async function everyShard(context: EngineContext, work: (shard: Shard) => Promise<void>): Promise<void> {
   await Promise.all(context.driver.shards.map(work))
-}
-
-async function exclusively<T>(
-  context: EngineContext,
-  options: CallOptions,
-  work: () => Promise<T>,
-): Promise<T> {
-  const { tasks, name } = context.driver.shards[0] as Shard
-  const owner = randomUUID()
-  const deadline = context.time.now() + 2 * LEASE_MS
-
-  /** A claim whose answer was lost is made again: for the same owner it makes no difference how often. */
-  async function claim(): Promise<boolean> {
-    try {
-      return (await tasks.claim(TASK, owner, LEASE_MS, options)) !== undefined
-    } catch (error) {
-      if (isLooseleafError(error) && error.unknownOutcome) return false
-      throw error
-    }
-  }
-
-  while (!(await claim())) {
-    if (context.time.now() > deadline) {
-      throw new LooseleafError('SHARD_BUSY', 'Another process is changing the indexes of this store.', {
-        shard: name,
-      })
-    }
-    await context.time.sleep(RETRY_MS, options.signal)
-  }
-  try {
-    return await work()
-  } finally {
-    // What the work has come to counts; a lease that cannot be given up runs out.
-    await tasks.save(TASK, owner, '', 0).catch(() => undefined)
-  }
 }

@@ -7,38 +7,32 @@ import {
   type Router,
   type ShardCatalog,
 } from '@looseleaf/core'
-import {
-  changeCatalogContents,
-  loadCatalog,
-  propagateCatalog,
-  tableName,
-  tableSpec,
-  type Catalog,
-  type EngineContext,
-} from '@looseleaf/index-engine'
+import { loadCatalog, propagateCatalog, tableName, type Catalog } from '@looseleaf/index-engine'
+import { createIndexTable, createTables } from './create-tables.ts'
 
 /**
  * Creates the tables of a store where they are missing and writes the first catalog. On a store that nobody has
- * written to yet the indexes are ready at once: there is nothing to fill. Several processes may do this at once.
+ * written to yet the indexes are ready at once: there is nothing to fill; and it is known from the start when its first
+ * process `defers`. Several processes may do this at once.
  */
 export async function initialise(
   driver: Driver,
   router: Router,
   definitions: readonly IndexDefinitionData[],
+  defers: boolean,
 ): Promise<void> {
-  const [existing, ...others] = await loadAndCheck(driver, router)
-  const other = others.findIndex((catalog) => catalog !== undefined)
-  if (existing === undefined && other !== -1) {
-    refuse(driver, 0, `it is empty, but shard ${driver.shards[other + 1]?.name} belongs to a store already.`)
+  let catalogs = await loadAndCheck(driver, router)
+  const other = catalogs.findIndex((catalog) => catalog !== undefined)
+  if (other > 0) {
+    // Another process may be doing the same, in the order of the shards: then the first has its catalog by now.
+    catalogs = await loadAndCheck(driver, router)
+    if (catalogs[0] === undefined) {
+      refuse(driver, 0, `it is empty, but shard ${driver.shards[other]?.name} belongs to a store already.`)
+    }
   }
-  await Promise.all(driver.shards.map((shard) => shard.createTables()))
-  const indexes =
-    existing?.indexes ?? definitions.map((definition): CatalogEntry => firstGeneration(definition))
-  await Promise.all(
-    indexes
-      .filter((entry) => entry.state !== 'dropped')
-      .flatMap((entry) => driver.shards.map((shard) => shard.createIndexTable(tableSpec(entry)))),
-  )
+  const [existing] = catalogs
+  await Promise.all(driver.shards.map((shard) => createTables(shard)))
+  const indexes = existing?.indexes ?? (await createFirstIndexes(driver, definitions))
   let source = existing
   for (const [shardNumber, shard] of driver.shards.entries()) {
     const catalog: ShardCatalog = {
@@ -48,6 +42,7 @@ export async function initialise(
       shardCount: driver.shards.length,
       router: router.fingerprint,
       indexes: source?.indexes ?? indexes,
+      mayDefer: source === undefined ? defers || undefined : source.mayDefer,
     }
     // Whoever writes shard 0 first has named the store; the others take its word.
     await shard.catalog.init(catalog)
@@ -55,17 +50,24 @@ export async function initialise(
   }
 }
 
-function firstGeneration(definition: IndexDefinitionData): CatalogEntry {
-  const { name, properties, shardOn, onMisfit } = definition
-  return {
-    name,
-    properties,
-    shardOn,
-    onMisfit,
-    generation: 1,
-    table: tableName(definition, 1),
-    state: 'ready',
-  }
+/**
+ * The indexes of a store that has no catalog yet, with their tables. Where the catalog was lost with entities left, as
+ * after a restore without the `looseleaf_*` tables, they have to be filled.
+ */
+async function createFirstIndexes(
+  driver: Driver,
+  definitions: readonly IndexDefinitionData[],
+): Promise<readonly CatalogEntry[]> {
+  const firstPages = await Promise.all(driver.shards.map((shard) => shard.entities.pageByAdded(0, 1)))
+  const state = firstPages.every((page) => page.length === 0) ? 'ready' : 'building'
+  // A second definition under a name is its second generation, for `addIndex` to make.
+  const first = [...new Map(definitions.toReversed().map((one) => [one.name, one])).values()].toReversed()
+  const indexes = first.map(({ name, properties, shardOn, onMisfit }): CatalogEntry => {
+    const table = tableName({ name }, 1)
+    return { name, properties, shardOn, onMisfit, generation: 1, table, state }
+  })
+  await Promise.all(indexes.flatMap((entry) => driver.shards.map((shard) => createIndexTable(shard, entry))))
+  return indexes
 }
 
 /** Loads the catalog, finishing a change that died half way, and makes sure that these shards are those of one store. */
@@ -73,15 +75,6 @@ export async function openCatalog(driver: Driver, router: Router): Promise<Catal
   const catalogs = await loadAndCheck(driver, router)
   const epochs = new Set(catalogs.map((catalog) => catalog?.epoch))
   return epochs.size === 1 ? loadCatalog(driver) : propagateCatalog(driver)
-}
-
-/** Makes it known, once for the life of a store, that queries have to look for pending rows. */
-export async function announceDeferring(context: EngineContext): Promise<void> {
-  if (context.catalog.current().mayDefer) return
-  const changed = await changeCatalogContents(context.driver, ({ indexes, mayDefer }) =>
-    mayDefer === true ? undefined : { indexes, mayDefer: true },
-  )
-  context.catalog.adopt(changed)
 }
 
 async function loadAndCheck(driver: Driver, router: Router): Promise<(ShardCatalog | undefined)[]> {

@@ -19,7 +19,10 @@ export interface DataStoreOptions {
   readonly router?: Router
   /** Default: `msgpackZlibCodec()`. May be changed at any time: bodies say by themselves what they are. */
   readonly codec?: Codec
-  /** Create missing tables, and add the given indexes that the store does not have. Default: false. */
+  /**
+   * Create missing tables, add the given indexes that the store does not have, and begin those anew that have lost a table.
+   * Default: false.
+   */
   readonly migrate?: boolean
   /**
    * `index-first` (default): index rows are written before the entity is committed, so nothing is ever missing.
@@ -30,7 +33,8 @@ export interface DataStoreOptions {
   /**
    * What to do when the shard of an index row cannot be written. `fail` (default): nothing is committed, the error is
    * retryable. `defer`: the entity is committed together with a note on its own shard, `put` answers `indexed: false`, and
-   * queries on that index say `complete: false` until the cleaner has written the row. Only for `index-first`.
+   * queries on that index say `complete: false` until the cleaner has written the row. Only for `index-first`. The first
+   * process that opens a store in use with it waits for five seconds, until the queries of all others know of it.
    */
   readonly onIndexFailure?: 'fail' | 'defer'
   /**
@@ -38,6 +42,14 @@ export interface DataStoreOptions {
    * write made superfluous stay until it is older than that, and the cleaner deletes them. Default: 0, they go at once.
    */
   readonly deleteDelayMs?: number
+  /**
+   * Milliseconds after which a write begins no further attempt. An attempt is lost when another write of the entity, or a
+   * change of the catalog, comes first, or its answer is lost and it turns out not to have taken place. Then the write
+   * fails with `DEADLINE`, which is retryable, nothing having been written; with `OUTCOME_UNKNOWN` where an attempt is
+   * left of which nobody knows. One that is under way goes on to its end: each of its statements has the driver's own
+   * deadline. A `signal` ends the wait of a single call at any time. Default: 30,000.
+   */
+  readonly writeTimeoutMs?: number
   /** Takes warnings, such as unsafe durability settings of a database. Default: `process.emitWarning`. */
   readonly onWarning?: (message: string) => void
   /** Default: the machine's time. */

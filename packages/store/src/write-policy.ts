@@ -5,11 +5,15 @@ import type { DataStoreOptions, WriteOrder } from './types.ts'
 export interface WritePolicy {
   readonly writeOrder: WriteOrder
   readonly onIndexFailure: 'fail' | 'defer'
+  readonly writeTimeoutMs: number
 }
+
+const DEFAULT_WRITE_TIMEOUT_MS = 30_000
 
 /** Throws `BAD_OPTION` for what is not one of the words, or does not go together. */
 export function writePolicy(options: DataStoreOptions): WritePolicy {
   const { writeOrder = 'index-first', onIndexFailure = 'fail', deleteDelayMs = 0 } = options
+  const { writeTimeoutMs = DEFAULT_WRITE_TIMEOUT_MS } = options
   const check = (isRight: boolean, what: string): void => {
     if (!isRight) throw new LooseleafError('BAD_OPTION', what)
   }
@@ -26,5 +30,9 @@ export function writePolicy(options: DataStoreOptions): WritePolicy {
     Number.isFinite(deleteDelayMs) && deleteDelayMs >= 0,
     'deleteDelayMs has to be a number of milliseconds, 0 or more.',
   )
-  return { writeOrder, onIndexFailure }
+  check(
+    Number.isFinite(writeTimeoutMs) && writeTimeoutMs > 0,
+    'writeTimeoutMs has to be a number of milliseconds above 0.',
+  )
+  return { writeOrder, onIndexFailure, writeTimeoutMs }
 }

@@ -17,6 +17,7 @@ import type { CommonOptions, Session } from '../session.ts'
 interface CleanCommandOptions extends CommonOptions {
   readonly index?: readonly string[]
   readonly check?: boolean
+  readonly restart?: boolean
   readonly rate?: number
   readonly lease?: number
 }
@@ -39,6 +40,7 @@ export const addClean: AddCommand = (program, run) => {
   })
     .option('--index <name...>', 'only these indexes (default: all)')
     .option('--check', 'compare, and change nothing')
+    .option('--restart', 'begin from the start, also where work was left off: after a restore')
     .option('--rate <rows>', 'entities and rows read per second, at the most (default: no limit)', parseWhole)
     .option(
       '--lease <seconds>',
@@ -52,7 +54,7 @@ export const addClean: AddCommand = (program, run) => {
 
 async function clean(
   session: Session,
-  { index: names, rate, lease }: CleanCommandOptions,
+  { index: names, restart, rate, lease }: CleanCommandOptions,
 ): Promise<ExitCode> {
   const { output, signal } = session
   const store = await session.store()
@@ -64,6 +66,7 @@ async function clean(
   try {
     result = await cleanIndex(store, names, {
       signal,
+      restart,
       rowsPerSecond: rate,
       leaseMs: lease && lease * 1000,
       onProblem: problems,

@@ -1,5 +1,5 @@
 import type { Driver, IndexTableSpec } from '@looseleaf/core'
-import { sameRows, tableName, tableSpec } from '@looseleaf/index-engine'
+import { indexesWithLostTables, sameRows, tableName, tableSpec } from '@looseleaf/index-engine'
 import { defineCommand, type AddCommand } from '../define-command.ts'
 import type { CommonOptions, Settings } from '../session.ts'
 
@@ -37,23 +37,28 @@ export const addSchema: AddCommand = (program, run) => {
   )
 }
 
-/** The tables of the store's own indexes, and of those that the config adds. */
+/**
+ * The tables of the store's own indexes, and of those that the config adds. One that is missing is no more created under
+ * its name: `init` begins such an index anew, as its next generation.
+ */
 async function indexTables(
   driver: Driver,
   settings: Settings,
   signal: AbortSignal,
 ): Promise<IndexTableSpec[]> {
   const catalog = await driver.shards[0]?.catalog.load({ signal })
-  const known = catalog?.indexes.filter((entry) => entry.state !== 'dropped') ?? []
-  const fresh = settings.indexes
-    .filter((definition) => !known.some((entry) => sameRows(entry, definition)))
-    .map((definition) => {
-      const generation =
-        Math.max(
-          0,
-          ...known.filter(({ name }) => name === definition.name).map((entry) => entry.generation),
-        ) + 1
-      return { properties: definition.properties, table: tableName(definition, generation) }
-    })
-  return [...known, ...fresh].map(tableSpec)
+  const known = catalog?.indexes.filter(({ state }) => state === 'building' || state === 'ready') ?? []
+  const lost = new Set(await indexesWithLostTables(driver, known, { signal }))
+  const kept = known.filter((entry) => !lost.has(entry))
+  const added = settings.indexes.filter((definition) => !known.some((entry) => sameRows(entry, definition)))
+  const taken = [...(catalog?.indexes ?? [])]
+  const fresh = [...lost, ...added].map((definition) => {
+    const { name, properties } = definition
+    const generations = taken.filter((entry) => entry.name === name).map((entry) => entry.generation)
+    const generation = Math.max(0, ...generations) + 1
+    const table = tableName({ name }, generation)
+    taken.push({ ...definition, generation, table, state: 'building' })
+    return { properties, table }
+  })
+  return [...kept, ...fresh].map(tableSpec)
 }

@@ -1,0 +1,16 @@
+import type { IndexTarget } from './index-target.ts'
+import type { Pass } from './pass.ts'
+import { readEntities } from './read-entities.ts'
+import { reconcile } from './reconcile.ts'
+import { sweepEntityPage } from './sweep-entities.ts'
+
+/**
+ * Writes every row of these entities, those that seem to be there too, and puts right what else is wrong with them. A row
+ * that was deferred may be there from an earlier version, whose writer lost it and is still to delete it: only the stamp
+ * that the deferred write could not give it makes that delete spare it.
+ */
+export async function restamp(pass: Pass, target: IndexTarget, ids: readonly Uint8Array[]): Promise<void> {
+  const entities = await readEntities(pass, ids)
+  await sweepEntityPage(pass, [target], [...entities.values()], { fill: true })
+  await reconcile(pass, [target], ids)
+}

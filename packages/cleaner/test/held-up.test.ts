@@ -1,0 +1,134 @@
+import {
+  LooseleafError,
+  parseId,
+  type Driver,
+  type DriverFactory,
+  type EntityId,
+  type Time,
+} from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { defineIndex } from '@looseleaf/index-engine'
+import { DataStore, type DataStoreOptions } from '@looseleaf/store'
+import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { drainPending, sweep } from '../src/index.ts'
+
+/*
+ * Processes that are held up between two statements, for longer than anybody would expect, and go on with what they
+ * believed.
+ */
+
+const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
+const DELAY_MS = 60_000
+
+let memory: Driver
+let plan: FaultPlan
+let heldUpFor: number
+const opened: DataStore[] = []
+const time: Time = { now: () => Date.now() + heldUpFor, sleep: async () => {} }
+
+async function open(options: Partial<DataStoreOptions>): Promise<DataStore> {
+  const shards: DriverFactory = {
+    shardCount: 2,
+    connect: async () => ({ ...faultyDriver(memory, (call) => plan(call)), close: async () => {} }),
+  }
+  const store = await DataStore.open({ shards, indexes: [byName], migrate: true, time, ...options })
+  opened.push(store)
+  return store
+}
+
+const find = async (store: DataStore, name: string): Promise<EntityId[]> =>
+  (await store.getAll(byName, { name })).map((entity) => entity.id)
+
+/** The replica that takes over has the entity as it was at this version. */
+async function failOver(
+  store: DataStore,
+  id: EntityId,
+  lost: number,
+  version: number,
+  name: string,
+): Promise<void> {
+  const { router, catalog, codec } = store.context
+  const shard = router.shardOfId(parseId(id))
+  const row = { id: parseId(id), base: lost, version, body: codec.encode({ name }) }
+  const epoch = catalog.current().epochs[shard] ?? 0
+  expect(await memory.shards[shard]?.entities.replace([row], { epoch })).toEqual([true])
+}
+
+beforeEach(async () => {
+  memory = await memoryShards(2).connect()
+  plan = () => undefined
+  heldUpFor = 0
+})
+afterEach(async () => {
+  plan = () => undefined
+  await Promise.all(opened.splice(0).map((store) => store.close()))
+  await memory.close()
+})
+
+describe('a writer that is held up before it deletes a row it lost', () => {
+  it('spares the row when a deferred write has gained it again and the cleaner has made that good', async () => {
+    const store = await open({ onIndexFailure: 'defer' })
+    const { id } = await store.put({ name: 'one' })
+    const goesOn = Promise.withResolvers<void>()
+    plan = ({ operation, table }) =>
+      operation === 'remove' && table === 'index_by_name' ? { before: () => goesOn.promise } : undefined
+    await store.put({ name: 'two' }, { id })
+
+    plan = ({ operation }) =>
+      operation === 'upsert'
+        ? {
+            before() {
+              throw new LooseleafError('SHARD_UNAVAILABLE', 'The shard is down (a fault on purpose).')
+            },
+          }
+        : undefined
+    expect((await store.put({ name: 'one' }, { id })).indexed).toBe(false)
+    plan = () => undefined
+    expect(await drainPending(store)).toBe(1)
+    goesOn.resolve()
+    await store.settled()
+    expect(await find(store, 'one')).toEqual([id])
+  })
+})
+
+describe('a cleaner that is held up after it has read an entity', () => {
+  it('does not judge by a commit that a failover has undone meanwhile', async () => {
+    const store = await open({ deleteDelayMs: DELAY_MS })
+    const { id, version } = await store.put({ name: 'one' })
+    const second = await store.put({ name: 'two' }, { id })
+    let failovers = 0
+    plan = ({ operation, table }) =>
+      operation === 'read' && table === 'entities' && failovers === 0
+        ? {
+            async after() {
+              failovers++
+              heldUpFor = 2 * DELAY_MS
+              await failOver(store, id, second.version, version, 'one')
+            },
+          }
+        : undefined
+    await sweep(store)
+    expect(failovers).toBe(1)
+    expect(await find(store, 'one')).toEqual([id])
+  })
+
+  it('keeps what is pending until the commit that has settled it cannot be undone any more', async () => {
+    const store = await open({ onIndexFailure: 'defer', deleteDelayMs: DELAY_MS })
+    plan = ({ operation }) =>
+      operation === 'upsert'
+        ? {
+            before() {
+              throw new LooseleafError('SHARD_UNAVAILABLE', 'The shard is down (a fault on purpose).')
+            },
+          }
+        : undefined
+    await store.put({ name: 'one' })
+    plan = () => undefined
+    expect(await drainPending(store)).toBe(0)
+    expect((await store.query(byName, { name: 'one' })).cost.complete).toBe(false)
+    heldUpFor = 2 * DELAY_MS
+    expect(await drainPending(store)).toBe(1)
+    expect((await store.query(byName, { name: 'one' })).cost.complete).toBe(true)
+  })
+})

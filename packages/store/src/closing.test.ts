@@ -1,0 +1,141 @@
+import { isLooseleafError, type DriverFactory, type ErrorCode } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { defineIndex } from '@looseleaf/index-engine'
+import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { describe, expect, it } from 'vitest'
+import { DataStore } from './data-store.ts'
+
+const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'id' })
+
+const withCode = (code: ErrorCode): { asymmetricMatch(error: unknown): boolean } => ({
+  asymmetricMatch: (error) => isLooseleafError(error, code),
+})
+
+/** A store whose calls of one operation wait until they are let go. */
+async function openHeld(operation: string): Promise<{
+  store: DataStore
+  /** From now on. */
+  hold(): void
+  /** Resolves when one waits. */
+  held: Promise<void>
+  letGo(): void
+  isDisconnected(): boolean
+}> {
+  const gate = Promise.withResolvers<void>()
+  const arrival = Promise.withResolvers<void>()
+  let holds = false
+  let isDisconnected = false
+  const plan: FaultPlan = (call) => {
+    if (!holds || call.operation !== operation) return undefined
+    arrival.resolve()
+    return { before: () => gate.promise }
+  }
+  const memory = memoryShards(2)
+  const shards: DriverFactory = {
+    shardCount: 2,
+    async connect() {
+      const driver = faultyDriver(await memory.connect(), plan)
+      return {
+        ...driver,
+        async close() {
+          isDisconnected = true
+          await driver.close()
+        },
+      }
+    },
+  }
+  const store = await DataStore.open({ shards, indexes: [byName], migrate: true })
+  return {
+    store,
+    hold: () => void (holds = true),
+    held: arrival.promise,
+    letGo: gate.resolve,
+    isDisconnected: () => isDisconnected,
+  }
+}
+
+const turns = async (): Promise<void> => {
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+describe('close', () => {
+  it.each(['upsert', 'insert'])('lets a put go on to its end that is at its %s', async (operation) => {
+    const { store, hold, held, letGo, isDisconnected } = await openHeld(operation)
+    hold()
+    const put = store.put({ name: 'one' })
+    await held
+    const closed = [store.close(), store.close()]
+    await turns()
+    expect(isDisconnected()).toBe(false)
+    await expect(store.put({ name: 'two' })).rejects.toEqual(withCode('CLOSED'))
+    letGo()
+    expect(await put).toMatchObject({ created: true, indexed: true })
+    await Promise.all(closed)
+    expect(isDisconnected()).toBe(true)
+  })
+
+  it('waits for every page of getAll, every put of putMany, and rows that are still to be deleted', async () => {
+    const { store, hold, held, letGo } = await openHeld('remove')
+    const ids = Array.from({ length: 1_200 }, () => store.newId())
+    const results = await store.putMany(ids.map((id) => ({ id, name: 'one' })))
+    expect(results.every(({ ok }) => ok)).toBe(true)
+    hold()
+    await store.put({ name: 'two' }, { id: ids[0]! })
+    await held
+    const all = store.getAll(byName, { name: 'one' }, { scatter: true })
+    const many = store.putMany(ids.map((id) => ({ id, name: 'one', again: true })))
+    const closed = store.close()
+    let isClosed = false
+    void closed.then(() => (isClosed = true))
+    // Those of before, the one in between, those after: all are the same but for what is being written.
+    expect((await all).length).toBeGreaterThan(1_100)
+    expect((await many).every(({ ok }) => ok)).toBe(true)
+    await turns()
+    expect(isClosed).toBe(false)
+    letGo()
+    await closed
+  })
+
+  it('refuses every call afterwards', async () => {
+    const { store } = await openHeld('none')
+    const id = store.newId()
+    await store.close()
+    const calls = [
+      store.put({}),
+      store.insert({}),
+      store.update(id, (bag) => bag),
+      store.delete(id),
+      store.putMany([{}]),
+      store.get(id),
+      store.getMany([id]),
+      store.query(byName, { name: 'one' }),
+      store.getAll(byName, { name: 'one' }),
+      store.count(byName, { name: 'one' }),
+      store.addIndex(byName),
+      store.dropIndex('by_name'),
+      store.indexes(),
+      store.status(),
+    ]
+    for (const call of calls) await expect(call).rejects.toEqual(withCode('CLOSED'))
+    expect(() => store.scan()).toThrow(/closed/)
+  })
+})
+
+describe('settled', () => {
+  it('waits for what was there, however much comes meanwhile', async () => {
+    const { store, hold, held, letGo } = await openHeld('remove')
+    const { id } = await store.put({ name: 'one' })
+    await store.put({ name: 'two' }, { id })
+    await store.settled()
+    hold()
+    await store.put({ name: 'three' }, { id })
+    await held
+    let isSettled = false
+    const settled = store.settled().then(() => (isSettled = true))
+    await turns()
+    expect(isSettled).toBe(false)
+    letGo()
+    await settled
+    await store.close()
+  })
+})

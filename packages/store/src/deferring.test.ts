@@ -1,0 +1,198 @@
+import { LooseleafError, type Driver, type DriverFactory, type Time } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { defineIndex } from '@looseleaf/index-engine'
+import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { DataStore } from './data-store.ts'
+import type { DataStoreOptions } from './types.ts'
+
+const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
+
+let memory: Driver
+/** All processes live by this clock, in milliseconds. */
+let now: number
+let pauses: number[]
+/** What each process does while another one waits. */
+let meanwhile: () => Promise<void>
+
+const time: Time = {
+  now: () => now,
+  async sleep(milliseconds) {
+    pauses.push(milliseconds)
+    await meanwhile()
+    now += milliseconds
+  },
+}
+
+async function open(
+  options: Partial<DataStoreOptions> = {},
+  plan: FaultPlan = () => undefined,
+): Promise<DataStore> {
+  const driver = faultyDriver(memory, plan)
+  const shards: DriverFactory = { shardCount: 2, connect: async () => ({ ...driver, close: async () => {} }) }
+  return DataStore.open({ shards, indexes: [byName], time, ...options })
+}
+
+const refuseUpserts: FaultPlan = ({ operation }) =>
+  operation === 'upsert'
+    ? {
+        before() {
+          throw new LooseleafError('SHARD_UNAVAILABLE', 'The shard is down (a fault on purpose).')
+        },
+      }
+    : undefined
+
+const isComplete = async (store: DataStore, name = 'one'): Promise<boolean> =>
+  (await store.query(byName, { name })).cost.complete
+
+/** A process that reads, and the number of catalogs that it has loaded. */
+async function openReader(): Promise<{ reader: DataStore; loads: () => number }> {
+  let loads = 0
+  const reader = await open({}, ({ table, operation }) => {
+    if (table === 'catalog' && operation === 'load') loads++
+    return undefined
+  })
+  loads = 0
+  return { reader, loads: () => loads }
+}
+
+beforeEach(async () => {
+  memory = await memoryShards(2).connect()
+  now = Date.now()
+  pauses = []
+  meanwhile = async () => {}
+})
+afterEach(async () => {
+  await memory.close()
+})
+
+describe('a process that defers', () => {
+  it('is told of by queries of one that was open before, and has read no catalog since', async () => {
+    await open({ migrate: true })
+    const { reader } = await openReader()
+    expect(await isComplete(reader)).toBe(true)
+    const deferring = await open({ onIndexFailure: 'defer' }, refuseUpserts)
+    const { indexed } = await deferring.put({ name: 'one' })
+    expect(indexed).toBe(false)
+    expect(await isComplete(reader)).toBe(false)
+  })
+
+  it('waits until no other can take an answer for complete by what it knew, whenever it asked', async () => {
+    await open({ migrate: true })
+    const readers = await Promise.all(Array.from({ length: 40 }, async () => (await openReader()).reader))
+    let asked = 0
+    const ask = async (): Promise<void> => {
+      // Of either shard, at every step of the announcement; that one may not have heard of it yet.
+      for (const name of ['a', 'b', 'c', 'd']) await isComplete(readers[asked++]!, name)
+    }
+    const deferring = await open({ onIndexFailure: 'defer' }, (call) =>
+      call.operation === 'change' ? { before: ask, after: ask } : refuseUpserts(call),
+    )
+    expect(asked).toBeGreaterThan(16)
+    await deferring.put({ name: 'one' })
+    for (const reader of readers) expect(await isComplete(reader)).toBe(false)
+  })
+
+  it('waits once in the life of a store', async () => {
+    await open({ migrate: true })
+    await open({ onIndexFailure: 'defer' })
+    expect(pauses).toEqual([5_000])
+    await open({ onIndexFailure: 'defer' })
+    await open({ onIndexFailure: 'defer', migrate: true })
+    expect(pauses).toEqual([5_000])
+  })
+
+  it('need not wait in a store that it has made', async () => {
+    const store = await open({ onIndexFailure: 'defer', migrate: true }, refuseUpserts)
+    expect(pauses).toEqual([])
+    const { reader } = await openReader()
+    await store.put({ name: 'one' })
+    expect(await isComplete(reader)).toBe(false)
+  })
+
+  it('waits although another has begun to and died', async () => {
+    await open({ migrate: true })
+    meanwhile = () => Promise.reject(new LooseleafError('CLOSED', 'The process has died.'))
+    await expect(open({ onIndexFailure: 'defer' })).rejects.toMatchObject({ code: 'CLOSED' })
+    meanwhile = async () => {}
+    await open({ onIndexFailure: 'defer' })
+    expect(pauses).toEqual([5_000, 5_000])
+  })
+
+  it('waits like another that is at it', async () => {
+    await open({ migrate: true })
+    meanwhile = async () => {
+      meanwhile = async () => {}
+      await open({ onIndexFailure: 'defer' })
+    }
+    await open({ onIndexFailure: 'defer' })
+    expect(pauses).toEqual([5_000, 5_000])
+  })
+})
+
+describe('a process that reads', () => {
+  it('looks at the catalog of one shard every two seconds while it is asked', async () => {
+    await open({ migrate: true })
+    const { reader, loads } = await openReader()
+    await Promise.all(Array.from({ length: 10 }, () => isComplete(reader)))
+    expect(loads()).toBe(1)
+    now += 1_999
+    await isComplete(reader)
+    expect(loads()).toBe(1)
+    now += 1
+    await isComplete(reader)
+    expect(loads()).toBe(2)
+    // A clock that was set back says nothing of what has passed.
+    now -= 3_600_000
+    await isComplete(reader)
+    expect(loads()).toBe(3)
+  })
+
+  it('needs no shard for it that its query does not need', async () => {
+    const store = await open({ migrate: true })
+    await store.put({ name: 'one' })
+    const { indexes } = store.context.catalog.current()
+    const shards = await Promise.all(
+      memory.shards.map((shard) =>
+        shard
+          .index({ table: indexes[0]!.table, columns: [{ name: 'name', type: 'string' }] })
+          .count({ prefix: [] }),
+      ),
+    )
+    const other = shards.indexOf(0)
+    let isDown = false
+    const reader = await open({}, ({ shard, table }) =>
+      isDown && shard === other && table === 'catalog'
+        ? {
+            before() {
+              throw new LooseleafError('SHARD_UNAVAILABLE', 'The shard is down (a fault on purpose).')
+            },
+          }
+        : undefined,
+    )
+    isDown = true
+    // The entity itself may be on either shard.
+    expect(await isComplete(reader)).toBe(true)
+  })
+
+  it('is not told what was so when another query began, which has waited for long', async () => {
+    await open({ migrate: true })
+    const answer = Promise.withResolvers<void>()
+    let first = true
+    const reader = await open({}, ({ table, operation }) => {
+      if (table !== 'catalog' || operation !== 'load' || pauses.length === 0 || !first) return undefined
+      first = false
+      return { after: () => answer.promise }
+    })
+    pauses.push(0)
+    const slow = isComplete(reader)
+    await new Promise((resolve) => setImmediate(resolve))
+    const deferring = await open({ onIndexFailure: 'defer' }, refuseUpserts)
+    await deferring.put({ name: 'one' })
+    const late = isComplete(reader)
+    expect(await late).toBe(false)
+    answer.resolve()
+    await slow
+    expect(await isComplete(reader)).toBe(false)
+  })
+})

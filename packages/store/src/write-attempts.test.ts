@@ -1,0 +1,230 @@
+import { systemTime, type Driver, type DriverFactory, type EntityId, type Time } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { defineIndex } from '@looseleaf/index-engine'
+import { faultyDriver, unknownOutcome, type Fault, type FaultPlan } from '@looseleaf/testkit'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { DataStore } from './data-store.ts'
+
+const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
+
+let memory: Driver
+let rival: DataStore
+let id: EntityId
+let plan: FaultPlan
+/** Every pause that was asked for, in milliseconds. */
+let pauses: number[]
+/** Milliseconds; it moves only when a test says so. */
+let now: number
+
+/** Sleeps are over at once, and take no time. */
+const time: Time = {
+  now: () => now,
+  async sleep(milliseconds) {
+    pauses.push(milliseconds)
+  },
+}
+
+const shared = (driver: Driver): DriverFactory => ({
+  shardCount: 2,
+  connect: async () => ({ ...driver, close: async () => {} }),
+})
+
+function open(options: { writeTimeoutMs?: number; time?: Time } = {}): Promise<DataStore> {
+  return DataStore.open({ shards: shared(faultyDriver(memory, (call) => plan(call))), time, ...options })
+}
+
+/** The store's commits lose the race against another process, each after so many milliseconds. */
+function losing(times: number, tookMs = 0): { readonly attempts: number } {
+  let attempts = 0
+  plan = ({ operation }) => {
+    if (operation !== 'replace' || ++attempts > times) return undefined
+    return {
+      async before() {
+        now += tookMs
+        await rival.put({ name: `rival ${attempts}` }, { id })
+      },
+    }
+  }
+  return {
+    get attempts() {
+      return attempts
+    },
+  }
+}
+
+/** Every commit takes so long, and its answer is lost. */
+function unanswered(fault: (land: () => void) => Fault): { readonly attempts: number } {
+  let attempts = 0
+  plan = ({ operation }) => {
+    if (operation !== 'replace') return undefined
+    attempts++
+    return fault(() => (now += 20_000))
+  }
+  return {
+    get attempts() {
+      return attempts
+    },
+  }
+}
+
+beforeEach(async () => {
+  memory = await memoryShards(2).connect()
+  rival = await DataStore.open({ shards: shared(memory), indexes: [byName], migrate: true })
+  id = (await rival.put({ name: 'first' })).id
+  plan = () => undefined
+  pauses = []
+  now = Date.now()
+})
+afterEach(async () => {
+  vi.restoreAllMocks()
+  await memory.close()
+})
+
+describe('lost races', () => {
+  it('are followed by a pause from the third one on, of up to 4, 8, 16, 32, 64, then 100 ms', async () => {
+    const store = await open()
+    vi.spyOn(Math, 'random').mockReturnValue(0.5)
+    const race = losing(8)
+    await store.put({ name: 'mine' }, { id })
+    expect(race.attempts).toBe(9)
+    expect(pauses).toEqual([2, 4, 8, 16, 32, 50])
+    expect(await store.get(id)).toEqual({ id, name: 'mine' })
+  })
+
+  it('are followed by pauses of random lengths, so that rivals do not meet again', async () => {
+    const store = await open()
+    losing(20)
+    await store.put({ name: 'mine' }, { id })
+    expect(pauses).toHaveLength(18)
+    expect(new Set(pauses).size).toBeGreaterThan(9)
+    for (const pause of pauses) expect(pause).toBeLessThanOrEqual(100)
+  })
+
+  it('end in CONFLICT after 64, without a pause that nothing follows', async () => {
+    const store = await open()
+    const race = losing(Infinity)
+    await expect(store.put({ name: 'mine' }, { id })).rejects.toMatchObject({
+      code: 'CONFLICT',
+      retryable: true,
+      unknownOutcome: false,
+    })
+    expect(race.attempts).toBe(64)
+    expect(pauses).toHaveLength(61)
+  })
+
+  it('need no pause where the catalog has changed, or the answer was lost', async () => {
+    const store = await open()
+    await rival.addIndex(defineIndex('by_rank', { properties: { rank: 'integer' }, shardOn: 'id' }))
+    await store.put({ name: 'mine' }, { id })
+    let lost = 0
+    plan = ({ operation }) =>
+      operation === 'replace' && ++lost <= 5
+        ? {
+            before() {
+              throw unknownOutcome()
+            },
+          }
+        : undefined
+    await store.put({ name: 'again' }, { id })
+    expect(lost).toBe(6)
+    expect(pauses).toEqual([])
+  })
+})
+
+describe('writeTimeoutMs', () => {
+  it('ends a write before its next attempt with a definite failure: nothing was written', async () => {
+    const store = await open({ writeTimeoutMs: 5_000 })
+    const race = losing(Infinity, 2_000)
+    await expect(store.put({ name: 'mine' }, { id })).rejects.toMatchObject({
+      code: 'DEADLINE',
+      retryable: true,
+      unknownOutcome: false,
+      entity: id,
+    })
+    expect(race.attempts).toBe(3)
+    expect(await rival.get(id)).toEqual({ id, name: 'rival 3' })
+  })
+
+  it('lets the attempt under way go on to its end', async () => {
+    const store = await open({ writeTimeoutMs: 5_000 })
+    plan = ({ operation }) =>
+      operation === 'replace' ? { before: () => void (now += 3_600_000) } : undefined
+    await store.put({ name: 'mine' }, { id })
+    expect(await rival.get(id)).toEqual({ id, name: 'mine' })
+  })
+
+  it('is 30 seconds by default', async () => {
+    const store = await open()
+    const race = losing(Infinity, 10_000)
+    await expect(store.update(id, (bag) => ({ ...bag, more: true }))).rejects.toMatchObject({
+      code: 'DEADLINE',
+    })
+    expect(race.attempts).toBe(3)
+  })
+
+  it('counts the time of the function of an update, but only before another attempt', async () => {
+    const store = await open({ writeTimeoutMs: 5_000 })
+    let calls = 0
+    const slow = (): { name: string } => {
+      calls++
+      now += 60_000
+      return { name: 'slow' }
+    }
+    await store.update(id, slow)
+    expect(calls).toBe(1)
+    losing(1)
+    await expect(store.update(id, slow)).rejects.toMatchObject({ code: 'DEADLINE' })
+    expect(calls).toBe(2)
+  })
+
+  it('cuts a pause short', async () => {
+    const store = await open({ writeTimeoutMs: 5_003 })
+    vi.spyOn(Math, 'random').mockReturnValue(1)
+    losing(Infinity, 1_000)
+    await expect(store.put({ name: 'mine' }, { id })).rejects.toMatchObject({ code: 'DEADLINE' })
+    // 16 ms would be asked for after the fifth one, of which 3 are left.
+    expect(pauses).toEqual([4, 8, 3])
+  })
+
+  it('gives OUTCOME_UNKNOWN with its cause when it cannot be told whether an attempt will still land', async () => {
+    const store = await open()
+    const late = unanswered((land) => ({
+      before() {
+        land()
+        throw unknownOutcome()
+      },
+    }))
+    await expect(store.put({ name: 'mine' }, { id })).rejects.toMatchObject({
+      code: 'OUTCOME_UNKNOWN',
+      unknownOutcome: true,
+      entity: id,
+      cause: { code: 'DEADLINE' },
+    })
+    expect(late.attempts).toBe(2)
+  })
+
+  it('does not keep a write from finding out that it has taken place', async () => {
+    const store = await open({ writeTimeoutMs: 5_000 })
+    const landed = unanswered((land) => ({
+      after() {
+        land()
+        throw unknownOutcome()
+      },
+    }))
+    const { version } = await store.put({ name: 'mine' }, { id })
+    expect(landed.attempts).toBe(1)
+    expect(await rival.get(id)).toEqual({ id, name: 'mine' })
+    await store.put({ name: 'next' }, { id, ifVersion: version })
+  })
+
+  it('is measured by a clock that nobody sets, where the time is the machine’s', async () => {
+    const store = await open({ time: systemTime })
+    const real = Date.now()
+    let hours = 0
+    losing(3)
+    vi.spyOn(Date, 'now').mockImplementation(() => real + ++hours * 3_600_000)
+    await store.put({ name: 'mine' }, { id })
+    vi.restoreAllMocks()
+    expect(await rival.get(id)).toEqual({ id, name: 'mine' })
+  })
+})
