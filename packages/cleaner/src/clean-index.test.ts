@@ -255,27 +255,33 @@ test('misfits and damaged bodies do not keep an index from getting ready', async
   expect(indexes).toMatchObject([{ state: 'ready', misfits: 1, undecodable: 1, added: 0 }])
 })
 
-test('an index is not filled by a process that cannot read all entities, and by one that can later', async () => {
-  const store = await storeToFill(20)
-  const [known] = (await store.putMany([bagOf(99)])).map((result) => (result.ok ? result.id : ''))
-  const { codec } = store.context
-  let unknown = 0
-  const decode = (body: Uint8Array): ReturnType<typeof codec.decode> => {
-    const bag = codec.decode(body)
-    if (bag['published'] !== 99) return bag
-    unknown++
-    throw new LooseleafError('BODY_UNKNOWN', 'The format is not known.')
-  }
-  const other = { context: { ...store.context, codec: { ...codec, decode } } }
-  await expect(cleanIndex(other, 'by_user')).rejects.toMatchObject({ code: 'BODY_UNKNOWN', entity: known })
-  expect(unknown).toBeGreaterThan(0)
-  expect((await store.indexes()).map(({ state }) => state)).toEqual(['building', 'building'])
-  await cleanIndex(store)
-  await expectFilled(store)
-  // What is ready is left as it is.
-  expect(await cleanIndex(other)).toMatchObject({ added: 0, removed: 0 })
-  await expectFilled(store)
-})
+test.each([
+  ['the format of one', 'BODY_UNKNOWN'],
+  ['one that is so large', 'BODY_TOO_LARGE'],
+] as const)(
+  'an index is not filled by a process that cannot read %s, and by one that can later',
+  async (_, code) => {
+    const store = await storeToFill(20)
+    const [known] = (await store.putMany([bagOf(99)])).map((result) => (result.ok ? result.id : ''))
+    const { codec } = store.context
+    let unknown = 0
+    const decode = (body: Uint8Array): ReturnType<typeof codec.decode> => {
+      const bag = codec.decode(body)
+      if (bag['published'] !== 99) return bag
+      unknown++
+      throw new LooseleafError(code, 'It cannot be read here.')
+    }
+    const other = { context: { ...store.context, codec: { ...codec, decode } } }
+    await expect(cleanIndex(other, 'by_user')).rejects.toMatchObject({ entity: known })
+    expect(unknown).toBeGreaterThan(0)
+    expect((await store.indexes()).map(({ state }) => state)).toEqual(['building', 'building'])
+    await cleanIndex(store)
+    await expectFilled(store)
+    // What is ready is left as it is.
+    expect(await cleanIndex(other)).toMatchObject({ added: 0, removed: 0 })
+    await expectFilled(store)
+  },
+)
 
 test('a change of the catalog that died half way is finished before any entity is read', async () => {
   const driver = await memoryShards(2).connect()
@@ -289,9 +295,11 @@ test('a change of the catalog that died half way is finished before any entity i
     indexes: [],
   })
   await store.put(bagOf(1))
+  // The first change takes the name, the second one adds the index.
+  let changes = 0
   const failing = await openStore({
     driver: watchedDriver(driver, async (shard, method) => {
-      if (shard === 1 && method === 'change') throw new Error('died')
+      if (shard === 1 && method === 'change' && ++changes === 2) throw new Error('died')
     }),
     indexes: [],
   })

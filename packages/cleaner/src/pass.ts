@@ -70,8 +70,8 @@ export function createPass(context: EngineContext, options: PassOptions = {}, th
 }
 
 /**
- * The same pass, and the ids of entities, by `idKey`, that it meets in a format that this process does not know. Their
- * rows cannot be written here, and another process may find them missing.
+ * The same pass, and the ids of entities, by `idKey`, that it meets whole, but in a format that this process does not know
+ * or above its limit. Their rows cannot be written here, and another process may find them missing.
  */
 export function watchUnreadable(pass: Pass): {
   readonly pass: Pass
@@ -79,7 +79,8 @@ export function watchUnreadable(pass: Pass): {
 } {
   const unreadable = new Map<string, Uint8Array>()
   const report: Pass['report'] = (problem) => {
-    if (problem.code === 'BODY_UNKNOWN') unreadable.set(idKey(problem.id), problem.id)
+    if (problem.code !== undefined && problem.code !== 'BODY_DAMAGED')
+      unreadable.set(idKey(problem.id), problem.id)
     pass.report(problem)
   }
   return { pass: { ...pass, report }, unreadable }

@@ -9,6 +9,8 @@ export interface EntityStatements {
   read(count: number): RawBuilder<unknown>
   /** Parameters: ids. */
   readVersions(count: number): RawBuilder<unknown>
+  /** Versions, and a CRC-32 of each body; only for databases whose swaps do not return ids. Parameters: ids. */
+  readSums(count: number): RawBuilder<unknown>
   /** Parameters: of the first row id, version, epoch, body; of each other one id, version, body. */
   insert(count: number): RawBuilder<unknown>
   /** Parameters: version, body, id, base, epoch. */
@@ -37,6 +39,9 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
 
     readVersions: (count) => sql`
       SELECT id, version FROM ${table} WHERE id IN (${slots(count)})`,
+
+    readSums: (count) => sql`
+      SELECT id, version, CRC32(body) AS body_sum FROM ${table} WHERE id IN (${slots(count)})`,
 
     // The first row gets its version by way of the catalog row. With another epoch there it has none,
     // and NOT NULL refuses the whole statement. Taking the row in share mode makes a change of the

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib'
 import {
   LooseleafError,
   type CallOptions,
@@ -44,7 +45,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
   const writing = (call: CallOptions): Call => ({ write: true, signal: call.signal, faults })
 
   async function select(
-    kind: 'read' | 'readVersions',
+    kind: 'read' | 'readVersions' | 'readSums',
     ids: readonly Uint8Array[],
     call: Call,
     through: Session = session,
@@ -77,12 +78,13 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
 
   /** Reads versions back after a swap. Some of its rows are committed by then, unless it is within a transaction. */
   async function readBack(
+    kind: 'readVersions' | 'readSums',
     ids: readonly Uint8Array[],
     call: Call,
     through: Session,
   ): Promise<Map<string, Row>> {
     try {
-      return await select('readVersions', ids, { ...call, write: false }, through)
+      return await select(kind, ids, { ...call, write: false }, through)
     } catch (cause) {
       if (through !== session) throw cause
       throw new LooseleafError(
@@ -91,6 +93,18 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
         { shard: shardName, cause },
       )
     }
+  }
+
+  /** Whether all of these rows are there with the version and the body that they were to have. */
+  async function areOwn(rows: readonly EntityReplace[], call: Call): Promise<boolean> {
+    if (rows.length === 0) return true
+    const ids = rows.map(({ id }) => id)
+    const found = await readBack('readSums', ids, call, session)
+    return rows.every(({ id, version, body }) => {
+      const row = found.get(bytesKey(id))
+      const sum = row === undefined || row.body_sum === null ? null : toNumber(row.body_sum)
+      return versionOf(row) === version && sum === (body === null ? null : crc32(body))
+    })
   }
 
   /** Sends one compare-and-swap of rows in the order of their ids, and says which of them it changed. */
@@ -114,11 +128,21 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
       const result = await through.run(query, parameters, call)
       const changed = toCount(result.numAffectedRows)
       if (changed === rows.length || changed === 0) return rows.map(() => changed > 0)
-      const found = await readBack(ids, call, through)
-      return swapWinners(
-        rows.map(({ id, version }) => ({ version, found: versionOf(found.get(bytesKey(id))) })),
+      const found = await readBack('readVersions', ids, call, through)
+      const foundOf = ({ id }: EntityReplace): number => versionOf(found.get(bytesKey(id))) ?? 0
+      const winners = swapWinners(
+        rows.map((row) => ({ version: row.version, found: foundOf(row) })),
         changed,
       )
+      // Two processes may, though hardly ever, choose one version for one entity, and its body tells them apart. Only
+      // where a row was replaced again can the numbers agree all the same; within a transaction none is.
+      const mayBeTaken = through === session && rows.some((row) => foundOf(row) > row.version)
+      if (winners === undefined || !mayBeTaken) return winners
+      const own = await areOwn(
+        rows.filter((row) => foundOf(row) === row.version),
+        call,
+      )
+      return own ? winners : undefined
     }
     // Where other processes write the same entities, the transaction keeps their writes from coming between
     // the swap and the reading back. Elsewhere it would only cost round trips and hold locks for longer.

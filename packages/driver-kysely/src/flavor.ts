@@ -21,6 +21,11 @@ export interface Flavor {
     readonly name: string
     readonly columns: Readonly<Record<ColumnType, string>>
   }
+  /** A statement that shows the columns of a table, and the name and the type, as in `types`, of a row that it gives. */
+  readonly columnsOf: {
+    statement(table: string): RawBuilder<unknown>
+    read(row: Readonly<Record<string, unknown>>): { readonly name: unknown; readonly type: unknown }
+  }
   /** What follows the closing parenthesis of a table with a number for its key, and of one without. */
   readonly tableOptions: { readonly numbered: string; readonly keyed: string }
   /** True where secondary keys are a part of `CREATE TABLE`, false where they are statements of their own. */
@@ -33,6 +38,8 @@ export interface Flavor {
   microsOf(updated: RawBuilder<unknown>): RawBuilder<number>
   /** A number of µs since 1970 as the column `updated` keeps it. */
   updatedOf(micros: RawBuilder<unknown>): RawBuilder<unknown>
+  /** A column of type `number` as a SELECT gives it, exact to the last bit: as a number or as decimal text. */
+  numberOf(column: RawBuilder<unknown>): RawBuilder<unknown>
   /** The function that gives the greater of its arguments. */
   readonly greatest: string
   /** Makes an inner SELECT wait for whoever is changing the row, and hold it until the statement is through. */

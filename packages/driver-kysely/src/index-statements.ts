@@ -31,6 +31,15 @@ export function indexStatements(spec: IndexTableSpec, flavor: Flavor): IndexStat
   const key = [...columns, 'entity_id']
   const refs = (names: readonly string[]): RawBuilder<unknown> => sql.join(names.map((name) => sql.ref(name)))
   const version = sql.ref('version')
+  const own = (name: string): RawBuilder<unknown> => sql.ref(`${spec.table}.${name}`)
+  /** The key, each column under its own name. */
+  const selected = sql.join([
+    ...spec.columns.map(({ type }, i) => {
+      const name = columns[i] as string
+      return type === 'number' ? sql`${flavor.numberOf(own(name))} AS ${sql.ref(name)}` : sql.ref(name)
+    }),
+    sql.ref('entity_id'),
+  ])
 
   function within(range: KeyRange): Stretch {
     const { prefix, lower, upper } = range
@@ -96,7 +105,7 @@ export function indexStatements(spec: IndexTableSpec, flavor: Flavor): IndexStat
     },
 
     rowsOf: (count) => sql`
-      SELECT ${refs(key)}, version FROM ${table} WHERE entity_id IN (${slots(count)})`,
+      SELECT ${selected}, version FROM ${table} WHERE entity_id IN (${slots(count)})`,
 
     scan({ order, after, limit, ...range }) {
       const stretch = within(range)
@@ -109,9 +118,9 @@ export function indexStatements(spec: IndexTableSpec, flavor: Flavor): IndexStat
       return {
         shape: `scan ${order} ${stretch.shape} ${place?.shape ?? ''}`,
         build: () => sql`
-          SELECT ${refs(key)}, version FROM ${table}
+          SELECT ${selected}, version FROM ${table}
           WHERE ${and([stretch.build(), ...(place === undefined ? [] : [place.build()])])}
-          ORDER BY ${sql.join(rest.map((name) => sql`${sql.ref(name)}${direction}`))} LIMIT ${slot}`,
+          ORDER BY ${sql.join(rest.map((name) => sql`${own(name)}${direction}`))} LIMIT ${slot}`,
         parameters: [...stretch.parameters, ...(place?.parameters ?? []), limit],
       }
     },

@@ -1,5 +1,6 @@
 import {
   isLooseleafError,
+  LooseleafError,
   systemTime,
   type CallOptions,
   type IndexTable,
@@ -13,8 +14,8 @@ import type { Flavor } from './flavor.ts'
 import { createGate, type Gate } from './gate.ts'
 import { createIndexTable } from './index-table.ts'
 import { createPendingTable } from './pending-table.ts'
-import { toNumber } from './row-values.ts'
-import { indexTableStatements, tableStatements } from './schema.ts'
+import { toNumber, toText } from './row-values.ts'
+import { columnNames, indexTableStatements, tableStatements } from './schema.ts'
 import { createSession, type Call, type FaultCodes, type Row } from './session.ts'
 import { createTaskTable } from './task-table.ts'
 
@@ -58,6 +59,29 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
     for (const statement of statements) await session.run(statement.compile(db), [], callOf(call, true))
   }
 
+  /**
+   * `IF NOT EXISTS` asks for a name alone. A table that an attempt with another definition has left behind would take
+   * the rows of this one and bend their values to its types.
+   */
+  async function checkColumns(spec: IndexTableSpec, call: CallOptions | undefined): Promise<void> {
+    const statement = flavor.columnsOf.statement(spec.table).compile(db)
+    const { rows } = await session.run(statement, [], callOf(call, false))
+    const there = rows.map((row) => flavor.columnsOf.read(row))
+    const names = columnNames(spec)
+    const fits =
+      there.length === spec.columns.length + 2 &&
+      spec.columns.every(({ type }, i) => {
+        const found = there.find(({ name: column }) => toText(column) === names[i])
+        return found !== undefined && toText(found.type).toUpperCase() === flavor.types.columns[type]
+      })
+    if (fits) return
+    throw new LooseleafError(
+      'BAD_INDEX',
+      `${name}: the table ${spec.table} is there with other columns than those of the index; an attempt to create an index of this name with another definition has left it. Drop the table if nothing uses it, and try again.`,
+      { shard: name },
+    )
+  }
+
   return {
     name,
     entities: createEntityTable({ shardName: name, session, flavor, table: entityTable }),
@@ -73,7 +97,10 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
     },
 
     createTables: (call) => sendAll(tableStatements(entityTable, flavor), call),
-    createIndexTable: (spec, call) => sendAll(indexTableStatements(spec, flavor), call),
+    async createIndexTable(spec, call) {
+      await sendAll(indexTableStatements(spec, flavor), call)
+      await checkColumns(spec, call)
+    },
 
     // A drop that has to wait holds up readers behind it: connections wait briefly for a table, and it is tried again.
     async dropIndexTable(spec, call) {

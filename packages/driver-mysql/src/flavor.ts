@@ -34,12 +34,20 @@ export const mysqlFlavor: Flavor = {
       time: 'BIGINT',
     },
   },
+  columnsOf: {
+    statement: (table) => sql`SHOW COLUMNS FROM ${sql.table(table)}`,
+    // Some servers show how wide a whole number is printed.
+    read: (row) => ({ name: row.Field, type: String(row.Type).replace(/int\(\d+\)/i, 'int') }),
+  },
   tableOptions: { numbered: 'ENGINE=InnoDB ROW_FORMAT=DYNAMIC', keyed: 'ENGINE=InnoDB ROW_FORMAT=DYNAMIC' },
   inlineKeys: true,
   now,
   nowMicros: microsOf(now),
   microsOf,
   updatedOf: (micros) => sql`(${epoch} + INTERVAL ${micros} MICROSECOND)`,
+  // As text that this client does not parse: mysql2 adds up the digits of a double by itself, and is off by a bit
+  // for many numbers of sixteen digits.
+  numberOf: (column) => sql`CAST(${column} AS CHAR)`,
   greatest: 'GREATEST',
   // MariaDB has no FOR SHARE, and MySQL still takes this.
   shareLock: sql`LOCK IN SHARE MODE`,

@@ -25,6 +25,23 @@ export interface Killer {
   settled(): Promise<void>
 }
 
+/** Whether this server has its commits confirmed by a replica now. */
+function isSemiSync(statuses: unknown): boolean {
+  const rows = statuses as readonly { readonly Variable_name: unknown; readonly Value: unknown }[]
+  return rows.some(
+    ({ Variable_name, Value }) => /master|source/i.test(String(Variable_name)) && Value === 'ON',
+  )
+}
+
+/**
+ * A commit that waits for a semi-synchronous replica is spared: KILL would not undo it but end the waiting, and what no
+ * replica has would be read back and acknowledged. Its thread ends by itself when it finds nobody to answer.
+ */
+function isWaitingForReplica({ thread }: SessionIdentity, processes: unknown): boolean {
+  const rows = processes as readonly { readonly Id: unknown; readonly State: unknown }[]
+  return rows.some(({ Id, State }) => Number(Id) === thread && /semi-sync/i.test(String(State)))
+}
+
 export function createKiller({ target, connectTimeoutMs, health }: KillerOptions): Killer {
   let queue: SessionIdentity[] = []
   let working: Promise<void> | undefined
@@ -51,8 +68,10 @@ export function createKiller({ target, connectTimeoutMs, health }: KillerOptions
         withDeadline(left(), (done) => client.query({ sql }, done))
       const mine = identityOf(await ask(identityStatement()), await ask(uptimeStatement))
       health.answered()
+      const mayWait = isSemiSync(await ask("SHOW GLOBAL STATUS LIKE 'Rpl\\_semi\\_sync\\_%\\_status'"))
       for (const session of sessions) {
         if (!isEarlierSession(session, mine)) continue
+        if (mayWait && isWaitingForReplica(session, await ask('SHOW PROCESSLIST'))) continue
         // It may be gone already.
         await withDeadline(left(), (done) =>
           client.query({ sql: `KILL ${session.thread}` }, () => done(null, undefined)),

@@ -1,7 +1,12 @@
 import type { EntityReplace, Shard } from '@looseleaf/core'
+import { kyselyShard } from '@looseleaf/driver-kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { epoch, freshBench, newEntity } from '../test/bench.ts'
+import { cleanUp, epoch, freshBench, newEntity, settings } from '../test/bench.ts'
 import type { TcpProxy } from '../test/tcp-proxy.ts'
+import { connectShard } from './connect-shard.ts'
+import { createKysely } from './dialect.ts'
+import { mysqlFlavor } from './flavor.ts'
+import { parseTarget } from './target.ts'
 
 const SECOND = 1_000_000
 
@@ -78,6 +83,34 @@ describe('swaps in one call', () => {
     // It did take place: to call it a failure would have been a lie.
     expect(await versions([a, b])).toEqual([2, 1])
   })
+})
+
+test('of two writers that chose one version from one base, the loser is not told that it has won', async () => {
+  // So long after the last ones that nothing tells of other writers.
+  const [a, b] = (await twoSwaps()).map((swap) => ({ ...swap, version: 2 * SECOND })) as [
+    EntityReplace,
+    EntityReplace,
+  ]
+  const pool = connectShard(parseTarget(bench.url, 0, undefined), settings)
+  cleanUp(() => pool.close())
+  // Between the swap, which only the row of b wins, and the reading back, b is replaced once more.
+  let between = async (): Promise<unknown> =>
+    shard.entities.replace([{ ...b, base: b.version, version: 3 * SECOND }], { epoch })
+  const db = createKysely(pool).withPlugin({
+    transformQuery: ({ node }) => node,
+    async transformResult({ result }) {
+      if (result.numAffectedRows !== undefined) await between()
+      between = async () => undefined
+      return result
+    },
+  })
+  const { entities } = kyselyShard({ name: 'the loser', db, flavor: mysqlFlavor })
+  const body = Buffer.from('of the winner')
+  await shard.entities.replace([{ ...a, body }], { epoch })
+  const outcome = entities.replace([a, b], { epoch })
+  await expect(outcome).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+  const [row] = await shard.entities.read([a.id])
+  expect(row).toMatchObject({ version: a.version, body })
 })
 
 describe('a transaction that loses its connection', () => {

@@ -26,12 +26,17 @@ export const sqliteFlavor: Flavor = {
       time: 'INTEGER',
     },
   },
+  columnsOf: {
+    statement: (table) => sql`SELECT name, type FROM pragma_table_info(${sql.lit(table)})`,
+    read: ({ name, type }) => ({ name, type }),
+  },
   tableOptions: { numbered: 'STRICT', keyed: 'STRICT, WITHOUT ROWID' },
   inlineKeys: false,
   now: nowMicros,
   nowMicros,
   microsOf: (updated) => sql<number>`${updated}`,
   updatedOf: (micros) => micros,
+  numberOf: (column) => column,
   greatest: 'MAX',
   // A write holds the whole file: no other write is in flight.
   shareLock: sql``,

@@ -38,7 +38,8 @@ export function mergeCatalogs(shards: readonly ShardCatalog[]): Catalog {
 }
 
 function mergeStates(states: readonly (IndexState | undefined)[]): IndexState {
-  if (states.every((state) => state === 'dropped')) return 'dropped'
+  // One that only some shards have heard of never came to be: its name was taken, and nothing else.
+  if (states.every((state) => state === 'dropped' || state === undefined)) return 'dropped'
   if (states.every((state) => state === 'ready')) return 'ready'
   // A shard that has not heard of the index yet is a shard whose writers do not write it yet.
   if (states.some((state) => state === undefined || state === 'building')) return 'building'

@@ -92,6 +92,21 @@ describe('the order of a write', () => {
   })
 })
 
+describe('a property that is a getter', () => {
+  it('is asked once, so that what is stored is what is found', async () => {
+    const { store } = await openFaulty()
+    let asked = 0
+    const bag = {
+      get name() {
+        return `asked ${++asked} times`
+      },
+    }
+    const { id } = await store.put(bag)
+    const name = String((await store.get(id))?.['name'])
+    expect((await store.getAll(byName, { name })).map((entity) => entity.id)).toEqual([id])
+  })
+})
+
 describe('an index shard that is down', () => {
   it('fails the write before anything is committed, and the same call succeeds later', async () => {
     const { store, plan } = await openFaulty()

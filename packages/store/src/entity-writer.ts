@@ -177,7 +177,7 @@ export function createEntityWriter(
         if (base.version !== found.version) throw lostTrack(id, lane, 'was written by another since')
       if (isLate) throw tooLate(id, lane, tries)
 
-      const bag = decide(found)
+      const bag = snapshot(decide(found))
       // An attempt before this one may still land, so it cannot be said that nothing was written.
       if (bag === undefined && unsettled.size > 0) throw lostTrack(id, lane, 'is to stay as it was found')
       if (bag === undefined) return { found, written: false, version: found.version, indexed: true }
@@ -214,6 +214,11 @@ export function createEntityWriter(
       }
     },
   }
+}
+
+/** Properties may be getters: each is asked once, so that what is stored and what is indexed is the same. */
+function snapshot(bag: Bag | null | undefined): Bag | null | undefined {
+  return bag && { ...bag }
 }
 
 function sameBody(one: Uint8Array | null, other: Uint8Array | null): boolean {

@@ -1,9 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { isLooseleafError, type ErrorCode } from '@looseleaf/core'
+import { isLooseleafError, LooseleafError, type ErrorCode } from '@looseleaf/core'
 import { sqliteShards } from '@looseleaf/driver-sqlite'
 import { changeCatalog, defineIndex, tableSpec } from '@looseleaf/index-engine'
+import { faultyDriver } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from './data-store.ts'
 
@@ -233,6 +234,27 @@ describe('dropping an index', () => {
     await store.addIndex(byLinkAndTime)
     await store.dropIndex(byLink)
     expect(await store.indexes()).toMatchObject([{ generation: 2 }])
+  })
+
+  it('is not misled by tables that an attempt with another definition has left behind', async () => {
+    const asInteger = defineIndex('by_score', { properties: { score: 'integer' }, shardOn: 'id' })
+    const asNumber = defineIndex('by_score', { properties: { score: 'number' }, shardOn: 'id' })
+    const store = await open({ migrate: true })
+    const factory = sqliteShards({ folder, shards: 2 })
+    const driver = faultyDriver(await factory.connect(), ({ shard, operation }) =>
+      shard === 1 && operation === 'createIndexTable'
+        ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'The disk is full.')) }
+        : undefined,
+    )
+    const failing = await DataStore.open({ shards: { ...factory, connect: async () => driver } })
+    opened.push(failing)
+    await expect(failing.addIndex(asInteger)).rejects.toThrow('The disk is full.')
+    await store.addIndex(asNumber)
+    await makeReady(store, 'by_score')
+    const scores = Array.from({ length: 20 }, (_, i) => i + 0.4)
+    await store.putMany(scores.map((score) => ({ score })))
+    const found = await store.getAll(asNumber, {}, { scatter: true })
+    expect(found.map(({ score }) => score)).toEqual(scores)
   })
 
   it('never uses a table name again', async () => {

@@ -1,10 +1,4 @@
-import {
-  LooseleafError,
-  type CallOptions,
-  type CatalogEntry,
-  type IndexDefinitionData,
-  type Shard,
-} from '@looseleaf/core'
+import { type CallOptions, type CatalogEntry, type IndexDefinitionData, type Shard } from '@looseleaf/core'
 import {
   changeCatalog,
   indexesWithLostTables,
@@ -34,12 +28,11 @@ export async function addIndex(
         await changeMisfits(context, same.table, definition.onMisfit, options)
       return
     }
-    const [entry] = await nextGenerations(context, [definition])
-    if (entry === undefined) return
-    await everyShard(context, (shard) => createIndexTable(shard, entry, options))
+    const coming = await createTables(context, [definition], options)
     context.catalog.adopt(
-      await changeCatalog(context.driver, (indexes) => withEntries(indexes, [entry]), options),
+      await changeCatalog(context.driver, (indexes) => withComing(indexes, coming), options),
     )
+    await dropUnused(context, coming, options)
   })
 }
 
@@ -79,14 +72,11 @@ export async function replaceLostIndexes(context: EngineContext, options: CallOp
     // Another process may have been about to drop it, or has done this already.
     await context.catalog.reload()
     const going = await lost()
-    const again = await nextGenerations(
-      context,
-      going.filter(({ state }) => state !== 'retiring'),
-    )
-    for (const entry of again) {
-      await everyShard(context, (shard) => createIndexTable(shard, entry, options))
-    }
-    if (going.length > 0) await takeOut(context, going, again, options)
+    if (going.length === 0) return
+    const again = going.filter(({ state }) => state !== 'retiring')
+    const coming = await createTables(context, again, options)
+    await takeOut(context, going, coming, options)
+    await dropUnused(context, coming, options)
   })
 }
 
@@ -97,21 +87,95 @@ async function takeOut(
   coming: readonly CatalogEntry[],
   options: CallOptions,
 ): Promise<void> {
-  const tables = new Set(going.map((entry) => entry.table))
+  const tables = tablesOf(going)
   for (const state of ['retiring', 'dropped'] as const) {
     // A reader with an older catalog must not find the table there but no longer written: it goes before the writing ends.
-    if (state === 'dropped') {
-      for (const entry of going) {
-        await everyShard(context, (shard) => shard.dropIndexTable(tableSpec(entry), options))
-      }
-    }
+    if (state === 'dropped') await dropTables(context, going, options)
+    // Another process may have been through with it already: what is dropped stays so.
+    const isNext = (entry: CatalogEntry): boolean => tables.has(entry.table) && entry.state !== 'dropped'
     const changed = await changeCatalog(
       context.driver,
       (indexes) =>
-        withEntries(indexes, coming).map((entry) => (tables.has(entry.table) ? { ...entry, state } : entry)),
+        (state === 'retiring' ? withComing(indexes, coming, tables) : indexes).map((entry) =>
+          isNext(entry) ? { ...entry, state } : entry,
+        ),
       options,
     )
     context.catalog.adopt(changed)
+  }
+}
+
+/**
+ * Creates the tables for definitions to come. Their names are taken first, by entries that are `dropped`: whatever becomes
+ * of this attempt, and however long it is held up, no other one ever uses them. The answer has those entries.
+ */
+async function createTables(
+  context: EngineContext,
+  definitions: readonly IndexDefinitionData[],
+  options: CallOptions,
+): Promise<readonly CatalogEntry[]> {
+  if (definitions.length === 0) return []
+  let coming: readonly CatalogEntry[] = []
+  await changeCatalog(
+    context.driver,
+    (indexes) => {
+      coming = nextGenerations(indexes, definitions)
+      return [...indexes, ...coming]
+    },
+    options,
+  )
+  for (const entry of coming) {
+    await everyShard(context, (shard) => createIndexTable(shard, entry, options))
+  }
+  return coming
+}
+
+/**
+ * The indexes, with those to come in use: `building`. One that another process has added meanwhile, which thought that
+ * this one was dead, is left alone in its use, unless it is one of those that go.
+ */
+function withComing(
+  indexes: readonly CatalogEntry[],
+  coming: readonly CatalogEntry[],
+  going: ReadonlySet<string> = new Set(),
+): readonly CatalogEntry[] {
+  const tables = tablesOf(coming)
+  return indexes.map((entry) => {
+    if (!tables.has(entry.table) || entry.state !== 'dropped') return entry
+    const isThere = indexes.some(
+      (other) => isInUse(other) && !going.has(other.table) && sameRows(other, entry),
+    )
+    return isThere ? entry : { ...entry, state: 'building' }
+  })
+}
+
+/** Drops the tables that have not come into use: their names are of no use to anybody else. */
+async function dropUnused(
+  context: EngineContext,
+  coming: readonly CatalogEntry[],
+  options: CallOptions,
+): Promise<void> {
+  const known = tablesOf(context.catalog.current().indexes)
+  await dropTables(
+    context,
+    coming.filter(({ table }) => !known.has(table)),
+    options,
+  )
+}
+
+const isInUse = ({ state }: CatalogEntry): boolean => state === 'building' || state === 'ready'
+
+function tablesOf(entries: readonly CatalogEntry[]): ReadonlySet<string> {
+  return new Set(entries.map(({ table }) => table))
+}
+
+async function dropTables(
+  context: EngineContext,
+  entries: readonly CatalogEntry[],
+  options: CallOptions,
+): Promise<void> {
+  for (const entry of entries) {
+    await everyShard(context, (shard) => shard.dropIndexTable(tableSpec(entry), options))
   }
 }
 
@@ -134,38 +198,20 @@ async function changeMisfits(
  * Entries for these definitions, each of one generation more than the last under its name. Dropped ones count, so that
  * no table's name is used twice.
  */
-async function nextGenerations(
-  context: EngineContext,
+function nextGenerations(
+  indexes: readonly CatalogEntry[],
   definitions: readonly IndexDefinitionData[],
-): Promise<CatalogEntry[]> {
-  const catalog = await (context.driver.shards[0] as Shard).catalog.load()
+): readonly CatalogEntry[] {
   const entries: CatalogEntry[] = []
   for (const { name, properties, shardOn, onMisfit } of definitions) {
-    const generations = [...(catalog?.indexes ?? []), ...entries]
+    const generations = [...indexes, ...entries]
       .filter((entry) => entry.name === name)
       .map((entry) => entry.generation)
     const generation = Math.max(0, ...generations) + 1
     const table = tableName({ name }, generation)
-    entries.push({ name, properties, shardOn, onMisfit, generation, table, state: 'building' })
+    entries.push({ name, properties, shardOn, onMisfit, generation, table, state: 'dropped' })
   }
   return entries
-}
-
-/**
- * The indexes with these besides. A process that was stopped for longer than its lease may find that another has given
- * the generation to a definition of its own meanwhile.
- */
-function withEntries(
-  indexes: readonly CatalogEntry[],
-  coming: readonly CatalogEntry[],
-): readonly CatalogEntry[] {
-  const fresh = coming.filter((entry) => {
-    const there = indexes.find(({ table }) => table === entry.table)
-    if (there === undefined) return true
-    if (sameRows(there, entry)) return false
-    throw new LooseleafError('SHARD_BUSY', `Another process has changed index ${entry.name} meanwhile.`)
-  })
-  return [...indexes, ...fresh]
 }
 
 async function everyShard(context: EngineContext, work: (shard: Shard) => Promise<void>): Promise<void> {

@@ -1,5 +1,6 @@
 import type { ColumnType, KeyValue } from '@looseleaf/core'
 import { expect, test } from 'vitest'
+import { seededRandom } from './codec-contract-random.ts'
 import { freshIndex, hex, newId, withBench, type MakeDriverHarness } from './driver-contract-harness.ts'
 
 const INT64_MIN = -(2n ** 63n)
@@ -110,6 +111,29 @@ export function indexContract(make: MakeDriverHarness): void {
       )
     })
   }
+
+  test('numbers of any number of digits come back to the last bit', async () => {
+    const index = await freshIndex(bench.shard, 'number')
+    const entityId = newId()
+    const random = seededRandom(754)
+    const values = new Set<number>()
+    while (values.size < 4_000) {
+      // Of all sizes, and such as people have: prices, averages, places on a map.
+      const any = new DataView(random.bytes(8).slice().buffer).getFloat64(0)
+      if (Number.isFinite(any)) values.add(any)
+      values.add((random.integer(1_000_000) * 99.99) / 7)
+      values.add((random.integer(2 ** 31) / 2 ** 31) * 180)
+    }
+    const written = [...values].toSorted((a, b) => a - b)
+    for (let i = 0; i < written.length; i += 500) {
+      const rows = written.slice(i, i + 500).map((value) => ({ key: [value], entityId, version: 1 }))
+      await index.upsert(rows)
+    }
+    const scanned = await index.scan({ prefix: [], order: 'asc', limit: written.length })
+    expect(scanned.map(({ key }) => key[0])).toEqual(written)
+    const ofEntity = await index.rowsOf([entityId])
+    expect(ofEntity.map(({ key }) => Number(key[0])).toSorted((a, b) => a - b)).toEqual(written)
+  })
 
   test('values come as the types that the port names', async () => {
     const types: ColumnType[] = ['uuid', 'string', 'integer', 'number', 'boolean', 'time']

@@ -37,6 +37,20 @@ export function shardContract(make: MakeDriverHarness): void {
       expect(await bench.shard.index(spec).count({ prefix: [] })).toBe(1)
     })
 
+    test('an index table that is there with other columns is not taken for the one that is wanted', async () => {
+      const spec = { table: newName('ix'), columns: [{ name: 'n', type: 'integer' }] } as const
+      await bench.shard.createIndexTable(spec)
+      for (const columns of [
+        [{ name: 'n', type: 'number' }],
+        [{ name: 'm', type: 'integer' }],
+        [...spec.columns, { name: 'm', type: 'integer' }],
+      ] as const) {
+        expect(await codeOf(bench.shard.createIndexTable({ ...spec, columns }))).toBe('BAD_INDEX')
+      }
+      await bench.shard.index(spec).upsert([{ key: [1n], entityId: newId(), version: 1 }])
+      expect(await bench.shard.index(spec).count({ prefix: [] })).toBe(1)
+    })
+
     test('a property may have any name', async () => {
       const names = [
         'select',

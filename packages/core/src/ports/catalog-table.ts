@@ -13,7 +13,10 @@ export interface ShardCatalog {
   /** The router's fingerprint. */
   readonly router: string
   readonly indexes: readonly CatalogEntry[]
-  /** True once a process may commit entities whose index rows are still pending: then queries look for such. */
+  /**
+   * Whether a process may commit entities whose index rows are still pending. False: it is announced that one will; true: it
+   * may. Queries look for pending rows in either case.
+   */
   readonly mayDefer?: boolean | undefined
 }
 
