@@ -39,7 +39,10 @@ export interface RunningServers {
  */
 export declare function startServers(count: number, options?: StartOptions): Promise<RunningServers>
 
-/** The server that `startServers` would use, or undefined when this machine has none. LOOSELEAF_MARIADBD names another. */
+/**
+ * The server that `startServers` would use, or undefined when this machine has none. LOOSELEAF_MYSQLD=/path names one, of
+ * MariaDB or of MySQL; throws when that one cannot be run.
+ */
 export declare function findServer(): FoundServer | undefined
 
 /** What to tell somebody whose machine has no server: the commands that install one. */

@@ -61,6 +61,9 @@ async function matrix(names: readonly string[]): Promise<void> {
         }
         // The next ones get servers that nothing has happened to.
         console.error(`The run of "${name}" broke off.`, error)
+        // An older result would pass for one of today.
+        const reason = error instanceof Error ? error.message : String(error)
+        saveResult(name, { kind: 'broke off', name, reason, ...circumstances() })
         process.exitCode = 1
         await shared?.stop()
         shared = undefined
@@ -82,6 +85,14 @@ function tell(name: string, run: HistoryRun | ScenarioRun): void {
         ? `, ${JSON.stringify(run.facts)}, recovered in ${Math.round(run.recoveredMs ?? NaN)} ms`
         : ''),
   )
+  const { notIndexed, incompleteQueries, lackedInQueries } = counts
+  const { excused, kept } = watch
+  const also = { notIndexed, incompleteQueries, lackedInQueries, excused, kept, ...run.resources }
+  console.log(`       ${JSON.stringify(also)}`)
+  if ('facts' in run) {
+    const { acknowledgedMeanwhile, promised, connections } = run
+    console.log(`       ${JSON.stringify({ acknowledgedMeanwhile, promised, connections })}`)
+  }
   console.log(`       ${JSON.stringify(counts.errors)}`)
   for (const wrong of wrongs.slice(0, 10)) console.log(`       ${wrong}`)
   if (wrongs.length > 10) console.log(`       and ${wrongs.length - 10} more`)

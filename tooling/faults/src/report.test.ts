@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { renderReport } from './report.ts'
 import type { ScenarioResultFile } from './results.ts'
 
@@ -29,16 +29,23 @@ function faultResult(wrongs: readonly string[]): ScenarioResultFile {
         unknown: 2,
         reads: 3,
         queries: 4,
+        notIndexed: 0,
+        incompleteQueries: 0,
         expectedInQueries: 5,
+        lackedInQueries: 0,
         errors: {},
         longestMs: 6.4,
       },
-      watch: { looks: 7, again: 0, missing: [], unreachable: 1 },
+      acknowledgedMeanwhile: 1000,
+      promised: 'always',
+      watch: { looks: 7, again: 0, excused: 0, kept: 0, missing: [], unreachable: 1 },
       final: {
         entities: 1,
         rows: 2,
         missingBeforeSweep: 0,
         danglingBeforeSweep: 8,
+        excusedBeforeSweep: 0,
+        pendingBeforeSweep: 0,
         missing: 0,
         dangling: 0,
         checkedMissing: 0,
@@ -47,8 +54,18 @@ function faultResult(wrongs: readonly string[]): ScenarioResultFile {
         wrongs: [],
       },
       recoveredMs: 12,
-      peakHeapMiB: 50,
+      resources: {
+        peakHeap: 50,
+        heapGrowth: 0.5,
+        rssGrowth: undefined,
+        peakSockets: 12,
+        idleSockets: 12,
+        leftSockets: 0,
+        grows: false,
+      },
+      connections: { found: 18, allowed: 21 },
       hanging: 0,
+      didNothing: wrongs.filter((wrong) => wrong.startsWith('did nothing')),
       wrongs,
     },
   }
@@ -58,8 +75,8 @@ test('what was measured stands in the page, and what was not run is named', () =
   const page = renderReport([faultResult([])])
   expect(page).toMatch(/kill -9 of servers +\| mariadbd is killed.*50 kills/)
   expect(page).toMatch(/kill -9 of servers +\| +1,234 .* held/)
-  expect(page).toContain('- SIGSTOP of writers: not run yet.')
-  expect(page).not.toContain('kill -9 of servers: not run')
+  expect(page).toMatch(/Not run: .*SIGSTOP of writers/)
+  expect(page).not.toMatch(/Not run: .*kill -9 of servers;/)
 })
 
 test('a fault that broke something says what, once for each kind and without ids', () => {
@@ -74,4 +91,103 @@ test('a fault that the machine cannot have is named with the reason', () => {
     { kind: 'skipped', name: 'full disk', reason: 'needs a mount', ...circumstances },
   ])
   expect(page).toContain('- full disk: skipped, needs a mount.')
+})
+
+test('a run that did nothing does not count as held', () => {
+  const page = renderReport([faultResult(['did nothing: no kills'])])
+  expect(page).toMatch(/\| did nothing +\|/)
+  expect(page).toMatch(/1 kinds of faults on real servers.* 0 held; kill -9 of servers: did nothing/)
+})
+
+test('a short run says so', () => {
+  const short = faultResult([])
+  const page = renderReport([{ ...short, run: { ...short.run, amount: 5, facts: { kills: 5 } } }])
+  expect(page).toContain('5 of 50 kills')
+})
+
+test('a run that broke off, or that is no part of the matrix any more, is not taken for one', () => {
+  const page = renderReport([
+    { kind: 'broke off', name: 'kill -9 of servers', reason: 'no disk', ...circumstances },
+    { ...faultResult([]), name: 'flood' },
+  ])
+  expect(page).toContain('Broke off: kill -9 of servers.')
+  expect(page).toContain('- kill -9 of servers: broke off, no disk.')
+  expect(page).not.toContain('flood')
+})
+
+test('every run is there with its seed and commit', () => {
+  expect(renderReport([faultResult([])])).toMatch(/kill -9 of servers +\| +1 \| abc +\| 2026-01-02 03:04/)
+})
+
+describe('a Galera cluster', () => {
+  const content = {
+    at: '2026-01-02T03:04:05.000Z',
+    options: { fault: 'kill' },
+    rounds: [
+      { firstWriteMs: 6_200, rejoinMs: 5_000 },
+      { firstWriteMs: 6_400, rejoinMs: 7_000 },
+    ],
+    tally: {
+      acknowledged: 700,
+      refused: { SHARD_UNAVAILABLE: 40, CLOSED: 2 },
+      unknown: 3,
+      unknownDone: 1,
+      unknownNotDone: 2,
+      looks: 900,
+      staleLooks: 0,
+      wrongs: [],
+    },
+    end: { missing: 0, dangling: 0 },
+    nodesEqual: true,
+  }
+
+  test('has a line for its rounds and one in the summary', () => {
+    const page = renderReport([faultResult([])], [{ name: 'failover', content }])
+    expect(page).toMatch(/failover +\| +2 kills \| +700 \| +42 \| +3: 1, 2 .* 6\.2–6\.4 .* 5\.0–7\.0 .* held/)
+    expect(page).toMatch(/Galera cluster that loses.*\| +1,645 \| +2 \| .* held/)
+    expect(page).toMatch(/Galera: failover +\| +\| not recorded/)
+  })
+
+  test('that lost a write is broken', () => {
+    const broken = { ...content, tally: { ...content.tally, wrongs: ['a write is gone'] } }
+    const page = renderReport([faultResult([])], [{ name: 'failover', content: broken }])
+    expect(page).toMatch(/Galera cluster that loses.*BROKEN: 1 of 1 runs/)
+  })
+
+  test('tells the numbers of whatever else was tried', () => {
+    const fence = { at: content.at, same: { rounds: 60, late: 0 }, across: { rounds: 60, late: 25 } }
+    const page = renderReport([faultResult([])], [{ name: 'fence', content: fence }])
+    expect(page).toContain('- fence, across: 60 rounds, 25 late.')
+  })
+})
+
+test('a simulation is there with its seeds, faults and what broke', () => {
+  const page = renderReport([
+    {
+      kind: 'simulation',
+      at: '2026-01-02T03:04:05.000Z',
+      commit: 'abc',
+      run: {
+        from: 1,
+        to: 2000,
+        seeds: 2000,
+        seconds: 60,
+        steps: 1_000_000,
+        checks: 300_000,
+        operations: 80_000,
+        acknowledged: 40_000,
+        failed: 5_000,
+        unknown: 50,
+        reads: 20_000,
+        queries: 14_950,
+        faults: { crash: 70, shardDown: 30 },
+        lives: { indexFirst: 1_500, entityFirst: 500 },
+        violations: [{ seed: 7, what: 'missing' }],
+      },
+    },
+  ])
+  expect(page).toMatch(/simulation, every step by a seed +\| +80,000 \| +100 \| +2,000 seeds \| BROKEN: 1/)
+  expect(page).toMatch(/faults, a shard down +\| +30/)
+  expect(page).toMatch(/\*\*all together\*\* +\| +\*\*80,000\*\* +\| +\*\*100\*\* .*\*\*not all held/)
+  expect(page).toContain('- seed 7: missing')
 })

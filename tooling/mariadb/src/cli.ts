@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { findServer } from './find-server.ts'
 import { startServers } from './start-servers.ts'
 
-const HELP = `Private MariaDB servers for work by hand.
+const HELP = `Private servers of MariaDB or MySQL for work by hand.
 
   pnpm mariadb up [options]     start servers, print their URLs, stop them at Ctrl-C
   pnpm mariadb find             say which server would be started
@@ -13,7 +13,8 @@ const HELP = `Private MariaDB servers for work by hand.
   --database <name>             created on each server (default looseleaf)
   --help
 
-The servers listen on 127.0.0.1 only and need neither root nor a service.
+The servers listen on 127.0.0.1 only and need neither root nor a service. LOOSELEAF_MYSQLD=/path/to/program names the one
+to start, mariadbd or mysqld; otherwise it is what the machine has.
 `
 
 const database = /^[A-Za-z0-9_]{1,64}$/

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { cp, mkdir, readdir, rename } from 'node:fs/promises'
+import { cp, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { FoundServer } from '../index.d.ts'
@@ -23,6 +23,8 @@ export async function prepareDataFolders(
   // Made once and copied, which is several times faster than to make each.
   const template = join(temporary, 'template')
   await fillDataFolder(server, template)
+  // MySQL's name of a server, unique in the world; each makes its own at its first start.
+  await rm(join(template, 'auto.cnf'), { force: true })
   for (const folder of others) await cp(template, folder, { recursive: true })
   try {
     await rename(template, first)

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { accessSync, constants, statSync } from 'node:fs'
+import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { FoundServer } from '../index.d.ts'
 
@@ -29,33 +29,65 @@ export const howToInstall: string = [
   '  Arch:            sudo pacman -S mariadb',
   '  Alpine:          sudo apk add mariadb mariadb-client',
   '  macOS:           brew install mariadb',
-  'It need not run: only the program is used. Or name one that you have with LOOSELEAF_MARIADBD=/path/to/mariadbd.',
+  'It need not run: only the program is used. Or name one that you have, MariaDB or MySQL: LOOSELEAF_MYSQLD=/path/to/mysqld.',
 ].join('\n')
 
 export function findServer(): FoundServer | undefined {
-  const named = process.env['LOOSELEAF_MARIADBD']
-  const candidates = named === undefined || named === '' ? findPrograms(NAMES) : [named]
-  for (const path of candidates) {
-    const { status, stdout } = spawnSync(path, ['--no-defaults', '--version'], { encoding: 'utf8' })
-    if (status !== 0) continue
-    return { path, flavor: /mariadb/i.test(stdout) ? 'mariadb' : 'mysql', version: stdout.trim() }
+  const named = process.env['LOOSELEAF_MYSQLD'] ?? ''
+  if (named !== '') return serverNamed(named)
+  for (const path of findPrograms(NAMES)) {
+    const found = ask(path)
+    if ('version' in found) return found
   }
   return undefined
 }
 
-/** The script that fills a new data folder of MariaDB; it comes with the server, in a folder that depends on the system. */
-export function findInstallScript(server: FoundServer): string | undefined {
-  const base = dirname(dirname(server.path))
-  const near = [dirname(server.path), join(base, 'bin'), join(base, 'scripts')]
-  return findPrograms(['mariadb-install-db', 'mysql_install_db'], near)[0]
+/** Who names a server wants that one: anything else in its place would test something else. */
+function serverNamed(path: string): FoundServer {
+  const found = ask(path)
+  if ('version' in found) return found
+  throw new Error(`LOOSELEAF_MYSQLD=${path} cannot be used as a server: ${found.why}`)
 }
 
-function findPrograms(names: readonly string[], first: readonly string[] = []): string[] {
-  const onPath = (process.env['PATH'] ?? '').split(':').filter((folder) => folder !== '')
-  const paths = [...first, ...onPath, ...FOLDERS].flatMap((folder) => names.map((name) => join(folder, name)))
+function ask(path: string): FoundServer | { readonly why: string } {
+  const { status, signal, stdout, stderr, error } = spawnSync(path, ['--no-defaults', '--version'], {
+    encoding: 'utf8',
+  })
+  if (error !== undefined) return { why: error.message }
+  if (status !== 0)
+    return { why: `--version ended with ${status ?? signal}. ${stderr.trim().slice(0, 1_000)}`.trim() }
+  // Not anywhere in the line, which begins with the path.
+  const version = /\bVer (\S+)/.exec(stdout)?.[1]
+  if (version === undefined) return { why: '--version says no version.' }
+  return { path, flavor: /mariadb/i.test(version) ? 'mariadb' : 'mysql', version: stdout.trim() }
+}
+
+/**
+ * The script that fills a new data folder of MariaDB; it comes with the server, in a folder that depends on the system.
+ * That of a server that was named has to be near it: another's would fill the folder with the tables of its own version.
+ */
+export function findInstallScript(server: FoundServer): string | undefined {
+  const near = [...new Set([server.path, realpathSync(server.path)])].flatMap((path) => {
+    const folder = dirname(path)
+    return [folder, join(folder, '..', 'bin'), join(folder, '..', 'scripts')]
+  })
+  const named = (process.env['LOOSELEAF_MYSQLD'] ?? '') !== ''
+  return findPrograms(
+    ['mariadb-install-db', 'mysql_install_db'],
+    named ? near : [...near, ...usualFolders()],
+  )[0]
+}
+
+function findPrograms(names: readonly string[], folders: readonly string[] = usualFolders()): string[] {
+  const paths = folders.flatMap((folder) => names.map((name) => join(folder, name)))
   // By name first: where both are installed, or one is a link to the other, mariadbd is meant.
   const found = [...new Set(paths)].filter(isProgram)
   return names.flatMap((name) => found.filter((path) => path.endsWith(`/${name}`)))
+}
+
+function usualFolders(): string[] {
+  const onPath = (process.env['PATH'] ?? '').split(':').filter((folder) => folder !== '')
+  return [...onPath, ...FOLDERS]
 }
 
 function isProgram(path: string): boolean {

@@ -92,7 +92,13 @@ function serverArguments(options: ServerProcessOptions, initPath: string): strin
     '--max-connections=300',
     ...(options.server.flavor === 'mariadb'
       ? ['--innodb-log-file-size=48M', '--aria-pagecache-buffer-size=4M']
-      : ['--mysqlx=OFF', '--innodb-redo-log-capacity=96M', '--innodb-use-native-aio=0']),
+      : [
+          '--mysqlx=OFF',
+          '--innodb-redo-log-capacity=96M',
+          '--innodb-use-native-aio=0',
+          // A folder for files that statements name, which is only there where a service was installed.
+          '--secure-file-priv=NULL',
+        ]),
     ...options.serverArguments,
   ]
 }

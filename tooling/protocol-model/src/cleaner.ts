@@ -29,7 +29,8 @@ export function indexSweep(guards: Guards, options: { readonly entityFirst?: boo
       label: 'deletes stale rows',
       run(world, local) {
         judge(local)
-        if (local.stale.length === 0 || (guards.deleteDelay && !local.replicated)) return 'end'
+        const replicated = guards.askedWhenRead ? local.replicated : world.replica === undefined
+        if (local.stale.length === 0 || (guards.deleteDelay && !replicated)) return 'end'
         for (const key of local.stale) {
           const stamp = world.rows[key]
           if (stamp !== undefined && (!guards.cleanerDeletesOlder || stamp <= local.base))
@@ -90,9 +91,15 @@ export function backfill(guards: Guards): Process {
       world.index = 'ready'
     },
   }
-  const fill = [read, addMissing(guards)]
-  const [fillRead, fillAdd] = fill as [Step<World, Local>, Step<World, Local>]
-  return guards.raiseBeforeBackfill ? [raise, ...fill, ready] : [fillRead, raise, fillAdd, ready]
+  const add = addMissing(guards)
+  if (!guards.raiseBeforeBackfill) return [read, raise, add, ready]
+  if (!guards.fillDelay) return [raise, read, add, ready]
+  const outOfReach: Step<World, Local> = {
+    label: 'waits until commits of before the filling are out of reach',
+    run: (world, local) =>
+      world.replica !== undefined && world.replica.version < local.base ? 'blocked' : undefined,
+  }
+  return [raise, read, add, outOfReach, read, add, ready]
 }
 
 /** Writes the index rows that a write deferred, then takes its pending row away. */
@@ -103,10 +110,18 @@ export function drain(guards: Guards): Process {
       run: (world) => (world.pending === 0 || world.shardDown ? 'blocked' : undefined),
     },
     read,
-    addMissing(guards),
+    {
+      label: 'writes the rows of the entity',
+      run(world, local) {
+        for (const key of local.old) {
+          if (guards.drainStamps || !(key in world.rows)) upsert(world, key, local.base, guards)
+        }
+      },
+    },
     {
       label: 'removes the pending row',
       run(world, local) {
+        if (guards.drainDelay && !local.replicated) return
         if (!guards.drainOlder || world.pending <= local.base) world.pending = 0
       },
     },

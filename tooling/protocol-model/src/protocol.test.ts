@@ -33,6 +33,11 @@ const replication: Event<World> = {
   possible: (world) => world.replica !== undefined,
   happen: (world) => void (world.replica = undefined),
 }
+const outage: Event<World> = {
+  label: 'the index shard goes down',
+  possible: (world) => !world.shardDown,
+  happen: (world) => void (world.shardDown = true),
+}
 const recovery: Event<World> = {
   label: 'the index shard is back',
   possible: (world) => world.shardDown,
@@ -121,6 +126,31 @@ const situations: Record<string, { build: Build; guards: readonly (keyof Guards)
     }),
     guards: ['drainOlder', 'rowsFirst'],
   },
+  'a deferred row is left over from before, and its delete is still on its way': {
+    build: (g) => ({
+      world: worldWith(['c']),
+      processes: [writer(['a'], g), writer(['c'], g, { defer: true }), drain(g)],
+      events: [outage, recovery],
+      crashes: 1,
+    }),
+    guards: ['drainStamps', 'writerDeletesOlder'],
+  },
+  'deferred rows are drained while a failover may lose the last commits': {
+    build: (g) => ({
+      world: worldWith(['a'], { shardDown: true, lagging: true }),
+      processes: [writer(['c'], g, { defer: true }), writer(['d'], g, { defer: true }), drain(g)],
+      events: [recovery, failover, replication],
+    }),
+    guards: ['drainDelay', 'rowsFirst'],
+  },
+  'an index is added while a failover may lose the last commits': {
+    build: (g) => ({
+      world: worldWith(['a'], { index: 'absent', rows: {}, lagging: true }),
+      processes: [backfill(g), writer(['b'], g), writer(['a'], g)],
+      events: [failover, replication],
+    }),
+    guards: ['fillDelay', 'epochFence'],
+  },
   'an index is added while writers know the old catalog': {
     build: (g) => ({
       world: worldWith(['a'], { index: 'absent', rows: {} }),
@@ -150,7 +180,7 @@ const situations: Record<string, { build: Build; guards: readonly (keyof Guards)
       processes: [writer(['b'], g), writer(['a'], g), entitySweep(g), indexSweep(g)],
       events: [failover, replication],
     }),
-    guards: ['deleteDelay'],
+    guards: ['deleteDelay', 'askedWhenRead'],
   },
 }
 
@@ -163,13 +193,13 @@ function check(build: Build, guards: Guards): ReturnType<typeof explore> {
 }
 
 describe.each(Object.entries(situations))('%s', (_, { build, guards }) => {
-  it('nothing committed is ever missing', () => {
+  it('nothing committed is ever missing', { timeout: 600_000 }, () => {
     const { violation, states } = check(build, allGuards)
     expect(violation).toBeUndefined()
     expect(states).toBeGreaterThan(50)
   })
 
-  it.each(guards)('breaks without the guard %s', (guard) => {
+  it.each(guards)('breaks without the guard %s', { timeout: 600_000 }, (guard) => {
     const { violation } = check(build, { ...allGuards, [guard]: false })
     expect(violation?.what).toMatch(/no row for it|never took place/)
   })

@@ -22,7 +22,7 @@ export interface World {
   /** True where commits reach a replica later, so that a failover can lose them. */
   lagging: boolean
   /** The entity as the replica has it while it has not got the last commits. */
-  replica: { version: number; keys: string[] } | undefined
+  replica: { version: number; keys: string[]; pending: number } | undefined
 }
 
 /** What a process remembers between its statements. */
@@ -63,8 +63,16 @@ export interface Guards {
   readonly raiseBeforeBackfill: boolean
   /** A pending row is removed only if it is not later than the version that was read. */
   readonly drainOlder: boolean
+  /** What is drained is written whether it seems to be there or not: a leftover has an older stamp than the deferred write's. */
+  readonly drainStamps: boolean
   /** Where commits can be lost by a failover, only the cleaner deletes, knowing a version that has been replicated. */
   readonly deleteDelay: boolean
+  /** Whether a version has been replicated is asked when it is read, not when something is deleted because of it. */
+  readonly askedWhenRead: boolean
+  /** Where commits can be lost by a failover, a pending row goes only by a version that has been replicated. */
+  readonly drainDelay: boolean
+  /** Where commits can be lost by a failover, an index is ready only when those of before its filling are out of reach. */
+  readonly fillDelay: boolean
 }
 
 export const allGuards: Guards = {
@@ -78,7 +86,11 @@ export const allGuards: Guards = {
   epochFence: true,
   raiseBeforeBackfill: true,
   drainOlder: true,
+  drainStamps: true,
   deleteDelay: true,
+  askedWhenRead: true,
+  drainDelay: true,
+  fillDelay: true,
 }
 
 export function emptyWorld(change: Partial<World> = {}): World {

@@ -39,7 +39,8 @@ export function writer(keys: readonly string[], guards: Guards, options: WriterO
         return options.answerLost ? undefined : 'end'
       }
       local.version = nextVersion(local.base, process, guards)
-      if (world.lagging) world.replica ??= { version: world.version, keys: world.keys }
+      if (world.lagging)
+        world.replica ??= { version: world.version, keys: world.keys, pending: world.pending }
       world.version = local.version
       world.keys = [...keys]
       world.committed.push(process)

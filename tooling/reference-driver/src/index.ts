@@ -1,1 +1,7 @@
-export { createReferenceDriver, type ReferenceDriver, type ReferenceShard } from './reference-driver.ts'
+export {
+  createReferenceDriver,
+  type ReferenceDriver,
+  type ReferenceShard,
+  type ShardState,
+} from './reference-driver.ts'
+export type { ReferenceIndex } from './reference-index.ts'

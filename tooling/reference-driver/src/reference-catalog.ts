@@ -1,9 +1,15 @@
 import type { CatalogTable, ShardCatalog } from '@looseleaf/core'
 
-export function createReferenceCatalog(): { readonly table: CatalogTable; epoch(): number | undefined } {
+export interface ReferenceCatalog {
+  readonly table: CatalogTable
+  /** The catalog at this moment; undefined before there is one. */
+  current(): ShardCatalog | undefined
+}
+
+export function createReferenceCatalog(): ReferenceCatalog {
   let current: ShardCatalog | undefined
   return {
-    epoch: () => current?.epoch,
+    current: () => current,
     table: {
       load: async () => current,
       async init(catalog) {

@@ -1,9 +1,17 @@
-import type { Driver, IndexTableSpec, Shard } from '@looseleaf/core'
+import type {
+  Driver,
+  EntityPageRow,
+  IndexRow,
+  IndexTableSpec,
+  PendingRow,
+  Shard,
+  ShardCatalog,
+} from '@looseleaf/core'
 import { createReferenceCatalog } from './reference-catalog.ts'
 import { createReferenceEntities, type ReferenceEntities } from './reference-entities.ts'
 import { createReferenceIndex, type ReferenceIndex } from './reference-index.ts'
-import { createReferencePending } from './reference-pending.ts'
-import { createReferenceTasks } from './reference-tasks.ts'
+import { createReferencePending, type ReferencePending } from './reference-pending.ts'
+import { createReferenceTasks, type ReferenceTasks } from './reference-tasks.ts'
 
 export interface ReferenceDriverOptions {
   readonly shards: number
@@ -11,12 +19,25 @@ export interface ReferenceDriverOptions {
   readonly now?: () => number
 }
 
+/** What a shard holds at a moment, but for its catalog. */
+export interface ShardState {
+  readonly entities: readonly EntityPageRow[]
+  /** Pending rows are committed with their entities, so they stand and fall with them. */
+  readonly pending: readonly PendingRow[]
+  readonly tasks: ReturnType<ReferenceTasks['snapshot']>
+  readonly indexes: ReadonlyMap<string, readonly IndexRow[]>
+}
+
 /** A shard in plain memory, whose tables can be looked into. */
 export interface ReferenceShard extends Shard {
-  /** The shard's epoch at this moment; undefined before it has a catalog. */
-  epoch(): number | undefined
+  /** The shard's catalog at this moment; undefined before it has one. */
+  contents(): ShardCatalog | undefined
   readonly entities: ReferenceEntities
+  readonly pending: ReferencePending
   index(spec: IndexTableSpec): ReferenceIndex
+  state(): ShardState
+  /** Falls back to a state: that of the entities alone, with what is pending for them, or that of everything. */
+  fallBack(state: ShardState, what: 'entities' | 'everything'): void
 }
 
 export interface ReferenceDriver extends Driver {
@@ -34,10 +55,12 @@ export function createReferenceDriver(options: ReferenceDriverOptions): Referenc
 }
 
 function createReferenceShard(number: number, now: () => number): ReferenceShard {
+  const name = `reference shard ${number}`
   const catalog = createReferenceCatalog()
   const pending = createReferencePending()
+  const tasks = createReferenceTasks(now)
+  const entities = createReferenceEntities(name, now, () => catalog.current()?.epoch, pending.add)
   const indexes = new Map<string, ReferenceIndex>()
-  const name = `reference shard ${number}`
 
   function index(spec: IndexTableSpec): ReferenceIndex {
     let table = indexes.get(spec.table)
@@ -50,12 +73,25 @@ function createReferenceShard(number: number, now: () => number): ReferenceShard
 
   return {
     name,
-    epoch: catalog.epoch,
-    entities: createReferenceEntities(name, now, catalog.epoch, pending.add),
+    contents: catalog.current,
+    entities,
     catalog: catalog.table,
-    tasks: createReferenceTasks(now),
-    pending: pending.table,
+    tasks,
+    pending,
     index,
+    state: () => ({
+      entities: [...entities.rows],
+      pending: pending.rows,
+      tasks: tasks.snapshot(),
+      indexes: new Map(Array.from(indexes, ([table, { rows }]) => [table, [...rows]])),
+    }),
+    fallBack(state, what) {
+      entities.restore(state.entities)
+      pending.restore(state.pending)
+      if (what === 'entities') return
+      tasks.restore(state.tasks)
+      for (const [table, found] of indexes) found.restore(state.indexes.get(table) ?? [])
+    },
     createTables: async () => {},
     createIndexTable: async (spec) => index(spec).create(),
     dropIndexTable: async (spec) => index(spec).drop(),

@@ -9,6 +9,8 @@ import {
 export interface ReferenceEntities extends EntityTable {
   /** Every row, in the order of creation. */
   readonly rows: readonly EntityPageRow[]
+  /** The row of an id at this moment. */
+  current(id: Uint8Array): EntityPageRow | undefined
   /** Puts rows in place of those that are there, as a failover to a replica that lags does. */
   restore(rows: readonly EntityPageRow[]): void
 }
@@ -48,7 +50,10 @@ export function createReferenceEntities(
     restore(before) {
       rows = [...before]
       byId = new Map(rows.map((row) => [keyOf(row.id), row]))
+      // A replica has not counted what it has not got.
+      lastAddedId = rows.at(-1)?.addedId ?? 0
     },
+    current: (id) => byId.get(keyOf(id)),
     read: async (ids) => ids.map((id) => byId.get(keyOf(id))),
     readVersions: async (ids) => ids.map((id) => byId.get(keyOf(id))?.version),
     async insert(inserts, { epoch }) {

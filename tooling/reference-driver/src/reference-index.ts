@@ -11,8 +11,12 @@ import {
 export interface ReferenceIndex extends IndexTable {
   /** Every row, in key order. */
   readonly rows: readonly IndexRow[]
+  /** Whether this row is there at this moment. */
+  has(key: Key, entityId: Uint8Array): boolean
   create(): void
   drop(): void
+  /** Puts rows in place of those that are there, as a failover to a replica that lags does. */
+  restore(rows: readonly IndexRow[]): void
 }
 
 export function createReferenceIndex(shard: string, spec: IndexTableSpec): ReferenceIndex {
@@ -44,10 +48,12 @@ export function createReferenceIndex(shard: string, spec: IndexTableSpec): Refer
     create() {
       exists = true
     },
+    has: (key, entityId) => find(key, entityId).there,
     drop() {
       exists = false
       rows = []
     },
+    restore: (before) => void (rows = [...before]),
     async upsert(upserts) {
       check()
       for (const { key, entityId, version } of upserts) {

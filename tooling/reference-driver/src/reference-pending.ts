@@ -1,24 +1,37 @@
 import type { PendingRow, PendingTable } from '@looseleaf/core'
 
-export function createReferencePending(): { readonly table: PendingTable; add(row: PendingRow): void } {
+export interface ReferencePending extends PendingTable {
+  /** Every row. */
+  readonly rows: readonly PendingRow[]
+  /** What a write with something deferred does, within its transaction. */
+  add(row: PendingRow): void
+  restore(rows: readonly PendingRow[]): void
+}
+
+export function createReferencePending(): ReferencePending {
   const rows = new Map<string, PendingRow>()
   const keyOf = ({ entityId, table }: Pick<PendingRow, 'entityId' | 'table'>): string =>
     `${Buffer.from(entityId).toString('hex')} ${table}`
   return {
+    get rows() {
+      return [...rows.values()]
+    },
     add(row) {
       const version = Math.max(row.version, rows.get(keyOf(row))?.version ?? 0)
       rows.set(keyOf(row), { ...row, version })
     },
-    table: {
-      tables: async () => [...new Set(Array.from(rows.values(), (row) => row.table))],
-      page: async (limit) => [...rows.values()].slice(0, limit),
-      async remove(removals) {
-        const gone = removals.filter(
-          (removal) => (rows.get(keyOf(removal))?.version ?? Infinity) < removal.before,
-        )
-        for (const removal of gone) rows.delete(keyOf(removal))
-        return gone.length
-      },
+    restore(before) {
+      rows.clear()
+      for (const row of before) rows.set(keyOf(row), row)
+    },
+    tables: async () => [...new Set(Array.from(rows.values(), (row) => row.table))],
+    page: async (limit) => [...rows.values()].slice(0, limit),
+    async remove(removals) {
+      const gone = removals.filter(
+        (removal) => (rows.get(keyOf(removal))?.version ?? Infinity) < removal.before,
+      )
+      for (const removal of gone) rows.delete(keyOf(removal))
+      return gone.length
     },
   }
 }

@@ -1,16 +1,24 @@
 import type { TaskTable } from '@looseleaf/core'
 
 interface Task {
-  progress: string
-  owner: string | undefined
+  readonly progress: string
+  readonly owner: string | undefined
   /** Microseconds since 1970. */
-  until: number
+  readonly until: number
 }
 
-export function createReferenceTasks(now: () => number): TaskTable {
-  const tasks = new Map<string, Task>()
+export interface ReferenceTasks extends TaskTable {
+  /** Everything that there is, to be given to `restore`. */
+  snapshot(): ReadonlyMap<string, Task>
+  restore(tasks: ReadonlyMap<string, Task>): void
+}
+
+export function createReferenceTasks(now: () => number): ReferenceTasks {
+  let tasks = new Map<string, Task>()
   const ownerOf = (task: Task): string | undefined => (task.until > now() ? task.owner : undefined)
   return {
+    snapshot: () => new Map(tasks),
+    restore: (before) => void (tasks = new Map(before)),
     async load(name) {
       const task = tasks.get(name)
       return task && { progress: task.progress, owner: ownerOf(task) }

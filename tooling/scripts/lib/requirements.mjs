@@ -21,12 +21,16 @@ export async function ensureMariadb() {
   }
   const found = findMariadb()
   if (found !== undefined) return said(found)
+  // One that is named is wanted, and it was said already why it cannot be run.
+  if (environment.LOOSELEAF_MYSQLD) return 1
   if (canApt() && (await aptInstall('mariadb-server')) && findMariadb() !== undefined) return 0
   console.error(`
 The tests need the program mariadbd (or mysqld); a running service is not needed. Install it:
   Debian, Ubuntu:  sudo apt-get update && sudo apt-get install -y mariadb-server
   Fedora:          sudo dnf install -y mariadb-server
   macOS:           brew install mariadb
+or name the program that you have, of MariaDB or MySQL:
+  LOOSELEAF_MYSQLD=/path/to/mysqld npm test
 or name running servers with a user who may create databases:
   LOOSELEAF_TEST_MYSQL=mysql://user:password@host:3306,mysql://user:password@host:3307 npm test
 or leave these tests out:
@@ -60,6 +64,7 @@ function findMariadb() {
   const { status, stdout } = spawnSync(node, ['tooling/mariadb/src/cli.ts', 'find'], {
     cwd: root,
     encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
   })
   return status === 0 ? stdout.trim().split('\n').at(-1) : undefined
 }

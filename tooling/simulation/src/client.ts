@@ -1,7 +1,8 @@
 import { isLooseleafError, metaOf, type Bag, type EntityId } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import type { History, Operation } from './history.ts'
-import { byGroup, byTag, GROUPS, TAGS } from './indexes.ts'
+import { GROUPS, RANKS, TAGS } from './indexes.ts'
+import { searches } from './searches.ts'
 import type { Random } from './random.ts'
 
 export interface ClientOptions {
@@ -16,60 +17,82 @@ export interface ClientOptions {
 /** One caller of a process: one operation after the other, each told to the history. */
 export async function runClient(options: ClientOptions): Promise<void> {
   for (let n = 0; n < options.operations; n++) {
+    const act = options.random.pick(options.random.chance(0.6) ? writes : searches)
     const operation = options.history.begin()
     try {
-      await perform(options, operation)
+      await act(options, operation)
     } catch (error) {
-      if (!isLooseleafError(error)) throw error
-      // What is retryable and not unknown, and what is refused, did not take place.
-      if (error.unknownOutcome) options.history.counts.unknown++
-      else options.history.failed(operation)
+      told(options.history, operation, error)
     }
   }
 }
 
-async function perform({ store, random, history, ids }: ClientOptions, operation: Operation): Promise<void> {
-  const id = random.pick(ids)
-  const bag = (): Bag => ({
-    by: operation.number,
+/** What is retryable and not unknown, and what is refused, did not take place. */
+function told(history: History, operation: Operation, error: unknown): void {
+  if (!isLooseleafError(error)) throw error
+  if (error.unknownOutcome) history.counts.unknown++
+  else history.failed(operation)
+}
+
+export type Act = (options: ClientOptions, operation: Operation) => Promise<void>
+
+function newBag({ random }: ClientOptions, { number }: Operation): Bag {
+  return {
+    by: number,
     group: random.pick([...GROUPS, null]),
-    rank: random.below(3),
+    rank: random.below(RANKS),
     tags: TAGS.filter(() => random.chance(0.4)),
-  })
-  switch (random.below(8)) {
-    case 0:
-    case 1: {
-      const { version } = await store.put(bag(), { id })
-      return history.acknowledged(operation, id, version)
-    }
-    case 2: {
-      const { version } = await store.insert(bag(), { id })
-      return history.acknowledged(operation, id, version)
-    }
-    case 3: {
-      const { version } = await store.update(id, (before) => ({ ...before, ...bag() }))
-      return history.acknowledged(operation, id, version)
-    }
-    case 4: {
-      // A tombstone has no bag to say whose it is, so a delete is held to its effect on reads and queries alone.
-      await store.delete(id)
-      return undefined
-    }
-    case 5: {
-      const entity = await store.get(id)
-      return history.read(operation, id, entity && metaOf(entity)?.version, entity)
-    }
-    case 6: {
-      const tags = random.pick(TAGS)
-      const page = await store.query(byTag, { tags }, { limit: 100 })
-      const matches = (found: Bag): boolean => (found['tags'] as readonly string[]).includes(tags)
-      return history.queried(operation, matches, page, `tag ${tags}`)
-    }
-    default: {
-      const group = random.pick(GROUPS)
-      const page = await store.query(byGroup, { group }, { limit: 100 })
-      const matches = (found: Bag): boolean => found['group'] === group
-      return history.queried(operation, matches, page, `group ${group}`)
-    }
   }
 }
+
+const put: Act = async (options, operation) => {
+  const id = options.random.pick(options.ids)
+  const { version } = await options.store.put(newBag(options, operation), { id })
+  options.history.acknowledged(operation, id, version)
+}
+
+const putIfUnchanged: Act = async (options, operation) => {
+  const id = options.random.pick(options.ids)
+  const found = await options.store.get(id)
+  const ifVersion = (found && metaOf(found)?.version) ?? 0
+  const { version } = await options.store.put(newBag(options, operation), { id, ifVersion })
+  options.history.acknowledged(operation, id, version, ifVersion)
+}
+
+const insert: Act = async (options, operation) => {
+  const id = options.random.pick(options.ids)
+  const { version } = await options.store.insert(newBag(options, operation), { id })
+  options.history.acknowledged(operation, id, version, 0)
+}
+
+const update: Act = async (options, operation) => {
+  const id = options.random.pick(options.ids)
+  const { version } = await options.store.update(id, (before) => ({
+    ...before,
+    ...newBag(options, operation),
+  }))
+  options.history.acknowledged(operation, id, version)
+}
+
+/** A tombstone has no bag to say whose it is, so a delete is held to its effect. */
+const remove: Act = async ({ random, ids, store, history }, operation) => {
+  const id = random.pick(ids)
+  history.deleted(operation, id, await store.delete(id))
+}
+
+/** Several at once, each an operation of its own: the first one is the caller's. */
+const putMany: Act = async (options, operation) => {
+  const { history, ids, random, store } = options
+  const chosen = ids.filter(() => random.chance(0.5))
+  const operations = chosen.map((_, i) => (i === 0 ? operation : history.begin()))
+  const results = await store.putMany(
+    operations.map((each, i) => ({ ...newBag(options, each), id: chosen[i] as EntityId })),
+  )
+  for (const [i, result] of results.entries()) {
+    const each = operations[i] as Operation
+    if (result.ok) history.acknowledged(each, result.id, result.version)
+    else told(history, each, result.error)
+  }
+}
+
+const writes: readonly Act[] = [put, put, putIfUnchanged, insert, insert, update, update, remove, putMany]

@@ -1,30 +1,51 @@
 import type { Random } from './random.ts'
 
-/** How often, of all statements, a fault happens; and how often the world as a whole has one, per statement. */
-export interface Faults {
-  /** The statement is refused and nothing happens. */
-  readonly errorBefore: number
-  /** The statement takes place and the answer is lost. */
-  readonly errorAfter: number
+/** Everything that goes wrong on purpose. */
+export const faultKinds = [
+  /** A statement is refused and nothing happens. */
+  'errorBefore',
+  /** A statement takes place and its answer is lost. */
+  'errorAfter',
   /** The answer is lost at once, and the statement takes place later, or never. */
-  readonly late: number
-  /** An index statement takes place a second time, later. */
-  readonly duplicate: number
+  'late',
+  /** A write of any kind takes place a second time, later. */
+  'duplicate',
   /** A process stops dead, in the middle of whatever it does, and starts anew. */
-  readonly crash: number
+  'crash',
+  /** A process freezes between two steps, the others and the clock go on, and it wakes believing what it believed. */
+  'pause',
   /** A shard is down for a while. */
-  readonly shardDown: number
+  'shardDown',
+  /** A shard fails over to a replica that has not got its last commits. */
+  'failover',
+] as const
+
+export type FaultKind = (typeof faultKinds)[number]
+
+/** How often each happens: of all statements, or of all steps where it is the world as a whole that has it. */
+export type Faults = Readonly<Record<FaultKind, number>>
+
+const rates: Readonly<Record<FaultKind, readonly number[]>> = {
+  errorBefore: [0.01, 0.03, 0.1],
+  errorAfter: [0.01, 0.03, 0.1],
+  late: [0.01, 0.03, 0.1],
+  duplicate: [0.01, 0.03, 0.1],
+  crash: [0.002, 0.005, 0.01],
+  pause: [0.005, 0.01, 0.02],
+  shardDown: [0.005],
+  failover: [0.003, 0.01],
 }
 
-const kinds = ['errorBefore', 'errorAfter', 'late', 'duplicate', 'crash', 'shardDown'] as const
+/** How likely a life has a kind of fault: rather when there are few kinds to choose from. */
+const likelihood = (kinds: number): number => (kinds === faultKinds.length ? 0.4 : 0.75)
 
 /** Every seed has some kinds of faults and not others, so that each gets to meet the code alone and in company. */
-export function chooseFaults(random: Random): Faults {
-  const faults = { errorBefore: 0, errorAfter: 0, late: 0, duplicate: 0, crash: 0, shardDown: 0 }
-  for (const kind of kinds) if (random.chance(0.4)) faults[kind] = random.pick([0.01, 0.03, 0.1])
-  if (faults.crash > 0) faults.crash = random.pick([0.002, 0.005, 0.01])
-  if (faults.shardDown > 0) faults.shardDown = 0.005
-  return faults
+export function chooseFaults(random: Random, allowed: readonly FaultKind[]): Faults {
+  const chosen = faultKinds.map((kind): [FaultKind, number] => {
+    const rate = random.chance(likelihood(allowed.length)) ? random.pick(rates[kind]) : 0
+    return [kind, allowed.includes(kind) ? rate : 0]
+  })
+  return Object.fromEntries(chosen) as Faults
 }
 
 export const noFaults: Faults = {
@@ -33,5 +54,7 @@ export const noFaults: Faults = {
   late: 0,
   duplicate: 0,
   crash: 0,
+  pause: 0,
   shardDown: 0,
+  failover: 0,
 }

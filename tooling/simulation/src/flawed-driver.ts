@@ -1,15 +1,6 @@
-import type { EntityTable, IndexTable, Shard } from '@looseleaf/core'
+import type { EntityInsert, EntityReplace, EntityTable, IndexTable, Shard } from '@looseleaf/core'
 import type { ReferenceShard } from '@looseleaf-tooling/reference-driver'
-
-/** Something that a driver or a protocol could get wrong. A run with it has to tell. */
-export type Flaw = 'upsert overwrites' | 'remove is unguarded' | 'replace is unguarded' | 'epoch is ignored'
-
-export const flaws: readonly Flaw[] = [
-  'upsert overwrites',
-  'remove is unguarded',
-  'replace is unguarded',
-  'epoch is ignored',
-]
+import type { Flaw } from './flaws.ts'
 
 /** A shard with the flaw, over one without. */
 export function withFlaw(shard: ReferenceShard, flaw: Flaw | undefined): Shard {
@@ -20,21 +11,56 @@ export function withFlaw(shard: ReferenceShard, flaw: Flaw | undefined): Shard {
   }
 }
 
+/** What of a shard fails over. */
+export function failingOver(
+  shard: ReferenceShard,
+  flaw: Flaw | undefined,
+): Pick<ReferenceShard, 'state' | 'fallBack'> {
+  if (flaw !== 'pending rows stay behind') return shard
+  return {
+    ...shard,
+    fallBack(state, what) {
+      const { rows } = shard.pending
+      shard.fallBack(state, what)
+      shard.pending.restore(rows)
+    },
+  }
+}
+
 function flawedEntities(shard: ReferenceShard, flaw: Flaw | undefined): EntityTable {
   const { entities } = shard
-  const epochOf = (epoch: number): number => (flaw === 'epoch is ignored' ? (shard.epoch() ?? epoch) : epoch)
-  const versionOf = (id: Uint8Array): number | undefined =>
-    entities.rows.find((row) => Buffer.compare(row.id, id) === 0)?.version
+  const epochOf = (epoch: number): number =>
+    flaw === 'epoch is ignored' ? (shard.contents()?.epoch ?? epoch) : epoch
+  /** A fence leaves the body as it is, or a tombstone where there is nothing. */
+  const isFence = (row: { readonly id: Uint8Array; readonly body: Uint8Array | null }): boolean => {
+    const body = entities.current(row.id)?.body ?? null
+    return body === null || row.body === null ? body === row.body : Buffer.compare(body, row.body) === 0
+  }
+  const unguarded = (row: EntityInsert): EntityReplace => ({
+    ...row,
+    base: entities.current(row.id)?.version ?? 0,
+  })
+  const inserted = new Set<string>()
+  const nameOf = ({ id, version }: EntityInsert): string => `${Buffer.from(id).toString('hex')} ${version}`
+  const wasInserted = (row: EntityInsert): boolean => inserted.has(nameOf(row))
   return {
     ...entities,
-    insert: (rows, options) => entities.insert(rows, { ...options, epoch: epochOf(options.epoch) }),
-    replace: (rows, options) =>
-      entities.replace(
-        flaw === 'replace is unguarded'
-          ? rows.map((row) => ({ ...row, base: versionOf(row.id) ?? row.base }))
-          : rows,
-        { ...options, epoch: epochOf(options.epoch) },
-      ),
+    async insert(rows, options) {
+      if (flaw === 'fences do nothing' && rows.every(isFence)) return
+      if (flaw === 'inserts may be repeated' && rows.every(wasInserted)) {
+        await entities.replace(rows.map(unguarded), options)
+        return
+      }
+      for (const row of rows) inserted.add(nameOf(row))
+      return entities.insert(rows, { ...options, epoch: epochOf(options.epoch) })
+    },
+    async replace(rows, options) {
+      if (flaw === 'fences do nothing' && rows.every(isFence)) return rows.map(() => true)
+      return entities.replace(flaw === 'replace is unguarded' ? rows.map(unguarded) : rows, {
+        ...options,
+        epoch: epochOf(options.epoch),
+      })
+    },
   }
 }
 
@@ -42,7 +68,10 @@ function flawedIndex(table: IndexTable, flaw: Flaw | undefined): IndexTable {
   return {
     ...table,
     upsert(rows) {
-      if (flaw === 'upsert overwrites') void table.remove(rows.map((row) => ({ ...row, before: Infinity })))
+      if (flaw === 'upsert overwrites') {
+        const all = rows.map((row) => ({ ...row, before: Infinity }))
+        table.remove(all).catch(() => undefined)
+      }
       return table.upsert(rows)
     },
     remove: (rows) =>

@@ -1,19 +1,27 @@
-import { formatId, type Bag, type Codec, type EntityId } from '@looseleaf/core'
+import type { Bag, Codec, EntityId } from '@looseleaf/core'
 import type { QueryPage } from '@looseleaf/index-engine'
 import type { ReferenceDriver } from '@looseleaf-tooling/reference-driver'
-
-/** A committed state of an entity; bag null while it is deleted. */
-interface State {
-  readonly version: number
-  readonly bag: Bag | null
-  /** The moment from which it holds. */
-  readonly since: number
-}
+import { createStates, type State } from './states.ts'
 
 /** An operation under way, from the moment it was called. */
 export interface Operation {
   readonly number: number
   readonly since: number
+}
+
+/** What a query asked for. */
+export interface Asked {
+  readonly what: string
+  matches(bag: Bag): boolean
+}
+
+export interface Counts {
+  operations: number
+  acknowledged: number
+  failed: number
+  unknown: number
+  reads: number
+  queries: number
 }
 
 /**
@@ -24,111 +32,174 @@ export interface History {
   begin(): Operation
   /** Looks at the databases; after each thing that happened. */
   observe(): void
-  /** A write was acknowledged with this version, or found nothing to do (`written` false). */
-  acknowledged(operation: Operation, id: EntityId, version: number): void
+  /** Looks at the databases when a shard has failed over: commits that are gone bind nobody any more. */
+  failedOver(): void
+  /** A write was acknowledged with this version, and was to replace `base` if it said so. */
+  acknowledged(operation: Operation, id: EntityId, version: number, base?: number): void
+  /** A delete answered whether the entity was there. */
+  deleted(operation: Operation, id: EntityId, wasThere: boolean): void
   /** A write failed, and it was said that it did not take place. */
   failed(operation: Operation): void
   /** A read gave this. */
   read(operation: Operation, id: EntityId, version: number | undefined, bag: Bag | undefined): void
   /** A query gave exactly these entities, or said that some may be lacking. */
-  queried(
-    operation: Operation,
-    matches: (bag: Bag) => boolean,
-    page: Pick<QueryPage, 'items' | 'cost'>,
-    what: string,
-  ): void
+  queried(operation: Operation, asked: Asked, page: Pick<QueryPage, 'items' | 'cost'>): void
+  /** A reading of every entity gave these, whatever the indexes have. */
+  scanned(operation: Operation, asked: Asked, items: readonly Bag[]): void
+  /** Several pages gave these, one after the other. */
+  paged(operation: Operation, asked: Asked, items: readonly Bag[], isComplete: boolean): void
+  /** A count gave this; `exact` where it looked at every entity. */
+  counted(operation: Operation, asked: Asked, count: number, exact: boolean): void
   /** What was wrong, in words. */
   readonly wrongs: readonly string[]
-  readonly counts: {
-    operations: number
-    acknowledged: number
-    failed: number
-    unknown: number
-    reads: number
-    queries: number
-  }
+  readonly counts: Counts
 }
 
-export function createHistory(driver: ReferenceDriver, codec: Codec): History {
-  const states = new Map<EntityId, State[]>()
-  const committedBy = new Set<number>()
-  const definitelyFailed = new Set<number>()
-  /** The greatest version that was acknowledged for an entity, with the moment. */
-  const acknowledgedAt = new Map<EntityId, { version: number; at: number }[]>()
+export interface HistoryOptions {
+  /** False where rows are allowed to be missing for a while, so that a query may lack something. */
+  promisesRows(): boolean
+  /** False where rows may be pending, which a count does not say. */
+  readonly countsAll: boolean
+}
+
+export function createHistory(driver: ReferenceDriver, codec: Codec, options: HistoryOptions): History {
   const wrongs: string[] = []
-  const counts = { operations: 0, acknowledged: 0, failed: 0, unknown: 0, reads: 0, queries: 0 }
-  let moment = 0
+  const states = createStates(driver, codec)
+  const definitelyFailed = new Set<number>()
+  /** The versions that were acknowledged for an entity, with the moment. */
+  const acknowledgedAt = new Map<EntityId, { version: number; at: number }[]>()
+  const counts: Counts = { operations: 0, acknowledged: 0, failed: 0, unknown: 0, reads: 0, queries: 0 }
 
-  const statesOf = (id: EntityId): State[] => states.get(id) ?? []
+  const during = ({ since }: Operation, id: EntityId): readonly State[] => states.during(since, id)
+  const fits = (state: State, { matches }: Asked): boolean => state.bag !== null && matches(state.bag)
+  const wrong = (text: string): void => void wrongs.push(text)
 
-  /** The states that held at some time since the operation began. */
-  const during = ({ since }: Operation, id: EntityId): State[] => {
-    const all = statesOf(id)
-    const before = all.filter((state) => state.since <= since).at(-1)
-    const after = all.filter((state) => state.since > since)
-    return [before ?? { version: 0, bag: null, since: 0 }, ...after]
+  /** Everything that was found was so at some time of the search. */
+  function checkFound(operation: Operation, asked: Asked, items: readonly Bag[]): void {
+    for (const item of items) {
+      const possible = during(operation, String(item['id']))
+      const was = possible.some((state) => fits(state, asked) && state.bag?.['by'] === item['by'])
+      if (!was)
+        wrong(`${asked.what} gave ${String(item['id'])} as it was not, or did not match, at any time of it`)
+    }
+  }
+
+  function checkLacking(operation: Operation, asked: Asked, items: readonly Bag[]): void {
+    const found = new Set(items.map((item) => item['id']))
+    for (const id of states.ids()) {
+      if (found.has(id) || !during(operation, id).every((state) => fits(state, asked))) continue
+      wrong(`${asked.what} lacks ${id}, which matched all the time`)
+    }
+  }
+
+  function checkTwice({ what }: Asked, items: readonly Bag[]): void {
+    if (new Set(items.map((item) => item['id'])).size < items.length) wrong(`${what} gave an entity twice`)
   }
 
   return {
     wrongs,
     counts,
-    begin: () => ({ number: ++counts.operations, since: moment }),
+    begin: () => ({ number: ++counts.operations, since: states.moment() }),
 
     observe() {
-      moment++
-      for (const shard of driver.shards) {
-        for (const row of shard.entities.rows) {
-          const id = formatId(row.id)
-          const known = states.get(id) ?? []
-          const last = known.at(-1)
-          if (last?.version === row.version) continue
-          if (last !== undefined && last.version > row.version)
-            wrongs.push(`${id} went back to an earlier version`)
-          const bag = row.body === null ? null : codec.decode(row.body)
-          const by = Number(bag?.['by'] ?? 0)
-          committedBy.add(by)
-          if (definitelyFailed.has(by)) wrongs.push(`operation ${by} was reported as failed and took place`)
-          states.set(id, [...known, { version: row.version, bag, since: moment }])
-        }
+      for (const { id, version, bag, before } of states.observe()) {
+        if (before > version) wrong(`${id} went back to an earlier version`)
+        const by = Number(bag?.['by'] ?? 0)
+        if (definitelyFailed.has(by)) wrong(`operation ${by} was reported as failed and took place`)
       }
     },
 
-    acknowledged(_, id, version) {
-      counts.acknowledged++
-      if (version !== 0 && !statesOf(id).some((state) => state.version === version)) {
-        wrongs.push(`version ${version} of ${id} was acknowledged and never committed`)
+    failedOver() {
+      for (const [id, version] of states.failedOver()) {
+        const known = acknowledgedAt.get(id) ?? []
+        acknowledgedAt.set(
+          id,
+          known.filter((write) => write.version <= version),
+        )
       }
-      acknowledgedAt.set(id, [...(acknowledgedAt.get(id) ?? []), { version, at: moment }])
+    },
+
+    acknowledged(_, id, version, base) {
+      counts.acknowledged++
+      if (version === 0) return
+      const before = states.before(id, version)
+      if (before === undefined)
+        return wrong(`version ${version} of ${id} was acknowledged and never committed`)
+      if (base !== undefined && base !== (before.bag === null ? 0 : before.version)) {
+        wrong(`version ${version} of ${id} replaced another version than the one it was to replace`)
+      }
+      // A commit that a failover has lost since is one that nobody is held to.
+      if (states.isLost(id, version)) return
+      acknowledgedAt.set(id, [...(acknowledgedAt.get(id) ?? []), { version, at: states.moment() }])
+    },
+
+    deleted(operation, id, wasThere) {
+      const possible = during(operation, id)
+      const fromHereOn = possible.slice(1)
+      if (wasThere && !fromHereOn.some(({ bag }) => bag === null))
+        wrong(`${id} was said to be deleted and was not`)
+      if (!wasThere && possible.every(({ bag }) => bag !== null)) wrong(`${id} was there and was not deleted`)
     },
 
     failed({ number }) {
       counts.failed++
       definitelyFailed.add(number)
-      if (committedBy.has(number)) wrongs.push(`operation ${number} was reported as failed and took place`)
+      if (states.wasCommittedBy(number)) wrong(`operation ${number} was reported as failed and took place`)
     },
 
     read(operation, id, version, bag) {
       counts.reads++
       const possible = during(operation, id)
-      const fits = possible.some((state) =>
+      const isRight = possible.some((state) =>
         bag === undefined ? state.bag === null : state.version === version && state.bag?.['by'] === bag['by'],
       )
-      if (!fits) wrongs.push(`a read of ${id} gave what it was not at any time of the read`)
+      if (!isRight) wrong(`a read of ${id} gave what it was not at any time of the read`)
       const known = acknowledgedAt.get(id)?.filter(({ at }) => at <= operation.since) ?? []
       if (version !== undefined && known.some((write) => write.version > version)) {
-        wrongs.push(`a read of ${id} gave an older version than one acknowledged before it began`)
+        wrong(`a read of ${id} gave an older version than one acknowledged before it began`)
       }
     },
 
-    queried(operation, matches, { items, cost }, what) {
-      const found = new Set(items.map((item) => item.id))
+    queried(operation, asked, { items, cost }) {
       counts.queries++
-      for (const id of states.keys()) {
-        const possible = during(operation, id).map((state) => state.bag !== null && matches(state.bag))
-        if (cost.complete && possible.every(Boolean) && !found.has(id))
-          wrongs.push(`${what} lacks ${id}, which matched all the time`)
-        if (!possible.some(Boolean) && found.has(id)) wrongs.push(`${what} gave ${id}, which never matched`)
+      checkFound(operation, asked, items)
+      checkTwice(asked, items)
+      if (cost.complete && options.promisesRows()) checkLacking(operation, asked, items)
+    },
+
+    scanned(operation, asked, items) {
+      counts.reads++
+      checkFound(operation, asked, items)
+      checkTwice(asked, items)
+      checkLacking(operation, asked, items)
+    },
+
+    paged(operation, asked, items, isComplete) {
+      counts.queries++
+      checkFound(operation, asked, items)
+      // What is written meanwhile may be met twice, or missed.
+      const still = new Set([...states.ids()].filter((id) => during(operation, id).length === 1))
+      const held = items.filter((item) => still.has(String(item['id'])))
+      if (new Set(held.map((item) => item['id'])).size < held.length)
+        wrong(`pages of ${asked.what} gave an entity twice that nobody had written`)
+      if (!isComplete || !options.promisesRows()) return
+      for (const id of still) {
+        const [state] = during(operation, id)
+        const isThere = held.some((item) => item['id'] === id)
+        if (state !== undefined && fits(state, asked) && !isThere)
+          wrong(`pages of ${asked.what} lack ${id}, which nobody had written`)
       }
+    },
+
+    counted(operation, asked, count, exact) {
+      counts.queries++
+      const all = [...states.ids()].map((id) => during(operation, id))
+      const least = all.filter((possible) => possible.every((state) => fits(state, asked))).length
+      const most = all.filter((possible) => possible.some((state) => fits(state, asked))).length
+      if (exact && count > most)
+        wrong(`an exact count of ${asked.what} gave ${count}, there were ${most} at most`)
+      if (options.promisesRows() && options.countsAll && count < least)
+        wrong(`a count of ${asked.what} gave ${count}, there were ${least} at least`)
     },
   }
 }

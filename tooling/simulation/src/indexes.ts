@@ -6,11 +6,18 @@ export const byTag = defineIndex('by_tag', { properties: { tags: 'string[]' }, s
 /** One row per entity, moving between two shards. */
 export const byGroup = defineIndex('by_group', { properties: { group: 'string' }, shardOn: 'group' })
 
-/** Added while everything is going on. */
+/** Added, dropped and added again while everything is going on. */
 export const byGroupAndRank = defineIndex('by_group_and_rank', {
   properties: { group: 'string', rank: 'integer' },
   shardOn: 'id',
 })
 
+/** The same under the same name, defined in another way. */
+export const byGroupAndRankElsewhere = defineIndex('by_group_and_rank', {
+  properties: { group: 'string', rank: 'integer' },
+  shardOn: 'group',
+})
+
 export const TAGS = ['red', 'green', 'blue', 'grey'] as const
 export const GROUPS = ['north', 'south', 'east'] as const
+export const RANKS = 3

@@ -1,51 +1,91 @@
+import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
-import { flaws, type Flaw } from './flawed-driver.ts'
-import { simulate } from './simulate.ts'
+import { faultKinds, type FaultKind } from './faults.ts'
+import { flawNames, type Flaw } from './flaws.ts'
+import { saveSimulation } from './result-file.ts'
+import { runSeeds } from './run-seeds.ts'
+import { simulate, type SimulationOptions } from './simulate.ts'
+import type { SimulationTotals } from './totals.ts'
+
+const usage = `Usage: pnpm sim [--seeds 2000] [--from 1] [--processes n]   run that many seeds
+       pnpm sim --seed 42                                  run one and print every step
+Both take --flaw and --faults, a list with commas, to break something on purpose or to let only some things go wrong.
+  flaws:  ${flawNames.join(', ')}
+  faults: ${faultKinds.join(', ')}`
+
+const PROGRESS_MS = 15_000
 
 const { values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '2000' },
     from: { type: 'string', default: '1' },
+    processes: { type: 'string', default: String(availableParallelism()) },
     seed: { type: 'string' },
     flaw: { type: 'string' },
+    faults: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 })
 
-if (values.flaw !== undefined && !flaws.includes(values.flaw as Flaw)) {
-  console.error(`--flaw takes one of: ${flaws.join(', ')}`)
+const faults = values.faults?.split(',')
+const options: SimulationOptions = {
+  flaw: values.flaw as Flaw | undefined,
+  faults: faults as FaultKind[] | undefined,
+}
+const isKnown =
+  (values.flaw === undefined || flawNames.includes(values.flaw as Flaw)) &&
+  (faults ?? []).every((fault) => faultKinds.includes(fault as FaultKind))
+const numbers = [values.seeds, values.from, values.processes, values.seed ?? '1'].map(Number)
+
+if (values.help) console.log(usage)
+else if (!isKnown || !numbers.every((value) => Number.isSafeInteger(value) && value > 0)) {
+  console.error(usage)
   process.exitCode = 2
-} else if (values.help) {
-  console.log(`Usage: pnpm sim [--seeds 2000] [--from 1]   run that many seeds
-       pnpm sim --seed 42                  run one and print every step`)
-} else if (values.seed !== undefined) {
-  const result = await simulate(Number(values.seed), values.flaw as Flaw | undefined)
-  console.log(result.log.join('\n'))
-  console.log(result.violation ?? 'All held.', result.counts, result.faults)
-  process.exitCode = result.violation === undefined ? 0 : 1
-} else {
-  const from = Number(values.from)
-  const totals = {
-    seeds: 0,
-    steps: 0,
-    crashes: 0,
-    operations: 0,
-    acknowledged: 0,
-    failed: 0,
-    unknown: 0,
-    reads: 0,
-    queries: 0,
+} else if (values.seed === undefined) await runMany()
+else await runOne(Number(values.seed))
+
+async function runOne(seed: number): Promise<void> {
+  const { log, violation, circumstances, ...rest } = await simulate(seed, options)
+  const { writeOrder, onIndexFailure, deleteDelayMs, failoverOf, ids } = circumstances
+  console.log(log.join('\n'))
+  console.log({ writeOrder, onIndexFailure, deleteDelayMs, failoverOf, ids, ...rest })
+  console.log(violation ?? 'All held.')
+  process.exitCode = violation === undefined ? 0 : 1
+}
+
+/** The command that shows a seed step by step. */
+function replay(seed: number): string {
+  const given = [
+    values.flaw === undefined ? '' : ` --flaw '${values.flaw}'`,
+    values.faults === undefined ? '' : ` --faults ${values.faults}`,
+  ]
+  return `pnpm sim --seed ${seed}${given.join('')}`
+}
+
+async function runMany(): Promise<void> {
+  const [from, seeds, processes] = [values.from, values.seeds, values.processes].map(Number) as [
+    number,
+    number,
+    number,
+  ]
+  const startedAt = Date.now()
+  const seconds = (): number => Math.round((Date.now() - startedAt) / 1000)
+  const told = new Set<number>()
+  let toldAt = startedAt
+  const onProgress = ({ seeds: done, violations }: SimulationTotals): void => {
+    for (const { seed, what } of violations) {
+      if (told.has(seed)) continue
+      told.add(seed)
+      console.error(`Seed ${seed}: ${what}\nSee every step: ${replay(seed)}`)
+    }
+    if (Date.now() - toldAt < PROGRESS_MS) return
+    toldAt = Date.now()
+    console.error(`${done} of ${seeds} seeds, ${violations.length} violations, ${seconds()} s`)
   }
-  for (let seed = from; seed < from + Number(values.seeds); seed++) {
-    const { violation, steps, crashes, counts } = await simulate(seed, values.flaw as Flaw | undefined)
-    totals.seeds++
-    totals.steps += steps
-    totals.crashes += crashes
-    for (const name of Object.keys(counts) as (keyof typeof counts)[]) totals[name] += counts[name]
-    if (violation === undefined) continue
-    console.error(`Seed ${seed}: ${violation}\nSee every step: pnpm sim --seed ${seed}`)
-    process.exitCode = 1
-    break
-  }
-  console.log(totals)
+  const totals = await runSeeds({ from, seeds, processes, onProgress, ...options })
+  const run = { from, to: from + seeds - 1, processes, seconds: seconds(), ...totals }
+  // What was broken on purpose, or only in part a simulation, is no result to be kept.
+  if (values.flaw === undefined && values.faults === undefined) saveSimulation(run)
+  console.log(run)
+  process.exitCode = totals.violations.length === 0 ? 0 : 1
 }

@@ -1,92 +1,118 @@
-import {
-  formatId,
-  type Bag,
-  type CatalogEntry,
-  type Codec,
-  type EntityId,
-  type Router,
-} from '@looseleaf/core'
+import { formatId, type Bag, type CatalogEntry, type Codec, type Key, type Router } from '@looseleaf/core'
 import { deriveRows, keyIdentity, mergeCatalogs, shardOfRow, tableSpec } from '@looseleaf/index-engine'
-import type { ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import type { ReferenceDriver, ReferenceIndex } from '@looseleaf-tooling/reference-driver'
 
 /** Looks beneath the store, into what the databases hold at this instant. */
 export interface PromiseCheck {
   /** Rows that a ready index lacks, in words; but for those that are known to be pending. */
-  missing(): Promise<string[]>
-  /** Rows that stand for no committed entity. */
-  dangling(): Promise<string[]>
+  missing(): string[]
+  /** Everything that keeps the tables from being exactly what the entities say, of every index that is kept up. */
+  inexact(): string[]
+  /** How often `missing` has looked. */
+  readonly checks: number
 }
 
 interface PlacedRow {
-  readonly entity: EntityId
   readonly shard: number
-  readonly identity: string
+  readonly key: Key
 }
 
 export function createPromiseCheck(driver: ReferenceDriver, router: Router, codec: Codec): PromiseCheck {
-  const decoded = new WeakMap<Uint8Array, Bag>()
-  const bagOf = (body: Uint8Array): Bag => {
-    const bag = decoded.get(body) ?? codec.decode(body)
-    decoded.set(body, bag)
-    return bag
-  }
-  const identityOf = (key: readonly (Uint8Array | number | bigint)[], id: Uint8Array): string =>
-    `${formatId(id)} ${keyIdentity(key)}`
+  /** The rows that a body gives, by the table of an index: bodies do not change. */
+  const derived = new WeakMap<Uint8Array, Map<string, readonly PlacedRow[]>>()
+  let merged: { epochs: string; entries: readonly CatalogEntry[] } = { epochs: '', entries: [] }
+  let checks = 0
 
-  async function entries(): Promise<readonly CatalogEntry[]> {
-    const catalogs = await Promise.all(driver.shards.map((shard) => shard.catalog.load()))
+  function entries(): readonly CatalogEntry[] {
+    const catalogs = driver.shards.map((shard) => shard.contents())
     const known = catalogs.filter((catalog) => catalog !== undefined)
-    return known.length < catalogs.length ? [] : mergeCatalogs(known).indexes
+    const epochs = known.map(({ epoch }) => epoch).join()
+    if (known.length < catalogs.length) return []
+    if (merged.epochs !== epochs) merged = { epochs, entries: mergeCatalogs(known).indexes }
+    return merged.entries
   }
 
-  function expected(entry: CatalogEntry): PlacedRow[] {
-    return driver.shards.flatMap((shard) =>
-      shard.entities.rows.flatMap(({ id, body }) =>
-        body === null
-          ? []
-          : deriveRows(entry, bagOf(body)).keys.map((key) => ({
-              shard: shardOfRow(entry, router, key, id),
-              entity: formatId(id),
-              identity: identityOf(key, id),
-            })),
-      ),
+  function rowsOf(entry: CatalogEntry, id: Uint8Array, body: Uint8Array): readonly PlacedRow[] {
+    const byTable = derived.get(body) ?? new Map<string, readonly PlacedRow[]>()
+    derived.set(body, byTable)
+    let rows = byTable.get(entry.table)
+    if (rows === undefined) {
+      const bag: Bag = codec.decode(body)
+      rows = deriveRows(entry, bag).keys.map((key) => ({ key, shard: shardOfRow(entry, router, key, id) }))
+      byTable.set(entry.table, rows)
+    }
+    return rows
+  }
+
+  const tablesOf = (entry: CatalogEntry): ReferenceIndex[] => {
+    const spec = tableSpec(entry)
+    return driver.shards.map((shard) => shard.index(spec))
+  }
+
+  const say = (entry: CatalogEntry, id: Uint8Array, { shard, key }: PlacedRow): string =>
+    `${entry.table} on ${shard}: ${formatId(id)} ${keyIdentity(key)}`
+
+  /** Rows of committed entities that are not there. */
+  function lacking(entry: CatalogEntry, isPending: (id: Uint8Array) => boolean): string[] {
+    const tables = tablesOf(entry)
+    const found: string[] = []
+    for (const { entities } of driver.shards) {
+      for (const { id, body } of entities.rows) {
+        if (body === null) continue
+        for (const row of rowsOf(entry, id, body)) {
+          if (!(tables[row.shard] as ReferenceIndex).has(row.key, id) && !isPending(id))
+            found.push(say(entry, id, row))
+        }
+      }
+    }
+    return found
+  }
+
+  /** Rows that stand for no committed entity. */
+  function dangling(entry: CatalogEntry): string[] {
+    return tablesOf(entry).flatMap((table, shard) =>
+      table.rows
+        .filter(({ entityId, key }) => {
+          const body = driver.shards[router.shardOfId(entityId)]?.entities.current(entityId)?.body
+          const rows = body ? rowsOf(entry, entityId, body) : []
+          return !rows.some((row) => row.shard === shard && keyIdentity(row.key) === keyIdentity(key))
+        })
+        .map((row) => say(entry, row.entityId, { shard, key: row.key })),
     )
-  }
-
-  function stored(entry: CatalogEntry): PlacedRow[] {
-    return driver.shards.flatMap((shard, number) =>
-      shard.index(tableSpec(entry)).rows.map((row) => ({
-        shard: number,
-        entity: formatId(row.entityId),
-        identity: identityOf(row.key, row.entityId),
-      })),
-    )
-  }
-
-  /** `table entity` of every pending row. */
-  async function pendingRows(): Promise<ReadonlySet<string>> {
-    const pages = await Promise.all(driver.shards.map((shard) => shard.pending.page(Infinity)))
-    return new Set(pages.flat().map(({ table, entityId }) => `${table} ${formatId(entityId)}`))
-  }
-
-  const text = ({ shard, identity }: PlacedRow): string => `${shard} ${identity}`
-
-  function without(rows: readonly PlacedRow[], others: readonly PlacedRow[], entry: CatalogEntry): string[] {
-    const there = new Set(others.map(text))
-    return rows.filter((row) => !there.has(text(row))).map((row) => `${entry.table} ${text(row)}`)
   }
 
   return {
-    async missing() {
-      const ready = (await entries()).filter((entry) => entry.state === 'ready')
-      const pending = await pendingRows()
-      return ready.flatMap((entry) => {
-        const due = expected(entry).filter((row) => !pending.has(`${entry.table} ${row.entity}`))
-        return without(due, stored(entry), entry)
-      })
+    get checks() {
+      return checks
     },
-    async dangling() {
-      return (await entries()).flatMap((entry) => without(stored(entry), expected(entry), entry))
+    missing() {
+      checks++
+      return entries()
+        .filter(({ state }) => state === 'ready')
+        .flatMap((entry) => lacking(entry, (id) => isPendingIn(driver, entry.table, id)))
+    },
+    inexact() {
+      const kept = entries().filter(({ state }) => state === 'ready' || state === 'building')
+      // One on its way out may have lost its tables, so that nothing can be written into them.
+      const leaving = new Set(
+        entries()
+          .filter(({ state }) => state === 'retiring')
+          .map(({ table }) => table),
+      )
+      const pending = driver.shards
+        .flatMap((shard) => shard.pending.rows)
+        .filter(({ table }) => !leaving.has(table))
+      return [
+        ...kept.flatMap((entry) => lacking(entry, () => false)).map((row) => `missing ${row}`),
+        ...kept.flatMap((entry) => dangling(entry)).map((row) => `dangling ${row}`),
+        ...pending.map(({ table, entityId }) => `still pending ${table}: ${formatId(entityId)}`),
+      ]
     },
   }
+}
+
+function isPendingIn(driver: ReferenceDriver, table: string, id: Uint8Array): boolean {
+  return driver.shards.some((shard) =>
+    shard.pending.rows.some((row) => row.table === table && Buffer.compare(row.entityId, id) === 0),
+  )
 }

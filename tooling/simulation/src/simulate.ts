@@ -1,44 +1,53 @@
-import { msgpackZlibCodec } from '@looseleaf/codec'
 import { drainPending, startCleaner, sweep, type Cleaner } from '@looseleaf/cleaner'
-import { formatId, isLooseleafError, type Time } from '@looseleaf/core'
-import { bucketRouter } from '@looseleaf/router'
-import { DataStore } from '@looseleaf/store'
-import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { isLooseleafError } from '@looseleaf/core'
+import type { DataStore } from '@looseleaf/store'
+import { runAdministrator } from './administrator.ts'
 import { runClient } from './client.ts'
-import { chooseFaults, noFaults, type Faults } from './faults.ts'
-import { withFlaw, type Flaw } from './flawed-driver.ts'
-import { createHistory, type History } from './history.ts'
-import { byGroup, byGroupAndRank, byTag } from './indexes.ts'
-import { createPromiseCheck } from './promise-check.ts'
+import { faultKinds, type FaultKind } from './faults.ts'
+import { failingOver } from './flawed-driver.ts'
+import { flawInfo, type Flaw } from './flaws.ts'
+import { createHistory, type Counts, type History } from './history.ts'
+import { createLife, type Life } from './life.ts'
+import { createPromiseCheck, type PromiseCheck } from './promise-check.ts'
 import { createRandom, type Random } from './random.ts'
-import { createScheduler, type Scheduler } from './scheduler.ts'
-import { simulatedDriver, type Life, type Network } from './simulated-driver.ts'
+import { createScheduler, type Scheduler, type Statement } from './scheduler.ts'
+import { createShardPast, type ShardPast } from './shard-past.ts'
+import { createWeather, type Weather } from './weather.ts'
+import { chooseCircumstances, createWorld, type Circumstances, type World } from './world.ts'
+
+export interface SimulationOptions {
+  readonly flaw?: Flaw | undefined
+  /** The faults that may happen. Default: all, or those that the flaw needs. */
+  readonly faults?: readonly FaultKind[] | undefined
+}
 
 export interface SimulationResult {
   readonly seed: number
-  readonly faults: Faults
+  readonly circumstances: Circumstances
   readonly steps: number
-  readonly crashes: number
-  readonly counts: History['counts']
+  /** How often each kind of fault has happened. */
+  readonly happened: Readonly<Record<FaultKind, number>>
+  /** How often it was looked whether anything committed is missing. */
+  readonly checks: number
+  readonly counts: Counts
   /** What broke, in words; undefined when all held. */
   readonly violation: string | undefined
   /** Everything that happened, a line each. */
   readonly log: readonly string[]
 }
 
-const SHARDS = 2
-const MOST_ENTITIES = 4
 const PROCESSES = 3
 const CLIENTS = 2
-const OPERATIONS = 6
-/** A process that dies again and again would never get anything done. */
-const MAX_CRASHES = 5
+const OPERATIONS = 5
+/** Milliseconds that go by at a step when only administrators are still at work: they wait for leases of a minute. */
+const IDLE_LEAP = 2000
 /** In a hurry, for a life of some seconds. Milliseconds of virtual time. */
 const CLEANER = {
   graceMs: 200,
   intervalMs: 100,
+  idleIntervalMs: 1000,
   overlapMs: 1000,
-  catalogMs: 100,
+  catalogMs: 200,
   leaseMs: 500,
   settleMs: 20,
   pollMs: 50,
@@ -47,82 +56,102 @@ const CLEANER = {
 const MAX_STEPS = 40_000
 
 /**
- * One life of a store, from a seed: several processes with clients, a cleaner, an index that is added on the way, and
- * faults. After every step, no ready index may lack a row; every answer has to fit the history; and when all is quiet
- * and swept, the index tables have to be exactly what the entities say.
+ * One life of a store, from a seed: several processes with clients, cleaners and administrators of indexes, and faults.
+ * After every step, no ready index may lack a row; every answer has to fit the history; and when all is quiet and swept,
+ * the tables have to be exactly what the entities say.
  */
-export async function simulate(seed: number, flaw?: Flaw): Promise<SimulationResult> {
+export async function simulate(seed: number, options: SimulationOptions = {}): Promise<SimulationResult> {
   const random = createRandom(seed)
   const realRandom = Math.random
+  const realLimit = Error.stackTraceLimit
   Math.random = random.next
+  // Thousands of errors are part of a life, and nobody reads where they come from.
+  Error.stackTraceLimit = 0
+  const simulation = new Simulation(seed, random, options)
+  const onUnhandled = (reason: unknown): void =>
+    simulation.fail(`nobody took care of ${reason instanceof Error ? reason.message : String(reason)}`)
+  process.on('unhandledRejection', onUnhandled)
   try {
-    return await new Simulation(seed, random, flaw).run()
+    return await simulation.run()
   } finally {
+    process.off('unhandledRejection', onUnhandled)
     Math.random = realRandom
+    Error.stackTraceLimit = realLimit
   }
 }
 
 class Simulation {
   readonly #seed: number
-  readonly #flaw: Flaw | undefined
   readonly #random: Random
   readonly #scheduler: Scheduler
-  readonly #driver: ReferenceDriver
-  readonly #router = bucketRouter({ shards: SHARDS })
-  readonly #codec = msgpackZlibCodec()
+  readonly #world: World
   readonly #history: History
-  readonly #faults: Faults
-  readonly #onIndexFailure: 'fail' | 'defer'
-  readonly #down = new Set<number>()
-  readonly #ids: readonly string[]
+  readonly #check: PromiseCheck
+  readonly #pasts: readonly ShardPast[]
+  readonly #weather: Weather
   readonly #running = new Set<Promise<void>>()
   readonly #lives: { readonly life: Life; readonly die: () => void }[] = []
   readonly #cleaners: (Cleaner | undefined)[] = []
-  #calm = true
+  /** Processes whose clients are still at work. */
+  readonly #busy = new Set<Life>()
   /** Whether the last step may have changed what the databases hold. */
   #changed = false
+  /** False once a whole shard has fallen back: then nothing is promised before a sweep. */
+  #isPromised: boolean
   #steps = 0
-  #crashes = 0
   #failure: string | undefined
 
-  constructor(seed: number, random: Random, flaw: Flaw | undefined) {
+  constructor(seed: number, random: Random, { flaw, faults }: SimulationOptions) {
     this.#seed = seed
-    this.#flaw = flaw
     this.#random = random
-    this.#scheduler = createScheduler(random, (label) => this.#observe(label))
-    this.#driver = createReferenceDriver({ shards: SHARDS, now: () => this.#scheduler.now() * 1000 })
-    this.#history = createHistory(this.#driver, this.#codec)
-    this.#faults = chooseFaults(random)
-    this.#onIndexFailure = random.chance(0.3) ? 'defer' : 'fail'
-    this.#ids = Array.from({ length: 1 + random.below(MOST_ENTITIES) }, () =>
-      formatId(
-        Uint8Array.from(
-          { length: 16 },
-          (_, i) => (i === 6 ? 0x70 : i === 8 ? 0x80 : 0) | random.below(i === 6 ? 16 : 64),
-        ),
-      ),
-    )
+    this.#scheduler = createScheduler(random, (statement) => this.#observe(statement))
+    const chosen = chooseCircumstances(random, faults ?? (flaw && flawInfo(flaw).among) ?? faultKinds)
+    const circumstances = { ...chosen, ...(flaw && flawInfo(flaw).life) }
+    this.#world = createWorld(circumstances, this.#scheduler, random, flaw)
+    const { driver, router, codec } = this.#world
+    this.#isPromised = this.#world.writeOrder === 'index-first'
+    this.#history = createHistory(driver, codec, {
+      promisesRows: () => this.#isPromised,
+      countsAll: this.#world.onIndexFailure === 'fail',
+    })
+    this.#check = createPromiseCheck(driver, router, codec)
+    this.#pasts = driver.shards.map((shard) => createShardPast(failingOver(shard, flaw)))
+    this.#weather = createWeather({
+      world: this.#world,
+      scheduler: this.#scheduler,
+      random,
+      pasts: this.#pasts,
+      lives: () => this.#lives.map(({ life }) => life),
+      crash: (life) => this.#crash(life),
+      failedOver: () => this.#failedOver(),
+    })
+  }
+
+  /** Something is wrong that no check has noticed. */
+  fail(what: string): void {
+    this.#failure ??= what
   }
 
   async run(): Promise<SimulationResult> {
-    const check = createPromiseCheck(this.#driver, this.#router, this.#codec)
-    const { store } = await this.#play(this.#open('setup'))
-    void store
-    this.#calm = false
+    await this.#play(this.#world.open(createLife('setup'), true))
+    this.#world.isCalm = false
     for (let n = 0; n < PROCESSES; n++) this.#start(n)
 
     while (this.#failure === undefined && (this.#running.size > 0 || this.#steps === 0)) {
       this.#changed = false
       await this.#step()
-      const missing = this.#changed ? await check.missing() : []
+      const missing = this.#changed && this.#isPromised ? this.#check.missing() : []
       if (missing.length > 0) this.#failure ??= `missing: ${missing.join('; ')}`
     }
-    if (this.#failure === undefined) await this.#endWell(check)
+    if (this.#failure === undefined) {
+      await this.#endWell().catch((error: unknown) => this.fail(`the end failed: ${String(error)}`))
+    }
     return {
       seed: this.#seed,
-      faults: this.#faults,
+      circumstances: this.#world,
       steps: this.#steps,
-      crashes: this.#crashes,
+      happened: this.#world.happened,
+      checks: this.#check.checks,
       counts: this.#history.counts,
       violation: this.#failure,
       log: this.#scheduler.log,
@@ -130,35 +159,56 @@ class Simulation {
   }
 
   /** Calm weather: what is under way ends, one sweep passes, and then everything has to be exact. */
-  async #endWell(check: ReturnType<typeof createPromiseCheck>): Promise<void> {
-    this.#calm = true
-    this.#down.clear()
+  async #endWell(): Promise<void> {
+    const { deleteDelayMs } = this.#world
+    this.#world.isCalm = true
+    this.#world.down.clear()
+    this.#weather.wakeAll()
     await Promise.all(this.#cleaners.map(async (cleaner) => cleaner && this.#play(cleaner.stop())))
     while (await this.#step());
-    const { store } = await this.#play(this.#open('sweeper'))
+    const { store } = await this.#play(this.#world.open(createLife('sweeper')))
+    this.#scheduler.leap(deleteDelayMs)
     await this.#play(drainPending(store))
     await this.#play(sweep(store, { graceMs: 0 }))
-    while (await this.#step());
-    const [missing, dangling] = [await check.missing(), await check.dangling()]
-    if (missing.length + dangling.length > 0) {
-      this.#failure ??= `after the sweep: missing ${missing.join('; ')} dangling ${dangling.join('; ')}`
+    if (deleteDelayMs > 0) {
+      // Attempts of the dead were fenced; a fence can be lost by a failover too, so their rows go when it is old enough.
+      this.#scheduler.leap(deleteDelayMs)
+      await this.#play(sweep(store, { graceMs: 0 }))
     }
+    const inexact = this.#check.inexact()
+    if (inexact.length > 0) this.#failure ??= `after the sweep: ${inexact.join('; ')}`
+    const { added, removed, fenced } = await this.#play(sweep(store, { graceMs: 0 }))
+    if (added + removed + fenced > 0) this.#failure ??= 'a second sweep found something to do'
     await this.#play(store.close())
   }
 
   async #step(): Promise<boolean> {
     if (++this.#steps > MAX_STEPS) this.#failure ??= `nothing came to rest within ${MAX_STEPS} steps`
-    if (!this.#calm) this.#weather()
-    const moved = await this.#scheduler.step()
+    if (!this.#world.isCalm) {
+      this.#weather.pass()
+      if (this.#busy.size === 0) this.#scheduler.leap(this.#random.below(IDLE_LEAP))
+    }
+    const moved = (await this.#scheduler.step()) || this.#weather.wakeAll()
     const wrong = this.#history.wrongs[0]
     if (wrong !== undefined) this.#failure ??= wrong
     return moved && this.#failure === undefined
   }
 
-  #observe(label: string): void {
-    if (/load|read|scan|claim|save|page|rowsOf|count|now/.test(label)) return
+  #observe({ label, shard, writes }: Statement): void {
+    if (!writes) return
     this.#changed = true
     this.#history.observe()
+    if (this.#world.deleteDelayMs === 0) return
+    const isLayout = /catalog|Table/.test(label) && this.#world.failoverOf === 'everything'
+    const past = this.#pasts[shard]
+    if (isLayout) past?.forget(this.#scheduler.now())
+    else past?.remember(this.#scheduler.now())
+  }
+
+  #failedOver(): void {
+    this.#changed = true
+    if (this.#world.failoverOf === 'everything') this.#isPromised = false
+    this.#history.failedOver()
   }
 
   /** Lets the world go on until this one thing has ended. */
@@ -173,34 +223,22 @@ class Simulation {
     return watched
   }
 
-  #weather(): void {
-    if (this.#random.chance(this.#faults.shardDown)) {
-      const shard = this.#random.below(SHARDS)
-      if (this.#down.delete(shard)) this.#scheduler.note(`-- shard ${shard} is back`)
-      else {
-        this.#down.add(shard)
-        this.#scheduler.note(`-- shard ${shard} is down`)
-      }
-    } else if (this.#down.size > 0 && this.#random.chance(0.05)) this.#down.clear()
-    if (this.#crashes < MAX_CRASHES && this.#random.chance(this.#faults.crash)) {
-      const process = this.#random.pick(this.#lives)
-      if (!process.life.alive) return
-      process.life.alive = false
-      this.#crashes++
-      this.#scheduler.note(`-- ${process.life.name} stops dead`)
-      process.die()
-      this.#start(this.#lives.indexOf(process))
-    }
+  #crash(life: Life): void {
+    const number = this.#lives.findIndex((each) => each.life === life)
+    life.alive = false
+    this.#busy.delete(life)
+    this.#lives[number]?.die()
+    this.#start(number)
   }
 
-  /** A process: a store, its clients, perhaps a cleaner; process 0 also adds an index. A dead one is followed by a new one. */
+  /** A process. A dead one is followed by a new one. */
   #start(number: number): void {
-    const life: Life = { name: `${'ABC'[number]}${this.#crashes}`, alive: true }
+    const life = createLife(`${'ABC'[number]}${this.#world.happened.crash}`)
+    this.#busy.add(life)
     // A dead process never answers, so nobody may wait for it.
     const death = Promise.withResolvers<void>()
     this.#lives[number] = { life, die: death.resolve }
-    const work = this.#live(life, number)
-    const tracked = Promise.race([work, death.promise])
+    const tracked = Promise.race([this.#live(life, number), death.promise])
       .catch((error: unknown) => {
         this.#failure ??= `${life.name} threw ${String(error)}`
       })
@@ -208,67 +246,33 @@ class Simulation {
     this.#running.add(tracked)
   }
 
+  /** A store, its clients, perhaps a cleaner, perhaps an administrator. */
   async #live(life: Life, number: number): Promise<void> {
-    const { store } = await this.#retry(life, () => this.#open(life.name, life))
-    const hasCleaner = number === 0 || this.#random.chance(0.3)
-    this.#cleaners[number] = hasCleaner ? startCleaner(store, CLEANER) : undefined
-    const clients = Array.from({ length: CLIENTS }, () =>
-      runClient({
-        store,
-        random: this.#random,
-        history: this.#history,
-        ids: this.#ids,
-        operations: OPERATIONS,
-      }),
-    )
-    const admin = number === 0 ? [this.#retry(life, () => store.addIndex(byGroupAndRank))] : []
-    await Promise.all([...clients, ...admin])
+    const random = this.#random
+    const { store } = await this.#open(life)
+    this.#cleaners[number] = number === 0 || random.chance(0.4) ? startCleaner(store, CLEANER) : undefined
+    const time = this.#scheduler.timeOf(life)
+    const isAdministered = number === 0 || (number === 1 && random.chance(0.3))
+    const changes = isAdministered ? 1 + random.below(3) : 0
+    const clients = this.#runClients(store).then(() => void this.#busy.delete(life))
+    await Promise.all([clients, runAdministrator({ store, life, time, random, changes })])
     await store.settled()
   }
 
-  async #retry<T>(life: Life, work: () => Promise<T>): Promise<T> {
+  async #runClients(store: DataStore): Promise<void> {
+    const { ids } = this.#world
+    const client = { store, random: this.#random, history: this.#history, ids, operations: OPERATIONS }
+    await Promise.all(Array.from({ length: CLIENTS }, () => runClient(client)))
+  }
+
+  async #open(life: Life): Promise<{ readonly store: DataStore }> {
     for (;;) {
       try {
-        return await work()
+        return await this.#world.open(life)
       } catch (error) {
         if (!isLooseleafError(error) || !life.alive) throw error
-        await this.#scheduler.time.sleep(10)
+        await this.#scheduler.timeOf(life).sleep(10)
       }
     }
-  }
-
-  /** A dead process wakes no more. */
-  #timeOf(life: Life): Time {
-    const { now, sleep } = this.#scheduler.time
-    return {
-      now,
-      async sleep(milliseconds, signal) {
-        await sleep(milliseconds, signal)
-        if (!life.alive) await new Promise(() => undefined)
-      },
-    }
-  }
-
-  async #open(name: string, life: Life = { name, alive: true }): Promise<{ store: DataStore }> {
-    const network: Network = {
-      scheduler: this.#scheduler,
-      random: this.#random,
-      down: this.#down,
-      faults: () => (this.#calm ? noFaults : this.#faults),
-    }
-    const shards = this.#driver.shards.map((shard) => withFlaw(shard, this.#flaw))
-    const driver = simulatedDriver({ ...this.#driver, shards }, life, network)
-    const store = await DataStore.open({
-      shards: { shardCount: SHARDS, connect: async () => driver },
-      router: this.#router,
-      codec: this.#codec,
-      indexes: [byTag, byGroup],
-      migrate: name === 'setup',
-      onIndexFailure: this.#onIndexFailure,
-      time: this.#timeOf(life),
-      onWarning: () => undefined,
-    })
-    // Wrapped, for a store is not to be mistaken for a promise by whoever awaits it.
-    return { store }
   }
 }

@@ -1,5 +1,6 @@
 import { LooseleafError, type Driver, type Shard } from '@looseleaf/core'
-import type { Faults } from './faults.ts'
+import type { FaultKind, Faults } from './faults.ts'
+import { reach, type Life } from './life.ts'
 import type { Random } from './random.ts'
 import type { Scheduler } from './scheduler.ts'
 
@@ -8,19 +9,28 @@ export interface Network {
   readonly random: Random
   /** The faults at this moment. */
   faults(): Faults
+  /** Told of every fault. */
+  count(kind: FaultKind): void
   /** Shards that take no statements at this moment, by number. */
   readonly down: ReadonlySet<number>
 }
 
-/** A process as the network sees it: once it is dead, nothing reaches it and nothing that it has not sent is sent. */
-export interface Life {
-  readonly name: string
-  alive: boolean
-}
-
 /** Statements whose answers, when lost, leave open what has happened. */
-const writes = new Set(['insert', 'replace', 'upsert', 'remove'])
-const indexWrites = new Set(['upsert', 'remove'])
+const writes: ReadonlySet<string> = new Set([
+  'insert',
+  'replace',
+  'upsert',
+  'remove',
+  'claim',
+  'save',
+  'init',
+  'change',
+  'createTables',
+  'createIndexTable',
+  'dropIndexTable',
+])
+/** Statements that never come twice: the protocol leaves it to drivers that DDL which was given up on has ended. */
+const onceOnly: ReadonlySet<string> = new Set(['createTables', 'createIndexTable', 'dropIndexTable'])
 
 /** The driver as one process has it: every call is a statement on its way through a network that has faults. */
 export function simulatedDriver(driver: Driver, life: Life, network: Network): Driver {
@@ -30,43 +40,49 @@ export function simulatedDriver(driver: Driver, life: Life, network: Network): D
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     const say = `${life.name} ${label}`
     const isWrite = writes.has(operation)
-
-    const answer = async (apply: boolean, lose: boolean): Promise<void> => {
-      const outcome = apply
-        ? await run().then(
-            (value) => ({ value }),
-            (error: unknown) => ({ error }),
-          )
-        : undefined
-      if (!life.alive) return
-      if (lose || outcome === undefined) return reject(lost(isWrite, label))
-      if ('error' in outcome) return reject(outcome.error)
-      resolve(outcome.value)
+    const fail = (error: unknown): void => reach(life, () => reject(error))
+    const happens = (kind: FaultKind): boolean => {
+      const does = random.chance(network.faults()[kind])
+      if (does) network.count(kind)
+      return does
     }
+    const later = (how: string): void =>
+      scheduler.add({
+        label: `${how}: ${say}`,
+        shard,
+        writes: isWrite,
+        belated: true,
+        arrive: () => void run().catch(() => undefined),
+      })
 
-    scheduler.add(say, () => {
-      if (!life.alive && random.chance(0.5)) return
-      const faults = network.faults()
-      if (network.down.has(shard) || random.chance(faults.errorBefore)) {
-        scheduler.note(`  ${say}: refused`)
-        if (life.alive) reject(unavailable(label))
-        return
-      }
-      if (random.chance(faults.errorAfter)) {
-        scheduler.note(`  ${say}: done, answer lost`)
-        void answer(true, true)
-        return
-      }
-      if (random.chance(faults.late)) {
-        scheduler.note(`  ${say}: answer lost, on its way`)
-        if (random.chance(0.7)) scheduler.add(`late: ${say}`, () => void run().catch(() => undefined))
-        void answer(false, true)
-        return
-      }
-      if (indexWrites.has(operation) && random.chance(faults.duplicate)) {
-        scheduler.add(`again: ${say}`, () => void run().catch(() => undefined))
-      }
-      void answer(true, false)
+    scheduler.add({
+      label: say,
+      shard,
+      life,
+      writes: isWrite,
+      cut() {
+        scheduler.note(`  ${say}: cut off`)
+        fail(lost(isWrite, label))
+      },
+      arrive() {
+        if (!life.alive && random.chance(0.5)) return
+        if (network.down.has(shard) || happens('errorBefore')) {
+          scheduler.note(`  ${say}: refused`)
+          return fail(unavailable(label))
+        }
+        if (!onceOnly.has(operation) && happens('late')) {
+          scheduler.note(`  ${say}: answer lost, on its way`)
+          if (random.chance(0.7)) later('late')
+          return fail(lost(isWrite, label))
+        }
+        if (isWrite && !onceOnly.has(operation) && happens('duplicate')) later('again')
+        const isLost = happens('errorAfter')
+        if (isLost) scheduler.note(`  ${say}: done, answer lost`)
+        run().then(
+          (value) => (isLost ? fail(lost(isWrite, label)) : reach(life, () => resolve(value))),
+          (error: unknown) => fail(isLost ? lost(isWrite, label) : error),
+        )
+      },
     })
     return promise
   }

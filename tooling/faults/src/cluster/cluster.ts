@@ -122,6 +122,8 @@ async function startShard(
     try {
       return await ask(statement)
     } catch (error) {
+      // What the server itself has answered, such as that there is no such thread to be killed.
+      if ((error as { sqlState?: string }).sqlState) throw error
       // It may be the connection that is broken, or the server that has crashed by itself, which is a fault as well.
       hangUp()
       if (isKilled || isAlive(servers.pids[0] ?? 0)) throw error

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Content } from '../indexes.ts'
 import { checkHistory } from './check-history.ts'
-import type { EndRecord, HistoryRecord, QueryRecord, SightRecord } from './records.ts'
+import type { EndRecord, HistoryRecord, ProcessHistory, QueryRecord, SightRecord } from './records.ts'
 
 const ID = 'entity'
 const red: Content = { group: 'north', tags: ['red'], at: '2024-03-31T01:30:00.000Z' }
@@ -197,4 +197,40 @@ describe('a history that cannot be', () => {
   ])('%s', (_, message, records) => {
     expect(check(...records).join('\n')).toMatch(message)
   })
+})
+
+describe('a query that lacks what matched all the time', () => {
+  const lacking = (changes: Partial<QueryRecord>): HistoryRecord[] => [
+    ...write(1, [0, 1], { version: 5 }),
+    { ...query([2, 3], []), ...changes },
+  ]
+  const processes = (records: HistoryRecord[]): ProcessHistory[] => [{ records, goneAt: 1_000 }]
+
+  test('is excused when it said that it is not complete, and counted', () => {
+    const { wrongs, counts } = checkHistory(processes(lacking({ complete: false })))
+    expect(wrongs).toEqual([])
+    expect(counts).toMatchObject({ incompleteQueries: 1, expectedInQueries: 0 })
+    expect(checkHistory(processes(lacking({}))).wrongs).toHaveLength(1)
+  })
+
+  test('is counted where rows may come after their entity', () => {
+    const { wrongs, counts } = checkHistory(processes(lacking({})), [], { queriesMayLack: true })
+    expect(wrongs).toEqual([])
+    expect(counts).toMatchObject({ lackedInQueries: 1, expectedInQueries: 1 })
+  })
+})
+
+test('the time that a process stood still is not part of its calls', () => {
+  const { counts } = checkHistory([
+    {
+      records: [
+        ...write(1, [0, 9_000_000], { version: 5 }),
+        { kind: 'stopped', start: 1_000_000, end: 8_000_000 },
+        // Another one, which was not under way then.
+        ...write(2, [9_000_000, 9_500_000], { version: 6 }),
+      ],
+      goneAt: 1e9,
+    },
+  ])
+  expect(counts.longestMs).toBe(2_000)
 })

@@ -10,12 +10,23 @@ export interface HistoryCounts {
   unknown: number
   reads: number
   queries: number
+  /** Acknowledged with index rows left to the cleaner. */
+  notIndexed: number
+  /** Queries that said by themselves that they may lack something. */
+  incompleteQueries: number
   /** Entities that a query had to find, over all queries. */
   expectedInQueries: number
+  /** Of these, those that it lacked where it may: the order of writes lets rows come after their entity. */
+  lackedInQueries: number
   /** Codes of the errors that callers were told, with how often. */
   readonly errors: Record<string, number>
-  /** The longest call, in milliseconds. */
+  /** The longest call, in milliseconds, less the time that its process stood still. */
   longestMs: number
+}
+
+export interface HistoryOptions {
+  /** Rows may come after their entity, so that a query may lack what was acknowledged. Default: false. */
+  readonly queriesMayLack?: boolean | undefined
 }
 
 export interface HistoryResult {
@@ -24,7 +35,7 @@ export interface HistoryResult {
   readonly wrongs: readonly string[]
 }
 
-interface Gathered {
+export interface Gathered {
   readonly entities: Map<string, { writes: Write[]; sights: SightRecord[] }>
   readonly queries: QueryRecord[]
   readonly wrongs: string[]
@@ -38,6 +49,7 @@ interface Gathered {
 export function checkHistory(
   processes: readonly ProcessHistory[],
   finally_: readonly SightRecord[] = [],
+  options: HistoryOptions = {},
 ): HistoryResult {
   const gathered = gather(processes)
   for (const sight of finally_) entityIn(gathered, sight.id).sights.push(sight)
@@ -46,11 +58,13 @@ export function checkHistory(
   })
   const { wrongs, counts } = gathered
   for (const history of histories) wrongs.push(...checkEntity(history))
-  wrongs.push(...checkQueries(histories, gathered.queries, counts))
+  const lacks = checkQueries(histories, gathered.queries, counts)
+  if (options.queriesMayLack === true) counts.lackedInQueries = lacks.length
+  else wrongs.push(...lacks)
   return { counts, wrongs }
 }
 
-function gather(processes: readonly ProcessHistory[]): Gathered {
+export function gather(processes: readonly ProcessHistory[]): Gathered {
   const gathered: Gathered = {
     entities: new Map(),
     queries: [],
@@ -62,17 +76,25 @@ function gather(processes: readonly ProcessHistory[]): Gathered {
       unknown: 0,
       reads: 0,
       queries: 0,
+      notIndexed: 0,
+      incompleteQueries: 0,
       expectedInQueries: 0,
+      lackedInQueries: 0,
       errors: {},
       longestMs: 0,
     },
   }
   const { counts } = gathered
-  const took = (start: number, end: number): void => {
-    counts.longestMs = Math.max(counts.longestMs, (end - start) / 1_000)
-  }
   for (const { records, goneAt } of processes) {
     const begun = new Map<number, BeginRecord>()
+    const stops = records.filter((record) => record.kind === 'stopped')
+    const took = (start: number, end: number): void => {
+      const still = stops.reduce(
+        (sum, stop) => sum + Math.max(0, Math.min(end, stop.end) - Math.max(start, stop.start)),
+        0,
+      )
+      counts.longestMs = Math.max(counts.longestMs, (end - start - still) / 1_000)
+    }
     for (const record of records) {
       if (record.kind === 'begin') begun.set(record.number, record)
       else if (record.kind === 'end') {
@@ -88,6 +110,7 @@ function gather(processes: readonly ProcessHistory[]): Gathered {
       } else if (record.kind === 'query') {
         took(record.start, record.end)
         counts.queries++
+        if (record.complete === false) counts.incompleteQueries++
         gathered.queries.push(record)
       } else if (record.kind === 'error') {
         took(record.start, record.end)
@@ -105,6 +128,7 @@ function gather(processes: readonly ProcessHistory[]): Gathered {
 function addWrite(gathered: Gathered, begin: BeginRecord, end: EndRecord): void {
   const { counts } = gathered
   counts[end.outcome]++
+  if (end.indexed === false) counts.notIndexed++
   if (end.code !== undefined) countError(counts, end.code)
   entityIn(gathered, begin.id).writes.push({
     number: begin.number,
@@ -130,7 +154,7 @@ function entityIn(gathered: Gathered, id: string): { writes: Write[]; sights: Si
 }
 
 /** A write of unknown outcome that was seen has taken place, with the least version that it was seen with. */
-function withSeenVersions(writes: readonly Write[], sights: readonly SightRecord[]): Write[] {
+export function withSeenVersions(writes: readonly Write[], sights: readonly SightRecord[]): Write[] {
   const seen = new Map<number, { version: number; previous: number | undefined }>()
   for (const { by, version, previous } of sights) {
     if (by === undefined || version === undefined) continue
@@ -143,7 +167,7 @@ function withSeenVersions(writes: readonly Write[], sights: readonly SightRecord
 }
 
 /** Stretches of time, sorted and apart. */
-type Stretches = readonly { readonly from: number; readonly to: number }[]
+export type Stretches = readonly { readonly from: number; readonly to: number }[]
 
 /** An entity that matched from the beginning of a query to its end has to be among what it found. */
 function checkQueries(
@@ -158,6 +182,7 @@ function checkQueries(
     for (const history of histories) {
       const doubtful = whereItMayNotMatch(history, asked)
       for (const query of group) {
+        if (query.complete === false) continue
         if (meets(doubtful, query.start, query.end)) continue
         counts.expectedInQueries++
         if (!query.found.includes(history.id))
@@ -168,7 +193,7 @@ function checkQueries(
   return wrongs
 }
 
-function whereItMayNotMatch({ writes }: EntityHistory, asked: Asked): Stretches {
+export function whereItMayNotMatch({ writes }: EntityHistory, asked: Asked): Stretches {
   const supersession = createSupersession(writes)
   const matching = (content: Content | null): boolean => content !== null && matches(asked, content)
   const doubtful = writes
@@ -187,7 +212,7 @@ function merge(stretches: Stretches): Stretches {
   return merged
 }
 
-function meets(stretches: Stretches, from: number, to: number): boolean {
+export function meets(stretches: Stretches, from: number, to: number): boolean {
   let [low, high] = [0, stretches.length]
   while (low < high) {
     const middle = (low + high) >> 1

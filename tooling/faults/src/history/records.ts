@@ -30,6 +30,8 @@ export interface EndRecord {
   readonly base?: number | undefined
   /** The error's code. */
   readonly code?: string | undefined
+  /** False: acknowledged, with index rows that are left to the cleaner. */
+  readonly indexed?: false | undefined
 }
 
 /** A state that somebody has seen; without a version: nothing was there. */
@@ -54,6 +56,8 @@ export interface QueryRecord {
   readonly end: number
   readonly asked: Asked
   readonly found: readonly string[]
+  /** False: it said by itself that it may lack something. */
+  readonly complete?: false | undefined
 }
 
 /** A call that did not write and failed. */
@@ -70,15 +74,38 @@ export interface WrongRecord {
   readonly message: string
 }
 
+/** What the process holds of the machine. */
 export interface MemoryRecord {
   readonly kind: 'memory'
   readonly at: number
   /** Bytes of heap in use. */
   readonly heap: number
+  /** Bytes of memory that the process has altogether. */
+  readonly rss: number
+  /** Right after a collection, so that all of the heap is in use indeed. */
+  readonly collected?: true | undefined
+  /** Sockets that it has open, where the system tells. */
+  readonly sockets?: number | undefined
+  /** `before` the store was opened, `idle` when the callers are done, `after` it was closed; else at work. */
+  readonly phase?: 'before' | 'idle' | 'after' | undefined
+}
+
+/** The process stood still, which is nobody's wait. */
+export interface StoppedRecord {
+  readonly kind: 'stopped'
+  readonly start: number
+  readonly end: number
 }
 
 export type HistoryRecord =
-  BeginRecord | EndRecord | SightRecord | QueryRecord | ErrorRecord | WrongRecord | MemoryRecord
+  | BeginRecord
+  | EndRecord
+  | SightRecord
+  | QueryRecord
+  | ErrorRecord
+  | WrongRecord
+  | MemoryRecord
+  | StoppedRecord
 
 /** What one process wrote down, and when it was known to be gone. */
 export interface ProcessHistory {

@@ -6,6 +6,8 @@ import { DataStore } from '@looseleaf/store'
 import { allIndexes } from '../indexes.ts'
 import type { Flaw } from '../load/flawed-driver.ts'
 import { createLoad } from '../load/load.ts'
+import type { WorkerConfig } from '../load/worker-config.ts'
+import { resourcesOf, type Resources } from '../matrix/resources.ts'
 import { createRandom } from '../random.ts'
 import { checkInTheEnd, type FinalCheck } from '../watch/final-check.ts'
 import { lastSights, openTables } from '../watch/tables.ts'
@@ -36,6 +38,7 @@ export interface HistoryRun {
   readonly counts: HistoryCounts
   readonly watch: WatchResult
   readonly final: FinalCheck
+  readonly resources: Resources
   readonly wrongs: readonly string[]
 }
 
@@ -73,6 +76,7 @@ export async function runHistory(options: HistoryRunOptions): Promise<HistoryRun
     const final = await checkInTheEnd(tables, urls, undefined)
     const sights = await lastSights(tables, [...hot, ...cold], moment())
     const { counts, wrongs } = checkHistory(histories, sights)
+    const resources = resourcesOf(histories)
     return {
       seed,
       seconds: (performance.now() - started) / 1000,
@@ -83,11 +87,16 @@ export async function runHistory(options: HistoryRunOptions): Promise<HistoryRun
       counts,
       watch,
       final,
+      resources,
       wrongs: [
         ...wrongs,
         ...watch.missing.map((row) => `missing during the run: ${row}`),
         ...final.wrongs,
         ...(hanging > 0 ? [`${hanging} processes hang`] : []),
+        ...(resources.grows ? ['a process takes more and more memory'] : []),
+        ...(resources.leftSockets > 0
+          ? [`a process that has closed its store has ${resources.leftSockets} sockets of it`]
+          : []),
       ],
     }
   } finally {
@@ -102,12 +111,14 @@ export async function createStore(
   urls: readonly string[],
   hot: number,
   cold: number,
+  writing: WorkerConfig['writing'] = {},
 ): Promise<{ readonly hot: string[]; readonly cold: string[] }> {
   const store = await DataStore.open({
     shards: mysqlShards(urls),
     indexes: allIndexes,
     migrate: true,
     onWarning: () => undefined,
+    ...writing,
   })
   const ids = (count: number): string[] => Array.from({ length: count }, () => store.newId())
   try {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isLooseleafError, metaOf, type Bag } from '@looseleaf/core'
-import type { DataStore } from '@looseleaf/store'
+import type { DataStore, PutResult } from '@looseleaf/store'
 import { moment, type EndRecord, type SightRecord } from '../history/records.ts'
 import { byGroup, byGroupAndTime, byTag, GROUPS, matches, TAGS, TIMES } from '../indexes.ts'
 import type { Asked, Content } from '../indexes.ts'
@@ -25,7 +25,7 @@ const LARGE_BYTES = 80_000
 const AFTER_ERROR_MS = 20
 const PAGE = 7
 
-type Answer = Pick<EndRecord, 'outcome' | 'version' | 'previous' | 'base' | 'code'>
+type Answer = Pick<EndRecord, 'outcome' | 'version' | 'previous' | 'base' | 'code' | 'indexed'>
 
 /** One caller: one call after the other, each written down. */
 export async function runClient(options: ClientOptions): Promise<void> {
@@ -75,8 +75,7 @@ function put(options: ClientOptions, number: number, id: string): Promise<boolea
   const content = contentOf(options)
   const bag = bagOf(options, number, content)
   return write(options, number, id, content, async () => {
-    const { version } = await options.store.put(bag, { id })
-    return { outcome: 'acknowledged', version }
+    return acknowledged(await options.store.put(bag, { id }))
   })
 }
 
@@ -84,8 +83,7 @@ function insert(options: ClientOptions, number: number, id: string): Promise<boo
   const content = contentOf(options)
   const bag = bagOf(options, number, content)
   return write(options, number, id, content, async () => {
-    const { version } = await options.store.insert(bag, { id })
-    return { outcome: 'acknowledged', version }
+    return acknowledged(await options.store.insert(bag, { id }))
   })
 }
 
@@ -94,11 +92,11 @@ function update(options: ClientOptions, number: number, id: string): Promise<boo
   const bag = bagOf(options, number, content)
   return write(options, number, id, content, async () => {
     let previous = 0
-    const { version } = await options.store.update(id, (before) => {
+    const result = await options.store.update(id, (before) => {
       previous = Number(before['by'])
       return { ...bag, previous }
     })
-    return { outcome: 'acknowledged', version, previous }
+    return { ...acknowledged(result), previous }
   })
 }
 
@@ -116,10 +114,14 @@ async function swap(options: ClientOptions, number: number, id: string): Promise
   const content = contentOf(options)
   const bag = bagOf(options, number, content)
   return write(options, number, id, content, async () => {
-    const { version } = await options.store.put(bag, { id, ifVersion: base })
+    const result = await options.store.put(bag, { id, ifVersion: base })
     // Version 0 stands for a tombstone of any version as well as for nothing.
-    return { outcome: 'acknowledged', version, ...(base > 0 && { base }) }
+    return { ...acknowledged(result), ...(base > 0 && { base }) }
   })
+}
+
+function acknowledged({ version, indexed }: PutResult): Answer {
+  return { outcome: 'acknowledged', version, ...(!indexed && { indexed }) }
 }
 
 function remove(options: ClientOptions, number: number, id: string): Promise<boolean> {
@@ -183,14 +185,15 @@ async function query(options: ClientOptions): Promise<boolean> {
         : { index: 'by_group_and_time', group, at }
   const start = moment()
   try {
-    const found = await ask(store, asked, kind === 2)
+    const { found, complete } = await ask(store, asked, kind === 2)
     const end = moment()
     for (const entity of found) {
       if (!matches(asked, contentIn(entity)))
         recorder.write({ kind: 'wrong', message: `${entity.id}: a query gave it, though it does not match` })
       recordSight(options, entity.id, start, entity, true)
     }
-    recorder.write({ kind: 'query', start, end, asked, found: found.map((entity) => entity.id) })
+    const ids = found.map((entity) => entity.id)
+    recorder.write({ kind: 'query', start, end, asked, found: ids, ...(!complete && { complete }) })
     return false
   } catch (error) {
     return recordError(options, start, error)
@@ -199,19 +202,42 @@ async function query(options: ClientOptions): Promise<boolean> {
 
 type Found = Bag & { readonly id: string }
 
-async function ask(store: DataStore, asked: Asked, inPages: boolean): Promise<readonly Found[]> {
-  if (asked.index === 'by_tag') return store.getAll(byTag, { tags: asked.tag }) as Promise<Found[]>
-  if (asked.index === 'by_group_and_time') {
-    const where = { group: asked.group, at: new Date(asked.at) }
-    return store.getAll(byGroupAndTime, where, { scatter: true }) as unknown as Promise<Found[]>
+interface Answered {
+  readonly found: readonly Found[]
+  /** True when every page said that it lacks nothing. */
+  readonly complete: boolean
+}
+
+function ask(store: DataStore, asked: Asked, inPages: boolean): Promise<Answered> {
+  if (asked.index === 'by_tag')
+    return everyPage((options) => store.query(byTag, { tags: asked.tag }, options))
+  if (asked.index === 'by_group') {
+    const limit = inPages ? PAGE : undefined
+    const order = inPages ? 'asc' : 'desc'
+    return everyPage((options) => store.query(byGroup, { group: asked.group }, { ...options, order }), limit)
   }
-  const where = { group: asked.group }
-  if (!inPages) return store.getAll(byGroup, where, { order: 'desc' }) as Promise<Found[]>
-  const all: Found[] = []
+  const where = { group: asked.group, at: new Date(asked.at) }
+  return everyPage((options) => store.query(byGroupAndTime, where, { ...options, scatter: true }))
+}
+
+interface Page {
+  readonly items: readonly object[]
+  readonly cursor?: string | undefined
+  readonly cost: { readonly complete: boolean }
+}
+
+async function everyPage(
+  pageOf: (options: { readonly limit: number; readonly cursor?: string }) => Promise<Page>,
+  limit = 1_000,
+): Promise<Answered> {
+  const found: Found[] = []
+  let complete = true
   for (let cursor: string | undefined; ;) {
-    const page = await store.query(byGroup, where, { limit: PAGE, ...(cursor !== undefined && { cursor }) })
-    all.push(...(page.items as unknown as Found[]))
-    if (page.cursor === undefined) return all
+    const page = await pageOf({ limit, ...(cursor !== undefined && { cursor }) })
+    // Whatever is indexed has the properties of this load.
+    found.push(...(page.items as readonly Found[]))
+    complete &&= page.cost.complete
+    if (page.cursor === undefined) return { found, complete }
     cursor = page.cursor
   }
 }

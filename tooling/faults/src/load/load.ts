@@ -15,6 +15,8 @@ export interface Worker {
   readonly isGone: boolean
   /** Resolves when it has printed that it stops dead. */
   readonly stopped: Promise<void>
+  /** Resolves when a write of it is acknowledged from now on, or when it is gone. */
+  written(): Promise<void>
   signal(name: NodeJS.Signals): void
   /** Lets callers end what is under way; the process ends then. */
   stop(): void
@@ -83,6 +85,7 @@ function startWorker(config: WorkerConfig, environment: NodeJS.ProcessEnv): Work
     process.execPath,
     [
       '--conditions=@looseleaf/source',
+      '--expose-gc',
       fileURLToPath(new URL('./worker.ts', import.meta.url)),
       JSON.stringify(config),
     ],
@@ -109,6 +112,14 @@ function startWorker(config: WorkerConfig, environment: NodeJS.ProcessEnv): Work
     get isGone() {
       return isGone
     },
+    written: () =>
+      new Promise((resolve) => {
+        void gone.then(() => resolve())
+        child.on('message', (message: WorkerMessage) => {
+          if (message === 'written') resolve()
+        })
+        send('say when written')
+      }),
     signal: (name) => void child.kill(name),
     stop: () => send('stop'),
   }

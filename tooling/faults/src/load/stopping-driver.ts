@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs'
 import type { Driver, IndexTable, Shard } from '@looseleaf/core'
+import { moment, type StoppedRecord } from '../history/records.ts'
 
 /** Between which steps of a write a process stops dead. */
 export type StopPoint =
@@ -16,17 +17,23 @@ export const stopPoints: readonly StopPoint[] = [
 /** Written to standard output just before the process stops. */
 export const STOPPING = 'stopping\n'
 
+const SIGNAL_MS = 20
+
 /**
  * A driver whose process sends itself SIGSTOP the first time that it comes to this point, in the middle of whatever it
  * does, and goes on from there when somebody sends SIGCONT.
  */
-export function withStop(driver: Driver, point: StopPoint): Driver {
+export function withStop(driver: Driver, point: StopPoint, record: (stopped: StoppedRecord) => void): Driver {
   let done = false
   const stop = (here: StopPoint): void => {
     if (done || here !== point) return
     done = true
+    const start = moment()
     writeSync(1, STOPPING)
     process.kill(process.pid, 'SIGSTOP')
+    // The signal may take a moment to arrive, and nothing is to be done before it has.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, SIGNAL_MS)
+    record({ kind: 'stopped', start, end: moment() })
   }
   const shards = driver.shards.map((shard): Shard => {
     const { entities } = shard

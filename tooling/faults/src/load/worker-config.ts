@@ -1,3 +1,4 @@
+import type { DataStoreOptions } from '@looseleaf/store'
 import type { Flaw } from './flawed-driver.ts'
 import type { StopPoint } from './stopping-driver.ts'
 
@@ -19,6 +20,11 @@ export interface WorkerConfig {
   readonly poolSize: number
   /** How often a put has a body that travels as a prepared statement. */
   readonly largeBodies?: number | undefined
+  /** How the stores of the load write. */
+  readonly writing?:
+    Pick<DataStoreOptions, 'writeOrder' | 'onIndexFailure' | 'deleteDelayMs' | 'writeTimeoutMs'> | undefined
+  /** How often an index refuses the rows of a statement, as if its shard were away. */
+  readonly refuseRows?: number | undefined
   readonly flaw?: Flaw | undefined
   /** Sends itself SIGSTOP at this point of its first write; see `stopping-driver.ts`. */
   readonly stopAt?: StopPoint | undefined
@@ -31,9 +37,9 @@ export interface WorkerConfig {
 }
 
 /** What a process of the load tells its parent. */
-export type WorkerMessage = 'ready' | 'done'
-/** What it is told. */
-export type WorkerOrder = 'stop'
+export type WorkerMessage = 'ready' | 'written' | 'done'
+/** What it is told: to end, or to say when it has a write acknowledged that has not been yet. */
+export type WorkerOrder = 'stop' | 'say when written'
 
 /** Operations of a process are numbered from its number times this. */
 export const NUMBERS_PER_WORKER = 10_000_000

@@ -3,12 +3,13 @@ import { startCleaner } from '@looseleaf/cleaner'
 import { systemTime, type DriverFactory, type Time } from '@looseleaf/core'
 import { mysqlShards } from '@looseleaf/driver-mysql'
 import { DataStore } from '@looseleaf/store'
-import { moment } from '../history/records.ts'
 import { allIndexes } from '../indexes.ts'
 import { createRandom } from '../random.ts'
 import { runClient } from './client.ts'
 import { withFlaw } from './flawed-driver.ts'
-import { createRecorder } from './recorder.ts'
+import { createRecorder, type Recorder } from './recorder.ts'
+import { withRefusals } from './refusing-driver.ts'
+import { sampleClosed, sampleResources } from './sample-resources.ts'
 import { withStop } from './stopping-driver.ts'
 import {
   NUMBERS_PER_WORKER,
@@ -18,14 +19,28 @@ import {
 } from './worker-config.ts'
 
 const OPEN_AGAIN_MS = 100
+/** A collection takes tens of milliseconds, so not every sample is worth one. */
+const SAMPLES_PER_COLLECTION = 4
 
 // Our parent wrote it.
 const config = JSON.parse(process.argv[2] ?? '') as WorkerConfig
-const recorder = createRecorder(config.file)
+const file = createRecorder(config.file)
 let stopping = false
+let saysWhenWritten = false
+
+const recorder: Recorder = {
+  write(record) {
+    file.write(record)
+    if (!saysWhenWritten || record.kind !== 'end' || record.outcome !== 'acknowledged') return
+    saysWhenWritten = false
+    tell('written')
+  },
+  close: () => file.close(),
+}
 
 process.on('message', (order: WorkerOrder) => {
   if (order === 'stop') stopping = true
+  else saysWhenWritten = true
 })
 // Nobody to work for any more.
 process.on('disconnect', () => process.exit(1))
@@ -33,6 +48,9 @@ process.on('disconnect', () => process.exit(1))
 const tell = (message: WorkerMessage): void => void process.send?.(message)
 
 async function run(): Promise<void> {
+  const before = sampleResources('before')
+  recorder.write(before)
+  const socketsBefore = before.sockets ?? 0
   const store = await open()
   const cleaner =
     config.cleanerGraceMs === undefined
@@ -46,7 +64,10 @@ async function run(): Promise<void> {
           sweepEveryMs: 2_000,
         })
   tell('ready')
-  const sampler = setInterval(sampleMemory, 1_000)
+  let samples = 0
+  const sampler = setInterval(() => {
+    recorder.write(sampleResources(undefined, ++samples % SAMPLES_PER_COLLECTION === 0))
+  }, 1_000)
   let count = 0
   const next = (): number | undefined => {
     if (stopping || (config.operations > 0 && count >= config.operations)) return undefined
@@ -67,9 +88,11 @@ async function run(): Promise<void> {
     ),
   )
   clearInterval(sampler)
+  await store.settled()
+  recorder.write(sampleResources('idle', true))
   await cleaner?.stop()
   await store.close()
-  sampleMemory()
+  recorder.write(await sampleClosed(socketsBefore))
   recorder.close()
   tell('done')
   process.disconnect?.()
@@ -83,28 +106,31 @@ async function open(): Promise<DataStore> {
     poolSize: config.poolSize,
     lockWaitSeconds: 1,
   })
-  const { clockOffsetMs = 0, flaw, stopAt } = config
+  const { clockOffsetMs = 0, flaw, stopAt, refuseRows, writing } = config
   const time: Time = { ...systemTime, now: () => Date.now() + clockOffsetMs }
   const factory: DriverFactory = {
     shardCount: shards.shardCount,
     async connect() {
       const driver = await shards.connect()
       const flawed = flaw === undefined ? driver : withFlaw(driver, flaw)
-      return stopAt === undefined ? flawed : withStop(flawed, stopAt)
+      if (refuseRows !== undefined) return withRefusals(flawed, refuseRows, createRandom(config.worker))
+      return stopAt === undefined ? flawed : withStop(flawed, stopAt, (record) => recorder.write(record))
     },
   }
   for (;;) {
     try {
-      return await DataStore.open({ shards: factory, indexes: allIndexes, time, onWarning: () => undefined })
+      return await DataStore.open({
+        shards: factory,
+        indexes: allIndexes,
+        time,
+        onWarning: () => undefined,
+        ...writing,
+      })
     } catch (error) {
       if (stopping) throw error
       await new Promise((resolve) => setTimeout(resolve, OPEN_AGAIN_MS))
     }
   }
-}
-
-function sampleMemory(): void {
-  recorder.write({ kind: 'memory', at: moment(), heap: process.memoryUsage().heapUsed })
 }
 
 run().catch((error: unknown) => {

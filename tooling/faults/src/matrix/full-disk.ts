@@ -16,8 +16,9 @@ export const fullDisk: Scenario = {
   name: 'full disk',
   what: 'the disk of one shard is filled up by another file, and freed again',
   unit: 'seconds',
-  full: 12,
+  full: 20,
   config: { largeBodies: 0.5 },
+  needsErrors: ['SHARD_UNAVAILABLE'],
   async ownCluster() {
     const folder = await mkdtemp(join(tmpdir(), 'looseleaf-disk-'))
     try {

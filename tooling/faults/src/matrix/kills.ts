@@ -4,7 +4,8 @@ import { mysqlShards } from '@looseleaf/driver-mysql'
 import { DataStore } from '@looseleaf/store'
 import { stopPoints } from '../load/stopping-driver.ts'
 import type { ClusterShard } from '../cluster/cluster.ts'
-import type { Scenario } from './scenario.ts'
+import type { Random } from '../random.ts'
+import type { Scenario, Stage } from './scenario.ts'
 
 export const killServers: Scenario = {
   name: 'kill -9 of servers',
@@ -12,17 +13,13 @@ export const killServers: Scenario = {
   unit: 'kills',
   full: 50,
   short: 1,
+  needsErrors: ['SHARD_UNAVAILABLE'],
   async run({ cluster, random, amount }) {
-    const kill = async (shard: ClusterShard): Promise<void> => {
-      await shard.kill()
-      await sleep(random.below(300))
-      await shard.restart()
-    }
     let kills = 0
     while (kills < amount) {
       const both = amount - kills > 1 && random.chance(0.2)
       const victims = both ? cluster.shards : [random.pick(cluster.shards)]
-      await Promise.all(victims.map(kill))
+      await Promise.all(victims.map((shard) => killServer(shard, random)))
       kills += victims.length
       await sleep(300 + random.below(700))
     }
@@ -37,21 +34,54 @@ export const killWriters: Scenario = {
   full: 300,
   short: 4,
   processes: 2,
-  async run({ load, random, amount }) {
+  async run(stage) {
     let kills = 0
     const oneAfterTheOther = async (): Promise<void> => {
-      while (kills < amount) {
+      while (kills < stage.amount) {
         kills++
-        const victim = load.start()
-        await victim.ready
-        await sleep(random.below(250))
-        victim.signal('SIGKILL')
-        await victim.gone
+        await killWriter(stage)
       }
     }
     await Promise.all([oneAfterTheOther(), oneAfterTheOther()])
     return { kills }
   },
+}
+
+/** Longer than whatever makes a commit late, so that there is a while to look at. */
+const DELETE_DELAY_MS = 6_000
+
+export const killWithDeleteDelay: Scenario = {
+  name: 'kill -9 with deleteDelayMs',
+  what: 'with a deleteDelayMs of 6 seconds, servers and writers are killed in turn; the rows of a state have to stay for so long after it was replaced',
+  unit: 'kills',
+  full: 60,
+  processes: 2,
+  config: { writing: { deleteDelayMs: DELETE_DELAY_MS } },
+  async run(stage) {
+    let kills = 0
+    while (kills < stage.amount) {
+      if (kills % 3 === 0) await killServer(stage.random.pick(stage.cluster.shards), stage.random)
+      else await killWriter(stage)
+      kills++
+      await sleep(200 + stage.random.below(500))
+    }
+    return { kills }
+  },
+}
+
+async function killServer(shard: ClusterShard, random: Random): Promise<void> {
+  await shard.kill()
+  await sleep(random.below(300))
+  await shard.restart()
+}
+
+/** Starts one more process, and ends it somewhere in what it does. */
+async function killWriter({ load, random }: Pick<Stage, 'load' | 'random'>): Promise<void> {
+  const victim = load.start()
+  await victim.ready
+  await sleep(random.below(250))
+  victim.signal('SIGKILL')
+  await victim.gone
 }
 
 /** Beyond the deadline of the load's statements as well as within it. */
@@ -64,7 +94,6 @@ export const stopWriters: Scenario = {
   full: 100,
   short: 5,
   processes: 2,
-  stopsProcesses: true,
   // So few that whatever the stopped one was about to write has been written and lost again meanwhile.
   entities: { hot: 2, cold: 1 },
   async run({ load, database, random, amount }) {

@@ -37,7 +37,7 @@ function readsBack(occasion: Occasion): boolean {
   return /SELECT id, version FROM/.test(occasion.bytes.subarray(0, 200).toString('latin1'))
 }
 
-const SECONDS = 12
+const SECONDS = 25
 
 interface ProxyFault {
   readonly name: string
@@ -138,12 +138,73 @@ export const shardDown: Scenario = {
   what: 'one shard refuses every connection for the whole time, in one piece',
   unit: 'seconds',
   full: 30,
-  async run({ cluster, amount }) {
-    const proxy = cluster.shards[1]?.proxy
-    proxy?.setRule(({ kind }) => (kind === 'connect' ? { kind: 'refuse' } : undefined))
-    proxy?.resetAll()
-    await sleep(amount * 1000)
-    proxy?.heal()
-    return { refused: proxy?.injected['refuse'] ?? 0 }
+  needsErrors: ['SHARD_UNAVAILABLE'],
+  run: takeShardAway,
+}
+
+/** The cleaner of a process tries again after half a second, then one, two … */
+const DRAINED_MS = 90_000
+
+export const shardDownDeferred: Scenario = {
+  name: 'index shard down, deferred',
+  what: "the same with onIndexFailure 'defer': entities are written without the rows that go there, with a note; a query that lacks one says so, and a cleaner writes them later",
+  unit: 'seconds',
+  full: 30,
+  short: 3,
+  config: { writing: { onIndexFailure: 'defer' } },
+  needs: ['refused', 'notes in the end of it'],
+  async run(stage) {
+    const { tables } = stage
+    const facts = await takeShardAway(stage)
+    const notes = (await tables.pending()).size
+    const started = performance.now()
+    while ((await tables.pending()).size > 0) {
+      if (performance.now() - started > DRAINED_MS) {
+        stage.wrong('the cleaner of the load has not written what was pending')
+        break
+      }
+      await sleep(20)
+    }
+    return {
+      ...facts,
+      'notes in the end of it': notes,
+      'ms until nothing was pending': Math.round(performance.now() - started),
+    }
+  },
+}
+
+/** One shard refuses everything, all the while. */
+async function takeShardAway({ cluster, amount }: Stage): Promise<Facts> {
+  const proxy = cluster.shards[1]?.proxy
+  const before = proxy?.injected['refuse'] ?? 0
+  proxy?.setRule(({ kind }) => (kind === 'connect' ? { kind: 'refuse' } : undefined))
+  proxy?.resetAll()
+  await sleep(amount * 1000)
+  proxy?.heal()
+  return { refused: (proxy?.injected['refuse'] ?? 0) - before }
+}
+
+export const entityFirst: Scenario = {
+  name: 'entity first',
+  what: "with writeOrder 'entity-first', the order of the article, and all the faults of the network: queries may lack entities for a while, and in the end everything has to be exact",
+  unit: 'seconds',
+  full: 25,
+  config: { writing: { writeOrder: 'entity-first' } },
+  run: everyProxyFault.run,
+}
+
+export const soak: Scenario = {
+  name: 'soak',
+  what: 'three minutes of load with all the faults of the network now and then: memory, sockets and connections must not grow',
+  unit: 'seconds',
+  full: 180,
+  run(stage) {
+    const { random } = stage
+    const rules = faults.map(({ rule }) => rule(random))
+    // Rare enough that most of the time the load is at full speed.
+    return withRule(
+      stage,
+      () => (occasion) => (random.chance(0.1) ? random.pick(rules)(occasion) : undefined),
+    )
   },
 }

@@ -7,11 +7,14 @@ import { checkHistory, type HistoryCounts } from '../history/check-history.ts'
 import { moment, type ProcessHistory } from '../history/records.ts'
 import { createStore } from '../history/run-history.ts'
 import { createLoad } from '../load/load.ts'
+import type { WorkerConfig } from '../load/worker-config.ts'
 import { createRandom } from '../random.ts'
 import { checkInTheEnd, type FinalCheck } from '../watch/final-check.ts'
 import { lastSights, openTables } from '../watch/tables.ts'
-import { startWatcher, type WatchResult } from '../watch/watcher.ts'
-import type { Facts, Scenario } from './scenario.ts'
+import { startWatcher, type Promised, type WatchResult } from '../watch/watcher.ts'
+import { resourcesOf, type Resources } from './resources.ts'
+import { whatDidNotHappen } from './did-nothing.ts'
+import type { Facts, Judgement, Recorded, Scenario, Stage } from './scenario.ts'
 
 export interface ScenarioRun {
   readonly seed: number
@@ -20,24 +23,43 @@ export interface ScenarioRun {
   readonly processes: number
   readonly facts: Facts
   readonly counts: HistoryCounts
+  /** Writes acknowledged while the fault lasted. */
+  readonly acknowledgedMeanwhile: number
+  /** When the rows of what is committed had to be there. */
+  readonly promised: Promised
   readonly watch: WatchResult
   readonly final: FinalCheck
   /** From the end of the fault until every process that lived had a write acknowledged again, in milliseconds. */
   readonly recoveredMs: number | undefined
-  readonly peakHeapMiB: number
+  readonly resources: Resources
+  /** Connections of the load on a server, when all was well again and the load went on, and how many it may have. */
+  readonly connections: { readonly found: number; readonly allowed: number }
   readonly hanging: number
+  /** What was to happen and did not, so that the run shows nothing. */
+  readonly didNothing: readonly string[]
+  /** Whatever must not be, `didNothing` included. */
   readonly wrongs: readonly string[]
 }
 
 /** For every statement and every connect of the load. */
 const DEADLINE_MS = 1_000
+/** After which a write of the load begins no further attempt. */
+const WRITE_TIMEOUT_MS = 15 * DEADLINE_MS
 /**
- * A call that takes longer hangs. A write has no deadline of its own but those of its statements, each may wait for one
- * that is under way and for a connection, and a write that loses to others is tried 64 times.
+ * A call that takes longer hangs. The last attempt of a write may begin just before its time is over, and has a read, rows
+ * and a commit or two, each of which may wait for a statement that is under way. Twice that, for a machine with more
+ * processes than processors.
  */
-const LONGEST_CALL_MS = 60 * DEADLINE_MS
+const LONGEST_CALL_MS = WRITE_TIMEOUT_MS + 15 * DEADLINE_MS
+/** So long a process may take for its last calls, and to close its store. */
+const END_MS = 2 * LONGEST_CALL_MS
 const AFTER_FAULT_MS = 1_500
-const MIB = 1024 * 1024
+/** How long a server may take to be rid of connections that are lost. */
+const UNTIL_QUIET_MS = 10_000
+/** A pool opens one connection more now and then, to end statements or to look whether the shard is back. */
+const BESIDE_POOL = 1
+/** How much later than its time a write may be committed: it waits for locks, and then for its end by deadline. */
+const LATEST_COMMIT_MS = 2 * DEADLINE_MS
 
 export async function runScenario(
   scenario: Scenario,
@@ -46,7 +68,10 @@ export async function runScenario(
 ): Promise<ScenarioRun> {
   const own = await scenario.ownCluster?.()
   try {
-    const cluster = own === undefined && shared !== undefined ? shared : await startCluster(own?.options)
+    const cluster =
+      own === undefined && shared !== undefined
+        ? shared
+        : (own?.cluster ?? (await startCluster(own?.options)))
     try {
       return await runOn(cluster, scenario, seed, amount)
     } finally {
@@ -67,8 +92,11 @@ async function runOn(
   const { processes = 3, entities = { hot: 8, cold: 60 } } = scenario
   const folder = await mkdtemp(join(tmpdir(), 'looseleaf-matrix-'))
   const database = await cluster.createDatabase()
-  const { hot, cold } = await createStore(database.adminUrls(), entities.hot, entities.cold)
+  const writing = { writeTimeoutMs: WRITE_TIMEOUT_MS, ...scenario.config?.writing }
+  const promised = promisedBy(writing)
+  const { hot, cold } = await createStore(database.adminUrls(), entities.hot, entities.cold, writing)
   const tables = openTables(() => database.adminUrls())
+  const poolSize = scenario.config?.poolSize ?? 6
   const load = createLoad({
     folder,
     seed,
@@ -78,9 +106,10 @@ async function runOn(
     clients: 6,
     operations: 0,
     deadlineMs: DEADLINE_MS,
-    poolSize: 6,
     largeBodies: 0.01,
     ...scenario.config,
+    writing,
+    poolSize,
   })
   try {
     const random = createRandom(seed)
@@ -91,24 +120,47 @@ async function runOn(
       )
     const lasting = load.workers.slice()
     await Promise.all(lasting.map(({ ready }) => ready))
-    const watcher = startWatcher(tables, hot, random)
+    const watcher = startWatcher(tables, hot, random, {
+      promised,
+      keptMs: Math.max(0, (writing.deleteDelayMs ?? 0) - LATEST_COMMIT_MS),
+    })
     const crashesBefore = crashesOf(cluster)
-    const own = await scenario.run({ cluster, database, load, tables, random, hot, amount })
+    const own: string[] = []
+    const wrong = (what: string): void => void own.push(what)
+    const stage: Stage = { cluster, database, load, tables, random, hot, amount, wrong }
+    const from = moment()
+    const ran = await scenario.run(stage)
     for (const shard of cluster.shards) {
       shard.proxy.heal()
       await shard.admin('SELECT 1')
     }
     const crashes = crashesOf(cluster) - crashesBefore
-    const facts = { ...own, ...(crashes > 0 && { 'crashes of mariadbd by itself': crashes }) }
     const healedAt = moment()
+    await Promise.race([
+      Promise.all(lasting.map((worker) => worker.written())),
+      sleep(END_MS, undefined, { ref: false }),
+    ])
     await sleep(AFTER_FAULT_MS)
+    const connections = await quietConnections(cluster, lasting.length * (poolSize + BESIDE_POOL))
     for (const worker of load.workers) worker.stop()
-    const { histories, hanging } = await load.end(LONGEST_CALL_MS)
+    const { histories, hanging } = await load.end(END_MS)
     const watch = await watcher.stop()
-    const final = await checkInTheEnd(tables, database.adminUrls(), LOAD_USER)
-    const { counts, wrongs } = checkHistory(histories, await lastSights(tables, [...hot, ...cold], moment()))
-    const recoveredMs = recovery(histories.slice(0, lasting.length), healedAt)
-    const heaps = histories.map(heapOf)
+    const after = await scenario.afterLoad?.(stage)
+    const final = await checkInTheEnd(tables, database.adminUrls(), LOAD_USER, { promised })
+    const sights = await lastSights(tables, [...hot, ...cold], moment())
+    const judge = scenario.judge ?? judgeStrictly(promised)
+    const { counts, wrongs, facts: judged } = judge({ histories, sights, watch })
+    const lived = histories.slice(0, lasting.length)
+    const recoveredMs = recovery(lived, healedAt)
+    const resources = resourcesOf(lived)
+    const facts = {
+      ...ran,
+      ...after,
+      ...judged,
+      ...(crashes > 0 && { 'crashes of mariadbd by itself': crashes }),
+    }
+    const mostSockets = cluster.shards.length * (poolSize + BESIDE_POOL)
+    const didNothing = whatDidNotHappen(scenario, { facts, counts, watch, promised })
     return {
       seed,
       seconds: (performance.now() - started) / 1000,
@@ -116,21 +168,33 @@ async function runOn(
       processes: histories.length,
       facts,
       counts,
+      acknowledgedMeanwhile: acknowledgedBetween(histories, from, healedAt),
+      promised,
       watch,
       final,
       recoveredMs,
-      peakHeapMiB: Math.max(...heaps.map(({ peak }) => peak)) / MIB,
+      resources,
+      connections,
       hanging,
+      didNothing,
       wrongs: [
+        ...didNothing,
         ...wrongs,
-        ...watch.missing.map((row) => `missing during the run: ${row}`),
+        ...own,
         ...final.wrongs,
         ...(recoveredMs === undefined ? ['a process wrote nothing any more after the fault'] : []),
         ...(hanging > 0 ? [`${hanging} processes hang`] : []),
-        ...(counts.longestMs > LONGEST_CALL_MS && scenario.stopsProcesses !== true
-          ? [`a call took ${Math.round(counts.longestMs)} ms`]
+        ...(counts.longestMs > LONGEST_CALL_MS ? [`a call took ${Math.round(counts.longestMs)} ms`] : []),
+        ...(resources.grows ? ['a process takes more and more memory'] : []),
+        ...(resources.idleSockets > mostSockets
+          ? [`a process without calls has ${resources.idleSockets} sockets, of ${mostSockets} at the most`]
           : []),
-        ...(heaps.some(({ grows }) => grows) ? ['a process takes more and more memory'] : []),
+        ...(resources.leftSockets > 0
+          ? [`a process that has closed its store has ${resources.leftSockets} sockets of it`]
+          : []),
+        ...(connections.found > connections.allowed
+          ? [`a server has ${connections.found} connections, of ${connections.allowed} at the most`]
+          : []),
       ],
     }
   } finally {
@@ -140,6 +204,16 @@ async function runOn(
     // A database that stays is gone with its server; what broke the run matters more.
     await database.drop().catch(() => undefined)
     await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** Nothing acknowledged is lost, and nothing that is promised is missing at any moment. */
+function judgeStrictly(promised: Promised): (recorded: Recorded) => Judgement {
+  return ({ histories, sights, watch }) => {
+    const { counts, wrongs } = checkHistory(histories, sights, {
+      queriesMayLack: promised === 'in the end',
+    })
+    return { counts, wrongs: [...wrongs, ...watch.missing.map((row) => `missing during the run: ${row}`)] }
   }
 }
 
@@ -159,11 +233,39 @@ function recovery(histories: readonly ProcessHistory[], healedAt: number): numbe
   return (Math.max(...(moments as number[])) - healedAt) / 1000
 }
 
-/** Samples are taken between collections, so only a large and lasting difference means something. */
-function heapOf({ records }: ProcessHistory): { readonly peak: number; readonly grows: boolean } {
-  const heaps = records.flatMap((record) => (record.kind === 'memory' ? [record.heap] : []))
-  const third = Math.floor(heaps.length / 3)
-  const least = (part: readonly number[]): number => Math.min(...part)
-  const grows = third >= 5 && least(heaps.slice(-third)) > 2 * least(heaps.slice(0, third)) + 64 * MIB
-  return { peak: Math.max(0, ...heaps), grows }
+function acknowledgedBetween(histories: readonly ProcessHistory[], from: number, to: number): number {
+  return histories.reduce(
+    (sum, { records }) =>
+      sum +
+      records.filter(
+        (record) =>
+          record.kind === 'end' && record.outcome === 'acknowledged' && record.at >= from && record.at <= to,
+      ).length,
+    0,
+  )
+}
+
+/** The most connections of the load that any server has, once there are no more than there may be, or after a while. */
+async function quietConnections(
+  { shards }: Cluster,
+  allowed: number,
+): Promise<{ readonly found: number; readonly allowed: number }> {
+  const deadline = performance.now() + UNTIL_QUIET_MS
+  for (;;) {
+    const counts = await Promise.all(
+      shards.map(async (shard) => {
+        const found = await shard.admin('SHOW PROCESSLIST')
+        return found.filter((row) => row['User'] === LOAD_USER).length
+      }),
+    )
+    const found = Math.max(...counts)
+    if (found <= allowed || performance.now() > deadline) return { found, allowed }
+    await sleep(100)
+  }
+}
+
+/** What the options of the stores promise about the rows of a committed entity. */
+function promisedBy({ writeOrder, onIndexFailure }: NonNullable<WorkerConfig['writing']>): Promised {
+  if (writeOrder === 'entity-first') return 'in the end'
+  return onIndexFailure === 'defer' ? 'unless pending' : 'always'
 }

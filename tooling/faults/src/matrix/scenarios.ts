@@ -1,11 +1,19 @@
 import { fullDisk } from './full-disk.ts'
-import { killServers, killWriters, stopWriters } from './kills.ts'
-import { everyProxyFault, proxyScenarios, shardDown } from './proxy-faults.ts'
+import { killServers, killWithDeleteDelay, killWriters, stopWriters } from './kills.ts'
+import { lateCommits, lateCommitsForTails } from './late-commits.ts'
+import {
+  entityFirst,
+  everyProxyFault,
+  proxyScenarios,
+  shardDown,
+  shardDownDeferred,
+  soak,
+} from './proxy-faults.ts'
+import { replicaFailovers } from './replica-failover.ts'
 import type { Scenario } from './scenario.ts'
 import {
   deadlockStorm,
   killStorm,
-  lateCommits,
   readOnly,
   serverClock,
   smallPackets,
@@ -20,6 +28,7 @@ export const scenarios: readonly Scenario[] = [
   killServers,
   killWriters,
   stopWriters,
+  killWithDeleteDelay,
   killStorm,
   deadlockStorm,
   readOnly,
@@ -27,9 +36,14 @@ export const scenarios: readonly Scenario[] = [
   fullDisk,
   smallPackets,
   shardDown,
+  shardDownDeferred,
+  entityFirst,
   lateCommits,
+  ...lateCommitsForTails,
   serverClock,
   timeZones,
+  ...replicaFailovers,
+  soak,
 ]
 
 /** Those with these names, or all. Throws when a name is nobody's. */

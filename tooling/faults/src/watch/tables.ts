@@ -36,6 +36,8 @@ export interface Tables {
   rows(ids?: readonly string[]): Promise<Set<RowText>>
   /** The rows that an entity has to have. */
   expected(state: EntityState): RowText[]
+  /** What was committed with index rows left for later; see `pendingOf`. */
+  pending(): Promise<ReadonlySet<string>>
   /** Sends one statement to a shard. */
   ask(shard: number, statement: string): Promise<Record<string, unknown>[]>
   close(): void
@@ -108,6 +110,16 @@ export function openTables(urls: () => readonly string[]): Tables {
       }
       return rows
     },
+    async pending() {
+      const found = await everywhere('SELECT entity_id, index_table FROM looseleaf_pending')
+      return new Set(
+        found.flat().map((row) => {
+          // Text, or its bytes where the column is binary.
+          const table = String(row['index_table'])
+          return pendingText(table, formatId(row['entity_id'] as Buffer))
+        }),
+      )
+    },
     expected({ id, bag }) {
       if (bag === undefined) return []
       const { group, tags, at }: Content = contentIn(bag)
@@ -138,6 +150,16 @@ function hex(text: string): string {
 
 function rowText(shard: number, table: string, key: string, id: string): RowText {
   return `${shard} ${table} ${key} ${id}`
+}
+
+function pendingText(table: string, id: string): string {
+  return `${table} ${id}`
+}
+
+/** What stands in `Tables.pending` while this row may be missing. */
+export function pendingOf(row: RowText): string {
+  const parts = row.split(' ')
+  return pendingText(parts[1] ?? '', parts.at(-1) ?? '')
 }
 
 export interface Comparison {

@@ -1,12 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Random } from '../random.ts'
-import type { RowText, Tables } from './tables.ts'
+import { pendingOf, type EntityState, type RowText, type Tables } from './tables.ts'
+
+/** When the rows of a committed entity have to be there. */
+export type Promised = 'always' | 'unless pending' | 'in the end'
 
 export interface WatchResult {
   /** Rows that had to be there and were looked for. */
   readonly looks: number
   /** Looks that had to be made again, because the entity had moved meanwhile. */
   readonly again: number
+  /** Rows that were not there and need not be: noted as pending, or to come after their entity. */
+  readonly excused: number
+  /** Rows of states that were replaced a short while ago, all of which had to be there still. */
+  readonly kept: number
   readonly missing: readonly RowText[]
   /** Times that a database could not be asked. */
   readonly unreachable: number
@@ -16,33 +23,66 @@ export interface Watcher {
   stop(): Promise<WatchResult>
 }
 
+export interface WatchOptions {
+  /** Default: always. */
+  readonly promised?: Promised | undefined
+  /** For how long the rows of a state stay after it was replaced, in milliseconds. Default: 0. */
+  readonly keptMs?: number | undefined
+}
+
 const AT_ONCE = 8
 const REST_MS = 5
 
 /**
  * Looks for rows that are missing while everything is going on. It reads an entity, then its index rows, then the
  * entity again: if that stands at the same version, it has stood there all the while, and every row of it had to be
- * there. Versions never come back, so the same version means that nothing came between.
+ * there. Versions never come back, so the same version means that nothing came between. What is pending is read before
+ * the rows: it is taken from there when they are written.
  */
-export function startWatcher(tables: Tables, ids: readonly string[], random: Random): Watcher {
+export function startWatcher(
+  tables: Tables,
+  ids: readonly string[],
+  random: Random,
+  { promised = 'always', keptMs = 0 }: WatchOptions = {},
+): Watcher {
   let stopping = false
-  const counts = { looks: 0, again: 0, unreachable: 0 }
+  const counts = { looks: 0, again: 0, excused: 0, kept: 0, unreachable: 0 }
   const missing: RowText[] = []
+  const recent = createRecentStates(keptMs)
 
   async function look(): Promise<void> {
     const some = [...new Set(Array.from({ length: AT_ONCE }, () => random.pick(ids)))]
+    const before = performance.now()
     const states = await tables.entities(some)
+    const pending = promised === 'unless pending' ? await tables.pending() : undefined
     const rows = await tables.rows(some)
+    lookBack(states, rows)
     const suspects = states.flatMap((state) => {
       const expected = tables.expected(state)
       counts.looks += expected.length
       return expected.filter((row) => !rows.has(row)).map((row) => ({ row, state }))
     })
-    if (suspects.length === 0) return
+    if (suspects.length === 0) {
+      for (const state of states) recent.add(state, tables.expected(state), before)
+      return
+    }
     const versions = new Map((await tables.entities(some)).map(({ id, version }) => [id, version]))
     for (const { row, state } of suspects) {
-      if (versions.get(state.id) === state.version) missing.push(`${row} of version ${state.version}`)
-      else counts.again++
+      if (versions.get(state.id) !== state.version) counts.again++
+      else if (promised === 'in the end' || pending?.has(pendingOf(row)) === true) counts.excused++
+      else missing.push(`${row} of version ${state.version}`)
+    }
+  }
+
+  /** The rows of what stood there a short while ago, whatever has become of it. */
+  function lookBack(states: readonly EntityState[], rows: ReadonlySet<RowText>): void {
+    const now = performance.now()
+    for (const { id, version } of states) {
+      for (const past of recent.of(id, version, now)) {
+        counts.kept += past.rows.length
+        for (const row of past.rows)
+          if (!rows.has(row)) missing.push(`${row} of version ${past.version}, which was replaced just now`)
+      }
     }
   }
 
@@ -65,5 +105,30 @@ export function startWatcher(tables: Tables, ids: readonly string[], random: Ran
       await watching
       return { ...counts, missing }
     },
+  }
+}
+
+interface PastState {
+  readonly version: number
+  readonly rows: readonly RowText[]
+  /** A moment at which it was the entity's state, or a later one of it. */
+  readonly at: number
+}
+
+/** States that were seen, for as long as their rows have to stay. */
+function createRecentStates(keptMs: number): {
+  add(state: EntityState, rows: readonly RowText[], at: number): void
+  /** Those of an entity that were replaced since, and not too long ago at `now`. */
+  of(id: string, version: number, now: number): readonly PastState[]
+} {
+  const states = new Map<string, PastState[]>()
+  return {
+    add({ id, version }, rows, at) {
+      if (keptMs === 0) return
+      const known = (states.get(id) ?? []).filter((past) => past.version !== version && at - past.at < keptMs)
+      states.set(id, [...known, { version, rows, at }])
+    },
+    of: (id, version, now) =>
+      (states.get(id) ?? []).filter((past) => past.version !== version && now - past.at < keptMs),
   }
 }

@@ -1,0 +1,51 @@
+import { readdirSync, readlinkSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { moment, type MemoryRecord } from '../history/records.ts'
+
+const DESCRIPTORS = '/proc/self/fd'
+
+/** What this process holds now; with `collect`, after whatever is garbage is gone. Needs `--expose-gc` for that. */
+export function sampleResources(phase: MemoryRecord['phase'], collect = false): MemoryRecord {
+  if (collect) global.gc?.()
+  const { heapUsed, rss } = process.memoryUsage()
+  return {
+    kind: 'memory',
+    at: moment(),
+    heap: heapUsed,
+    rss,
+    sockets: openSockets(),
+    ...(collect && global.gc !== undefined && { collected: true }),
+    ...(phase !== undefined && { phase }),
+  }
+}
+
+/** A socket that is destroyed is gone a little later, and that may take a while where many processes want to run. */
+const UNTIL_CLOSED_MS = 5_000
+
+/** What is left when the store is closed; `sockets`: how many there were before it was opened. */
+export async function sampleClosed(sockets: number): Promise<MemoryRecord> {
+  const deadline = performance.now() + UNTIL_CLOSED_MS
+  for (;;) {
+    const sample = sampleResources('after')
+    if ((sample.sockets ?? 0) <= sockets || performance.now() > deadline) return sample
+    await sleep(20)
+  }
+}
+
+/** Undefined where the system does not tell. */
+function openSockets(): number | undefined {
+  let descriptors: string[]
+  try {
+    descriptors = readdirSync(DESCRIPTORS)
+  } catch {
+    return undefined
+  }
+  return descriptors.filter((descriptor) => {
+    try {
+      return readlinkSync(`${DESCRIPTORS}/${descriptor}`).startsWith('socket:')
+    } catch {
+      // The one that the folder itself was read by.
+      return false
+    }
+  }).length
+}

@@ -1,0 +1,235 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { readCleanerReport, startCleaner, type Cleaner } from '@looseleaf/cleaner'
+import { mysqlShards } from '@looseleaf/driver-mysql'
+import { DataStore } from '@looseleaf/store'
+import { createConnection } from 'mysql2/promise'
+import { compareTables } from '../watch/tables.ts'
+import type { Scenario, Stage } from './scenario.ts'
+
+/** Holds entities locked, one after the other in so many connections to each shard; answers how many. */
+async function holdLocks(
+  { random, hot, database }: Stage,
+  atOnce: number,
+  isOver: () => boolean,
+): Promise<number> {
+  let holds = 0
+  const urls = database.adminUrls()
+  await Promise.all(
+    Array.from({ length: urls.length * atOnce }, async (_, n) => {
+      const connection = await createConnection(urls[n % urls.length] ?? '')
+      while (!isOver()) {
+        const id = random.pick(hot).replaceAll('-', '')
+        await connection.query('START TRANSACTION')
+        await connection.query(`SELECT version FROM entities WHERE id = x'${id}' FOR UPDATE`).then(
+          () => holds++,
+          () => undefined,
+        )
+        await sleep(100 + random.below(700))
+        await connection.query('ROLLBACK')
+      }
+      connection.destroy()
+    }),
+  )
+  return holds
+}
+
+/** What somebody sees of a shard who follows it by time alone and trusts the clock. */
+interface Follower {
+  /** Writes seen by looking at everything. */
+  readonly seen: number
+  /** Of these, those that had appeared behind the follower's cursor. */
+  readonly late: number
+  /** Entities whose last state had appeared behind the cursor, so that nobody who trusts the clock ever saw it. */
+  readonly lost: ReadonlySet<string>
+}
+
+async function follow({ tables }: Stage, shard: number, isOver: () => boolean): Promise<Follower> {
+  const known = new Map<string, string>()
+  const lost = new Set<string>()
+  let [seen, late, cursor] = [0, 0, '']
+  for (let last = false; !last;) {
+    // One look more after the end, for the writes of the very last moment.
+    last = isOver()
+    const rows = await tables.ask(
+      shard,
+      'SELECT HEX(id) AS id, version, CAST(updated AS CHAR) AS u FROM entities',
+    )
+    const seenUntil = cursor
+    for (const row of rows) {
+      const [id, version, updated] = [String(row['id']), String(row['version']), String(row['u'])]
+      if (known.get(id) !== version) {
+        seen++
+        lost.delete(id)
+        if (seenUntil !== '' && updated < seenUntil) {
+          late++
+          lost.add(id)
+        }
+      }
+      known.set(id, version)
+      if (updated > cursor) cursor = updated
+    }
+    await sleep(15)
+  }
+  return { seen, late, lost }
+}
+
+export const lateCommits: Scenario = {
+  name: 'late commits',
+  what: 'others hold entities locked, so that writes become visible after others with later times',
+  unit: 'seconds',
+  full: 25,
+  config: { clients: 8 },
+  needs: ['holds', 'writes that a cursor by time would miss'],
+  async run(stage) {
+    const until = performance.now() + stage.amount * 1000
+    const isOver = (): boolean => performance.now() >= until
+    const [holds, ...followers] = await Promise.all([
+      holdLocks(stage, 1, isOver),
+      ...stage.cluster.shards.map((_, shard) => follow(stage, shard, isOver)),
+    ])
+    return {
+      holds,
+      'writes that a cursor by time would miss': followers.reduce((sum, { late }) => sum + late, 0),
+      'writes seen': followers.reduce((sum, { seen }) => sum + seen, 0),
+    }
+  },
+}
+
+/** So long after the load the tail may take, and then some: it looks back once in `overlapMs`. */
+const REPAIR_MS = 60_000
+const OVERLAP_MS = 3_000
+const LOCKS_PER_SHARD = 3
+const NOT_WRITTEN = 'rows that it has not written'
+
+/** One cleaner that never sweeps, and followers by time to compare it with. */
+interface Tail {
+  readonly store: DataStore
+  readonly cleaner: Cleaner
+  /** What the cleaner had added before it was only a tail. */
+  readonly addedBefore: number
+  /** When sweeps have ended, in words. */
+  readonly sweeps: string
+  /** Ends the locks and the followers. */
+  end(): Promise<{ readonly holds: number; readonly followers: readonly Follower[] }>
+  stop(): Promise<void>
+}
+
+/**
+ * Rows follow their entities, and a third of the statements that write them fail, so that a cleaner has to. It follows the
+ * writes and never sweeps. One that looks back has to find them all. One that trusts the clock is there to show that this
+ * is worth something: it has to miss some.
+ */
+function forTheTail(looksBack: boolean): Scenario {
+  let tail: Tail | undefined
+  return {
+    name: `late commits, a tail that ${looksBack ? 'looks back' : 'trusts the clock'}`,
+    what: looksBack
+      ? 'the same, rows come after their entities and are often refused; a cleaner that never sweeps has to find them by following the writes'
+      : 'the same with a cleaner that does not look back: it has to miss some of them, which the sweep adds',
+    unit: 'seconds',
+    full: looksBack ? 25 : 15,
+    config: { clients: 8, writing: { writeOrder: 'entity-first' }, refuseRows: 0.33 },
+    entities: { hot: 60, cold: 200 },
+    needs: [
+      'rows that the tail wrote',
+      'last states that a cursor by time would miss',
+      ...(looksBack ? [] : [NOT_WRITTEN]),
+    ],
+    // The one cleaner is this one.
+    ofProcess: () => ({ cleanerGraceMs: undefined }),
+    async run(stage) {
+      // Locks are held until the load has ended, so that its very last writes are late too.
+      tail = await startTail(stage, looksBack ? OVERLAP_MS : 0)
+      await sleep(stage.amount * 1000)
+      return {}
+    },
+    async afterLoad(stage) {
+      if (tail === undefined) return {}
+      const { store, cleaner } = tail
+      try {
+        const { holds, followers } = await tail.end()
+        const started = performance.now()
+        const until = performance.now() + (looksBack ? REPAIR_MS : 2 * OVERLAP_MS)
+        let missing = (await compareTables(stage.tables)).missing.length
+        while (missing > 0 && performance.now() < until) {
+          await sleep(100)
+          missing = (await compareTables(stage.tables)).missing.length
+        }
+        if (looksBack && missing > 0) stage.wrong(`${missing} rows are missing that the tail has not written`)
+        if ((await sweepsOf(store)) !== tail.sweeps)
+          stage.wrong('a sweep has passed, so this says nothing of the tail')
+        const { added, removed } = cleaner.status().totals
+        return {
+          holds,
+          'writes that a cursor by time would miss': followers.reduce((sum, { late }) => sum + late, 0),
+          'last states that a cursor by time would miss': followers.reduce(
+            (sum, { lost }) => sum + lost.size,
+            0,
+          ),
+          'rows that the tail wrote': added - tail.addedBefore,
+          'rows that it removed': removed,
+          ...(looksBack
+            ? { 'ms until nothing was missing': Math.round(performance.now() - started) }
+            : { [NOT_WRITTEN]: missing }),
+        }
+      } finally {
+        await tail.stop()
+      }
+    },
+  }
+}
+
+export const lateCommitsForTails: readonly Scenario[] = [forTheTail(true), forTheTail(false)]
+
+async function startTail(stage: Stage, overlapMs: number): Promise<Tail> {
+  const store = await DataStore.open({
+    shards: mysqlShards(stage.database.adminUrls()),
+    onWarning: () => undefined,
+  })
+  const cleaner = startCleaner(store, {
+    overlapMs,
+    graceMs: 50,
+    intervalMs: 50,
+    idleIntervalMs: 200,
+    catalogMs: 50,
+    // A new store is swept once, at once, and then not again.
+    sweepEveryMs: Number.MAX_SAFE_INTEGER,
+  })
+  let sweeps: string | undefined
+  while (sweeps === undefined) {
+    await sleep(50)
+    sweeps = await sweepsOf(store)
+  }
+  let isOver = false
+  const over = (): boolean => isOver
+  const work = Promise.all([
+    holdLocks(stage, LOCKS_PER_SHARD, over),
+    Promise.all(stage.cluster.shards.map((_, shard) => follow(stage, shard, over))),
+  ])
+  // If something else breaks the run off, nobody waits for them.
+  work.catch(() => undefined)
+  return {
+    store,
+    cleaner,
+    sweeps,
+    addedBefore: cleaner.status().totals.added,
+    async end() {
+      isOver = true
+      const [holds, followers] = await work
+      return { holds, followers }
+    },
+    async stop() {
+      isOver = true
+      await cleaner.stop()
+      await store.close()
+    },
+  }
+}
+
+/** Undefined until every index has been swept once. */
+async function sweepsOf(store: DataStore): Promise<string | undefined> {
+  const { indexes } = await readCleanerReport(store)
+  if (indexes.some(({ lastRun, underWay }) => lastRun === undefined || underWay !== undefined))
+    return undefined
+  return indexes.map(({ lastRun }) => lastRun?.finishedAt.toISOString()).join()
+}

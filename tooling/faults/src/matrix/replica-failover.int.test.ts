@@ -1,0 +1,45 @@
+import { findServer } from '@looseleaf-tooling/mariadb'
+import { mysqlShards } from '@looseleaf/driver-mysql'
+import { DataStore } from '@looseleaf/store'
+import { describe, expect, test } from 'vitest'
+import { startReplicaCluster } from '../cluster/replica-cluster.ts'
+import { semiSyncFailover } from './replica-failover.ts'
+import { runScenario } from './run-scenario.ts'
+
+const lacks = findServer()?.flavor !== 'mariadb'
+const LIMIT_MS = 180_000
+
+describe.skipIf(lacks)(`replicas${lacks ? ' (left out: needs the program mariadbd)' : ''}`, () => {
+  test('a failover with semi-synchronous replication loses nothing', { timeout: LIMIT_MS }, async () => {
+    const run = await runScenario(semiSyncFailover(), undefined, { seed: 1, amount: 2 })
+    expect(run.wrongs).toEqual([])
+    expect(Math.min(run.counts.acknowledged, run.watch.looks, run.facts['failovers'] ?? 0)).toBeGreaterThan(0)
+  })
+
+  test(
+    'a commit that no replica confirms is not acknowledged by being ended',
+    { timeout: LIMIT_MS },
+    async () => {
+      const cluster = await startReplicaCluster({ mode: 'semi-sync', shards: 1, replicated: [0] })
+      try {
+        const [shard] = cluster.shards
+        const { urls } = await cluster.createDatabase()
+        const store = await DataStore.open({
+          shards: mysqlShards(urls, { deadlineMs: 1_000 }),
+          migrate: true,
+          writeTimeoutMs: 3_000,
+          onWarning: () => undefined,
+        })
+        const { id } = await store.put({ confirmed: true })
+        await shard!.askReplica('STOP SLAVE IO_THREAD')
+        const writing = store.put({ confirmed: false }, { id })
+        await expect(writing).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+        const unconfirmed = await shard!.admin("SHOW GLOBAL STATUS LIKE 'Rpl_semi_sync_master_no_tx'")
+        expect(Number(unconfirmed[0]?.['Value'])).toBe(0)
+        await store.close()
+      } finally {
+        await cluster.stop()
+      }
+    },
+  )
+})

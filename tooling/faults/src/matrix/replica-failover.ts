@@ -1,0 +1,231 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { findServer } from '@looseleaf-tooling/mariadb'
+import { sweep } from '@looseleaf/cleaner'
+import { msgpackZlibCodec } from '@looseleaf/codec'
+import { formatId } from '@looseleaf/core'
+import { mysqlShards } from '@looseleaf/driver-mysql'
+import { bucketRouter } from '@looseleaf/router'
+import { DataStore } from '@looseleaf/store'
+import { startReplicaCluster, type ReplicaCluster } from '../cluster/replica-cluster.ts'
+import type { ReplicaServer } from '../cluster/replica-server.ts'
+import { moment } from '../history/records.ts'
+import { contentIn } from '../load/client.ts'
+import type { RowText, Tables } from '../watch/tables.ts'
+import { checkLossyHistory, type LossyFailover, type Survivor } from './replica-history.ts'
+import { Skip, type Scenario, type Stage } from './scenario.ts'
+
+/** Longer than a write needs from its first index row to its commit: statements have a deadline of a second. */
+const CALLS_END_MS = 3_500
+const LAG_MS = { least: 150, most: 500 }
+const DELETE_DELAY_MS = 5_000
+
+/** Semi-synchronous replication: what is acknowledged is with the replica. */
+export function semiSyncFailover(): Scenario {
+  let cluster: ReplicaCluster | undefined
+  return {
+    name: 'failover, semi-synchronous',
+    what: 'the primary of a shard is killed or frozen, its replica takes its place and gets a new one; commits wait for the replica (AFTER_SYNC)',
+    unit: 'failovers',
+    full: 10,
+    async ownCluster() {
+      needMariaDb()
+      cluster = await startReplicaCluster({ mode: 'semi-sync', shards: 2, replicated: [0, 1] })
+      return { cluster, remove: async () => undefined }
+    },
+    async run({ random, amount, wrong }) {
+      const { shards } = cluster as ReplicaCluster
+      let closedMs = 0
+      for (let failovers = 0; failovers < amount; failovers++) {
+        await sleep(1_500 + random.below(1_000))
+        const shard = shards[failovers % shards.length]
+        const { wasSemiSync, unconfirmed, goneAt, openedAt } = await (
+          shard as (typeof shards)[number]
+        ).failOver({
+          freeze: failovers % 3 === 2,
+          rejoin: failovers % 3 === 1,
+        })
+        if (!wasSemiSync || unconfirmed > 0)
+          wrong(`failover ${failovers} shows nothing: the primary went on without its replica`)
+        closedMs = Math.max(closedMs, (openedAt - goneAt) / 1_000)
+      }
+      return { failovers: amount, 'ms without a primary, at the most': Math.round(closedMs) }
+    },
+  }
+}
+
+interface LossyLayout {
+  readonly name: string
+  readonly what: string
+  readonly full: number
+  readonly shards: number
+  readonly replicated: readonly number[]
+  readonly entities: { readonly hot: number; readonly cold: number }
+  readonly deleteDelayMs: number
+  /** Whether rows have to be missing after failovers, or must not be. */
+  readonly missing: 'some' | 'none'
+}
+
+/** Asynchronous replication: a promoted server lacks the last commits. */
+function lossyFailover(layout: LossyLayout): Scenario {
+  const { shards, replicated, deleteDelayMs } = layout
+  const router = bucketRouter({ shards })
+  let cluster: ReplicaCluster | undefined
+  let failovers: LossyFailover[] = []
+  /** Rows that were missing right after a failover. */
+  let suspects: RowText[] = []
+  const options = () => ({ router, failovers, fallenBackMayMiss: deleteDelayMs === 0 })
+
+  return {
+    name: layout.name,
+    what: layout.what,
+    unit: 'failovers',
+    full: layout.full,
+    entities: layout.entities,
+    config: { writing: deleteDelayMs === 0 ? {} : { deleteDelayMs } },
+    // Only where nothing may be missing does a cleaner run besides: it would repair what is to be counted.
+    ofProcess: (number) => ({ cleanerGraceMs: number === 0 && layout.missing === 'none' ? 50 : undefined }),
+    needs: ['failovers', 'acknowledged writes lost', ...(layout.missing === 'some' ? [EXCUSED] : [])],
+    async ownCluster() {
+      needMariaDb()
+      failovers = []
+      suspects = []
+      cluster = await startReplicaCluster({ mode: 'asynchronous', shards, replicated })
+      return { cluster, remove: async () => undefined }
+    },
+    async run(stage) {
+      const { random, amount, wrong } = stage
+      const found = { missing: 0, fenced: 0, lagMs: 0 }
+      for (let n = 0; n < amount; n++) {
+        await sleep(700 + random.below(700))
+        const shard = replicated[n % replicated.length] as number
+        const lagMs = LAG_MS.least + random.below(LAG_MS.most - LAG_MS.least)
+        let survivors: ReadonlyMap<string, Survivor> = new Map()
+        const failover = await (cluster as ReplicaCluster).shards[shard]?.failOver({
+          lagMs,
+          freeze: n % 3 === 2,
+          beforeOpening: async (ask) => {
+            survivors = await survivorsOf(ask, stage.database.name)
+          },
+        })
+        if (failover === undefined) throw new Error(`There is no shard ${shard}.`)
+        const lossy: LossyFailover = { ...failover, shard, survivors, repairedAt: Infinity }
+        failovers.push(lossy)
+        const missing = await missingNow(stage.tables)
+        found.missing += missing.length
+        suspects.push(...missing)
+        await sleep(CALLS_END_MS)
+        const tally = await sweepOnce(stage, deleteDelayMs)
+        lossy.repairedAt = moment()
+        found.fenced += tally.fenced
+        for (const row of await missingNow(stage.tables)) wrong(`missing after the sweep: ${row}`)
+        found.lagMs += lagMs
+      }
+      return {
+        failovers: amount,
+        'ms of lag on average': Math.round(found.lagMs / amount),
+        [MISSING]: found.missing,
+        'entities fenced by the sweeps': found.fenced,
+      }
+    },
+    judge({ histories, sights, watch }) {
+      const judged = checkLossyHistory(histories, sights, [...suspects, ...watch.missing], options())
+      return {
+        counts: judged.counts,
+        wrongs: judged.wrongs,
+        facts: {
+          'acknowledged writes lost': judged.lost,
+          'answers that lacked an entity until the sweep': judged.lackedUntilRepaired,
+          [EXCUSED]: judged.excusedLooks,
+        },
+      }
+    },
+  }
+}
+
+/** The statements of replication are those of MariaDB. */
+function needMariaDb(): void {
+  if (findServer()?.flavor !== 'mariadb') throw new Skip('needs MariaDB, whose replication it sets up')
+}
+
+const MISSING = 'rows missing right after a failover'
+const EXCUSED = 'looks that missed a row which may be gone'
+
+/** Of the five shards, by the router of that many, this one has no tag and no group: no rows but those of its own entities. */
+const ENTITIES_ALONE = { shards: 5, replicated: [1], entities: { hot: 30, cold: 120 } }
+
+export const replicaFailovers: readonly Scenario[] = [
+  semiSyncFailover(),
+  lossyFailover({
+    ...ENTITIES_ALONE,
+    name: 'failover with loss, of entities',
+    what: 'a replica that lags by 150 to 500 ms is promoted; the shard has entities and the rows beside them; deleteDelayMs is set',
+    full: 8,
+    deleteDelayMs: DELETE_DELAY_MS,
+    missing: 'none',
+  }),
+  lossyFailover({
+    name: 'failover with loss, of entities and rows',
+    what: 'the same with shards that have each other’s index rows as well; a sweep after each failover',
+    full: 8,
+    shards: 2,
+    replicated: [0, 1],
+    entities: { hot: 10, cold: 120 },
+    deleteDelayMs: DELETE_DELAY_MS,
+    missing: 'some',
+  }),
+  lossyFailover({
+    ...ENTITIES_ALONE,
+    name: 'failover with loss, without deleteDelayMs',
+    what: 'the first of these without the setting, to show what it is for; a sweep after each failover',
+    full: 4,
+    deleteDelayMs: 0,
+    missing: 'some',
+  }),
+]
+
+async function survivorsOf(ask: ReplicaServer['ask'], database: string): Promise<Map<string, Survivor>> {
+  const codec = msgpackZlibCodec()
+  const rows = await ask(`SELECT id, version, body FROM ${database}.entities`)
+  return new Map(
+    rows.map(({ id, version, body }): [string, Survivor] => {
+      const bag = body === null ? undefined : codec.decode(body as Buffer)
+      return [
+        formatId(id as Buffer),
+        bag === undefined
+          ? { version: Number(version) }
+          : { version: Number(version), by: Number(bag['by']), content: contentIn(bag) },
+      ]
+    }),
+  )
+}
+
+/** Rows that committed entities lack: looked for between two looks at the entity that find the same version. */
+async function missingNow(tables: Tables): Promise<RowText[]> {
+  for (;;) {
+    try {
+      const states = await tables.entities()
+      const rows = await tables.rows()
+      const after = new Map((await tables.entities()).map(({ id, version }) => [id, version]))
+      return states
+        .filter(({ id, version }) => after.get(id) === version)
+        .flatMap((state) => tables.expected(state).filter((row) => !rows.has(row)))
+    } catch {
+      // The connection to the server that is gone is found to be gone.
+      await sleep(20)
+    }
+  }
+}
+
+/** As whoever runs the store would do it: through the same addresses, while the load goes on. */
+async function sweepOnce({ database }: Stage, deleteDelayMs: number): Promise<{ readonly fenced: number }> {
+  const store = await DataStore.open({
+    shards: mysqlShards(database.urls),
+    deleteDelayMs,
+    onWarning: () => undefined,
+  })
+  try {
+    return await sweep(store, { graceMs: 50 })
+  } finally {
+    await store.close()
+  }
+}

@@ -1,0 +1,46 @@
+import { markdownTable } from '../markdown-table.ts'
+import type { SimulationResultFile } from '../results.ts'
+import { left, number, right, wordsOf } from './format.ts'
+
+/** What needs more words than its name has. */
+const WORDS: Readonly<Record<string, string>> = {
+  beyondPromise: 'in which a whole shard fell back, which is beyond the promise',
+  withDeleteDelay: 'with deleteDelayMs',
+  deferring: "with onIndexFailure 'defer'",
+  errorBefore: 'a statement refused',
+  errorAfter: 'an answer lost',
+  late: 'an answer lost, and the statement carried out later or never',
+  duplicate: 'a write carried out twice',
+  crash: 'a process stopped dead',
+  pause: 'a process frozen between two steps',
+  shardDown: 'a shard down',
+  failover: 'a failover that loses the last commits',
+}
+
+export function simulationPart({ run, commit }: SimulationResultFile): string {
+  const counted = (prefix: string, counts: Readonly<Record<string, number>>): [string, string][] =>
+    Object.entries(counts).map(([name, count]) => [`${prefix}${WORDS[name] ?? wordsOf(name)}`, number(count)])
+  const rows: [string, string][] = [
+    ['seeds, a life of a store each', `${number(run.seeds)}, from ${number(run.from)} to ${number(run.to)}`],
+    ...counted('lives, ', run.lives),
+    ['steps: statements that arrived, and timers', number(run.steps)],
+    ['operations', number(run.operations)],
+    [
+      'writes acknowledged, refused, of unknown outcome',
+      [run.acknowledged, run.failed, run.unknown].map(number).join(', '),
+    ],
+    ['reads by id, queries', [run.reads, run.queries].map(number).join(', ')],
+    ...counted('faults, ', run.faults),
+    ['looks at all tables for rows that are missing', number(run.checks)],
+    ['**seeds that broke a promise**', `**${number(run.violations.length)}**`],
+    ['commit', commit],
+  ]
+  const broken = run.violations.slice(0, 5).map(({ seed, what }) => `- seed ${seed}: ${what}`)
+  return `## Simulation
+
+The real store, index engine and cleaner over databases in memory, where every step, every moment and every fault is
+decided by a seed: several processes write, read, query and change the indexes, and after each step that changes a table no
+ready index may lack a row of anything committed that its life's options promise.
+
+${markdownTable([left('what'), right('measured')], rows)}${broken.length === 0 ? '' : `\n\n${broken.join('\n')}`}`
+}

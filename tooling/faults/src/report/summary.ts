@@ -1,0 +1,107 @@
+import { markdownTable } from '../markdown-table.ts'
+import type { GaleraResultFile, HistoryResultFile, SimulationResultFile } from '../results.ts'
+import { faultsIn, verdictOf, type Measured } from './faults-part.ts'
+import { left, number, right, some, sum } from './format.ts'
+import { galeraHeld } from './galera-part.ts'
+
+export interface Everything {
+  readonly history: HistoryResultFile | undefined
+  readonly simulation: SimulationResultFile | undefined
+  readonly faults: readonly Measured[]
+  readonly failovers: readonly Measured[]
+  readonly galera: readonly GaleraResultFile[]
+  /** Scenarios without a result, by name. */
+  readonly notRun: readonly string[]
+  /** Those whose last run was ended by something else. */
+  readonly brokeOff: readonly string[]
+}
+
+/** What was run and what came of it, a line each. */
+export function summary(everything: Everything): string {
+  const { history, simulation, faults, failovers, galera, notRun, brokeOff } = everything
+  const rows = [
+    ...(simulation === undefined
+      ? []
+      : [
+          [
+            'simulation, every step by a seed',
+            number(simulation.run.operations),
+            number(sum(Object.values(simulation.run.faults))),
+            `${number(simulation.run.seeds)} seeds`,
+            simulation.run.violations.length === 0 ? 'held' : `BROKEN: ${simulation.run.violations.length}`,
+          ],
+        ]),
+    ...(history === undefined
+      ? []
+      : [
+          [
+            'history on real servers, no faults',
+            number(history.run.counts.operations),
+            '0',
+            `seed ${history.run.seed}`,
+            history.run.wrongs.length === 0 ? 'held' : `BROKEN: ${history.run.wrongs.length}`,
+          ],
+        ]),
+    ...matrixRow(`${faults.length} kinds of faults on real servers`, faults),
+    ...matrixRow(`${failovers.length} kinds of failover to a replica`, failovers),
+    ...galeraRow(galera),
+  ]
+  const isBroken = rows.some((row) => row.at(-1) !== 'held')
+  const total = (column: number): string =>
+    `**${number(sum(rows.map((row) => Number((row[column] ?? '').replaceAll(',', '')))))}**`
+  rows.push(['**all together**', total(1), total(2), '', isBroken ? '**not all held**' : '**held**'])
+  const columns = [
+    left('what was run'),
+    right('operations'),
+    right('faults'),
+    right('chance from'),
+    left('verdict'),
+  ]
+  return `## Summary
+
+${markdownTable(columns, rows)}${listed('Not run', notRun)}${listed('Broke off', brokeOff)}
+
+Operations are calls that were answered: reads, queries and writes, refused ones included. Faults are counted as each kind
+counts them: connections damaged or killed, processes killed or stopped, locks held, times that something was changed.`
+}
+
+function listed(what: string, names: readonly string[]): string {
+  return names.length === 0 ? '' : `\n\n${what}: ${names.join('; ')}.`
+}
+
+function matrixRow(what: string, measured: readonly Measured[]): string[][] {
+  if (measured.length === 0) return []
+  const bad = measured.filter(({ result }) => result.run.wrongs.length > 0)
+  const seeds = [...new Set(measured.map(({ result }) => result.run.seed))]
+  return [
+    [
+      what,
+      number(sum(measured.map(({ result }) => result.run.counts.operations))),
+      number(sum(measured.map(faultsIn))),
+      `seed ${some(seeds.map(String))}`,
+      bad.length === 0
+        ? 'held'
+        : `${measured.length - bad.length} held; ${some(bad.map(({ result }) => `${result.name}: ${verdictOf(result.run)}`))}`,
+    ],
+  ]
+}
+
+function galeraRow(results: readonly GaleraResultFile[]): string[][] {
+  const rounds = results.flatMap(({ content }) => ('rounds' in content ? [content] : []))
+  if (rounds.length === 0) return []
+  const broken = rounds.filter((content) => !galeraHeld(content)).length
+  const operations = sum(
+    rounds.map(
+      ({ tally }) => tally.acknowledged + sum(Object.values(tally.refused)) + tally.unknown + tally.looks,
+    ),
+  )
+  return [
+    [
+      'a Galera cluster that loses the node it is written to',
+      number(operations),
+      number(sum(rounds.map((content) => content.rounds.length))),
+      'no seed',
+      broken === 0 ? 'held' : `BROKEN: ${broken} of ${rounds.length} runs`,
+    ],
+  ]
+}

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest'
+import { explore } from './explore.ts'
+import {
+  administrator,
+  allIndexGuards,
+  cleanerOf,
+  indexWorld,
+  indexWriter,
+  missingFromTable,
+  noKnowledge,
+  type IndexGuards,
+  type IndexProcess,
+} from './index-life.ts'
+
+/** Writers and cleaners beside an administrator; all of them may hold the catalog of any time before. */
+const situations: Record<
+  string,
+  { build: (guards: IndexGuards) => readonly IndexProcess[]; guards: readonly (keyof IndexGuards)[] }
+> = {
+  'an index is dropped and one of another definition added': {
+    build: (g) => [administrator(g, 'drop, add'), indexWriter('b', g), indexWriter('a', g)],
+    guards: ['commitFence', 'tableGoesFirst', 'knownBeforeFilling'],
+  },
+  'a changed generation is added beside the old one, which goes then': {
+    build: (g) => [administrator(g, 'add, drop'), indexWriter('b', g), indexWriter('a', g)],
+    guards: ['commitFence', 'tableGoesFirst', 'knownBeforeFilling'],
+  },
+  'an entity is deleted and created again meanwhile': {
+    build: (g) => [administrator(g, 'add, drop'), indexWriter(undefined, g), indexWriter('a', g)],
+    guards: ['commitFence', 'tableGoesFirst'],
+  },
+  'a cleaner of the old generation works on with what it knew': {
+    build: (g) => [administrator(g, 'drop, add'), indexWriter('b', g), cleanerOf(0)],
+    guards: ['commitFence', 'tableGoesFirst'],
+  },
+  'a cleaner of the new generation works on with what it knew': {
+    build: (g) => [administrator(g, 'add, drop'), indexWriter('b', g), cleanerOf(1)],
+    guards: ['commitFence', 'tableGoesFirst'],
+  },
+}
+
+function check(processes: readonly IndexProcess[]): ReturnType<typeof explore> {
+  return explore({
+    world: indexWorld(),
+    local: noKnowledge,
+    processes,
+    crashes: 1,
+    always: missingFromTable,
+  })
+}
+
+describe.each(Object.entries(situations))(
+  '%s, with index statements that no epoch fences',
+  (_, situation) => {
+    it('no table that may be read lacks the row of what is committed', { timeout: 600_000 }, () => {
+      const { violation, states } = check(situation.build(allIndexGuards))
+      expect(violation).toBeUndefined()
+      expect(states).toBeGreaterThan(1000)
+    })
+
+    it.each(situation.guards)('breaks without the guard %s', { timeout: 600_000 }, (guard) => {
+      const { violation } = check(situation.build({ ...allIndexGuards, [guard]: false }))
+      expect(violation?.what).toMatch(/has no row for it/)
+    })
+  },
+)

@@ -1,0 +1,194 @@
+import type { Step } from './explore.ts'
+
+/** A generation of an index: a table of its own, and what the catalog says of it. */
+export interface Generation {
+  state: 'absent' | 'building' | 'ready' | 'retiring' | 'dropped'
+  /** Whether its table is there, and which rows it has, with their stamps. */
+  exists: boolean
+  rows: Record<string, number>
+  /** True once it has been ready: from then on some process may take it for ready until it meets no table. */
+  wasReady: boolean
+}
+
+/** One entity, and an index that is added, dropped, and added again with another definition. */
+export interface IndexWorld {
+  version: number
+  /** The entity's key; undefined for a tombstone. */
+  key: string | undefined
+  /** Raised with every change of the catalog. */
+  epoch: number
+  generations: [Generation, Generation]
+}
+
+/** What a process remembers between its statements. */
+export interface Knowledge {
+  epoch: number
+  states: Generation['state'][]
+  base: number
+  key: string | undefined
+  version: number
+  rows: Record<string, number>
+  stale: string[]
+}
+
+export interface IndexGuards {
+  /** A commit is refused when the epoch is another than the writer's. */
+  readonly commitFence: boolean
+  /** An index is filled after every writer was made to know it. */
+  readonly knownBeforeFilling: boolean
+  /** An index is dropped in this order: no longer queried, no table, no longer written. */
+  readonly tableGoesFirst: boolean
+}
+
+export const allIndexGuards: IndexGuards = {
+  commitFence: true,
+  knownBeforeFilling: true,
+  tableGoesFirst: true,
+}
+
+type IndexStep = Step<IndexWorld, Knowledge>
+export type IndexProcess = readonly IndexStep[]
+
+export function indexWorld(): IndexWorld {
+  const table = (exists: boolean): Generation => ({
+    state: exists ? 'ready' : 'absent',
+    exists,
+    rows: exists ? { a: 10 } : {},
+    wasReady: exists,
+  })
+  return { version: 10, key: 'a', epoch: 1, generations: [table(true), table(false)] }
+}
+
+export function noKnowledge(): Knowledge {
+  return { epoch: 0, states: [], base: 0, key: undefined, version: 0, rows: {}, stale: [] }
+}
+
+/** What must never be: a table that somebody may still read, and that lacks the row of the committed entity. */
+export function missingFromTable({ key, generations }: IndexWorld): string | undefined {
+  for (const [number, { exists, wasReady, rows }] of generations.entries()) {
+    if (exists && wasReady && key !== undefined && !(rowOf(key, number) in rows))
+      return `the entity has ${key}, generation ${number + 1} has no row for it`
+  }
+  return undefined
+}
+
+/** Another definition gives other rows. */
+const rowOf = (key: string, generation: number): string => (generation === 0 ? key : `${key}, differently`)
+
+const isWritten = (state: Generation['state'] | undefined): boolean =>
+  state === 'building' || state === 'ready' || state === 'retiring'
+
+const nextVersion = (base: number, process: number): number => (Math.floor(base / 10) + 1) * 10 + process
+
+function upsert({ generations }: IndexWorld, number: number, row: string, version: number): void {
+  const { exists, rows } = generations[number] as Generation
+  // Without a table the statement fails, and the writer goes on to its commit with what it knows.
+  if (exists) rows[row] = Math.max(rows[row] ?? 0, version)
+}
+
+const readCatalog: IndexStep = {
+  label: 'reads the catalog',
+  run({ epoch, generations }, local) {
+    Object.assign(local, { epoch, states: generations.map(({ state }) => state) })
+  },
+}
+
+const readEntity: IndexStep = {
+  label: 'reads the entity',
+  run({ version, key }, local) {
+    Object.assign(local, { base: version, key, version: 0 })
+  },
+}
+
+/** A write of the entity. Its index statements ask nobody for the epoch; only its commit does. */
+export function indexWriter(key: string | undefined, guards: IndexGuards): IndexProcess {
+  const upserts = [0, 1].map((number): IndexStep => ({
+    label: `upserts its row in generation ${number + 1}`,
+    run(world, local, process) {
+      if (key === undefined || key === local.key || !isWritten(local.states[number])) return
+      upsert(world, number, rowOf(key, number), nextVersion(local.base, process))
+    },
+  }))
+  const commit: IndexStep = {
+    label: `commits ${key ?? 'a delete'}`,
+    run(world, local, process) {
+      if (guards.commitFence && world.epoch !== local.epoch) return { goto: 'reads the catalog' }
+      if (world.version !== local.base) return 'end'
+      local.version = nextVersion(local.base, process)
+      Object.assign(world, { version: local.version, key })
+    },
+  }
+  const removals = [0, 1].map((number): IndexStep => ({
+    label: `deletes the row it lost in generation ${number + 1}`,
+    run({ generations }, local) {
+      if (local.key === undefined || local.key === key || !isWritten(local.states[number])) return
+      const { rows } = generations[number] as Generation
+      const row = rowOf(local.key, number)
+      if ((rows[row] ?? Infinity) < local.version) delete rows[row]
+    },
+  }))
+  return [readCatalog, readEntity, ...upserts, commit, ...removals]
+}
+
+/** A cleaner that knows the catalog of a while ago: what it adds and deletes asks nobody for the epoch either. */
+export function cleanerOf(number: number): IndexProcess {
+  return [
+    {
+      label: 'scans the table',
+      run({ generations }, local) {
+        const { exists, rows } = generations[number] as Generation
+        if (!exists) return 'blocked'
+        local.rows = rows
+      },
+    },
+    readEntity,
+    {
+      label: 'adds the row that is missing',
+      run(world, local) {
+        if (local.key !== undefined) upsert(world, number, rowOf(local.key, number), local.base)
+      },
+    },
+    {
+      label: 'deletes rows that dangle',
+      run({ generations }, local) {
+        const own = local.key === undefined ? undefined : rowOf(local.key, number)
+        const { rows } = generations[number] as Generation
+        for (const row of Object.keys(local.rows)) {
+          if (row !== own && (rows[row] ?? Infinity) <= local.base) delete rows[row]
+        }
+      },
+    },
+  ]
+}
+
+/** Drops the first generation, then adds one of another definition and fills it. Or the other way round. */
+export function administrator(guards: IndexGuards, order: 'drop, add' | 'add, drop'): IndexProcess {
+  const change = (number: number, state: Generation['state']): IndexStep => ({
+    label: `makes generation ${number + 1} ${state}`,
+    run(world) {
+      const generation = world.generations[number] as Generation
+      generation.state = state
+      generation.wasReady ||= state === 'ready'
+      world.epoch++
+    },
+  })
+  const table = (number: number, exists: boolean): IndexStep => ({
+    label: `${exists ? 'creates' : 'drops'} the table of generation ${number + 1}`,
+    run({ generations }) {
+      Object.assign(generations[number] as Generation, { exists, rows: {} })
+    },
+  })
+  const fill: IndexStep = {
+    label: 'writes the row of the entity',
+    run(world, local) {
+      if (local.key !== undefined) upsert(world, 1, rowOf(local.key, 1), local.base)
+    },
+  }
+  const drop = guards.tableGoesFirst
+    ? [change(0, 'retiring'), table(0, false), change(0, 'dropped')]
+    : [change(0, 'retiring'), change(0, 'dropped'), table(0, false)]
+  const add = guards.knownBeforeFilling
+    ? [table(1, true), change(1, 'building'), readEntity, fill, change(1, 'ready')]
+    : [table(1, true), readEntity, fill, change(1, 'building'), change(1, 'ready')]
+  return order === 'drop, add' ? [...drop, ...add] : [...add, ...drop]
+}

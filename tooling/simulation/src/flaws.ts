@@ -1,0 +1,56 @@
+import { noFaults, type FaultKind } from './faults.ts'
+import type { Circumstances } from './world.ts'
+
+export interface FlawInfo {
+  /** The kinds of faults that may happen; others would only be in the way. Default: all. */
+  readonly among?: readonly FaultKind[]
+  /** The kind of fault that shows it, where all others together do not. */
+  readonly shownBy?: FaultKind
+  /** What a life has to be like for it to show at all. */
+  readonly life?: Partial<Circumstances>
+}
+
+/** Something that a driver, a process or a database could get wrong. A run with it has to tell. */
+export const flaws = {
+  /** Shows only where an upsert and a delete of one row both come late, so there is much of that, and one entity. */
+  'upsert overwrites': {
+    life: {
+      writeOrder: 'index-first',
+      deleteDelayMs: 0,
+      faults: { ...noFaults, late: 0.2, duplicate: 0.3 },
+      ids: ['0b0f323c-2209-7c02-ac20-03022d0d2d01'],
+    },
+  },
+  'remove is unguarded': {},
+  'replace is unguarded': {},
+  'epoch is ignored': {},
+  /** A cleaner deletes what it takes for the leavings of the dead without making sure that they cannot commit. */
+  'fences do nothing': {
+    shownBy: 'pause',
+    among: ['pause', 'crash', 'errorBefore', 'shardDown'],
+    life: { writeOrder: 'index-first', deleteDelayMs: 0 },
+  },
+  /** Rows that a write made superfluous go at once, although a failover may undo the write. */
+  'no delete delay': { shownBy: 'failover', life: { writeOrder: 'index-first', failoverOf: 'entities' } },
+  /** What is noted as pending is not in the transaction of its entity, and does not fall back with it. */
+  'pending rows stay behind': {
+    shownBy: 'failover',
+    among: ['errorBefore', 'shardDown', 'failover'],
+    life: {
+      writeOrder: 'index-first',
+      onIndexFailure: 'defer',
+      failoverOf: 'entities',
+      deleteDelayMs: 600,
+    },
+  },
+  /** An insert that comes a second time is done again, whatever was written since. */
+  'inserts may be repeated': {
+    shownBy: 'duplicate',
+    among: ['duplicate', 'late', 'errorAfter', 'crash', 'pause'],
+  },
+} as const satisfies Record<string, FlawInfo>
+
+export type Flaw = keyof typeof flaws
+
+export const flawInfo = (flaw: Flaw): FlawInfo => flaws[flaw]
+export const flawNames: readonly Flaw[] = Object.keys(flaws) as Flaw[]

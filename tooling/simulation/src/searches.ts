@@ -1,0 +1,109 @@
+import { metaOf, type Bag } from '@looseleaf/core'
+import type { IndexDefinition, IndexProperties, Where } from '@looseleaf/index-engine'
+import type { Act, ClientOptions } from './client.ts'
+import type { Asked } from './history.ts'
+import { byGroup, byGroupAndRank, byGroupAndRankElsewhere, byTag, GROUPS, RANKS, TAGS } from './indexes.ts'
+import type { Random } from './random.ts'
+
+/** A question to an index, and what answers it. */
+interface Question extends Asked {
+  readonly index: IndexDefinition
+  readonly where: Where<IndexProperties>
+}
+
+function question<const P extends IndexProperties>(
+  index: IndexDefinition<P>,
+  where: Where<P>,
+  matches: (bag: Bag) => boolean,
+): Question {
+  // A question is asked as it was made: its `where` fits its own index.
+  return {
+    index: index as unknown as IndexDefinition,
+    where: where as unknown as Where<IndexProperties>,
+    what: `${index.name} ${JSON.stringify(where)}`,
+    matches,
+  }
+}
+
+function anyQuestion(random: Random): Question {
+  const tags = random.pick(TAGS)
+  const group = random.pick(GROUPS)
+  const rank = random.below(RANKS)
+  switch (random.below(7)) {
+    case 0:
+    case 1:
+      return question(byGroup, { group }, (bag) => bag['group'] === group)
+    case 2:
+    case 3:
+      return question(byTag, { tags }, (bag) => (bag['tags'] as readonly string[]).includes(tags))
+    case 4:
+      return question(
+        byGroupAndRank,
+        { group, rank },
+        (bag) => bag['group'] === group && bag['rank'] === rank,
+      )
+    default: {
+      const index = random.pick([byGroupAndRank, byGroupAndRankElsewhere])
+      const range = random.pick([{ gte: rank }, { lt: rank + 1 }])
+      const isWithin = (value: number): boolean => ('gte' in range ? value >= rank : value <= rank)
+      return question(
+        index as typeof byGroupAndRank,
+        { group, rank: range },
+        (bag) => bag['group'] === group && isWithin(Number(bag['rank'])),
+      )
+    }
+  }
+}
+
+const order = (random: Random): 'asc' | 'desc' => random.pick(['asc', 'desc'])
+
+const get: Act = async ({ store, random, ids, history }, operation) => {
+  const id = random.pick(ids)
+  const entity = await store.get(id)
+  history.read(operation, id, entity && metaOf(entity)?.version, entity)
+}
+
+const query: Act = async ({ store, random, history }, operation) => {
+  const asked = anyQuestion(random)
+  const page = await store.query(asked.index, asked.where, {
+    limit: 100,
+    scatter: true,
+    order: order(random),
+  })
+  history.queried(operation, asked, page)
+}
+
+const pages: Act = async ({ store, random, history }, operation) => {
+  const asked = anyQuestion(random)
+  const options = { limit: 1 + random.below(2), scatter: true, order: order(random) }
+  const items: Bag[] = []
+  let isComplete = true
+  for (let cursor: string | undefined; ;) {
+    const page = await store.query(asked.index, asked.where, { ...options, ...(cursor && { cursor }) })
+    items.push(...page.items)
+    isComplete &&= page.cost.complete
+    if (page.cursor === undefined) break
+    cursor = page.cursor
+  }
+  history.paged(operation, asked, items, isComplete)
+}
+
+const count: Act = async ({ store, random, history }, operation) => {
+  const asked = anyQuestion(random)
+  const exact = random.chance(0.5)
+  history.counted(
+    operation,
+    asked,
+    await store.count(asked.index, asked.where, { exact, scatter: true }),
+    exact,
+  )
+}
+
+const scan: Act = async ({ store, history }: ClientOptions, operation) => {
+  const items: Bag[] = []
+  for await (const entity of store.scan()) items.push(entity)
+  const everything: Asked = { what: 'a scan', matches: () => true }
+  history.scanned(operation, everything, items)
+}
+
+export const searches: readonly Act[] = [get, get, query, query, query, pages, count, scan]

@@ -1,0 +1,82 @@
+import type { FaultKind } from './faults.ts'
+import { noFaults } from './faults.ts'
+import type { Counts } from './history.ts'
+import type { SimulationResult } from './simulate.ts'
+
+export interface Violation {
+  readonly seed: number
+  readonly what: string
+}
+
+/** What many lives came to, summed up. The same for the same seeds, however many processes have run them. */
+export interface SimulationTotals extends Counts {
+  seeds: number
+  /** Statements that arrived and timers that went off. */
+  steps: number
+  /** How often it was looked whether anything committed is missing: after every step that changed something. */
+  checks: number
+  /** How often each kind of fault happened. */
+  readonly faults: Record<FaultKind, number>
+  /** Lives by what they were opened with. */
+  readonly lives: {
+    indexFirst: number
+    entityFirst: number
+    deferring: number
+    withDeleteDelay: number
+    /** Of those with a delay, lives in which a whole shard fell back, which is beyond the promise. */
+    beyondPromise: number
+  }
+  violations: Violation[]
+}
+
+export function noTotals(): SimulationTotals {
+  return {
+    seeds: 0,
+    steps: 0,
+    checks: 0,
+    operations: 0,
+    acknowledged: 0,
+    failed: 0,
+    unknown: 0,
+    reads: 0,
+    queries: 0,
+    faults: { ...noFaults },
+    lives: { indexFirst: 0, entityFirst: 0, deferring: 0, withDeleteDelay: 0, beyondPromise: 0 },
+    violations: [],
+  }
+}
+
+export function totalsOf(result: SimulationResult): SimulationTotals {
+  const { writeOrder, onIndexFailure, deleteDelayMs, failoverOf } = result.circumstances
+  const { failover } = result.happened
+  return {
+    ...result.counts,
+    seeds: 1,
+    steps: result.steps,
+    checks: result.checks,
+    faults: { ...result.happened },
+    lives: {
+      indexFirst: Number(writeOrder === 'index-first'),
+      entityFirst: Number(writeOrder === 'entity-first'),
+      deferring: Number(onIndexFailure === 'defer'),
+      withDeleteDelay: Number(deleteDelayMs > 0),
+      beyondPromise: Number(failover > 0 && failoverOf === 'everything'),
+    },
+    violations: result.violation === undefined ? [] : [{ seed: result.seed, what: result.violation }],
+  }
+}
+
+/** Adds `more` to `totals`. */
+export function addTotals(totals: SimulationTotals, more: SimulationTotals): void {
+  addNumbers(totals, more)
+  addNumbers(totals.faults, more.faults)
+  addNumbers(totals.lives, more.lives)
+  totals.violations = [...totals.violations, ...more.violations].toSorted((a, b) => a.seed - b.seed)
+}
+
+function addNumbers<Sums extends object>(sums: Sums, more: Sums): void {
+  for (const name of Object.keys(sums) as (keyof Sums)[]) {
+    const [sum, part] = [sums[name], more[name]]
+    if (typeof sum === 'number' && typeof part === 'number') Object.assign(sums, { [name]: sum + part })
+  }
+}

@@ -1,0 +1,126 @@
+import type { FaultKind } from './faults.ts'
+import { wake, type Life } from './life.ts'
+import type { Random } from './random.ts'
+import type { Scheduler } from './scheduler.ts'
+import type { ShardPast } from './shard-past.ts'
+import { SHARDS, type World } from './world.ts'
+
+/** What befalls the world as a whole. */
+export interface Weather {
+  /** Before every step. */
+  pass(): void
+  /** Whoever is frozen wakes. False when nobody is. */
+  wakeAll(): boolean
+}
+
+export interface WeatherOptions {
+  readonly world: World
+  readonly scheduler: Scheduler
+  readonly random: Random
+  /** The processes that there are at this moment. */
+  lives(): readonly Life[]
+  /** What the shards went through. */
+  readonly pasts: readonly ShardPast[]
+  crash(life: Life): void
+  /** After a shard has failed over. */
+  failedOver(): void
+}
+
+/** A process that dies again and again would never get anything done. */
+const MAX_CRASHES = 5
+const MAX_FAILOVERS = 5
+/** How many steps of the others a process sleeps through. */
+const PAUSE_STEPS = [15, 60, 250]
+/** How far the clock goes on meanwhile, in milliseconds: beyond the grace and the leases of cleaners, and those of administrators. */
+const LEAPS = [0, 0, 60, 300, 1500, 4000, 61_000]
+
+interface Pause {
+  readonly life: Life
+  left: number
+  /** When the clock leaps, in steps before the end. */
+  readonly leapAt: number
+  readonly leap: number
+}
+
+export function createWeather(options: WeatherOptions): Weather {
+  const { world, scheduler, random, pasts } = options
+  let pauses: Pause[] = []
+
+  const strikes = (kind: FaultKind): boolean => random.chance(world.faults[kind])
+
+  function moveShards(): void {
+    if (strikes('shardDown')) {
+      const shard = random.below(SHARDS)
+      if (world.down.delete(shard)) return scheduler.note(`-- shard ${shard} is back`)
+      world.down.add(shard)
+      world.happened.shardDown++
+      scheduler.note(`-- shard ${shard} is down`)
+    } else if (world.down.size > 0 && random.chance(0.05)) world.down.clear()
+  }
+
+  function failOver(): void {
+    if (world.happened.failover >= MAX_FAILOVERS || !strikes('failover')) return
+    const shard = random.below(SHARDS)
+    const past = pasts[shard]
+    // A replica that lags by the whole delay would be one that nobody has promised anything for.
+    if (!past?.fallBack(scheduler.now(), world.deleteDelayMs - 1, world.failoverOf, random)) return
+    world.happened.failover++
+    scheduler.note(`-- shard ${shard} fails over and has lost its last commits`)
+    options.failedOver()
+    scheduler.cut(shard)
+  }
+
+  function crash(): void {
+    if (world.happened.crash >= MAX_CRASHES || !strikes('crash')) return
+    const life = random.pick(options.lives())
+    if (!life.alive) return
+    world.happened.crash++
+    scheduler.note(`-- ${life.name} stops dead`)
+    options.crash(life)
+  }
+
+  function pause(): void {
+    if (!strikes('pause')) return
+    const life = random.pick(options.lives())
+    if (!life.alive || life.frozen) return
+    const left = 1 + random.below(random.pick(PAUSE_STEPS))
+    pauses.push({ life, left, leapAt: random.below(left), leap: random.below(1 + random.pick(LEAPS)) })
+    world.happened.pause++
+    scheduler.note(`-- ${life.name} freezes`)
+    scheduler.freeze(life)
+  }
+
+  function wakeUp({ life }: Pause): void {
+    if (life.alive) scheduler.note(`-- ${life.name} wakes`)
+    scheduler.thaw(life)
+    wake(life)
+  }
+
+  function goOnWithPauses(): void {
+    for (const each of pauses) {
+      each.left--
+      if (each.left === each.leapAt && each.leap > 0) {
+        scheduler.leap(each.leap)
+        scheduler.note(`-- ${each.leap} ms go by`)
+      }
+      if (each.left <= 0) wakeUp(each)
+    }
+    pauses = pauses.filter(({ left }) => left > 0)
+  }
+
+  return {
+    pass() {
+      moveShards()
+      failOver()
+      crash()
+      pause()
+      goOnWithPauses()
+    },
+    wakeAll() {
+      const sleeping = pauses
+      pauses = []
+      sleeping.forEach(wakeUp)
+      return sleeping.length > 0
+    },
+  }
+}

@@ -1,0 +1,109 @@
+import { msgpackZlibCodec } from '@looseleaf/codec'
+import { formatId, type Codec, type EntityId, type Router } from '@looseleaf/core'
+import { bucketRouter } from '@looseleaf/router'
+import { DataStore } from '@looseleaf/store'
+import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { chooseFaults, noFaults, type FaultKind, type Faults } from './faults.ts'
+import { withFlaw } from './flawed-driver.ts'
+import type { Flaw } from './flaws.ts'
+import { byGroup, byTag } from './indexes.ts'
+import type { Life } from './life.ts'
+import type { Random } from './random.ts'
+import type { Scheduler } from './scheduler.ts'
+import { simulatedDriver } from './simulated-driver.ts'
+
+/** What a seed decides before anything happens. */
+export interface Circumstances {
+  readonly faults: Faults
+  readonly writeOrder: 'index-first' | 'entity-first'
+  readonly onIndexFailure: 'fail' | 'defer'
+  readonly deleteDelayMs: number
+  /** What a shard loses that fails over: the last commits of entities, or of all its tables but the catalog. */
+  readonly failoverOf: 'entities' | 'everything'
+  readonly ids: readonly EntityId[]
+}
+
+export const SHARDS = 2
+const MOST_ENTITIES = 4
+
+export function chooseCircumstances(random: Random, allowed: readonly FaultKind[]): Circumstances {
+  const faults = chooseFaults(random, allowed)
+  const writeOrder = random.chance(0.12) ? 'entity-first' : 'index-first'
+  const mayDefer = random.chance(0.35) && writeOrder === 'index-first'
+  const hasDelay = random.chance(0.1) || faults.failover > 0
+  const ids = Array.from({ length: 1 + random.below(MOST_ENTITIES) }, () => anyId(random))
+  return {
+    faults,
+    writeOrder,
+    onIndexFailure: mayDefer ? 'defer' : 'fail',
+    deleteDelayMs: hasDelay ? random.pick([40, 150, 600]) : 0,
+    failoverOf: random.chance(0.75) ? 'entities' : 'everything',
+    ids,
+  }
+}
+
+function anyId(random: Random): EntityId {
+  const versionAndVariant = (i: number): number => (i === 6 ? 0x70 : i === 8 ? 0x80 : 0)
+  return formatId(
+    Uint8Array.from({ length: 16 }, (_, i) => versionAndVariant(i) | random.below(i === 6 ? 16 : 64)),
+  )
+}
+
+/** The databases, and the network between them and the processes. */
+export interface World extends Circumstances {
+  readonly driver: ReferenceDriver
+  readonly router: Router
+  readonly codec: Codec
+  /** Shards that take no statements at this moment. */
+  readonly down: Set<number>
+  /** How often each kind of fault has happened. */
+  readonly happened: Record<FaultKind, number>
+  /** In calm weather no fault happens. */
+  isCalm: boolean
+  /** A store of a process. In an object, for a store is not to be mistaken for a promise by whoever awaits it. */
+  open(life: Life, migrate?: boolean): Promise<{ readonly store: DataStore }>
+}
+
+export function createWorld(
+  circumstances: Circumstances,
+  scheduler: Scheduler,
+  random: Random,
+  flaw: Flaw | undefined,
+): World {
+  const driver = createReferenceDriver({ shards: SHARDS, now: () => scheduler.now() * 1000 })
+  const router = bucketRouter({ shards: SHARDS })
+  const codec = msgpackZlibCodec()
+  const flawed = { ...driver, shards: driver.shards.map((shard) => withFlaw(shard, flaw)) }
+  const world: World = {
+    ...circumstances,
+    driver,
+    router,
+    codec,
+    down: new Set(),
+    happened: { ...noFaults },
+    isCalm: true,
+    async open(life, migrate = false) {
+      const connected = simulatedDriver(flawed, life, {
+        scheduler,
+        random,
+        down: world.down,
+        faults: () => (world.isCalm ? noFaults : world.faults),
+        count: (kind) => void world.happened[kind]++,
+      })
+      const store = await DataStore.open({
+        shards: { shardCount: SHARDS, connect: async () => connected },
+        router,
+        codec,
+        indexes: [byTag, byGroup],
+        migrate,
+        writeOrder: world.writeOrder,
+        onIndexFailure: world.onIndexFailure,
+        deleteDelayMs: flaw === 'no delete delay' ? 0 : world.deleteDelayMs,
+        time: scheduler.timeOf(life),
+        onWarning: () => undefined,
+      })
+      return { store }
+    },
+  }
+  return world
+}
