@@ -1,4 +1,5 @@
 export { checkBag, MAX_DEPTH, type Bag, type PropertyValue } from './bag.ts'
+export type { Storable } from './bag-type.ts'
 export { metaOf, setMeta, type Entity, type EntityMeta } from './entity.ts'
 export { formatId, ID_BYTES, isId, parseId, type EntityId } from './entity-id.ts'
 export {

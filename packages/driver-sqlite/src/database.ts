@@ -1,5 +1,6 @@
 import { LooseleafError } from '@looseleaf/core'
 import Database from 'better-sqlite3'
+import { checkNode } from './check-node.ts'
 import { isBusy, pause } from './connection.ts'
 import { sqliteFault } from './errors.ts'
 
@@ -22,6 +23,7 @@ export async function openDatabase({
   synchronous,
   deadlineMs,
 }: DatabaseOptions): Promise<Database.Database> {
+  checkNode()
   const until = performance.now() + deadlineMs
   for (;;) {
     let database: Database.Database | undefined

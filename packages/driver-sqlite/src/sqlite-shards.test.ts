@@ -71,6 +71,27 @@ describe('a folder', () => {
     await (await sqliteShards({ folder, shards: 2 }).connect()).close()
   })
 
+  test('is not made where that is not wanted', async () => {
+    const folder = join(await freshFolder(), 'mistyped')
+    const shards = sqliteShards({ folder, create: false })
+    await expect(shards.connect()).rejects.toMatchObject({ code: 'NOT_MIGRATED' })
+    await expect(readdir(folder)).rejects.toMatchObject({ code: 'ENOENT' })
+    await (await sqliteShards({ folder }).connect()).close()
+    await (await shards.connect()).close()
+    const file = join(folder, 'shard-0.sqlite')
+    await expect(sqliteShards({ folder: file, create: false }).connect()).rejects.toMatchObject({
+      code: 'SHARD_UNAVAILABLE',
+    })
+  })
+
+  test('counts in words that fit', async () => {
+    const folder = await freshFolder()
+    await (await sqliteShards({ folder }).connect()).close()
+    await expect(sqliteShards({ folder, shards: 2 }).connect()).rejects.toThrow(
+      'holds 1 shard, and 2 were asked for.',
+    )
+  })
+
   test('may be made by several at once', async () => {
     const folder = await freshFolder()
     const drivers = await Promise.all(

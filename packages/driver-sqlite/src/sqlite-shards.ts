@@ -10,6 +10,8 @@ export interface SqliteShardsOptions {
   readonly folder: string
   /** How many; a folder keeps its number for ever. 1 by default. */
   readonly shards?: number | undefined
+  /** Make what is not there; with false, `connect` rejects with `NOT_MIGRATED` instead. True by default. */
+  readonly create?: boolean | undefined
   /**
    * `full` (default): a write that was acknowledged survives a loss of power. `normal`: it survives the end of the
    * process, but a loss of power may undo the last ones; several times faster.
@@ -26,7 +28,7 @@ export interface SqliteShardsOptions {
  * Throws `BAD_OPTION`; `connect` rejects with `LAYOUT_MISMATCH` where the folder has another number of shards.
  */
 export function sqliteShards(options: SqliteShardsOptions): DriverFactory {
-  checkNames(options, ['folder', 'shards', 'durability', 'deadlineMs', 'entityTable'])
+  checkNames(options, ['folder', 'shards', 'create', 'durability', 'deadlineMs', 'entityTable'])
   const folder = checkFolder(options.folder)
   const shardCount = checkShardCount(options.shards ?? 1)
   const deadlineMs = checkDeadline(options.deadlineMs ?? 5_000)
@@ -36,15 +38,21 @@ export function sqliteShards(options: SqliteShardsOptions): DriverFactory {
     throw badOption('durability', "'full' or 'normal'", durability)
   }
 
+  const create = options.create ?? true
+  if (typeof create !== 'boolean') throw badOption('create', 'true or false', create)
+
   return {
     shardCount,
     async connect(): Promise<Driver> {
-      await makeFolder(folder)
+      if (create) await makeFolder(folder)
       const there = await countShards(folder)
+      if (there === 0 && !create) {
+        throw new LooseleafError('NOT_MIGRATED', `${folder} holds no store, and none is made here.`)
+      }
       if (there !== 0 && there !== shardCount) {
         throw new LooseleafError(
           'LAYOUT_MISMATCH',
-          `${folder} holds ${there} shards, and ${shardCount} were asked for.`,
+          `${folder} holds ${there} ${there === 1 ? 'shard' : 'shards'}, and ${shardCount} ${shardCount === 1 ? 'was' : 'were'} asked for.`,
         )
       }
       const files = Array.from({ length: shardCount }, (_, number): ShardFile => {
@@ -69,6 +77,13 @@ async function makeFolder(folder: string): Promise<void> {
 
 /** Shards that a folder was made for: files are made from the last to the first, so the greatest number tells. */
 async function countShards(folder: string): Promise<number> {
-  const numbers = (await readdir(folder)).map((name) => /^shard-(\d+)\.sqlite$/.exec(name)?.[1])
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw new LooseleafError('SHARD_UNAVAILABLE', `${folder} is not a folder that can be read.`, {
+      cause: error,
+      retryable: false,
+    })
+  })
+  const numbers = names.map((name) => /^shard-(\d+)\.sqlite$/.exec(name)?.[1])
   return Math.max(0, ...numbers.map((number) => (number === undefined ? 0 : Number(number) + 1)))
 }

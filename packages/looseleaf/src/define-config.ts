@@ -13,6 +13,13 @@ export interface LooseleafConfig {
   readonly router?: Router
   /** Has to be able to read what the program writes. Default: as for `DataStore.open`. */
   readonly codec?: Codec
+  /**
+   * What the program gives to `DataStore.open`, for the writes and deletions of the command too. With replicas that lag,
+   * `deleteDelayMs` has to be here as well: otherwise `clean`, `put` and `import` delete superfluous index rows at once.
+   */
+  readonly deleteDelayMs?: number
+  readonly writeOrder?: 'index-first' | 'entity-first'
+  readonly onIndexFailure?: 'fail' | 'defer'
 }
 
 /** Gives back its argument: it is there so that an editor knows what a configuration may say. */

@@ -22,6 +22,7 @@ export {
   type PropertyValue,
   type Router,
   type Shard,
+  type Storable,
   type Time,
 } from '@looseleaf/core'
 export {

@@ -64,6 +64,7 @@ test.each([
   [null, 'options as an object; got null'],
   ['data', 'options as an object; got a string'],
   [{ relativeto: 'data' }, 'no option "relativeto"'],
+  [{ create: 'no' }, 'create has to be true or false; got a string'],
   [{ relativeTo: 5 }, 'relativeTo has to be the path of a folder; got a number'],
 ])('options of %j are refused by name', (options, words) => {
   for (const text of ['sqlite:data', 'memory:2']) {

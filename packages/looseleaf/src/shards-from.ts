@@ -6,6 +6,8 @@ import { memoryShards, sqliteShards } from '@looseleaf/driver-sqlite'
 export interface ShardsFromOptions {
   /** Where a relative folder of SQLite files begins. Default: the process's working directory. */
   readonly relativeTo?: string
+  /** Make a folder of SQLite files that is not there; as the option of `sqliteShards`. Default: true. */
+  readonly create?: boolean
 }
 
 /** More than anyone's machines, few enough that a slip of the hand opens no million files. */
@@ -21,7 +23,7 @@ const FORMS =
  */
 export function shardsFrom(text: string, options: ShardsFromOptions = {}): DriverFactory {
   if (typeof text !== 'string') throw bad(`${FORMS}; got something that is not a string.`)
-  const relativeTo = checkOptions(options)
+  const { relativeTo, create } = checkOptions(options)
   const trimmed = text.trim()
   const scheme = /^[a-z][a-z0-9+.-]*(?=:)/i.exec(trimmed)?.[0].toLowerCase()
   switch (scheme) {
@@ -29,7 +31,7 @@ export function shardsFrom(text: string, options: ShardsFromOptions = {}): Drive
     case 'mariadb':
       return mysqlShards(splitUrls(trimmed))
     case 'sqlite':
-      return fromFolder(trimmed.slice('sqlite:'.length), relativeTo)
+      return fromFolder(trimmed.slice('sqlite:'.length), relativeTo, create)
     case 'memory':
       return memoryShards(parseCount(trimmed.slice('memory:'.length) || '1', 'memory:'))
     case undefined:
@@ -39,18 +41,22 @@ export function shardsFrom(text: string, options: ShardsFromOptions = {}): Drive
   }
 }
 
-/** Gives the folder that a relative one begins from. */
-function checkOptions(options: ShardsFromOptions): string {
+function checkOptions(options: ShardsFromOptions): Required<ShardsFromOptions> {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw bad(`shardsFrom takes its options as an object; got ${describeKind(options)}.`)
   }
-  const unknown = Object.keys(options).find((name) => name !== 'relativeTo')
+  const unknown = Object.keys(options).find((name) => name !== 'relativeTo' && name !== 'create')
   if (unknown !== undefined) {
-    throw bad(`shardsFrom has no option ${JSON.stringify(unknown.slice(0, 40))}; there is relativeTo.`)
+    throw bad(
+      `shardsFrom has no option ${JSON.stringify(unknown.slice(0, 40))}; there are relativeTo, create.`,
+    )
   }
-  const { relativeTo = process.cwd() } = options
-  if (typeof relativeTo === 'string') return relativeTo
-  throw bad(`The option relativeTo has to be the path of a folder; got ${describeKind(relativeTo)}.`)
+  const { relativeTo = process.cwd(), create = true } = options
+  if (typeof relativeTo !== 'string')
+    throw bad(`The option relativeTo has to be the path of a folder; got ${describeKind(relativeTo)}.`)
+  if (typeof create !== 'boolean')
+    throw bad(`The option create has to be true or false; got ${describeKind(create)}.`)
+  return { relativeTo, create }
 }
 
 /** A comma may stand in a URL too, so that only one before the next scheme divides. */
@@ -64,7 +70,7 @@ function splitUrls(text: string): string[] {
   return urls
 }
 
-function fromFolder(text: string, relativeTo: string): DriverFactory {
+function fromFolder(text: string, relativeTo: string, create: boolean): DriverFactory {
   const mark = text.lastIndexOf('?')
   const folder = mark === -1 ? text : text.slice(0, mark)
   const parameters = new URLSearchParams(mark === -1 ? '' : text.slice(mark + 1))
@@ -77,6 +83,7 @@ function fromFolder(text: string, relativeTo: string): DriverFactory {
   }
   return sqliteShards({
     folder: resolve(relativeTo, folder),
+    create,
     shards: parseCount(parameters.get('shards') ?? '1', 'sqlite:folder?shards='),
   })
 }

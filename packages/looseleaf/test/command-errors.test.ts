@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DataStore, defineIndex, sqliteShards } from 'looseleaf'
 import { beforeEach, expect, test } from 'vitest'
@@ -62,14 +62,53 @@ test.each([
   [['status', '--shards', 'redis://u:hunter2@h'], 2, 'Shards are given as mysql://'],
   [['status', '--shard=mysql://u:hunter2@h/d'], 2, 'unknown option'],
   [['status', '--config', 'none.ts'], 2, 'there is no such config file'],
-  [['status', '--shards', 'sqlite:empty'], 4, 'has no Looseleaf tables'],
+  [['status', '--shards', 'memory:1'], 4, 'has no Looseleaf tables'],
+  [['--shards', 'memory:1', 'status'], 4, 'has no Looseleaf tables'],
+  [['index', '--shards', 'memory:1', 'list'], 4, 'has no Looseleaf tables'],
+  [['get', 'x', '--debug', '--shards', 'memory:1'], 4, '    at '],
+  [['--debug', 'get', 'x', '--shards', 'memory:1'], 4, '    at '],
+  [['--json', 'get', 'x', '--shards', 'memory:1'], 4, '{"error":{"code":"NOT_MIGRATED"'],
   [['status', '--shards', 'mysql://u:hunter2@127.0.0.1:1/d'], 3, 'cannot be reached'],
   [['import', 'none.jsonl', '--shards', 'memory:1'], 2, 'none.jsonl cannot be read'],
+  [
+    ['import', 'node_modules', '--shards', 'memory:1'],
+    2,
+    'node_modules is a folder; a file of JSON lines is needed.',
+  ],
 ])('%j ends with %i', async (args, code, words) => {
   const result = await run(args)
   expect(result.code).toBe(code)
   expect(result.stderr).toContain(words)
   expect(result.stdout + result.stderr).not.toContain('hunter2')
+})
+
+test('a folder of SQLite files that is not there is made by init alone', async () => {
+  writeFileSync(join(cwd, 'lines.jsonl'), '{"a":1}\n')
+  for (const args of [
+    ['status'],
+    ['schema'],
+    ['put', '{}'],
+    ['export'],
+    ['clean'],
+    ['import', 'lines.jsonl'],
+  ]) {
+    const result = await run([...args, '--shards', 'sqlite:mistyped'])
+    expect({ args, ...result }).toMatchObject({ args, code: 4, stdout: '' })
+    expect(result.stderr).toContain('mistyped holds no store')
+    expect(existsSync(join(cwd, 'mistyped'))).toBe(false)
+  }
+  expect((await run(['init', '--shards', 'sqlite:mistyped'])).code).toBe(0)
+  expect((await run(['status', '--shards', 'sqlite:mistyped'])).code).toBe(0)
+})
+
+test('help and errors have one voice', async () => {
+  for (const args of [['--help'], ['index', '--help'], ['index', 'add', '--help'], ['get', '--help']]) {
+    const { stdout } = await run(args)
+    expect(stdout).toContain('print help')
+    expect(stdout).not.toContain('display help')
+  }
+  const { stderr } = await run(['gett'])
+  expect(stderr).toMatch(/^Error: unknown command 'gett'/)
 })
 
 test('errors of a store that is there end with their code, in one line or one JSON object', async () => {
@@ -88,6 +127,8 @@ test('errors of a store that is there end with their code, in one line or one JS
     [['put', '{'], 2, 'Error: This is not one JSON object of properties', ''],
     [['put', '{"user_id":7}'], 1, 'Error: Index by_user: property user_id', ''],
     [['query', 'by_link'], 2, 'Error: The store has no index "by_link"; it has by_user.', ''],
+    [['query', 'by_user'], 2, 'or ask all shards with --scatter.', ''],
+    [['count', 'by_user'], 2, 'or ask all shards with --scatter.', ''],
     [['query', 'by_user', 'user_id=me'], 2, 'Error: Index by_user: user_id is of type uuid', ''],
     [['query', 'by_user', `user_id=${id}`, '--cursor', 'x'], 2, 'Error: ', ''],
     [['index', 'add', 'by_link'], 2, 'Error: There is no config file, and an index is added', ''],
@@ -112,7 +153,7 @@ test('a config with an error is told with its file and property', async () => {
   const result = await runCommand(['status'], { cwd })
   expect(result.code).toBe(2)
   expect(result.stderr).toBe(
-    'Error: looseleaf.config.ts: "indices" is not a property of a config; it has shards, indexes, router, codec.\n',
+    'Error: looseleaf.config.ts: "indices" is not a property of a config; it has shards, indexes, router, codec, deleteDelayMs, writeOrder, onIndexFailure.\n',
   )
 })
 

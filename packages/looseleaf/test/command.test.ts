@@ -344,6 +344,7 @@ test('status --json has the shape that is promised to monitors', async () => {
 test('schema prints statements that make the tables', async () => {
   const cwd = projectFolder()
   writeFileSync(join(cwd, 'looseleaf.config.ts'), CONFIG)
+  expect((await runInside(['init'], { cwd })).code).toBe(0)
   const printed = await runInside(['schema', '--json'], { cwd })
   const { shards } = printed.json<{ shards: { name: string; statements: string[] }[] }>()
   expect(shards).toHaveLength(2)
@@ -360,4 +361,27 @@ test('schema prints statements that make the tables', async () => {
   }
   const text = (await runInside(['schema'], { cwd })).stdout
   expect(text).toMatch(/^-- On .*shard-0.sqlite, .*shard-1.sqlite\nCREATE TABLE/)
+})
+
+test('superfluous index rows stay for as long as the config says, and go at once where it says nothing', async () => {
+  const count = async (deleteDelayMs: number | undefined): Promise<number> => {
+    const cwd = projectFolder()
+    const given = deleteDelayMs === undefined ? '' : `deleteDelayMs: ${deleteDelayMs}, shards:`
+    const config = given === '' ? CONFIG : CONFIG.replace('shards:', given)
+    writeFileSync(join(cwd, 'looseleaf.config.mjs'), config)
+    expect((await runInside(['init'], { cwd })).code).toBe(0)
+    const put = async (tag: string): Promise<void> => {
+      const bag = JSON.stringify({ id: users[0], tags: [tag] })
+      expect((await runInside(['put', bag], { cwd })).code).toBe(0)
+    }
+    await put('before')
+    await put('after')
+    expect((await runInside(['clean'], { cwd })).code).toBe(0)
+    const counted = await runInside(['count', 'entries_by_tag', 'tags=before', '--scatter', '--json'], {
+      cwd,
+    })
+    return counted.json<{ count: number }>().count
+  }
+  expect(await count(300_000)).toBe(1)
+  expect(await count(undefined)).toBe(0)
 })

@@ -1,6 +1,6 @@
 // Compiled, never run: what has to be a compile error, and what has to be known of a result.
 import { defineIndex } from '@looseleaf/index-engine'
-import type { Entity } from '@looseleaf/core'
+import type { Bag, Entity, PropertyValue } from '@looseleaf/core'
 import type { DataStore } from './data-store.ts'
 
 declare const store: DataStore
@@ -37,4 +37,100 @@ export async function mistakes(): Promise<void> {
   await store.put({ callback: () => 1 })
   // @ts-expect-error a bag is an object
   await store.put('title')
+}
+
+interface Link {
+  readonly url: string
+  readonly seen?: Date
+}
+
+interface Entry {
+  readonly title: string
+  readonly links: readonly Link[]
+  first?: Link
+  likes: number | bigint | null
+  replies?: Entry[]
+  byName: Record<string, Link>
+  thumbnail: Uint8Array
+  kind: 'post' | 'link'
+}
+
+interface Widget {
+  title: string
+  render(): void
+}
+
+class Money {
+  readonly amount = 1
+  double(): number {
+    return this.amount * 2
+  }
+}
+
+declare const entry: Entry
+declare const widget: Widget
+
+export async function stored(
+  bag: Bag,
+  entity: Entity,
+  record: Record<string, PropertyValue>,
+  either: Entry | Link,
+): Promise<void> {
+  for (const one of [entry, bag, entity, record]) await store.put(one)
+  await store.put(entry, { ifVersion: 1 })
+  await store.put(either)
+  await store.put({ ...entity, title: 'x' })
+  await store.put({ ...entry, id: 'x', tags: ['a', 'b'].map((text) => ({ text })) })
+  await store.insert(entry, { id: 'x' })
+  await store.update('x', () => entry)
+  await store.update('x', (found) => ({ ...found, likes: 1 }))
+  await store.update('x', (found) => {
+    if (found['likes'] === 1) return undefined
+    return found['title'] === 'x' ? { title: 'y', likes: 2 } : { likes: 3 }
+  })
+  await store.putMany([entry, entry])
+  await store.putMany([entry, bag, { likes: 1 }])
+  await store.putMany([1, 2].map((likes) => ({ likes, by: [{ likes }] })))
+}
+
+/** A program may have functions of its own for all its bags. */
+export async function generic<B extends Bag>(bag: B): Promise<void> {
+  await store.put(bag)
+  await store.putMany([bag])
+  await store.update('x', () => bag)
+}
+
+export async function notStored(promised: Promise<Entry>, unknown: { title: unknown }): Promise<void> {
+  // @ts-expect-error a method cannot be stored
+  await store.put(widget)
+  // @ts-expect-error nor one further down
+  await store.put({ widgets: [{ widget }] })
+  // @ts-expect-error a symbol cannot be stored
+  await store.put({ name: Symbol('x') })
+  // @ts-expect-error a Map cannot be stored
+  await store.put({ counts: new Map<string, number>() })
+  // @ts-expect-error an object with methods cannot be stored
+  await store.put({ price: new Money() })
+  // @ts-expect-error nor as the bag
+  await store.put(new Money())
+  // @ts-expect-error an array cannot hold undefined
+  await store.put({ list: [undefined] })
+  // @ts-expect-error who knows what it is
+  await store.put(unknown)
+  // @ts-expect-error an array is no bag
+  await store.put([entry])
+  // @ts-expect-error a promise is no bag
+  await store.put(promised)
+  // @ts-expect-error a function is no bag
+  await store.put(() => entry)
+  // @ts-expect-error a function cannot be stored
+  await store.insert({ callback: () => 1 })
+  // @ts-expect-error a method cannot be stored
+  await store.putMany([widget])
+  // @ts-expect-error an array of bags is needed
+  await store.putMany(entry)
+  // @ts-expect-error a function of update cannot wait
+  await store.update('x', async () => entry)
+  // @ts-expect-error a method cannot be stored
+  await store.update('x', () => widget)
 }

@@ -11,6 +11,7 @@ import {
   type Entity,
   type EntityId,
   type IndexDefinitionData,
+  type Storable,
 } from '@looseleaf/core'
 import {
   createCatalogHolder,
@@ -155,15 +156,15 @@ export class DataStore {
    * Writes an entity whole: whatever was under its id before is replaced. When it resolves, the entity is committed and
    * every index finds it. Until then the bag has to stay as it is.
    */
-  async put(bag: Bag, options: PutOptions = {}): Promise<PutResult> {
+  async put<B extends object>(bag: Storable<B>, options: PutOptions = {}): Promise<PutResult> {
     checkOptions('put', options, optionsOf.put)
-    return this.#calls.run(() => this.#put(bag, options))
+    return this.#calls.run(() => this.#put(bag as Bag, options))
   }
 
   /** Writes an entity that must not be there yet; `ALREADY_EXISTS` otherwise. An id that was deleted is free again. */
-  async insert(bag: Bag, options: InsertOptions = {}): Promise<PutResult> {
+  async insert<B extends object>(bag: Storable<B>, options: InsertOptions = {}): Promise<PutResult> {
     checkOptions('insert', options, optionsOf.insert)
-    const { id, isFresh, properties } = this.#identify(bag, options.id)
+    const { id, isFresh, properties } = this.#identify(bag as Bag, options.id)
     return this.#calls.run(async () =>
       putResult(id, await this.#write(id, toInsert(id, properties), { signal: options.signal, isFresh })),
     )
@@ -173,11 +174,15 @@ export class DataStore {
    * Reads an entity, changes it and writes it back, again and again until no other write came between. `change` gets a
    * bag of its own without the id, and may be called several times.
    */
-  async update(id: EntityId, change: Change, options: ChangeOptions = {}): Promise<PutResult> {
+  async update<B extends object>(
+    id: EntityId,
+    change: Change<B>,
+    options: ChangeOptions = {},
+  ): Promise<PutResult> {
     checkOptions('update', options, optionsOf.change)
     if (typeof change !== 'function') throw badArgument('update', 'a function from bag to bag', change)
     const bytes = parseId(id)
-    const decide = toUpdate(bytes, change, options.ifVersion)
+    const decide = toUpdate(bytes, change as Change, options.ifVersion)
     return this.#calls.run(async () =>
       putResult(bytes, await this.#write(bytes, decide, { signal: options.signal })),
     )
@@ -195,7 +200,10 @@ export class DataStore {
    * Puts many bags at once; one that fails does not keep the others. Results come in the order of the bags, and so do
    * writes of bags that have the same id.
    */
-  async putMany(bags: readonly Bag[], options: CallOptions = {}): Promise<PutManyResult[]> {
+  async putMany<B extends object>(
+    bags: readonly Storable<B>[],
+    options: CallOptions = {},
+  ): Promise<PutManyResult[]> {
     checkOptions('putMany', options, optionsOf.call)
     if (!Array.isArray(bags)) throw badArgument('putMany', 'an array of bags', bags)
     const limit = pLimit(PUT_MANY_CONCURRENCY)

@@ -7,6 +7,7 @@ import type {
   IndexDefinitionData,
   IndexState,
   Router,
+  Storable,
   Time,
 } from '@looseleaf/core'
 
@@ -93,7 +94,7 @@ export type PutManyResult =
   ({ readonly ok: true } & PutResult) | { readonly ok: false; readonly error: Error }
 
 /** Changes the properties of an entity; returns the new bag, or undefined to leave it as it is. */
-export type Change = (bag: Bag) => Bag | undefined
+export type Change<B extends object = Bag> = (bag: Bag) => Bag | Storable<B> | undefined
 
 export interface StoreStatus {
   readonly storeId: string

@@ -17,10 +17,16 @@ export interface CommandText {
 /** A command with the options that all of them have, and its examples below its help. */
 export function defineCommand(program: Command, text: CommandText): Command {
   const examples = text.examples.map(([line, what]) => `  # ${what}\n  $ looseleaf ${line}`).join('\n\n')
-  return program
+  const command = program
     .command(text.usage)
     .summary(text.summary)
     .description(text.details === undefined ? `${text.summary}.` : `${text.summary}.\n\n${text.details}`)
+  return addCommonOptions(command).addHelpText('after', `\nExamples:\n${examples}`)
+}
+
+/** What every command takes, before its name too. */
+export function addCommonOptions(command: Command): Command {
+  return command
     .option('--config <file>', 'config file (default: the nearest looseleaf.config.ts, .js or .mjs)')
     .option(
       '--shards <text>',
@@ -28,5 +34,4 @@ export function defineCommand(program: Command, text: CommandText): Command {
     )
     .option('--json', 'print JSON for programs, errors too')
     .option('--debug', 'print stacks of errors')
-    .addHelpText('after', `\nExamples:\n${examples}`)
 }

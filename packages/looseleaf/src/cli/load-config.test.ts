@@ -23,6 +23,9 @@ test('a config with everything in it is taken as it is', () => {
     indexes: [byLink],
     router: bucketRouter({ shards: 2 }),
     codec: jsonCodec(),
+    deleteDelayMs: 300_000,
+    writeOrder: 'index-first',
+    onIndexFailure: 'defer',
   })
   expect(checkConfig(config, 'looseleaf.config.ts')).toBe(config)
 })
@@ -37,7 +40,7 @@ test.each([
   [{ shards: ['mysql://u:hunter2@h/d'] }, 'shards has to be'],
   [
     { shards: 'memory:1', indices: [] },
-    '"indices" is not a property of a config; it has shards, indexes, router, codec.',
+    '"indices" is not a property of a config; it has shards, indexes, router, codec, deleteDelayMs, writeOrder, onIndexFailure.',
   ],
   [
     { shards: 'memory:1', indexes: byLink },
@@ -51,6 +54,13 @@ test.each([
     { shards: 'memory:1', indexes: [byLink, { ...byLink, shardOn: 'user' }] },
     "indexes[1]: Index by_link needs shardOn to be one of 'link', 'id'",
   ],
+  [
+    { shards: 'memory:1', deleteDelayMs: '5m' },
+    'deleteDelayMs has to be a number of milliseconds, 0 or more; got',
+  ],
+  [{ shards: 'memory:1', deleteDelayMs: -1 }, 'deleteDelayMs has to be'],
+  [{ shards: 'memory:1', writeOrder: 'any' }, "writeOrder has to be 'index-first' or 'entity-first'; got"],
+  [{ shards: 'memory:1', onIndexFailure: 'wait' }, "onIndexFailure has to be 'fail' or 'defer'; got"],
   [{ shards: 'memory:1', indexes: [byLink, byLink] }, 'indexes[1]: the name by_link is there twice.'],
   [
     { shards: 'memory:1', router: { shards: 2 } },

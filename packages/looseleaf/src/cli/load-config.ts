@@ -64,6 +64,18 @@ const PROPERTIES: {
     expected: 'what envelopeCodec(…) gives',
     accepts: (value) => value === undefined || hasMethods(value, ['encode', 'decode']),
   },
+  deleteDelayMs: {
+    expected: 'a number of milliseconds, 0 or more',
+    accepts: (value) => value === undefined || (Number.isFinite(value) && (value as number) >= 0),
+  },
+  writeOrder: {
+    expected: "'index-first' or 'entity-first'",
+    accepts: (value) => [undefined, 'index-first', 'entity-first'].includes(value as undefined),
+  },
+  onIndexFailure: {
+    expected: "'fail' or 'defer'",
+    accepts: (value) => [undefined, 'fail', 'defer'].includes(value as undefined),
+  },
 }
 
 export function checkConfig(config: unknown, file: string): LooseleafConfig {

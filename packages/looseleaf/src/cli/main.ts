@@ -1,7 +1,15 @@
 #!/usr/bin/env node
 import { READER_GONE } from './console.ts'
 import { exitCodes } from './exit-codes.ts'
-import { runProgram } from './program.ts'
+import { nodeComplaint } from './node-version.ts'
+
+const complaint = nodeComplaint(process.versions.node)
+if (complaint !== undefined) {
+  process.stderr.write(`Error: ${complaint}\n`)
+  process.exit(exitCodes.usage)
+}
+// Not before: what it loads may not even be read by an older Node.
+const { runProgram } = await import('./program.ts')
 
 const stop = new AbortController()
 

@@ -12,7 +12,7 @@ import { addQuery } from './commands/query.ts'
 import { addSchema } from './commands/schema.ts'
 import { addStatus } from './commands/status.ts'
 import type { Console } from './console.ts'
-import type { AddCommand } from './define-command.ts'
+import { addCommonOptions, type AddCommand } from './define-command.ts'
 import { exitCodes, type ExitCode } from './exit-codes.ts'
 import { redact, runAction, type Runner } from './run-action.ts'
 
@@ -40,7 +40,7 @@ Exit codes: 0 done; 1 something was found (no such entity, refused lines, missin
 export async function runProgram(args: readonly string[], console: Console): Promise<ExitCode> {
   let exitCode: ExitCode = exitCodes.ok
   const run: Runner = async (options, action) => {
-    exitCode = await runAction(console, options, action)
+    exitCode = await runAction(console, { ...program.opts(), ...options }, action)
   }
   const program = new Command('looseleaf')
     .description('Schema-less entities and live indexes on MySQL, MariaDB or SQLite.')
@@ -54,9 +54,11 @@ export async function runProgram(args: readonly string[], console: Console): Pro
       writeOut: (text) => void console.stdout.write(text),
       // A mistyped option may have a password behind it.
       writeErr: (text) => void console.stderr.write(redact(text)),
+      outputError: (text, write) => write(text.replace(/^error: /, 'Error: ')),
       getOutHasColors: () => false,
       getErrHasColors: () => false,
     })
+  addCommonOptions(program)
   for (const add of COMMANDS) add(program, run)
   try {
     await program.parseAsync(args, { from: 'user' })

@@ -36,6 +36,37 @@ test('tagged values, a byte order mark and a carriage return are read', () => {
   expect(parseBag(line)).toEqual({ at: new Date('2009-02-27T00:00:00Z'), n: 12n, $x: 1 })
 })
 
+test.each([
+  '2026-01-01T00:00:00Z',
+  '2026-01-01T00:00:00.0Z',
+  '2026-01-01T00:00:00.00Z',
+  '2026-01-01T00:00:00.000Z',
+])('a time may leave out milliseconds: %s', (time) => {
+  const line = Buffer.from(`{"at":{"$date":"${time}"},"list":[{ "$date" : "${time}" }]}`)
+  const date = new Date('2026-01-01T00:00:00Z')
+  expect(parseBag(line)).toEqual({ at: date, list: [date] })
+})
+
+test('digits of a fraction keep their place, and text that looks like a time stays text', () => {
+  const text = '{"$date":"2026-01-01T00:00:00Z"}'
+  const line = Buffer.from(`{"at":{"$date":"2026-01-01T00:00:00.5Z"},"text":${JSON.stringify(text)}}`)
+  expect(parseBag(line)).toEqual({ at: new Date('2026-01-01T00:00:00.500Z'), text })
+})
+
+test.each([
+  '2026-02-30T00:00:00Z',
+  '2026-01-01T24:00:00Z',
+  '2026-01-01T00:00:60Z',
+  '2026-01-01T00:00Z',
+  '2026-01-01',
+  '2026-01-01T00:00:00',
+  '2026-01-01T00:00:00+01:00',
+  '2026-01-01T00:00:00.1234Z',
+  ' 2026-01-01T00:00:00Z',
+])('%j is no time', (time) => {
+  expect(() => parseBag(Buffer.from(JSON.stringify({ at: { $date: time } })))).toThrow('a time is not one')
+})
+
 test.each(['{', '[]', '7', 'null', '{"secret":{"$date":"hunter2"}}', '{"$date":"2009-02-27T00:00:00.000Z"}'])(
   '%s is no bag, told without repeating it',
   (text) => {

@@ -55,7 +55,14 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
 export function parseBag(line: Buffer): Bag {
   const bytes = line.subarray(0, 3).equals(BYTE_ORDER_MARK) ? line.subarray(3) : line
   try {
-    return jsonFormat.decode(bytes)
+    try {
+      return jsonFormat.decode(bytes)
+    } catch (error) {
+      const text = bytes.toString()
+      const exact = withMilliseconds(text)
+      if (exact === text) throw error
+      return jsonFormat.decode(Buffer.from(exact))
+    }
   } catch (error) {
     if (!isLooseleafError(error)) throw error
     const reason = error.message.replace(/^.*cannot be decoded: /, '')
@@ -63,6 +70,17 @@ export function parseBag(line: Buffer): Bag {
       cause: error,
     })
   }
+}
+
+/**
+ * Gives times the three digits of milliseconds that they have in bodies. Text within a string of JSON is never taken for
+ * one, since its quotes have a backslash before them.
+ */
+function withMilliseconds(text: string): string {
+  return text.replaceAll(
+    /(\{\s*"\$date"\s*:\s*"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,2}))?Z"/g,
+    (_, time: string, fraction = '') => `${time}.${(fraction as string).padEnd(3, '0')}Z"`,
+  )
 }
 
 /** The whole of a stream. Throws `BAD_OPTION` beyond the limit. */

@@ -38,7 +38,7 @@ function report(console: Console, output: Output, error: unknown, debug: boolean
     output.note('Stopped.')
     return exitCodes.interrupted
   }
-  const message = redact(error instanceof Error ? error.message : String(error))
+  const message = redact(inOptions(error instanceof Error ? error.message : String(error)))
   if (output.json) {
     const { code, retryable, shard, entity } = known
       ? error
@@ -60,6 +60,11 @@ function traceOf(error: unknown): string {
     current = current instanceof Error ? current.cause : undefined
   }
   return traces.join('\ncaused by ')
+}
+
+/** Options of a call, in the words of the command line. */
+function inOptions(message: string): string {
+  return message.replaceAll('{ scatter: true }', '--scatter')
 }
 
 /** Takes user and password out of URLs that others have put in their messages. */

@@ -7,6 +7,7 @@ import {
 } from '@looseleaf/core'
 import { DataStore } from '@looseleaf/store'
 import { dirname, resolve } from 'node:path'
+import type { LooseleafConfig } from '../define-config.ts'
 import { shardsFrom } from '../shards-from.ts'
 import type { Console } from './console.ts'
 import { findConfig, loadConfig, type LoadedConfig } from './load-config.ts'
@@ -26,6 +27,8 @@ export interface Settings {
   readonly indexes: readonly IndexDefinitionData[]
   readonly router: Router | undefined
   readonly codec: Codec | undefined
+  /** How the store writes; what is not given is as for `DataStore.open`. */
+  readonly writing: Pick<LooseleafConfig, 'deleteDelayMs' | 'writeOrder' | 'onIndexFailure'>
   /** The config file in use, if there is one. */
   readonly file: string | undefined
 }
@@ -42,7 +45,8 @@ export interface Session {
   readonly console: Console
   readonly output: Output
   readonly signal: AbortSignal
-  settings(): Promise<Settings>
+  /** The first call says whether `connect` may make SQLite files that are not there. Default: false. */
+  settings(create?: boolean): Promise<Settings>
   store(options?: OpenOptions): Promise<DataStore>
   close(): Promise<void>
 }
@@ -52,7 +56,7 @@ export function createSession(console: Console, output: Output, options: CommonO
   let store: Promise<DataStore> | undefined
 
   async function openStore({ migrate = false, warn = true }: OpenOptions): Promise<DataStore> {
-    const { shards, indexes, router, codec } = await session.settings()
+    const { shards, indexes, router, codec, writing } = await session.settings(migrate)
     return DataStore.open({
       shards,
       migrate,
@@ -60,6 +64,7 @@ export function createSession(console: Console, output: Output, options: CommonO
       ...(migrate && { indexes }),
       ...(router && { router }),
       ...(codec && { codec }),
+      ...writing,
       onWarning(warning) {
         if (warn) output.note(`${output.colors.yellow('Warning:')} ${warning}`)
       },
@@ -70,7 +75,7 @@ export function createSession(console: Console, output: Output, options: CommonO
     console,
     output,
     signal: console.signal,
-    settings: () => (settings ??= readSettings(console, options)),
+    settings: (create = false) => (settings ??= readSettings(console, options, create)),
     store: (open = {}) => (store ??= openStore(open)),
     async close() {
       // A store that could not be opened has been reported where it was asked for.
@@ -80,17 +85,29 @@ export function createSession(console: Console, output: Output, options: CommonO
   return session
 }
 
-async function readSettings(console: Console, options: CommonOptions): Promise<Settings> {
+async function readSettings(console: Console, options: CommonOptions, create: boolean): Promise<Settings> {
   const { cwd, env } = console
   const file = options.config === undefined ? findConfig(cwd) : resolve(cwd, options.config)
   const loaded = file === undefined ? undefined : await loadConfig(file)
-  const shards = givenShards(options.shards ?? (env['LOOSELEAF_SHARDS'] || undefined), loaded, cwd)
-  const { indexes = [], router, codec } = loaded?.config ?? {}
-  return { shards, indexes, router, codec, file }
+  const shards = givenShards(options.shards ?? (env['LOOSELEAF_SHARDS'] || undefined), loaded, {
+    cwd,
+    create,
+  })
+  const { indexes = [], router, codec, deleteDelayMs, writeOrder, onIndexFailure } = loaded?.config ?? {}
+  const writing = {
+    ...(deleteDelayMs !== undefined && { deleteDelayMs }),
+    ...(writeOrder !== undefined && { writeOrder }),
+    ...(onIndexFailure !== undefined && { onIndexFailure }),
+  }
+  return { shards, indexes, router, codec, writing, file }
 }
 
-function givenShards(text: string | undefined, loaded: LoadedConfig | undefined, cwd: string): DriverFactory {
-  if (text !== undefined) return shardsFrom(text, { relativeTo: cwd })
+function givenShards(
+  text: string | undefined,
+  loaded: LoadedConfig | undefined,
+  { cwd, create }: { readonly cwd: string; readonly create: boolean },
+): DriverFactory {
+  if (text !== undefined) return shardsFrom(text, { relativeTo: cwd, create })
   if (loaded === undefined) {
     throw new LooseleafError(
       'BAD_OPTION',
@@ -98,5 +115,7 @@ function givenShards(text: string | undefined, loaded: LoadedConfig | undefined,
     )
   }
   const { shards } = loaded.config
-  return typeof shards === 'string' ? shardsFrom(shards, { relativeTo: dirname(loaded.file) }) : shards
+  return typeof shards === 'string'
+    ? shardsFrom(shards, { relativeTo: dirname(loaded.file), create })
+    : shards
 }

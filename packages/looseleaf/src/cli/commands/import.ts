@@ -25,7 +25,7 @@ export const addImport: AddCommand = (program, run) => {
     usage: 'import <file>',
     summary: 'Store entities from a file of JSON lines, or from stdin with -',
     details:
-      'Each line is one JSON object, the entity whole. An "id" in it is the entity’s id, and an entity that is there under\nit is replaced; without one a fresh id is made. Values that JSON has no word for:\n\n  {"$date":"2009-02-27T00:00:00.000Z"}   a time, in UTC with milliseconds\n  {"$bigint":"9007199254740993"}         a bigint of 64 bits\n  {"$bytes":"aGk="}                      bytes, in base64\n  {"$number":"NaN"}                      NaN, Infinity or -Infinity\n\nA property whose name begins with $ gets one more $ in front. A line that cannot be stored is told with its number and\nkept out, and the exit code is 1.\n\nJSON: { "lines", "created", "replaced", "refused", "ended": "all" | "refused" | "interrupted", "nextLine",\n"errors": [{ "line", "code", "message" }] }; errors has the first 1,000 of them.',
+      'Each line is one JSON object, the entity whole. An "id" in it is the entity’s id, and an entity that is there under\nit is replaced; without one a fresh id is made. Values that JSON has no word for:\n\n  {"$date":"2009-02-27T00:00:00.000Z"}   a time in UTC; .000 may be left out\n  {"$bigint":"9007199254740993"}         a bigint of 64 bits\n  {"$bytes":"aGk="}                      bytes, in base64\n  {"$number":"NaN"}                      NaN, Infinity or -Infinity\n\nA property whose name begins with $ gets one more $ in front. A line that cannot be stored is told with its number and\nkept out, and the exit code is 1.\n\nJSON: { "lines", "created", "replaced", "refused", "ended": "all" | "refused" | "interrupted", "nextLine",\n"errors": [{ "line", "code", "message" }] }; errors has the first 1,000 of them.',
     examples: [
       ['import entries.jsonl', 'a file'],
       ['import entries.jsonl --on-error skip', 'leave out the lines that cannot be stored'],
@@ -96,15 +96,17 @@ async function importFile(
 }
 
 async function openFile(path: string): Promise<{ stream: Readable; bytes: number | undefined }> {
-  try {
-    const handle = await open(path)
-    const { size } = await handle.stat()
-    return {
-      stream: createReadStream(path, { fd: handle, highWaterMark: 256 * 1024 }),
-      bytes: size || undefined,
-    }
-  } catch (cause) {
+  const handle = await open(path).catch((cause: unknown) => {
     throw new LooseleafError('BAD_OPTION', `${path} cannot be read.`, { cause })
+  })
+  const stats = await handle.stat()
+  if (stats.isDirectory()) {
+    await handle.close()
+    throw new LooseleafError('BAD_OPTION', `${path} is a folder; a file of JSON lines is needed.`)
+  }
+  return {
+    stream: createReadStream(path, { fd: handle, highWaterMark: 256 * 1024 }),
+    bytes: stats.size || undefined,
   }
 }
 

@@ -10,6 +10,7 @@ export const addIndexCommands: AddCommand = (program, run) => {
     .command('index')
     .summary('Add, drop or list indexes')
     .description('Add, drop or list indexes.')
+    .helpCommand(false)
 
   defineCommand(group, {
     usage: 'add <name>',

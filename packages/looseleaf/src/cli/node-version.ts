@@ -1,0 +1,6 @@
+/** What is wrong with this version of Node, if anything: `engines` of package.json in words. */
+export function nodeComplaint(version: string): string | undefined {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  if (major > 22 || (major === 22 && minor >= 18)) return undefined
+  return `looseleaf needs Node 22.18 or later; this is Node ${version}.`
+}
