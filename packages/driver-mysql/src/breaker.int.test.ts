@@ -109,7 +109,7 @@ test('errors of statements, locks, deadlines and privileges never open it', asyn
   const holder = await bench.observe()
   const entity = await insertLocked(shard, holder)
 
-  const slow = await bench.connect({ ...never, deadlineMs: 300 })
+  const slow = await bench.connect({ ...never, deadlineMs: 1_500 })
   const write = { ...entity, base: 1, version: 2 }
   const tooLong = { key: [Buffer.alloc(600, 97)], entityId: randomBytes(16), version: 1 }
   const codes = (

@@ -11,7 +11,7 @@ const { url } = bench
 
 describe('a deadline', () => {
   test('leaves a write unknown, ends it on the server, and gives the connection’s place back', async () => {
-    const { shard } = await bench.migrate({ deadlineMs: 300, lockWaitSeconds: 3_600, poolSize: 1 })
+    const { shard } = await bench.migrate({ deadlineMs: 1_500, lockWaitSeconds: 3_600, poolSize: 1 })
     const holder = await bench.observe()
     const entity = await insertLocked(shard, holder)
     const writing = shard.entities.replace([{ ...entity, base: 1, version: 2 }], { epoch })
@@ -26,7 +26,7 @@ describe('a deadline', () => {
   })
 
   test('of a read is DEADLINE', async () => {
-    const { shard } = await bench.migrate({ deadlineMs: 300, lockWaitSeconds: 3_600, poolSize: 1 })
+    const { shard } = await bench.migrate({ deadlineMs: 1_500, lockWaitSeconds: 3_600, poolSize: 1 })
     const holder = await bench.observe()
     await holder.query('LOCK TABLES entities WRITE')
     await expect(shard.entities.read([randomBytes(16)])).rejects.toMatchObject({
@@ -41,7 +41,10 @@ describe('a deadline', () => {
 
   test('ends a call on a connection that has fallen silent', async () => {
     const { proxy, url: through } = await bench.behindProxy()
-    const { shard } = await bench.migrate({ deadlineMs: 200, connectTimeoutMs: 200, poolSize: 1 }, through)
+    const { shard } = await bench.migrate(
+      { deadlineMs: 1_500, connectTimeoutMs: 1_500, poolSize: 1 },
+      through,
+    )
     proxy.silence = 'both'
     await expect(shard.now()).rejects.toMatchObject({ code: 'DEADLINE' })
     proxy.silence = 'none'
