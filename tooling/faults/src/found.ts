@@ -81,4 +81,90 @@ export const found: readonly Found[] = [
       name: 'hundreds of expiries leave no sockets, no timers and no bodies in memory',
     },
   },
+  {
+    wrong:
+      'The MySQL client library reads some numbers of sixteen digits off by their last bit, so that queries on an index of numbers lost entities (a review, with reproductions).',
+    now: 'Such numbers come as text that the language parses.',
+    heldBy: {
+      file: 'packages/testkit/src/driver-contract-index.ts',
+      name: 'numbers of any number of digits come back to the last bit',
+    },
+  },
+  {
+    wrong:
+      'A table that a failed attempt to add an index had left behind was taken for that of another definition.',
+    now: 'Names of tables are taken in the catalog before they are used, and the columns of a table are looked at.',
+    heldBy: {
+      file: 'packages/store/src/manage-indexes.test.ts',
+      name: 'is not misled by tables that an attempt with another definition has left behind',
+    },
+  },
+  {
+    wrong:
+      'A process that was held up while it added an index, for longer than its lease, brought a dropped one back (simulation).',
+    now: 'Each attempt has a table of its own, and what is dropped stays so.',
+    heldBy: { file: 'tooling/simulation/src/simulation.test.ts', name: 'holds for' },
+  },
+  {
+    wrong:
+      'A commit that waited for a semi-synchronous replica was ended at its deadline, by which the server made it without the replica, and it was acknowledged (failovers of replicas).',
+    now: 'Such commits are left alone, and their outcome is unknown.',
+    heldBy: {
+      file: 'tooling/faults/src/matrix/replica-failover.int.test.ts',
+      name: 'a commit that no replica confirms is not acknowledged by being ended',
+    },
+  },
+  {
+    wrong: 'A failover that lost a change of the catalog let the next change bear the same epoch.',
+    now: 'Epochs are times of the shard, and never come again.',
+    heldBy: {
+      file: 'packages/store/src/lost-tables.test.ts',
+      name: 'does not make an index ready whose writers did not all know it, when it is the leading one',
+    },
+  },
+  {
+    wrong:
+      'A write that was under way over a failover was committed without rows that the old server had taken.',
+    now: 'A clean that is begun anew has all writes under way begin again.',
+    heldBy: {
+      file: 'packages/cleaner/src/clean-index.test.ts',
+      name: 'begun again after a failover, it has writes that were under way begin again, for their rows may be lost',
+    },
+  },
+  {
+    wrong:
+      'A late removal took a row that a deferred write had gained again, after the cleaner had found it there (simulation).',
+    now: 'The cleaner writes each row of what was deferred with the version of its entity.',
+    heldBy: {
+      file: 'packages/cleaner/test/held-up.test.ts',
+      name: 'spares the row when a deferred write has gained it again and the cleaner has made that good',
+    },
+  },
+  {
+    wrong:
+      'A cleaner that was held up over a failover judged the delay of deletions by the time after its reading (simulation).',
+    now: 'It judges by the time before.',
+    heldBy: {
+      file: 'packages/cleaner/test/held-up.test.ts',
+      name: 'does not judge by a commit that a failover has undone meanwhile',
+    },
+  },
+  {
+    wrong:
+      'A cleaner with an older catalog, or one that could not read a body, threw away what was noted as deferred.',
+    now: 'It reads the catalog again, and leaves what it cannot read to others.',
+    heldBy: {
+      file: 'packages/cleaner/test/write-policies.test.ts',
+      name: 'is made good by a cleaner that has not heard of the index yet',
+    },
+  },
+  {
+    wrong:
+      'A table that was missing after a restore was created empty, and its index answered as if it were whole.',
+    now: 'The index begins anew, and is not answered from until it was filled.',
+    heldBy: {
+      file: 'packages/store/src/lost-tables.test.ts',
+      name: 'begins anew with migrate, and is not answered from until it was filled, in no process',
+    },
+  },
 ]
