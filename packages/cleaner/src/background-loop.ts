@@ -9,7 +9,8 @@ export interface BackgroundLoopOptions {
 }
 
 const FIRST_RETRY_MS = 500
-const LAST_RETRY_MS = 60_000
+/** What is deferred waits for so long, at the most, after its shard is back. */
+const LAST_RETRY_MS = 10_000
 
 /**
  * Does rounds until the signal fires, and resolves then. A round that fails is told and tried again, later each time.

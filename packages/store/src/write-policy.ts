@@ -1,4 +1,4 @@
-import { LooseleafError } from '@looseleaf/core'
+import { describeKind, LooseleafError } from '@looseleaf/core'
 import type { DataStoreOptions, WriteOrder } from './types.ts'
 
 /** In which order an entity and its index rows are written, and what becomes of rows that cannot be. */
@@ -14,25 +14,35 @@ const DEFAULT_WRITE_TIMEOUT_MS = 30_000
 export function writePolicy(options: DataStoreOptions): WritePolicy {
   const { writeOrder = 'index-first', onIndexFailure = 'fail', deleteDelayMs = 0 } = options
   const { writeTimeoutMs = DEFAULT_WRITE_TIMEOUT_MS } = options
-  const check = (isRight: boolean, what: string): void => {
-    if (!isRight) throw new LooseleafError('BAD_OPTION', what)
+  const check = (isRight: boolean, option: string, expected: string, value: unknown): void => {
+    if (isRight) return
+    const came = typeof value === 'number' ? String(value) : describeKind(value)
+    throw new LooseleafError('BAD_OPTION', `${option} has to be ${expected}; got ${came}.`)
   }
   check(
     ['index-first', 'entity-first'].includes(writeOrder),
-    "writeOrder has to be 'index-first' or 'entity-first'.",
+    'writeOrder',
+    "'index-first' or 'entity-first'",
+    writeOrder,
   )
-  check(['fail', 'defer'].includes(onIndexFailure), "onIndexFailure has to be 'fail' or 'defer'.")
-  check(
-    writeOrder === 'index-first' || onIndexFailure === 'fail',
-    "onIndexFailure: 'defer' goes with writeOrder 'index-first'; with 'entity-first' rows that fail are left to the cleaner anyway.",
-  )
+  check(['fail', 'defer'].includes(onIndexFailure), 'onIndexFailure', "'fail' or 'defer'", onIndexFailure)
+  if (writeOrder === 'entity-first' && onIndexFailure === 'defer') {
+    throw new LooseleafError(
+      'BAD_OPTION',
+      "onIndexFailure: 'defer' goes with writeOrder 'index-first'; with 'entity-first' rows that fail are left to the cleaner anyway.",
+    )
+  }
   check(
     Number.isFinite(deleteDelayMs) && deleteDelayMs >= 0,
-    'deleteDelayMs has to be a number of milliseconds, 0 or more.',
+    'deleteDelayMs',
+    'a number of milliseconds, 0 or more',
+    deleteDelayMs,
   )
   check(
     Number.isFinite(writeTimeoutMs) && writeTimeoutMs > 0,
-    'writeTimeoutMs has to be a number of milliseconds above 0.',
+    'writeTimeoutMs',
+    'a number of milliseconds above 0',
+    writeTimeoutMs,
   )
   return { writeOrder, onIndexFailure, writeTimeoutMs }
 }

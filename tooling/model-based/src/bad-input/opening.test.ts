@@ -86,6 +86,11 @@ const cases: readonly (readonly [what: string, options: unknown, names: RegExp])
   ['a deleteDelayMs of NaN', { shards, deleteDelayMs: Number.NaN }, /deleteDelayMs has to be/],
   ['a deleteDelayMs in words', { shards, deleteDelayMs: '5 minutes' }, /deleteDelayMs has to be/],
   ['a deleteDelayMs without end', { shards, deleteDelayMs: Infinity }, /deleteDelayMs has to be/],
+  ['a writeTimeoutMs of 0', { shards, writeTimeoutMs: 0 }, /writeTimeoutMs has to be/],
+  ['a writeTimeoutMs below 0', { shards, writeTimeoutMs: -30_000 }, /writeTimeoutMs has to be/],
+  ['a writeTimeoutMs of NaN', { shards, writeTimeoutMs: Number.NaN }, /writeTimeoutMs has to be/],
+  ['a writeTimeoutMs in words', { shards, writeTimeoutMs: '30s' }, /writeTimeoutMs has to be/],
+  ['a writeTimeoutMs without end', { shards, writeTimeoutMs: Infinity }, /writeTimeoutMs has to be/],
 ]
 
 refuses(
