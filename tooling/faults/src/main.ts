@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
-import { startCluster, type Cluster } from './cluster/cluster.ts'
+import type { Cluster } from './cluster/cluster.ts'
+import { startCluster } from './cluster/start-cluster.ts'
 import { runHistory, type HistoryRun } from './history/run-history.ts'
 import { runScenario, type ScenarioRun } from './matrix/run-scenario.ts'
 import { Skip } from './matrix/scenario.ts'

@@ -1,11 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { startServers, type RunningServers } from '@looseleaf-tooling/mariadb'
-import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
-import { startFaultProxy, type FaultProxy } from '../proxy/fault-proxy.ts'
+import type { FaultProxy } from '../proxy/fault-proxy.ts'
 
 /** Database servers of our own, each behind a proxy, which may be killed and come back. */
 export interface Cluster {
@@ -36,31 +30,29 @@ export interface ClusterDatabase {
   drop(): Promise<void>
 }
 
-export interface ClusterOptions {
-  readonly shards?: number | undefined
-  /** Where a shard keeps its data, by its number. Default: a temporary folder. */
-  readonly folders?: Readonly<Record<number, string>> | undefined
-}
-
 export const LOAD_USER = 'load'
 
-export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
-  const folder = await mkdtemp(join(tmpdir(), 'looseleaf-faults-'))
-  const password = randomBytes(12).toString('hex')
-  const numbers = Array.from({ length: options.shards ?? 2 }, (_, number) => number)
-  const started = await Promise.allSettled(
-    numbers.map((number) =>
-      startShard(
-        options.folders?.[number] ?? join(folder, `${number}`),
-        join(folder, `${number}-tmp`),
-        password,
-      ),
-    ),
-  )
+/** A shard as those see it who start and stop it. */
+export interface RunningShard extends ClusterShard {
+  /** For somebody with all rights. */
+  url(database: string): string
+  stop(): Promise<void>
+}
+
+/**
+ * A cluster of shards that are being started. When one cannot be, the others are stopped again and it rejects.
+ * `remove`: what is to be done when all are stopped.
+ */
+export async function assembleCluster<S extends RunningShard>(
+  starting: readonly Promise<S>[],
+  password: string,
+  remove: () => Promise<void>,
+): Promise<Cluster & { readonly shards: readonly S[] }> {
+  const started = await Promise.allSettled(starting)
   const shards = started.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
   const stop = async (): Promise<void> => {
     await Promise.all(shards.map((shard) => shard.stop()))
-    await rm(folder, { recursive: true, force: true })
+    await remove()
   }
   const failed = started.find((result) => result.status === 'rejected')
   if (failed !== undefined) {
@@ -87,116 +79,5 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
         },
       }
     },
-  }
-}
-
-async function startShard(
-  folder: string,
-  temporary: string,
-  password: string,
-): Promise<ClusterShard & { url(database: string): string; stop(): Promise<void> }> {
-  await mkdir(temporary, { recursive: true })
-  const start = (): Promise<RunningServers> => startIn(temporary, folder)
-  let servers = await start()
-  const base = (): URL => new URL(servers.urls[0] ?? '')
-  const proxy = await startFaultProxy(Number(base().port))
-
-  // One that stays: where others are shut out because of their number, it is in already.
-  let connection: Connection | undefined
-  let crashes = 0
-  let isKilled = false
-
-  async function ask(statement: string): Promise<Record<string, unknown>[]> {
-    if (connection === undefined) {
-      const own = await createConnection({ uri: base().href, connectTimeout: 10_000 })
-      own.on('error', () => {
-        if (connection === own) connection = undefined
-      })
-      connection = own
-    }
-    const [rows] = await connection.query<RowDataPacket[]>(statement)
-    return Array.isArray(rows) ? rows : []
-  }
-
-  async function admin(statement: string): Promise<Record<string, unknown>[]> {
-    try {
-      return await ask(statement)
-    } catch (error) {
-      // What the server itself has answered, such as that there is no such thread to be killed.
-      if ((error as { sqlState?: string }).sqlState) throw error
-      // It may be the connection that is broken, or the server that has crashed by itself, which is a fault as well.
-      hangUp()
-      if (isKilled || isAlive(servers.pids[0] ?? 0)) throw error
-      crashes++
-      await restart()
-      return ask(statement)
-    }
-  }
-
-  async function restart(): Promise<void> {
-    // Nothing of it runs any more; this ends the process that watched over it.
-    await servers.stop()
-    servers = await start()
-    isKilled = false
-    proxy.setTarget(Number(base().port))
-  }
-
-  function hangUp(): void {
-    connection?.destroy()
-    connection = undefined
-  }
-
-  const user = `'${LOAD_USER}'@'127.0.0.1'`
-  await admin(`CREATE USER IF NOT EXISTS ${user} IDENTIFIED BY '${password}'`)
-  await admin(`ALTER USER ${user} IDENTIFIED BY '${password}'`)
-  return {
-    proxy,
-    admin,
-    url(database) {
-      const url = base()
-      url.pathname = `/${database}`
-      return url.href
-    },
-    async kill() {
-      const pid = servers.pids[0] ?? 0
-      hangUp()
-      isKilled = true
-      process.kill(pid, 'SIGKILL')
-      while (isAlive(pid)) await sleep(5)
-    },
-    restart,
-    get crashes() {
-      return crashes
-    },
-    async stop() {
-      hangUp()
-      await proxy.close()
-      await servers.stop()
-    },
-  }
-}
-
-/**
- * A server that starts deletes the temporary tables of every other one that shares its folder for them, and those crash
- * when they meet one that is gone. So each has a folder of its own, from its very first start on.
- */
-function startIn(temporary: string, folder: string): Promise<RunningServers> {
-  const before = process.env['TMPDIR']
-  process.env['TMPDIR'] = temporary
-  try {
-    // The process that runs the server is started within this call, and inherits what stands here.
-    return startServers(1, { folder, serverArguments: [`--tmpdir=${temporary}`] })
-  } finally {
-    if (before === undefined) delete process.env['TMPDIR']
-    else process.env['TMPDIR'] = before
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
   }
 }

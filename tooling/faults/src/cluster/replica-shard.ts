@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { moment } from '../history/records.ts'
 import { startFaultProxy } from '../proxy/fault-proxy.ts'
-import type { ClusterShard } from './cluster.ts'
+import type { RunningShard } from './cluster.ts'
 import type { ReplicaServer, ReplicaServers } from './replica-server.ts'
 
 /** `semi-sync`: a commit is acknowledged when the replica has it. `asynchronous`: the replica follows as it can. */
@@ -33,13 +33,11 @@ export interface FailoverOptions {
 }
 
 /** A shard that is a primary and its replica, or a primary alone. */
-export interface ReplicaShard extends ClusterShard {
-  url(database: string): string
+export interface ReplicaShard extends RunningShard {
   /** The primary goes, the replica takes its place, and gets a replica of its own. */
   failOver(options: FailoverOptions): Promise<Failover>
   /** Says something to the replica. */
   askReplica: ReplicaServer['ask']
-  stop(): Promise<void>
 }
 
 /** A commit waits for the replica for as long as it takes. */

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '@looseleaf/core'
-import type { Cluster, ClusterDatabase, ClusterOptions } from '../cluster/cluster.ts'
+import type { Cluster, ClusterDatabase } from '../cluster/cluster.ts'
+import type { ClusterOptions } from '../cluster/start-cluster.ts'
 import type { HistoryResult } from '../history/check-history.ts'
 import type { ProcessHistory, SightRecord } from '../history/records.ts'
 import type { Load, LoadConfig } from '../load/load.ts'
