@@ -32,8 +32,9 @@ export interface CountOptions extends CallOptions {
   readonly scatter?: boolean
   /**
    * Look at every entity instead of counting index rows. Rows of writes in flight, and of those that died, make a plain
-   * count run high for a while; it runs low only while rows are pending, see `onIndexFailure`. Where rows cannot tell, every entity is looked at in any case: over all
-   * shards of an index that is kept by the elements of an array, and between bounds of over 512 bytes.
+   * count run high for a while; it runs low only while rows are pending, see `onIndexFailure`. Where rows cannot tell,
+   * every entity is looked at in any case: over all shards of an index that is kept by the elements of an array, and
+   * between bounds of over 512 bytes.
    */
   readonly exact?: boolean
 }

@@ -199,4 +199,22 @@ describe('a shard that was put back to a backup', () => {
       state: 'building',
     })
   })
+
+  it('does not give the next change the epoch of the one that it lost, and is written by who knew that one', async () => {
+    const store = await open({ migrate: true })
+    const before = await Promise.all(memory.shards.map(({ catalog }) => catalog.load()))
+    const other = await open()
+    await other.addIndex(defineIndex('by_size', { properties: { size: 'integer' }, shardOn: 'id' }))
+    const lost = other.context.catalog.current().epochs
+    for (const [shard, { catalog }] of memory.shards.entries()) {
+      await catalog.change(before[shard]!, lost[shard]!)
+    }
+    // The lost epochs are greater than those that the shards have now.
+    const { id } = await other.put({ link: 'a', rank: 1 })
+    expect(await store.get(id)).toMatchObject({ link: 'a' })
+
+    await store.addIndex(defineIndex('by_weight', { properties: { weight: 'integer' }, shardOn: 'id' }))
+    const { epochs } = store.context.catalog.current()
+    expect(epochs.every((epoch, shard) => epoch > lost[shard]!)).toBe(true)
+  })
 })

@@ -28,7 +28,7 @@ export async function addIndex(
         await changeMisfits(context, same.table, definition.onMisfit, options)
       return
     }
-    const coming = await createTables(context, [definition], options)
+    const coming = await prepareTables(context, [definition], options)
     context.catalog.adopt(
       await changeCatalog(context.driver, (indexes) => withComing(indexes, coming), options),
     )
@@ -74,7 +74,7 @@ export async function replaceLostIndexes(context: EngineContext, options: CallOp
     const going = await lost()
     if (going.length === 0) return
     const again = going.filter(({ state }) => state !== 'retiring')
-    const coming = await createTables(context, again, options)
+    const coming = await prepareTables(context, again, options)
     await takeOut(context, going, coming, options)
     await dropUnused(context, coming, options)
   })
@@ -109,7 +109,7 @@ async function takeOut(
  * Creates the tables for definitions to come. Their names are taken first, by entries that are `dropped`: whatever becomes
  * of this attempt, and however long it is held up, no other one ever uses them. The answer has those entries.
  */
-async function createTables(
+async function prepareTables(
   context: EngineContext,
   definitions: readonly IndexDefinitionData[],
   options: CallOptions,

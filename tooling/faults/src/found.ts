@@ -119,7 +119,7 @@ export const found: readonly Found[] = [
     now: 'Epochs are times of the shard, and never come again.',
     heldBy: {
       file: 'packages/store/src/lost-tables.test.ts',
-      name: 'does not make an index ready whose writers did not all know it, when it is the leading one',
+      name: 'does not give the next change the epoch of the one that it lost, and is written by who knew that one',
     },
   },
   {
