@@ -15,7 +15,7 @@ const { step, failed, print } = createSteps()
 const turbo = (task) =>
   run(pnpmCommand('exec', 'turbo', 'run', task, '--output-logs=errors-only', '--continue'))
 let chromium
-let tally = { passed: 0, failed: 0, skipped: [] }
+let tally = { passed: 0, failed: [], skipped: [] }
 
 const ready =
   (await step('install', install)) &&
@@ -39,9 +39,11 @@ if (ready) {
 print()
 const steps = failed()
 if (steps.length > 0) console.log(`\nFailed: ${steps.join(', ')}`)
+for (const { name, message } of tally.failed) console.log(`  ${name}\n    ${message}`)
 // A step that fails without a failing test, such as the type check, counts as one.
-const others = steps.filter((name) => name !== 'tests' || tally.failed === 0).length
-console.log(`\n${tally.passed} passed, ${tally.failed + others} failed, ${tally.skipped.length} skipped`)
+const others = steps.filter((name) => name !== 'tests' || tally.failed.length === 0).length
+const failures = tally.failed.length + others
+console.log(`\n${tally.passed} passed, ${failures} failed, ${tally.skipped.length} skipped`)
 process.exitCode = steps.length > 0 ? 1 : 0
 
 async function runTests() {
@@ -56,7 +58,7 @@ async function runTests() {
       console.error('vitest ended without a result.')
       return code === 0 ? 1 : code
     }
-    return tally.failed > 0 && code === 0 ? 1 : code
+    return tally.failed.length > 0 && code === 0 ? 1 : code
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { skipsMysql } from './src/test-environment.ts'
@@ -14,6 +15,9 @@ export default defineConfig({
     exclude: [...configDefaults.exclude, ...(skipsMysql ? ['**/*.int.test.{ts,tsx}'] : [])],
     globalSetup: fileURLToPath(new URL('./src/mariadb-setup.ts', import.meta.url)),
     typecheck: { enabled: false },
+    // The tests wait for databases about as much as they compute, so every core has a worker. Vitest does not pass this on
+    // from the root to the projects, and its own default leaves a machine of two cores with one.
+    maxWorkers: Math.max(2, availableParallelism()),
     // Not expectations of speed: a limit for what hangs, wide enough for a busy machine.
     testTimeout: 30_000,
     hookTimeout: 60_000,

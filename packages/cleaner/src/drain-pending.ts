@@ -39,25 +39,36 @@ export async function drainKnown(context: EngineContext, options: PassOptions): 
   return sum
 }
 
-/** An index that cannot be written now does not keep the others from it. */
+/**
+ * Once through everything that is pending there. An index that cannot be written is left out from then on, and entities
+ * that cannot be settled yet are passed by, so that neither keeps the others from it, however many they are.
+ */
 async function drainShard(pass: Pass, shard: number): Promise<number> {
   const { pending } = shardAt(pass.context, shard)
+  const leftOut = new Set<string>()
   let drained = 0
+  let error: unknown
+  let after: PendingRow | undefined
   for (;;) {
-    const rows = await pending.page(PAGE, call(pass))
-    if (rows.length === 0) return drained
-    const { removed, error } = await drainRows(pass, shard, rows)
-    drained += removed
-    // Those that were committed anew meanwhile stay, for the next round.
-    const isLast = removed === 0 || rows.length < PAGE
-    if (isLast && error !== undefined) throw error
-    if (isLast) return drained
+    const rows = await pending.page({ after, except: [...leftOut], limit: PAGE }, call(pass))
+    if (rows.length > 0) {
+      const page = await drainRows(pass, shard, rows)
+      drained += page.removed
+      error ??= page.error
+      for (const table of page.tables) leftOut.add(table)
+    }
+    if (rows.length < PAGE) break
+    after = rows.at(-1)
   }
+  if (error !== undefined) throw error
+  return drained
 }
 
 interface Drained {
   readonly removed: number
-  /** What kept an index from being written. */
+  /** Of indexes that could not be written. */
+  readonly tables: ReadonlySet<string>
+  /** What kept one of them from it. */
   readonly error: unknown
 }
 
@@ -79,7 +90,7 @@ async function drainRows(pass: Pass, shard: number, rows: readonly PendingRow[])
     return mayBeLost(pass, entity, readAt) ? [] : [{ entityId, table, before: entity.version + 1 }]
   })
   const removed = await pending.remove(settled, call(pass))
-  return { removed, error }
+  return { removed, tables, error }
 }
 
 /** What is left pending, and why. */

@@ -9,6 +9,9 @@ import { checkIndex, cleanIndex, drainPending, sweep } from '../src/index.ts'
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
 const byRank = defineIndex('by_rank', { properties: { rank: 'integer' }, shardOn: 'id' })
 
+/** More than the cleaner reads of a shard at once. */
+const MANY = 600
+
 let memory: Driver
 let plan: FaultPlan
 const opened: DataStore[] = []
@@ -200,35 +203,46 @@ describe("onIndexFailure: 'defer'", () => {
     expect((await find(store, '1')).length).toBe(100)
   })
 
-  it('of one index is made good while another one still cannot be written', async () => {
+  it('of one index is made good while another one still cannot be written, however much is pending', async () => {
     const store = await open({ onIndexFailure: 'defer' })
     plan = (call) => refuseUpserts({ ...call, table: 'index_by_name' })
-    const { id } = await store.put({ name: 'one', rank: 1 })
-    const rank = (): Promise<{ readonly cost: { readonly complete: boolean } }> =>
-      store.query(byRank, { rank: 1 }, { scatter: true })
-    expect((await rank()).cost.complete).toBe(false)
+    for (const count of [1, MANY]) {
+      await Promise.all(Array.from({ length: count }, () => store.put({ name: 'one', rank: count })))
+    }
+    const rank = (of: number): Promise<number> => store.count(byRank, { rank: of }, { scatter: true })
+    const complete = async (): Promise<boolean> =>
+      (await store.query(byRank, { rank: 1 }, { scatter: true })).cost.complete
+    expect(await complete()).toBe(false)
     plan = refuseUpserts
     await expect(drainPending(store)).rejects.toSatisfy((error) =>
       isLooseleafError(error, 'SHARD_UNAVAILABLE'),
     )
-    expect(await rank()).toMatchObject({ items: [{ id }], cost: { complete: true } })
+    expect(await complete()).toBe(true)
+    expect([await rank(1), await rank(MANY)]).toEqual([1, MANY])
     expect((await store.query(byName, { name: 'one' })).cost.complete).toBe(false)
   })
 
-  it('is not forgotten by a cleaner that cannot read the entity', async () => {
+  it('is not forgotten by a cleaner that cannot read the entities, which makes good the others', async () => {
     const store = await open({ onIndexFailure: 'defer' })
     const { codec } = store.context
-    const decode = (): never => {
+    const decode: typeof codec.decode = (body) => {
+      const bag = codec.decode(body)
+      if (bag['name'] !== 'strange') return bag
       throw new LooseleafError('BODY_UNKNOWN', 'The format is not known.')
     }
     const cleaner = await open({ codec: { ...codec, decode } })
     plan = refuseUpserts
-    const { id } = await store.put({ name: 'one', rank: 1 })
+    await Promise.all(Array.from({ length: MANY }, () => store.put({ name: 'strange' })))
+    const ids = await Promise.all(
+      Array.from({ length: 10 }, async () => (await store.put({ name: 'one' })).id),
+    )
     plan = () => undefined
-    expect(await drainPending(cleaner)).toBe(0)
-    expect((await store.query(byName, { name: 'one' })).cost.complete).toBe(false)
-    expect(await drainPending(store)).toBe(1)
-    expect(await find(store, 'one')).toEqual([id])
+    expect(await drainPending(cleaner)).toBe(10)
+    expect((await find(store, 'one')).toSorted()).toEqual(ids.toSorted())
+    expect((await store.query(byName, { name: 'strange' })).cost.complete).toBe(false)
+    expect(await drainPending(store)).toBe(MANY)
+    expect(await find(store, 'strange')).toHaveLength(MANY)
+    expect((await store.query(byName, { name: 'strange' })).cost.complete).toBe(true)
   })
 
   it('is made good after a crash right behind the commit', async () => {

@@ -43,7 +43,7 @@ export {
   type KeyRange,
   type KeyValue,
 } from './ports/index-table.ts'
-export type { PendingRow, PendingTable } from './ports/pending-table.ts'
+export type { PendingPage, PendingRow, PendingTable } from './ports/pending-table.ts'
 export type { Router } from './ports/router.ts'
 export type { TaskState, TaskTable } from './ports/task-table.ts'
 export { abortedError, backgroundTime, systemTime, throwIfAborted, type Time } from './time.ts'

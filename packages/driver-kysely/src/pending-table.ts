@@ -4,7 +4,7 @@ import type { Flavor } from './flavor.ts'
 import { toCount, toNumber, toText } from './row-values.ts'
 import { PENDING_TABLE } from './schema.ts'
 import type { Call, FaultCodes, Session } from './session.ts'
-import { and, checkWriteRows, or, slot, slotRows } from './sql-parts.ts'
+import { and, checkWriteRows, or, slot, slotRows, slots } from './sql-parts.ts'
 
 const table = sql.table(PENDING_TABLE)
 
@@ -39,6 +39,19 @@ export async function writePending(
   )
 }
 
+/** Parameters: entity id, entity id and index table of the place; the tables left out; the limit. */
+function pageOf(withPlace: boolean, tablesLeftOut: number): RawBuilder<unknown> {
+  const conditions: RawBuilder<unknown>[] = []
+  // In this form, and not as a comparison of rows, which MariaDB answers by reading the whole table.
+  if (withPlace) {
+    conditions.push(sql`entity_id >= ${slot} AND (entity_id > ${slot} OR index_table > ${slot})`)
+  }
+  if (tablesLeftOut > 0) conditions.push(sql`index_table NOT IN (${slots(tablesLeftOut)})`)
+  return sql`
+    SELECT entity_id, index_table, version FROM ${table}
+    WHERE ${and(conditions)} ORDER BY entity_id, index_table LIMIT ${slot}`
+}
+
 export function createPendingTable(session: Session, flavor: Flavor): PendingTable {
   const callOf = (options: CallOptions | undefined, write: boolean): Call => ({
     write,
@@ -56,13 +69,12 @@ export function createPendingTable(session: Session, flavor: Flavor): PendingTab
       return rows.map((row) => toText(row.index_table))
     },
 
-    async page(limit, options) {
+    async page({ after, except = [], limit }, options) {
       const { rows } = await session.run(
-        session.shape(
-          'pending page',
-          () => sql`SELECT entity_id, index_table, version FROM ${table} LIMIT ${slot}`,
+        session.shape(`pending page ${after !== undefined} ${except.length}`, () =>
+          pageOf(after !== undefined, except.length),
         ),
-        [limit],
+        [...(after === undefined ? [] : [after.entityId, after.entityId, after.table]), ...except, limit],
         callOf(options, false),
       )
       return rows.map((row) => ({

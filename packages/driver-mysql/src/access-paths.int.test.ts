@@ -26,6 +26,8 @@ const entities = Array.from({ length: ENTITIES }, (_, number) => ({
   key: [Buffer.from(`user ${number % USERS}`), number] as Key,
 }))
 const some = entities.slice(700, 700 + ROWS)
+/** As many ids are before it as behind it. */
+const midst = Buffer.alloc(16, 0x80)
 const user = entities[7]?.key[0] as Uint8Array
 
 let servers: RunningServers
@@ -47,10 +49,13 @@ beforeAll(async () => {
   index = shard.index(spec)
   for (let from = 0; from < ENTITIES; from += 250) {
     const rows = entities.slice(from, from + 250)
-    await shard.entities.insert(rows, { epoch })
+    await shard.entities.insert(
+      rows.map((row) => ({ ...row, deferred: [spec.table] })),
+      { epoch },
+    )
     await index.upsert(rows.map(({ key, id }) => ({ key, entityId: id, version: 1 })))
   }
-  await counter.query('ANALYZE TABLE entities, ix_user')
+  await counter.query('ANALYZE TABLE entities, ix_user, looseleaf_pending')
 })
 
 afterAll(async () => {
@@ -109,6 +114,11 @@ test.each<[what: string, rows: number, act: () => Promise<unknown>]>([
     () => index.scan({ prefix: [], after: entry(1_507), order: 'asc', limit: ROWS }),
   ],
   ['the rows of entities', ROWS, () => index.rowsOf(some.map(({ id }) => id))],
+  [
+    'a page of what is pending',
+    ROWS,
+    () => shard.pending.page({ after: { entityId: midst, table: spec.table }, limit: ROWS }),
+  ],
   ['a count of a user’s rows', ENTITIES / USERS, () => index.count({ prefix: [user] })],
 ])('for %s the server goes through no other rows, however many there are', async (_, rows, act) => {
   const before = await rowsRead()

@@ -8,14 +8,14 @@ export function pendingContract(make: MakeDriverHarness): void {
   const bench = withBench(make)
 
   const rowsOf = async (id: Uint8Array): Promise<(readonly [string, number])[]> =>
-    (await bench.shard.pending.page(1_000))
+    (await bench.shard.pending.page({ limit: 1_000 }))
       .filter((row) => hex(row.entityId) === hex(id))
       .map((row: PendingRow) => [row.table, row.version] as const)
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
 
   test('there is nothing pending at first', async () => {
     expect(await bench.shard.pending.tables()).toEqual([])
-    expect(await bench.shard.pending.page(10)).toEqual([])
+    expect(await bench.shard.pending.page({ limit: 10 })).toEqual([])
     expect(await bench.shard.pending.remove([])).toBe(0)
   })
 
@@ -28,6 +28,31 @@ export function pendingContract(make: MakeDriverHarness): void {
     ])
     expect(await rowsOf(plain.id)).toEqual([])
     expect((await bench.shard.pending.tables()).toSorted()).toEqual(['index_a', 'index_b'])
+  })
+
+  test('pages go through all rows in order, and leave out tables', async () => {
+    const tables = ['index_a', 'index_b', 'index_c']
+    const entities = Array.from({ length: 7 }, () => ({ ...newEntity(1), deferred: tables }))
+    await bench.shard.entities.insert(entities, { epoch })
+    const textOf = (row: Pick<PendingRow, 'entityId' | 'table'>): string =>
+      `${hex(row.entityId)} ${row.table}`
+    const own = new Set(entities.map(({ id }) => hex(id)))
+    const walk = async (limit: number, except?: readonly string[]): Promise<string[]> => {
+      const seen: string[] = []
+      let after: PendingRow | undefined
+      for (;;) {
+        const rows = await bench.shard.pending.page({ after, except, limit })
+        expect(rows.length).toBeLessThanOrEqual(limit)
+        seen.push(...rows.filter((row) => own.has(hex(row.entityId))).map(textOf))
+        if (rows.length < limit) return seen
+        after = rows.at(-1)
+      }
+    }
+    const all = [...own].toSorted().flatMap((id) => tables.map((table) => `${id} ${table}`))
+    for (const limit of [1, 2, 5, 1_000]) expect(await walk(limit)).toEqual(all)
+    expect(await walk(2, ['index_b'])).toEqual(all.filter((text) => !text.endsWith('index_b')))
+    expect(await walk(4, ['index_a', 'index_c'])).toEqual(all.filter((text) => text.endsWith('index_b')))
+    expect(await walk(4, tables)).toEqual([])
   })
 
   test('a replaced entity raises the version of its row', async () => {

@@ -25,7 +25,11 @@ export function createReferencePending(): ReferencePending {
       for (const row of before) rows.set(keyOf(row), row)
     },
     tables: async () => [...new Set(Array.from(rows.values(), (row) => row.table))],
-    page: async (limit) => [...rows.values()].slice(0, limit),
+    page: async ({ after, except = [], limit }) =>
+      [...rows.values()]
+        .toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+        .filter((row) => !except.includes(row.table) && (after === undefined || keyOf(row) > keyOf(after)))
+        .slice(0, limit),
     async remove(removals) {
       const gone = removals.filter(
         (removal) => (rows.get(keyOf(removal))?.version ?? Infinity) < removal.before,

@@ -6,8 +6,14 @@ import { skipsMysql } from './test-environment.ts'
 /** What a run came to. A file that could not be loaded or a hook that failed counts as one failed test. */
 export interface Tally {
   passed: number
-  failed: number
+  readonly failed: FailedTest[]
   readonly skipped: SkippedTest[]
+}
+
+export interface FailedTest {
+  readonly name: string
+  /** The first line of what went wrong: the whole of it stands further up. */
+  readonly message: string
 }
 
 export interface SkippedTest {
@@ -16,7 +22,8 @@ export interface SkippedTest {
 }
 
 /**
- * Lists the skipped tests with their reasons and ends the output with `N passed, N failed, N skipped`.
+ * Lists the skipped and the failed tests with their reasons, and ends the output with
+ * `N passed, N failed, N skipped`: a build server may keep no more than the end of it.
  * With LOOSELEAF_TALLY=file it writes the tally there as JSON instead of that line, for a caller that has more to say.
  */
 export function tallyReporter(): Reporter {
@@ -27,36 +34,47 @@ export function tallyReporter(): Reporter {
     },
     onTestRunEnd(modules, unhandledErrors) {
       const tally = tallyOf(modules)
-      tally.failed += unhandledErrors.length
+      for (const error of unhandledErrors) tally.failed.push(failure('outside of any test', [error]))
       if (skipsMysql) tally.skipped.push(...(vitest?.projects ?? []).flatMap(filesLeftOut))
       if (tally.skipped.length > 0) {
         console.log(`\n${tally.skipped.length} skipped:`)
         for (const { name, reason } of tally.skipped) console.log(`  ${name}\n    ${reason}`)
       }
       const file = process.env['LOOSELEAF_TALLY']
-      if (file === undefined) process.once('exit', () => writeSync(1, `${formatTally(tally)}\n`))
+      if (file === undefined) process.once('exit', () => writeSync(1, formatTally(tally)))
       else writeFileSync(file, JSON.stringify(tally))
     },
   }
 }
 
-export function tallyOf(modules: readonly TestModule[]): Tally {
-  const tally: Tally = { passed: 0, failed: 0, skipped: [] }
+function tallyOf(modules: readonly TestModule[]): Tally {
+  const tally: Tally = { passed: 0, failed: [], skipped: [] }
   for (const module of modules) {
-    if (failedByItself(module)) tally.failed++
-    for (const suite of module.children.allSuites()) if (failedByItself(suite)) tally.failed++
+    const path = pathOf(module)
+    if (failedByItself(module)) tally.failed.push(failure(path, module.errors()))
+    for (const suite of module.children.allSuites()) {
+      if (failedByItself(suite)) tally.failed.push(failure(`${path} > ${suite.fullName}`, suite.errors()))
+    }
     for (const test of module.children.allTests()) {
-      const { state } = test.result()
+      const name = `${path} > ${test.fullName}`
+      const { state, errors } = test.result()
       if (state === 'passed') tally.passed++
-      else if (state === 'failed') tally.failed++
-      else tally.skipped.push({ name: `${pathOf(module)} > ${test.fullName}`, reason: reasonOf(test) })
+      else if (state === 'failed') tally.failed.push(failure(name, errors))
+      else tally.skipped.push({ name, reason: reasonOf(test) })
     }
   }
   return tally
 }
 
-export function formatTally({ passed, failed, skipped }: Tally): string {
-  return `${passed} passed, ${failed} failed, ${skipped.length} skipped`
+function formatTally({ passed, failed, skipped }: Tally): string {
+  const failures = failed.map(({ name, message }) => `  ${name}\n    ${message}\n`)
+  const list = failures.length === 0 ? '' : `\nFailed tests:\n${failures.join('')}\n`
+  return `${list}${passed} passed, ${failed.length} failed, ${skipped.length} skipped\n`
+}
+
+function failure(name: string, errors: readonly { readonly message: string }[] | undefined): FailedTest {
+  const lines = (errors?.[0]?.message ?? 'no error was given').split('\n')
+  return { name, message: (lines.find((line) => line.trim() !== '') ?? '').trim() }
 }
 
 /** Errors of a suite are those of its loading and its hooks; the tests in it have their own. */

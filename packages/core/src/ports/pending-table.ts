@@ -10,12 +10,20 @@ export interface PendingRow {
   readonly version: number
 }
 
+export interface PendingPage {
+  /** Rows strictly behind this one. */
+  readonly after?: { readonly entityId: Uint8Array; readonly table: string } | undefined
+  /** Without the rows of these index tables. */
+  readonly except?: readonly string[] | undefined
+  readonly limit: number
+}
+
 /** Entities of one shard whose index rows are still to be written. Rows come with `EntityInsert.deferred`. */
 export interface PendingTable {
   /** The index tables that have pending rows here, each once. Cheap where there are none. */
   tables(options?: CallOptions): Promise<readonly string[]>
-  /** Some pending rows, in no order. */
-  page(limit: number, options?: CallOptions): Promise<readonly PendingRow[]>
+  /** The next rows in the order of the entities' ids, then of the index tables. */
+  page(page: PendingPage, options?: CallOptions): Promise<readonly PendingRow[]>
   /** Removes rows that are there with a lower version than `before`; answers how many. */
   remove(
     rows: readonly { readonly entityId: Uint8Array; readonly table: string; readonly before: number }[],
