@@ -4,12 +4,15 @@ export interface ReferenceCatalog {
   readonly table: CatalogTable
   /** The catalog at this moment; undefined before there is one. */
   current(): ShardCatalog | undefined
+  /** Puts a catalog in place of the one that is there, as a failover to a replica that lags does. */
+  restore(catalog: ShardCatalog | undefined): void
 }
 
 export function createReferenceCatalog(): ReferenceCatalog {
   let current: ShardCatalog | undefined
   return {
     current: () => current,
+    restore: (before) => void (current = before),
     table: {
       load: async () => current,
       async init(catalog) {

@@ -19,13 +19,15 @@ export interface ReferenceDriverOptions {
   readonly now?: () => number
 }
 
-/** What a shard holds at a moment, but for its catalog. */
+/** What a shard holds at a moment. */
 export interface ShardState {
   readonly entities: readonly EntityPageRow[]
   /** Pending rows are committed with their entities, so they stand and fall with them. */
   readonly pending: readonly PendingRow[]
   readonly tasks: ReturnType<ReferenceTasks['snapshot']>
-  readonly indexes: ReadonlyMap<string, readonly IndexRow[]>
+  readonly catalog: ShardCatalog | undefined
+  /** By table; without those that there are none of. */
+  readonly indexes: ReadonlyMap<string, readonly IndexRow[] | undefined>
 }
 
 /** A shard in plain memory, whose tables can be looked into. */
@@ -83,14 +85,16 @@ function createReferenceShard(number: number, now: () => number): ReferenceShard
       entities: [...entities.rows],
       pending: pending.rows,
       tasks: tasks.snapshot(),
-      indexes: new Map(Array.from(indexes, ([table, { rows }]) => [table, [...rows]])),
+      catalog: catalog.current(),
+      indexes: new Map(Array.from(indexes, ([table, found]) => [table, found.state()])),
     }),
     fallBack(state, what) {
       entities.restore(state.entities)
       pending.restore(state.pending)
       if (what === 'entities') return
+      catalog.restore(state.catalog)
       tasks.restore(state.tasks)
-      for (const [table, found] of indexes) found.restore(state.indexes.get(table) ?? [])
+      for (const [table, found] of indexes) found.restore(state.indexes.get(table))
     },
     createTables: async () => {},
     createIndexTable: async (spec) => index(spec).create(),

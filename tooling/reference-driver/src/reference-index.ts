@@ -15,8 +15,10 @@ export interface ReferenceIndex extends IndexTable {
   has(key: Key, entityId: Uint8Array): boolean
   create(): void
   drop(): void
-  /** Puts rows in place of those that are there, as a failover to a replica that lags does. */
-  restore(rows: readonly IndexRow[]): void
+  /** The rows at this moment; undefined without a table. */
+  state(): readonly IndexRow[] | undefined
+  /** Puts such a state in place of the present one, as a failover to a replica that lags does. */
+  restore(state: readonly IndexRow[] | undefined): void
 }
 
 export function createReferenceIndex(shard: string, spec: IndexTableSpec): ReferenceIndex {
@@ -53,7 +55,11 @@ export function createReferenceIndex(shard: string, spec: IndexTableSpec): Refer
       exists = false
       rows = []
     },
-    restore: (before) => void (rows = [...before]),
+    state: () => (exists ? [...rows] : undefined),
+    restore(before) {
+      exists = before !== undefined
+      rows = [...(before ?? [])]
+    },
     async upsert(upserts) {
       check()
       for (const { key, entityId, version } of upserts) {

@@ -5,8 +5,6 @@ import type { Random } from './random.ts'
 export interface ShardPast {
   /** After every change of the shard. */
   remember(now: number): void
-  /** After a change of the catalog, which no failover may lose. */
-  forget(now: number): void
   /** Fails over to a replica that lags by less than this many milliseconds. False where it had got everything. */
   fallBack(now: number, lagMs: number, what: 'entities' | 'everything', random: Random): boolean
 }
@@ -20,7 +18,6 @@ export function createShardPast(shard: Pick<ReferenceShard, 'state' | 'fallBack'
   let moments: Moment[] = []
   return {
     remember: (since) => void moments.push({ since, state: shard.state() }),
-    forget: (since) => void (moments = [{ since, state: shard.state() }]),
     fallBack(now, lagMs, what, random) {
       // A state is within the lag if it was replaced within it.
       const first = moments.findIndex((_, i) => (moments[i + 1]?.since ?? Infinity) > now - lagMs)

@@ -134,6 +134,8 @@ class Simulation {
 
   async run(): Promise<SimulationResult> {
     await this.#play(this.#world.open(createLife('setup'), true))
+    // No replica is so far behind that it has not heard of the store.
+    for (const past of this.#pasts) past.remember(this.#scheduler.now())
     this.#world.isCalm = false
     for (let n = 0; n < PROCESSES; n++) this.#start(n)
 
@@ -166,7 +168,8 @@ class Simulation {
     this.#weather.wakeAll()
     await Promise.all(this.#cleaners.map(async (cleaner) => cleaner && this.#play(cleaner.stop())))
     while (await this.#step());
-    const { store } = await this.#play(this.#world.open(createLife('sweeper')))
+    // What a shard has forgotten of the catalog, it takes over from the others.
+    const { store } = await this.#play(this.#world.open(createLife('sweeper'), true))
     this.#scheduler.leap(deleteDelayMs)
     await this.#play(drainPending(store))
     await this.#play(sweep(store, { graceMs: 0 }))
@@ -194,15 +197,12 @@ class Simulation {
     return moved && this.#failure === undefined
   }
 
-  #observe({ label, shard, writes }: Statement): void {
+  #observe({ shard, writes }: Statement): void {
     if (!writes) return
     this.#changed = true
     this.#history.observe()
-    if (this.#world.deleteDelayMs === 0) return
-    const isLayout = /catalog|Table/.test(label) && this.#world.failoverOf === 'everything'
-    const past = this.#pasts[shard]
-    if (isLayout) past?.forget(this.#scheduler.now())
-    else past?.remember(this.#scheduler.now())
+    if (this.#world.isCalm || this.#world.deleteDelayMs === 0) return
+    this.#pasts[shard]?.remember(this.#scheduler.now())
   }
 
   #failedOver(): void {

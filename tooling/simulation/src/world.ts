@@ -18,7 +18,7 @@ export interface Circumstances {
   readonly writeOrder: 'index-first' | 'entity-first'
   readonly onIndexFailure: 'fail' | 'defer'
   readonly deleteDelayMs: number
-  /** What a shard loses that fails over: the last commits of entities, or of all its tables but the catalog. */
+  /** What a shard loses that fails over: the last commits of entities, or of all its tables, catalog and layout too. */
   readonly failoverOf: 'entities' | 'everything'
   readonly ids: readonly EntityId[]
 }
