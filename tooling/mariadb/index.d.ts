@@ -47,3 +47,6 @@ export declare function findServer(): FoundServer | undefined
 
 /** What to tell somebody whose machine has no server: the commands that install one. */
 export declare const howToInstall: string
+
+/** A port of 127.0.0.1 that nobody listens at, and that no outgoing connection is given. Others may still take it first. */
+export declare function freePort(): Promise<number>

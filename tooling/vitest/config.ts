@@ -19,7 +19,7 @@ export default defineConfig({
     // from the root to the projects, and its own default leaves a machine of two cores with one.
     maxWorkers: Math.max(2, availableParallelism()),
     // Not expectations of speed: a limit for what hangs, wide enough for a busy machine.
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
   },
 })

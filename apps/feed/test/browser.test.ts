@@ -19,7 +19,7 @@ beforeAll(async () => {
   site = await openTestSite()
   url = await site.app.listen({ port: 0, host: '127.0.0.1' })
   browser = await chromium.launch({ executablePath: CHROMIUM, headless: true, args: ARGS.split(' ') })
-}, 60_000)
+})
 
 afterAll(async () => {
   if (!found) return

@@ -12,7 +12,7 @@ let urls: readonly string[]
 beforeAll(async () => {
   ;({ urls } = await freshShards(2))
   site = await openTestSite({ shards: shardsFrom(urls.join(',')) })
-}, 60_000)
+})
 afterAll(() => site.close())
 
 test('the main flow: sign in, post, comment, like, share, import, page, delete', async () => {

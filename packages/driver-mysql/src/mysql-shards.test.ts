@@ -1,5 +1,6 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { inspect } from 'node:util'
+import { freePort } from '@looseleaf-tooling/mariadb'
 import { createServer as createMysqlServer } from 'mysql2'
 import { describe, expect, test } from 'vitest'
 import { mysqlShards, type MysqlShardsOptions } from './mysql-shards.ts'
@@ -43,15 +44,6 @@ describe('options', () => {
 })
 
 describe('a server that does not do', () => {
-  /** A port on this machine at which nobody listens. */
-  async function freePort(): Promise<number> {
-    const server = createServer()
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const { port } = server.address() as AddressInfo
-    await new Promise((resolve) => server.close(resolve))
-    return port
-  }
-
   test('because nobody listens is SHARD_UNAVAILABLE', async () => {
     const port = await freePort()
     await expect(mysqlShards([`mysql://u:secret@127.0.0.1:${port}/feed`]).connect()).rejects.toMatchObject({

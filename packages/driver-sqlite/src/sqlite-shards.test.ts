@@ -209,7 +209,7 @@ test('two processes lose no write to each other', async () => {
   // Each won swap has raised the version by one.
   expect(await entities.readVersions([counter.id])).toEqual([1 + 2 * ADDS])
   expect(await entities.count()).toMatchObject({ entities: 1 + ADDS })
-}, 30_000)
+})
 
 describe('durability', () => {
   test('is full by default, and has no warnings', async () => {

@@ -1,3 +1,4 @@
+import { noFaults, noTotals } from '@looseleaf-tooling/simulation'
 import { describe, expect, test } from 'vitest'
 import { renderReport } from './report.ts'
 import type { ScenarioResultFile } from './results.ts'
@@ -166,10 +167,13 @@ test('a simulation is there with its seeds, faults and what broke', () => {
     {
       kind: 'simulation',
       at: '2026-01-02T03:04:05.000Z',
+      node: 'v24.0.0',
+      cpus: 2,
       commit: 'abc',
       run: {
         from: 1,
         to: 2000,
+        processes: 2,
         seeds: 2000,
         seconds: 60,
         steps: 1_000_000,
@@ -180,8 +184,8 @@ test('a simulation is there with its seeds, faults and what broke', () => {
         unknown: 50,
         reads: 20_000,
         queries: 14_950,
-        faults: { crash: 70, shardDown: 30 },
-        lives: { indexFirst: 1_500, entityFirst: 500 },
+        faults: { ...noFaults, crash: 70, shardDown: 30 },
+        lives: { ...noTotals().lives, indexFirst: 1_500, entityFirst: 500 },
         violations: [{ seed: 7, what: 'missing' }],
       },
     },

@@ -69,16 +69,19 @@ This page is written by \`pnpm faults report\` from what the last runs measured;
 read the same entities on real database servers, and every answer is held against every other and against the tables. What
 is promised stands in the [specification](spec.md).
 
-Measured on: ${each(({ at }) => at.slice(0, 10))}; server ${each(({ server }) => server && (/Ver (\S+)/.exec(server)?.[1] ?? server))}; Node ${each(({ node }) => node)};
+Measured on: ${each(({ at }) => at.slice(0, 10))}; server ${each((result) => serverOf(result))}; Node ${each(({ node }) => node)};
 ${each(({ cpus }) => cpus)} processor cores for servers, processes and checkers together; 2 shards where nothing else is
-said, with their data in ${each(({ folder }) => folder)}. Commits and seeds stand [at the end](#where-the-numbers-are-from).`
+said, with their data in ${each((result) => ('folder' in result ? result.folder : undefined))}. Commits and seeds stand [at the end](#where-the-numbers-are-from).`
 }
+
+/** A simulation has none. */
+const serverOf = (result: ResultFile): string | undefined => ('server' in result ? result.server : undefined)
 
 function notMeasured(results: readonly ResultFile[]): string {
   const skipped = results.flatMap((result) =>
     'reason' in result ? [`- ${result.name}: ${result.kind}, ${result.reason}.`] : [],
   )
-  const servers = new Set(results.flatMap(({ server }) => server ?? []))
+  const servers = new Set(results.flatMap((result) => serverOf(result) ?? []))
   const known = [
     '- A crash of the machine itself: a server that is killed loses nothing that it gave to the operating system.',
     '- More than one machine: what goes wrong on the way is put in by a proxy.',

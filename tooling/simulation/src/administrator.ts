@@ -2,7 +2,7 @@ import { isLooseleafError, type Time } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import { byGroupAndRank, byGroupAndRankElsewhere } from './indexes.ts'
 import type { Life } from './life.ts'
-import type { Random } from './random.ts'
+import type { Random } from '@looseleaf-tooling/random'
 
 export interface AdministratorOptions {
   readonly store: DataStore

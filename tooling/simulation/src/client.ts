@@ -3,7 +3,7 @@ import type { DataStore } from '@looseleaf/store'
 import type { History, Operation } from './history.ts'
 import { GROUPS, RANKS, TAGS } from './indexes.ts'
 import { searches } from './searches.ts'
-import type { Random } from './random.ts'
+import type { Random } from '@looseleaf-tooling/random'
 
 export interface ClientOptions {
   readonly store: DataStore

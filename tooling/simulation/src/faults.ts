@@ -1,4 +1,4 @@
-import type { Random } from './random.ts'
+import type { Random } from '@looseleaf-tooling/random'
 
 /** Everything that goes wrong on purpose. */
 export const faultKinds = [

@@ -1,3 +1,3 @@
-export { faultKinds, type FaultKind } from './faults.ts'
-export { RESULT_FILE, type SimulationResultFile, type SimulationRun } from './result-file.ts'
-export type { SimulationTotals, Violation } from './totals.ts'
+export { noFaults } from './faults.ts'
+export type { SimulationResultFile } from './result-file.ts'
+export { noTotals } from './totals.ts'

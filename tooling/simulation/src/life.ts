@@ -4,14 +4,16 @@
  */
 export interface Life {
   readonly name: string
+  /** By how many milliseconds its clock is ahead of the databases', or behind when negative. */
+  readonly skewMs: number
   alive: boolean
   frozen: boolean
   /** What has reached it while it was frozen. */
   readonly inbox: (() => void)[]
 }
 
-export function createLife(name: string): Life {
-  return { name, alive: true, frozen: false, inbox: [] }
+export function createLife(name: string, skewMs = 0): Life {
+  return { name, skewMs, alive: true, frozen: false, inbox: [] }
 }
 
 /** Hands something to a process: at once, when it wakes, or never. */

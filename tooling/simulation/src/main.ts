@@ -46,9 +46,9 @@ else await runOne(Number(values.seed))
 
 async function runOne(seed: number): Promise<void> {
   const { log, violation, circumstances, ...rest } = await simulate(seed, options)
-  const { writeOrder, onIndexFailure, deleteDelayMs, failoverOf, ids } = circumstances
+  const { writeOrder, onIndexFailure, deleteDelayMs, maxSkewMs, failoverOf, ids } = circumstances
   console.log(log.join('\n'))
-  console.log({ writeOrder, onIndexFailure, deleteDelayMs, failoverOf, ids, ...rest })
+  console.log({ writeOrder, onIndexFailure, deleteDelayMs, maxSkewMs, failoverOf, ids, ...rest })
   console.log(violation ?? 'All held.')
   process.exitCode = violation === undefined ? 0 : 1
 }

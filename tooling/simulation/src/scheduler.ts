@@ -1,6 +1,6 @@
 import { abortedError, type Time } from '@looseleaf/core'
 import type { Life } from './life.ts'
-import type { Random } from './random.ts'
+import type { Random } from '@looseleaf-tooling/random'
 
 /** A statement on its way to a shard. */
 export interface Statement {
@@ -126,7 +126,7 @@ export function createScheduler(random: Random, afterEach: (statement: Statement
   const quiet = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
   return {
-    timeOf: (life) => ({ now: () => now, sleep: (...args) => sleep(life, ...args) }),
+    timeOf: (life) => ({ now: () => now + (life?.skewMs ?? 0), sleep: (...args) => sleep(life, ...args) }),
     now: () => now,
     leap: (milliseconds) => void (now += milliseconds),
     log,

@@ -1,5 +1,5 @@
 import type { ReferenceShard, ShardState } from '@looseleaf-tooling/reference-driver'
-import type { Random } from './random.ts'
+import type { Random } from '@looseleaf-tooling/random'
 
 /** What a shard held, change by change: what a replica that lags may hold still. */
 export interface ShardPast {

@@ -9,7 +9,7 @@ import { flawInfo, type Flaw } from './flaws.ts'
 import { createHistory, type Counts, type History } from './history.ts'
 import { createLife, type Life } from './life.ts'
 import { createPromiseCheck, type PromiseCheck } from './promise-check.ts'
-import { createRandom, type Random } from './random.ts'
+import { createRandom, type Random } from '@looseleaf-tooling/random'
 import { createScheduler, type Scheduler, type Statement } from './scheduler.ts'
 import { createShardPast, type ShardPast } from './shard-past.ts'
 import { createWeather, type Weather } from './weather.ts'
@@ -233,7 +233,9 @@ class Simulation {
 
   /** A process. A dead one is followed by a new one. */
   #start(number: number): void {
-    const life = createLife(`${'ABC'[number]}${this.#world.happened.crash}`)
+    const { maxSkewMs, happened } = this.#world
+    const skewMs = this.#random.below(2 * maxSkewMs + 1) - maxSkewMs
+    const life = createLife(`${'ABC'[number]}${happened.crash}`, skewMs)
     this.#busy.add(life)
     // A dead process never answers, so nobody may wait for it.
     const death = Promise.withResolvers<void>()

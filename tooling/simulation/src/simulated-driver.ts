@@ -1,7 +1,7 @@
 import { LooseleafError, type Driver, type Shard } from '@looseleaf/core'
 import type { FaultKind, Faults } from './faults.ts'
 import { reach, type Life } from './life.ts'
-import type { Random } from './random.ts'
+import type { Random } from '@looseleaf-tooling/random'
 import type { Scheduler } from './scheduler.ts'
 
 export interface Network {
@@ -29,9 +29,6 @@ const writes: ReadonlySet<string> = new Set([
   'createIndexTable',
   'dropIndexTable',
 ])
-/** Statements that never come twice: the protocol leaves it to drivers that DDL which was given up on has ended. */
-const onceOnly: ReadonlySet<string> = new Set(['createTables', 'createIndexTable', 'dropIndexTable'])
-
 /** The driver as one process has it: every call is a statement on its way through a network that has faults. */
 export function simulatedDriver(driver: Driver, life: Life, network: Network): Driver {
   const { scheduler, random } = network
@@ -70,12 +67,12 @@ export function simulatedDriver(driver: Driver, life: Life, network: Network): D
           scheduler.note(`  ${say}: refused`)
           return fail(unavailable(label))
         }
-        if (!onceOnly.has(operation) && happens('late')) {
+        if (happens('late')) {
           scheduler.note(`  ${say}: answer lost, on its way`)
           if (random.chance(0.7)) later('late')
           return fail(lost(isWrite, label))
         }
-        if (isWrite && !onceOnly.has(operation) && happens('duplicate')) later('again')
+        if (isWrite && happens('duplicate')) later('again')
         const isLost = happens('errorAfter')
         if (isLost) scheduler.note(`  ${say}: done, answer lost`)
         run().then(

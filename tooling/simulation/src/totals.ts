@@ -23,6 +23,7 @@ export interface SimulationTotals extends Counts {
     entityFirst: number
     deferring: number
     withDeleteDelay: number
+    withWrongClocks: number
     /** Of those with a delay, lives in which a whole shard fell back, which is beyond the promise. */
     beyondPromise: number
   }
@@ -41,13 +42,20 @@ export function noTotals(): SimulationTotals {
     reads: 0,
     queries: 0,
     faults: { ...noFaults },
-    lives: { indexFirst: 0, entityFirst: 0, deferring: 0, withDeleteDelay: 0, beyondPromise: 0 },
+    lives: {
+      indexFirst: 0,
+      entityFirst: 0,
+      deferring: 0,
+      withDeleteDelay: 0,
+      withWrongClocks: 0,
+      beyondPromise: 0,
+    },
     violations: [],
   }
 }
 
 export function totalsOf(result: SimulationResult): SimulationTotals {
-  const { writeOrder, onIndexFailure, deleteDelayMs, failoverOf } = result.circumstances
+  const { writeOrder, onIndexFailure, deleteDelayMs, maxSkewMs, failoverOf } = result.circumstances
   const { failover } = result.happened
   return {
     ...result.counts,
@@ -60,6 +68,7 @@ export function totalsOf(result: SimulationResult): SimulationTotals {
       entityFirst: Number(writeOrder === 'entity-first'),
       deferring: Number(onIndexFailure === 'defer'),
       withDeleteDelay: Number(deleteDelayMs > 0),
+      withWrongClocks: Number(maxSkewMs > 0),
       beyondPromise: Number(failover > 0 && failoverOf === 'everything'),
     },
     violations: result.violation === undefined ? [] : [{ seed: result.seed, what: result.violation }],

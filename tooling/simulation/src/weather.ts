@@ -1,6 +1,6 @@
 import type { FaultKind } from './faults.ts'
 import { wake, type Life } from './life.ts'
-import type { Random } from './random.ts'
+import type { Random } from '@looseleaf-tooling/random'
 import type { Scheduler } from './scheduler.ts'
 import type { ShardPast } from './shard-past.ts'
 import { SHARDS, type World } from './world.ts'
@@ -62,8 +62,9 @@ export function createWeather(options: WeatherOptions): Weather {
     if (world.happened.failover >= MAX_FAILOVERS || !strikes('failover')) return
     const shard = random.below(SHARDS)
     const past = pasts[shard]
-    // A replica that lags by the whole delay would be one that nobody has promised anything for.
-    if (!past?.fallBack(scheduler.now(), world.deleteDelayMs - 1, world.failoverOf, random)) return
+    // A replica that lags by the whole delay, as the fastest clock has it, is one that nobody has promised anything for.
+    const lagMs = world.deleteDelayMs - world.maxSkewMs - 1
+    if (!past?.fallBack(scheduler.now(), lagMs, world.failoverOf, random)) return
     world.happened.failover++
     scheduler.note(`-- shard ${shard} fails over and has lost its last commits`)
     options.failedOver()

@@ -8,7 +8,7 @@ import { withFlaw } from './flawed-driver.ts'
 import type { Flaw } from './flaws.ts'
 import { byGroup, byTag } from './indexes.ts'
 import type { Life } from './life.ts'
-import type { Random } from './random.ts'
+import type { Random } from '@looseleaf-tooling/random'
 import type { Scheduler } from './scheduler.ts'
 import { simulatedDriver } from './simulated-driver.ts'
 
@@ -18,6 +18,8 @@ export interface Circumstances {
   readonly writeOrder: 'index-first' | 'entity-first'
   readonly onIndexFailure: 'fail' | 'defer'
   readonly deleteDelayMs: number
+  /** How far the clocks of processes may be from those of the databases, either way. Well below `deleteDelayMs`. */
+  readonly maxSkewMs: number
   /** What a shard loses that fails over: the last commits of entities, or of all its tables, catalog and layout too. */
   readonly failoverOf: 'entities' | 'everything'
   readonly ids: readonly EntityId[]
@@ -31,12 +33,15 @@ export function chooseCircumstances(random: Random, allowed: readonly FaultKind[
   const writeOrder = random.chance(0.12) ? 'entity-first' : 'index-first'
   const mayDefer = random.chance(0.35) && writeOrder === 'index-first'
   const hasDelay = random.chance(0.1) || faults.failover > 0
+  const deleteDelayMs = hasDelay ? random.pick([40, 150, 600]) : 0
+  const worstSkewMs = hasDelay ? deleteDelayMs / 4 : 120_000
   const ids = Array.from({ length: 1 + random.below(MOST_ENTITIES) }, () => anyId(random))
   return {
     faults,
     writeOrder,
     onIndexFailure: mayDefer ? 'defer' : 'fail',
-    deleteDelayMs: hasDelay ? random.pick([40, 150, 600]) : 0,
+    deleteDelayMs,
+    maxSkewMs: random.chance(0.5) ? 0 : random.below(worstSkewMs),
     failoverOf: random.chance(0.75) ? 'entities' : 'everything',
     ids,
   }

@@ -1,5 +1,5 @@
 import type { Bag } from 'looseleaf'
-import type { Random } from './random.ts'
+import type { Random } from '@looseleaf-tooling/random'
 
 /** An entry of a feed site, as it is given to `put`: what somebody shared, with a first comment or two. */
 export interface Entry extends Bag {

@@ -4,7 +4,7 @@ import type { DataStore, PutResult } from '@looseleaf/store'
 import { moment, type EndRecord, type SightRecord } from '../history/records.ts'
 import { byGroup, byGroupAndTime, byTag, GROUPS, matches, TAGS, TIMES } from '../indexes.ts'
 import type { Asked, Content } from '../indexes.ts'
-import type { Random } from '../random.ts'
+import type { Random } from '@looseleaf-tooling/random'
 import type { Recorder } from './recorder.ts'
 
 export interface ClientOptions {

@@ -1,5 +1,5 @@
 import { LooseleafError, type Driver, type IndexTable, type Shard } from '@looseleaf/core'
-import type { Random } from '../random.ts'
+import type { Random } from '@looseleaf-tooling/random'
 
 /** A driver whose index tables refuse some statements before they are sent, as those of a shard that is away do. */
 export function withRefusals(driver: Driver, chance: number, random: Random): Driver {

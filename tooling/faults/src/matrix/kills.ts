@@ -4,7 +4,7 @@ import { mysqlShards } from '@looseleaf/driver-mysql'
 import { DataStore } from '@looseleaf/store'
 import { stopPoints } from '../load/stopping-driver.ts'
 import type { ClusterShard } from '../cluster/cluster.ts'
-import type { Random } from '../random.ts'
+import type { Random } from '@looseleaf-tooling/random'
 import type { Scenario, Stage } from './scenario.ts'
 
 export const killServers: Scenario = {

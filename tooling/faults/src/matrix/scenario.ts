@@ -5,7 +5,7 @@ import type { HistoryResult } from '../history/check-history.ts'
 import type { ProcessHistory, SightRecord } from '../history/records.ts'
 import type { Load, LoadConfig } from '../load/load.ts'
 import type { WorkerConfig } from '../load/worker-config.ts'
-import type { Random } from '../random.ts'
+import type { Random } from '@looseleaf-tooling/random'
 import type { Tables } from '../watch/tables.ts'
 import type { WatchResult } from '../watch/watcher.ts'
 

@@ -1,11 +1,12 @@
 import { markdownTable } from '../markdown-table.ts'
-import type { SimulationResultFile } from '../results.ts'
+import type { SimulationResultFile } from '@looseleaf-tooling/simulation'
 import { left, number, right, wordsOf } from './format.ts'
 
 /** What needs more words than its name has. */
 const WORDS: Readonly<Record<string, string>> = {
   beyondPromise: 'in which a whole shard fell back, which is beyond the promise',
   withDeleteDelay: 'with deleteDelayMs',
+  withWrongClocks: 'in which the clocks of processes are wrong',
   deferring: "with onIndexFailure 'defer'",
   errorBefore: 'a statement refused',
   errorAfter: 'an answer lost',

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { createRandom } from '../random.ts'
+import { createRandom } from '@looseleaf-tooling/random'
 import type { EntityState, Tables } from './tables.ts'
 import { startWatcher, type WatchOptions, type WatchResult } from './watcher.ts'
 

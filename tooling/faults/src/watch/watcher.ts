@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Random } from '../random.ts'
+import type { Random } from '@looseleaf-tooling/random'
 import { pendingOf, type EntityState, type RowText, type Tables } from './tables.ts'
 
 /** When the rows of a committed entity have to be there. */

@@ -1,15 +1,7 @@
-/** Numbers that look random and are the same in every run of the same seed. */
-export interface Random {
-  /** From 0 up to, but not including, 1. */
-  next(): number
-  /** A whole number from 0 up to, but not including, `end`. */
-  below(end: number): number
-  pick<T>(items: readonly T[]): T
-  /** A UUID of version 4. */
-  uuid(): string
-}
+// The types are in ../index.d.ts: packages that are built must not pull these sources into their own build.
+import type { Random } from '../index.d.ts'
 
-/** The generator known as mulberry32: 32 bits of state, good enough to choose test data with. */
+/** The generator known as mulberry32. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0
 
@@ -21,12 +13,15 @@ export function createRandom(seed: number): Random {
     return (t ^ (t >>> 14)) >>> 0
   }
 
-  const random: Random = {
-    next: () => bits() / 2 ** 32,
-    below: (end) => Math.floor(random.next() * end),
+  const next = (): number => bits() / 2 ** 32
+  const below = (end: number): number => Math.floor(next() * end)
+  return {
+    next,
+    below,
+    chance: (probability) => next() < probability,
     pick<T>(items: readonly T[]): T {
       if (items.length === 0) throw new RangeError('There is nothing to pick from.')
-      return items[random.below(items.length)] as T
+      return items[below(items.length)] as T
     },
     uuid() {
       const bytes = Buffer.alloc(16)
@@ -37,5 +32,4 @@ export function createRandom(seed: number): Random {
       return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
     },
   }
-  return random
 }
