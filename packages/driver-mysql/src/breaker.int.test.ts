@@ -80,7 +80,7 @@ test('a listener that accepts and stays silent gets probes alone, and the first 
 
 test('calls that wait for a connection hear it when the shard turns out to be gone', async () => {
   const { proxy, url } = await bench.behindProxy()
-  const options = { breakerFailures: 1, breakerProbeMs: 60_000, connectTimeoutMs: 500, poolSize: 1 }
+  const options = { breakerFailures: 1, breakerProbeMs: 60_000, connectTimeoutMs: 2_000, poolSize: 1 }
   const { shard } = await bench.connect({ ...options, deadlineMs: 3_600_000 }, url)
   proxy.cut()
   proxy.silence = 'both'
@@ -92,7 +92,7 @@ test('calls that wait for a connection hear it when the shard turns out to be go
 
 test('connections that fall silent are found out by ending their calls, which opens it as well', async () => {
   const { proxy, url } = await bench.behindProxy()
-  const options = { breakerFailures: 1, breakerProbeMs: 50, connectTimeoutMs: 500, deadlineMs: 1_000 }
+  const options = { breakerFailures: 1, breakerProbeMs: 50, connectTimeoutMs: 2_000, deadlineMs: 2_000 }
   const { shard } = await bench.connect(options, url)
   proxy.silence = 'both'
   const [error] = await callUntilRefused(shard)

@@ -80,12 +80,20 @@ describe.each<Silence>(['to-server', 'to-client', 'both'])(
     })
 
     test('in the middle of a statement, leaves nothing behind but what the server has still to finish', async () => {
-      openPool()
-      await expectWholePool()
-      const asking = askAll(SIZE, 'SELECT SLEEP(600)')
-      await until(async () => (await threadsAt(observer, 'SELECT SLEEP(600)')).length === SIZE)
-      proxy.silence = silence
-      expect(await asking).toEqual(Array(SIZE).fill('CALL_DEADLINE'))
+      openPool({ deadlineMs: 1_000 })
+      await until(async () => {
+        await expectWholePool()
+        let hasEnded = false
+        const asking = askAll(SIZE, 'SELECT SLEEP(600)').finally(() => (hasEnded = true))
+        const isUnderWay = async (): Promise<boolean> =>
+          (await threadsAt(observer, 'SELECT SLEEP(600)')).length === SIZE
+        // A machine may be too busy to have all of them at work before the first is given up.
+        await until(async () => hasEnded || (await isUnderWay()))
+        if (hasEnded) return false
+        proxy.silence = silence
+        expect(await asking).toEqual(Array(SIZE).fill('CALL_DEADLINE'))
+        return true
+      })
       proxy.silence = 'none'
       await expectWholePool()
     })
@@ -142,13 +150,12 @@ test('hundreds of expiries leave no sockets, no timers and no bodies in memory',
     return arrayBuffers + heapUsed
   }
 
-  openPool({ deadlineMs: 60, connectTimeoutMs: 60 })
+  openPool({ deadlineMs: 60 })
   const expire = async (times: number): Promise<void> => {
     let expired = 0
-    for (let round = 0; expired < times; round++) {
-      if (round > 20 * times) throw new Error(`Only ${expired} calls expired.`)
+    while (expired < times) {
       proxy.silence = 'none'
-      await askAll(SIZE, 'SELECT 1')
+      await until(async () => (await askAll(SIZE, 'SELECT 1')).every((code) => code === 'ok'))
       proxy.silence = 'to-server'
       const codes = await askAll(SIZE, 'SELECT LENGTH(?)', [Buffer.alloc(BODY)])
       expired += codes.filter((code) => code === 'CALL_DEADLINE').length
@@ -166,7 +173,7 @@ test('hundreds of expiries leave no sockets, no timers and no bodies in memory',
   // Kept bodies would be 100 MB.
   await until(() => inUse() - memory < 40 * BODY)
   expect(pool.connections).toBe(0)
-}, 180_000)
+})
 
 test('a call that waits for a connection stops waiting at its signal, and leaves the queue', async () => {
   openPool({ poolSize: 1, deadlineMs: 600_000 })

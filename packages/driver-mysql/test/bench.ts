@@ -18,7 +18,7 @@ export interface Bench {
   readonly url: string
   /** A driver of one shard, at another address when one is given. */
   connect(options?: MysqlShardsOptions, at?: string): Promise<OpenShard>
-  /** The same, with its tables and a catalog of epoch 1. */
+  /** The same, of a database with its tables and a catalog of epoch 1. */
   migrate(options?: MysqlShardsOptions, at?: string): Promise<OpenShard>
   /** A connection of our own, to hold locks with and to look at the server. */
   observe(): Promise<Connection>
@@ -66,9 +66,11 @@ export async function freshBench(): Promise<Bench> {
     url,
     connect,
     async migrate(options, at) {
-      const opened = await connect(options, at)
-      await opened.shard.createTables()
-      await opened.shard.catalog.init({
+      // Not with the deadlines of a test: a machine may be slow to create tables.
+      const driver = await mysqlShards([url]).connect()
+      const shard = driver.shards[0] as Shard
+      await shard.createTables()
+      await shard.catalog.init({
         epoch,
         storeId: 's',
         shardNumber: 0,
@@ -76,7 +78,8 @@ export async function freshBench(): Promise<Bench> {
         router: 'r',
         indexes: [],
       })
-      return opened
+      await driver.close()
+      return connect(options, at)
     },
     async observe() {
       const connection = await createConnection(url)

@@ -1,6 +1,6 @@
 import { findServer } from '@looseleaf-tooling/mariadb'
 import { mysqlShards } from '@looseleaf/driver-mysql'
-import { DataStore } from '@looseleaf/store'
+import { DataStore, type DataStoreOptions } from '@looseleaf/store'
 import { describe, expect, test } from 'vitest'
 import { startReplicaCluster } from '../cluster/replica-cluster.ts'
 import { semiSyncFailover } from './replica-failover.ts'
@@ -24,13 +24,12 @@ describe.skipIf(lacks)(`replicas${lacks ? ' (left out: needs the program mariadb
       try {
         const [shard] = cluster.shards
         const { urls } = await cluster.createDatabase()
-        const store = await DataStore.open({
-          shards: mysqlShards(urls, { deadlineMs: 1_000 }),
-          migrate: true,
-          writeTimeoutMs: 3_000,
-          onWarning: () => undefined,
-        })
-        const { id } = await store.put({ confirmed: true })
+        const open = async (options: Partial<DataStoreOptions>): Promise<DataStore> =>
+          DataStore.open({ shards: mysqlShards(urls), onWarning: () => undefined, ...options })
+        const patient = await open({ migrate: true })
+        const { id } = await patient.put({ confirmed: true })
+        await patient.close()
+        const store = await open({ shards: mysqlShards(urls, { deadlineMs: 2_000 }), writeTimeoutMs: 5_000 })
         await shard!.askReplica('STOP SLAVE IO_THREAD')
         const writing = store.put({ confirmed: false }, { id })
         await expect(writing).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
