@@ -27,6 +27,16 @@ let heldUpFor: number
 const opened: DataStore[] = []
 const time: Time = { now: () => Date.now() + heldUpFor, sleep: async () => {} }
 
+/** No index row can be written. */
+const refuseUpserts: FaultPlan = ({ operation }) =>
+  operation === 'upsert'
+    ? {
+        before() {
+          throw new LooseleafError('SHARD_UNAVAILABLE', 'The shard is down (a fault on purpose).')
+        },
+      }
+    : undefined
+
 async function open(options: Partial<DataStoreOptions>): Promise<DataStore> {
   const shards: DriverFactory = {
     shardCount: 2,
@@ -75,14 +85,7 @@ describe('a writer that is held up before it deletes a row it lost', () => {
       operation === 'remove' && table === 'index_by_name' ? { before: () => goesOn.promise } : undefined
     await store.put({ name: 'two' }, { id })
 
-    plan = ({ operation }) =>
-      operation === 'upsert'
-        ? {
-            before() {
-              throw new LooseleafError('SHARD_UNAVAILABLE', 'The shard is down (a fault on purpose).')
-            },
-          }
-        : undefined
+    plan = refuseUpserts
     expect((await store.put({ name: 'one' }, { id })).indexed).toBe(false)
     plan = () => undefined
     expect(await drainPending(store)).toBe(1)
@@ -115,14 +118,7 @@ describe('a cleaner that is held up after it has read an entity', () => {
 
   it('keeps what is pending until the commit that has settled it cannot be undone any more', async () => {
     const store = await open({ onIndexFailure: 'defer', deleteDelayMs: DELAY_MS })
-    plan = ({ operation }) =>
-      operation === 'upsert'
-        ? {
-            before() {
-              throw new LooseleafError('SHARD_UNAVAILABLE', 'The shard is down (a fault on purpose).')
-            },
-          }
-        : undefined
+    plan = refuseUpserts
     await store.put({ name: 'one' })
     plan = () => undefined
     expect(await drainPending(store)).toBe(0)
