@@ -1,6 +1,8 @@
 import { LooseleafError, parseId, type Driver, type Entity } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import type { DataStore } from '@looseleaf/store'
+import { faultyDriver } from '@looseleaf/testkit'
+import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import { expect, test } from 'vitest'
 import { dyingDriver, watchedDriver } from '../test/broken-driver.ts'
 import { byTag, byUser, expectedRows, openStore, removeRow, rowFor, rowsIn } from '../test/stores.ts'
@@ -339,6 +341,42 @@ test('begun again after a failover, it has writes that were under way begin agai
   }
 })
 
+/** A store to fill whose first shard fails over when the second is looked through for dangling rows. */
+async function storeToFallBack(until: 'before' | 'within'): Promise<{ store: DataStore; worker: DataStore }> {
+  const driver = createReferenceDriver({ shards: 2 })
+  const store = await storeToFill(30, driver)
+  const first = driver.shards[0]!
+  let earlier = until === 'before' ? first.state() : undefined
+  let hasFallen = false
+  const faulty = faultyDriver(driver, ({ shard, table, operation }) => {
+    if (shard === 0 && table === 'entities' && operation === 'count') earlier ??= first.state()
+    if (shard === 1 && table === 'index_by_user' && operation === 'count' && !hasFallen) {
+      hasFallen = true
+      first.fallBack(earlier!, 'everything')
+    }
+    return undefined
+  })
+  return { store, worker: await openStore({ driver: faulty, indexes: [], time: leapingTime() }) }
+}
+
+test('a shard that falls back while the next one is worked on, in rows and progress, is done again', async () => {
+  const { store, worker } = await storeToFallBack('within')
+  const result = await cleanIndex(worker, 'by_user', { shardsAtOnce: 1 })
+  expect(result.indexes).toMatchObject([{ index: 'by_user', state: 'ready' }])
+  expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
+})
+
+test('work that a shard has forgotten altogether ends in CONFLICT, and is done by the next call', async () => {
+  const { store, worker } = await storeToFallBack('before')
+  await expect(cleanIndex(worker, 'by_user', { shardsAtOnce: 1 })).rejects.toMatchObject({
+    code: 'CONFLICT',
+    message: expect.stringMatching(/by_user.*failover.*Clean it again/),
+  })
+  expect((await worker.indexes()).find(({ name }) => name === 'by_user')).toMatchObject({ state: 'building' })
+  await cleanIndex(worker, 'by_user', { shardsAtOnce: 1 })
+  expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
+})
+
 test('an index that is dropped meanwhile ends the work with INDEX_NOT_FOUND', async () => {
   const driver = await memoryShards(1).connect()
   const store = await storeToFill(30, driver)
@@ -371,7 +409,7 @@ test('with restart it begins from the start, also where another was cut off, and
   // As if the shard had been put back to a state of before.
   const { id, ...bag } = await firstOf(store)
   await removeRow(store, 'by_user', rowFor(store, 'by_user', id, bag as Record<string, string>, 0))
-  expect(await cleanIndex(store, 'by_user', { ...options, restart: true })).toMatchObject({ added: 1 })
+  expect(await cleanIndex(store, 'by_user', { ...options, restart: true })).toMatchObject({ added: 20 })
   expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
   expect((await readCleanerReport(store)).indexes).toMatchObject([{ underWay: undefined }])
 })

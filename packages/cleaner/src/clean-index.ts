@@ -9,7 +9,7 @@ import { freshPart, stages } from './part.ts'
 import { loadPart, type LeaseOptions } from './part-lease.ts'
 import type { PassOptions } from './pass.ts'
 import { createProgressMeter, type CleanProgress } from './progress.ts'
-import { finishRun, joinRun, loadRun, type RunWorker } from './run-record.ts'
+import { finishRun, isForgotten, joinRun, loadRun, type RunRecord, type RunWorker } from './run-record.ts'
 import { sumTallies, type Tally } from './tally.ts'
 import type { CleanerTarget } from './target.ts'
 import { createThrottle, type Throttle } from './throttle.ts'
@@ -18,7 +18,8 @@ export interface CleanOptions extends PassOptions {
   readonly onProgress?: ((progress: CleanProgress) => void) | undefined
   /**
    * Begin from the start, also where work was left off: as after a restore or a failover, when what was done is there no
-   * more. A write that is under way then has to begin again, since the rows that it has written may be gone. Default: false.
+   * more. A write that is under way then has to begin again, since the rows that it has written may be gone; and every row
+   * is written again, since those that are there may have fallen back to an older version. Default: false.
    */
   readonly restart?: boolean | undefined
   /** Check a ready index again at the end. An index that is being filled is always checked. Default: true. */
@@ -94,11 +95,11 @@ export async function cleanEntries(
     checkpointMs: options.checkpointMs ?? 1_000,
   }
   const pollMs = options.pollMs ?? 500
-  const runs = new Map<IndexTarget, string>()
+  const runs = new Map<IndexTarget, RunRecord>()
   for (const entry of entries) {
     const { restart } = options
-    const { run } = await joinRun(context, entry.table, workerOf(lease, pollMs), { signal, restart })
-    runs.set(indexTarget(context, entry), run)
+    const record = await joinRun(context, entry.table, workerOf(lease, pollMs), { signal, restart })
+    runs.set(indexTarget(context, entry), record)
   }
   const meter = createProgressMeter(context.time, options.onProgress, onWork)
   const job: CleanJob = {
@@ -148,10 +149,17 @@ function mustCheck(entry: CatalogEntry, options: CleanOptions): boolean {
 async function finish(job: CleanJob, target: IndexTarget, call: CallOptions): Promise<CleanedIndex> {
   const { context, meter, lease } = job
   const { name, table, generation } = target.entry
-  const run = runOf(job, target)
+  const ownRun = runOf(job, target)
+  const { run } = ownRun
   const parts = await Promise.all(target.tables.map((_, shard) => loadPart(context, table, shard, call)))
   const own = parts.map((part) => (part?.run === run ? part : freshPart(run)))
   const record = await loadRun(context, table, call)
+  if (isForgotten(ownRun, record)) {
+    throw new LooseleafError(
+      'CONFLICT',
+      `Index ${name}: how far its cleaning had come is not known any more, as after a failover or a restore. Clean it again.`,
+    )
+  }
   // A worker that ended the run before this one has made the index ready and summed up.
   const isMine = record?.run === run && record.state === 'running'
   const tally = isMine ? sumTallies(own.map((part) => part.tally)) : (record?.tally ?? sumTallies([]))

@@ -4,13 +4,14 @@ import type { IndexTarget } from './index-target.ts'
 import type { LeaseOptions } from './part-lease.ts'
 import { createPass, type Pass, type PassOptions } from './pass.ts'
 import type { ProgressMeter } from './progress.ts'
+import type { RunRecord } from './run-record.ts'
 import type { Throttle } from './throttle.ts'
 
 /** One worker's share in cleaning some indexes. */
 export interface CleanJob {
   readonly context: EngineContext
   /** The indexes, each with the run that this worker has joined. */
-  readonly runs: ReadonlyMap<IndexTarget, string>
+  readonly runs: ReadonlyMap<IndexTarget, RunRecord>
   readonly lease: LeaseOptions
   /** Time between two looks at what other workers hold, in milliseconds. */
   readonly pollMs: number
@@ -22,7 +23,7 @@ export interface CleanJob {
   readonly meter: ProgressMeter
 }
 
-export function runOf(job: CleanJob, target: IndexTarget): string {
+export function runOf(job: CleanJob, target: IndexTarget): RunRecord {
   const run = job.runs.get(target)
   if (run === undefined)
     throw new LooseleafError('INDEX_NOT_FOUND', `Index ${target.entry.name} is not being cleaned.`)

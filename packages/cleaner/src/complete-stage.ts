@@ -1,5 +1,5 @@
 import pLimit from 'p-limit'
-import type { CleanJob } from './clean-job.ts'
+import { runOf, type CleanJob } from './clean-job.ts'
 import type { IndexTarget } from './index-target.ts'
 import { loadPart } from './part-lease.ts'
 import { isPast, type Stage } from './part.ts'
@@ -46,7 +46,7 @@ async function openParts(
   const open = new Map<number, IndexTarget[]>()
   await Promise.all(
     targets.map(async (target) => {
-      const run = job.runs.get(target)
+      const { run } = runOf(job, target)
       const { table } = target.entry
       const record = await loadRun(job.context, table, { signal })
       if (record === undefined || record.run !== run || record.state !== 'running') return

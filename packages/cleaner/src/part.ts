@@ -48,6 +48,11 @@ export function isPast(part: Part, stage: Stage): boolean {
   return part.stage === 'done' || stages.indexOf(part.stage) > stages.indexOf(stage)
 }
 
+/** A pass and those before it, in their order. */
+export function stagesUpTo(stage: Stage): readonly Stage[] {
+  return stages.slice(0, stages.indexOf(stage) + 1)
+}
+
 export function partToText(part: Part): string {
   return JSON.stringify(part)
 }

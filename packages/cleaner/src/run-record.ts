@@ -11,7 +11,14 @@ import { emptyTally, tallyFrom, type Tally } from './tally.ts'
  */
 export interface RunRecord {
   readonly run: string
+  /** One more than that of the run before. */
+  readonly number: number
   readonly state: 'running' | 'done'
+  /**
+   * Whether rows that are there are written again: it was begun anew, so their stamps may be older than those that were
+   * lost, and would not spare them from deletes that are under way.
+   */
+  readonly rewrites: boolean
   /** Milliseconds since 1970. */
   readonly startedAt: number
   /** When the last complete one ended; 0 if none has. */
@@ -54,12 +61,22 @@ export async function joinRun(
       ? record
       : {
           run: randomUUID(),
+          number: (record?.number ?? 0) + 1,
           state: 'running',
+          rewrites: restart,
           startedAt: now,
           finishedAt: record?.finishedAt ?? 0,
           tally: record?.tally ?? emptyTally(),
         },
   )
+}
+
+/**
+ * Whether a run is not on record any more, though no later one has taken its place: the shard has forgotten it, as after a
+ * failover or a restore.
+ */
+export function isForgotten(own: RunRecord, record: RunRecord | undefined): boolean {
+  return record?.run !== own.run && (record?.number ?? 0) <= own.number
 }
 
 /** Ends a run; nothing happens where another worker has ended it. */
@@ -106,7 +123,9 @@ function runFromText(text: string): RunRecord | undefined {
   if (value === undefined || typeof run !== 'string') return undefined
   return {
     run,
+    number: countIn(value, 'number'),
     state: value['state'] === 'running' ? 'running' : 'done',
+    rewrites: value['rewrites'] === true,
     startedAt: countIn(value, 'startedAt'),
     finishedAt: countIn(value, 'finishedAt'),
     tally: tallyFrom(value['tally']),

@@ -1,5 +1,5 @@
 import { formatId, LooseleafError, type EntityPageRow } from '@looseleaf/core'
-import { passOf, type CleanJob } from './clean-job.ts'
+import { passOf, runOf, type CleanJob } from './clean-job.ts'
 import { checkEntityPage } from './check-page.ts'
 import { entityPages } from './entity-pages.ts'
 import { indexPages } from './index-pages.ts'
@@ -58,7 +58,10 @@ async function workOnPage(
   if (last === undefined) return
   const { pass, unreadable } = watchUnreadable(passOf(job, signal))
   if (stage === 'check') part.missing += await checkEntityPage(pass, target, rows, job.settleMs)
-  else await sweepEntityPage(pass, [target], rows, { fill: target.entry.state === 'building' })
+  else {
+    const fill = target.entry.state === 'building' || runOf(job, target).rewrites
+    await sweepEntityPage(pass, [target], rows, { fill })
+  }
   const [unknown] = unreadable.values()
   if (unknown !== undefined && target.entry.state === 'building') throw unreadableBody(target, unknown)
   part.addedId = last.addedId

@@ -7,11 +7,11 @@ import {
   type Time,
 } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { defineIndex } from '@looseleaf/index-engine'
+import { defineIndex, tableSpec } from '@looseleaf/index-engine'
 import { DataStore, type DataStoreOptions } from '@looseleaf/store'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { drainPending, sweep } from '../src/index.ts'
+import { cleanIndex, drainPending, sweep } from '../src/index.ts'
 
 /*
  * Processes that are held up between two statements, for longer than anybody would expect, and go on with what they
@@ -89,6 +89,38 @@ describe('a writer that is held up before it deletes a row it lost', () => {
     expect((await store.put({ name: 'one' }, { id })).indexed).toBe(false)
     plan = () => undefined
     expect(await drainPending(store)).toBe(1)
+    goesOn.resolve()
+    await store.settled()
+    expect(await find(store, 'one')).toEqual([id])
+  })
+})
+
+describe('a row that has fallen back to an earlier version in a failover', () => {
+  it('is written again by a clean that is begun anew, before a late delete takes it for the old one', async () => {
+    const store = await open({})
+    const { id, version } = await store.put({ name: 'one' })
+    const [isHeldUp, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    plan = ({ operation, table }) =>
+      operation === 'remove' && table === 'index_by_name'
+        ? {
+            before() {
+              isHeldUp.resolve()
+              return goesOn.promise
+            },
+          }
+        : undefined
+    await store.put({ name: 'two' }, { id })
+    await isHeldUp.promise
+    plan = () => undefined
+    const { version: last } = await store.put({ name: 'one' }, { id })
+
+    const { catalog, router } = store.context
+    const spec = tableSpec(catalog.current().indexes[0]!)
+    const table = memory.shards[router.shardOfKey(Buffer.from('one'))]!.index(spec)
+    const row = { key: [Buffer.from('one')], entityId: parseId(id) }
+    expect(await table.remove([{ ...row, before: last + 1 }])).toBe(1)
+    await table.upsert([{ ...row, version }])
+    await cleanIndex(store, 'by_name', { restart: true })
     goesOn.resolve()
     await store.settled()
     expect(await find(store, 'one')).toEqual([id])

@@ -33,6 +33,11 @@ export async function loadCatalog(driver: Driver, options?: CallOptions): Promis
 /** What of a shard's catalog may be changed, and is the same on all shards. */
 export type CatalogContents = Pick<ShardCatalog, 'indexes' | 'mayDefer'>
 
+export interface ChangeOptions extends CallOptions {
+  /** Whether what was changed is so in a shard's catalog. While it is not, on every shard, the change is made again. */
+  readonly holds?: ((contents: CatalogContents) => boolean) | undefined
+}
+
 /**
  * Changes the catalog of a store on all shards and raises the epoch: first on shard 0, by compare-and-swap, then on the
  * others, which copy it. When it returns, no shard takes an entity from a writer that does not know the change, and
@@ -42,7 +47,7 @@ export type CatalogContents = Pick<ShardCatalog, 'indexes' | 'mayDefer'>
 export async function changeCatalogContents(
   driver: Driver,
   change: (contents: CatalogContents) => CatalogContents | undefined,
-  options?: CallOptions,
+  { holds = () => true, ...options }: ChangeOptions = {},
 ): Promise<Catalog> {
   const first = driver.shards[0] as Shard
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
@@ -50,7 +55,11 @@ export async function changeCatalogContents(
     const contents = change(current)
     if (contents === undefined) return propagateCatalog(driver, options)
     const next: ShardCatalog = { ...current, ...contents, epoch: await nextEpoch(first, current, options) }
-    if (await first.catalog.change(next, current.epoch, options)) return propagateCatalog(driver, options)
+    if (!(await first.catalog.change(next, current.epoch, options))) continue
+    const changed = await propagated(driver, options)
+    // Otherwise a shard has forgotten it again, as in a failover, and the caller must not rely on it.
+    if (changed.every((catalog) => catalog.epoch >= next.epoch && holds(catalog)))
+      return mergeCatalogs(changed)
   }
   throw new LooseleafError('CONFLICT', `The catalog was changed by others ${MAX_ATTEMPTS} times in a row.`, {
     shard: first.name,
@@ -69,7 +78,7 @@ async function nextEpoch(shard: Shard, { epoch }: ShardCatalog, options?: CallOp
 export async function changeCatalog(
   driver: Driver,
   change: (indexes: readonly CatalogEntry[]) => readonly CatalogEntry[] | undefined,
-  options?: CallOptions,
+  options?: ChangeOptions,
 ): Promise<Catalog> {
   return changeCatalogContents(
     driver,
@@ -86,9 +95,13 @@ export async function changeCatalog(
  * by whoever calls this next. The epoch goes with the contents, so an older copy never replaces a newer one.
  */
 export async function propagateCatalog(driver: Driver, options?: CallOptions): Promise<Catalog> {
+  return mergeCatalogs(await propagated(driver, options))
+}
+
+async function propagated(driver: Driver, options?: CallOptions): Promise<readonly ShardCatalog[]> {
   const source = await leadingCatalog(driver, options)
   await Promise.all(driver.shards.slice(1).map((shard) => copyCatalog(source, shard, options)))
-  return loadCatalog(driver, options)
+  return loadShardCatalogs(driver, options)
 }
 
 /**

@@ -4,6 +4,7 @@ import {
   type DriverFactory,
   type ErrorCode,
   type IndexTableSpec,
+  type ShardCatalog,
 } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex, indexesWithLostTables } from '@looseleaf/index-engine'
@@ -216,5 +217,34 @@ describe('a shard that was put back to a backup', () => {
     await store.addIndex(defineIndex('by_weight', { properties: { weight: 'integer' }, shardOn: 'id' }))
     const { epochs } = store.context.catalog.current()
     expect(epochs.every((epoch, shard) => epoch > lost[shard]!)).toBe(true)
+  })
+
+  it('does not let a drop go on that it has forgotten, though others have changed the catalog since', async () => {
+    const store = await openWithEntities()
+    const statesWhenDropped: string[][] = []
+    let forgotten = false
+    const driver = faultyDriver(memory, ({ shard, table, operation }) => {
+      if (operation === 'dropIndexTable') {
+        return { before: async () => void statesWhenDropped.push(await states(await open())) }
+      }
+      if (shard !== 0 || table !== 'catalog' || operation !== 'change' || forgotten) return undefined
+      forgotten = true
+      const { catalog } = memory.shards[0]!
+      let earlier: ShardCatalog | undefined
+      return {
+        before: async () => void (earlier = await catalog.load()),
+        async after() {
+          const { epoch } = (await catalog.load())!
+          expect(await catalog.change({ ...earlier!, epoch: epoch + 1 }, epoch)).toBe(true)
+        },
+      }
+    })
+    const administrator = await open({ driver })
+    expect(await administrator.dropIndex('by_link')).toBe(true)
+    expect(forgotten).toBe(true)
+    expect(statesWhenDropped.length).toBeGreaterThan(0)
+    for (const found of statesWhenDropped) expect(found).not.toContain('index_by_link ready')
+    expect(await states(await open())).toEqual(['index_by_rank ready'])
+    await store.close()
   })
 })

@@ -99,7 +99,11 @@ async function takeOut(
         (state === 'retiring' ? withComing(indexes, coming, tables) : indexes).map((entry) =>
           isNext(entry) ? { ...entry, state } : entry,
         ),
-      options,
+      // A shard may forget it before the others hear of it; to go on then would be to drop tables that are read.
+      {
+        ...options,
+        holds: ({ indexes }) => !indexes.some((entry) => tables.has(entry.table) && isInUse(entry)),
+      },
     )
     context.catalog.adopt(changed)
   }
@@ -122,7 +126,10 @@ async function prepareTables(
       coming = nextGenerations(indexes, definitions)
       return [...indexes, ...coming]
     },
-    options,
+    {
+      ...options,
+      holds: ({ indexes }) => [...tablesOf(coming)].every((table) => tablesOf(indexes).has(table)),
+    },
   )
   for (const entry of coming) {
     await everyShard(context, (shard) => createIndexTable(shard, entry, options))

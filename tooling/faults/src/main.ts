@@ -109,3 +109,5 @@ else {
   console.error(usage)
   process.exitCode = 2
 }
+// Node has been seen to wait for ever, when nothing else is left, for sockets that were torn in the middle of a request.
+process.exit()

@@ -11,12 +11,13 @@ export interface ClientOptions {
   readonly history: History
   /** The entities that all clients fight over. */
   readonly ids: readonly EntityId[]
-  readonly operations: number
+  /** Whether there is more to do after so many operations. */
+  mayGoOn(operations: number): boolean
 }
 
 /** One caller of a process: one operation after the other, each told to the history. */
 export async function runClient(options: ClientOptions): Promise<void> {
-  for (let n = 0; n < options.operations; n++) {
+  for (let n = 0; options.mayGoOn(n); n++) {
     const act = options.random.pick(options.random.chance(0.6) ? writes : searches)
     const operation = options.history.begin()
     try {

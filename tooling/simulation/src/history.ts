@@ -57,7 +57,7 @@ export interface History {
 
 export interface HistoryOptions {
   /** False where rows are allowed to be missing for a while, so that a query may lack something. */
-  promisesRows(): boolean
+  promisesRows(operation: Operation): boolean
   /** False where rows may be pending, which a count does not say. */
   readonly countsAll: boolean
 }
@@ -164,7 +164,7 @@ export function createHistory(driver: ReferenceDriver, codec: Codec, options: Hi
       counts.queries++
       checkFound(operation, asked, items)
       checkTwice(asked, items)
-      if (cost.complete && options.promisesRows()) checkLacking(operation, asked, items)
+      if (cost.complete && options.promisesRows(operation)) checkLacking(operation, asked, items)
     },
 
     scanned(operation, asked, items) {
@@ -182,7 +182,7 @@ export function createHistory(driver: ReferenceDriver, codec: Codec, options: Hi
       const held = items.filter((item) => still.has(String(item['id'])))
       if (new Set(held.map((item) => item['id'])).size < held.length)
         wrong(`pages of ${asked.what} gave an entity twice that nobody had written`)
-      if (!isComplete || !options.promisesRows()) return
+      if (!isComplete || !options.promisesRows(operation)) return
       for (const id of still) {
         const [state] = during(operation, id)
         const isThere = held.some((item) => item['id'] === id)
@@ -198,7 +198,7 @@ export function createHistory(driver: ReferenceDriver, codec: Codec, options: Hi
       const most = all.filter((possible) => possible.some((state) => fits(state, asked))).length
       if (exact && count > most)
         wrong(`an exact count of ${asked.what} gave ${count}, there were ${most} at most`)
-      if (options.promisesRows() && options.countsAll && count < least)
+      if (options.promisesRows(operation) && options.countsAll && count < least)
         wrong(`a count of ${asked.what} gave ${count}, there were ${least} at least`)
     },
   }

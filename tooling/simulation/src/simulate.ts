@@ -8,6 +8,7 @@ import { failingOver } from './flawed-driver.ts'
 import { flawInfo, type Flaw } from './flaws.ts'
 import { createHistory, type Counts, type History } from './history.ts'
 import { createLife, type Life } from './life.ts'
+import { repair } from './operator.ts'
 import { createPromiseCheck, type PromiseCheck } from './promise-check.ts'
 import { createRandom, type Random } from '@looseleaf-tooling/random'
 import { createScheduler, type Scheduler, type Statement } from './scheduler.ts'
@@ -29,6 +30,8 @@ export interface SimulationResult {
   readonly happened: Readonly<Record<FaultKind, number>>
   /** How often it was looked whether anything committed is missing. */
   readonly checks: number
+  /** How often an operator has repaired what failovers of whole shards had lost, so that everything was promised again. */
+  readonly repairs: number
   readonly counts: Counts
   /** What broke, in words; undefined when all held. */
   readonly violation: string | undefined
@@ -39,6 +42,8 @@ export interface SimulationResult {
 const PROCESSES = 3
 const CLIENTS = 2
 const OPERATIONS = 5
+/** More, so that some are under way when a repair ends. */
+const OPERATIONS_UNTIL_REPAIRED = 60
 /** Milliseconds that go by at a step when only administrators are still at work: they wait for leases of a minute. */
 const IDLE_LEAP = 2000
 /** In a hurry, for a life of some seconds. Milliseconds of virtual time. */
@@ -82,6 +87,7 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
 
 class Simulation {
   readonly #seed: number
+  readonly #flaw: Flaw | undefined
   readonly #random: Random
   readonly #scheduler: Scheduler
   readonly #world: World
@@ -96,13 +102,20 @@ class Simulation {
   readonly #busy = new Set<Life>()
   /** Whether the last step may have changed what the databases hold. */
   #changed = false
-  /** False once a whole shard has fallen back: then nothing is promised before a sweep. */
+  /** False from when a whole shard has fallen back until somebody has repaired it. */
   #isPromised: boolean
+  /** Operations up to this number began before the last repair. */
+  #begunBefore = 0
+  /** Failovers of whole shards. */
+  #fallbacks = 0
+  #isRepaired = true
+  #repairs = 0
   #steps = 0
   #failure: string | undefined
 
   constructor(seed: number, random: Random, { flaw, faults }: SimulationOptions) {
     this.#seed = seed
+    this.#flaw = flaw
     this.#random = random
     this.#scheduler = createScheduler(random, (statement) => this.#observe(statement))
     const chosen = chooseCircumstances(random, faults ?? (flaw && flawInfo(flaw).among) ?? faultKinds)
@@ -111,7 +124,7 @@ class Simulation {
     const { driver, router, codec } = this.#world
     this.#isPromised = this.#world.writeOrder === 'index-first'
     this.#history = createHistory(driver, codec, {
-      promisesRows: () => this.#isPromised,
+      promisesRows: ({ number }) => this.#isPromised && number > this.#begunBefore,
       countsAll: this.#world.onIndexFailure === 'fail',
     })
     this.#check = createPromiseCheck(driver, router, codec)
@@ -154,6 +167,7 @@ class Simulation {
       steps: this.#steps,
       happened: this.#world.happened,
       checks: this.#check.checks,
+      repairs: this.#repairs,
       counts: this.#history.counts,
       violation: this.#failure,
       log: this.#scheduler.log,
@@ -207,8 +221,44 @@ class Simulation {
 
   #failedOver(): void {
     this.#changed = true
-    if (this.#world.failoverOf === 'everything') this.#isPromised = false
     this.#history.failedOver()
+    if (this.#world.failoverOf !== 'everything') return
+    this.#isPromised = false
+    this.#fallbacks++
+    if (this.#isRepaired) this.#track(this.#repair())
+  }
+
+  /** An operator repairs what a failover has lost, and what another one has lost meanwhile. */
+  async #repair(): Promise<void> {
+    this.#isRepaired = false
+    let fallbacks: number
+    do {
+      fallbacks = this.#fallbacks
+      const life = createLife(`operator${fallbacks}`)
+      const isDone = await repair({
+        open: (migrate) => this.#world.open(life, migrate),
+        time: this.#scheduler.timeOf(life),
+        restart: this.#flaw !== 'clean goes on where it was',
+      })
+      if (!isDone) break
+      if (fallbacks === this.#fallbacks) {
+        this.#isPromised = this.#world.writeOrder === 'index-first'
+        this.#begunBefore = this.#history.counts.operations
+        this.#repairs++
+        this.#scheduler.note(`-- the operator has repaired it; ${this.#busy.size} processes are busy`)
+      }
+    } while (fallbacks !== this.#fallbacks)
+    this.#isRepaired = true
+  }
+
+  /** The world goes on until it has ended. */
+  #track(work: Promise<void>): void {
+    const tracked = work
+      .catch((error: unknown) => {
+        this.#failure ??= `somebody threw ${String(error)}`
+      })
+      .finally(() => this.#running.delete(tracked))
+    this.#running.add(tracked)
   }
 
   /** Lets the world go on until this one thing has ended. */
@@ -240,12 +290,7 @@ class Simulation {
     // A dead process never answers, so nobody may wait for it.
     const death = Promise.withResolvers<void>()
     this.#lives[number] = { life, die: death.resolve }
-    const tracked = Promise.race([this.#live(life, number), death.promise])
-      .catch((error: unknown) => {
-        this.#failure ??= `${life.name} threw ${String(error)}`
-      })
-      .finally(() => this.#running.delete(tracked))
-    this.#running.add(tracked)
+    this.#track(Promise.race([this.#live(life, number), death.promise]))
   }
 
   /** A store, its clients, perhaps a cleaner, perhaps an administrator. */
@@ -262,8 +307,10 @@ class Simulation {
   }
 
   async #runClients(store: DataStore): Promise<void> {
+    const mayGoOn = (operations: number): boolean =>
+      operations < (this.#isRepaired ? OPERATIONS : OPERATIONS_UNTIL_REPAIRED)
     const { ids } = this.#world
-    const client = { store, random: this.#random, history: this.#history, ids, operations: OPERATIONS }
+    const client = { store, random: this.#random, history: this.#history, ids, mayGoOn }
     await Promise.all(Array.from({ length: CLIENTS }, () => runClient(client)))
   }
 

@@ -26,6 +26,8 @@ export interface SimulationTotals extends Counts {
     withWrongClocks: number
     /** Of those with a delay, lives in which a whole shard fell back, which is beyond the promise. */
     beyondPromise: number
+    /** Of these, lives in which an operator repaired that, so that everything was promised again. */
+    repaired: number
   }
   violations: Violation[]
 }
@@ -49,6 +51,7 @@ export function noTotals(): SimulationTotals {
       withDeleteDelay: 0,
       withWrongClocks: 0,
       beyondPromise: 0,
+      repaired: 0,
     },
     violations: [],
   }
@@ -70,6 +73,7 @@ export function totalsOf(result: SimulationResult): SimulationTotals {
       withDeleteDelay: Number(deleteDelayMs > 0),
       withWrongClocks: Number(maxSkewMs > 0),
       beyondPromise: Number(failover > 0 && failoverOf === 'everything'),
+      repaired: Number(result.repairs > 0),
     },
     violations: result.violation === undefined ? [] : [{ seed: result.seed, what: result.violation }],
   }

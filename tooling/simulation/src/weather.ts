@@ -28,9 +28,9 @@ export interface WeatherOptions {
 
 /** A process that dies again and again would never get anything done. */
 const MAX_CRASHES = 5
-const MAX_FAILOVERS = 5
+const MAX_FAILOVERS = { entities: 5, everything: 2 }
 /** How many steps of the others a process sleeps through. */
-const PAUSE_STEPS = [15, 60, 250]
+const PAUSE_STEPS = [15, 60, 250, 1500]
 /** How far the clock goes on meanwhile, in milliseconds: beyond the grace and the leases of cleaners, and those of administrators. */
 const LEAPS = [0, 0, 60, 300, 1500, 4000, 61_000]
 
@@ -59,7 +59,7 @@ export function createWeather(options: WeatherOptions): Weather {
   }
 
   function failOver(): void {
-    if (world.happened.failover >= MAX_FAILOVERS || !strikes('failover')) return
+    if (world.happened.failover >= MAX_FAILOVERS[world.failoverOf] || !strikes('failover')) return
     const shard = random.below(SHARDS)
     const past = pasts[shard]
     // A replica that lags by the whole delay, as the fastest clock has it, is one that nobody has promised anything for.
