@@ -176,4 +176,31 @@ export const found: readonly Found[] = [
       name: 'of one index is made good while another one still cannot be written, however much is pending',
     },
   },
+  {
+    wrong:
+      'A cleaner whose progress fell back in a failover while it worked never came to an end (simulation).',
+    now: 'It does again what is not done any more, and says CONFLICT where its work was forgotten altogether.',
+    heldBy: {
+      file: 'packages/cleaner/src/clean-index.test.ts',
+      name: 'a shard that falls back while the next one is worked on, in rows and progress, is done again',
+    },
+  },
+  {
+    wrong:
+      'After a failover that lost index rows, a late delete took a row that had fallen back to an older version, though a clean had found it there (simulation).',
+    now: 'A clean that is begun anew writes every row again.',
+    heldBy: {
+      file: 'packages/cleaner/test/held-up.test.ts',
+      name: 'is written again by a clean that is begun anew, before a late delete takes it for the old one',
+    },
+  },
+  {
+    wrong:
+      'An administrator dropped the table of an index that was still read, because a failover had lost the change that took it out of use (simulation).',
+    now: 'A change counts when every shard has it, and is made again until then.',
+    heldBy: {
+      file: 'packages/store/src/lost-tables.test.ts',
+      name: 'does not let a drop go on that it has forgotten, though others have changed the catalog since',
+    },
+  },
 ]

@@ -51,8 +51,8 @@ function flawedEntities(shard: ReferenceShard, flaw: Flaw | undefined): EntityTa
         await entities.replace(rows.map(unguarded), options)
         return
       }
+      await entities.insert(rows, { ...options, epoch: epochOf(options.epoch) })
       for (const row of rows) inserted.add(nameOf(row))
-      return entities.insert(rows, { ...options, epoch: epochOf(options.epoch) })
     },
     async replace(rows, options) {
       if (flaw === 'fences do nothing' && rows.every(isFence)) return rows.map(() => true)

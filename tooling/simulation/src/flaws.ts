@@ -35,8 +35,6 @@ export const flaws = {
   'no delete delay': { shownBy: 'failover', life: { writeOrder: 'index-first', failoverOf: 'entities' } },
   /** After a failover that has lost rows, a clean leaves writes that are under way alone, whose rows may be lost. */
   'clean goes on where it was': {
-    shownBy: 'failover',
-    among: ['pause', 'failover'],
     // A write has to be held up from before the failover until after the clean, and not to be overtaken meanwhile.
     life: {
       writeOrder: 'index-first',
@@ -62,7 +60,7 @@ export const flaws = {
   /** An insert that comes a second time is done again, whatever was written since. */
   'inserts may be repeated': {
     shownBy: 'duplicate',
-    among: ['duplicate', 'errorAfter', 'crash'],
+    among: ['duplicate', 'late', 'errorAfter', 'crash', 'pause'],
   },
 } as const satisfies Record<string, FlawInfo>
 
