@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createRandom } from '@looseleaf-tooling/random'
 import type { Backend } from '../src/backends/backend.ts'
 import { runBench } from '../src/bench.ts'
 import type { Side } from '../src/sides/side.ts'
 import { createEntry } from '../src/workload/entry.ts'
-import { createRandom } from '@looseleaf-tooling/random'
 import { PAGE, scenarioNames } from '../src/workload/scenarios.ts'
 
 /** Within a `describe`: what holds for every backend. Nothing here looks at a time. */

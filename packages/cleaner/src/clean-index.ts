@@ -45,7 +45,10 @@ export interface CleanedIndex extends Tally {
 
 export interface CleanResult {
   readonly indexes: readonly CleanedIndex[]
-  /** Over all indexes: rows added, dangling rows deleted, entities fenced, dangling rows left for later. */
+  /**
+   * Over all indexes: rows added (those of a filling, or of a start anew, that were there already count too), dangling rows
+   * deleted, entities fenced, dangling rows left for later.
+   */
   readonly added: number
   readonly removed: number
   readonly fenced: number

@@ -1,5 +1,5 @@
-import { noFaults, noTotals } from '@looseleaf-tooling/simulation'
 import { describe, expect, test } from 'vitest'
+import { noFaults, noTotals } from '@looseleaf-tooling/simulation'
 import { renderReport } from './report.ts'
 import type { ScenarioResultFile } from './results.ts'
 

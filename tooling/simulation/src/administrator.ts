@@ -1,8 +1,8 @@
 import { isLooseleafError, type Time } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
+import type { Random } from '@looseleaf-tooling/random'
 import { byGroupAndRank, byGroupAndRankElsewhere } from './indexes.ts'
 import type { Life } from './life.ts'
-import type { Random } from '@looseleaf-tooling/random'
 
 export interface AdministratorOptions {
   readonly store: DataStore

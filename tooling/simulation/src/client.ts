@@ -1,9 +1,9 @@
 import { isLooseleafError, metaOf, type Bag, type EntityId } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
+import type { Random } from '@looseleaf-tooling/random'
 import type { History, Operation } from './history.ts'
 import { GROUPS, RANKS, TAGS } from './indexes.ts'
 import { searches } from './searches.ts'
-import type { Random } from '@looseleaf-tooling/random'
 
 export interface ClientOptions {
   readonly store: DataStore

@@ -1,6 +1,6 @@
 import { abortedError, type Time } from '@looseleaf/core'
-import type { Life } from './life.ts'
 import type { Random } from '@looseleaf-tooling/random'
+import type { Life } from './life.ts'
 
 /** A statement on its way to a shard. */
 export interface Statement {

@@ -1,9 +1,9 @@
 import { metaOf, type Bag } from '@looseleaf/core'
 import type { IndexDefinition, IndexProperties, Where } from '@looseleaf/index-engine'
+import type { Random } from '@looseleaf-tooling/random'
 import type { Act, ClientOptions } from './client.ts'
 import type { Asked } from './history.ts'
 import { byGroup, byGroupAndRank, byGroupAndRankElsewhere, byTag, GROUPS, RANKS, TAGS } from './indexes.ts'
-import type { Random } from '@looseleaf-tooling/random'
 
 /** A question to an index, and what answers it. */
 interface Question extends Asked {

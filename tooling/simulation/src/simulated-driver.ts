@@ -1,7 +1,7 @@
 import { LooseleafError, type Driver, type Shard } from '@looseleaf/core'
+import type { Random } from '@looseleaf-tooling/random'
 import type { FaultKind, Faults } from './faults.ts'
 import { reach, type Life } from './life.ts'
-import type { Random } from '@looseleaf-tooling/random'
 import type { Scheduler } from './scheduler.ts'
 
 export interface Network {

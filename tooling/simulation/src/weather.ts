@@ -1,6 +1,6 @@
+import type { Random } from '@looseleaf-tooling/random'
 import type { FaultKind } from './faults.ts'
 import { wake, type Life } from './life.ts'
-import type { Random } from '@looseleaf-tooling/random'
 import type { Scheduler } from './scheduler.ts'
 import type { ShardPast } from './shard-past.ts'
 import { SHARDS, type World } from './world.ts'

@@ -3,12 +3,12 @@ import { formatId, type Codec, type EntityId, type Router } from '@looseleaf/cor
 import { bucketRouter } from '@looseleaf/router'
 import { DataStore } from '@looseleaf/store'
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import type { Random } from '@looseleaf-tooling/random'
 import { chooseFaults, noFaults, type FaultKind, type Faults } from './faults.ts'
 import { withFlaw } from './flawed-driver.ts'
 import type { Flaw } from './flaws.ts'
 import { byGroup, byTag } from './indexes.ts'
 import type { Life } from './life.ts'
-import type { Random } from '@looseleaf-tooling/random'
 import type { Scheduler } from './scheduler.ts'
 import { simulatedDriver } from './simulated-driver.ts'
 

@@ -1,6 +1,6 @@
+import { createRandom, type Random } from '@looseleaf-tooling/random'
 import type { Side } from '../sides/side.ts'
 import { createEntry } from './entry.ts'
-import { createRandom, type Random } from '@looseleaf-tooling/random'
 
 /** What is there before anything is measured. */
 export interface DataSet {

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isLooseleafError, metaOf, type Bag } from '@looseleaf/core'
 import type { DataStore, PutResult } from '@looseleaf/store'
+import type { Random } from '@looseleaf-tooling/random'
 import { moment, type EndRecord, type SightRecord } from '../history/records.ts'
 import { byGroup, byGroupAndTime, byTag, GROUPS, matches, TAGS, TIMES } from '../indexes.ts'
 import type { Asked, Content } from '../indexes.ts'
-import type { Random } from '@looseleaf-tooling/random'
 import type { Recorder } from './recorder.ts'
 
 export interface ClientOptions {

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sweep } from '@looseleaf/cleaner'
 import { mysqlShards } from '@looseleaf/driver-mysql'
 import { DataStore } from '@looseleaf/store'
+import type { Random } from '@looseleaf-tooling/random'
 import { stopPoints } from '../load/stopping-driver.ts'
 import type { ClusterShard } from '../cluster/cluster.ts'
-import type { Random } from '@looseleaf-tooling/random'
 import type { Scenario, Stage } from './scenario.ts'
 
 export const killServers: Scenario = {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Fault, FaultRule, Occasion } from '../proxy/fault.ts'
 import type { Random } from '@looseleaf-tooling/random'
+import type { Fault, FaultRule, Occasion } from '../proxy/fault.ts'
 import type { Facts, Scenario, Stage } from './scenario.ts'
 
 /** Sets a rule on every shard for so many seconds, and tells how many faults there were. */

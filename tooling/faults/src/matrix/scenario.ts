@@ -1,11 +1,11 @@
 import type { ErrorCode } from '@looseleaf/core'
+import type { Random } from '@looseleaf-tooling/random'
 import type { Cluster, ClusterDatabase } from '../cluster/cluster.ts'
 import type { ClusterOptions } from '../cluster/start-cluster.ts'
 import type { HistoryResult } from '../history/check-history.ts'
 import type { ProcessHistory, SightRecord } from '../history/records.ts'
 import type { Load, LoadConfig } from '../load/load.ts'
 import type { WorkerConfig } from '../load/worker-config.ts'
-import type { Random } from '@looseleaf-tooling/random'
 import type { Tables } from '../watch/tables.ts'
 import type { WatchResult } from '../watch/watcher.ts'
 

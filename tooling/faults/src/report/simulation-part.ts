@@ -1,5 +1,5 @@
-import { markdownTable } from '../markdown-table.ts'
 import type { SimulationResultFile } from '@looseleaf-tooling/simulation'
+import { markdownTable } from '../markdown-table.ts'
 import { left, number, right, wordsOf } from './format.ts'
 
 /** What needs more words than its name has. */

@@ -1,5 +1,5 @@
-import { markdownTable } from '../markdown-table.ts'
 import type { SimulationResultFile } from '@looseleaf-tooling/simulation'
+import { markdownTable } from '../markdown-table.ts'
 import type { GaleraResultFile, HistoryResultFile } from '../results.ts'
 import { faultsIn, verdictOf, type Measured } from './faults-part.ts'
 import { left, number, right, some, sum } from './format.ts'

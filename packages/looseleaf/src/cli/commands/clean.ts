@@ -40,7 +40,7 @@ export const addClean: AddCommand = (program, run) => {
   })
     .option('--index <name...>', 'only these indexes (default: all)')
     .option('--check', 'compare, and change nothing')
-    .option('--restart', 'begin from the start, also where work was left off: after a restore or a failover')
+    .option('--restart', 'begin from the start and write every row again: after a restore or a failover')
     .option('--rate <rows>', 'entities and rows read per second, at the most (default: no limit)', parseWhole)
     .option(
       '--lease <seconds>',
