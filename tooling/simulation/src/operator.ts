@@ -11,7 +11,8 @@ export interface OperatorOptions {
 }
 
 const CLEAN = { leaseMs: 500, settleMs: 20, pollMs: 50 }
-const MAX_TRIES = 30
+/** Where a statement in ten fails, a clean seldom goes through. */
+const MAX_TRIES = 12
 
 /**
  * Somebody who does what `docs/operations.md` says after a failover that has lost index rows: `looseleaf clean --restart`,
