@@ -50,3 +50,6 @@ export declare const howToInstall: string
 
 /** A port of 127.0.0.1 that nobody listens at, and that no outgoing connection is given. Others may still take it first. */
 export declare function freePort(): Promise<number>
+
+/** Whether a process is there that this one may send a signal to. */
+export declare function isAlive(pid: number): boolean

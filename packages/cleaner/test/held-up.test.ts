@@ -1,17 +1,11 @@
-import {
-  LooseleafError,
-  parseId,
-  type Driver,
-  type DriverFactory,
-  type EntityId,
-  type Time,
-} from '@looseleaf/core'
+import { parseId, type Driver, type DriverFactory, type EntityId, type Time } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex, tableSpec } from '@looseleaf/index-engine'
 import { DataStore, type DataStoreOptions } from '@looseleaf/store'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { cleanIndex, drainPending, sweep } from '../src/index.ts'
+import { refuseUpserts } from './refuse-upserts.ts'
 
 /*
  * Processes that are held up between two statements, for longer than anybody would expect, and go on with what they
@@ -26,16 +20,6 @@ let plan: FaultPlan
 let heldUpFor: number
 const opened: DataStore[] = []
 const time: Time = { now: () => Date.now() + heldUpFor, sleep: async () => {} }
-
-/** No index row can be written. */
-const refuseUpserts: FaultPlan = ({ operation }) =>
-  operation === 'upsert'
-    ? {
-        before() {
-          throw new LooseleafError('SHARD_UNAVAILABLE', 'The shard is down (a fault on purpose).')
-        },
-      }
-    : undefined
 
 async function open(options: Partial<DataStoreOptions>): Promise<DataStore> {
   const shards: DriverFactory = {

@@ -5,6 +5,7 @@ import { DataStore, type DataStoreOptions } from '@looseleaf/store'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { checkIndex, cleanIndex, drainPending, sweep } from '../src/index.ts'
+import { refuseUpserts } from './refuse-upserts.ts'
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
 const byRank = defineIndex('by_rank', { properties: { rank: 'integer' }, shardOn: 'id' })
@@ -25,16 +26,6 @@ async function open(options: Partial<DataStoreOptions>): Promise<DataStore> {
   opened.push(store)
   return store
 }
-
-/** The rows of an index cannot be written, wherever they are to stand. */
-const refuseUpserts: FaultPlan = ({ table, operation }) =>
-  table === 'index_by_name' && operation === 'upsert'
-    ? {
-        before() {
-          throw new LooseleafError('SHARD_UNAVAILABLE', 'The shard is down (a fault on purpose).')
-        },
-      }
-    : undefined
 
 const find = async (store: DataStore, name: string): Promise<string[]> =>
   (await store.getAll(byName, { name })).map((entity) => entity.id)

@@ -128,7 +128,10 @@ async function prepareTables(
     },
     {
       ...options,
-      holds: ({ indexes }) => [...tablesOf(coming)].every((table) => tablesOf(indexes).has(table)),
+      holds: ({ indexes }) => {
+        const taken = tablesOf(indexes)
+        return coming.every(({ table }) => taken.has(table))
+      },
     },
   )
   for (const entry of coming) {

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createConnection } from 'mysql2/promise'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { findServer } from './find-server.ts'
+import { isAlive } from './is-alive.ts'
 import { startServers } from './start-servers.ts'
 
 // Where the tests are given servers (or told to do without), a machine without the program is in order.
@@ -97,13 +98,4 @@ async function temporaryFolderOf(pid: number): Promise<string> {
   const socket = /--socket=([^\0]+)\/shard-0\.sock/.exec(command)?.[1]
   if (socket === undefined) throw new Error('The server has no socket argument.')
   return socket
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
 }

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startServers, type RunningServers } from '@looseleaf-tooling/mariadb'
+import { isAlive, startServers, type RunningServers } from '@looseleaf-tooling/mariadb'
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
 import { startFaultProxy } from '../proxy/fault-proxy.ts'
 import { assembleCluster, LOAD_USER, type Cluster, type RunningShard } from './cluster.ts'
@@ -126,14 +126,5 @@ function startIn(temporary: string, folder: string): Promise<RunningServers> {
   } finally {
     if (before === undefined) delete process.env['TMPDIR']
     else process.env['TMPDIR'] = before
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
   }
 }
