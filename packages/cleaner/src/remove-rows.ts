@@ -5,7 +5,9 @@ import { fence } from './fence.ts'
 import { tableOn, type IndexTarget } from './index-target.ts'
 import type { DanglingRow } from './inspect.ts'
 import { mayBeLost } from './may-be-lost.ts'
+import { flushShards } from './flush-shards.ts'
 import type { Pass } from './pass.ts'
+import { idsByShard } from './read-entities.ts'
 
 export interface RemovalOutcome {
   /** Rows that may belong to a writer in flight: to be looked at again when their grace is over. */
@@ -73,8 +75,10 @@ interface Removals {
 /** Collects deletes by table and shard. */
 function createRemovals(): Removals {
   const groups = new Map<IndexTarget, Map<number, IndexRowRemoval[]>>()
+  const ids: Uint8Array[] = []
   return {
-    add({ target, shard, row }, version) {
+    add({ target, shard, row, entity }, version) {
+      ids.push(entity.id)
       const shards = groups.get(target) ?? new Map<number, IndexRowRemoval[]>()
       groups.set(target, shards)
       const group = shards.get(shard) ?? []
@@ -82,6 +86,8 @@ function createRemovals(): Removals {
       group.push({ key: row.key, entityId: row.entityId, before: version + 1 })
     },
     async send(pass) {
+      // What was read of the entities is no ground to delete anything while a crash of their server may undo it.
+      await flushShards(pass.context, idsByShard(pass, ids).keys(), pass.signal)
       await Promise.all(
         [...groups].flatMap(([target, shards]) =>
           [...shards].map(async ([shard, group]) => {

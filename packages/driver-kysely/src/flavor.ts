@@ -56,6 +56,8 @@ export interface Flavor {
   readonly swapReturnsIds: boolean
   /** True where `(a, b) > (?, ?)` finds its place in an index. */
   readonly rowValuesSeek: boolean
+  /** True where nobody reads a commit that a crash could still undo. */
+  readonly visibleIsDurable: boolean
   /** What an error of the database client means. `write` tells whether the statement could have changed anything. */
   faultOf(error: unknown, write: boolean): Fault
 }

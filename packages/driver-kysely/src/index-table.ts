@@ -28,9 +28,11 @@ export interface IndexTableOptions {
   readonly session: Session
   readonly flavor: Flavor
   readonly spec: IndexTableSpec
+  /** `flush` of the shard. */
+  readonly flush: (call?: CallOptions) => Promise<void>
 }
 
-export function createIndexTable({ session, flavor, spec }: IndexTableOptions): IndexTable {
+export function createIndexTable({ session, flavor, spec, flush }: IndexTableOptions): IndexTable {
   const statements = indexStatements(spec, flavor)
   const faults: FaultCodes = {
     'no-table': ['INDEX_NOT_FOUND', `the index table ${spec.table} is missing.`],
@@ -51,11 +53,13 @@ export function createIndexTable({ session, flavor, spec }: IndexTableOptions): 
     async upsert(rows, call) {
       if (rows.length === 0) return
       checkWriteRows(spec.table, rows.length)
-      await session.run(
+      const result = await session.run(
         shape(`upsert ${rows.length}`, () => statements.upsert(rows.length)),
         inOrder(rows).flatMap<unknown>(({ key, entityId, version }) => [...key, entityId, version]),
         writing(call),
       )
+      // It has written nothing to the log: others have stamped these rows, and their commits may not be on disk yet.
+      if (toCount(result.numAffectedRows) === 0) await flush(call)
     },
 
     async remove(rows, call) {

@@ -11,6 +11,7 @@ import { sql, type Kysely, type RawBuilder } from 'kysely'
 import { createCatalogTable } from './catalog-table.ts'
 import { createEntityTable } from './entity-table.ts'
 import type { Flavor } from './flavor.ts'
+import { createFlush } from './flush.ts'
 import { createGate, type Gate } from './gate.ts'
 import { createIndexTable } from './index-table.ts'
 import { createPendingTable } from './pending-table.ts'
@@ -44,6 +45,7 @@ const faults: FaultCodes = {}
 export function kyselyShard(options: KyselyShardOptions): Shard {
   const { name, db, flavor, entityTable = 'entities' } = options
   const session = createSession({ name, db, flavor, gate: options.gate ?? createGate() })
+  const flush = createFlush(name, session, flavor)
   const indexTables = new Map<string, IndexTable>()
 
   const callOf = (call: CallOptions | undefined, write: boolean): Call => ({
@@ -92,7 +94,7 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
     index(spec) {
       let table = indexTables.get(spec.table)
       if (table === undefined)
-        indexTables.set(spec.table, (table = createIndexTable({ session, flavor, spec })))
+        indexTables.set(spec.table, (table = createIndexTable({ session, flavor, spec, flush })))
       return table
     },
 
@@ -119,6 +121,8 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
         ...tableStatements(entityTable, flavor),
         ...indexes.flatMap((spec) => indexTableStatements(spec, flavor)),
       ].map((statement) => statement.compile(db).sql),
+
+    flush,
 
     async now(call) {
       const { rows } = await session.run(

@@ -59,6 +59,8 @@ export const mysqlFlavor: Flavor = {
   swap,
   swapReturnsIds: false,
   rowValuesSeek: false,
+  // Without a binary log, InnoDB shows a commit before its redo log is written.
+  visibleIsDurable: false,
   faultOf: mysqlFault,
 }
 

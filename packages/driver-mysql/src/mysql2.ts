@@ -49,8 +49,9 @@ export function connectClient(target: ConnectionTarget): ClientConnection {
     ...(target.tls === undefined ? {} : { ssl: target.tls }),
     charset: 'utf8mb4',
     connectTimeout: 0,
-    // A write is told by the rows that it matched. A server must not ask for files of this machine.
-    flags: ['FOUND_ROWS', '-LOCAL_FILES'],
+    // A write is told by the rows that it changed, and not by those that it found as they are to be. A server must not ask
+    // for files of this machine.
+    flags: ['-FOUND_ROWS', '-LOCAL_FILES'],
     // Integers beyond 2^53 come as text, others as numbers.
     supportBigNumbers: true,
     timezone: 'Z',

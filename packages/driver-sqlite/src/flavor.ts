@@ -53,5 +53,7 @@ export const sqliteFlavor: Flavor = {
   },
   swapReturnsIds: true,
   rowValuesSeek: true,
+  // A commit is shown when the log has been synced.
+  visibleIsDurable: true,
   faultOf: sqliteFault,
 }

@@ -171,7 +171,11 @@ export function createEntityWriter(
       const found = isFresh && tries === 0 ? NOTHING : await find(id, lane, signal)
       const landed = unsettled.get(found.version)
       // Another process may have chosen the same version, though hardly ever; its body tells them apart.
-      if (landed !== undefined && sameBody(landed.body, found.body)) return won(found.version, landed)
+      if (landed !== undefined && sameBody(landed.body, found.body)) {
+        // Its answer was lost, so nobody has said that it is on disk.
+        await context.driver.shards[shard]?.flush({ signal })
+        return won(found.version, landed)
+      }
       // Only an attempt from the same base can still tell: if it wins, those before it never will.
       for (const { found: base } of unsettled.values())
         if (base.version !== found.version) throw lostTrack(id, lane, 'was written by another since')

@@ -228,3 +228,40 @@ describe('writeTimeoutMs', () => {
     expect(await rival.get(id)).toEqual({ id, name: 'mine' })
   })
 })
+
+describe('a write whose answer was lost and that is read back', () => {
+  /** The commit takes place and its answer is lost; `onFlush` is what becomes of the flush that follows. */
+  function landing(onFlush?: () => void): string[] {
+    const sent: string[] = []
+    plan = ({ operation }) => {
+      sent.push(operation)
+      if (operation === 'flush') return onFlush && { before: onFlush }
+      if (operation !== 'replace') return undefined
+      return {
+        after() {
+          throw unknownOutcome()
+        },
+      }
+    }
+    return sent
+  }
+
+  it('is acknowledged when it is on disk, and its old rows go after that', async () => {
+    const store = await open()
+    const sent = landing()
+    await store.put({ name: 'mine' }, { id })
+    await store.settled()
+    const order = sent.filter((operation) => ['replace', 'read', 'flush', 'remove'].includes(operation))
+    expect(order).toEqual(['read', 'replace', 'read', 'flush', 'remove'])
+  })
+
+  it('is OUTCOME_UNKNOWN when that cannot be had, and its old rows stay', async () => {
+    const store = await open()
+    const sent = landing(() => {
+      throw unknownOutcome()
+    })
+    await expect(store.put({ name: 'mine' }, { id })).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+    await store.settled()
+    expect(sent).not.toContain('remove')
+  })
+})

@@ -119,6 +119,7 @@ export function faultyDriver(driver: Driver, plan: FaultPlan): FaultyDriver {
       createIndexTable: (spec, options) => own.createIndexTable(spec, options),
       dropIndexTable: (spec, options) => own.dropIndexTable(spec, options),
       schema: (specs) => shard.schema(specs),
+      flush: (options) => own.flush(options),
       now: (options) => own.now(options),
       warnings: (options) => own.warnings(options),
     }

@@ -78,6 +78,7 @@ function createReferenceShard(number: number, now: () => number): ReferenceShard
     contents: catalog.current,
     entities,
     catalog: catalog.table,
+    flush: async () => {},
     tasks,
     pending,
     index,

@@ -23,6 +23,12 @@ export interface Shard {
   dropIndexTable(spec: IndexTableSpec, options?: CallOptions): Promise<void>
   /** The statements that `createTables` and `createIndexTable` would send, for people who run them by hand. */
   schema(indexes: readonly IndexTableSpec[]): readonly string[]
+  /**
+   * Resolves when whatever could be read on this shard before the call survives a crash of its server. A database may show
+   * a commit before it is on disk, so this comes between reading and whatever cannot be taken back. A write of an entity
+   * that was acknowledged on this shard after the reading does the same.
+   */
+  flush(options?: CallOptions): Promise<void>
   /** Microseconds since 1970 by the database's clock. Fails as any statement would, so it serves as a health check. */
   now(options?: CallOptions): Promise<number>
   /** Settings that endanger what was promised, in words; empty when all is well. */

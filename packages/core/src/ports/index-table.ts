@@ -58,7 +58,10 @@ export interface IndexScan extends KeyRange {
 
 /** One index's rows on one shard. Writes are one statement each, atomic by itself. A missing table is `INDEX_NOT_FOUND`. */
 export interface IndexTable {
-  /** Adds rows; where one is there its version becomes the greater of the two. Repeats are allowed. */
+  /**
+   * Adds rows; where one is there its version becomes the greater of the two. Repeats are allowed. When it resolves, the
+   * rows survive a crash of the server, those too that were there with a greater version.
+   */
   upsert(rows: readonly IndexRow[], options?: CallOptions): Promise<void>
   /** Deletes those rows that are there with a lower version than `before`; answers how many. Repeats are allowed. */
   remove(rows: readonly IndexRowRemoval[], options?: CallOptions): Promise<number>
