@@ -1,8 +1,9 @@
 import { memoryShards } from '@looseleaf/driver-sqlite'
+import { defineIndex } from '@looseleaf/index-engine'
 import { faultyDriver, unknownOutcome, type FaultPlan } from '@looseleaf/testkit'
 import type { DataStore } from '@looseleaf/store'
 import { expect, test } from 'vitest'
-import { addRow, byTag, byUser, entryOf, expectedRows, openStore, rowFor, rowsIn } from '../test/stores.ts'
+import { addRow, entryOf, expectedRows, openStore, rowFor, rowsIn } from '../test/stores.ts'
 import { cleanIndex } from './clean-index.ts'
 import { sweepIndex } from './sweep.ts'
 
@@ -63,12 +64,8 @@ test('an index becomes ready when what its check has found is on disk, on every 
     if (fails) throw unknownOutcome()
   })
   await store.put({ ...ada, likes: 3 })
-  const byLikes = {
-    ...byUser,
-    name: 'by_likes',
-    properties: [{ name: 'likes', type: 'integer', many: false }],
-  }
-  await store.addIndex({ ...byLikes, shardOn: 'likes' } as typeof byTag)
+  const byLikes = defineIndex('by_likes', { properties: { likes: 'integer' }, shardOn: 'likes' })
+  await store.addIndex(byLikes)
   await expect(cleanIndex(store, 'by_likes', { settleMs: 0 })).rejects.toMatchObject({
     code: 'OUTCOME_UNKNOWN',
   })
