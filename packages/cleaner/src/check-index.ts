@@ -1,4 +1,5 @@
 import { formatId, LooseleafError, type CallOptions, type EntityId } from '@looseleaf/core'
+import { keptRowsMs } from '@looseleaf/index-engine'
 import pLimit from 'p-limit'
 import { candidatesOf, confirm, mergeCandidates, type Candidate, type ConfirmOptions } from './confirm.ts'
 import { chunks } from './chunks.ts'
@@ -17,7 +18,10 @@ import { untilOneFails } from './until-one-fails.ts'
 export interface CheckOptions extends CallOptions {
   /** Entities and index rows read per second, at the most. Default: no limit. */
   readonly rowsPerSecond?: number | undefined
-  /** Time between two looks at what seems wrong, in milliseconds. Default: 500. */
+  /**
+   * Time between two looks at what seems wrong, in milliseconds; at rows that seem to dangle, on top of the time for which
+   * the store keeps rows that an entity has lost. Default: 500.
+   */
   readonly settleMs?: number | undefined
   /** Told of every undecodable body and every misfit. */
   readonly onProblem?: ((problem: Problem) => void) | undefined
@@ -81,6 +85,7 @@ export async function checkIndex(
   if (entry === undefined) throw new LooseleafError('INDEX_NOT_FOUND', `The store has no index ${name}.`)
   const target = indexTarget(context, entry)
   const settleMs = options.settleMs ?? DEFAULT_SETTLE_MS
+  const keptMs = keptRowsMs(context.catalog.current())
   const counts: Counts = {
     entities: 0,
     rows: 0,
@@ -97,14 +102,15 @@ export async function checkIndex(
   const pass = createPass(
     context,
     { ...options, onProblem },
-    createThrottle(context.time, options.rowsPerSecond),
+    { throttle: createThrottle(context.time, options.rowsPerSecond) },
   )
   const limit = pLimit(SHARDS_AT_ONCE)
   await untilOneFails(
     options.signal,
     context.driver.shards.flatMap((_, shard) => [
       (signal) => limit(() => checkEntities({ ...pass, signal }, target, shard, settleMs, counts)),
-      (signal) => limit(() => checkRows({ ...pass, signal }, target, shard, settleMs, counts)),
+      // Rows that an entity has lost are there for a while on purpose.
+      (signal) => limit(() => checkRows({ ...pass, signal }, target, shard, keptMs + settleMs, counts)),
     ]),
   )
   const { misfits, undecodable } = pass.tally

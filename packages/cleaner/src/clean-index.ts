@@ -11,7 +11,7 @@ import { loadPart, type LeaseOptions } from './part-lease.ts'
 import type { PassOptions } from './pass.ts'
 import { createProgressMeter, type CleanProgress } from './progress.ts'
 import { finishRun, isForgotten, joinRun, loadRun, type RunRecord, type RunWorker } from './run-record.ts'
-import { sumTallies, type Tally } from './tally.ts'
+import { emptyTally, sumTallies, type Tally } from './tally.ts'
 import type { CleanerTarget } from './target.ts'
 import { createThrottle, type Throttle } from './throttle.ts'
 
@@ -93,10 +93,12 @@ export async function cleanEntries(
   { throttle, onWork }: SharedByWork = {},
 ): Promise<CleanResult> {
   const { signal } = options
-  const lease = {
+  const meter = createProgressMeter(context.time, options.onProgress, onWork)
+  const lease: LeaseOptions = {
     owner: randomUUID(),
     leaseMs: options.leaseMs ?? 30_000,
     checkpointMs: options.checkpointMs ?? 1_000,
+    onRemoved: (removed) => meter.did({ ...emptyTally(), removed }),
   }
   const pollMs = options.pollMs ?? 500
   const runs = new Map<IndexTarget, RunRecord>()
@@ -105,7 +107,6 @@ export async function cleanEntries(
     const record = await joinRun(context, entry.table, workerOf(lease, pollMs), { signal, restart })
     runs.set(indexTarget(context, entry), record)
   }
-  const meter = createProgressMeter(context.time, options.onProgress, onWork)
   const job: CleanJob = {
     context,
     runs,

@@ -28,6 +28,8 @@ async function databases(): Promise<(indexes?: (typeof byUser | typeof byTag)[])
       shards: mysqlShards(urls),
       indexes,
       migrate: true,
+      // Short, because sweeps wait until queries under way have ended.
+      queryTimeMs: 500,
       onWarning: () => undefined,
     })
     stores.push(store)

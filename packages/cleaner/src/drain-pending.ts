@@ -31,6 +31,7 @@ export async function drainKnown(context: EngineContext, options: PassOptions): 
   if (!context.catalog.current().mayDefer) return 0
   const pass = createPass(context, options)
   const drained = await Promise.allSettled(context.driver.shards.map((_, shard) => drainShard(pass, shard)))
+  await pass.removals.settle(options.signal)
   let sum = 0
   for (const result of drained) {
     if (result.status === 'rejected') throw result.reason

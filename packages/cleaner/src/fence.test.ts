@@ -1,7 +1,7 @@
 import { parseId } from '@looseleaf/core'
 import { expect, test } from 'vitest'
 import { watchedDriver } from '../test/broken-driver.ts'
-import { addRow, byUser, expectedRows, openStore, rowFor, rowsIn, tableOf } from '../test/stores.ts'
+import { addRow, byUser, expectedRows, openStore, rowFor, rowsIn, tableOf, found } from '../test/stores.ts'
 import { leapingTime } from '../test/times.ts'
 import { sweep, sweepIndex } from './sweep.ts'
 import { memoryShards } from '@looseleaf/driver-sqlite'
@@ -76,13 +76,13 @@ test.each(['update', 'create'] as const)(
     const write = paused.put(eve, { id })
     await reached.promise
     expect(await sweep(store, { graceMs: 0 })).toMatchObject({ fenced: 1, removed: 1 })
-    expect(await store.getAll(byUser, { user_id: 'eve' })).toEqual([])
+    expect(await found(store, byUser, { user_id: 'eve' })).toEqual([])
     resume.resolve()
     await write
     await paused.settled()
 
     expect(commits.length).toBe(2)
-    expect(await store.getAll(byUser, { user_id: 'eve' })).toHaveLength(1)
+    expect(await found(store, byUser, { user_id: 'eve' })).toHaveLength(1)
     expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
   },
 )

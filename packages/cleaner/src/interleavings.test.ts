@@ -2,7 +2,7 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import type { DataStore } from '@looseleaf/store'
 import { expect, test } from 'vitest'
 import { watchedDriver } from '../test/broken-driver.ts'
-import { addRow, byUser, expectedRows, openStore, removeRow, rowFor, rowsIn } from '../test/stores.ts'
+import { addRow, byUser, expectedRows, openStore, removeRow, rowFor, rowsIn, found } from '../test/stores.ts'
 import { sweepEntities, sweepIndex } from './sweep.ts'
 
 const ada = { user_id: 'ada', published: 1 }
@@ -36,7 +36,7 @@ test('a key that a writer regains just before the cleaner deletes its old row st
   await addRow(writer, 'by_user', rowFor(writer, 'by_user', id, ada, created.version))
   expect(await sweepIndex(cleaner)).toMatchObject({ removed: 0 })
   expect(hasActed()).toBe(true)
-  expect(await writer.getAll(byUser, { user_id: 'ada' })).toHaveLength(1)
+  expect(await found(writer, byUser, { user_id: 'ada' })).toHaveLength(1)
   expect(await rowsIn(writer, 'by_user')).toEqual(await expectedRows(writer, 'by_user'))
 })
 
@@ -48,7 +48,7 @@ test('so does one that a writer regains after the fence', async () => {
   await addRow(writer, 'by_user', rowFor(writer, 'by_user', id, ada, created.version + 1))
   expect(await sweepIndex(cleaner, { graceMs: 0 })).toMatchObject({ fenced: 1, removed: 0 })
   expect(hasActed()).toBe(true)
-  expect(await writer.getAll(byUser, { user_id: 'ada' })).toHaveLength(1)
+  expect(await found(writer, byUser, { user_id: 'ada' })).toHaveLength(1)
 })
 
 test('a row that is added after its entity has lost it is found by the second look', async () => {

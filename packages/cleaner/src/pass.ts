@@ -1,6 +1,7 @@
 import { formatId, type EntityId, type ErrorCode, type Time } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { idKey } from './id-key.ts'
+import { createKeptRemovals, type KeptRemovals } from './kept-removals.ts'
 import { emptyTally, type Tally } from './tally.ts'
 import { createThrottle, type Throttle } from './throttle.ts'
 
@@ -48,11 +49,17 @@ export interface Pass {
   /** Rows of one page at the most. */
   readonly maxPage: number
   readonly tally: Tally
+  /** Rows that are still to be deleted when the pass has done its work. */
+  readonly removals: KeptRemovals
   report(problem: Omit<Problem, 'entity' | 'shard'> & { readonly id: Uint8Array }): void
 }
 
-/** `throttle`: shared with other passes; by default one of its own. */
-export function createPass(context: EngineContext, options: PassOptions = {}, throttle?: Throttle): Pass {
+/** `throttle`, `removals`: shared with other passes; by default its own. */
+export function createPass(
+  context: EngineContext,
+  options: PassOptions = {},
+  { throttle, removals }: Partial<Pick<Pass, 'throttle' | 'removals'>> = {},
+): Pass {
   const ownThrottle = throttle ?? createThrottle(context.time, options.rowsPerSecond)
   return {
     context,
@@ -62,6 +69,7 @@ export function createPass(context: EngineContext, options: PassOptions = {}, th
     throttle: ownThrottle,
     maxPage: Math.max(1, Math.min(options.pageSize ?? DEFAULT_PAGE_SIZE, ownThrottle.maxPage)),
     tally: emptyTally(),
+    removals: removals ?? createKeptRemovals(context),
     report({ id, ...problem }) {
       const shard = context.driver.shards[context.router.shardOfId(id)]?.name ?? ''
       options.onProblem?.({ ...problem, entity: formatId(id), shard })

@@ -6,7 +6,7 @@ import { indexPages } from './index-pages.ts'
 import { shardAt, tableOn, type IndexTarget } from './index-target.ts'
 import type { PartLease } from './part-lease.ts'
 import { enterStage } from './part.ts'
-import { watchUnreadable } from './pass.ts'
+import { createPass, watchUnreadable } from './pass.ts'
 import { placeFromText, placeToText } from './place-text.ts'
 import { sweepEntityPage } from './sweep-entities.ts'
 import { sweepIndexPage } from './sweep-index.ts'
@@ -27,14 +27,14 @@ export async function scanEntities(
   signal: AbortSignal,
 ): Promise<void> {
   const { context, meter } = job
-  const pass = passOf(job, signal)
   const { entities, tombstones } = await shardAt(context, shard).entities.count({ signal })
   for (const { part } of leases) part.total = entities + tombstones
 
   let open = leases
+  const reading = createPass(context, { ...job.options, signal }, { throttle: job.throttle })
   while (open.length > 0) {
     const start = Math.min(...open.map(({ part }) => part.addedId))
-    for await (const page of entityPages(pass, shard, start)) {
+    for await (const page of entityPages(reading, shard, start)) {
       open = open.filter(({ isHeld }) => isHeld)
       if (open.length === 0) return
       await Promise.all(open.map((lease) => workOnPage(job, stage, lease, page, signal)))
@@ -42,6 +42,7 @@ export async function scanEntities(
       await Promise.all(open.map((lease) => lease.checkpoint({ signal })))
       meter.tell(stage, shard, partsOf(open))
     }
+    await Promise.all(open.map((lease) => lease.settle({ signal })))
     open = open.filter((lease) => !endRound(lease, stage))
   }
 }
@@ -49,14 +50,15 @@ export async function scanEntities(
 async function workOnPage(
   job: CleanJob,
   stage: 'entities' | 'check',
-  { target, part }: PartLease,
+  lease: PartLease,
   page: readonly EntityPageRow[],
   signal: AbortSignal,
 ): Promise<void> {
+  const { target, part } = lease
   const rows = page.filter(({ addedId }) => addedId > part.addedId)
   const last = rows.at(-1)
   if (last === undefined) return
-  const { pass, unreadable } = watchUnreadable(passOf(job, signal))
+  const { pass, unreadable } = watchUnreadable(passOf(job, lease, signal))
   if (stage === 'check') part.missing += await checkEntityPage(pass, target, rows, job.settleMs)
   else {
     const fill = target.entry.state === 'building' || runOf(job, target).rewrites
@@ -115,9 +117,9 @@ export async function scanRows(
   const { target, part } = lease
   const { meter } = job
   part.total = await tableOn(target, shard).count({ prefix: [] }, { signal })
-  const reading = passOf(job, signal)
+  const reading = passOf(job, lease, signal)
   for await (const page of indexPages(reading, target, shard, placeFromText(part.place))) {
-    const pass = passOf(job, signal)
+    const pass = passOf(job, lease, signal)
     await sweepIndexPage(pass, target, shard, page)
     const last = page.at(-1)
     if (last !== undefined) part.place = placeToText(last)
@@ -129,6 +131,7 @@ export async function scanRows(
     meter.tell('dangling', shard, partsOf([lease]))
     if (!lease.isHeld) return
   }
+  await lease.settle({ signal })
   enterStage(part, 'check')
 }
 

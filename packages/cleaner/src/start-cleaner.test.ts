@@ -2,7 +2,17 @@ import { LooseleafError } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { watchedDriver } from '../test/broken-driver.ts'
-import { addRow, byTag, byUser, expectedRows, openStore, removeRow, rowFor, rowsIn } from '../test/stores.ts'
+import {
+  addRow,
+  byTag,
+  byUser,
+  expectedRows,
+  openStore,
+  removeRow,
+  rowFor,
+  rowsIn,
+  found,
+} from '../test/stores.ts'
 import { leapingTime, until } from '../test/times.ts'
 import { readCleanerReport } from './cleaner-report.ts'
 import { startCleaner, type Cleaner, type CleanerOptions } from './start-cleaner.ts'
@@ -43,7 +53,7 @@ test('indexes that are added while it runs are filled', async () => {
   await other.addIndex(byUser)
   await other.addIndex(byTag)
   await until(async () => (await other.indexes()).every(({ state }) => state === 'ready'))
-  expect(await other.getAll(byUser, { user_id: 'ada' })).toHaveLength(20)
+  expect(await found(other, byUser, { user_id: 'ada' })).toHaveLength(20)
   expect(await rowsIn(other, 'by_tag')).toEqual(await expectedRows(other, 'by_tag'))
 })
 

@@ -9,6 +9,7 @@ import {
   rowFor,
   rowsIn,
   tableOf,
+  found,
 } from '../test/stores.ts'
 import { leapingTime } from '../test/times.ts'
 import type { Problem } from './pass.ts'
@@ -20,14 +21,14 @@ test('a row that is missing is added, with the version of its entity', async () 
   const { id, version } = await store.put(bag)
   await removeRow(store, 'by_user', rowFor(store, 'by_user', id, bag, 0))
   await removeRow(store, 'by_tag', rowFor(store, 'by_tag', id, bag, 0))
-  expect(await store.getAll(byUser, { user_id: 'ada' })).toEqual([])
+  expect(await found(store, byUser, { user_id: 'ada' })).toEqual([])
 
   expect(await sweepEntities(store)).toMatchObject({ entities: 1, added: 2, removed: 0 })
   expect(await rowsIn(store, 'by_tag')).toEqual(await expectedRows(store, 'by_tag'))
   const { shard } = rowFor(store, 'by_user', id, bag, 0)
   const [row] = await tableOf(store, 'by_user', shard).rowsOf([parseId(id)])
   expect(row?.version).toBe(version)
-  expect(await store.getAll(byUser, { user_id: 'ada' })).toHaveLength(1)
+  expect(await found(store, byUser, { user_id: 'ada' })).toHaveLength(1)
 })
 
 test('a row that matches no committed entity is deleted, others stay', async () => {

@@ -43,7 +43,10 @@ async function entitiesToRows(pass: Pass, targets: readonly IndexTarget[], shard
 
 async function rowsToEntities(pass: Pass, targets: readonly IndexTarget[], shard: number): Promise<void> {
   for (const target of targets) {
-    for await (const page of indexPages(pass, target, shard)) await sweepIndexPage(pass, target, shard, page)
+    for await (const page of indexPages(pass, target, shard)) {
+      await sweepIndexPage(pass, target, shard, page)
+      if (pass.removals.isFull) await settle(pass)
+    }
   }
 }
 
@@ -64,5 +67,10 @@ async function onShards(
     options.signal,
     shards.map((shard) => (signal) => limit(() => work({ ...pass, signal }, targets, shard))),
   )
+  await settle(pass)
   return pass.tally
+}
+
+async function settle(pass: Pass): Promise<void> {
+  pass.tally.removed += await pass.removals.settle(pass.signal)
 }

@@ -3,6 +3,7 @@ import type { EngineContext } from '@looseleaf/index-engine'
 import { idKey } from './id-key.ts'
 import type { IndexTarget } from './index-target.ts'
 import { shardAt } from './index-target.ts'
+import { createKeptRemovals } from './kept-removals.ts'
 import type { Pass } from './pass.ts'
 import { reconcile } from './reconcile.ts'
 import {
@@ -49,6 +50,8 @@ export function createTail(context: EngineContext, shard: number, options: TailO
   /** The version at which an entity was put right last, oldest first. */
   const settled = new Map<string, number>()
   const revisits = new Map<string, { readonly id: Uint8Array; readonly due: number }>()
+  /** Over all rounds: most rows are kept for longer than one. What is left when the process ends is for the sweep. */
+  const removals = createKeptRemovals(context)
   let tables = ''
   const tasks = (): TaskTable => shardAt(context, shard).tasks
 
@@ -108,7 +111,9 @@ export function createTail(context: EngineContext, shard: number, options: TailO
     get lagMs() {
       return window?.gap === undefined ? 0 : (window.seenUntil - window.gap.since) / 1000
     },
-    async round(pass, targets) {
+    async round(ofRound, targets) {
+      const pass = { ...ofRound, removals }
+      pass.tally.removed += await removals.sendDue(pass.signal)
       const held = await hold(pass)
       if (held === undefined) return undefined
       const now = targets.map(({ entry }) => entry.table).join()

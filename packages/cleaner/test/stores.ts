@@ -10,7 +10,17 @@ import {
   type Time,
 } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { defineIndex, deriveRows, keyIdentity, shardOfRow, tableSpec } from '@looseleaf/index-engine'
+import {
+  defineIndex,
+  deriveRows,
+  keyIdentity,
+  shardOfRow,
+  tableSpec,
+  type IndexDefinition,
+  type IndexedEntity,
+  type IndexProperties,
+  type Where,
+} from '@looseleaf/index-engine'
 import { DataStore } from '@looseleaf/store'
 
 /** On one property and elsewhere than its entities, as a rule. */
@@ -25,6 +35,9 @@ export const byTag = defineIndex('by_tag', {
   shardOn: 'id',
   onMisfit: 'skip',
 })
+
+/** Short, because sweeps wait until queries under way have ended. */
+export const QUERY_TIME_MS = 10
 
 /** A factory for shards that are open already: several stores, as of several processes, on one driver. */
 export function shared(driver: Driver): DriverFactory {
@@ -47,6 +60,7 @@ export async function openStore(options: OpenOptions = {}): Promise<DataStore> {
     shards: shared(driver),
     indexes: options.indexes ?? [byUser, byTag],
     migrate: options.migrate ?? true,
+    queryTimeMs: QUERY_TIME_MS,
     ...(options.time === undefined ? {} : { time: options.time }),
     ...(options.onWarning === undefined ? {} : { onWarning: options.onWarning }),
   })
@@ -120,4 +134,14 @@ export async function removeRow(
   { shard, row }: ReturnType<typeof rowFor>,
 ): Promise<void> {
   await tableOf(store, name, shard).remove([{ ...row, before: Number.MAX_SAFE_INTEGER }])
+}
+
+/** What a query finds, however long it takes: with a time as short as here, `getAll` rejects on a busy machine. */
+export async function found<const P extends IndexProperties>(
+  store: DataStore,
+  index: IndexDefinition<P>,
+  where: Where<P>,
+): Promise<readonly IndexedEntity<P>[]> {
+  const { items } = await store.query(index, where, { limit: 1_000 })
+  return items
 }

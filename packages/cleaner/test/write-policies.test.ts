@@ -2,7 +2,7 @@ import { isLooseleafError, LooseleafError, type Driver, type DriverFactory } fro
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex, tableSpec } from '@looseleaf/index-engine'
 import { DataStore, type DataStoreOptions } from '@looseleaf/store'
-import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { faultyDriver, type FaultPlan, withoutPauses } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { checkIndex, cleanIndex, drainPending, sweep } from '../src/index.ts'
 import { refuseUpserts } from './refuse-upserts.ts'
@@ -22,7 +22,13 @@ async function open(options: Partial<DataStoreOptions>): Promise<DataStore> {
     shardCount: 2,
     connect: async () => ({ ...faultyDriver(memory, (call) => plan(call)), close: async () => {} }),
   }
-  const store = await DataStore.open({ shards, indexes: [byName, byRank], migrate: true, ...options })
+  const store = await DataStore.open({
+    shards,
+    indexes: [byName, byRank],
+    migrate: true,
+    time: withoutPauses,
+    ...options,
+  })
   opened.push(store)
   return store
 }

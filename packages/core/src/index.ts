@@ -46,5 +46,5 @@ export {
 export type { PendingPage, PendingRow, PendingTable } from './ports/pending-table.ts'
 export type { Router } from './ports/router.ts'
 export type { TaskState, TaskTable } from './ports/task-table.ts'
-export { abortedError, backgroundTime, systemTime, throwIfAborted, type Time } from './time.ts'
+export { abortedError, backgroundTime, elapsedBy, systemTime, throwIfAborted, type Time } from './time.ts'
 export { createVersionClock, type VersionClock } from './version-clock.ts'

@@ -14,6 +14,11 @@ export const systemTime: Time = { now: () => Date.now(), sleep: (...args) => sle
 /** The same for work in the background: a process that has nothing else to do may end while it sleeps. */
 export const backgroundTime: Time = { ...systemTime, sleep: (...args) => sleep(false, ...args) }
 
+/** Milliseconds that pass, from no moment in particular: of the machine's own time by a clock that nobody sets. */
+export function elapsedBy(time: Time): () => number {
+  return time.now === systemTime.now ? () => performance.now() : () => time.now()
+}
+
 function sleep(keepsAlive: boolean, milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(abortedError(signal))

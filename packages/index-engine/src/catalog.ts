@@ -15,6 +15,19 @@ export interface Catalog {
   readonly mayDefer: boolean
   /** True when every process has had the time to know that, so that a process may defer. */
   readonly everyoneLooks: boolean
+  /** How long one call of a query may take, in milliseconds, to be complete. */
+  readonly queryTimeMs: number
+}
+
+/** What a store has whose maker has not said otherwise. */
+export const DEFAULT_QUERY_TIME_MS = 5_000
+
+/**
+ * How long index rows stay that an entity has lost, in milliseconds from its commit: until every query that began before
+ * has ended or says that it is not complete. Clocks do not run quite the same.
+ */
+export function keptRowsMs({ queryTimeMs }: Catalog): number {
+  return Math.ceil(queryTimeMs * 1.1)
 }
 
 /** Merges the catalogs of all shards, in the order of the shards. */
@@ -34,6 +47,7 @@ export function mergeCatalogs(shards: readonly ShardCatalog[]): Catalog {
     mayDefer: shards.some((shard) => shard.mayDefer !== undefined),
     // Shard 0 is the first to say so, when all others have said for some time that it is to come.
     everyoneLooks: shards.some((shard) => shard.mayDefer === true),
+    queryTimeMs: shards[0]?.queryTimeMs ?? DEFAULT_QUERY_TIME_MS,
   }
 }
 

@@ -37,6 +37,14 @@ describe('what a write does to the rows', () => {
     const bad = { tags: [5], rank: 1 }
     expect(diffRows(byTag, bad, { tags: ['a'], rank: 1 }).misfits).toEqual([])
     expect(diffRows(byTag, undefined, bad).misfits).toHaveLength(1)
-    expect(diffRows(byTag, bad, undefined)).toEqual({ gained: [], lost: [], misfits: [] })
+    expect(diffRows(byTag, bad, undefined)).toEqual({ gained: [], lost: [], isIndexed: false, misfits: [] })
+  })
+
+  it('says whether the entity has a row afterwards', () => {
+    fc.assert(
+      fc.property(bagArbitrary, bagArbitrary, (before, after) => {
+        expect(diffRows(byTag, before, after).isIndexed).toBe(rowsOf(after).size > 0)
+      }),
+    )
   })
 })

@@ -7,6 +7,8 @@ export interface RowDiff {
   readonly gained: readonly Key[]
   /** Keys to delete, below the new version, after it. */
   readonly lost: readonly Key[]
+  /** Whether the entity has any row in the index afterwards. */
+  readonly isIndexed: boolean
   /** Of the new bag. */
   readonly misfits: readonly Misfit[]
 }
@@ -22,7 +24,12 @@ export function diffRows(
 ): RowDiff {
   const { keys: oldKeys } = derive(definition, before)
   const { keys: newKeys, misfits } = derive(definition, after)
-  return { gained: without(newKeys, oldKeys), lost: without(oldKeys, newKeys), misfits }
+  return {
+    gained: without(newKeys, oldKeys),
+    lost: without(oldKeys, newKeys),
+    isIndexed: newKeys.length > 0,
+    misfits,
+  }
 }
 
 function derive(definition: IndexDefinitionData, bag: Bag | undefined): ReturnType<typeof deriveRows> {

@@ -1,4 +1,4 @@
-export { mergeCatalogs, type Catalog } from './catalog.ts'
+export { DEFAULT_QUERY_TIME_MS, keptRowsMs, mergeCatalogs, type Catalog } from './catalog.ts'
 export {
   changeCatalog,
   changeCatalogContents,
@@ -45,5 +45,5 @@ export {
   type QueryOrder,
   type QueryPage,
 } from './query-types.ts'
-export { MAX_ROWS_EXAMINED, runQuery, type QueryPorts, type RunOptions } from './run-query.ts'
+export { forEachMatch, MAX_ROWS_EXAMINED, runQuery, type QueryPorts, type RunOptions } from './run-query.ts'
 export { toEntity, type ReadEntity } from './to-entity.ts'

@@ -1,10 +1,10 @@
 import { throwIfAborted, type IndexRow, type IndexScan } from '@looseleaf/core'
-import { decodeCursor, encodeCursor } from './cursor.ts'
+import { decodeCursor, encodeCursor, type RowPlace } from './cursor.ts'
 import { createJudge } from './judge-rows.ts'
 import { mergeRows } from './merge-rows.ts'
 import type { QueryPlan } from './plan-query.ts'
 import type { IndexedEntity, IndexProperties } from './property-types.ts'
-import type { QueryCost, QueryPage } from './query-types.ts'
+import { MAX_LIMIT, type QueryCost, type QueryPage } from './query-types.ts'
 import { toEntity, type ReadEntity } from './to-entity.ts'
 
 /** What a query needs of a store. */
@@ -31,8 +31,17 @@ export const MAX_ROWS_EXAMINED = 10_000
 
 /** Rows of one scan and ids of one look-up, after the first. */
 const MAX_FETCH = 1000
+/** A page of the greatest limit, and one row to see whether another follows. */
+const MAX_FIRST_FETCH = MAX_LIMIT + 1
 /** The second fetch is at least of twice so many; each further one of twice the one before. */
 const MIN_FETCH = 4
+
+/** What a run over the rows of a query has come to. */
+interface Run {
+  readonly cost: QueryCost
+  /** Where another entity may follow; undefined where nothing does. */
+  readonly next: RowPlace | undefined
+}
 
 /**
  * One page of a query: entities in key order, each once, that match it as they are now.
@@ -40,9 +49,11 @@ const MIN_FETCH = 4
  * An entity stands where the first of its rows that match stands (it has several in an index over an array). Rows are
  * written before an entity and deleted after it, so a row may be there whose entity has moved on. Such a row is passed
  * over when the entity's place is on an earlier page, or when its row is still to come. Where it would be lost, because
- * its place was passed before the row got there, it is taken where it was met. So an entity that nobody writes is found
- * exactly once by paging. One that moves meanwhile may be met again on a later page, and may be missed when it moves to a
- * place that was read before its old row is reached: a query is no snapshot.
+ * its place was passed before the row got there, it is taken where it was met. Rows that an entity has lost stay for as
+ * long as a call may take, so one that moves during the call is met by its old row or its new one. So an entity that
+ * matches from before the call until its end, and stands on this page for as long, is found; one that nobody writes is
+ * found exactly once by paging. One that moves between two pages may be met again, or missed when it moves to an earlier
+ * one: pages are no snapshot.
  *
  * There is a cursor exactly when another entity follows, or when the call reached its bound on work
  * (`cost.complete: false` if that happened with the page not full). Throws `BAD_CURSOR`, `ABORTED`, and what the ports throw.
@@ -52,8 +63,38 @@ export async function runQuery<P extends IndexProperties = IndexProperties>(
   plan: QueryPlan,
   options: RunOptions = {},
 ): Promise<QueryPage<P>> {
-  const { limit, order } = plan
-  const maxRows = Math.max(1, options.maxRowsExamined ?? MAX_ROWS_EXAMINED)
+  const items: IndexedEntity<P>[] = []
+  const { cost, next } = await run(
+    ports,
+    plan,
+    { ...options, limit: plan.limit, maxRows: Math.max(1, options.maxRowsExamined ?? MAX_ROWS_EXAMINED) },
+    // It matches, so it has the properties of P with their types.
+    (entity) => items.push(toEntity(entity) as IndexedEntity<P>),
+  )
+  return next === undefined ? { items, cost } : { items, cursor: encodeCursor(plan.scope, next), cost }
+}
+
+/**
+ * Every entity that matches, in key order, each once: as one page that is as long as it takes. Whoever moves during the
+ * call is not missed, as it might be between two pages. Throws `ABORTED` and what the ports throw.
+ */
+export async function forEachMatch(
+  ports: QueryPorts,
+  plan: QueryPlan,
+  options: { readonly signal?: AbortSignal | undefined },
+  onMatch: (entity: ReadEntity) => void,
+): Promise<void> {
+  await run(ports, plan, { ...options, limit: Infinity, maxRows: Infinity }, onMatch)
+}
+
+async function run(
+  ports: QueryPorts,
+  plan: QueryPlan,
+  options: RunOptions & { readonly limit: number; readonly maxRows: number },
+  onMatch: (entity: ReadEntity) => void,
+): Promise<Run> {
+  const { order } = plan
+  const { limit, maxRows } = options
   const start = options.cursor === undefined ? undefined : decodeCursor(plan.scope, options.cursor)
   const spent = { indexReads: 0, entityReads: 0, rowsExamined: 0, entitiesRead: 0 }
   const rows = mergeRows(plan.shards, order, start, (shard, after, size) => {
@@ -63,28 +104,26 @@ export async function runQuery<P extends IndexProperties = IndexProperties>(
     return ports.scan(shard, { ...plan.range, order, ...place, limit: size }, options.signal)
   })
   const judge = createJudge(plan, start, rows)
-  const items: IndexedEntity<P>[] = []
+  let matched = 0
   let last = start
 
-  const page = (more: boolean, complete: boolean): QueryPage<P> => {
-    const cost: QueryCost = {
+  const end = (more: boolean, complete: boolean): Run => ({
+    cost: {
       shards: plan.shards.length,
       ...spent,
-      rowsMatched: items.length,
-      rowsDiscarded: spent.rowsExamined - items.length,
+      rowsMatched: matched,
+      rowsDiscarded: spent.rowsExamined - matched,
       complete,
-    }
-    if (!more || last === undefined) return { items, cost }
-    return { items, cursor: encodeCursor(plan.scope, last), cost }
-  }
+    },
+    next: more ? last : undefined,
+  })
 
   for (let round = 0; ; round++) {
-    const size =
-      round === 0 ? limit + 1 : nextSize(round, limit + 1 - items.length, items.length, spent.rowsExamined)
+    const size = nextSize(round, limit + 1 - matched, matched, spent.rowsExamined)
     // One row more than may be examined: it tells whether the bound cuts anything off.
     const wanted = Math.min(size, maxRows - spent.rowsExamined + 1)
     const batch = await rows.take(wanted)
-    if (batch.length === 0) return page(false, true)
+    if (batch.length === 0) return end(false, true)
     const unread = judge.begin(batch)
     if (unread.length > 0) {
       throwIfAborted(options.signal)
@@ -93,12 +132,12 @@ export async function runQuery<P extends IndexProperties = IndexProperties>(
       judge.learn(await ports.read(unread, options.signal))
     }
     for (const [i, row] of batch.entries()) {
-      if (spent.rowsExamined >= maxRows) return page(true, items.length === limit)
+      if (spent.rowsExamined >= maxRows) return end(true, matched === limit)
       const entity = judge.entityAt(i)
       if (entity !== undefined) {
-        if (items.length === limit) return page(true, true)
-        // It matches, so it has the properties of P with their types.
-        items.push(toEntity(entity) as IndexedEntity<P>)
+        if (matched === limit) return end(true, true)
+        onMatch(entity)
+        matched++
         judge.markTaken(i)
       }
       spent.rowsExamined++
@@ -109,6 +148,7 @@ export async function runQuery<P extends IndexProperties = IndexProperties>(
 
 /** Rows to fetch next: as many as will likely give what is wanted, and ever more while they do not. */
 function nextSize(round: number, wanted: number, matched: number, examined: number): number {
+  if (round === 0) return Math.min(wanted, MAX_FIRST_FETCH)
   const likely = Math.ceil((wanted * examined) / Math.max(matched, 1))
   const least = MIN_FETCH * 2 ** Math.min(round, 10)
   return Math.min(MAX_FETCH, Math.max(likely, least))

@@ -18,6 +18,8 @@ export interface LooseleafConfig {
    * `deleteDelayMs` has to be here as well: otherwise `clean`, `put` and `import` delete superfluous index rows at once.
    */
   readonly deleteDelayMs?: number
+  /** For `looseleaf init` on new shards; elsewhere it has to agree with the store. */
+  readonly queryTimeMs?: number
   readonly writeOrder?: 'index-first' | 'entity-first'
   readonly onIndexFailure?: 'fail' | 'defer'
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { shardOfRow, tableSpec, toKeyValue } from '@looseleaf/index-engine'
-import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { faultyDriver, type FaultPlan, withoutPauses } from '@looseleaf/testkit'
 import {
   checkIndex,
   cleanIndex,
@@ -35,6 +35,7 @@ export function describeArticle(where: string, openShards: () => Promise<DriverF
       shards = await openShards()
       store = await DataStore.open({
         shards,
+        queryTimeMs: 1_000,
         indexes: [userIdIndex],
         migrate: true,
         onWarning: () => undefined,
@@ -225,7 +226,10 @@ async function runUntilCrash(
     WRITES.includes(operation) && writes++ === write ? { crash: side } : undefined
   const healthy = await shards.connect()
   const dying = faultyDriver(healthy, plan)
-  const store = await DataStore.open({ shards: { shardCount: 2, connect: async () => dying } })
+  const store = await DataStore.open({
+    shards: { shardCount: 2, connect: async () => dying },
+    time: withoutPauses,
+  })
   const ended = work(store).then(() => store.settled())
   const died = await Promise.race([ended.then(() => false), dying.crashed.then(() => true)])
   await healthy.close()

@@ -153,7 +153,7 @@ test('a config with an error is told with its file and property', async () => {
   const result = await runCommand(['status'], { cwd })
   expect(result.code).toBe(2)
   expect(result.stderr).toBe(
-    'Error: looseleaf.config.ts: "indices" is not a property of a config; it has shards, indexes, router, codec, deleteDelayMs, writeOrder, onIndexFailure.\n',
+    'Error: looseleaf.config.ts: "indices" is not a property of a config; it has shards, indexes, router, codec, deleteDelayMs, queryTimeMs, writeOrder, onIndexFailure.\n',
   )
 })
 

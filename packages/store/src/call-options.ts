@@ -27,6 +27,7 @@ export const optionsOf: OptionsOf = {
     writeOrder: 'elsewhere',
     onIndexFailure: 'elsewhere',
     deleteDelayMs: 'elsewhere',
+    queryTimeMs: 'elsewhere',
     writeTimeoutMs: 'elsewhere',
     onWarning: 'function',
     time: 'time',

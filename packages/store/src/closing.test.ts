@@ -1,7 +1,7 @@
 import { isLooseleafError, type DriverFactory, type ErrorCode } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
-import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { faultyDriver, type FaultPlan, withoutPauses } from '@looseleaf/testkit'
 import { describe, expect, it } from 'vitest'
 import { DataStore } from './data-store.ts'
 
@@ -44,7 +44,7 @@ async function openHeld(operation: string): Promise<{
       }
     },
   }
-  const store = await DataStore.open({ shards, indexes: [byName], migrate: true })
+  const store = await DataStore.open({ shards, indexes: [byName], migrate: true, time: withoutPauses })
   return {
     store,
     hold: () => void (holds = true),

@@ -1,8 +1,10 @@
 import { isLooseleafError, metaOf, type Bag, type ErrorCode } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
+import { withoutPauses } from '@looseleaf/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { DataStore } from './data-store.ts'
+import type { DataStoreOptions } from './types.ts'
 
 const byUser = defineIndex('entries_by_user', {
   properties: { user_id: 'uuid', published: 'time' },
@@ -12,11 +14,12 @@ const byTag = defineIndex('entries_by_tag', { properties: { tags: 'string[]' }, 
 const byTime = defineIndex('entries_by_time', { properties: { published: 'time' }, shardOn: 'id' })
 
 const opened: DataStore[] = []
-async function openStore(): Promise<DataStore> {
+async function openStore(options: Pick<DataStoreOptions, 'time'> = {}): Promise<DataStore> {
   const store = await DataStore.open({
     shards: memoryShards(3),
     indexes: [byUser, byTag, byTime],
     migrate: true,
+    ...options,
   })
   opened.push(store)
   return store
@@ -249,7 +252,7 @@ describe('query', () => {
   })
 
   it('follows every change of an entity, arrays included', async () => {
-    const store = await openStore()
+    const store = await openStore({ time: withoutPauses })
     const { id } = await store.put({ tags: ['red', 'blue', 'red'] })
     const found = async (tags: string): Promise<number> => (await byTag.getAll(store, { tags })).length
     expect([await found('red'), await found('blue'), await found('green')]).toEqual([1, 1, 0])

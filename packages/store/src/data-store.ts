@@ -30,7 +30,6 @@ import { bucketRouter } from '@looseleaf/router'
 import pLimit from 'p-limit'
 import { optionsOf } from './call-options.ts'
 import { badArgument, checkOptions, requireBag, requireDefinition } from './check-arguments.ts'
-import { createBackground, type Background } from './background.ts'
 import { createCalls, type Calls } from './calls.ts'
 import { isThere, toDelete, toInsert, toPut, toUpdate, withoutId } from './decisions.ts'
 import { createEntityReader, type EntityReader } from './entity-reader.ts'
@@ -46,6 +45,7 @@ import { createIndexRowWriter } from './index-row-writer.ts'
 import { addIndex, dropIndex, replaceLostIndexes } from './manage-indexes.ts'
 import { announceDeferring } from './deferring.ts'
 import { initialise, openCatalog } from './open-store.ts'
+import { createRowRemovals, type RowRemovals } from './row-removals.ts'
 import { scanEntities } from './scan-entities.ts'
 import { createShardLanes } from './shard-lanes.ts'
 import { indexStatus, readStatus } from './status.ts'
@@ -66,9 +66,6 @@ import { writePolicy, type WritePolicy } from './write-policy.ts'
 /** Writes of one `putMany` under way at once: enough to fill the lanes of many shards. */
 const PUT_MANY_CONCURRENCY = 512
 
-/** Index rows still to be deleted after their writes were answered; beyond this, writes wait for them. */
-const MAX_BACKGROUND = 5_000
-
 /**
  * Schema-less entities over the shards of a driver, with indexes. One per process and store is enough: calls made at
  * the same time share statements. Nothing here holds a lock or a transaction across calls.
@@ -79,25 +76,17 @@ export class DataStore {
   readonly #reader: EntityReader
   readonly #writer: EntityWriter
   readonly #queries: IndexQueries
-  readonly #background: Background
+  readonly #removals: RowRemovals
   readonly #calls: Calls = createCalls()
   #closing: Promise<void> | undefined
 
   private constructor(context: EngineContext, policy: WritePolicy, onWarning: (message: string) => void) {
     const lanes = context.driver.shards.map(createShardLanes)
     this.context = context
-    this.#background = createBackground(MAX_BACKGROUND, (error) => {
-      onWarning(`Index rows that are no longer needed are left to the cleaner: ${String(error)}`)
-    })
+    const indexRows = createIndexRowWriter(context, lanes)
+    this.#removals = createRowRemovals(context, indexRows, onWarning)
     this.#reader = createEntityReader(context.router, context.codec, lanes)
-    this.#writer = createEntityWriter(
-      context,
-      lanes,
-      this.#reader,
-      createIndexRowWriter(context, lanes),
-      this.#background,
-      policy,
-    )
+    this.#writer = createEntityWriter(context, lanes, this.#reader, indexRows, this.#removals, policy)
     this.#queries = createIndexQueries(context, lanes, this.#reader)
   }
 
@@ -122,14 +111,17 @@ export class DataStore {
     const policy = writePolicy(options)
     const driver = await shards.connect()
     try {
-      if (migrate) await initialise(driver, router, indexes, policy.onIndexFailure === 'defer')
+      if (migrate) {
+        const defers = policy.onIndexFailure === 'defer'
+        await initialise(driver, router, indexes, { defers, queryTimeMs: options.queryTimeMs })
+      }
       const context: EngineContext = {
         driver,
         router,
         codec: options.codec ?? msgpackZlibCodec(),
         time,
         clock: createVersionClock(time),
-        catalog: createCatalogHolder(driver, await openCatalog(driver, router)),
+        catalog: createCatalogHolder(driver, await openCatalog(driver, router, options.queryTimeMs)),
         deleteDelayMs: options.deleteDelayMs ?? 0,
       }
       if (policy.onIndexFailure === 'defer') await announceDeferring(context)
@@ -318,17 +310,21 @@ export class DataStore {
   }
 
   /**
-   * Resolves when the index rows that writes acknowledged so far left behind are deleted. Nobody has to wait for that.
+   * Resolves when the index rows that writes acknowledged so far left behind are deleted, which takes somewhat longer than
+   * the store's `queryTimeMs`. Nobody has to wait for that.
    */
   async settled(): Promise<void> {
-    await this.#background.settled()
+    await this.#removals.settled()
   }
 
-  /** Refuses further calls with `CLOSED`, waits for those that are under way, and closes the connections. */
+  /**
+   * Refuses further calls with `CLOSED`, waits for those that are under way, and closes the connections. Index rows that
+   * are kept for queries of other processes are left to the cleaner; wait for `settled` before to have them deleted.
+   */
   async close(): Promise<void> {
     this.#closing ??= this.#calls
       .close()
-      .then(() => this.#background.settled())
+      .then(() => this.#removals.close())
       .then(() => this.context.driver.close())
     await this.#closing
   }
@@ -353,7 +349,7 @@ export class DataStore {
   }
 
   async #write(id: Uint8Array, decide: Decide, options: WriteOptions): Promise<WriteOutcome> {
-    if (this.#background.isFull) await this.#background.room()
+    if (this.#removals.isFull) await this.#removals.room()
     return this.#writer.write(id, decide, options)
   }
 

@@ -1,6 +1,5 @@
-import type { Time } from '@looseleaf/core'
 import { changeCatalogContents, type EngineContext } from '@looseleaf/index-engine'
-import { elapsedBy } from './elapsed.ts'
+import { createAge } from './age.ts'
 
 /*
  * Queries look for pending rows only in a store whose catalog says that there may be some. So nobody may defer before
@@ -77,19 +76,5 @@ export function createDeferWatch({ driver, time, catalog }: EngineContext): Defe
       const current = underWay.get(shard)
       return (current === undefined || current.isOld() ? begin(shard) : current).answer
     },
-  }
-}
-
-/**
- * Tells when so many milliseconds have passed, and rather too early: by a clock that nobody sets, and by the machine's,
- * which goes on while the machine sleeps. One that was set back says nothing.
- */
-function createAge(time: Time, milliseconds: number): () => boolean {
-  const elapsed = elapsedBy(time)
-  const from = elapsed()
-  const wallFrom = time.now()
-  return () => {
-    const wall = time.now() - wallFrom
-    return elapsed() - from >= milliseconds || wall >= milliseconds || wall < 0
   }
 }

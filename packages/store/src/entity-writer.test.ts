@@ -7,7 +7,7 @@ import {
 } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
-import { faultyDriver, unknownOutcome, type Fault, type FaultPlan } from '@looseleaf/testkit'
+import { faultyDriver, unknownOutcome, type Fault, type FaultPlan, withoutPauses } from '@looseleaf/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { DataStore } from './data-store.ts'
 
@@ -32,7 +32,7 @@ async function openFaulty(): Promise<{ store: DataStore; plan(plan: FaultPlan): 
         return plan(call)
       }),
   }
-  const store = await DataStore.open({ shards, indexes: [byName], migrate: true })
+  const store = await DataStore.open({ shards, indexes: [byName], migrate: true, time: withoutPauses })
   opened.push(store)
   calls.length = 0
   return { store, calls, plan: (next) => void (plan = next) }
@@ -183,7 +183,12 @@ describe('a commit whose answer is lost', () => {
       shardCount: 2,
       connect: async () => ({ ...memory, close: async () => {} }),
     }
-    const other = await DataStore.open({ shards: shared, indexes: [byName], migrate: true })
+    const other = await DataStore.open({
+      shards: shared,
+      indexes: [byName],
+      migrate: true,
+      time: withoutPauses,
+    })
     const { id } = await other.put({ by: 'first' })
     const faulty = faultyDriver(
       memory,
@@ -194,7 +199,10 @@ describe('a commit whose answer is lost', () => {
         },
       }),
     )
-    const store = await DataStore.open({ shards: { shardCount: 2, connect: async () => faulty } })
+    const store = await DataStore.open({
+      shards: { shardCount: 2, connect: async () => faulty },
+      time: withoutPauses,
+    })
     await expect(store.put({ by: 'second' }, { id })).rejects.toEqual(withCode('OUTCOME_UNKNOWN'))
     expect(await other.get(id)).toEqual({ id, by: 'other' })
     await memory.close()
@@ -206,7 +214,12 @@ describe('a commit whose answer is lost', () => {
       shardCount: 2,
       connect: async () => ({ ...memory, close: async () => {} }),
     }
-    const other = await DataStore.open({ shards: shared, indexes: [byName], migrate: true })
+    const other = await DataStore.open({
+      shards: shared,
+      indexes: [byName],
+      migrate: true,
+      time: withoutPauses,
+    })
     const { id } = await other.put({ by: 'first' })
     const body = other.context.codec.encode({ by: 'other' })
     const faulty = faultyDriver(memory, (call) => {
@@ -220,7 +233,10 @@ describe('a commit whose answer is lost', () => {
         },
       }
     })
-    const store = await DataStore.open({ shards: { shardCount: 2, connect: async () => faulty } })
+    const store = await DataStore.open({
+      shards: { shardCount: 2, connect: async () => faulty },
+      time: withoutPauses,
+    })
     await expect(store.put({ by: 'second' }, { id })).rejects.toEqual(withCode('OUTCOME_UNKNOWN'))
     expect(await other.get(id)).toEqual({ id, by: 'other' })
     await memory.close()
@@ -271,10 +287,18 @@ describe('a process that stops dead', () => {
       shardCount: 2,
       connect: async () => ({ ...memory, close: async () => {} }),
     }
-    const survivor = await DataStore.open({ shards: shared, indexes: [byName], migrate: true })
+    const survivor = await DataStore.open({
+      shards: shared,
+      indexes: [byName],
+      migrate: true,
+      time: withoutPauses,
+    })
     const { id } = await survivor.put({ name: 'one' })
     const dying = faultyDriver(memory, once(operation, { crash: when }))
-    const victim = await DataStore.open({ shards: { shardCount: 2, connect: async () => dying } })
+    const victim = await DataStore.open({
+      shards: { shardCount: 2, connect: async () => dying },
+      time: withoutPauses,
+    })
     void victim.put({ name: 'two' }, { id })
     await dying.crashed
     expect(await survivor.get(id)).toEqual({ id, name })

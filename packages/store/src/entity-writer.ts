@@ -1,4 +1,5 @@
 import {
+  elapsedBy,
   formatId,
   isLooseleafError,
   LooseleafError,
@@ -8,11 +9,10 @@ import {
   type EntityReplace,
 } from '@looseleaf/core'
 import { diffRows, type Catalog, type EngineContext } from '@looseleaf/index-engine'
-import type { Background } from './background.ts'
 import type { EntityReader } from './entity-reader.ts'
 import type { IndexRowWriter, PlacedKey } from './index-row-writer.ts'
+import type { RowRemovals } from './row-removals.ts'
 import type { Fenced, ShardLanes } from './shard-lanes.ts'
-import { elapsedBy } from './elapsed.ts'
 import type { WritePolicy } from './write-policy.ts'
 
 /** What an attempt found under the id: a living entity, a tombstone (no bag), or nothing (version 0, no bag). */
@@ -58,7 +58,10 @@ interface Unsettled {
 /** What a write does to the index rows of its entity. */
 interface RowChange {
   readonly gained: readonly PlacedKey[]
+  /** Of indexes in which the entity still has rows: a query may meet it by these while it moves from one to another. */
   readonly lost: readonly PlacedKey[]
+  /** Of indexes in which it has none any more: nobody finds it by these. */
+  readonly gone: readonly PlacedKey[]
 }
 
 /** Attempts before a write gives up. Nearly all of them are lost races, each of which another write of the entity has won. */
@@ -80,7 +83,7 @@ export function createEntityWriter(
   lanes: readonly ShardLanes[],
   reader: EntityReader,
   indexRows: IndexRowWriter,
-  background: Background,
+  removals: RowRemovals,
   policy: WritePolicy,
 ): EntityWriter {
   const now = elapsedBy(context.time)
@@ -158,8 +161,9 @@ export function createEntityWriter(
       if (policy.writeOrder === 'entity-first') {
         return { found, written: true, version, indexed: await writeAfter(rows.gained, id, version, signal) }
       }
-      if (rows.lost.length > 0 && context.deleteDelayMs === 0) {
-        background.add(indexRows.remove(rows.lost, id, version))
+      if (context.deleteDelayMs === 0) {
+        removals.now(rows.gone, id, version)
+        removals.later(rows.lost, id, version)
       }
       return { found, written: true, version, indexed }
     }
@@ -270,13 +274,14 @@ function mayDefer(error: unknown): boolean {
 function diffAll(catalog: Catalog, id: Uint8Array, before: Bag | undefined, after: Bag | null): RowChange {
   const gained: PlacedKey[] = []
   const lost: PlacedKey[] = []
+  const gone: PlacedKey[] = []
   for (const entry of catalog.indexes) {
     const diff = diffRows(entry, before, after ?? undefined)
     refuseMisfits(entry, id, diff.misfits)
     for (const key of diff.gained) gained.push({ entry, key })
-    for (const key of diff.lost) lost.push({ entry, key })
+    for (const key of diff.lost) (diff.isIndexed ? lost : gone).push({ entry, key })
   }
-  return { gained, lost }
+  return { gained, lost, gone }
 }
 
 function refuseMisfits(

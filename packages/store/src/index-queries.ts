@@ -6,16 +6,21 @@ import {
   type IndexDefinitionData,
 } from '@looseleaf/core'
 import {
+  forEachMatch,
   planQuery,
   runQuery,
   sameRows,
   tableSpec,
+  toEntity,
   type EngineContext,
   type GetAllOptions,
   type IndexedEntity,
   type QueryOptions,
   type QueryPage,
+  type QueryPorts,
+  type ReadEntity,
 } from '@looseleaf/index-engine'
+import { createAge } from './age.ts'
 import { createDeferWatch } from './deferring.ts'
 import type { EntityReader } from './entity-reader.ts'
 import type { ShardLanes } from './shard-lanes.ts'
@@ -38,9 +43,6 @@ export interface CountOptions extends CallOptions {
    */
   readonly exact?: boolean
 }
-
-/** Entities per page when everything is read. */
-const FULL_PAGE = 1000
 
 export function createIndexQueries(
   context: EngineContext,
@@ -101,65 +103,71 @@ export function createIndexQueries(
   const query: IndexQueries['query'] = (definition, where, options) =>
     onIndex(definition, (entry) => queryIndex(entry, where, options))
 
+  const portsOf = (entry: CatalogEntry): QueryPorts => ({
+    scan: (shard, scan, signal) => driver.shards[shard]!.index(tableSpec(entry)).scan(scan, { signal }),
+    read: (ids, signal) => reader.read(ids, { signal }),
+  })
+
   async function queryIndex(entry: CatalogEntry, where: object, options: QueryOptions): Promise<QueryPage> {
     const plan = planQuery(entry, where, options, router)
     // Before the rows are read: what is no longer pending by then has its rows.
-    const complete = !(await deferring.mayBePending(plan.shards[0] ?? 0)) || !(await hasPending(entry))
-    const page = await runQuery(
-      {
-        scan: (shard, scan, signal) => driver.shards[shard]!.index(tableSpec(entry)).scan(scan, { signal }),
-        read: (ids, signal) => reader.read(ids, { signal }),
-      },
-      plan,
-      options,
-    )
-    return complete ? page : { ...page, cost: { ...page.cost, complete } }
+    const isIndexed = !(await deferring.mayBePending(plan.shards[0] ?? 0)) || !(await hasPending(entry))
+    const isTooLong = createAge(context.time, context.catalog.current().queryTimeMs)
+    const page = await runQuery(portsOf(entry), plan, options)
+    return isIndexed && !isTooLong() ? page : { ...page, cost: { ...page.cost, complete: false } }
   }
 
-  async function* pages(
-    definition: IndexDefinitionData,
+  /** Throws `DEADLINE` when it took so long that an entity that moved meanwhile may be missing. */
+  async function readAll(
+    entry: CatalogEntry,
     where: object,
-    options: GetAllOptions,
-  ): AsyncGenerator<readonly IndexedEntity[], void, undefined> {
-    for (let cursor: string | undefined; ;) {
-      const page = await query(definition, where, { ...options, limit: FULL_PAGE, ...(cursor && { cursor }) })
-      yield page.items
-      if (page.cursor === undefined) return
-      cursor = page.cursor
-    }
+    { signal, ...options }: GetAllOptions,
+    onMatch: (entity: ReadEntity) => void,
+  ): Promise<void> {
+    const plan = planQuery(entry, where, options, router)
+    const { queryTimeMs } = context.catalog.current()
+    const isTooLong = createAge(context.time, queryTimeMs)
+    await forEachMatch(portsOf(entry), plan, { signal }, onMatch)
+    if (isTooLong()) throw tookTooLong(entry.name, queryTimeMs)
   }
 
-  async function countEntities(
-    definition: IndexDefinitionData,
-    where: object,
-    options: GetAllOptions,
-  ): Promise<number> {
+  async function countEntities(entry: CatalogEntry, where: object, options: GetAllOptions): Promise<number> {
     let count = 0
-    for await (const items of pages(definition, where, options)) count += items.length
+    await readAll(entry, where, options, () => count++)
     return count
   }
 
   return {
     query,
-    async all(definition, where, options) {
-      const entities: IndexedEntity[] = []
-      for await (const items of pages(definition, where, options)) entities.push(...items)
-      return entities
-    },
-    async count(definition, where, { exact = false, ...options }) {
-      if (exact) return countEntities(definition, where, options)
-      return onIndex(definition, async (entry) => {
+    all: (definition, where, options) =>
+      onIndex(definition, async (entry) => {
+        const entities: IndexedEntity[] = []
+        await readAll(entry, where, options, (entity) => {
+          // It matches, so it has the indexed properties.
+          entities.push(toEntity(entity) as IndexedEntity)
+        })
+        return entities
+      }),
+    count: (definition, where, { exact = false, ...options }) =>
+      onIndex(definition, async (entry) => {
         const plan = planQuery(entry, where, options, router)
-        if (!plan.canCountRows) return countEntities(definition, where, options)
+        if (exact || !plan.canCountRows) return countEntities(entry, where, options)
         const counts = await Promise.all(
           plan.shards.map((shard) =>
             driver.shards[shard]!.index(tableSpec(entry)).count(plan.range, options),
           ),
         )
         return counts.reduce((sum, n) => sum + n, 0)
-      })
-    },
+      }),
   }
+}
+
+function tookTooLong(index: string, queryTimeMs: number): LooseleafError {
+  return new LooseleafError(
+    'DEADLINE',
+    `Index ${index}: reading everything took longer than the store's queryTimeMs (${queryTimeMs} ms), so entities that were written meanwhile may be missing. Read page by page with \`query\`, or make the store with a longer queryTimeMs.`,
+    { retryable: false },
+  )
 }
 
 function indexNotFound(definition: IndexDefinitionData, known: readonly CatalogEntry[]): LooseleafError {

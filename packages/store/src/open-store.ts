@@ -7,7 +7,13 @@ import {
   type Router,
   type ShardCatalog,
 } from '@looseleaf/core'
-import { loadCatalog, propagateCatalog, tableName, type Catalog } from '@looseleaf/index-engine'
+import {
+  DEFAULT_QUERY_TIME_MS,
+  loadCatalog,
+  propagateCatalog,
+  tableName,
+  type Catalog,
+} from '@looseleaf/index-engine'
 import { createIndexTable, createTables } from './create-tables.ts'
 
 /**
@@ -19,7 +25,7 @@ export async function initialise(
   driver: Driver,
   router: Router,
   definitions: readonly IndexDefinitionData[],
-  defers: boolean,
+  { defers, queryTimeMs }: { readonly defers: boolean; readonly queryTimeMs: number | undefined },
 ): Promise<void> {
   let catalogs = await loadAndCheck(driver, router)
   const other = catalogs.findIndex((catalog) => catalog !== undefined)
@@ -43,6 +49,7 @@ export async function initialise(
       router: router.fingerprint,
       indexes: source?.indexes ?? indexes,
       mayDefer: source === undefined ? defers || undefined : source.mayDefer,
+      queryTimeMs: source === undefined ? (queryTimeMs ?? DEFAULT_QUERY_TIME_MS) : source.queryTimeMs,
     }
     // Whoever writes shard 0 first has named the store; the others take its word.
     await shard.catalog.init(catalog)
@@ -70,11 +77,19 @@ async function createFirstIndexes(
   return indexes
 }
 
-/** Loads the catalog, finishing a change that died half way, and makes sure that these shards are those of one store. */
-export async function openCatalog(driver: Driver, router: Router): Promise<Catalog> {
+/**
+ * Loads the catalog, finishing a change that died half way, and makes sure that these shards are those of one store, made
+ * with this `queryTimeMs` if one is given.
+ */
+export async function openCatalog(driver: Driver, router: Router, queryTimeMs?: number): Promise<Catalog> {
   const catalogs = await loadAndCheck(driver, router)
   const epochs = new Set(catalogs.map((catalog) => catalog?.epoch))
-  return epochs.size === 1 ? loadCatalog(driver) : propagateCatalog(driver)
+  const catalog = await (epochs.size === 1 ? loadCatalog(driver) : propagateCatalog(driver))
+  if (queryTimeMs === undefined || queryTimeMs === catalog.queryTimeMs) return catalog
+  throw new LooseleafError(
+    'LAYOUT_MISMATCH',
+    `The store was made with a queryTimeMs of ${catalog.queryTimeMs}, which stays; got ${queryTimeMs}. Leave the option out, or give the same.`,
+  )
 }
 
 async function loadAndCheck(driver: Driver, router: Router): Promise<(ShardCatalog | undefined)[]> {

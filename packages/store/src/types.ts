@@ -40,9 +40,17 @@ export interface DataStoreOptions {
   readonly onIndexFailure?: 'fail' | 'defer'
   /**
    * Milliseconds for which an acknowledged commit may still be lost by a failover to a replica that lags. Index rows that a
-   * write made superfluous stay until it is older than that, and the cleaner deletes them. Default: 0, they go at once.
+   * write made superfluous stay until it is older than that, and the cleaner deletes them. Default: 0, they go at once, or
+   * when no query needs them any more.
    */
   readonly deleteDelayMs?: number
+  /**
+   * Milliseconds that one call of a query may take to be complete, for every process of the store: index rows that an
+   * entity has lost are kept for somewhat longer, so that a query under way still meets it by them when it moves. A query
+   * that takes longer says `complete: false`; `getAll` and exact counts reject. Set when the store is made, and the same for
+   * ever: it has an effect with `migrate` on new shards only, and has to agree elsewhere. Default: 5,000.
+   */
+  readonly queryTimeMs?: number
   /**
    * Milliseconds after which a write begins no further attempt. An attempt is lost when another write of the entity, or a
    * change of the catalog, comes first, or its answer is lost and it turns out not to have taken place. Then the write

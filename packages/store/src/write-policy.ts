@@ -9,11 +9,13 @@ export interface WritePolicy {
 }
 
 const DEFAULT_WRITE_TIMEOUT_MS = 30_000
+/** Ten minutes: rows of entities that have moved are kept in memory for so long. */
+const MAX_QUERY_TIME_MS = 600_000
 
 /** Throws `BAD_OPTION` for what is not one of the words, or does not go together. */
 export function writePolicy(options: DataStoreOptions): WritePolicy {
   const { writeOrder = 'index-first', onIndexFailure = 'fail', deleteDelayMs = 0 } = options
-  const { writeTimeoutMs = DEFAULT_WRITE_TIMEOUT_MS } = options
+  const { writeTimeoutMs = DEFAULT_WRITE_TIMEOUT_MS, queryTimeMs } = options
   const check = (isRight: boolean, option: string, expected: string, value: unknown): void => {
     if (isRight) return
     const came = typeof value === 'number' ? String(value) : describeKind(value)
@@ -37,6 +39,13 @@ export function writePolicy(options: DataStoreOptions): WritePolicy {
     'deleteDelayMs',
     'a number of milliseconds, 0 or more',
     deleteDelayMs,
+  )
+  check(
+    queryTimeMs === undefined ||
+      (Number.isInteger(queryTimeMs) && queryTimeMs >= 1 && queryTimeMs <= MAX_QUERY_TIME_MS),
+    'queryTimeMs',
+    `a whole number of milliseconds from 1 to ${MAX_QUERY_TIME_MS}`,
+    queryTimeMs,
   )
   check(
     Number.isFinite(writeTimeoutMs) && writeTimeoutMs > 0,

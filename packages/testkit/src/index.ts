@@ -10,3 +10,4 @@ export {
   type FaultyCall,
   type FaultyDriver,
 } from './faulty-driver.ts'
+export { withoutPauses } from './without-pauses.ts'

@@ -1,6 +1,7 @@
 import { checkIndex, cleanIndex, sweep } from '@looseleaf/cleaner'
 import { isLooseleafError, metaOf, type Bag, type Entity } from '@looseleaf/core'
 import { DataStore } from '@looseleaf/store'
+import { withoutPauses } from '@looseleaf/testkit'
 import fc from 'fast-check'
 import type { Backend, Databases } from './backend.ts'
 import { asStored, canonical } from './canonical.ts'
@@ -256,7 +257,13 @@ async function checkAtRest(stores: readonly [DataStore, DataStore], all: Shared)
 }
 
 function open(databases: Databases, migrate: boolean): Promise<DataStore> {
-  return DataStore.open({ shards: databases.shards, indexes: baseIndexes, migrate, onWarning: () => {} })
+  return DataStore.open({
+    shards: databases.shards,
+    indexes: baseIndexes,
+    migrate,
+    onWarning: () => {},
+    time: withoutPauses,
+  })
 }
 
 function textOf({ id: _, ...bag }: Entity): string {

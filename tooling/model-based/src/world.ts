@@ -1,6 +1,7 @@
 import { jsonCodec, jsonZlibCodec, msgpackZlibCodec } from '@looseleaf/codec'
 import { isLooseleafError, type Router } from '@looseleaf/core'
 import { DataStore } from '@looseleaf/store'
+import { withoutPauses } from '@looseleaf/testkit'
 import type { Backend, Databases } from './backend.ts'
 import { canonical } from './canonical.ts'
 import { countingRouter } from './ids.ts'
@@ -81,5 +82,6 @@ async function openStore(databases: Databases, router: Router, codec: number): P
     indexes: baseIndexes,
     migrate: true,
     onWarning: () => {},
+    time: withoutPauses,
   })
 }

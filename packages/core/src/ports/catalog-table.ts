@@ -18,6 +18,11 @@ export interface ShardCatalog {
    * may. Queries look for pending rows in either case.
    */
   readonly mayDefer?: boolean | undefined
+  /**
+   * How long one call of a query may take, in milliseconds, to be complete. For so long, and a bit more, index rows stay
+   * that an entity has lost. The same for ever; undefined, as in stores of the first releases, means 5,000.
+   */
+  readonly queryTimeMs?: number | undefined
 }
 
 /**

@@ -68,6 +68,10 @@ const PROPERTIES: {
     expected: 'a number of milliseconds, 0 or more',
     accepts: (value) => value === undefined || (Number.isFinite(value) && (value as number) >= 0),
   },
+  queryTimeMs: {
+    expected: 'a whole number of milliseconds',
+    accepts: (value) => value === undefined || Number.isInteger(value),
+  },
   writeOrder: {
     expected: "'index-first' or 'entity-first'",
     accepts: (value) => [undefined, 'index-first', 'entity-first'].includes(value as undefined),

@@ -28,7 +28,7 @@ export interface Settings {
   readonly router: Router | undefined
   readonly codec: Codec | undefined
   /** How the store writes; what is not given is as for `DataStore.open`. */
-  readonly writing: Pick<LooseleafConfig, 'deleteDelayMs' | 'writeOrder' | 'onIndexFailure'>
+  readonly writing: Pick<LooseleafConfig, 'deleteDelayMs' | 'queryTimeMs' | 'writeOrder' | 'onIndexFailure'>
   /** The config file in use, if there is one. */
   readonly file: string | undefined
 }
@@ -93,9 +93,12 @@ async function readSettings(console: Console, options: CommonOptions, create: bo
     cwd,
     create,
   })
-  const { indexes = [], router, codec, deleteDelayMs, writeOrder, onIndexFailure } = loaded?.config ?? {}
+  const { indexes = [], router, codec }: Partial<LooseleafConfig> = loaded?.config ?? {}
+  const { deleteDelayMs, queryTimeMs, writeOrder, onIndexFailure }: Partial<LooseleafConfig> =
+    loaded?.config ?? {}
   const writing = {
     ...(deleteDelayMs !== undefined && { deleteDelayMs }),
+    ...(queryTimeMs !== undefined && { queryTimeMs }),
     ...(writeOrder !== undefined && { writeOrder }),
     ...(onIndexFailure !== undefined && { onIndexFailure }),
   }

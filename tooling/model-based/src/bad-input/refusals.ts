@@ -3,6 +3,7 @@ import { formatId, isLooseleafError, type ErrorCode } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex, keyIdentity, tableSpec, type IndexDefinition } from '@looseleaf/index-engine'
 import { DataStore } from '@looseleaf/store'
+import { withoutPauses } from '@looseleaf/testkit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { keepOpen } from '../backend.ts'
 
@@ -110,7 +111,12 @@ export function refuses(title: string, cases: readonly Case[]): void {
 
 export async function createFixture(): Promise<Fixture> {
   const driver = await memoryShards(2).connect()
-  const typed = await DataStore.open({ shards: keepOpen(driver), indexes, migrate: true })
+  const typed = await DataStore.open({
+    shards: keepOpen(driver),
+    indexes,
+    migrate: true,
+    time: withoutPauses,
+  })
   const { id, version } = await typed.put({
     name: `${MARKER} name`,
     age: 5,

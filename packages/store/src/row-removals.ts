@@ -1,0 +1,121 @@
+import { backgroundTime, elapsedBy, systemTime } from '@looseleaf/core'
+import { keptRowsMs, type EngineContext } from '@looseleaf/index-engine'
+import { createBackground } from './background.ts'
+import type { IndexRowWriter, PlacedKey } from './index-row-writer.ts'
+
+/**
+ * Law 3 of a writer: deletes the rows that a committed version has lost, those with a lower stamp than its own. Nobody
+ * waits for that, and what is not done is left to the cleaner.
+ */
+export interface RowRemovals {
+  now(rows: readonly PlacedKey[], entityId: Uint8Array, version: number): void
+  /** When no query that began before this call can still meet the entity by these rows alone. */
+  later(rows: readonly PlacedKey[], entityId: Uint8Array, version: number): void
+  /** True while so many deletes are under way that writes have to wait. */
+  readonly isFull: boolean
+  /** Resolves when it is not full any more. */
+  room(): Promise<void>
+  /** Resolves when everything that was added so far is deleted, or cannot be. */
+  settled(): Promise<void>
+  /** Leaves what is not due yet to the cleaner, and waits for what is under way. */
+  close(): Promise<void>
+}
+
+interface Kept {
+  readonly rows: readonly PlacedKey[]
+  readonly entityId: Uint8Array
+  readonly version: number
+  /** By the clock of `elapsedBy`. */
+  readonly due: number
+}
+
+/** Deletes under way; beyond this, writes wait for them. */
+const MAX_UNDER_WAY = 5_000
+
+/** Rows that are kept for their time to come; beyond this they are left to the cleaner. Some 300 bytes each. */
+const MAX_KEPT = 100_000
+
+/** Rows that fall due within so many milliseconds go together. */
+const GATHER_MS = 25
+
+export function createRowRemovals(
+  context: EngineContext,
+  indexRows: IndexRowWriter,
+  onWarning: (message: string) => void,
+): RowRemovals {
+  const { time } = context
+  const elapsed = elapsedBy(time)
+  // Nothing is lost when the process ends before they are due.
+  const quietTime = time === systemTime ? backgroundTime : time
+  const closing = new AbortController()
+  const background = createBackground(MAX_UNDER_WAY, (error) => {
+    onWarning(`Index rows that are no longer needed are left to the cleaner: ${String(error)}`)
+  })
+  /** In the order in which they fall due. */
+  let kept: Kept[] = []
+  let keptRows = 0
+  let hasWarned = false
+  let running = false
+
+  function remove(rows: readonly PlacedKey[], entityId: Uint8Array, version: number): void {
+    if (rows.length > 0) background.add(indexRows.remove(rows, entityId, version))
+  }
+
+  function removeUntil(due: number): void {
+    const later = kept.findIndex((each) => each.due > due)
+    const ripe = later === -1 ? kept : kept.slice(0, later)
+    kept = later === -1 ? [] : kept.slice(later)
+    for (const { rows, entityId, version } of ripe) {
+      keptRows -= rows.length
+      remove(rows, entityId, version)
+    }
+  }
+
+  async function run(): Promise<void> {
+    running = true
+    try {
+      for (let first = kept[0]; first !== undefined; first = kept[0]) {
+        await quietTime.sleep(Math.max(0, first.due - elapsed()) + GATHER_MS, closing.signal)
+        removeUntil(Math.max(first.due, elapsed()))
+        if (background.isFull) await background.room()
+      }
+    } finally {
+      running = false
+    }
+  }
+
+  return {
+    now: remove,
+    later(rows, entityId, version) {
+      if (rows.length === 0) return
+      if (keptRows + rows.length > MAX_KEPT) {
+        if (!hasWarned) {
+          hasWarned = true
+          onWarning(
+            `More than ${MAX_KEPT} index rows of entities that have moved wait to be deleted; further ones are left to the cleaner.`,
+          )
+        }
+        return
+      }
+      keptRows += rows.length
+      kept.push({ rows, entityId, version, due: elapsed() + keptRowsMs(context.catalog.current()) })
+      // It ends by itself, or with the store.
+      if (!running) run().catch(() => {})
+    },
+    get isFull() {
+      return background.isFull
+    },
+    room: () => background.room(),
+    async settled() {
+      const last = kept.at(-1)
+      while (last !== undefined && kept.includes(last)) await time.sleep(Math.max(1, last.due - elapsed()))
+      await background.settled()
+    },
+    async close() {
+      closing.abort()
+      kept = []
+      keptRows = 0
+      await background.settled()
+    },
+  }
+}
