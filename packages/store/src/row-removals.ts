@@ -61,10 +61,12 @@ export function createRowRemovals(
     if (rows.length > 0) background.add(indexRows.remove(rows, entityId, version))
   }
 
+  /** Not all at once, which may be many when the process was held up. */
   function removeUntil(due: number): void {
     const later = kept.findIndex((each) => each.due > due)
-    const ripe = later === -1 ? kept : kept.slice(0, later)
-    kept = later === -1 ? [] : kept.slice(later)
+    const count = Math.min(later === -1 ? kept.length : later, MAX_UNDER_WAY)
+    const ripe = kept.slice(0, count)
+    kept = kept.slice(count)
     for (const { rows, entityId, version } of ripe) {
       keptRows -= rows.length
       remove(rows, entityId, version)
