@@ -33,6 +33,8 @@ export class World {
 
   /** Closes the store and opens it again, from now on with another codec: bodies of all three lie side by side. */
   async restart(codec: number): Promise<void> {
+    // Rows of entities that have moved would be left to the cleaner.
+    await this.store.settled()
     await this.store.close()
     this.store = await openStore(this.#databases, this.#router, codec)
   }
