@@ -12,6 +12,10 @@ export interface ClusterOptions {
   readonly shards?: number | undefined
   /** Where a shard keeps its data, by its number. Default: a temporary folder. */
   readonly folders?: Readonly<Record<number, string>> | undefined
+  /** More arguments for every server. */
+  readonly serverArguments?: readonly string[] | undefined
+  /** More of its environment for a shard's server, by the shard's number. */
+  readonly environments?: Readonly<Record<number, NodeJS.ProcessEnv>> | undefined
 }
 
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
@@ -21,8 +25,12 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   return assembleCluster(
     numbers.map((number) =>
       startShard(
-        options.folders?.[number] ?? join(folder, `${number}`),
-        join(folder, `${number}-tmp`),
+        {
+          folder: options.folders?.[number] ?? join(folder, `${number}`),
+          temporary: join(folder, `${number}-tmp`),
+          serverArguments: options.serverArguments ?? [],
+          environment: options.environments?.[number] ?? {},
+        },
         password,
       ),
     ),
@@ -31,9 +39,17 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   )
 }
 
-async function startShard(folder: string, temporary: string, password: string): Promise<RunningShard> {
-  await mkdir(temporary, { recursive: true })
-  const start = (): Promise<RunningServers> => startIn(temporary, folder)
+/** How the server of a shard is started, each time. */
+interface ServerPlace {
+  readonly folder: string
+  readonly temporary: string
+  readonly serverArguments: readonly string[]
+  readonly environment: NodeJS.ProcessEnv
+}
+
+async function startShard(place: ServerPlace, password: string): Promise<RunningShard> {
+  await mkdir(place.temporary, { recursive: true })
+  const start = (): Promise<RunningServers> => startIn(place)
   let servers = await start()
   const base = (): URL => new URL(servers.urls[0] ?? '')
   const proxy = await startFaultProxy(Number(base().port))
@@ -117,14 +133,17 @@ async function startShard(folder: string, temporary: string, password: string): 
  * A server that starts deletes the temporary tables of every other one that shares its folder for them, and those crash
  * when they meet one that is gone. So each has a folder of its own, from its very first start on.
  */
-function startIn(temporary: string, folder: string): Promise<RunningServers> {
-  const before = process.env['TMPDIR']
-  process.env['TMPDIR'] = temporary
+function startIn({ folder, temporary, serverArguments, environment }: ServerPlace): Promise<RunningServers> {
+  const changes = Object.entries({ TMPDIR: temporary, ...environment })
+  const before = changes.map(([name]) => [name, process.env[name]] as const)
   try {
     // The process that runs the server is started within this call, and inherits what stands here.
-    return startServers(1, { folder, serverArguments: [`--tmpdir=${temporary}`] })
+    for (const [name, value] of changes) process.env[name] = value
+    return startServers(1, { folder, serverArguments: [`--tmpdir=${temporary}`, ...serverArguments] })
   } finally {
-    if (before === undefined) delete process.env['TMPDIR']
-    else process.env['TMPDIR'] = before
+    for (const [name, value] of before) {
+      if (value === undefined) delete process.env[name]
+      else process.env[name] = value
+    }
   }
 }

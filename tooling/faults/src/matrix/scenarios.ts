@@ -10,6 +10,7 @@ import {
   soak,
 } from './proxy-faults.ts'
 import { replicaFailovers } from './replica-failover.ts'
+import { unflushedCommits } from '../unflushed/scenarios.ts'
 import type { Scenario } from './scenario.ts'
 import {
   deadlockStorm,
@@ -43,6 +44,7 @@ export const scenarios: readonly Scenario[] = [
   serverClock,
   timeZones,
   ...replicaFailovers,
+  ...unflushedCommits,
   soak,
 ]
 

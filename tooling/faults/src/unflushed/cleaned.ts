@@ -1,0 +1,50 @@
+import { sweep } from '@looseleaf/cleaner'
+import { isLooseleafError } from '@looseleaf/core'
+import { ACT_MS, SEEN_MS, type Experiment } from './experiment.ts'
+import { HANGING, holdsWithin, PATIENT_MS, SOUND } from './ground.ts'
+import { leaveBehind } from './leave-behind.ts'
+
+/** The entity on the shard that dies, its rows on the other one. */
+export const cleaned: Experiment = {
+  name: 'a cleaner',
+  what: 'a cleaner reads a commit of somebody else, who is still waiting for the log, and deletes the row of the version before it on another shard',
+  async prepare(ground) {
+    const writer = await ground.open({ deadlineMs: PATIENT_MS })
+    const cleaner = await ground.open()
+    const id = ground.idOn(HANGING)
+    const [before, after] = [ground.groupOn(SOUND), ground.groupOn(SOUND)]
+    const { version: first } = await writer.put({ group: before }, { id })
+    let seen: number | undefined
+
+    return {
+      async act() {
+        await leaveBehind(writer, { group: after }, id, () =>
+          holdsWithin(SEEN_MS, async () => {
+            const standing = await ground.entity(HANGING, id)
+            if (standing !== undefined && standing.version !== first) seen = standing.version
+            return seen !== undefined
+          }),
+        )
+        await holdsWithin(ACT_MS, async () => {
+          await sweep(cleaner).catch((error: unknown) => {
+            if (!isLooseleafError(error)) throw error
+          })
+          return (await ground.stamp(before, id)) === undefined
+        })
+      },
+      async judge() {
+        const standing = await ground.entity(HANGING, id)
+        const wrongs: string[] = []
+        if (standing !== undefined && (await ground.stamp(standing.group, id)) === undefined)
+          wrongs.push(
+            'the row of what is committed is missing: a cleaner deleted it for a commit that no disk had',
+          )
+        return {
+          wasSeen: seen !== undefined,
+          wasLost: seen !== undefined && standing?.version !== seen,
+          wrongs,
+        }
+      },
+    }
+  },
+}

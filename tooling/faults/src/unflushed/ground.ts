@@ -1,0 +1,161 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { msgpackZlibCodec } from '@looseleaf/codec'
+import { parseId, systemTime, type DriverFactory, type Time } from '@looseleaf/core'
+import { mysqlShards } from '@looseleaf/driver-mysql'
+import { defineIndex, tableName } from '@looseleaf/index-engine'
+import { bucketRouter } from '@looseleaf/router'
+import { DataStore, type DataStoreOptions } from '@looseleaf/store'
+import type { Cluster } from '../cluster/cluster.ts'
+import { createFlushGate, type FlushGate } from './flush-gate.ts'
+
+/** The shard whose log hangs, and whose server is killed. */
+export const HANGING = 0
+/** The other one, to which nothing happens. */
+export const SOUND = 1
+
+/** One row per entity, on the shard of its group. */
+const byGroup = defineIndex('by_group', { properties: { group: 'string' }, shardOn: 'group' })
+
+/** For a statement; what waits for the log is given up then. */
+const DEADLINE_MS = 1_000
+/** After which a write begins no further attempt. */
+const WRITE_TIMEOUT_MS = 2_000
+/** Of somebody who outlives the log's hanging with his statement under way. */
+export const PATIENT_MS = 30_000
+
+export interface OpenOptions extends Pick<DataStoreOptions, 'onIndexFailure'> {
+  /** Milliseconds for a statement. Default: a second. */
+  readonly deadlineMs?: number | undefined
+  /** What its clock is ahead by, in milliseconds. */
+  readonly clockAheadMs?: number | undefined
+  readonly wrap?: ((shards: DriverFactory) => DriverFactory) | undefined
+}
+
+/** An entity as the tables have it. */
+export interface Standing {
+  readonly version: number
+  readonly group: string
+}
+
+/** A store of one index on two servers, and its tables as they are, without it. */
+export interface Ground {
+  /** What flushes of its stores have to pass. */
+  readonly flushes: FlushGate
+  /** As of a process of its own, through the proxies. Closed with the ground. */
+  open(options?: OpenOptions): Promise<DataStore>
+  /** A new id of this shard. */
+  idOn(shard: number): string
+  /** A group that nothing is in, with its rows on this shard. */
+  groupOn(shard: number): string
+  entity(shard: number, id: string): Promise<Standing | undefined>
+  /** The stamp of the entity's row in this group. */
+  stamp(group: string, id: string): Promise<number | undefined>
+  isPending(shard: number, id: string): Promise<boolean>
+  /** Lets every store end what is under way, and removes all. */
+  close(): Promise<void>
+}
+
+export async function prepareGround(
+  cluster: Cluster,
+  writing: Pick<DataStoreOptions, 'onIndexFailure'>,
+): Promise<Ground> {
+  const database = await cluster.createDatabase()
+  const router = bucketRouter({ shards: cluster.shards.length })
+  const codec = msgpackZlibCodec()
+  const table = tableName(byGroup, 1)
+  const opened: DataStore[] = []
+  const flushes = createFlushGate(HANGING)
+  let groups = 0
+
+  async function open(options: OpenOptions = {}, migrate = false): Promise<DataStore> {
+    const { deadlineMs = DEADLINE_MS, clockAheadMs = 0, onIndexFailure = 'fail', wrap } = options
+    const time: Time = { ...systemTime, now: () => Date.now() + clockAheadMs }
+    const shards = mysqlShards(migrate ? database.adminUrls() : database.urls, { deadlineMs })
+    const store = await DataStore.open({
+      shards: flushes.wrap(wrap === undefined ? shards : wrap(shards)),
+      indexes: [byGroup],
+      migrate,
+      time,
+      onIndexFailure,
+      writeTimeoutMs: WRITE_TIMEOUT_MS,
+      onWarning: () => undefined,
+    })
+    opened.push(store)
+    return store
+  }
+
+  async function ask(shard: number, statement: string): Promise<Record<string, unknown>[]> {
+    const found = cluster.shards[shard]
+    if (found === undefined) throw new Error(`There is no shard ${shard}.`)
+    return found.admin(statement)
+  }
+
+  const groupShard = (group: string): number => router.shardOfKey(Buffer.from(group))
+  const first = await open(writing, true)
+  return {
+    flushes,
+    open: (options) => open(options),
+    idOn(shard) {
+      for (;;) {
+        const id = first.newId()
+        if (router.shardOfId(parseId(id)) === shard) return id
+      }
+    },
+    groupOn(shard) {
+      for (;;) {
+        const group = `group ${++groups}`
+        if (groupShard(group) === shard) return group
+      }
+    },
+    async entity(shard, id) {
+      const [row] = await ask(
+        shard,
+        `SELECT version, body FROM ${database.name}.entities WHERE id = ${literal(id)}`,
+      )
+      if (row === undefined) return undefined
+      const bag = codec.decode(row['body'] as Buffer)
+      return { version: Number(row['version']), group: String(bag['group']) }
+    },
+    async stamp(group, id) {
+      const [row] = await ask(
+        groupShard(group),
+        `SELECT version FROM ${database.name}.${table} WHERE \`group\` = ${literalOf(group)} AND entity_id = ${literal(id)}`,
+      )
+      return row === undefined ? undefined : Number(row['version'])
+    },
+    async isPending(shard, id) {
+      const found = await ask(
+        shard,
+        `SELECT 1 FROM ${database.name}.looseleaf_pending WHERE entity_id = ${literal(id)}`,
+      )
+      return found.length > 0
+    },
+    async close() {
+      await Promise.all(opened.map((store) => store.close()))
+      await database.drop()
+    },
+  }
+}
+
+const BETWEEN_LOOKS_MS = 10
+
+/** Looks until it holds, or for so long; says whether it held. */
+export async function holdsWithin(
+  milliseconds: number,
+  holds: () => Promise<boolean> | boolean,
+): Promise<boolean> {
+  const until = performance.now() + milliseconds
+  for (;;) {
+    if (await holds()) return true
+    if (performance.now() > until) return false
+    await sleep(BETWEEN_LOOKS_MS)
+  }
+}
+
+function literal(id: string): string {
+  return `x'${id.replaceAll('-', '')}'`
+}
+
+function literalOf(text: string): string {
+  return `x'${Buffer.from(text).toString('hex')}'`
+}

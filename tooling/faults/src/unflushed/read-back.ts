@@ -1,0 +1,53 @@
+import { isLooseleafError } from '@looseleaf/core'
+import { ACT_MS, type Experiment } from './experiment.ts'
+import { HANGING, holdsWithin, SOUND } from './ground.ts'
+
+/** The entity on the shard that dies, its rows on the other one. */
+export const readBack: Experiment = {
+  name: 'a put that is read back',
+  what: 'the commit of a put passes its deadline, is read back over another connection, and acknowledged; the row that it lost is deleted',
+  async prepare(ground) {
+    const store = await ground.open()
+    const id = ground.idOn(HANGING)
+    const [before, after] = [ground.groupOn(SOUND), ground.groupOn(SOUND)]
+    const { version: first } = await store.put({ group: before }, { id })
+    let seen: number | undefined
+    let acknowledged: number | undefined
+
+    async function put(): Promise<void> {
+      try {
+        acknowledged = (await store.put({ group: after }, { id })).version
+        await store.settled()
+      } catch (error) {
+        if (!isLooseleafError(error)) throw error
+      }
+    }
+
+    return {
+      async act() {
+        const putting = put()
+        await holdsWithin(ACT_MS, async () => {
+          const standing = await ground.entity(HANGING, id)
+          if (standing !== undefined && standing.version !== first) seen = standing.version
+          return seen !== undefined
+        })
+        await putting
+      },
+      async judge() {
+        const standing = await ground.entity(HANGING, id)
+        const wrongs: string[] = []
+        if (acknowledged !== undefined && standing?.version !== acknowledged)
+          wrongs.push('a put that was acknowledged is lost: it was read back from a commit that no disk had')
+        if (standing !== undefined && (await ground.stamp(standing.group, id)) === undefined)
+          wrongs.push(
+            'the row of what is committed is missing: it was deleted after a commit that no disk had',
+          )
+        return {
+          wasSeen: seen !== undefined,
+          wasLost: seen !== undefined && standing?.version !== seen,
+          wrongs,
+        }
+      },
+    }
+  },
+}

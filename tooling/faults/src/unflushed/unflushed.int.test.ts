@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Cluster } from '../cluster/cluster.ts'
+import { startCluster } from '../cluster/start-cluster.ts'
+import { Skip } from '../matrix/scenario.ts'
+import { HANGING, prepareGround, type Ground } from './ground.ts'
+import { buildLogHang } from './log-hang.ts'
+import { runAttempts, type AttemptsRun } from './run-attempts.ts'
+import { experiments } from './scenarios.ts'
+import { serverArguments } from './server-arguments.ts'
+
+const LIMIT_MS = 120_000
+
+const hang = await buildLogHang().catch((error: unknown) => {
+  if (error instanceof Skip) return error
+  throw error
+})
+const leftOut = hang instanceof Skip ? ` (left out: ${hang.message})` : ''
+afterAll(async () => {
+  if (!(hang instanceof Skip)) await hang.remove()
+})
+
+describe.skipIf(hang instanceof Skip).each([
+  { servers: 'servers without a binary log', binaryLog: false, lateFlushes: false },
+  { servers: 'servers that are back before a flush', binaryLog: false, lateFlushes: true },
+  { servers: 'servers with a binary log', binaryLog: true, lateFlushes: false },
+])(`a commit that no disk has, on $servers${leftOut}`, ({ binaryLog, lateFlushes }) => {
+  let cluster: Cluster | undefined
+  let run: AttemptsRun | undefined
+
+  beforeAll(async () => {
+    if (hang instanceof Skip) return
+    cluster = await startCluster({
+      environments: { [HANGING]: hang.environment },
+      serverArguments: serverArguments(binaryLog),
+    })
+    const grounds: Ground[] = []
+    for (const { writing = {} } of experiments) grounds.push(await prepareGround(cluster, writing))
+    // All in one crash, each in a database of its own.
+    const prepared = experiments.map((experiment, i) => ({ experiment, ground: grounds[i] as Ground }))
+    run = await runAttempts(cluster, hang, prepared, { lateFlushes })
+    await Promise.all(grounds.map((ground) => ground.close()))
+  }, LIMIT_MS)
+  afterAll(() => cluster?.stop(), LIMIT_MS)
+
+  test.each(experiments.map(({ name }, i) => ({ name, i })))('is not relied on by $name', ({ i }) => {
+    const verdict = run?.verdicts[i]
+    expect(verdict?.wrongs).toEqual([])
+    // Nothing is proved where the log did not hang, or nobody could have been misled.
+    expect(run?.hung).toBeGreaterThan(0)
+    expect(verdict).toMatchObject(binaryLog ? { wasSeen: false } : { wasSeen: true, wasLost: true })
+  })
+})
