@@ -1,7 +1,7 @@
 import { sweep } from '@looseleaf/cleaner'
 import { isLooseleafError } from '@looseleaf/core'
 import { ACT_MS, SEEN_MS, type Experiment } from './experiment.ts'
-import { HANGING, holdsWithin, PATIENT_MS, SOUND } from './ground.ts'
+import { HANGING, holdsWithin, insist, PATIENT_MS, SOUND } from './ground.ts'
 import { leaveBehind } from './leave-behind.ts'
 
 /** The entity on the shard that dies, its rows on the other one. */
@@ -13,7 +13,7 @@ export const cleaned: Experiment = {
     const cleaner = await ground.open()
     const id = ground.idOn(HANGING)
     const [before, after] = [ground.groupOn(SOUND), ground.groupOn(SOUND)]
-    const { version: first } = await writer.put({ group: before }, { id })
+    const { version: first } = await insist(() => writer.put({ group: before }, { id }))
     let seen: number | undefined
 
     return {

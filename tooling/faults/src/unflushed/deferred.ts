@@ -3,7 +3,7 @@ import { isLooseleafError, type DriverFactory } from '@looseleaf/core'
 import { createRandom } from '@looseleaf-tooling/random'
 import { withRefusals } from '../load/refusing-driver.ts'
 import { ACT_MS, type Experiment } from './experiment.ts'
-import { HANGING, holdsWithin, SOUND } from './ground.ts'
+import { HANGING, holdsWithin, insist, SOUND } from './ground.ts'
 
 const refusingAll = (shards: DriverFactory): DriverFactory => ({
   shardCount: shards.shardCount,
@@ -20,7 +20,7 @@ export const deferred: Experiment = {
     const cleaner = await ground.open()
     const id = ground.idOn(SOUND)
     const group = ground.groupOn(HANGING)
-    const { indexed } = await store.put({ group }, { id })
+    const { indexed } = await insist(() => store.put({ group }, { id }))
     if (indexed) throw new Error('Nothing was deferred.')
     let seen: number | undefined
 

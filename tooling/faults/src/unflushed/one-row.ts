@@ -1,6 +1,6 @@
 import { isLooseleafError } from '@looseleaf/core'
 import { SEEN_MS, type Experiment } from './experiment.ts'
-import { HANGING, holdsWithin, PATIENT_MS, SOUND } from './ground.ts'
+import { HANGING, holdsWithin, insist, PATIENT_MS, SOUND } from './ground.ts'
 import { leaveBehind } from './leave-behind.ts'
 
 const AHEAD_MS = 1_000
@@ -14,7 +14,7 @@ export const oneRow: Experiment = {
     const store = await ground.open()
     const id = ground.idOn(SOUND)
     const [before, after] = [ground.groupOn(SOUND), ground.groupOn(HANGING)]
-    await store.put({ group: before }, { id })
+    await insist(() => store.put({ group: before }, { id }))
     let seen: number | undefined
     let acknowledged: number | undefined
 

@@ -1,6 +1,6 @@
 import { isLooseleafError } from '@looseleaf/core'
 import { ACT_MS, type Experiment } from './experiment.ts'
-import { HANGING, holdsWithin, SOUND } from './ground.ts'
+import { HANGING, holdsWithin, insist, SOUND } from './ground.ts'
 
 /** The entity on the shard that dies, its rows on the other one. */
 export const readBack: Experiment = {
@@ -10,7 +10,7 @@ export const readBack: Experiment = {
     const store = await ground.open()
     const id = ground.idOn(HANGING)
     const [before, after] = [ground.groupOn(SOUND), ground.groupOn(SOUND)]
-    const { version: first } = await store.put({ group: before }, { id })
+    const { version: first } = await insist(() => store.put({ group: before }, { id }))
     let seen: number | undefined
     let acknowledged: number | undefined
 

@@ -1,0 +1,80 @@
+import { LooseleafError, type Driver, type DriverFactory, type EntityId } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { defineIndex } from '@looseleaf/index-engine'
+import { DataStore } from '@looseleaf/store'
+import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { cleanIndex, sweep } from '../src/index.ts'
+
+const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
+const everybody = { name: { gte: 'a', lt: 'z' } }
+
+let memory: Driver
+const opened: DataStore[] = []
+
+async function open(plan: FaultPlan = () => undefined, migrate = false): Promise<DataStore> {
+  const shards: DriverFactory = {
+    shardCount: 2,
+    connect: async () => ({ ...faultyDriver(memory, plan), close: async () => {} }),
+  }
+  const store = await DataStore.open({ shards, indexes: [byName], migrate })
+  opened.push(store)
+  return store
+}
+
+/** A writer that stops behind its commit: what it has lost stays for the cleaner. */
+const neverRemoves: FaultPlan = ({ operation }) =>
+  operation === 'remove'
+    ? {
+        before() {
+          throw new LooseleafError('SHARD_UNAVAILABLE', 'Nothing is removed (a fault on purpose).')
+        },
+      }
+    : undefined
+
+function nameOn(store: DataStore, shard: number): string {
+  for (let n = 0; ; n++) {
+    const name = `name ${n}`
+    if (store.context.router.shardOfKey(Buffer.from(name)) === shard) return name
+  }
+}
+
+beforeEach(async () => {
+  memory = await memoryShards(2).connect()
+})
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((store) => store.close()))
+  await memory.close()
+})
+
+describe('while a query is under way that has not read it yet', () => {
+  const ways: Readonly<Record<string, (cleaner: DataStore) => Promise<unknown>>> = {
+    'a sweep': (cleaner) => sweep(cleaner),
+    'a clean': (cleaner) => cleanIndex(cleaner, 'by_name'),
+  }
+
+  it.each(Object.keys(ways))('%s leaves the row that an entity has just lost', async (way) => {
+    const writer = await open(neverRemoves, true)
+    const cleaner = await open()
+    const { id } = await writer.put({ name: nameOn(writer, 1) })
+    const reached = Promise.withResolvers<void>()
+    const goesOn = Promise.withResolvers<void>()
+    const reader = await open((call) => {
+      if (call.operation !== 'scan' || call.shard !== 1) return undefined
+      return {
+        before() {
+          reached.resolve()
+          return goesOn.promise
+        },
+      }
+    })
+    const reading = reader.query(byName, everybody, { scatter: true })
+    await reached.promise
+    await writer.put({ name: nameOn(writer, 0) }, { id })
+    await ways[way]?.(cleaner)
+    goesOn.resolve()
+    const { items, cost } = await reading
+    expect(cost.complete).toBe(true)
+    expect(items.map((entity): EntityId => entity.id)).toEqual([id])
+  })
+})
