@@ -16,6 +16,12 @@ export const allIndexes = [byTag, byGroup, byGroupAndTime] as const
 
 export const TAGS = ['red', 'green', 'blue', 'grey', 'ünïcode'] as const
 export const GROUPS = ['north', 'south', 'east'] as const
+/** Of groups, by their order in an index. */
+export const RANGES = [
+  ['east', 'south'],
+  ['east', 'north'],
+  ['north', 'south'],
+] as const
 /** Before 1970, in the hour that summer time skips or repeats in most zones, and after the last 32-bit second. */
 export const TIMES = [
   '1969-12-31T23:59:59.999Z',
@@ -40,16 +46,23 @@ export function signatureOf({ group, tags, at }: Content): string {
 export type Asked =
   | { readonly index: 'by_tag'; readonly tag: string }
   | { readonly index: 'by_group'; readonly group: string }
+  /** Of all shards; both bounds are in it. */
+  | { readonly index: 'by_group'; readonly between: readonly [from: string, to: string] }
   | { readonly index: 'by_group_and_time'; readonly group: string; readonly at: string }
 
 export function matches(asked: Asked, content: Content): boolean {
   if (asked.index === 'by_tag') return content.tags.includes(asked.tag)
+  if ('between' in asked) {
+    const [from, to] = asked.between
+    return content.group !== null && content.group >= from && content.group <= to
+  }
   if (asked.index === 'by_group') return content.group === asked.group
   return content.group === asked.group && content.at === asked.at
 }
 
 export function textOfAsked(asked: Asked): string {
   if (asked.index === 'by_tag') return `by_tag ${asked.tag}`
+  if ('between' in asked) return `by_group from ${asked.between.join(' to ')}`
   if (asked.index === 'by_group') return `by_group ${asked.group}`
   return `by_group_and_time ${asked.group} ${asked.at}`
 }

@@ -42,6 +42,8 @@ export interface HistoryRun {
   readonly wrongs: readonly string[]
 }
 
+/** In which an entity that all fight over is written several times. */
+const SCANS_APART_MS = 150
 const HOT = 24
 const COLD = 150
 /** A process that needs longer for its last calls hangs. */
@@ -65,6 +67,7 @@ export async function runHistory(options: HistoryRunOptions): Promise<HistoryRun
     deadlineMs: 10_000,
     poolSize: 8,
     largeBodies: 0.003,
+    scansApartMs: SCANS_APART_MS,
     flaw,
   })
   try {

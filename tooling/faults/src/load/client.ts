@@ -3,7 +3,7 @@ import { isLooseleafError, metaOf, type Bag } from '@looseleaf/core'
 import type { DataStore, PutResult } from '@looseleaf/store'
 import type { Random } from '@looseleaf-tooling/random'
 import { moment, type EndRecord, type SightRecord } from '../history/records.ts'
-import { byGroup, byGroupAndTime, byTag, GROUPS, matches, TAGS, TIMES } from '../indexes.ts'
+import { byGroup, byGroupAndTime, byTag, GROUPS, matches, RANGES, TAGS, TIMES } from '../indexes.ts'
 import type { Asked, Content } from '../indexes.ts'
 import type { Recorder } from './recorder.ts'
 
@@ -44,15 +44,22 @@ async function perform(options: ClientOptions, number: number): Promise<boolean>
   if (chosen < 0.28) return insert(options, number, id)
   if (chosen < 0.42) return update(options, number, id)
   if (chosen < 0.48) return swap(options, number, id)
-  if (chosen < 0.56) return remove(options, number, id)
+  if (chosen < 0.56)
+    return staysInAGroup(options, id) ? put(options, number, id) : remove(options, number, id)
   if (chosen < 0.76) return get(options, [id])
   if (chosen < 0.8) return get(options, [id, random.pick(hot), random.pick(cold)])
   return query(options)
 }
 
-function contentOf({ random }: ClientOptions): Content {
+/** Every other hot entity is always in some group, however often it moves: queries over groups have to find it always. */
+function staysInAGroup({ hot }: ClientOptions, id: string): boolean {
+  return hot.indexOf(id) % 2 === 1
+}
+
+function contentOf(options: ClientOptions, id: string): Content {
+  const { random } = options
   return {
-    group: random.chance(0.15) ? null : random.pick(GROUPS),
+    group: !staysInAGroup(options, id) && random.chance(0.15) ? null : random.pick(GROUPS),
     tags: TAGS.filter(() => random.chance(0.35)),
     at: random.pick(TIMES),
   }
@@ -72,7 +79,7 @@ function padding(random: Random): Uint8Array {
 }
 
 function put(options: ClientOptions, number: number, id: string): Promise<boolean> {
-  const content = contentOf(options)
+  const content = contentOf(options, id)
   const bag = bagOf(options, number, content)
   return write(options, number, id, content, async () => {
     return acknowledged(await options.store.put(bag, { id }))
@@ -80,7 +87,7 @@ function put(options: ClientOptions, number: number, id: string): Promise<boolea
 }
 
 function insert(options: ClientOptions, number: number, id: string): Promise<boolean> {
-  const content = contentOf(options)
+  const content = contentOf(options, id)
   const bag = bagOf(options, number, content)
   return write(options, number, id, content, async () => {
     return acknowledged(await options.store.insert(bag, { id }))
@@ -88,7 +95,7 @@ function insert(options: ClientOptions, number: number, id: string): Promise<boo
 }
 
 function update(options: ClientOptions, number: number, id: string): Promise<boolean> {
-  const content = contentOf(options)
+  const content = contentOf(options, id)
   const bag = bagOf(options, number, content)
   return write(options, number, id, content, async () => {
     let previous = 0
@@ -111,7 +118,7 @@ async function swap(options: ClientOptions, number: number, id: string): Promise
   } catch (error) {
     return recordError(options, start, error)
   }
-  const content = contentOf(options)
+  const content = contentOf(options, id)
   const bag = bagOf(options, number, content)
   return write(options, number, id, content, async () => {
     const result = await options.store.put(bag, { id, ifVersion: base })
@@ -173,19 +180,11 @@ async function get(options: ClientOptions, ids: readonly string[]): Promise<bool
 
 async function query(options: ClientOptions): Promise<boolean> {
   const { store, random, recorder } = options
-  const tag = random.pick(TAGS)
-  const group = random.pick(GROUPS)
-  const at = random.pick(TIMES)
-  const kind = random.below(4)
-  const asked: Asked =
-    kind === 0
-      ? { index: 'by_tag', tag }
-      : kind < 3
-        ? { index: 'by_group', group }
-        : { index: 'by_group_and_time', group, at }
+  const inPages = random.chance(0.2)
+  const asked = whatToAsk(random)
   const start = moment()
   try {
-    const { found, complete } = await ask(store, asked, kind === 2)
+    const { found, complete } = await ask(store, asked, inPages)
     const end = moment()
     for (const entity of found) {
       if (!matches(asked, contentIn(entity)))
@@ -200,6 +199,15 @@ async function query(options: ClientOptions): Promise<boolean> {
   }
 }
 
+function whatToAsk(random: Random): Asked {
+  const chosen = random.next()
+  if (chosen < 0.2) return { index: 'by_tag', tag: random.pick(TAGS) }
+  if (chosen < 0.5) return { index: 'by_group', group: random.pick(GROUPS) }
+  // Whoever moves between these groups, and so between shards, matches all the time.
+  if (chosen < 0.8) return { index: 'by_group', between: random.pick(RANGES) }
+  return { index: 'by_group_and_time', group: random.pick(GROUPS), at: random.pick(TIMES) }
+}
+
 type Found = Bag & { readonly id: string }
 
 interface Answered {
@@ -211,6 +219,13 @@ interface Answered {
 function ask(store: DataStore, asked: Asked, inPages: boolean): Promise<Answered> {
   if (asked.index === 'by_tag')
     return everyPage((options) => store.query(byTag, { tags: asked.tag }, options))
+  if ('between' in asked) {
+    const [gte, lte] = asked.between
+    // In one page: on a later one it may be missed who has moved to an earlier one.
+    return everyPage((options) =>
+      store.query(byGroup, { group: { gte, lte } }, { ...options, scatter: true }),
+    )
+  }
   if (asked.index === 'by_group') {
     const limit = inPages ? PAGE : undefined
     const order = inPages ? 'asc' : 'desc'

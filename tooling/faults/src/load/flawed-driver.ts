@@ -1,9 +1,17 @@
-import type { Driver, EntityTable, IndexTable, Shard } from '@looseleaf/core'
+import type { Driver, EntityReplace, EntityTable, IndexTable, Shard } from '@looseleaf/core'
+import { tableName, tableSpec } from '@looseleaf/index-engine'
+import { byGroup } from '../indexes.ts'
 
 /** A guard of the protocol that is off. A checker that does not notice is no checker. */
-export type Flaw = 'upsert overwrites' | 'remove is unguarded' | 'replace is unguarded'
+export type Flaw =
+  'upsert overwrites' | 'remove is unguarded' | 'replace is unguarded' | 'lost rows go at once'
 
-export const flaws: readonly Flaw[] = ['upsert overwrites', 'remove is unguarded', 'replace is unguarded']
+export const flaws: readonly Flaw[] = [
+  'upsert overwrites',
+  'remove is unguarded',
+  'replace is unguarded',
+  'lost rows go at once',
+]
 
 /** The driver, with one guard off; for tests of the checkers only. */
 export function withFlaw(driver: Driver, flaw: Flaw): Driver {
@@ -11,7 +19,7 @@ export function withFlaw(driver: Driver, flaw: Flaw): Driver {
     const tables = new Map<string, IndexTable>()
     return {
       ...shard,
-      entities: flaw === 'replace is unguarded' ? unguardedReplace(shard.entities) : shard.entities,
+      entities: flawedEntities(shard.entities, driver, flaw),
       index(spec) {
         let table = tables.get(spec.table)
         if (table === undefined) tables.set(spec.table, (table = flawedIndex(shard.index(spec), flaw)))
@@ -20,6 +28,33 @@ export function withFlaw(driver: Driver, flaw: Flaw): Driver {
     }
   })
   return { shards, close: () => driver.close() }
+}
+
+function flawedEntities(entities: EntityTable, driver: Driver, flaw: Flaw): EntityTable {
+  if (flaw === 'replace is unguarded') return unguardedReplace(entities)
+  return flaw === 'lost rows go at once' ? hastyReplace(entities, driver) : entities
+}
+
+/** Right behind a commit it deletes the row of the state before, which a query that is under way may need. */
+function hastyReplace(entities: EntityTable, { shards }: Driver): EntityTable {
+  const spec = tableSpec({ ...byGroup, table: tableName(byGroup, 1) })
+  async function removeLost({ id, version }: EntityReplace): Promise<void> {
+    const tables = shards.map((shard) => shard.index(spec))
+    const rows = await Promise.all(tables.map((table) => table.rowsOf([id])))
+    const stamps = rows.flat().flatMap((row) => (row.version <= version ? [row.version] : []))
+    // There is one row for each state, the last of which has the greatest stamp.
+    const before = Math.max(...stamps)
+    for (const [i, table] of tables.entries())
+      await table.remove((rows[i] ?? []).map(({ key, entityId }) => ({ key, entityId, before })))
+  }
+  return {
+    ...entities,
+    async replace(rows, options) {
+      const won = await entities.replace(rows, options)
+      for (const [i, row] of rows.entries()) if (won[i]) await removeLost(row)
+      return won
+    },
+  }
 }
 
 /** Replaces whatever is there. */

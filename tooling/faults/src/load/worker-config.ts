@@ -25,6 +25,8 @@ export interface WorkerConfig {
     Pick<DataStoreOptions, 'writeOrder' | 'onIndexFailure' | 'deleteDelayMs' | 'writeTimeoutMs'> | undefined
   /** How often an index refuses the rows of a statement, as if its shard were away. */
   readonly refuseRows?: number | undefined
+  /** How much later than the others one shard may be asked by a query, in milliseconds. */
+  readonly scansApartMs?: number | undefined
   readonly flaw?: Flaw | undefined
   /** Sends itself SIGSTOP at this point of its first write; see `stopping-driver.ts`. */
   readonly stopAt?: StopPoint | undefined

@@ -1,12 +1,13 @@
 /** A process of the load: one store, some callers, everything written down. Started by `load.ts`. */
 import { startCleaner } from '@looseleaf/cleaner'
-import { systemTime, type DriverFactory, type Time } from '@looseleaf/core'
+import { systemTime, type Driver, type DriverFactory, type Time } from '@looseleaf/core'
 import { mysqlShards } from '@looseleaf/driver-mysql'
 import { DataStore } from '@looseleaf/store'
 import { createRandom } from '@looseleaf-tooling/random'
 import { allIndexes } from '../indexes.ts'
 import { runClient } from './client.ts'
 import { withFlaw } from './flawed-driver.ts'
+import { withLateScans } from './late-scans-driver.ts'
 import { createRecorder, type Recorder } from './recorder.ts'
 import { withRefusals } from './refusing-driver.ts'
 import { sampleClosed, sampleResources } from './sample-resources.ts'
@@ -98,6 +99,17 @@ async function run(): Promise<void> {
   process.disconnect?.()
 }
 
+function withDisturbances(driver: Driver): Driver {
+  const { flaw, stopAt, refuseRows, scansApartMs } = config
+  const random = createRandom(config.worker)
+  let disturbed = driver
+  if (flaw !== undefined) disturbed = withFlaw(disturbed, flaw)
+  if (refuseRows !== undefined) disturbed = withRefusals(disturbed, refuseRows, random)
+  if (scansApartMs !== undefined) disturbed = withLateScans(disturbed, scansApartMs, random)
+  if (stopAt !== undefined) disturbed = withStop(disturbed, stopAt, (record) => recorder.write(record))
+  return disturbed
+}
+
 /** The shards may be away when this process starts. */
 async function open(): Promise<DataStore> {
   const shards = mysqlShards(config.urls, {
@@ -106,15 +118,12 @@ async function open(): Promise<DataStore> {
     poolSize: config.poolSize,
     lockWaitSeconds: 1,
   })
-  const { clockOffsetMs = 0, flaw, stopAt, refuseRows, writing } = config
+  const { clockOffsetMs = 0, writing } = config
   const time: Time = { ...systemTime, now: () => Date.now() + clockOffsetMs }
   const factory: DriverFactory = {
     shardCount: shards.shardCount,
     async connect() {
-      const driver = await shards.connect()
-      const flawed = flaw === undefined ? driver : withFlaw(driver, flaw)
-      if (refuseRows !== undefined) return withRefusals(flawed, refuseRows, createRandom(config.worker))
-      return stopAt === undefined ? flawed : withStop(flawed, stopAt, (record) => recorder.write(record))
+      return withDisturbances(await shards.connect())
     },
   }
   for (;;) {

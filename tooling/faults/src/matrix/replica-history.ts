@@ -10,7 +10,7 @@ import {
 } from '../history/check-history.ts'
 import type { EntityHistory, Write } from '../history/entity-history.ts'
 import type { ProcessHistory, QueryRecord, SightRecord } from '../history/records.ts'
-import { signatureOf, textOfAsked, type Asked, type Content } from '../indexes.ts'
+import { GROUPS, matches, signatureOf, textOfAsked, type Asked, type Content } from '../indexes.ts'
 
 /** What the promoted server had of an entity before it took writes. */
 export interface Survivor {
@@ -91,8 +91,14 @@ export function checkLossyHistory(
       for (const group of byAsked) {
         const asked = (group[0] as QueryRecord).asked
         const doubtful = whereItMayNotMatch(history, asked)
-        const place = { entityShard: shard, rowShard: rowShard(asked, shard, router), writes: all.writes }
-        const gaps = failovers.filter((each) => mayLack(each, place, fallenBackMayMiss))
+        const places = rowShards(asked, shard, router).map((each): RowPlace => ({
+          entityShard: shard,
+          rowShard: each,
+          writes: all.writes,
+        }))
+        const gaps = failovers.filter((each) =>
+          places.some((place) => mayLack(each, place, fallenBackMayMiss)),
+        )
         for (const query of group) {
           if (query.start < reign.from || query.end > reign.to) continue
           if (query.complete === false || meets(doubtful, query.start, query.end)) continue
@@ -214,7 +220,14 @@ interface RowPlace {
   readonly writes: readonly Write[]
 }
 
-function rowShard(asked: Asked, entityShard: number, router: Router): number {
-  if (asked.index === 'by_group_and_time') return entityShard
-  return router.shardOfKey(Buffer.from(asked.index === 'by_tag' ? asked.tag : asked.group))
+/** Where the row of an entity may be that a query has to find. */
+function rowShards(asked: Asked, entityShard: number, router: Router): number[] {
+  if (asked.index === 'by_group_and_time') return [entityShard]
+  const keys =
+    asked.index === 'by_tag'
+      ? [asked.tag]
+      : 'between' in asked
+        ? GROUPS.filter((group) => matches(asked, { group, tags: [], at: '' }))
+        : [asked.group]
+  return [...new Set(keys.map((key) => router.shardOfKey(Buffer.from(key))))]
 }
