@@ -9,6 +9,11 @@ import { cleanIndex, sweep } from '../src/index.ts'
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
 const everybody = { name: { gte: 'a', lt: 'z' } }
 
+/** Far longer than any call here, on any machine. */
+const ENOUGH_MS = 60_000
+/** Long enough for what a cleaner does at once. */
+const AT_ONCE_MS = 200
+
 let memory: Driver
 const opened: DataStore[] = []
 
@@ -17,7 +22,12 @@ async function open(plan: FaultPlan = () => undefined, migrate = false): Promise
     shardCount: 2,
     connect: async () => ({ ...faultyDriver(memory, plan), close: async () => {} }),
   }
-  const store = await DataStore.open({ shards, indexes: [byName], migrate })
+  const store = await DataStore.open({
+    shards,
+    indexes: [byName],
+    migrate,
+    ...(migrate && { queryTimeMs: ENOUGH_MS }),
+  })
   opened.push(store)
   return store
 }
@@ -48,9 +58,9 @@ afterEach(async () => {
 })
 
 describe('while a query is under way that has not read it yet', () => {
-  const ways: Readonly<Record<string, (cleaner: DataStore) => Promise<unknown>>> = {
-    'a sweep': (cleaner) => sweep(cleaner),
-    'a clean': (cleaner) => cleanIndex(cleaner, 'by_name'),
+  const ways: Readonly<Record<string, (cleaner: DataStore, signal: AbortSignal) => Promise<unknown>>> = {
+    'a sweep': (cleaner, signal) => sweep(cleaner, { signal }),
+    'a clean': (cleaner, signal) => cleanIndex(cleaner, 'by_name', { signal }),
   }
 
   it.each(Object.keys(ways))('%s leaves the row that an entity has just lost', async (way) => {
@@ -71,9 +81,13 @@ describe('while a query is under way that has not read it yet', () => {
     const reading = reader.query(byName, everybody, { scatter: true })
     await reached.promise
     await writer.put({ name: nameOn(writer, 0) }, { id })
-    await ways[way]?.(cleaner)
+    const ends = new AbortController()
+    const cleaning = ways[way]?.(cleaner, ends.signal).catch(() => undefined)
+    await Promise.race([cleaning, new Promise((resolve) => setTimeout(resolve, AT_ONCE_MS))])
     goesOn.resolve()
     const { items, cost } = await reading
+    ends.abort()
+    await cleaning
     expect(cost.complete).toBe(true)
     expect(items.map((entity): EntityId => entity.id)).toEqual([id])
   })

@@ -77,7 +77,9 @@ async function heldUpReader(
   return { reader, reached: reached.promise, goOn: goesOn.resolve }
 }
 
-/** Long enough for what a writer does at once behind its commit, and short beside the time of a query. */
+/** Far longer than any call here, on any machine. */
+const ENOUGH_MS = 60_000
+/** Long enough for what a writer does at once behind its commit. */
 const AT_ONCE_MS = 100
 
 async function move(writer: DataStore, id: EntityId, name: string): Promise<void> {
@@ -87,12 +89,12 @@ async function move(writer: DataStore, id: EntityId, name: string): Promise<void
 }
 
 /** A store of two shards, and names with their rows on each. */
-async function makeStore(options: { readonly queryTimeMs?: number } = {}): Promise<{
+async function makeStore(queryTimeMs = ENOUGH_MS): Promise<{
   readonly writer: DataStore
   readonly names: Names
 }> {
   memory = await memoryShards(2).connect()
-  const writer = await open(undefined, { migrate: true, ...options })
+  const writer = await open(undefined, { migrate: true, queryTimeMs })
   const candidates = Array.from({ length: 100 }, (_, n) => `name ${n}`)
   const on = (shard: number): string => {
     const name = candidates.find((each) => writer.context.router.shardOfKey(Buffer.from(each)) === shard)
@@ -135,7 +137,7 @@ const ROWS_PER_WRITE = 500
 describe('an entity that moves backwards on one shard, past rows of writers that died', () => {
   it.each(namesOfWays)('is found by %s', async (way) => {
     memory = await memoryShards(1).connect()
-    const writer = await open(undefined, { migrate: true })
+    const writer = await open(undefined, { migrate: true, queryTimeMs: ENOUGH_MS })
     await leaveRows(writer, FIRST_SCAN[way])
     const { id } = await writer.put({ name: 'm' })
     const { reader, reached, goOn } = await heldUpReader(0, 2)
@@ -170,7 +172,7 @@ const HELD_UP_MS = 300
 describe('a call that takes longer than the queries of its store may', () => {
   /** Reads while a scan is held up for too long, in a process that was not told for how long that is. */
   async function readSlowly<T>(read: (reader: DataStore) => Promise<T>): Promise<T> {
-    const { writer, names } = await makeStore({ queryTimeMs: QUERY_TIME_MS })
+    const { writer, names } = await makeStore(QUERY_TIME_MS)
     await writer.put({ name: names.on1 })
     const { reader, reached, goOn } = await heldUpReader(1, 1)
     const reading = read(reader)

@@ -203,4 +203,31 @@ export const found: readonly Found[] = [
       name: 'does not let a drop go on that it has forgotten, though others have changed the catalog since',
     },
   },
+  {
+    wrong:
+      'A write was acknowledged, a row deleted or taken for written, because of a commit that others could see and no disk had; the crash that followed undid it (servers whose redo log hangs).',
+    now: 'A flushed commit on that shard comes first.',
+    heldBy: {
+      file: 'tooling/faults/src/unflushed/unflushed.int.test.ts',
+      name: 'is not relied on by $name',
+    },
+  },
+  {
+    wrong:
+      'The same, when the server had died and come back between the reading and the flush, which then said nothing of what had been read (servers whose redo log hangs).',
+    now: 'What was read has to be there still when it is flushed.',
+    heldBy: {
+      file: 'tooling/faults/src/unflushed/unflushed.int.test.ts',
+      name: 'servers that are back before a flush',
+    },
+  },
+  {
+    wrong:
+      'A query missed an entity that matched all the time, because it moved meanwhile from a place that was not read yet to one that was, and its old row was deleted at once (a review, with reproductions).',
+    now: 'Rows that an entity has lost stay for as long as a query may take.',
+    heldBy: {
+      file: 'packages/store/src/moving-entities.test.ts',
+      name: 'an entity that moves to a shard that was read, from one that was not',
+    },
+  },
 ]

@@ -28,6 +28,15 @@ function query([start, end]: readonly [number, number], found: readonly string[]
   return { kind: 'query', start, end, asked: { index: 'by_tag', tag: 'red' }, found }
 }
 
+/** Over all groups from one to another. */
+function rangeQuery(
+  moments: readonly [number, number],
+  between: readonly [string, string],
+  found: readonly string[],
+): QueryRecord {
+  return { ...query(moments, found), asked: { index: 'by_group', between } }
+}
+
 function check(...records: (HistoryRecord | readonly HistoryRecord[])[]): readonly string[] {
   return checkHistory([{ records: records.flat(), goneAt: 1_000 }]).wrongs
 }
@@ -74,6 +83,16 @@ describe('a history that can be', () => {
         write(2, [2, 9], { version: 6, content: blue }),
         query([3, 4], [ID]),
         query([5, 6], []),
+      ],
+    ],
+    [
+      'a query over groups during a move to another one',
+      [
+        write(1, [0, 1], { version: 5 }),
+        write(2, [2, 9], { version: 6, content: blue }),
+        rangeQuery([3, 4], ['east', 'north'], []),
+        rangeQuery([10, 11], ['east', 'north'], []),
+        rangeQuery([3, 4], ['north', 'south'], [ID]),
       ],
     ],
     [
@@ -193,6 +212,15 @@ describe('a history that cannot be', () => {
       'a query that lacks what matched before and after a write',
       /lacks it/,
       [write(1, [0, 1], { version: 5 }), write(2, [2, 9], { version: 6 }), query([3, 4], [])],
+    ],
+    [
+      'a query over groups that lacks what only moved from one to another meanwhile',
+      /by_group from north to south lacks it/,
+      [
+        write(1, [0, 1], { version: 5 }),
+        write(2, [2, 9], { version: 6, content: blue }),
+        rangeQuery([3, 4], ['north', 'south'], []),
+      ],
     ],
   ])('%s', (_, message, records) => {
     expect(check(...records).join('\n')).toMatch(message)

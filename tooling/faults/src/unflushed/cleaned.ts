@@ -1,8 +1,8 @@
 import { sweep } from '@looseleaf/cleaner'
 import { isLooseleafError } from '@looseleaf/core'
-import { ACT_MS, SEEN_MS, type Experiment } from './experiment.ts'
+import { ACT_MS, type Experiment } from './experiment.ts'
 import { HANGING, holdsWithin, insist, PATIENT_MS, SOUND } from './ground.ts'
-import { leaveBehind } from './leave-behind.ts'
+import { leaveNewVersion } from './leave-behind.ts'
 
 /** The entity on the shard that dies, its rows on the other one. */
 export const cleaned: Experiment = {
@@ -18,13 +18,7 @@ export const cleaned: Experiment = {
 
     return {
       async act() {
-        await leaveBehind(writer, { group: after }, id, () =>
-          holdsWithin(SEEN_MS, async () => {
-            const standing = await ground.entity(HANGING, id)
-            if (standing !== undefined && standing.version !== first) seen = standing.version
-            return seen !== undefined
-          }),
-        )
+        seen = await leaveNewVersion(ground, writer, { id, group: after, first })
         await holdsWithin(ACT_MS, async () => {
           await sweep(cleaner).catch((error: unknown) => {
             if (!isLooseleafError(error)) throw error

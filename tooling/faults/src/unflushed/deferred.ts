@@ -14,7 +14,7 @@ const refusingAll = (shards: DriverFactory): DriverFactory => ({
 export const deferred: Experiment = {
   name: 'a deferred row',
   what: 'a row was deferred, and noted with its entity; a cleaner writes it, waits for the log in vain, tries again, which changes nothing, and takes the note away',
-  writing: { onIndexFailure: 'defer' },
+  making: { onIndexFailure: 'defer' },
   async prepare(ground) {
     const store = await ground.open({ onIndexFailure: 'defer', wrap: refusingAll })
     const cleaner = await ground.open()

@@ -1,5 +1,4 @@
-import type { DataStoreOptions } from '@looseleaf/store'
-import type { Ground } from './ground.ts'
+import type { Ground, Making } from './ground.ts'
 
 /**
  * Somebody draws a conclusion that cannot be taken back from a commit that others can see and no disk has: a server
@@ -9,19 +8,19 @@ export interface Experiment {
   readonly name: string
   /** For the report: what happens, in a sentence. */
   readonly what: string
-  /** How the store writes. */
-  readonly writing?: Pick<DataStoreOptions, 'onIndexFailure'> | undefined
+  /** What is special about its store. */
+  readonly making?: Making | undefined
   /** Sets up one go at it, while all is well. */
   prepare(ground: Ground): Promise<Attempt>
 }
 
 export interface Attempt {
   /**
-   * While the log of one server hangs: makes a commit there, and brings somebody to believe it. Resolves when he does, or
-   * after `ACT_MS` more or less, when he still does not.
+   * While the log of one server hangs: makes a commit there, and brings somebody to believe it. Resolves when the server may
+   * die: he does believe it, or still does not after some seconds.
    */
   act(): Promise<void>
-  /** When the server is back, and `act` over. */
+  /** When the server is back, and `act` is over. */
   judge(): Promise<Verdict>
 }
 

@@ -55,10 +55,13 @@ export interface Ground {
   close(): Promise<void>
 }
 
-export async function prepareGround(
-  cluster: Cluster,
-  writing: Pick<DataStoreOptions, 'onIndexFailure'>,
-): Promise<Ground> {
+/** What a store is made with. */
+export type Making = Pick<DataStoreOptions, 'onIndexFailure' | 'queryTimeMs'>
+
+/** So short that rows which nobody needs any more go while the log hangs. */
+const QUERY_TIME_MS = 100
+
+export async function prepareGround(cluster: Cluster, making: Making): Promise<Ground> {
   const database = await cluster.createDatabase()
   const router = bucketRouter({ shards: cluster.shards.length })
   const codec = msgpackZlibCodec()
@@ -67,17 +70,17 @@ export async function prepareGround(
   const flushes = createFlushGate(HANGING)
   let groups = 0
 
-  async function open(options: OpenOptions = {}, migrate = false): Promise<DataStore> {
+  async function open(options: OpenOptions = {}, made?: Making): Promise<DataStore> {
     const { deadlineMs = DEADLINE_MS, clockAheadMs = 0, onIndexFailure = 'fail', wrap } = options
     const time: Time = { ...systemTime, now: () => Date.now() + clockAheadMs }
-    const shards = mysqlShards(migrate ? database.adminUrls() : database.urls, { deadlineMs })
+    const shards = mysqlShards(made === undefined ? database.urls : database.adminUrls(), { deadlineMs })
     const store = await insist(() =>
       DataStore.open({
         shards: flushes.wrap(wrap === undefined ? shards : wrap(shards)),
         indexes: [byGroup],
-        migrate,
         time,
         onIndexFailure,
+        ...(made !== undefined && { migrate: true, queryTimeMs: QUERY_TIME_MS, ...made }),
         writeTimeoutMs: WRITE_TIMEOUT_MS,
         onWarning: () => undefined,
       }),
@@ -93,7 +96,7 @@ export async function prepareGround(
   }
 
   const groupShard = (group: string): number => router.shardOfKey(Buffer.from(group))
-  const first = await open(writing, true)
+  const first = await open({}, making)
   return {
     flushes,
     open: (options) => open(options),

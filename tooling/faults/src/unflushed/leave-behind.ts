@@ -1,5 +1,7 @@
 import { isLooseleafError, type Bag } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
+import { SEEN_MS } from './experiment.ts'
+import { HANGING, holdsWithin, type Ground } from './ground.ts'
 
 /**
  * A put whose caller goes away when `seen` resolves, with a statement under way that nobody ends: a process that has died
@@ -21,4 +23,21 @@ export async function leaveBehind(
   await seen()
   controller.abort()
   await left
+}
+
+/** Such a put of an entity on the shard whose log hangs. Answers the version that others see, if they see it. */
+export async function leaveNewVersion(
+  ground: Ground,
+  store: DataStore,
+  { id, group, first }: { readonly id: string; readonly group: string; readonly first: number },
+): Promise<number | undefined> {
+  let seen: number | undefined
+  await leaveBehind(store, { group }, id, () =>
+    holdsWithin(SEEN_MS, async () => {
+      const standing = await ground.entity(HANGING, id)
+      if (standing !== undefined && standing.version !== first) seen = standing.version
+      return seen !== undefined
+    }),
+  )
+  return seen
 }

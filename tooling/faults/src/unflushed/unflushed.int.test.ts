@@ -34,7 +34,7 @@ describe.skipIf(hang instanceof Skip).each([
       serverArguments: serverArguments(binaryLog),
     })
     const grounds: Ground[] = []
-    for (const { writing = {} } of experiments) grounds.push(await prepareGround(cluster, writing))
+    for (const { making = {} } of experiments) grounds.push(await prepareGround(cluster, making))
     // All in one crash, each in a database of its own.
     const prepared = experiments.map((experiment, i) => ({ experiment, ground: grounds[i] as Ground }))
     run = await runAttempts(cluster, hang, prepared, { lateFlushes })
