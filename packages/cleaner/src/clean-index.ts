@@ -4,7 +4,6 @@ import { changeCatalog, propagateCatalog, type EngineContext } from '@looseleaf/
 import { DEFAULT_SETTLE_MS } from './check-index.ts'
 import { runOf, type CleanJob } from './clean-job.ts'
 import { completeStage } from './complete-stage.ts'
-import { flushShards } from './flush-shards.ts'
 import { indexesNamed, indexTarget, type IndexTarget } from './index-target.ts'
 import { freshPart, stages } from './part.ts'
 import { loadPart, type LeaseOptions } from './part-lease.ts'
@@ -169,11 +168,7 @@ async function finish(job: CleanJob, target: IndexTarget, call: CallOptions): Pr
   const isMine = record?.run === run && record.state === 'running'
   const tally = isMine ? sumTallies(own.map((part) => part.tally)) : (record?.tally ?? sumTallies([]))
   if (isMine) {
-    if (target.entry.state === 'building') {
-      // What the check has found there has to be there after a crash.
-      await flushShards(context, context.driver.shards.keys(), call.signal)
-      await makeReady(context, table, call)
-    }
+    if (target.entry.state === 'building') await makeReady(context, table, call)
     await finishRun(context, table, workerOf(lease, job.pollMs), run, tally, call)
   } else {
     await context.catalog.reload(call)

@@ -1,7 +1,7 @@
 import { elapsedBy, type IndexRowRemoval } from '@looseleaf/core'
 import { keptRowsMs, type EngineContext } from '@looseleaf/index-engine'
 import { chunks } from './chunks.ts'
-import { flushShards } from './flush-shards.ts'
+import { thoseOnDisk } from './on-disk.ts'
 import { tableOn, type IndexTarget } from './index-target.ts'
 import type { DanglingRow } from './inspect.ts'
 
@@ -28,7 +28,8 @@ export interface KeptRemovals {
 interface Removal {
   readonly target: IndexTarget
   readonly shard: number
-  readonly entityShard: number
+  /** The version of the entity that is the ground for it. */
+  readonly version: number
   readonly row: IndexRowRemoval
   /** By the clock of `elapsedBy`. */
   readonly due: number
@@ -49,13 +50,8 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
 
   async function send(removals: readonly Removal[], signal: AbortSignal | undefined): Promise<number> {
     if (removals.length === 0) return 0
-    // What was read of the entities is no ground to delete anything while a crash of their server may undo it.
-    await flushShards(
-      context,
-      removals.map(({ entityShard }) => entityShard),
-      signal,
-    )
-    const groups = Map.groupBy(removals, ({ target, shard }) => tableOn(target, shard))
+    const staying = await thoseOnDisk(context, removals, signal)
+    const groups = Map.groupBy(staying, ({ target, shard }) => tableOn(target, shard))
     const removed = await Promise.all(
       Array.from(groups, async ([table, group]) => {
         let count = 0
@@ -91,7 +87,7 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
       const removal = {
         target,
         shard,
-        entityShard: context.router.shardOfId(entity.id),
+        version,
         row: { key: row.key, entityId: row.entityId, before: version + 1 },
       }
       const isGone = (entity.expected?.get(target)?.length ?? 0) === 0

@@ -2,7 +2,7 @@ import { createLane, type CallOptions } from '@looseleaf/core'
 import { sql } from 'kysely'
 import type { Flavor } from './flavor.ts'
 import { TASK_TABLE } from './schema.ts'
-import type { FaultCodes, Session } from './session.ts'
+import type { Call, FaultCodes, Session } from './session.ts'
 
 const tasks = sql.table(TASK_TABLE)
 
@@ -15,16 +15,16 @@ const faults: FaultCodes = {
   'no-table': ['NOT_MIGRATED', 'the task table is missing; create the tables first.'],
 }
 
-/**
- * `flush` of a shard. The log of a database is written in order, so when a commit of this session is acknowledged, all that
- * was visible before it is on disk. Calls at the same time share one.
- */
-export function createFlush(
-  shardName: string,
-  session: Session,
-  flavor: Flavor,
-): (options?: CallOptions) => Promise<void> {
-  if (flavor.visibleIsDurable) return () => Promise.resolve()
+/** The log of a database is written in order: when a commit is acknowledged, all that was visible before it is on disk. */
+export interface Flush {
+  /** `flush` of the shard. Calls at the same time share a commit. */
+  shard(options?: CallOptions): Promise<void>
+  /** Does the work again if need be, so that a commit follows it on its own connection. Nothing where none is needed. */
+  after(call: Call, work: (through: Session) => Promise<unknown>): Promise<void>
+}
+
+export function createFlush(shardName: string, session: Session, flavor: Flavor): Flush {
+  if (flavor.visibleIsDurable) return { shard: async () => {}, after: async () => {} }
   const touch = sql`
     INSERT INTO ${tasks} (name, progress, owner, lease_until) VALUES (${sql.lit(ROW)}, '', NULL, 1)
     ${flavor.onDuplicate(['name'])} lease_until = ${sql.ref(`${TASK_TABLE}.lease_until`)} + 1`
@@ -33,14 +33,28 @@ export function createFlush(
     maxBatch: MAX_WAITING,
     maxQueue: MAX_WAITING,
     run: async (calls) => {
-      // Not as a write: when its answer is lost it has not flushed, and there is nothing else to know.
-      await session.run(
-        session.shape('flush', () => touch),
-        [],
-        { write: false, faults },
-      )
+      await commit(session)
       return calls.map(() => undefined)
     },
   })
-  return (options) => lane.submit(undefined, options?.signal)
+
+  async function commit(through: Session): Promise<void> {
+    // Not as a write: when its answer is lost it has not flushed, and there is nothing else to know.
+    await through.run(
+      session.shape('flush', () => touch),
+      [],
+      { write: false, faults },
+    )
+  }
+
+  return {
+    shard: (options) => lane.submit(undefined, options?.signal),
+    async after(call, work) {
+      // A server that dies between the two takes the connection with it.
+      await session.transaction(call, async (inner) => {
+        await work(inner)
+        await commit(inner)
+      })
+    },
+  }
 }

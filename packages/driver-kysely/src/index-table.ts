@@ -9,6 +9,7 @@ import type {
   KeyValue,
 } from '@looseleaf/core'
 import type { Flavor } from './flavor.ts'
+import type { Flush } from './flush.ts'
 import { indexStatements } from './index-statements.ts'
 import { toBigInt, toCount, toNumber } from './row-values.ts'
 import type { Call, FaultCodes, Row, Session } from './session.ts'
@@ -28,8 +29,7 @@ export interface IndexTableOptions {
   readonly session: Session
   readonly flavor: Flavor
   readonly spec: IndexTableSpec
-  /** `flush` of the shard. */
-  readonly flush: (call?: CallOptions) => Promise<void>
+  readonly flush: Flush
 }
 
 export function createIndexTable({ session, flavor, spec, flush }: IndexTableOptions): IndexTable {
@@ -53,13 +53,20 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
     async upsert(rows, call) {
       if (rows.length === 0) return
       checkWriteRows(spec.table, rows.length)
-      const result = await session.run(
-        shape(`upsert ${rows.length}`, () => statements.upsert(rows.length)),
-        inOrder(rows).flatMap<unknown>(({ key, entityId, version }) => [...key, entityId, version]),
-        writing(call),
-      )
+      const parameters = inOrder(rows).flatMap<unknown>(({ key, entityId, version }) => [
+        ...key,
+        entityId,
+        version,
+      ])
+      const send = (through: Session): ReturnType<Session['run']> =>
+        through.run(
+          shape(`upsert ${rows.length}`, () => statements.upsert(rows.length)),
+          parameters,
+          writing(call),
+        )
+      const { numAffectedRows } = await send(session)
       // It has written nothing to the log: others have stamped these rows, and their commits may not be on disk yet.
-      if (toCount(result.numAffectedRows) === 0) await flush(call)
+      if (toCount(numAffectedRows) === 0) await flush.after(writing(call), send)
     },
 
     async remove(rows, call) {

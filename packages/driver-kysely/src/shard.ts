@@ -122,7 +122,7 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
         ...indexes.flatMap((spec) => indexTableStatements(spec, flavor)),
       ].map((statement) => statement.compile(db).sql),
 
-    flush,
+    flush: flush.shard,
 
     async now(call) {
       const { rows } = await session.run(

@@ -101,6 +101,20 @@ export function createEntityWriter(
   }
 
   /**
+   * Whether a version that was read stays, although nobody has said that it is on disk. If it was there before the flush and
+   * is after it, it is: also where the server has died and come back meanwhile.
+   */
+  async function isOnDisk(
+    id: Uint8Array,
+    version: number,
+    lane: ShardLanes,
+    signal: AbortSignal | undefined,
+  ): Promise<boolean> {
+    await lane.flush(signal)
+    return (await reader.row(id, { signal }))?.version === version
+  }
+
+  /**
    * Sends the commit of an attempt: `won`, `lost` to another write, `unsettled` when the answer got lost on the way,
    * `stale` when the shard's epoch has moved.
    */
@@ -176,9 +190,8 @@ export function createEntityWriter(
       const landed = unsettled.get(found.version)
       // Another process may have chosen the same version, though hardly ever; its body tells them apart.
       if (landed !== undefined && sameBody(landed.body, found.body)) {
-        // Its answer was lost, so nobody has said that it is on disk.
-        await context.driver.shards[shard]?.flush({ signal })
-        return won(found.version, landed)
+        if (await isOnDisk(id, found.version, lane, signal)) return won(found.version, landed)
+        continue
       }
       // Only an attempt from the same base can still tell: if it wins, those before it never will.
       for (const { found: base } of unsettled.values())

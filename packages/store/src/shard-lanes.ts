@@ -22,6 +22,8 @@ export interface ShardLanes {
   readonly replace: Lane<Fenced<EntityReplace>, boolean>
   /** Whether an index table has pending rows here. */
   readonly pending: Lane<string, boolean>
+  /** See `Shard.flush`. */
+  flush(signal: AbortSignal | undefined): Promise<void>
   /** The lanes of an index table. */
   index(spec: IndexTableSpec): IndexLanes
 }
@@ -79,6 +81,7 @@ export function createShardLanes(shard: Shard): ShardLanes {
         return tables.map((table) => there.has(table))
       },
     }),
+    flush: (signal) => shard.flush({ signal }),
     index(spec) {
       let lanes = byTable.get(spec.table)
       if (lanes === undefined) {

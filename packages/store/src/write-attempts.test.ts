@@ -1,4 +1,11 @@
-import { systemTime, type Driver, type DriverFactory, type EntityId, type Time } from '@looseleaf/core'
+import {
+  parseId,
+  systemTime,
+  type Driver,
+  type DriverFactory,
+  type EntityId,
+  type Time,
+} from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { faultyDriver, unknownOutcome, type Fault, type FaultPlan } from '@looseleaf/testkit'
@@ -232,7 +239,7 @@ describe('writeTimeoutMs', () => {
 
 describe('a write whose answer was lost and that is read back', () => {
   /** The commit takes place and its answer is lost; `onFlush` is what becomes of the flush that follows. */
-  function landing(onFlush?: () => void): string[] {
+  function landing(onFlush?: () => void | Promise<void>): string[] {
     const sent: string[] = []
     plan = ({ operation }) => {
       sent.push(operation)
@@ -253,7 +260,24 @@ describe('a write whose answer was lost and that is read back', () => {
     await store.put({ name: 'mine' }, { id })
     await store.settled()
     const order = sent.filter((operation) => ['replace', 'read', 'flush', 'remove'].includes(operation))
-    expect(order).toEqual(['read', 'replace', 'read', 'flush', 'remove'])
+    expect(order).toEqual(['read', 'replace', 'read', 'flush', 'read', 'remove'])
+  })
+
+  it('is made again when the server has died and come back before that, without it', async () => {
+    const store = await open()
+    const shard = memory.shards[store.context.router.shardOfId(parseId(id))]!
+    const before = (await shard.entities.read([parseId(id)]))[0]!
+    let isBack = false
+    const sent = landing(async () => {
+      if (isBack) return
+      isBack = true
+      const { version: base } = (await shard.entities.read([before.id]))[0]!
+      const epoch = store.context.catalog.current().epochs[memory.shards.indexOf(shard)]!
+      await shard.entities.replace([{ ...before, base }], { epoch })
+    })
+    await store.put({ name: 'mine' }, { id })
+    expect(sent.filter((operation) => operation === 'replace')).toHaveLength(2)
+    expect(await rival.get(id)).toEqual({ id, name: 'mine' })
   })
 
   it('is OUTCOME_UNKNOWN when that cannot be had, and its old rows stay', async () => {

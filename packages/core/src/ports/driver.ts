@@ -25,8 +25,8 @@ export interface Shard {
   schema(indexes: readonly IndexTableSpec[]): readonly string[]
   /**
    * Resolves when whatever could be read on this shard before the call survives a crash of its server. A database may show
-   * a commit before it is on disk, so this comes between reading and whatever cannot be taken back. A write of an entity
-   * that was acknowledged on this shard after the reading does the same.
+   * a commit before it is on disk, so this comes between reading and whatever cannot be taken back. The server may have
+   * died and come back between the reading and the call: whoever reads the same again afterwards knows that it stays.
    */
   flush(options?: CallOptions): Promise<void>
   /** Microseconds since 1970 by the database's clock. Fails as any statement would, so it serves as a health check. */
