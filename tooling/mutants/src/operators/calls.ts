@@ -1,0 +1,53 @@
+import { bare } from '../syntax.ts'
+import { replace, type Operator } from './operator.ts'
+
+const SWAPPED: Readonly<Record<string, string>> = {
+  some: 'every',
+  every: 'some',
+  min: 'max',
+  max: 'min',
+  find: 'findLast',
+  findLast: 'find',
+  startsWith: 'endsWith',
+  endsWith: 'startsWith',
+}
+
+/** Methods whose result is of the kind of what they are called on. */
+const LEFT_OUT = new Set(['filter', 'slice', 'toSorted', 'toReversed', 'catch', 'finally'])
+
+/** A method that does the opposite, or that is left out. */
+export const methods: Operator = (node, { text }) => {
+  if (node.type !== 'CallExpression') return []
+  const callee = bare(node.callee)
+  if (callee.type !== 'MemberExpression' || callee.property.type !== 'Identifier') return []
+  const { object, property } = callee
+  if (LEFT_OUT.has(property.name)) return [replace(node, text(object))]
+  if (property.name === 'at') {
+    const isLast = node.arguments[0] !== undefined && text(node.arguments[0]) === '-1'
+    return [replace(node, `${text(object)}.at(${isLast ? 0 : -1})`)]
+  }
+  const other = SWAPPED[property.name]
+  return other === undefined ? [] : [replace(property, other)]
+}
+
+/** Going on when the first of several is done; where results are used it would only be of a wrong type. */
+export const race: Operator = (node, { parent, ancestors, text }) => {
+  if (node.type !== 'CallExpression' || parent.type !== 'AwaitExpression') return []
+  if (ancestors[1]?.type !== 'ExpressionStatement') return []
+  const isAll = node.callee.type === 'MemberExpression' && text(node.callee) === 'Promise.all'
+  return isAll ? [replace(node.callee, 'Promise.race')] : []
+}
+
+/** Something that may not be there, taken for granted. */
+export const chaining: Operator = (node, { text }) => {
+  if (node.type === 'MemberExpression' && node.optional) {
+    const rest = text({ start: node.object.end, end: node.end })
+    const plain = rest.replace('?.', node.computed ? '' : '.')
+    return [replace(node, text(node.object) + plain)]
+  }
+  if (node.type === 'CallExpression' && node.optional) {
+    const rest = text({ start: node.callee.end, end: node.end })
+    return [replace(node, text(node.callee) + rest.replace('?.', ''))]
+  }
+  return []
+}
