@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
 import type { TestRun } from './host-protocol.ts'
 import type { Mutant } from './mutant.ts'
+import { targetFiles } from './targets.ts'
 import type { KnownTest, TestMap } from './test-map.ts'
 
 export interface ChosenTests {
@@ -21,17 +22,22 @@ export function chooseTests(
   const probe = map.probeAt(mutant.file, mutant.start)
   const folder = mutant.file.split('/').slice(0, 2).join('/')
   const ownTest = basename(mutant.file).replace(/\.ts$/, '.test.ts')
-  const files = map.files.flatMap(({ file, probes, tests }) => {
-    const isOutside = probes.includes(probe)
-    const chosen = tests.filter((test) => (isOutside || test.probes.includes(probe)) && !unfit.has(test.id))
-    if (chosen.length === 0) return []
+  const candidates = targetFiles().get(mutant.file) ?? []
+  const files = candidates.flatMap((file) => {
+    const known = map.files.get(file)
+    if (known === undefined) return []
+    const isOutside = known.probes.includes(probe)
+    const tests = known.tests.filter(
+      (test) => (isOutside || test.probes.includes(probe)) && !unfit.has(test.id),
+    )
+    if (tests.length === 0) return []
     const rank = [
       file === lastKiller,
       basename(file) === ownTest,
       !file.endsWith('.int.test.ts'),
-      file.startsWith(folder),
+      file.startsWith(`${folder}/`),
     ]
-    return [{ file, tests: chosen, rank, ms: sumOf(chosen) }]
+    return [{ file, tests, rank, ms: sumOf(tests) }]
   })
   files.sort((a, b) => {
     for (const [i, is] of a.rank.entries()) if (is !== b.rank[i]) return is ? -1 : 1

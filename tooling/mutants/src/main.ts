@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { changedSince } from './changed-lines.ts'
@@ -9,7 +8,7 @@ import { runMutants } from './run-mutants.ts'
 import { saveMutants } from './result-file.ts'
 import { scoreOf } from './score.ts'
 import { summarise } from './summarise.ts'
-import { ROOT, targetFiles } from './targets.ts'
+import { readSource, targetFiles } from './targets.ts'
 
 const usage = `Usage: pnpm mutants [FILE…] [--since REV] [--name TEXT] [--workers n] [--again] [--list]
 
@@ -36,10 +35,10 @@ const { values, positionals } = parseArgs({
   },
 })
 
-const mutantsOf = (file: string): readonly Mutant[] => findMutants(file, readFileSync(ROOT + file, 'utf8'))
+const mutantsOf = (file: string): readonly Mutant[] => findMutants(file, readSource(file))
 
 async function main(): Promise<void> {
-  const all = targetFiles().flatMap(mutantsOf)
+  const all = [...targetFiles().keys()].flatMap(mutantsOf)
   const obsolete = obsoleteReasons(all)
   if (obsolete.length > 0) {
     console.error(`There are reasons for mutants that do not exist:\n  ${obsolete.join('\n  ')}`)

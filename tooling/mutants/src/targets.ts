@@ -1,38 +1,69 @@
-import { globSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 /** The folder of the repository, with a slash at its end. */
 export const ROOT: string = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** The protocol's code, by package: what keeps entities and index rows together, and what answers from them. */
-const CODE: Readonly<Record<string, string>> = {
-  'index-engine':
-    '{catalog,change-catalog,derive-rows,diff-rows,engine-context,judge-rows,lost-tables,merge-rows,plan-query,run-query}.ts',
-  store: '{deferring,entity-writer,index-row-writer,manage-indexes,open-store}.ts',
-  cleaner: '*.ts',
-  'driver-kysely': '{entity-statements,entity-table,own-writes,swap-winners}.ts',
-  'driver-mysql': 'flavor.ts',
-  'driver-sqlite': 'flavor.ts',
+/** Code, and the tests that are to notice what is wrong with it. */
+interface Target {
+  readonly code: readonly string[]
+  readonly tests: readonly string[]
 }
 
-/** Packages whose tests may notice; of the one on MySQL those that run its tables, not its connections. */
-export const TESTS: readonly string[] = [
-  'packages/{index-engine,store,cleaner,driver-kysely,driver-sqlite}/{src,test}/**/*.test.ts',
-  'packages/driver-mysql/src/{contract,read-back,far-times,access-paths}.int.test.ts',
+/** The protocol: what keeps entities and index rows together, and what answers from them. */
+const TARGETS: readonly Target[] = [
+  {
+    code: [
+      'packages/index-engine/src/{catalog,change-catalog,derive-rows,diff-rows,engine-context}.ts',
+      'packages/index-engine/src/{judge-rows,lost-tables,merge-rows,plan-query,run-query}.ts',
+    ],
+    tests: ['packages/{index-engine,store}/src/*.test.ts'],
+  },
+  {
+    code: ['packages/store/src/{deferring,entity-writer,index-row-writer,manage-indexes,open-store}.ts'],
+    // Some of what writers leave is seen when a cleaner comes by.
+    tests: ['packages/store/src/*.test.ts', 'packages/cleaner/test/*.test.ts'],
+  },
+  {
+    code: ['packages/cleaner/src/*.ts'],
+    // What SQLite does not show of this, MariaDB does not.
+    tests: ['packages/cleaner/{src,test}/!(*.int).test.ts'],
+  },
+  {
+    code: [
+      'packages/driver-kysely/src/{entity-statements,entity-table,own-writes,swap-winners}.ts',
+      'packages/driver-{mysql,sqlite}/src/flavor.ts',
+    ],
+    // Of the driver for MySQL those that are about its tables, not about connections.
+    tests: [
+      'packages/driver-{kysely,sqlite}/src/*.test.ts',
+      'packages/driver-mysql/src/{access-paths,contract,far-times,read-back}.int.test.ts',
+    ],
+  },
 ]
 
-/** The files that are changed, relative to the root. */
-export function targetFiles(): readonly string[] {
-  return Object.entries(CODE)
-    .flatMap(([name, pattern]) => {
-      const files = globSync(`packages/${name}/src/${pattern}`, { cwd: ROOT })
-      if (files.length === 0) throw new Error(`packages/${name}/src/${pattern}: no such file.`)
+/** The files that are changed, and for each the tests that may notice; relative to the root. */
+export function targetFiles(): ReadonlyMap<string, readonly string[]> {
+  return new Map(
+    TARGETS.flatMap(({ code, tests }) => {
+      const testFiles = filesOf(tests)
+      return filesOf(code)
+        .filter((file) => !/\.(?:test|test-d)\.ts$|\/index\.ts$/.test(file))
+        .map((file): [string, readonly string[]] => [file, testFiles])
+    }),
+  )
+}
+
+function filesOf(patterns: readonly string[]): readonly string[] {
+  return patterns
+    .flatMap((pattern) => {
+      const files = globSync(pattern, { cwd: ROOT })
+      if (files.length === 0) throw new Error(`${pattern}: there is no such file.`)
       return files
     })
-    .filter((file) => !/\.(?:test|test-d)\.ts$|\/index\.ts$/.test(file))
     .toSorted()
 }
 
-export function testFiles(): readonly string[] {
-  return globSync(TESTS as string[], { cwd: ROOT }).toSorted()
+export function readSource(file: string): string {
+  return readFileSync(ROOT + file, 'utf8')
 }

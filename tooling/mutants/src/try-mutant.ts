@@ -1,11 +1,9 @@
-import { readFileSync } from 'node:fs'
-import { chooseTests, type ChosenTests } from './choose-tests.ts'
+import type { ChosenTests } from './choose-tests.ts'
 import type { Host } from './host.ts'
-import type { Answer, Question, TestRun } from './host-protocol.ts'
+import type { Answer, Question } from './host-protocol.ts'
 import { mutate, type Mutant } from './mutant.ts'
-import type { Outcome, Outcomes } from './outcomes.ts'
-import { ROOT } from './targets.ts'
-import type { TestMap } from './test-map.ts'
+import type { Found } from './outcomes.ts'
+import { readSource } from './targets.ts'
 
 /** What the tests of a run have shown of themselves. */
 export interface Trust {
@@ -18,51 +16,47 @@ interface Failure {
   readonly file: string
   /** Undefined for what failed outside of any test. */
   readonly id: string | undefined
-  readonly name: string
+  readonly test: string
   readonly isTimeout: boolean
 }
 
-/** Runs the tests that can notice a mutant until one does. */
+/** Runs the tests that can notice a mutant until one does. `choose` leaves out those that have turned out to be unfit. */
 export async function tryMutant(
   mutant: Mutant,
-  map: TestMap,
-  outcomes: Outcomes,
+  choose: () => ChosenTests,
   host: Host,
   trust: Trust,
-): Promise<Pick<Outcome, 'fate' | 'by' | 'ms'>> {
+): Promise<Found> {
   const startedAt = performance.now()
-  const outcome = (fate: Outcome['fate'], failure?: Failure): Pick<Outcome, 'fate' | 'by' | 'ms'> => ({
+  const found = (fate: Found['fate'], failure?: Failure): Found => ({
     fate,
-    by: failure && `${failure.file} > ${failure.name}`,
+    by: failure && { file: failure.file, test: failure.test },
     ms: Math.round(performance.now() - startedAt),
   })
-  const source = readFileSync(ROOT + mutant.file, 'utf8')
-  const texts = { [mutant.file]: mutate(source, mutant) }
+  const texts = { [mutant.file]: mutate(readSource(mutant.file), mutant) }
   for (;;) {
-    const chosen = chooseTests(map, mutant, outcomes.lastKiller(mutant), trust.unfit)
-    if (chosen.count === 0) return outcome('not reached')
-    const limit = limitFor(chosen)
-    const answer = await ask(host, { texts, runs: chosen.runs, bail: true, testTimeout: limit })
-    if (answer === 'hung') return outcome('hung')
+    const chosen = choose()
+    if (chosen.count === 0) return found('not reached')
+    const testTimeout = limitFor(chosen)
+    const answer = await ask(host, { texts, runs: chosen.runs, bail: true, testTimeout })
+    if (answer === 'hung') return found('hung')
     const failure = failureIn(answer)
     if (failure === undefined) {
       checkAllRan(answer, chosen)
-      return outcome('survived')
+      return found('survived')
     }
-    if (failure.id === undefined) return outcome('killed', failure)
-    const alone: TestRun[] = [{ file: failure.file, tests: [failure.id] }]
+    if (failure.id === undefined) return found('killed', failure)
+    const alone = { runs: [{ file: failure.file, tests: [failure.id] }], bail: true }
     if (!trust.fit.has(failure.id)) {
-      const without = await ask(host, { texts: {}, runs: alone, bail: true, testTimeout: 2 * limit })
-      if (without === 'hung' || failureIn(without) !== undefined) {
-        trust.unfit.add(failure.id)
-        continue
-      }
-      trust.fit.add(failure.id)
+      const without = await ask(host, { ...alone, texts: {}, testTimeout: 2 * testTimeout })
+      const isFit = without !== 'hung' && failureIn(without) === undefined
+      ;(isFit ? trust.fit : trust.unfit).add(failure.id)
+      if (!isFit) continue
     }
-    if (!failure.isTimeout) return outcome('killed', failure)
+    if (!failure.isTimeout) return found('killed', failure)
     // The machine may just have been busy.
-    const again = await ask(host, { texts, runs: alone, bail: true, testTimeout: 2 * limit })
-    if (again === 'hung' || failureIn(again) !== undefined) return outcome('hung', failure)
+    const again = await ask(host, { ...alone, texts, testTimeout: 2 * testTimeout })
+    if (again === 'hung' || failureIn(again) !== undefined) return found('hung', failure)
   }
 }
 
@@ -80,13 +74,13 @@ function failureIn({ modules, errors }: Answer): Failure | undefined {
     const failed = tests.find((test) => test.failed !== undefined)
     if (failed !== undefined) {
       const isTimeout = /^(?:Test|Hook) timed out in/.test(failed.failed ?? '')
-      return { file, id: failed.id, name: failed.name, isTimeout }
+      return { file, id: failed.id, test: failed.name, isTimeout }
     }
-    if (own.length > 0) return { file, id: undefined, name: '(the whole file)', isTimeout: false }
+    if (own.length > 0) return { file, id: undefined, test: '(the file as a whole)', isTimeout: false }
   }
-  const [module] = modules
-  if (errors.length === 0 || module === undefined) return undefined
-  return { file: module.file, id: undefined, name: '(an error outside of any test)', isTimeout: false }
+  const last = modules.at(-1)
+  if (errors.length === 0 || last === undefined) return undefined
+  return { file: last.file, id: undefined, test: '(an error that no test had caught)', isTimeout: false }
 }
 
 /** A test that is not found would pass for one that has not noticed. */
