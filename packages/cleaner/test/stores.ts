@@ -51,7 +51,6 @@ export interface OpenOptions {
   readonly migrate?: boolean
   readonly indexes?: readonly IndexDefinitionData[]
   readonly onWarning?: (message: string) => void
-  readonly deleteDelayMs?: number
 }
 
 /** A store on SQLite in memory. */
