@@ -6,7 +6,9 @@ export type IsChanged = (file: string, line: number) => boolean
 
 export function changedSince(revision: string): IsChanged {
   const git = (...args: string[]): string => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' })
-  const added = readDiff(git('diff', '--unified=0', '--no-color', '--no-ext-diff', revision, '--', 'packages'))
+  const added = readDiff(
+    git('diff', '--unified=0', '--no-color', '--no-ext-diff', revision, '--', 'packages'),
+  )
   return (file, line) => (added.get(file) ?? []).some(([from, to]) => from <= line && line < to)
 }
 

@@ -28,5 +28,8 @@ export function obsoleteReasons(mutants: readonly Mutant[], reasons: Equivalents
 }
 
 function shortName(file: string): string {
-  return file.replace(/^packages\//, '').replace('/src/', '/').replace(/\.ts$/, '')
+  return file
+    .replace(/^packages\//, '')
+    .replace('/src/', '/')
+    .replace(/\.ts$/, '')
 }

@@ -75,20 +75,22 @@ function nameOf(node: Node, inner: Node | undefined): string | undefined {
 
 const LONGEST = 90
 
-/** What stands there and what is to. A part of something short is shown with the whole, which says what it is about. */
+/** What stands there and what is to, with as much around it as says what it is about. */
 function describe(
   { start, end, replacement }: Change,
   node: Node,
   { parent }: Place,
   source: string,
 ): string {
-  const around = node.type === 'Literal' && parent.type !== 'Program' ? parent : node
-  const [from, to] = around.end - around.start <= LONGEST ? [around.start, around.end] : [start, end]
-  const before = source.slice(from, to)
-  const after = source.slice(from, start) + replacement + source.slice(end, to)
-  const what = short(after)
-  return `${short(before)} → ${what === ';' || what === '' ? '(nothing)' : what}`
+  const around = node.type === 'Literal' && isShort(parent) ? parent : node
+  const isPart = start > around.start || end < around.end
+  const from = isShort(around) || !isPart ? around.start : Math.max(around.start, start - LONGEST / 3)
+  const to = isShort(around) || !isPart ? around.end : Math.min(around.end, end + LONGEST / 3)
+  const after = short(source.slice(from, start) + replacement + source.slice(end, to))
+  return `${short(source.slice(from, to))} → ${after === ';' || after === '' ? '(nothing)' : after}`
 }
+
+const isShort = ({ start, end }: Node): boolean => end - start <= LONGEST
 
 function short(code: string): string {
   const line = code.replaceAll(/\s+/g, ' ').trim()

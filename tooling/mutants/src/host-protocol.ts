@@ -43,5 +43,4 @@ export interface Answer {
 }
 
 /** What the process says: that a test has ended, then the answer. */
-export type FromHost =
-  { readonly alive: true } | { readonly given: Answer } | { readonly failed: string }
+export type FromHost = { readonly alive: true } | { readonly given: Answer } | { readonly failed: string }

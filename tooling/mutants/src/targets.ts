@@ -20,7 +20,9 @@ const TARGETS: readonly Target[] = [
     tests: ['packages/{index-engine,store}/src/*.test.ts'],
   },
   {
-    code: ['packages/store/src/{deferring,entity-writer,index-row-writer,manage-indexes,open-store}.ts'],
+    code: [
+      'packages/store/src/{deferring,entity-writer,index-row-writer,manage-indexes,open-store,row-removals}.ts',
+    ],
     // Some of what writers leave is seen when a cleaner comes by.
     tests: ['packages/store/src/*.test.ts', 'packages/cleaner/test/*.test.ts'],
   },

@@ -1,7 +1,14 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import base from '@looseleaf-tooling/vitest'
-import { createVitest, type TestSequencer, type TestSpecification, type TestModule, type TestProject, type Vitest } from 'vitest/node'
+import {
+  createVitest,
+  type TestSequencer,
+  type TestSpecification,
+  type TestModule,
+  type TestProject,
+  type Vitest,
+} from 'vitest/node'
 import { mergeConfig, type Plugin } from 'vitest/config'
 import { ROOT } from './targets.ts'
 import type { Answer, FromHost, Question, TestRun } from './host-protocol.ts'

@@ -1,4 +1,4 @@
-import { bare } from '../syntax.ts'
+import { bare, type Place } from '../syntax.ts'
 import { replace, type Operator } from './operator.ts'
 
 const SWAPPED: Readonly<Record<string, string>> = {
@@ -20,12 +20,22 @@ export const methods: Operator = (node, { text }) => {
   if (node.type !== 'CallExpression') return []
   const callee = bare(node.callee)
   if (callee.type !== 'MemberExpression' || callee.property.type !== 'Identifier') return []
-  const { object, property } = callee
-  if (LEFT_OUT.has(property.name)) return [replace(node, text(object))]
-  if (property.name === 'at') {
-    const isLast = node.arguments[0] !== undefined && text(node.arguments[0]) === '-1'
-    return [replace(node, `${text(object)}.at(${isLast ? 0 : -1})`)]
+  const { property } = callee
+  if (LEFT_OUT.has(property.name)) {
+    const object = text({ start: node.start, end: property.start })
+    return [
+      replace(
+        node,
+        object
+          .trimEnd()
+          .replace(/\??\.$/, '')
+          .trimEnd(),
+      ),
+    ]
   }
+  const [argument] = node.arguments
+  if (property.name === 'at' && argument !== undefined)
+    return [replace(argument, text(argument) === '-1' ? '0' : '-1')]
   const other = SWAPPED[property.name]
   return other === undefined ? [] : [replace(property, other)]
 }
@@ -41,13 +51,13 @@ export const race: Operator = (node, { parent, ancestors, text }) => {
 /** Something that may not be there, taken for granted. */
 export const chaining: Operator = (node, { text }) => {
   if (node.type === 'MemberExpression' && node.optional) {
-    const rest = text({ start: node.object.end, end: node.end })
-    const plain = rest.replace('?.', node.computed ? '' : '.')
-    return [replace(node, text(node.object) + plain)]
+    return [replace(link(node.object.end, text), node.computed ? '' : '.')]
   }
-  if (node.type === 'CallExpression' && node.optional) {
-    const rest = text({ start: node.callee.end, end: node.end })
-    return [replace(node, text(node.callee) + rest.replace('?.', ''))]
-  }
-  return []
+  return node.type === 'CallExpression' && node.optional ? [replace(link(node.callee.end, text), '')] : []
+}
+
+/** The `?.` behind what it is asked of. */
+function link(from: number, text: Place['text']): { readonly start: number; readonly end: number } {
+  const start = from + text({ start: from, end: from + 200 }).indexOf('?.')
+  return { start, end: start + '?.'.length }
 }

@@ -1,6 +1,6 @@
 import type { Node } from 'oxc-parser'
 import type { Place } from '../syntax.ts'
-import { replace, type Operator } from './operator.ts'
+import { operatorOf, replace, type Operator } from './operator.ts'
 
 const BOUNDARY: Readonly<Record<string, string>> = { '<': '<=', '<=': '<', '>': '>=', '>=': '>' }
 const COMPARISONS = new Set(['===', '!==', '==', '!=', 'in', 'instanceof', ...Object.keys(BOUNDARY)])
@@ -27,16 +27,19 @@ export const constantTruth: Operator = (node, place) =>
   isTruth(node) && !isOperand(node, place) ? [replace(node, 'true'), replace(node, 'false')] : []
 
 /** One side of `&&`, `||` or `??` alone. */
-export const oneSide: Operator = (node, { text }) =>
-  node.type === 'LogicalExpression'
-    ? [replace(node, `(${text(node.left)})`), replace(node, `(${text(node.right)})`)]
-    : []
+export const oneSide: Operator = (node, place) => {
+  if (node.type !== 'LogicalExpression') return []
+  const { start, end } = operatorOf(node, place)
+  const left = place.text({ start: node.start, end: start }).trim()
+  const right = place.text({ start: end, end: node.end }).trim()
+  return [replace(node, `(${left})`), replace(node, `(${right})`)]
+}
 
 /** A bound that is taken in, or left out. */
-export const boundary: Operator = (node, { text }) => {
+export const boundary: Operator = (node, place) => {
   if (node.type !== 'BinaryExpression' || isEmptiness(node)) return []
   const other = BOUNDARY[node.operator]
-  return other === undefined ? [] : [replace(node, `${text(node.left)} ${other} ${text(node.right)}`)]
+  return other === undefined ? [] : [replace(operatorOf(node, place), other)]
 }
 
 /** `x.length > 0` with a bound taken in is always true. */

@@ -42,7 +42,7 @@ function isMessage(node: Node, { ancestors }: Place): boolean {
 }
 
 function isCompared({ parent }: Place): boolean {
-  return parent.type === 'BinaryExpression' || parent.type === 'SwitchCase'
+  return (parent.type === 'BinaryExpression' && parent.operator !== '+') || parent.type === 'SwitchCase'
 }
 
 function nameOf(callee: Node): string {

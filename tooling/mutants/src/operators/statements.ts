@@ -18,9 +18,9 @@ export const removed: Operator = (node, place) => {
 }
 
 /** Work that is begun, and not waited for. */
-export const unawaited: Operator = (node, { parent, text }) =>
+export const unawaited: Operator = (node, { parent }) =>
   node.type === 'AwaitExpression' && parent.type === 'ExpressionStatement'
-    ? [replace(node, `void ${text(node.argument)}`)]
+    ? [replace({ start: node.start, end: node.start + 'await'.length }, 'void')]
     : []
 
 /** All that an `if` without `else` does: its condition being false says the same. */
