@@ -79,6 +79,7 @@ describe('what is left as it is', () => {
   it.each([
     ['types', 'interface A { a: "b" } ; type C = "d" | true; const e = f as "g"'],
     ['imports', 'import { a } from "b"'],
+    ['a method that every object has', 'export const b = a.toString()'],
     ['names of properties', 'export const a = { "b-c": 1 }'],
   ])('%s', (_, source) => {
     expect(mutantsOf(source)).toEqual([])

@@ -2,19 +2,21 @@ import type { Node } from 'oxc-parser'
 import { bare } from '../syntax.ts'
 import { operatorOf, replace, type Operator } from './operator.ts'
 
-const OTHER: Readonly<Record<string, string>> = {
-  '+': '-',
-  '-': '+',
-  '*': '/',
-  '/': '*',
-  '%': '*',
-  '**': '*',
-}
+const OTHER: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    '+': '-',
+    '-': '+',
+    '*': '/',
+    '/': '*',
+    '%': '*',
+    '**': '*',
+  }),
+)
 
 /** Off by one where a number is added or taken away; otherwise the opposite operation. */
 export const arithmetic: Operator = (node, place) => {
   if (node.type !== 'BinaryExpression' || isText(node)) return []
-  const other = OTHER[node.operator]
+  const other = OTHER.get(node.operator)
   if (other === undefined) return []
   const operator = operatorOf(node, place)
   const isOffset = (node.operator === '+' || node.operator === '-') && isNumber(node.right)

@@ -1,16 +1,18 @@
 import { bare, type Place } from '../syntax.ts'
 import { replace, type Operator } from './operator.ts'
 
-const SWAPPED: Readonly<Record<string, string>> = {
-  some: 'every',
-  every: 'some',
-  min: 'max',
-  max: 'min',
-  find: 'findLast',
-  findLast: 'find',
-  startsWith: 'endsWith',
-  endsWith: 'startsWith',
-}
+const SWAPPED: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    some: 'every',
+    every: 'some',
+    min: 'max',
+    max: 'min',
+    find: 'findLast',
+    findLast: 'find',
+    startsWith: 'endsWith',
+    endsWith: 'startsWith',
+  }),
+)
 
 /** Methods whose result is of the kind of what they are called on. */
 const LEFT_OUT = new Set(['filter', 'slice', 'toSorted', 'toReversed', 'catch', 'finally'])
@@ -36,7 +38,7 @@ export const methods: Operator = (node, { text }) => {
   const [argument] = node.arguments
   if (property.name === 'at' && argument !== undefined)
     return [replace(argument, text(argument) === '-1' ? '0' : '-1')]
-  const other = SWAPPED[property.name]
+  const other = SWAPPED.get(property.name)
   return other === undefined ? [] : [replace(property, other)]
 }
 

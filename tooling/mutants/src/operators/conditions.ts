@@ -2,8 +2,10 @@ import type { Node } from 'oxc-parser'
 import type { Place } from '../syntax.ts'
 import { operatorOf, replace, type Operator } from './operator.ts'
 
-const BOUNDARY: Readonly<Record<string, string>> = { '<': '<=', '<=': '<', '>': '>=', '>=': '>' }
-const COMPARISONS = new Set(['===', '!==', '==', '!=', 'in', 'instanceof', ...Object.keys(BOUNDARY)])
+const BOUNDARY: ReadonlyMap<string, string> = new Map(
+  Object.entries({ '<': '<=', '<=': '<', '>': '>=', '>=': '>' }),
+)
+const COMPARISONS = new Set(['===', '!==', '==', '!=', 'in', 'instanceof', ...BOUNDARY.keys()])
 
 /** A decision that always falls the same way: a guard that is gone, a branch that is never or always taken. */
 export const decided: Operator = (node, { parent }) => {
@@ -38,7 +40,7 @@ export const oneSide: Operator = (node, place) => {
 /** A bound that is taken in, or left out. */
 export const boundary: Operator = (node, place) => {
   if (node.type !== 'BinaryExpression' || isEmptiness(node)) return []
-  const other = BOUNDARY[node.operator]
+  const other = BOUNDARY.get(node.operator)
   return other === undefined ? [] : [replace(operatorOf(node, place), other)]
 }
 

@@ -3,14 +3,16 @@ import { bare, type Place } from '../syntax.ts'
 import { replace, type Operator } from './operator.ts'
 
 /** Words that have a sibling: a wrong word says more than none. */
-const SIBLINGS: Readonly<Record<string, string>> = {
-  asc: 'desc',
-  desc: 'asc',
-  building: 'ready',
-  ready: 'building',
-  retiring: 'dropped',
-  dropped: 'retiring',
-}
+const SIBLINGS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    asc: 'desc',
+    desc: 'asc',
+    building: 'ready',
+    ready: 'building',
+    retiring: 'dropped',
+    dropped: 'retiring',
+  }),
+)
 
 export const booleans: Operator = (node) =>
   node.type === 'Literal' && typeof node.value === 'boolean' ? [replace(node, String(!node.value))] : []
@@ -22,7 +24,7 @@ export const words: Operator = (node, place) => {
     return place.parent.type === 'TaggedTemplateExpression' ? [] : [replace(node, '``')]
   }
   if (node.type !== 'Literal' || typeof node.value !== 'string' || node.value === '') return []
-  return [replace(node, `'${SIBLINGS[node.value] ?? ''}'`)]
+  return [replace(node, `'${SIBLINGS.get(node.value) ?? ''}'`)]
 }
 
 export const emptyArrays: Operator = (node) =>

@@ -33,10 +33,10 @@ export const statementText: Operator = (node, { text }) => {
 }
 
 /** Functions that are named in strings. */
-const FUNCTIONS: Readonly<Record<string, string>> = { GREATEST: 'LEAST', MAX: 'MIN' }
+const FUNCTIONS: ReadonlyMap<string, string> = new Map(Object.entries({ GREATEST: 'LEAST', MAX: 'MIN' }))
 
 export const functionNames: Operator = (node) => {
   if (node.type !== 'Literal' || typeof node.value !== 'string') return []
-  const other = FUNCTIONS[node.value]
+  const other = FUNCTIONS.get(node.value)
   return other === undefined ? [] : [{ start: node.start, end: node.end, replacement: `'${other}'` }]
 }
