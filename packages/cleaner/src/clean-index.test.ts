@@ -8,7 +8,7 @@ import { dyingDriver, watchedDriver } from '../test/broken-driver.ts'
 import { byTag, byUser, expectedRows, openStore, removeRow, rowFor, rowsIn } from '../test/stores.ts'
 import { leapingTime } from '../test/times.ts'
 import { checkIndex } from './check-index.ts'
-import { cleanIndex } from './clean-index.ts'
+import { cleanIndex, type CleanOptions } from './clean-index.ts'
 import type { CleanProgress } from './progress.ts'
 import { readCleanerReport } from './cleaner-report.ts'
 
@@ -203,26 +203,45 @@ test('two workers share the work', async () => {
   await expectFilled(store)
 })
 
-test('a row that goes missing during the filling is found by the check, which then begins again', async () => {
-  const driver = await memoryShards(1).connect()
-  await storeToFill(10, driver)
-  const inner = await openStore({ driver, indexes: [] })
-  let lookUps = 0
-  const store = await openStore({
-    driver: watchedDriver(driver, async (_, method) => {
-      if (method !== 'rowsOf') return
-      lookUps++
-      if (lookUps > 1) return
-      // The first look-up of the check.
-      const { id, ...bag } = await firstOf(inner)
-      await removeRow(inner, 'by_user', rowFor(inner, 'by_user', id, bag as Record<string, string>, 0))
-    }),
-    indexes: [],
-    time: leapingTime(),
-  })
-  expect(await cleanIndex(store, 'by_user')).toMatchObject({ added: 11 })
-  expect(lookUps).toBeGreaterThan(3)
-  expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
+test.each([
+  ['', {}],
+  [', whether or not a check was asked for', { check: false }],
+])(
+  'a row that goes missing during the filling is found by the check, which then begins again%s',
+  async (_, options) => {
+    const driver = await memoryShards(1).connect()
+    await storeToFill(10, driver)
+    const inner = await openStore({ driver, indexes: [] })
+    let lookUps = 0
+    const store = await openStore({
+      driver: watchedDriver(driver, async (_, method) => {
+        if (method !== 'rowsOf') return
+        lookUps++
+        if (lookUps > 1) return
+        // The first look-up of the check.
+        const { id, ...bag } = await firstOf(inner)
+        await removeRow(inner, 'by_user', rowFor(inner, 'by_user', id, bag as Record<string, string>, 0))
+      }),
+      indexes: [],
+      time: leapingTime(),
+    })
+    expect(await cleanIndex(store, 'by_user', options)).toMatchObject({ added: 11 })
+    expect(lookUps).toBeGreaterThan(3)
+    expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
+  },
+)
+
+test('an index that is ready is checked again, and is not where that is not wanted', async () => {
+  const store = await openStore({ indexes: [byUser], time: leapingTime() })
+  await store.put(bagOf(1))
+  const phasesOf = async (options: CleanOptions): Promise<Set<string>> => {
+    const phases = new Set<string>()
+    await cleanIndex(store, 'by_user', { ...options, onProgress: ({ phase }) => phases.add(phase) })
+    return phases
+  }
+  expect(await phasesOf({})).toContain('check')
+  expect(await phasesOf({ check: true })).toContain('check')
+  expect(await phasesOf({ check: false })).not.toContain('check')
 })
 
 test('an index that never gets whole is not made ready', async () => {

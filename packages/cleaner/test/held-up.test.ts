@@ -1,4 +1,4 @@
-import { parseId, type Driver, type DriverFactory, type EntityId, type Time } from '@looseleaf/core'
+import { metaOf, parseId, type Driver, type DriverFactory, type EntityId, type Time } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex, tableSpec } from '@looseleaf/index-engine'
 import { DataStore, type DataStoreOptions } from '@looseleaf/store'
@@ -19,7 +19,8 @@ let memory: Driver
 let plan: FaultPlan
 let heldUpFor: number
 const opened: DataStore[] = []
-const time: Time = { now: () => Date.now() + heldUpFor, sleep: async () => {} }
+let onSleep: (milliseconds: number) => Promise<void>
+const time: Time = { now: () => Date.now() + heldUpFor, sleep: (milliseconds) => onSleep(milliseconds) }
 
 async function open(options: Partial<DataStoreOptions>): Promise<DataStore> {
   const shards: DriverFactory = {
@@ -53,6 +54,7 @@ beforeEach(async () => {
   memory = await memoryShards(2).connect()
   plan = () => undefined
   heldUpFor = 0
+  onSleep = async () => {}
 })
 afterEach(async () => {
   plan = () => undefined
@@ -108,6 +110,78 @@ describe('a row that has fallen back to an earlier version in a failover', () =>
     goesOn.resolve()
     await store.settled()
     expect(await find(store, 'one')).toEqual([id])
+  })
+})
+
+describe('an index that is filled where a failover may lose commits', () => {
+  it('gets the row of what a failover brings back while the commit that was read is young', async () => {
+    const store = await open({ deleteDelayMs: DELAY_MS, indexes: [] })
+    const { id, version } = await store.put({ name: 'one' })
+    const second = await store.put({ name: 'two' }, { id })
+    await store.addIndex(byName)
+    const states: string[] = []
+    onSleep = async (milliseconds) => {
+      if (milliseconds < DELAY_MS) return
+      states.push(...(await store.indexes()).map(({ state }) => state))
+      expect(store.context.catalog.current().indexes).toHaveLength(1)
+      await failOver(store, id, second.version, version, 'one')
+    }
+    const [filled] = (await cleanIndex(store, 'by_name')).indexes
+    expect(states).toEqual(['building'])
+    expect(filled).toMatchObject({ state: 'ready' })
+    expect(await find(store, 'one')).toEqual([id])
+  })
+
+  it('is not waited for when it was ready before', async () => {
+    const store = await open({ deleteDelayMs: DELAY_MS })
+    await store.put({ name: 'one' })
+    let slept = 0
+    onSleep = async (milliseconds) => void (slept += milliseconds)
+    await cleanIndex(store, 'by_name')
+    expect(slept).toBeLessThan(DELAY_MS)
+  })
+})
+
+describe('a writer that was fenced', () => {
+  it('finds its row when a failover undoes the fence, as long as it can', async () => {
+    const store = await open({ deleteDelayMs: DELAY_MS })
+    const { id, version } = await store.put({ name: 'one' })
+    const [isHeldUp, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let commits = 0
+    plan = ({ operation, table }) =>
+      operation === 'replace' && table === 'entities' && commits++ === 0
+        ? {
+            before() {
+              isHeldUp.resolve()
+              return goesOn.promise
+            },
+          }
+        : undefined
+    const write = store.put({ name: 'two' }, { id })
+    await isHeldUp.promise
+
+    heldUpFor = 2 * DELAY_MS
+    expect(await sweep(store)).toMatchObject({ fenced: 1, removed: 0, waiting: 1 })
+    const fenced = metaOf((await store.get(id))!).version
+    await failOver(store, id, fenced, version, 'one')
+    goesOn.resolve()
+    await write
+    expect(commits).toBe(2)
+    expect(await find(store, 'two')).toEqual([id])
+  })
+
+  it('has its row deleted when no failover can undo the fence any more', async () => {
+    const store = await open({ deleteDelayMs: DELAY_MS })
+    const { id, version } = await store.put({ name: 'one' })
+    const { catalog, router } = store.context
+    const table = memory.shards[router.shardOfKey(Buffer.from('two'))]!.index(
+      tableSpec(catalog.current().indexes[0]!),
+    )
+    const left = { key: [Buffer.from('two')], entityId: parseId(id), version: version + 1 }
+    await table.upsert([left])
+    heldUpFor = 2 * DELAY_MS
+    expect(await sweep(store)).toMatchObject({ fenced: 1, removed: 0, waiting: 1 })
+    expect(await sweep(store)).toMatchObject({ fenced: 0, removed: 1, waiting: 0 })
   })
 })
 

@@ -55,14 +55,14 @@ export interface OpenOptions {
 
 /** A store on SQLite in memory. */
 export async function openStore(options: OpenOptions = {}): Promise<DataStore> {
-  const driver = options.driver ?? (await memoryShards(options.shards ?? 2).connect())
+  const { driver, shards, ...given } = options
+  const used = driver ?? (await memoryShards(shards ?? 2).connect())
   return DataStore.open({
-    shards: shared(driver),
-    indexes: options.indexes ?? [byUser, byTag],
-    migrate: options.migrate ?? true,
+    shards: shared(used),
+    indexes: [byUser, byTag],
+    migrate: true,
     queryTimeMs: QUERY_TIME_MS,
-    ...(options.time === undefined ? {} : { time: options.time }),
-    ...(options.onWarning === undefined ? {} : { onWarning: options.onWarning }),
+    ...given,
   })
 }
 

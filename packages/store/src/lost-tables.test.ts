@@ -86,6 +86,28 @@ describe.each([
     ])
   })
 
+  it('is not passed by in silence by writers, as long as it is in use', async () => {
+    const writer = await openWithEntities()
+    await lose('index_by_link', shards)
+    const writes = LINKS.map((link) => writer.put({ link, rank: 3 }))
+    const refused = (await Promise.allSettled(writes)).flatMap((result) =>
+      result.status === 'rejected' ? [result.reason] : [],
+    )
+    expect(refused.length).toBeGreaterThan(0)
+    for (const error of refused) expect(error).toEqual(withCode('INDEX_NOT_FOUND'))
+    const written = await writer.getAll(byRank, { rank: 3 }, { scatter: true })
+    expect(written).toHaveLength(LINKS.length - refused.length)
+  })
+
+  it('is not passed by in silence by writers while it is being filled', async () => {
+    const writer = await openWithEntities()
+    await lose('index_by_link', shards)
+    await open({ migrate: true })
+    await writer.put({ link: 'a', rank: 3 })
+    await lose('index_by_link_2')
+    await expect(writer.put({ link: 'b', rank: 3 })).rejects.toEqual(withCode('INDEX_NOT_FOUND'))
+  })
+
   it('is written by processes that know it by its old table', async () => {
     const writer = await openWithEntities()
     await lose('index_by_link', shards)

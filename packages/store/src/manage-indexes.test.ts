@@ -202,6 +202,31 @@ describe('dropping an index', () => {
     expect(await other.indexes()).toMatchObject([{ name: 'by_user' }])
   })
 
+  it('goes on writing it while a process that does not know that may still query it', async () => {
+    const reader = await open({ migrate: true, indexes: [byLink] })
+    const writer = await open()
+    await writer.put({ link: 'x' })
+    let looks = 0
+    const look = async (): Promise<void> => {
+      // The writer knows the state `retiring` before it begins, and the reader has not heard of it.
+      await writer.context.catalog.reload()
+      await writer.put({ link: 'x' })
+      expect(writer.context.catalog.current().indexes).toMatchObject([{ state: 'retiring' }])
+      const { items, cost } = await reader.query(byLink, { link: 'x' })
+      expect([items.length, cost.complete]).toEqual([2, true])
+      looks++
+    }
+    const factory = sqliteShards({ folder, shards: 2 })
+    let looked: Promise<void> | undefined
+    const driver = faultyDriver(await factory.connect(), ({ operation }) =>
+      operation === 'dropIndexTable' ? { before: () => (looked ??= look()) } : undefined,
+    )
+    const admin = await DataStore.open({ shards: { ...factory, connect: async () => driver } })
+    opened.push(admin)
+    await admin.dropIndex('by_link')
+    expect(looks).toBe(1)
+  })
+
   it('and adding it again is noticed by a process that only reads', async () => {
     const reader = await open({ migrate: true, indexes: [byLink] })
     const { id } = await reader.put({ link: 'x' })

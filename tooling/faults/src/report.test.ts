@@ -195,3 +195,36 @@ test('a simulation is there with its seeds, faults and what broke', () => {
   expect(page).toMatch(/\*\*all together\*\* +\| +\*\*80,000\*\* +\| +\*\*100\*\* .*\*\*not all held/)
   expect(page).toContain('- seed 7: missing')
 })
+
+test('mutants are there by package, with those that nothing notices and those that are no mistakes', () => {
+  const file = (name: string, counts: [number, number, number], survived: string[]) => ({
+    file: `packages/${name}.ts`,
+    mutants: counts[0],
+    killed: counts[1],
+    hung: counts[2],
+    survived,
+    equivalent: [['f: a → b', 'It is the same.']] as const,
+  })
+  const page = renderReport([
+    {
+      kind: 'mutants',
+      at: '2026-01-02T03:04:05.000Z',
+      node: 'v24.0.0',
+      cpus: 2,
+      commit: 'abc',
+      run: {
+        seconds: 60,
+        workers: 2,
+        files: [
+          file('store/src/one', [10, 8, 1], ['7 f: x → y']),
+          file('store/src/two', [10, 10, 0], []),
+          file('cleaner/src/three', [20, 20, 0], []),
+        ],
+      },
+    },
+  ])
+  expect(page).toMatch(/\| store +\| +20 \| +18 \| +1 \| +1 \| +95\.0 % \| +2 \|/)
+  expect(page).toMatch(/\| \*\*all\*\* +\| +40 \| +38 \| +1 \| +1 \| +97\.5 % \| +3 \|/)
+  expect(page).toContain('- `packages/store/src/one.ts:7` `f: x → y`')
+  expect(page).toContain('- `packages/store/src/one.ts` `f: a → b`: It is the same.')
+})

@@ -8,6 +8,7 @@ import { left, number, right } from './report/format.ts'
 import { foundPart } from './report/found-part.ts'
 import { galeraPart } from './report/galera-part.ts'
 import { historyPart } from './report/history-part.ts'
+import { mutantsPart } from './report/mutants-part.ts'
 import { simulationPart } from './report/simulation-part.ts'
 import { summary } from './report/summary.ts'
 import { loadGaleraResults, loadResults, type GaleraResultFile, type ResultFile } from './results.ts'
@@ -30,6 +31,7 @@ export function renderReport(
 ): string {
   const history = results.find((result) => result.kind === 'history')
   const simulation = results.find((result) => result.kind === 'simulation')
+  const mutants = results.find((result) => result.kind === 'mutants')
   const measured = scenarios.flatMap((scenario): Measured[] => {
     const result = results.find((each) => each.kind === 'fault' && each.name === scenario.name)
     return result?.kind === 'fault' ? [{ scenario, result }] : []
@@ -52,6 +54,7 @@ export function renderReport(
     ...(failovers.length === 0 ? [] : [failoverPart(failovers)]),
     ...(simulation === undefined ? [] : [simulationPart(simulation)]),
     ...(galera.length === 0 ? [] : [galeraPart(galera)]),
+    ...(mutants === undefined ? [] : [mutantsPart(mutants)]),
     foundPart(),
     notMeasured(shown),
     provenance(shown, galera),
@@ -107,6 +110,8 @@ function provenance(results: readonly ResultFile[], galera: readonly GaleraResul
           const { from, to, seconds } = result.run
           return [name, `${from}–${to}`, result.commit, minute(result.at), number(seconds)]
         }
+        if (result.kind === 'mutants')
+          return [name, '', result.commit, minute(result.at), number(result.run.seconds)]
         const { seed, seconds } = result.run
         return [name, String(seed), result.commit, minute(result.at), number(seconds)]
       }),
@@ -134,6 +139,7 @@ pnpm faults history --seed 1
 pnpm faults matrix --seed 1
 pnpm faults matrix 'kill -9 of servers' --amount 50
 pnpm --filter @looseleaf-tooling/galera galera failover
+pnpm mutants
 pnpm faults report
 \`\`\`
 

@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os'
 import { findServer } from '@looseleaf-tooling/mariadb'
+import type { MutantsResultFile } from '@looseleaf-tooling/mutants'
 import * as results from '@looseleaf-tooling/results'
 import type { SimulationResultFile } from '@looseleaf-tooling/simulation'
 import type { HistoryRun } from './history/run-history.ts'
@@ -30,7 +31,8 @@ export interface AbsentResultFile extends Circumstances {
   readonly reason: string
 }
 
-export type ResultFile = HistoryResultFile | ScenarioResultFile | AbsentResultFile | SimulationResultFile
+export type ResultFile =
+  HistoryResultFile | ScenarioResultFile | AbsentResultFile | SimulationResultFile | MutantsResultFile
 
 /** A run in which the written node was taken away again and again. */
 export interface GaleraRounds {
@@ -92,6 +94,7 @@ function isCurrent(result: ResultFile): boolean {
     case 'history':
       return 'resources' in result.run
     case 'simulation':
+    case 'mutants':
       return 'run' in result
     case 'skipped':
     case 'broke off':

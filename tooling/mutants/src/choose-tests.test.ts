@@ -1,0 +1,54 @@
+import { expect, it } from 'vitest'
+import { chooseTests } from './choose-tests.ts'
+import type { Mutant } from './mutant.ts'
+import type { KnownTestFile, TestMap } from './test-map.ts'
+
+const mutant: Mutant = {
+  file: 'packages/store/src/entity-writer.ts',
+  name: 'any',
+  line: 1,
+  start: 7,
+  end: 8,
+  replacement: '',
+}
+
+function testFile(file: string, ...tests: [id: string, ms: number, probes: number[]][]): KnownTestFile {
+  return { file, probes: [], tests: tests.map(([id, ms, probes]) => ({ id, name: id, ms, probes })) }
+}
+
+function mapOf(...files: KnownTestFile[]): TestMap {
+  return { files: new Map(files.map((known) => [known.file, known])), probeAt: (_, offset) => offset }
+}
+
+const idsOf = (map: TestMap, last?: string, unfit: string[] = []): unknown =>
+  chooseTests(map, mutant, last, new Set(unfit)).runs.map(({ tests }) => tests?.join())
+
+const DATA_STORE = 'packages/store/src/data-store.test.ts'
+const OWN = 'packages/store/src/entity-writer.test.ts'
+const CLOSING = 'packages/store/src/closing.test.ts'
+const POLICIES = 'packages/cleaner/test/write-policies.test.ts'
+
+it('chooses the tests that run the statement, and all of a file that runs it outside of them', () => {
+  const map = mapOf(testFile(OWN, ['a', 1, [6]], ['b', 1, [6, 7]]), {
+    ...testFile(CLOSING, ['c', 1, []], ['d', 1, []]),
+    probes: [7],
+  })
+  expect(idsOf(map)).toEqual(['b', 'c,d'])
+  expect(chooseTests(map, mutant, undefined, new Set())).toMatchObject({ count: 3, longestMs: 1 })
+})
+
+it('begins with the one that noticed last, then the own one, then the own package, then what is quick', () => {
+  const map = mapOf(
+    testFile(POLICIES, ['cleaner', 1, [7]]),
+    testFile(DATA_STORE, ['long', 90, [7]]),
+    testFile(CLOSING, ['short', 5, [7]]),
+    testFile(OWN, ['own', 100, [7]]),
+  )
+  expect(idsOf(map)).toEqual(['own', 'short', 'long', 'cleaner'])
+  expect(idsOf(map, POLICIES)).toEqual(['cleaner', 'own', 'short', 'long'])
+})
+
+it('leaves out tests that cannot be relied on', () => {
+  const map = mapOf(testFile(OWN, ['a', 1, [7]], ['b', 1, [7]]), testFile(CLOSING, ['c', 1, [7]]))
+  expect(idsOf(map, undefined, ['a', 'c'])).toEqual(['b'])
+})

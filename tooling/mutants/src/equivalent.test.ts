@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest'
+import { obsoleteReasons } from './equivalent.ts'
+import { findMutants } from './find-mutants.ts'
+import { mutate } from './mutant.ts'
+import { parse } from './syntax.ts'
+import { readSource, targetFiles } from './targets.ts'
+
+const all = [...targetFiles().keys()].flatMap((file) => findMutants(file, readSource(file)))
+
+it('every mutant of the protocol has a name of its own, and is a program', () => {
+  expect(all.length).toBeGreaterThan(2000)
+  expect(new Set(all.map(({ file, name }) => `${file}\n${name}`)).size).toBe(all.length)
+  for (const mutant of all) parse(mutant.file, mutate(readSource(mutant.file), mutant))
+})
+
+it('there is no reason for a mutant that does not exist', () => {
+  expect(obsoleteReasons(all)).toEqual([])
+})
+
+it('a reason for one that does not exist is noticed', () => {
+  const [mutant] = all
+  const file = mutant!.file
+    .replace(/^packages\//, '')
+    .replace('/src/', '/')
+    .replace('.ts', '')
+  const reasons = { [file]: { [mutant!.name]: 'why', 'gone: x → y': 'why' }, 'gone/file': { 'x → y': 'why' } }
+  expect(obsoleteReasons(all, reasons)).toEqual([`${file}: gone: x → y`, 'gone/file: x → y'])
+})

@@ -1,0 +1,3 @@
+import type { Equivalents } from '../equivalent.ts'
+
+export const cleaner: Equivalents = {}

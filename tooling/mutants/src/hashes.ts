@@ -1,0 +1,19 @@
+import { createHash } from 'node:crypto'
+import { globSync } from 'node:fs'
+import { readSource, ROOT } from './targets.ts'
+
+/** Of all that tests may load, but for the tests themselves. */
+export function sourcesHash(): string {
+  const files = globSync('{packages,tooling}/*/{src,test}/**/*.ts', { cwd: ROOT })
+  const loaded = files.filter(
+    (file) => !/\.test\.ts$/.test(file) && !/^tooling\/(?:faults|galera|mutants|simulation)\//.test(file),
+  )
+  return hashOf(loaded.toSorted())
+}
+
+/** Of the names and contents of files. */
+export function hashOf(files: readonly string[], more = ''): string {
+  const hash = createHash('sha256').update(more)
+  for (const file of files) hash.update(file).update(readSource(file))
+  return hash.digest('hex').slice(0, 16)
+}

@@ -1,0 +1,68 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import type { Answer, FromHost, Question } from './host-protocol.ts'
+
+/** Runs tests in a process of its own, one question after the other. */
+export interface Host {
+  /** `hung` when no test ended for `silenceMs`, or the process died of it; it is replaced by a new one then. */
+  ask(question: Question, silenceMs: number): Promise<Answer | 'hung'>
+  stop(): void
+}
+
+const PROGRAM = fileURLToPath(new URL('test-host.ts', import.meta.url))
+
+/** A mutant may fill the memory without end; then it is to end soon. */
+const MEMORY = '--max-old-space-size=1500'
+
+/** `packages`: folders of those whose tests it may be asked to run. */
+export function createHost(packages: readonly string[], env: Readonly<Record<string, string>>): Host {
+  let child: ChildProcess | undefined
+
+  function begin(): ChildProcess {
+    return fork(PROGRAM, [packages.join()], {
+      env: { ...process.env, ...env },
+      execArgv: ['--conditions=@looseleaf/source', MEMORY],
+      // What tests write is of no interest; what Vitest itself complains of comes as an answer.
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    })
+  }
+
+  function stop(): void {
+    child?.kill('SIGKILL')
+    child = undefined
+  }
+
+  return {
+    ask(question, silenceMs) {
+      const asked = (child ??= begin())
+      return new Promise((resolve, reject) => {
+        let silence: NodeJS.Timeout
+        const end = (): void => {
+          clearTimeout(silence)
+          asked.off('message', onMessage)
+          asked.off('exit', onHung)
+        }
+        const onHung = (): void => {
+          end()
+          stop()
+          resolve('hung')
+        }
+        const listen = (): void => {
+          clearTimeout(silence)
+          silence = setTimeout(onHung, silenceMs)
+        }
+        const onMessage = (message: FromHost): void => {
+          if ('alive' in message) return listen()
+          end()
+          if ('given' in message) resolve(message.given)
+          else reject(new Error(message.failed))
+        }
+        asked.on('message', onMessage)
+        asked.on('exit', onHung)
+        listen()
+        asked.send(question)
+      })
+    },
+    stop,
+  }
+}

@@ -1,0 +1,2 @@
+export type { FileResult, MutantsResultFile, MutantsRun } from './result-file.ts'
+export { scoreOf } from './score.ts'

@@ -1,0 +1,82 @@
+import { availableParallelism } from 'node:os'
+import { parseArgs } from 'node:util'
+import { changedSince } from './changed-lines.ts'
+import { obsoleteReasons, reasonFor } from './equivalent.ts'
+import { findMutants } from './find-mutants.ts'
+import type { Mutant } from './mutant.ts'
+import { runMutants } from './run-mutants.ts'
+import { saveMutants } from './result-file.ts'
+import { scoreOf } from './score.ts'
+import { summarise } from './summarise.ts'
+import { readSource, targetFiles } from './targets.ts'
+
+const usage = `Usage: pnpm mutants [FILE…] [--since REV] [--name TEXT] [--workers n] [--again] [--list]
+
+Changes the protocol's code in small ways, one at a time, and sees whether a test notices.
+  FILE         only files whose path contains this
+  --since REV  only lines that have changed since a revision
+  --name TEXT  only mutants whose name contains this
+  --workers n  so many at the same time; default: one per core
+  --again      also those whose outcome is known for this very code
+  --list       only name them`
+
+/** Of a hundred mutants so many are to be noticed. */
+const GOAL = 95
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    since: { type: 'string' },
+    name: { type: 'string' },
+    workers: { type: 'string', default: String(availableParallelism()) },
+    again: { type: 'boolean', default: false },
+    list: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+})
+
+const mutantsOf = (file: string): readonly Mutant[] => findMutants(file, readSource(file))
+
+async function main(): Promise<void> {
+  const all = [...targetFiles().keys()].flatMap(mutantsOf)
+  const obsolete = obsoleteReasons(all)
+  if (obsolete.length > 0) {
+    console.error(`There are reasons for mutants that do not exist:\n  ${obsolete.join('\n  ')}`)
+    process.exitCode = 1
+    return
+  }
+  const isWanted = selection()
+  const chosen = all.filter(isWanted)
+  if (chosen.length === 0) return console.log('There is nothing to change.')
+  if (values.list) {
+    for (const { file, line, name } of chosen) console.log(`${file}:${line} ${name}`)
+    return
+  }
+  const mutants = chosen.filter((mutant) => reasonFor(mutant) === undefined)
+  console.log(`${mutants.length} mutants, and ${chosen.length - mutants.length} with a reason to live.`)
+  const startedAt = Date.now()
+  const workers = Number(values.workers)
+  const outcomes = await runMutants(mutants, { workers, again: values.again, tell: console.log })
+  const seconds = Math.round((Date.now() - startedAt) / 1000)
+  const files = summarise(chosen, outcomes)
+  const score = scoreOf(files)
+  console.log('')
+  for (const { file, survived } of files) for (const each of survived) console.log(`${file}:${each}`)
+  console.log(`${score.toFixed(1)} % of ${mutants.length} noticed, in ${seconds} s.`)
+  if (chosen.length === all.length) saveMutants({ seconds, workers, files })
+  if (score < GOAL) process.exitCode = 1
+}
+
+function selection(): (mutant: Mutant) => boolean {
+  const isChanged = values.since === undefined ? undefined : changedSince(values.since)
+  const { name = '' } = values
+  return (mutant) =>
+    (positionals.length === 0 || positionals.some((part) => mutant.file.includes(part))) &&
+    mutant.name.includes(name) &&
+    (isChanged?.(mutant.file, mutant.line) ?? true)
+}
+
+if (values.help || !(Number(values.workers) >= 1)) {
+  console.log(usage)
+  process.exitCode = values.help ? 0 : 2
+} else await main()

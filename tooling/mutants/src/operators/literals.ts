@@ -1,0 +1,54 @@
+import type { Node } from 'oxc-parser'
+import { bare, type Place } from '../syntax.ts'
+import { replace, type Operator } from './operator.ts'
+
+/** Words that have a sibling: a wrong word says more than none. */
+const SIBLINGS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    asc: 'desc',
+    desc: 'asc',
+    building: 'ready',
+    ready: 'building',
+    retiring: 'dropped',
+    dropped: 'retiring',
+  }),
+)
+
+export const booleans: Operator = (node) =>
+  node.type === 'Literal' && typeof node.value === 'boolean' ? [replace(node, String(!node.value))] : []
+
+/** Another word, or none. What is compared is for the conditions, and messages are for people. */
+export const words: Operator = (node, place) => {
+  if (isMessage(node, place) || isCompared(place)) return []
+  if (node.type === 'TemplateLiteral') {
+    return place.parent.type === 'TaggedTemplateExpression' ? [] : [replace(node, '``')]
+  }
+  if (node.type !== 'Literal' || typeof node.value !== 'string' || node.value === '') return []
+  return [replace(node, `'${SIBLINGS.get(node.value) ?? ''}'`)]
+}
+
+export const emptyArrays: Operator = (node) =>
+  node.type === 'ArrayExpression' && node.elements.length > 0 ? [replace(node, '[]')] : []
+
+/** Within what makes an error, anything but its code, which is the first argument. */
+function isMessage(node: Node, { ancestors }: Place): boolean {
+  let inner = node
+  for (const outer of ancestors) {
+    if (outer.type === 'NewExpression' && /Error$/.test(nameOf(outer.callee))) {
+      return outer.arguments[0] !== inner || node.type === 'TemplateLiteral'
+    }
+    if (outer.type === 'CallExpression' && /^(?:console|process)\b/.test(nameOf(outer.callee))) return true
+    inner = outer
+  }
+  return false
+}
+
+function isCompared({ parent }: Place): boolean {
+  return (parent.type === 'BinaryExpression' && parent.operator !== '+') || parent.type === 'SwitchCase'
+}
+
+function nameOf(callee: Node): string {
+  const node = bare(callee)
+  if (node.type === 'Identifier') return node.name
+  return node.type === 'MemberExpression' ? nameOf(node.object) : ''
+}

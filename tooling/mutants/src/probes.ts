@@ -1,0 +1,88 @@
+import MagicString from 'magic-string'
+import type { Node } from 'oxc-parser'
+import { PROBES } from './probes-global.ts'
+import { isFunction, parse, walk } from './syntax.ts'
+
+/** A file that tells which of its statements run, by numbers, and the statement that each place belongs to. */
+export interface Probed {
+  readonly code: string
+  /** The number of the innermost statement around an offset. */
+  probeAt(offset: number): number
+}
+
+interface Stretch {
+  readonly start: number
+  readonly end: number
+  readonly probe: number
+}
+
+/** Numbers begin with `first`, so that files of one run have different ones; `count` says how many were used. */
+export function probe(file: string, source: string, first: number): Probed & { readonly count: number } {
+  const program = parse(file, source)
+  const code = new MagicString(source)
+  const stretches: Stretch[] = [{ start: 0, end: source.length, probe: first }]
+  let next = first + 1
+  code.prepend(`globalThis.${PROBES}?.add(${first});`)
+
+  const call = (number: number): string => `globalThis.${PROBES}?.add(${number})`
+  const mark = (statement: Node, braces: boolean): void => {
+    const number = next++
+    stretches.push({ start: statement.start, end: statement.end, probe: number })
+    code.appendLeft(statement.start, `${braces ? '{' : ''}${call(number)};`)
+    if (braces) code.appendRight(statement.end, '}')
+  }
+  const visit = (node: Node): void => {
+    switch (node.type) {
+      case 'BlockStatement':
+        for (const statement of node.body) mark(statement, false)
+        return
+      case 'SwitchCase':
+        for (const statement of node.consequent) mark(statement, false)
+        return
+      case 'IfStatement':
+        for (const branch of [node.consequent, node.alternate]) {
+          if (branch !== null && branch.type !== 'BlockStatement' && branch.type !== 'IfStatement')
+            mark(branch, true)
+        }
+        return
+      case 'ForStatement':
+      case 'ForOfStatement':
+      case 'ForInStatement':
+      case 'WhileStatement':
+      case 'DoWhileStatement':
+        if (node.body.type !== 'BlockStatement') mark(node.body, true)
+        return
+      default:
+        if (isFunction(node)) markFunction(node)
+    }
+  }
+  const markFunction = (node: Node): void => {
+    if (!isFunction(node) || node.body === null) return
+    const { body } = node
+    if (body.type === 'BlockStatement') {
+      // Defaults of parameters run when it is called. Its statements have numbers of their own.
+      const number = next++
+      stretches.push({ start: node.start, end: node.end, probe: number })
+      code.appendLeft(body.start + 1, `${call(number)};`)
+      return
+    }
+    const number = next++
+    stretches.push({ start: node.start, end: node.end, probe: number })
+    code.appendLeft(body.start, `(${call(number)}, `)
+    code.appendRight(body.end, ')')
+  }
+  walk(program, source, visit)
+
+  return {
+    code: code.toString(),
+    count: next - first,
+    probeAt(offset) {
+      let innermost = stretches[0] as Stretch
+      for (const stretch of stretches) {
+        const isAround = stretch.start <= offset && offset < stretch.end
+        if (isAround && stretch.end - stretch.start <= innermost.end - innermost.start) innermost = stretch
+      }
+      return innermost.probe
+    },
+  }
+}

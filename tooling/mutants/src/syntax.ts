@@ -1,0 +1,71 @@
+import { parseSync, visitorKeys, type Node } from 'oxc-parser'
+
+/** Where a node stands, as far as a rule has to know. */
+export interface Place {
+  /** From the nearest to the program. */
+  readonly ancestors: readonly Node[]
+  readonly parent: Node
+  /** Text of a stretch of the source. */
+  text(node: { readonly start: number; readonly end: number }): string
+}
+
+/** Parses TypeScript; throws where it is none. Offsets count UTF-16 units, as strings do. */
+export function parse(file: string, source: string): Node {
+  const { program, errors } = parseSync(file, source, { preserveParens: false })
+  if (errors[0] !== undefined) throw new Error(`${file}: ${errors[0].message}`)
+  return program
+}
+
+/** Calls `visit` for every node that has an effect when it runs: types, imports and names of properties have none. */
+export function walk(program: Node, source: string, visit: (node: Node, place: Place) => void): void {
+  const text: Place['text'] = ({ start, end }) => source.slice(start, end)
+  const step = (node: Node, ancestors: readonly Node[]): void => {
+    const parent = ancestors[0]
+    if (parent !== undefined) visit(node, { ancestors, parent, text })
+    for (const child of childrenOf(node)) step(child, [node, ...ancestors])
+  }
+  step(program, [])
+}
+
+const ERASED = new Set(['ImportDeclaration', 'ExportAllDeclaration'])
+/** Of the nodes of TypeScript, these hold an expression. */
+const TRANSPARENT = new Set(['TSAsExpression', 'TSNonNullExpression', 'TSSatisfiesExpression'])
+
+function childrenOf(node: Node): Node[] {
+  if (ERASED.has(node.type)) return []
+  const children: Node[] = []
+  for (const key of visitorKeys[node.type] ?? []) {
+    if (key === 'key' && 'computed' in node && !node.computed) continue
+    const value: unknown = node[key as keyof Node]
+    for (const child of Array.isArray(value) ? (value as unknown[]) : [value]) {
+      if (isNode(child) && isRun(child)) children.push(child)
+    }
+  }
+  return children
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof value === 'object' && value !== null && 'type' in value
+}
+
+function isRun({ type }: Node): boolean {
+  return !type.startsWith('TS') || TRANSPARENT.has(type)
+}
+
+export type FunctionNode = Extract<
+  Node,
+  { type: 'FunctionDeclaration' | 'FunctionExpression' | 'ArrowFunctionExpression' }
+>
+
+export function isFunction(node: Node): node is FunctionNode {
+  return (
+    node.type === 'FunctionDeclaration' ||
+    node.type === 'FunctionExpression' ||
+    node.type === 'ArrowFunctionExpression'
+  )
+}
+
+/** The node without what only says its type. */
+export function bare(node: Node): Node {
+  return TRANSPARENT.has(node.type) ? bare((node as unknown as { expression: Node }).expression) : node
+}

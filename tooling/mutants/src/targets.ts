@@ -1,0 +1,71 @@
+import { globSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+/** The folder of the repository, with a slash at its end. */
+export const ROOT: string = fileURLToPath(new URL('../../../', import.meta.url))
+
+/** Code, and the tests that are to notice what is wrong with it. */
+interface Target {
+  readonly code: readonly string[]
+  readonly tests: readonly string[]
+}
+
+/** The protocol: what keeps entities and index rows together, and what answers from them. */
+const TARGETS: readonly Target[] = [
+  {
+    code: [
+      'packages/index-engine/src/{catalog,change-catalog,derive-rows,diff-rows,engine-context}.ts',
+      'packages/index-engine/src/{judge-rows,lost-tables,merge-rows,plan-query,run-query}.ts',
+    ],
+    tests: ['packages/{index-engine,store}/src/*.test.ts'],
+  },
+  {
+    code: [
+      'packages/store/src/{deferring,entity-writer,index-row-writer,manage-indexes,open-store,row-removals}.ts',
+    ],
+    // Some of what writers leave is seen when a cleaner comes by.
+    tests: ['packages/store/src/*.test.ts', 'packages/cleaner/test/*.test.ts'],
+  },
+  {
+    code: ['packages/cleaner/src/*.ts'],
+    // What SQLite does not show of this, MariaDB does not.
+    tests: ['packages/cleaner/{src,test}/!(*.int).test.ts'],
+  },
+  {
+    code: [
+      'packages/driver-kysely/src/{entity-statements,entity-table,own-writes,swap-winners}.ts',
+      'packages/driver-{mysql,sqlite}/src/flavor.ts',
+    ],
+    // Of the driver for MySQL those that are about its tables, not about connections.
+    tests: [
+      'packages/driver-{kysely,sqlite}/src/*.test.ts',
+      'packages/driver-mysql/src/{access-paths,contract,far-times,read-back}.int.test.ts',
+    ],
+  },
+]
+
+/** The files that are changed, and for each the tests that may notice; relative to the root. */
+export function targetFiles(): ReadonlyMap<string, readonly string[]> {
+  return new Map(
+    TARGETS.flatMap(({ code, tests }) => {
+      const testFiles = filesOf(tests)
+      return filesOf(code)
+        .filter((file) => !/\.(?:test|test-d)\.ts$|\/index\.ts$/.test(file))
+        .map((file): [string, readonly string[]] => [file, testFiles])
+    }),
+  )
+}
+
+function filesOf(patterns: readonly string[]): readonly string[] {
+  return patterns
+    .flatMap((pattern) => {
+      const files = globSync(pattern, { cwd: ROOT })
+      if (files.length === 0) throw new Error(`${pattern}: there is no such file.`)
+      return files
+    })
+    .toSorted()
+}
+
+export function readSource(file: string): string {
+  return readFileSync(ROOT + file, 'utf8')
+}

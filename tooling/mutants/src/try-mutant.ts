@@ -1,0 +1,90 @@
+import type { ChosenTests } from './choose-tests.ts'
+import type { Host } from './host.ts'
+import type { Answer, Question } from './host-protocol.ts'
+import { mutate, type Mutant } from './mutant.ts'
+import type { Found } from './outcomes.ts'
+import { readSource } from './targets.ts'
+
+/** What the tests of a run have shown of themselves. */
+export interface Trust {
+  /** Ids of tests that pass alone, so that a failure of one is due to the mutant. */
+  readonly fit: Set<string>
+  readonly unfit: Set<string>
+}
+
+interface Failure {
+  readonly file: string
+  /** Undefined for what failed outside of any test. */
+  readonly id: string | undefined
+  readonly test: string
+  readonly isTimeout: boolean
+}
+
+/** Runs the tests that can notice a mutant until one does. `choose` leaves out those that have turned out to be unfit. */
+export async function tryMutant(
+  mutant: Mutant,
+  choose: () => ChosenTests,
+  host: Host,
+  trust: Trust,
+): Promise<Found> {
+  const startedAt = performance.now()
+  const found = (fate: Found['fate'], failure?: Failure): Found => ({
+    fate,
+    by: failure && { file: failure.file, test: failure.test },
+    ms: Math.round(performance.now() - startedAt),
+  })
+  const texts = { [mutant.file]: mutate(readSource(mutant.file), mutant) }
+  for (;;) {
+    const chosen = choose()
+    if (chosen.count === 0) return found('not reached')
+    const testTimeout = limitFor(chosen)
+    const answer = await ask(host, { texts, runs: chosen.runs, bail: true, testTimeout })
+    if (answer === 'hung') return found('hung')
+    const failure = failureIn(answer)
+    if (failure === undefined) {
+      checkAllRan(answer, chosen)
+      return found('survived')
+    }
+    if (failure.id === undefined) return found('killed', failure)
+    const alone = { runs: [{ file: failure.file, tests: [failure.id] }], bail: true }
+    if (!trust.fit.has(failure.id)) {
+      const without = await ask(host, { ...alone, texts: {}, testTimeout: 2 * testTimeout })
+      const isFit = without !== 'hung' && failureIn(without) === undefined
+      ;(isFit ? trust.fit : trust.unfit).add(failure.id)
+      if (!isFit) continue
+    }
+    if (!failure.isTimeout) return found('killed', failure)
+    // The machine may just have been busy.
+    const again = await ask(host, { ...alone, texts, testTimeout: 2 * testTimeout })
+    if (again === 'hung' || failureIn(again) !== undefined) return found('hung', failure)
+  }
+}
+
+/** So long a test may take, with a mutant in, before it counts as one that does not end. */
+function limitFor({ longestMs }: ChosenTests): number {
+  return 5_000 + 10 * Math.round(longestMs)
+}
+
+function ask(host: Host, question: Question): Promise<Answer | 'hung'> {
+  return host.ask(question, 15_000 + (question.testTimeout ?? 0))
+}
+
+function failureIn({ modules, errors }: Answer): Failure | undefined {
+  for (const { file, tests, errors: own } of modules) {
+    const failed = tests.find((test) => test.failed !== undefined)
+    if (failed !== undefined) {
+      const isTimeout = /^(?:Test|Hook) timed out in/.test(failed.failed ?? '')
+      return { file, id: failed.id, test: failed.name, isTimeout }
+    }
+    if (own.length > 0) return { file, id: undefined, test: '(the file as a whole)', isTimeout: false }
+  }
+  const last = modules.at(-1)
+  if (errors.length === 0 || last === undefined) return undefined
+  return { file: last.file, id: undefined, test: '(an error that no test had caught)', isTimeout: false }
+}
+
+/** A test that is not found would pass for one that has not noticed. */
+function checkAllRan({ modules }: Answer, chosen: ChosenTests): void {
+  const ran = modules.reduce((sum, { tests }) => sum + tests.length, 0)
+  if (ran < chosen.count) throw new Error(`Of ${chosen.count} tests only ${ran} were run.`)
+}
