@@ -22,7 +22,11 @@ export interface WorkerConfig {
   readonly largeBodies?: number | undefined
   /** How the stores of the load write. */
   readonly writing?:
-    Pick<DataStoreOptions, 'writeOrder' | 'onIndexFailure' | 'deleteDelayMs' | 'writeTimeoutMs'> | undefined
+    | Pick<
+        DataStoreOptions,
+        'writeOrder' | 'onIndexFailure' | 'deleteDelayMs' | 'queryTimeMs' | 'writeTimeoutMs'
+      >
+    | undefined
   /** How often an index refuses the rows of a statement, as if its shard were away. */
   readonly refuseRows?: number | undefined
   /** How much later than the others one shard may be asked by a query, in milliseconds. */

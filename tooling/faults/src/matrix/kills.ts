@@ -96,6 +96,8 @@ export const stopWriters: Scenario = {
   processes: 2,
   // So few that whatever the stopped one was about to write has been written and lost again meanwhile.
   entities: { hot: 2, cold: 1 },
+  // Sweeps wait for so long before they delete.
+  config: { writing: { queryTimeMs: 300 } },
   async run({ load, database, random, amount }) {
     const store = await DataStore.open({
       shards: mysqlShards(database.adminUrls()),
