@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,9 +20,18 @@ export interface LogHang {
   remove(): Promise<void>
 }
 
+/** Why the redo log of a server cannot be made to hang on this machine; undefined where it can. */
+export function whyNoLogHang(): string | undefined {
+  if (findServer()?.flavor !== 'mariadb') return 'needs MariaDB, whose redo log is made to hang'
+  if (spawnSync('gcc', ['--version']).error !== undefined)
+    return 'needs gcc, to build a library that makes the redo log hang'
+  return undefined
+}
+
 /** Builds the library that is preloaded. Throws `Skip` where that cannot be done. */
 export async function buildLogHang(): Promise<LogHang> {
-  if (findServer()?.flavor !== 'mariadb') throw new Skip('needs MariaDB, whose redo log is made to hang')
+  const why = whyNoLogHang()
+  if (why !== undefined) throw new Skip(why)
   const folder = await mkdtemp(join(tmpdir(), 'looseleaf-hang-'))
   const library = join(folder, 'hang-log.so')
   const control = join(folder, 'hang')
@@ -31,8 +40,7 @@ export async function buildLogHang(): Promise<LogHang> {
     await run('gcc', ['-shared', '-fPIC', '-O2', '-o', library, source])
   } catch (error) {
     await rm(folder, { recursive: true })
-    if ((error as { code?: unknown }).code !== 'ENOENT') throw error
-    throw new Skip('needs gcc, to build a library that makes the redo log hang', { cause: error })
+    throw error
   }
   return {
     environment: { LD_PRELOAD: library, LOOSELEAF_HANG_LOG: control },

@@ -1,34 +1,28 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Cluster } from '../cluster/cluster.ts'
 import { startCluster } from '../cluster/start-cluster.ts'
-import { Skip } from '../matrix/scenario.ts'
 import { HANGING, prepareGround, type Ground } from './ground.ts'
-import { buildLogHang } from './log-hang.ts'
+import { buildLogHang, whyNoLogHang, type LogHang } from './log-hang.ts'
 import { runAttempts, type AttemptsRun } from './run-attempts.ts'
 import { experiments } from './scenarios.ts'
 import { serverArguments } from './server-arguments.ts'
 
 const LIMIT_MS = 120_000
 
-const hang = await buildLogHang().catch((error: unknown) => {
-  if (error instanceof Skip) return error
-  throw error
-})
-const leftOut = hang instanceof Skip ? ` (left out: ${hang.message})` : ''
-afterAll(async () => {
-  if (!(hang instanceof Skip)) await hang.remove()
-})
+const why = whyNoLogHang()
+const leftOut = why === undefined ? '' : ` (left out: ${why})`
 
-describe.skipIf(hang instanceof Skip).each([
+describe.skipIf(why !== undefined).each([
   { servers: 'servers without a binary log', binaryLog: false, lateFlushes: false },
   { servers: 'servers that are back before a flush', binaryLog: false, lateFlushes: true },
   { servers: 'servers with a binary log', binaryLog: true, lateFlushes: false },
 ])(`a commit that no disk has, on $servers${leftOut}`, ({ binaryLog, lateFlushes }) => {
+  let hang: LogHang | undefined
   let cluster: Cluster | undefined
   let run: AttemptsRun | undefined
 
   beforeAll(async () => {
-    if (hang instanceof Skip) return
+    hang = await buildLogHang()
     cluster = await startCluster({
       environments: { [HANGING]: hang.environment },
       serverArguments: serverArguments(binaryLog),
@@ -40,7 +34,10 @@ describe.skipIf(hang instanceof Skip).each([
     run = await runAttempts(cluster, hang, prepared, { lateFlushes })
     await Promise.all(grounds.map((ground) => ground.close()))
   }, LIMIT_MS)
-  afterAll(() => cluster?.stop(), LIMIT_MS)
+  afterAll(async () => {
+    await cluster?.stop()
+    await hang?.remove()
+  }, LIMIT_MS)
 
   test.each(experiments.map(({ name }, i) => ({ name, i })))('is not relied on by $name', ({ i }) => {
     const verdict = run?.verdicts[i]
