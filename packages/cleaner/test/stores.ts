@@ -73,17 +73,17 @@ export function entryOf(store: DataStore, name: string): CatalogEntry {
 }
 
 export function tableOf(store: DataStore, name: string, shard: number): IndexTable {
-  const found = store.context.driver.shards[shard]
-  if (found === undefined) throw new Error(`No shard ${shard}.`)
-  return found.index(tableSpec(entryOf(store, name)))
+  const ofShard = store.context.driver.shards[shard]
+  if (ofShard === undefined) throw new Error(`No shard ${shard}.`)
+  return ofShard.index(tableSpec(entryOf(store, name)))
 }
 
 /** Every row of an index with its shard, key and entity; sorted, so that two of them can be compared. */
 export async function rowsIn(store: DataStore, name: string): Promise<string[]> {
   const rows: string[] = []
   for (const [shard] of store.context.driver.shards.entries()) {
-    const found = await tableOf(store, name, shard).scan({ prefix: [], order: 'asc', limit: 100_000 })
-    rows.push(...found.map((row) => rowText(shard, row)))
+    const page = await tableOf(store, name, shard).scan({ prefix: [], order: 'asc', limit: 100_000 })
+    rows.push(...page.map((row) => rowText(shard, row)))
   }
   return rows.toSorted()
 }
