@@ -7,7 +7,7 @@ try {
   const site = await serve(settings)
   if (site.seeded > 0) console.log(`The store was new: ${site.seeded} sample entities were put into it.`)
   console.log(`The data is in ${settings.place}. Stop with Ctrl+C.`)
-  console.log(`Looseleaf is at ${site.url}`)
+  console.log(`Looseleaf is at ${settings.origin ?? site.url}`)
   let stopping = false
   const stop = (): void => {
     // A second signal does not wait for anything.

@@ -25,7 +25,7 @@ export async function serve(settings: Settings): Promise<RunningSite> {
   try {
     const seeded = await seedSample(site.store)
     const secret = await settingOnce(site.store, 'cookie secret', () => randomBytes(32).toString('base64url'))
-    const app = await createApp({ site, secret })
+    const app = await createApp({ site, secret, host: settings.host, origin: settings.origin })
     const url = await listen(app, settings)
     return {
       url,

@@ -26,6 +26,15 @@ test('arguments win over the environment', () => {
   })
 })
 
+test('an origin is kept in its one form', () => {
+  expect(readSettings(['--data', folder], {}).origin).toBeUndefined()
+  expect(readSettings(['--data', folder, '--origin', ' HTTPS://Feed.Example.org:443/ '], {}).origin).toBe(
+    'https://feed.example.org',
+  )
+  const env = { FEED_ORIGIN: 'http://feed.example.org:8080' }
+  expect(readSettings(['--data', folder], env).origin).toBe('http://feed.example.org:8080')
+})
+
 test('paths are meant from where the command was typed', () => {
   const settings = readSettings(['--data', 'here', 'a.xml'], { INIT_CWD: folder })
   expect(settings).toMatchObject({ place: join(folder, 'here'), files: [join(folder, 'a.xml')] })
@@ -40,6 +49,9 @@ test.each([
   [['--port', 'many'], 'A port is a number from 0 to 65535; got “many”.'],
   [['--port', '70000'], 'A port is a number from 0 to 65535; got “70000”.'],
   [['--nonsense'], 'nonsense'],
+  [['--origin', 'feed.example.org'], 'An origin is the beginning of an address'],
+  [['--origin', 'https://feed.example.org/path'], 'got “https://feed.example.org/path”.'],
+  [['--origin', 'https://me:secret@feed.example.org'], 'got “https://feed.example.org”.'],
 ])('%j is refused', (args, message) => {
   expect(() => readSettings(args, { LOOSELEAF_DATA: folder })).toThrow(message)
   expect(() => readSettings(args, { LOOSELEAF_DATA: folder })).toThrow(BadSetting)

@@ -12,6 +12,8 @@ export interface Settings {
   /** The port that was asked for; undefined to take the first free one. */
   readonly port: number | undefined
   readonly host: string
+  /** The address that a proxy in front of the site gives it, such as `https://feed.example.org`. */
+  readonly origin: string | undefined
   readonly shards: DriverFactory
   /** Where the data is, in words without credentials. */
   readonly place: string
@@ -35,6 +37,7 @@ export function readSettings(args: readonly string[], env: NodeJS.ProcessEnv): S
   return {
     port: readPort(values.port ?? env['PORT']),
     host: env['HOST']?.trim() || '127.0.0.1',
+    origin: readOrigin(values.origin ?? env['FEED_ORIGIN']),
     shards: values.data === undefined && shards ? shardsFrom(shards) : openFolder(folder),
     place: values.data === undefined && shards ? 'the databases of LOOSELEAF_SHARDS' : folder,
     files: positionals.map((file) => resolve(here, file)),
@@ -43,10 +46,11 @@ export function readSettings(args: readonly string[], env: NodeJS.ProcessEnv): S
 }
 
 function parse(args: readonly string[]): {
-  values: { port?: string; data?: string; as?: string }
+  values: { port?: string; data?: string; origin?: string; as?: string }
   positionals: string[]
 } {
-  const options = { port: { type: 'string' }, data: { type: 'string' }, as: { type: 'string' } } as const
+  const text = { type: 'string' } as const
+  const options = { port: text, data: text, origin: text, as: text }
   try {
     return parseArgs({ args: args.filter((arg) => arg !== '--'), options, allowPositionals: true })
   } catch (error) {
@@ -61,6 +65,21 @@ function readPort(text: string | undefined): number | undefined {
     throw new BadSetting(`A port is a number from 0 to 65535; got “${text.slice(0, 20)}”.`)
   }
   return port
+}
+
+function readOrigin(text: string | undefined): string | undefined {
+  const trimmed = text?.trim()
+  if (!trimmed) return undefined
+  const url = URL.parse(trimmed)
+  const isOrigin = /^https?:$/.test(url?.protocol ?? '') && url?.href === `${url?.origin}/`
+  if (isOrigin) return url?.origin
+  throw new BadSetting(
+    `An origin is the beginning of an address, such as https://feed.example.org; got “${withoutPassword(trimmed).slice(0, 80)}”.`,
+  )
+}
+
+function withoutPassword(address: string): string {
+  return address.replace(/\/\/[^/]*@/, '//')
 }
 
 function openFolder(folder: string): DriverFactory {

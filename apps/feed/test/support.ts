@@ -15,6 +15,7 @@ export interface TestSite {
 export interface TestSiteOptions {
   readonly shards?: DriverFactory
   readonly sample?: boolean
+  readonly origin?: string
 }
 
 /** A whole site, on memory shards unless others are given. */
@@ -23,7 +24,8 @@ export async function openTestSite(options: TestSiteOptions = {}): Promise<TestS
   if (options.sample ?? true) await seedSample(site.store)
   const errors: unknown[] = []
   const onError = (error: unknown): void => void errors.push(error)
-  const app = await createApp({ site, secret: 'a secret of at least thirty-two bytes', onError })
+  const { origin } = options
+  const app = await createApp({ site, secret: 'a secret of at least thirty-two bytes', origin, onError })
   return {
     app,
     site,

@@ -8,12 +8,13 @@ import { nameOf } from '../web/request-values.ts'
 import type { RouteContext } from './index.ts'
 
 /** What the site takes in, it also gives out: the newest entries of all, or of a person, as Atom. */
-export function registerFeedRoutes(app: FastifyInstance, { site }: RouteContext): void {
+export function registerFeedRoutes(app: FastifyInstance, { site, pages }: RouteContext): void {
   app.get('/feed.atom', async (request, reply) => {
     const reader = site.reader()
     const { items } = await newestEntries(reader)
     return sendFeed(request, reply, {
       title: 'Looseleaf',
+      origin: pages.originOf(request),
       page: '/',
       cards: await cardsOf(reader, items, undefined),
     })
@@ -24,20 +25,25 @@ export function registerFeedRoutes(app: FastifyInstance, { site }: RouteContext)
     const person = await personByName(reader, nameOf(request))
     if (person === undefined) throw notFound('person of this name')
     const { items } = await entriesOfUser(reader, person.id)
-    const cards = await cardsOf(reader, items, undefined)
-    return sendFeed(request, reply, { title: person.full_name, page: `/people/${person.name}`, cards })
+    return sendFeed(request, reply, {
+      title: person.full_name,
+      origin: pages.originOf(request),
+      page: `/people/${person.name}`,
+      cards: await cardsOf(reader, items, undefined),
+    })
   })
 }
 
 interface Feed {
   readonly title: string
+  readonly origin: string
   /** The page that shows the same. */
   readonly page: string
   readonly cards: readonly Card[]
 }
 
-function sendFeed(request: FastifyRequest, reply: FastifyReply, { title, page, cards }: Feed): FastifyReply {
-  const root = `${request.protocol}://${request.host}`
+function sendFeed(request: FastifyRequest, reply: FastifyReply, feed: Feed): FastifyReply {
+  const { title, origin: root, page, cards } = feed
   const xml = generateAtomFeed({
     id: `${root}${page}`,
     title: { value: title, type: 'text' },

@@ -2,10 +2,13 @@ import cookie from '@fastify/cookie'
 import formbody from '@fastify/formbody'
 import multipart from '@fastify/multipart'
 import fastifyStatic from '@fastify/static'
-import fastify, { type FastifyInstance } from 'fastify'
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { fileURLToPath } from 'node:url'
+import { renderToString } from 'preact-render-to-string'
 import type { Site } from '../model/site.ts'
 import { registerRoutes } from '../routes/index.ts'
+import { UnknownHostPage } from '../views/unknown-host-page.tsx'
+import { knownHosts } from './known-hosts.ts'
 import { registerPages } from './pages.ts'
 import { securityHeaders } from './security-headers.ts'
 
@@ -15,6 +18,10 @@ export interface AppOptions {
   readonly site: Site
   /** Signs cookies and form tokens. */
   readonly secret: string
+  /** The address that it listens on; 127.0.0.1 unless given. */
+  readonly host?: string
+  /** The address that a proxy gives it. */
+  readonly origin?: string | undefined
   /** Takes errors that nobody foresaw. Default: the standard error output. */
   readonly onError?: (error: unknown) => void
   /** Default: the machine's time. */
@@ -23,12 +30,19 @@ export interface AppOptions {
 
 /** The site as a fastify application, ready to listen or to be asked by `inject`. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
+  const hosts = knownHosts({ host: options.host ?? '127.0.0.1', origin: options.origin })
   const app = fastify({
     bodyLimit: 64 * 1024,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 200 },
     // An address that cannot be decoded never comes as far as the hooks.
-    frameworkErrors: (error, request, reply) =>
-      void pages.fail(error, request, reply.headers(securityHeaders)),
+    frameworkErrors: (error, request, reply) => {
+      void reply.headers(securityHeaders)
+      void (hosts.isKnown(request) ? pages.fail(error, request, reply) : sendUnknownHost(request, reply))
+    },
+  })
+  // Before everything else, for every method and address.
+  app.addHook('onRequest', async (request, reply) => {
+    if (!hosts.isKnown(request)) return sendUnknownHost(request, reply)
   })
   app.addHook('onSend', async (_request, reply) => {
     void reply.headers(securityHeaders)
@@ -45,7 +59,17 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     immutable: true,
     maxAge: '365d',
   })
-  const pages = registerPages(app, options)
+  const pages = registerPages(app, { ...options, hosts })
   registerRoutes(app, { site: options.site, pages })
   return app
+
+  function sendUnknownHost(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    const asked = (request.headers.host ?? 'nothing').slice(0, 200)
+    const page = UnknownHostPage({ asked, home: hosts.originOf(request) })
+    return reply
+      .code(421)
+      .header('cache-control', 'no-store')
+      .type('text/html; charset=utf-8')
+      .send(`<!doctype html>${renderToString(page)}`)
+  }
 }

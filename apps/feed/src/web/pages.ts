@@ -10,6 +10,7 @@ import type { Paging } from '../views/older-link.tsx'
 import type { PageContext } from '../views/page-context.ts'
 import { ProblemPage } from '../views/problem-page.tsx'
 import type { AppOptions } from './app.ts'
+import type { KnownHosts } from './known-hosts.ts'
 import { readFields, readUpload, type SentForm } from './form.ts'
 import { forgedForm, notFound, problemOf, type Problem } from './problem.ts'
 import { cursorOf } from './request-values.ts'
@@ -26,6 +27,8 @@ export interface Pages {
   /** The form that a request sent, after its token was found right. */
   form(request: FastifyRequest): SentForm
   send(reply: FastifyReply, page: VNode, status?: number): FastifyReply
+  /** Where the site is for whoever sent this request, such as `http://localhost:3000`. */
+  originOf(request: FastifyRequest): string
   /** Answers with the page of an error. */
   fail(error: unknown, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>
 }
@@ -42,8 +45,12 @@ export interface OpenList extends OpenPage {
   paging(cursor: string | undefined): Paging
 }
 
-export function registerPages(app: FastifyInstance, options: AppOptions): Pages {
-  const { site, secret } = options
+export interface PagesOptions extends AppOptions {
+  readonly hosts: KnownHosts
+}
+
+export function registerPages(app: FastifyInstance, options: PagesOptions): Pages {
+  const { site, secret, hosts } = options
   const now = options.now ?? ((): Date => new Date())
   const onError = options.onError ?? ((error: unknown): void => console.error(error))
   const styles = styleSheetAddress()
@@ -122,6 +129,7 @@ export function registerPages(app: FastifyInstance, options: AppOptions): Pages 
       open(request, readSession(request) ?? writeSession(reply, undefined)),
     form: (request) => forms.get(request) ?? { fields: {}, files: [] },
     send,
+    originOf: (request) => hosts.originOf(request),
     fail,
   }
 }
@@ -131,7 +139,8 @@ function refuseForeign(request: FastifyRequest): void {
   const site = request.headers['sec-fetch-site']
   if (typeof site === 'string' && site !== 'same-origin' && site !== 'none') throw forgedForm()
   const origin = request.headers.origin
-  if (origin !== undefined && URL.parse(origin)?.host !== request.headers.host) throw forgedForm()
+  if (origin !== undefined && URL.parse(origin)?.host !== request.headers.host?.toLowerCase())
+    throw forgedForm()
 }
 
 function styleSheetAddress(): string {
