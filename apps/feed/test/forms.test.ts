@@ -41,10 +41,32 @@ test('a name that nobody has is told, and kept in the field', async () => {
   expect(reply.body).toContain('aria-invalid="true"')
 })
 
-test('signing out ends the session', async () => {
+test('signing out ends the session, for whoever has kept its cookie too', async () => {
   const visitor = await signedIn('tomas')
+  const [cookie, token] = [visitor.cookie(), visitor.token()]
+  expect((await site.app.inject({ url: '/', headers: { cookie } })).body).toContain('Signed in as')
   expect((await visitor.post('/sign-out')).statusCode).toBe(303)
   expect((await visitor.get('/')).body).not.toContain('Signed in as')
+  expect((await site.app.inject({ url: '/', headers: { cookie } })).body).not.toContain('Signed in as')
+  const payload = new URLSearchParams({ token, title: 'From an old cookie' }).toString()
+  const headers = { cookie, 'content-type': 'application/x-www-form-urlencoded' }
+  const reply = await site.app.inject({ method: 'POST', url: '/post', headers, payload })
+  expect(reply.statusCode).toBe(401)
+  expect((await visitor.get('/people/tomas')).body).not.toContain('From an old cookie')
+})
+
+test('signing in as another ends the session before it', async () => {
+  const visitor = await signedIn('tomas')
+  const cookie = visitor.cookie()
+  await visitor.signIn('mira')
+  expect((await visitor.get('/')).body).toContain('Mira Saltmarsh')
+  expect((await site.app.inject({ url: '/', headers: { cookie } })).body).not.toContain('Signed in as')
+})
+
+test('of one person in two browsers, the other stays signed in', async () => {
+  const [one, two] = [await signedIn('tomas'), await signedIn('tomas')]
+  await one.post('/sign-out')
+  expect((await two.get('/')).body).toContain('Signed in as')
 })
 
 test('a message is posted, found on the home page, and escaped', async () => {

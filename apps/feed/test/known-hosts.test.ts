@@ -88,3 +88,10 @@ test('a feed gives the addresses by which it was asked for', async () => {
   expect(await atom('feed.example.org')).toContain('href="https://feed.example.org/feed.atom"')
   expect(await atom('localhost')).toContain('href="http://localhost/feed.atom"')
 })
+
+test('a cookie given out under an https address is for https alone', async () => {
+  const cookie = async (host: string): Promise<unknown> =>
+    (await site.app.inject({ url: '/sign-in', headers: { host } })).headers['set-cookie']
+  expect(await cookie('feed.example.org')).toMatch(/; Secure/)
+  expect(await cookie('localhost')).not.toMatch(/Secure/)
+})

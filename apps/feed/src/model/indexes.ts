@@ -2,7 +2,8 @@ import { defineIndex } from 'looseleaf'
 
 /*
  * An index has a row only for entities that carry all of its properties. So the names of the properties decide who is
- * in it: entries alone are `published`, comments `commented`, likes `liked`, people `joined` and sources `added`.
+ * in it: entries alone are `published`, comments `commented`, likes `liked`, people `joined`,
+ * sources `added` and sessions `signed_in`.
  */
 
 /**
@@ -73,6 +74,12 @@ export const sourcesByUser = defineIndex('sources_by_user', {
   shardOn: 'user_id',
 })
 
+/** Who is signed in, and since when: to find sessions that are over. */
+export const sessionsByUser = defineIndex('sessions_by_user', {
+  properties: { user_id: 'uuid', signed_in: 'time' },
+  shardOn: 'user_id',
+})
+
 export const siteIndexes = [
   entriesByTime,
   entriesByUser,
@@ -86,4 +93,5 @@ export const siteIndexes = [
   peopleByTime,
   sourcesByTime,
   sourcesByUser,
+  sessionsByUser,
 ]

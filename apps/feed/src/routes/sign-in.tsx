@@ -3,7 +3,6 @@ import { listPeople, personByName } from '../model/people.ts'
 import { EMPTY_FORM } from '../views/form-parts.tsx'
 import { SignInPage } from '../views/sign-in-page.tsx'
 import { backPath } from '../web/back-path.ts'
-import { endSession, writeSession } from '../web/session.ts'
 import type { RouteContext } from './index.ts'
 
 export function registerSignInRoutes(app: FastifyInstance, { pages }: RouteContext): void {
@@ -30,12 +29,12 @@ export function registerSignInRoutes(app: FastifyInstance, { pages }: RouteConte
       const form = { values: fields, errors: { name: error } }
       return pages.send(reply, <SignInPage ctx={ctx} people={items} back={back} form={form} />, 422)
     }
-    writeSession(reply, person.id)
+    await pages.signIn(request, reply, person)
     return reply.redirect(back, 303)
   })
 
-  app.post('/sign-out', async (_request, reply) => {
-    endSession(reply)
+  app.post('/sign-out', async (request, reply) => {
+    await pages.signOut(request, reply)
     return reply.redirect('/', 303)
   })
 }

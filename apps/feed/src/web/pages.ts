@@ -4,8 +4,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { VNode } from 'preact'
 import { renderToString } from 'preact-render-to-string'
 import type { Person } from '../model/entities.ts'
-import { personById } from '../model/people.ts'
 import type { Reader } from '../model/reader.ts'
+import { beginSession, endSession, personOfSession } from '../model/sessions.ts'
 import type { Paging } from '../views/older-link.tsx'
 import type { PageContext } from '../views/page-context.ts'
 import { ProblemPage } from '../views/problem-page.tsx'
@@ -14,7 +14,7 @@ import type { KnownHosts } from './known-hosts.ts'
 import { readFields, readUpload, type SentForm } from './form.ts'
 import { forgedForm, notFound, problemOf, type Problem } from './problem.ts'
 import { cursorOf } from './request-values.ts'
-import { formToken, isFormToken, readSession, writeSession, type Session } from './session.ts'
+import { forgetSession, formToken, isFormToken, readSession, writeSession, type Session } from './session.ts'
 
 /** What the routes make pages with. */
 export interface Pages {
@@ -24,6 +24,9 @@ export interface Pages {
   openList(request: FastifyRequest): Promise<OpenList>
   /** Begins a session where there is none, for a form that is shown to somebody who is not signed in. */
   openWithSession(request: FastifyRequest, reply: FastifyReply): Promise<OpenPage>
+  /** Signs a person in, and out whoever was signed in before. */
+  signIn(request: FastifyRequest, reply: FastifyReply, person: Person): Promise<void>
+  signOut(request: FastifyRequest, reply: FastifyReply): Promise<void>
   /** The form that a request sent, after its token was found right. */
   form(request: FastifyRequest): SentForm
   send(reply: FastifyReply, page: VNode, status?: number): FastifyReply
@@ -58,7 +61,7 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
 
   async function open(request: FastifyRequest, session = readSession(request)): Promise<OpenPage> {
     const reader = site.reader()
-    const viewer = session?.userId === undefined ? undefined : await personById(reader, session.userId)
+    const viewer = isSignedIn(session) ? await personOfSession(reader, session, now()) : undefined
     return { reader, ctx: contextOf(request, session, viewer, reader) }
   }
 
@@ -110,6 +113,13 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
     return { ...ctx, unknownViewer: session?.userId !== undefined }
   }
 
+  const isSecure = (request: FastifyRequest): boolean => hosts.originOf(request).startsWith('https:')
+
+  async function endSessionOf(request: FastifyRequest): Promise<void> {
+    const session = readSession(request)
+    if (isSignedIn(session)) await endSession(site.store, session)
+  }
+
   app.setNotFoundHandler((request, reply) => sendProblem(request, reply, notFound('page under this address')))
   function fail(error: unknown, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const problem = problemOf(error)
@@ -126,12 +136,24 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
       return { ...(await open(request)), after, paging: (cursor) => ({ cursor, paged }) }
     },
     openWithSession: (request, reply) =>
-      open(request, readSession(request) ?? writeSession(reply, undefined)),
+      open(request, readSession(request) ?? writeSession(reply, undefined, isSecure(request))),
+    async signIn(request, reply, person) {
+      await endSessionOf(request)
+      await beginSession(site.store, writeSession(reply, person.id, isSecure(request)), now())
+    },
+    async signOut(request, reply) {
+      await endSessionOf(request)
+      forgetSession(reply)
+    },
     form: (request) => forms.get(request) ?? { fields: {}, files: [] },
     send,
     originOf: (request) => hosts.originOf(request),
     fail,
   }
+}
+
+function isSignedIn(session: Session | undefined): session is Session & { readonly userId: string } {
+  return session?.userId !== undefined
 }
 
 /** A browser says where a form comes from; whatever says that it comes from elsewhere is refused. */

@@ -1,11 +1,11 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isId } from 'looseleaf'
+import { SESSION_MS } from '../model/sessions.ts'
 
 const COOKIE = 'looseleaf_session'
-const THIRTY_DAYS = 30 * 24 * 60 * 60
 
-/** What the signed cookie holds: a random word that form tokens are made of, and who is signed in. */
+/** What the signed cookie holds: a random word that form tokens are made of, and who is said to be signed in. */
 export interface Session {
   readonly nonce: string
   readonly userId: string | undefined
@@ -24,20 +24,25 @@ export function readSession(request: FastifyRequest): Session | undefined {
   return { nonce, userId: isId(userId) ? userId : undefined }
 }
 
-/** Begins a session, with a new random word: what was known of an earlier session is of no use any more. */
-export function writeSession(reply: FastifyReply, userId: string | undefined): Session {
+/** Gives out a cookie with a new random word: what was known of an earlier session is of no use any more. */
+export function writeSession<UserId extends string | undefined>(
+  reply: FastifyReply,
+  userId: UserId,
+  secure: boolean,
+): { nonce: string; userId: UserId } {
   const nonce = randomBytes(18).toString('base64url')
   void reply.setCookie(COOKIE, `${nonce}.${userId ?? ''}`, {
     path: '/',
     httpOnly: true,
     sameSite: 'lax',
     signed: true,
-    maxAge: THIRTY_DAYS,
+    secure,
+    maxAge: SESSION_MS / 1000,
   })
   return { nonce, userId }
 }
 
-export function endSession(reply: FastifyReply): void {
+export function forgetSession(reply: FastifyReply): void {
   void reply.clearCookie(COOKIE, { path: '/', httpOnly: true, sameSite: 'lax' })
 }
 

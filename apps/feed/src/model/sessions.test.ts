@@ -1,0 +1,42 @@
+import { memoryShards } from 'looseleaf'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beginSession, endSession, personOfSession, SESSION_MS } from './sessions.ts'
+import { sessionsByUser } from './indexes.ts'
+import { openSite, type Site } from './site.ts'
+
+const now = new Date('2026-06-01T12:00:00Z')
+let site: Site
+let userId: string
+beforeEach(async () => {
+  site = await openSite({ shards: memoryShards(3), cleaner: false })
+  userId = (await site.store.put({ kind: 'person', name: 'ann', joined: now })).id
+})
+afterEach(() => site.close())
+
+const later = (ms: number): Date => new Date(now.getTime() + ms)
+
+test('a session is asked for together with its person, in one read of one shard', async () => {
+  const session = { nonce: 'a', userId }
+  await beginSession(site.store, session, now)
+  const reader = site.reader()
+  expect((await personOfSession(reader, session, now))?.name).toBe('ann')
+  expect(reader.cost).toMatchObject({ shards: 1, entityReads: 1, indexReads: 0 })
+})
+
+test('one that was never begun, has ended or is too old is nobody’s', async () => {
+  const session = { nonce: 'a', userId }
+  expect(await personOfSession(site.reader(), session, now)).toBeUndefined()
+  await beginSession(site.store, session, now)
+  expect(await personOfSession(site.reader(), session, later(SESSION_MS - 1))).toBeDefined()
+  expect(await personOfSession(site.reader(), session, later(SESSION_MS))).toBeUndefined()
+  await endSession(site.store, session)
+  expect(await personOfSession(site.reader(), session, now)).toBeUndefined()
+})
+
+test('sessions that are over go when their person signs in again', async () => {
+  await beginSession(site.store, { nonce: 'a', userId }, now)
+  await beginSession(site.store, { nonce: 'b', userId }, later(1))
+  await beginSession(site.store, { nonce: 'c', userId }, later(SESSION_MS + 1))
+  const left = await site.store.getAll(sessionsByUser, { user_id: userId })
+  expect(left.map((session) => session.signed_in)).toEqual([later(1), later(SESSION_MS + 1)])
+})
