@@ -80,6 +80,18 @@ test('an upload without a token is refused before its files are read', async () 
   expect((await visitor.upload('/import', [{ name: 'a.xml', text: feed('x') }])).statusCode).toBe(403)
 })
 
+test.each(['--b\r\ncontent-disposition: form-data; name="token"\r\n\r\nbreaks off', 'no form at all'])(
+  'a form that did not arrive whole is refused: %j',
+  async (payload) => {
+    const visitor = createVisitor(site.app)
+    await visitor.signIn('mira')
+    const headers = { cookie: visitor.cookie(), 'content-type': 'multipart/form-data; boundary=b' }
+    const reply = await site.app.inject({ method: 'POST', url: '/import', headers, payload })
+    expect(reply.statusCode).toBe(400)
+    expect(textOf(reply.body)).toContain('That did not arrive whole')
+  },
+)
+
 test('a connection goes on after an upload that was too large', async () => {
   const visitor = createVisitor(site.app)
   await visitor.signIn('mira')

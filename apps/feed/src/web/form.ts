@@ -44,6 +44,8 @@ export async function readUpload(
     request.raw.resume()
     if (error instanceof Error && 'code' in error && error.code === 'FST_FILES_LIMIT')
       throw tooMuch(`These are more than ${MOST_FILES} files. Import them a few at a time.`)
+    // The parser of forms has no status for what breaks off, or is no form at all.
+    if (error instanceof Error && !(error instanceof Problem) && !('statusCode' in error)) throw brokenForm()
     throw error
   }
 }
@@ -74,6 +76,14 @@ async function readParts(
     if (part.filename !== '') files.push({ name: part.filename, bytes: Buffer.concat(chunks) })
   }
   return { fields, files }
+}
+
+function brokenForm(): Problem {
+  return new Problem(
+    400,
+    'That did not arrive whole',
+    'The form broke off, or was put together wrongly. Nothing has been changed; send it once more.',
+  )
 }
 
 function tooMuch(text: string): Problem {
