@@ -16,6 +16,7 @@ export interface TestSiteOptions {
   readonly shards?: DriverFactory
   readonly sample?: boolean
   readonly origin?: string
+  readonly now?: () => Date
 }
 
 /** A whole site, on memory shards unless others are given. */
@@ -24,8 +25,9 @@ export async function openTestSite(options: TestSiteOptions = {}): Promise<TestS
   if (options.sample ?? true) await seedSample(site.store)
   const errors: unknown[] = []
   const onError = (error: unknown): void => void errors.push(error)
-  const { origin } = options
-  const app = await createApp({ site, secret: 'a secret of at least thirty-two bytes', origin, onError })
+  const secret = 'a secret of at least thirty-two bytes'
+  const { origin, now = () => new Date() } = options
+  const app = await createApp({ site, secret, origin, now, onError })
   return {
     app,
     site,
@@ -36,6 +38,10 @@ export async function openTestSite(options: TestSiteOptions = {}): Promise<TestS
     },
   }
 }
+
+let visitors = 0
+/** Every visitor comes from elsewhere, so that they do not use up what one address may do. */
+const nextAddress = (): string => `192.0.2.${++visitors % 256}`
 
 /** A browser without scripts: keeps its cookie, and sends forms with the token of the page that they stand on. */
 export interface Visitor {
@@ -49,7 +55,7 @@ export interface Visitor {
   token(): string
 }
 
-export function createVisitor(app: FastifyInstance): Visitor {
+export function createVisitor(app: FastifyInstance, remoteAddress: string = nextAddress()): Visitor {
   let cookie = ''
   let token = ''
 
@@ -64,11 +70,11 @@ export function createVisitor(app: FastifyInstance): Visitor {
   const visitor: Visitor = {
     cookie: () => cookie,
     token: () => token,
-    get: async (url) => remember(await app.inject({ url, headers: { cookie } })),
+    get: async (url) => remember(await app.inject({ url, headers: { cookie }, remoteAddress })),
     async post(url, fields = {}) {
       const payload = new URLSearchParams({ token, ...fields }).toString()
       const headers = { cookie, 'content-type': 'application/x-www-form-urlencoded' }
-      return remember(await app.inject({ method: 'POST', url, headers, payload }))
+      return remember(await app.inject({ method: 'POST', url, headers, payload, remoteAddress }))
     },
     async upload(url, files) {
       const form = new FormData()
@@ -77,9 +83,8 @@ export function createVisitor(app: FastifyInstance): Visitor {
       const { headers, body } = new Request('http://here.invalid', { method: 'POST', body: form })
       const payload = Buffer.from(await new Response(body).arrayBuffer())
       const type = headers.get('content-type') as string
-      return remember(
-        await app.inject({ method: 'POST', url, headers: { cookie, 'content-type': type }, payload }),
-      )
+      const sent = { cookie, 'content-type': type }
+      return remember(await app.inject({ method: 'POST', url, headers: sent, payload, remoteAddress }))
     },
     async signIn(name) {
       await visitor.get('/sign-in')

@@ -9,7 +9,7 @@ import { entryView } from './entry-view.tsx'
 import type { RouteContext } from './index.ts'
 
 export function registerCommentRoutes(app: FastifyInstance, { site, pages }: RouteContext): void {
-  app.post('/entries/:id/comments', async (request, reply) => {
+  app.post('/entries/:id/comments', { config: { deed: 'comment' } }, async (request, reply) => {
     const page = await pages.open(request)
     const viewer = signedIn(page.ctx.viewer)
     const entry = await entryById(page.reader, idOf(request, 'entry'))
@@ -28,7 +28,7 @@ export function registerCommentRoutes(app: FastifyInstance, { site, pages }: Rou
     return reply.redirect(`/entries/${entry.id}${query}#c-${id}`, 303)
   })
 
-  app.post('/comments/:id/delete', async (request, reply) => {
+  app.post('/comments/:id/delete', { config: { deed: 'delete' } }, async (request, reply) => {
     const { ctx } = await pages.open(request)
     const viewer = signedIn(ctx.viewer)
     const entryId = await deleteComment(site.store, idOf(request, 'comment'), viewer.id)

@@ -14,7 +14,7 @@ export function registerEntryRoutes(app: FastifyInstance, { site, pages }: Route
     return pages.send(reply, await entryView(page, entry, EMPTY_FORM, page.after))
   })
 
-  app.post('/entries/:id/delete', async (request, reply) => {
+  app.post('/entries/:id/delete', { config: { deed: 'delete' } }, async (request, reply) => {
     const { ctx, reader } = await pages.open(request)
     const viewer = signedIn(ctx.viewer)
     const id = idOf(request, 'entry')

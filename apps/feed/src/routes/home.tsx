@@ -24,7 +24,7 @@ export function registerHomeRoutes(app: FastifyInstance, { site, pages }: RouteC
     return pages.send(reply, <PostPage ctx={ctx} form={EMPTY_FORM} />)
   })
 
-  app.post('/post', async (request, reply) => {
+  app.post('/post', { config: { deed: 'post' } }, async (request, reply) => {
     const { ctx } = await pages.open(request)
     const viewer = signedIn(ctx.viewer)
     const { fields } = pages.form(request)

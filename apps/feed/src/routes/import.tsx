@@ -11,7 +11,7 @@ export function registerImportRoutes(app: FastifyInstance, { site, pages }: Rout
     return pages.send(reply, <ImportPage ctx={ctx} form={EMPTY_FORM} results={[]} />)
   })
 
-  app.post('/import', async (request, reply) => {
+  app.post('/import', { config: { deed: 'import' } }, async (request, reply) => {
     const { ctx } = await pages.open(request)
     const viewer = signedIn(ctx.viewer)
     const { files } = pages.form(request)

@@ -14,7 +14,7 @@ export function registerSignInRoutes(app: FastifyInstance, { pages }: RouteConte
     return pages.send(reply, <SignInPage ctx={ctx} people={items} back={path} form={EMPTY_FORM} />)
   })
 
-  app.post('/sign-in', async (request, reply) => {
+  app.post('/sign-in', { config: { deed: 'sign-in' } }, async (request, reply) => {
     const { ctx, reader } = await pages.open(request)
     const { fields } = pages.form(request)
     const name = (fields['name'] ?? '').trim()
@@ -33,7 +33,7 @@ export function registerSignInRoutes(app: FastifyInstance, { pages }: RouteConte
     return reply.redirect(back, 303)
   })
 
-  app.post('/sign-out', async (request, reply) => {
+  app.post('/sign-out', { config: { deed: 'uncounted' } }, async (request, reply) => {
     await pages.signOut(request, reply)
     return reply.redirect('/', 303)
   })

@@ -13,6 +13,7 @@ import type { AppOptions } from './app.ts'
 import type { KnownHosts } from './known-hosts.ts'
 import { readFields, readUpload, type SentForm } from './form.ts'
 import { forgedForm, notFound, problemOf, type Problem } from './problem.ts'
+import { registerRateLimits } from './rate-limits.ts'
 import { cursorOf } from './request-values.ts'
 import { forgetSession, formToken, isFormToken, readSession, writeSession, type Session } from './session.ts'
 
@@ -76,9 +77,15 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
     return { viewer, unknownViewer, token, path: request.url, now: now(), cost: reader.cost, styles }
   }
 
+  const isForm = (request: FastifyRequest): boolean => request.method === 'POST' && !request.is404
+
+  app.addHook('onRequest', async (request) => {
+    if (isForm(request)) refuseForeign(request)
+  })
+  // What other sites send in somebody's name is not counted as theirs.
+  registerRateLimits(app, now)
   app.addHook('preHandler', async (request) => {
-    if (request.method !== 'POST' || request.is404) return
-    refuseForeign(request)
+    if (!isForm(request)) return
     const session = readSession(request)
     const isToken = (token: string | undefined): boolean => isFormToken(secret, session, token)
     const form: SentForm = request.isMultipart()
@@ -99,11 +106,12 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
   async function sendProblem(
     request: FastifyRequest,
     reply: FastifyReply,
-    { status, title, message }: Problem,
+    { status, title, message, headers }: Problem,
   ): Promise<FastifyReply> {
-    // Where a store may be what does not answer, none is asked.
-    const opened = status < 500 ? await open(request).catch(() => undefined) : undefined
+    // Where a store may be what does not answer, none is asked; nor for those who ask too much.
+    const opened = status < 500 && status !== 429 ? await open(request).catch(() => undefined) : undefined
     const ctx = opened?.ctx ?? unaskedContext(request)
+    void reply.headers(headers)
     return send(reply, ProblemPage({ ctx, status, title, text: message }), status)
   }
 

@@ -5,11 +5,14 @@ export class Problem extends Error {
   override readonly name = 'Problem'
   readonly status: number
   readonly title: string
+  /** Of the answer. */
+  readonly headers: Readonly<Record<string, string>>
 
-  constructor(status: number, title: string, text: string) {
+  constructor(status: number, title: string, text: string, headers: Readonly<Record<string, string>> = {}) {
     super(text)
     this.status = status
     this.title = title
+    this.headers = headers
   }
 }
 
