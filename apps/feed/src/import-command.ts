@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
-import { describeImport, importFile, LARGEST_FILE, type ImportResult } from './import/import-file.ts'
+import { describeImport, importFile, type ImportResult } from './import/import-file.ts'
+import { LARGEST_FILE } from './import/limits.ts'
 import { personByName } from './model/people.ts'
 import { openSite, type Site } from './model/site.ts'
 import { BadSetting, readSettings } from './settings.ts'
@@ -57,5 +58,5 @@ async function importPath(site: Site, path: string, userId: string | undefined):
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
     return refused(code === 'ENOENT' ? 'There is no such file.' : `The file cannot be read (${code}).`)
   }
-  return importFile(site.store, { name: path, bytes }, userId)
+  return importFile(site, { name: path, bytes }, userId)
 }

@@ -80,6 +80,43 @@ test('an upload without a token is refused before its files are read', async () 
   expect((await visitor.upload('/import', [{ name: 'a.xml', text: feed('x') }])).statusCode).toBe(403)
 })
 
+test('the site answers while a file is read', async () => {
+  const visitor = createVisitor(site.app)
+  await visitor.signIn('noor')
+  const { parser } = site.site
+  const began = Promise.withResolvers<void>()
+  const parse: typeof parser.parse = (...args) => {
+    const parsed = parser.parse(...args)
+    began.resolve()
+    return parsed
+  }
+  Object.assign(site.site, { parser: { ...parser, parse } })
+  // Seconds of work, and in the end nothing to be stored: markup without any text.
+  const text = `<rss version="2.0"><channel><title>T</title>${`<item><description><![CDATA[${'<p><b></b></p>'.repeat(110)}]]></description></item>`.repeat(4500)}</channel></rss>`
+  const events: string[] = []
+  const importing = visitor.upload('/import', [{ name: 'slow.xml', text }]).finally(() => {
+    events.push('imported')
+  })
+  await began.promise
+  expect((await createVisitor(site.app).get('/')).statusCode).toBe(200)
+  events.push('answered')
+  const { body } = await importing
+  Object.assign(site.site, { parser })
+  expect(events).toEqual(['answered', 'imported'])
+  expect(textOf(body)).toContain('slow.xml: refused. The RSS feed has no items that could be shown.')
+})
+
+test('a feed of attributes is refused by the limit that it is beyond', async () => {
+  const visitor = createVisitor(site.app)
+  await visitor.signIn('noor')
+  const attributes = Array.from({ length: 400_000 }, (_, i) => ` a${i}="1"`).join('')
+  const text = `<rss version="2.0"><channel><item${attributes}><title>x</title></item></channel></rss>`
+  const { body } = await visitor.upload('/import', [{ name: 'attributes.xml', text }])
+  expect(textOf(body)).toContain(
+    'attributes.xml: refused. The file has an element of more than 200 attributes.',
+  )
+})
+
 test.each(['--b\r\ncontent-disposition: form-data; name="token"\r\n\r\nbreaks off', 'no form at all'])(
   'a form that did not arrive whole is refused: %j',
   async (payload) => {

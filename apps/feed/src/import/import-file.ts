@@ -1,9 +1,6 @@
-import type { DataStore } from 'looseleaf'
-import { parseFile } from './parse-file.ts'
+import type { Site } from '../model/site.ts'
+import { LARGEST_FILE } from './limits.ts'
 import { storeFeed, storeSubscriptions, type StoredFeed, type StoredSubscriptions } from './store-feed.ts'
-
-/** Files beyond this are not read, in bytes. */
-export const LARGEST_FILE: number = 8 * 1024 * 1024
 
 export interface FileToImport {
   readonly name: string
@@ -25,7 +22,7 @@ export type ImportResult =
 
 /** Imports one file for a person, or for nobody in particular. A file that is no feed is refused, not thrown. */
 export async function importFile(
-  store: DataStore,
+  { store, parser }: Pick<Site, 'store' | 'parser'>,
   file: FileToImport,
   userId: string | undefined,
   now: Date = new Date(),
@@ -34,7 +31,7 @@ export async function importFile(
   if (file.bytes.length > LARGEST_FILE) {
     return { type: 'refused', name, reason: `The file is larger than ${LARGEST_FILE / 1024 / 1024} MB.` }
   }
-  const parsed = parseFile(file.bytes, { name, now })
+  const parsed = await parser.parse(file.bytes, { name, now })
   switch (parsed.type) {
     case 'refused':
       return { type: 'refused', name, reason: parsed.reason }

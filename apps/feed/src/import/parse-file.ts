@@ -1,11 +1,14 @@
 import { detectAtomFeed, detectRdfFeed, detectRssFeed, parseOpml } from 'feedsmith'
+import { checkJsonLimits, checkXmlLimits } from './check-limits.ts'
 import { decodeText } from './decode-text.ts'
+import { BeyondLimit } from './limits.ts'
 import { collectSubscriptions } from './opml-subscriptions.ts'
 import type { ParsedFeed, ParsedFile, RefusedFile } from './parsed-feed.ts'
-import { tidyItems, toText } from './raw-item.ts'
+import { firstOf, tidyItems, toText } from './raw-item.ts'
 import { readAtom, readJson, readRdf, readRss, type RawFeed } from './read-formats.ts'
 import { salvageItems } from './salvage-items.ts'
 import { webLink } from './web-link.ts'
+import { resolveXmlBase } from './xml-base.ts'
 
 export interface ParseFileOptions {
   /** What the file is called, for a feed that has no title. */
@@ -23,13 +26,17 @@ export function parseFile(bytes: Uint8Array, options: ParseFileOptions): ParsedF
     if (/<opml[\s>]/i.test(source.slice(0, 5000))) return readOpml(source, options)
     return readFeed(source, options)
   } catch (error) {
+    if (error instanceof BeyondLimit) return refused(error.message)
     return refused(`The file could not be read: ${reasonOf(error)}.`)
   }
 }
 
-function readFeed(source: string, options: ParseFileOptions): ParsedFile {
-  const format = formatOf(source)
-  if (format === undefined) return refused(`No feed was found in it${guessOf(source)}.`)
+function readFeed(text: string, options: ParseFileOptions): ParsedFile {
+  const format = formatOf(text)
+  if (format === undefined) return refused(`No feed was found in it${guessOf(text)}.`)
+  if (format === 'JSON Feed') checkJsonLimits(text)
+  else checkXmlLimits(text)
+  const source = format === 'JSON Feed' ? text : resolveXmlBase(text)
   let raw = READERS[format](source)
   const notes: string[] = []
   if (raw.items.length === 0) {
@@ -48,11 +55,21 @@ function tidyFeed(
   notes: string[],
   options: ParseFileOptions,
 ): ParsedFile {
-  const feedLink = webLink(raw.feedLink, raw.link)
-  const link = webLink(raw.link, feedLink)
-  const tidy = tidyItems(raw.items, link ?? feedLink, options.now)
+  const feedLink = webLink(
+    raw.feedLink,
+    firstOf(raw.links, (text) => webLink(text)),
+  )
+  const link = firstOf(raw.links, (text) => webLink(text, feedLink))
+  // In Atom what is relative is so to the document; the others do not say, and their readers go by the site's address.
+  const base = format === 'Atom' ? (feedLink ?? link) : (link ?? feedLink)
+  const tidy = tidyItems(raw.items, base, options.now)
   if (tidy.items.length === 0) {
-    return refused([`The ${format} feed has no items that could be shown.`, ...tidy.notes].join(' '))
+    return refused(
+      [
+        `The ${format === 'JSON Feed' ? format : `${format} feed`} has no items that could be shown.`,
+        ...tidy.notes,
+      ].join(' '),
+    )
   }
   return {
     type: 'feed',
@@ -83,6 +100,7 @@ function formatOf(source: string): ParsedFeed['format'] | undefined {
 }
 
 function readOpml(source: string, options: ParseFileOptions): ParsedFile {
+  checkXmlLimits(source)
   const opml = parseOpml(source)
   const { subscriptions, others, unusable } = collectSubscriptions(opml.body?.outlines ?? [])
   const notes: string[] = []

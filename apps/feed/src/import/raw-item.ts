@@ -70,7 +70,11 @@ export function toText(text: RawText | undefined, limit: number): string | undef
   return (text.html ? plainTextOf(text.value, limit) : tidyText(text.value, limit)) || undefined
 }
 
-function firstOf<From, To>(choices: readonly From[], take: (choice: From) => To | undefined): To | undefined {
+/** What the first of the choices gives that gives anything. */
+export function firstOf<From, To>(
+  choices: readonly From[],
+  take: (choice: From) => To | undefined,
+): To | undefined {
   for (const choice of choices) {
     const taken = take(choice)
     if (taken !== undefined) return taken

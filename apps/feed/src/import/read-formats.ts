@@ -5,8 +5,8 @@ import type { RawItem, RawText } from './raw-item.ts'
 export interface RawFeed {
   readonly title: RawText
   readonly about: RawText
-  /** The site's address, and the feed's own. */
-  readonly link: string | undefined
+  /** The site's address, first choice first, and the feed's own. */
+  readonly links: readonly (string | undefined)[]
   readonly feedLink: string | undefined
   readonly items: readonly RawItem[]
 }
@@ -22,7 +22,7 @@ export function readRss(text: string): RawFeed {
   return {
     title: html(feed.title),
     about: html(feed.description),
-    link: feed.link ?? alternateOf(feed.atom?.links),
+    links: [feed.link, alternateOf(feed.atom?.links)],
     feedLink: selfOf(feed.atom?.links),
     items: (feed.items ?? []).map((item) => ({
       ids: [item.guid?.value, item.atom?.id],
@@ -55,7 +55,7 @@ export function readAtom(text: string): RawFeed {
   return {
     title: typed(feed.title),
     about: typed(feed.subtitle),
-    link: alternateOf(feed.links),
+    links: [alternateOf(feed.links)],
     feedLink: selfOf(feed.links),
     items: (feed.entries ?? []).map((entry) => ({
       ids: [entry.id],
@@ -77,7 +77,7 @@ export function readRdf(text: string): RawFeed {
   return {
     title: html(feed.title),
     about: html(feed.description),
-    link: feed.link,
+    links: [feed.link, alternateOf(feed.atom?.links)],
     feedLink: selfOf(feed.atom?.links),
     items: (feed.items ?? []).map((item) => ({
       ids: [item.rdf?.about],
@@ -95,7 +95,7 @@ export function readJson(text: string): RawFeed {
   return {
     title: plain(feed.title),
     about: plain(feed.description),
-    link: feed.home_page_url,
+    links: [feed.home_page_url],
     feedLink: feed.feed_url,
     items: (feed.items ?? []).map((item) => ({
       ids: [item.id],

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { memoryShards } from 'looseleaf'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openSite, type Site } from '../model/site.ts'
+import { parseFile } from './parse-file.ts'
 import { describeImport, importFile, type ImportResult } from './import-file.ts'
 
 /** Real-world feeds that lie beside the project, not in it. */
@@ -16,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => site.close())
 
 function importReal(name: string): Promise<ImportResult> {
-  return importFile(site.store, { name, bytes: readFileSync(`${FOLDER}${name}`) }, undefined)
+  return importFile(site, { name, bytes: readFileSync(`${FOLDER}${name}`) }, undefined)
 }
 
 function written({ stored }: Exclude<ImportResult, { type: 'refused' }>): number {
@@ -38,6 +39,25 @@ test.each(files)(
     expect(second.type).toBe(first.type)
   },
 )
+
+test.skipIf(files.length === 0)('relative links of real feeds lead where their xml:base says', () => {
+  const linksOf = (name: string): unknown => {
+    const parsed = parseFile(readFileSync(`${FOLDER}${name}`), { name, now: new Date('2026-06-01') })
+    return parsed.type === 'feed'
+      ? [parsed.link, ...parsed.items.slice(0, 2).map((item) => item.link)]
+      : parsed
+  }
+  expect(linksOf('macieklamberski--atom-10.xml')).toEqual([
+    'http://example.org/',
+    'http://example.org/entry/1',
+    undefined,
+  ])
+  expect(linksOf('macieklamberski--atom-03.xml')).toEqual([
+    'http://example.org/',
+    'http://example.org/entry/3',
+    'http://example.org/entry/4',
+  ])
+})
 
 test.skipIf(files.length === 0)('only what is no feed, or has nothing in it, is refused', async () => {
   const refused: string[] = []

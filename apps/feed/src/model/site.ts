@@ -7,12 +7,14 @@ import {
   type Cleaner,
   type DriverFactory,
 } from 'looseleaf'
+import { createFileParser, type FileParser } from '../import/file-parser.ts'
 import { siteIndexes } from './indexes.ts'
 import { createReader, type Reader } from './reader.ts'
 
-/** The site's data: one store for everything, and the cleaner that looks after its indexes. */
+/** The site's data: one store for everything, the cleaner that looks after its indexes, and what reads files for it. */
 export interface Site {
   readonly store: DataStore
+  readonly parser: FileParser
   /** A reader for one page, with a cost of its own. */
   reader(): Reader
   close(): Promise<void>
@@ -33,11 +35,14 @@ export async function openSite(options: SiteOptions): Promise<Site> {
     for (const index of indexes) if (index.state === 'building') await cleanIndex(store, index.name)
     if (options.cleaner ?? true) cleaner = startCleaner(store)
     // The same router as the store's own, for counting on how many shards a page's ids live.
+    const parser = createFileParser()
     const router = bucketRouter({ shards: shards.length })
     return {
       store,
+      parser,
       reader: () => createReader(store, (id) => router.shardOfId(parseId(id))),
       async close() {
+        await parser.close()
         await cleaner?.stop()
         await store.close()
       },

@@ -20,7 +20,7 @@ export function registerImportRoutes(app: FastifyInstance, { site, pages }: Rout
       return pages.send(reply, <ImportPage ctx={ctx} form={form} results={[]} />, 422)
     }
     const results: ImportResult[] = []
-    for (const file of files) results.push(await importFile(site.store, file, viewer.id))
+    for (const file of files) results.push(await importFile(site, file, viewer.id))
     return pages.send(reply, <ImportPage ctx={ctx} form={EMPTY_FORM} results={results} />)
   })
 }

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import { LARGEST_FILE, type FileToImport } from '../import/import-file.ts'
+import type { FileToImport } from '../import/import-file.ts'
+import { LARGEST_FILE } from '../import/limits.ts'
 import { forgedForm, Problem } from './problem.ts'
 
 /** A form as it was sent: the first value of each field, and the files. */
