@@ -133,6 +133,33 @@ test.skipIf(!found)('no page asks for anything that the policy forbids', async (
   expect(complaints).toEqual([])
 })
 
+test.skipIf(!found)('the Atom feeds are well-formed, whatever is posted', async () => {
+  await signIn('Mira Saltmarsh')
+  const title = `Odd: \ufffe \uffff \u{1fffe} ]]> <![CDATA[ &#0; &amp; <b> " '`
+  await page.getByLabel('What is worth sharing?').fill(title)
+  await page.getByRole('button', { name: 'Post' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Odd:' }).waitFor()
+  const { id } = await site.site.store.put({
+    kind: 'entry',
+    // What forms and files would have been cleaned of.
+    title: 'Odder: \u0000 \u0008 \u001f \u0085',
+    body: 'Body: \u0001 \ufffe ]]>',
+    published: new Date(Date.now() + 1000),
+  })
+  for (const path of ['/feed.atom', '/people/mira/feed.atom?a="<>&b=\'']) {
+    const xml = (await site.app.inject(path)).body
+    // The parser of the browser, as strict as XML asks for.
+    const parsed = await page.evaluate((text) => {
+      const document = new DOMParser().parseFromString(text, 'application/xml')
+      const titles = [...document.querySelectorAll('entry > title')].map((node) => node.textContent?.trim())
+      return { error: document.querySelector('parsererror')?.textContent, titles }
+    }, xml)
+    expect(parsed.error).toBeUndefined()
+    expect(parsed.titles).toContain(title.replace(/[\ufffe\uffff]/g, '\ufffd'))
+  }
+  await site.site.store.delete(id)
+})
+
 test.skipIf(!found)('by keyboard alone: skip to the content, sign in, post', async () => {
   await open({})
   await page.goto('/sign-in')

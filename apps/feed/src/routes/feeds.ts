@@ -5,6 +5,7 @@ import { entriesOfUser, newestEntries } from '../model/entries.ts'
 import { personByName } from '../model/people.ts'
 import { notFound } from '../web/problem.ts'
 import { nameOf } from '../web/request-values.ts'
+import { withXmlCharacters } from '../web/xml-characters.ts'
 import type { RouteContext } from './index.ts'
 
 /** What the site takes in, it also gives out: the newest entries of all, or of a person, as Atom. */
@@ -65,5 +66,5 @@ function sendFeed(request: FastifyRequest, reply: FastifyReply, feed: Feed): Fas
   return reply
     .type('application/atom+xml; charset=utf-8')
     .header('cache-control', 'private, no-cache')
-    .send(xml)
+    .send(withXmlCharacters(xml))
 }
