@@ -96,7 +96,7 @@ test.skipIf(!found)('Older leads on, and back to the top', async () => {
   expect(await page.locator('article').first().getAttribute('id')).toBe(first)
 })
 
-test.skipIf(!found)('a file is imported by its form', async () => {
+test.skipIf(!found)('a file is imported by its form, and the import undone', async () => {
   await signIn('Tariq Sandpiper')
   await page.goto('/import')
   const text =
@@ -106,6 +106,10 @@ test.skipIf(!found)('a file is imported by its form', async () => {
     .setInputFiles({ name: 'a.xml', mimeType: 'text/xml', buffer: Buffer.from(text) })
   await page.getByRole('button', { name: 'Import' }).click()
   expect(await page.getByRole('status').innerText()).toContain('By hand (RSS): 1 new entry.')
+  await page.getByText('Undo the import of By hand').click()
+  await page.getByRole('button', { name: 'Yes, take out what it brought' }).click()
+  expect(await page.getByRole('status').innerText()).toContain('Taken out: 1 entry and 1 source.')
+  expect(await page.locator('.imports').count()).toBe(0)
 })
 
 test.skipIf(!found).each([360, 1280])('no page is wider than a screen of %d px', async (width) => {

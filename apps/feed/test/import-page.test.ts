@@ -55,6 +55,36 @@ test('each of several files is told about by itself', async () => {
   expect(textOf((await visitor.get('/sources')).body)).toContain('A Brought in by Noor Tamarind.')
 })
 
+test('an import can be undone, by whoever made it, and what others use stays', async () => {
+  const [tariq, tomas] = [createVisitor(site.app), createVisitor(site.app)]
+  await tariq.signIn('tariq')
+  await tomas.signIn('tomas')
+  const text = feed('Undo this', 'And this', 'Liked by another').replace('Uploaded', 'By mistake')
+  const { body } = await tariq.upload('/import', [{ name: 'a.xml', text }])
+  expect(textOf(body)).toContain('By mistake RSS, 3 entries and 1 source')
+  const path = /action="(\/imports\/[^"]+)"/.exec(body)?.[1] as string
+  const source = /href="(\/sources\/[^"]+)">Read it/.exec(body)?.[1] as string
+  const page = (await tariq.get(source)).body
+  const liked = /href="(\/entries\/[^"#]+)#comment">Comment<span class="unseen"> on Liked by/.exec(page)?.[1]
+  await tomas.post(`${liked}/like`)
+
+  expect(textOf((await tomas.get('/import')).body)).not.toContain('By mistake')
+  expect((await tomas.post(path)).statusCode).toBe(404)
+  await tariq.get('/import')
+  const undone = await tariq.post(path)
+  expect(undone.statusCode).toBe(200)
+  expect(textOf(undone.body)).toContain(
+    'Undone: By mistakeTaken out: 2 entries. One entry stays, as others have commented on it or like it.',
+  )
+  expect(textOf((await tariq.get(source)).body)).toContain('1 entry, brought in by')
+  expect(textOf((await tariq.get('/people/tariq')).body)).not.toContain('Undo this')
+  await tomas.post(`${liked}/unlike`)
+  expect(textOf((await tariq.post(path)).body)).toContain('Taken out: 1 entry and 1 source.')
+  expect((await tariq.get(source)).statusCode).toBe(404)
+  expect((await tariq.post(path)).statusCode).toBe(404)
+  expect(textOf((await tariq.get('/import')).body)).not.toContain('By mistake')
+})
+
 test('a file that is too large is refused by name', async () => {
   const visitor = createVisitor(site.app)
   await visitor.signIn('noor')

@@ -1,4 +1,5 @@
 import type { Site } from '../model/site.ts'
+import { counted } from '../views/counted.ts'
 import { LARGEST_FILE } from './limits.ts'
 import { storeFeed, storeSubscriptions, type StoredFeed, type StoredSubscriptions } from './store-feed.ts'
 
@@ -36,7 +37,7 @@ export async function importFile(
     case 'refused':
       return { type: 'refused', name, reason: parsed.reason }
     case 'opml': {
-      const stored = await storeSubscriptions(store, parsed, userId)
+      const stored = await storeSubscriptions(store, parsed, userId, now)
       return { type: 'opml', name, title: parsed.title, format: parsed.format, notes: parsed.notes, stored }
     }
     case 'feed': {
@@ -62,8 +63,6 @@ export function describeImport(result: ImportResult): string {
   return [`${result.title} (${result.format}): ${what}.`, ...result.notes].join(' ')
 }
 
-function count(number: number, noun: string, rest?: string): string | undefined {
-  if (number === 0) return undefined
-  const plural = number === 1 ? noun : noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : `${noun}s`
-  return [number, plural, rest].filter((part) => part !== undefined).join(' ')
+function count(number: number, noun: string, rest = ''): string | undefined {
+  return number === 0 ? undefined : `${counted(number, noun)} ${rest}`.trim()
 }

@@ -1,6 +1,6 @@
 import { LONGEST_TITLE, type SubscribedFeed } from './parsed-feed.ts'
 import { tidyLine } from './plain-text.ts'
-import { hostOf, webLink } from './web-link.ts'
+import { addressKey, hostOf, webLink } from './web-link.ts'
 
 interface Outline {
   readonly text?: string
@@ -22,15 +22,16 @@ export interface Subscriptions {
   readonly unusable: number
 }
 
-/** Every feed of an outline, from all its folders, each once. */
+/** Every feed of an outline, from all its folders, each once, whatever scheme its address has. */
 export function collectSubscriptions(outlines: readonly Outline[]): Subscriptions {
   const found = new Map<string, SubscribedFeed>()
   let others = 0
   let unusable = 0
   const visit = (outline: Outline, depth: number): void => {
     const feedLink = webLink(outline.xmlUrl)
-    if (feedLink !== undefined && !found.has(feedLink)) {
-      found.set(feedLink, {
+    const key = feedLink === undefined ? undefined : addressKey(feedLink)
+    if (feedLink !== undefined && key !== undefined && !found.has(key)) {
+      found.set(key, {
         title: tidyLine(outline.title ?? outline.text ?? '', LONGEST_TITLE) || hostOf(feedLink),
         about: tidyLine(outline.description ?? '', 300),
         feedLink,

@@ -3,7 +3,14 @@ import { checkJsonLimits, checkXmlLimits } from './check-limits.ts'
 import { decodeText } from './decode-text.ts'
 import { BeyondLimit } from './limits.ts'
 import { collectSubscriptions } from './opml-subscriptions.ts'
-import type { ParsedFeed, ParsedFile, RefusedFile } from './parsed-feed.ts'
+import {
+  LONGEST_TITLE,
+  MOST_SUBSCRIPTIONS,
+  type ParsedFeed,
+  type ParsedFile,
+  type RefusedFile,
+} from './parsed-feed.ts'
+import { tidyLine } from './plain-text.ts'
 import { firstOf, tidyItems, toText } from './raw-item.ts'
 import { readAtom, readJson, readRdf, readRss, type RawFeed } from './read-formats.ts'
 import { salvageItems } from './salvage-items.ts'
@@ -108,7 +115,16 @@ function readOpml(source: string, options: ParseFileOptions): ParsedFile {
   if (unusable > 0)
     notes.push(`${unusable} ${unusable === 1 ? 'feed has' : 'feeds have'} an address that is not on the web.`)
   if (subscriptions.length === 0) return refused(['The OPML file lists no feeds.', ...notes].join(' '))
-  return { type: 'opml', format: 'OPML', title: opml.head?.title ?? options.name, subscriptions, notes }
+  const beyond = subscriptions.length - MOST_SUBSCRIPTIONS
+  if (beyond > 0)
+    notes.push(`Only the first ${MOST_SUBSCRIPTIONS} feeds are kept; ${beyond} more were left out.`)
+  return {
+    type: 'opml',
+    format: 'OPML',
+    title: tidyLine(opml.head?.title ?? '', LONGEST_TITLE) || options.name,
+    subscriptions: subscriptions.slice(0, MOST_SUBSCRIPTIONS),
+    notes,
+  }
 }
 
 function guessOf(source: string): string {

@@ -47,5 +47,7 @@ export type ParsedFile = ParsedFeed | ParsedOpml | RefusedFile
 
 /** Feeds of any size are read, but no more than this many items of one file are kept. */
 export const MOST_ITEMS = 5000
+/** Nor more than this many feeds of one list. */
+export const MOST_SUBSCRIPTIONS = 2000
 export const LONGEST_TITLE = 300
 export const LONGEST_BODY = 1200

@@ -1,7 +1,8 @@
 import type { Bag, DataStore } from 'looseleaf'
 import { asEntry, type Entry } from '../model/entities.ts'
 import { importedEntryId } from '../model/ids.ts'
-import { saveSource } from '../model/sources.ts'
+import { createImportRecord } from '../model/imports.ts'
+import { saveSources } from '../model/save-sources.ts'
 import type { FeedItem, ParsedFeed, ParsedOpml } from './parsed-feed.ts'
 
 /** Items that are read and written together. */
@@ -25,17 +26,16 @@ export async function storeFeed(
   userId: string | undefined,
   now: Date,
 ): Promise<StoredFeed> {
-  const { id: sourceId } = await saveSource(store, {
-    title: feed.title,
-    about: feed.about,
-    link: feed.link,
-    feed_link: feed.feedLink,
-    user_id: userId,
-  })
-  const total = { sourceId, added: 0, updated: 0, unchanged: 0, failed: 0 }
+  const { title, about, link, feedLink, format } = feed
+  const record = createImportRecord(store, { title, format, user_id: userId }, now)
+  const source = { title, about, link, feed_link: feedLink, user_id: userId }
+  const options = { ownTitles: true, import_id: record.id, beforeNew: record.begin }
+  const [saved] = await saveSources(store, [source], options)
+  if (saved === undefined) throw new TypeError('A source that was saved has an id.')
+  const total = { sourceId: saved.id, added: 0, updated: 0, unchanged: 0, failed: 0 }
   for (let at = 0; at < feed.items.length; at += CHUNK) {
     const chunk = feed.items.slice(at, at + CHUNK)
-    const ids = chunk.map((item) => importedEntryId(sourceId, item.guid))
+    const ids = chunk.map((item) => importedEntryId(saved.id, item.guid))
     const existing = await store.getMany(ids)
     const news: Bag[] = []
     for (const [i, item] of chunk.entries()) {
@@ -44,7 +44,8 @@ export async function storeFeed(
       if (entry === undefined) {
         // Without a date an item counts as found now; the order of the file is kept.
         const published = item.published ?? new Date(now.getTime() - at - i)
-        news.push({ id, kind: 'entry', ...fieldsOf(item), user_id: userId, source_id: sourceId, published })
+        const from = { user_id: userId, source_id: saved.id, import_id: record.id }
+        news.push({ id, kind: 'entry', ...fieldsOf(item), ...from, published })
       } else if (isChanged(entry, item)) {
         await store.update(id, (bag) => ({
           ...bag,
@@ -56,11 +57,13 @@ export async function storeFeed(
         total.unchanged++
       }
     }
+    if (news.length > 0) await record.begin()
     for (const result of await store.putMany(news)) {
       if (result.ok) total.added++
       else total.failed++
     }
   }
+  await record.end({ entries: total.added, sources: saved.created ? 1 : 0 })
   return total
 }
 
@@ -74,13 +77,20 @@ export async function storeSubscriptions(
   store: DataStore,
   opml: ParsedOpml,
   userId: string | undefined,
+  now: Date,
 ): Promise<StoredSubscriptions> {
-  let added = 0
-  for (const { title, about, link, feedLink } of opml.subscriptions) {
-    const source = { title, about, link, feed_link: feedLink, user_id: userId }
-    if ((await saveSource(store, source)).created) added++
-  }
-  return { added, known: opml.subscriptions.length - added }
+  const { title, format, subscriptions } = opml
+  const record = createImportRecord(store, { title, format, user_id: userId }, now)
+  const sources = subscriptions.map(({ feedLink, ...about }) => ({
+    ...about,
+    feed_link: feedLink,
+    user_id: userId,
+  }))
+  const options = { ownTitles: false, import_id: record.id, beforeNew: record.begin }
+  const saved = await saveSources(store, sources, options)
+  const added = saved.filter(({ created }) => created).length
+  await record.end({ entries: 0, sources: added })
+  return { added, known: saved.length - added }
 }
 
 function fieldsOf(item: FeedItem): Bag {

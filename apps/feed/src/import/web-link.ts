@@ -21,6 +21,18 @@ export function webLink(text: string | undefined, base?: string): string | undef
   return link.length <= LONGEST_LINK ? link : undefined
 }
 
+/**
+ * An address as it is compared, where it is asked whether two of them are one and the same: whatever the scheme, the
+ * default port, a slash at the end and a fragment, and without a scheme.
+ */
+export function addressKey(link: string): string {
+  const { hostname, port, pathname, search } = new URL(link)
+  const host = hostname.replace(/\.$/, '')
+  const place = port === '' || port === '80' || port === '443' ? host : `${host}:${port}`
+  const path = pathname.replace(/\/+$/, '')
+  return `${place}${path}${search}`.replace(/%[0-9a-f]{2}/gi, (escape) => escape.toUpperCase())
+}
+
 /** The host that a reader knows a link by. */
 export function hostOf(link: string): string {
   return URL.parse(link)?.hostname.replace(/^www\./, '') ?? ''

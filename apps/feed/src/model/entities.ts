@@ -23,6 +23,8 @@ export interface Source {
   readonly link: string | undefined
   readonly feed_link: string | undefined
   readonly user_id: string | undefined
+  /** See `namesOfSource`. */
+  readonly known_as: readonly string[]
   readonly added: Date
 }
 
@@ -34,6 +36,8 @@ export interface Entry {
   readonly author: string | undefined
   readonly user_id: string | undefined
   readonly source_id: string | undefined
+  /** The import that has brought it. */
+  readonly import_id: string | undefined
   readonly published: Date
 }
 
@@ -50,6 +54,18 @@ export interface Like {
   readonly entry_id: string
   readonly user_id: string
   readonly liked: Date
+}
+
+/** A file that was imported. What it has brought carries its id as `import_id`. */
+export interface Import {
+  readonly id: string
+  readonly user_id: string | undefined
+  readonly title: string
+  readonly format: string
+  /** How many it has brought, less those that were taken out again; 0 until it has ended. */
+  readonly entries: number
+  readonly sources: number
+  readonly imported: Date
 }
 
 export function asPerson(entity: Entity | undefined): Person | undefined {
@@ -78,6 +94,7 @@ export function asSource(entity: Entity | undefined): Source | undefined {
     link: linkOf(entity, 'link'),
     feed_link: linkOf(entity, 'feed_link'),
     user_id: textOf(entity, 'user_id'),
+    known_as: textsOf(entity, 'known_as'),
     added,
   }
 }
@@ -94,6 +111,7 @@ export function asEntry(entity: Entity | undefined): Entry | undefined {
     author: textOf(entity, 'author'),
     user_id: textOf(entity, 'user_id'),
     source_id: textOf(entity, 'source_id'),
+    import_id: textOf(entity, 'import_id'),
     published,
   }
 }
@@ -116,9 +134,34 @@ export function asLike(entity: Entity | undefined): Like | undefined {
   return { id: entity.id, entry_id, user_id, liked }
 }
 
+export function asImport(entity: Entity | undefined): Import | undefined {
+  const title = textOf(entity, 'title')
+  const imported = timeOf(entity, 'imported')
+  if (entity?.['kind'] !== 'import' || title === undefined || imported === undefined) return undefined
+  return {
+    id: entity.id,
+    user_id: textOf(entity, 'user_id'),
+    title,
+    format: textOf(entity, 'format') ?? '',
+    entries: numberOf(entity, 'entries'),
+    sources: numberOf(entity, 'sources'),
+    imported,
+  }
+}
+
 function textOf(bag: Bag | undefined, name: string): string | undefined {
   const value = bag?.[name]
   return typeof value === 'string' ? value : undefined
+}
+
+function textsOf(bag: Bag | undefined, name: string): readonly string[] {
+  const value = bag?.[name]
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
+}
+
+function numberOf(bag: Bag | undefined, name: string): number {
+  const value = bag?.[name]
+  return typeof value === 'number' ? value : 0
 }
 
 /** An address is written only after it was checked; but what a page makes a link of is looked at once more. */

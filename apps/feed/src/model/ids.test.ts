@@ -7,14 +7,23 @@ const shardOf = (id: string): number => router.shardOfId(parseId(id))
 
 test('the same parts give the same id for ever', () => {
   expect(derivedId(['a', 'b'])).toBe(derivedId(['a', 'b']))
-  expect(importedEntryId(sourceId(undefined, 'https://example.org/feed'), 'guid 1')).toMatchInlineSnapshot(
-    `"c26eb5ec-3735-5921-8911-908b1531b83a"`,
+  expect(importedEntryId(sourceId('nobody feed example.org/feed'), 'guid 1')).toMatchInlineSnapshot(
+    `"35d9e15c-74d3-571b-b47b-88d260f5518f"`,
+  )
+})
+
+test('an entry that is named by its address stays the same when the site moves to https', () => {
+  const id = importedEntryId('s', 'http://example.org/1')
+  expect(importedEntryId('s', 'HTTPS://example.org/1')).toBe(id)
+  expect(importedEntryId('s', 'https://example.org/2')).not.toBe(id)
+  expect(importedEntryId('s', 'urn:https://example.org/1')).not.toBe(
+    importedEntryId('s', 'urn:http://example.org/1'),
   )
 })
 
 test('parts are kept apart', () => {
   expect(derivedId(['a', 'b'])).not.toBe(derivedId(['ab']))
-  expect(sourceId(undefined, 'x')).not.toBe(sourceId('x', ''))
+  expect(sourceId('x')).not.toBe(derivedId(['source x']))
 })
 
 test('derived ids are UUIDs of version 5', () => {

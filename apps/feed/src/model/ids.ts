@@ -20,12 +20,12 @@ export function likeId(entryId: string, userId: string): string {
   return derivedId(['like', entryId, userId], entryId)
 }
 
-/** A source by whom it belongs to and by what names it: its feed's address, its site, or its title. */
-export function sourceId(userId: string | undefined, identity: string): string {
-  return derivedId(['source', userId ?? '', identity])
+/** A source by the first of its names. */
+export function sourceId(name: string): string {
+  return derivedId(['source', name])
 }
 
-/** An imported entry by its source and the name that the feed gave it. */
+/** An imported entry by its source and the name that the feed gave it. Many are addresses, and sites move to https. */
 export function importedEntryId(source: string, guid: string): string {
-  return derivedId(['entry', source, guid])
+  return derivedId(['entry', source, guid.replace(/^https:\/\//i, 'http://')])
 }

@@ -74,6 +74,23 @@ export const sourcesByUser = defineIndex('sources_by_user', {
   shardOn: 'user_id',
 })
 
+/** The source that a feed belongs to, by any of its names: a row for each of them. */
+export const sourcesByName = defineIndex('sources_by_name', {
+  properties: { known_as: 'string[]' },
+  shardOn: 'known_as',
+})
+
+export const importsByUser = defineIndex('imports_by_user', {
+  properties: { user_id: 'uuid', imported: 'time' },
+  shardOn: 'user_id',
+})
+
+/** What an import has brought: entries and sources. */
+export const broughtByImport = defineIndex('brought_by_import', {
+  properties: { import_id: 'uuid' },
+  shardOn: 'import_id',
+})
+
 /** Who is signed in, and since when: to find sessions that are over. */
 export const sessionsByUser = defineIndex('sessions_by_user', {
   properties: { user_id: 'uuid', signed_in: 'time' },
@@ -93,5 +110,8 @@ export const siteIndexes = [
   peopleByTime,
   sourcesByTime,
   sourcesByUser,
+  sourcesByName,
+  importsByUser,
+  broughtByImport,
   sessionsByUser,
 ]

@@ -1,6 +1,4 @@
-import type { DataStore } from 'looseleaf'
 import { asSource, type Source } from './entities.ts'
-import { sourceId } from './ids.ts'
 import { entriesBySource, sourcesByTime, sourcesByUser } from './indexes.ts'
 import type { List, Reader } from './reader.ts'
 
@@ -24,31 +22,4 @@ export async function sourcesOfUser(reader: Reader, userId: string): Promise<rea
 
 export function countEntriesOfSource(reader: Reader, id: string): Promise<number> {
   return reader.count(entriesBySource, { source_id: id })
-}
-
-export interface NewSource {
-  readonly title: string
-  readonly about: string
-  readonly link: string | undefined
-  readonly feed_link: string | undefined
-  readonly user_id: string | undefined
-}
-
-/** Makes the source, or brings its title and links up to date. Answers with its id, and whether it is new. */
-export async function saveSource(
-  store: DataStore,
-  source: NewSource,
-): Promise<{ id: string; created: boolean }> {
-  const id = sourceId(source.user_id, source.feed_link ?? source.link ?? source.title)
-  const existing = asSource(await store.get(id))
-  if (existing === undefined) {
-    const { created } = await store.put({ kind: 'source', ...source, added: new Date() }, { id })
-    return { id, created }
-  }
-  // A list of subscriptions may know less of a source than its own feed does.
-  const known = { about: source.about || existing.about, link: source.link ?? existing.link }
-  if (source.title !== existing.title || known.about !== existing.about || known.link !== existing.link) {
-    await store.update(id, (bag) => ({ ...bag, title: source.title, ...known }))
-  }
-  return { id, created: false }
 }

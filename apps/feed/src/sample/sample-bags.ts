@@ -1,5 +1,6 @@
 import type { Bag } from 'looseleaf'
 import { derivedId, likeId, sourceId } from '../model/ids.ts'
+import { namesOfSource } from '../model/save-sources.ts'
 import { fractionOf, shuffled } from './fraction.ts'
 import type { Sample, SampleEntry } from './sample-types.ts'
 
@@ -27,17 +28,17 @@ export function sampleBags(sample: Sample, now: Date): Bag[] {
     ...person,
     joined: new Date(now.getTime() - OLDEST - (sample.people.length - i) * 3 * DAY),
   }))
-  const sources = sample.sources.map(({ key, by, ...source }, i) => ({
-    id: sourceId(idOf(by), source.feed_link),
-    key,
-    by,
-    bag: {
-      kind: 'source',
-      ...source,
-      user_id: idOf(by),
-      added: new Date(now.getTime() - OLDEST + i * 5 * DAY),
-    },
-  }))
+  const sources = sample.sources.map(({ key, by, ...about }, i) => {
+    const source = { ...about, user_id: idOf(by) }
+    const known_as = namesOfSource(source)
+    const added = new Date(now.getTime() - OLDEST + i * 5 * DAY)
+    return {
+      id: sourceId(known_as[0] as string),
+      key,
+      by,
+      bag: { kind: 'source', ...source, known_as, added },
+    }
+  })
   const entries = shuffled(sample.entries, (entry) => `${entry.by ?? entry.source} ${entry.title}`)
   const bags: Bag[] = [...people, ...sources.map(({ id, bag }) => ({ id, ...bag }))]
   entries.forEach((entry, i) => {

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { Token } from './form-parts.tsx'
+import { ConfirmForm } from './confirm-form.tsx'
 import type { PageContext } from './page-context.ts'
 
 export interface DeleteFormProps {
@@ -9,19 +9,14 @@ export interface DeleteFormProps {
   readonly what: string
 }
 
-/** Asks before it deletes, without a script: the button is folded away behind a summary. */
 export function DeleteForm({ ctx, action, what }: DeleteFormProps): JSX.Element {
   return (
-    <details class="delete">
-      <summary>
-        Delete<span class="unseen"> this {what}</span>
-      </summary>
-      <form method="post" action={action}>
-        <Token ctx={ctx} />
-        <button class="danger" type="submit">
-          Yes, delete this {what}
-        </button>
-      </form>
-    </details>
+    <ConfirmForm
+      ctx={ctx}
+      action={action}
+      label="Delete"
+      what={`this ${what}`}
+      yes={`Yes, delete this ${what}`}
+    />
   )
 }

@@ -1,16 +1,26 @@
 import type { JSX } from 'preact'
 import { describeImport, type ImportResult } from '../import/import-file.ts'
+import type { Import } from '../model/entities.ts'
+import type { Undone } from '../model/imports.ts'
 import { FormErrors, Token, type FormState } from './form-parts.tsx'
+import { ImportsList, UndoneNote } from './imports-list.tsx'
 import { Layout } from './layout.tsx'
+import { OlderLink, type Paging } from './older-link.tsx'
 import type { PageContext } from './page-context.ts'
 
 export interface ImportPageProps {
   readonly ctx: PageContext
   readonly form: FormState
   readonly results: readonly ImportResult[]
+  /** Those of whoever is signed in. */
+  readonly imports: readonly Import[]
+  readonly paging: Paging
+  /** An import that was just undone. */
+  readonly undone?: Undone
 }
 
-export function ImportPage({ ctx, form, results }: ImportPageProps): JSX.Element {
+export function ImportPage(props: ImportPageProps): JSX.Element {
+  const { ctx, form, results, imports, paging, undone } = props
   return (
     <Layout ctx={ctx} title="Import" section="import">
       <h1 class="page-title">Import a feed</h1>
@@ -21,6 +31,7 @@ export function ImportPage({ ctx, form, results }: ImportPageProps): JSX.Element
         brought up to date.
       </p>
       <Results results={results} />
+      {undone === undefined ? null : <UndoneNote undone={undone} />}
       {ctx.viewer === undefined ? (
         <p>
           <a class="button" href="/sign-in?back=/import">
@@ -30,6 +41,8 @@ export function ImportPage({ ctx, form, results }: ImportPageProps): JSX.Element
       ) : (
         <ImportForm ctx={ctx} form={form} />
       )}
+      <ImportsList ctx={ctx} imports={imports} />
+      <OlderLink path="/import" paging={paging} label="Earlier imports" end="Those are all of them." />
     </Layout>
   )
 }
