@@ -1,11 +1,13 @@
+import { startServers } from '@looseleaf-tooling/mariadb'
 import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
 import { checkIndex, shardsFrom } from 'looseleaf'
+import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { siteIndexes } from '../src/model/indexes.ts'
 import { serve } from '../src/serve.ts'
 import { readSettings } from '../src/settings.ts'
 import { describeStartError } from '../src/start-error.ts'
-import { createVisitor, openTestSite, textOf, type TestSite } from './support.ts'
+import { createVisitor, openTestSite, statementsIn, textOf, type TestSite } from './support.ts'
 
 let site: TestSite
 let urls: readonly string[]
@@ -51,6 +53,37 @@ test('the main flow: sign in, post, comment, like, share, import, page, delete',
 
 test.each(siteIndexes.map((index) => index.name))('%s has every row that it should have', async (name) => {
   expect(await checkIndex(site.site.store, name)).toMatchObject({ missing: 0, dangling: 0 })
+})
+
+test('the foot of a page counts what the databases ran', async () => {
+  // Servers of its own: theirs count what everybody asks.
+  const servers = await startServers(2, { database: 'feed' })
+  const connections = await Promise.all(servers.urls.map((url) => createConnection(url)))
+  const alone = await openTestSite({ shards: shardsFrom(servers.urls.join(',')) })
+  const selects = async (): Promise<number> => {
+    const counts = await Promise.all(
+      connections.map(async (connection) => {
+        const [rows] = await connection.query<RowDataPacket[]>("SHOW GLOBAL STATUS LIKE 'Com_select'")
+        return Number(rows[0]?.['Value'])
+      }),
+    )
+    return counts.reduce((sum, count) => sum + count, 0)
+  }
+  try {
+    const visitor = createVisitor(alone.app)
+    await visitor.signIn('mira')
+    for (const path of ['/', '/people/mira', '/sources']) {
+      // The first visit may open connections, and look at the catalog.
+      await visitor.get(path)
+      const before = await selects()
+      const { body } = await visitor.get(path)
+      expect({ path, ran: (await selects()) - before }).toEqual({ path, ran: statementsIn(body) })
+    }
+  } finally {
+    await alone.close()
+    for (const connection of connections) connection.destroy()
+    await servers.stop()
+  }
 })
 
 test('a database that refuses the password is told in one line without it', async () => {

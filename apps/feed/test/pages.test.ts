@@ -55,13 +55,6 @@ test.each([
   expect(body).not.toMatch(/ style="/)
 })
 
-test('a page says what it cost', async () => {
-  const { body } = await createVisitor(site.app).get('/')
-  expect(textOf(body)).toMatch(
-    /\d+ statements on 2 shards: \d+ index reads, \d+ entity reads, \d+ entities, 0 rows discarded\./,
-  )
-})
-
 test('a source shows its entries and who brings it in', async () => {
   const visitor = createVisitor(site.app)
   const list = await visitor.get('/sources')

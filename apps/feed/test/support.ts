@@ -104,3 +104,8 @@ export function textOf(html: string): string {
     .replace(/&amp;/g, '&')
     .replace(/\s+/g, ' ')
 }
+
+/** How many statements the foot of a page says were sent. */
+export function statementsIn(html: string): number {
+  return Number(/While it was made, (\d+) statements?/.exec(textOf(html))?.[1])
+}

@@ -82,6 +82,7 @@ export const feed: Allowance = {
     '@fastify/static',
     'fastify',
     'feedsmith',
+    'htmlparser2',
     'preact',
     'preact-render-to-string',
     'sanitize-html',

@@ -1,28 +1,28 @@
 import type { QueryCost } from 'looseleaf'
+import type { Sent } from './statement-counter.ts'
 
 /** What a page has asked of the store so far. */
 export interface PageCost {
-  /** The most shards that one question went to. */
-  shards: number
-  /** Reads of index tables and of the entity table. */
-  indexReads: number
-  entityReads: number
+  /** Queries, counts and look-ups. */
+  questions: number
   /** Entities that came back. */
   entities: number
   /** Index rows that led to no entity of the page: it had changed, gone, or been there already. */
   rowsDiscarded: number
   /** False when an index could not answer in full. */
   complete: boolean
+  /**
+   * Statements that the site has sent since the page was begun: those of the page, and of all others that were made
+   * meanwhile. Pages share statements, so they are nobody's in particular.
+   */
+  sent(): Sent
 }
 
-export function emptyCost(): PageCost {
-  return { shards: 0, indexReads: 0, entityReads: 0, entities: 0, rowsDiscarded: 0, complete: true }
+export function emptyCost(sent: () => Sent): PageCost {
+  return { questions: 0, entities: 0, rowsDiscarded: 0, complete: true, sent }
 }
 
 export function addQueryCost(cost: PageCost, query: QueryCost): void {
-  cost.shards = Math.max(cost.shards, query.shards)
-  cost.indexReads += query.indexReads
-  cost.entityReads += query.entityReads
   cost.entities += query.entitiesRead
   cost.rowsDiscarded += query.rowsDiscarded
   cost.complete &&= query.complete

@@ -1,5 +1,6 @@
 import type { DataStore, Entity, IndexDefinition, IndexProperties, Where } from 'looseleaf'
 import { addQueryCost, emptyCost, type PageCost } from './page-cost.ts'
+import type { Sent } from './statement-counter.ts'
 
 export interface ListOptions {
   readonly order?: 'asc' | 'desc'
@@ -30,16 +31,14 @@ export interface Reader {
   count<P extends IndexProperties>(index: IndexDefinition<P>, where: Where<P>): Promise<number>
 }
 
-export function createReader(store: DataStore, shardOf: (id: string) => number): Reader {
-  const cost = emptyCost()
+export function createReader(store: DataStore, sent: () => Sent): Reader {
+  const cost = emptyCost(sent)
   const seen = new Map<string, Entity | undefined>()
 
   async function getMany(ids: readonly string[]): Promise<(Entity | undefined)[]> {
     const wanted = [...new Set(ids)].filter((id) => !seen.has(id))
     if (wanted.length > 0) {
-      const shards = new Set(wanted.map(shardOf)).size
-      cost.entityReads += shards
-      cost.shards = Math.max(cost.shards, shards)
+      cost.questions++
       const entities = await store.getMany(wanted)
       wanted.forEach((id, i) => seen.set(id, entities[i]))
       cost.entities += entities.filter((entity) => entity !== undefined).length
@@ -54,6 +53,7 @@ export function createReader(store: DataStore, shardOf: (id: string) => number):
       return (await getMany([id]))[0]
     },
     async list(index, where, make, options) {
+      cost.questions++
       const page = await store.query(index, where, {
         order: options.order ?? 'desc',
         limit: options.limit,
@@ -65,7 +65,7 @@ export function createReader(store: DataStore, shardOf: (id: string) => number):
       return { items, cursor: page.cursor }
     },
     count(index, where) {
-      cost.indexReads++
+      cost.questions++
       return store.count(index, where)
     },
   }

@@ -20,7 +20,7 @@ test('a session is asked for together with its person, in one read of one shard'
   await beginSession(site.store, session, now)
   const reader = site.reader()
   expect((await personOfSession(reader, session, now))?.name).toBe('ann')
-  expect(reader.cost).toMatchObject({ shards: 1, entityReads: 1, indexReads: 0 })
+  expect(reader.cost.sent()).toEqual({ indexes: 0, entities: 1, others: 0, shards: 1 })
 })
 
 test('one that was never begun, has ended or is too old is nobody’s', async () => {

@@ -1,15 +1,8 @@
-import {
-  bucketRouter,
-  cleanIndex,
-  DataStore,
-  parseId,
-  startCleaner,
-  type Cleaner,
-  type DriverFactory,
-} from 'looseleaf'
+import { cleanIndex, DataStore, startCleaner, type Cleaner, type DriverFactory } from 'looseleaf'
 import { createFileParser, type FileParser } from '../import/file-parser.ts'
 import { siteIndexes } from './indexes.ts'
 import { createReader, type Reader } from './reader.ts'
+import { countStatements } from './statement-counter.ts'
 
 /** The site's data: one store for everything, the cleaner that looks after its indexes, and what reads files for it. */
 export interface Site {
@@ -28,19 +21,18 @@ export interface SiteOptions {
 
 /** Opens the store, creates what is missing of its tables, and fills indexes that are new to it. */
 export async function openSite(options: SiteOptions): Promise<Site> {
-  const store = await DataStore.open({ shards: options.shards, indexes: siteIndexes, migrate: true })
+  const statements = countStatements(options.shards)
+  const store = await DataStore.open({ shards: statements.shards, indexes: siteIndexes, migrate: true })
   let cleaner: Cleaner | undefined
   try {
-    const { shards, indexes } = await store.status()
-    for (const index of indexes) if (index.state === 'building') await cleanIndex(store, index.name)
+    for (const index of await store.indexes())
+      if (index.state === 'building') await cleanIndex(store, index.name)
     if (options.cleaner ?? true) cleaner = startCleaner(store)
-    // The same router as the store's own, for counting on how many shards a page's ids live.
     const parser = createFileParser()
-    const router = bucketRouter({ shards: shards.length })
     return {
       store,
       parser,
-      reader: () => createReader(store, (id) => router.shardOfId(parseId(id))),
+      reader: () => createReader(store, statements.start()),
       async close() {
         await parser.close()
         await cleaner?.stop()

@@ -13,6 +13,8 @@ export interface PageContext {
   readonly path: string
   readonly now: Date
   readonly cost: PageCost
+  /** Other requests that were under way at any moment since this one came. */
+  alongside(): number
   /** The style sheet's address, with its version. */
   readonly styles: string
 }

@@ -14,6 +14,7 @@ import type { KnownHosts } from './known-hosts.ts'
 import { readFields, readUpload, type SentForm } from './form.ts'
 import { forgedForm, notFound, problemOf, type Problem } from './problem.ts'
 import { registerRateLimits } from './rate-limits.ts'
+import { watchTraffic } from './traffic.ts'
 import { cursorOf } from './request-values.ts'
 import { forgetSession, formToken, isFormToken, readSession, writeSession, type Session } from './session.ts'
 
@@ -58,6 +59,7 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
   const now = options.now ?? ((): Date => new Date())
   const onError = options.onError ?? ((error: unknown): void => console.error(error))
   const styles = styleSheetAddress()
+  const traffic = watchTraffic(app)
   const forms = new WeakMap<FastifyRequest, SentForm>()
 
   async function open(request: FastifyRequest, session = readSession(request)): Promise<OpenPage> {
@@ -72,9 +74,11 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
     viewer: Person | undefined,
     reader: Reader,
   ): PageContext {
+    const alongside = (): number => traffic.alongside(request)
     const token = session === undefined ? '' : formToken(secret, session)
     const unknownViewer = false
-    return { viewer, unknownViewer, token, path: request.url, now: now(), cost: reader.cost, styles }
+    const { cost } = reader
+    return { viewer, unknownViewer, token, path: request.url, now: now(), cost, alongside, styles }
   }
 
   const isForm = (request: FastifyRequest): boolean => request.method === 'POST' && !request.is404

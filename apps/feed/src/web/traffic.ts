@@ -1,0 +1,29 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+
+export interface Traffic {
+  /** Other requests that were under way at any moment since this one came. */
+  alongside(request: FastifyRequest): number
+}
+
+export function watchTraffic(app: FastifyInstance): Traffic {
+  let came = 0
+  let underWay = 0
+  /** The others that were there when a request came, less the number that it came as. */
+  const marks = new WeakMap<FastifyRequest, number>()
+
+  app.addHook('onRequest', async (request) => {
+    came++
+    marks.set(request, underWay - came)
+    underWay++
+  })
+  app.addHook('onResponse', async () => {
+    underWay--
+  })
+  return {
+    alongside(request) {
+      const mark = marks.get(request)
+      // One whose very address was refused was never counted.
+      return mark === undefined ? 0 : mark + came
+    },
+  }
+}
