@@ -1,4 +1,4 @@
-import type { DataStore } from 'looseleaf'
+import { isLooseleafError, type DataStore } from 'looseleaf'
 import { asComment, asEntry, asLike, type Comment, type Like } from './entities.ts'
 import { likeId } from './ids.ts'
 import { commentsByEntry, likesByEntry, likesByUser } from './indexes.ts'
@@ -92,9 +92,12 @@ export async function deleteComment(
 /** Likes an entry; a second time changes nothing. False when the entry is gone. */
 export async function likeEntry(store: DataStore, entryId: string, userId: string): Promise<boolean> {
   if (asEntry(await store.get(entryId)) === undefined) return false
-  const id = likeId(entryId, userId)
-  if (asLike(await store.get(id)) !== undefined) return true
-  await store.put({ kind: 'like', entry_id: entryId, user_id: userId, liked: new Date() }, { id })
+  const like = { kind: 'like', entry_id: entryId, user_id: userId, liked: new Date() }
+  try {
+    await store.insert(like, { id: likeId(entryId, userId) })
+  } catch (error) {
+    if (!isLooseleafError(error, 'ALREADY_EXISTS')) throw error
+  }
   return true
 }
 
