@@ -65,6 +65,12 @@ test('the look-ups of a page of many questions are gathered into few statements'
   expect(text).not.toContain('at the same time')
 })
 
+test('requests that are refused at the door are not mistaken for others', async () => {
+  for (const refused of [{ url: '/', headers: { host: 'attacker.example' } }, { url: '/%' }])
+    expect((await site.app.inject(refused)).statusCode).toBeGreaterThanOrEqual(400)
+  expect(textOf((await createVisitor(site.app).get('/')).body)).not.toContain('at the same time')
+})
+
 test('pages that are made at the same time share statements, and say so', async () => {
   const { result, statements } = await executed(() =>
     Promise.all(['/', '/', '/people/mira'].map((path) => createVisitor(site.app).get(path))),

@@ -16,13 +16,13 @@ export function watchTraffic(app: FastifyInstance): Traffic {
     marks.set(request, underWay - came)
     underWay++
   })
-  app.addHook('onResponse', async () => {
-    underWay--
+  app.addHook('onResponse', async (request) => {
+    // One that was refused before it was counted is answered all the same.
+    if (marks.has(request)) underWay--
   })
   return {
     alongside(request) {
       const mark = marks.get(request)
-      // One whose very address was refused was never counted.
       return mark === undefined ? 0 : mark + came
     },
   }
