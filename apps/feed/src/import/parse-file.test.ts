@@ -145,6 +145,19 @@ test.each([
   expect(parseFile(Buffer.from(text), { name: 'x', now })).toEqual({ type: 'refused', reason })
 })
 
+const deep = (open: string): string => open.repeat(201)
+test.each([
+  ['RSS', rss(deep('<a>'))],
+  ['Atom', `<feed xmlns="http://www.w3.org/2005/Atom">${deep('<a>')}`],
+  ['OPML', `<opml version="2.0"><body>${deep('<outline text="x">')}`],
+  ['JSON Feed', `{"version":"https://jsonfeed.org/version/1","items":${deep('[')}`],
+])('%s that is beyond a limit is refused by its name', (_, text) => {
+  expect(parseFile(Buffer.from(text), { name: 'x', now })).toEqual({
+    type: 'refused',
+    reason: 'The file has elements that are nested more than 200 deep.',
+  })
+})
+
 test('entities that multiply do not', () => {
   const bomb = `<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "${'ha'.repeat(50)}">${Array.from({ length: 8 }, (_, i) => `<!ENTITY ${'bcdefghi'[i]} "${`&${'abcdefgh'[i]};`.repeat(10)}">`).join('')}]>${rss('<item><title>x&i;</title></item>').replace('<?xml version="1.0"?>', '')}`
   const parsed = parseFile(Buffer.from(bomb), { name: 'x', now })
