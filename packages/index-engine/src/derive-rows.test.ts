@@ -18,7 +18,7 @@ describe('a bag gives', () => {
   })
 
   it('a row per different element of an array, nulls left out', () => {
-    const { keys, misfits } = deriveRows(byTag, { tags: ['b', 'a', null, 'b'], rank: 5 })
+    const { keys, misfits } = deriveRows(byTag, { tags: ['b', 'a', null, 'b', undefined] as never, rank: 5 })
     expect(keys).toEqual([
       [Buffer.from('b'), 5n],
       [Buffer.from('a'), 5n],
@@ -38,6 +38,7 @@ describe('a bag gives', () => {
   it.each<[string, Bag]>([
     ['is empty', { tags: [], rank: 1 }],
     ['holds nulls alone', { tags: [null], rank: 'x' }],
+    ['holds what is undefined', { tags: [undefined, null] as never, rank: 'x' }],
   ])('neither rows nor misfits when its array %s', (_, bag) => {
     expect(deriveRows(byTag, bag)).toEqual({ keys: [], misfits: [] })
   })
@@ -49,6 +50,14 @@ describe('a bag gives', () => {
 })
 
 describe('a misfit', () => {
+  it('is an array in place of a scalar, whatever it holds', () => {
+    const reason = 'a string is expected, got an array of 1 elements'
+    expect(deriveRows(byUser, { user: [null], at })).toEqual({
+      keys: [],
+      misfits: [{ property: 'user', reason }],
+    })
+  })
+
   it('gives no row and says why', () => {
     expect(deriveRows(byUser, { user: 5, at: 'x' })).toEqual({
       keys: [],

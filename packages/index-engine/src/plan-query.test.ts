@@ -20,6 +20,24 @@ function plan(index: IndexDefinition, where: unknown, options: object = {}): Que
   return planQuery({ ...index, generation: 1 }, where, options, lastByteRouter(4))
 }
 
+describe('whether rows may be counted in place of entities', () => {
+  const byOwner = defineIndex('by_owner', { properties: { owners: 'string[]' }, shardOn: 'owners' })
+  const long = 'x'.repeat(513)
+
+  it.each<[string, boolean, IndexDefinition, object, object]>([
+    ['the rows of one shard', true, byTitle, { title: 'a' }, {}],
+    ['the rows of all shards', true, byTitle, {}, { scatter: true }],
+    ['rows of one element of an array', true, byOwner, { owners: 'a' }, {}],
+    ['rows of an array that are with their entity', true, byTag, {}, { scatter: true }],
+    ['rows of an array that are spread over shards', false, byOwner, {}, { scatter: true }],
+    ['rows behind a long string', false, byTitle, { title: { gt: long } }, { scatter: true }],
+    ['rows before a long string', false, byTitle, { title: { lt: long } }, { scatter: true }],
+    ['rows behind a short string', true, byTitle, { title: { gt: long.slice(1) } }, { scatter: true }],
+  ])('%s: %s', (_, expected, index, where, options) => {
+    expect(plan(index, where, options).canCountRows).toBe(expected)
+  })
+})
+
 describe('a query that fits its index', () => {
   it('scans what its values say, on the shard that has it', () => {
     const query = plan(byUser, { user, published: { gt: published, lte: new Date(9) } })

@@ -301,6 +301,23 @@ describe('an entity that is written while it is being paged', () => {
     expect(page.items[1]?.['rank']).toBe(rank)
   })
 
+  it('is taken at the row that was met when its place was passed by on another shard too', async () => {
+    const store = fill(
+      byRank,
+      [2, 4, 6, 8, 10, 12].map((now) => ({ now: { rank: now }, left: [] })),
+      2,
+    )
+    store.onCall = () => {
+      // Both shards were scanned: what follows in hand is not its row.
+      if (store.calls.length !== 2) return
+      store.addRows(idOf(1), { rank: 11 })
+      store.commit(idOf(1), { rank: 11 })
+    }
+    const page = await runQuery(store, plan(byRank, {}, { limit: 3 }, 2))
+    expect(page.items.map(numberOf)).toEqual([0, 1, 2])
+    expect(page.items[1]?.['rank']).toBe(11)
+  })
+
   it('is left to the page before when it moved there', async () => {
     const store = fill(
       byRank,

@@ -1,3 +1,54 @@
 import type { Equivalents } from '../equivalent.ts'
 
-export const indexEngine: Equivalents = {}
+const oneOfEach = 'There is at most one that fits.'
+const hasShards = 'A driver has a shard at the least.'
+const shortcut = 'A shortcut: without it the same is computed.'
+const sameRow = 'Two rows of one place are the same row, on two shards: either may come first.'
+
+export const indexEngine: Equivalents = {
+  'index-engine/catalog': {
+    'mergeCatalogs: shard.indexes.find(({ table }) => table === entry.table) → shard.indexes.findLast(({ table }) => table === entry.table)':
+      oneOfEach,
+    "mergeCatalogs: shards[0]?.storeId ?? '' → (shards[0]?.storeId)": hasShards,
+    'mergeCatalogs: shards[0]?.storeId → shards[0].storeId': hasShards,
+    'mergeCatalogs: shards[0]?.queryTimeMs → shards[0].queryTimeMs': hasShards,
+  },
+  'index-engine/diff-rows': {
+    'without: keys.length === 0 || others.length === 0 → false': shortcut,
+    'without: keys.length === 0 || others.length === 0 → (keys.length === 0)': shortcut,
+    'without: keys.length === 0 || others.length === 0 → (others.length === 0)': shortcut,
+  },
+  'index-engine/judge-rows': {
+    'createJudge.candidateOf: entity === undefined || key === undefined → (key === undefined)':
+      'Without an entity there is no key.',
+    'createJudge.entityAt: candidate === undefined || candidate === null → (candidate === null)':
+      'Every entity of the batch was asked for.',
+    'createJudge.entityAt: comparePlaces(place, row, plan.order) <= 0 → false':
+      'A shortcut: a row at or before the one in hand neither follows in the batch nor was left unread.',
+    'createJudge.entityAt: comparePlaces(place, row, plan.order) <= 0 → comparePlaces(place, row, plan.order) < 0':
+      'A shortcut: the row in hand neither follows in the batch nor was left unread.',
+    'createJudge.entityAt: batch.slice(i + 1) → batch': 'Rows up to this one are before the place.',
+    'createJudge.entityAt: i + 1 → i': 'This row is before the place.',
+  },
+  'index-engine/merge-rows': {
+    'mergeRows.refill: rows.at(-1) ?? stream.reached → (rows.at(-1))':
+      'Where nothing came the shard has ended, and how far it was read does not matter any more.',
+    'mergeRows.first: comparePlaces(row, bestRow, order) < 0 → comparePlaces(row, bestRow, order) <= 0':
+      sameRow,
+    'mergeRows.take: empty.length > 0 → true': 'To wait for nothing changes nothing.',
+    'mergeRows.mayCome: streams.find((candidate) => candidate.shard === shard) → streams.findLast((candidate) => candidate.shard === shard)':
+      oneOfEach,
+    'mergeRows.mayCome: stream === undefined → false': 'Answers are on the shards that the query asks.',
+    'mergeRows.mayCome: return false → return true': 'Answers are on the shards that the query asks.',
+    'mergeRows.mayCome: reached === undefined || comparePlaces(reached, place, order) < 0 → (comparePlaces(reached, place, order) < 0)':
+      'When a row is judged every shard was read from, or has ended.',
+    'mergeRows.mayCome: comparePlaces(reached, place, order) < 0 → comparePlaces(reached, place, order) <= 0':
+      'The row that was reached is in hand, or follows in the batch, which is looked at first.',
+    'mergeRows.mayCome: rows.slice(next) → rows':
+      'What was taken and is behind the row in hand follows in the batch, which is looked at first.',
+  },
+  'index-engine/plan-query': {
+    'planQuery.firstKey: compareKeys(row.key, first) < 0 → compareKeys(row.key, first) <= 0':
+      'The rows of an entity have different keys.',
+  },
+}

@@ -1,0 +1,180 @@
+import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { LooseleafError } from '@looseleaf/core'
+import type { DataStore } from '@looseleaf/store'
+import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { byTag, byUser, openStore } from '../test/stores.ts'
+import { leapingTime, type LeapingTime } from '../test/times.ts'
+import { createIndexKeeper, type IndexKeeper } from './keep-indexes.ts'
+import { loadRun } from './run-record.ts'
+
+const HOUR = 3_600_000
+
+let driver: ReferenceDriver
+let time: LeapingTime
+let plan: FaultPlan
+let errors: unknown[]
+let store: DataStore
+
+beforeEach(() => {
+  time = leapingTime()
+  plan = () => undefined
+  errors = []
+  driver = createReferenceDriver({ shards: 2, now: () => time.now() * 1000 })
+})
+
+async function keep(
+  indexes: readonly (typeof byUser | typeof byTag)[],
+  signal: AbortSignal = new AbortController().signal,
+): Promise<IndexKeeper> {
+  store = await openStore({ driver: faultyDriver(driver, (call) => plan(call)), time, indexes })
+  const options = { signal, sweepEveryMs: HOUR, settleMs: 0 }
+  return createIndexKeeper(store.context, options, {}, (error) => errors.push(error))
+}
+
+const finishedAt = async (table: string): Promise<number | undefined> =>
+  (await loadRun(store.context, table))?.finishedAt
+
+/** Another process has added an index. */
+async function addElsewhere(definition: typeof byUser): Promise<void> {
+  await (await openStore({ driver, indexes: [], time })).addIndex(definition)
+}
+
+/** Each reading of a table fails, from now on. */
+const away: FaultPlan = ({ operation }) =>
+  operation === 'pageByAdded'
+    ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Away.')) }
+    : undefined
+
+describe('an index that is being built', () => {
+  it('is filled, by a process that has not heard of it too', async () => {
+    const keeper = await keep([])
+    await addElsewhere(byUser)
+    await keeper.look({})
+    expect([keeper.filling, keeper.sweeping]).toEqual([['by_user'], []])
+    await keeper.ended()
+    expect([keeper.filling, keeper.sweeping]).toEqual([[], []])
+    expect(await store.indexes()).toMatchObject([{ name: 'by_user', state: 'ready' }])
+  })
+
+  it('is filled once, however often it is looked', async () => {
+    const keeper = await keep([])
+    await addElsewhere(byUser)
+    await keeper.look({})
+    await keeper.look({})
+    expect(keeper.filling).toEqual(['by_user'])
+    await keeper.ended()
+  })
+
+  it('is filled beside a sweep of others, and beside another filling', async () => {
+    const keeper = await keep([byUser])
+    const goesOn = Promise.withResolvers<void>()
+    plan = ({ operation }) => (operation === 'pageByAdded' ? { before: () => goesOn.promise } : undefined)
+    await keeper.look({})
+    await addElsewhere(byTag as never)
+    await keeper.look({})
+    expect([keeper.filling, keeper.sweeping]).toEqual([['by_tag'], ['by_user']])
+    goesOn.resolve()
+    await keeper.ended()
+    expect((await store.indexes()).map(({ state }) => state)).toEqual(['ready', 'ready'])
+  })
+
+  it('that fails is told, and tried again after a while, which gets longer', async () => {
+    const keeper = await keep([])
+    await addElsewhere(byUser)
+    plan = away
+    for (const wait of [500, 1_000, 2_000]) {
+      await keeper.look({})
+      expect(keeper.filling).toEqual(['by_user'])
+      await keeper.ended()
+      time.leap(wait - 1)
+      await keeper.look({})
+      expect(keeper.filling).toEqual([])
+      time.leap(1)
+    }
+    expect(errors).toHaveLength(3)
+    plan = () => undefined
+    await keeper.look({})
+    await keeper.ended()
+    expect(errors).toHaveLength(3)
+    expect(await store.indexes()).toMatchObject([{ state: 'ready' }])
+  })
+})
+
+describe('an index that is ready', () => {
+  it('is swept at first, and again when it is due', async () => {
+    const keeper = await keep([byUser])
+    await keeper.look({})
+    expect(keeper.sweeping).toEqual(['by_user'])
+    await keeper.ended()
+    const first = (await finishedAt('index_by_user'))!
+    expect(first).toBeGreaterThan(0)
+    time.leap(first + HOUR - 1 - time.now())
+    await keeper.look({})
+    expect(keeper.sweeping).toEqual([])
+    time.leap(1)
+    await keeper.look({})
+    expect(keeper.sweeping).toEqual(['by_user'])
+    await keeper.ended()
+    expect(await finishedAt('index_by_user')).toBe(first + HOUR)
+  })
+
+  it('is swept with all others that are due', async () => {
+    const keeper = await keep([byUser, byTag])
+    await keeper.look({})
+    expect(keeper.sweeping).toEqual(['by_user', 'by_tag'])
+    await keeper.ended()
+  })
+
+  it('is not swept while another sweep is under way', async () => {
+    const keeper = await keep([byUser])
+    const goesOn = Promise.withResolvers<void>()
+    plan = ({ operation }) => (operation === 'pageByAdded' ? { before: () => goesOn.promise } : undefined)
+    await keeper.look({})
+    const other = await openStore({ driver, indexes: [byUser, byTag], time })
+    plan = () => undefined
+    const filled = await keepFilled(other)
+    await keeper.look({})
+    expect(keeper.sweeping).toEqual(['by_user'])
+    goesOn.resolve()
+    await Promise.all([keeper.ended(), filled])
+  })
+
+  it('that another process has begun to sweep, and left, is gone on with', async () => {
+    const controller = new AbortController()
+    const keeper = await keep([byUser], controller.signal)
+    plan = ({ operation }) => (operation === 'pageByAdded' ? { before: () => controller.abort() } : undefined)
+    await keeper.look({})
+    await keeper.ended()
+    expect(errors).toEqual([])
+    expect(await loadRun(store.context, 'index_by_user')).toMatchObject({ state: 'running' })
+    plan = () => undefined
+    const next = await keep([byUser])
+    await next.look({})
+    expect(next.sweeping).toEqual(['by_user'])
+    await next.ended()
+    expect(await finishedAt('index_by_user')).toBeGreaterThan(0)
+  })
+
+  it('is tried again later where its sweep has failed', async () => {
+    const keeper = await keep([byUser])
+    plan = away
+    await keeper.look({})
+    await keeper.ended()
+    expect(errors).toHaveLength(1)
+    await keeper.look({})
+    expect(keeper.sweeping).toEqual([])
+  })
+})
+
+/** Makes every index of a store ready by hand. */
+async function keepFilled(other: DataStore): Promise<void> {
+  const keeper = createIndexKeeper(
+    other.context,
+    { signal: new AbortController().signal, sweepEveryMs: 1e12, settleMs: 0 },
+    {},
+    (error) => errors.push(error),
+  )
+  await keeper.look({})
+  await keeper.ended()
+}

@@ -1,0 +1,242 @@
+import {
+  LooseleafError,
+  type CatalogEntry,
+  type IndexDefinitionData,
+  type ShardCatalog,
+} from '@looseleaf/core'
+import { defineIndex, tableSpec } from '@looseleaf/index-engine'
+import { bucketRouter, moduloRouter } from '@looseleaf/router'
+import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { initialise, openCatalog } from './open-store.ts'
+
+const byLink = defineIndex('by_link', { properties: { link: 'string' }, shardOn: 'link' })
+const byRank = defineIndex('by_rank', { properties: { rank: 'integer' }, shardOn: 'id' })
+const router = bucketRouter({ shards: 3 })
+const plain = { defers: false, queryTimeMs: undefined }
+
+let reference: ReferenceDriver
+let plan: FaultPlan
+const driver = () => faultyDriver(reference, (call) => plan(call))
+
+beforeEach(() => {
+  reference = createReferenceDriver({ shards: 3 })
+  plan = () => undefined
+})
+
+const init = (
+  indexes: readonly IndexDefinitionData[] = [byLink],
+  options: Parameters<typeof initialise>[3] = plain,
+): Promise<void> => initialise(driver(), router, indexes, options)
+
+const stored = (): ShardCatalog[] => reference.shards.map((shard) => shard.contents()!)
+
+/** Puts something else into a shard's catalog. */
+async function put(shard: number, fields: Partial<ShardCatalog>): Promise<void> {
+  const { catalog } = reference.shards[shard]!
+  const current = (await catalog.load())!
+  expect(await catalog.change({ ...current, ...fields }, current.epoch)).toBe(true)
+}
+
+async function putEntity(shard: number): Promise<void> {
+  const { entities } = reference.shards[shard]!
+  const epoch = reference.shards[shard]!.contents()!.epoch
+  await entities.insert([{ id: Buffer.alloc(16, 1), version: 1, body: Buffer.from('any') }], { epoch })
+}
+
+describe('the first catalog of a store', () => {
+  it('is the same on every shard, but for its number', async () => {
+    await init([byLink, byRank])
+    const [first] = stored()
+    expect(first).toMatchObject({
+      epoch: 1,
+      storeId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      shardCount: 3,
+      router: router.fingerprint,
+      indexes: [
+        { name: 'by_link', generation: 1, table: 'index_by_link', state: 'ready', onMisfit: 'refuse' },
+        { name: 'by_rank', generation: 1, table: 'index_by_rank', state: 'ready' },
+      ],
+      mayDefer: undefined,
+      queryTimeMs: 5_000,
+    })
+    expect(stored()).toEqual([0, 1, 2].map((shardNumber) => ({ ...first, shardNumber })))
+    for (const shard of reference.shards)
+      for (const entry of first!.indexes)
+        expect(await shard.index(tableSpec(entry)).count({ prefix: [] })).toBe(0)
+  })
+
+  it('has of two definitions under one name the first alone', async () => {
+    const other = defineIndex('by_link', { properties: { link: 'string', at: 'time' }, shardOn: 'link' })
+    await init([byLink, byRank, other])
+    const found = stored()[0]!.indexes.map(({ name, properties }) => `${name} ${properties.length}`)
+    expect(found.toSorted()).toEqual(['by_link 1', 'by_rank 1'])
+  })
+
+  it('says from the start what its maker has said', async () => {
+    await init([], { defers: true, queryTimeMs: 700 })
+    expect(stored().map(({ mayDefer, queryTimeMs }) => [mayDefer, queryTimeMs])).toEqual(
+      Array(3).fill([true, 700]),
+    )
+  })
+
+  it('is not made again, and another process has no say in it', async () => {
+    await init()
+    const before = stored()
+    await init([byRank], { defers: true, queryTimeMs: 700 })
+    expect(stored()).toEqual(before)
+  })
+
+  it('is that of the process that was first on shard 0, on all shards', async () => {
+    let other: ShardCatalog | undefined
+    plan = ({ table, operation, shard }) =>
+      table === 'catalog' && operation === 'init' && shard === 0 && other === undefined
+        ? {
+            async before() {
+              const layout = { shardNumber: 0, shardCount: 3, router: router.fingerprint }
+              const contents = { epoch: 7, storeId: 'other', indexes: [], mayDefer: true, queryTimeMs: 9 }
+              other = { ...layout, ...contents }
+              await reference.shards[0]!.catalog.init(other)
+            },
+          }
+        : undefined
+    await init()
+    expect(stored()).toEqual([0, 1, 2].map((shardNumber) => ({ ...other, shardNumber })))
+  })
+})
+
+describe('a store that has lost catalogs', () => {
+  it('gets those of further shards from the first', async () => {
+    await init([byLink], { defers: true, queryTimeMs: 700 })
+    await put(0, { epoch: 9 })
+    const [first] = stored()
+    const half = createReferenceDriver({ shards: 3 })
+    await half.shards[0]!.catalog.init(first!)
+    reference = half
+    await init([byRank])
+    expect(stored()).toEqual([0, 1, 2].map((shardNumber) => ({ ...first, shardNumber })))
+  })
+
+  it.each([0, 1, 2])(
+    'and has entities left on shard %d does not take its indexes for ready',
+    async (shard) => {
+      await init()
+      await putEntity(shard)
+      const entities = reference.shards.map((each) => each.state())
+      reference = createReferenceDriver({ shards: 3 })
+      reference.shards[shard]!.fallBack(entities[shard]!, 'entities')
+      await init()
+      expect(stored().map(({ indexes }) => indexes[0]?.state)).toEqual(['building', 'building', 'building'])
+    },
+  )
+})
+
+const refusal = async (work: Promise<unknown>): Promise<string> => {
+  const error: unknown = await work.then(
+    () => 'it was taken',
+    (reason: unknown) => reason,
+  )
+  expect(error).toBeInstanceOf(LooseleafError)
+  expect(error).toMatchObject({ code: 'LAYOUT_MISMATCH' })
+  return (error as LooseleafError).message
+}
+
+describe('shards that are not those of one store', () => {
+  beforeEach(async () => {
+    await init()
+  })
+
+  it.each<[string, number, Partial<ShardCatalog>, string]>([
+    [
+      'of a store of another size',
+      1,
+      { shardCount: 4 },
+      'it belongs to a store of 4 shards, but 3 were given',
+    ],
+    ['of another number', 2, { shardNumber: 1 }, 'it is number 1 of its store, but was given as number 2'],
+    ['of another store', 1, { storeId: 'other' }, 'it belongs to another store (other) than shard 0 ('],
+    [
+      'that are routed otherwise',
+      2,
+      { router: 'other' },
+      'its store is routed by other, but the router given is',
+    ],
+  ])('%s are refused', async (_, shard, fields, what) => {
+    await put(shard, fields)
+    const named = `Shard ${shard} (reference shard ${shard}): ${what}`
+    expect(await refusal(init())).toContain(named)
+    expect(await refusal(openCatalog(driver(), router))).toContain(named)
+  })
+
+  it('are refused where the first is empty and another is not', async () => {
+    const given = createReferenceDriver({ shards: 3 })
+    await given.shards[2]!.catalog.init(stored()[2]!)
+    reference = given
+    expect(await refusal(init())).toBe(
+      'Shard 0 (reference shard 0): it is empty, but shard reference shard 2 belongs to a store already.',
+    )
+    expect(reference.shards[0]!.contents()).toBeUndefined()
+  })
+
+  it('are taken where another process is just making them, in the order of the shards', async () => {
+    let loads = 0
+    plan = ({ table, operation, shard }) =>
+      table === 'catalog' && operation === 'load' && shard === 0 && loads++ === 0
+        ? { before: () => Promise.reject(new NotYet()) }
+        : undefined
+    const late = driver()
+    const first = late.shards[0]!
+    const catalog = {
+      ...first.catalog,
+      init: first.catalog.init,
+      change: first.catalog.change,
+      load: (options?: object) =>
+        first.catalog.load(options).catch((error: unknown) => {
+          if (error instanceof NotYet) return undefined
+          throw error
+        }),
+    }
+    const shards = [{ ...first, catalog }, ...late.shards.slice(1)]
+    const before = stored()
+    await initialise({ ...late, shards }, router, [byLink], plain)
+    expect(stored()).toEqual(before)
+    expect(loads).toBeGreaterThan(1)
+  })
+
+  it('are routed by a router with another fingerprint', async () => {
+    expect(await refusal(openCatalog(driver(), moduloRouter({ shards: 3 })))).toContain('Shard 0')
+  })
+})
+
+class NotYet extends Error {}
+
+describe('opening', () => {
+  beforeEach(async () => {
+    await init([byLink], { defers: false, queryTimeMs: 700 })
+  })
+
+  it('changes nothing where the shards agree', async () => {
+    let changes = 0
+    plan = ({ operation }) => {
+      if (operation === 'change') changes++
+      return undefined
+    }
+    expect(await openCatalog(driver(), router)).toMatchObject({ epochs: [1, 1, 1], queryTimeMs: 700 })
+    expect(changes).toBe(0)
+  })
+
+  it('finishes a change that died half way', async () => {
+    const indexes = stored()[0]!.indexes.map((entry): CatalogEntry => ({ ...entry, state: 'retiring' }))
+    await put(0, { epoch: 5, indexes })
+    expect(await openCatalog(driver(), router)).toMatchObject({
+      epochs: [5, 5, 5],
+      indexes: [{ state: 'retiring' }],
+    })
+  })
+
+  it('takes the queryTimeMs of the store, or the same once more, and no other', async () => {
+    expect(await openCatalog(driver(), router, 700)).toMatchObject({ queryTimeMs: 700 })
+    expect(await refusal(openCatalog(driver(), router, 800))).toMatch(/queryTimeMs of 700.*got 800/)
+  })
+})
