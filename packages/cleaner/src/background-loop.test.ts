@@ -36,10 +36,10 @@ test('waits as long as a round says', async () => {
 })
 
 test('tells of a round that fails, and tries it again ever later, up to ten seconds', async () => {
-  const failure = new Error('no')
-  expect(await run(...Array<Error>(7).fill(failure))).toEqual({
+  const failures = Array.from({ length: 7 }, () => new Error('no'))
+  expect(await run(...failures)).toEqual({
     slept: [500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000],
-    told: Array(7).fill(failure),
+    told: failures,
   })
 })
 

@@ -26,6 +26,19 @@ test('a row stamped later than its entity is left alone for the grace, then the 
   expect(await store.get(id)).toEqual({ id, user_id: 'ada', published: 1 })
 })
 
+test('rows of before go in the same sweep, although the version that is the ground for it was raised', async () => {
+  const store = await openStore()
+  const { id, version } = await store.put({ user_id: 'ada', published: 1, tags: ['a'] })
+  const tagged = { tags: ['b'] }
+  await addRow(store, 'by_tag', rowFor(store, 'by_tag', id, tagged, version - 1))
+  const bob = { user_id: 'bob', published: 1 }
+  await addRow(store, 'by_user', rowFor(store, 'by_user', id, bob, version - 1))
+  await addRow(store, 'by_user', rowFor(store, 'by_user', id, eve, version + 10))
+  expect(await sweep(store, { graceMs: 0 })).toMatchObject({ removed: 3, fenced: 1 })
+  for (const name of ['by_user', 'by_tag'])
+    expect(await rowsIn(store, name)).toEqual(await expectedRows(store, name))
+})
+
 test('where no entity exists, a tombstone is the fence', async () => {
   const store = await openStore()
   const id = store.newId()

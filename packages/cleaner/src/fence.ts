@@ -27,6 +27,7 @@ export async function fence(pass: Pass, entity: DerivedEntity, stamp: number): P
       else if (!(await entities.replace([{ id, version, body, base }], { epoch, signal }))[0])
         return undefined
       pass.tally.fenced++
+      pass.removals.fenced(id, base, version)
       return version
     } catch (error) {
       if (isLooseleafError(error, 'ALREADY_EXISTS')) return undefined

@@ -12,6 +12,11 @@ export interface KeptRemovals {
    * long as a query may take; one of an entity that has no row in the index any more is due at once.
    */
   add(found: DanglingRow, version: number): void
+  /**
+   * The cleaner itself has raised the version of an entity and changed nothing else, so what was to go by the version
+   * before goes by this one.
+   */
+  fenced(entityId: Uint8Array, before: number, version: number): void
   /** Deletes the rows that are due; answers how many there were. */
   sendDue(signal: AbortSignal | undefined): Promise<number>
   /** Waits until all are due, and deletes them; answers how many there were. `onWait` is called every `everyMs` meanwhile. */
@@ -29,7 +34,7 @@ interface Removal {
   readonly target: IndexTarget
   readonly shard: number
   /** The version of the entity that is the ground for it. */
-  readonly version: number
+  version: number
   readonly row: IndexRowRemoval
   /** By the clock of `elapsedBy`. */
   readonly due: number
@@ -93,6 +98,12 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
       const isGone = (entity.expected?.get(target)?.length ?? 0) === 0
       if (isGone) dueNow.push({ ...removal, due: 0 })
       else kept.push({ ...removal, due: elapsed() + keptRowsMs(context.catalog.current()) })
+    },
+    fenced(entityId, before, version) {
+      for (const removal of [...dueNow, ...kept]) {
+        const isOfEntity = Buffer.compare(removal.row.entityId, entityId) === 0
+        if (isOfEntity && removal.version === before) removal.version = version
+      }
     },
     sendDue: (signal) => send(takeUntil(elapsed()), signal),
     async settle(signal, waiting) {

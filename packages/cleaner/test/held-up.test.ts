@@ -162,7 +162,7 @@ describe('a writer that was fenced', () => {
 
     heldUpFor = 2 * DELAY_MS
     expect(await sweep(store)).toMatchObject({ fenced: 1, removed: 0, waiting: 1 })
-    const { version: fenced } = metaOf((await store.get(id))!)!
+    const fenced = metaOf((await store.get(id))!)!.version
     await failOver(store, id, fenced, version, 'one')
     goesOn.resolve()
     await write

@@ -16,7 +16,10 @@ const { name, properties, shardOn, onMisfit } = defineIndex('by_link', {
   shardOn: 'link',
 })
 const entry = (state: IndexState): CatalogEntry => ({
-  ...{ name, properties, shardOn, onMisfit },
+  name,
+  properties,
+  shardOn,
+  onMisfit,
   generation: 1,
   table: 'by_link',
   state,

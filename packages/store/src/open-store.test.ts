@@ -76,9 +76,7 @@ describe('the first catalog of a store', () => {
 
   it('says from the start what its maker has said', async () => {
     await init([], { defers: true, queryTimeMs: 700 })
-    expect(stored().map(({ mayDefer, queryTimeMs }) => [mayDefer, queryTimeMs])).toEqual(
-      Array(3).fill([true, 700]),
-    )
+    for (const catalog of stored()) expect(catalog).toMatchObject({ mayDefer: true, queryTimeMs: 700 })
   })
 
   it('is not made again, and another process has no say in it', async () => {

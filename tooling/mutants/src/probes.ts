@@ -1,4 +1,4 @@
-import MagicString from 'magic-string'
+import { MagicString } from 'magic-string'
 import type { Node } from 'oxc-parser'
 import { PROBES } from './probes-global.ts'
 import { isFunction, parse, walk } from './syntax.ts'

@@ -34,7 +34,7 @@ export const emptyArrays: Operator = (node) =>
 function isMessage(node: Node, { ancestors }: Place): boolean {
   let inner = node
   for (const outer of ancestors) {
-    if (outer.type === 'NewExpression' && /Error$/.test(nameOf(outer.callee))) {
+    if (outer.type === 'NewExpression' && nameOf(outer.callee).endsWith('Error')) {
       return outer.arguments[0] !== inner || node.type === 'TemplateLiteral'
     }
     if (outer.type === 'CallExpression' && /^(?:console|process)\b/.test(nameOf(outer.callee))) return true
