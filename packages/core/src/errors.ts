@@ -109,13 +109,20 @@ export function describeKind(value: unknown): string {
   if (typeof value === 'number') return Number.isFinite(value) ? 'a number' : String(value)
   if (typeof value === 'bigint') return 'a bigint'
   if (typeof value === 'boolean') return 'a boolean'
+  if (typeof value !== 'object') return `a ${typeof value}`
+  try {
+    return describeObject(value)
+  } catch {
+    // A revoked proxy, or one around a Date or bytes.
+    return 'an object that cannot be examined'
+  }
+}
+
+function describeObject(value: object): string {
   if (Array.isArray(value)) return `an array of ${value.length} elements`
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'an invalid Date' : 'a Date'
   if (value instanceof Uint8Array) return `${value.length} bytes`
-  if (typeof value === 'object') {
-    const prototype = Object.getPrototypeOf(value) as { constructor?: { name?: unknown } } | null
-    const name = prototype?.constructor?.name
-    return typeof name !== 'string' || name === 'Object' ? 'an object' : `an object of class ${name}`
-  }
-  return `a ${typeof value}`
+  const prototype = Object.getPrototypeOf(value) as { constructor?: { name?: unknown } } | null
+  const name = prototype?.constructor?.name
+  return typeof name !== 'string' || name === 'Object' ? 'an object' : `an object of class ${name}`
 }
