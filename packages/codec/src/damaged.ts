@@ -9,6 +9,6 @@ export function damaged(what: string, cause?: unknown): LooseleafError {
 export function tooManyValues(): LooseleafError {
   return new LooseleafError(
     'BODY_TOO_LARGE',
-    `A stored body has more than ${MAX_VALUES} values, the limit of a bag; it is not read.`,
+    `A stored body has more than ${MAX_VALUES} values, the limit of a bag, and is not read. It can be replaced or deleted.`,
   )
 }
