@@ -17,7 +17,7 @@ export const errorCodes = {
   BAD_CURSOR: 'permanent',
   /** An indexed property has a value that its index cannot hold. */
   BAD_INDEX_VALUE: 'permanent',
-  /** A body is larger than the limit. */
+  /** A body is larger than the codec's limit, or a bag has more values than `MAX_VALUES`. */
   BODY_TOO_LARGE: 'permanent',
   /** A stored body does not pass its checksum or cannot be decoded. */
   BODY_DAMAGED: 'permanent',
@@ -51,7 +51,11 @@ export const errorCodes = {
   DEADLINE: 'retryable',
   /** The caller's signal fired. */
   ABORTED: 'permanent',
-  /** A write was sent and its answer lost: it may or may not have happened. */
+  /**
+   * A write was sent and its answer lost: it may or may not have happened. Of a put or insert without an id, and of an update
+   * without `ifVersion`, `retryable` is false: the same call again could be done twice. `entity` is the id, a fresh one too:
+   * put again with it, or read it.
+   */
   OUTCOME_UNKNOWN: 'retryable',
   /** The database refused a statement for a reason that has no code of its own. */
   STATEMENT_FAILED: 'permanent',

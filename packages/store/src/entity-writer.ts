@@ -13,6 +13,7 @@ import type { EntityReader } from './entity-reader.ts'
 import type { IndexRowWriter, PlacedKey } from './index-row-writer.ts'
 import type { RowRemovals } from './row-removals.ts'
 import type { Fenced, ShardLanes } from './shard-lanes.ts'
+import { unknownOutcome } from './unknown-outcome.ts'
 import type { WritePolicy } from './write-policy.ts'
 
 /** What an attempt found under the id: a living entity, a tombstone (no bag), or nothing (version 0, no bag). */
@@ -236,7 +237,7 @@ export function createEntityWriter(
         return await attempt(id, decide, unsettled, options)
       } catch (error) {
         // Whatever ended the attempts, one that was sent before may have taken place or may yet.
-        throw unsettled.size === 0 ? error : unknownOutcome(id, unsettled, options, error)
+        throw unsettled.size === 0 ? error : unknownOutcome(id, unsettled.keys(), options, error)
       }
     },
   }
@@ -260,28 +261,6 @@ function tooLate(id: Uint8Array, lane: ShardLanes, tries: number): LooseleafErro
     'DEADLINE',
     `Entity ${entity}: ${tries} ${tries === 1 ? 'attempt' : 'attempts'} did not get through within writeTimeoutMs, and no more is begun.`,
     { entity, shard: lane.shard },
-  )
-}
-
-function unknownOutcome(
-  id: Uint8Array,
-  unsettled: ReadonlyMap<number, Unsettled>,
-  { isFresh = false, addsUp = false }: WriteOptions,
-  cause: unknown,
-): LooseleafError {
-  const entity = formatId(id)
-  const shard = isLooseleafError(cause) ? cause.shard : undefined
-  const versions = [...unsettled.keys()].join(', ')
-  const advice = isFresh
-    ? ` Its id was made for this call: try again with this id, since without it there may be two entities.`
-    : addsUp
-      ? ' Read the entity before you try again: what is to be changed may have been changed.'
-      : ''
-  return new LooseleafError(
-    'OUTCOME_UNKNOWN',
-    `Entity ${entity}: the connection was lost during the write of version ${versions}; whether it happened cannot be told.${advice}`,
-    // The same call again would do again what may have been done.
-    { entity, shard, retryable: !isFresh && !addsUp, cause },
   )
 }
 
