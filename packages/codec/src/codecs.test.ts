@@ -4,12 +4,15 @@ import { codecContract } from '@looseleaf/testkit'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { arbitraryBag } from '../test/arbitrary-bag.ts'
+import { bodyOfArrays, jsonBombs, msgpackBombs } from '../test/bombs.ts'
 import { codeOf } from '../test/code-of.ts'
 import { envelopeCodec, jsonCodec, jsonFormat, jsonZlibCodec, msgpackZlibCodec } from './index.ts'
 
 // Both formats, and bodies with and without compression. What is left are other ways to put the same parts together.
-codecContract('msgpackZlibCodec', msgpackZlibCodec)
-codecContract('jsonCodec', jsonCodec)
+codecContract('msgpackZlibCodec', msgpackZlibCodec, {
+  bodyOfArrays: (count) => bodyOfArrays(msgpackBombs, count),
+})
+codecContract('jsonCodec', jsonCodec, { bodyOfArrays: (count) => bodyOfArrays(jsonBombs, count) })
 
 const variants: readonly (readonly [string, Codec])[] = [
   ['jsonZlibCodec', jsonZlibCodec()],

@@ -1,11 +1,12 @@
 import { deepStrictEqual } from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { crc32, deflateSync } from 'node:zlib'
-import type { Bag } from '@looseleaf/core'
+import { deflateSync } from 'node:zlib'
+import { MAX_VALUES, type Bag } from '@looseleaf/core'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { arbitraryBag } from '../test/arbitrary-bag.ts'
 import { codeOf } from '../test/code-of.ts'
+import { envelope } from '../test/envelope.ts'
 import {
   envelopeCodec,
   jsonCodec,
@@ -19,21 +20,6 @@ import {
 
 const uncompressed = envelopeCodec({ compression: 'none' })
 const everything = envelopeCodec({ minCompressBytes: 0 })
-
-/** A body as an envelope codec would make it, of parts that it never would. */
-function envelope(parts: {
-  format?: number
-  flags?: number
-  rawLength: number
-  payload: Uint8Array
-}): Uint8Array {
-  const header = Buffer.alloc(10)
-  header[0] = parts.format ?? 1
-  header[1] = parts.flags ?? 0
-  header.writeUInt32BE(parts.rawLength, 2)
-  header.writeUInt32BE(crc32(parts.payload, crc32(header.subarray(0, 6))), 6)
-  return Buffer.concat([header, parts.payload])
-}
 
 /** A format of one's own: JSON backwards. */
 const backwards: BodyFormat = {
@@ -181,6 +167,38 @@ describe('mixed formats', () => {
     expect(read(() => JSON.parse('{'))).toBe('BODY_DAMAGED')
     expect(read(() => null)).toBe('BODY_DAMAGED')
     expect(read(() => ({ a: () => 1 }))).toBe('BODY_DAMAGED')
+  })
+
+  test('a format that builds more than MAX_VALUES values is BODY_TOO_LARGE all the same', () => {
+    const many = { a: Array.from({ length: MAX_VALUES }, () => null) }
+    const codec = envelopeCodec({ format: { ...backwards, decode: () => many } })
+    expect(codeOf(() => codec.decode(codec.encode({})))).toBe('BODY_TOO_LARGE')
+  })
+
+  test('a format of one is own gets what every value said once, and cannot add to it', () => {
+    let asked = 0
+    const given: Bag[] = []
+    const format: BodyFormat = {
+      ...backwards,
+      encode(bag) {
+        given.push(bag)
+        return backwards.encode(bag)
+      },
+    }
+    const codec = envelopeCodec({ format })
+    const body = codec.encode({
+      list: [
+        {
+          get n() {
+            return ++asked
+          },
+        },
+      ],
+      gone: undefined,
+    })
+    expect(given).toStrictEqual([{ list: [{ n: 1 }] }])
+    expect(codec.decode(body)).toStrictEqual({ list: [{ n: 1 }] })
+    expect(() => Object.assign(given[0] as Bag, { more: 1 })).toThrow(TypeError)
   })
 
   test('a format that cannot encode a bag makes it BAD_PROPERTY', () => {

@@ -1,6 +1,7 @@
 import { constants, crc32, deflateSync, inflateSync } from 'node:zlib'
 import {
   checkBag,
+  copyBag,
   describeKind,
   isLooseleafError,
   LooseleafError,
@@ -45,7 +46,8 @@ const BUILT_IN: readonly BodyFormat[] = [msgpackFormat, jsonFormat]
  *
  * `encode` throws `BAD_PROPERTY` and `BODY_TOO_LARGE`; `decode` throws `BODY_DAMAGED` when anything is not as it was written,
  * `BODY_UNKNOWN` for a whole body in a format that is not among those it reads, and `BODY_TOO_LARGE` for a whole body that says
- * it is larger than `maxBodyBytes`, before any memory is taken for it. Options that make no sense throw `BAD_OPTION`.
+ * it is larger than `maxBodyBytes` or has more than `MAX_VALUES` values, before any memory is taken for them. Options that make
+ * no sense throw `BAD_OPTION`.
  */
 export function envelopeCodec(options: EnvelopeCodecOptions = {}): Codec {
   checkNames(options)
@@ -78,8 +80,7 @@ export function envelopeCodec(options: EnvelopeCodecOptions = {}): Codec {
   const formats = formatsById([format, ...alsoReads])
 
   function encode(bag: Bag): Uint8Array {
-    checkBag(bag)
-    const raw = runEncode(format, bag)
+    const raw = runEncode(format, copyBag(bag))
     if (raw.length > maxBodyBytes) throw tooLarge(raw.length, maxBodyBytes)
     let payload = raw
     let flags = 0
@@ -95,7 +96,7 @@ export function envelopeCodec(options: EnvelopeCodecOptions = {}): Codec {
     body[1] = flags
     body.writeUInt32BE(raw.length, 2)
     body.set(payload, HEADER_BYTES)
-    body.writeUInt32BE(checksum(body), SUMMED_HEADER_BYTES)
+    body.writeUInt32BE(checksum(body, payload), SUMMED_HEADER_BYTES)
     return body
   }
 
@@ -103,7 +104,8 @@ export function envelopeCodec(options: EnvelopeCodecOptions = {}): Codec {
     if (!(stored instanceof Uint8Array)) throw damaged(`it has to be bytes; got ${describeKind(stored)}`)
     const body = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength)
     if (body.length < HEADER_BYTES) throw damaged('it is shorter than its header')
-    if (body.readUInt32BE(SUMMED_HEADER_BYTES) !== checksum(body)) {
+    const payload = body.subarray(HEADER_BYTES)
+    if (body.readUInt32BE(SUMMED_HEADER_BYTES) !== checksum(body, payload)) {
       throw damaged('its checksum does not hold, or it was written by something else')
     }
     const id = body[0] as number
@@ -112,7 +114,6 @@ export function envelopeCodec(options: EnvelopeCodecOptions = {}): Codec {
     if (found === undefined || (flags & ~FLAG_ZLIB) !== 0) throw unknownBody(id, flags, formats)
     const rawLength = body.readUInt32BE(2)
     if (rawLength > maxBodyBytes) throw tooLarge(rawLength, maxBodyBytes)
-    const payload = body.subarray(HEADER_BYTES)
     const raw = (flags & FLAG_ZLIB) === 0 ? payload : inflate(payload, rawLength)
     if (raw.length !== rawLength) throw damaged('its length is not the one that its header tells')
     return runDecode(found, raw)
@@ -136,8 +137,8 @@ export function jsonCodec(): Codec {
   return envelopeCodec({ format: jsonFormat, compression: 'none' })
 }
 
-function checksum(body: Buffer): number {
-  return crc32(body.subarray(HEADER_BYTES), crc32(body.subarray(0, SUMMED_HEADER_BYTES)))
+function checksum(header: Buffer, payload: Uint8Array): number {
+  return crc32(payload, crc32(header.subarray(0, SUMMED_HEADER_BYTES)))
 }
 
 /** Never takes more memory than the header announced, whatever the stream would grow to. */
@@ -178,7 +179,7 @@ function runDecode(format: BodyFormat, raw: Uint8Array): Bag {
     if (!BUILT_IN.includes(format)) checkBag(bag)
     return bag
   } catch (cause) {
-    if (isLooseleafError(cause, 'BODY_DAMAGED')) throw cause
+    if (isLooseleafError(cause, 'BODY_DAMAGED') || isLooseleafError(cause, 'BODY_TOO_LARGE')) throw cause
     throw damaged(`the format ${format.name} does not accept it`, cause)
   }
 }

@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer'
-import type { Bag } from '@looseleaf/core'
+import { copyBag, type Bag } from '@looseleaf/core'
 import type { BodyFormat } from './body-format.ts'
 import { damaged } from './damaged.ts'
+import { scanJson } from './json-scan.ts'
 import { fromJson, toJson } from './json-tags.ts'
 
 /** JSON, for those who want to read bodies with other tools. What JSON has no word for is tagged, see `toJson`. Format 2. */
@@ -9,10 +10,11 @@ export const jsonFormat: BodyFormat = {
   id: 2,
   name: 'json',
   encode(bag) {
-    return Buffer.from(JSON.stringify(toJson(bag)))
+    return Buffer.from(JSON.stringify(toJson(copyBag(bag))))
   },
   decode(bytes) {
     if (!isUtf8(bytes)) throw damaged('its text is not UTF-8')
+    scanJson(bytes)
     let json: unknown
     try {
       json = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())

@@ -18,9 +18,10 @@ export function toJson(value: PropertyValue | Bag): Json {
     return { $bytes: Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64') }
   }
   if (Array.isArray(value)) return (value as readonly PropertyValue[]).map(toJson)
+  const object = value as { readonly [name: string]: PropertyValue }
   const json: { [name: string]: Json } = {}
-  for (const [name, held] of Object.entries(value as Bag)) {
-    if (held !== undefined) json[name.startsWith('$') ? `$${name}` : name] = toJson(held)
+  for (const name of Object.keys(object)) {
+    json[name.startsWith('$') ? `$${name}` : name] = toJson(object[name] as PropertyValue)
   }
   return json
 }

@@ -1,10 +1,9 @@
-import type { Bag, PropertyValue } from '@looseleaf/core'
+import { copyBag, type Bag, type PropertyValue } from '@looseleaf/core'
 import type { Packr as PackrType } from 'msgpackr'
 // The entry without msgpackr's native part, which is slow for text that is not ASCII, and whose strings keep whole bodies in memory.
 import { addExtension, Packr, RESET_BUFFER_MODE } from 'msgpackr/pack'
 import type { BodyFormat } from './body-format.ts'
 import { damaged } from './damaged.ts'
-import { packableBag } from './msgpack-packable.ts'
 import { MARKED_TEXT_EXTENSION, scanMsgpack } from './msgpack-scan.ts'
 
 /** msgpackr keeps the memory it packs into; more than this, taken for a large bag, is let go. */
@@ -35,7 +34,7 @@ export const msgpackFormat: BodyFormat = {
   name: 'msgpack',
   encode(bag) {
     // What is packed stands in memory that the next call writes to.
-    const packed = packr.pack(packableBag(bag), RESET_BUFFER_MODE)
+    const packed = packr.pack(copyBag(bag), RESET_BUFFER_MODE)
     const bytes = Buffer.from(packed)
     if (packed.buffer.byteLength > KEPT_BYTES) packr.useBuffer(Buffer.allocUnsafeSlow(8192))
     return bytes

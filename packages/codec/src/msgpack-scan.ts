@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-import { MAX_DEPTH } from '@looseleaf/core'
-import { damaged } from './damaged.ts'
+import { MAX_DEPTH, MAX_VALUES } from '@looseleaf/core'
+import { damaged, tooManyValues } from './damaged.ts'
 
 /** Texts up to this length are looked at byte by byte, which is faster than a call for each. */
 const SHORT_TEXT = 64
@@ -21,17 +21,19 @@ let source: Buffer = Buffer.alloc(0)
 let isCopy = false
 let at = 0
 let properties = 0
+let values = 0
 
 /**
  * Walks over MessagePack bytes without building anything, and throws `BODY_DAMAGED` for what is never written, so that
  * msgpackr, which is lenient and has many extensions, only gets what it unpacks exactly. Refused are extensions other than the
  * timestamp, the unused tag 0xC1, names that are not strings, the name `__proto__`, text that is not UTF-8, times that no Date
- * holds, values nested too deep, bytes that are missing or left over. `bytes` is not changed.
+ * holds, values nested too deep, bytes that are missing or left over. More than `MAX_VALUES` values are `BODY_TOO_LARGE`.
+ * `bytes` is not changed.
  */
 export function scanMsgpack(bytes: Uint8Array): ScannedMsgpack {
   source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   isCopy = false
-  at = properties = 0
+  at = properties = values = 0
   const tag = source[0] ?? 0
   if ((tag & 0xf0) !== 0x80 && tag !== 0xde && tag !== 0xdf) throw damaged('it does not hold a bag')
   scanValue(1)
@@ -72,6 +74,9 @@ function scanValue(depth: number): unknown {
 
 function scanItems(count: number, named: boolean, depth: number): void {
   if (depth > MAX_DEPTH) throw damaged(`it is nested more than ${MAX_DEPTH} deep`)
+  if (count > source.length - at) throw damaged('it ends too early')
+  values += count
+  if (values > MAX_VALUES) throw tooManyValues()
   if (named) properties += count
   for (let i = 0; i < count; i++) {
     if (named) scanName()

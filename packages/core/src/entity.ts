@@ -1,5 +1,6 @@
 import type { Bag } from './bag.ts'
 import type { EntityId } from './entity-id.ts'
+import { Itself } from './itself.ts'
 
 /** An entity as it is read: its properties, and its id under the one reserved name. */
 export type Entity<B = Bag> = { readonly id: EntityId } & B
@@ -12,18 +13,6 @@ export interface EntityMeta {
   readonly updated: Date
 }
 
-/** Gives back the object it is called with, so that a subclass can add a private field to it. */
-// oxlint-disable-next-line typescript/no-extraneous-class -- what it constructs is the object that it is given
-class Itself {
-  constructor(entity: object) {
-    return entity
-  }
-}
-
-/**
- * A private field on an object that is not of this class: out of sight for keys, spreads and clones, and thirty times
- * as quick to set as an entry of a WeakMap.
- */
 class Stamp extends Itself {
   readonly #meta: EntityMeta
   constructor(entity: object, meta: EntityMeta) {

@@ -17,7 +17,7 @@ export const errorCodes = {
   BAD_CURSOR: 'permanent',
   /** An indexed property has a value that its index cannot hold. */
   BAD_INDEX_VALUE: 'permanent',
-  /** A body is larger than the limit. */
+  /** A body is larger than the codec's limit, or a bag has more values than `MAX_VALUES`. */
   BODY_TOO_LARGE: 'permanent',
   /** A stored body does not pass its checksum or cannot be decoded. */
   BODY_DAMAGED: 'permanent',
@@ -51,7 +51,11 @@ export const errorCodes = {
   DEADLINE: 'retryable',
   /** The caller's signal fired. */
   ABORTED: 'permanent',
-  /** A write was sent and its answer lost: it may or may not have happened. */
+  /**
+   * A write was sent and its answer lost: it may or may not have happened. Of a put or insert without an id, and of an update
+   * without `ifVersion`, `retryable` is false: the same call again could be done twice. `entity` is the id, a fresh one too:
+   * put again with it, or read it.
+   */
   OUTCOME_UNKNOWN: 'retryable',
   /** The database refused a statement for a reason that has no code of its own. */
   STATEMENT_FAILED: 'permanent',
@@ -109,13 +113,20 @@ export function describeKind(value: unknown): string {
   if (typeof value === 'number') return Number.isFinite(value) ? 'a number' : String(value)
   if (typeof value === 'bigint') return 'a bigint'
   if (typeof value === 'boolean') return 'a boolean'
+  if (typeof value !== 'object') return `a ${typeof value}`
+  try {
+    return describeObject(value)
+  } catch {
+    // A revoked proxy, or one around a Date or bytes.
+    return 'an object that cannot be examined'
+  }
+}
+
+function describeObject(value: object): string {
   if (Array.isArray(value)) return `an array of ${value.length} elements`
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'an invalid Date' : 'a Date'
   if (value instanceof Uint8Array) return `${value.length} bytes`
-  if (typeof value === 'object') {
-    const prototype = Object.getPrototypeOf(value) as { constructor?: { name?: unknown } } | null
-    const name = prototype?.constructor?.name
-    return typeof name !== 'string' || name === 'Object' ? 'an object' : `an object of class ${name}`
-  }
-  return `a ${typeof value}`
+  const prototype = Object.getPrototypeOf(value) as { constructor?: { name?: unknown } } | null
+  const name = prototype?.constructor?.name
+  return typeof name !== 'string' || name === 'Object' ? 'an object' : `an object of class ${name}`
 }

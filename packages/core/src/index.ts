@@ -1,5 +1,6 @@
-export { checkBag, MAX_DEPTH, type Bag, type PropertyValue } from './bag.ts'
+export { MAX_DEPTH, MAX_VALUES, type Bag, type PropertyValue } from './bag.ts'
 export type { Storable } from './bag-type.ts'
+export { checkBag, copyBag, copyEntity, type EntityCopy } from './copy-bag.ts'
 export { metaOf, setMeta, type Entity, type EntityMeta } from './entity.ts'
 export { formatId, ID_BYTES, isId, parseId, type EntityId } from './entity-id.ts'
 export {
@@ -46,5 +47,6 @@ export {
 export type { PendingPage, PendingRow, PendingTable } from './ports/pending-table.ts'
 export type { Router } from './ports/router.ts'
 export type { TaskState, TaskTable } from './ports/task-table.ts'
+export { formatPath } from './property-path.ts'
 export { abortedError, backgroundTime, elapsedBy, systemTime, throwIfAborted, type Time } from './time.ts'
 export { createVersionClock, type VersionClock } from './version-clock.ts'

@@ -1,4 +1,4 @@
-import { checkBag, describeKind, LooseleafError, type Bag } from '@looseleaf/core'
+import { describeKind, LooseleafError } from '@looseleaf/core'
 import type { IndexDefinitionData } from '@looseleaf/core'
 
 /*
@@ -72,13 +72,6 @@ export function checkOptions<Options extends object>(
 
 export function badArgument(call: string, expected: string, value: unknown): LooseleafError {
   return new LooseleafError('BAD_OPTION', `${call} takes ${expected}; got ${describeKind(value)}.`)
-}
-
-/** Throws `BAD_PROPERTY` for what is no bag at all. What is in a bag, the codec checks. */
-export function requireBag(bag: unknown): asserts bag is Bag {
-  const isObject = typeof bag === 'object' && bag !== null
-  const prototype: unknown = isObject ? Object.getPrototypeOf(bag) : undefined
-  if (prototype !== null && prototype !== Object.prototype) checkBag(bag)
 }
 
 /** Throws `BAD_INDEX` for what is no definition at all. Whether the store has such an index is another question. */

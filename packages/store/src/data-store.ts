@@ -1,8 +1,8 @@
 import { msgpackZlibCodec } from '@looseleaf/codec'
 import {
+  copyEntity,
   createVersionClock,
   formatId,
-  isId,
   LooseleafError,
   parseId,
   systemTime,
@@ -29,9 +29,9 @@ import {
 import { bucketRouter } from '@looseleaf/router'
 import pLimit from 'p-limit'
 import { optionsOf } from './call-options.ts'
-import { badArgument, checkOptions, requireBag, requireDefinition } from './check-arguments.ts'
+import { badArgument, checkOptions, requireDefinition } from './check-arguments.ts'
 import { createCalls, type Calls } from './calls.ts'
-import { isThere, toDelete, toInsert, toPut, toUpdate, withoutId } from './decisions.ts'
+import { isThere, toDelete, toInsert, toPut, toUpdate } from './decisions.ts'
 import { createEntityReader, type EntityReader } from './entity-reader.ts'
 import {
   createEntityWriter,
@@ -146,17 +146,18 @@ export class DataStore {
 
   /**
    * Writes an entity whole: whatever was under its id before is replaced. When it resolves, the entity is committed and
-   * every index finds it. Until then the bag has to stay as it is.
+   * every index finds it. The bag is copied when `put` is called, down to its Dates and bytes: what is done to it later
+   * changes nothing of what is written.
    */
   async put<B extends object>(bag: Storable<B>, options: PutOptions = {}): Promise<PutResult> {
     checkOptions('put', options, optionsOf.put)
-    return this.#calls.run(() => this.#put(bag as Bag, options))
+    return this.#calls.run(() => this.#put(this.#take(bag, options.id), options))
   }
 
   /** Writes an entity that must not be there yet; `ALREADY_EXISTS` otherwise. An id that was deleted is free again. */
   async insert<B extends object>(bag: Storable<B>, options: InsertOptions = {}): Promise<PutResult> {
     checkOptions('insert', options, optionsOf.insert)
-    const { id, isFresh, properties } = this.#identify(bag as Bag, options.id)
+    const { id, isFresh, properties } = this.#take(bag, options.id)
     return this.#calls.run(async () =>
       putResult(id, await this.#write(id, toInsert(id, properties), { signal: options.signal, isFresh })),
     )
@@ -174,10 +175,10 @@ export class DataStore {
     checkOptions('update', options, optionsOf.change)
     if (typeof change !== 'function') throw badArgument('update', 'a function from bag to bag', change)
     const bytes = parseId(id)
-    const decide = toUpdate(bytes, change as Change, options.ifVersion)
-    return this.#calls.run(async () =>
-      putResult(bytes, await this.#write(bytes, decide, { signal: options.signal })),
-    )
+    const { signal, ifVersion } = options
+    const decide = toUpdate(bytes, change as Change, ifVersion)
+    const addsUp = ifVersion === undefined
+    return this.#calls.run(async () => putResult(bytes, await this.#write(bytes, decide, { signal, addsUp })))
   }
 
   /** Deletes an entity and answers whether it was there. A tombstone stays, so that nothing late can bring it back. */
@@ -190,7 +191,7 @@ export class DataStore {
 
   /**
    * Puts many bags at once; one that fails does not keep the others. Results come in the order of the bags, and so do
-   * writes of bags that have the same id.
+   * writes of bags that have the same id. All bags are copied when `putMany` is called.
    */
   async putMany<B extends object>(
     bags: readonly Storable<B>[],
@@ -198,16 +199,19 @@ export class DataStore {
   ): Promise<PutManyResult[]> {
     checkOptions('putMany', options, optionsOf.call)
     if (!Array.isArray(bags)) throw badArgument('putMany', 'an array of bags', bags)
-    const limit = pLimit(PUT_MANY_CONCURRENCY)
-    const last = new Map<unknown, Promise<PutManyResult>>()
-    return this.#calls.run(() =>
-      limit.map(bags as readonly Bag[], (bag) => {
-        const id = idIn(bag)
-        const result = this.#putAfter(last.get(id), bag, options)
-        if (id !== undefined) last.set(id, result)
-        return result
-      }),
-    )
+    return this.#calls.run(() => {
+      const limit = pLimit(PUT_MANY_CONCURRENCY)
+      const last = new Map<EntityId, Promise<PutManyResult>>()
+      const puts = Array.from(bags as readonly unknown[], (bag): (() => Promise<PutManyResult>) => {
+        try {
+          const entity = this.#take(bag, undefined)
+          return () => this.#putInOrder(last, entity, options)
+        } catch (error) {
+          return async () => failed(error)
+        }
+      })
+      return limit.map(puts, (put) => put())
+    })
   }
 
   /** The entity of this id, or undefined. */
@@ -329,22 +333,32 @@ export class DataStore {
     await this.#closing
   }
 
-  async #put(bag: Bag, options: PutOptions): Promise<PutResult> {
-    const { signal, ifVersion } = options
-    const { id, isFresh, properties } = this.#identify(bag, options.id)
+  async #put({ id, isFresh, properties }: Taken, { signal, ifVersion }: PutOptions): Promise<PutResult> {
     return putResult(id, await this.#write(id, toPut(id, properties, ifVersion), { signal, isFresh }))
+  }
+
+  /** After the put of the same id before it, if there is one. */
+  #putInOrder(
+    last: Map<EntityId, Promise<PutManyResult>>,
+    entity: Taken,
+    options: CallOptions,
+  ): Promise<PutManyResult> {
+    const id = formatId(entity.id)
+    const result = this.#putAfter(last.get(id), entity, options)
+    if (!entity.isFresh) last.set(id, result)
+    return result
   }
 
   async #putAfter(
     previous: Promise<unknown> | undefined,
-    bag: Bag,
+    entity: Taken,
     options: CallOptions,
   ): Promise<PutManyResult> {
     try {
       await previous
-      return { ok: true, ...(await this.#put(bag, options)) }
+      return { ok: true, ...(await this.#put(entity, options)) }
     } catch (error) {
-      return { ok: false, error: error instanceof Error ? error : new Error(String(error)) }
+      return failed(error)
     }
   }
 
@@ -353,19 +367,26 @@ export class DataStore {
     return this.#writer.write(id, decide, options)
   }
 
-  #identify(bag: Bag, given: EntityId | undefined): { id: Uint8Array; isFresh: boolean; properties: Bag } {
-    requireBag(bag)
-    const named = given === undefined ? bag['id'] : given
-    if (named === undefined) return { id: this.context.router.newId(), isFresh: true, properties: bag }
-    const id = parseId(named)
-    return { id, isFresh: false, properties: withoutId(bag, id, given !== undefined) }
+  /** The bag as it is now, under the id that is given, or its own, or a fresh one. */
+  #take(bag: unknown, given: EntityId | undefined): Taken {
+    const { id: own, properties } = copyEntity(bag)
+    const named = given === undefined ? own : given
+    if (named === undefined) return { id: this.context.router.newId(), isFresh: true, properties }
+    return { id: parseId(named), isFresh: false, properties }
   }
 }
 
-/** The id of a bag in its one form, or undefined. */
-function idIn(bag: unknown): EntityId | undefined {
-  const { id } = (bag ?? {}) as { id?: unknown }
-  return isId(id) ? id.toLowerCase() : undefined
+/** What a call was given to write. */
+interface Taken {
+  readonly id: Uint8Array
+  /** Nobody gave it an id. */
+  readonly isFresh: boolean
+  /** As `copyBag` has made them. */
+  readonly properties: Bag
+}
+
+function failed(error: unknown): PutManyResult {
+  return { ok: false, error: error instanceof Error ? error : new Error(String(error)) }
 }
 
 function putResult(id: Uint8Array, { found, version, indexed }: WriteOutcome): PutResult {

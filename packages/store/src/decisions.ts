@@ -1,5 +1,4 @@
-import { formatId, LooseleafError, parseId, type Bag } from '@looseleaf/core'
-import { requireBag } from './check-arguments.ts'
+import { copyEntity, formatId, LooseleafError, parseId, type Bag } from '@looseleaf/core'
 import type { Decide, Found } from './entity-writer.ts'
 import type { Change } from './types.ts'
 
@@ -33,8 +32,9 @@ export function toUpdate(id: Uint8Array, change: Change, ifVersion: number | und
     if (changed === undefined) return undefined
     // An async function's answer is no bag; that it may also fail is not to end the process.
     if (changed instanceof Promise) changed.catch(() => {})
-    requireBag(changed)
-    return withoutId(changed, id)
+    const { id: own, properties } = copyEntity(changed)
+    if (own !== undefined) checkOwnId(id, own)
+    return properties
   }
 }
 
@@ -46,16 +46,11 @@ export function toDelete(id: Uint8Array, ifVersion: number | undefined): Decide 
   }
 }
 
-/** The properties to store: the id is a column, not a property. */
-export function withoutId(bag: Bag, id: Uint8Array, mayDiffer = false): Bag {
-  if (bag['id'] === undefined) return bag
-  const { id: own, ...properties } = bag
-  if (!mayDiffer && formatId(parseId(own)) !== formatId(id)) {
-    throw new LooseleafError('BAD_ID', `The bag given for entity ${formatId(id)} has another id.`, {
-      entity: formatId(id),
-    })
-  }
-  return properties
+/** The id of a bag is that of its entity, or is not there. */
+function checkOwnId(id: Uint8Array, own: unknown): void {
+  const entity = formatId(id)
+  if (formatId(parseId(own)) === entity) return
+  throw new LooseleafError('BAD_ID', `The bag given for entity ${entity} has another id.`, { entity })
 }
 
 /** True for a living entity, damaged or not. */

@@ -13,6 +13,7 @@ import type { EntityReader } from './entity-reader.ts'
 import type { IndexRowWriter, PlacedKey } from './index-row-writer.ts'
 import type { RowRemovals } from './row-removals.ts'
 import type { Fenced, ShardLanes } from './shard-lanes.ts'
+import { unknownOutcome } from './unknown-outcome.ts'
 import type { WritePolicy } from './write-policy.ts'
 
 /** What an attempt found under the id: a living entity, a tombstone (no bag), or nothing (version 0, no bag). */
@@ -25,7 +26,10 @@ export interface Found {
   readonly body: Uint8Array | null
 }
 
-/** What an attempt is to write: a bag, null for a tombstone, undefined to leave all as it is. Called once per attempt. */
+/**
+ * What an attempt is to write: a bag that `copyBag` has made, so that what is stored and what is indexed is the same, null for
+ * a tombstone, undefined to leave all as it is. Called once per attempt.
+ */
 export type Decide = (found: Found) => Bag | null | undefined
 
 export interface WriteOutcome {
@@ -40,6 +44,8 @@ export interface WriteOutcome {
 export interface WriteOptions extends CallOptions {
   /** The id was just made, so nothing has to be read. */
   readonly isFresh?: boolean
+  /** The write goes by what it finds, so that one that has taken place would be added to when it is tried again. */
+  readonly addsUp?: boolean
 }
 
 export interface EntityWriter {
@@ -198,7 +204,7 @@ export function createEntityWriter(
         if (base.version !== found.version) throw lostTrack(id, lane, 'was written by another since')
       if (isLate) throw tooLate(id, lane, tries)
 
-      const bag = snapshot(decide(found))
+      const bag = decide(found)
       // An attempt before this one may still land, so it cannot be said that nothing was written.
       if (bag === undefined && unsettled.size > 0) throw lostTrack(id, lane, 'is to stay as it was found')
       if (bag === undefined) return { found, written: false, version: found.version, indexed: true }
@@ -231,15 +237,10 @@ export function createEntityWriter(
         return await attempt(id, decide, unsettled, options)
       } catch (error) {
         // Whatever ended the attempts, one that was sent before may have taken place or may yet.
-        throw unsettled.size === 0 ? error : unknownOutcome(id, unsettled, error)
+        throw unsettled.size === 0 ? error : unknownOutcome(id, unsettled.keys(), options, error)
       }
     },
   }
-}
-
-/** Properties may be getters: each is asked once, so that what is stored and what is indexed is the same. */
-function snapshot(bag: Bag | null | undefined): Bag | null | undefined {
-  return bag && { ...bag }
 }
 
 function sameBody(one: Uint8Array | null, other: Uint8Array | null): boolean {
@@ -260,21 +261,6 @@ function tooLate(id: Uint8Array, lane: ShardLanes, tries: number): LooseleafErro
     'DEADLINE',
     `Entity ${entity}: ${tries} ${tries === 1 ? 'attempt' : 'attempts'} did not get through within writeTimeoutMs, and no more is begun.`,
     { entity, shard: lane.shard },
-  )
-}
-
-function unknownOutcome(
-  id: Uint8Array,
-  unsettled: ReadonlyMap<number, Unsettled>,
-  cause: unknown,
-): LooseleafError {
-  const entity = formatId(id)
-  const shard = isLooseleafError(cause) ? cause.shard : undefined
-  const versions = [...unsettled.keys()].join(', ')
-  return new LooseleafError(
-    'OUTCOME_UNKNOWN',
-    `Entity ${entity}: the connection was lost during the write of version ${versions}; whether it happened cannot be told.`,
-    { entity, shard, cause },
   )
 }
 

@@ -1,5 +1,12 @@
 import { deepStrictEqual } from 'node:assert/strict'
-import { isLooseleafError, MAX_DEPTH, type Bag, type Codec, type PropertyValue } from '@looseleaf/core'
+import {
+  isLooseleafError,
+  MAX_DEPTH,
+  MAX_VALUES,
+  type Bag,
+  type Codec,
+  type PropertyValue,
+} from '@looseleaf/core'
 import { describe, expect, test } from 'vitest'
 import { asDecoded, awkwardNames, edgeValues, randomBag } from './codec-contract-bags.ts'
 import { seededRandom } from './codec-contract-random.ts'
@@ -7,6 +14,11 @@ import { seededRandom } from './codec-contract-random.ts'
 export interface CodecContractOptions {
   /** The codec's limit, which every codec has to have: a bag of twice as many bytes is refused. Default: 8 MiB. */
   readonly maxBodyBytes?: number
+  /**
+   * A body whose bag is `{ a: [[], [], …] }` with so many empty arrays, made without `encode`, which refuses it. Only the
+   * author of a codec knows how; without it the tests of what reading such a body takes are left out.
+   */
+  readonly bodyOfArrays?: (count: number) => Uint8Array
 }
 
 /**
@@ -162,7 +174,13 @@ export function codecContract(
         }
       })
 
-      test('a bag above the limit', () => {
+      test.each(Object.keys(full))('more than MAX_VALUES values, as %s', (kind) => {
+        const bag = { ...full[kind]?.(MAX_VALUES - 1), more: null }
+        expectRoundTrip(makeCodec(), bag)
+        expect(codeOf(() => makeCodec().encode({ ...bag, another: null }))).toBe('BODY_TOO_LARGE')
+      })
+
+      test('a bag above the limit of bytes', () => {
         // Repeated at a distance that is too great for zlib and its like to find.
         const block = seededRandom(5).bytes(256 * 1024)
         const blocks = Array.from({ length: Math.ceil((maxBodyBytes * 2) / block.length) }, () => block)
@@ -241,6 +259,20 @@ export function codecContract(
       })
     })
 
+    const { bodyOfArrays } = options
+    if (bodyOfArrays === undefined) {
+      test.skip('a body of more than MAX_VALUES values (left out: no bodyOfArrays makes one)', () =>
+        undefined)
+    } else {
+      test('a body of more than MAX_VALUES values is BODY_TOO_LARGE, and one of exactly as many is read', () => {
+        const codec = makeCodec()
+        expect(codec.decode(bodyOfArrays(MAX_VALUES - 1))['a']).toHaveLength(MAX_VALUES - 1)
+        for (const count of [MAX_VALUES, MAX_VALUES * 20]) {
+          expect(codeOf(() => codec.decode(bodyOfArrays(count)))).toBe('BODY_TOO_LARGE')
+        }
+      })
+    }
+
     test('it has a name', () => {
       expect(makeCodec().name).not.toBe('')
     })
@@ -260,6 +292,19 @@ const sample: Bag = {
 
 /** Large and repetitive enough for any codec that compresses. */
 const large: Bag = { text: 'It was stored, and it came back. '.repeat(35), rows: [7, 7, 7] }
+
+/** Bags of so many values. */
+const full: Readonly<Record<string, (values: number) => Bag>> = {
+  elements: (values) => ({ a: Array.from({ length: values - 1 }, () => 0) }),
+  properties: (values) => Object.fromEntries(Array.from({ length: values }, (_, i) => [`p${i}`, i])),
+  'Dates, bytes and bigints': (values) => ({
+    a: Array.from({ length: values - 1 }, (_, i) => [new Date(i), new Uint8Array(0), 1n][i % 3]!),
+  }),
+  'objects in arrays': (values) => ({
+    a: Array.from({ length: Math.floor((values - 2) / 3) }, (_, i) => ({ $x: i, y: [] })),
+    b: Array.from({ length: (values - 2) % 3 }, () => 0),
+  }),
+}
 
 const refused: readonly (readonly [string, unknown])[] = [
   ['a function', () => 1],

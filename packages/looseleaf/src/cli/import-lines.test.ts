@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { LooseleafError, type Driver } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore } from '@looseleaf/store'
-import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { faultyDriver, unknownOutcome, type FaultPlan } from '@looseleaf/testkit'
 import { expect, onTestFinished, test } from 'vitest'
 import { importLines, type ImportOptions } from './import-lines.ts'
 import type { Line } from './read-input.ts'
@@ -78,6 +78,37 @@ test('a shard that fails ends the import with the first line that is not in the 
   await expect(failed).rejects.toThrow(
     `Line ${firstMissing}: shard 1 is gone. Go on with --from-line ${firstMissing}.`,
   )
+})
+
+test('a line without an id whose outcome is unknown is told with the id that it has to be given', async () => {
+  let isLost = false
+  const store = await openStore(({ operation }) => {
+    if (operation === 'insert' && !isLost) {
+      isLost = true
+      return {
+        after() {
+          throw unknownOutcome()
+        },
+      }
+    }
+    return operation === 'read' && isLost
+      ? {
+          before() {
+            throw new LooseleafError('SHARD_UNAVAILABLE', 'The shard is gone.')
+          },
+        }
+      : undefined
+  })
+  const one = async function* (): AsyncGenerator<Line, void, undefined> {
+    yield { number: 1, bytes: Buffer.from('{"n":1}') }
+  }
+  const failed = importLines(store, one(), options())
+  await expect(failed).rejects.toMatchObject({
+    code: 'OUTCOME_UNKNOWN',
+    retryable: false,
+    entity: expect.any(String),
+    message: expect.stringMatching(/Write the id into the line, then go on with --from-line 1\.$/),
+  })
 })
 
 test('no more lines are read than a few batches ahead of what is stored', async () => {

@@ -173,6 +173,9 @@ function isBlank(bytes: Buffer): boolean {
 function atLine({ line, error }: { readonly line: number; readonly error: Error }): Error {
   if (!isLooseleafError(error)) return error
   const { code, shard, entity, retryable, unknownOutcome } = error
-  const message = `Line ${line}: ${error.message} Go on with --from-line ${line}.`
+  // Without an id the line would be another entity when it is taken up again.
+  const isFresh = unknownOutcome && !retryable
+  const how = isFresh ? `Write the id into the line, then go on with` : 'Go on with'
+  const message = `Line ${line}: ${error.message} ${how} --from-line ${line}.`
   return new LooseleafError(code, message, { shard, entity, retryable, unknownOutcome, cause: error })
 }

@@ -1,0 +1,99 @@
+import { MAX_VALUES, type Bag, type PropertyValue } from '@looseleaf/core'
+import * as fc from 'fast-check'
+import { Packr } from 'msgpackr/pack'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { compressedBody, bodyOfArrays, jsonBombs, msgpackBombs, type BombMaker } from '../test/bombs.ts'
+import { codeOf } from '../test/code-of.ts'
+import { envelopeCodec, jsonCodec, jsonFormat, msgpackFormat, msgpackZlibCodec } from './index.ts'
+
+const formats = [
+  ['msgpack', msgpackFormat, msgpackBombs],
+  ['json', jsonFormat, jsonBombs],
+] as const
+
+/** Every value within, each on its own. */
+function countValues(value: PropertyValue | Bag | undefined): number {
+  if (typeof value !== 'object' || value === null || value instanceof Date || value instanceof Uint8Array)
+    return 0
+  return Object.values(value).reduce<number>((sum, held) => sum + 1 + countValues(held as PropertyValue), 0)
+}
+
+/** Bytes of so many values, of which the last ones are the plainest. */
+function filledTo(maker: BombMaker, chosen: readonly number[], total: number): Uint8Array {
+  const elements: Uint8Array[] = []
+  let values = 1
+  for (let i = 0; values < total; i++) {
+    const place = (chosen[i % chosen.length] as number) % maker.elements.length
+    const [bytes, more] = maker.elements[place] as BombMaker['elements'][number]
+    const [plain] = maker.elements[0] as BombMaker['elements'][number]
+    elements.push(values + more <= total ? bytes : plain)
+    values += values + more <= total ? more : 1
+  }
+  return maker.bytesOf(elements)
+}
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+describe.each(formats)('%s', (_, format, maker) => {
+  const choices = fc.array(fc.nat(), { minLength: 1, maxLength: 12 })
+
+  test('of generated bodies, those of up to MAX_VALUES values are read, to the last one', () => {
+    fc.assert(
+      fc.property(choices, fc.constantFrom(0, 1, 7, MAX_VALUES / 2), (chosen, fewer) => {
+        const bag = format.decode(filledTo(maker, chosen, MAX_VALUES - fewer))
+        expect(countValues(bag)).toBe(MAX_VALUES - fewer)
+        // What can be read can be written, and the other way round.
+        expect(countValues(format.decode(format.encode(bag)))).toBe(MAX_VALUES - fewer)
+      }),
+      { numRuns: 12 },
+    )
+  })
+
+  test('of generated bodies, those of more are BODY_TOO_LARGE, and not one value of them is built', () => {
+    const parse = vi.spyOn(JSON, 'parse')
+    const unpack = vi.spyOn(Packr.prototype, 'unpack')
+    const more = fc.oneof(fc.constantFrom(1, 2), fc.integer({ min: 3, max: 5 * MAX_VALUES }))
+    fc.assert(
+      fc.property(choices, more, (chosen, beyond) => {
+        const bytes = filledTo(maker, chosen, MAX_VALUES + beyond)
+        expect(codeOf(() => format.decode(bytes))).toBe('BODY_TOO_LARGE')
+        expect(codeOf(() => envelopeCodec().decode(compressedBody(maker, bytes)))).toBe('BODY_TOO_LARGE')
+        expect(parse).not.toHaveBeenCalled()
+        expect(unpack).not.toHaveBeenCalled()
+      }),
+      { numRuns: 12 },
+    )
+    // The spies see what is read.
+    format.decode(filledTo(maker, [1], 10))
+    expect(parse.mock.calls.length + unpack.mock.calls.length).toBe(1)
+  })
+})
+
+test('8 million empty arrays in 8 kB are BODY_TOO_LARGE, and nothing is built of them', () => {
+  const unpack = vi.spyOn(Packr.prototype, 'unpack')
+  const body = bodyOfArrays(msgpackBombs, 8_000_000)
+  expect(body.length).toBeLessThan(8_500)
+  expect(codeOf(() => msgpackZlibCodec().decode(body))).toBe('BODY_TOO_LARGE')
+  expect(unpack).not.toHaveBeenCalled()
+})
+
+test('a map that says it has more than its bytes can hold is BODY_DAMAGED', () => {
+  expect(codeOf(() => msgpackFormat.decode(Buffer.from('81a161dfffffffff', 'hex')))).toBe('BODY_DAMAGED')
+  expect(codeOf(() => msgpackFormat.decode(Buffer.from('81a161ddffffffff', 'hex')))).toBe('BODY_DAMAGED')
+})
+
+test('a bag is asked for each value once by a codec too', () => {
+  for (const codec of [msgpackZlibCodec(), jsonCodec()]) {
+    let asked = 0
+    const changing = {
+      get n() {
+        // What the second answer would be cannot be stored.
+        return ++asked === 1 ? 1 : Symbol('x')
+      },
+    }
+    const body = codec.encode({ list: [changing as unknown as PropertyValue] })
+    expect(codec.decode(body)).toStrictEqual({ list: [{ n: 1 }] })
+  }
+})
