@@ -1,4 +1,4 @@
-import type { CallOptions, IndexState } from '@looseleaf/core'
+import { isOutage, type CallOptions, type IndexState } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { cleanableIndexes } from './index-target.ts'
 import { loadPart } from './part-lease.ts'
@@ -25,7 +25,8 @@ export interface IndexReport {
         readonly startedAt: Date
         readonly shards: readonly {
           readonly shard: number
-          readonly phase: Stage | 'waiting' | 'done'
+          /** `unknown` where the shard does not answer. */
+          readonly phase: Stage | 'waiting' | 'done' | 'unknown'
           readonly done: number
           readonly total: number
         }[]
@@ -61,7 +62,11 @@ async function reportIndex(
   if (record?.state !== 'running') return { ...report, underWay: undefined }
   const shards = await Promise.all(
     context.driver.shards.map(async (_, shard) => {
-      const part = await loadPart(context, table, shard, options)
+      const part = await loadPart(context, table, shard, options).catch((error: unknown) => {
+        if (!isOutage(error)) throw error
+        return 'unknown' as const
+      })
+      if (part === 'unknown') return { shard, phase: part, done: 0, total: 0 }
       if (part?.run !== record.run) return { shard, phase: 'waiting' as const, done: 0, total: 0 }
       return { shard, phase: part.stage, done: part.seen, total: Math.max(part.seen, part.total) }
     }),

@@ -105,6 +105,13 @@ export function isLooseleafError(error: unknown, code?: ErrorCode): error is Loo
   )
 }
 
+const outages: ReadonlySet<ErrorCode> = new Set(['SHARD_UNAVAILABLE', 'SHARD_BUSY', 'DEADLINE'])
+
+/** True when a shard did not answer and may do so later, as opposed to one that answers with a refusal. */
+export function isOutage(error: unknown): error is LooseleafError {
+  return isLooseleafError(error) && error.retryable && outages.has(error.code)
+}
+
 /** What kind of value this is, in words for a message; never the value itself. */
 export function describeKind(value: unknown): string {
   if (value === null) return 'null'

@@ -7,6 +7,7 @@ export {
   describeKind,
   errorCodes,
   isLooseleafError,
+  isOutage,
   LooseleafError,
   type ErrorCode,
   type LooseleafErrorOptions,
@@ -48,5 +49,13 @@ export type { PendingPage, PendingRow, PendingTable } from './ports/pending-tabl
 export type { Router } from './ports/router.ts'
 export type { TaskState, TaskTable } from './ports/task-table.ts'
 export { formatPath } from './property-path.ts'
-export { abortedError, backgroundTime, elapsedBy, systemTime, throwIfAborted, type Time } from './time.ts'
+export {
+  abortedError,
+  backgroundTime,
+  elapsedBy,
+  systemTime,
+  throwIfAborted,
+  untilAborted,
+  type Time,
+} from './time.ts'
 export { createVersionClock, type VersionClock } from './version-clock.ts'

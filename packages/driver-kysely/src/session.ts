@@ -1,8 +1,8 @@
 import {
   LooseleafError,
-  abortedError,
   isLooseleafError,
   throwIfAborted,
+  untilAborted,
   type ErrorCode,
 } from '@looseleaf/core'
 import { CompiledQuery, type Kysely, type QueryResult, type RawBuilder } from 'kysely'
@@ -82,7 +82,7 @@ export function createSession(options: SessionOptions): Session {
         throw errorOf(error, { ...call, write: mayHaveWritten() })
       }
     })
-    return call.signal === undefined ? sent : untilAborted(sent, call.signal)
+    return untilAborted(sent, call.signal)
   }
 
   function over(db: Kysely<unknown>, outer: boolean): Session {
@@ -120,13 +120,4 @@ export function createSession(options: SessionOptions): Session {
   }
 
   return over(options.db, true)
-}
-
-/** Ends the wait, not the statement: that one runs to its end or its deadline. */
-function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(abortedError(signal))
-    signal.addEventListener('abort', onAbort, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
-  })
 }

@@ -1,12 +1,16 @@
 import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { startServers } from '@looseleaf-tooling/mariadb'
 import { isLooseleafError, type Shard } from '@looseleaf/core'
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { cleanUp, epoch, freshBench, insertLocked } from '../test/bench.ts'
+import { cleanUp, epoch, freshBench, insertLocked, settings } from '../test/bench.ts'
 import { until } from '../test/until.ts'
+import { connectShard } from './connect-shard.ts'
+import { parseTarget } from './target.ts'
 
 const bench = await freshBench()
 
@@ -99,6 +103,82 @@ test('connections that fall silent are found out by ending their calls, which op
   expect(error).toMatchObject({ code: 'DEADLINE' })
   proxy.silence = 'none'
   await callUntilAnswered(shard)
+})
+
+/** Options by which no count of failures and no deadline comes into play within a test. */
+const patient = { breakerFailures: 1_000, deadlineMs: 3_600_000, breakerProbeMs: 50, connectTimeoutMs: 1_500 }
+
+test('a server that is frozen is refused while the calls that wait for it have hours left, and answers them when it thaws', async () => {
+  const frozen = await startServers(1, { database: 'feed' })
+  cleanUp(() => frozen.stop())
+  const { shard } = await bench.connect({ ...patient, poolSize: 1 }, frozen.urls[0])
+  const pid = frozen.pids[0] as number
+  process.kill(pid, 'SIGSTOP')
+  cleanUp(() => void process.kill(pid, 'SIGCONT'))
+  let hasEnded = false
+  const waiting = shard.now().finally(() => (hasEnded = true))
+  await until(async () => {
+    const error: unknown = await Promise.race([shard.now().catch((reason: unknown) => reason), sleep(100)])
+    return isLooseleafError(error, 'SHARD_UNAVAILABLE') && /says nothing/.test(error.message)
+  })
+  expect(hasEnded).toBe(false)
+
+  process.kill(pid, 'SIGCONT')
+  expect(await waiting).toBeGreaterThan(0)
+  await callUntilAnswered(shard)
+})
+
+test('a network that goes silent is noticed in the same way, by connections that are open and by new ones', async () => {
+  const { proxy, url } = await bench.behindProxy()
+  const { shard } = await bench.connect({ ...patient, poolSize: 2 }, url)
+  await shard.now()
+  proxy.silence = 'to-client'
+  const waiting = Promise.allSettled([shard.now(), shard.now(), shard.now()])
+  // The first waits on its connection, the second for a new one, the third for its turn.
+  await until(async () => {
+    const error: unknown = await Promise.race([shard.now().catch((reason: unknown) => reason), sleep(100)])
+    return isLooseleafError(error, 'SHARD_UNAVAILABLE') && /says nothing/.test(error.message)
+  })
+  proxy.silence = 'none'
+  proxy.cut()
+  await waiting
+  await callUntilAnswered(shard)
+})
+
+test('a statement that waits for a lock is no silence: the server answers who asks it', async () => {
+  const { proxy, url } = await bench.behindProxy()
+  const { shard } = await bench.migrate({ ...patient, breakerFailures: 1, lockWaitSeconds: 3_600 }, url)
+  const holder = await bench.observe()
+  const entity = await insertLocked(shard, holder)
+  const before = proxy.accepted
+  const writing = shard.entities.replace([{ ...entity, base: 1, version: 2 }], { epoch })
+  // It has been asked several times, and each time it has answered.
+  await until(() => proxy.accepted >= before + 3)
+  await holder.query('ROLLBACK')
+  expect(await writing).toEqual([true])
+  expect(await shard.now()).toBeGreaterThan(0)
+})
+
+test('a server that has begun to speak is slow, and not gone', async () => {
+  let accepted = 0
+  const listener = createServer((socket) => {
+    accepted++
+    socket.on('error', () => undefined)
+    socket.write('\0')
+  })
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
+  cleanUp(() => void listener.close())
+  const { port } = listener.address() as AddressInfo
+  const pool = connectShard(parseTarget(`mysql://u:p@127.0.0.1:${port}/d`, 0, undefined), {
+    ...settings,
+    ...patient,
+    connectTimeoutMs: 50,
+  })
+  cleanUp(() => pool.close())
+  for (let i = 1; i <= 5; i++) {
+    await expect(pool.acquire()).rejects.toThrow(/no connection could be opened within 50 ms/)
+    expect(accepted).toBe(i)
+  }
 })
 
 test('errors of statements, locks, deadlines and privileges never open it', async () => {

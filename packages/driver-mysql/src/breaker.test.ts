@@ -107,3 +107,27 @@ test('after stop nothing is probed any more', async () => {
   await vi.advanceTimersByTimeAsync(10_000)
   expect(probes).toBe(0)
 })
+
+test('one connection that gets not a word opens it at once, and says so, unless others were answered meanwhile', async () => {
+  const early = performance.now()
+  await vi.advanceTimersByTimeAsync(10)
+  breaker.answered()
+  await vi.advanceTimersByTimeAsync(10)
+  breaker.silent(early)
+  await vi.advanceTimersByTimeAsync(0)
+  expect(breaker.refusal).toBeUndefined()
+
+  breaker.silent(performance.now())
+  await vi.advanceTimersByTimeAsync(0)
+  expect(breaker.refusal?.message).toMatch(
+    /^h:1\/d: the server says nothing; calls are refused until it answers again/,
+  )
+  serverIsThere = true
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(breaker.refusal).toBeUndefined()
+  // It counts anew after that.
+  await fail(2)
+  expect(breaker.refusal).toBeUndefined()
+  await fail(1)
+  expect(breaker.refusal?.message).toMatch(/3 times in a row/)
+})

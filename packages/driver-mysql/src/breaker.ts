@@ -7,6 +7,8 @@ export interface Health {
   answered(): void
   /** It could not be reached, was lost or stayed silent, in a call that began then, by `performance.now()`. */
   failed(began: number): void
+  /** A new connection got not a word from it in all the time that it may take. One such is enough, unless others were answered. */
+  silent(began: number): void
 }
 
 export interface BreakerOptions {
@@ -26,6 +28,8 @@ export interface BreakerOptions {
 export interface Breaker extends Health {
   /** The error of every call at this time, or undefined while calls may pass. */
   readonly refusal: LooseleafError | undefined
+  /** When the server has said something last, by `performance.now()`. */
+  readonly lastAnswer: number
   /** Ends the probing. */
   stop(): void
 }
@@ -33,20 +37,25 @@ export interface Breaker extends Health {
 export function createBreaker({ name, failures, probeMs, probe, onOpen }: BreakerOptions): Breaker {
   const inARow = new ConsecutiveBreaker(failures)
   const circuit = circuitBreaker(handleAll, {
-    breaker: inARow,
+    breaker: {
+      state: undefined,
+      success: () => inARow.success(),
+      failure: () => inARow.failure() || isSilent,
+    },
     // The timer below says when to probe. By itself the library goes by the wall clock, and a clock that is set back
     // would keep the shard closed for as long.
     halfOpenAfter: new ConstantBackoff(Number.NEGATIVE_INFINITY),
   })
   let lastAnswer = Number.NEGATIVE_INFINITY
+  let isSilent = false
   let timer: NodeJS.Timeout | undefined
   let stopped = false
 
   const refusal = (): LooseleafError =>
     new LooseleafError(
       'SHARD_UNAVAILABLE',
-      `${name}: the server could not be reached ${failures} times in a row; calls are refused until it answers` +
-        ` again, which is tried every ${probeMs} ms. The call was not sent.`,
+      `${name}: ${isSilent ? 'the server says nothing' : `the server could not be reached ${failures} times in a row`};` +
+        ` calls are refused until it answers again, which is tried every ${probeMs} ms. The call was not sent.`,
       { shard: name },
     )
 
@@ -59,9 +68,19 @@ export function createBreaker({ name, failures, probeMs, probe, onOpen }: Breake
   })
   circuit.onReset(() => {
     lastAnswer = performance.now()
+    isSilent = false
   })
 
+  function failed(began: number): void {
+    // A call that began before the last answer tells of a time that is over.
+    if (began < lastAnswer || circuit.state !== CircuitState.Closed) return
+    void circuit.execute(() => Promise.reject(new Error('failed'))).catch(() => {})
+  }
+
   return {
+    get lastAnswer() {
+      return lastAnswer
+    },
     get refusal() {
       return circuit.state === CircuitState.Closed ? undefined : refusal()
     },
@@ -70,10 +89,11 @@ export function createBreaker({ name, failures, probeMs, probe, onOpen }: Breake
       lastAnswer = performance.now()
       inARow.success()
     },
-    failed(began) {
-      // A call that began before the last answer tells of a time that is over.
+    failed,
+    silent(began) {
       if (began < lastAnswer || circuit.state !== CircuitState.Closed) return
-      void circuit.execute(() => Promise.reject(new Error('failed'))).catch(() => {})
+      isSilent = true
+      failed(began)
     },
     stop() {
       stopped = true

@@ -3,6 +3,7 @@ import { createBreaker } from './breaker.ts'
 import { createKiller } from './killer.ts'
 import { openConnection } from './open-connection.ts'
 import { createPool, type Pool } from './pool.ts'
+import { createSilenceWatch } from './silence-watch.ts'
 import type { ConnectionTarget } from './target.ts'
 
 export interface ShardSettings {
@@ -40,6 +41,17 @@ export function connectShard(target: ConnectionTarget, settings: ShardSettings):
     },
     onOpen: (refusal) => pool.refuseWaiting(refusal),
   })
+  const watch = createSilenceWatch({
+    lastAnswer: () => breaker.lastAnswer,
+    async ask() {
+      if (breaker.refusal !== undefined) return
+      // What comes of it is told to the breaker.
+      await open().then(
+        (connection) => connection.end(connectTimeoutMs),
+        () => undefined,
+      )
+    },
+  })
   const killer = createKiller({ target, connectTimeoutMs, health: breaker })
   const open = () => openConnection({ target, session, connectTimeoutMs, health: breaker, killer })
   const pool = createPool({
@@ -57,11 +69,23 @@ export function connectShard(target: ConnectionTarget, settings: ShardSettings):
     get waiting() {
       return pool.waiting
     },
-    acquire: (signal) => pool.acquire(signal),
-    release: (connection) => pool.release(connection),
+    async acquire(signal) {
+      watch.begin()
+      try {
+        return await pool.acquire(signal)
+      } catch (error) {
+        watch.end()
+        throw error
+      }
+    },
+    release(connection) {
+      watch.end()
+      pool.release(connection)
+    },
     refuseWaiting: (error) => pool.refuseWaiting(error),
     async close() {
       breaker.stop()
+      watch.stop()
       await pool.close()
       await killer.settled()
     },

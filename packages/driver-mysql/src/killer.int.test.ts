@@ -27,7 +27,11 @@ const killerAt = (address: string): Killer =>
   createKiller({
     target: parseTarget(address, 0, undefined),
     connectTimeoutMs: 10_000,
-    health: { answered: () => told.push('answered'), failed: () => told.push('failed') },
+    health: {
+      answered: () => told.push('answered'),
+      failed: () => told.push('failed'),
+      silent: () => told.push('silent'),
+    },
   })
 
 const isAlive = (): Promise<boolean> =>

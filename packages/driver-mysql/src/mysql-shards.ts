@@ -1,4 +1,4 @@
-import { LooseleafError, describeKind, type Driver, type DriverFactory } from '@looseleaf/core'
+import { LooseleafError, describeKind, isOutage, type Driver, type DriverFactory } from '@looseleaf/core'
 import { checkEntityTable, kyselyDriver } from '@looseleaf/driver-kysely'
 import { connectShard, type ShardSettings } from './connect-shard.ts'
 import { createKysely } from './dialect.ts'
@@ -22,7 +22,10 @@ export interface MysqlShardsOptions {
   readonly lockWaitSeconds?: number | undefined
   /** Milliseconds after which an unused connection is closed; 60,000 by default. */
   readonly idleMs?: number | undefined
-  /** Failures to reach a shard, with no answer between them, after which calls to it are refused; 5 by default. */
+  /**
+   * Failures to reach a shard, with no answer between them, after which calls to it are refused; 5 by default. One connection
+   * on which it says nothing for `connectTimeoutMs` is enough if nobody else is answered meanwhile.
+   */
   readonly breakerFailures?: number | undefined
   /** Milliseconds between two attempts to reach such a shard again; 1,000 by default. */
   readonly breakerProbeMs?: number | undefined
@@ -34,7 +37,8 @@ export interface MysqlShardsOptions {
 
 /**
  * Shards on MySQL or MariaDB servers, in the router's order. Nothing is connected before `connect`, which opens one
- * connection to each and rejects when one cannot be had. Throws `BAD_OPTION`.
+ * connection to each. It rejects when a server refuses that, and when none can be reached; one of several that cannot is
+ * tried again by each call that needs it. Throws `BAD_OPTION`.
  */
 export function mysqlShards(
   shards: readonly (string | MysqlShardOptions)[],
@@ -59,10 +63,13 @@ export function mysqlShards(
         await Promise.all(pools.map((pool) => pool.close()))
       }
       const opened = await Promise.allSettled(pools.map(async (pool) => pool.release(await pool.acquire())))
-      const failed = opened.find((result) => result.status === 'rejected')
-      if (failed !== undefined) {
+      const errors = opened.flatMap((result): unknown[] =>
+        result.status === 'rejected' ? [result.reason] : [],
+      )
+      const refusal = errors.find((error) => !isOutage(error))
+      if (refusal !== undefined || errors.length === pools.length) {
         await closeConnections()
-        throw failed.reason
+        throw refusal ?? errors[0]
       }
       return kyselyDriver({
         shards: pools.map((pool, number) => ({

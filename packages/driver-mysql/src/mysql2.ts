@@ -20,6 +20,8 @@ export interface ClientConnection {
   destroy(): void
   /** Called when nothing can be asked any more. */
   onLost(listener: () => void): void
+  /** Whether the server has said anything on it. */
+  readonly isHeard: boolean
 }
 
 /** What of mysql2's connection is used; its own types are wider. */
@@ -37,6 +39,8 @@ export function connectClient(target: ConnectionTarget): ClientConnection {
   const socket = socketPath === undefined ? connectSocket(port, host) : connectSocket(socketPath)
   socket.setNoDelay(true)
   socket.setKeepAlive(true, KEEP_ALIVE_MS)
+  // Whoever waits for something has a deadline, which keeps the process running; a connection that is not used does not.
+  socket.unref()
   const client = createConnection({
     // Ours, because the library would close it with a goodbye that a silent network never answers.
     stream: () => socket,
@@ -76,6 +80,9 @@ export function connectClient(target: ConnectionTarget): ClientConnection {
       client.destroy()
       client.stream.destroy()
       socket.destroy()
+    },
+    get isHeard() {
+      return socket.bytesRead > 0
     },
     onLost(listener) {
       for (const event of ['error', 'end', 'close'] as const) client.on(event, listener)

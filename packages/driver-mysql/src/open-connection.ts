@@ -46,7 +46,8 @@ export async function openConnection(options: OpenOptions): Promise<Connection> 
       health.answered()
       throw error
     }
-    if (isSilence(error) || saysDown(error)) health.failed(began)
+    if (isSilence(error) && client?.isHeard === false) health.silent(began)
+    else if (isSilence(error) || saysDown(error)) health.failed(began)
     else health.answered()
     throw openingError(target.name, connectTimeoutMs, error)
   }

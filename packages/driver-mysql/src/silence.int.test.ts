@@ -1,3 +1,5 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { Socket } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { CompiledQuery, type QueryResult } from 'kysely'
@@ -123,22 +125,26 @@ test('statements that are too slow are ended on the server, and hundreds of them
   expect(pool.connections).toBe(0)
 })
 
-const resources = (kind: string): number =>
-  process.getActiveResourcesInfo().filter((name) => name === kind).length
-
 test('a connection that is given up is closed at once, though nobody answers its goodbye', async () => {
   openPool({ connectTimeoutMs: 100 })
-  const ofDriver = (): number => resources('TCPSocketWrap') - proxy.sockets
+  const made: Socket[] = []
+  const onSocket = (message: unknown): void => void made.push((message as { socket: Socket }).socket)
+  subscribe('net.client.socket', onSocket)
+  cleanUp(() => void unsubscribe('net.client.socket', onSocket))
+  const ofDriver = (): number =>
+    made.filter((socket) => socket.remotePort === proxy.port && !socket.destroyed).length
   await expectWholePool()
   expect(pool.connections).toBe(SIZE)
-  // Counted only now: sockets of the tests before this one are gone.
-  const open = ofDriver()
+  expect(ofDriver()).toBe(SIZE)
   proxy.silence = 'both'
   for (let round = 0; round < 5; round++) await askAll(SIZE, 'SELECT 1')
-  await until(() => pool.connections === 0 && ofDriver() <= open - SIZE)
+  await until(() => pool.connections === 0 && ofDriver() === 0)
   // The network still knows nothing of it.
   expect(proxy.open).toBeGreaterThanOrEqual(SIZE)
 })
+
+const resources = (kind: string): number =>
+  process.getActiveResourcesInfo().filter((name) => name === kind).length
 
 test('hundreds of expiries leave no sockets, no timers and no bodies in memory', async () => {
   setFlagsFromString('--expose-gc')

@@ -9,7 +9,10 @@ export function withDeadline<T>(
   begin: (done: (error: unknown, result: T) => void) => void,
 ): Promise<T> {
   return new Promise<T>((resolve, reject) => {
-    const timer = setTimeout(() => reject(clientError('CALL_DEADLINE')), milliseconds)
+    const timer = setTimeout(() => {
+      // A process that was held up itself has answers that it has not looked at: they are taken first.
+      setImmediate(() => reject(clientError('CALL_DEADLINE')))
+    }, milliseconds)
     try {
       begin((error, result) => {
         clearTimeout(timer)

@@ -3,6 +3,7 @@ import Database from 'better-sqlite3'
 import { checkNode } from './check-node.ts'
 import { isBusy, pause } from './connection.ts'
 import { sqliteFault } from './errors.ts'
+import { makeFile } from './file-modes.ts'
 
 /**
  * Milliseconds that SQLite itself may wait for a lock. It stops the whole process meanwhile, so it gets a moment only;
@@ -24,13 +25,15 @@ export async function openDatabase({
   deadlineMs,
 }: DatabaseOptions): Promise<Database.Database> {
   checkNode()
+  const isFile = file !== ':memory:'
+  if (isFile) await makeFile(file)
   const until = performance.now() + deadlineMs
   for (;;) {
     let database: Database.Database | undefined
     try {
       database = new Database(file, { timeout: BLOCKING_WAIT_MS })
       // Readers and a writer do not wait for each other.
-      if (file !== ':memory:') database.pragma('journal_mode = WAL')
+      if (isFile) database.pragma('journal_mode = WAL')
       database.pragma(`synchronous = ${synchronous}`)
       database.defaultSafeIntegers(true)
       return database

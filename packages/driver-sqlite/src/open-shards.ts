@@ -3,6 +3,7 @@ import { kyselyDriver } from '@looseleaf/driver-kysely'
 import type Database from 'better-sqlite3'
 import { openDatabase } from './database.ts'
 import { createKysely } from './dialect.ts'
+import { modeWarnings } from './file-modes.ts'
 import { sqliteFlavor } from './flavor.ts'
 
 export interface ShardFile {
@@ -39,9 +40,14 @@ export async function openShards(files: readonly ShardFile[], options: OpenOptio
       flavor: sqliteFlavor,
       entityTable,
       warnings: async () =>
-        durability === 'normal' && file !== ':memory:'
-          ? ["durability is 'normal': a loss of power may undo the last acknowledged writes."]
-          : [],
+        file === ':memory:'
+          ? []
+          : [
+              ...(durability === 'normal'
+                ? ["durability is 'normal': a loss of power may undo the last acknowledged writes."]
+                : []),
+              ...(await modeWarnings(file)),
+            ],
     })),
     async closeConnections() {
       for (const database of databases) database.close()

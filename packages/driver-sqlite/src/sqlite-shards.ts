@@ -2,11 +2,15 @@ import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LooseleafError, type Driver, type DriverFactory } from '@looseleaf/core'
 import { checkEntityTable } from '@looseleaf/driver-kysely'
+import { FOLDER_MODE } from './file-modes.ts'
 import { openShards, type ShardFile } from './open-shards.ts'
 import { badOption, checkDeadline, checkFolder, checkNames, checkShardCount } from './options.ts'
 
 export interface SqliteShardsOptions {
-  /** Holds `shard-0.sqlite`, `shard-1.sqlite` and so on; made when it is not there. */
+  /**
+   * Holds `shard-0.sqlite`, `shard-1.sqlite` and so on; made when it is not there. What is made can be read by the user of
+   * the process alone; what is there keeps its modes, and others may use it as far as these allow.
+   */
   readonly folder: string
   /** How many; a folder keeps its number for ever. 1 by default. */
   readonly shards?: number | undefined
@@ -66,7 +70,7 @@ export function sqliteShards(options: SqliteShardsOptions): DriverFactory {
 
 async function makeFolder(folder: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true })
+    await mkdir(folder, { recursive: true, mode: FOLDER_MODE })
   } catch (cause) {
     throw new LooseleafError('SHARD_UNAVAILABLE', `${folder} is not a folder and cannot be made one.`, {
       cause,

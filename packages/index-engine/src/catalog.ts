@@ -1,13 +1,18 @@
-import type { CatalogEntry, IndexState, ShardCatalog } from '@looseleaf/core'
+import type { CatalogEntry, IndexState, LooseleafError, ShardCatalog } from '@looseleaf/core'
 
 /**
  * What a process knows of its store: every shard's catalog, read one after the other and merged. The shards may be a
  * change apart, so the merged state of an index is the most careful one: written when any shard says so, queried only
- * when all do.
+ * when all do. A shard that does not answer counts with what it has said last; what it has never said is not guessed.
  */
 export interface Catalog {
   readonly storeId: string
-  /** Every shard's epoch, in the order of the shards. An entity write carries the one of its shard. */
+  /** What each shard has said last, in the order of the shards; undefined for one that has not answered yet. */
+  readonly shards: readonly (ShardCatalog | undefined)[]
+  /**
+   * Every shard's epoch, in the order of the shards. An entity write carries the one of its shard. 0 where it is not known:
+   * no shard has that epoch, so it refuses the write, and the catalog is read again.
+   */
   readonly epochs: readonly number[]
   /** Every index that has not been dropped everywhere, generations side by side. */
   readonly indexes: readonly CatalogEntry[]
@@ -17,6 +22,8 @@ export interface Catalog {
   readonly everyoneLooks: boolean
   /** How long one call of a query may take, in milliseconds, to be complete. */
   readonly queryTimeMs: number
+  /** What has kept shards from answering when this was read; empty when all have. One of these may know an index more. */
+  readonly silent: readonly LooseleafError[]
 }
 
 /** What a store has whose maker has not said otherwise. */
@@ -30,24 +37,30 @@ export function keptRowsMs({ queryTimeMs }: Catalog): number {
   return Math.ceil(queryTimeMs * 1.1)
 }
 
-/** Merges the catalogs of all shards, in the order of the shards. */
-export function mergeCatalogs(shards: readonly ShardCatalog[]): Catalog {
+/** Merges the catalogs of all shards, in the order of the shards; undefined for one that has never answered. */
+export function mergeCatalogs(
+  shards: readonly (ShardCatalog | undefined)[],
+  silent: readonly LooseleafError[] = [],
+): Catalog {
+  const known = shards.filter((shard) => shard !== undefined)
   const entries = new Map<string, CatalogEntry>()
-  for (const shard of shards) for (const entry of shard.indexes) entries.set(entry.table, entry)
+  for (const shard of known) for (const entry of shard.indexes) entries.set(entry.table, entry)
   const indexes: CatalogEntry[] = []
   for (const entry of entries.values()) {
-    const states = shards.map((shard) => shard.indexes.find(({ table }) => table === entry.table)?.state)
+    const states = known.map((shard) => shard.indexes.find(({ table }) => table === entry.table)?.state)
     const state = mergeStates(states)
     if (state !== 'dropped') indexes.push({ ...entry, state })
   }
   return {
-    storeId: shards[0]?.storeId ?? '',
-    epochs: shards.map((shard) => shard.epoch),
+    storeId: known[0]?.storeId ?? '',
+    shards,
+    epochs: shards.map((shard) => shard?.epoch ?? 0),
     indexes,
-    mayDefer: shards.some((shard) => shard.mayDefer !== undefined),
+    mayDefer: known.some((shard) => shard.mayDefer !== undefined),
     // Shard 0 is the first to say so, when all others have said for some time that it is to come.
-    everyoneLooks: shards.some((shard) => shard.mayDefer === true),
-    queryTimeMs: shards[0]?.queryTimeMs ?? DEFAULT_QUERY_TIME_MS,
+    everyoneLooks: known.some((shard) => shard.mayDefer === true),
+    queryTimeMs: known[0]?.queryTimeMs ?? DEFAULT_QUERY_TIME_MS,
+    silent,
   }
 }
 

@@ -7,28 +7,10 @@ import {
   type ShardCatalog,
 } from '@looseleaf/core'
 import { mergeCatalogs, type Catalog } from './catalog.ts'
+import { loadShardCatalogs, notMigrated } from './read-catalogs.ts'
 
 /** Another process may change the catalog at the same time; this often in a row is no accident. */
 const MAX_ATTEMPTS = 50
-
-/** Reads every shard's catalog. Throws `NOT_MIGRATED` where one has none. */
-export async function loadShardCatalogs(
-  driver: Driver,
-  options?: CallOptions,
-): Promise<readonly ShardCatalog[]> {
-  return Promise.all(
-    driver.shards.map(async (shard) => {
-      const catalog = await shard.catalog.load(options)
-      if (catalog === undefined) throw notMigrated(shard)
-      return catalog
-    }),
-  )
-}
-
-/** Reads and merges every shard's catalog. */
-export async function loadCatalog(driver: Driver, options?: CallOptions): Promise<Catalog> {
-  return mergeCatalogs(await loadShardCatalogs(driver, options))
-}
 
 /** What of a shard's catalog may be changed, and is the same on all shards. */
 export type CatalogContents = Pick<ShardCatalog, 'indexes' | 'mayDefer'>
@@ -131,12 +113,4 @@ async function copyCatalog(source: ShardCatalog, shard: Shard, options?: CallOpt
     const next: ShardCatalog = { ...current, indexes, mayDefer, epoch }
     if (await shard.catalog.change(next, current.epoch, options)) return
   }
-}
-
-function notMigrated({ name }: Shard): LooseleafError {
-  return new LooseleafError(
-    'NOT_MIGRATED',
-    `Shard ${name} has no Looseleaf tables. Open the store with \`migrate: true\`, or run \`looseleaf init\`.`,
-    { shard: name },
-  )
 }

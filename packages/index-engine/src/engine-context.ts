@@ -1,5 +1,6 @@
 import {
   abortedError,
+  untilAborted,
   type CallOptions,
   type Codec,
   type Driver,
@@ -7,8 +8,8 @@ import {
   type Time,
   type VersionClock,
 } from '@looseleaf/core'
-import { loadCatalog } from './change-catalog.ts'
-import type { Catalog } from './catalog.ts'
+import { mergeCatalogs, type Catalog } from './catalog.ts'
+import { askMigratedShards } from './read-catalogs.ts'
 
 /** What a store is made of, for those who work beneath its face: the cleaner, the command line, tests. */
 export interface EngineContext {
@@ -31,7 +32,8 @@ export interface CatalogHolder {
   current(): Catalog
   /**
    * Reads all shards again, not before this call: one that is under way may have missed what the caller knows of. Calls
-   * that wait for the next one share it, and a signal ends the wait of its own call alone.
+   * that wait for the next one share it, and a signal ends the wait of its own call alone. A shard that does not answer
+   * keeps what is known of it; rejects when none answers.
    */
   reload(options?: CallOptions): Promise<Catalog>
   /** Takes over a catalog that was just read. One that is behind is ignored. */
@@ -56,8 +58,12 @@ export function createCatalogHolder(driver: Driver, initial: Catalog): CatalogHo
 
   function read(): Promise<Catalog> {
     const before = adoptions
-    reading = loadCatalog(driver)
-      .then((catalog) => {
+    reading = askMigratedShards(driver)
+      .then(({ catalogs, silent }) => {
+        const catalog = mergeCatalogs(
+          catalogs.map((answer, shard) => answer ?? current.shards[shard]),
+          [...silent.values()],
+        )
         // Nothing has overtaken it: then epochs are lower because a failover has lost a change of the catalog.
         if (adoptions === before) replace(catalog)
         else adopt(catalog)
@@ -86,13 +92,4 @@ export function createCatalogHolder(driver: Driver, initial: Catalog): CatalogHo
       return untilAborted(next ?? read(), options?.signal)
     },
   }
-}
-
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return work
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(abortedError(signal))
-    signal.addEventListener('abort', onAbort, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
-  })
 }

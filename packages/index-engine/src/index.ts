@@ -1,11 +1,5 @@
 export { DEFAULT_QUERY_TIME_MS, keptRowsMs, mergeCatalogs, type Catalog } from './catalog.ts'
-export {
-  changeCatalog,
-  changeCatalogContents,
-  loadCatalog,
-  loadShardCatalogs,
-  propagateCatalog,
-} from './change-catalog.ts'
+export { changeCatalog, changeCatalogContents, propagateCatalog } from './change-catalog.ts'
 export { columnName } from './column-name.ts'
 export { compareKeys, compareKeyValues, keyIdentity } from './compare-keys.ts'
 export { decodeCursor, encodeCursor, type CursorScope, type RowPlace } from './cursor.ts'
@@ -45,5 +39,6 @@ export {
   type QueryOrder,
   type QueryPage,
 } from './query-types.ts'
+export { askShards, loadCatalog, loadShardCatalogs, notMigrated, type ShardAnswers } from './read-catalogs.ts'
 export { forEachMatch, MAX_ROWS_EXAMINED, runQuery, type QueryPorts, type RunOptions } from './run-query.ts'
 export { toEntity, type ReadEntity } from './to-entity.ts'

@@ -27,7 +27,7 @@ afterEach(() => store.close())
 async function isEmpty(): Promise<boolean> {
   const { shards } = await store.status()
   const rows = await store.count(byName, {}, { scatter: true })
-  return rows === 0 && shards.every((shard) => shard.entities + shard.tombstones === 0)
+  return rows === 0 && shards.every(({ entities, tombstones }) => entities === 0 && tombstones === 0)
 }
 
 describe('ids', () => {

@@ -44,7 +44,7 @@ import { createIndexQueries, type CountOptions, type IndexQueries } from './inde
 import { createIndexRowWriter } from './index-row-writer.ts'
 import { addIndex, dropIndex, replaceLostIndexes } from './manage-indexes.ts'
 import { announceDeferring } from './deferring.ts'
-import { initialise, openCatalog } from './open-store.ts'
+import { openStore, tellAllWarnings } from './open-store.ts'
 import { createRowRemovals, type RowRemovals } from './row-removals.ts'
 import { scanEntities } from './scan-entities.ts'
 import { createShardLanes } from './shard-lanes.ts'
@@ -91,7 +91,8 @@ export class DataStore {
   }
 
   /**
-   * Connects and makes sure that these shards are those of one store. With `migrate`, creates what is missing: on a new
+   * Connects and makes sure that these shards are those of one store. Those that do not answer are warned of, as long as one
+   * does; calls that need them fail with `SHARD_UNAVAILABLE` until they are back. With `migrate`, creates what is missing: on a new
    * store the indexes are ready at once, on one in use they are `building` until the cleaner has filled them. So is an
    * index that has lost a table on a shard, which begins anew as a new generation.
    */
@@ -109,30 +110,36 @@ export class DataStore {
       )
     }
     const policy = writePolicy(options)
-    const driver = await shards.connect()
+    const defers = policy.onIndexFailure === 'defer'
+    const connected = await shards.connect()
     try {
-      if (migrate) {
-        const defers = policy.onIndexFailure === 'defer'
-        await initialise(driver, router, indexes, { defers, queryTimeMs: options.queryTimeMs })
-      }
+      const opened = await openStore(connected, {
+        router,
+        migrate,
+        definitions: indexes,
+        defers,
+        queryTimeMs: options.queryTimeMs,
+        onWarning,
+      })
+      const { driver, catalog, silent } = opened
       const context: EngineContext = {
         driver,
         router,
         codec: options.codec ?? msgpackZlibCodec(),
         time,
         clock: createVersionClock(time),
-        catalog: createCatalogHolder(driver, await openCatalog(driver, router, options.queryTimeMs)),
+        catalog: createCatalogHolder(driver, catalog),
         deleteDelayMs: options.deleteDelayMs ?? 0,
       }
-      if (policy.onIndexFailure === 'defer') await announceDeferring(context)
-      if (migrate) {
+      if (defers) await announceDeferring(context)
+      if (migrate && silent.size === 0) {
         await replaceLostIndexes(context)
         for (const definition of indexes) await addIndex(context, definition)
       }
-      for (const shard of driver.shards) for (const warning of await shard.warnings()) onWarning(warning)
+      await tellAllWarnings(opened, onWarning)
       return new DataStore(context, policy, onWarning)
     } catch (error) {
-      await driver.close()
+      await connected.close()
       throw error
     }
   }

@@ -215,7 +215,7 @@ export function createEntityWriter(
       const deferred = await writeBefore(rows.gained, id, version, signal)
       const attempted: Unsettled = { found, body, rows, indexed: deferred.length === 0 }
 
-      const epoch = catalog.epochs[shard] as number
+      const epoch = catalog.epochs[shard] ?? 0
       const outcome = await commit(lane, { id, version, body, base: found.version, epoch, deferred }, signal)
       if (outcome === 'won') return won(version, attempted)
       if (outcome === 'stale') await context.catalog.reload({ signal })

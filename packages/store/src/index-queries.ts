@@ -63,7 +63,9 @@ export function createIndexQueries(
       await context.catalog.reload()
       entry = find()
     }
-    if (entry === undefined) throw indexNotFound(definition, context.catalog.current().indexes)
+    const { indexes, silent } = context.catalog.current()
+    // One that does not answer may know it.
+    if (entry === undefined) throw silent[0] ?? indexNotFound(definition, indexes)
     if (entry.state !== 'ready') {
       throw new LooseleafError(
         'INDEX_NOT_READY',

@@ -2,9 +2,11 @@ import { type CallOptions, type CatalogEntry, type IndexDefinitionData, type Sha
 import {
   changeCatalog,
   indexesWithLostTables,
+  loadCatalog,
   sameRows,
   tableName,
   tableSpec,
+  type Catalog,
   type EngineContext,
 } from '@looseleaf/index-engine'
 import { exclusively } from './catalog-lease.ts'
@@ -21,7 +23,7 @@ export async function addIndex(
   options: CallOptions = {},
 ): Promise<void> {
   await exclusively(context, options, async () => {
-    const catalog = await context.catalog.reload()
+    const catalog = await readWhole(context, options)
     const same = catalog.indexes.find((entry) => sameRows(entry, definition) && entry.state !== 'retiring')
     if (same !== undefined) {
       if (same.onMisfit !== definition.onMisfit)
@@ -49,7 +51,7 @@ export async function dropIndex(
     entry.state !== 'dropped' && (typeof which === 'string' ? entry.name === which : sameRows(entry, which))
 
   return exclusively(context, options, async () => {
-    const catalog = await context.catalog.reload()
+    const catalog = await readWhole(context, options)
     const going = catalog.indexes.filter(meant)
     if (going.length === 0) return false
     await takeOut(context, going, [], options)
@@ -64,20 +66,26 @@ export async function dropIndex(
  * for the index, whereas a table that is not there makes it read the catalog.
  */
 export async function replaceLostIndexes(context: EngineContext, options: CallOptions = {}): Promise<void> {
-  const lost = (): Promise<readonly CatalogEntry[]> =>
-    indexesWithLostTables(context.driver, context.catalog.current().indexes, options)
+  const lost = ({ indexes }: Catalog): Promise<readonly CatalogEntry[]> =>
+    indexesWithLostTables(context.driver, indexes, options)
 
-  if ((await lost()).length === 0) return
+  if ((await lost(context.catalog.current())).length === 0) return
   await exclusively(context, options, async () => {
     // Another process may have been about to drop it, or has done this already.
-    await context.catalog.reload()
-    const going = await lost()
+    const going = await lost(await readWhole(context, options))
     if (going.length === 0) return
     const again = going.filter(({ state }) => state !== 'retiring')
     const coming = await prepareTables(context, again, options)
     await takeOut(context, going, coming, options)
     await dropUnused(context, coming, options)
   })
+}
+
+/** The catalog as all shards have it now: who changes it relies on no older word of one that does not answer. */
+async function readWhole({ driver, catalog }: EngineContext, options: CallOptions): Promise<Catalog> {
+  const read = await loadCatalog(driver, options)
+  catalog.adopt(read)
+  return read
 }
 
 /** Nobody may query these any more, and the others come; then their tables go, then they are no longer written. */

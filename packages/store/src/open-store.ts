@@ -1,140 +1,126 @@
-import { randomUUID } from 'node:crypto'
 import {
   LooseleafError,
-  type CatalogEntry,
   type Driver,
   type IndexDefinitionData,
   type Router,
-  type ShardCatalog,
+  type Shard,
 } from '@looseleaf/core'
 import {
-  DEFAULT_QUERY_TIME_MS,
+  askShards,
   loadCatalog,
+  mergeCatalogs,
+  notMigrated,
   propagateCatalog,
-  tableName,
   type Catalog,
+  type ShardAnswers,
 } from '@looseleaf/index-engine'
-import { createIndexTable, createTables } from './create-tables.ts'
+import { checkLayout, checkLayouts } from './check-layout.ts'
+import { initialise } from './initialise.ts'
+import { lateShard } from './late-shard.ts'
 
-/**
- * Creates the tables of a store where they are missing and writes the first catalog. On a store that nobody has
- * written to yet the indexes are ready at once: there is nothing to fill; and it is known from the start when its first
- * process `defers`. Several processes may do this at once.
- */
-export async function initialise(
-  driver: Driver,
-  router: Router,
-  definitions: readonly IndexDefinitionData[],
-  { defers, queryTimeMs }: { readonly defers: boolean; readonly queryTimeMs: number | undefined },
-): Promise<void> {
-  let catalogs = await loadAndCheck(driver, router)
-  const other = catalogs.findIndex((catalog) => catalog !== undefined)
-  if (other > 0) {
-    // Another process may be doing the same, in the order of the shards: then the first has its catalog by now.
-    catalogs = await loadAndCheck(driver, router)
-    if (catalogs[0] === undefined) {
-      refuse(driver, 0, `it is empty, but shard ${driver.shards[other]?.name} belongs to a store already.`)
-    }
-  }
-  const [existing] = catalogs
-  await Promise.all(driver.shards.map((shard) => createTables(shard)))
-  const indexes = existing?.indexes ?? (await createFirstIndexes(driver, definitions))
-  let source = existing
-  for (const [shardNumber, shard] of driver.shards.entries()) {
-    const catalog: ShardCatalog = {
-      epoch: source?.epoch ?? 1,
-      storeId: source?.storeId ?? randomUUID(),
-      shardNumber,
-      shardCount: driver.shards.length,
-      router: router.fingerprint,
-      indexes: source?.indexes ?? indexes,
-      mayDefer: source === undefined ? defers || undefined : source.mayDefer,
-      queryTimeMs: source === undefined ? (queryTimeMs ?? DEFAULT_QUERY_TIME_MS) : source.queryTimeMs,
-    }
-    // Whoever writes shard 0 first has named the store; the others take its word.
-    await shard.catalog.init(catalog)
-    source ??= await shard.catalog.load()
-  }
+export interface OpenStoreOptions {
+  readonly router: Router
+  /** Whether to create what is missing. */
+  readonly migrate: boolean
+  /** The indexes of a store that is made now. */
+  readonly definitions: readonly IndexDefinitionData[]
+  /** Whether this process defers. */
+  readonly defers: boolean
+  readonly queryTimeMs: number | undefined
+  readonly onWarning: (message: string) => void
+}
+
+/** The shards of one store, and what they say of it. */
+export interface OpenedStore {
+  readonly driver: Driver
+  readonly catalog: Catalog
+  /** Shards that have not answered, by number, and what has kept them from it. */
+  readonly silent: ShardAnswers['silent']
 }
 
 /**
- * The indexes of a store that has no catalog yet, with their tables. Where the catalog was lost with entities left, as
- * after a restore without the `looseleaf_*` tables, they have to be filled.
+ * Makes sure that these shards are those of one store, made with this `queryTimeMs` if one is given, and reads its catalog.
+ * A shard that does not answer is left for later, as long as another one does; nothing is created or changed then.
  */
-async function createFirstIndexes(
-  driver: Driver,
-  definitions: readonly IndexDefinitionData[],
-): Promise<readonly CatalogEntry[]> {
-  const firstPages = await Promise.all(driver.shards.map((shard) => shard.entities.pageByAdded(0, 1)))
-  const state = firstPages.every((page) => page.length === 0) ? 'ready' : 'building'
-  // A second definition under a name is its second generation, for `addIndex` to make.
-  const first = [...new Map(definitions.toReversed().map((one) => [one.name, one])).values()].toReversed()
-  const indexes = first.map(({ name, properties, shardOn, onMisfit }): CatalogEntry => {
-    const table = tableName({ name }, 1)
-    return { name, properties, shardOn, onMisfit, generation: 1, table, state }
-  })
-  await Promise.all(indexes.flatMap((entry) => driver.shards.map((shard) => createIndexTable(shard, entry))))
-  return indexes
+export async function openStore(driver: Driver, options: OpenStoreOptions): Promise<OpenedStore> {
+  const answers = await askShards(driver)
+  checkLayouts(driver, options.router, answers.catalogs)
+  const opened =
+    answers.silent.size > 0
+      ? openWithout(driver, answers, options)
+      : { driver, catalog: await openWhole(driver, options), silent: answers.silent }
+  checkQueryTime(opened.catalog, options.queryTimeMs)
+  return opened
 }
 
-/**
- * Loads the catalog, finishing a change that died half way, and makes sure that these shards are those of one store, made
- * with this `queryTimeMs` if one is given.
- */
-export async function openCatalog(driver: Driver, router: Router, queryTimeMs?: number): Promise<Catalog> {
-  const catalogs = await loadAndCheck(driver, router)
-  const epochs = new Set(catalogs.map((catalog) => catalog?.epoch))
-  const catalog = await (epochs.size === 1 ? loadCatalog(driver) : propagateCatalog(driver))
-  if (queryTimeMs === undefined || queryTimeMs === catalog.queryTimeMs) return catalog
+/** Loads the catalog, and finishes a change of it that died half way. */
+async function openWhole(driver: Driver, options: OpenStoreOptions): Promise<Catalog> {
+  if (options.migrate) await initialise(driver, options.router, options.definitions, options)
+  const catalog = await loadCatalog(driver)
+  return new Set(catalog.epochs).size === 1 ? catalog : propagateCatalog(driver)
+}
+
+function checkQueryTime(catalog: Catalog, queryTimeMs: number | undefined): void {
+  if (queryTimeMs === undefined || queryTimeMs === catalog.queryTimeMs) return
   throw new LooseleafError(
     'LAYOUT_MISMATCH',
     `The store was made with a queryTimeMs of ${catalog.queryTimeMs}, which stays; got ${queryTimeMs}. Leave the option out, or give the same.`,
   )
 }
 
-async function loadAndCheck(driver: Driver, router: Router): Promise<(ShardCatalog | undefined)[]> {
-  const catalogs = await Promise.all(driver.shards.map((shard) => shard.catalog.load()))
-  for (const [number, catalog] of catalogs.entries()) {
-    if (catalog !== undefined) checkLayout(driver, number, catalog, catalogs[0], router)
-  }
-  return catalogs
-}
-
-function checkLayout(
+/**
+ * Opens a store some of whose shards do not answer. What is known of it is what the others say; see decision 15 for why that
+ * is enough.
+ */
+function openWithout(
   driver: Driver,
-  number: number,
-  catalog: ShardCatalog,
-  first: ShardCatalog | undefined,
-  router: Router,
-): void {
-  const count = driver.shards.length
-  if (catalog.shardCount !== count) {
-    refuse(driver, number, `it belongs to a store of ${catalog.shardCount} shards, but ${count} were given.`)
+  { catalogs, silent }: ShardAnswers,
+  { router, migrate, onWarning }: OpenStoreOptions,
+): OpenedStore {
+  for (const [number, shard] of driver.shards.entries()) {
+    if (catalogs[number] === undefined && !silent.has(number))
+      throw migrate ? notNow(silent) : notMigrated(shard)
   }
-  if (catalog.shardNumber !== number) {
-    refuse(
-      driver,
-      number,
-      `it is number ${catalog.shardNumber} of its store, but was given as number ${number}.`,
-    )
-  }
-  if (first !== undefined && catalog.storeId !== first.storeId) {
-    refuse(
-      driver,
-      number,
-      `it belongs to another store (${catalog.storeId}) than shard 0 (${first.storeId}).`,
-    )
-  }
-  if (catalog.router !== router.fingerprint) {
-    refuse(
-      driver,
-      number,
-      `its store is routed by ${catalog.router}, but the router given is ${router.fingerprint}.`,
-    )
+  const heard = catalogs.find((catalog) => catalog !== undefined)
+  if (migrate) onWarning(notNow(silent).message)
+  const shards = driver.shards.map((shard, number) =>
+    silent.has(number)
+      ? lateShard(shard, {
+          check(catalog) {
+            if (catalog === undefined) throw notMigrated(shard)
+            checkLayout(driver, router, number, catalog, heard)
+          },
+          // Nobody waits for these.
+          onAnswer: () => void tellWarnings(shard, onWarning).catch(() => undefined),
+        })
+      : shard,
+  )
+  const catalog = mergeCatalogs(catalogs, [...silent.values()])
+  return { driver: { shards, close: () => driver.close() }, catalog, silent }
+}
+
+/** What it says when tables or the catalog should be changed while shards do not answer. */
+export function notNow(silent: ShardAnswers['silent']): LooseleafError {
+  const [error] = silent.values()
+  return new LooseleafError(
+    'SHARD_UNAVAILABLE',
+    `Nothing was created or changed, as \`migrate\` would have it: that needs every shard. ${error?.message}`,
+    { shard: error?.shard, cause: error },
+  )
+}
+
+/** Tells of settings that endanger what is promised, and of shards that do not answer. */
+export async function tellAllWarnings(
+  { driver, silent }: OpenedStore,
+  onWarning: (message: string) => void,
+): Promise<void> {
+  for (const [number, shard] of driver.shards.entries()) {
+    const error = silent.get(number)
+    if (error === undefined) await tellWarnings(shard, onWarning)
+    else onWarning(`Calls that need this shard fail until it answers. ${error.message}`)
   }
 }
 
-function refuse(driver: Driver, number: number, what: string): never {
-  const shard = driver.shards[number]?.name
-  throw new LooseleafError('LAYOUT_MISMATCH', `Shard ${number} (${shard}): ${what}`, { shard })
+async function tellWarnings(shard: Shard, onWarning: (message: string) => void): Promise<void> {
+  for (const warning of await shard.warnings()) onWarning(warning)
 }

@@ -1,20 +1,41 @@
-import type { CallOptions, CatalogEntry } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
-import type { IndexStatus, StoreStatus } from './types.ts'
+import {
+  isLooseleafError,
+  type CallOptions,
+  type CatalogEntry,
+  type Shard,
+  type ShardCatalog,
+} from '@looseleaf/core'
+import { mergeCatalogs, notMigrated, type EngineContext } from '@looseleaf/index-engine'
+import type { IndexStatus, ShardStatus, StoreStatus } from './types.ts'
 
-/** Counts everything; slow on large tables. */
+/** Counts everything; slow on large tables. Rejects when no shard answers. */
 export async function readStatus(context: EngineContext, options?: CallOptions): Promise<StoreStatus> {
-  const catalog = await context.catalog.reload(options)
-  const shards = await Promise.all(
-    context.driver.shards.map(async (shard, number) => {
-      const [{ entities, tombstones }, warnings] = await Promise.all([
-        shard.entities.count(options),
-        shard.warnings(options),
-      ])
-      return { name: shard.name, epoch: catalog.epochs[number] ?? 0, entities, tombstones, warnings }
-    }),
-  )
-  return { storeId: catalog.storeId, shards, indexes: catalog.indexes.map(indexStatus) }
+  const answers = await Promise.all(context.driver.shards.map((shard) => readShard(shard, options)))
+  const shards = answers.map(({ status }) => status)
+  if (shards.every(({ error }) => error !== undefined)) throw shards[0]?.error
+  const { storeId, indexes } = mergeCatalogs(answers.map(({ catalog }) => catalog))
+  return { storeId, shards, indexes: indexes.map(indexStatus) }
+}
+
+async function readShard(
+  shard: Shard,
+  options: CallOptions | undefined,
+): Promise<{ readonly status: ShardStatus; readonly catalog: ShardCatalog | undefined }> {
+  const { name } = shard
+  try {
+    const [catalog, { entities, tombstones }, warnings] = await Promise.all([
+      shard.catalog.load(options),
+      shard.entities.count(options),
+      shard.warnings(options),
+    ])
+    if (catalog === undefined) throw notMigrated(shard)
+    const { epoch } = catalog
+    return { status: { name, error: undefined, epoch, entities, tombstones, warnings }, catalog }
+  } catch (error) {
+    if (!isLooseleafError(error) || error.code === 'ABORTED' || error.code === 'CLOSED') throw error
+    const nothing = { epoch: undefined, entities: undefined, tombstones: undefined, warnings: [] }
+    return { status: { name, error, ...nothing }, catalog: undefined }
+  }
 }
 
 export function indexStatus(entry: CatalogEntry): IndexStatus {

@@ -6,6 +6,7 @@ import type {
   EntityId,
   IndexDefinitionData,
   IndexState,
+  LooseleafError,
   Router,
   Storable,
   Time,
@@ -22,7 +23,7 @@ export interface DataStoreOptions {
   readonly codec?: Codec
   /**
    * Create missing tables, add the given indexes that the store does not have, and begin those anew that have lost a table.
-   * Default: false.
+   * While a shard does not answer nothing of that is done, and a warning says so. Default: false.
    */
   readonly migrate?: boolean
   /**
@@ -107,14 +108,17 @@ export type Change<B extends object = Bag> = (bag: Bag) => Bag | Storable<B> | u
 export interface StoreStatus {
   readonly storeId: string
   readonly shards: readonly ShardStatus[]
+  /** As the shards that answer have them. */
   readonly indexes: readonly IndexStatus[]
 }
 
 export interface ShardStatus {
   readonly name: string
-  readonly epoch: number
-  readonly entities: number
-  readonly tombstones: number
+  /** Why it cannot be asked; then nothing else is known of it. Undefined when it answers. */
+  readonly error: LooseleafError | undefined
+  readonly epoch: number | undefined
+  readonly entities: number | undefined
+  readonly tombstones: number | undefined
   /** Settings that endanger what was promised; empty when all is well. */
   readonly warnings: readonly string[]
 }

@@ -228,3 +228,14 @@ test('mutants are there by package, with those that nothing notices and those th
   expect(page).toContain('- `packages/store/src/one.ts:7` `f: x → y`')
   expect(page).toContain('- `packages/store/src/one.ts` `f: a → b`: It is the same.')
 })
+
+test('what was run on MySQL has a part of its own, and what was not is named', () => {
+  const onMysql = { ...faultResult([]), server: '9.7.4', commit: 'def' }
+  const page = renderReport([faultResult([])], [], [onMysql])
+  expect(page).toMatch(/## On MySQL\n[^#]*on MySQL 9\.7\.4[^#]*kill -9 of servers +\| +50 kills[^#]*\| held/)
+  expect(page).toMatch(/1 kinds of faults and failovers on MySQL +\| +9 \| +50 \|/)
+  expect(page).toMatch(/MySQL: kill -9 of servers +\| +1 \| def/)
+  expect(page).toMatch(/- On MySQL: .*SIGSTOP of writers/)
+  expect(page).not.toMatch(/only MariaDB was run here/)
+  expect(renderReport([faultResult([])])).toMatch(/only MariaDB was run here/)
+})

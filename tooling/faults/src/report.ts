@@ -9,6 +9,7 @@ import { foundPart } from './report/found-part.ts'
 import { galeraPart } from './report/galera-part.ts'
 import { historyPart } from './report/history-part.ts'
 import { mutantsPart } from './report/mutants-part.ts'
+import { mysqlPart, type OnMysql } from './report/mysql-part.ts'
 import { simulationPart } from './report/simulation-part.ts'
 import { summary } from './report/summary.ts'
 import { loadGaleraResults, loadResults, type GaleraResultFile, type ResultFile } from './results.ts'
@@ -17,25 +18,25 @@ const PAGE = fileURLToPath(new URL('../../../docs/reliability.md', import.meta.u
 
 /** Writes the page from the last results, and answers its path. Throws when there are none. */
 export function writeReport(): string {
-  const { results, outdated } = loadResults()
+  const { results, outdated } = loadResults('faults')
+  const onMysql = loadResults('faults-on-mysql')
   if (results.length === 0)
     throw new Error('There are no results yet: run `pnpm faults history` or `matrix`.')
-  for (const name of outdated) console.error(`Left out, as another program wrote it: ${name}`)
-  writeFileSync(PAGE, renderReport(results, loadGaleraResults()))
+  for (const name of [...outdated, ...onMysql.outdated])
+    console.error(`Left out, as another program wrote it: ${name}`)
+  writeFileSync(PAGE, renderReport(results, loadGaleraResults(), onMysql.results))
   return PAGE
 }
 
 export function renderReport(
   results: readonly ResultFile[],
   galera: readonly GaleraResultFile[] = [],
+  onMysql: readonly ResultFile[] = [],
 ): string {
   const history = results.find((result) => result.kind === 'history')
   const simulation = results.find((result) => result.kind === 'simulation')
   const mutants = results.find((result) => result.kind === 'mutants')
-  const measured = scenarios.flatMap((scenario): Measured[] => {
-    const result = results.find((each) => each.kind === 'fault' && each.name === scenario.name)
-    return result?.kind === 'fault' ? [{ scenario, result }] : []
-  })
+  const measured = measuredIn(results)
   const isFailover = ({ scenario }: Measured): boolean => replicaFailovers.includes(scenario)
   const faults = measured.filter((each) => !isFailover(each))
   const failovers = measured.filter(isFailover)
@@ -46,21 +47,37 @@ export function renderReport(
   const named = new Set(shown.flatMap((result) => ('name' in result ? result.name : [])))
   const notRun = scenarios.flatMap(({ name }) => (named.has(name) ? [] : name))
   const brokeOff = shown.flatMap((result) => (result.kind === 'broke off' ? result.name : []))
+  const mysql = mysqlIn(onMysql)
   const parts = [
     intro(shown),
-    summary({ history, simulation, faults, failovers, galera, notRun, brokeOff }),
+    summary({ history, simulation, faults, failovers, galera, mysql, notRun, brokeOff }),
     ...(history === undefined ? [] : [historyPart(history)]),
     ...(faults.length === 0 ? [] : [faultsPart(faults)]),
     ...(failovers.length === 0 ? [] : [failoverPart(failovers)]),
     ...(simulation === undefined ? [] : [simulationPart(simulation)]),
     ...(galera.length === 0 ? [] : [galeraPart(galera)]),
+    ...(mysql === undefined ? [] : [mysqlPart(mysql)]),
     ...(mutants === undefined ? [] : [mutantsPart(mutants)]),
     foundPart(),
-    notMeasured(shown),
-    provenance(shown, galera),
+    notMeasured(shown, mysql),
+    provenance(shown, galera, onMysql),
     repeat(),
   ]
   return `${parts.join('\n\n')}\n`
+}
+
+function measuredIn(results: readonly ResultFile[]): Measured[] {
+  return scenarios.flatMap((scenario): Measured[] => {
+    const result = results.find((each) => each.kind === 'fault' && each.name === scenario.name)
+    return result?.kind === 'fault' ? [{ scenario, result }] : []
+  })
+}
+
+function mysqlIn(results: readonly ResultFile[]): OnMysql | undefined {
+  const [server] = results.flatMap((result) => serverOf(result) ?? [])
+  if (server === undefined) return undefined
+  const history = results.find((result) => result.kind === 'history')
+  return { server, history, measured: measuredIn(results) }
 }
 
 function intro(results: readonly ResultFile[]): string {
@@ -80,31 +97,39 @@ said, with their data in ${each((result) => ('folder' in result ? result.folder 
 /** A simulation has none. */
 const serverOf = (result: ResultFile): string | undefined => ('server' in result ? result.server : undefined)
 
-function notMeasured(results: readonly ResultFile[]): string {
+function notMeasured(results: readonly ResultFile[], mysql: OnMysql | undefined): string {
   const skipped = results.flatMap((result) =>
     'reason' in result ? [`- ${result.name}: ${result.kind}, ${result.reason}.`] : [],
   )
-  const servers = new Set(results.flatMap((result) => serverOf(result) ?? []))
   const known = [
     '- A crash of the machine itself: a server that is killed loses nothing that it gave to the operating system.',
     '- More than one machine: what goes wrong on the way is put in by a proxy.',
-    ...([...servers].some((server) => !/mariadb/i.test(server))
-      ? []
-      : ['- MySQL: only MariaDB was run here.']),
+    ...(mysql === undefined ? ['- MySQL: only MariaDB was run here.'] : notOnMysql(mysql)),
     '- Runs of days.',
     '- A server whose own clock is past January 2038: MariaDB 10.11 cuts the time of a session off there. Entities that are dated later are.',
   ]
   return `## Not measured\n\n${[...skipped, ...known].join('\n')}`
 }
 
+function notOnMysql({ measured }: OnMysql): string[] {
+  const names = new Set(measured.map(({ scenario }) => scenario.name))
+  const not = scenarios.flatMap(({ name }) => (names.has(name) ? [] : name))
+  return not.length === 0 ? [] : [`- On MySQL: ${not.join('; ')}.`]
+}
+
 /** Of every table and line above: which commit, which seed, when, and for how long. */
-function provenance(results: readonly ResultFile[], galera: readonly GaleraResultFile[]): string {
+function provenance(
+  results: readonly ResultFile[],
+  galera: readonly GaleraResultFile[],
+  onMysql: readonly ResultFile[],
+): string {
   const minute = (at: string): string => `${at.slice(0, 16).replace('T', ' ')}`
   const rows = [
-    ...results
+    ...[...results, ...onMysql]
       .toSorted((a, b) => (a.at < b.at ? -1 : 1))
       .map((result) => {
-        const name = 'name' in result ? result.name : result.kind
+        const on = onMysql.includes(result) ? 'MySQL: ' : ''
+        const name = `${on}${'name' in result ? result.name : result.kind}`
         if ('reason' in result) return [name, '', result.commit, minute(result.at), result.kind]
         if (result.kind === 'simulation') {
           const { from, to, seconds } = result.run
@@ -138,6 +163,7 @@ pnpm sim --seeds 200000
 pnpm faults history --seed 1
 pnpm faults matrix --seed 1
 pnpm faults matrix 'kill -9 of servers' --amount 50
+pnpm mysql fetch && LOOSELEAF_MYSQLD=$PWD/.data/mysql/mysqld pnpm faults matrix
 pnpm --filter @looseleaf-tooling/galera galera failover
 pnpm mutants
 pnpm faults report

@@ -68,13 +68,17 @@ export function circumstances(): Circumstances {
   }
 }
 
+/** A result on MySQL takes the place of none on MariaDB. */
 export function saveResult(name: string, result: ResultFile): string {
-  return results.saveResult('faults', name, result)
+  return results.saveResult(findServer()?.flavor === 'mysql' ? 'faults-on-mysql' : 'faults', name, result)
 }
 
-/** All that runs have left; what was written by an older program, and cannot be shown any more, by name. */
-export function loadResults(): { readonly results: ResultFile[]; readonly outdated: string[] } {
-  const files = results.loadResults('faults')
+/** All that runs have left on one kind of server; what was written by an older program, and cannot be shown any more, by name. */
+export function loadResults(by: 'faults' | 'faults-on-mysql'): {
+  readonly results: ResultFile[]
+  readonly outdated: string[]
+} {
+  const files = results.loadResults(by)
   // Programs of ours wrote them, though perhaps not today's.
   const all = files.map(({ name, content }) => ({ name, result: content as ResultFile }))
   return {

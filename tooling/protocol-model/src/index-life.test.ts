@@ -25,6 +25,19 @@ const situations: Record<
     build: (g) => [administrator(g, 'add, drop'), indexWriter('b', g), indexWriter('a', g)],
     guards: ['commitFence', 'tableGoesFirst', 'knownBeforeFilling'],
   },
+  'shards do not answer when writers begin, one shard for one writer and one for the other, while an index goes':
+    {
+      build: (g) => [administrator(g, 'drop, add'), indexWriter('b', g, 0), indexWriter('a', g, 1)],
+      guards: ['commitFence', 'tableGoesFirst', 'knownBeforeFilling', 'changesReachAll'],
+    },
+  'the shard that leads does not answer when writers begin, while an index comes': {
+    build: (g) => [administrator(g, 'add, drop'), indexWriter('b', g, 0), indexWriter('a', g, 0)],
+    guards: ['commitFence', 'knownBeforeFilling', 'changesReachAll'],
+  },
+  'the shard of the entity does not answer when writers begin, while an index comes': {
+    build: (g) => [administrator(g, 'add, drop'), indexWriter('b', g, 1), indexWriter('a', g, 1)],
+    guards: ['commitFence', 'knownBeforeFilling', 'changesReachAll'],
+  },
   'an entity is deleted and created again meanwhile': {
     build: (g) => [administrator(g, 'add, drop'), indexWriter(undefined, g), indexWriter('a', g)],
     guards: ['commitFence', 'tableGoesFirst'],

@@ -1,13 +1,21 @@
 import type { Step } from './explore.ts'
 
-/** A generation of an index: a table of its own, and what the catalog says of it. */
+export type State = 'absent' | 'building' | 'ready' | 'retiring' | 'dropped'
+
+/** A generation of an index: a table of its own. */
 export interface Generation {
-  state: 'absent' | 'building' | 'ready' | 'retiring' | 'dropped'
   /** Whether its table is there, and which rows it has, with their stamps. */
   exists: boolean
   rows: Record<string, number>
-  /** True once it has been ready: from then on some process may take it for ready until it meets no table. */
+  /** True once it has been ready for any shard: from then on some process may take it for ready until it meets no table. */
   wasReady: boolean
+}
+
+/** What a shard says of the generations. */
+export interface ShardStates {
+  /** Raised with every change. */
+  epoch: number
+  states: [State, State]
 }
 
 /** One entity, and an index that is added, dropped, and added again with another definition. */
@@ -15,15 +23,20 @@ export interface IndexWorld {
   version: number
   /** The entity's key; undefined for a tombstone. */
   key: string | undefined
-  /** Raised with every change of the catalog. */
-  epoch: number
+  /** Of the shard that leads, and of the entity's own, which takes over what the other has. */
+  catalogs: [ShardStates, ShardStates]
   generations: [Generation, Generation]
 }
 
+/** The shard that the entity is on. */
+const HOME = 1
+
 /** What a process remembers between its statements. */
 export interface Knowledge {
+  /** Of the entity's shard; 0 while it has not answered. */
   epoch: number
-  states: Generation['state'][]
+  /** Whether any shard that has been heard says of a generation that it is written. */
+  isWritten: boolean[]
   base: number
   key: string | undefined
   version: number
@@ -38,12 +51,15 @@ export interface IndexGuards {
   readonly knownBeforeFilling: boolean
   /** An index is dropped in this order: no longer queried, no table, no longer written. */
   readonly tableGoesFirst: boolean
+  /** Nothing is done that builds on a change of the catalog before every shard has it. */
+  readonly changesReachAll: boolean
 }
 
 export const allIndexGuards: IndexGuards = {
   commitFence: true,
   knownBeforeFilling: true,
   tableGoesFirst: true,
+  changesReachAll: true,
 }
 
 type IndexStep = Step<IndexWorld, Knowledge>
@@ -51,16 +67,16 @@ export type IndexProcess = readonly IndexStep[]
 
 export function indexWorld(): IndexWorld {
   const table = (exists: boolean): Generation => ({
-    state: exists ? 'ready' : 'absent',
     exists,
     rows: exists ? { a: 10 } : {},
     wasReady: exists,
   })
-  return { version: 10, key: 'a', epoch: 1, generations: [table(true), table(false)] }
+  const catalog = (): ShardStates => ({ epoch: 1, states: ['ready', 'absent'] })
+  return { version: 10, key: 'a', catalogs: [catalog(), catalog()], generations: [table(true), table(false)] }
 }
 
 export function noKnowledge(): Knowledge {
-  return { epoch: 0, states: [], base: 0, key: undefined, version: 0, rows: {}, stale: [] }
+  return { epoch: 0, isWritten: [], base: 0, key: undefined, version: 0, rows: {}, stale: [] }
 }
 
 /** What must never be: a table that somebody may still read, and that lacks the row of the committed entity. */
@@ -75,9 +91,6 @@ export function missingFromTable({ key, generations }: IndexWorld): string | und
 /** Another definition gives other rows. */
 const rowOf = (key: string, generation: number): string => (generation === 0 ? key : `${key}, differently`)
 
-const isWritten = (state: Generation['state'] | undefined): boolean =>
-  state === 'building' || state === 'ready' || state === 'retiring'
-
 const nextVersion = (base: number, process: number): number => (Math.floor(base / 10) + 1) * 10 + process
 
 function upsert({ generations }: IndexWorld, number: number, row: string, version: number): void {
@@ -86,12 +99,17 @@ function upsert({ generations }: IndexWorld, number: number, row: string, versio
   if (exists) rows[row] = Math.max(rows[row] ?? 0, version)
 }
 
-const readCatalog: IndexStep = {
-  label: 'reads the catalog',
-  run({ epoch, generations }, local) {
-    Object.assign(local, { epoch, states: generations.map(({ state }) => state) })
+const isWritten = (state: State): boolean => ['building', 'ready', 'retiring'].includes(state)
+
+/** Hears all shards but one that is silent. */
+const readCatalog = (label: string, silent?: number): IndexStep => ({
+  label,
+  run({ catalogs }, local) {
+    const heard = catalogs.filter((_, shard) => shard !== silent)
+    local.epoch = silent === HOME ? 0 : catalogs[HOME].epoch
+    local.isWritten = [0, 1].map((number) => heard.some(({ states }) => isWritten(states[number] as State)))
   },
-}
+})
 
 const readEntity: IndexStep = {
   label: 'reads the entity',
@@ -100,19 +118,23 @@ const readEntity: IndexStep = {
   },
 }
 
-/** A write of the entity. Its index statements ask nobody for the epoch; only its commit does. */
-export function indexWriter(key: string | undefined, guards: IndexGuards): IndexProcess {
+/**
+ * A write of the entity. Its index statements ask nobody for the epoch; only its commit does. The process began while the
+ * `silent` shard, if any, did not answer, and it has not asked that one again before its commit is refused.
+ */
+export function indexWriter(key: string | undefined, guards: IndexGuards, silent?: number): IndexProcess {
   const upserts = [0, 1].map((number): IndexStep => ({
     label: `upserts its row in generation ${number + 1}`,
     run(world, local, process) {
-      if (key === undefined || key === local.key || !isWritten(local.states[number])) return
+      if (key === undefined || key === local.key || !local.isWritten[number]) return
       upsert(world, number, rowOf(key, number), nextVersion(local.base, process))
     },
   }))
   const commit: IndexStep = {
     label: `commits ${key ?? 'a delete'}`,
     run(world, local, process) {
-      if (guards.commitFence && world.epoch !== local.epoch) return { goto: 'reads the catalog' }
+      if (guards.commitFence && world.catalogs[HOME].epoch !== local.epoch)
+        return { goto: 'reads the catalog again' }
       if (world.version !== local.base) return 'end'
       local.version = nextVersion(local.base, process)
       Object.assign(world, { version: local.version, key })
@@ -121,13 +143,17 @@ export function indexWriter(key: string | undefined, guards: IndexGuards): Index
   const removals = [0, 1].map((number): IndexStep => ({
     label: `deletes the row it lost in generation ${number + 1}`,
     run({ generations }, local) {
-      if (local.key === undefined || local.key === key || !isWritten(local.states[number])) return
+      if (local.key === undefined || local.key === key || !local.isWritten[number]) return
       const { rows } = generations[number] as Generation
       const row = rowOf(local.key, number)
       if ((rows[row] ?? Infinity) < local.version) delete rows[row]
     },
   }))
-  return [readCatalog, readEntity, ...upserts, commit, ...removals]
+  const again = readCatalog('reads the catalog again')
+  if (silent === undefined) return [again, readEntity, ...upserts, commit, ...removals]
+  const first = readCatalog(`reads the catalog without shard ${silent}`, silent)
+  const goOn: IndexStep = { label: 'knows enough', run: () => ({ goto: readEntity.label }) }
+  return [first, goOn, again, readEntity, ...upserts, commit, ...removals]
 }
 
 /** A cleaner that knows the catalog of a while ago: what it adds and deletes asks nobody for the epoch either. */
@@ -163,15 +189,23 @@ export function cleanerOf(number: number): IndexProcess {
 
 /** Drops the first generation, then adds one of another definition and fills it. Or the other way round. */
 export function administrator(guards: IndexGuards, order: 'drop, add' | 'add, drop'): IndexProcess {
-  const change = (number: number, state: Generation['state']): IndexStep => ({
-    label: `makes generation ${number + 1} ${state}`,
-    run(world) {
-      const generation = world.generations[number] as Generation
-      generation.state = state
-      generation.wasReady ||= state === 'ready'
-      world.epoch++
+  const change = (number: number, state: State): IndexStep[] => [
+    {
+      label: `makes generation ${number + 1} ${state}`,
+      run({ catalogs: [leading], generations }) {
+        leading.states[number] = state
+        leading.epoch++
+        ;(generations[number] as Generation).wasReady ||= state === 'ready'
+      },
     },
-  })
+    ...(guards.changesReachAll ? [copy] : []),
+  ]
+  const copy: IndexStep = {
+    label: 'copies the catalog',
+    run({ catalogs }) {
+      catalogs[1] = { epoch: catalogs[0].epoch, states: [...catalogs[0].states] }
+    },
+  }
   const table = (number: number, exists: boolean): IndexStep => ({
     label: `${exists ? 'creates' : 'drops'} the table of generation ${number + 1}`,
     run({ generations }) {
@@ -185,10 +219,10 @@ export function administrator(guards: IndexGuards, order: 'drop, add' | 'add, dr
     },
   }
   const drop = guards.tableGoesFirst
-    ? [change(0, 'retiring'), table(0, false), change(0, 'dropped')]
-    : [change(0, 'retiring'), change(0, 'dropped'), table(0, false)]
+    ? [...change(0, 'retiring'), table(0, false), ...change(0, 'dropped')]
+    : [...change(0, 'retiring'), ...change(0, 'dropped'), table(0, false)]
   const add = guards.knownBeforeFilling
-    ? [table(1, true), change(1, 'building'), readEntity, fill, change(1, 'ready')]
-    : [table(1, true), readEntity, fill, change(1, 'building'), change(1, 'ready')]
-  return order === 'drop, add' ? [...drop, ...add] : [...add, ...drop]
+    ? [table(1, true), ...change(1, 'building'), readEntity, fill, ...change(1, 'ready')]
+    : [table(1, true), readEntity, fill, ...change(1, 'building'), ...change(1, 'ready')]
+  return [...(order === 'drop, add' ? [...drop, ...add] : [...add, ...drop]), copy]
 }

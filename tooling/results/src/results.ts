@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** Who has measured it: a folder of `.data`, which is git-ignored; the page that is made of it is not. */
-export type Measurer = 'faults' | 'galera'
+/** Who has measured it, and on what: a folder of `.data`, which is git-ignored; the page that is made of it is not. */
+export type Measurer = 'faults' | 'faults-on-mysql' | 'galera'
 
 /** Where and when a result was measured. */
 export interface Circumstances {

@@ -87,15 +87,20 @@ function reasonOf(
 ): string {
   const result = test.result()
   if (result.state === 'skipped' && result.note !== undefined) return result.note
-  // A contract suite says it in the name, because only its user knows what does not apply.
-  const named = /\(left out: ([^)]+)\)$/.exec(test.name)?.[1]
-  if (named !== undefined) return named
   if (test.options.mode === 'todo') return 'to do'
-  for (let parent: TestSuite | TestModule = test.parent; ; parent = parent.parent) {
+  const named = leftOut(test.name)
+  if (named !== undefined) return named
+  for (let parent: TestSuite | TestModule = test.parent; parent.type !== 'module'; parent = parent.parent) {
+    const suiteNamed = leftOut(parent.name)
+    if (suiteNamed !== undefined) return suiteNamed
     if (failedByItself(parent)) return 'not run, because a hook around it failed'
-    if (parent.type === 'module') break
   }
-  return 'no reason given'
+  return failedByItself(test.module) ? 'not run, because a hook around it failed' : 'no reason given'
+}
+
+/** The reason in the name of a test or of a suite, where only its writer knows what does not apply. */
+function leftOut(name: string): string | undefined {
+  return /\(left out: ([^)]+)\)$/.exec(name)?.[1]
 }
 
 function filesLeftOut(project: TestProject): SkippedTest[] {

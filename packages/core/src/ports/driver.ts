@@ -46,5 +46,6 @@ export interface Driver {
 export interface DriverFactory {
   /** How many shards it will connect to. */
   readonly shardCount: number
+  /** Rejects when a shard refuses, or none can be reached. One of several that cannot says so by each of its calls. */
   connect(): Promise<Driver>
 }

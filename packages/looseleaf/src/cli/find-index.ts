@@ -6,12 +6,14 @@ import type { DataStore } from '@looseleaf/store'
  * Throws `INDEX_NOT_FOUND` with the names that there are.
  */
 export function findIndex(store: DataStore, name: string): CatalogEntry {
-  const { indexes } = store.context.catalog.current()
+  const { indexes, silent } = store.context.catalog.current()
   const generations = indexes
     .filter((entry) => entry.name === name)
     .toSorted((a, b) => b.generation - a.generation)
   const found = generations.find((entry) => entry.state === 'ready') ?? generations[0]
   if (found !== undefined) return found
+  // A shard that does not answer may know it.
+  if (silent[0] !== undefined) throw silent[0]
   const names = [...new Set(indexes.map((entry) => entry.name))]
   throw new LooseleafError(
     'INDEX_NOT_FOUND',

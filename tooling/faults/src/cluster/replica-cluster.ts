@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assembleCluster, LOAD_USER, type Cluster } from './cluster.ts'
 import { createReplicaServers } from './replica-server.ts'
+import { replicationHere } from './replication.ts'
 import { startReplicaShard, type ReplicaShard, type ReplicationMode } from './replica-shard.ts'
 
 /** A cluster in which some shards are pairs of a primary and its replica. */
@@ -21,12 +22,13 @@ export interface ReplicaClusterOptions {
 export async function startReplicaCluster(options: ReplicaClusterOptions): Promise<ReplicaCluster> {
   const folder = await mkdtemp(join(tmpdir(), 'looseleaf-replicas-'))
   const password = randomBytes(12).toString('hex')
-  const servers = await createReplicaServers(folder, async (ask) => {
+  const replication = replicationHere()
+  const servers = await createReplicaServers(folder, replication.settings, async (ask) => {
     await ask(`CREATE USER '${LOAD_USER}'@'127.0.0.1' IDENTIFIED BY '${password}'`)
   })
   return assembleCluster(
     Array.from({ length: options.shards }, (_, shard) =>
-      startReplicaShard(servers, options.replicated.includes(shard) ? options.mode : undefined),
+      startReplicaShard(servers, replication, options.replicated.includes(shard) ? options.mode : undefined),
     ),
     password,
     async () => {

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { startServers, type RunningServers } from '@looseleaf-tooling/mariadb'
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
 
-/** One MariaDB server that can be a primary or a replica, spoken to as administrator. */
+/** One server that can be a primary or a replica, spoken to as administrator. */
 export interface ReplicaServer {
   readonly port: number
   readonly url: URL
@@ -25,35 +25,27 @@ export interface ReplicaServers {
   stop(): Promise<void>
 }
 
-/** Replication by row and GTID, and as durable as a primary has to be, for every one of them may become it. */
-const SETTINGS = [
-  '--innodb-log-file-size=16M',
-  '--log-bin=binlog',
-  '--binlog-format=ROW',
-  '--sync-binlog=1',
-  '--relay-log=relay',
-  '--log-slave-updates=ON',
-  '--gtid-strict-mode=ON',
-  '--slave-parallel-threads=4',
-  '--skip-slave-start',
-]
-
 /**
  * Servers that are copies of one that was made first and never took part: a copy is there in a fraction of a second.
  * `prepare` is run on that first one, before anything is replicated.
  */
 export async function createReplicaServers(
   folder: string,
+  settings: readonly string[],
   prepare: (ask: ReplicaServer['ask']) => Promise<void>,
 ): Promise<ReplicaServers> {
   const template = join(folder, 'template')
   const running = new Set<ReplicaServer>()
   await mkdir(template, { recursive: true })
-  const first = await startServers(1, { folder: template, serverArguments: ['--innodb-log-file-size=16M'] })
+  // A small redo log, which is copied with everything else.
+  const small = settings.filter((setting) => setting.startsWith('--innodb'))
+  const first = await startServers(1, { folder: template, serverArguments: small })
   const session = createSession(() => first.urls[0] ?? '')
   await prepare(session.ask)
   session.close()
   await first.stop()
+  // MySQL's name of a server, unique in the world; each makes its own at its first start.
+  await rm(join(template, 'shard-0', 'auto.cnf'), { force: true })
 
   // What a server does by itself when it starts is its own business, and must not have a number in the replication.
   const init = join(folder, 'init.sql')
@@ -67,7 +59,7 @@ export async function createReplicaServers(
       await cp(template, own, { recursive: true })
       const server = await startReplicaServer(
         own,
-        [...SETTINGS, `--server-id=${number}`, `--init-file=${init}`],
+        [...settings, `--server-id=${number}`, `--init-file=${init}`],
         () => running.delete(server),
       )
       running.add(server)

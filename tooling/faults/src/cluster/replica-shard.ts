@@ -3,22 +3,19 @@ import { moment } from '../history/records.ts'
 import { startFaultProxy } from '../proxy/fault-proxy.ts'
 import type { RunningShard } from './cluster.ts'
 import type { ReplicaServer, ReplicaServers } from './replica-server.ts'
+import type { Replication } from './replication.ts'
 
 /** `semi-sync`: a commit is acknowledged when the replica has it. `asynchronous`: the replica follows as it can. */
 export type ReplicationMode = 'semi-sync' | 'asynchronous'
 
 /** A failover as it happened. Moments are those of histories. */
-export interface Failover {
+export interface Failover extends SemiSyncStatus {
   /** All that was acknowledged before this was with the replica. */
   readonly caughtUpAt: number
   /** Whatever the old primary answered, it answered before this. */
   readonly goneAt: number
   /** From here on statements reached the promoted server. */
   readonly openedAt: number
-  /** Whether semi-synchronous replication was on when the primary went, by its own word. */
-  readonly wasSemiSync: boolean
-  /** Commits that it had made without waiting for the replica, by its own word. */
-  readonly unconfirmed: number
 }
 
 export interface FailoverOptions {
@@ -26,7 +23,7 @@ export interface FailoverOptions {
   readonly lagMs?: number | undefined
   /** SIGSTOP, and SIGKILL only after the other has taken over; else SIGKILL at once. */
   readonly freeze: boolean
-  /** The old primary comes back as the replica of the promoted one; else that one gets a new replica. */
+  /** The old primary comes back as the replica of the promoted one, where it can; else that one gets a new replica. */
   readonly rejoin?: boolean | undefined
   /** Runs on the promoted server before it takes writes. */
   readonly beforeOpening?: ((ask: ReplicaServer['ask']) => Promise<void>) | undefined
@@ -36,8 +33,17 @@ export interface FailoverOptions {
 export interface ReplicaShard extends RunningShard {
   /** The primary goes, the replica takes its place, and gets a replica of its own. */
   failOver(options: FailoverOptions): Promise<Failover>
-  /** Says something to the replica. */
-  askReplica: ReplicaServer['ask']
+  /** From now on the replica receives nothing. */
+  cutReplica(): Promise<void>
+  /** What the primary says of its semi-synchronous replication. */
+  semiSyncStatus(): Promise<SemiSyncStatus>
+}
+
+export interface SemiSyncStatus {
+  /** Whether commits wait for a replica. */
+  readonly wasSemiSync: boolean
+  /** Commits that did not. */
+  readonly unconfirmed: number
 }
 
 /** A commit waits for the replica for as long as it takes. */
@@ -54,8 +60,11 @@ interface Pair {
 /** Without a mode the primary is alone. */
 export async function startReplicaShard(
   servers: ReplicaServers,
+  replication: Replication,
   mode: ReplicationMode | undefined,
 ): Promise<ReplicaShard> {
+  const { semiSyncStatus, confirmCommits, position, reach, follow, promote, demote } =
+    statementsOf(replication)
   let primary = await servers.start()
   const pair = mode === undefined ? undefined : await pairUp(mode)
   const proxy = await startFaultProxy(primary.port)
@@ -80,13 +89,14 @@ export async function startReplicaShard(
 
   async function failOver(
     own: Pair,
-    { lagMs, freeze, rejoin = false, beforeOpening }: FailoverOptions,
+    { lagMs, freeze, rejoin: mayRejoin = false, beforeOpening }: FailoverOptions,
   ): Promise<Failover> {
+    const rejoin = mayRejoin && replication.rejoin !== undefined
     const { mode: chosen, replica } = own
     let caughtUpAt = moment()
     if (lagMs !== undefined) {
-      await reach(replica, await binlogPosition(primary))
-      await replica.ask('STOP SLAVE IO_THREAD')
+      await reach(replica, await position(primary))
+      await replica.ask(replication.stopReceiving)
       await sleep(lagMs)
     }
     const status = await semiSyncStatus(primary)
@@ -133,7 +143,10 @@ export async function startReplicaShard(
       return url.href
     },
     failOver: (options) => failOver(paired(), options),
-    askReplica: (statement) => paired().replica.ask(statement),
+    async cutReplica() {
+      await paired().replica.ask(replication.stopReceiving)
+    },
+    semiSyncStatus: () => semiSyncStatus(primary),
     async stop() {
       await proxy.close()
       // Whoever started them removes them.
@@ -142,68 +155,76 @@ export async function startReplicaShard(
   }
 }
 
-async function binlogPosition(server: ReplicaServer): Promise<string> {
-  return String((await server.ask('SELECT @@GLOBAL.gtid_binlog_pos AS pos'))[0]?.['pos'])
-}
+/** What is said to servers, in the words of their kind. */
+function statementsOf(replication: Replication) {
+  const { semiSyncSource, semiSyncReplica } = replication
 
-/** Waits until a server has applied everything up to a position. */
-async function reach(server: ReplicaServer, position: string): Promise<void> {
-  const found = await server.ask(`SELECT MASTER_GTID_WAIT('${position}', ${WAIT_SECONDS}) AS late`)
-  if (Number(found[0]?.['late']) !== 0) {
-    const status = (await server.ask('SHOW SLAVE STATUS'))[0]
-    throw new Error(
-      `A replica has not reached ${position} in ${WAIT_SECONDS} s: ${String(status?.['Last_Error'])} ${String(status?.['Last_IO_Error'])}`,
-    )
+  async function position(server: ReplicaServer): Promise<string> {
+    return String((await server.ask(replication.position))[0]?.['position'])
   }
-}
 
-/** Makes a server the replica of another, from its beginning, and waits until it has everything. */
-async function follow(replica: ReplicaServer, primary: ReplicaServer, mode: ReplicationMode): Promise<void> {
-  const { hostname, port, username, password } = primary.url
-  await replica.ask('SET GLOBAL read_only = ON')
-  await replica.ask(`SET GLOBAL rpl_semi_sync_slave_enabled = ${mode === 'semi-sync' ? 'ON' : 'OFF'}`)
-  await replica.ask(
-    `CHANGE MASTER TO MASTER_HOST = '${hostname}', MASTER_PORT = ${port}, MASTER_USER = '${username}', ` +
-      `MASTER_PASSWORD = '${password}', MASTER_USE_GTID = slave_pos, MASTER_CONNECT_RETRY = 1`,
-  )
-  await replica.ask('START SLAVE')
-  await reach(replica, await binlogPosition(primary))
-}
+  /** Waits until a server has applied everything up to a position. */
+  async function reach(server: ReplicaServer, until: string): Promise<void> {
+    const found = await server.ask(replication.reach(until, WAIT_SECONDS))
+    if (Number(found[0]?.['late']) !== 0) {
+      const status = (await server.ask(replication.status))[0]
+      throw new Error(
+        `A replica has not reached ${until} in ${WAIT_SECONDS} s: ${String(status?.['Last_Error'])} ${String(status?.['Last_IO_Error'])}`,
+      )
+    }
+  }
 
-/** Everything that the replica has received is applied before anybody writes: some of it may be acknowledged. */
-async function promote(replica: ReplicaServer): Promise<void> {
-  await replica.ask('STOP SLAVE IO_THREAD')
-  const status = (await replica.ask('SHOW SLAVE STATUS'))[0]
-  await reach(replica, String(status?.['Gtid_IO_Pos']))
-  await replica.ask('STOP SLAVE')
-  await replica.ask('RESET SLAVE ALL')
-  await replica.ask('SET GLOBAL read_only = OFF')
-}
-
-/**
- * Starts a primary that was killed as a replica to be. It may have commits that no replica has received: as a replica of
- * semi-synchronous replication it takes them back when it recovers, for nobody was told of them.
- */
-async function demote(server: ReplicaServer): Promise<void> {
-  await server.restart(['--read-only', '--init-rpl-role=SLAVE', '--rpl-semi-sync-slave-enabled=ON'])
-  await server.ask('SET GLOBAL gtid_slave_pos = @@GLOBAL.gtid_binlog_pos')
-}
-
-/** From now on a commit is acknowledged when a replica has received it. */
-async function confirmCommits(server: ReplicaServer): Promise<void> {
-  await server.ask("SET GLOBAL rpl_semi_sync_master_wait_point = 'AFTER_SYNC'")
-  await server.ask(`SET GLOBAL rpl_semi_sync_master_timeout = ${SEMI_SYNC_TIMEOUT_MS}`)
-  await server.ask('SET GLOBAL rpl_semi_sync_master_enabled = ON')
-}
-
-async function semiSyncStatus(
-  server: ReplicaServer,
-): Promise<{ readonly wasSemiSync: boolean; readonly unconfirmed: number }> {
-  const rows = await server.ask("SHOW GLOBAL STATUS LIKE 'Rpl_semi_sync_master_%'")
-  const of = (name: string): string =>
-    String(rows.find((row) => row['Variable_name'] === `Rpl_semi_sync_master_${name}`)?.['Value'])
   return {
-    wasSemiSync: of('status') === 'ON' && Number(of('clients')) > 0,
-    unconfirmed: Number(of('no_tx')),
+    position,
+    reach,
+
+    /** Makes a server the replica of another, from its beginning, and waits until it has everything. */
+    async follow(replica: ReplicaServer, primary: ReplicaServer, mode: ReplicationMode): Promise<void> {
+      const { hostname, port, username, password } = primary.url
+      await replica.ask('SET GLOBAL read_only = ON')
+      await replica.ask(`SET GLOBAL ${semiSyncReplica}_enabled = ${mode === 'semi-sync' ? 'ON' : 'OFF'}`)
+      const source = { host: hostname, port: Number(port), user: username, password }
+      await replica.ask(replication.follow(source))
+      await replica.ask(replication.start)
+      await reach(replica, await position(primary))
+    },
+
+    /** Everything that the replica has received is applied before anybody writes: some of it may be acknowledged. */
+    async promote(replica: ReplicaServer): Promise<void> {
+      await replica.ask(replication.stopReceiving)
+      const status = (await replica.ask(replication.status))[0]
+      await reach(replica, String(status?.[replication.received]).replaceAll('\n', ''))
+      await replica.ask(replication.stop)
+      await replica.ask(replication.forget)
+      await replica.ask('SET GLOBAL read_only = OFF')
+    },
+
+    /** Starts a primary that was killed as a replica to be. */
+    async demote(server: ReplicaServer): Promise<void> {
+      if (replication.rejoin === undefined) throw new Error('Such a server cannot come back as a replica.')
+      await server.restart(replication.rejoin.arguments)
+      await server.ask(replication.rejoin.statement)
+    },
+
+    /** From now on a commit is acknowledged when a replica has received it. */
+    async confirmCommits(server: ReplicaServer): Promise<void> {
+      await server.ask(`SET GLOBAL ${semiSyncSource}_wait_point = 'AFTER_SYNC'`)
+      await server.ask(`SET GLOBAL ${semiSyncSource}_timeout = ${SEMI_SYNC_TIMEOUT_MS}`)
+      await server.ask(`SET GLOBAL ${semiSyncSource}_enabled = ON`)
+    },
+
+    async semiSyncStatus(server: ReplicaServer): Promise<SemiSyncStatus> {
+      const rows = await server.ask(`SHOW GLOBAL STATUS LIKE '${semiSyncSource}_%'`)
+      const of = (name: string): string => {
+        const row = rows.find(
+          (each) => String(each['Variable_name']).toLowerCase() === `${semiSyncSource}_${name}`,
+        )
+        return String(row?.['Value'])
+      }
+      return {
+        wasSemiSync: of('status') === 'ON' && Number(of('clients')) > 0,
+        unconfirmed: Number(of('no_tx')),
+      }
+    },
   }
 }

@@ -13,7 +13,7 @@ import { scenarios, scenariosNamed } from './scenarios.ts'
 const lacks = findServer() === undefined
 const LIMIT_MS = 180_000
 
-describe.skipIf(lacks)(`faults${lacks ? ' (left out: needs the program mariadbd)' : ''}`, () => {
+describe.skipIf(lacks)(`faults${lacks ? ' (left out: needs the program mariadbd or mysqld)' : ''}`, () => {
   let cluster: Cluster | undefined
 
   beforeAll(async () => {

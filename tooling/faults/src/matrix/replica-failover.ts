@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { findServer } from '@looseleaf-tooling/mariadb'
 import { sweep } from '@looseleaf/cleaner'
 import { msgpackZlibCodec } from '@looseleaf/codec'
 import { formatId } from '@looseleaf/core'
@@ -12,7 +11,7 @@ import { moment } from '../history/records.ts'
 import { contentIn } from '../load/client.ts'
 import type { RowText, Tables } from '../watch/tables.ts'
 import { checkLossyHistory, type LossyFailover, type Survivor } from './replica-history.ts'
-import { Skip, type Scenario, type Stage } from './scenario.ts'
+import type { Scenario, Stage } from './scenario.ts'
 
 /** Longer than a write needs from its first index row to its commit: statements have a deadline of a second. */
 const CALLS_END_MS = 3_500
@@ -28,7 +27,6 @@ export function semiSyncFailover(): Scenario {
     unit: 'failovers',
     full: 10,
     async ownCluster() {
-      needMariaDb()
       cluster = await startReplicaCluster({ mode: 'semi-sync', shards: 2, replicated: [0, 1] })
       return { cluster, remove: async () => undefined }
     },
@@ -86,7 +84,6 @@ function lossyFailover(layout: LossyLayout): Scenario {
     ofProcess: (number) => ({ cleanerGraceMs: number === 0 && layout.missing === 'none' ? 50 : undefined }),
     needs: ['failovers', 'acknowledged writes lost', ...(layout.missing === 'some' ? [EXCUSED] : [])],
     async ownCluster() {
-      needMariaDb()
       failovers = []
       suspects = []
       cluster = await startReplicaCluster({ mode: 'asynchronous', shards, replicated })
@@ -140,11 +137,6 @@ function lossyFailover(layout: LossyLayout): Scenario {
       }
     },
   }
-}
-
-/** The statements of replication are those of MariaDB. */
-function needMariaDb(): void {
-  if (findServer()?.flavor !== 'mariadb') throw new Skip('needs MariaDB, whose replication it sets up')
 }
 
 const MISSING = 'rows missing right after a failover'

@@ -4,6 +4,7 @@ import type { GaleraResultFile, HistoryResultFile } from '../results.ts'
 import { faultsIn, verdictOf, type Measured } from './faults-part.ts'
 import { left, number, right, some, sum } from './format.ts'
 import { galeraHeld } from './galera-part.ts'
+import type { OnMysql } from './mysql-part.ts'
 
 export interface Everything {
   readonly history: HistoryResultFile | undefined
@@ -11,6 +12,7 @@ export interface Everything {
   readonly faults: readonly Measured[]
   readonly failovers: readonly Measured[]
   readonly galera: readonly GaleraResultFile[]
+  readonly mysql: OnMysql | undefined
   /** Scenarios without a result, by name. */
   readonly notRun: readonly string[]
   /** Those whose last run was ended by something else. */
@@ -19,7 +21,7 @@ export interface Everything {
 
 /** What was run and what came of it, a line each. */
 export function summary(everything: Everything): string {
-  const { history, simulation, faults, failovers, galera, notRun, brokeOff } = everything
+  const { history, simulation, faults, failovers, galera, mysql, notRun, brokeOff } = everything
   const rows = [
     ...(simulation === undefined
       ? []
@@ -32,20 +34,16 @@ export function summary(everything: Everything): string {
             simulation.run.violations.length === 0 ? 'held' : `BROKEN: ${simulation.run.violations.length}`,
           ],
         ]),
-    ...(history === undefined
-      ? []
-      : [
-          [
-            'history on real servers, no faults',
-            number(history.run.counts.operations),
-            '0',
-            `seed ${history.run.seed}`,
-            history.run.wrongs.length === 0 ? 'held' : `BROKEN: ${history.run.wrongs.length}`,
-          ],
-        ]),
+    ...historyRow('history on real servers, no faults', history),
     ...matrixRow(`${faults.length} kinds of faults on real servers`, faults),
     ...matrixRow(`${failovers.length} kinds of failover to a replica`, failovers),
     ...galeraRow(galera),
+    ...(mysql === undefined
+      ? []
+      : [
+          ...historyRow('the history on MySQL', mysql.history),
+          ...matrixRow(`${mysql.measured.length} kinds of faults and failovers on MySQL`, mysql.measured),
+        ]),
   ]
   const isBroken = rows.some((row) => row.at(-1) !== 'held')
   const total = (column: number): string =>
@@ -68,6 +66,13 @@ counts them: connections damaged or killed, processes killed or stopped, locks h
 
 function listed(what: string, names: readonly string[]): string {
   return names.length === 0 ? '' : `\n\n${what}: ${names.join('; ')}.`
+}
+
+function historyRow(what: string, history: HistoryResultFile | undefined): string[][] {
+  if (history === undefined) return []
+  const { counts, seed, wrongs } = history.run
+  const verdict = wrongs.length === 0 ? 'held' : `BROKEN: ${wrongs.length}`
+  return [[what, number(counts.operations), '0', `seed ${seed}`, verdict]]
 }
 
 function matrixRow(what: string, measured: readonly Measured[]): string[][] {

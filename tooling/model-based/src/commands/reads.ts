@@ -101,7 +101,7 @@ const scan = command('scan', fc.constant(null), async (_, model, world, text) =>
 const status = command('status', fc.constant(null), async (_, model, world, text) => {
   const { shards, indexes } = await world.store.status()
   const actual = {
-    entities: shards.reduce((sum, shard) => sum + shard.entities, 0),
+    entities: shards.reduce((sum, { entities = 0 }) => sum + entities, 0),
     indexes: indexes.map(nameAndState),
   }
   const expected = {

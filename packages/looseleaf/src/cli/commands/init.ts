@@ -1,3 +1,4 @@
+import { LooseleafError } from '@looseleaf/core'
 import { defineCommand, type AddCommand } from '../define-command.ts'
 import { indexTable } from '../index-table.ts'
 import { counted } from '../text.ts'
@@ -18,8 +19,15 @@ export const addInit: AddCommand = (program, run) => {
     run(options, async (session) => {
       const { output } = session
       const store = await session.store({ migrate: true })
-      const indexes = await store.indexes({ signal: session.signal })
       const { driver, catalog } = store.context
+      const [silent] = catalog.current().silent
+      if (silent !== undefined) {
+        throw new LooseleafError(silent.code, `Nothing was done: init needs every shard. ${silent.message}`, {
+          shard: silent.shard,
+          cause: silent,
+        })
+      }
+      const indexes = await store.indexes({ signal: session.signal })
       const result = {
         storeId: catalog.current().storeId,
         shards: driver.shards.map((shard) => shard.name),

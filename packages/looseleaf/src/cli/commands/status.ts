@@ -1,6 +1,8 @@
 import { readCleanerReport, type CleanerReport, type IndexReport } from '@looseleaf/cleaner'
+import { isOutage } from '@looseleaf/core'
 import type { StoreStatus } from '@looseleaf/store'
 import { defineCommand, type AddCommand } from '../define-command.ts'
+import { exitCodeOf } from '../exit-codes.ts'
 import { indexTable } from '../index-table.ts'
 import type { Output } from '../output.ts'
 import { grouped } from '../text.ts'
@@ -12,7 +14,7 @@ export const addStatus: AddCommand = (program, run) => {
     usage: 'status',
     summary: 'Show shards, counts, indexes, what the cleaner found, and warnings',
     details:
-      'Counts every entity, which takes a while on a large store.\n\nJSON: { "storeId", "shards": [{ "name", "epoch", "entities", "tombstones", "warnings": [text] }], "indexes": [{ "name", "generation", "table", "state", "columns", "shardOn", "lastCleaned": { "finishedAt", "added", "removed", … } | null, "underWay": { "startedAt", "shards": [{ "shard", "phase", "done", "total" }] } | null }], "cleaner": { "updatedAt" | null, "lastFoundAt" | null, "totals": { "added", "removed", … }, "lastError" | null } }',
+      'Counts every entity, which takes a while on a large store. A shard that cannot be asked is shown with its error; the exit code is that of the error then, 3 for one that does not answer.\n\nJSON: { "storeId", "shards": [{ "name", "error": { "code", "message" } | null, "epoch" | null, "entities" | null, "tombstones" | null, "warnings": [text] }], "indexes": [{ "name", "generation", "table", "state", "columns", "shardOn", "lastCleaned": { "finishedAt", "added", "removed", … } | null, "underWay": { "startedAt", "shards": [{ "shard", "phase", "done", "total" }] } | null }], "cleaner": { "updatedAt" | null, "lastFoundAt" | null, "totals": { "added", "removed", … }, "lastError" | null } | null }. "cleaner" is null while shard 0 does not answer.',
     examples: [
       ['status', 'for people'],
       ['status --json', 'for a monitor'],
@@ -24,25 +26,37 @@ export const addStatus: AddCommand = (program, run) => {
       const store = await session.store({ warn: false })
       const [status, report] = await Promise.all([
         store.status({ signal }),
-        readCleanerReport(store, { signal }),
+        // It is kept on shard 0, which may be the one that does not answer.
+        readCleanerReport(store, { signal }).catch((error: unknown) => {
+          if (!isOutage(error)) throw error
+          return undefined
+        }),
       ])
       output.result(statusJson(status, report), () => statusText(output, status, report))
+      const [first] = status.shards.flatMap(({ error }) => error ?? [])
+      return first && exitCodeOf[first.code]
     }),
   )
 }
 
 function reportOf(
-  report: CleanerReport,
+  report: CleanerReport | undefined,
   index: { readonly name: string; readonly generation: number },
 ): IndexReport | undefined {
-  return report.indexes.find((other) => other.index === index.name && other.generation === index.generation)
+  return report?.indexes.find((other) => other.index === index.name && other.generation === index.generation)
 }
 
-function statusJson(status: StoreStatus, report: CleanerReport): unknown {
-  const { updatedAt = null, lastFoundAt = null, totals, lastError = null } = report
+function statusJson(status: StoreStatus, report: CleanerReport | undefined): unknown {
   return {
     storeId: status.storeId,
-    shards: status.shards,
+    shards: status.shards.map(({ name, error, epoch, entities, tombstones, warnings }) => ({
+      name,
+      error: error === undefined ? null : { code: error.code, message: error.message },
+      epoch: epoch ?? null,
+      entities: entities ?? null,
+      tombstones: tombstones ?? null,
+      warnings,
+    })),
     indexes: status.indexes.map((index) => {
       const own = reportOf(report, index)
       return {
@@ -52,26 +66,34 @@ function statusJson(status: StoreStatus, report: CleanerReport): unknown {
         underWay: own?.underWay ?? null,
       }
     }),
-    cleaner: { updatedAt, lastFoundAt, totals, lastError },
+    cleaner: report === undefined ? null : cleanerJson(report),
   }
 }
 
-function statusText(output: Output, status: StoreStatus, report: CleanerReport): string {
+function cleanerJson(report: CleanerReport): unknown {
+  const { updatedAt = null, lastFoundAt = null, totals, lastError = null } = report
+  return { updatedAt, lastFoundAt, totals, lastError }
+}
+
+function statusText(output: Output, status: StoreStatus, report: CleanerReport | undefined): string {
   const { colors } = output
+  const number = (value: number | undefined): string => (value === undefined ? '?' : grouped(value))
   const shards = status.shards.map(({ name, entities, tombstones, epoch }) => [
     colors.bold(name),
-    grouped(entities),
-    grouped(tombstones),
-    String(epoch),
+    number(entities),
+    number(tombstones),
+    String(epoch ?? '?'),
   ])
+  const errors = status.shards.flatMap(({ name, error }) =>
+    error === undefined ? [] : [`${colors.red('Error:')} ${name}: ${error.code} ${error.message}`],
+  )
   const warnings = status.shards.flatMap((shard) =>
     shard.warnings.map((warning) => `${colors.yellow('Warning:')} ${shard.name}: ${warning}`),
   )
   const cleaned = status.indexes.map((index) => {
     const own = reportOf(report, index)
-    return [colors.bold(index.name), lastRunText(own), underWayText(own)]
+    return [colors.bold(index.name), report === undefined ? '?' : lastRunText(own), underWayText(own)]
   })
-  const { totals, lastFoundAt, lastError } = report
   return [
     `Store ${status.storeId}`,
     '',
@@ -84,17 +106,22 @@ function statusText(output: Output, status: StoreStatus, report: CleanerReport):
           '',
           output.table(['INDEX', 'LAST CLEANED', 'UNDER WAY'], cleaned),
         ]),
-    ...(report.updatedAt === undefined
-      ? []
-      : [
-          '',
-          `Cleaner last seen ${time(report.updatedAt)}: ${grouped(totals.added)} rows added, ${grouped(totals.removed)} removed in all${lastFoundAt === undefined ? '' : `, the last ${time(lastFoundAt)}`}.`,
-        ]),
-    ...(lastError === undefined
-      ? []
-      : [`Its last error, ${time(lastError.at)}: ${lastError.code} ${lastError.message}`]),
-    ...(warnings.length === 0 ? [] : ['', ...warnings]),
+    ...(report === undefined ? [] : cleanerText(report)),
+    ...(errors.length + warnings.length === 0 ? [] : ['', ...errors, ...warnings]),
   ].join('\n')
+}
+
+function cleanerText({ updatedAt, totals, lastFoundAt, lastError }: CleanerReport): string[] {
+  const lines: string[] = []
+  if (updatedAt !== undefined) {
+    const last = lastFoundAt === undefined ? '' : `, the last ${time(lastFoundAt)}`
+    const counts = `${grouped(totals.added)} rows added, ${grouped(totals.removed)} removed in all${last}`
+    lines.push('', `Cleaner last seen ${time(updatedAt)}: ${counts}.`)
+  }
+  if (lastError !== undefined) {
+    lines.push(`Its last error, ${time(lastError.at)}: ${lastError.code} ${lastError.message}`)
+  }
+  return lines
 }
 
 function lastRunText(report: IndexReport | undefined): string {

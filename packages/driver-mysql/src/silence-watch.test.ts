@@ -1,0 +1,63 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { createSilenceWatch, type SilenceWatch } from './silence-watch.ts'
+
+let lastAnswer: number
+let asked: number
+let answer: () => void
+let watch: SilenceWatch
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  lastAnswer = Number.NEGATIVE_INFINITY
+  asked = 0
+  watch = createSilenceWatch({
+    lastAnswer: () => lastAnswer,
+    ask() {
+      asked++
+      return new Promise((resolve) => (answer = resolve))
+    },
+  })
+})
+afterEach(() => {
+  watch.stop()
+  vi.useRealTimers()
+})
+
+const pass = (milliseconds: number): Promise<unknown> => vi.advanceTimersByTimeAsync(milliseconds)
+
+test('a server is asked once when calls have waited for a second, and again when that has ended', async () => {
+  watch.begin()
+  watch.begin()
+  await pass(900)
+  expect(asked).toBe(0)
+  await pass(5_000)
+  expect(asked).toBe(1)
+  answer()
+  await pass(300)
+  expect(asked).toBe(2)
+})
+
+test('one that answers others, or this one, is not asked', async () => {
+  watch.begin()
+  for (let i = 0; i < 20; i++) {
+    await pass(500)
+    lastAnswer = performance.now()
+  }
+  expect(asked).toBe(0)
+})
+
+test('one that nobody waits for is not asked, however long it has said nothing, and nothing is left running', async () => {
+  lastAnswer = performance.now()
+  await pass(60_000)
+  watch.begin()
+  await pass(500)
+  watch.end()
+  await pass(60_000)
+  expect(asked).toBe(0)
+  expect(vi.getTimerCount()).toBe(0)
+  watch.begin()
+  await pass(900)
+  expect(asked).toBe(0)
+  await pass(400)
+  expect(asked).toBe(1)
+})

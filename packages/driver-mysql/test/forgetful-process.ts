@@ -1,0 +1,48 @@
+/**
+ * A program that never closes its connections: `node forgetful-process.ts <url> <what> [<ca file>]`. It says `done` when its last call
+ * has ended, and has nothing else to live for.
+ */
+import { readFileSync } from 'node:fs'
+import { CompiledQuery } from 'kysely'
+import { connectShard } from '../src/connect-shard.ts'
+import { parseTarget } from '../src/target.ts'
+
+const [url = '', what, caFile] = process.argv.slice(2)
+const tls = caFile === undefined ? undefined : { ca: readFileSync(caFile) }
+const pool = connectShard(parseTarget(url, 0, tls), {
+  poolSize: 2,
+  maxQueue: 1_000,
+  deadlineMs: 60_000,
+  connectTimeoutMs: 60_000,
+  lockWaitSeconds: 3,
+  idleMs: 3_600_000,
+  breakerFailures: 1,
+  breakerProbeMs: 10,
+})
+
+async function ask(sql: string): Promise<void> {
+  const connection = await pool.acquire()
+  try {
+    await connection.executeQuery(CompiledQuery.raw(sql))
+  } finally {
+    pool.release(connection)
+  }
+}
+
+switch (what) {
+  case 'idle':
+    await Promise.all([ask('SELECT 1'), ask('SELECT 1')])
+    await ask('SELECT 1')
+    break
+  // The third waits for a connection to come free.
+  case 'busy':
+    await ask('SELECT 1')
+    await Promise.all([ask('SELECT SLEEP(1)'), ask('SELECT SLEEP(1)'), ask('SELECT SLEEP(1)')])
+    break
+  case 'refused':
+    await ask('SELECT 1').catch(() => undefined)
+    break
+  default:
+    throw new Error('What is to be done?')
+}
+process.stdout.write('done\n')

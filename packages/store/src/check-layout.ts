@@ -1,0 +1,56 @@
+import { LooseleafError, type Driver, type Router, type ShardCatalog } from '@looseleaf/core'
+
+/**
+ * Makes sure that these shards are those of one store, in its order and with its router. What a shard has not said, because
+ * it has no catalog or does not answer, is left open. Throws `LAYOUT_MISMATCH`.
+ */
+export function checkLayouts(
+  driver: Driver,
+  router: Router,
+  catalogs: readonly (ShardCatalog | undefined)[],
+): void {
+  const first = catalogs.find((catalog) => catalog !== undefined)
+  for (const [number, catalog] of catalogs.entries()) {
+    if (catalog !== undefined) checkLayout(driver, router, number, catalog, first)
+  }
+}
+
+/** As `checkLayouts`, of one shard; another one of the store tells to which store it has to belong. */
+export function checkLayout(
+  driver: Driver,
+  router: Router,
+  number: number,
+  catalog: ShardCatalog,
+  other: ShardCatalog | undefined,
+): void {
+  const count = driver.shards.length
+  if (catalog.shardCount !== count) {
+    refuse(driver, number, `it belongs to a store of ${catalog.shardCount} shards, but ${count} were given.`)
+  }
+  if (catalog.shardNumber !== number) {
+    refuse(
+      driver,
+      number,
+      `it is number ${catalog.shardNumber} of its store, but was given as number ${number}.`,
+    )
+  }
+  if (other !== undefined && catalog.storeId !== other.storeId) {
+    refuse(
+      driver,
+      number,
+      `it belongs to another store (${catalog.storeId}) than shard ${other.shardNumber} (${other.storeId}).`,
+    )
+  }
+  if (catalog.router !== router.fingerprint) {
+    refuse(
+      driver,
+      number,
+      `its store is routed by ${catalog.router}, but the router given is ${router.fingerprint}.`,
+    )
+  }
+}
+
+export function refuse(driver: Driver, number: number, what: string): never {
+  const shard = driver.shards[number]?.name
+  throw new LooseleafError('LAYOUT_MISMATCH', `Shard ${number} (${shard}): ${what}`, { shard })
+}

@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto'
+import type { CatalogEntry, Driver, IndexDefinitionData, Router, ShardCatalog } from '@looseleaf/core'
+import { DEFAULT_QUERY_TIME_MS, tableName } from '@looseleaf/index-engine'
+import { checkLayouts, refuse } from './check-layout.ts'
+import { createIndexTable, createTables } from './create-tables.ts'
+
+/**
+ * Creates the tables of a store where they are missing and writes the first catalog. On a store that nobody has
+ * written to yet the indexes are ready at once: there is nothing to fill; and it is known from the start when its first
+ * process `defers`. Several processes may do this at once.
+ */
+export async function initialise(
+  driver: Driver,
+  router: Router,
+  definitions: readonly IndexDefinitionData[],
+  { defers, queryTimeMs }: { readonly defers: boolean; readonly queryTimeMs: number | undefined },
+): Promise<void> {
+  let catalogs = await load(driver, router)
+  const other = catalogs.findIndex((catalog) => catalog !== undefined)
+  if (other > 0) {
+    // Another process may be doing the same, in the order of the shards: then the first has its catalog by now.
+    catalogs = await load(driver, router)
+    if (catalogs[0] === undefined) {
+      refuse(driver, 0, `it is empty, but shard ${driver.shards[other]?.name} belongs to a store already.`)
+    }
+  }
+  const [existing] = catalogs
+  await Promise.all(driver.shards.map((shard) => createTables(shard)))
+  const indexes = existing?.indexes ?? (await createFirstIndexes(driver, definitions))
+  let source = existing
+  for (const [shardNumber, shard] of driver.shards.entries()) {
+    const catalog: ShardCatalog = {
+      epoch: source?.epoch ?? 1,
+      storeId: source?.storeId ?? randomUUID(),
+      shardNumber,
+      shardCount: driver.shards.length,
+      router: router.fingerprint,
+      indexes: source?.indexes ?? indexes,
+      mayDefer: source === undefined ? defers || undefined : source.mayDefer,
+      queryTimeMs: source === undefined ? (queryTimeMs ?? DEFAULT_QUERY_TIME_MS) : source.queryTimeMs,
+    }
+    // Whoever writes shard 0 first has named the store; the others take its word.
+    await shard.catalog.init(catalog)
+    source ??= await shard.catalog.load()
+  }
+}
+
+/**
+ * The indexes of a store that has no catalog yet, with their tables. Where the catalog was lost with entities left, as
+ * after a restore without the `looseleaf_*` tables, they have to be filled.
+ */
+async function createFirstIndexes(
+  driver: Driver,
+  definitions: readonly IndexDefinitionData[],
+): Promise<readonly CatalogEntry[]> {
+  const firstPages = await Promise.all(driver.shards.map((shard) => shard.entities.pageByAdded(0, 1)))
+  const state = firstPages.every((page) => page.length === 0) ? 'ready' : 'building'
+  // A second definition under a name is its second generation, for `addIndex` to make.
+  const first = [...new Map(definitions.toReversed().map((one) => [one.name, one])).values()].toReversed()
+  const indexes = first.map(({ name, properties, shardOn, onMisfit }): CatalogEntry => {
+    const table = tableName({ name }, 1)
+    return { name, properties, shardOn, onMisfit, generation: 1, table, state }
+  })
+  await Promise.all(indexes.flatMap((entry) => driver.shards.map((shard) => createIndexTable(shard, entry))))
+  return indexes
+}
+
+async function load(driver: Driver, router: Router): Promise<readonly (ShardCatalog | undefined)[]> {
+  const catalogs = await Promise.all(driver.shards.map((shard) => shard.catalog.load()))
+  checkLayouts(driver, router, catalogs)
+  return catalogs
+}

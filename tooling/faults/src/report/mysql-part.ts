@@ -1,0 +1,60 @@
+import { markdownTable } from '../markdown-table.ts'
+import type { HistoryResultFile } from '../results.ts'
+import { faultsIn, verdictOf, type Measured } from './faults-part.ts'
+import { left, number, right } from './format.ts'
+
+/** What was run on MySQL; everything else on the page was run on MariaDB. */
+export interface OnMysql {
+  readonly server: string
+  readonly history: HistoryResultFile | undefined
+  readonly measured: readonly Measured[]
+}
+
+/** The same runs on MySQL, a line each. */
+export function mysqlPart({ server, history, measured }: OnMysql): string {
+  const rows = measured.map((each) => {
+    const { scenario, result } = each
+    const { counts, watch, final, amount } = result.run
+    const size = amount < scenario.full ? ` of ${number(scenario.full)}` : ''
+    return [
+      scenario.name,
+      `${number(faultsIn(each))}${size} ${scenario.unit}`,
+      number(counts.operations),
+      number(counts.acknowledged),
+      number(counts.unknown),
+      number(watch.looks + watch.kept),
+      number(watch.missing.length + final.missingBeforeSweep),
+      verdictOf(result.run),
+    ]
+  })
+  if (history !== undefined) {
+    const { counts, watch, final, wrongs } = history.run
+    rows.unshift([
+      'history, no faults',
+      '',
+      number(counts.operations),
+      number(counts.acknowledged),
+      number(counts.unknown),
+      number(watch.looks),
+      number(watch.missing.length + final.missingBeforeSweep),
+      wrongs.length === 0 ? 'held' : `BROKEN: ${number(wrongs.length)}`,
+    ])
+  }
+  const columns = [
+    left('run'),
+    right('how much'),
+    right('operations'),
+    right('acknowledged'),
+    right('unknown'),
+    right('rows looked for'),
+    right('missing'),
+    left('verdict'),
+  ]
+  return `## On MySQL
+
+The runs above, with the same load and the same checks, on MySQL ${server}; "missing" is meant as it is there. In
+failovers with semi-synchronous replication the old primary does not come back as a replica: MySQL does not take back what no
+replica has received.
+
+${markdownTable(columns, rows)}`
+}
