@@ -91,16 +91,16 @@ export class DataStore {
   }
 
   /**
-   * Connects and makes sure that these shards are those of one store. Those that do not answer are warned of, as long as one
-   * does; calls that need them fail with `SHARD_UNAVAILABLE` until they are back. With `migrate`, creates what is missing: on a new
-   * store the indexes are ready at once, on one in use they are `building` until the cleaner has filled them. So is an
+   * Connects and makes sure that these shards are those of one store. Of those that do not answer it warns, as long as one
+   * does; calls that need them fail with `SHARD_UNAVAILABLE` until they are back. With `migrate`, creates what is missing: on
+   * a new store the indexes are ready at once, on one in use they are `building` until the cleaner has filled them. So is an
    * index that has lost a table on a shard, which begins anew as a new generation.
    */
   static async open(options: DataStoreOptions): Promise<DataStore> {
     checkOptions('DataStore.open', options, optionsOf.open)
     if (options.shards === undefined) throw badArgument('DataStore.open', '{ shards }', undefined)
     options.indexes?.forEach(definitionFromData)
-    const { shards, indexes = [], migrate = false, time = systemTime } = options
+    const { shards, indexes = [], migrate = false, time = systemTime, queryTimeMs } = options
     const onWarning = options.onWarning ?? ((message) => process.emitWarning(message, 'LooseleafWarning'))
     const router = options.router ?? bucketRouter({ shards: shards.shardCount })
     if (router.shardCount !== shards.shardCount) {
@@ -113,14 +113,7 @@ export class DataStore {
     const defers = policy.onIndexFailure === 'defer'
     const connected = await shards.connect()
     try {
-      const opened = await openStore(connected, {
-        router,
-        migrate,
-        definitions: indexes,
-        defers,
-        queryTimeMs: options.queryTimeMs,
-        onWarning,
-      })
+      const opened = await openStore(connected, { router, migrate, indexes, defers, queryTimeMs, onWarning })
       const { driver, catalog, silent } = opened
       const context: EngineContext = {
         driver,

@@ -1,15 +1,18 @@
 import {
   LooseleafError,
   type CatalogEntry,
+  type Driver,
   type IndexDefinitionData,
+  type Router,
   type ShardCatalog,
 } from '@looseleaf/core'
-import { defineIndex, tableSpec } from '@looseleaf/index-engine'
+import { defineIndex, tableSpec, type Catalog } from '@looseleaf/index-engine'
 import { bucketRouter, moduloRouter } from '@looseleaf/router'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { initialise, openCatalog } from './open-store.ts'
+import { initialise } from './initialise.ts'
+import { openStore } from './open-store.ts'
 
 const byLink = defineIndex('by_link', { properties: { link: 'string' }, shardOn: 'link' })
 const byRank = defineIndex('by_rank', { properties: { rank: 'integer' }, shardOn: 'id' })
@@ -29,6 +32,11 @@ const init = (
   indexes: readonly IndexDefinitionData[] = [byLink],
   options: Parameters<typeof initialise>[3] = plain,
 ): Promise<void> => initialise(driver(), router, indexes, options)
+
+async function openCatalog(from: Driver, by: Router, queryTimeMs?: number): Promise<Catalog> {
+  const options = { router: by, migrate: false, indexes: [], defers: false, queryTimeMs }
+  return (await openStore(from, { ...options, onWarning: () => undefined })).catalog
+}
 
 const stored = (): ShardCatalog[] => reference.shards.map((shard) => shard.contents()!)
 

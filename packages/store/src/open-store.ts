@@ -22,8 +22,8 @@ export interface OpenStoreOptions {
   readonly router: Router
   /** Whether to create what is missing. */
   readonly migrate: boolean
-  /** The indexes of a store that is made now. */
-  readonly definitions: readonly IndexDefinitionData[]
+  /** Those of a store that is made now. */
+  readonly indexes: readonly IndexDefinitionData[]
   /** Whether this process defers. */
   readonly defers: boolean
   readonly queryTimeMs: number | undefined
@@ -55,7 +55,7 @@ export async function openStore(driver: Driver, options: OpenStoreOptions): Prom
 
 /** Loads the catalog, and finishes a change of it that died half way. */
 async function openWhole(driver: Driver, options: OpenStoreOptions): Promise<Catalog> {
-  if (options.migrate) await initialise(driver, options.router, options.definitions, options)
+  if (options.migrate) await initialise(driver, options.router, options.indexes, options)
   const catalog = await loadCatalog(driver)
   return new Set(catalog.epochs).size === 1 ? catalog : propagateCatalog(driver)
 }
@@ -100,7 +100,7 @@ function openWithout(
 }
 
 /** What it says when tables or the catalog should be changed while shards do not answer. */
-export function notNow(silent: ShardAnswers['silent']): LooseleafError {
+function notNow(silent: ShardAnswers['silent']): LooseleafError {
   const [error] = silent.values()
   return new LooseleafError(
     'SHARD_UNAVAILABLE',

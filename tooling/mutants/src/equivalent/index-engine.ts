@@ -9,9 +9,9 @@ export const indexEngine: Equivalents = {
   'index-engine/catalog': {
     'mergeCatalogs: shard.indexes.find(({ table }) => table === entry.table) → shard.indexes.findLast(({ table }) => table === entry.table)':
       oneOfEach,
-    "mergeCatalogs: shards[0]?.storeId ?? '' → (shards[0]?.storeId)": hasShards,
-    'mergeCatalogs: shards[0]?.storeId → shards[0].storeId': hasShards,
-    'mergeCatalogs: shards[0]?.queryTimeMs → shards[0].queryTimeMs': hasShards,
+    "mergeCatalogs: known[0]?.storeId ?? '' → (known[0]?.storeId)": hasShards,
+    'mergeCatalogs: known[0]?.storeId → known[0].storeId': hasShards,
+    'mergeCatalogs: known[0]?.queryTimeMs → known[0].queryTimeMs': hasShards,
   },
   'index-engine/diff-rows': {
     'without: keys.length === 0 || others.length === 0 → false': shortcut,
