@@ -13,7 +13,8 @@ const serverError = (errno: number, code: string): Error =>
 describe('what the server has answered is certain, for reads and writes alike', () => {
   for (const [errno, code, kind] of [
     [1062, 'ER_DUP_ENTRY', 'duplicate'],
-    [1048, 'ER_BAD_NULL_ERROR', 'null-refused'],
+    [1242, 'ER_SUBQUERY_NO_1_ROW', 'fence-refused'],
+    [1690, 'ER_DATA_OUT_OF_RANGE', 'STATEMENT_FAILED'],
     [1146, 'ER_NO_SUCH_TABLE', 'no-table'],
     [1054, 'ER_BAD_FIELD_ERROR', 'NOT_MIGRATED'],
     [1205, 'ER_LOCK_WAIT_TIMEOUT', 'SHARD_BUSY'],

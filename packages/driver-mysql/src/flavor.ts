@@ -1,6 +1,7 @@
 import { slot, type Flavor, type SwapParts } from '@looseleaf/driver-kysely'
 import { sql, type RawBuilder } from 'kysely'
 import { mysqlFault } from './errors.ts'
+import { ownSession } from './session-token.ts'
 
 /** Of the server's clock, whatever the zone of its session or its machine. */
 const now = sql`UTC_TIMESTAMP(6)`
@@ -51,6 +52,11 @@ export const mysqlFlavor: Flavor = {
   greatest: 'GREATEST',
   // MariaDB has no FOR SHARE, and MySQL still takes this.
   shareLock: sql`LOCK IN SHARE MODE`,
+  integer: (parameter) => sql`CAST(${parameter} AS UNSIGNED)`,
+  // NOT NULL would not do: without a strict SQL mode NULL becomes 0 there. Two rows for one value are error 1242 in
+  // every mode.
+  required: (value) => sql`COALESCE(${value}, (SELECT 1 UNION ALL SELECT 2))`,
+  ownSession,
   onDuplicate: () => sql`ON DUPLICATE KEY UPDATE`,
   // MariaDB has no alias for the new row, and MySQL still takes this.
   incoming: (column) => sql`VALUES(${sql.ref(column)})`,

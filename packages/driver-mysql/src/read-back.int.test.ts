@@ -62,7 +62,8 @@ describe('swaps in one call', () => {
     sent = []
     const again = [{ ...a, base: 2, version: 3 }, b]
     expect(await shard.entities.replace(again, { epoch })).toEqual([true, true])
-    expect(sent).toEqual(['START', 'UPDATE', 'COMMIT'])
+    // The last makes sure that the COMMIT came to the session of the transaction.
+    expect(sent).toEqual(['START', 'UPDATE', 'COMMIT', 'SELECT'])
 
     await other.entities.replace([{ ...a, base: 3, version: 4 }], { epoch })
     sent = []
@@ -72,7 +73,7 @@ describe('swaps in one call', () => {
       { ...newEntity(), base: 1, version: 3 },
     ]
     expect(await shard.entities.replace(half, { epoch })).toEqual([false, true, false])
-    expect(sent).toEqual(['START', 'UPDATE', 'SELECT', 'COMMIT'])
+    expect(sent).toEqual(['START', 'UPDATE', 'SELECT', 'COMMIT', 'SELECT'])
   })
 
   test('a swap that won in part, and cannot read which, has an unknown outcome', async () => {
