@@ -47,4 +47,5 @@ export type { PendingPage, PendingRow, PendingTable } from './ports/pending-tabl
 export type { Router } from './ports/router.ts'
 export type { TaskState, TaskTable } from './ports/task-table.ts'
 export { abortedError, backgroundTime, systemTime, throwIfAborted, type Time } from './time.ts'
+export { isVersion, requireVersion } from './stored-version.ts'
 export { createVersionClock, type VersionClock } from './version-clock.ts'

@@ -36,7 +36,8 @@ const now = (): number => Math.round(performance.now() - start)
 function slowClient(): ClientConnection {
   let status = AUTOCOMMIT
   const answer = (done: (error: null, answer: ClientAnswer) => void): void => {
-    if (Number.isFinite(server.answerMs)) setTimeout(() => done(null, { result: [], status }), server.answerMs)
+    if (Number.isFinite(server.answerMs))
+      setTimeout(() => done(null, { result: [], status }), server.answerMs)
   }
   return {
     connected: (done) => done(undefined),

@@ -4,7 +4,14 @@ import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely'
 import { foundAgainst } from './answer-status.ts'
 import type { Health } from './breaker.ts'
 import { NOT_MARKED } from './error-numbers.ts'
-import { clientError, endsConnection, isOtherSession, saysDown, saysOtherSession, sessionError } from './errors.ts'
+import {
+  clientError,
+  endsConnection,
+  isOtherSession,
+  saysDown,
+  saysOtherSession,
+  sessionError,
+} from './errors.ts'
 import { splitStatement, writeLiterals } from './literals.ts'
 import type { ClientAnswer, ClientConnection, ClientResult } from './mysql2.ts'
 import { sessionToken, tokenStatement } from './session-token.ts'

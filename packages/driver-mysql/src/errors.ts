@@ -1,5 +1,12 @@
 import type { Fault } from '@looseleaf/driver-kysely'
-import { errorNumbers, OTHER_SESSION, otherSession, refusedOutright, type Mark, type Meaning } from './error-numbers.ts'
+import {
+  errorNumbers,
+  OTHER_SESSION,
+  otherSession,
+  refusedOutright,
+  type Mark,
+  type Meaning,
+} from './error-numbers.ts'
 
 /** What mysql2 and Node say when there is no server to talk to, so that nothing was sent. */
 const unreachable =

@@ -285,14 +285,23 @@ describe('behind a pooler that', () => {
       'strays to a session of somebody else now and then',
       () =>
         ({ client, text }: Command) =>
-          /^S(ET|HOW)/.test(text) || Math.random() > 0.02 ? client : client + SESSIONS - 1 - Math.floor(Math.random() * 4),
+          /^S(ET|HOW)/.test(text) || Math.random() > 0.02
+            ? client
+            : client + SESSIONS - 1 - Math.floor(Math.random() * 4),
     ],
   ])('%s, whoever is told something is told the truth', async (_, routeOf) => {
     const { shard: direct } = await bench.migrate()
-    const pooler = await startSessionPooler(bench.url, { sessions: SESSIONS, setUp: NOT_STRICT, rollsBack: true })
+    const pooler = await startSessionPooler(bench.url, {
+      sessions: SESSIONS,
+      setUp: NOT_STRICT,
+      rollsBack: true,
+    })
     cleanUp(() => pooler.close())
     const shards = await Promise.all(
-      Array.from({ length: 4 }, async () => (await bench.connect({ poolSize: 1, lockWaitSeconds: 1 }, pooler.url)).shard),
+      Array.from(
+        { length: 4 },
+        async () => (await bench.connect({ poolSize: 1, lockWaitSeconds: 1 }, pooler.url)).shard,
+      ),
     )
     const shared = [newEntity(), newEntity(), newEntity()]
     await direct.entities.insert(shared, { epoch })
@@ -311,7 +320,12 @@ describe('behind a pooler that', () => {
     for (const [i, { id, version, deferred, outcome }] of told.entries()) {
       counts[outcome] = (counts[outcome] ?? 0) + 1
       const there = versions[i]
-      if ((outcome === 'done' && !(Number(there) >= version)) || (outcome === 'not done' && there === version) || (deferred && there === version && !(Number(noted.get(String(id))) >= version))) console.log('BAD', outcome, version, there, deferred, noted.get(String(id)))
+      if (
+        (outcome === 'done' && !(Number(there) >= version)) ||
+        (outcome === 'not done' && there === version) ||
+        (deferred && there === version && !(Number(noted.get(String(id))) >= version))
+      )
+        console.log('BAD', outcome, version, there, deferred, noted.get(String(id)))
       if (outcome === 'done') expect(there).toBeGreaterThanOrEqual(version)
       if (outcome === 'not done') expect(there).not.toBe(version)
       if (deferred && there === version) expect(noted.get(String(id))).toBeGreaterThanOrEqual(version)

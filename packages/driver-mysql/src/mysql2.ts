@@ -81,7 +81,8 @@ export function connectClient(target: ConnectionTarget): ClientConnection {
     (done: (error: unknown, answer: ClientAnswer) => void) =>
     (error: unknown, result: LibraryResult): void => {
       // An error has neither.
-      const status = result === undefined || 'affectedRows' in result ? result?.serverStatus : statusAfterRows()
+      const status =
+        result === undefined || 'affectedRows' in result ? result?.serverStatus : statusAfterRows()
       done(error, { result, status })
     }
 

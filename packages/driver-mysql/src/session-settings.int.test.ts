@@ -37,7 +37,9 @@ test('a proxy that answers SET by itself, and sends it nowhere, is found out', a
     statement.replace(/SET SESSION [^\0]*/, (set) => `DO 1${' '.repeat(set.length - 4)}`)
   await expect(connectThrough(comment)).rejects.toMatchObject({
     code: 'STATEMENT_FAILED',
-    message: expect.stringMatching(/not the one that was set up for this connection: its variable @looseleaf/),
+    message: expect.stringMatching(
+      /not the one that was set up for this connection: its variable @looseleaf/,
+    ),
   })
 })
 

@@ -207,4 +207,3 @@ async function greetingOf({ port, hostname }: URL): Promise<Buffer> {
   greeting.writeUInt16LE(greeting.readUInt16LE(otherHalf) & ~QUERY_ATTRIBUTES, otherHalf)
   return greeting
 }
-

@@ -1,6 +1,7 @@
 import {
   formatId,
   isLooseleafError,
+  isVersion,
   LooseleafError,
   type Bag,
   type CallOptions,
@@ -92,7 +93,8 @@ export function createEntityWriter(
     try {
       return { version, bag: reader.decode(row, lane.shard), damaged: undefined, body }
     } catch (error) {
-      if (!isLooseleafError(error)) throw error
+      // What is damaged can be replaced, by its version.
+      if (!isLooseleafError(error) || !isVersion(version)) throw error
       return { version, bag: undefined, damaged: error, body }
     }
   }
