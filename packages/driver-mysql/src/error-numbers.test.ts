@@ -100,6 +100,7 @@ const rows: readonly Row[] = [
   server('key too long', 1071, 'BAD_INDEX', 'BAD_INDEX'),
   server('lost server, by a proxy', 2013, AWAY, UNKNOWN, 'ends', 'down'),
   server('unreachable server, by ProxySQL', 9001, AWAY, UNKNOWN, 'down'),
+  server('a binary log of statements', 1665, 'STATEMENT_FAILED', 'STATEMENT_FAILED'),
   server('syntax', 1064, 'STATEMENT_FAILED', 'STATEMENT_FAILED'),
   server('too many transactions', 1637, BUSY, BUSY),
   server('a check that did not hold', 4025, 'STATEMENT_FAILED', 'STATEMENT_FAILED'),

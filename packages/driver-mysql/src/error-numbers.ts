@@ -122,6 +122,10 @@ export const errorNumbers: Readonly<Record<number, Meaning>> = {
   1614: ['SHARD_BUSY', DEADLOCK],
   1615: ['SHARD_BUSY', 'a table was changed at the same time; nothing was done.'],
   1637: ['SHARD_BUSY', 'the server has too many transactions; nothing was done.'],
+  1665: [
+    'STATEMENT_FAILED',
+    'the binary log takes statements alone (binlog_format = STATEMENT), which READ COMMITTED does not allow: set it to ROW or MIXED. Nothing was done.',
+  ],
   [OTHER_SESSION]: ['STATEMENT_FAILED', otherSession(NOT_MARKED), 'ends'],
   1698: ['SHARD_DENIED', 'the server refuses the user.'],
   1792: ['SHARD_UNAVAILABLE', 'the transaction may only read.'],
@@ -164,6 +168,12 @@ export const errorNumbers: Readonly<Record<number, Meaning>> = {
   9002: ['SHARD_UNAVAILABLE', PROXY, 'unsure', 'down'],
   9004: ['SHARD_UNAVAILABLE', PROXY, 'unsure', 'down'],
 }
+
+/** What 1290 also means, by the option that the server names in its message. */
+export const engineEnforced: Meaning = [
+  'STATEMENT_FAILED',
+  'tables have to be of InnoDB, and the server enforces another engine (enforce_storage_engine).',
+]
 
 /**
  * Statements that the server does not understand, or knows at once that it cannot carry out: nothing was done. There is no

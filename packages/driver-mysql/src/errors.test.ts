@@ -60,6 +60,18 @@ describe('an answer that is lost leaves a write unknown', () => {
   })
 })
 
+test('an engine that is enforced is not taken for a server that may only be read', () => {
+  const error = serverError(1290, 'ER_OPTION_PREVENTS_STATEMENT')
+  error.message =
+    'The MariaDB server is running with the NO_ENGINE_SUBSTITUTION option so it cannot execute this statement'
+  for (const write of [false, true]) {
+    expect(mysqlFault(error, write)).toMatchObject({
+      kind: 'STATEMENT_FAILED',
+      message: expect.stringContaining('enforce_storage_engine'),
+    })
+  }
+})
+
 test('a server that is not there is unavailable, and a write to it was not sent', () => {
   for (const code of ['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH']) {
     expect(mysqlFault(Object.assign(new Error(code), { code, errno: -111 }), true).kind).toBe(

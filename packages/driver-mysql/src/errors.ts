@@ -1,5 +1,6 @@
 import type { Fault } from '@looseleaf/driver-kysely'
 import {
+  engineEnforced,
   errorNumbers,
   OTHER_SESSION,
   otherSession,
@@ -82,6 +83,8 @@ export function endsConnection(error: unknown): boolean {
 function meaningOf(error: unknown): Meaning {
   if (isOtherSession(error)) return ['STATEMENT_FAILED', otherSession(error.found)]
   const number = serverNumber(error)
+  if (number === 1290 && /NO_ENGINE_SUBSTITUTION/.test(String((error as Error).message)))
+    return engineEnforced
   if (number !== undefined) return errorNumbers[number] ?? unlisted(error, number)
   const { code } = (error ?? {}) as { code?: unknown }
   switch (code) {

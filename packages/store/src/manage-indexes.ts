@@ -9,6 +9,7 @@ import {
 } from '@looseleaf/index-engine'
 import { exclusively } from './catalog-lease.ts'
 import { createIndexTable } from './create-tables.ts'
+import { requireMayCreate, requireMayDrop } from './table-rights.ts'
 
 /**
  * Adds an index while the store is in use: creates its tables, then makes every writer write it (state `building`).
@@ -52,6 +53,7 @@ export async function dropIndex(
     const catalog = await context.catalog.reload()
     const going = catalog.indexes.filter(meant)
     if (going.length === 0) return false
+    await requireMayDrop(context.driver.shards, options)
     await takeOut(context, going, [], options)
     return true
   })
@@ -73,6 +75,7 @@ export async function replaceLostIndexes(context: EngineContext, options: CallOp
     await context.catalog.reload()
     const going = await lost()
     if (going.length === 0) return
+    await requireMayDrop(context.driver.shards, options)
     const again = going.filter(({ state }) => state !== 'retiring')
     const coming = await prepareTables(context, again, options)
     await takeOut(context, going, coming, options)
@@ -119,7 +122,8 @@ async function prepareTables(
   options: CallOptions,
 ): Promise<readonly CatalogEntry[]> {
   if (definitions.length === 0) return []
-  let coming: readonly CatalogEntry[] = []
+  let coming = nextGenerations(context.catalog.current().indexes, definitions)
+  await requireMayCreate(context.driver.shards, coming, options)
   await changeCatalog(
     context.driver,
     (indexes) => {
