@@ -16,7 +16,7 @@ export interface EntityStatements {
   /** Parameters: version, body, id, base, epoch, those of `ownSession`. */
   replaceOne(): RawBuilder<unknown>
   /** Parameters: of each row id, base, version, body; then the epoch and those of `ownSession`. */
-  replaceMany(count: number): RawBuilder<unknown>
+  replaceMany(count: number, isLong: boolean): RawBuilder<unknown>
   /** No parameters. */
   epoch(): RawBuilder<unknown>
   /** Parameters: the addedId before the first, the limit. */
@@ -63,7 +63,7 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
       UPDATE ${table} SET version = ${slot}, body = ${slot}, updated = ${flavor.now}
       WHERE id = ${slot} AND version = ${slot} AND ${fence}`,
 
-    replaceMany: (count) => flavor.swap({ table: name, count, fence }),
+    replaceMany: (count, isLong) => flavor.swap({ table: name, count, isLong, fence }),
 
     epoch: () => sql`SELECT epoch FROM ${meta} WHERE id = 1`,
 

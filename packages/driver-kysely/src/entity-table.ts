@@ -115,7 +115,10 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     call: Call,
     outer: Session,
   ): Promise<readonly boolean[]> {
-    const query = session.shape(`replace ${rows.length}`, () => statements.replaceMany(rows.length))
+    const isLong = rows.some(({ body }) => body !== null && body.length > 65_535)
+    const query = session.shape(`replace ${rows.length} ${isLong}`, () =>
+      statements.replaceMany(rows.length, isLong),
+    )
     const parameters = rows.flatMap<unknown>(({ id, base, version, body }) => [id, base, version, body])
     parameters.push(epoch, ...ofOwnSession)
 

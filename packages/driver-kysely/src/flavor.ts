@@ -75,6 +75,8 @@ export interface SwapParts {
   readonly table: string
   /** How many rows; each has the parameters id, base, version, body in this order. */
   readonly count: number
+  /** Whether one of the bodies is longer than 65,535 bytes. */
+  readonly isLong: boolean
   /** True while the writer's epoch is the shard's; its parameters stand after those of the rows. */
   readonly fence: RawBuilder<boolean>
 }

@@ -71,11 +71,15 @@ export const mysqlFlavor: Flavor = {
 /**
  * The rows as a derived table that drives the join, so that each entity is found by its unique key. The casts say what
  * the parameters of a prepared statement are, which has no values yet when the types of the derived table are decided.
+ * MySQL decides on 65,535 bytes for a body, and cuts what is longer where it is not strict, unless it may be something
+ * longer; MariaDB would put the derived table on disk for that.
  */
-function swap({ table, count, fence }: SwapParts): RawBuilder<unknown> {
+function swap({ table, count, isLong, fence }: SwapParts): RawBuilder<unknown> {
+  const cast = sql`CAST(${slot} AS BINARY)`
+  const body = isLong ? sql`IFNULL(${cast}, CAST(NULL AS BINARY(16777215)))` : cast
   const row = sql`
       SELECT CAST(${slot} AS BINARY(16)) AS id, CAST(${slot} AS UNSIGNED) AS base,
-        CAST(${slot} AS UNSIGNED) AS version, CAST(${slot} AS BINARY) AS body`
+        CAST(${slot} AS UNSIGNED) AS version, ${body} AS body`
   return sql`
     UPDATE (${sql.join(
       Array.from({ length: count }, () => row),

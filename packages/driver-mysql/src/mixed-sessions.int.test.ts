@@ -73,7 +73,10 @@ describe.each(Object.entries(bodies))('by %s, the fence holds', (_, body) => {
       })
     }
     expect(await shard.entities.replace(next, { epoch })).toEqual([true, true])
-    expect(await direct.entities.readVersions(ids)).toEqual([version + 1, version + 1])
+    expect(await direct.entities.read(ids)).toMatchObject([
+      { version: version + 1, body },
+      { version: version + 1, body },
+    ])
   })
 
   test('when the session is not the one that was set up, and the connection is not used again', async () => {
