@@ -1,8 +1,9 @@
-import type { EntityInsert, EntityReplace, LooseleafError, Shard } from '@looseleaf/core'
-import type { RowDataPacket } from 'mysql2/promise'
+import { randomUUID } from 'node:crypto'
+import type { LooseleafError, Shard } from '@looseleaf/core'
 import { describe, expect, test } from 'vitest'
 import { cleanUp, epoch, freshBench, newEntity } from '../test/bench.ts'
-import { mixSessions, startSessionPooler, type Command, type SessionPooler } from '../test/session-pooler.ts'
+import { startSessionPooler, type SessionPooler } from '../test/session-pooler.ts'
+import { undone } from '../test/undone.ts'
 import { until } from '../test/until.ts'
 import type { MysqlShardsOptions } from './mysql-shards.ts'
 
@@ -22,19 +23,6 @@ async function withPooler(
   cleanUp(() => pooler.close())
   const { shard } = await bench.connect(options, pooler.url)
   return { pooler, shard, direct }
-}
-
-/** What the sessions of a pooler have not committed is undone with them. */
-async function closeSessions(pooler: SessionPooler): Promise<void> {
-  await pooler.close()
-  const observer = await bench.observe()
-  await until(async () => {
-    const [rows] = await observer.query<RowDataPacket[]>(
-      `SELECT 1 FROM information_schema.innodb_trx AS t
-       JOIN information_schema.processlist AS p ON p.id = t.trx_mysql_thread_id WHERE p.db = DATABASE()`,
-    )
-    return rows.length === 0
-  })
 }
 
 const otherSession = (found: RegExp, unknownOutcome: boolean) => ({
@@ -81,20 +69,15 @@ describe.each(Object.entries(bodies))('by %s, the fence holds', (_, body) => {
 
   test('when the session is not the one that was set up, and the connection is not used again', async () => {
     const { pooler, shard, direct } = await withPooler(2, { poolSize: 1 })
-    const [a, b, c] = [newEntity(), newEntity(), newEntity()].map((entity) => ({ ...entity, body })) as [
-      EntityInsert,
-      EntityInsert,
-      EntityInsert,
-    ]
+    const [a, b, c] = [newEntity(), newEntity(), newEntity()]
+    const x = { ...a, body, base: 1, version: 2 }
+    const y = { ...b, body, base: 1, version: 2 }
+    const z = { ...c, body }
     await direct.entities.insert([a, b], { epoch })
-    const [x, y] = [a, b].map((entity) => ({ ...entity, base: 1, version: 2 })) as [
-      EntityReplace,
-      EntityReplace,
-    ]
     const writes = [
-      () => shard.entities.insert([c], { epoch }),
-      () => shard.entities.insert([c, newEntity()], { epoch }),
-      () => shard.entities.insert([{ ...c, deferred: ['index_a'] }], { epoch }),
+      () => shard.entities.insert([z], { epoch }),
+      () => shard.entities.insert([z, newEntity()], { epoch }),
+      () => shard.entities.insert([{ ...z, deferred: ['index_a'] }], { epoch }),
       () => shard.entities.replace([x], { epoch }),
       () => shard.entities.replace([x, y], { epoch }),
     ]
@@ -198,12 +181,14 @@ describe('a transaction is not acknowledged when', () => {
 
   test.each(cases)('%s comes to another session that %s: what was deferred', async (_, _state, ...how) => {
     const { pooler, shard, direct } = await withPooler(2, { poolSize: 1 })
-    const table = `index_${newEntity().id.toString('hex')}`
+    const table = `index_${randomUUID()}`
     const entity = { ...newEntity(), deferred: [table] }
     await stray(pooler, ...how)
     const error: unknown = await shard.entities.insert([entity], { epoch }).catch((reason: unknown) => reason)
     expect(error).toMatchObject({ code: 'STATEMENT_FAILED', retryable: false })
-    await closeSessions(pooler)
+    await pooler.close()
+    // What its sessions have not committed is undone with them.
+    await undone(await bench.observe())
     const [version] = await direct.entities.readVersions([entity.id])
     if (!(error as LooseleafError).unknownOutcome) expect(version).toBeUndefined()
     if (version !== undefined) expect(await direct.pending.tables()).toContain(table)
@@ -214,127 +199,13 @@ describe('a transaction is not acknowledged when', () => {
     const entities = [newEntity(), newEntity()]
     await direct.entities.insert(entities, { epoch })
     // One of them loses, so that the versions are read back.
-    const [a, b] = entities.map((entity, i) => ({ ...entity, base: 1 + i, version: 3 })) as [
-      EntityReplace,
-      EntityReplace,
-    ]
+    const swaps = entities.map((entity, i) => ({ ...entity, base: 1 + i, version: 3 }))
     await stray(pooler, ...how)
-    const error: unknown = await shard.entities.replace([a, b], { epoch }).catch((reason: unknown) => reason)
+    const error: unknown = await shard.entities.replace(swaps, { epoch }).catch((reason: unknown) => reason)
     expect(error).toMatchObject({ code: 'STATEMENT_FAILED', retryable: false })
-    await closeSessions(pooler)
-    const versions = await direct.entities.readVersions([a.id, b.id])
+    await pooler.close()
+    await undone(await bench.observe())
+    const versions = await direct.entities.readVersions(entities.map(({ id }) => id))
     if (!(error as LooseleafError).unknownOutcome) expect(versions).toEqual([1, 1])
-  })
-})
-
-describe('behind a pooler that', () => {
-  /** What a call was to write, and what its caller was told. */
-  interface Told {
-    readonly id: Uint8Array
-    readonly version: number
-    readonly deferred: boolean
-    readonly outcome: 'done' | 'not done' | 'unknown'
-  }
-
-  /** A client inserts two entities and replaces these and others that everybody replaces; some of it is deferred. */
-  async function write(
-    shard: Shard,
-    shared: readonly Uint8Array[],
-    rounds: number,
-    table: string,
-  ): Promise<Told[]> {
-    const told: Told[] = []
-    const base = new Map<string, number>()
-    const tell = (rows: readonly EntityInsert[], outcomeOf: (i: number) => Told['outcome']): void => {
-      for (const [i, { id, version, deferred = [] }] of rows.entries())
-        told.push({ id, version, deferred: deferred.length > 0, outcome: outcomeOf(i) })
-    }
-    const outcomeOf = (error: unknown): 'not done' | 'unknown' =>
-      (error as LooseleafError).unknownOutcome ? 'unknown' : 'not done'
-    for (let round = 0; round < rounds; round++) {
-      const deferred = round % 3 === 1 ? [table] : []
-      const entities = [newEntity(), newEntity()].map((entity) => ({
-        ...entity,
-        version: nextVersion++,
-        deferred,
-      }))
-      const failed = await shard.entities.insert(entities, { epoch }).then(() => undefined, outcomeOf)
-      tell(entities, () => failed ?? 'done')
-      const stale = newEntity()
-      const refused = await shard.entities
-        .insert([stale, newEntity()], { epoch: epoch + 1 })
-        .then(() => undefined, outcomeOf)
-      tell([stale], () => refused ?? 'done')
-      const found = await shard.entities.readVersions(shared).catch(() => [])
-      for (const [i, version] of found.entries())
-        if (version !== undefined) base.set(String(shared[i]), version)
-      const swaps = shared.map((id) => {
-        const body = Buffer.from('swapped')
-        return { id, body, base: base.get(String(id)) ?? 1, version: nextVersion++, deferred }
-      })
-      const won = await shard.entities.replace(swaps, { epoch }).catch(outcomeOf)
-      tell(swaps, (i) => (typeof won === 'string' ? won : won[i] === true ? 'done' : 'not done'))
-    }
-    return told
-  }
-  let nextVersion = 1_000
-
-  const ROUNDS = Number(process.env['R'] ?? 50)
-  const SESSIONS = 8
-
-  test.each([
-    ['hands statements to any session', () => mixSessions(4)],
-    [
-      'strays to a session of somebody else now and then',
-      () =>
-        ({ client, text }: Command) =>
-          /^S(ET|HOW)/.test(text) || Math.random() > 0.02
-            ? client
-            : client + SESSIONS - 1 - Math.floor(Math.random() * 4),
-    ],
-  ])('%s, whoever is told something is told the truth', async (_, routeOf) => {
-    const { shard: direct } = await bench.migrate()
-    const pooler = await startSessionPooler(bench.url, {
-      sessions: SESSIONS,
-      setUp: NOT_STRICT,
-      rollsBack: true,
-    })
-    cleanUp(() => pooler.close())
-    const shards = await Promise.all(
-      Array.from(
-        { length: 4 },
-        async () => (await bench.connect({ poolSize: 1, lockWaitSeconds: 1 }, pooler.url)).shard,
-      ),
-    )
-    const shared = [newEntity(), newEntity(), newEntity()]
-    await direct.entities.insert(shared, { epoch })
-    // As a pooler does that has no more to do than it has sessions, it kept them apart until now.
-    pooler.route = routeOf()
-    const table = `index_${newEntity().id.toString('hex')}`
-    const ids = shared.map(({ id }) => id)
-    const told = (await Promise.all(shards.map((shard) => write(shard, ids, ROUNDS, table)))).flat()
-    await closeSessions(pooler)
-
-    const versions = await direct.entities.readVersions(told.map(({ id }) => id))
-    const noted = new Map<string, number>()
-    for (const { entityId, version } of await direct.pending.page({ limit: 100_000 }))
-      noted.set(String(entityId), version)
-    const counts: Record<string, number> = {}
-    for (const [i, { id, version, deferred, outcome }] of told.entries()) {
-      counts[outcome] = (counts[outcome] ?? 0) + 1
-      const there = versions[i]
-      if (
-        (outcome === 'done' && !(Number(there) >= version)) ||
-        (outcome === 'not done' && there === version) ||
-        (deferred && there === version && !(Number(noted.get(String(id))) >= version))
-      )
-        console.log('BAD', outcome, version, there, deferred, noted.get(String(id)))
-      if (outcome === 'done') expect(there).toBeGreaterThanOrEqual(version)
-      if (outcome === 'not done') expect(there).not.toBe(version)
-      if (deferred && there === version) expect(noted.get(String(id))).toBeGreaterThanOrEqual(version)
-    }
-    console.log(counts)
-    const rows = await direct.entities.pageByAdded(0, 100_000)
-    expect(Math.min(...rows.map(({ version }) => version))).toBeGreaterThan(0)
   })
 })

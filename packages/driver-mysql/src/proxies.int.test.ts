@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { cleanUp, epoch, freshBench, newEntity } from '../test/bench.ts'
 import { hasHaproxy, startHaproxy } from '../test/haproxy.ts'
@@ -37,7 +38,7 @@ describe.each(Object.entries(kinds))('behind %s', (_, { start, isThere = true })
     const contested = [newEntity(), newEntity()]
     await shards[0]?.entities.insert(contested, { epoch })
     const ids = contested.map(({ id }) => id)
-    const table = `index_${newEntity().id.toString('hex')}`
+    const table = `index_${randomUUID()}`
     const wins = await Promise.all(
       shards.flatMap((shard) =>
         Array.from({ length: POOL }, async (_, writer) => {

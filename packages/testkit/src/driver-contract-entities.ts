@@ -69,9 +69,7 @@ export function entityContract(make: MakeDriverHarness, options: DriverContractO
       const rows = entities.map(({ id }, i) => ({ id, base: 1, version: 2, body: bodies[i] ?? null }))
       expect(await bench.shard.entities.replace(rows, { epoch })).toEqual([true, true, true])
       const found = await bench.shard.entities.read(rows.map(({ id }) => id))
-      expect(found.map((row) => (row?.body == null ? null : Buffer.from(row.body).toString('hex')))).toEqual(
-        bodies.map((body) => body?.toString('hex') ?? null),
-      )
+      expect(found.map((row) => hex(row?.body))).toEqual(bodies.map(hex))
     })
 
     test('a body of 9 MiB is inserted, replaced and read', async () => {
