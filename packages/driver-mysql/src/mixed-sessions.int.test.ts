@@ -209,3 +209,20 @@ describe('a transaction is not acknowledged when', () => {
     if (!(error as LooseleafError).unknownOutcome) expect(versions).toEqual([1, 1])
   })
 })
+
+test('a transaction that fails rolls back nobody else’s', async () => {
+  const { pooler, shard, direct } = await withPooler(2, { poolSize: 1 })
+  const entity = newEntity()
+  await direct.entities.insert([entity], { epoch })
+  const table = `index_${randomUUID()}`
+  await pooler.tell(1, 'START TRANSACTION')
+  await pooler.tell(
+    1,
+    `INSERT INTO looseleaf_pending VALUES (x'${entity.id.toString('hex')}', '${table}', 1)`,
+  )
+  pooler.route = ({ text }) => (text.startsWith('ROLLBACK') ? 1 : 0)
+  const again = shard.entities.insert([{ ...entity, deferred: [table] }], { epoch })
+  await expect(again).rejects.toMatchObject({ code: 'ALREADY_EXISTS' })
+  await pooler.tell(1, 'COMMIT')
+  expect(await direct.pending.tables()).toContain(table)
+})

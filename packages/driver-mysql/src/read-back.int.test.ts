@@ -114,6 +114,22 @@ test('of two writers that chose one version from one base, the loser is not told
   expect(row).toMatchObject({ version: a.version, body })
 })
 
+test('a transaction that cannot begin has not taken place, and the next one has another connection', async () => {
+  const [a, b] = await twoSwaps()
+  const contested = [a, { ...b, base: 9, version: 10 }]
+  proxy.rewrite = (bytes) => {
+    if (!bytes.includes('START TRANSACTION')) return bytes
+    proxy.rewrite = (later) => later
+    return Buffer.from(bytes.toString('latin1').replace('TRANSACTION', 'TRANSPOSING'), 'latin1')
+  }
+  await expect(shard.entities.replace(contested, { epoch })).rejects.toMatchObject({
+    code: 'STATEMENT_FAILED',
+    unknownOutcome: false,
+  })
+  expect(await versions([a, b])).toEqual([1, 1])
+  expect(await shard.entities.replace(contested, { epoch })).toEqual([true, false])
+})
+
 describe('a transaction that loses its connection', () => {
   test.each(['UPDATE (', 'SELECT id, version FROM'])('at %s has not taken place', async (part) => {
     const [a, b] = await twoSwaps()
