@@ -1,4 +1,4 @@
-import { isLooseleafError, type Bag, type EntityRow, type Key } from '@looseleaf/core'
+import { isLooseleafError, requireVersion, type Bag, type EntityRow, type Key } from '@looseleaf/core'
 import { deriveRows, keyIdentity, shardOfRow } from '@looseleaf/index-engine'
 import type { IndexTarget } from './index-target.ts'
 import type { Pass } from './pass.ts'
@@ -18,7 +18,7 @@ export interface DerivedEntity {
   readonly body: Uint8Array | null
   /** When it was written, in microseconds since 1970; 0 where there is nothing. */
   readonly updated: number
-  /** For each target the rows that the committed bag gives; undefined when the body cannot be decoded. */
+  /** For each target the rows that the committed bag gives; undefined when the row or its body is damaged. */
   readonly expected: ReadonlyMap<IndexTarget, readonly ExpectedRow[]> | undefined
 }
 
@@ -31,16 +31,19 @@ export function deriveEntity(
 ): DerivedEntity {
   pass.tally.entities++
   const found = { id, version: row?.version ?? 0, body: row?.body ?? null, updated: row?.updated ?? 0 }
-  if (found.body === null) return { ...found, expected: new Map() }
-  const bag = decode(pass, id, found.body)
+  const bag = row === undefined ? null : decode(pass, id, row)
+  if (bag === null) return { ...found, expected: new Map() }
   return { ...found, expected: bag && expectedRows(pass, targets, id, bag) }
 }
 
 /** Several indexes may be cleaned by one reading of the entities: each body is decoded once. */
 const decoded = new WeakMap<Uint8Array, Bag>()
 
-function decode(pass: Pass, id: Uint8Array, body: Uint8Array): Bag | undefined {
+/** Null for a tombstone; undefined for what is damaged, which is told. */
+function decode(pass: Pass, id: Uint8Array, { version, body }: EntityRow): Bag | null | undefined {
   try {
+    requireVersion(version)
+    if (body === null) return null
     const bag = decoded.get(body) ?? pass.context.codec.decode(body)
     decoded.set(body, bag)
     return bag

@@ -7,7 +7,7 @@ import { createThrottle, type Throttle } from './throttle.ts'
 
 /** Something that the cleaner cannot put right by itself. */
 export interface Problem {
-  /** `undecodable`: the codec could not read the entity's body. `misfit`: a value that the index cannot hold. */
+  /** `undecodable`: the entity's row or its body is damaged, or unknown to the codec. `misfit`: a value that the index cannot hold. */
   readonly kind: 'undecodable' | 'misfit'
   readonly entity: EntityId
   /** The name of the entity's shard. */

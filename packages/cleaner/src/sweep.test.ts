@@ -113,6 +113,36 @@ test('a body that cannot be decoded is reported, its rows stay, and the pass goe
   expect(await rowsIn(store, 'by_user')).toHaveLength(2)
 })
 
+test('a row with a version that no write has given is reported, its index rows stay, and the pass goes on', async () => {
+  const store = await openStore()
+  const bag = { user_id: 'ada', published: 1 }
+  const { driver, router, catalog, codec } = store.context
+  const [damaged, tombstone] = [store.newId(), store.newId()]
+  for (const [id, body] of [
+    [damaged, codec.encode(bag)],
+    [tombstone, null],
+  ] as const) {
+    const number = router.shardOfId(parseId(id))
+    const epoch = catalog.current().epochs[number]!
+    await driver.shards[number]!.entities.insert([{ id: parseId(id), version: 0, body }], { epoch })
+  }
+  for (const id of [damaged, tombstone]) await addRow(store, 'by_user', rowFor(store, 'by_user', id, bag, 1))
+  const whole = await store.put({ user_id: 'bob', published: 2 })
+  await removeRow(store, 'by_user', rowFor(store, 'by_user', whole.id, { user_id: 'bob', published: 2 }, 0))
+  const problems: Problem[] = []
+  const tally = await sweep(store, { onProblem: (problem) => problems.push(problem) })
+  expect(tally).toMatchObject({ undecodable: 1, added: 1, removed: 0, fenced: 0 })
+  expect(problems).toMatchObject([
+    {
+      kind: 'undecodable',
+      code: 'BODY_DAMAGED',
+      entity: damaged,
+      reason: expect.stringMatching(/version 0/),
+    },
+  ])
+  expect(await rowsIn(store, 'by_user')).toHaveLength(3)
+})
+
 test('a misfit is reported with its index, property and entity, without its value', async () => {
   const store = await openStore()
   const { id } = await store.put({ user_id: 'ada', published: 'SECRET', tags: ['x'] })

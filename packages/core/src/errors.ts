@@ -19,7 +19,7 @@ export const errorCodes = {
   BAD_INDEX_VALUE: 'permanent',
   /** A body is larger than the codec's limit, or a bag has more values than `MAX_VALUES`. */
   BODY_TOO_LARGE: 'permanent',
-  /** A stored body does not pass its checksum or cannot be decoded. */
+  /** A stored body does not pass its checksum or cannot be decoded, or its row has a version that no write has given. */
   BODY_DAMAGED: 'permanent',
   /** A stored body is in a format that this codec does not know. */
   BODY_UNKNOWN: 'permanent',

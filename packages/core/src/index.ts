@@ -49,6 +49,7 @@ export type { PendingPage, PendingRow, PendingTable } from './ports/pending-tabl
 export type { Router } from './ports/router.ts'
 export type { TaskState, TaskTable } from './ports/task-table.ts'
 export { formatPath } from './property-path.ts'
+export { isVersion, requireVersion } from './stored-version.ts'
 export {
   abortedError,
   backgroundTime,

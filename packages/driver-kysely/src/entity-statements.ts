@@ -7,16 +7,16 @@ import { and, slot, slots } from './sql-parts.ts'
 export interface EntityStatements {
   /** Parameters: ids. */
   read(count: number): RawBuilder<unknown>
-  /** Parameters: ids. */
+  /** Parameters: ids, then those of `ownSession`. */
   readVersions(count: number): RawBuilder<unknown>
   /** Versions, and a CRC-32 of each body; only for databases whose swaps do not return ids. Parameters: ids. */
   readSums(count: number): RawBuilder<unknown>
-  /** Parameters: of the first row id, version, epoch, body; of each other one id, version, body. */
+  /** Parameters: of the first row id, those of `ownSession`, version, epoch, body; of each other one id, version, body. */
   insert(count: number): RawBuilder<unknown>
-  /** Parameters: version, body, id, base, epoch. */
+  /** Parameters: version, body, id, base, epoch, those of `ownSession`. */
   replaceOne(): RawBuilder<unknown>
-  /** Parameters: of each row id, base, version, body; then the epoch. */
-  replaceMany(count: number): RawBuilder<unknown>
+  /** Parameters: of each row id, base, version, body; then the epoch and those of `ownSession`. */
+  replaceMany(count: number, isLong: boolean): RawBuilder<unknown>
   /** No parameters. */
   epoch(): RawBuilder<unknown>
   /** Parameters: the addedId before the first, the limit. */
@@ -30,7 +30,8 @@ export interface EntityStatements {
 export function entityStatements(name: string, flavor: Flavor): EntityStatements {
   const table = sql.table(name)
   const meta = sql.table(META_TABLE)
-  const fence = sql<boolean>`(SELECT epoch FROM ${meta} WHERE id = 1 ${flavor.shareLock}) = ${slot}`
+  const inOwnSession = flavor.ownSession.only(sql`1`)
+  const fence = sql<boolean>`(SELECT epoch FROM ${meta} WHERE id = 1 ${flavor.shareLock}) = ${slot} AND ${inOwnSession}`
   const updatedMicros = flavor.microsOf(sql.ref('updated'))
 
   return {
@@ -38,16 +39,17 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
       SELECT id, version, ${updatedMicros} AS updated_micros, body FROM ${table} WHERE id IN (${slots(count)})`,
 
     readVersions: (count) => sql`
-      SELECT id, version FROM ${table} WHERE id IN (${slots(count)})`,
+      SELECT id, version FROM ${table} WHERE id IN (${slots(count)}) AND ${inOwnSession}`,
 
     readSums: (count) => sql`
       SELECT id, version, CRC32(body) AS body_sum FROM ${table} WHERE id IN (${slots(count)})`,
 
     // The first row gets its version by way of the catalog row. With another epoch there it has none,
-    // and NOT NULL refuses the whole statement. Taking the row in share mode makes a change of the
+    // and the whole statement fails. Taking the row in share mode makes a change of the
     // catalog wait for this statement, and this statement for a change.
     insert: (count) => {
-      const fenced = sql`(SELECT ${slot} FROM ${meta} WHERE id = 1 AND epoch = ${slot} ${flavor.shareLock})`
+      const version = sql`(SELECT ${flavor.integer(slot)} FROM ${meta} WHERE id = 1 AND epoch = ${slot} ${flavor.shareLock})`
+      const fenced = flavor.ownSession.only(flavor.required(version))
       const others = Array.from(
         { length: count - 1 },
         () => sql`, (${slot}, ${flavor.now}, ${slot}, ${slot})`,
@@ -61,7 +63,7 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
       UPDATE ${table} SET version = ${slot}, body = ${slot}, updated = ${flavor.now}
       WHERE id = ${slot} AND version = ${slot} AND ${fence}`,
 
-    replaceMany: (count) => flavor.swap({ table: name, count, fence }),
+    replaceMany: (count, isLong) => flavor.swap({ table: name, count, isLong, fence }),
 
     epoch: () => sql`SELECT epoch FROM ${meta} WHERE id = 1`,
 

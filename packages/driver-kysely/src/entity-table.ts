@@ -26,7 +26,7 @@ const staleEpoch = [
 const faults: FaultCodes = {
   duplicate: ['ALREADY_EXISTS', 'an entity with one of these ids is there already.'],
   'no-table': ['NOT_MIGRATED', 'the entity table or the catalog table is missing; create the tables first.'],
-  'null-refused': staleEpoch,
+  'fence-refused': staleEpoch,
 }
 
 export interface EntityTableOptions {
@@ -40,6 +40,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
   const { session, flavor, shardName } = options
   const statements = entityStatements(options.table, flavor)
   const ownWrites = createOwnWrites()
+  const { parameters: ofOwnSession } = flavor.ownSession
 
   const reading = (call: CallOptions | undefined): Call => ({ write: false, signal: call?.signal, faults })
   const writing = (call: CallOptions): Call => ({ write: true, signal: call.signal, faults })
@@ -55,7 +56,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
       idChunks(ids).map((chunk) =>
         through.run(
           session.shape(`${kind} ${chunk.length}`, () => statements[kind](chunk.length)),
-          chunk,
+          kind === 'readVersions' ? [...chunk, ...ofOwnSession] : chunk,
           call,
         ),
       ),
@@ -72,7 +73,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     through: Session,
   ): Promise<boolean> {
     const query = session.shape('replaceOne', () => statements.replaceOne())
-    const result = await through.run(query, [version, body, id, base, epoch], call)
+    const result = await through.run(query, [version, body, id, base, epoch, ...ofOwnSession], call)
     return toCount(result.numAffectedRows) === 1
   }
 
@@ -114,9 +115,12 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     call: Call,
     outer: Session,
   ): Promise<readonly boolean[]> {
-    const query = session.shape(`replace ${rows.length}`, () => statements.replaceMany(rows.length))
+    const isLong = rows.some(({ body }) => body !== null && body.length > 65_535)
+    const query = session.shape(`replace ${rows.length} ${isLong}`, () =>
+      statements.replaceMany(rows.length, isLong),
+    )
     const parameters = rows.flatMap<unknown>(({ id, base, version, body }) => [id, base, version, body])
-    parameters.push(epoch)
+    parameters.push(epoch, ...ofOwnSession)
 
     if (flavor.swapReturnsIds) {
       const result = await outer.run(query, parameters, call)
@@ -157,7 +161,10 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     )
   }
 
-  /** Runs a write; together with the pending rows that go with its rows, where there are any, in one transaction. */
+  /**
+   * Runs a write; together with the pending rows that go with its rows, where there are any, in one transaction. They come
+   * first: should something between split the transaction, none of these entities is committed without them.
+   */
   async function withPending<T>(
     rows: readonly EntityInsert[],
     call: Call,
@@ -168,10 +175,9 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     )
     if (pending.length === 0) return write(session)
     return session.transaction(call, async (inner) => {
-      const result = await write(inner)
-      // One too many, for a row that lost its compare-and-swap, only makes the cleaner look.
+      // One too many, for a row that loses its compare-and-swap, only makes the cleaner look.
       await writePending(inner, flavor, pending, call)
-      return result
+      return write(inner)
     })
   }
 
@@ -203,7 +209,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
       if (rows.length === 0) return
       checkWriteRows(options.table, rows.length)
       const parameters = inOrder(rows).flatMap<unknown>(({ id, version, body }, i) =>
-        i === 0 ? [id, version, call.epoch, body] : [id, version, body],
+        i === 0 ? [id, ...ofOwnSession, version, call.epoch, body] : [id, version, body],
       )
       await withPending(rows, writing(call), (through) =>
         through.run(

@@ -44,6 +44,16 @@ export interface Flavor {
   readonly greatest: string
   /** Makes an inner SELECT wait for whoever is changing the row, and hold it until the statement is through. */
   readonly shareLock: RawBuilder<unknown>
+  /** A parameter that is an unsigned integer, said where the database cannot tell by itself before it sees the value. */
+  integer(parameter: RawBuilder<unknown>): RawBuilder<unknown>
+  /** A value for a column that is NOT NULL: where it is NULL, the statement fails as `fence-refused`, whatever is set. */
+  required(value: RawBuilder<unknown>): RawBuilder<unknown>
+  /** What ends a statement with an error in any database session but the one that its connection has set up. */
+  readonly ownSession: {
+    /** The value, in that session. Takes `parameters`, before those of the value. */
+    only(value: RawBuilder<unknown>): RawBuilder<unknown>
+    readonly parameters: readonly unknown[]
+  }
   /** What an upsert says after its rows, up to the assignments. */
   onDuplicate(key: readonly string[]): RawBuilder<unknown>
   /** In an upsert's assignments: the value that was to be inserted. */
@@ -67,12 +77,14 @@ export interface SwapParts {
   readonly table: string
   /** How many rows; each has the parameters id, base, version, body in this order. */
   readonly count: number
-  /** True while the writer's epoch is the shard's; one parameter, after those of the rows. */
+  /** Whether one of the bodies is longer than 65,535 bytes. */
+  readonly isLong: boolean
+  /** True while the writer's epoch is the shard's; its parameters stand after those of the rows. */
   readonly fence: RawBuilder<boolean>
 }
 
 /** Faults that mean one thing to an entity table and another to an index table. */
-export type TableFault = 'duplicate' | 'no-table' | 'null-refused'
+export type TableFault = 'duplicate' | 'no-table' | 'fence-refused'
 
 export interface Fault {
   readonly kind: TableFault | ErrorCode

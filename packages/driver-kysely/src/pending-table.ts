@@ -28,13 +28,18 @@ export async function writePending(
 ): Promise<void> {
   if (rows.length === 0) return
   checkWriteRows(PENDING_TABLE, rows.length)
+  // Of this transaction, or not at all: it is committed where its entity is.
+  const first = sql`(${slot}, ${slot}, ${flavor.ownSession.only(flavor.integer(slot))})`
+  const others = rows.length === 1 ? sql`` : sql`, ${slotRows(rows.length - 1, 3)}`
   const upsert = (): RawBuilder<unknown> => sql`
-    INSERT INTO ${table} (entity_id, index_table, version) VALUES ${slotRows(rows.length, 3)}
+    INSERT INTO ${table} (entity_id, index_table, version) VALUES ${first}${others}
     ${flavor.onDuplicate(['entity_id', 'index_table'])}
     version = ${sql.raw(flavor.greatest)}(${sql.ref(`${PENDING_TABLE}.version`)}, ${flavor.incoming('version')})`
   await inner.run(
     inner.shape(`pending upsert ${rows.length}`, upsert),
-    rows.flatMap((row) => [row.entityId, row.table, row.version]),
+    rows.flatMap(({ entityId, table: index, version }, i) =>
+      i === 0 ? [entityId, index, ...flavor.ownSession.parameters, version] : [entityId, index, version],
+    ),
     call,
   )
 }

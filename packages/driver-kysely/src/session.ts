@@ -62,7 +62,7 @@ export function createSession(options: SessionOptions): Session {
     if (isLooseleafError(error)) return error
     const { kind, message, ...rest } = flavor.faultOf(error, call.write)
     const [code, sentence] =
-      kind === 'duplicate' || kind === 'no-table' || kind === 'null-refused'
+      kind === 'duplicate' || kind === 'no-table' || kind === 'fence-refused'
         ? (call.faults[kind] ?? (['STATEMENT_FAILED', message] as const))
         : ([kind, message] as const)
     return new LooseleafError(code, `${name}: ${sentence}`, { shard: name, ...rest })

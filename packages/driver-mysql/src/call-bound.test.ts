@@ -2,8 +2,11 @@ import { CompiledQuery } from 'kysely'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createConnection } from './connection.ts'
 import { createKysely } from './dialect.ts'
-import type { ClientConnection } from './mysql2.ts'
+import type { ClientAnswer, ClientConnection } from './mysql2.ts'
 import { createPool, type Pool } from './pool.ts'
+
+const AUTOCOMMIT = 2
+const IN_TRANSACTION = 1
 
 /** What a server is asked, and when; it answers each after so many milliseconds. */
 interface SlowServer {
@@ -34,17 +37,20 @@ afterEach(async () => {
 const now = (): number => Math.round(performance.now() - start)
 
 function slowClient(): ClientConnection {
-  const answer = (done: (error: null, result: readonly unknown[]) => void): void => {
-    if (Number.isFinite(server.answerMs)) setTimeout(() => done(null, []), server.answerMs)
+  let status = AUTOCOMMIT
+  const answer = (done: (error: null, answer: ClientAnswer) => void): void => {
+    if (Number.isFinite(server.answerMs))
+      setTimeout(() => done(null, { result: [], status }), server.answerMs)
   }
   return {
     connected: (done) => done(undefined),
     query({ sql }, done) {
       server.asked.push([now(), sql])
+      if (sql === 'START TRANSACTION') status |= IN_TRANSACTION
+      if (sql === 'COMMIT') status &= ~IN_TRANSACTION
       answer(done)
     },
     execute: (_, done) => answer(done),
-    ping: (done) => answer(done),
     end: (done) => done(undefined),
     destroy: () => {},
     onLost: () => {},
@@ -60,6 +66,7 @@ function openPool(openMs: number, size = 1): Pool {
       await new Promise((resolve) => setTimeout(resolve, openMs))
       return createConnection({
         client: slowClient(),
+        token: Buffer.alloc(8),
         maxPacketBytes: 1024 * 1024,
         health: { answered: () => {}, failed: () => {}, silent: () => {} },
         kill: () => server.killed.push(now()),

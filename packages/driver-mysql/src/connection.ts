@@ -1,10 +1,20 @@
 import { abortedError } from '@looseleaf/core'
 import type { HintedQuery } from '@looseleaf/driver-kysely'
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely'
+import { foundAgainst } from './answer-status.ts'
 import type { Health } from './breaker.ts'
-import { clientError, endsConnection, saysDown } from './errors.ts'
+import { NOT_MARKED } from './error-numbers.ts'
+import {
+  clientError,
+  endsConnection,
+  isOtherSession,
+  saysDown,
+  saysOtherSession,
+  sessionError,
+} from './errors.ts'
 import { splitStatement, writeLiterals } from './literals.ts'
-import type { ClientConnection, ClientResult } from './mysql2.ts'
+import type { ClientAnswer, ClientConnection, ClientResult } from './mysql2.ts'
+import { sessionToken, tokenStatement } from './session-token.ts'
 import { withDeadline } from './with-deadline.ts'
 
 /**
@@ -17,8 +27,16 @@ const PREPARE_ABOVE_BYTES = 64 * 1024
 const STATEMENT_OVERHEAD_BYTES = 1024
 const PARAMETER_OVERHEAD_BYTES = 16
 
+/**
+ * A connection whose session was not asked for its token for so long is asked before it is used: reads do not compare it,
+ * and what else they rely on may have been set otherwise.
+ */
+const VERIFIED_MS = 1_000
+
 export interface ConnectionOptions {
   readonly client: ClientConnection
+  /** That the session has. */
+  readonly token: Buffer
   /** The server would close the connection on a longer statement, and leave it unknown what has come of it. */
   readonly maxPacketBytes: number
   readonly health: Health
@@ -32,8 +50,14 @@ export interface Connection extends DatabaseConnection {
   readonly usable: boolean
   /** A call begins: the statements that follow have until then all together, by `performance.now()`. */
   begin(deadline: number): void
-  /** Asks the server for a sign of life within so many milliseconds. A connection without one is not usable. */
-  ping(milliseconds: number): Promise<void>
+  /**
+   * Asks the server whether the session is still the one that was set up. A connection without that answer within so many
+   * milliseconds is not usable.
+   */
+  verify(milliseconds: number): Promise<void>
+  startTransaction(): Promise<void>
+  /** Resolves when the transaction has ended in its own session; what it wrote is committed then. */
+  commit(): Promise<void>
   /** Says goodbye; resolves when the server has closed it, or did not within so many milliseconds. */
   end(milliseconds: number): Promise<void>
   destroy(): void
@@ -42,9 +66,14 @@ export interface Connection extends DatabaseConnection {
 /** The parts of a statement, by the node that all its uses share. */
 const partsOf = new WeakMap<object, readonly string[]>()
 
-export function createConnection({ client, maxPacketBytes, health, kill }: ConnectionOptions): Connection {
+export function createConnection(options: ConnectionOptions): Connection {
+  const { client, token, maxPacketBytes, health, kill } = options
   let usable = true
   let deadline = 0
+  let inTransaction = false
+  /** Whether the call has sent something that writes. */
+  let wrote = false
+  let verifiedAt = performance.now()
   client.onLost(() => {
     usable = false
   })
@@ -75,23 +104,59 @@ export function createConnection({ client, maxPacketBytes, health, kill }: Conne
     }
   }
 
+  /** Asks, and makes sure that the answer comes from the session that is this connection's. */
+  async function askSession(
+    milliseconds: number,
+    writes: boolean,
+    begin: (done: (error: unknown, answer: ClientAnswer) => void) => void,
+  ): Promise<ClientResult> {
+    const wroteBefore = wrote
+    wrote ||= writes
+    try {
+      const { result, status } = await ask(milliseconds, begin)
+      const found = foundAgainst(status, inTransaction)
+      if (found !== undefined) throw sessionError(found, wrote)
+      return result
+    } catch (error) {
+      // A statement that fails for want of its token has done nothing, but those before it have.
+      const refused = saysOtherSession(error)
+      const other = refused ? sessionError(NOT_MARKED, wroteBefore) : error
+      if (endsConnection(other)) destroy()
+      throw other
+    }
+  }
+
+  async function say(sql: string): Promise<void> {
+    await askSession(deadline - performance.now(), false, (done) => client.query({ sql }, done))
+  }
+
+  async function verify(milliseconds: number): Promise<void> {
+    await askSession(milliseconds, false, (done) => client.query({ sql: tokenStatement(token) }, done))
+    verifiedAt = performance.now()
+  }
+
   async function send(query: CompiledQuery): Promise<ClientResult> {
+    const { write = false } = query as Partial<HintedQuery>
+    if (!inTransaction && performance.now() - verifiedAt > VERIFIED_MS) {
+      await verify(deadline - performance.now())
+    }
     const parameters = query.parameters
     const left = deadline - performance.now()
     const bytes = bytesOf(parameters)
     if (bytes > PREPARE_ABOVE_BYTES) {
       const packet = bytes + parameters.length * PARAMETER_OVERHEAD_BYTES + STATEMENT_OVERHEAD_BYTES
       if (packet > maxPacketBytes || query.sql.length > maxPacketBytes) throw clientError('PACKET_TOO_LARGE')
-      const values = parameters.map((value) =>
-        typeof value === 'string' ? Buffer.from(value) : toBuffer(value),
-      )
-      return ask(left, (done) => client.execute({ sql: query.sql, values }, done))
+      const values = parameters.map((value) => {
+        if (value === sessionToken) return token
+        return typeof value === 'string' ? Buffer.from(value) : toBuffer(value)
+      })
+      return askSession(left, write, (done) => client.execute({ sql: query.sql, values }, done))
     }
     let parts = partsOf.get(query.query)
     if (parts === undefined) partsOf.set(query.query, (parts = splitStatement(query.sql)))
-    const sql = writeLiterals(parts, parameters)
+    const sql = writeLiterals(parts, parameters, token)
     if (sql.length >= maxPacketBytes) throw clientError('PACKET_TOO_LARGE')
-    return ask(left, (done) => client.query({ sql }, done))
+    return askSession(left, write, (done) => client.query({ sql }, done))
   }
 
   return {
@@ -100,6 +165,7 @@ export function createConnection({ client, maxPacketBytes, health, kill }: Conne
     },
     begin(until) {
       deadline = until
+      wrote = false
     },
     async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
       const { signal } = query as Partial<HintedQuery>
@@ -113,8 +179,20 @@ export function createConnection({ client, maxPacketBytes, health, kill }: Conne
     async *streamQuery() {
       throw new Error('Results are not streamed.')
     },
-    async ping(milliseconds) {
-      await ask<void>(milliseconds, (done) => client.ping((error) => done(error, undefined)))
+    verify,
+    async startTransaction() {
+      inTransaction = true
+      await say('START TRANSACTION')
+    },
+    async commit() {
+      inTransaction = false
+      await say('COMMIT')
+      // Another session would have answered the same, and left this transaction open in its own.
+      try {
+        await verify(Math.max(1, deadline - performance.now()))
+      } catch (error) {
+        throw isOtherSession(error) ? error : clientError('COMMIT_UNPROVEN')
+      }
     },
     async end(milliseconds) {
       if (!usable) return

@@ -1,6 +1,5 @@
 import { callSignal } from '@looseleaf/driver-kysely'
 import {
-  CompiledQuery,
   Kysely,
   MysqlAdapter,
   MysqlIntrospector,
@@ -26,20 +25,23 @@ export function createKysely(pool: Pool): Kysely<unknown> {
 function createKyselyDriver(pool: Pool): Driver {
   // Kysely gives back the connections that this driver has given to it.
   const ours = (connection: DatabaseConnection): Connection => connection as Connection
-  const say = async (connection: DatabaseConnection, statement: string): Promise<void> => {
-    await connection.executeQuery(CompiledQuery.raw(statement))
-  }
 
   return {
     init: async () => {},
     acquireConnection: () => pool.acquire(callSignal()),
     releaseConnection: async (connection) => pool.release(ours(connection)),
-    beginTransaction: (connection) => say(connection, 'START TRANSACTION'),
-    commitTransaction: (connection) => say(connection, 'COMMIT'),
-    async rollbackTransaction(connection) {
-      // A connection that cannot say so itself is thrown away, and the server rolls back for it.
-      await say(connection, 'ROLLBACK').catch(() => ours(connection).destroy())
+    async beginTransaction(connection) {
+      // Kysely would go on with a connection whose transaction has not begun.
+      await ours(connection)
+        .startTransaction()
+        .catch((error: unknown) => {
+          ours(connection).destroy()
+          throw error
+        })
     },
+    commitTransaction: (connection) => ours(connection).commit(),
+    // The server rolls back what a connection leaves behind. The statement would do it in whatever session it comes to.
+    rollbackTransaction: async (connection) => ours(connection).destroy(),
     destroy: () => pool.close(),
   }
 }

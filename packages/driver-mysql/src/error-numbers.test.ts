@@ -95,10 +95,12 @@ const rows: readonly Row[] = [
   server('data too long', 1406, 'BAD_OPTION', 'BAD_OPTION'),
   server('out of range', 1264, 'BAD_OPTION', 'BAD_OPTION'),
   server('duplicate', 1062, 'duplicate', 'duplicate'),
-  server('null', 1048, 'null-refused', 'null-refused'),
+  server('another epoch', 1242, 'fence-refused', 'fence-refused'),
+  server('a session without its token', 1690, 'STATEMENT_FAILED', 'STATEMENT_FAILED', 'ends'),
   server('key too long', 1071, 'BAD_INDEX', 'BAD_INDEX'),
   server('lost server, by a proxy', 2013, AWAY, UNKNOWN, 'ends', 'down'),
   server('unreachable server, by ProxySQL', 9001, AWAY, UNKNOWN, 'down'),
+  server('a binary log of statements', 1665, 'STATEMENT_FAILED', 'STATEMENT_FAILED'),
   server('syntax', 1064, 'STATEMENT_FAILED', 'STATEMENT_FAILED'),
   server('too many transactions', 1637, BUSY, BUSY),
   server('a check that did not hold', 4025, 'STATEMENT_FAILED', 'STATEMENT_FAILED'),
@@ -175,7 +177,7 @@ test('whatever passes by itself can be tried again, and what people have to mend
   )
   expect(new Set(retryable.map(([kind]) => kind))).toEqual(new Set([AWAY, BUSY, 'DEADLINE']))
   expect(new Set(permanent.map(([kind]) => kind))).toEqual(
-    new Set([DENIED, 'NOT_MIGRATED', 'BAD_INDEX', 'BODY_TOO_LARGE', 'BAD_OPTION']),
+    new Set([DENIED, 'NOT_MIGRATED', 'BAD_INDEX', 'BODY_TOO_LARGE', 'BAD_OPTION', 'STATEMENT_FAILED']),
   )
 })
 

@@ -11,6 +11,20 @@ export type Mark = 'unsure' | 'ends' | 'down'
 
 export type Meaning = readonly [kind: TableFault | ErrorCode, message: string, ...marks: Mark[]]
 
+/** The number that a statement ends with that compares the token of its session: see `session-token.ts`. */
+export const OTHER_SESSION = 1690
+
+/** By what such a statement has noticed it. */
+export const NOT_MARKED = 'its variable @looseleaf is not what this connection has set'
+
+/** What to say of a connection whose statements come to another session, by what it was noticed. */
+export function otherSession(found: string): string {
+  return (
+    `the session on the server is not the one that was set up for this connection: ${found}. A pooler or proxy between` +
+    ' does not keep one session for each connection; have it do so, or connect without it.'
+  )
+}
+
 const LOST = ['unsure', 'ends', 'down'] as const
 const DEADLOCK = 'a deadlock was broken by undoing this statement; nothing was done.'
 const SHUTDOWN = 'the server is shutting down.'
@@ -52,7 +66,6 @@ export const errorNumbers: Readonly<Record<number, Meaning>> = {
   1045: ['SHARD_DENIED', 'the server refuses the user or the password.'],
   1046: ['SHARD_DENIED', 'no database is selected.'],
   1047: ['SHARD_UNAVAILABLE', 'the node is not ready; has it left its cluster (wsrep)?'],
-  1048: ['null-refused', 'a column that has to have a value got none.'],
   1049: ['SHARD_DENIED', 'the database does not exist.'],
   1053: ['SHARD_UNAVAILABLE', SHUTDOWN, ...LOST],
   1054: ['NOT_MIGRATED', 'a table has other columns than this version of Looseleaf expects.'],
@@ -90,6 +103,8 @@ export const errorNumbers: Readonly<Record<number, Meaning>> = {
   1223: ['SHARD_BUSY', 'the server is locked for reading; nothing was done.'],
   1226: ['SHARD_BUSY', 'the user has reached a limit that the server sets.'],
   1227: ['SHARD_DENIED', PRIVILEGE],
+  // The one statement in which a sub-select can give two rows does so for want of the right epoch.
+  1242: ['fence-refused', 'the catalog has another epoch.'],
   1251: ['SHARD_DENIED', 'the server and this client have no way of authentication in common.'],
   1264: ['BAD_OPTION', 'a number is beyond what its column holds.'],
   1265: ['BAD_OPTION', MISFIT],
@@ -107,6 +122,11 @@ export const errorNumbers: Readonly<Record<number, Meaning>> = {
   1614: ['SHARD_BUSY', DEADLOCK],
   1615: ['SHARD_BUSY', 'a table was changed at the same time; nothing was done.'],
   1637: ['SHARD_BUSY', 'the server has too many transactions; nothing was done.'],
+  1665: [
+    'STATEMENT_FAILED',
+    'the binary log takes statements alone (binlog_format = STATEMENT), which READ COMMITTED does not allow: set it to ROW or MIXED. Nothing was done.',
+  ],
+  [OTHER_SESSION]: ['STATEMENT_FAILED', otherSession(NOT_MARKED), 'ends'],
   1698: ['SHARD_DENIED', 'the server refuses the user.'],
   1792: ['SHARD_UNAVAILABLE', 'the transaction may only read.'],
   1820: ['SHARD_DENIED', PASSWORD],
@@ -149,12 +169,18 @@ export const errorNumbers: Readonly<Record<number, Meaning>> = {
   9004: ['SHARD_UNAVAILABLE', PROXY, 'unsure', 'down'],
 }
 
+/** What 1290 also means, by the option that the server names in its message. */
+export const engineEnforced: Meaning = [
+  'STATEMENT_FAILED',
+  'tables have to be of InnoDB, and the server enforces another engine (enforce_storage_engine).',
+]
+
 /**
  * Statements that the server does not understand, or knows at once that it cannot carry out: nothing was done. There is no
  * more to say of them, and none should ever come. Any other number that is not above may have come after a write was done.
  */
 export const refusedOutright: ReadonlySet<number> = new Set([
-  1050, 1051, 1060, 1061, 1064, 1065, 1067, 1068, 1069, 1070, 1072, 1074, 1075, 1101, 1103, 1109, 1110, 1111,
-  1115, 1121, 1136, 1149, 1163, 1170, 1175, 1193, 1210, 1221, 1222, 1228, 1229, 1231, 1232, 1233, 1235, 1241,
-  1242, 1243, 1248, 1273, 1286, 1295, 1300, 1305, 1364, 1390, 1391, 1436, 1582, 1583, 1584, 1690, 3819, 4025,
+  1048, 1050, 1051, 1060, 1061, 1064, 1065, 1067, 1068, 1069, 1070, 1072, 1074, 1075, 1101, 1103, 1109, 1110,
+  1111, 1115, 1121, 1136, 1149, 1163, 1170, 1175, 1193, 1210, 1221, 1222, 1228, 1229, 1231, 1232, 1233, 1235,
+  1241, 1243, 1248, 1273, 1286, 1295, 1300, 1305, 1364, 1390, 1391, 1436, 1582, 1583, 1584, 3819, 4025,
 ])

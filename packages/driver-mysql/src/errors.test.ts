@@ -13,7 +13,8 @@ const serverError = (errno: number, code: string): Error =>
 describe('what the server has answered is certain, for reads and writes alike', () => {
   for (const [errno, code, kind] of [
     [1062, 'ER_DUP_ENTRY', 'duplicate'],
-    [1048, 'ER_BAD_NULL_ERROR', 'null-refused'],
+    [1242, 'ER_SUBQUERY_NO_1_ROW', 'fence-refused'],
+    [1690, 'ER_DATA_OUT_OF_RANGE', 'STATEMENT_FAILED'],
     [1146, 'ER_NO_SUCH_TABLE', 'no-table'],
     [1054, 'ER_BAD_FIELD_ERROR', 'NOT_MIGRATED'],
     [1205, 'ER_LOCK_WAIT_TIMEOUT', 'SHARD_BUSY'],
@@ -57,6 +58,18 @@ describe('an answer that is lost leaves a write unknown', () => {
     expect(mysqlFault(clientError('CALL_DEADLINE'), true).kind).toBe('OUTCOME_UNKNOWN')
     expect(mysqlFault(clientError('CALL_DEADLINE'), false).kind).toBe('DEADLINE')
   })
+})
+
+test('an engine that is enforced is not taken for a server that may only be read', () => {
+  const error = serverError(1290, 'ER_OPTION_PREVENTS_STATEMENT')
+  error.message =
+    'The MariaDB server is running with the NO_ENGINE_SUBSTITUTION option so it cannot execute this statement'
+  for (const write of [false, true]) {
+    expect(mysqlFault(error, write)).toMatchObject({
+      kind: 'STATEMENT_FAILED',
+      message: expect.stringContaining('enforce_storage_engine'),
+    })
+  }
 })
 
 test('a server that is not there is unavailable, and a write to it was not sent', () => {

@@ -1,5 +1,13 @@
 import type { Fault } from '@looseleaf/driver-kysely'
-import { errorNumbers, refusedOutright, type Mark, type Meaning } from './error-numbers.ts'
+import {
+  engineEnforced,
+  errorNumbers,
+  OTHER_SESSION,
+  otherSession,
+  refusedOutright,
+  type Mark,
+  type Meaning,
+} from './error-numbers.ts'
 
 /** What mysql2 and Node say when there is no server to talk to, so that nothing was sent. */
 const unreachable =
@@ -9,11 +17,35 @@ const tlsCode = /^ERR_TLS|^ERR_O?SSL|CERT|^UNABLE_TO|HANDSHAKE_(NO_)?SSL/
 
 /** Set on the errors that connections themselves make. */
 export interface ClientError extends Error {
-  readonly code: 'CALL_DEADLINE' | 'CALL_TOO_LATE' | 'CONNECTION_GONE' | 'PACKET_TOO_LARGE'
+  readonly code:
+    'CALL_DEADLINE' | 'CALL_TOO_LATE' | 'COMMIT_UNPROVEN' | 'CONNECTION_GONE' | 'PACKET_TOO_LARGE'
+}
+
+/** What is asked of a connection has come to another session than the one that was set up on it. */
+export interface SessionError extends Error {
+  readonly code: 'OTHER_SESSION'
+  /** By what it was noticed, in words for `otherSession`. */
+  readonly found: string
+  /** Whether something was written that may be committed or not. */
+  readonly unsure: boolean
 }
 
 export function clientError(code: ClientError['code']): ClientError {
   return Object.assign(new Error(code), { code })
+}
+
+export function sessionError(found: string, unsure: boolean): SessionError {
+  const code = 'OTHER_SESSION'
+  return Object.assign(new Error(code), { code, found, unsure } as const)
+}
+
+export function isOtherSession(error: unknown): error is SessionError {
+  return (error as { code?: unknown } | undefined)?.code === 'OTHER_SESSION'
+}
+
+/** True for the answer to a statement that has met a session without the token of its connection. */
+export function saysOtherSession(error: unknown): boolean {
+  return serverNumber(error) === OTHER_SESSION
 }
 
 /**
@@ -23,6 +55,10 @@ export function clientError(code: ClientError['code']): ClientError {
 export function mysqlFault(error: unknown, write: boolean): Fault {
   const cause = causeOf(error)
   const [kind, message, ...marks] = meaningOf(error)
+  if (isOtherSession(error)) {
+    const outcome = error.unsure ? ' What was written before that may or may not be committed.' : ''
+    return { kind, message: message + outcome, unknownOutcome: error.unsure, cause }
+  }
   if (write && marks.includes('unsure')) {
     return {
       kind: 'OUTCOME_UNKNOWN',
@@ -45,7 +81,10 @@ export function endsConnection(error: unknown): boolean {
 }
 
 function meaningOf(error: unknown): Meaning {
+  if (isOtherSession(error)) return ['STATEMENT_FAILED', otherSession(error.found)]
   const number = serverNumber(error)
+  if (number === 1290 && /NO_ENGINE_SUBSTITUTION/.test(String((error as Error).message)))
+    return engineEnforced
   if (number !== undefined) return errorNumbers[number] ?? unlisted(error, number)
   const { code } = (error ?? {}) as { code?: unknown }
   switch (code) {

@@ -1,6 +1,7 @@
 import { slot, type Flavor, type SwapParts } from '@looseleaf/driver-kysely'
 import { sql, type RawBuilder } from 'kysely'
 import { mysqlFault } from './errors.ts'
+import { ownSession } from './session-token.ts'
 
 /** Of the server's clock, whatever the zone of its session or its machine. */
 const now = sql`UTC_TIMESTAMP(6)`
@@ -51,6 +52,11 @@ export const mysqlFlavor: Flavor = {
   greatest: 'GREATEST',
   // MariaDB has no FOR SHARE, and MySQL still takes this.
   shareLock: sql`LOCK IN SHARE MODE`,
+  integer: (parameter) => sql`CAST(${parameter} AS UNSIGNED)`,
+  // NOT NULL would not do: without a strict SQL mode NULL becomes 0 there. Two rows for one value are error 1242 in
+  // every mode.
+  required: (value) => sql`COALESCE(${value}, (SELECT 1 UNION ALL SELECT 2))`,
+  ownSession,
   onDuplicate: () => sql`ON DUPLICATE KEY UPDATE`,
   // MariaDB has no alias for the new row, and MySQL still takes this.
   incoming: (column) => sql`VALUES(${sql.ref(column)})`,
@@ -67,11 +73,15 @@ export const mysqlFlavor: Flavor = {
 /**
  * The rows as a derived table that drives the join, so that each entity is found by its unique key. The casts say what
  * the parameters of a prepared statement are, which has no values yet when the types of the derived table are decided.
+ * MySQL decides on 65,535 bytes for a body, and cuts what is longer where it is not strict, unless it may be something
+ * longer; MariaDB would put the derived table on disk for that.
  */
-function swap({ table, count, fence }: SwapParts): RawBuilder<unknown> {
+function swap({ table, count, isLong, fence }: SwapParts): RawBuilder<unknown> {
+  const cast = sql`CAST(${slot} AS BINARY)`
+  const body = isLong ? sql`IFNULL(${cast}, CAST(NULL AS BINARY(16777215)))` : cast
   const row = sql`
       SELECT CAST(${slot} AS BINARY(16)) AS id, CAST(${slot} AS UNSIGNED) AS base,
-        CAST(${slot} AS UNSIGNED) AS version, CAST(${slot} AS BINARY) AS body`
+        CAST(${slot} AS UNSIGNED) AS version, ${body} AS body`
   return sql`
     UPDATE (${sql.join(
       Array.from({ length: count }, () => row),

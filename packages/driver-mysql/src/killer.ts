@@ -1,5 +1,5 @@
 import type { Health } from './breaker.ts'
-import { connectClient } from './mysql2.ts'
+import { connectClient, type ClientAnswer } from './mysql2.ts'
 import {
   identityOf,
   identityStatement,
@@ -64,8 +64,10 @@ export function createKiller({ target, connectTimeoutMs, health }: KillerOptions
     const client = connectClient(target)
     try {
       await withDeadline<void>(left(), (done) => client.connected((error) => done(error, undefined)))
-      const ask = (sql: string): Promise<unknown> =>
-        withDeadline(left(), (done) => client.query({ sql }, done))
+      const ask = async (sql: string): Promise<unknown> => {
+        const answer = await withDeadline<ClientAnswer>(left(), (done) => client.query({ sql }, done))
+        return answer.result
+      }
       const mine = identityOf(await ask(identityStatement()), await ask(uptimeStatement))
       health.answered()
       const mayWait = isSemiSync(await ask("SHOW GLOBAL STATUS LIKE 'Rpl\\_semi\\_sync\\_%\\_status'"))

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
 import { splitStatement, writeLiterals } from './literals.ts'
+import { sessionToken } from './session-token.ts'
 
-const write = (value: unknown): string => writeLiterals(splitStatement('SELECT ?'), [value])
+const token = Buffer.from([0xab, 0xcd])
+
+const write = (value: unknown): string => writeLiterals(splitStatement('SELECT ?'), [value], token)
 
 test('bytes and strings become hexadecimal, whatever is in them', () => {
   expect(write(Buffer.from("a'\\?\0"))).toBe("SELECT x'61275c3f00'")
@@ -28,9 +31,13 @@ test('integers are digits, and other numbers have an exponent, so that they are 
 })
 
 test('parameters stand in their order', () => {
-  expect(writeLiterals(splitStatement('a = ? AND b IN (?, ?)'), [1, 'b', null])).toBe(
+  expect(writeLiterals(splitStatement('a = ? AND b IN (?, ?)'), [1, 'b', null], token)).toBe(
     "a = 1 AND b IN (x'62', NULL)",
   )
+})
+
+test('a statement carries the token of whoever sends it', () => {
+  expect(write(sessionToken)).toBe("SELECT x'abcd'")
 })
 
 test('what is no literal is refused without showing it', () => {

@@ -1,12 +1,20 @@
 import { LooseleafError, describeKind } from '@looseleaf/core'
+import { sessionToken } from './session-token.ts'
 
 /**
  * Writes parameters into a statement as literals. Bytes and strings become hexadecimal and numbers digits, so whatever
  * is in them, nothing has to be escaped; sending text saves the server one prepared statement for each length of list.
  */
-export function writeLiterals(parts: readonly string[], parameters: readonly unknown[]): string {
+export function writeLiterals(
+  parts: readonly string[],
+  parameters: readonly unknown[],
+  token: Uint8Array,
+): string {
   let text = parts[0] as string
-  for (let i = 0; i < parameters.length; i++) text += literal(parameters[i]) + (parts[i + 1] as string)
+  for (let i = 0; i < parameters.length; i++) {
+    const value = parameters[i]
+    text += literal(value === sessionToken ? token : value) + (parts[i + 1] as string)
+  }
   return text
 }
 

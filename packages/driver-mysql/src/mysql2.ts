@@ -1,20 +1,27 @@
 /** The parts of mysql2 that are used, so that one file knows the library. */
 import { connect as connectSocket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { createConnection } from 'mysql2'
+import { watchStatus } from './answer-status.ts'
 import type { ConnectionTarget } from './target.ts'
 
 /** Rows of a SELECT, or what a write has done. */
 export type ClientResult = readonly unknown[] | { readonly affectedRows: number }
 
+/** An answer, with the server's status after it; see `foundAgainst`. */
+export interface ClientAnswer {
+  readonly result: ClientResult
+  readonly status: number | undefined
+}
+
 export interface ClientConnection {
   /** Calls back once, when the server has let the user in or it is clear that it will not. */
   connected(done: (error: unknown) => void): void
-  query(statement: { sql: string }, done: (error: unknown, result: ClientResult) => void): void
+  query(statement: { sql: string }, done: (error: unknown, answer: ClientAnswer) => void): void
   execute(
     statement: { sql: string; values: unknown[] },
-    done: (error: unknown, result: ClientResult) => void,
+    done: (error: unknown, answer: ClientAnswer) => void,
   ): void
-  ping(done: (error: unknown) => void): void
   end(done: (error: unknown) => void): void
   /** Closes the socket at once, whatever was written or asked; no callback comes after it. */
   destroy(): void
@@ -24,10 +31,14 @@ export interface ClientConnection {
   readonly isHeard: boolean
 }
 
+type LibraryResult = readonly unknown[] | { readonly affectedRows: number; readonly serverStatus?: number }
+
 /** What of mysql2's connection is used; its own types are wider. */
-interface LibraryConnection extends Pick<ClientConnection, 'query' | 'execute' | 'ping' | 'end' | 'destroy'> {
+interface LibraryConnection extends Pick<ClientConnection, 'end' | 'destroy'> {
+  query(statement: object, done: (error: unknown, result: LibraryResult) => void): void
+  execute(statement: object, done: (error: unknown, result: LibraryResult) => void): void
   /** The socket, or what encrypts on top of it. */
-  readonly stream: { destroy(): void }
+  readonly stream: Duplex
   on(event: 'connect' | 'error' | 'end' | 'close', listener: (error?: unknown) => void): void
 }
 
@@ -66,15 +77,27 @@ export function connectClient(target: ConnectionTarget): ClientConnection {
   }) as unknown as LibraryConnection
   // Without a listener, the loss of an idle connection would end the process.
   client.on('error', () => {})
+  let statusAfterRows = (): number | undefined => undefined
+  // From here on `stream` is what encrypts, if anything does.
+  client.on('connect', () => {
+    statusAfterRows = watchStatus(client.stream)
+  })
+  const withStatus =
+    (done: (error: unknown, answer: ClientAnswer) => void) =>
+    (error: unknown, result: LibraryResult): void => {
+      // An error has neither.
+      const status =
+        result === undefined || 'affectedRows' in result ? result?.serverStatus : statusAfterRows()
+      done(error, { result, status })
+    }
 
   return {
     connected(done) {
       client.on('connect', () => done(undefined))
       client.on('error', (error) => done(error))
     },
-    query: (statement, done) => client.query(statement, done),
-    execute: (statement, done) => client.execute(statement, done),
-    ping: (done) => client.ping(done),
+    query: (statement, done) => client.query(statement, withStatus(done)),
+    execute: (statement, done) => client.execute(statement, withStatus(done)),
     end: (done) => client.end(done),
     destroy() {
       client.destroy()

@@ -1,15 +1,17 @@
 import { LooseleafError, isLooseleafError } from '@looseleaf/core'
+import { foundAgainst } from './answer-status.ts'
 import type { Health } from './breaker.ts'
 import { createConnection, type Connection } from './connection.ts'
-import { mysqlFault, saysDown } from './errors.ts'
+import { mysqlFault, saysDown, sessionError } from './errors.ts'
 import type { Killer } from './killer.ts'
-import { connectClient, type ClientConnection } from './mysql2.ts'
+import { connectClient, type ClientAnswer, type ClientConnection } from './mysql2.ts'
+import { newToken } from './session-token.ts'
 import {
   checkSession,
   identityOf,
   pinStatements,
   readBackStatement,
-  uptimeStatement,
+  ownUptimeStatement,
   type SessionOptions,
 } from './session-settings.ts'
 import type { ConnectionTarget } from './target.ts'
@@ -32,14 +34,20 @@ export async function openConnection(options: OpenOptions): Promise<Connection> 
   let client: ClientConnection | undefined
   try {
     const opened = (client = connectClient(target))
-    const ask = (sql: string): Promise<unknown> => withDeadline(left(), (done) => opened.query({ sql }, done))
+    const token = newToken()
+    const ask = (sql: string): Promise<ClientAnswer> =>
+      withDeadline(left(), (done) => opened.query({ sql }, done))
     await withDeadline<void>(left(), (done) => opened.connected((error) => done(error, undefined)))
-    for (const sql of pinStatements(session)) await ask(sql)
-    const settings = await ask(readBackStatement(session))
+    for (const sql of pinStatements(session, token)) await ask(sql)
+    const { result: settings } = await ask(readBackStatement(session, token))
     const { maxPacketBytes } = checkSession(settings, session)
-    const identity = identityOf(settings, await ask(uptimeStatement))
+    const { result: uptime, status } = await ask(ownUptimeStatement(token))
+    // A pooler may give a session in which a transaction was left open.
+    const found = foundAgainst(status, false)
+    if (found !== undefined) throw sessionError(found, false)
+    const identity = identityOf(settings, uptime)
     health.answered()
-    return createConnection({ client, maxPacketBytes, health, kill: () => killer.kill(identity) })
+    return createConnection({ client, token, maxPacketBytes, health, kill: () => killer.kill(identity) })
   } catch (error) {
     client?.destroy()
     if (isLooseleafError(error)) {
@@ -67,6 +75,6 @@ function openingError(name: string, connectTimeoutMs: number, error: unknown): L
     )
   }
   const code =
-    kind === 'duplicate' || kind === 'no-table' || kind === 'null-refused' ? 'STATEMENT_FAILED' : kind
+    kind === 'duplicate' || kind === 'no-table' || kind === 'fence-refused' ? 'STATEMENT_FAILED' : kind
   return new LooseleafError(code, `${name}: ${message}`, { shard: name, ...rest })
 }

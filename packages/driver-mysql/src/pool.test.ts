@@ -17,7 +17,9 @@ function testConnection(): TestConnection {
       throw new Error('not used')
     },
     begin: () => {},
-    ping: async () => {},
+    verify: async () => {},
+    startTransaction: async () => {},
+    commit: async () => {},
     end: async () => void (connection.ended = true),
     destroy: () => void (connection.usable = false),
   }

@@ -47,7 +47,7 @@ interface Idle {
   readonly since: number
 }
 
-/** A connection that has been idle for longer is asked for a sign of life before it is used. */
+/** A connection that has been idle for longer is asked for a sign of life before it is given to somebody. */
 const TRUSTED_IDLE_MS = 5_000
 
 /** How long that sign may take. */
@@ -160,7 +160,7 @@ export function createPool(options: PoolOptions): Pool {
   async function revive(connection: Connection): Promise<void> {
     reviving++
     try {
-      await connection.ping(Math.min(SIGN_OF_LIFE_MS, options.connectTimeoutMs))
+      await connection.verify(Math.min(SIGN_OF_LIFE_MS, options.connectTimeoutMs))
     } catch {
       connection.destroy()
       // The others were used even longer ago, and each would make somebody wait.

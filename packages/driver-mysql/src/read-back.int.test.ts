@@ -62,7 +62,8 @@ describe('swaps in one call', () => {
     sent = []
     const again = [{ ...a, base: 2, version: 3 }, b]
     expect(await shard.entities.replace(again, { epoch })).toEqual([true, true])
-    expect(sent).toEqual(['START', 'UPDATE', 'COMMIT'])
+    // The last makes sure that the COMMIT came to the session of the transaction.
+    expect(sent).toEqual(['START', 'UPDATE', 'COMMIT', 'SELECT'])
 
     await other.entities.replace([{ ...a, base: 3, version: 4 }], { epoch })
     sent = []
@@ -72,7 +73,7 @@ describe('swaps in one call', () => {
       { ...newEntity(), base: 1, version: 3 },
     ]
     expect(await shard.entities.replace(half, { epoch })).toEqual([false, true, false])
-    expect(sent).toEqual(['START', 'UPDATE', 'SELECT', 'COMMIT'])
+    expect(sent).toEqual(['START', 'UPDATE', 'SELECT', 'COMMIT', 'SELECT'])
   })
 
   test('a swap that won in part, and cannot read which, has an unknown outcome', async () => {
@@ -111,6 +112,22 @@ test('of two writers that chose one version from one base, the loser is not told
   await expect(outcome).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
   const [row] = await shard.entities.read([a.id])
   expect(row).toMatchObject({ version: a.version, body })
+})
+
+test('a transaction that cannot begin has not taken place, and the next one has another connection', async () => {
+  const [a, b] = await twoSwaps()
+  const contested = [a, { ...b, base: 9, version: 10 }]
+  proxy.rewrite = (bytes) => {
+    if (!bytes.includes('START TRANSACTION')) return bytes
+    proxy.rewrite = (later) => later
+    return Buffer.from(bytes.toString('latin1').replace('TRANSACTION', 'TRANSPOSING'), 'latin1')
+  }
+  await expect(shard.entities.replace(contested, { epoch })).rejects.toMatchObject({
+    code: 'STATEMENT_FAILED',
+    unknownOutcome: false,
+  })
+  expect(await versions([a, b])).toEqual([1, 1])
+  expect(await shard.entities.replace(contested, { epoch })).toEqual([true, false])
 })
 
 describe('a transaction that loses its connection', () => {

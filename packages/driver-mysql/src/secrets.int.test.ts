@@ -12,7 +12,7 @@ import {
   threadBusyWith,
   type NewEntity,
 } from '../test/bench.ts'
-import { createLimitedUser } from '../test/limited-user.ts'
+import { createLimitedUser } from '@looseleaf-tooling/vitest/limited-user'
 import { connectShard } from './connect-shard.ts'
 import { mysqlShards, type MysqlShardsOptions } from './mysql-shards.ts'
 import { parseTarget } from './target.ts'

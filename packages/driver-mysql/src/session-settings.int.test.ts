@@ -1,7 +1,7 @@
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import { expect, test } from 'vitest'
 import { cleanUp, freshBench } from '../test/bench.ts'
-import { createLimitedUser } from '../test/limited-user.ts'
+import { createLimitedUser } from '@looseleaf-tooling/vitest/limited-user'
 
 const bench = await freshBench()
 
@@ -37,7 +37,9 @@ test('a proxy that answers SET by itself, and sends it nowhere, is found out', a
     statement.replace(/SET SESSION [^\0]*/, (set) => `DO 1${' '.repeat(set.length - 4)}`)
   await expect(connectThrough(comment)).rejects.toMatchObject({
     code: 'STATEMENT_FAILED',
-    message: expect.stringMatching(/does not keep what a session sets, so the connection is not used/),
+    message: expect.stringMatching(
+      /not the one that was set up for this connection: its variable @looseleaf/,
+    ),
   })
 })
 

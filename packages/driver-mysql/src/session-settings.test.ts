@@ -9,6 +9,7 @@ import {
 } from './session-settings.ts'
 
 const options = { name: 'h:1/d', lockWaitSeconds: 3, silenceSeconds: 150 }
+const token = Buffer.from([0xab, 0xcd])
 
 /** What a server answers that has taken every setting. */
 const kept: Readonly<Record<string, string>> = {
@@ -78,9 +79,13 @@ test('an answer that is none is refused', () => {
 })
 
 test('whatever is pinned is read back', () => {
-  const names = [...(pinStatements(options)[0] as string).matchAll(/(\w+) = /g)].map(([, name]) => name)
+  const [set = ''] = pinStatements(options, token)
+  const names = [...set.matchAll(/ (\w+) = /g)].map(([, name]) => name)
   expect(names).toEqual(Object.keys(kept).slice(0, PINNED))
-  for (const name of names) expect(readBackStatement(options)).toContain(`'${name}'`)
+  for (const name of names) expect(readBackStatement(options, token)).toContain(`'${name}'`)
+  // By the session that was marked with the settings.
+  expect(set).toMatch(/, @looseleaf = x'abcd'$/)
+  expect(readBackStatement(options, token)).toContain("<=> x'abcd'")
 })
 
 test('a session is told by server, thread and the start of the server', () => {

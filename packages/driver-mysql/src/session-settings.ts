@@ -1,4 +1,5 @@
 import { LooseleafError } from '@looseleaf/core'
+import { literal, tokenAssignment, tokenCondition } from './session-token.ts'
 
 export interface SessionOptions {
   /** The shard's name, for errors. */
@@ -32,7 +33,7 @@ const CHARSET = 'utf8mb4'
 
 /**
  * What every session has to be before it may be used, whatever the server's defaults are. Without STRICT_ALL_TABLES it
- * would cut what is too long, and NULL would become 0 where it has to refuse a write. After a COMMIT that chains, what
+ * would cut what is too long. After a COMMIT that chains, what
  * follows would be in a transaction that nobody ends. Without unique checks an entity could be there twice, and with a
  * limit on its selects, answers would lack rows without a word.
  */
@@ -60,17 +61,21 @@ const packetName = 'max_allowed_packet'
 
 const identityNames = ['hostname', 'port', 'server_id', 'pseudo_thread_id']
 
-/** The statements that pin the settings, to be sent in this order. */
-export function pinStatements(options: SessionOptions): readonly string[] {
+/** The statements that pin the settings, and mark the session with the token, to be sent in this order. */
+export function pinStatements(options: SessionOptions, token: Buffer): readonly string[] {
   const assignments = Object.entries(settingsOf(options)).map(
     ([name, value]) => `${name} = ${/^\d+$/.test(value) ? value : `'${value}'`}`,
   )
-  return [`SET SESSION ${assignments.join(', ')}`, 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED']
+  return [
+    `SET SESSION ${assignments.join(', ')}, ${tokenAssignment(token)}`,
+    'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
+  ]
 }
 
 /** Reads back what was pinned: a proxy may answer OK, and send a statement nowhere or to another server. */
-export function readBackStatement(options: SessionOptions): string {
-  return showStatement([...Object.keys(settingsOf(options)), ...isolationNames, packetName, ...identityNames])
+export function readBackStatement(options: SessionOptions, token: Buffer): string {
+  const names = [...Object.keys(settingsOf(options)), ...isolationNames, packetName, ...identityNames]
+  return `${showStatement(names)} AND ${tokenCondition(literal(token))}`
 }
 
 /** Asks which session of which server this is, and nothing else; together with `uptimeStatement`. */
@@ -78,7 +83,12 @@ export function identityStatement(): string {
   return showStatement(identityNames)
 }
 
-export const uptimeStatement = "SHOW GLOBAL STATUS LIKE 'Uptime'"
+export const uptimeStatement = "SHOW GLOBAL STATUS WHERE Variable_name = 'Uptime'"
+
+/** The same, of the session that was marked. */
+export function ownUptimeStatement(token: Buffer): string {
+  return `${uptimeStatement} AND ${tokenCondition(literal(token))}`
+}
 
 function showStatement(names: readonly string[]): string {
   return `SHOW SESSION VARIABLES WHERE Variable_name IN (${names.map((name) => `'${name}'`).join(', ')})`

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { cleanUp, freshBench } from '../test/bench.ts'
-import { createLimitedUser } from '../test/limited-user.ts'
+import { createLimitedUser } from '@looseleaf-tooling/vitest/limited-user'
 
 const bench = await freshBench()
 

@@ -56,7 +56,10 @@ const warnings = (values: Values): readonly string[] => warningsOf(new Map(Objec
 test.each<[string, Values]>([
   ['that says nothing', {}],
   ['alone', alone],
-  ['without a binary log', { ...alone, log_bin: 'OFF', sync_binlog: '0' }],
+  ['without a binary log', { ...alone, log_bin: 'OFF', sync_binlog: '0', binlog_format: 'STATEMENT' }],
+  ['that logs what is safe as statements', { ...alone, binlog_format: 'MIXED' }],
+  ['that enforces InnoDB', { ...alone, enforce_storage_engine: 'InnoDB' }],
+  ['that enforces no engine', { ...alone, enforce_storage_engine: '' }],
   ['of MariaDB in no cluster', withoutCluster],
   ['of MySQL in no group', mysqlAlone],
   ['in a Galera cluster', galera],
@@ -77,6 +80,8 @@ test.each<[string, string, Values, RegExp?]>([
   ['innodb_doublewrite', 'fast', alone],
   ['innodb_doublewrite', 'DETECT_ONLY', mysqlAlone],
   ['max_allowed_packet', '1048576', alone],
+  ['binlog_format', 'STATEMENT', alone, /refused.*ROW or MIXED/],
+  ['enforce_storage_engine', 'Aria', alone, /Aria.*InnoDB/],
   ['read_only', 'ON', alone],
   ['read_only', 'NO_LOCK_NO_ADMIN', alone],
   ['super_read_only', 'ON', mysqlAlone],
@@ -92,6 +97,26 @@ test.each<[string, string, Values, RegExp?]>([
   const found = warnings({ ...values, [name]: value })
   expect(found).toEqual([expect.stringContaining(name)])
   expect(found[0]).toMatch(what)
+})
+
+test.each([
+  '10.6.7-MariaDB-log',
+  '11.8.9-MariaDB-ubu2404',
+  '8.0.28-0ubuntu4',
+  '8.0.mysql_aurora.3.04.0',
+  '9.7.4-2',
+  'unheard of',
+])('a server of version %s is supported, as far as it says', (version) => {
+  expect(warnings({ ...alone, version })).toEqual([])
+})
+
+test.each([
+  ['10.5.29-MariaDB', 'MariaDB 10.5'],
+  ['5.5.68-MariaDB', 'MariaDB 5.5'],
+  ['5.7.44-log', 'MySQL 5.7'],
+  ['5.6.51', 'MySQL 5.6'],
+])('a server of version %s is too old', (version, name) => {
+  expect(warnings({ ...alone, version })).toEqual([expect.stringContaining(`the server is ${name}:`)])
 })
 
 test.each(['Yes', 'Connecting'])('a server that follows another one (%s) is told', (running) => {

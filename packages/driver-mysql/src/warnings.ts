@@ -7,6 +7,8 @@ const SMALLEST_PACKET = 9 * 1024 * 1024
 
 /** What one server or another has; MariaDB, MySQL and their clusters know different sets of them. */
 const variables = [
+  'binlog_format',
+  'enforce_storage_engine',
   'group_replication_consistency',
   'group_replication_group_name',
   'group_replication_single_primary_mode',
@@ -18,6 +20,7 @@ const variables = [
   'read_only',
   'super_read_only',
   'sync_binlog',
+  'version',
   'wsrep_on',
   'wsrep_provider',
   'wsrep_sync_wait',
@@ -75,6 +78,15 @@ export function warningsOf(values: ServerValues): readonly string[] {
     if (unfit) warnings.push(warning)
   }
 
+  warnings.push(...versionWarnings(values.get('version')))
+  warnIf(
+    isNot('log_bin', 'OFF', '0') && is('binlog_format', 'STATEMENT'),
+    'binlog_format is STATEMENT: every write is refused (error 1665); set it to ROW or MIXED.',
+  )
+  warnIf(
+    isNot('enforce_storage_engine', '', 'INNODB'),
+    `enforce_storage_engine is ${values.get('enforce_storage_engine')}: no tables can be created, since they have to be of InnoDB.`,
+  )
   const galera = is('wsrep_on', 'ON', '1') && isNot('wsrep_provider', 'NONE', '')
   const group = isNot('group_replication_group_name', '')
 
@@ -116,6 +128,21 @@ export function warningsOf(values: ServerValues): readonly string[] {
     )
   }
   return warnings
+}
+
+/** The oldest that are supported, as major and minor number. */
+const oldest = { MariaDB: [10, 6], MySQL: [8, 0] } as const
+
+function versionWarnings(version: string | undefined): readonly string[] {
+  const numbers = /^(\d+)\.(\d+)/.exec(version ?? '')
+  if (version === undefined || numbers === null) return []
+  const name = /mariadb/i.test(version) ? 'MariaDB' : 'MySQL'
+  const [major, minor] = [Number(numbers[1]), Number(numbers[2])]
+  const [least, leastMinor] = oldest[name]
+  if (major > least || (major === least && minor >= leastMinor)) return []
+  return [
+    `the server is ${name} ${major}.${minor}: what is older than MariaDB 10.6 or MySQL 8.0 is not supported, and was not tested.`,
+  ]
 }
 
 function galeraWarnings(

@@ -48,6 +48,6 @@ export async function openDatabase({
 function openError(file: string, error: unknown): LooseleafError {
   const { kind, message, ...rest } = sqliteFault(error)
   const code =
-    kind === 'duplicate' || kind === 'no-table' || kind === 'null-refused' ? 'STATEMENT_FAILED' : kind
+    kind === 'duplicate' || kind === 'no-table' || kind === 'fence-refused' ? 'STATEMENT_FAILED' : kind
   return new LooseleafError(code, `${file}: ${message}`, { shard: file, ...rest })
 }

@@ -6,7 +6,7 @@ const faults: Readonly<Record<string, readonly [kind: TableFault | ErrorCode, me
   SQLITE_CONSTRAINT_UNIQUE: ['duplicate', 'a row of this key is there already.'],
   SQLITE_CONSTRAINT_PRIMARYKEY: ['duplicate', 'a row of this key is there already.'],
   SQLITE_CONSTRAINT_ROWID: ['duplicate', 'a row of this key is there already.'],
-  SQLITE_CONSTRAINT_NOTNULL: ['null-refused', 'a column that has to have a value got none.'],
+  SQLITE_CONSTRAINT_NOTNULL: ['fence-refused', 'a column that has to have a value got none.'],
   SQLITE_CONSTRAINT_DATATYPE: ['BAD_OPTION', 'a value is not of the type of its column.'],
   SQLITE_BUSY: ['SHARD_BUSY', 'another process kept the file locked until the deadline; nothing was done.'],
   SQLITE_LOCKED: ['SHARD_BUSY', 'the table is locked; nothing was done.'],

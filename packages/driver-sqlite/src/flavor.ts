@@ -40,6 +40,11 @@ export const sqliteFlavor: Flavor = {
   greatest: 'MAX',
   // A write holds the whole file: no other write is in flight.
   shareLock: sql``,
+  integer: (parameter) => parameter,
+  // NOT NULL refuses it by itself, and no setting changes that.
+  required: (value) => value,
+  // A connection is the session.
+  ownSession: { only: (value) => value, parameters: [] },
   onDuplicate: (key) => sql`ON CONFLICT (${sql.join(key.map((name) => sql.ref(name)))}) DO UPDATE SET`,
   incoming: (column) => sql`excluded.${sql.ref(column)}`,
   deleteSource: (table) => sql`FROM ${table}`,

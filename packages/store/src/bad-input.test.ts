@@ -231,6 +231,36 @@ describe('bodies', () => {
   })
 })
 
+describe('a row with a version that no write has given', () => {
+  it('is told as damaged, and not taken for nothing, by reads and writes alike', async () => {
+    const id = store.newId()
+    const bytes = parseId(id)
+    const number = store.context.router.shardOfId(bytes)
+    const { entities } = store.context.driver.shards[number] as Shard
+    const body = store.context.codec.encode({ name: 'x' })
+    const epoch = store.context.catalog.current().epochs[number]!
+    await entities.insert([{ id: bytes, version: 0, body }], { epoch })
+    const other = await store.put({ name: 'y' })
+    const calls = [
+      () => store.get(id),
+      () => store.put({ name: 'z' }, { id }),
+      () => store.insert({ name: 'z' }, { id }),
+      () => store.update(id, (bag) => bag),
+      () => store.delete(id),
+      async () => {
+        for await (const _ of store.scan()) void _
+      },
+    ]
+    for (const call of calls) {
+      const refused = call()
+      await expect(refused).rejects.toEqual(withCode('BODY_DAMAGED'))
+      await expect(refused).rejects.toThrow(new RegExp(`${id}.*version 0.*by hand`))
+    }
+    expect(await entities.readVersions([bytes])).toEqual([0])
+    expect(await store.get(other.id)).toEqual({ id: other.id, name: 'y' })
+  })
+})
+
 describe('options', () => {
   it('refuses a router of another number of shards', async () => {
     const { bucketRouter } = await import('@looseleaf/router')

@@ -2,6 +2,7 @@ import {
   formatId,
   isLooseleafError,
   LooseleafError,
+  requireVersion,
   type Bag,
   type CallOptions,
   type Codec,
@@ -17,7 +18,7 @@ export interface EntityReader {
   row(id: Uint8Array, options?: CallOptions): Promise<EntityRow | undefined>
   /** Living entities, in the order asked. */
   read(ids: readonly Uint8Array[], options?: CallOptions): Promise<(ReadEntity | undefined)[]>
-  /** The bag of a row; undefined for a tombstone. Throws the codec's errors, naming the entity. */
+  /** The bag of a row; undefined for a tombstone. Throws what is wrong with it, naming the entity. */
   decode(row: EntityRow, shard: string): Bag | undefined
 }
 
@@ -37,9 +38,9 @@ export function createEntityReader(router: Router, codec: Codec, lanes: readonly
   }
 
   function decode(row: EntityRow, shard: string): Bag | undefined {
-    if (row.body === null) return undefined
     try {
-      return codec.decode(row.body)
+      requireVersion(row.version)
+      return row.body === null ? undefined : codec.decode(row.body)
     } catch (error) {
       if (!isLooseleafError(error)) throw error
       const entity = formatId(row.id)

@@ -141,6 +141,24 @@ describe('an index shard that is down', () => {
   })
 })
 
+describe('a session of an index shard that is not kept', () => {
+  it('is what the caller is told, and that the entity was not written', async () => {
+    const { store, plan } = await openFaulty()
+    plan(
+      once('upsert', {
+        after() {
+          throw new LooseleafError('STATEMENT_FAILED', 'Sessions are mixed.', { unknownOutcome: true })
+        },
+      }),
+    )
+    const failed = store.put({ name: 'one' })
+    await expect(failed).rejects.toEqual(withCode('STATEMENT_FAILED'))
+    await expect(failed).rejects.toMatchObject({ unknownOutcome: false, retryable: false })
+    await expect(failed).rejects.toThrow('Sessions are mixed. The entity was not written.')
+    expect(await find(store, 'one')).toEqual([])
+  })
+})
+
 describe('a commit whose answer is lost', () => {
   it('is found to have taken place', async () => {
     const { store, plan } = await openFaulty()

@@ -2,6 +2,7 @@ import {
   elapsedBy,
   formatId,
   isLooseleafError,
+  isVersion,
   LooseleafError,
   type Bag,
   type CallOptions,
@@ -101,7 +102,8 @@ export function createEntityWriter(
     try {
       return { version, bag: reader.decode(row, lane.shard), damaged: undefined, body }
     } catch (error) {
-      if (!isLooseleafError(error)) throw error
+      // What is damaged can be replaced, by its version.
+      if (!isLooseleafError(error) || !isVersion(version)) throw error
       return { version, bag: undefined, damaged: error, body }
     }
   }

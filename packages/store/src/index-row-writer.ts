@@ -72,10 +72,11 @@ export function createIndexRowWriter(context: EngineContext, lanes: readonly Sha
   }
 }
 
-/** Whether a row was written or not, the entity was not: a row too many is for the cleaner, and the caller may try again. */
+/** Whether a row was written or not, the entity was not: a row too many is for the cleaner, and it may be written again. */
 function beforeCommit(error: unknown): unknown {
   if (!isLooseleafError(error) || !error.unknownOutcome || error.code === 'ABORTED') return error
-  return new LooseleafError('SHARD_UNAVAILABLE', `${error.message} The entity was not written.`, {
+  const code = error.code === 'OUTCOME_UNKNOWN' ? 'SHARD_UNAVAILABLE' : error.code
+  return new LooseleafError(code, `${error.message} The entity was not written.`, {
     shard: error.shard,
     cause: error,
   })

@@ -245,8 +245,8 @@ describe('a shard that was put back to a backup', () => {
     const store = await openWithEntities()
     const statesWhenDropped: string[][] = []
     let forgotten = false
-    const driver = faultyDriver(memory, ({ shard, table, operation }) => {
-      if (operation === 'dropIndexTable') {
+    const driver = faultyDriver(memory, ({ shard, table, operation, args }) => {
+      if (operation === 'dropIndexTable' && (args[0] as IndexTableSpec).table === 'index_by_link') {
         return { before: async () => void statesWhenDropped.push(await states(await open())) }
       }
       if (shard !== 0 || table !== 'catalog' || operation !== 'change' || forgotten) return undefined

@@ -7,6 +7,7 @@ import { changeCatalog, defineIndex, tableSpec } from '@looseleaf/index-engine'
 import { faultyDriver } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from './data-store.ts'
+import { replaceLostIndexes } from './manage-indexes.ts'
 
 const byUser = defineIndex('by_user', { properties: { user_id: 'uuid' }, shardOn: 'user_id' })
 const byLink = defineIndex('by_link', { properties: { link: 'string' }, shardOn: 'link' })
@@ -287,6 +288,70 @@ describe('dropping an index', () => {
     await store.dropIndex('by_link')
     await store.addIndex(byLink)
     expect(await store.indexes()).toMatchObject([{ generation: 2, table: 'index_by_link_2' }])
+  })
+})
+
+describe('a user without the right to', () => {
+  /** The same files, by a user to whom shard 1 refuses what begins like this. */
+  async function limited(operation: string): Promise<DataStore> {
+    const factory = sqliteShards({ folder, shards: 2 })
+    const driver = faultyDriver(await factory.connect(), (call) =>
+      call.shard === 1 && call.operation.startsWith(operation)
+        ? { before: () => Promise.reject(new LooseleafError('SHARD_DENIED', 'The user lacks a privilege.')) }
+        : undefined,
+    )
+    const store = await DataStore.open({ shards: { ...factory, connect: async () => driver } })
+    opened.push(store)
+    return store
+  }
+
+  const lacking = (right: string): object => ({
+    code: 'SHARD_DENIED',
+    retryable: false,
+    message: expect.stringMatching(
+      new RegExp(`right to ${right.toLowerCase()} tables \\(${right} .*Nothing was changed`),
+    ),
+  })
+
+  it('drop tables drops no index, which stays as it is', async () => {
+    const store = await open({ migrate: true, indexes: [byLink] })
+    await store.put({ link: 'x' })
+    const before = store.context.catalog.current()
+    await expect((await limited('drop')).dropIndex('by_link')).rejects.toMatchObject(lacking('DROP'))
+    expect(await store.context.catalog.reload()).toEqual(before)
+    expect(await store.getAll(byLink, { link: 'x' })).toHaveLength(1)
+    expect(await store.dropIndex('by_link')).toBe(true)
+  })
+
+  it('create tables adds no index, and takes no name', async () => {
+    const store = await open({ migrate: true, indexes: [byUser] })
+    const before = store.context.catalog.current()
+    await expect((await limited('create')).addIndex(byLink)).rejects.toMatchObject(lacking('CREATE'))
+    expect(await store.context.catalog.reload()).toEqual(before)
+    await store.addIndex(byLink)
+    expect(await store.indexes()).toMatchObject([
+      { name: 'by_user' },
+      { generation: 1, table: 'index_by_link' },
+    ])
+  })
+
+  it('create tables adds an index whose tables were made by hand', async () => {
+    const store = await open({ migrate: true, indexes: [byUser] })
+    for (const shard of store.context.driver.shards)
+      await shard.createIndexTable(tableSpec({ ...byLink, table: 'index_by_link' }))
+    await (await limited('create')).addIndex(byLink)
+    expect(await store.indexes()).toMatchObject([{}, { table: 'index_by_link', state: 'building' }])
+  })
+
+  it.each(['drop', 'create'])('%s tables begins no index anew that has lost a table', async (operation) => {
+    const store = await open({ migrate: true, indexes: [byLink] })
+    await store.context.driver.shards[0]!.dropIndexTable(tableSpec({ ...byLink, table: 'index_by_link' }))
+    const before = store.context.catalog.current()
+    const user = await limited(operation)
+    await expect(replaceLostIndexes(user.context)).rejects.toMatchObject(lacking(operation.toUpperCase()))
+    expect(await store.context.catalog.reload()).toEqual(before)
+    await replaceLostIndexes(store.context)
+    expect(await store.indexes()).toMatchObject([{ generation: 2, state: 'building' }])
   })
 })
 

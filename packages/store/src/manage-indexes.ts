@@ -11,6 +11,7 @@ import {
 } from '@looseleaf/index-engine'
 import { exclusively } from './catalog-lease.ts'
 import { createIndexTable } from './create-tables.ts'
+import { requireMayCreate, requireMayDrop } from './table-rights.ts'
 
 /**
  * Adds an index while the store is in use: creates its tables, then makes every writer write it (state `building`).
@@ -54,6 +55,7 @@ export async function dropIndex(
     const catalog = await readWhole(context, options)
     const going = catalog.indexes.filter(meant)
     if (going.length === 0) return false
+    await requireMayDrop(context.driver.shards, options)
     await takeOut(context, going, [], options)
     return true
   })
@@ -74,6 +76,7 @@ export async function replaceLostIndexes(context: EngineContext, options: CallOp
     // Another process may have been about to drop it, or has done this already.
     const going = await lost(await readWhole(context, options))
     if (going.length === 0) return
+    await requireMayDrop(context.driver.shards, options)
     const again = going.filter(({ state }) => state !== 'retiring')
     const coming = await prepareTables(context, again, options)
     await takeOut(context, going, coming, options)
@@ -127,7 +130,8 @@ async function prepareTables(
   options: CallOptions,
 ): Promise<readonly CatalogEntry[]> {
   if (definitions.length === 0) return []
-  let coming: readonly CatalogEntry[] = []
+  let coming = nextGenerations(context.catalog.current().indexes, definitions)
+  await requireMayCreate(context.driver.shards, coming, options)
   await changeCatalog(
     context.driver,
     (indexes) => {

@@ -62,6 +62,16 @@ export function entityContract(make: MakeDriverHarness, options: DriverContractO
       expect(rows.map((row) => hex(row?.body))).toEqual(bodies.map(hex))
     })
 
+    test('long bodies are replaced together with short ones and with tombstones', async () => {
+      const entities = [newEntity(), newEntity(), newEntity()]
+      await bench.shard.entities.insert(entities, { epoch })
+      const bodies = [randomBytes(70_000), null, randomBytes(5)]
+      const rows = entities.map(({ id }, i) => ({ id, base: 1, version: 2, body: bodies[i] ?? null }))
+      expect(await bench.shard.entities.replace(rows, { epoch })).toEqual([true, true, true])
+      const found = await bench.shard.entities.read(rows.map(({ id }) => id))
+      expect(found.map((row) => hex(row?.body))).toEqual(bodies.map(hex))
+    })
+
     test('a body of 9 MiB is inserted, replaced and read', async () => {
       const [first, second] = [randomBytes(9 * 2 ** 20), randomBytes(9 * 2 ** 20)]
       const entity = newEntity(1, first)
