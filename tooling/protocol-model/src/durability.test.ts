@@ -21,7 +21,7 @@ import { explore, type Configuration } from './explore.ts'
 type Build = (guards: DurableGuards) => Omit<Configuration<DurableWorld, Memory>, 'local' | 'always'>
 
 /** Every situation, and the guards that hold it: without any one of those it must break. */
-export const situations: Record<string, { build: Build; guards: readonly (keyof DurableGuards)[] }> = {
+const situations: Record<string, { build: Build; guards: readonly (keyof DurableGuards)[] }> = {
   'a write passes its deadline and is read back, and the server crashes': {
     build: (g) => ({
       world: durableWorld({ keys: ['a'] }),

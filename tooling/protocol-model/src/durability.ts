@@ -194,7 +194,10 @@ function upsertRows(
       label: `is told that they are there`,
       run({ rows }, { mark, isFlush }) {
         if (mark === undefined) return
-        if (mark.life === rows.life) return flushTo(rows, mark)
+        if (mark.life === rows.life) {
+          flushTo(rows, mark)
+          return
+        }
         // By another connection a flush goes through, and says nothing of what the statement before has met.
         if (guards.lookAgain || !isFlush) return 'end'
       },
@@ -378,7 +381,7 @@ export function durableDrain(guards: DurableGuards): DurableProcess {
 export const announceIndex: DurableProcess = [
   {
     label: 'has commits refused of who does not know the index',
-    run: ({ entity }) => commit(entity, { fenced: true }),
+    run: ({ entity }) => void commit(entity, { fenced: true }),
   },
 ]
 
