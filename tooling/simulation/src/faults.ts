@@ -18,6 +18,10 @@ export const faultKinds = [
   'shardDown',
   /** A shard fails over to a replica that has not got its last commits. */
   'failover',
+  /** The disk of a shard hangs for a while: commits are visible, may be lost in a crash, and are answered later. */
+  'diskHangs',
+  /** The server of a shard crashes, and comes back with what was on disk. */
+  'serverCrash',
 ] as const
 
 export type FaultKind = (typeof faultKinds)[number]
@@ -34,6 +38,8 @@ const rates: Readonly<Record<FaultKind, readonly number[]>> = {
   pause: [0.005, 0.01, 0.02],
   shardDown: [0.005],
   failover: [0.003, 0.01],
+  diskHangs: [0.01, 0.03],
+  serverCrash: [0.005, 0.02],
 }
 
 /** How likely a life has a kind of fault: rather when there are few kinds to choose from. */
@@ -45,7 +51,9 @@ export function chooseFaults(random: Random, allowed: readonly FaultKind[]): Fau
     const rate = random.chance(likelihood(allowed.length)) ? random.pick(rates[kind]) : 0
     return [kind, allowed.includes(kind) ? rate : 0]
   })
-  return Object.fromEntries(chosen) as Faults
+  const faults = Object.fromEntries(chosen) as Faults
+  // A server that has a replica has a binary log, and shows a commit when that is on disk.
+  return faults.failover > 0 ? { ...faults, diskHangs: 0, serverCrash: 0 } : faults
 }
 
 export const noFaults: Faults = {
@@ -57,4 +65,6 @@ export const noFaults: Faults = {
   pause: 0,
   shardDown: 0,
   failover: 0,
+  diskHangs: 0,
+  serverCrash: 0,
 }

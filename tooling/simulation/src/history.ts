@@ -1,6 +1,7 @@
 import type { Bag, Codec, EntityId } from '@looseleaf/core'
 import type { QueryPage } from '@looseleaf/index-engine'
 import type { ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import type { Check, Checker } from './checks.ts'
 import { createStates, type State } from './states.ts'
 
 /** An operation under way, from the moment it was called. */
@@ -34,6 +35,8 @@ export interface History {
   observe(): void
   /** Looks at the databases when a shard has failed over: commits that are gone bind nobody any more. */
   failedOver(): void
+  /** Looks at the databases when a server has crashed: what was acknowledged has to be there. */
+  serverCrashed(): void
   /** A write was acknowledged with this version, and was to replace `base` if it said so. */
   acknowledged(operation: Operation, id: EntityId, version: number, base?: number): void
   /** A delete answered whether the entity was there. */
@@ -42,28 +45,29 @@ export interface History {
   failed(operation: Operation): void
   /** A read gave this. */
   read(operation: Operation, id: EntityId, version: number | undefined, bag: Bag | undefined): void
-  /** A query gave exactly these entities, or said that some may be lacking. */
-  queried(operation: Operation, asked: Asked, page: Pick<QueryPage, 'items' | 'cost'>): void
+  /** A query gave this first page. */
+  queried(operation: Operation, asked: Asked, page: Pick<QueryPage, 'items' | 'cost' | 'cursor'>): void
   /** A reading of every entity gave these, whatever the indexes have. */
   scanned(operation: Operation, asked: Asked, items: readonly Bag[]): void
   /** Several pages gave these, one after the other. */
   paged(operation: Operation, asked: Asked, items: readonly Bag[], isComplete: boolean): void
   /** A count gave this; `exact` where it looked at every entity. */
   counted(operation: Operation, asked: Asked, count: number, exact: boolean): void
-  /** What was wrong, in words. */
-  readonly wrongs: readonly string[]
   readonly counts: Counts
 }
 
 export interface HistoryOptions {
+  readonly checker: Checker
   /** False where rows are allowed to be missing for a while, so that a query may lack something. */
   promisesRows(operation: Operation): boolean
-  /** False where rows may be pending, which a count does not say. */
-  readonly countsAll: boolean
+  /** True where rows may be pending, which a count does not say. */
+  readonly mayDefer: boolean
+  /** True where a failover may lose what was acknowledged. */
+  readonly mayFailOver: boolean
 }
 
 export function createHistory(driver: ReferenceDriver, codec: Codec, options: HistoryOptions): History {
-  const wrongs: string[] = []
+  const { check } = options.checker
   const states = createStates(driver, codec)
   const definitelyFailed = new Set<number>()
   /** The versions that were acknowledged for an entity, with the moment. */
@@ -72,45 +76,66 @@ export function createHistory(driver: ReferenceDriver, codec: Codec, options: Hi
 
   const during = ({ since }: Operation, id: EntityId): readonly State[] => states.during(since, id)
   const fits = (state: State, { matches }: Asked): boolean => state.bag !== null && matches(state.bag)
-  const wrong = (text: string): void => void wrongs.push(text)
+
+  function acknowledge(id: EntityId, version: number): void {
+    // A commit that a failover has lost since is one that nobody is held to.
+    const isLost = states.isLost(id, version)
+    if (isLost && !options.mayFailOver) {
+      check(
+        'what was acknowledged is there when its server has crashed',
+        `version ${version} of ${id} was acknowledged when a crash had undone it`,
+      )
+    }
+    if (!isLost) acknowledgedAt.set(id, [...(acknowledgedAt.get(id) ?? []), { version, at: states.moment() }])
+  }
 
   /** Everything that was found was so at some time of the search. */
   function checkFound(operation: Operation, asked: Asked, items: readonly Bag[]): void {
     for (const item of items) {
-      const possible = during(operation, String(item['id']))
-      const was = possible.some((state) => fits(state, asked) && state.bag?.['by'] === item['by'])
-      if (!was)
-        wrong(`${asked.what} gave ${String(item['id'])} as it was not, or did not match, at any time of it`)
-    }
-  }
-
-  function checkLacking(operation: Operation, asked: Asked, items: readonly Bag[]): void {
-    const found = new Set(items.map((item) => item['id']))
-    for (const id of states.ids()) {
-      if (found.has(id) || !during(operation, id).every((state) => fits(state, asked))) continue
-      wrong(`${asked.what} lacks ${id}, which matched all the time`)
+      const was = during(operation, String(item['id'])).some(
+        (state) => fits(state, asked) && state.bag?.['by'] === item['by'],
+      )
+      check(
+        'what is found has matched',
+        !was && `${asked.what} gave ${String(item['id'])} as it was not, or did not match, at any time of it`,
+      )
     }
   }
 
   function checkTwice({ what }: Asked, items: readonly Bag[]): void {
-    if (new Set(items.map((item) => item['id'])).size < items.length) wrong(`${what} gave an entity twice`)
+    const isTwice = new Set(items.map((item) => item['id'])).size < items.length
+    check('what is found is found once', isTwice && `${what} gave an entity twice`)
+  }
+
+  function checkLacking(
+    operation: Operation,
+    asked: Asked,
+    items: readonly Bag[],
+    names: readonly Check[],
+  ): void {
+    const found = new Set(items.map((item) => item['id']))
+    for (const id of states.ids()) {
+      if (!during(operation, id).every((state) => fits(state, asked))) continue
+      for (const name of names)
+        check(name, !found.has(id) && `${asked.what} lacks ${id}, which matched all the time`)
+    }
   }
 
   return {
-    wrongs,
     counts,
     begin: () => ({ number: ++counts.operations, since: states.moment() }),
 
     observe() {
       for (const { id, version, bag, before } of states.observe()) {
-        if (before > version) wrong(`${id} went back to an earlier version`)
+        if (before > 0) check('versions grow', before > version && `${id} went back to an earlier version`)
         const by = Number(bag?.['by'] ?? 0)
-        if (definitelyFailed.has(by)) wrong(`operation ${by} was reported as failed and took place`)
+        if (definitelyFailed.has(by))
+          check('a write that has failed does not take place', `operation ${by} failed and took place`)
       }
     },
 
     failedOver() {
-      for (const [id, version] of states.failedOver()) {
+      for (const [id, version] of states.fallenBack()) {
         const known = acknowledgedAt.get(id) ?? []
         acknowledgedAt.set(
           id,
@@ -119,32 +144,59 @@ export function createHistory(driver: ReferenceDriver, codec: Codec, options: Hi
       }
     },
 
+    serverCrashed() {
+      const versions = states.fallenBack()
+      for (const [id, known] of acknowledgedAt) {
+        const version = versions.get(id) ?? 0
+        const lost = known.find((write) => write.version > version)
+        check(
+          'what was acknowledged is there when its server has crashed',
+          lost &&
+            `version ${lost.version} of ${id} was acknowledged, and is gone with the crash of its server`,
+        )
+      }
+    },
+
     acknowledged(_, id, version, base) {
       counts.acknowledged++
       if (version === 0) return
       const before = states.before(id, version)
-      if (before === undefined)
-        return wrong(`version ${version} of ${id} was acknowledged and never committed`)
-      if (base !== undefined && base !== (before.bag === null ? 0 : before.version)) {
-        wrong(`version ${version} of ${id} replaced another version than the one it was to replace`)
+      check(
+        'an acknowledged write was committed',
+        before === undefined && `version ${version} of ${id} was acknowledged and never committed`,
+      )
+      if (before === undefined) return
+      if (base !== undefined) {
+        check(
+          'a write has replaced the version that it was to replace',
+          base !== (before.bag === null ? 0 : before.version) &&
+            `version ${version} of ${id} replaced another version than the one it was to replace`,
+        )
       }
-      // A commit that a failover has lost since is one that nobody is held to.
-      if (states.isLost(id, version)) return
-      acknowledgedAt.set(id, [...(acknowledgedAt.get(id) ?? []), { version, at: states.moment() }])
+      acknowledge(id, version)
     },
 
     deleted(operation, id, wasThere) {
       const possible = during(operation, id)
-      const fromHereOn = possible.slice(1)
-      if (wasThere && !fromHereOn.some(({ bag }) => bag === null))
-        wrong(`${id} was said to be deleted and was not`)
-      if (!wasThere && possible.every(({ bag }) => bag !== null)) wrong(`${id} was there and was not deleted`)
+      const tombstones = possible.slice(1).filter(({ bag }) => bag === null)
+      check(
+        'a delete takes place where it says so, and there alone',
+        wasThere && tombstones.length === 0 && `${id} was said to be deleted and was not`,
+        !wasThere && possible.every(({ bag }) => bag !== null) && `${id} was there and was not deleted`,
+      )
+      // Which one is its own it does not say; the best of them has to last.
+      const lasting = tombstones.filter(({ version }) => !states.isLost(id, version))
+      const [tombstone] = lasting.length > 0 ? lasting : tombstones
+      if (wasThere && tombstone !== undefined && tombstone.version > 0) acknowledge(id, tombstone.version)
     },
 
     failed({ number }) {
       counts.failed++
       definitelyFailed.add(number)
-      if (states.wasCommittedBy(number)) wrong(`operation ${number} was reported as failed and took place`)
+      check(
+        'a write that has failed does not take place',
+        states.wasCommittedBy(number) && `operation ${number} was reported as failed and took place`,
+      )
     },
 
     read(operation, id, version, bag) {
@@ -153,25 +205,43 @@ export function createHistory(driver: ReferenceDriver, codec: Codec, options: Hi
       const isRight = possible.some((state) =>
         bag === undefined ? state.bag === null : state.version === version && state.bag?.['by'] === bag['by'],
       )
-      if (!isRight) wrong(`a read of ${id} gave what it was not at any time of the read`)
+      check(
+        'a read gives what was there',
+        !isRight && `a read of ${id} gave what it was not at any time of it`,
+      )
       const known = acknowledgedAt.get(id)?.filter(({ at }) => at <= operation.since) ?? []
-      if (version !== undefined && known.some((write) => write.version > version)) {
-        wrong(`a read of ${id} gave an older version than one acknowledged before it began`)
-      }
+      if (version === undefined || known.length === 0) return
+      check(
+        'a read gives nothing older than what was acknowledged before',
+        known.some((write) => write.version > version) &&
+          `a read of ${id} gave an older version than one acknowledged before it began`,
+      )
     },
 
-    queried(operation, asked, { items, cost }) {
+    queried(operation, asked, { items, cost, cursor }) {
       counts.queries++
       checkFound(operation, asked, items)
       checkTwice(asked, items)
-      if (cost.complete && options.promisesRows(operation)) checkLacking(operation, asked, items)
+      // Without a cursor it is the whole of what there is.
+      if (!cost.complete || cursor !== undefined || !options.promisesRows(operation)) return
+      checkLacking(operation, asked, items, [
+        'what matched all the time is found',
+        ...(cost.indexReads > cost.shards
+          ? ([
+              'what matched all the time is found where the answer took more than one look at a shard',
+            ] as const)
+          : []),
+        ...(options.mayDefer
+          ? (['what matched all the time is found, or the answer says that rows are deferred'] as const)
+          : []),
+      ])
     },
 
     scanned(operation, asked, items) {
       counts.reads++
       checkFound(operation, asked, items)
       checkTwice(asked, items)
-      checkLacking(operation, asked, items)
+      checkLacking(operation, asked, items, ['what matched all the time is found'])
     },
 
     paged(operation, asked, items, isComplete) {
@@ -180,14 +250,16 @@ export function createHistory(driver: ReferenceDriver, codec: Codec, options: Hi
       // What is written meanwhile may be met twice, or missed.
       const still = new Set([...states.ids()].filter((id) => during(operation, id).length === 1))
       const held = items.filter((item) => still.has(String(item['id'])))
-      if (new Set(held.map((item) => item['id'])).size < held.length)
-        wrong(`pages of ${asked.what} gave an entity twice that nobody had written`)
+      checkTwice(asked, held)
       if (!isComplete || !options.promisesRows(operation)) return
       for (const id of still) {
         const [state] = during(operation, id)
-        const isThere = held.some((item) => item['id'] === id)
-        if (state !== undefined && fits(state, asked) && !isThere)
-          wrong(`pages of ${asked.what} lack ${id}, which nobody had written`)
+        if (state === undefined || !fits(state, asked)) continue
+        check(
+          'what nobody has written is on one of the pages',
+          !held.some((item) => item['id'] === id) &&
+            `pages of ${asked.what} lack ${id}, which nobody had written`,
+        )
       }
     },
 
@@ -196,10 +268,13 @@ export function createHistory(driver: ReferenceDriver, codec: Codec, options: Hi
       const all = [...states.ids()].map((id) => during(operation, id))
       const least = all.filter((possible) => possible.every((state) => fits(state, asked))).length
       const most = all.filter((possible) => possible.some((state) => fits(state, asked))).length
-      if (exact && count > most)
-        wrong(`an exact count of ${asked.what} gave ${count}, there were ${most} at most`)
-      if (options.promisesRows(operation) && options.countsAll && count < least)
-        wrong(`a count of ${asked.what} gave ${count}, there were ${least} at least`)
+      const isPromised = options.promisesRows(operation) && !options.mayDefer
+      if (!exact && !isPromised) return
+      check(
+        'a count is of what matched',
+        exact && count > most && `an exact count of ${asked.what} gave ${count}, there were ${most} at most`,
+        isPromised && count < least && `a count of ${asked.what} gave ${count}, there were ${least} at least`,
+      )
     },
   }
 }

@@ -6,6 +6,9 @@ export const byTag = defineIndex('by_tag', { properties: { tags: 'string[]' }, s
 /** One row per entity, moving between two shards. */
 export const byGroup = defineIndex('by_group', { properties: { group: 'string' }, shardOn: 'group' })
 
+/** One row per entity, which moves within what is asked for, between shards and in either direction. */
+export const byRank = defineIndex('by_rank', { properties: { rank: 'integer' }, shardOn: 'rank' })
+
 /** Added, dropped and added again while everything is going on. */
 export const byGroupAndRank = defineIndex('by_group_and_rank', {
   properties: { group: 'string', rank: 'integer' },
@@ -20,4 +23,4 @@ export const byGroupAndRankElsewhere = defineIndex('by_group_and_rank', {
 
 export const TAGS = ['red', 'green', 'blue', 'grey'] as const
 export const GROUPS = ['north', 'south', 'east'] as const
-export const RANKS = 3
+export const RANKS = 4

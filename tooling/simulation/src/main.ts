@@ -45,11 +45,11 @@ else if (!isKnown || !numbers.every((value) => Number.isSafeInteger(value) && va
 else await runOne(Number(values.seed))
 
 async function runOne(seed: number): Promise<void> {
-  const { log, violation, circumstances, ...rest } = await simulate(seed, options)
+  const { log, violation, circumstances, checked: _, ...rest } = await simulate(seed, options)
   const { writeOrder, onIndexFailure, deleteDelayMs, maxSkewMs, failoverOf, ids } = circumstances
   console.log(log.join('\n'))
   console.log({ writeOrder, onIndexFailure, deleteDelayMs, maxSkewMs, failoverOf, ids, ...rest })
-  console.log(violation ?? 'All held.')
+  console.log(violation === undefined ? 'All held.' : `Not ${violation.check}: ${violation.what}`)
   process.exitCode = violation === undefined ? 0 : 1
 }
 
@@ -73,10 +73,10 @@ async function runMany(): Promise<void> {
   const told = new Set<number>()
   let toldAt = startedAt
   const onProgress = ({ seeds: done, violations }: SimulationTotals): void => {
-    for (const { seed, what } of violations) {
+    for (const { seed, check, what } of violations) {
       if (told.has(seed)) continue
       told.add(seed)
-      console.error(`Seed ${seed}: ${what}\nSee every step: ${replay(seed)}`)
+      console.error(`Seed ${seed}: not ${check}: ${what}\nSee every step: ${replay(seed)}`)
     }
     if (Date.now() - toldAt < PROGRESS_MS) return
     toldAt = Date.now()

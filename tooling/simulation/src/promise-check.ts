@@ -8,6 +8,12 @@ export interface PromiseCheck {
   missing(): string[]
   /** Everything that keeps the tables from being exactly what the entities say, of every index that is kept up. */
   inexact(): string[]
+  /** Tables that stood for another definition before, in words; until `forget`. */
+  renamed(): string[]
+  /** A shard has fallen back: tables of before may have been forgotten. */
+  forget(): void
+  /** Whether every shard has the same catalog. */
+  catalogsAgree(): boolean
   /** How often `missing` has looked. */
   readonly checks: number
 }
@@ -22,6 +28,7 @@ export function createPromiseCheck(driver: ReferenceDriver, router: Router, code
   const derived = new WeakMap<Uint8Array, Map<string, readonly PlacedRow[]>>()
   let merged: { epochs: string; entries: readonly CatalogEntry[] } = { epochs: '', entries: [] }
   let checks = 0
+  const definitions = new Map<string, string>()
 
   function entries(): readonly CatalogEntry[] {
     const catalogs = driver.shards.map((shard) => shard.contents())
@@ -84,6 +91,20 @@ export function createPromiseCheck(driver: ReferenceDriver, router: Router, code
   return {
     get checks() {
       return checks
+    },
+    renamed() {
+      return entries().flatMap(({ table, properties, shardOn, generation }) => {
+        const definition = JSON.stringify([properties, shardOn, generation])
+        const known = definitions.get(table) ?? definition
+        definitions.set(table, definition)
+        return known === definition ? [] : [`${table} was ${known} and is ${definition}`]
+      })
+    },
+    forget: () => definitions.clear(),
+    catalogsAgree() {
+      const catalogs = driver.shards.map((shard) => shard.contents())
+      const contents = catalogs.map((catalog) => JSON.stringify([catalog?.epoch, catalog?.indexes]))
+      return new Set(contents).size === 1
     },
     missing() {
       checks++

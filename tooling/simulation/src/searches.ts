@@ -3,7 +3,16 @@ import type { IndexDefinition, IndexProperties, Where } from '@looseleaf/index-e
 import type { Random } from '@looseleaf-tooling/random'
 import type { Act, ClientOptions } from './client.ts'
 import type { Asked } from './history.ts'
-import { byGroup, byGroupAndRank, byGroupAndRankElsewhere, byTag, GROUPS, RANKS, TAGS } from './indexes.ts'
+import {
+  byGroup,
+  byGroupAndRank,
+  byGroupAndRankElsewhere,
+  byRank,
+  byTag,
+  GROUPS,
+  RANKS,
+  TAGS,
+} from './indexes.ts'
 
 /** A question to an index, and what answers it. */
 interface Question extends Asked {
@@ -29,7 +38,7 @@ function anyQuestion(random: Random): Question {
   const tags = random.pick(TAGS)
   const group = random.pick(GROUPS)
   const rank = random.below(RANKS)
-  switch (random.below(7)) {
+  switch (random.below(10)) {
     case 0:
     case 1:
       return question(byGroup, { group }, (bag) => bag['group'] === group)
@@ -37,6 +46,11 @@ function anyQuestion(random: Random): Question {
     case 3:
       return question(byTag, { tags }, (bag) => (bag['tags'] as readonly string[]).includes(tags))
     case 4:
+    case 5:
+      return question(byRank, { rank: { gte: 0 } }, () => true)
+    case 6:
+      return question(byRank, { rank: { gte: 1, lte: 2 } }, (bag) => [1, 2].includes(Number(bag['rank'])))
+    case 7:
       return question(
         byGroupAndRank,
         { group, rank },
@@ -55,6 +69,9 @@ function anyQuestion(random: Random): Question {
   }
 }
 
+/** Mostly the whole of what there is, by one look at each shard or by several. */
+const LIMITS = [1, 2, 3, 4, 100, 100]
+
 const order = (random: Random): 'asc' | 'desc' => random.pick(['asc', 'desc'])
 
 const get: Act = async ({ store, random, ids, history }, operation) => {
@@ -66,7 +83,7 @@ const get: Act = async ({ store, random, ids, history }, operation) => {
 const query: Act = async ({ store, random, history }, operation) => {
   const asked = anyQuestion(random)
   const page = await store.query(asked.index, asked.where, {
-    limit: 100,
+    limit: random.pick(LIMITS),
     scatter: true,
     order: order(random),
   })

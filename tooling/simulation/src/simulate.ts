@@ -3,6 +3,7 @@ import { isLooseleafError } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import { createRandom, type Random } from '@looseleaf-tooling/random'
 import { runAdministrator } from './administrator.ts'
+import { createChecker, type Broken, type Check, type CheckCounts } from './checks.ts'
 import { runClient } from './client.ts'
 import { faultKinds, type FaultKind } from './faults.ts'
 import { failingOver } from './flawed-driver.ts'
@@ -33,8 +34,10 @@ export interface SimulationResult {
   /** How often an operator has repaired what failovers of whole shards had lost, so that everything was promised again. */
   readonly repairs: number
   readonly counts: Counts
-  /** What broke, in words; undefined when all held. */
-  readonly violation: string | undefined
+  /** How often each check was made. */
+  readonly checked: CheckCounts
+  /** What broke; undefined when all held. */
+  readonly violation: Broken | undefined
   /** Everything that happened, a line each. */
   readonly log: readonly string[]
 }
@@ -111,7 +114,7 @@ class Simulation {
   #isRepaired = true
   #repairs = 0
   #steps = 0
-  #failure: string | undefined
+  readonly #checker = createChecker()
 
   constructor(seed: number, random: Random, { flaw, faults }: SimulationOptions) {
     this.#seed = seed
@@ -124,8 +127,10 @@ class Simulation {
     const { driver, router, codec } = this.#world
     this.#isPromised = this.#world.writeOrder === 'index-first'
     this.#history = createHistory(driver, codec, {
+      checker: this.#checker,
       promisesRows: ({ number }) => this.#isPromised && number > this.#begunBefore,
-      countsAll: this.#world.onIndexFailure === 'fail',
+      mayDefer: this.#world.onIndexFailure === 'defer',
+      mayFailOver: this.#world.faults.failover > 0,
     })
     this.#check = createPromiseCheck(driver, router, codec)
     this.#pasts = driver.shards.map((shard) => createShardPast(failingOver(shard, flaw)))
@@ -137,12 +142,17 @@ class Simulation {
       lives: () => this.#lives.map(({ life }) => life),
       crash: (life) => this.#crash(life),
       failedOver: () => this.#failedOver(),
+      serverCrashed: () => this.#serverCrashed(),
     })
   }
 
   /** Something is wrong that no check has noticed. */
   fail(what: string): void {
-    this.#failure ??= what
+    this.#checker.check('nobody throws what nobody expects, or waits for ever', what)
+  }
+
+  get #isBroken(): boolean {
+    return this.#checker.broken !== undefined
   }
 
   async run(): Promise<SimulationResult> {
@@ -152,15 +162,15 @@ class Simulation {
     this.#world.isCalm = false
     for (let n = 0; n < PROCESSES; n++) this.#start(n)
 
-    while (this.#failure === undefined && (this.#running.size > 0 || this.#steps === 0)) {
+    while (!this.#isBroken && (this.#running.size > 0 || this.#steps === 0)) {
       this.#changed = false
       await this.#step()
-      const missing = this.#changed && this.#isPromised ? this.#check.missing() : []
-      if (missing.length > 0) this.#failure ??= `missing: ${missing.join('; ')}`
+      if (this.#changed && this.#isPromised) this.#lookBeneath()
     }
-    if (this.#failure === undefined) {
+    if (!this.#isBroken) {
       await this.#endWell().catch((error: unknown) => this.fail(`the end failed: ${String(error)}`))
     }
+    if (!this.#isBroken) this.#checker.check('nobody throws what nobody expects, or waits for ever')
     return {
       seed: this.#seed,
       circumstances: this.#world,
@@ -169,14 +179,34 @@ class Simulation {
       checks: this.#check.checks,
       repairs: this.#repairs,
       counts: this.#history.counts,
-      violation: this.#failure,
+      checked: this.#checker.counts,
+      violation: this.#checker.broken,
       log: this.#scheduler.log,
     }
   }
 
+  /** Holds the tables against the entities, at this instant. */
+  #lookBeneath(): void {
+    const { happened, failoverOf, onIndexFailure } = this.#world
+    const missing = this.#check.missing()
+    const names: readonly (Check | false)[] = [
+      'no row is missing',
+      happened.crash > 0 && 'no row is missing when a process has stopped dead',
+      happened.serverCrash > 0 && 'no row is missing when a server has crashed',
+      onIndexFailure === 'defer' && 'no row is missing where none but deferred ones may be',
+      happened.failover > 0 &&
+        failoverOf === 'entities' &&
+        'no row is missing when a failover has lost commits of entities',
+      this.#repairs > 0 && 'no row is missing when an operator has repaired what a failover has lost',
+    ]
+    for (const name of names) if (name !== false) this.#checker.check(name, ...missing)
+    this.#checker.check('a table is of one definition for ever', ...this.#check.renamed())
+  }
+
   /** Calm weather: what is under way ends, one sweep passes, and then everything has to be exact. */
   async #endWell(): Promise<void> {
-    const { deleteDelayMs } = this.#world
+    const { deleteDelayMs, happened, writeOrder } = this.#world
+    const { check } = this.#checker
     this.#world.isCalm = true
     this.#world.down.clear()
     this.#weather.wakeAll()
@@ -192,23 +222,27 @@ class Simulation {
       this.#scheduler.leap(deleteDelayMs)
       await this.#play(sweep(store, { graceMs: 0 }))
     }
-    const inexact = this.#check.inexact()
-    if (inexact.length > 0) this.#failure ??= `after the sweep: ${inexact.join('; ')}`
+    const inexact = this.#check.inexact().map((what) => `after the sweep: ${what}`)
+    check('one sweep makes tables exact', ...inexact)
+    if (writeOrder === 'entity-first')
+      check('one sweep makes tables exact where rows come after their entities', ...inexact)
+    if (this.#fallbacks + happened.serverCrash > 0) {
+      const agree = this.#check.catalogsAgree()
+      check('catalogs agree in the end when a shard has forgotten changes', !agree && 'catalogs differ')
+    }
     const { added, removed, fenced } = await this.#play(sweep(store, { graceMs: 0 }))
-    if (added + removed + fenced > 0) this.#failure ??= 'a second sweep found something to do'
+    check('a second sweep finds nothing to do', added + removed + fenced > 0 && 'there was something to do')
     await this.#play(store.close())
   }
 
   async #step(): Promise<boolean> {
-    if (++this.#steps > MAX_STEPS) this.#failure ??= `nothing came to rest within ${MAX_STEPS} steps`
+    if (++this.#steps > MAX_STEPS) this.fail(`nothing came to rest within ${MAX_STEPS} steps`)
     if (!this.#world.isCalm) {
       this.#weather.pass()
       if (this.#busy.size === 0) this.#scheduler.leap(this.#random.below(IDLE_LEAP))
     }
     const moved = (await this.#scheduler.step()) || this.#weather.wakeAll()
-    const wrong = this.#history.wrongs[0]
-    if (wrong !== undefined) this.#failure ??= wrong
-    return moved && this.#failure === undefined
+    return moved && !this.#isBroken
   }
 
   #observe({ shard, writes }: Statement): void {
@@ -223,9 +257,15 @@ class Simulation {
     this.#changed = true
     this.#history.failedOver()
     if (this.#world.failoverOf !== 'everything') return
+    this.#check.forget()
     this.#isPromised = false
     this.#fallbacks++
     if (this.#isRepaired) this.#track(this.#repair())
+  }
+
+  #serverCrashed(): void {
+    this.#changed = true
+    this.#history.serverCrashed()
   }
 
   /** An operator repairs what a failover has lost, and what another one has lost meanwhile. */
@@ -255,7 +295,7 @@ class Simulation {
   #track(work: Promise<void>): void {
     const tracked = work
       .catch((error: unknown) => {
-        this.#failure ??= `somebody threw ${String(error)}`
+        this.fail(`somebody threw ${String(error)}`)
       })
       .finally(() => this.#running.delete(tracked))
     this.#running.add(tracked)

@@ -1,5 +1,6 @@
 import { LooseleafError, type Driver, type Shard } from '@looseleaf/core'
 import type { Random } from '@looseleaf-tooling/random'
+import type { Disk } from './disk.ts'
 import type { FaultKind, Faults } from './faults.ts'
 import { reach, type Life } from './life.ts'
 import type { Scheduler } from './scheduler.ts'
@@ -13,6 +14,8 @@ export interface Network {
   count(kind: FaultKind): void
   /** Shards that take no statements at this moment, by number. */
   readonly down: ReadonlySet<number>
+  /** The disks of the shards. */
+  readonly disks: readonly Disk[]
 }
 
 /** Statements whose answers, when lost, leave open what has happened. */
@@ -29,6 +32,25 @@ const writes: ReadonlySet<string> = new Set([
   'createIndexTable',
   'dropIndexTable',
 ])
+
+/** These wait for the disk before they do anything. */
+const definitions: ReadonlySet<string> = new Set(['createTables', 'createIndexTable', 'dropIndexTable'])
+
+/** Answers of writes that say that nothing was changed, so that nothing has to be written to disk. */
+const saysUnchanged: Readonly<Record<string, (answer: unknown) => boolean>> = {
+  replace: (swapped) => (swapped as readonly boolean[]).every((won) => !won),
+  // Of an upsert with a flaw.
+  upsert: (changed) => changed === UNCHANGED,
+  remove: (removed) => removed === 0,
+  claim: (task) => task === undefined,
+  save: (saved) => saved === false,
+  init: (written) => written === false,
+  change: (changed) => changed === false,
+}
+
+/** How likely a caller gives up waiting for an answer while the disk hangs. */
+const GIVES_UP = 0.5
+
 /** The driver as one process has it: every call is a statement on its way through a network that has faults. */
 export function simulatedDriver(driver: Driver, life: Life, network: Network): Driver {
   const { scheduler, random } = network
@@ -43,14 +65,39 @@ export function simulatedDriver(driver: Driver, life: Life, network: Network): D
       if (does) network.count(kind)
       return does
     }
+    const disk = network.disks[shard] as Disk
+    const runAndChange = (): Promise<T> => {
+      const result = run()
+      if (isWrite) disk.changed()
+      return result
+    }
+    const begin = (it: () => void, cutOff: () => void = () => undefined): void =>
+      definitions.has(operation) ? disk.whenFree(it, cutOff) : it()
     const later = (how: string): void =>
       scheduler.add({
         label: `${how}: ${say}`,
         shard,
         writes: isWrite,
         belated: true,
-        arrive: () => void run().catch(() => undefined),
+        arrive: () => begin(() => void runAndChange().catch(() => undefined)),
       })
+
+    /** Most wait for the disk for as long as it takes; others give up, and the statement takes place all the same. */
+    function giveUp(): void {
+      if (!disk.hangs || !random.chance(GIVES_UP)) return
+      const arrive = (): void => {
+        scheduler.note(`  ${say}: given up`)
+        fail(lost(isWrite, label))
+      }
+      scheduler.add({ label: `deadline: ${say}`, shard, writes: false, belated: true, arrive })
+    }
+
+    function answer(value: T): void {
+      const done = (): void => reach(life, () => resolve(value))
+      if (operation !== 'flush' && (!isWrite || saysUnchanged[operation]?.(value) === true)) return done()
+      disk.whenWritten(done, () => fail(lost(isWrite, label)))
+      giveUp()
+    }
 
     scheduler.add({
       label: say,
@@ -75,9 +122,13 @@ export function simulatedDriver(driver: Driver, life: Life, network: Network): D
         if (isWrite && happens('duplicate')) later('again')
         const isLost = happens('errorAfter')
         if (isLost) scheduler.note(`  ${say}: done, answer lost`)
-        run().then(
-          (value) => (isLost ? fail(lost(isWrite, label)) : reach(life, () => resolve(value))),
-          (error: unknown) => fail(isLost ? lost(isWrite, label) : error),
+        begin(
+          () =>
+            void runAndChange().then(
+              (value) => (isLost ? fail(lost(isWrite, label)) : answer(value)),
+              (error: unknown) => fail(isLost ? lost(isWrite, label) : error),
+            ),
+          () => fail(lost(isWrite, label)),
         )
       },
     })
@@ -115,12 +166,16 @@ export function simulatedDriver(driver: Driver, life: Life, network: Network): D
       createTables: through.createTables,
       createIndexTable: through.createIndexTable,
       dropIndexTable: through.dropIndexTable,
+      flush: through.flush,
       now: through.now,
       warnings: through.warnings,
     }
   })
   return { shards, close: async () => {} }
 }
+
+/** What an upsert answers that has changed nothing, where that is a flaw. */
+export const UNCHANGED = Symbol('unchanged')
 
 function unavailable(label: string): LooseleafError {
   return new LooseleafError('SHARD_UNAVAILABLE', `${label}: the shard is not there.`)

@@ -26,11 +26,14 @@ export interface States {
   /** The state that this version replaced; undefined if it was never committed. */
   before(id: EntityId, version: number): State | undefined
   wasCommittedBy(operation: number): boolean
-  /** Whether a failover has lost this version and it was not committed again. */
+  /** Whether a shard that fell back has lost this version and it was not committed again. */
   isLost(id: EntityId, version: number): boolean
   observe(): readonly NewState[]
-  /** Looks at everything again; answers the versions that the entities are at now, 0 for one that is gone. */
-  failedOver(): ReadonlyMap<EntityId, number>
+  /**
+   * Looks at everything again when a shard has fallen back to an earlier state; answers the versions that the entities are
+   * at now, 0 for one that is gone.
+   */
+  fallenBack(): ReadonlyMap<EntityId, number>
 }
 
 const NOTHING: State = { version: 0, bag: null, since: 0 }
@@ -73,7 +76,7 @@ export function createStates(driver: ReferenceDriver, codec: Codec): States {
       return first === -1 ? [NOTHING, ...all] : all.slice(first)
     },
     before(id, version) {
-      // A failover may have brought it back later.
+      // What fell back may have come again later.
       const at = of(id).findIndex((state) => state.version === version)
       return at === -1 ? undefined : (of(id)[at - 1] ?? NOTHING)
     },
@@ -88,7 +91,7 @@ export function createStates(driver: ReferenceDriver, codec: Codec): States {
       moment++
       return driver.shards.flatMap(enterRows)
     },
-    failedOver() {
+    fallenBack() {
       moment++
       seen = new WeakSet()
       for (const shard of driver.shards) enterRows(shard)
@@ -97,7 +100,7 @@ export function createStates(driver: ReferenceDriver, codec: Codec): States {
       for (const [id, all] of states) {
         if (versions.has(id)) continue
         versions.set(id, 0)
-        // It was inserted within the lag.
+        // It was inserted since the state to which its shard fell back.
         if (all.at(-1)?.version !== 0) enter(id, { version: 0, body: null })
       }
       return versions

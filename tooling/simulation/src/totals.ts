@@ -1,11 +1,11 @@
 import type { FaultKind } from './faults.ts'
 import { noFaults } from './faults.ts'
+import { noCheckCounts, type Broken, type CheckCounts } from './checks.ts'
 import type { Counts } from './history.ts'
 import type { SimulationResult } from './simulate.ts'
 
-export interface Violation {
+export interface Violation extends Broken {
   readonly seed: number
-  readonly what: string
 }
 
 /** What many lives came to, summed up. The same for the same seeds, however many processes have run them. */
@@ -15,6 +15,8 @@ export interface SimulationTotals extends Counts {
   steps: number
   /** How often it was looked whether anything committed is missing: after every step that changed something. */
   checks: number
+  /** How often each check was made. */
+  readonly checked: CheckCounts
   /** How often each kind of fault happened. */
   readonly faults: Record<FaultKind, number>
   /** Lives by what they were opened with. */
@@ -43,6 +45,7 @@ export function noTotals(): SimulationTotals {
     unknown: 0,
     reads: 0,
     queries: 0,
+    checked: noCheckCounts(),
     faults: { ...noFaults },
     lives: {
       indexFirst: 0,
@@ -65,6 +68,7 @@ export function totalsOf(result: SimulationResult): SimulationTotals {
     seeds: 1,
     steps: result.steps,
     checks: result.checks,
+    checked: { ...result.checked },
     faults: { ...result.happened },
     lives: {
       indexFirst: Number(writeOrder === 'index-first'),
@@ -75,13 +79,14 @@ export function totalsOf(result: SimulationResult): SimulationTotals {
       beyondPromise: Number(failover > 0 && failoverOf === 'everything'),
       repaired: Number(result.repairs > 0),
     },
-    violations: result.violation === undefined ? [] : [{ seed: result.seed, what: result.violation }],
+    violations: result.violation === undefined ? [] : [{ seed: result.seed, ...result.violation }],
   }
 }
 
 /** Adds `more` to `totals`. */
 export function addTotals(totals: SimulationTotals, more: SimulationTotals): void {
   addNumbers(totals, more)
+  addNumbers(totals.checked, more.checked)
   addNumbers(totals.faults, more.faults)
   addNumbers(totals.lives, more.lives)
   totals.violations = [...totals.violations, ...more.violations].toSorted((a, b) => a.seed - b.seed)

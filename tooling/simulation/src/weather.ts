@@ -9,7 +9,7 @@ import { SHARDS, type World } from './world.ts'
 export interface Weather {
   /** Before every step. */
   pass(): void
-  /** Whoever is frozen wakes. False when nobody is. */
+  /** Whoever is frozen wakes, and no disk hangs any more. False when that is so already. */
   wakeAll(): boolean
 }
 
@@ -24,11 +24,17 @@ export interface WeatherOptions {
   crash(life: Life): void
   /** After a shard has failed over. */
   failedOver(): void
+  /** After the server of a shard has crashed. */
+  serverCrashed(): void
 }
 
 /** A process that dies again and again would never get anything done. */
 const MAX_CRASHES = 5
 const MAX_FAILOVERS = { entities: 5, everything: 2 }
+const MAX_SERVER_CRASHES = 6
+/** How likely a disk that hangs goes on at a step, or gets some further. */
+const DISK_GOES_ON = 0.01
+const DISK_ADVANCES = 0.03
 /** How many steps of the others a process sleeps through. */
 const PAUSE_STEPS = [15, 60, 250, 1500]
 /** How far the clock goes on meanwhile, in milliseconds: beyond the grace and the leases of cleaners, and those of administrators. */
@@ -68,6 +74,34 @@ export function createWeather(options: WeatherOptions): Weather {
     world.happened.failover++
     scheduler.note(`-- shard ${shard} fails over and has lost its last commits`)
     options.failedOver()
+    scheduler.cut(shard)
+  }
+
+  function moveDisks(): void {
+    for (const [shard, disk] of world.disks.entries()) {
+      if (!disk.hangs) continue
+      if (random.chance(DISK_GOES_ON)) {
+        scheduler.note(`-- the disk of shard ${shard} goes on`)
+        disk.goOn()
+      } else if (random.chance(DISK_ADVANCES)) disk.advance()
+    }
+    if (!strikes('diskHangs')) return
+    const shard = random.below(SHARDS)
+    if (world.disks[shard]?.hangs !== false) return
+    world.happened.diskHangs++
+    scheduler.note(`-- the disk of shard ${shard} hangs`)
+    world.disks[shard]?.hang()
+  }
+
+  function crashServer(): void {
+    if (world.happened.serverCrash >= MAX_SERVER_CRASHES || !strikes('serverCrash')) return
+    const hanging = world.disks.findIndex(({ hangs }) => hangs)
+    // There is more to lose where a disk hangs.
+    const shard = hanging !== -1 && random.chance(0.8) ? hanging : random.below(SHARDS)
+    const gone = world.disks[shard]?.crash() ?? 0
+    world.happened.serverCrash++
+    scheduler.note(`-- the server of shard ${shard} crashes and has lost its last ${gone} changes`)
+    options.serverCrashed()
     scheduler.cut(shard)
   }
 
@@ -113,6 +147,8 @@ export function createWeather(options: WeatherOptions): Weather {
     pass() {
       moveShards()
       failOver()
+      moveDisks()
+      crashServer()
       crash()
       pause()
       goOnWithPauses()
@@ -121,7 +157,9 @@ export function createWeather(options: WeatherOptions): Weather {
       const sleeping = pauses
       pauses = []
       sleeping.forEach(wakeUp)
-      return sleeping.length > 0
+      const hanging = world.disks.filter(({ hangs }) => hangs)
+      for (const disk of hanging) disk.goOn()
+      return sleeping.length + hanging.length > 0
     },
   }
 }

@@ -4,10 +4,11 @@ import { bucketRouter } from '@looseleaf/router'
 import { DataStore } from '@looseleaf/store'
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import type { Random } from '@looseleaf-tooling/random'
+import { createDisk, type Disk } from './disk.ts'
 import { chooseFaults, noFaults, type FaultKind, type Faults } from './faults.ts'
 import { withFlaw } from './flawed-driver.ts'
 import type { Flaw } from './flaws.ts'
-import { byGroup, byTag } from './indexes.ts'
+import { byGroup, byRank, byTag } from './indexes.ts'
 import type { Life } from './life.ts'
 import type { Scheduler } from './scheduler.ts'
 import { simulatedDriver } from './simulated-driver.ts'
@@ -60,6 +61,8 @@ export interface World extends Circumstances {
   readonly driver: ReferenceDriver
   readonly router: Router
   readonly codec: Codec
+  /** The disks of the shards' servers. */
+  readonly disks: readonly Disk[]
   /** Shards that take no statements at this moment. */
   readonly down: Set<number>
   /** How often each kind of fault has happened. */
@@ -85,6 +88,7 @@ export function createWorld(
     driver,
     router,
     codec,
+    disks: driver.shards.map((shard) => createDisk(shard, random)),
     down: new Set(),
     happened: { ...noFaults },
     isCalm: true,
@@ -93,6 +97,7 @@ export function createWorld(
         scheduler,
         random,
         down: world.down,
+        disks: world.disks,
         faults: () => (world.isCalm ? noFaults : world.faults),
         count: (kind) => void world.happened[kind]++,
       })
@@ -100,7 +105,7 @@ export function createWorld(
         shards: { shardCount: SHARDS, connect: async () => connected },
         router,
         codec,
-        indexes: [byTag, byGroup],
+        indexes: [byTag, byGroup, byRank],
         migrate,
         writeOrder: world.writeOrder,
         onIndexFailure: world.onIndexFailure,
