@@ -11,8 +11,8 @@ import {
 export interface ReferenceIndex extends IndexTable {
   /** Every row, in key order. */
   readonly rows: readonly IndexRow[]
-  /** Whether this row is there at this moment. */
-  has(key: Key, entityId: Uint8Array): boolean
+  /** The stamp of this row at this moment; undefined where there is none. */
+  versionOf(key: Key, entityId: Uint8Array): number | undefined
   create(): void
   drop(): void
   /** The rows at this moment; undefined without a table. */
@@ -50,7 +50,10 @@ export function createReferenceIndex(shard: string, spec: IndexTableSpec): Refer
     create() {
       exists = true
     },
-    has: (key, entityId) => find(key, entityId).there,
+    versionOf(key, entityId) {
+      const { at, there } = find(key, entityId)
+      return there ? rows[at]?.version : undefined
+    },
     drop() {
       exists = false
       rows = []

@@ -3,7 +3,8 @@ import type { DataStore } from '@looseleaf/store'
 import type { Random } from '@looseleaf-tooling/random'
 import type { History, Operation } from './history.ts'
 import { GROUPS, RANKS, TAGS } from './indexes.ts'
-import { searches } from './searches.ts'
+import { searches, searchesForMoved } from './searches.ts'
+import type { Circumstances } from './world.ts'
 
 export interface ClientOptions {
   readonly store: DataStore
@@ -11,14 +12,18 @@ export interface ClientOptions {
   readonly history: History
   /** The entities that all clients fight over. */
   readonly ids: readonly EntityId[]
+  /** What clients do, see `Circumstances`. */
+  readonly clients: Circumstances['clients']
   /** Whether there is more to do after so many operations. */
   mayGoOn(operations: number): boolean
 }
 
 /** One caller of a process: one operation after the other, each told to the history. */
 export async function runClient(options: ClientOptions): Promise<void> {
+  const { random, clients } = options
+  const acts = { everything: [writes, searches], moves: [moves, searchesForMoved] }[clients]
   for (let n = 0; options.mayGoOn(n); n++) {
-    const act = options.random.pick(options.random.chance(0.6) ? writes : searches)
+    const act = random.pick(acts[random.chance(0.6) ? 0 : 1] as readonly Act[])
     const operation = options.history.begin()
     try {
       await act(options, operation)
@@ -75,6 +80,17 @@ const update: Act = async (options, operation) => {
   options.history.acknowledged(operation, id, version)
 }
 
+/** Only one of its rows moves, mostly to another shard. */
+const move: Act = async (options, operation) => {
+  const id = options.random.pick(options.ids)
+  const { version } = await options.store.update(id, (before) => ({
+    ...before,
+    by: operation.number,
+    rank: options.random.below(RANKS),
+  }))
+  options.history.acknowledged(operation, id, version)
+}
+
 /** A tombstone has no bag to say whose it is, so a delete is held to its effect. */
 const remove: Act = async ({ random, ids, store, history }, operation) => {
   const id = random.pick(ids)
@@ -96,4 +112,5 @@ const putMany: Act = async (options, operation) => {
   }
 }
 
-const writes: readonly Act[] = [put, put, putIfUnchanged, insert, insert, update, update, remove, putMany]
+const writes: readonly Act[] = [put, put, putIfUnchanged, insert, insert, update, move, remove, putMany]
+const moves: readonly Act[] = [put, move, move, move, move, move]

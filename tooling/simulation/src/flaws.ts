@@ -62,6 +62,36 @@ export const flaws = {
     shownBy: 'duplicate',
     among: ['duplicate', 'late', 'errorAfter', 'crash', 'pause'],
   },
+  /** A write whose answer was lost is acknowledged when it is read back, although a crash may undo it. */
+  'read back without a flush': { shownBy: 'serverCrash', among: ['diskHangs', 'serverCrash', 'crash'] },
+  /** A cleaner deletes what a commit has lost that it has read, although a crash may undo that. */
+  'cleaner without a flush': { shownBy: 'serverCrash', among: ['diskHangs', 'serverCrash', 'crash'] },
+  /** An upsert that changes nothing is answered before the stamp that it has met is on disk. */
+  'upsert that changes nothing without a flush': {
+    shownBy: 'serverCrash',
+    among: ['diskHangs', 'serverCrash', 'crash'],
+  },
+  /** Deferred rows are made good by a version that a crash may undo. */
+  'drain without a flush': {
+    shownBy: 'serverCrash',
+    among: ['diskHangs', 'serverCrash', 'errorBefore', 'shardDown'],
+    life: { writeOrder: 'index-first', onIndexFailure: 'defer' },
+  },
+  /** Writers delete the rows that an entity has lost while queries are under way that need them. */
+  'writers delete at once': {
+    among: [],
+    life: { writeOrder: 'index-first', queryTimeMs: 1500, clients: 'moves' },
+  },
+  /** Cleaners do. */
+  'cleaner deletes at once': {
+    among: ['crash', 'errorBefore'],
+    life: { writeOrder: 'index-first', queryTimeMs: 1500, clients: 'moves' },
+  },
+  /** A query that took longer than rows are kept says that it is complete. */
+  'queries are not bounded': {
+    among: [],
+    life: { writeOrder: 'index-first', queryTimeMs: 5, clients: 'moves' },
+  },
 } as const satisfies Record<string, FlawInfo>
 
 export type Flaw = keyof typeof flaws

@@ -47,6 +47,8 @@ export interface History {
   read(operation: Operation, id: EntityId, version: number | undefined, bag: Bag | undefined): void
   /** A query gave this first page. */
   queried(operation: Operation, asked: Asked, page: Pick<QueryPage, 'items' | 'cost' | 'cursor'>): void
+  /** An index gave these, as all that there are. */
+  gotAll(operation: Operation, asked: Asked, items: readonly Bag[]): void
   /** A reading of every entity gave these, whatever the indexes have. */
   scanned(operation: Operation, asked: Asked, items: readonly Bag[]): void
   /** Several pages gave these, one after the other. */
@@ -235,6 +237,15 @@ export function createHistory(driver: ReferenceDriver, codec: Codec, options: Hi
           ? (['what matched all the time is found, or the answer says that rows are deferred'] as const)
           : []),
       ])
+    },
+
+    gotAll(operation, asked, items) {
+      counts.queries++
+      checkFound(operation, asked, items)
+      checkTwice(asked, items)
+      // It has no place to say that rows are pending.
+      if (options.mayDefer || !options.promisesRows(operation)) return
+      checkLacking(operation, asked, items, ['what matched all the time is found'])
     },
 
     scanned(operation, asked, items) {

@@ -67,8 +67,8 @@ export function createPromiseCheck(driver: ReferenceDriver, router: Router, code
       for (const { id, body } of entities.rows) {
         if (body === null) continue
         for (const row of rowsOf(entry, id, body)) {
-          if (!(tables[row.shard] as ReferenceIndex).has(row.key, id) && !isPending(id))
-            found.push(say(entry, id, row))
+          const version = (tables[row.shard] as ReferenceIndex).versionOf(row.key, id)
+          if (version === undefined && !isPending(id)) found.push(say(entry, id, row))
         }
       }
     }

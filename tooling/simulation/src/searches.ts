@@ -38,7 +38,7 @@ function anyQuestion(random: Random): Question {
   const tags = random.pick(TAGS)
   const group = random.pick(GROUPS)
   const rank = random.below(RANKS)
-  switch (random.below(10)) {
+  switch (random.below(8)) {
     case 0:
     case 1:
       return question(byGroup, { group }, (bag) => bag['group'] === group)
@@ -46,11 +46,8 @@ function anyQuestion(random: Random): Question {
     case 3:
       return question(byTag, { tags }, (bag) => (bag['tags'] as readonly string[]).includes(tags))
     case 4:
+      return anyQuestionForMoved(random)
     case 5:
-      return question(byRank, { rank: { gte: 0 } }, () => true)
-    case 6:
-      return question(byRank, { rank: { gte: 1, lte: 2 } }, (bag) => [1, 2].includes(Number(bag['rank'])))
-    case 7:
       return question(
         byGroupAndRank,
         { group, rank },
@@ -69,6 +66,13 @@ function anyQuestion(random: Random): Question {
   }
 }
 
+/** Of the index in which entities move from shard to shard. */
+function anyQuestionForMoved(random: Random): Question {
+  return random.chance(0.7)
+    ? question(byRank, { rank: { gte: 0 } }, () => true)
+    : question(byRank, { rank: { gte: 1, lte: 2 } }, (bag) => [1, 2].includes(Number(bag['rank'])))
+}
+
 /** Mostly the whole of what there is, by one look at each shard or by several. */
 const LIMITS = [1, 2, 3, 4, 100, 100]
 
@@ -80,15 +84,21 @@ const get: Act = async ({ store, random, ids, history }, operation) => {
   history.read(operation, id, entity && metaOf(entity)?.version, entity)
 }
 
-const query: Act = async ({ store, random, history }, operation) => {
-  const asked = anyQuestion(random)
-  const page = await store.query(asked.index, asked.where, {
-    limit: random.pick(LIMITS),
-    scatter: true,
-    order: order(random),
-  })
-  history.queried(operation, asked, page)
-}
+const queryFor =
+  (ask: (random: Random) => Question): Act =>
+  async ({ store, random, history }, operation) => {
+    const asked = ask(random)
+    const options = { limit: random.pick(LIMITS), scatter: true, order: order(random) }
+    history.queried(operation, asked, await store.query(asked.index, asked.where, options))
+  }
+
+const allFor =
+  (ask: (random: Random) => Question): Act =>
+  async ({ store, random, history }, operation) => {
+    const asked = ask(random)
+    const options = { scatter: true, order: order(random) }
+    history.gotAll(operation, asked, await store.getAll(asked.index, asked.where, options))
+  }
 
 const pages: Act = async ({ store, random, history }, operation) => {
   const asked = anyQuestion(random)
@@ -123,4 +133,16 @@ const scan: Act = async ({ store, history }: ClientOptions, operation) => {
   history.scanned(operation, everything, items)
 }
 
-export const searches: readonly Act[] = [get, get, query, query, query, pages, count, scan]
+const query = queryFor(anyQuestion)
+const all = allFor(anyQuestion)
+const queryForMoved = queryFor(anyQuestionForMoved)
+const allForMoved = allFor(anyQuestionForMoved)
+
+export const searches: readonly Act[] = [get, get, query, query, query, all, pages, count, scan]
+export const searchesForMoved: readonly Act[] = [
+  queryForMoved,
+  queryForMoved,
+  queryForMoved,
+  allForMoved,
+  get,
+]

@@ -7,6 +7,7 @@ import { createChecker, type Broken, type Check, type CheckCounts } from './chec
 import { runClient } from './client.ts'
 import { faultKinds, type FaultKind } from './faults.ts'
 import { failingOver } from './flawed-driver.ts'
+import { clientsStore, keepDraining, onlyDrains } from './flawed-process.ts'
 import { flawInfo, type Flaw } from './flaws.ts'
 import { createHistory, type Counts, type History } from './history.ts'
 import { createLife, type Life } from './life.ts'
@@ -15,7 +16,7 @@ import { createPromiseCheck, type PromiseCheck } from './promise-check.ts'
 import { createScheduler, type Scheduler, type Statement } from './scheduler.ts'
 import { createShardPast, type ShardPast } from './shard-past.ts'
 import { createWeather, type Weather } from './weather.ts'
-import { chooseCircumstances, createWorld, type Circumstances, type World } from './world.ts'
+import { chooseCircumstances, createWorld, type Circumstances, type Opened, type World } from './world.ts'
 
 export interface SimulationOptions {
   readonly flaw?: Flaw | undefined
@@ -44,7 +45,7 @@ export interface SimulationResult {
 
 const PROCESSES = 3
 const CLIENTS = 2
-const OPERATIONS = 5
+const OPERATIONS = { everything: 5, moves: 15 }
 /** More, so that some are under way when a repair ends. */
 const OPERATIONS_UNTIL_REPAIRED = 60
 /** Milliseconds that go by at a step when only administrators are still at work: they wait for leases of a minute. */
@@ -336,25 +337,34 @@ class Simulation {
   /** A store, its clients, perhaps a cleaner, perhaps an administrator. */
   async #live(life: Life, number: number): Promise<void> {
     const random = this.#random
-    const { store } = await this.#open(life)
-    this.#cleaners[number] = number === 0 || random.chance(0.4) ? startCleaner(store, CLEANER) : undefined
+    const { store, cleaned } = await this.#open(life)
+    const isCleaned = !onlyDrains(this.#flaw) && (number === 0 || random.chance(0.4))
+    this.#cleaners[number] = isCleaned ? startCleaner(cleaned, CLEANER) : undefined
     const time = this.#scheduler.timeOf(life)
     const isAdministered = number === 0 || (number === 1 && random.chance(0.3))
     const changes = isAdministered ? 1 + random.below(3) : 0
     const clients = this.#runClients(store).then(() => void this.#busy.delete(life))
-    await Promise.all([clients, runAdministrator({ store, life, time, random, changes })])
+    const drains = onlyDrains(this.#flaw) && keepDraining(cleaned, time, () => !this.#busy.has(life))
+    await Promise.all([clients, drains, runAdministrator({ store, life, time, random, changes })])
     await store.settled()
   }
 
   async #runClients(store: DataStore): Promise<void> {
     const mayGoOn = (operations: number): boolean =>
-      operations < (this.#isRepaired ? OPERATIONS : OPERATIONS_UNTIL_REPAIRED)
-    const { ids } = this.#world
-    const client = { store, random: this.#random, history: this.#history, ids, mayGoOn }
+      operations < (this.#isRepaired ? OPERATIONS[this.#world.clients] : OPERATIONS_UNTIL_REPAIRED)
+    const { ids, clients } = this.#world
+    const client = {
+      store: clientsStore(store, this.#flaw),
+      random: this.#random,
+      history: this.#history,
+      ids,
+      clients,
+      mayGoOn,
+    }
     await Promise.all(Array.from({ length: CLIENTS }, () => runClient(client)))
   }
 
-  async #open(life: Life): Promise<{ readonly store: DataStore }> {
+  async #open(life: Life): Promise<Opened> {
     for (;;) {
       try {
         return await this.#world.open(life)

@@ -2,6 +2,7 @@ import { LooseleafError, type Driver, type Shard } from '@looseleaf/core'
 import type { Random } from '@looseleaf-tooling/random'
 import type { Disk } from './disk.ts'
 import type { FaultKind, Faults } from './faults.ts'
+import { UNCHANGED } from './flawed-driver.ts'
 import { reach, type Life } from './life.ts'
 import type { Scheduler } from './scheduler.ts'
 
@@ -39,7 +40,7 @@ const definitions: ReadonlySet<string> = new Set(['createTables', 'createIndexTa
 /** Answers of writes that say that nothing was changed, so that nothing has to be written to disk. */
 const saysUnchanged: Readonly<Record<string, (answer: unknown) => boolean>> = {
   replace: (swapped) => (swapped as readonly boolean[]).every((won) => !won),
-  // Of an upsert with a flaw.
+  // An upsert waits for what others have written, too; but for one with a flaw.
   upsert: (changed) => changed === UNCHANGED,
   remove: (removed) => removed === 0,
   claim: (task) => task === undefined,
@@ -173,9 +174,6 @@ export function simulatedDriver(driver: Driver, life: Life, network: Network): D
   })
   return { shards, close: async () => {} }
 }
-
-/** What an upsert answers that has changed nothing, where that is a flaw. */
-export const UNCHANGED = Symbol('unchanged')
 
 function unavailable(label: string): LooseleafError {
   return new LooseleafError('SHARD_UNAVAILABLE', `${label}: the shard is not there.`)

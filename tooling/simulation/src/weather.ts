@@ -32,9 +32,9 @@ export interface WeatherOptions {
 const MAX_CRASHES = 5
 const MAX_FAILOVERS = { entities: 5, everything: 2 }
 const MAX_SERVER_CRASHES = 6
-/** How likely a disk that hangs goes on at a step, or gets some further. */
-const DISK_GOES_ON = 0.01
-const DISK_ADVANCES = 0.03
+/** How likely a disk that hangs goes on at a step, for a short or a long while; or gets some further. */
+const DISK_GOES_ON = [0.02, 0.003]
+const DISK_ADVANCES = 0.02
 /** How many steps of the others a process sleeps through. */
 const PAUSE_STEPS = [15, 60, 250, 1500]
 /** How far the clock goes on meanwhile, in milliseconds: beyond the grace and the leases of cleaners, and those of administrators. */
@@ -80,7 +80,7 @@ export function createWeather(options: WeatherOptions): Weather {
   function moveDisks(): void {
     for (const [shard, disk] of world.disks.entries()) {
       if (!disk.hangs) continue
-      if (random.chance(DISK_GOES_ON)) {
+      if (random.chance(random.pick(DISK_GOES_ON))) {
         scheduler.note(`-- the disk of shard ${shard} goes on`)
         disk.goOn()
       } else if (random.chance(DISK_ADVANCES)) disk.advance()

@@ -1,3 +1,4 @@
+import type { CleanerTarget } from '@looseleaf/cleaner'
 import { msgpackZlibCodec } from '@looseleaf/codec'
 import { formatId, type Codec, type EntityId, type Router } from '@looseleaf/core'
 import { bucketRouter } from '@looseleaf/router'
@@ -7,6 +8,7 @@ import type { Random } from '@looseleaf-tooling/random'
 import { createDisk, type Disk } from './disk.ts'
 import { chooseFaults, noFaults, type FaultKind, type Faults } from './faults.ts'
 import { withFlaw } from './flawed-driver.ts'
+import { cleanersContext, writersDriver, writersTime } from './flawed-process.ts'
 import type { Flaw } from './flaws.ts'
 import { byGroup, byRank, byTag } from './indexes.ts'
 import type { Life } from './life.ts'
@@ -19,14 +21,19 @@ export interface Circumstances {
   readonly writeOrder: 'index-first' | 'entity-first'
   readonly onIndexFailure: 'fail' | 'defer'
   readonly deleteDelayMs: number
+  readonly queryTimeMs: number
   /** How far the clocks of processes may be from those of the databases, either way. Well below `deleteDelayMs`. */
   readonly maxSkewMs: number
   /** What a shard loses that fails over: the last commits of entities, or of all its tables, catalog and layout too. */
   readonly failoverOf: 'entities' | 'everything'
   readonly ids: readonly EntityId[]
+  /** Whether clients do everything, or move entities from shard to shard in one index and look for them there. */
+  readonly clients: 'everything' | 'moves'
 }
 
 export const SHARDS = 2
+/** A query takes some tens of milliseconds, and some hundreds where a statement of it is slow. */
+const QUERY_TIMES_MS = [50, 300, 1500]
 /** Mostly few, for everybody to meet; more, for a write to be held up and not be overtaken. */
 const MOST_ENTITIES = [4, 4, 4, 40]
 
@@ -43,9 +50,11 @@ export function chooseCircumstances(random: Random, allowed: readonly FaultKind[
     writeOrder,
     onIndexFailure: mayDefer ? 'defer' : 'fail',
     deleteDelayMs,
+    queryTimeMs: random.pick(QUERY_TIMES_MS),
     maxSkewMs: random.chance(0.5) ? 0 : random.below(worstSkewMs),
     failoverOf: random.chance(0.75) ? 'entities' : 'everything',
     ids,
+    clients: random.chance(0.25) ? 'moves' : 'everything',
   }
 }
 
@@ -69,8 +78,14 @@ export interface World extends Circumstances {
   readonly happened: Record<FaultKind, number>
   /** In calm weather no fault happens. */
   isCalm: boolean
-  /** A store of a process. In an object, for a store is not to be mistaken for a promise by whoever awaits it. */
-  open(life: Life, migrate?: boolean): Promise<{ readonly store: DataStore }>
+  /** A store of a process, and what its cleaner works on. */
+  open(life: Life, migrate?: boolean): Promise<Opened>
+}
+
+/** An object, for a store is not to be mistaken for a promise by whoever awaits it. */
+export interface Opened {
+  readonly store: DataStore
+  readonly cleaned: CleanerTarget
 }
 
 export function createWorld(
@@ -102,7 +117,7 @@ export function createWorld(
         count: (kind) => void world.happened[kind]++,
       })
       const store = await DataStore.open({
-        shards: { shardCount: SHARDS, connect: async () => connected },
+        shards: { shardCount: SHARDS, connect: async () => writersDriver(connected, flaw) },
         router,
         codec,
         indexes: [byTag, byGroup, byRank],
@@ -110,10 +125,15 @@ export function createWorld(
         writeOrder: world.writeOrder,
         onIndexFailure: world.onIndexFailure,
         deleteDelayMs: flaw === 'no delete delay' ? 0 : world.deleteDelayMs,
-        time: scheduler.timeOf(life),
+        queryTimeMs: world.queryTimeMs,
+        time: writersTime(scheduler.timeOf(life), world, flaw),
         onWarning: () => undefined,
       })
-      return { store }
+      const time = scheduler.timeOf(life)
+      return {
+        store,
+        cleaned: { context: cleanersContext({ ...store.context, driver: connected, time }, flaw) },
+      }
     },
   }
   return world

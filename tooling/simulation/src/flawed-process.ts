@@ -1,0 +1,76 @@
+import { drainPending, type CleanerTarget } from '@looseleaf/cleaner'
+import type { Driver, Time } from '@looseleaf/core'
+import type { EngineContext } from '@looseleaf/index-engine'
+import type { DataStore } from '@looseleaf/store'
+import type { Flaw } from './flaws.ts'
+
+/** What the writers of a process use, with the flaw. */
+export function writersDriver(driver: Driver, flaw: Flaw | undefined): Driver {
+  return flaw === 'read back without a flush' ? withoutFlush(driver) : driver
+}
+
+/** The time of writers. With the flaw they do not wait for queries of others before they delete rows. */
+export function writersTime(
+  time: Time,
+  { queryTimeMs }: { readonly queryTimeMs: number },
+  flaw: Flaw | undefined,
+): Time {
+  if (flaw !== 'writers delete at once') return time
+  return { ...time, sleep: (ms, signal) => time.sleep(ms > queryTimeMs ? 0 : ms, signal) }
+}
+
+/** What the cleaner of a process works on, with the flaw. */
+export function cleanersContext(context: EngineContext, flaw: Flaw | undefined): EngineContext {
+  switch (flaw) {
+    case 'cleaner without a flush':
+    case 'drain without a flush':
+      return { ...context, driver: withoutFlush(context.driver) }
+    case 'cleaner deletes at once': {
+      const { catalog } = context
+      return {
+        ...context,
+        catalog: { ...catalog, current: () => ({ ...catalog.current(), queryTimeMs: 0 }) },
+      }
+    }
+    default:
+      return context
+  }
+}
+
+function withoutFlush(driver: Driver): Driver {
+  return { ...driver, shards: driver.shards.map((shard) => ({ ...shard, flush: async () => {} })) }
+}
+
+/** The store as clients have it, with the flaw. */
+export function clientsStore(store: DataStore, flaw: Flaw | undefined): DataStore {
+  if (flaw !== 'queries are not bounded') return store
+  return new Proxy(store, {
+    get(target, property) {
+      const value: unknown = Reflect.get(target, property, target)
+      if (typeof value !== 'function') return value
+      return property === 'query' ? complete(target) : (value.bind(target) as unknown)
+    },
+  })
+}
+
+/** A query that never says that it took too long. */
+function complete(store: DataStore): DataStore['query'] {
+  return async (...args) => {
+    const page = await store.query(...args)
+    return { ...page, cost: { ...page.cost, complete: true } }
+  }
+}
+
+const DRAIN_EVERY_MS = 20
+
+/** Whether this flaw is one of draining alone, so that no other cleaner is to be there. */
+export const onlyDrains = (flaw: Flaw | undefined): boolean => flaw === 'drain without a flush'
+
+/** Drains, and does nothing else that a cleaner does, until it is over. */
+export async function keepDraining(cleaned: CleanerTarget, time: Time, isOver: () => boolean): Promise<void> {
+  while (!isOver()) {
+    // What fails is tried again, as a cleaner would.
+    await drainPending(cleaned).catch(() => undefined)
+    await time.sleep(DRAIN_EVERY_MS)
+  }
+}
