@@ -10,6 +10,16 @@ export interface FlawInfo {
   readonly life?: Partial<Circumstances>
 }
 
+/** Disks hang and servers crash, while entities move. */
+const unsafe = ['diskHangs', 'serverCrash'] as const
+const unsafeLife = {
+  writeOrder: 'index-first',
+  onIndexFailure: 'fail',
+  deleteDelayMs: 0,
+  clients: 'moves',
+  ids: ['0b0f323c-2209-7c02-ac20-03022d0d2d01', '1c0f323c-2209-7c02-ac20-03022d0d2d02'],
+} as const
+
 /** Something that a driver, a process or a database could get wrong. A run with it has to tell. */
 export const flaws = {
   /** Shows only where an upsert and a delete of one row both come late, so there is much of that, and one entity. */
@@ -65,11 +75,12 @@ export const flaws = {
   /** A write whose answer was lost is acknowledged when it is read back, although a crash may undo it. */
   'read back without a flush': { shownBy: 'serverCrash', among: ['diskHangs', 'serverCrash', 'crash'] },
   /** A cleaner deletes what a commit has lost that it has read, although a crash may undo that. */
-  'cleaner without a flush': { shownBy: 'serverCrash', among: ['diskHangs', 'serverCrash', 'crash'] },
+  'cleaner without a flush': { shownBy: 'serverCrash', among: unsafe, life: { ...unsafeLife, queryTimeMs: 5 } },
   /** An upsert that changes nothing is answered before the stamp that it has met is on disk. */
   'upsert that changes nothing without a flush': {
     shownBy: 'serverCrash',
-    among: ['diskHangs', 'serverCrash', 'crash'],
+    among: unsafe,
+    life: { ...unsafeLife, maxSkewMs: 1000, ids: [...unsafeLife.ids].slice(0, 1) },
   },
   /** Deferred rows are made good by a version that a crash may undo. */
   'drain without a flush': {
