@@ -5,12 +5,17 @@ import { inspect, type MissingRow } from './inspect.ts'
 import type { IndexTarget } from './index-target.ts'
 import { lookAgain } from './look-again.ts'
 import type { Pass } from './pass.ts'
-import { movedEntities } from './read-entities.ts'
+import { movedOrUndone } from './on-disk.ts'
+import { movedEntities, readEntities } from './read-entities.ts'
 import { reconcile } from './reconcile.ts'
+
+/** An entity that moves on between this many looks is written by writers who know the index. */
+const MAX_LOOKS = 5
 
 /**
  * One page of a pass over the entities of a shard: adds the rows of living entities that are missing. With `fill`
- * nothing is looked up and every row is written, which is the cheaper way while most are missing.
+ * nothing is looked up and every row is written, which is the cheaper way while most are missing; and what was read is on
+ * disk then.
  */
 export async function sweepEntityPage(
   pass: Pass,
@@ -18,24 +23,44 @@ export async function sweepEntityPage(
   rows: readonly EntityRow[],
   { fill }: { readonly fill: boolean },
 ): Promise<void> {
-  const entities = rows
-    .filter(({ body }) => body !== null)
-    .map((row) => deriveEntity(pass, targets, row.id, row))
-  const missing = fill
-    ? allRows(targets, entities)
-    : (await inspect(pass, targets, entities, { everywhere: false })).missing
+  if (fill) return fillPage(pass, targets, rows)
+  const entities = livingOf(pass, targets, rows)
+  const { missing } = await inspect(pass, targets, entities, { everywhere: false })
   if (missing.length === 0) return
   await addRows(pass, missing)
   // An entity that has moved meanwhile may have lost a row before it was added here.
   const moved = await movedEntities(pass, [...new Set(missing.map(({ entity }) => entity))])
+  if (moved.length > 0) await lookAgain(pass, (again) => reconcile(again, targets, moved.map(idOf)))
+}
+
+/**
+ * An index becomes ready by what was read here. A crash must not bring back a version of before the index, whose rows nobody
+ * has written; so what was read is held against the disk, that an entity has no rows as well.
+ */
+async function fillPage(
+  pass: Pass,
+  targets: readonly IndexTarget[],
+  rows: readonly EntityRow[],
+): Promise<void> {
+  await addRows(pass, allRows(targets, livingOf(pass, targets, rows)))
+  const moved = await movedOrUndone(pass, rows)
   if (moved.length === 0) return
-  await lookAgain(pass, (again) =>
-    reconcile(
-      again,
-      targets,
-      moved.map(({ id }) => id),
-    ),
-  )
+  await lookAgain(pass, async (again) => {
+    let left: readonly EntityRow[] = moved
+    for (let look = 1; left.length > 0 && look < MAX_LOOKS; look++) {
+      const now = [...(await readEntities(again, left.map(idOf))).values()]
+      await addRows(again, allRows(targets, livingOf(again, targets, now)))
+      left = await movedOrUndone(again, now)
+    }
+    // One that has moved may have lost a row before it was added here.
+    await reconcile(again, targets, moved.map(idOf))
+  })
+}
+
+const idOf = ({ id }: { readonly id: Uint8Array }): Uint8Array => id
+
+function livingOf(pass: Pass, targets: readonly IndexTarget[], rows: readonly EntityRow[]): DerivedEntity[] {
+  return rows.filter(({ body }) => body !== null).map((row) => deriveEntity(pass, targets, row.id, row))
 }
 
 function allRows(targets: readonly IndexTarget[], entities: readonly DerivedEntity[]): MissingRow[] {

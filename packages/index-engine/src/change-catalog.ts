@@ -80,10 +80,18 @@ export async function propagateCatalog(driver: Driver, options?: CallOptions): P
   return mergeCatalogs(await propagated(driver, options))
 }
 
+/**
+ * What is found there may be a change of another process that a crash can undo still, and writers would not know again what
+ * the caller relies on. So it is written to disk, and read again, for a server may have died and come back before that.
+ */
 async function propagated(driver: Driver, options?: CallOptions): Promise<readonly ShardCatalog[]> {
-  const source = await leadingCatalog(driver, options)
-  await Promise.all(driver.shards.slice(1).map((shard) => copyCatalog(source, shard, options)))
-  return loadShardCatalogs(driver, options)
+  for (;;) {
+    const source = await leadingCatalog(driver, options)
+    await Promise.all(driver.shards.slice(1).map((shard) => copyCatalog(source, shard, options)))
+    await Promise.all(driver.shards.map((shard) => shard.flush(options)))
+    const catalogs = await loadShardCatalogs(driver, options)
+    if (catalogs.every(({ epoch }) => epoch >= source.epoch)) return catalogs
+  }
 }
 
 /**
