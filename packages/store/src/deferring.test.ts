@@ -1,4 +1,10 @@
-import { LooseleafError, type Driver, type DriverFactory, type Time } from '@looseleaf/core'
+import {
+  LooseleafError,
+  type Driver,
+  type DriverFactory,
+  type ShardCatalog,
+  type Time,
+} from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
@@ -130,7 +136,103 @@ describe('a process that defers', () => {
   })
 })
 
+describe('what is said of it', () => {
+  /** What each change of shard 0 says, in order. */
+  function watch(said: unknown[]): FaultPlan {
+    return ({ shard, table, operation, args }) => {
+      if (shard === 0 && table === 'catalog' && operation === 'change')
+        said.push((args[0] as ShardCatalog).mayDefer)
+      return undefined
+    }
+  }
+
+  it('is said once, and known to the process itself', async () => {
+    await open({ migrate: true })
+    const said: unknown[] = []
+    const { context } = await open({ onIndexFailure: 'defer' }, watch(said))
+    expect(said).toEqual([false, true])
+    expect(context.catalog.current()).toMatchObject({ mayDefer: true, everyoneLooks: true })
+  })
+
+  it('is not said again where another has begun to and died', async () => {
+    await open({ migrate: true })
+    meanwhile = () => Promise.reject(new LooseleafError('CLOSED', 'The process has died.'))
+    await expect(open({ onIndexFailure: 'defer' })).rejects.toMatchObject({ code: 'CLOSED' })
+    meanwhile = async () => {}
+    const said: unknown[] = []
+    await open({ onIndexFailure: 'defer' }, watch(said))
+    expect(said).toEqual([true])
+  })
+
+  it('is not taken back by one that has not heard that another has said it', async () => {
+    await open({ migrate: true })
+    const said: unknown[] = []
+    let other: Promise<DataStore> | undefined
+    await open({ onIndexFailure: 'defer' }, (call) => {
+      if (call.operation !== 'change' || other !== undefined) return watch(said)(call)
+      return { before: async () => void (await (other = open({ onIndexFailure: 'defer' }))) }
+    })
+    expect(said).toEqual([])
+    const stored = await Promise.all(memory.shards.map(({ catalog }) => catalog.load()))
+    expect(stored.map((catalog) => catalog?.mayDefer)).toEqual([true, true])
+  })
+})
+
 describe('a process that reads', () => {
+  it('asks for pending rows where there may be some, and nowhere else', async () => {
+    await open({ migrate: true })
+    let asked = 0
+    let loads = 0
+    const plan: FaultPlan = ({ table, operation }) => {
+      if (table === 'pending') asked++
+      if (table === 'catalog' && operation === 'load') loads++
+      return undefined
+    }
+    const reader = await open({}, plan)
+    await isComplete(reader)
+    await isComplete(reader)
+    expect(asked).toBe(0)
+    await open({ onIndexFailure: 'defer' })
+    loads = 0
+    await isComplete(reader)
+    expect(asked).toBeGreaterThan(0)
+    // It has read the whole catalog then, and looks no more.
+    expect(loads).toBe(1 + 2)
+    now += 60_000
+    await isComplete(reader)
+    expect(loads).toBe(1 + 2)
+  })
+
+  it('is not told of a look that has failed by later ones', async () => {
+    await open({ migrate: true })
+    let isDown = false
+    const reader = await open({}, ({ table, operation }) =>
+      isDown && table === 'catalog' && operation === 'load'
+        ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Away.')) }
+        : undefined,
+    )
+    isDown = true
+    await expect(isComplete(reader)).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
+    isDown = false
+    expect(await isComplete(reader)).toBe(true)
+  })
+
+  it('finds out that rows are pending although it cannot read the whole catalog', async () => {
+    await open({ migrate: true })
+    // None fails while it opens.
+    let loads = -Infinity
+    const reader = await open({}, ({ table, operation }) =>
+      table === 'catalog' && operation === 'load' && loads++ > 0
+        ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Away.')) }
+        : undefined,
+    )
+    const deferring = await open({ onIndexFailure: 'defer' }, refuseUpserts)
+    await deferring.put({ name: 'one' })
+    loads = 0
+    expect(await isComplete(reader)).toBe(false)
+    expect(loads).toBeGreaterThan(1)
+  })
+
   it('looks at the catalog of one shard every two seconds while it is asked', async () => {
     await open({ migrate: true })
     const { reader, loads } = await openReader()
