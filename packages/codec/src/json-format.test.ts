@@ -44,6 +44,25 @@ describe('jsonFormat', () => {
     })
   })
 
+  test('whole numbers beyond 2^53 - 1 have an exponent, so that nobody takes them for exact integers', () => {
+    const bag = {
+      safe: 2 ** 53 - 1,
+      unsafe: 2 ** 53,
+      low: -(2 ** 60),
+      wide: 123456789012345680000,
+      huge: 1e300,
+    }
+    expect(textOf(bag)).toBe(
+      '{"safe":9007199254740991,"unsafe":9.007199254740992e+15,"low":-1.152921504606847e+18,"wide":1.2345678901234568e+20,"huge":1e+300}',
+    )
+    expect(decode(textOf(bag))).toStrictEqual(bag)
+    // As they were written before.
+    expect(decode('{"unsafe":9007199254740992,"wide":123456789012345680000}')).toStrictEqual({
+      unsafe: 2 ** 53,
+      wide: 123456789012345680000,
+    })
+  })
+
   test('a property that looks like a tag is not one', () => {
     const bag: Bag = { $date: 'x', $$date: 'y', a: { $bigint: '5' }, b: { $: { $number: 'NaN' } } }
     expect(textOf(bag)).toBe(
