@@ -64,9 +64,9 @@ test('a bag that shifts gives no answer twice', () => {
   for (const guise of guises) {
     const bag = shiftingBag([{ s: 'a', list: [1, 2], at: new Date(5) }, { s: 'b' }], guise)
     expect([bag['s'], bag['s'], bag['s']]).toEqual(['a', 'b', 'a'])
-    bag['s']
-    const list = bag['list'] as readonly number[]
-    expect([list[0], list[0]]).toEqual([2, 1])
+    const list = (bag['list'] ?? bag['list']) as readonly number[]
+    const first = list[0]
+    expect(list[0]).not.toBe(first)
   }
 })
 

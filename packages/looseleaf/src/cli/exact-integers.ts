@@ -17,6 +17,11 @@ export function withExactIntegers(text: string): string {
   let holder: unknown
   const path: (string | number)[] = []
 
+  function goOutwards(around: unknown, step: string | number): void {
+    holder = around
+    path.unshift(step)
+  }
+
   // The third argument is what the declaration of JSON.parse does not know yet.
   function revive(
     this: unknown,
@@ -26,17 +31,14 @@ export function withExactIntegers(text: string): string {
   ): unknown {
     const step = Array.isArray(this) ? Number(name) : name
     if (holder !== undefined) {
-      if (value !== holder) return value
-      path.unshift(step)
-      holder = this
+      if (value === holder) goOutwards(this, step)
       return value
     }
     const digits = context?.source ?? ''
     if (typeof value !== 'number' || Number.isSafeInteger(value) || !/^-?\d+$/.test(digits)) return value
     const integer = BigInt(digits)
     if (integer < MIN_BIGINT || integer > MAX_BIGINT) {
-      path.unshift(step)
-      holder = this
+      goOutwards(this, step)
       return value
     }
     isChanged = true
