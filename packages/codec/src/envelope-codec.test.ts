@@ -4,7 +4,7 @@ import { deflateSync } from 'node:zlib'
 import { MAX_VALUES, type Bag } from '@looseleaf/core'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { arbitraryBag } from '../test/arbitrary-bag.ts'
+import { arbitraryBag } from '@looseleaf-tooling/arbitrary-bag'
 import { codeOf } from '../test/code-of.ts'
 import { envelope } from '../test/envelope.ts'
 import {

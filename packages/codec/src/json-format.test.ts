@@ -2,7 +2,7 @@ import { deepStrictEqual } from 'node:assert/strict'
 import { MAX_DEPTH, type Bag } from '@looseleaf/core'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { arbitraryBag } from '../test/arbitrary-bag.ts'
+import { arbitraryBag } from '@looseleaf-tooling/arbitrary-bag'
 import { codeOf } from '../test/code-of.ts'
 import { jsonFormat } from './json-format.ts'
 
@@ -41,6 +41,25 @@ describe('jsonFormat', () => {
       big: { $bigint: '-5' },
       bytes: { $bytes: 'aGk=' },
       odd: [{ $number: 'NaN' }, { $number: '-Infinity' }],
+    })
+  })
+
+  test('whole numbers beyond 2^53 - 1 have an exponent, so that nobody takes them for exact integers', () => {
+    const bag = {
+      safe: 2 ** 53 - 1,
+      unsafe: 2 ** 53,
+      low: -(2 ** 60),
+      wide: 123456789012345680000,
+      huge: 1e300,
+    }
+    expect(textOf(bag)).toBe(
+      '{"safe":9007199254740991,"unsafe":9.007199254740992e+15,"low":-1.152921504606847e+18,"wide":1.2345678901234568e+20,"huge":1e+300}',
+    )
+    expect(decode(textOf(bag))).toStrictEqual(bag)
+    // As they were written before.
+    expect(decode('{"unsafe":9007199254740992,"wide":123456789012345680000}')).toStrictEqual({
+      unsafe: 2 ** 53,
+      wide: 123456789012345680000,
     })
   })
 

@@ -6,11 +6,12 @@ type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
 /**
  * A value as JSON has it. Four kinds that it has no word for become an object of one tag:
  * `{"$date":"2009-02-27T00:00:00.000Z"}`, `{"$bigint":"12"}`, `{"$bytes":"aGk="}` (base64), `{"$number":"NaN"}` (or `Infinity`,
- * `-Infinity`). A property name that begins with `$` gets one more in front, so that none looks like a tag.
- * The value has passed `checkBag`.
+ * `-Infinity`). A property name that begins with `$` gets one more in front, so that none looks like a tag. A whole number
+ * beyond 2^53 - 1 has an exponent, so that nobody takes its digits for those of an exact integer.
+ * The value is of a bag that `copyBag` has made.
  */
 export function toJson(value: PropertyValue | Bag): Json {
-  if (typeof value === 'number') return Number.isFinite(value) ? value : { $number: String(value) }
+  if (typeof value === 'number') return numberToJson(value)
   if (typeof value === 'bigint') return { $bigint: String(value) }
   if (typeof value !== 'object' || value === null) return value
   if (value instanceof Date) return { $date: value.toISOString() }
@@ -25,6 +26,14 @@ export function toJson(value: PropertyValue | Bag): Json {
   }
   return json
 }
+
+function numberToJson(value: number): Json {
+  if (!Number.isFinite(value)) return { $number: String(value) }
+  return Number.isInteger(value) && !Number.isSafeInteger(value) ? rawJSON(value.toExponential()) : value
+}
+
+/** Part of Node since 21, but not yet of its type declaration: a value that `JSON.stringify` writes as this text. */
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): Json }
 
 /** The reverse of `toJson` for what `JSON.parse` gave; throws `BODY_DAMAGED` for what `toJson` never makes. */
 export function fromJson(json: unknown, depth: number): PropertyValue | Bag {

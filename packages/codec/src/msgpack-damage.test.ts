@@ -3,7 +3,7 @@ import type { Bag } from '@looseleaf/core'
 import { decode as decodeElsewhere } from '@msgpack/msgpack'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { arbitraryBag } from '../test/arbitrary-bag.ts'
+import { arbitraryBag } from '@looseleaf-tooling/arbitrary-bag'
 import { codeOf } from '../test/code-of.ts'
 import { msgpackFormat } from './index.ts'
 

@@ -2,7 +2,7 @@ import { deepStrictEqual } from 'node:assert/strict'
 import { MAX_DEPTH, type Bag } from '@looseleaf/core'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { arbitraryBag } from '../test/arbitrary-bag.ts'
+import { arbitraryBag } from '@looseleaf-tooling/arbitrary-bag'
 import { codeOf } from '../test/code-of.ts'
 import { msgpackFormat } from './msgpack-format.ts'
 

@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 // Not the entry that the format takes: this one loads the native part, from then on for every user in the process.
 import { Packr } from 'msgpackr'
 import { describe, expect, test } from 'vitest'
-import { arbitraryBag } from '../test/arbitrary-bag.ts'
+import { arbitraryBag } from '@looseleaf-tooling/arbitrary-bag'
 import { msgpackFormat } from './msgpack-format.ts'
 import { scanMsgpack } from './msgpack-scan.ts'
 

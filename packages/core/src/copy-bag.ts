@@ -43,7 +43,7 @@ export function checkBag(bag: unknown): asserts bag is Bag {
 class Copy extends Itself {
   readonly #isCopy = true
   static is(object: object): boolean {
-    return #isCopy in object
+    return #isCopy in object && object.#isCopy
   }
 }
 

@@ -98,6 +98,7 @@ test('what is exported is imported again exactly, whatever kinds of values it ho
       integer: 7,
       float: -0.1,
       huge: 1e308,
+      beyond: 2 ** 60,
       nan: NaN,
       up: Infinity,
       down: -Infinity,

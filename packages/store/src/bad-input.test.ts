@@ -1,5 +1,5 @@
-import { envelopeCodec, jsonFormat } from '@looseleaf/codec'
-import { isLooseleafError, parseId, type Bag, type ErrorCode, type Shard } from '@looseleaf/core'
+import { envelopeCodec, jsonFormat, msgpackFormat } from '@looseleaf/codec'
+import { isLooseleafError, MAX_VALUES, parseId, type Bag, type ErrorCode, type Shard } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -17,7 +17,7 @@ let store: DataStore
 beforeEach(async () => {
   store = await DataStore.open({
     shards: memoryShards(2),
-    codec: envelopeCodec({ maxBodyBytes: 100_000 }),
+    codec: envelopeCodec({ maxBodyBytes: 150_000 }),
     indexes: [byName, byScore, bySize],
     migrate: true,
   })
@@ -200,6 +200,15 @@ describe('queries', () => {
 describe('bodies', () => {
   const foreign = envelopeCodec({ format: { ...jsonFormat, id: 31, name: 'foreign' } })
 
+  /** A body as no codec writes it: more values than a bag may have. */
+  function overfull(): Uint8Array {
+    const values = Buffer.alloc(MAX_VALUES, 0xc0)
+    const head = Buffer.from('81a161dd00000000', 'hex')
+    head.writeUInt32BE(MAX_VALUES, 4)
+    const format = { ...msgpackFormat, encode: () => Buffer.concat([head, values]) }
+    return envelopeCodec({ format, alsoReads: [] }).encode({})
+  }
+
   async function damage(id: string, change: (body: Buffer) => Uint8Array): Promise<void> {
     const bytes = parseId(id)
     const shard = store.context.driver.shards[store.context.router.shardOfId(bytes)] as Shard
@@ -215,6 +224,7 @@ describe('bodies', () => {
     ['truncated', (body) => body.subarray(0, body.length - 1), 'BODY_DAMAGED'],
     ['empty', () => new Uint8Array(), 'BODY_DAMAGED'],
     ['flipped', (body) => ((body[body.length - 1]! ^= 4), body), 'BODY_DAMAGED'],
+    ['of too many values', overfull, 'BODY_TOO_LARGE'],
     ['of an unknown format', () => foreign.encode({ name: 'x' }), 'BODY_UNKNOWN'],
   ])('that are %s are told with their entity, and can be replaced', async (_, change, code) => {
     const { id } = await store.put({ name: 'x' })

@@ -1,4 +1,4 @@
-import { copyEntity, formatId, LooseleafError, parseId, type Bag } from '@looseleaf/core'
+import { copyEntity, formatId, LooseleafError, parseId, type Bag, type EntityCopy } from '@looseleaf/core'
 import type { Decide, Found } from './entity-writer.ts'
 import type { Change } from './types.ts'
 
@@ -30,11 +30,19 @@ export function toUpdate(id: Uint8Array, change: Change, ifVersion: number | und
     checkVersion(id, found, ifVersion)
     const changed = change(structuredClone(found.bag))
     if (changed === undefined) return undefined
-    // An async function's answer is no bag; that it may also fail is not to end the process.
-    if (changed instanceof Promise) changed.catch(() => {})
-    const { id: own, properties } = copyEntity(changed)
+    const { id: own, properties } = copyChanged(changed)
     if (own !== undefined) checkOwnId(id, own)
     return properties
+  }
+}
+
+function copyChanged(changed: unknown): EntityCopy {
+  try {
+    return copyEntity(changed)
+  } catch (error) {
+    // An async function's answer is no bag; that it may also fail is not to end the process.
+    Promise.resolve(changed).catch(() => {})
+    throw error
   }
 }
 

@@ -2,6 +2,7 @@ import {
   LooseleafError,
   type Bag,
   type DriverFactory,
+  type Entity,
   type EntityId,
   type PropertyValue,
 } from '@looseleaf/core'
@@ -159,10 +160,10 @@ describe('what answers otherwise each time is stored as it is indexed:', () => {
     const { id } = await store.put(make())
     const entity = await store.get(id)
     expect(await indexed()).toEqual([entity])
-    for (const tag of entity?.['tags'] as string[]) {
+    for (const tag of (entity as Entity)['tags'] as string[]) {
       expect((await store.getAll(byTag, { tags: tag })).map((found) => found.id)).toEqual([id])
     }
-    const at = entity?.['at'] as Date
+    const at = (entity as Entity)['at'] as Date
     expect((await store.getAll(byTime, { at }, { scatter: true })).map((found) => found.id)).toEqual([id])
   })
 

@@ -42,6 +42,13 @@ export function problemOf(error: unknown): Problem {
       'The address of this page is not one that this site has given. Start again at the top.',
     )
   }
+  if (isLooseleafError(error) && error.unknownOutcome) {
+    return new Problem(
+      503,
+      'That may have been saved, or not',
+      'A database broke off before it answered. Look whether what you sent is there before you send it once more.',
+    )
+  }
   if (isLooseleafError(error) && error.retryable) {
     return new Problem(
       503,

@@ -27,8 +27,16 @@ export function entityJson(entity: Entity): EntityJson {
     id,
     version: meta?.version ?? 0,
     updated: meta?.updated.toISOString() ?? '',
-    properties: JSON.parse(entityLine(properties as Entity)) as TaggedJson,
+    properties: JSON.parse(entityLine(properties as Entity), keepingNumbers) as TaggedJson,
   }
+}
+
+/** Part of Node since 21, but not yet of its type declaration: a value that `JSON.stringify` writes as this text. */
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown }
+
+/** Has numbers printed as they stood: with an exponent those that are not to be taken for exact integers. */
+function keepingNumbers(_: string, value: unknown, context?: { readonly source?: string }): unknown {
+  return typeof value === 'number' ? rawJSON(context?.source ?? String(value)) : value
 }
 
 /** A property's value for people, on one line. */

@@ -4,7 +4,7 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver, unknownOutcome, type FaultPlan } from '@looseleaf/testkit'
 import { expect, onTestFinished, test } from 'vitest'
-import { importLines, type ImportOptions } from './import-lines.ts'
+import { importLines, type ImportOptions, type RefusedLine } from './import-lines.ts'
 import type { Line } from './read-input.ts'
 
 const COUNT = 3000
@@ -109,6 +109,26 @@ test('a line without an id whose outcome is unknown is told with the id that it 
     entity: expect.any(String),
     message: expect.stringMatching(/Write the id into the line, then go on with --from-line 1\.$/),
   })
+})
+
+test('integers are stored to the last digit, or refused with their line and property', async () => {
+  const store = await openStore()
+  const texts = ['{"n":9007199254740993}', '{"in":[{"n":18446744073709551616}]}', '{"n":9007199254740991}']
+  const numbered = async function* (): AsyncGenerator<Line, void, undefined> {
+    for (const [i, text] of texts.entries()) yield { number: i + 1, bytes: Buffer.from(text) }
+  }
+  const refused: RefusedLine[] = []
+  await importLines(store, numbered(), {
+    ...options(),
+    onError: 'skip',
+    onRefused: (line) => refused.push(line),
+  })
+  expect(refused).toEqual([
+    { line: 2, code: 'BAD_PROPERTY', message: expect.stringMatching(/^in\[0\]\.n cannot be stored/) },
+  ])
+  const found: unknown[] = []
+  for await (const entity of store.scan()) found.push(entity['n'])
+  expect(new Set(found)).toEqual(new Set([9007199254740993n, 9007199254740991]))
 })
 
 test('no more lines are read than a few batches ahead of what is stored', async () => {

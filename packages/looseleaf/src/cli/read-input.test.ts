@@ -1,4 +1,9 @@
+import { deepStrictEqual } from 'node:assert/strict'
+import { arbitraryBag } from '@looseleaf-tooling/arbitrary-bag'
+import { MAX_VALUES, type Entity } from '@looseleaf/core'
+import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { entityJson, entityLine } from './entity-view.ts'
 import { parseBag, readLines } from './read-input.ts'
 
 async function linesOf(
@@ -76,3 +81,54 @@ test.each(['{', '[]', '7', 'null', '{"secret":{"$date":"hunter2"}}', '{"$date":"
     expect(parse).not.toThrow('hunter2')
   },
 )
+
+test('integers that a number cannot hold are bigints, to the last digit', () => {
+  const line = `{"safe":9007199254740991,"unsafe":9007199254740993,"even":-9007199254740992,
+    "in":[{"x":18446744073709551615},-9223372036854775808],"text":"9007199254740993","$$bigint":12345678901234567}`
+  expect(parseBag(Buffer.from(line))).toStrictEqual({
+    safe: 9007199254740991,
+    unsafe: 9007199254740993n,
+    even: -9007199254740992n,
+    in: [{ x: 2n ** 64n - 1n }, -(2n ** 63n)],
+    text: '9007199254740993',
+    $bigint: 12345678901234567n,
+  })
+})
+
+test('numbers with a fraction or an exponent are numbers, however long', () => {
+  const line = '{"a":1e20,"b":12345678901234567890.0,"c":0.12345678901234567890,"d":9.007199254740992e+15}'
+  const numbers = { a: 1e20, b: 12345678901234567000, c: 0.12345678901234568, d: 2 ** 53 }
+  expect(parseBag(Buffer.from(line))).toStrictEqual(numbers)
+})
+
+test.each([
+  ['{"ok":1,"in":[0,{"a b":[[18446744073709551616]]}],"more":{"x":[1]}}', 'in[1]["a b"][0][0]'],
+  ['{"n":-9223372036854775809,"other":18446744073709551617}', 'n'],
+  ['{"at":{"$date":"2026-01-01T00:00:00Z"},"n":100000000000000000000}', 'n'],
+])('an integer beyond 64 bits is refused with the path to it: %s', (text, path) => {
+  expect(() => parseBag(Buffer.from(text))).toThrow(
+    expect.objectContaining({
+      code: 'BAD_PROPERTY',
+      message: `${path} cannot be stored: it is an integer beyond 64 bits. Write it as a text, or with an exponent, which makes it a number.`,
+    }),
+  )
+})
+
+test('a line of more values than a bag may have is BODY_TOO_LARGE', () => {
+  const line = Buffer.from(`{"a":[${'0,'.repeat(MAX_VALUES)}0]}`)
+  expect(() => parseBag(line)).toThrow(
+    expect.objectContaining({ code: 'BODY_TOO_LARGE', message: 'The line has more than 100000 values.' }),
+  )
+})
+
+test('every bag is imported from the line that it is exported to, and printed as such', () => {
+  fc.assert(
+    fc.property(arbitraryBag, (bag) => {
+      const line = entityLine(bag as Entity)
+      const back = parseBag(Buffer.from(line))
+      deepStrictEqual(back, bag)
+      expect(JSON.stringify(entityJson(bag as Entity).properties)).toBe(line)
+    }),
+    { numRuns: 300 },
+  )
+})

@@ -1,6 +1,7 @@
 import { jsonFormat } from '@looseleaf/codec'
-import { isLooseleafError, LooseleafError, type Bag } from '@looseleaf/core'
+import { isLooseleafError, LooseleafError, MAX_VALUES, type Bag } from '@looseleaf/core'
 import type { Readable } from 'node:stream'
+import { withExactIntegers } from './exact-integers.ts'
 
 /** A line of the input without its end, counted from 1. */
 export interface Line {
@@ -51,20 +52,39 @@ export async function* readLines(
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
 
-/** The bag of one line of JSON, the id among its properties. Throws `BAD_PROPERTY` in words that quote nothing. */
+/**
+ * The bag of one line of JSON, the id among its properties. Throws `BAD_PROPERTY`, or `BODY_TOO_LARGE` for too many values, in words
+ * that quote nothing.
+ */
 export function parseBag(line: Buffer): Bag {
   const bytes = line.subarray(0, 3).equals(BYTE_ORDER_MARK) ? line.subarray(3) : line
+  const { bag, text } = readBag(bytes)
+  const exact = withExactIntegers(text)
+  return exact === text ? bag : decode(Buffer.from(exact))
+}
+
+/** The bag, and the text that it was read from. */
+function readBag(bytes: Buffer): { readonly bag: Bag; readonly text: string } {
+  const text = bytes.toString()
   try {
-    try {
-      return jsonFormat.decode(bytes)
-    } catch (error) {
-      const text = bytes.toString()
-      const exact = withMilliseconds(text)
-      if (exact === text) throw error
-      return jsonFormat.decode(Buffer.from(exact))
-    }
+    return { bag: decode(bytes), text }
+  } catch (error) {
+    const exact = withMilliseconds(text)
+    if (exact === text) throw error
+    return { bag: decode(Buffer.from(exact)), text: exact }
+  }
+}
+
+function decode(bytes: Buffer): Bag {
+  try {
+    return jsonFormat.decode(bytes)
   } catch (error) {
     if (!isLooseleafError(error)) throw error
+    if (error.code === 'BODY_TOO_LARGE') {
+      throw new LooseleafError('BODY_TOO_LARGE', `The line has more than ${MAX_VALUES} values.`, {
+        cause: error,
+      })
+    }
     const reason = error.message.replace(/^.*cannot be decoded: /, '')
     throw new LooseleafError('BAD_PROPERTY', `This is not one JSON object of properties: ${reason}`, {
       cause: error,

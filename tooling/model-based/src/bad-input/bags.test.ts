@@ -8,6 +8,16 @@ class Account {
   readonly id = '0192f0c1-7c1e-7abc-8def-0123456789ab'
 }
 
+const failing = {
+  get fails(): never {
+    throw new TypeError('on purpose')
+  },
+}
+const { proxy: revoked, revoke } = Proxy.revocable({}, {})
+revoke()
+const detached = new Uint8Array(4)
+structuredClone(detached, { transfer: [detached.buffer] })
+
 /** Each as the whole of a bag: in a put, an insert, an update, a putMany, and handed to the codecs themselves. */
 const noBags: readonly (readonly [what: string, bag: unknown, names: RegExp])[] = [
   ['null', null, /null/],
@@ -34,6 +44,7 @@ const noBags: readonly (readonly [what: string, bag: unknown, names: RegExp])[] 
   ['a URLSearchParams', new URLSearchParams({ name: MARKER }), /class URLSearchParams/],
   ['an object that inherits from another', Object.create({ name: MARKER }), /an object/],
   ['a regular expression', /x/, /class RegExp/],
+  ['a revoked proxy', revoked, /cannot be stored/],
 ]
 
 const circle: Record<string, unknown> = { name: MARKER }
@@ -64,7 +75,7 @@ const noValues: readonly (readonly [what: string, bag: object, path: RegExp])[] 
   ],
   ['undefined in an array', { list: [1, undefined] }, /^list\[1\] cannot/],
   ['a hole in an array', { list: Object.assign([1], { 2: MARKER }) }, /^list\[1\] cannot/],
-  ['an array of holes', { list: Array(4_000_000_000) }, /^list\[0\] cannot/],
+  ['an array of holes', { list: Array(4_000) }, /^list\[0\] cannot/],
   ['a Map', { m: new Map([['x', MARKER]]) }, /^m cannot.*class Map/],
   ['a Set', { m: new Set([MARKER]) }, /^m cannot.*class Set/],
   ['a WeakMap', { m: new WeakMap() }, /^m cannot.*class WeakMap/],
@@ -80,6 +91,12 @@ const noValues: readonly (readonly [what: string, bag: object, path: RegExp])[] 
   ['a class of one’s own', { account: new Account() }, /^account cannot.*class Account/],
   ['an object that inherits from another', { o: Object.create({ name: MARKER }) as object }, /^o cannot/],
   ['a generator', { g: (function* () {})() }, /^g cannot/],
+  ['a getter that throws', { a: [failing] }, /^a\[0\]\.fails cannot.*reading it throws/],
+  ['a revoked proxy', { p: revoked }, /^p cannot/],
+  ['a proxy around a Date', { at: new Proxy(new Date(0), {}) }, /^at cannot/],
+  ['a proxy around bytes', { bytes: new Proxy(new Uint8Array(2), {}) }, /^bytes cannot/],
+  ['what only has the prototype of a Date', { at: Object.create(Date.prototype) as object }, /^at cannot/],
+  ['bytes that were given away', { bytes: detached }, /^bytes cannot.*detached/],
   ['a circle', circle, /circle/],
   ['objects nested 65 deep', { deep }, /64 deep/],
   ['arrays nested 65 deep', { deepList }, /64 deep/],
@@ -130,6 +147,24 @@ const noise = (bytes: number): Uint8Array =>
   Uint8Array.from({ length: bytes }, (_, i) => (i * i * 7919) % 251)
 
 refuses('what is too much', [
+  [
+    'more values than a bag may have',
+    ({ store }) => store.put({ list: Array.from({ length: 100_001 }, () => 0) }),
+    'BODY_TOO_LARGE',
+    /^list, with 100001 .*limit of 100000 values/,
+  ],
+  [
+    'an array of four billion holes',
+    ({ store }) => store.put({ list: Array(4_000_000_000) }),
+    'BODY_TOO_LARGE',
+    /^list, with 4000000000 /,
+  ],
+  [
+    'few objects that unfold to many values',
+    ({ store }) => store.put({ list: Array.from({ length: 50 }).reduce((inner) => [inner, inner], 1) }),
+    'BODY_TOO_LARGE',
+    /limit of 100000 values/,
+  ],
   [
     'a body of more than 8 MiB',
     ({ store }) => store.put({ noise: noise(8 * 1024 * 1024) }),

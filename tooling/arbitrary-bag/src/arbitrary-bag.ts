@@ -15,7 +15,7 @@ const scalar: fc.Arbitrary<PropertyValue> = fc.oneof(
   fc.double(),
   fc.integer(),
   fc.maxSafeInteger(),
-  fc.constantFrom(NaN, Infinity, -Infinity),
+  fc.constantFrom(NaN, Infinity, -Infinity, 2 ** 53, -(2 ** 60), 2 ** 64, 123456789012345680000),
   fc.bigInt({ min: -(2n ** 63n), max: 2n ** 64n - 1n }),
   text,
   fc.date({ noInvalidDate: true }),
@@ -31,7 +31,7 @@ const { value } = fc.letrec<{ value: PropertyValue }>((tie) => ({
   ),
 }))
 
-/** Every kind of bag that a codec has to give back, without undefined and -0. */
+/** Every kind of bag that a store and its codecs have to give back, without undefined and -0. */
 export const arbitraryBag: fc.Arbitrary<Bag> = fc
   .dictionary(name, value, { maxKeys: 25, noNullPrototype: true })
   .map((bag) => withoutMinusZero(bag) as Bag)
