@@ -81,7 +81,7 @@ async function drainRows(pass: Pass, shard: number, rows: readonly PendingRow[])
   const { entities, pending } = shardAt(pass.context, shard)
   const ids = [...new Map(rows.map((row) => [idKey(row.entityId), row.entityId])).values()]
   const readAt = pass.time.now()
-  const found = await entities.read(ids, call(pass))
+  const found = await entities.readBounded(ids, 0, call(pass))
   const entityOf = new Map(ids.map((id, i) => [idKey(id), found[i]]))
   const { tables, unreadable, error } = await writeRows(pass, rows, ids)
   const settled = rows.flatMap(({ entityId, table }) => {

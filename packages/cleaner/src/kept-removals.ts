@@ -5,6 +5,9 @@ import { thoseOnDisk } from './on-disk.ts'
 import { tableOn, type IndexTarget } from './index-target.ts'
 import type { DanglingRow } from './inspect.ts'
 
+/** How many rows of each index were deleted. */
+export type RemovedRows = ReadonlyMap<IndexTarget, number>
+
 /** Dangling rows to be deleted, each when no query can need it any more. */
 export interface KeptRemovals {
   /**
@@ -18,12 +21,12 @@ export interface KeptRemovals {
    */
   fenced(entityId: Uint8Array, before: number, version: number): void
   /** Deletes the rows that are due; answers how many there were. */
-  sendDue(signal: AbortSignal | undefined): Promise<number>
+  sendDue(signal: AbortSignal | undefined): Promise<RemovedRows>
   /** Waits until all are due, and deletes them; answers how many there were. `onWait` is called every `everyMs` meanwhile. */
   settle(
     signal: AbortSignal | undefined,
     waiting?: { readonly everyMs: number; onWait(): Promise<void> },
-  ): Promise<number>
+  ): Promise<RemovedRows>
   /** True while there are none that were added and not sent yet. */
   readonly isEmpty: boolean
   /** True when there are so many that no more should be added. */
@@ -53,23 +56,24 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
   let kept: Removal[] = []
   const size = (): number => dueNow.length + kept.length
 
-  async function send(removals: readonly Removal[], signal: AbortSignal | undefined): Promise<number> {
-    if (removals.length === 0) return 0
+  async function send(removals: readonly Removal[], signal: AbortSignal | undefined): Promise<RemovedRows> {
+    const removed = new Map<IndexTarget, number>()
+    if (removals.length === 0) return removed
     const staying = await thoseOnDisk(context, removals, signal)
     const groups = Map.groupBy(staying, ({ target, shard }) => tableOn(target, shard))
-    const removed = await Promise.all(
+    await Promise.all(
       Array.from(groups, async ([table, group]) => {
-        let count = 0
+        const { target } = group[0] as Removal
         for (const chunk of chunks(group, ROWS_PER_WRITE)) {
-          count += await table.remove(
+          const count = await table.remove(
             chunk.map(({ row }) => row),
             { signal },
           )
+          removed.set(target, (removed.get(target) ?? 0) + count)
         }
-        return count
       }),
     )
-    return removed.reduce((sum, count) => sum + count, 0)
+    return removed
   }
 
   function takeUntil(time: number): Removal[] {
@@ -107,7 +111,7 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
     },
     sendDue: (signal) => send(takeUntil(elapsed()), signal),
     async settle(signal, waiting) {
-      let removed = await send(takeUntil(elapsed()), signal)
+      const removed = await send(takeUntil(elapsed()), signal)
       const last = kept.at(-1)
       if (last === undefined) return removed
       for (let left = last.due - elapsed(); left > 0;) {
@@ -116,8 +120,14 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
         left -= pause
         if (left > 0) await waiting?.onWait()
       }
-      removed += await send(takeUntil(last.due), signal)
-      return removed
+      return sumOf(removed, await send(takeUntil(last.due), signal))
     },
   }
+}
+
+function sumOf(one: RemovedRows, other: RemovedRows): RemovedRows {
+  return new Map([
+    ...other,
+    ...Array.from(one, ([target, count]) => [target, count + (other.get(target) ?? 0)] as const),
+  ])
 }

@@ -2,7 +2,7 @@ import type { DerivedEntity } from './derive-entity.ts'
 import { fence } from './fence.ts'
 import type { DanglingRow } from './inspect.ts'
 import { mayBeLost } from './may-be-lost.ts'
-import type { Pass } from './pass.ts'
+import { countRemoved, type Pass } from './pass.ts'
 
 export interface RemovalOutcome {
   /** Rows that may belong to a writer in flight: to be looked at again when their grace is over. */
@@ -46,13 +46,14 @@ export async function removeRows(
     else later.set(entity, [...(later.get(entity) ?? []), found])
   }
   for (const [entity, rows] of later) {
-    const version = await fence(pass, entity, Math.max(...rows.map(({ row }) => row.version)))
+    const stamp = Math.max(...rows.map(({ row }) => row.version))
+    const version = await fence(pass, entity, stamp, pass.tallyOf((rows[0] as DanglingRow).target))
     if (version === undefined) moved.push(...rows)
     else if (pass.context.deleteDelayMs > 0) waiting.push(...rows)
     else for (const found of rows) remove(found, version)
   }
-  pass.tally.waiting += waiting.length
-  pass.tally.removed += await pass.removals.sendDue(pass.signal)
+  for (const { target } of waiting) pass.tallyOf(target).waiting++
+  countRemoved(pass, await pass.removals.sendDue(pass.signal))
   return { waiting, moved }
 }
 

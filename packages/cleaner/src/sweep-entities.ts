@@ -1,6 +1,6 @@
 import type { EntityRow } from '@looseleaf/core'
 import { addRows } from './add-rows.ts'
-import { deriveEntity, expectedIn, type DerivedEntity } from './derive-entity.ts'
+import { derivedRuns, expectedIn, type DerivedEntity } from './derive-entity.ts'
 import { inspect, type MissingRow } from './inspect.ts'
 import type { IndexTarget } from './index-target.ts'
 import { lookAgain } from './look-again.ts'
@@ -8,22 +8,33 @@ import type { Pass } from './pass.ts'
 import { movedEntities } from './read-entities.ts'
 import { reconcile } from './reconcile.ts'
 
-/**
- * One page of a pass over the entities of a shard: adds the rows of living entities that are missing. With `fill`
- * nothing is looked up and every row is written, which is the cheaper way while most are missing.
- */
+export interface SweepPageOptions {
+  /** Where nothing is looked up and every row is written, which is the cheaper way while most are missing. */
+  fill(target: IndexTarget): boolean
+}
+
+/** One page of a pass over the entities of a shard: adds the rows of living entities that are missing. */
 export async function sweepEntityPage(
   pass: Pass,
   targets: readonly IndexTarget[],
   rows: readonly EntityRow[],
-  { fill }: { readonly fill: boolean },
+  options: SweepPageOptions,
 ): Promise<void> {
-  const entities = rows
-    .filter(({ body }) => body !== null)
-    .map((row) => deriveEntity(pass, targets, row.id, row))
-  const missing = fill
-    ? allRows(targets, entities)
-    : (await inspect(pass, targets, entities, { everywhere: false })).missing
+  const living = rows.filter(({ body }) => body !== null)
+  for (const run of derivedRuns(pass, targets, living)) await sweepEntities(pass, targets, run, options)
+}
+
+/** The same for entities that were just read. */
+export async function sweepEntities(
+  pass: Pass,
+  targets: readonly IndexTarget[],
+  entities: readonly DerivedEntity[],
+  { fill }: SweepPageOptions,
+): Promise<void> {
+  const missing = allRows(targets.filter(fill), entities)
+  const looked = targets.filter((target) => !fill(target))
+  if (looked.length > 0)
+    missing.push(...(await inspect(pass, looked, entities, { everywhere: false })).missing)
   if (missing.length === 0) return
   await addRows(pass, missing)
   // An entity that has moved meanwhile may have lost a row before it was added here.

@@ -11,6 +11,8 @@ import {
 export interface ReferenceIndex extends IndexTable {
   /** Every row, in key order. */
   readonly rows: readonly IndexRow[]
+  /** Every row of these entities. */
+  rowsOf(entityIds: readonly Uint8Array[]): Promise<readonly IndexRow[]>
   /** Whether this row is there at this moment. */
   has(key: Key, entityId: Uint8Array): boolean
   create(): void
