@@ -26,7 +26,7 @@ export async function addRows(pass: Pass, rows: readonly MissingRow[]): Promise<
       [...shards].map(async ([shard, group]) => {
         for (const chunk of chunks(group, ROWS_PER_WRITE)) {
           await tableOn(target, shard).upsert(chunk, { signal: pass.signal })
-          pass.tally.added += chunk.length
+          pass.tallyOf(target).added += chunk.length
         }
       }),
     ),

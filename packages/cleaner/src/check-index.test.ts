@@ -82,7 +82,7 @@ test('writers between their steps are no false alarm', async () => {
   /** Before each of the first reads of a check another write happens, or stops between two steps; one after the other. */
   const store = await openStore({
     driver: watchedDriver(driver, (_, method) => {
-      if (['rowsOf', 'read', 'scan', 'pageByAdded'].includes(method)) before = before.then(write)
+      if (['rowsOf', 'readBounded', 'scan', 'pageByAdded'].includes(method)) before = before.then(write)
       return before
     }),
     time,

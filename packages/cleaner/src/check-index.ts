@@ -3,7 +3,7 @@ import { keptRowsMs } from '@looseleaf/index-engine'
 import pLimit from 'p-limit'
 import { candidatesOf, confirm, mergeCandidates, type Candidate, type ConfirmOptions } from './confirm.ts'
 import { chunks } from './chunks.ts'
-import { deriveEntity } from './derive-entity.ts'
+import { derivedRuns } from './derive-entity.ts'
 import { entityPages } from './entity-pages.ts'
 import { indexPages } from './index-pages.ts'
 import { indexesNamed, indexTarget, type IndexTarget } from './index-target.ts'
@@ -56,8 +56,8 @@ const SHARDS_AT_ONCE = 4
 const MAX_EXAMPLES = 20
 /** What seems wrong is gathered up to this many entities, then looked at again together. */
 const CANDIDATES_AT_ONCE = 2000
-/** Entities whose bodies are in memory at once. */
-const ENTITIES_AT_ONCE = 100
+/** Rows that are held against their entities at once. */
+const ROWS_AT_ONCE = 100
 
 interface Counts {
   entities: number
@@ -136,8 +136,7 @@ async function checkEntities(
   for await (const page of entityPages(pass, shard)) {
     const living = page.filter(({ body }) => body !== null)
     counts.entities += living.length
-    for (const chunk of chunks(living, ENTITIES_AT_ONCE)) {
-      const entities = chunk.map((row) => deriveEntity(pass, [target], row.id, row))
+    for (const entities of derivedRuns(pass, [target], living)) {
       const { missing } = await inspect(pass, [target], entities, { everywhere: false })
       suspects.add({ missing })
     }
@@ -157,9 +156,12 @@ async function checkRows(
   const suspects = createSuspects(pass, target, { direction: 'dangling', settleMs }, counts)
   for await (const page of indexPages(pass, target, shard)) {
     counts.rows += page.length
-    for (const chunk of chunks(page, ENTITIES_AT_ONCE)) {
+    for (const chunk of chunks(
+      page.map((row) => ({ target, row })),
+      ROWS_AT_ONCE,
+    )) {
       suspects.add({
-        dangling: await lookAgain(pass, (again) => danglingAmong(again, target, shard, chunk)),
+        dangling: await lookAgain(pass, (again) => danglingAmong(again, shard, chunk)),
       })
     }
     if (suspects.areMany) await suspects.settle()

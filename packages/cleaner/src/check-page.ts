@@ -1,28 +1,46 @@
-import type { EntityPageRow } from '@looseleaf/core'
+import type { EntityRow } from '@looseleaf/core'
 import { addRows } from './add-rows.ts'
 import { candidatesOf, confirm } from './confirm.ts'
-import { deriveEntity } from './derive-entity.ts'
-import { inspect } from './inspect.ts'
+import { derivedRuns } from './derive-entity.ts'
+import { inspect, type MissingRow } from './inspect.ts'
 import type { IndexTarget } from './index-target.ts'
 import { lookAgain } from './look-again.ts'
 import type { Pass } from './pass.ts'
 import { reconcile } from './reconcile.ts'
 
 /**
- * One page of a check: adds what is missing, and answers how many rows were, beyond doubt. Rows of an entity that is
- * written all the time count as missing too, so that the page is checked again.
+ * One page of a check: adds what is missing, and answers how many rows were, beyond doubt, by index. Rows of an entity that
+ * is written all the time count as missing too, so that the page is checked again.
  */
 export async function checkEntityPage(
   pass: Pass,
+  targets: readonly IndexTarget[],
+  rows: readonly EntityRow[],
+  settleMs: number,
+): Promise<ReadonlyMap<IndexTarget, number>> {
+  const counts = new Map<IndexTarget, number>()
+  const living = rows.filter(({ body }) => body !== null)
+  for (const entities of derivedRuns(pass, targets, living)) {
+    const { missing } = await inspect(pass, targets, entities, { everywhere: false })
+    await Promise.all(
+      Array.from(
+        Map.groupBy(missing, ({ target }) => target),
+        async ([target, group]) => {
+          const count = await addMissing(pass, target, group, settleMs)
+          counts.set(target, (counts.get(target) ?? 0) + count)
+        },
+      ),
+    )
+  }
+  return counts
+}
+
+function addMissing(
+  pass: Pass,
   target: IndexTarget,
-  rows: readonly EntityPageRow[],
+  missing: MissingRow[],
   settleMs: number,
 ): Promise<number> {
-  const entities = rows
-    .filter(({ body }) => body !== null)
-    .map((row) => deriveEntity(pass, [target], row.id, row))
-  const { missing } = await inspect(pass, [target], entities, { everywhere: false })
-  if (missing.length === 0) return 0
   return lookAgain(pass, async (again) => {
     const found = await confirm(again, target, candidatesOf({ missing }), { direction: 'missing', settleMs })
     await addRows(again, found.missing)

@@ -366,10 +366,14 @@ async function storeToFallBack(until: 'before' | 'within'): Promise<{ store: Dat
   const store = await storeToFill(30, driver)
   const first = driver.shards[0]!
   let earlier = until === 'before' ? first.state() : undefined
+  let hasBegun = false
   let hasFallen = false
   const faulty = faultyDriver(driver, ({ shard, table, operation }) => {
-    if (shard === 0 && table === 'entities' && operation === 'count') earlier ??= first.state()
-    if (shard === 1 && table === 'index_by_user' && operation === 'count' && !hasFallen) {
+    if (shard === 0 && table === 'entities' && operation === 'count') {
+      hasBegun = true
+      earlier ??= first.state()
+    }
+    if (shard === 1 && table === 'index_by_user' && operation === 'scan' && hasBegun && !hasFallen) {
       hasFallen = true
       first.fallBack(earlier!, 'everything')
     }

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { LooseleafError, type CallOptions, type CatalogEntry, type IndexState } from '@looseleaf/core'
 import { changeCatalog, propagateCatalog, type EngineContext } from '@looseleaf/index-engine'
 import { DEFAULT_SETTLE_MS } from './check-index.ts'
-import { runOf, type CleanJob } from './clean-job.ts'
+import type { CleanJob } from './clean-job.ts'
 import { completeStage } from './complete-stage.ts'
 import { indexesNamed, indexTarget, type IndexTarget } from './index-target.ts'
 import { freshPart, stages } from './part.ts'
-import { loadPart, type LeaseOptions } from './part-lease.ts'
+import { loadParts, type LeaseOptions } from './part-lease.ts'
 import type { PassOptions } from './pass.ts'
 import { createProgressMeter, type CleanProgress } from './progress.ts'
-import { finishRun, isForgotten, joinRun, loadRun, type RunRecord, type RunWorker } from './run-record.ts'
+import { finishRuns, isForgotten, joinRuns, loadRuns, type RunRecord, type RunWorker } from './run-record.ts'
 import { emptyTally, sumTallies, type Tally } from './tally.ts'
 import type { CleanerTarget } from './target.ts'
 import { createThrottle, type Throttle } from './throttle.ts'
@@ -100,12 +100,12 @@ export async function cleanEntries(
     onRemoved: (removed) => meter.did({ ...emptyTally(), removed }),
   }
   const pollMs = options.pollMs ?? 500
-  const runs = new Map<IndexTarget, RunRecord>()
-  for (const entry of entries) {
-    const { restart } = options
-    const record = await joinRun(context, entry.table, workerOf(lease, pollMs), { signal, restart })
-    runs.set(indexTarget(context, entry), record)
-  }
+  const tables = entries.map(({ table }) => table)
+  const { restart } = options
+  const records = await joinRuns(context, tables, workerOf(lease, pollMs), { signal, restart })
+  const runs = new Map(
+    entries.map((entry) => [indexTarget(context, entry), records.get(entry.table) as RunRecord] as const),
+  )
   const job: CleanJob = {
     context,
     runs,
@@ -122,8 +122,7 @@ export async function cleanEntries(
     await completeStage(job, targets, stage, signal)
     if (stage === 'entities') await untilOutOfReach(job, targets, signal)
   }
-  const indexes: CleanedIndex[] = []
-  for (const target of runs.keys()) indexes.push(await finish(job, target, { signal }))
+  const indexes = await finish(job, { signal })
   const { added, removed, fenced, waiting } = sumTallies(indexes)
   return { indexes, added, removed, fenced, waiting }
 }
@@ -150,42 +149,60 @@ function mustCheck(entry: CatalogEntry, options: CleanOptions): boolean {
   return entry.state === 'building' || (options.check ?? true)
 }
 
-async function finish(job: CleanJob, target: IndexTarget, call: CallOptions): Promise<CleanedIndex> {
-  const { context, meter, lease } = job
-  const { name, table, generation } = target.entry
-  const ownRun = runOf(job, target)
-  const { run } = ownRun
-  const parts = await Promise.all(target.tables.map((_, shard) => loadPart(context, table, shard, call)))
-  const own = parts.map((part) => (part?.run === run ? part : freshPart(run)))
-  const record = await loadRun(context, table, call)
-  if (isForgotten(ownRun, record)) {
-    throw new LooseleafError(
-      'CONFLICT',
-      `Index ${name}: how far its cleaning had come is not known any more, as after a failover or a restore. Clean it again.`,
-    )
-  }
-  // A worker that ended the run before this one has made the index ready and summed up.
-  const isMine = record?.run === run && record.state === 'running'
-  const tally = isMine ? sumTallies(own.map((part) => part.tally)) : (record?.tally ?? sumTallies([]))
-  if (isMine) {
-    if (target.entry.state === 'building') await makeReady(context, table, call)
-    await finishRun(context, table, workerOf(lease, job.pollMs), run, tally, call)
-  } else {
-    await context.catalog.reload(call)
-  }
-  const state = context.catalog.current().indexes.find((entry) => entry.table === table)?.state
-  if (state === undefined) throw new LooseleafError('INDEX_NOT_FOUND', `Index ${name} was dropped meanwhile.`)
-  for (const [shard, part] of own.entries()) meter.tell('ready', shard, [{ index: name, part }])
-  return { index: name, generation, state, ...tally }
+/** Ends the runs, and makes the indexes ready that were filled. */
+async function finish(job: CleanJob, call: CallOptions): Promise<CleanedIndex[]> {
+  const { context, meter, lease, runs } = job
+  const tables = Array.from(runs.keys(), ({ entry }) => entry.table)
+  const records = await loadRuns(context, tables, call)
+  const parts = await Promise.all(
+    context.driver.shards.map((_, shard) => loadParts(context, tables, shard, call)),
+  )
+  const ends = Array.from(runs, ([{ entry }, own]) => {
+    const record = records.get(entry.table)
+    if (isForgotten(own, record)) {
+      throw new LooseleafError(
+        'CONFLICT',
+        `Index ${entry.name}: how far its cleaning had come is not known any more, as after a failover or a restore. Clean it again.`,
+      )
+    }
+    const ownParts = parts.map((onShard) => {
+      const part = onShard.get(entry.table)
+      return part?.run === own.run ? part : freshPart(own.run)
+    })
+    // A worker that ended the run before this one has made the index ready and summed up.
+    const isMine = record?.run === own.run && record.state === 'running'
+    const tally = isMine ? sumTallies(ownParts.map((part) => part.tally)) : (record?.tally ?? emptyTally())
+    return { entry, run: own.run, parts: ownParts, isMine, tally }
+  })
+  const mine = ends.filter(({ isMine }) => isMine)
+  const filled = mine.filter(({ entry }) => entry.state === 'building').map(({ entry }) => entry.table)
+  if (filled.length > 0) await makeReady(context, filled, call)
+  const ended = new Map(mine.map(({ entry, run, tally }) => [entry.table, { run, tally }]))
+  await finishRuns(context, ended, workerOf(lease, job.pollMs), call)
+  if (mine.length < ends.length) await context.catalog.reload(call)
+  const now = new Map(context.catalog.current().indexes.map((entry) => [entry.table, entry.state]))
+  return ends.map(({ entry: { name, table, generation }, parts: own, tally }) => {
+    const state = now.get(table)
+    if (state === undefined)
+      throw new LooseleafError('INDEX_NOT_FOUND', `Index ${name} was dropped meanwhile.`)
+    for (const [shard, part] of own.entries()) meter.tell('ready', shard, [{ index: name, part }])
+    return { index: name, generation, state, ...tally }
+  })
 }
 
-/** From now on it may be queried. Nothing happens where it is ready already, or is being dropped. */
-async function makeReady(context: EngineContext, table: string, call: CallOptions): Promise<void> {
+/** From now on they may be queried. Nothing happens where one is ready already, or is being dropped. */
+async function makeReady(
+  context: EngineContext,
+  tables: readonly string[],
+  call: CallOptions,
+): Promise<void> {
+  const becomesReady = (entry: CatalogEntry): boolean =>
+    tables.includes(entry.table) && entry.state === 'building'
   const catalog = await changeCatalog(
     context.driver,
     (indexes) =>
-      indexes.some((entry) => entry.table === table && entry.state === 'building')
-        ? indexes.map((entry) => (entry.table === table ? { ...entry, state: 'ready' as const } : entry))
+      indexes.some(becomesReady)
+        ? indexes.map((entry) => (becomesReady(entry) ? { ...entry, state: 'ready' as const } : entry))
         : undefined,
     call,
   )

@@ -1,7 +1,7 @@
 import { LooseleafError } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import type { IndexTarget } from './index-target.ts'
-import type { LeaseOptions, PartLease } from './part-lease.ts'
+import type { LeasedParts, LeaseOptions } from './part-lease.ts'
 import { createPass, type Pass, type PassOptions } from './pass.ts'
 import type { ProgressMeter } from './progress.ts'
 import type { RunRecord } from './run-record.ts'
@@ -30,7 +30,7 @@ export function runOf(job: CleanJob, target: IndexTarget): RunRecord {
   return run
 }
 
-export function passOf(job: CleanJob, lease: PartLease, signal: AbortSignal | undefined): Pass {
+export function passOf(job: CleanJob, { removals }: LeasedParts, signal: AbortSignal | undefined): Pass {
   const { throttle } = job
-  return createPass(job.context, { ...job.options, signal }, { throttle, removals: lease.removals })
+  return createPass(job.context, { ...job.options, signal }, { throttle, removals })
 }

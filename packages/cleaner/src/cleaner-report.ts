@@ -1,10 +1,10 @@
-import { isOutage, type CallOptions, type IndexState } from '@looseleaf/core'
+import { isOutage, type CallOptions, type CatalogEntry, type IndexState } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { cleanableIndexes } from './index-target.ts'
-import { loadPart } from './part-lease.ts'
-import type { Stage } from './part.ts'
+import { loadParts } from './part-lease.ts'
+import type { Part, Stage } from './part.ts'
 import { readSummary, type CleanerSummary } from './report.ts'
-import { loadRun } from './run-record.ts'
+import { loadRuns, type RunRecord } from './run-record.ts'
 import type { Tally } from './tally.ts'
 import type { CleanerTarget } from './target.ts'
 
@@ -41,35 +41,49 @@ export async function readCleanerReport(
 ): Promise<CleanerReport> {
   const { context } = store
   await context.catalog.reload(options)
-  const [summary, indexes] = await Promise.all([
+  const entries = cleanableIndexes(context)
+  const tables = entries.map(({ table }) => table)
+  const [summary, records, parts] = await Promise.all([
     readSummary(context, options),
-    Promise.all(cleanableIndexes(context).map((entry) => reportIndex(context, entry, options))),
+    loadRuns(context, tables, options),
+    Promise.all(context.driver.shards.map((_, shard) => partsOn(context, tables, shard, options))),
   ])
+  const indexes = entries.map((entry) => reportIndex(entry, records.get(entry.table), parts))
   return { ...summary, indexes }
 }
 
-async function reportIndex(
+type PartsOnShard = ReadonlyMap<string, Part> | 'unknown'
+
+async function partsOn(
   context: EngineContext,
-  { name, generation, state, table }: ReturnType<typeof cleanableIndexes>[number],
+  tables: readonly string[],
+  shard: number,
   options: CallOptions,
-): Promise<IndexReport> {
-  const record = await loadRun(context, table, options)
+): Promise<PartsOnShard> {
+  try {
+    return await loadParts(context, tables, shard, options)
+  } catch (error) {
+    if (!isOutage(error)) throw error
+    return 'unknown'
+  }
+}
+
+function reportIndex(
+  { name, generation, state, table }: CatalogEntry,
+  record: RunRecord | undefined,
+  parts: readonly PartsOnShard[],
+): IndexReport {
   const lastRun =
     record === undefined || record.finishedAt === 0
       ? undefined
       : { finishedAt: new Date(record.finishedAt), tally: record.tally }
   const report = { index: name, generation, state, lastRun }
   if (record?.state !== 'running') return { ...report, underWay: undefined }
-  const shards = await Promise.all(
-    context.driver.shards.map(async (_, shard) => {
-      const part = await loadPart(context, table, shard, options).catch((error: unknown) => {
-        if (!isOutage(error)) throw error
-        return 'unknown' as const
-      })
-      if (part === 'unknown') return { shard, phase: part, done: 0, total: 0 }
-      if (part?.run !== record.run) return { shard, phase: 'waiting' as const, done: 0, total: 0 }
-      return { shard, phase: part.stage, done: part.seen, total: Math.max(part.seen, part.total) }
-    }),
-  )
+  const shards = parts.map((onShard, shard) => {
+    if (onShard === 'unknown') return { shard, phase: onShard, done: 0, total: 0 }
+    const part = onShard.get(table)
+    if (part?.run !== record.run) return { shard, phase: 'waiting' as const, done: 0, total: 0 }
+    return { shard, phase: part.stage, done: part.seen, total: Math.max(part.seen, part.total) }
+  })
   return { ...report, underWay: { startedAt: new Date(record.startedAt), shards } }
 }

@@ -1,9 +1,9 @@
 import pLimit from 'p-limit'
 import { runOf, type CleanJob } from './clean-job.ts'
 import type { IndexTarget } from './index-target.ts'
-import { loadPart } from './part-lease.ts'
+import { loadParts } from './part-lease.ts'
 import { isPast, type Stage } from './part.ts'
-import { loadRun } from './run-record.ts'
+import { loadRuns } from './run-record.ts'
 import { workOnShard } from './shard-work.ts'
 import { untilOneFails } from './until-one-fails.ts'
 
@@ -43,20 +43,23 @@ async function openParts(
   stage: Stage,
   signal: AbortSignal | undefined,
 ): Promise<Map<number, IndexTarget[]>> {
+  const { context } = job
+  const tables = targets.map(({ entry }) => entry.table)
+  const records = await loadRuns(context, tables, { signal })
+  const running = targets.filter((target) => {
+    const record = records.get(target.entry.table)
+    return record?.run === runOf(job, target).run && record.state === 'running'
+  })
   const open = new Map<number, IndexTarget[]>()
   await Promise.all(
-    targets.map(async (target) => {
-      const { run } = runOf(job, target)
-      const { table } = target.entry
-      const record = await loadRun(job.context, table, { signal })
-      if (record === undefined || record.run !== run || record.state !== 'running') return
-      const parts = await Promise.all(
-        target.tables.map((_, shard) => loadPart(job.context, table, shard, { signal })),
-      )
-      for (const [shard, part] of parts.entries()) {
-        if (part?.run === run && isPast(part, stage)) continue
-        open.set(shard, [...(open.get(shard) ?? []), target])
-      }
+    context.driver.shards.map(async (_, shard) => {
+      const names = running.map(({ entry }) => entry.table)
+      const parts = await loadParts(context, names, shard, { signal })
+      const those = running.filter((target) => {
+        const part = parts.get(target.entry.table)
+        return part?.run !== runOf(job, target).run || !isPast(part, stage)
+      })
+      if (those.length > 0) open.set(shard, those)
     }),
   )
   return open

@@ -1,11 +1,10 @@
 import { keyIdentity } from '@looseleaf/index-engine'
 import { chunks } from './chunks.ts'
-import { deriveEntity, type DerivedEntity } from './derive-entity.ts'
 import { idKey } from './id-key.ts'
 import type { IndexTarget } from './index-target.ts'
 import { inspect, type DanglingRow, type Findings, type MissingRow } from './inspect.ts'
 import type { Pass } from './pass.ts'
-import { readEntities } from './read-entities.ts'
+import { readDerived } from './read-entities.ts'
 
 /** What one look said of an entity. Light: many of them may wait for the next look. */
 export interface Candidate {
@@ -90,7 +89,9 @@ async function lookForMissing(
   target: IndexTarget,
   ids: readonly Uint8Array[],
 ): Promise<Findings> {
-  const { missing } = await inspect(pass, [target], await derive(pass, target, ids), { everywhere: false })
+  const { missing } = await inspect(pass, [target], await readDerived(pass, [target], ids), {
+    everywhere: false,
+  })
   return { missing, dangling: [] }
 }
 
@@ -101,16 +102,13 @@ async function lookForDangling(
   ids: readonly Uint8Array[],
   first: ReadonlyMap<string, Candidate>,
 ): Promise<Findings> {
-  const { dangling } = await inspect(pass, [target], await derive(pass, target, ids), { everywhere: true })
+  const { dangling } = await inspect(pass, [target], await readDerived(pass, [target], ids), {
+    everywhere: true,
+  })
   return {
     missing: [],
     dangling: dangling.filter((row) => first.get(idKey(row.entity.id))?.dangling.has(placeOfDangling(row))),
   }
-}
-
-async function derive(pass: Pass, target: IndexTarget, ids: readonly Uint8Array[]): Promise<DerivedEntity[]> {
-  const rows = await readEntities(pass, ids)
-  return ids.map((id) => deriveEntity(pass, [target], id, rows.get(idKey(id))))
 }
 
 /** Gathers what a look found by entity. */

@@ -15,14 +15,16 @@ export interface DerivedEntity {
   readonly id: Uint8Array
   /** 0 where there is no entity, not even a tombstone. */
   readonly version: number
-  readonly body: Uint8Array | null
   /** When it was written, in microseconds since 1970; 0 where there is nothing. */
   readonly updated: number
   /** For each target the rows that the committed bag gives; undefined when the row or its body is damaged. */
   readonly expected: ReadonlyMap<IndexTarget, readonly ExpectedRow[]> | undefined
 }
 
-/** A tombstone and an id without an entity have no rows. */
+/**
+ * A tombstone and an id without an entity have no rows. The body and its bag are not kept: many entities are in hand at
+ * once.
+ */
 export function deriveEntity(
   pass: Pass,
   targets: readonly IndexTarget[],
@@ -30,23 +32,17 @@ export function deriveEntity(
   row: EntityRow | undefined,
 ): DerivedEntity {
   pass.tally.entities++
-  const found = { id, version: row?.version ?? 0, body: row?.body ?? null, updated: row?.updated ?? 0 }
+  const found = { id, version: row?.version ?? 0, updated: row?.updated ?? 0 }
   const bag = row === undefined ? null : decode(pass, id, row)
   if (bag === null) return { ...found, expected: new Map() }
   return { ...found, expected: bag && expectedRows(pass, targets, id, bag) }
 }
 
-/** Several indexes may be cleaned by one reading of the entities: each body is decoded once. */
-const decoded = new WeakMap<Uint8Array, Bag>()
-
 /** Null for a tombstone; undefined for what is damaged, which is told. */
 function decode(pass: Pass, id: Uint8Array, { version, body }: EntityRow): Bag | null | undefined {
   try {
     requireVersion(version)
-    if (body === null) return null
-    const bag = decoded.get(body) ?? pass.context.codec.decode(body)
-    decoded.set(body, bag)
-    return bag
+    return body === null ? null : pass.context.codec.decode(body)
   } catch (error) {
     if (!isLooseleafError(error)) throw error
     pass.tally.undecodable++
@@ -65,7 +61,7 @@ function expectedRows(
   for (const target of targets) {
     const { keys, misfits } = deriveRows(target.entry, bag)
     for (const { property, reason } of misfits) {
-      pass.tally.misfits++
+      pass.tallyOf(target).misfits++
       pass.report({ kind: 'misfit', id, index: target.entry.name, reason: `${property}: ${reason}` })
     }
     expected.set(
@@ -83,4 +79,28 @@ function expectedRows(
 /** The rows of this entity in this index. */
 export function expectedIn(entity: DerivedEntity, target: IndexTarget): readonly ExpectedRow[] {
   return entity.expected?.get(target) ?? []
+}
+
+/** Index rows of entities in hand at once, about; of one entity there may be more. */
+const ROWS_IN_HAND = 10_000
+
+/** Derives entities in runs of so few that their index rows can be held. */
+export function* derivedRuns(
+  pass: Pass,
+  targets: readonly IndexTarget[],
+  rows: Iterable<EntityRow>,
+): Generator<readonly DerivedEntity[], void, undefined> {
+  let run: DerivedEntity[] = []
+  let weight = 0
+  for (const row of rows) {
+    const entity = deriveEntity(pass, targets, row.id, row)
+    run.push(entity)
+    weight++
+    for (const expected of entity.expected?.values() ?? []) weight += expected.length
+    if (weight < ROWS_IN_HAND) continue
+    yield run
+    run = []
+    weight = 0
+  }
+  if (run.length > 0) yield run
 }

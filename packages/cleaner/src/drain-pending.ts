@@ -8,7 +8,9 @@ import {
 import type { EngineContext } from '@looseleaf/index-engine'
 import { idKey } from './id-key.ts'
 import { indexTarget, shardAt } from './index-target.ts'
+import { createKeptRemovals, type KeptRemovals } from './kept-removals.ts'
 import { mayBeLost } from './may-be-lost.ts'
+import { movedOrUndone } from './on-disk.ts'
 import { createPass, watchUnreadable, type Pass, type PassOptions } from './pass.ts'
 import { restamp } from './restamp.ts'
 import type { CleanerTarget } from './target.ts'
@@ -26,12 +28,20 @@ export async function drainPending(store: CleanerTarget, options: PassOptions = 
   return drainKnown(context, options)
 }
 
-/** As `drainPending`, for those who read the catalog every now and then: nothing is asked of stores that never defer. */
-export async function drainKnown(context: EngineContext, options: PassOptions): Promise<number> {
+/**
+ * As `drainPending`, for those who read the catalog every now and then: nothing is asked of stores that never defer. Rows
+ * that their entities have lost are kept for a while: whoever calls this again gives the same `removals`, others leave them
+ * to the tail and the sweep.
+ */
+export async function drainKnown(
+  context: EngineContext,
+  options: PassOptions,
+  removals: KeptRemovals = createKeptRemovals(context),
+): Promise<number> {
   if (!context.catalog.current().mayDefer) return 0
-  const pass = createPass(context, options)
+  const pass = createPass(context, options, { removals })
+  await removals.sendDue(options.signal)
   const drained = await Promise.allSettled(context.driver.shards.map((_, shard) => drainShard(pass, shard)))
-  await pass.removals.settle(options.signal)
   let sum = 0
   for (const result of drained) {
     if (result.status === 'rejected') throw result.reason
@@ -81,8 +91,10 @@ async function drainRows(pass: Pass, shard: number, rows: readonly PendingRow[])
   const { entities, pending } = shardAt(pass.context, shard)
   const ids = [...new Map(rows.map((row) => [idKey(row.entityId), row.entityId])).values()]
   const readAt = pass.time.now()
-  const found = await entities.read(ids, call(pass))
-  const entityOf = new Map(ids.map((id, i) => [idKey(id), found[i]]))
+  const found = (await entities.readBounded(ids, 0, call(pass))).filter((row) => row !== undefined)
+  // Of one that has moved, or that a crash has undone, nothing is said in this round.
+  const moved = new Set(await movedOrUndone(pass, found))
+  const entityOf = new Map(found.filter((row) => !moved.has(row)).map((row) => [idKey(row.id), row]))
   const { tables, unreadable, error } = await writeRows(pass, rows, ids)
   const settled = rows.flatMap(({ entityId, table }) => {
     const entity = entityOf.get(idKey(entityId))

@@ -1,26 +1,28 @@
 import { throwIfAborted, type EntityPageRow } from '@looseleaf/core'
+import { longestBody, wholeRows, type WholeRow } from '@looseleaf/index-engine'
 import { shardAt } from './index-target.ts'
-import { createPageSize } from './page-size.ts'
 import type { Pass } from './pass.ts'
 
-/** The entities of a shard, tombstones too, in the order of writing, as pages within the pass's limits. */
+/**
+ * The entities of a shard, tombstones too, in the order of writing, as pages within the pass's limits: of so many rows, and
+ * of some MiB of bodies.
+ */
 export async function* entityPages(
   pass: Pass,
   shard: number,
   after = 0,
-): AsyncGenerator<readonly EntityPageRow[], void, undefined> {
+): AsyncGenerator<readonly WholeRow<EntityPageRow>[], void, undefined> {
   const { entities } = shardAt(pass.context, shard)
-  const size = createPageSize(pass.maxPage)
+  const { maxPage, signal } = pass
   for (;;) {
-    throwIfAborted(pass.signal)
-    const { limit } = size
-    const page = await entities.pageByAdded(after, limit, { signal: pass.signal })
+    throwIfAborted(signal)
+    const page = await entities.pageByAdded(after, maxPage, { signal, maxBody: longestBody(maxPage) })
+    for await (const rows of wholeRows(entities, page, { signal })) {
+      if (rows.length > 0) yield rows
+      await pass.throttle.take(rows.length, signal)
+    }
     const last = page.at(-1)
-    if (last === undefined) return
-    size.saw(page)
-    yield page
-    await pass.throttle.take(page.length, pass.signal)
-    if (page.length < limit) return
+    if (last === undefined || page.length < maxPage) return
     after = last.addedId
   }
 }

@@ -100,6 +100,18 @@ test.each(['update', 'create'] as const)(
   },
 )
 
+test('a fence is no reason to leave the other rows that its entity has lost, in whichever index', async () => {
+  const store = await openStore({ shards: 1 })
+  const bag = { user_id: 'ada', published: 1, tags: ['x'] }
+  const { id, version } = await store.put(bag)
+  const old = { user_id: 'bob', published: 1 }
+  await addRow(store, 'by_user', rowFor(store, 'by_user', id, old, version - 1))
+  await addRow(store, 'by_tag', rowFor(store, 'by_tag', id, { ...bag, tags: ['y'] }, version + 1))
+  expect(await sweep(store, { graceMs: 0 })).toMatchObject({ fenced: 1, removed: 2 })
+  for (const name of ['by_user', 'by_tag'])
+    expect(await rowsIn(store, name)).toEqual(await expectedRows(store, name))
+})
+
 test('a write that comes before the fence wins: its row stays', async () => {
   const driver = await memoryShards(2).connect()
   const store = await openStore({ driver })

@@ -2,6 +2,7 @@ import { isLooseleafError } from '@looseleaf/core'
 import type { DerivedEntity } from './derive-entity.ts'
 import { shardAt } from './index-target.ts'
 import type { Pass } from './pass.ts'
+import type { Tally } from './tally.ts'
 
 /** A catalog that changes so often in a row is no accident. */
 const MAX_TRIES = 8
@@ -14,9 +15,14 @@ const MAX_TRIES = 8
  * Answers the version that the entity has now; undefined when another write came first, or when it cannot be told:
  * the entity has to be looked at again.
  */
-export async function fence(pass: Pass, entity: DerivedEntity, stamp: number): Promise<number | undefined> {
+export async function fence(
+  pass: Pass,
+  entity: DerivedEntity,
+  stamp: number,
+  tally: Tally,
+): Promise<number | undefined> {
   const { context, signal } = pass
-  const { id, body, version: base } = entity
+  const { id, version: base } = entity
   const number = context.router.shardOfId(id)
   const { entities } = shardAt(context, number)
   for (let tries = 0; tries < MAX_TRIES; tries++) {
@@ -24,10 +30,13 @@ export async function fence(pass: Pass, entity: DerivedEntity, stamp: number): P
     const epoch = context.catalog.current().epochs[number] ?? 0
     try {
       if (base === 0) await entities.insert([{ id, version, body: null }], { epoch, signal })
-      else if (!(await entities.replace([{ id, version, body, base }], { epoch, signal }))[0])
-        return undefined
-      pass.tally.fenced++
-      pass.removals.fenced(id, base, version)
+      else {
+        const [row] = await entities.read([id], { signal })
+        if (row?.version !== base) return undefined
+        const [won] = await entities.replace([{ id, version, body: row.body, base }], { epoch, signal })
+        if (won !== true) return undefined
+      }
+      tally.fenced++
       return version
     } catch (error) {
       if (isLooseleafError(error, 'ALREADY_EXISTS')) return undefined

@@ -1,16 +1,23 @@
-import { LooseleafError, type CatalogEntry, type IndexTable, type Shard } from '@looseleaf/core'
+import {
+  LooseleafError,
+  type CatalogEntry,
+  type IndexTable,
+  type IndexTableSpec,
+  type Shard,
+} from '@looseleaf/core'
 import { tableSpec, type EngineContext } from '@looseleaf/index-engine'
 
 /** An index that is being cleaned. */
 export interface IndexTarget {
   readonly entry: CatalogEntry
+  readonly spec: IndexTableSpec
   /** Its tables, in the order of the shards. */
   readonly tables: readonly IndexTable[]
 }
 
 export function indexTarget(context: EngineContext, entry: CatalogEntry): IndexTarget {
   const spec = tableSpec(entry)
-  return { entry, tables: context.driver.shards.map((shard) => shard.index(spec)) }
+  return { entry, spec, tables: context.driver.shards.map((shard) => shard.index(spec)) }
 }
 
 /** The index's table on a shard. */

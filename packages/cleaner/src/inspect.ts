@@ -3,7 +3,7 @@ import { keyIdentity } from '@looseleaf/index-engine'
 import { chunks } from './chunks.ts'
 import { expectedIn, type DerivedEntity, type ExpectedRow } from './derive-entity.ts'
 import { idKey } from './id-key.ts'
-import { tableOn, type IndexTarget } from './index-target.ts'
+import { shardAt, type IndexTarget } from './index-target.ts'
 import type { Pass } from './pass.ts'
 
 export interface MissingRow {
@@ -28,13 +28,14 @@ export interface Findings {
   readonly dangling: DanglingRow[]
 }
 
-/** Ids per look-up of rows: an entity may have a thousand of them. */
-const IDS_PER_LOOK = 128
+/** Ids per look-up of rows: what a few entities have is in hand at once. */
+const IDS_PER_LOOK = 512
 
 /**
  * Looks up the rows of entities that were just read, and compares. `everywhere` asks every shard, and so finds all
  * dangling rows of these entities; otherwise only the shards on which a row is expected are asked, and only missing
- * rows are found. An entity whose body cannot be decoded is passed over: nobody knows which rows are its own.
+ * rows are found. An entity whose body cannot be decoded is passed over: nobody knows which rows are its own. All indexes
+ * are looked up together, shard by shard.
  *
  * The entities have been read before the rows. A writer adds rows before it commits, so a row of the version that was
  * read is there unless a later version has lost it; whoever acts on `missing` has to read the version once more.
@@ -47,32 +48,59 @@ export async function inspect(
 ): Promise<Findings> {
   const findings: Findings = { missing: [], dangling: [] }
   const known = entities.filter(({ expected }) => expected !== undefined)
+  const asked = everywhere ? undefined : expectedByShard(targets, known)
   await Promise.all(
-    targets.flatMap((target) =>
-      target.tables.map((_, shard) => inspectTable(pass, target, shard, known, everywhere, findings)),
-    ),
+    pass.context.driver.shards.map(async (_, shard) => {
+      const those = everywhere ? { entities: known, targets } : asked?.get(shard)
+      if (those === undefined) return
+      for (const chunk of chunks([...those.entities], IDS_PER_LOOK))
+        await inspectShard(pass, [...those.targets], shard, chunk, everywhere, findings)
+    }),
   )
   return findings
 }
 
-async function inspectTable(
+interface Asked {
+  readonly entities: Set<DerivedEntity>
+  readonly targets: Set<IndexTarget>
+}
+
+/** By shard, the entities with rows there and the indexes that they are in. */
+function expectedByShard(
+  targets: readonly IndexTarget[],
+  entities: readonly DerivedEntity[],
+): ReadonlyMap<number, Asked> {
+  const byShard = new Map<number, Asked>()
+  for (const entity of entities) {
+    for (const target of targets) {
+      for (const { shard } of expectedIn(entity, target)) {
+        const asked = byShard.get(shard) ?? { entities: new Set(), targets: new Set() }
+        byShard.set(shard, asked)
+        asked.entities.add(entity)
+        asked.targets.add(target)
+      }
+    }
+  }
+  return byShard
+}
+
+async function inspectShard(
   pass: Pass,
-  target: IndexTarget,
+  targets: readonly IndexTarget[],
   shard: number,
   entities: readonly DerivedEntity[],
   everywhere: boolean,
   findings: Findings,
 ): Promise<void> {
-  const asked = everywhere
-    ? entities
-    : entities.filter((entity) => expectedIn(entity, target).some((row) => row.shard === shard))
-  for (const chunk of chunks(asked, IDS_PER_LOOK)) {
-    const rows = await tableOn(target, shard).rowsOf(
-      chunk.map(({ id }) => id),
-      { signal: pass.signal },
-    )
-    pass.tally.rows += rows.length
-    compare(target, shard, chunk, rows, everywhere, findings)
+  const found = await shardAt(pass.context, shard).rowsOf(
+    targets.map(({ spec }) => spec),
+    entities.map(({ id }) => id),
+    { signal: pass.signal },
+  )
+  for (const [i, target] of targets.entries()) {
+    const rows = found[i] ?? []
+    pass.tallyOf(target).rows += rows.length
+    compare(target, shard, entities, rows, everywhere, findings)
   }
 }
 

@@ -3,7 +3,7 @@ import { propagateCatalog, type EngineContext } from '@looseleaf/index-engine'
 import { retryAfter } from './background-loop.ts'
 import { cleanEntries, type CleanOptions, type SharedByWork } from './clean-index.ts'
 import { cleanableIndexes } from './index-target.ts'
-import { loadRun } from './run-record.ts'
+import { loadRuns } from './run-record.ts'
 
 export interface KeepOptions extends CleanOptions {
   readonly signal: AbortSignal
@@ -63,10 +63,14 @@ export function createIndexKeeper(
     underWay.add(work)
   }
 
-  async function isDue(entry: CatalogEntry, call: CallOptions): Promise<boolean> {
-    const record = await loadRun(context, entry.table, call)
-    if (record === undefined || record.state === 'running') return true
-    return record.finishedAt + options.sweepEveryMs <= context.time.now()
+  async function due(entries: readonly CatalogEntry[], call: CallOptions): Promise<CatalogEntry[]> {
+    const tables = entries.map(({ table }) => table)
+    const records = await loadRuns(context, tables, call)
+    return entries.filter(({ table }) => {
+      const record = records.get(table)
+      if (record === undefined || record.state === 'running') return true
+      return record.finishedAt + options.sweepEveryMs <= context.time.now()
+    })
   }
 
   const namesOf = (isFill: boolean): string[] =>
@@ -94,9 +98,8 @@ export function createIndexKeeper(
       )
       // A sweep has time: one at once, and it is looked for again when that has ended.
       if ([...underWay].some((work) => !work.isFill)) return
-      const due: CatalogEntry[] = []
-      for (const entry of free) if (entry.state === 'ready' && (await isDue(entry, call))) due.push(entry)
-      start(due, false)
+      const ready = free.filter(({ state }) => state === 'ready')
+      start(await due(ready, call), false)
     },
     async ended() {
       await Promise.all([...underWay].map((work) => work.ended))

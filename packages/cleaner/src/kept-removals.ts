@@ -1,40 +1,35 @@
-import { elapsedBy, type IndexRowRemoval } from '@looseleaf/core'
+import { elapsedBy, isLooseleafError, type IndexRowRemoval } from '@looseleaf/core'
 import { keptRowsMs, type EngineContext } from '@looseleaf/index-engine'
 import { chunks } from './chunks.ts'
-import { thoseOnDisk } from './on-disk.ts'
 import { tableOn, type IndexTarget } from './index-target.ts'
 import type { DanglingRow } from './inspect.ts'
+
+/** How many rows of each index were deleted. */
+export type RemovedRows = ReadonlyMap<IndexTarget, number>
 
 /** Dangling rows to be deleted, each when no query can need it any more. */
 export interface KeptRemovals {
   /**
-   * A row that is to go unless it is stamped later than this version, which was read as committed. Kept from now on for as
+   * A row that is to go unless it is stamped later than this version, which is committed for good. Kept from now on for as
    * long as a query may take; one of an entity that has no row in the index any more is due at once.
    */
   add(found: DanglingRow, version: number): void
-  /**
-   * The cleaner itself has raised the version of an entity and changed nothing else, so what was to go by the version
-   * before goes by this one.
-   */
-  fenced(entityId: Uint8Array, before: number, version: number): void
   /** Deletes the rows that are due; answers how many there were. */
-  sendDue(signal: AbortSignal | undefined): Promise<number>
+  sendDue(signal: AbortSignal | undefined): Promise<RemovedRows>
   /** Waits until all are due, and deletes them; answers how many there were. `onWait` is called every `everyMs` meanwhile. */
   settle(
     signal: AbortSignal | undefined,
     waiting?: { readonly everyMs: number; onWait(): Promise<void> },
-  ): Promise<number>
+  ): Promise<RemovedRows>
   /** True while there are none that were added and not sent yet. */
   readonly isEmpty: boolean
-  /** True when there are so many that no more should be added. */
+  /** True when there are so many that they should be settled before more are added. */
   readonly isFull: boolean
 }
 
 interface Removal {
   readonly target: IndexTarget
   readonly shard: number
-  /** The version of the entity that is the ground for it. */
-  version: number
   readonly row: IndexRowRemoval
   /** By the clock of `elapsedBy`. */
   readonly due: number
@@ -53,23 +48,31 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
   let kept: Removal[] = []
   const size = (): number => dueNow.length + kept.length
 
-  async function send(removals: readonly Removal[], signal: AbortSignal | undefined): Promise<number> {
-    if (removals.length === 0) return 0
-    const staying = await thoseOnDisk(context, removals, signal)
-    const groups = Map.groupBy(staying, ({ target, shard }) => tableOn(target, shard))
-    const removed = await Promise.all(
+  /** What cannot be deleted now is due again. */
+  async function send(removals: readonly Removal[], signal: AbortSignal | undefined): Promise<RemovedRows> {
+    const removed = new Map<IndexTarget, number>()
+    const groups = Map.groupBy(removals, ({ target, shard }) => tableOn(target, shard))
+    const results = await Promise.allSettled(
       Array.from(groups, async ([table, group]) => {
-        let count = 0
-        for (const chunk of chunks(group, ROWS_PER_WRITE)) {
-          count += await table.remove(
-            chunk.map(({ row }) => row),
-            { signal },
-          )
+        const { target } = group[0] as Removal
+        try {
+          for (const chunk of chunks(group, ROWS_PER_WRITE)) {
+            const count = await table.remove(
+              chunk.map(({ row }) => row),
+              { signal },
+            )
+            removed.set(target, (removed.get(target) ?? 0) + count)
+          }
+        } catch (error) {
+          // Of an index that was dropped meanwhile nothing is left to be deleted.
+          if (isLooseleafError(error, 'INDEX_NOT_FOUND')) return
+          dueNow.push(...group)
+          throw error
         }
-        return count
       }),
     )
-    return removed.reduce((sum, count) => sum + count, 0)
+    for (const result of results) if (result.status === 'rejected') throw result.reason
+    return removed
   }
 
   function takeUntil(time: number): Removal[] {
@@ -92,22 +95,15 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
       const removal = {
         target,
         shard,
-        version,
         row: { key: row.key, entityId: row.entityId, before: version + 1 },
       }
       const isGone = (entity.expected?.get(target)?.length ?? 0) === 0
       if (isGone) dueNow.push({ ...removal, due: 0 })
       else kept.push({ ...removal, due: elapsed() + keptRowsMs(context.catalog.current()) })
     },
-    fenced(entityId, before, version) {
-      for (const removal of [...dueNow, ...kept]) {
-        const isOfEntity = Buffer.compare(removal.row.entityId, entityId) === 0
-        if (isOfEntity && removal.version === before) removal.version = version
-      }
-    },
     sendDue: (signal) => send(takeUntil(elapsed()), signal),
     async settle(signal, waiting) {
-      let removed = await send(takeUntil(elapsed()), signal)
+      const removed = await send(takeUntil(elapsed()), signal)
       const last = kept.at(-1)
       if (last === undefined) return removed
       for (let left = last.due - elapsed(); left > 0;) {
@@ -116,8 +112,14 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
         left -= pause
         if (left > 0) await waiting?.onWait()
       }
-      removed += await send(takeUntil(last.due), signal)
-      return removed
+      return sumOf(removed, await send(takeUntil(last.due), signal))
     },
   }
+}
+
+function sumOf(one: RemovedRows, other: RemovedRows): RemovedRows {
+  return new Map([
+    ...other,
+    ...Array.from(one, ([target, count]) => [target, count + (other.get(target) ?? 0)] as const),
+  ])
 }

@@ -1,16 +1,27 @@
 import type { Pass } from './pass.ts'
-import { addTally, emptyTally } from './tally.ts'
+import { addTally, emptyTally, type Tally } from './tally.ts'
 
 /**
  * Runs work that looks at entities again which the pass has counted before: of its counts only what was changed goes
  * into the pass, and no problem is reported twice.
  */
 export async function lookAgain<T>(pass: Pass, work: (again: Pass) => Promise<T>): Promise<T> {
-  const tally = emptyTally()
+  const scratch = new Map<Tally, Tally>()
+  const againOf = (tally: Tally): Tally => {
+    const again = scratch.get(tally) ?? emptyTally()
+    scratch.set(tally, again)
+    return again
+  }
+  const again: Pass = {
+    ...pass,
+    tally: againOf(pass.tally),
+    tallyOf: (target) => againOf(pass.tallyOf(target)),
+    report: () => undefined,
+  }
   try {
-    return await work({ ...pass, tally, report: () => undefined })
+    return await work(again)
   } finally {
-    const { added, removed, fenced, waiting } = tally
-    addTally(pass.tally, { added, removed, fenced, waiting })
+    for (const [tally, { added, removed, fenced, waiting }] of scratch)
+      addTally(tally, { added, removed, fenced, waiting })
   }
 }

@@ -10,13 +10,18 @@ export interface PartLease {
   readonly part: Part
   /** False once another worker has taken over: then nothing of this part is to be done or saved any more. */
   readonly isHeld: boolean
+}
+
+/** Parts of one shard that one worker works on together. */
+export interface LeasedParts {
+  readonly leases: readonly PartLease[]
   /** Dangling rows that the work has found. */
   readonly removals: KeptRemovals
-  /** Saves the part when this is due, with the rows deleted that it has found by then, and prolongs the lease. */
+  /** Saves the parts when this is due, with the rows deleted that were found by then, and prolongs the leases. */
   checkpoint(options: CallOptions): Promise<void>
   /** Waits until the rows that were found can be deleted, and deletes them. */
   settle(options: CallOptions): Promise<void>
-  /** Saves the part, as of the last time that nothing was left to be deleted, and gives it up. */
+  /** Saves the parts, as of the last time that nothing was left to be deleted, and gives them up. */
   release(): Promise<void>
 }
 
@@ -29,77 +34,91 @@ export interface LeaseOptions {
   readonly onRemoved: (count: number) => void
 }
 
-export function partTask(table: string): string {
+function partTask(table: string): string {
   return `clean-part/${table}`
 }
 
-/** Where a part stands, whoever has it; undefined where nobody has begun. */
-export async function loadPart(
+/** Where the parts of these indexes stand on a shard, by table, whoever has them; nothing where nobody has begun. */
+export async function loadParts(
   context: EngineContext,
-  table: string,
+  tables: readonly string[],
   shard: number,
   options?: CallOptions,
-): Promise<Part | undefined> {
-  const state = await shardAt(context, shard).tasks.load(partTask(table), options)
-  return state && partFromText(state.progress)
+): Promise<ReadonlyMap<string, Part>> {
+  const states = await shardAt(context, shard).tasks.loadAll(tables.map(partTask), options)
+  return new Map(
+    tables.flatMap((table) => {
+      const part = partFromText(states.get(partTask(table))?.progress ?? '')
+      return part === undefined ? [] : [[table, part] as const]
+    }),
+  )
 }
 
-/** Takes a part of a run, where it was left; undefined while another worker has it. A part of an older run begins anew. */
-export async function claimPart(
+/**
+ * Takes the parts of some indexes, given with their runs, where they were left; those that other workers have are not
+ * among them. A part of an older run begins anew.
+ */
+export async function claimParts(
   context: EngineContext,
-  target: IndexTarget,
+  runs: ReadonlyMap<IndexTarget, string>,
   shard: number,
-  run: string,
   { owner, leaseMs, checkpointMs, onRemoved }: LeaseOptions,
   options: CallOptions,
-): Promise<PartLease | undefined> {
+): Promise<LeasedParts> {
   const { tasks } = shardAt(context, shard)
-  const name = partTask(target.entry.table)
-  const claimed = await tasks.claim(name, owner, leaseMs, options)
-  if (claimed === undefined) return undefined
-  const found = partFromText(claimed.progress)
-  const part = found?.run === run ? found : freshPart(run)
+  const taskOf = ({ entry }: IndexTarget): string => partTask(entry.table)
+  const claimed = await tasks.claimAll([...runs.keys()].map(taskOf), owner, leaseMs, options)
   const removals = createKeptRemovals(context)
-  let isHeld = true
   let savedAt = context.time.now()
-  let saved = partToText(part)
 
-  const save = (text: string, call: CallOptions): Promise<boolean> =>
-    tasks.save(name, owner, text, leaseMs, call)
+  const leases = [...runs].flatMap(([target, run]) => {
+    const state = claimed.get(taskOf(target))
+    if (state === undefined) return []
+    const found = partFromText(state.progress)
+    const part = found?.run === run ? found : freshPart(run)
+    return [{ target, part, isHeld: true, saved: partToText(part) }]
+  })
+
+  async function save(leaseFor: number, call: CallOptions = {}): Promise<void> {
+    const held = leases.filter(({ isHeld }) => isHeld)
+    const progress = new Map(held.map(({ target, saved }) => [taskOf(target), saved]))
+    const still = await tasks.saveAll(progress, owner, leaseFor, call)
+    for (const lease of held) lease.isHeld = still.has(taskOf(lease.target))
+  }
+
+  /** From now on the parts are saved as they are now. */
+  function keep(): void {
+    for (const lease of leases) lease.saved = partToText(lease.part)
+  }
 
   async function settle(call: CallOptions): Promise<void> {
-    const count = await removals.settle(call.signal, {
+    const removed = await removals.settle(call.signal, {
       everyMs: leaseMs / 3,
-      async onWait() {
-        isHeld &&= await save(saved, call)
-      },
+      onWait: () => save(leaseMs, call),
     })
-    part.tally.removed += count
-    onRemoved(count)
+    for (const { target, part } of leases) {
+      const count = removed.get(target) ?? 0
+      part.tally.removed += count
+      if (count > 0) onRemoved(count)
+    }
   }
 
   return {
-    target,
-    part,
+    leases,
     removals,
-    get isHeld() {
-      return isHeld
-    },
+    settle,
     async checkpoint(call) {
       // To wait for rows at every checkpoint would be to wait nearly all the time.
       const everyMs = removals.isEmpty ? checkpointMs : Math.max(checkpointMs, leaseMs / 3)
-      const isDue = removals.isFull || context.time.now() - savedAt >= everyMs
-      if (!isHeld || !isDue) return
+      if (!removals.isFull && context.time.now() - savedAt < everyMs) return
       await settle(call)
       savedAt = context.time.now()
-      saved = partToText(part)
-      isHeld &&= await save(saved, call)
+      keep()
+      await save(leaseMs, call)
     },
-    settle,
     async release() {
-      if (!isHeld) return
-      isHeld = false
-      await tasks.save(name, owner, removals.isEmpty ? partToText(part) : saved, 0)
+      if (removals.isEmpty) keep()
+      await save(0)
     },
   }
 }

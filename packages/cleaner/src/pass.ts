@@ -1,8 +1,9 @@
 import { formatId, type EntityId, type ErrorCode, type Time } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { idKey } from './id-key.ts'
-import { createKeptRemovals, type KeptRemovals } from './kept-removals.ts'
-import { emptyTally, type Tally } from './tally.ts'
+import { createKeptRemovals, type KeptRemovals, type RemovedRows } from './kept-removals.ts'
+import type { IndexTarget } from './index-target.ts'
+import { emptyTally, sumTallies, type Tally } from './tally.ts'
 import { createThrottle, type Throttle } from './throttle.ts'
 
 /** Something that the cleaner cannot put right by itself. */
@@ -51,6 +52,8 @@ export interface Pass {
   readonly tally: Tally
   /** Rows that are still to be deleted when the pass has done its work. */
   readonly removals: KeptRemovals
+  /** Where that is counted which concerns one index: `tally`, unless the pass counts by index. */
+  tallyOf(target: IndexTarget): Tally
   report(problem: Omit<Problem, 'entity' | 'shard'> & { readonly id: Uint8Array }): void
 }
 
@@ -61,6 +64,7 @@ export function createPass(
   { throttle, removals }: Partial<Pick<Pass, 'throttle' | 'removals'>> = {},
 ): Pass {
   const ownThrottle = throttle ?? createThrottle(context.time, options.rowsPerSecond)
+  const tally = emptyTally()
   return {
     context,
     time: context.time,
@@ -68,12 +72,36 @@ export function createPass(
     graceMs: options.graceMs ?? DEFAULT_GRACE_MS,
     throttle: ownThrottle,
     maxPage: Math.max(1, Math.min(options.pageSize ?? DEFAULT_PAGE_SIZE, ownThrottle.maxPage)),
-    tally: emptyTally(),
     removals: removals ?? createKeptRemovals(context),
+    tally,
+    tallyOf: () => tally,
     report({ id, ...problem }) {
       const shard = context.driver.shards[context.router.shardOfId(id)]?.name ?? ''
       options.onProblem?.({ ...problem, entity: formatId(id), shard })
     },
+  }
+}
+
+/** Takes in what `pass.removals` has deleted. */
+export function countRemoved(pass: Pass, removed: RemovedRows): void {
+  for (const [target, count] of removed) pass.tallyOf(target).removed += count
+}
+
+/**
+ * The same pass, counting each index by itself. What concerns entities, such as how many were looked at, goes into the count
+ * of every index.
+ */
+export function countByIndex(pass: Pass): { readonly pass: Pass; of(target: IndexTarget): Tally } {
+  const common = emptyTally()
+  const own = new Map<IndexTarget, Tally>()
+  const tallyOf = (target: IndexTarget): Tally => {
+    const tally = own.get(target) ?? emptyTally()
+    own.set(target, tally)
+    return tally
+  }
+  return {
+    pass: { ...pass, tally: common, tallyOf },
+    of: (target) => sumTallies([common, tallyOf(target)]),
   }
 }
 

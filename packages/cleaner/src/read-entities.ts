@@ -1,11 +1,15 @@
 import type { EntityRow } from '@looseleaf/core'
+import { longestBody, wholeRows } from '@looseleaf/index-engine'
+import pLimit from 'p-limit'
 import { chunks } from './chunks.ts'
+import { deriveEntity, type DerivedEntity } from './derive-entity.ts'
 import { idKey } from './id-key.ts'
-import { shardAt } from './index-target.ts'
+import { shardAt, type IndexTarget } from './index-target.ts'
 import type { Pass } from './pass.ts'
 
 /** Ids per statement; a prepared statement of another length is another one to the server. */
 const IDS_PER_READ = 256
+const SHARDS_AT_ONCE = 4
 
 /** Groups ids, each once, by the shard of their entity. */
 export function idsByShard(pass: Pass, ids: Iterable<Uint8Array>): Map<number, Uint8Array[]> {
@@ -23,19 +27,44 @@ export function idsByShard(pass: Pass, ids: Iterable<Uint8Array>): Map<number, U
   return groups
 }
 
-/** The committed rows of these ids, tombstones too, by `idKey`; nothing for an id that has no row. */
-export async function readEntities(pass: Pass, ids: Iterable<Uint8Array>): Promise<Map<string, EntityRow>> {
-  const found = new Map<string, EntityRow>()
+/**
+ * Reads the committed rows of these ids, tombstones too, and hands over each as it comes: so many bodies are not in hand
+ * at once. Of an id that has no row nothing comes.
+ */
+async function eachEntity(
+  pass: Pass,
+  ids: Iterable<Uint8Array>,
+  visit: (row: EntityRow) => void,
+): Promise<void> {
+  const { signal } = pass
+  const limit = pLimit(SHARDS_AT_ONCE)
   await Promise.all(
-    [...idsByShard(pass, ids)].map(async ([shard, group]) => {
-      const { entities } = shardAt(pass.context, shard)
-      for (const chunk of chunks(group, IDS_PER_READ)) {
-        const rows = await entities.read(chunk, { signal: pass.signal })
-        for (const row of rows) if (row !== undefined) found.set(idKey(row.id), row)
-      }
-    }),
+    [...idsByShard(pass, ids)].map(([shard, group]) =>
+      limit(async () => {
+        const { entities } = shardAt(pass.context, shard)
+        for (const chunk of chunks(group, IDS_PER_READ)) {
+          const rows = await entities.readBounded(chunk, longestBody(chunk.length), { signal })
+          const there = rows.filter((row) => row !== undefined)
+          for await (const run of wholeRows(entities, there, { signal })) for (const row of run) visit(row)
+        }
+      }),
+    ),
   )
-  return found
+}
+
+/** The entities of these ids as they are now, each once, those that are not there too. */
+export async function readDerived(
+  pass: Pass,
+  targets: readonly IndexTarget[],
+  ids: Iterable<Uint8Array>,
+): Promise<DerivedEntity[]> {
+  const derived = new Map<string, DerivedEntity | Uint8Array>()
+  for (const id of ids) derived.set(idKey(id), id)
+  const all = [...derived.values()] as Uint8Array[]
+  await eachEntity(pass, all, (row) => derived.set(idKey(row.id), deriveEntity(pass, targets, row.id, row)))
+  return Array.from(derived.values(), (found) =>
+    found instanceof Uint8Array ? deriveEntity(pass, targets, found, undefined) : found,
+  )
 }
 
 /** Those of these entities whose committed version is no longer this one. */

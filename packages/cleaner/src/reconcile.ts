@@ -5,7 +5,7 @@ import { idKey } from './id-key.ts'
 import { inspect, type DanglingRow } from './inspect.ts'
 import type { IndexTarget } from './index-target.ts'
 import type { Pass } from './pass.ts'
-import { movedEntities, readEntities } from './read-entities.ts'
+import { movedEntities, readDerived } from './read-entities.ts'
 import { removeRows } from './remove-rows.ts'
 
 /** An entity that moves on between this many looks is left to the next pass. */
@@ -27,12 +27,10 @@ export async function reconcile(
   let left: readonly Uint8Array[] = ids
   // Nobody knows when that was, which matters where a failover can undo what was read.
   const isOfUse = read !== undefined && pass.context.deleteDelayMs === 0
-  let rows = isOfUse ? new Map(read.map((row) => [idKey(row.id), row])) : undefined
+  let derived = isOfUse ? read.map((row) => deriveEntity(pass, targets, row.id, row)) : undefined
   for (let look = 0; left.length > 0 && look < MAX_LOOKS; look++) {
     const readAt = pass.time.now()
-    rows ??= await readEntities(pass, left)
-    const found = rows
-    const entities = left.map((id) => deriveEntity(pass, targets, id, found.get(idKey(id))))
+    const entities = derived ?? (await readDerived(pass, targets, left))
     const findings = await inspect(pass, targets, entities, { everywhere: true })
     await addRows(pass, findings.missing)
     const outcome = await removeRows(pass, findings.dangling, readAt)
@@ -40,7 +38,7 @@ export async function reconcile(
     const touched = new Set<DerivedEntity>(findings.missing.map(({ entity }) => entity))
     const moved = await movedEntities(pass, [...touched])
     left = unique([...moved.map(({ id }) => id), ...outcome.moved.map(({ row }) => row.entityId)])
-    rows = undefined
+    derived = undefined
   }
   return waiting
 }

@@ -2,7 +2,8 @@ import type { DerivedEntity } from './derive-entity.ts'
 import { fence } from './fence.ts'
 import type { DanglingRow } from './inspect.ts'
 import { mayBeLost } from './may-be-lost.ts'
-import type { Pass } from './pass.ts'
+import { movedOrUndone } from './on-disk.ts'
+import { countRemoved, type Pass } from './pass.ts'
 
 export interface RemovalOutcome {
   /** Rows that may belong to a writer in flight: to be looked at again when their grace is over. */
@@ -33,26 +34,30 @@ export async function removeRows(
 ): Promise<RemovalOutcome> {
   const waiting: DanglingRow[] = []
   const moved: DanglingRow[] = []
-  const remove = (found: DanglingRow, version: number): void => {
-    if (pass.removals.isFull) waiting.push(found)
-    else pass.removals.add(found, version)
-  }
+  const earlier: DanglingRow[] = []
   const later = new Map<DerivedEntity, DanglingRow[]>()
   for (const found of dangling) {
     const { entity, row } = found
     if (mayBeLost(pass, entity, readAt)) waiting.push(found)
-    else if (row.version <= entity.version) remove(found, entity.version)
+    else if (row.version <= entity.version) earlier.push(found)
     else if (isYoung(pass, row.version)) waiting.push(found)
     else later.set(entity, [...(later.get(entity) ?? []), found])
   }
+  // What was read is no ground to delete anything while a crash may undo it. A fence comes after the reading as well.
+  const undone = new Set(await movedOrUndone(pass, [...new Set(earlier.map(({ entity }) => entity))]))
+  for (const found of earlier) {
+    if (undone.has(found.entity)) moved.push(found)
+    else pass.removals.add(found, found.entity.version)
+  }
   for (const [entity, rows] of later) {
-    const version = await fence(pass, entity, Math.max(...rows.map(({ row }) => row.version)))
+    const stamp = Math.max(...rows.map(({ row }) => row.version))
+    const version = await fence(pass, entity, stamp, pass.tallyOf((rows[0] as DanglingRow).target))
     if (version === undefined) moved.push(...rows)
     else if (pass.context.deleteDelayMs > 0) waiting.push(...rows)
-    else for (const found of rows) remove(found, version)
+    else for (const found of rows) pass.removals.add(found, version)
   }
-  pass.tally.waiting += waiting.length
-  pass.tally.removed += await pass.removals.sendDue(pass.signal)
+  for (const { target } of waiting) pass.tallyOf(target).waiting++
+  countRemoved(pass, await pass.removals.sendDue(pass.signal))
   return { waiting, moved }
 }
 

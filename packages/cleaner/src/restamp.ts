@@ -1,8 +1,8 @@
 import type { IndexTarget } from './index-target.ts'
 import type { Pass } from './pass.ts'
-import { readEntities } from './read-entities.ts'
+import { readDerived } from './read-entities.ts'
 import { reconcile } from './reconcile.ts'
-import { sweepEntityPage } from './sweep-entities.ts'
+import { sweepEntities } from './sweep-entities.ts'
 
 /**
  * Writes every row of these entities, those that seem to be there too, and puts right what else is wrong with them. A row
@@ -10,7 +10,6 @@ import { sweepEntityPage } from './sweep-entities.ts'
  * that the deferred write could not give it makes that delete spare it.
  */
 export async function restamp(pass: Pass, target: IndexTarget, ids: readonly Uint8Array[]): Promise<void> {
-  const entities = await readEntities(pass, ids)
-  await sweepEntityPage(pass, [target], [...entities.values()], { fill: true })
+  await sweepEntities(pass, [target], await readDerived(pass, [target], ids), { fill: () => true })
   await reconcile(pass, [target], ids)
 }

@@ -39,24 +39,33 @@ export function runTask(table: string): string {
   return `clean-run/${table}`
 }
 
-export async function loadRun(
+/** The records of these indexes, by table; nothing for one that was never cleaned. */
+export async function loadRuns(
   context: EngineContext,
-  table: string,
+  tables: readonly string[],
   options?: CallOptions,
-): Promise<RunRecord | undefined> {
-  const state = await tasksOf(context).load(runTask(table), options)
-  return state && runFromText(state.progress)
+): Promise<ReadonlyMap<string, RunRecord>> {
+  const states = await tasksOf(context).loadAll(tables.map(runTask), options)
+  return new Map(
+    tables.flatMap((table) => {
+      const record = runFromText(states.get(runTask(table))?.progress ?? '')
+      return record === undefined ? [] : [[table, record] as const]
+    }),
+  )
 }
 
-/** The run under way, or a new one; with `restart` a new one in any case, for which all workers leave the other. */
-export async function joinRun(
+/**
+ * The runs under way of these indexes, or new ones; with `restart` new ones in any case, for which all workers leave the
+ * others.
+ */
+export async function joinRuns(
   context: EngineContext,
-  table: string,
+  tables: readonly string[],
   worker: RunWorker,
   { restart = false, ...options }: CallOptions & { readonly restart?: boolean | undefined },
-): Promise<RunRecord> {
+): Promise<ReadonlyMap<string, RunRecord>> {
   const now = context.time.now()
-  return change(context, table, worker, options, (record) =>
+  return change(context, tables, worker, options, (_, record) =>
     record?.state === 'running' && !restart
       ? record
       : {
@@ -79,42 +88,50 @@ export function isForgotten(own: RunRecord, record: RunRecord | undefined): bool
   return record?.run !== own.run && (record?.number ?? 0) <= own.number
 }
 
-/** Ends a run; nothing happens where another worker has ended it. */
-export async function finishRun(
+/** Ends runs, given by table with what they have done; nothing happens where another worker has ended one. */
+export async function finishRuns(
   context: EngineContext,
-  table: string,
+  runs: ReadonlyMap<string, { readonly run: string; readonly tally: Tally }>,
   worker: RunWorker,
-  run: string,
-  tally: Tally,
   options: CallOptions,
 ): Promise<void> {
   const finishedAt = context.time.now()
-  await change(context, table, worker, options, (record) =>
-    record?.run === run && record.state === 'running'
-      ? { ...record, state: 'done', finishedAt, tally }
-      : record,
-  )
+  await change(context, [...runs.keys()], worker, options, (table, record) => {
+    const own = runs.get(table)
+    return own !== undefined && record?.run === own.run && record.state === 'running'
+      ? { ...record, state: 'done', finishedAt, tally: own.tally }
+      : record
+  })
 }
 
+/** Changes each record, as soon as no other worker is at it. */
 async function change<Next extends RunRecord | undefined>(
   context: EngineContext,
-  table: string,
+  tables: readonly string[],
   worker: RunWorker,
   options: CallOptions,
-  next: (record: RunRecord | undefined) => Next,
-): Promise<Next> {
+  next: (table: string, record: RunRecord | undefined) => Next,
+): Promise<ReadonlyMap<string, Next>> {
   const tasks = tasksOf(context)
-  const name = runTask(table)
   const { owner, leaseMs, pollMs } = worker
-  for (;;) {
-    const claimed = await tasks.claim(name, owner, leaseMs, options)
-    if (claimed !== undefined) {
-      const record = next(runFromText(claimed.progress))
-      const text = record === undefined ? claimed.progress : JSON.stringify(record)
-      if (await tasks.save(name, owner, text, 0, options)) return record
+  const done = new Map<string, Next>()
+  for (let left = tables; left.length > 0;) {
+    const claimed = await tasks.claimAll(left.map(runTask), owner, leaseMs, options)
+    const records = new Map<string, Next>()
+    const progress = new Map<string, string>()
+    for (const table of left) {
+      const state = claimed.get(runTask(table))
+      if (state === undefined) continue
+      const record = next(table, runFromText(state.progress))
+      records.set(table, record)
+      progress.set(runTask(table), record === undefined ? state.progress : JSON.stringify(record))
     }
-    await context.time.sleep(pollMs, options.signal)
+    const saved = await tasks.saveAll(progress, owner, 0, options)
+    for (const [table, record] of records) if (saved.has(runTask(table))) done.set(table, record)
+    left = left.filter((table) => !done.has(table))
+    if (left.length > 0) await context.time.sleep(pollMs, options.signal)
   }
+  return done
 }
 
 function runFromText(text: string): RunRecord | undefined {

@@ -1,15 +1,16 @@
-import { formatId, LooseleafError, type EntityPageRow } from '@looseleaf/core'
+import { formatId, LooseleafError, type EntityPageRow, type IndexRow } from '@looseleaf/core'
+import type { WholeRow } from '@looseleaf/index-engine'
 import { passOf, runOf, type CleanJob } from './clean-job.ts'
 import { checkEntityPage } from './check-page.ts'
 import { entityPages } from './entity-pages.ts'
 import { indexPages } from './index-pages.ts'
 import { shardAt, tableOn, type IndexTarget } from './index-target.ts'
-import type { PartLease } from './part-lease.ts'
+import type { LeasedParts, PartLease } from './part-lease.ts'
 import { enterStage } from './part.ts'
-import { createPass, watchUnreadable } from './pass.ts'
+import { countByIndex, watchUnreadable } from './pass.ts'
 import { placeFromText, placeToText } from './place-text.ts'
 import { sweepEntityPage } from './sweep-entities.ts'
-import { sweepIndexPage } from './sweep-index.ts'
+import { gatherRows, sweepIndexRows } from './sweep-index.ts'
 import { addTally } from './tally.ts'
 
 /** Rounds of the check on one shard. Each adds what it finds, so a second one that finds something is rare. */
@@ -22,6 +23,7 @@ const MAX_ROUNDS = 5
 export async function scanEntities(
   job: CleanJob,
   stage: 'entities' | 'check',
+  parts: LeasedParts,
   leases: readonly PartLease[],
   shard: number,
   signal: AbortSignal,
@@ -31,18 +33,20 @@ export async function scanEntities(
   for (const { part } of leases) part.total = entities + tombstones
 
   let open = leases
-  const reading = createPass(context, { ...job.options, signal }, { throttle: job.throttle })
+  const reading = passOf(job, parts, signal)
   while (open.length > 0) {
     const start = Math.min(...open.map(({ part }) => part.addedId))
     for await (const page of entityPages(reading, shard, start)) {
       open = open.filter(({ isHeld }) => isHeld)
       if (open.length === 0) return
-      await Promise.all(open.map((lease) => workOnPage(job, stage, lease, page, signal)))
+      // Those that stand at the same place share the work.
+      for (const together of Map.groupBy(open, ({ part }) => part.addedId).values())
+        await workOnPage(job, stage, parts, together, page, signal)
       meter.count(page.length)
-      await Promise.all(open.map((lease) => lease.checkpoint({ signal })))
+      await parts.checkpoint({ signal })
       meter.tell(stage, shard, partsOf(open))
     }
-    await Promise.all(open.map((lease) => lease.settle({ signal })))
+    await parts.settle({ signal })
     open = open.filter((lease) => !endRound(lease, stage))
   }
 }
@@ -50,28 +54,38 @@ export async function scanEntities(
 async function workOnPage(
   job: CleanJob,
   stage: 'entities' | 'check',
-  lease: PartLease,
-  page: readonly EntityPageRow[],
+  parts: LeasedParts,
+  leases: readonly PartLease[],
+  page: readonly WholeRow<EntityPageRow>[],
   signal: AbortSignal,
 ): Promise<void> {
-  const { target, part } = lease
-  const rows = page.filter(({ addedId }) => addedId > part.addedId)
+  const place = leases[0]?.part.addedId ?? 0
+  const rows = page.filter(({ addedId }) => addedId > place)
   const last = rows.at(-1)
   if (last === undefined) return
-  const { pass, unreadable } = watchUnreadable(passOf(job, lease, signal))
-  if (stage === 'check') part.missing += await checkEntityPage(pass, target, rows, job.settleMs)
-  else {
-    const fill = target.entry.state === 'building' || runOf(job, target).rewrites
-    await sweepEntityPage(pass, [target], rows, { fill })
+  const targets = leases.map(({ target }) => target)
+  const { pass: counting, of } = countByIndex(passOf(job, parts, signal))
+  const { pass, unreadable } = watchUnreadable(counting)
+  const isBuilding = ({ entry }: IndexTarget): boolean => entry.state === 'building'
+  if (stage === 'check') {
+    const missing = await checkEntityPage(pass, targets, rows, job.settleMs)
+    for (const { target, part } of leases) part.missing += missing.get(target) ?? 0
+  } else {
+    const fill = (target: IndexTarget): boolean => isBuilding(target) || runOf(job, target).rewrites
+    await sweepEntityPage(pass, targets, rows, { fill })
   }
   const [unknown] = unreadable.values()
-  if (unknown !== undefined && target.entry.state === 'building') throw unreadableBody(target, unknown)
-  part.addedId = last.addedId
-  part.seen += rows.length
-  const { entities, rows: looked, misfits, undecodable, ...done } = pass.tally
-  // Problems are counted by the first pass over the entities; the check meets the same ones again.
-  addTally(part.tally, stage === 'check' ? done : { entities, rows: looked, misfits, undecodable, ...done })
-  job.meter.did(pass.tally)
+  const building = targets.find(isBuilding)
+  if (unknown !== undefined && building !== undefined) throw unreadableBody(building, unknown)
+  for (const { target, part } of leases) {
+    part.addedId = last.addedId
+    part.seen += rows.length
+    const tally = of(target)
+    const { entities, rows: looked, misfits, undecodable, ...done } = tally
+    // Problems are counted by the first pass over the entities; the check meets the same ones again.
+    addTally(part.tally, stage === 'check' ? done : { entities, rows: looked, misfits, undecodable, ...done })
+    job.meter.did(tally)
+  }
 }
 
 /** A body that nobody can decode is found by nobody; one that others can decode would be missing for them. */
@@ -107,32 +121,60 @@ function endRound({ target, part }: PartLease, stage: 'entities' | 'check'): boo
   return false
 }
 
-/** Looks through the index table of a shard for dangling rows, from where it was left. */
+/** Looks through index tables of a shard for dangling rows, from where each was left. */
 export async function scanRows(
   job: CleanJob,
-  lease: PartLease,
+  parts: LeasedParts,
+  leases: readonly PartLease[],
   shard: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const { target, part } = lease
   const { meter } = job
-  part.total = await tableOn(target, shard).count({ prefix: [] }, { signal })
-  const reading = passOf(job, lease, signal)
-  for await (const page of indexPages(reading, target, shard, placeFromText(part.place))) {
-    const pass = passOf(job, lease, signal)
-    await sweepIndexPage(pass, target, shard, page)
-    const last = page.at(-1)
-    if (last !== undefined) part.place = placeToText(last)
-    part.seen += page.length
-    addTally(part.tally, pass.tally)
-    meter.did(pass.tally)
-    meter.count(page.length)
-    await lease.checkpoint({ signal })
-    meter.tell('dangling', shard, partsOf([lease]))
-    if (!lease.isHeld) return
+  const reading = passOf(job, parts, signal)
+  const rows = gatherRows(reading)
+  /** By lease, how far the rows reach that were gathered. */
+  let reached = new Map<PartLease, { readonly place: string; readonly rows: number }>()
+
+  async function work(): Promise<void> {
+    const { pass, of } = countByIndex(passOf(job, parts, signal))
+    await sweepIndexRows(pass, shard, rows.take())
+    for (const [{ target, part }, { place, rows: count }] of reached) {
+      part.place = place
+      part.seen += count
+      const tally = of(target)
+      addTally(part.tally, tally)
+      meter.did(tally)
+      meter.count(count)
+    }
+    meter.tell('dangling', shard, partsOf([...reached.keys()]))
+    reached = new Map()
   }
-  await lease.settle({ signal })
-  enterStage(part, 'check')
+
+  for (const lease of leases) {
+    const { target, part } = lease
+    part.total = 0
+    for await (const page of indexPages(reading, target, shard, placeFromText(part.place))) {
+      if (!lease.isHeld) break
+      // A short page is the last one. Others are worth a count.
+      if (part.total === 0) {
+        const isAll = page.length < reading.maxPage
+        part.total = isAll ? part.seen + page.length : await countRows(target, shard, signal)
+      }
+      rows.add(target, page)
+      const before = reached.get(lease)?.rows ?? 0
+      const last = page.at(-1) as IndexRow
+      reached.set(lease, { place: placeToText(last), rows: before + page.length })
+      if (rows.areMany) await work()
+      await parts.checkpoint({ signal })
+    }
+  }
+  await work()
+  await parts.settle({ signal })
+  for (const { part, isHeld } of leases) if (isHeld) enterStage(part, 'check')
+}
+
+function countRows(target: IndexTarget, shard: number, signal: AbortSignal): Promise<number> {
+  return tableOn(target, shard).count({ prefix: [] }, { signal })
 }
 
 function partsOf(leases: readonly PartLease[]): { index: string; part: PartLease['part'] }[] {

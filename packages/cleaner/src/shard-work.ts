@@ -1,6 +1,6 @@
 import { runOf, type CleanJob } from './clean-job.ts'
 import { scanEntities, scanRows } from './shard-scans.ts'
-import { claimPart, type PartLease } from './part-lease.ts'
+import { claimParts } from './part-lease.ts'
 import type { IndexTarget } from './index-target.ts'
 import { stagesUpTo, type Stage } from './part.ts'
 
@@ -16,24 +16,19 @@ export async function workOnShard(
   targets: readonly IndexTarget[],
   signal: AbortSignal,
 ): Promise<boolean> {
-  const leases: PartLease[] = []
+  const runs = new Map(targets.map((target) => [target, runOf(job, target).run]))
+  const parts = await claimParts(job.context, runs, shard, job.lease, { signal })
+  const { leases } = parts
   try {
-    for (const target of targets) {
-      const lease = await claimPart(job.context, target, shard, runOf(job, target).run, job.lease, { signal })
-      if (lease !== undefined) leases.push(lease)
-    }
     // Another worker may have ended the pass between the look and the claim.
     const stage = stagesUpTo(upTo).find((each) => leases.some(({ part }) => part.stage === each))
     if (stage === undefined) return false
     const open = leases.filter(({ part }) => part.stage === stage)
-    if (stage === 'dangling') {
-      for (const lease of open) await scanRows(job, lease, shard, signal)
-    } else {
-      await scanEntities(job, stage, open, shard, signal)
-    }
+    if (stage === 'dangling') await scanRows(job, parts, open, shard, signal)
+    else await scanEntities(job, stage, parts, open, shard, signal)
     return true
   } finally {
-    // A part that cannot be given up, the connection being gone, becomes free when its lease runs out.
-    await Promise.allSettled(leases.map((lease) => lease.release()))
+    // Parts that cannot be given up, the connection being gone, become free when their leases run out.
+    await parts.release().catch(() => undefined)
   }
 }

@@ -4,6 +4,7 @@ import type { EngineContext } from '@looseleaf/index-engine'
 import { backgroundLoop } from './background-loop.ts'
 import { drainKnown } from './drain-pending.ts'
 import { cleanableIndexes, indexTarget } from './index-target.ts'
+import { createKeptRemovals } from './kept-removals.ts'
 import { createIndexKeeper } from './keep-indexes.ts'
 import { createPass, type Problem } from './pass.ts'
 import type { CleanProgress } from './progress.ts'
@@ -118,6 +119,7 @@ export function startCleaner(store: CleanerTarget, options: CleanerOptions = {})
   const tails = context.driver.shards.map((_, shard) =>
     followShard(context, shard, options, { signal, owner, leaseMs, reporter }),
   )
+  const drainRemovals = createKeptRemovals(context)
   const loops = [
     ...tails.map(({ round }) => backgroundLoop({ time, signal, round, onError })),
     backgroundLoop({
@@ -125,7 +127,7 @@ export function startCleaner(store: CleanerTarget, options: CleanerOptions = {})
       signal,
       onError,
       async round() {
-        await drainKnown(context, { signal, graceMs: options.graceMs })
+        await drainKnown(context, { signal, graceMs: options.graceMs }, drainRemovals)
         return options.intervalMs ?? 1_000
       },
     }),

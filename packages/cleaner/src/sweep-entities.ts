@@ -1,31 +1,49 @@
 import type { EntityRow } from '@looseleaf/core'
 import { addRows } from './add-rows.ts'
-import { deriveEntity, expectedIn, type DerivedEntity } from './derive-entity.ts'
+import { derivedRuns, expectedIn, type DerivedEntity } from './derive-entity.ts'
 import { inspect, type MissingRow } from './inspect.ts'
 import type { IndexTarget } from './index-target.ts'
 import { lookAgain } from './look-again.ts'
 import type { Pass } from './pass.ts'
 import { movedOrUndone } from './on-disk.ts'
-import { movedEntities, readEntities } from './read-entities.ts'
+import { movedEntities, readDerived } from './read-entities.ts'
 import { reconcile } from './reconcile.ts'
 
 /** An entity that moves on between this many looks is written by writers who know the index. */
 const MAX_LOOKS = 5
 
-/**
- * One page of a pass over the entities of a shard: adds the rows of living entities that are missing. With `fill`
- * nothing is looked up and every row is written, which is the cheaper way while most are missing; and what was read is on
- * disk then.
- */
+export interface SweepPageOptions {
+  /**
+   * Where nothing is looked up and every row is written, which is the cheaper way while most are missing; and what was
+   * read is on disk then.
+   */
+  fill(target: IndexTarget): boolean
+}
+
+/** One page of a pass over the entities of a shard: adds the rows of living entities that are missing. */
 export async function sweepEntityPage(
   pass: Pass,
   targets: readonly IndexTarget[],
   rows: readonly EntityRow[],
-  { fill }: { readonly fill: boolean },
+  options: SweepPageOptions,
 ): Promise<void> {
-  if (fill) return fillPage(pass, targets, rows)
-  const entities = livingOf(pass, targets, rows)
-  const { missing } = await inspect(pass, targets, entities, { everywhere: false })
+  const living = rows.filter(({ body }) => body !== null)
+  for (const run of derivedRuns(pass, targets, living)) await sweepEntities(pass, targets, run, options)
+  const filled = targets.filter((target) => options.fill(target))
+  if (filled.length > 0) await fillForGood(pass, filled, rows)
+}
+
+/** The same for entities that were just read. */
+export async function sweepEntities(
+  pass: Pass,
+  targets: readonly IndexTarget[],
+  entities: readonly DerivedEntity[],
+  { fill }: SweepPageOptions,
+): Promise<void> {
+  const missing = allRows(targets.filter(fill), entities)
+  const looked = targets.filter((target) => !fill(target))
+  if (looked.length > 0)
+    missing.push(...(await inspect(pass, looked, entities, { everywhere: false })).missing)
   if (missing.length === 0) return
   await addRows(pass, missing)
   // An entity that has moved meanwhile may have lost a row before it was added here.
@@ -37,19 +55,18 @@ export async function sweepEntityPage(
  * An index becomes ready by what was read here. A crash must not bring back a version of before the index, whose rows nobody
  * has written; so what was read is held against the disk, that an entity has no rows as well.
  */
-async function fillPage(
+async function fillForGood(
   pass: Pass,
   targets: readonly IndexTarget[],
   rows: readonly EntityRow[],
 ): Promise<void> {
-  await addRows(pass, allRows(targets, livingOf(pass, targets, rows)))
   const moved = await movedOrUndone(pass, rows)
   if (moved.length === 0) return
   await lookAgain(pass, async (again) => {
-    let left: readonly EntityRow[] = moved
+    let left: readonly { readonly id: Uint8Array }[] = moved
     for (let look = 1; left.length > 0 && look < MAX_LOOKS; look++) {
-      const now = [...(await readEntities(again, left.map(idOf))).values()]
-      await addRows(again, allRows(targets, livingOf(again, targets, now)))
+      const now = await readDerived(again, targets, left.map(idOf))
+      await addRows(again, allRows(targets, now))
       left = await movedOrUndone(again, now)
     }
     // One that has moved may have lost a row before it was added here.
@@ -58,10 +75,6 @@ async function fillPage(
 }
 
 const idOf = ({ id }: { readonly id: Uint8Array }): Uint8Array => id
-
-function livingOf(pass: Pass, targets: readonly IndexTarget[], rows: readonly EntityRow[]): DerivedEntity[] {
-  return rows.filter(({ body }) => body !== null).map((row) => deriveEntity(pass, targets, row.id, row))
-}
 
 function allRows(targets: readonly IndexTarget[], entities: readonly DerivedEntity[]): MissingRow[] {
   return entities.flatMap((entity) =>

@@ -1,42 +1,77 @@
 import type { IndexRow } from '@looseleaf/core'
 import { chunks } from './chunks.ts'
-import { deriveEntity, type DerivedEntity } from './derive-entity.ts'
 import { idKey } from './id-key.ts'
 import type { IndexTarget } from './index-target.ts'
 import { placeOf, type DanglingRow } from './inspect.ts'
 import { lookAgain } from './look-again.ts'
 import type { Pass } from './pass.ts'
-import { readEntities } from './read-entities.ts'
+import { readDerived } from './read-entities.ts'
 import { reconcile } from './reconcile.ts'
 import { removeRows } from './remove-rows.ts'
 
-/** Entities whose bodies are in memory at once; a body has up to some megabytes. */
+/** A row of one of several indexes. */
+export interface TargetRow {
+  readonly target: IndexTarget
+  readonly row: IndexRow
+}
+
+/** Pages of rows that are held against their entities at once: an entity is read once for all of them. */
+const PAGES_AT_ONCE = 16
+/** Entities whose rows are in hand at once: one of many indexes and arrays has thousands. */
 const ENTITIES_AT_ONCE = 100
 
+/** Gathers pages of rows of several indexes on one shard, until there are enough to be held against their entities. */
+export interface GatheredRows {
+  add(target: IndexTarget, rows: readonly IndexRow[]): void
+  readonly areMany: boolean
+  /** All that was added since the last time. */
+  take(): readonly TargetRow[]
+}
+
+export function gatherRows({ maxPage }: Pass): GatheredRows {
+  let gathered: TargetRow[] = []
+  return {
+    add(target, rows) {
+      for (const row of rows) gathered.push({ target, row })
+    },
+    get areMany() {
+      return gathered.length >= PAGES_AT_ONCE * maxPage
+    },
+    take() {
+      const all = gathered
+      gathered = []
+      return all
+    },
+  }
+}
+
 /**
- * One page of a pass over an index table of a shard: deletes the rows that do not match a committed entity. Entities are
+ * A part of a pass over index tables of a shard: deletes the rows that do not match a committed entity. Entities are
  * neither counted nor reported here; that is for the pass over the entities.
  */
-export async function sweepIndexPage(
-  pass: Pass,
-  target: IndexTarget,
-  shard: number,
-  rows: readonly IndexRow[],
-): Promise<void> {
-  pass.tally.rows += rows.length
-  for (const chunk of chunks(rows, ENTITIES_AT_ONCE)) {
+export async function sweepIndexRows(pass: Pass, shard: number, rows: readonly TargetRow[]): Promise<void> {
+  for (const { target } of rows) pass.tallyOf(target).rows++
+  for (const group of byEntities(rows)) {
     await lookAgain(pass, async (scratch) => {
       const readAt = scratch.time.now()
-      const found = await danglingAmong(scratch, target, shard, chunk)
+      const found = await danglingAmong(scratch, shard, group)
       const misplaced = found.filter((row) => row.misplaced)
       const dangling = found.filter((row) => !row.misplaced)
-      pass.tally.misplaced += misplaced.length
+      for (const { target } of misplaced) pass.tallyOf(target).misplaced++
       const { moved } = await removeRows(scratch, dangling, readAt)
       // A misplaced row stands for one that is missing where it belongs, which is added before this one goes.
-      const again = new Map([...moved, ...misplaced].map(({ row }) => [idKey(row.entityId), row.entityId]))
-      await reconcile(scratch, [target], [...again.values()])
+      const again = [...moved, ...misplaced]
+      const targets = [...new Set(again.map(({ target }) => target))]
+      const ids = new Map(again.map(({ row }) => [idKey(row.entityId), row.entityId]))
+      await reconcile(scratch, targets, [...ids.values()])
     })
   }
+}
+
+/** Rows in groups that have few entities together. */
+function* byEntities(rows: readonly TargetRow[]): Generator<readonly TargetRow[]> {
+  const groups = Map.groupBy(rows, ({ row }) => idKey(row.entityId))
+  for (const some of chunks([...groups.values()], ENTITIES_AT_ONCE)) yield some.flat()
 }
 
 /**
@@ -45,22 +80,21 @@ export async function sweepIndexPage(
  */
 export async function danglingAmong(
   pass: Pass,
-  target: IndexTarget,
   shard: number,
-  rows: readonly IndexRow[],
+  rows: readonly TargetRow[],
 ): Promise<DanglingRow[]> {
-  const found = await readEntities(
+  const targets = [...new Set(rows.map(({ target }) => target))]
+  const read = await readDerived(
     pass,
-    rows.map(({ entityId }) => entityId),
+    targets,
+    rows.map(({ row }) => row.entityId),
   )
-  const entities = new Map<string, DerivedEntity>()
+  const entities = new Map(read.map((entity) => [idKey(entity.id), entity]))
   const dangling: DanglingRow[] = []
-  for (const row of rows) {
-    const key = idKey(row.entityId)
-    const entity = entities.get(key) ?? deriveEntity(pass, [target], row.entityId, found.get(key))
-    entities.set(key, entity)
+  for (const { target, row } of rows) {
+    const entity = entities.get(idKey(row.entityId))
     // Nobody knows which rows belong to a body that cannot be decoded.
-    if (entity.expected === undefined) continue
+    if (entity?.expected === undefined) continue
     const place = placeOf(entity, target, shard, row)
     if (place !== 'right') dangling.push({ entity, target, shard, row, misplaced: place === 'misplaced' })
   }

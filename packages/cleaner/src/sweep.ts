@@ -2,9 +2,9 @@ import pLimit from 'p-limit'
 import { entityPages } from './entity-pages.ts'
 import { indexPages } from './index-pages.ts'
 import { indexesNamed, indexTarget, shardAt, type IndexTarget } from './index-target.ts'
-import { createPass, type Pass, type PassOptions } from './pass.ts'
+import { countRemoved, createPass, type Pass, type PassOptions } from './pass.ts'
 import { sweepEntityPage } from './sweep-entities.ts'
-import { sweepIndexPage } from './sweep-index.ts'
+import { gatherRows, sweepIndexRows } from './sweep-index.ts'
 import type { Tally } from './tally.ts'
 import type { CleanerTarget } from './target.ts'
 import { untilOneFails } from './until-one-fails.ts'
@@ -38,16 +38,19 @@ export async function sweep(store: CleanerTarget, options: SweepOptions = {}): P
 
 async function entitiesToRows(pass: Pass, targets: readonly IndexTarget[], shard: number): Promise<void> {
   for await (const page of entityPages(pass, shard))
-    await sweepEntityPage(pass, targets, page, { fill: false })
+    await sweepEntityPage(pass, targets, page, { fill: () => false })
 }
 
 async function rowsToEntities(pass: Pass, targets: readonly IndexTarget[], shard: number): Promise<void> {
+  const rows = gatherRows(pass)
   for (const target of targets) {
     for await (const page of indexPages(pass, target, shard)) {
-      await sweepIndexPage(pass, target, shard, page)
+      rows.add(target, page)
+      if (rows.areMany) await sweepIndexRows(pass, shard, rows.take())
       if (pass.removals.isFull) await settle(pass)
     }
   }
+  await sweepIndexRows(pass, shard, rows.take())
 }
 
 async function onShards(
@@ -72,5 +75,5 @@ async function onShards(
 }
 
 async function settle(pass: Pass): Promise<void> {
-  pass.tally.removed += await pass.removals.settle(pass.signal)
+  countRemoved(pass, await pass.removals.settle(pass.signal))
 }

@@ -1,6 +1,6 @@
 import { throwIfAborted, type EntityPageRow } from '@looseleaf/core'
+import { longestBody } from '@looseleaf/index-engine'
 import { shardAt } from './index-target.ts'
-import { createPageSize } from './page-size.ts'
 import { countIn, parseObject } from './part.ts'
 import type { Pass } from './pass.ts'
 
@@ -33,7 +33,7 @@ export interface WindowOptions {
 }
 
 /**
- * Reads what was updated since the last round, newest first, in pages; then what is left of the gap. Whatever a round
+ * Reads what was updated since the last round, newest first, in pages without long bodies; then what is left of the gap. Whatever a round
  * has no time for becomes the gap. The window moves on only with pages that were taken in whole.
  */
 export async function* updatedPages(
@@ -87,21 +87,18 @@ async function* stretch(
   { since, before }: { readonly since: number; readonly before: UpdatedPlace | undefined },
 ): AsyncGenerator<{ rows: readonly EntityPageRow[]; rest: TailWindow['gap'] }, void, undefined> {
   const { entities } = shardAt(pass.context, shard)
-  const size = createPageSize(pass.maxPage)
   let place = before
   for (;;) {
     throwIfAborted(pass.signal)
-    const { limit } = size
     const rows = await entities.pageByUpdated(
       { since, ...(place === undefined ? {} : { before: place }) },
-      limit,
-      { signal: pass.signal },
+      pass.maxPage,
+      { signal: pass.signal, maxBody: longestBody(pass.maxPage) },
     )
     const last = rows.at(-1)
     if (last === undefined) return
-    size.saw(rows)
     place = { updated: last.updated, addedId: last.addedId }
-    const isLast = rows.length < limit
+    const isLast = rows.length < pass.maxPage
     yield { rows, rest: isLast ? undefined : { since, before: place } }
     if (isLast) return
   }

@@ -171,7 +171,15 @@ test('a row that is committed late, with a time long past for the rounds, is fou
   const slow = await openStore({ driver: clocked, indexes: [byUser] })
   const tail = tailOf(slow, { overlapMs: 10_000, lookBackMs: 0 })
   const commit = (updated: number): void => {
-    rows.push({ id: parseId(store.newId()), version: updated, updated, body, addedId: rows.length + 1 })
+    const addedId = rows.length + 1
+    rows.push({
+      id: parseId(store.newId()),
+      version: updated,
+      updated,
+      body,
+      bodyBytes: body.length,
+      addedId,
+    })
   }
   let looked = 0
   for (let second = 0; second < 60; second++) {

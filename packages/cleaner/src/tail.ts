@@ -1,10 +1,11 @@
-import type { EntityPageRow, TaskTable } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
+import type { EntityRow, TaskTable } from '@looseleaf/core'
+import { wholeRows, type EngineContext } from '@looseleaf/index-engine'
+import { chunks } from './chunks.ts'
 import { idKey } from './id-key.ts'
 import type { IndexTarget } from './index-target.ts'
 import { shardAt } from './index-target.ts'
 import { createKeptRemovals } from './kept-removals.ts'
-import type { Pass } from './pass.ts'
+import { countRemoved, type Pass } from './pass.ts'
 import { reconcile } from './reconcile.ts'
 import {
   updatedPages,
@@ -43,6 +44,8 @@ const MAX_SETTLED = 50_000
 /** Entities with a row too young to be judged that are come back to; what is beyond is left to the sweep. */
 const MAX_REVISITS = 10_000
 const REVISITS_PER_ROUND = 100
+/** Entities whose rows are in hand at once. */
+const ENTITIES_AT_ONCE = 100
 
 export function createTail(context: EngineContext, shard: number, options: TailOptions): Tail {
   let window: TailWindow | undefined
@@ -82,7 +85,7 @@ export function createTail(context: EngineContext, shard: number, options: TailO
     pass: Pass,
     targets: readonly IndexTarget[],
     ids: readonly Uint8Array[],
-    read?: readonly EntityPageRow[],
+    read?: readonly EntityRow[],
   ): Promise<void> {
     const waiting = await reconcile(pass, targets, ids, read)
     const due = context.time.now() + Math.max(pass.graceMs, context.deleteDelayMs)
@@ -113,7 +116,7 @@ export function createTail(context: EngineContext, shard: number, options: TailO
     },
     async round(ofRound, targets) {
       const pass = { ...ofRound, removals }
-      pass.tally.removed += await removals.sendDue(pass.signal)
+      countRemoved(pass, await removals.sendDue(pass.signal))
       const held = await hold(pass)
       if (held === undefined) return undefined
       const now = targets.map(({ entry }) => entry.table).join()
@@ -123,12 +126,15 @@ export function createTail(context: EngineContext, shard: number, options: TailO
       let looked = 0
       for await (const page of updatedPages(pass, shard, held, options)) {
         const rows = page.filter((row) => settled.get(idKey(row.id)) !== row.version)
-        await workOn(
-          pass,
-          targets,
-          rows.map(({ id }) => id),
-          rows,
-        )
+        for await (const run of wholeRows(shardAt(context, shard).entities, rows, { signal: pass.signal })) {
+          for (const some of chunks(run, ENTITIES_AT_ONCE))
+            await workOn(
+              pass,
+              targets,
+              some.map(({ id }) => id),
+              some,
+            )
+        }
         for (const row of rows) settled.set(idKey(row.id), row.version)
         forgetOldest(settled)
         looked += rows.length

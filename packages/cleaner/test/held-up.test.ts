@@ -192,7 +192,7 @@ describe('a cleaner that is held up after it has read an entity', () => {
     const second = await store.put({ name: 'two' }, { id })
     let failovers = 0
     plan = ({ operation, table }) =>
-      operation === 'read' && table === 'entities' && failovers === 0
+      operation === 'readBounded' && table === 'entities' && failovers === 0
         ? {
             async after() {
               failovers++

@@ -119,7 +119,16 @@ export function envelopeCodec(options: EnvelopeCodecOptions = {}): Codec {
     return runDecode(found, raw)
   }
 
-  return { name: compression === 'none' ? format.name : `${format.name}+${compression}`, encode, decode }
+  /** A header that tells of more than is ever decoded takes no memory, whatever it says. */
+  function decodedBytes(stored: Uint8Array): number {
+    if (stored.length < HEADER_BYTES) return stored.length
+    let rawLength = 0
+    for (let i = 2; i < SUMMED_HEADER_BYTES; i++) rawLength = rawLength * 256 + (stored[i] as number)
+    return rawLength > maxBodyBytes ? stored.length : Math.max(stored.length, rawLength)
+  }
+
+  const name = compression === 'none' ? format.name : `${format.name}+${compression}`
+  return { name, encode, decode, decodedBytes }
 }
 
 /** MessagePack, compressed by zlib where that pays: the default. */

@@ -25,11 +25,13 @@ export type {
 export type { Codec } from './ports/codec.ts'
 export type { Driver, DriverFactory, Shard } from './ports/driver.ts'
 export type {
+  BoundedRow,
   EntityInsert,
   EntityPageRow,
   EntityReplace,
   EntityRow,
   EntityTable,
+  PageOptions,
   WriteOptions,
 } from './ports/entity-table.ts'
 export {

@@ -278,40 +278,167 @@ describe('groups', () => {
 })
 
 describe('the bound of the queue', () => {
-  test('one call more than may wait is refused with SHARD_BUSY, which is retryable and names the lane', async () => {
-    const { lane, statements } = laneOf({ maxQueue: 2 })
+  /** A lane with one statement in flight and nothing lined up. */
+  async function fullLane(options: Options = {}) {
+    const { lane, statements } = laneOf({ maxQueue: 2, maxBatch: 2, ...options })
     const first = lane.submit('a')
     await statements.inFlight()
-    const waiting = submitAll(lane, ['b', 'c'])
-    const refusal = await lane.submit('d').catch((error: unknown) => error)
-    expect(refusal).toMatchObject({ code: 'SHARD_BUSY', retryable: true })
+    return { lane, statements, first }
+  }
+
+  test('a call that finds no room waits, and goes in its turn', async () => {
+    const { lane, statements, first } = await fullLane()
+    const others = submitAll(lane, ['b', 'c', 'd', 'e'])
+    await statements.answerAll()
+    expect([await first, ...(await others)]).toEqual(['a', 'b', 'c', 'd', 'e'].map((item) => `${item} done`))
+    expect(statements.sent).toEqual([['a'], ['b', 'c'], ['d', 'e']])
+  })
+
+  test('a call of many items waits until there is room for all, and nobody overtakes it', async () => {
+    const { lane, statements } = await fullLane({ maxQueue: 3 })
+    const second = submitAll(lane, ['b', 'c'])
+    const many = lane.submitAll(['d', 'e', 'f'])
+    const small = lane.submit('g')
+    await statements.answerAll()
+    expect(statements.sent).toEqual([['a'], ['b', 'c'], ['d', 'e'], ['f', 'g']])
+    expect([...(await second), ...(await many), await small]).toHaveLength(6)
+  })
+
+  test('a call of more items than there is ever room for goes when nothing else is lined up', async () => {
+    const { lane, statements } = await fullLane()
+    const second = lane.submit('b')
+    const many = lane.submitAll(['c', 'd', 'e', 'f', 'g'])
+    await statements.answerAll()
+    expect(statements.sent.flat()).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g'])
+    expect([await second, ...(await many)]).toHaveLength(6)
+  })
+
+  test('a call that has waited for too long is refused with SHARD_BUSY, which is retryable and names the lane', async () => {
+    const { lane, statements, first } = await fullLane({ maxWaitMs: 5 })
+    const linedUp = submitAll(lane, ['b', 'c'])
+    const many = lane.submitAll(['d', 'e']).catch((error: unknown) => error)
+    const refusal = await many
+    expect(refusal).toMatchObject({ code: 'SHARD_BUSY', retryable: true, unknownOutcome: false })
     expect((refusal as Error).message).toContain('shard 0 entities insert')
     await statements.answerAll()
-    expect([await first, ...(await waiting)]).toEqual(['a done', 'b done', 'c done'])
-    expect(statements.sent.flat()).not.toContain('d')
+    expect([await first, ...(await linedUp)]).toEqual(['a done', 'b done', 'c done'])
+    expect(statements.sent.flat()).toEqual(['a', 'b', 'c'])
   })
 
-  test('calls in flight do not count, and once they are answered there is room again', async () => {
-    const { lane, statements } = laneOf({ maxQueue: 1 })
-    const first = lane.submit('a')
-    await statements.inFlight()
-    const second = lane.submit('b')
-    await (await statements.inFlight()).answer()
-    const third = lane.submit('c')
+  test('whoever waited behind a call that was refused takes its turn', async () => {
+    const { lane, statements } = await fullLane({ maxQueue: 3, maxWaitMs: 50 })
+    const linedUp = lane.submitAll(['b', 'c'])
+    const many = lane.submitAll(['d', 'e', 'f']).catch(outcomeOf)
+    await new Promise((resolve) => setTimeout(resolve, 25))
+    const small = lane.submit('g')
+    expect(await many).toBe('SHARD_BUSY')
     await statements.answerAll()
-    expect(await Promise.all([first, second, third])).toEqual(['a done', 'b done', 'c done'])
+    expect([...(await linedUp), await small]).toEqual(['b done', 'c done', 'g done'])
   })
 
-  test('a call that was cancelled while it waited makes room for another', async () => {
-    const { lane, statements } = laneOf({ maxQueue: 1 })
+  test('as many calls as may be lined up may wait, and one more is refused at once', async () => {
+    const { lane, statements } = await fullLane()
+    const waiting = submitAll(lane, ['b', 'c', 'd', 'e'])
+    expect(await lane.submit('f').catch(outcomeOf)).toBe('SHARD_BUSY')
+    await statements.answerAll()
+    expect(await waiting).toEqual(['b done', 'c done', 'd done', 'e done'])
+    expect(statements.sent.flat()).not.toContain('f')
+  })
+
+  test('a signal ends the wait for room at once, and whoever waits behind takes its turn', async () => {
+    const { lane, statements } = await fullLane({ maxQueue: 3 })
+    const controller = new AbortController()
+    const linedUp = lane.submitAll(['b', 'c'])
+    const cancelled = lane.submitAll(['d', 'e'], controller.signal).catch(outcomeOf)
+    const small = lane.submit('f')
+    controller.abort()
+    expect(await cancelled).toBe('ABORTED')
+    expect(getEventListeners(controller.signal, 'abort')).toEqual([])
+    await statements.answerAll()
+    expect([...(await linedUp), await small]).toEqual(['b done', 'c done', 'f done'])
+    expect(statements.sent).toEqual([['a'], ['b', 'c'], ['f']])
+  })
+
+  test('whatever the sizes of calls, and whichever are cancelled, the others get their answers in their order', async () => {
+    const call = fc.record({ size: fc.integer({ min: 1, max: 9 }), isCancelled: fc.boolean() })
+    const limits = fc.record({
+      maxBatch: fc.integer({ min: 1, max: 4 }),
+      maxQueue: fc.integer({ min: 1, max: 12 }),
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(call, { maxLength: 12 }), limits, async (calls, given) => {
+        const { lane, statements } = laneOf(given)
+        const controller = new AbortController()
+        const outcomes = calls.map(({ size, isCancelled }, number) => {
+          const items = Array.from({ length: size }, (_, i) => `${number}:${i}`)
+          return lane.submitAll(items, isCancelled ? controller.signal : undefined).catch(outcomeOf)
+        })
+        await turn()
+        controller.abort()
+        await statements.answerAll()
+        for (const [number, { size, isCancelled }] of calls.entries()) {
+          const outcome = await outcomes[number]
+          if (isCancelled || outcome === 'SHARD_BUSY') {
+            expect(outcome).toBe(isCancelled && outcome !== 'SHARD_BUSY' ? 'ABORTED' : 'SHARD_BUSY')
+            continue
+          }
+          expect(outcome).toEqual(Array.from({ length: size }, (_, i) => `${number}:${i} done`))
+        }
+        const numbers = statements.sent.flat().map((item) => Number(item.split(':')[0]))
+        expect(numbers).toEqual(numbers.toSorted((a, b) => a - b))
+        // Only a call that finds as many before it as may wait is refused.
+        const refused = (await Promise.all(outcomes)).filter((outcome) => outcome === 'SHARD_BUSY')
+        expect(refused.length).toBeLessThanOrEqual(Math.max(0, calls.length - given.maxQueue))
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  test('a call that was cancelled while it was lined up makes room for another', async () => {
+    const { lane, statements } = laneOf({ maxQueue: 1, maxWaitMs: 60_000 })
     const first = lane.submit('a')
     await statements.inFlight()
     const controller = new AbortController()
     const cancelled = lane.submit('b', controller.signal).catch(outcomeOf)
-    controller.abort()
     const third = lane.submit('c')
+    controller.abort()
     await statements.answerAll()
     expect(await Promise.all([first, cancelled, third])).toEqual(['a done', 'ABORTED', 'c done'])
+  })
+})
+
+describe('calls of many items', () => {
+  test('give their results in order, over several statements', async () => {
+    const { lane, statements } = laneOf({ maxBatch: 2 })
+    const outcome = lane.submitAll(['a', 'b', 'c'])
+    await statements.answerAll()
+    expect(await outcome).toEqual(['a done', 'b done', 'c done'])
+    expect(await lane.submitAll([])).toEqual([])
+  })
+
+  test('fail with the first error when all of their items have ended', async () => {
+    const { lane, statements } = laneOf({ maxBatch: 1 })
+    let hasEnded = false
+    const outcome = lane.submitAll(['a', 'b']).catch(outcomeOf)
+    void outcome.then(() => (hasEnded = true))
+    await (await statements.inFlight()).fail(permanent)
+    const second = await statements.inFlight()
+    expect([second.items, hasEnded]).toEqual([['b'], false])
+    await second.answer()
+    expect(await outcome).toBe('STATEMENT_FAILED')
+  })
+
+  test('leave the line with all of their items when they are cancelled', async () => {
+    const { lane, statements } = laneOf({ maxBatch: 1 })
+    const controller = new AbortController()
+    const outcome = lane.submitAll(['a', 'b', 'c'], controller.signal).catch(outcomeOf)
+    const other = lane.submit('d')
+    await statements.inFlight()
+    controller.abort()
+    expect(await outcome).toBe('ABORTED')
+    await statements.answerAll()
+    expect(await other).toBe('d done')
+    expect(statements.sent).toEqual([['a'], ['d']])
   })
 })
 

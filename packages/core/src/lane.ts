@@ -11,8 +11,10 @@ export interface LaneOptions<Item, Result> {
   readonly run: (items: readonly Item[]) => Promise<readonly Result[]>
   /** Items of one statement at the most. */
   readonly maxBatch: number
-  /** Calls that may wait; one more is refused with `SHARD_BUSY`. */
+  /** Items that may be lined up. A call whose items do not fit waits for room, in its turn; as many calls may wait. */
   readonly maxQueue: number
+  /** Milliseconds after which a call that still waits for room is refused with `SHARD_BUSY`. Default: 10,000. */
+  readonly maxWaitMs?: number
   /** Two items of the same key never share a statement. */
   readonly keyOf?: (item: Item) => string
   /** Only items of one group share a statement. */
@@ -32,6 +34,9 @@ export interface LaneOptions<Item, Result> {
  * at a time: a lone call goes out at once, and whatever arrives meanwhile goes out together with the next one. So the
  * rows per statement grow with the load, without any waiting on purpose but what `gather` adds.
  *
+ * Items line up, and the line has an end: beyond it, calls wait for room in the order in which they came, one of many items
+ * until there is room for all of them. What holds up a lane's line is its own statements alone, so nobody waits for ever.
+ *
  * Calls share a statement without knowing of each other, so what befalls the statement befalls them all, unless one of
  * them is to blame:
  * - An error that is permanent, and says that nothing was done, may come from one row. The batch is sent again in halves,
@@ -43,26 +48,90 @@ export interface LaneOptions<Item, Result> {
  * - A call whose signal fires fails alone. Calls that wait are not touched by the failure of the statement before them.
  */
 export interface Lane<Item, Result> {
-  /** Rejects with `ABORTED` when the signal fires while it waits; an item already sent is not called back. */
+  /**
+   * Rejects with `ABORTED` when the signal fires; an item already sent is not called back. With `SHARD_BUSY` where it was
+   * not sent for want of room.
+   */
   submit(item: Item, signal?: AbortSignal): Promise<Result>
-  /** As `submit` of each, with one promise for all: their results in order, or the first error, while the others go on. */
+  /**
+   * As `submit` of each, with one promise for all. It settles when all have ended, so that nothing is on its way any more
+   * but after `ABORTED`, which comes at once: their results in order, or the first error.
+   */
   submitAll(items: readonly Item[], signal?: AbortSignal): Promise<readonly Result[]>
   /** Statements sent so far. */
   readonly statements: number
 }
 
-interface Waiting<Item, Result> {
-  readonly item: Item
-  resolve: (result: Result) => void
-  reject: (error: unknown) => void
+/** A call, until its promise is settled. */
+interface Call<Item, Result> {
+  readonly items: readonly Item[]
+  readonly results: Result[]
+  /** Items that have not ended. */
+  left: number
+  failure: { readonly error: unknown } | undefined
+  /** Nothing happens from the second time on. */
+  resolve(): void
+  reject(error: unknown): void
 }
 
+/** An item in the line. */
+interface Waiting<Item, Result> {
+  readonly item: Item
+  readonly call: Call<Item, Result>
+  /** Its place among the items of its call. */
+  readonly place: number
+}
+
+const MAX_WAIT_MS = 10_000
+
 export function createLane<Item, Result>(options: LaneOptions<Item, Result>): Lane<Item, Result> {
+  const { name, maxQueue, maxWaitMs = MAX_WAIT_MS } = options
   let queue: Waiting<Item, Result>[] = []
+  /** Calls that wait for room, in their order, with what ends their wait. */
+  const outside = new Map<Call<Item, Result>, ReturnType<typeof setTimeout>>()
   let busy = false
   /** Whether several calls went with the last statement. */
   let crowded = false
   let statements = 0
+
+  const hasRoom = ({ items }: Call<Item, Result>): boolean =>
+    queue.length === 0 || queue.length + items.length <= maxQueue
+
+  function lineUp(call: Call<Item, Result>): void {
+    for (const [place, item] of call.items.entries()) queue.push({ item, call, place })
+    if (!busy) void drain()
+  }
+
+  /** Lets those in who wait, as far as there is room now. */
+  function admit(): void {
+    for (const [call, timer] of outside) {
+      if (!hasRoom(call)) return
+      clearTimeout(timer)
+      outside.delete(call)
+      lineUp(call)
+    }
+  }
+
+  function enter(call: Call<Item, Result>): void {
+    if (outside.size === 0 && hasRoom(call)) return lineUp(call)
+    const refuse = (how: string): void =>
+      call.reject(new LooseleafError('SHARD_BUSY', `${name}: ${how}; this call was not sent.`))
+    if (outside.size >= maxQueue) return refuse(`${maxQueue} calls are waiting for room already`)
+    const tooLong = (): void => {
+      outside.delete(call)
+      refuse(`there was no room for ${call.items.length} within ${maxWaitMs} milliseconds`)
+      admit()
+    }
+    outside.set(call, setTimeout(tooLong, maxWaitMs))
+  }
+
+  /** Takes a call out, where it would keep others from their turn; what was sent already is not there any more. */
+  function leave(call: Call<Item, Result>): void {
+    clearTimeout(outside.get(call))
+    outside.delete(call)
+    queue = queue.filter((waiting) => waiting.call !== call)
+    admit()
+  }
 
   function takeBatch(): Waiting<Item, Result>[] {
     const batch: Waiting<Item, Result>[] = []
@@ -101,10 +170,13 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
     try {
       const results = await options.run(batch.map((waiting) => waiting.item))
       if (results.length !== batch.length) throw wrongCount(options.name, batch.length, results.length)
-      batch.forEach((waiting, i) => waiting.resolve(results[i] as Result))
+      batch.forEach(({ call, place }, i) => {
+        call.results[place] = results[i] as Result
+        end(call)
+      })
     } catch (error) {
       if (batch.length === 1 || !mayBeOneRow(error)) {
-        for (const waiting of batch) waiting.reject(error)
+        for (const { call } of batch) end(call, { error })
         return
       }
       // Nothing was changed, and one of the rows is to blame: halve until it fails alone.
@@ -112,12 +184,6 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
       await send(batch.slice(0, half))
       await send(batch.slice(half))
     }
-  }
-
-  /** Takes a call out of the queue, where it would keep others from waiting; one already sent is not there any more. */
-  function drop(waiting: Waiting<Item, Result>): void {
-    const index = queue.indexOf(waiting)
-    if (index !== -1) queue.splice(index, 1)
   }
 
   async function drain(): Promise<void> {
@@ -128,77 +194,68 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
       if (options.gather !== undefined && (crowded || queue.length > 1)) await options.gather()
       const batch = takeBatch()
       crowded = batch.length > 1
+      admit()
       if (batch.length > 0) await send(batch)
     }
     busy = false
+  }
+
+  function start(
+    items: readonly Item[],
+    signal: AbortSignal | undefined,
+    resolve: (results: Result[]) => void,
+    reject: (error: unknown) => void,
+  ): void {
+    if (signal?.aborted) return reject(abortedError(signal))
+    const results = Array.from<Result>({ length: items.length })
+    if (items.length === 0) return resolve(results)
+    const call: Call<Item, Result> = {
+      items,
+      results,
+      left: items.length,
+      failure: undefined,
+      resolve: () => resolve(results),
+      reject,
+    }
+    if (signal !== undefined) leaveOnAbort(call, signal, leave)
+    enter(call)
   }
 
   return {
     get statements() {
       return statements
     },
-    submitAll(items, signal) {
-      if (items.length === 1 || signal !== undefined)
-        return Promise.all(items.map((item) => this.submit(item, signal)))
-      if (queue.length + items.length > options.maxQueue) {
-        return Promise.reject(
-          new LooseleafError(
-            'SHARD_BUSY',
-            `${options.name}: ${queue.length} calls are waiting already; this one was not sent.`,
-          ),
-        )
-      }
-      return new Promise<readonly Result[]>((resolve, reject) => {
-        const results: Result[] = Array.from({ length: items.length })
-        let left = items.length
-        if (left === 0) return resolve(results)
-        for (let i = 0; i < items.length; i++) {
-          queue.push({
-            item: items[i] as Item,
-            resolve: (result) => {
-              results[i] = result
-              if (--left === 0) resolve(results)
-            },
-            reject,
-          })
-        }
-        if (!busy) void drain()
-      })
-    },
-    submit(item, signal) {
-      if (signal?.aborted) return Promise.reject(abortedError(signal))
-      if (queue.length >= options.maxQueue) {
-        return Promise.reject(
-          new LooseleafError(
-            'SHARD_BUSY',
-            `${options.name}: ${options.maxQueue} calls are waiting already; this one was not sent.`,
-          ),
-        )
-      }
-      return new Promise<Result>((resolve, reject) => {
-        const waiting: Waiting<Item, Result> = { item, resolve, reject }
-        if (signal !== undefined) rejectOnAbort(waiting, signal, drop)
-        queue.push(waiting)
-        if (!busy) void drain()
-      })
-    },
+    submitAll: (items, signal) =>
+      new Promise<readonly Result[]>((resolve, reject) => start(items, signal, resolve, reject)),
+    submit: (item, signal) =>
+      new Promise<Result>((resolve, reject) =>
+        start([item], signal, (results) => resolve(results[0] as Result), reject),
+      ),
   }
 }
 
-function rejectOnAbort<Item, Result>(
-  waiting: Waiting<Item, Result>,
+/** One item of a call has ended. */
+function end<Item, Result>(call: Call<Item, Result>, failure?: { readonly error: unknown }): void {
+  call.failure ??= failure
+  if (--call.left > 0) return
+  if (call.failure === undefined) call.resolve()
+  else call.reject(call.failure.error)
+}
+
+function leaveOnAbort<Item, Result>(
+  call: Call<Item, Result>,
   signal: AbortSignal,
-  drop: (waiting: Waiting<Item, Result>) => void,
+  leave: (call: Call<Item, Result>) => void,
 ): void {
-  const { resolve, reject } = waiting
+  const { resolve, reject } = call
   const onAbort = (): void => {
-    drop(waiting)
+    leave(call)
     reject(abortedError(signal))
   }
   const settle = (): void => signal.removeEventListener('abort', onAbort)
   signal.addEventListener('abort', onAbort, { once: true })
-  waiting.resolve = (result) => (settle(), resolve(result))
-  waiting.reject = (error) => (settle(), reject(error))
+  call.resolve = () => (settle(), resolve())
+  call.reject = (error) => (settle(), reject(error))
 }
 
 function wrongCount(name: string, items: number, results: number): LooseleafError {

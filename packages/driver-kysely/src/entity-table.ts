@@ -1,14 +1,17 @@
 import { crc32 } from 'node:zlib'
 import {
   LooseleafError,
+  type BoundedRow,
   type CallOptions,
   type EntityInsert,
   type EntityPageRow,
   type EntityReplace,
   type EntityRow,
   type EntityTable,
+  type PageOptions,
   type WriteOptions,
 } from '@looseleaf/core'
+import type { CompiledQuery } from 'kysely'
 import { entityStatements } from './entity-statements.ts'
 import type { Flavor } from './flavor.ts'
 import { createOwnWrites } from './own-writes.ts'
@@ -45,24 +48,43 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
   const reading = (call: CallOptions | undefined): Call => ({ write: false, signal: call?.signal, faults })
   const writing = (call: CallOptions): Call => ({ write: true, signal: call.signal, faults })
 
+  /** Rows by their ids; `parameters` stand before those in the statement. */
   async function select(
-    kind: 'read' | 'readVersions' | 'readSums',
+    kind: 'read' | 'readBounded' | 'bodyLengths' | 'readVersions' | 'readSums',
     ids: readonly Uint8Array[],
     call: Call,
     through: Session = session,
+    parameters: readonly unknown[] = [],
   ): Promise<Map<string, Row>> {
     const found = new Map<string, Row>()
     const results = await Promise.all(
       idChunks(ids).map((chunk) =>
         through.run(
           session.shape(`${kind} ${chunk.length}`, () => statements[kind](chunk.length)),
-          kind === 'readVersions' ? [...chunk, ...ofOwnSession] : chunk,
+          kind === 'readVersions' ? [...chunk, ...ofOwnSession] : [...parameters, ...chunk],
           call,
         ),
       ),
     )
     for (const { rows } of results) for (const row of rows) found.set(bytesKey(row.id as Uint8Array), row)
     return found
+  }
+
+  /** The lengths of the bodies that were left out of these rows, by id. */
+  async function lengthsOf(rows: Iterable<Row>, call: Call): Promise<ReadonlyMap<string, Row>> {
+    const ids: Uint8Array[] = []
+    for (const row of rows) if (isLeftOut(row)) ids.push(row.id as Uint8Array)
+    return ids.length === 0 ? NO_LENGTHS : select('bodyLengths', ids, call)
+  }
+
+  async function pageOf(
+    query: CompiledQuery,
+    parameters: readonly unknown[],
+    call: CallOptions | undefined,
+  ): Promise<readonly EntityPageRow[]> {
+    const { rows } = await session.run(query, parameters, reading(call))
+    const lengths = await lengthsOf(rows, reading(call))
+    return rows.map((row) => ({ ...boundedRow(row, lengths), addedId: toNumber(row.added_id) }))
   }
 
   /** The number of rows that it changed tells all there is to know. */
@@ -200,6 +222,15 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
       })
     },
 
+    async readBounded(ids, maxBody, call) {
+      const found = await select('readBounded', ids, reading(call), session, [maxBody])
+      const lengths = await lengthsOf(found.values(), reading(call))
+      return ids.map((id) => {
+        const row = found.get(bytesKey(id))
+        return row === undefined ? undefined : boundedRow(row, lengths)
+      })
+    },
+
     async readVersions(ids, call) {
       const found = await select('readVersions', ids, reading(call))
       return ids.map((id) => versionOf(found.get(bytesKey(id))))
@@ -239,26 +270,20 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
       return rows.map(({ id }) => winners.has(bytesKey(id)))
     },
 
-    async pageByAdded(after, limit, call) {
-      const { rows } = await session.run(
+    pageByAdded: (after, limit, call) =>
+      pageOf(
         session.shape('pageByAdded', () => statements.pageByAdded()),
-        [after, limit],
-        reading(call),
-      )
-      return rows.map(pageRow)
-    },
+        [maxBodyOf(call), after, limit],
+        call,
+      ),
 
-    async pageByUpdated({ since, before }, limit, call) {
+    pageByUpdated({ since, before }, limit, call) {
       const place =
         before === undefined ? [] : [before.updated, before.updated, before.updated, before.addedId]
-      const { rows } = await session.run(
-        session.shape(`pageByUpdated ${before !== undefined}`, () =>
-          statements.pageByUpdated(before !== undefined),
-        ),
-        [since, ...place, limit],
-        reading(call),
+      const query = session.shape(`pageByUpdated ${before !== undefined}`, () =>
+        statements.pageByUpdated(before !== undefined),
       )
-      return rows.map(pageRow)
+      return pageOf(query, [maxBodyOf(call), since, ...place, limit], call)
     },
 
     async count(call) {
@@ -295,6 +320,27 @@ function entityRow(row: Row): EntityRow {
   }
 }
 
-function pageRow(row: Row): EntityPageRow {
-  return { ...entityRow(row), addedId: toNumber(row.added_id) }
+const NO_LENGTHS: ReadonlyMap<string, Row> = new Map()
+
+function isLeftOut(row: Row): boolean {
+  return (row.body as Uint8Array | null)?.length === 0
+}
+
+function boundedRow(row: Row, lengths: ReadonlyMap<string, Row>): BoundedRow {
+  const isShort = !isLeftOut(row)
+  const body = row.body as Uint8Array | null
+  return {
+    id: row.id as Uint8Array,
+    version: toNumber(row.version),
+    updated: toNumber(row.updated_micros),
+    body: isShort ? body : undefined,
+    // It may have become a tombstone since.
+    bodyBytes: isShort
+      ? (body?.length ?? 0)
+      : toNumber(lengths.get(bytesKey(row.id as Uint8Array))?.body_bytes ?? 0),
+  }
+}
+
+function maxBodyOf({ maxBody = Number.MAX_SAFE_INTEGER }: PageOptions = {}): number {
+  return maxBody
 }

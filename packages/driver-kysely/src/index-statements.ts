@@ -1,6 +1,7 @@
 import type { IndexScan, IndexTableSpec, KeyRange } from '@looseleaf/core'
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from './flavor.ts'
+import { selectedColumn } from './index-row.ts'
 import { columnNames } from './schema.ts'
 import { and, or, slot, slotRows, slots } from './sql-parts.ts'
 
@@ -19,8 +20,6 @@ export interface IndexStatements {
   upsert(count: number): RawBuilder<unknown>
   /** Parameters: of each row the key, entity id and the version that it has to be below. */
   remove(count: number): RawBuilder<unknown>
-  /** Parameters: entity ids. */
-  rowsOf(count: number): RawBuilder<unknown>
   scan(scan: IndexScan): Stretch
   count(range: KeyRange): Stretch
 }
@@ -36,7 +35,7 @@ export function indexStatements(spec: IndexTableSpec, flavor: Flavor): IndexStat
   const selected = sql.join([
     ...spec.columns.map(({ type }, i) => {
       const name = columns[i] as string
-      return type === 'number' ? sql`${flavor.numberOf(own(name))} AS ${sql.ref(name)}` : sql.ref(name)
+      return selectedColumn(flavor, spec, name, type, name)
     }),
     sql.ref('entity_id'),
   ])
@@ -103,9 +102,6 @@ export function indexStatements(spec: IndexTableSpec, flavor: Flavor): IndexStat
       return sql`
         DELETE ${flavor.deleteSource(table)} WHERE ${or(Array.from({ length: count }, () => sql`(${row})`))}`
     },
-
-    rowsOf: (count) => sql`
-      SELECT ${selected}, version FROM ${table} WHERE entity_id IN (${slots(count)})`,
 
     scan({ order, after, limit, ...range }) {
       const stretch = within(range)

@@ -1,6 +1,5 @@
 import type {
   CallOptions,
-  ColumnType,
   IndexRow,
   IndexRowRemoval,
   IndexTable,
@@ -10,20 +9,11 @@ import type {
 } from '@looseleaf/core'
 import type { Flavor } from './flavor.ts'
 import type { Flush } from './flush.ts'
+import { indexRowReader } from './index-row.ts'
 import { indexStatements } from './index-statements.ts'
-import { toBigInt, toCount, toNumber } from './row-values.ts'
-import type { Call, FaultCodes, Row, Session } from './session.ts'
-import { checkWriteRows, idChunks } from './sql-parts.ts'
-
-/** What a column's value is turned into before a port gives it away. */
-const keyValues: Readonly<Record<ColumnType, (value: unknown) => KeyValue>> = {
-  uuid: (value) => value as Uint8Array,
-  string: (value) => value as Uint8Array,
-  integer: toBigInt,
-  number: toNumber,
-  boolean: toBigInt,
-  time: toBigInt,
-}
+import { toCount, toNumber } from './row-values.ts'
+import type { Call, FaultCodes, Session } from './session.ts'
+import { checkWriteRows } from './sql-parts.ts'
 
 export interface IndexTableOptions {
   readonly session: Session
@@ -42,12 +32,10 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
   const shape = (key: string, build: Parameters<Session['shape']>[1]): ReturnType<Session['shape']> =>
     session.shape(`${spec.table} ${key}`, build)
 
-  const readers = spec.columns.map(({ type }) => keyValues[type])
-  const indexRow = (row: Row): IndexRow => ({
-    key: statements.columns.map((name, i) => (readers[i] as (value: unknown) => KeyValue)(row[name])),
-    entityId: row.entity_id as Uint8Array,
-    version: toNumber(row.version),
-  })
+  const indexRow = indexRowReader(
+    spec.columns.map(({ type }) => type),
+    statements.columns,
+  )
 
   return {
     async upsert(rows, call) {
@@ -90,19 +78,6 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
       return rows.map(indexRow)
     },
 
-    async rowsOf(entityIds, call) {
-      const results = await Promise.all(
-        idChunks(distinct(entityIds)).map((chunk) =>
-          session.run(
-            shape(`rowsOf ${chunk.length}`, () => statements.rowsOf(chunk.length)),
-            chunk,
-            reading(call),
-          ),
-        ),
-      )
-      return results.flatMap(({ rows }) => rows.map(indexRow))
-    },
-
     async count(range, call) {
       const statement = statements.count(range)
       const { rows } = await session.run(
@@ -136,9 +111,4 @@ function compareKeys(a: Key, b: Key): number {
     if (order !== 0) return order
   }
   return 0
-}
-
-/** An entity that stands in two chunks would be answered twice. */
-function distinct(ids: readonly Uint8Array[]): readonly Uint8Array[] {
-  return [...new Map(ids.map((id) => [Buffer.from(id).toString('latin1'), id])).values()]
 }

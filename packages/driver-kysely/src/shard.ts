@@ -15,6 +15,7 @@ import { createFlush } from './flush.ts'
 import { createGate, type Gate } from './gate.ts'
 import { createIndexTable } from './index-table.ts'
 import { createPendingTable } from './pending-table.ts'
+import { createRowsOf } from './rows-of.ts'
 import { toNumber, toText } from './row-values.ts'
 import { columnNames, indexTableStatements, tableStatements } from './schema.ts'
 import { createSession, type Call, type FaultCodes, type Row } from './session.ts'
@@ -97,6 +98,8 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
         indexTables.set(spec.table, (table = createIndexTable({ session, flavor, spec, flush })))
       return table
     },
+
+    rowsOf: createRowsOf(session, flavor),
 
     createTables: (call) => sendAll(tableStatements(entityTable, flavor), call),
     async createIndexTable(spec, call) {

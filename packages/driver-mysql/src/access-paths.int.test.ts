@@ -79,6 +79,15 @@ const entry = (at: number) => ({ key: entities[at]?.key as Key, entityId: entiti
 
 test.each<[what: string, rows: number, act: () => Promise<unknown>]>([
   ['entities by their ids', ROWS, () => shard.entities.read(some.map(({ id }) => id))],
+  [
+    'entities by their ids, without long bodies',
+    2 * ROWS,
+    () =>
+      shard.entities.readBounded(
+        some.map(({ id }) => id),
+        100,
+      ),
+  ],
   ['versions by their ids', ROWS, () => shard.entities.readVersions(some.map(({ id }) => id))],
   ['a compare-and-swap', 1, () => replacing(1, 1)],
   ['a compare-and-swap that loses', 1, () => replacing(1, 7)],
@@ -113,7 +122,15 @@ test.each<[what: string, rows: number, act: () => Promise<unknown>]>([
     ROWS,
     () => index.scan({ prefix: [], after: entry(1_507), order: 'asc', limit: ROWS }),
   ],
-  ['the rows of entities', ROWS, () => index.rowsOf(some.map(({ id }) => id))],
+  [
+    'the rows of entities',
+    ROWS,
+    () =>
+      shard.rowsOf(
+        [spec],
+        some.map(({ id }) => id),
+      ),
+  ],
   [
     'a page of what is pending',
     ROWS,

@@ -34,11 +34,20 @@ export {
   MAX_LIMIT,
   type GetAllOptions,
   type IndexReader,
+  type OnDamaged,
   type QueryCost,
   type QueryOptions,
   type QueryOrder,
   type QueryPage,
 } from './query-types.ts'
 export { askShards, loadCatalog, loadShardCatalogs, notMigrated, type ShardAnswers } from './read-catalogs.ts'
-export { forEachMatch, MAX_ROWS_EXAMINED, runQuery, type QueryPorts, type RunOptions } from './run-query.ts'
+export {
+  forEachMatch,
+  MAX_ROWS_EXAMINED,
+  runQuery,
+  type QueryPorts,
+  type RunOptions,
+  type TakeGroup,
+} from './run-query.ts'
 export { toEntity, type ReadEntity } from './to-entity.ts'
+export { longestBody, wholeRows, type WholeRow } from './whole-rows.ts'

@@ -8,8 +8,10 @@ import type { ReadEntity } from './to-entity.ts'
 export interface RowJudge {
   /** Begins with the next batch of rows: gives the entities that have to be read for it, each once. */
   begin(batch: readonly IndexRow[]): readonly Uint8Array[]
-  /** Takes in what was read, in the order that `begin` asked for. */
+  /** Takes in the next ones that were read, in the order that `begin` asked for. */
   learn(entities: readonly (ReadEntity | undefined)[]): void
+  /** Whether the entity of this row of the batch was read. */
+  knows(i: number): boolean
   /** The entity to take at this row of the batch; undefined when the row is to be discarded. All before it were judged. */
   entityAt(i: number): ReadEntity | undefined
   /** Says that the entity of this row is on the page: no other row gives it again. */
@@ -27,6 +29,7 @@ export function createJudge(plan: QueryPlan, start: RowPlace | undefined, rows: 
   const candidates = new Map<string, Candidate | null>()
   let batch: readonly IndexRow[] = []
   let identities: readonly string[] = []
+  /** What was asked for and not learned yet, in order. */
   let asked = new Map<string, Uint8Array>()
 
   function candidateOf(entity: ReadEntity | undefined, entityId: Uint8Array): Candidate | null {
@@ -48,9 +51,16 @@ export function createJudge(plan: QueryPlan, start: RowPlace | undefined, rows: 
       return [...asked.values()]
     },
     learn(entities) {
-      let i = 0
-      for (const [identity, entityId] of asked) candidates.set(identity, candidateOf(entities[i++], entityId))
+      const next = asked.entries()
+      for (const entity of entities) {
+        const { value } = next.next()
+        if (value === undefined) return
+        const [identity, entityId] = value
+        candidates.set(identity, candidateOf(entity, entityId))
+        asked.delete(identity)
+      }
     },
+    knows: (i) => candidates.has(identities[i] as string),
     entityAt(i) {
       const row = batch[i] as IndexRow
       const candidate = candidates.get(identities[i] as string)

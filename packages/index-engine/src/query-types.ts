@@ -1,3 +1,4 @@
+import type { EntityId, LooseleafError } from '@looseleaf/core'
 import type { IndexDefinition } from './define-index.ts'
 import type { IndexedEntity, IndexProperties, Where } from './property-types.ts'
 
@@ -8,11 +9,20 @@ export const DEFAULT_LIMIT = 50
 /** The greatest limit of a query. */
 export const MAX_LIMIT = 1000
 
+/**
+ * What becomes of a call that meets an entity whose body cannot be decoded (`BODY_DAMAGED`, `BODY_UNKNOWN`,
+ * `BODY_TOO_LARGE`). `fail`: it throws that error, which has the entity's id. `skip`: the entity is left out. A function: it is
+ * left out, and the function gets the error. `looseleaf damaged` finds all such entities.
+ */
+export type OnDamaged = 'fail' | 'skip' | ((error: LooseleafError) => void)
+
 export interface GetAllOptions {
   /** Order of the index's key: 'asc' (default) or 'desc'. */
   readonly order?: QueryOrder | undefined
   /** Asks all shards; needed where `where` does not say which one has the rows. */
   readonly scatter?: boolean | undefined
+  /** Default: `fail`. */
+  readonly onDamaged?: OnDamaged | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -46,8 +56,13 @@ export interface QueryCost {
   readonly rowsDiscarded: number
   /** Entities asked for, each once. */
   readonly entitiesRead: number
-  /** False when the call reached its bound on work with the page not full: go on with the cursor. */
+  /** False when the call reached a bound, on work or on bytes, with the page not full: go on with the cursor. */
   readonly complete: boolean
+  /**
+   * Entities that were met and left out because their bodies cannot be decoded, see `onDamaged`; one may stand just behind
+   * the page. Not there when there were none.
+   */
+  readonly damaged?: readonly EntityId[]
 }
 
 /** What can read all entities by an index; every `DataStore` can. */

@@ -227,6 +227,61 @@ describe('paging through a store that nobody writes', () => {
     )
   })
 
+  it('gives the same when pages end for their bytes, in whatever groups the entities come', async () => {
+    const sizes = fc.array(fc.nat(5), { minLength: 14, maxLength: 14 })
+    const bounds = fc.record({
+      maxBytes: fc.integer({ min: 1, max: 12 }),
+      groupOf: fc.integer({ min: 1, max: 5 }),
+    })
+    await fc.assert(
+      fc.asyncProperty(caseArbitrary, sizes, bounds, async (given, bytes, { maxBytes, groupOf }) => {
+        const { index, where } = given.query
+        const { order, limit, shards } = given
+        const entities = given.entities.map(({ now, left }, i) => ({
+          now: now && { ...now, bytes: bytes[i] as number },
+          left,
+        }))
+        const store = fill(index, entities, shards)
+        store.groupOf = groupOf
+        const expected = oracle(
+          index,
+          entities.map(({ now }) => now),
+          where,
+          order,
+        )
+        const pages = await pagesOf(store, plan(index, where, { order, limit }, shards), { maxBytes })
+        expect(numbersOf(pages)).toEqual(expected)
+        for (const { cost, items, cursor } of pages) {
+          const weights = items.map((item) => Number(item['bytes']))
+          const weight = weights.reduce((sum, each) => sum + each, 0)
+          // Only the last one may go beyond the bound.
+          expect(weight - (weights.at(-1) ?? 0)).toBeLessThan(maxBytes)
+          expect(cost.complete).toBe(items.length === limit || weight < maxBytes)
+          if (weight < maxBytes && items.length < limit) expect(cursor).toBeUndefined()
+        }
+      }),
+      { numRuns: 700 },
+    )
+  })
+
+  it('asks for no more entities than the page needs when they are large', async () => {
+    const large = Array.from({ length: 100 }, (_, rank) => ({ now: { rank, bytes: 10 }, left: [] }))
+    const store = fill(byRank, large, 1)
+    store.groupOf = 2
+    let groups = 0
+    const { read } = store
+    store.read = (ids, signal, take) =>
+      read(ids, signal, (group) => {
+        groups++
+        return take(group)
+      })
+    const { items, cost, cursor } = await runQuery(store, plan(byRank, {}, { limit: 80 }), { maxBytes: 35 })
+    expect(items).toHaveLength(4)
+    expect(groups).toBe(2)
+    expect(cursor).toBeDefined()
+    expect(cost).toMatchObject({ complete: false, rowsExamined: 4 })
+  })
+
   it('reads an entity once a call at the most, and counts what it asked for', async () => {
     await fc.assert(
       fc.asyncProperty(caseArbitrary, async ({ query: { index, where }, entities, order, limit, shards }) => {

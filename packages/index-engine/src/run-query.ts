@@ -11,12 +11,15 @@ import { toEntity, type ReadEntity } from './to-entity.ts'
 export interface QueryPorts {
   /** Rows of the plan's index on one shard, as `IndexTable.scan` gives them. */
   scan(shard: number, scan: IndexScan, signal: AbortSignal | undefined): Promise<readonly IndexRow[]>
-  /** The living entities of these ids, in their order; undefined for one that is not there or was deleted. Ids do not repeat. */
-  read(
-    ids: readonly Uint8Array[],
-    signal: AbortSignal | undefined,
-  ): Promise<readonly (ReadEntity | undefined)[]>
+  /**
+   * Reads the living entities of these ids, and hands them over in their order, in groups that are small enough to be held;
+   * undefined for one that is not there or was deleted. Ids do not repeat. Ends when `take` answers that it has enough.
+   */
+  read(ids: readonly Uint8Array[], signal: AbortSignal | undefined, take: TakeGroup): Promise<void>
 }
+
+/** Takes the next entities, and answers whether it wants more. */
+export type TakeGroup = (group: readonly (ReadEntity | undefined)[]) => boolean
 
 export interface RunOptions {
   /** The cursor of the page before. */
@@ -24,10 +27,15 @@ export interface RunOptions {
   readonly signal?: AbortSignal | undefined
   /** Index rows that one call examines at the most; 10,000 by default. */
   readonly maxRowsExamined?: number | undefined
+  /** Bytes of entities with which a page ends, see `ReadEntity`; 32 MiB by default. */
+  readonly maxBytes?: number | undefined
 }
 
 /** Index rows that one call examines at the most, unless it is told otherwise. */
 export const MAX_ROWS_EXAMINED = 10_000
+
+/** Bytes of entities with which a page ends, unless it is told otherwise. */
+const MAX_PAGE_BYTES = 32 * 1024 * 1024
 
 /** Rows of one scan and ids of one look-up, after the first. */
 const MAX_FETCH = 1000
@@ -55,8 +63,9 @@ interface Run {
  * found exactly once by paging. One that moves between two pages may be met again, or missed when it moves to an earlier
  * one: pages are no snapshot.
  *
- * There is a cursor exactly when another entity follows, or when the call reached its bound on work
- * (`cost.complete: false` if that happened with the page not full). Throws `BAD_CURSOR`, `ABORTED`, and what the ports throw.
+ * There is a cursor exactly when another entity follows, or when the call reached its bound on work or on bytes
+ * (`cost.complete: false` if that happened with the page not full). Of large entities a page has few: it ends with the one
+ * that brings it to 32 MiB. Throws `BAD_CURSOR`, `ABORTED`, and what the ports throw.
  */
 export async function runQuery<P extends IndexProperties = IndexProperties>(
   ports: QueryPorts,
@@ -67,7 +76,12 @@ export async function runQuery<P extends IndexProperties = IndexProperties>(
   const { cost, next } = await run(
     ports,
     plan,
-    { ...options, limit: plan.limit, maxRows: Math.max(1, options.maxRowsExamined ?? MAX_ROWS_EXAMINED) },
+    {
+      ...options,
+      limit: plan.limit,
+      maxRows: Math.max(1, options.maxRowsExamined ?? MAX_ROWS_EXAMINED),
+      maxBytes: options.maxBytes ?? MAX_PAGE_BYTES,
+    },
     // It matches, so it has the properties of P with their types.
     (entity) => items.push(toEntity(entity) as IndexedEntity<P>),
   )
@@ -84,17 +98,17 @@ export async function forEachMatch(
   options: { readonly signal?: AbortSignal | undefined },
   onMatch: (entity: ReadEntity) => void,
 ): Promise<void> {
-  await run(ports, plan, { ...options, limit: Infinity, maxRows: Infinity }, onMatch)
+  await run(ports, plan, { ...options, limit: Infinity, maxRows: Infinity, maxBytes: Infinity }, onMatch)
 }
 
 async function run(
   ports: QueryPorts,
   plan: QueryPlan,
-  options: RunOptions & { readonly limit: number; readonly maxRows: number },
+  options: RunOptions & { readonly limit: number; readonly maxRows: number; readonly maxBytes: number },
   onMatch: (entity: ReadEntity) => void,
 ): Promise<Run> {
   const { order } = plan
-  const { limit, maxRows } = options
+  const { limit, maxRows, maxBytes } = options
   const start = options.cursor === undefined ? undefined : decodeCursor(plan.scope, options.cursor)
   const spent = { indexReads: 0, entityReads: 0, rowsExamined: 0, entitiesRead: 0 }
   const rows = mergeRows(plan.shards, order, start, (shard, after, size) => {
@@ -105,6 +119,7 @@ async function run(
   })
   const judge = createJudge(plan, start, rows)
   let matched = 0
+  let bytes = 0
   let last = start
 
   const end = (more: boolean, complete: boolean): Run => ({
@@ -118,6 +133,20 @@ async function run(
     next: more ? last : undefined,
   })
 
+  /** Takes a row of the batch, or answers how the run ends before it or with it. */
+  function examine(row: IndexRow, entity: ReadEntity | undefined, i: number): Run | undefined {
+    if (entity !== undefined) {
+      if (matched === limit) return end(true, true)
+      onMatch(entity)
+      matched++
+      bytes += entity.bytes
+      judge.markTaken(i)
+    }
+    spent.rowsExamined++
+    last = row
+    return bytes >= maxBytes ? end(true, matched === limit) : undefined
+  }
+
   for (let round = 0; ; round++) {
     const size = nextSize(round, limit + 1 - matched, matched, spent.rowsExamined)
     // One row more than may be examined: it tells whether the bound cuts anything off.
@@ -129,20 +158,21 @@ async function run(
       throwIfAborted(options.signal)
       spent.entityReads++
       spent.entitiesRead += unread.length
-      judge.learn(await ports.read(unread, options.signal))
     }
-    for (const [i, row] of batch.entries()) {
-      if (spent.rowsExamined >= maxRows) return end(true, matched === limit)
-      const entity = judge.entityAt(i)
-      if (entity !== undefined) {
-        if (matched === limit) return end(true, true)
-        onMatch(entity)
-        matched++
-        judge.markTaken(i)
+    let i = 0
+    let ended: Run | undefined
+    const take: TakeGroup = (group) => {
+      judge.learn(group)
+      for (; i < batch.length && judge.knows(i); i++) {
+        if (spent.rowsExamined >= maxRows) ended = end(true, matched === limit)
+        else ended = examine(batch[i] as IndexRow, judge.entityAt(i), i)
+        if (ended !== undefined) return false
       }
-      spent.rowsExamined++
-      last = row
+      return true
     }
+    if (unread.length === 0) take([])
+    else await ports.read(unread, options.signal, take)
+    if (ended !== undefined) return ended
   }
 }
 

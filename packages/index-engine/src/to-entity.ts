@@ -8,6 +8,8 @@ export interface ReadEntity {
   readonly version: number
   /** Microseconds since 1970 by the database's clock. */
   readonly updated: number
+  /** How much its body stands for, see `Codec.decodedBytes`. */
+  readonly bytes: number
 }
 
 /** What people get: the properties beside the id, and version and time for `metaOf`. */

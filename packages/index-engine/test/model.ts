@@ -40,6 +40,8 @@ export function idOf(number: number): Buffer {
 export interface ModelStore extends QueryPorts {
   /** What came to the ports, in order: 'scan' or 'read', with the ids of a read. */
   readonly calls: ({ readonly scan: IndexScan } | { readonly read: readonly string[] })[]
+  /** Entities of one group of a read; all of them at first. */
+  groupOf: number
   /** Called before each port call. */
   onCall: () => void
   /** Commits a bag, or a tombstone for undefined; rows are not touched. */
@@ -70,10 +72,18 @@ export function modelStore(definition: IndexDefinitionData, router: Router): Mod
   const store: ModelStore = {
     calls: [],
     onCall: () => {},
+    groupOf: Infinity,
     commit(id, bag) {
       version++
       if (bag === undefined) entities.delete(hex(id))
-      else entities.set(hex(id), { id, bag, version, updated: 1_235_692_800_000_000 + version })
+      else
+        entities.set(hex(id), {
+          id,
+          bag,
+          version,
+          updated: 1_235_692_800_000_000 + version,
+          bytes: bytesIn(bag),
+        })
     },
     addRows: (id, bag) => eachRow(id, bag, (shard, row) => shard.set(place(row), row)),
     removeRows: (id, bag) => eachRow(id, bag, (shard, row) => shard.delete(place(row))),
@@ -82,13 +92,21 @@ export function modelStore(definition: IndexDefinitionData, router: Router): Mod
       store.calls.push({ scan })
       return scanRows([...(shards[shard]?.values() ?? [])], scan)
     },
-    async read(ids) {
+    async read(ids, _, take) {
       store.onCall()
       store.calls.push({ read: ids.map(hex) })
-      return ids.map((id) => entities.get(hex(id)))
+      for (let from = 0; from < ids.length; from += store.groupOf) {
+        const group = ids.slice(from, from + store.groupOf)
+        if (!take(group.map((id) => entities.get(hex(id))))) return
+      }
     },
   }
   return store
+}
+
+/** As many as its `bytes` says. */
+function bytesIn({ bytes }: Bag): number {
+  return typeof bytes === 'number' ? bytes : 1
 }
 
 function scanRows(rows: readonly IndexRow[], scan: IndexScan): readonly IndexRow[] {

@@ -2,7 +2,15 @@ import type { CallOptions } from '@looseleaf/core'
 import type { GetAllOptions, QueryOptions } from '@looseleaf/index-engine'
 import type { OptionKinds } from './check-arguments.ts'
 import type { CountOptions } from './index-queries.ts'
-import type { ChangeOptions, DataStoreOptions, InsertOptions, NewIdOptions, PutOptions } from './types.ts'
+import type {
+  ChangeOptions,
+  DataStoreOptions,
+  GetManyOptions,
+  InsertOptions,
+  NewIdOptions,
+  PutOptions,
+  ScanOptions,
+} from './types.ts'
 
 interface OptionsOf {
   readonly open: OptionKinds<DataStoreOptions>
@@ -11,6 +19,8 @@ interface OptionsOf {
   readonly insert: OptionKinds<InsertOptions>
   readonly change: OptionKinds<ChangeOptions>
   readonly call: OptionKinds<CallOptions>
+  readonly getMany: OptionKinds<GetManyOptions>
+  readonly scan: OptionKinds<ScanOptions>
   readonly query: OptionKinds<QueryOptions>
   readonly getAll: OptionKinds<GetAllOptions>
   readonly count: OptionKinds<CountOptions>
@@ -37,17 +47,21 @@ export const optionsOf: OptionsOf = {
   insert: { id: 'elsewhere', signal: 'signal' },
   change: { ifVersion: 'version', signal: 'signal' },
   call: { signal: 'signal' },
+  getMany: { onDamaged: 'damaged', signal: 'signal' },
+  scan: { onDamaged: 'damaged', signal: 'signal' },
   query: {
     order: 'elsewhere',
     scatter: 'elsewhere',
     limit: 'elsewhere',
     cursor: 'elsewhere',
+    onDamaged: 'damaged',
     signal: 'signal',
   },
   getAll: {
     order: 'elsewhere',
     scatter: 'elsewhere',
+    onDamaged: 'damaged',
     signal: 'signal',
   },
-  count: { scatter: 'elsewhere', exact: 'flag', signal: 'signal' },
+  count: { scatter: 'elsewhere', exact: 'flag', onDamaged: 'damaged', signal: 'signal' },
 }

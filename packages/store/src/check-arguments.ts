@@ -12,9 +12,23 @@ interface OptionKind {
 }
 
 type KindName =
-  'signal' | 'version' | 'flag' | 'function' | 'array' | 'shards' | 'router' | 'codec' | 'time' | 'elsewhere'
+  | 'damaged'
+  | 'signal'
+  | 'version'
+  | 'flag'
+  | 'function'
+  | 'array'
+  | 'shards'
+  | 'router'
+  | 'codec'
+  | 'time'
+  | 'elsewhere'
 
 const kinds: Readonly<Record<KindName, OptionKind>> = {
+  damaged: {
+    expected: "'fail', 'skip' or a function",
+    fits: (value) => value === 'fail' || value === 'skip' || typeof value === 'function',
+  },
   signal: { expected: 'an AbortSignal', fits: isSignal },
   version: {
     expected: 'a version, as `put` answers it, or 0',

@@ -10,7 +10,7 @@ import { hasIndexTable, tableSpec } from '@looseleaf/index-engine'
 export async function createTables(shard: Shard, options?: CallOptions): Promise<void> {
   await unlessThere(shard.createTables(options), async () => {
     const looks = [
-      shard.entities.pageByAdded(0, 1, options),
+      shard.entities.pageByAdded(0, 1, { ...options, maxBody: 0 }),
       shard.tasks.load('', options),
       shard.pending.tables(options),
     ]

@@ -31,6 +31,7 @@ import pLimit from 'p-limit'
 import { optionsOf } from './call-options.ts'
 import { badArgument, checkOptions, requireDefinition } from './check-arguments.ts'
 import { createCalls, type Calls } from './calls.ts'
+import { damagedTeller } from './damaged-teller.ts'
 import { isThere, toDelete, toInsert, toPut, toUpdate } from './decisions.ts'
 import { createEntityReader, type EntityReader } from './entity-reader.ts'
 import {
@@ -42,7 +43,7 @@ import {
 } from './entity-writer.ts'
 import { createIndexQueries, type CountOptions, type IndexQueries } from './index-queries.ts'
 import { createIndexRowWriter } from './index-row-writer.ts'
-import { addIndex, dropIndex, replaceLostIndexes } from './manage-indexes.ts'
+import { addIndex, addIndexes, dropIndex, replaceLostIndexes } from './manage-indexes.ts'
 import { announceDeferring } from './deferring.ts'
 import { openStore, tellAllWarnings } from './open-store.ts'
 import { createRowRemovals, type RowRemovals } from './row-removals.ts'
@@ -53,12 +54,14 @@ import type {
   Change,
   ChangeOptions,
   DataStoreOptions,
+  GetManyOptions,
   IndexStatus,
   InsertOptions,
   NewIdOptions,
   PutManyResult,
   PutOptions,
   PutResult,
+  ScanOptions,
   StoreStatus,
 } from './types.ts'
 import { writePolicy, type WritePolicy } from './write-policy.ts'
@@ -127,7 +130,7 @@ export class DataStore {
       if (defers) await announceDeferring(context)
       if (migrate && silent.size === 0) {
         await replaceLostIndexes(context)
-        for (const definition of indexes) await addIndex(context, definition)
+        await addIndexes(context, indexes)
       }
       await tellAllWarnings(opened, onWarning)
       return new DataStore(context, policy, onWarning)
@@ -217,19 +220,28 @@ export class DataStore {
   /** The entity of this id, or undefined. */
   async get(id: EntityId, options: CallOptions = {}): Promise<Entity | undefined> {
     checkOptions('get', options, optionsOf.call)
-    const [entity] = await this.getMany([id], options)
-    return entity
+    const bytes = parseId(id)
+    return this.#calls.run(async () => {
+      const found = await this.#reader.one(bytes, options)
+      return found && toEntity(found)
+    })
   }
 
   /** The entities of these ids, in their order, undefined where there is none. */
-  async getMany(ids: readonly EntityId[], options: CallOptions = {}): Promise<(Entity | undefined)[]> {
-    checkOptions('getMany', options, optionsOf.call)
+  async getMany(ids: readonly EntityId[], options: GetManyOptions = {}): Promise<(Entity | undefined)[]> {
+    checkOptions('getMany', options, optionsOf.getMany)
     if (!Array.isArray(ids)) throw badArgument('getMany', 'an array of ids', ids)
     // Not `map`, which would leave out the holes of an array.
     const bytes = Array.from(ids as readonly EntityId[], (id) => parseId(id))
+    const { signal, onDamaged } = options
     return this.#calls.run(async () => {
-      const found = await this.#reader.read(bytes, options)
-      return found.map((stored) => stored && toEntity(stored))
+      const entities: (Entity | undefined)[] = []
+      const tellDamaged = damagedTeller(onDamaged)
+      await this.#reader.each(bytes, { signal, tellDamaged }, (group) => {
+        for (const found of group) entities.push(found && toEntity(found))
+        return true
+      })
+      return entities
     })
   }
 
@@ -278,10 +290,11 @@ export class DataStore {
   }
 
   /** Every entity of the store, in no order. */
-  scan(options: CallOptions = {}): AsyncIterable<Entity> {
-    checkOptions('scan', options, optionsOf.call)
+  scan(options: ScanOptions = {}): AsyncIterable<Entity> {
+    checkOptions('scan', options, optionsOf.scan)
     this.#calls.checkOpen()
-    return scanEntities(this.context.driver, this.#reader, options)
+    const { signal, onDamaged } = options
+    return scanEntities(this.context.driver, this.#reader, { signal, tellDamaged: damagedTeller(onDamaged) })
   }
 
   /** Adds an index while the store is in use. It is `building` until the cleaner has filled it. */

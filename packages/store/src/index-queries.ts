@@ -3,6 +3,7 @@ import {
   LooseleafError,
   type CallOptions,
   type CatalogEntry,
+  type EntityId,
   type IndexDefinitionData,
 } from '@looseleaf/core'
 import {
@@ -15,6 +16,7 @@ import {
   type EngineContext,
   type GetAllOptions,
   type IndexedEntity,
+  type OnDamaged,
   type QueryOptions,
   type QueryPage,
   type QueryPorts,
@@ -22,7 +24,8 @@ import {
 } from '@looseleaf/index-engine'
 import { createAge } from './age.ts'
 import { createDeferWatch } from './deferring.ts'
-import type { EntityReader } from './entity-reader.ts'
+import { damagedTeller } from './damaged-teller.ts'
+import type { EntityReader, ReadOptions } from './entity-reader.ts'
 import type { ShardLanes } from './shard-lanes.ts'
 
 /** What the store does with an index, whatever its properties are; the face of the store adds the types. */
@@ -42,6 +45,8 @@ export interface CountOptions extends CallOptions {
    * between bounds of over 512 bytes.
    */
   readonly exact?: boolean
+  /** What becomes of a call that looks at entities and meets a damaged one. Default: `fail`. */
+  readonly onDamaged?: OnDamaged
 }
 
 export function createIndexQueries(
@@ -105,32 +110,55 @@ export function createIndexQueries(
   const query: IndexQueries['query'] = (definition, where, options) =>
     onIndex(definition, (entry) => queryIndex(entry, where, options))
 
-  const portsOf = (entry: CatalogEntry): QueryPorts => ({
+  const portsOf = (entry: CatalogEntry, tellDamaged: ReadOptions['tellDamaged']): QueryPorts => ({
     scan: (shard, scan, signal) => driver.shards[shard]!.index(tableSpec(entry)).scan(scan, { signal }),
-    read: (ids, signal) => reader.read(ids, { signal }),
+    read: (ids, signal, take) => reader.each(ids, { signal, tellDamaged }, take),
   })
 
-  async function queryIndex(entry: CatalogEntry, where: object, options: QueryOptions): Promise<QueryPage> {
+  async function queryIndex(
+    entry: CatalogEntry,
+    where: object,
+    { onDamaged, ...options }: QueryOptions,
+  ): Promise<QueryPage> {
     const plan = planQuery(entry, where, options, router)
     // Before the rows are read: what is no longer pending by then has its rows.
     const isIndexed = !(await deferring.mayBePending(plan.shards[0] ?? 0)) || !(await hasPending(entry))
     const isTooLong = createAge(context.time, context.catalog.current().queryTimeMs)
-    const page = await runQuery(portsOf(entry), plan, options)
-    return isIndexed && !isTooLong() ? page : { ...page, cost: { ...page.cost, complete: false } }
+    const damaged = new Set<EntityId>()
+    const tell = damagedTeller(onDamaged)
+    const tellDamaged =
+      tell &&
+      ((error: LooseleafError): void => {
+        if (error.entity !== undefined) damaged.add(error.entity)
+        tell(error)
+      })
+    const page = await runQuery(portsOf(entry, tellDamaged), plan, options)
+    const complete = page.cost.complete && isIndexed && !isTooLong()
+    if (complete === page.cost.complete && damaged.size === 0) return page
+    const cost = { ...page.cost, complete, ...(damaged.size > 0 && { damaged: [...damaged] }) }
+    return { ...page, cost }
   }
 
   /** Throws `DEADLINE` when it took so long that an entity that moved meanwhile may be missing. */
   async function readAll(
     entry: CatalogEntry,
     where: object,
-    { signal, ...options }: GetAllOptions,
+    { signal, onDamaged, ...options }: GetAllOptions,
     onMatch: (entity: ReadEntity) => void,
   ): Promise<void> {
     const plan = planQuery(entry, where, options, router)
     const { queryTimeMs } = context.catalog.current()
     const isTooLong = createAge(context.time, queryTimeMs)
-    await forEachMatch(portsOf(entry), plan, { signal }, onMatch)
-    if (isTooLong()) throw tookTooLong(entry.name, queryTimeMs)
+    const checkTime = (): void => {
+      if (isTooLong()) throw tookTooLong(entry.name, queryTimeMs)
+    }
+    const ports = portsOf(entry, damagedTeller(onDamaged))
+    const scan: QueryPorts['scan'] = (...asked) => {
+      checkTime()
+      return ports.scan(...asked)
+    }
+    await forEachMatch({ ...ports, scan }, plan, { signal }, onMatch)
+    checkTime()
   }
 
   async function countEntities(entry: CatalogEntry, where: object, options: GetAllOptions): Promise<number> {
@@ -167,8 +195,7 @@ export function createIndexQueries(
 function tookTooLong(index: string, queryTimeMs: number): LooseleafError {
   return new LooseleafError(
     'DEADLINE',
-    `Index ${index}: reading everything took longer than the store's queryTimeMs (${queryTimeMs} ms), so entities that were written meanwhile may be missing. Read page by page with \`query\`, or make the store with a longer queryTimeMs.`,
-    { retryable: false },
+    `Index ${index}: to read everything takes longer than the ${queryTimeMs} ms (queryTimeMs) for which this store keeps the rows of entities that move, so some might be missed. Read it page by page with \`query\`.`,
   )
 }
 

@@ -1,6 +1,6 @@
 import { isLooseleafError, LooseleafError, type CatalogEntry, type Key } from '@looseleaf/core'
 import { shardOfRow, tableSpec, type EngineContext } from '@looseleaf/index-engine'
-import type { ShardLanes } from './shard-lanes.ts'
+import type { IndexLanes, ShardLanes } from './shard-lanes.ts'
 
 /** A row to be, before it has an entity and a version. */
 export interface PlacedKey {
@@ -27,13 +27,21 @@ export interface IndexRowWriter {
 }
 
 export function createIndexRowWriter(context: EngineContext, lanes: readonly ShardLanes[]): IndexRowWriter {
-  const lanesOf = ({ entry, key }: PlacedKey, entityId: Uint8Array) => {
-    const shard = shardOfRow(entry, context.router, key, entityId)
-    return (lanes[shard] as ShardLanes).index(tableSpec(entry))
+  /** Rows by the table that they go to: the rows of a call in one table take their turn together. */
+  function byTable(rows: readonly PlacedKey[], entityId: Uint8Array): Iterable<TableRows> {
+    const tables = new Map<IndexLanes, TableRows>()
+    for (const { entry, key } of rows) {
+      const shard = shardOfRow(entry, context.router, key, entityId)
+      const lane = (lanes[shard] as ShardLanes).index(tableSpec(entry))
+      const group = tables.get(lane)
+      if (group === undefined) tables.set(lane, { entry, lane, keys: [key] })
+      else group.keys.push(key)
+    }
+    return tables.values()
   }
 
   /** A process with an older catalog meets the index whose table has been dropped since: then nothing is to be done. */
-  async function unlessDropped(entry: CatalogEntry, work: Promise<void>): Promise<void> {
+  async function unlessDropped(entry: CatalogEntry, work: Promise<unknown>): Promise<void> {
     try {
       await work
     } catch (error) {
@@ -48,28 +56,40 @@ export function createIndexRowWriter(context: EngineContext, lanes: readonly Sha
     async upsert(rows, entityId, version, signal) {
       if (rows.length === 0) return []
       // All are waited for, so that no row of this attempt is still on its way when the call fails.
-      const results = await Promise.allSettled(
-        rows.map((row) =>
-          unlessDropped(
-            row.entry,
-            lanesOf(row, entityId).upsert.submit({ key: row.key, entityId, version }, signal),
-          ),
+      const failures = await Promise.all(
+        Array.from(
+          byTable(rows, entityId),
+          async ({ entry, lane, keys }): Promise<RowFailure | undefined> => {
+            const work = lane.upsert.submitAll(
+              keys.map((key) => ({ key, entityId, version })),
+              signal,
+            )
+            try {
+              await unlessDropped(entry, work)
+              return undefined
+            } catch (error) {
+              return { table: entry.table, error: beforeCommit(error) }
+            }
+          },
         ),
       )
-      return results.flatMap((result, i) =>
-        result.status === 'fulfilled'
-          ? []
-          : [{ table: (rows[i] as PlacedKey).entry.table, error: beforeCommit(result.reason) }],
-      )
+      return failures.filter((failure) => failure !== undefined)
     },
     async remove(rows, entityId, before) {
       await Promise.all(
-        rows.map((row) =>
-          unlessDropped(row.entry, lanesOf(row, entityId).remove.submit({ key: row.key, entityId, before })),
+        Array.from(byTable(rows, entityId), ({ entry, lane, keys }) =>
+          unlessDropped(entry, lane.remove.submitAll(keys.map((key) => ({ key, entityId, before })))),
         ),
       )
     },
   }
+}
+
+/** Rows of one index on one shard. */
+interface TableRows {
+  readonly entry: CatalogEntry
+  readonly lane: IndexLanes
+  readonly keys: Key[]
 }
 
 /** Whether a row was written or not, the entity was not: a row too many is for the cleaner, and it may be written again. */

@@ -39,6 +39,19 @@ export async function addIndex(
   })
 }
 
+/** As `addIndex` of each, without a word to the shards about those that the store has as they are. */
+export async function addIndexes(
+  context: EngineContext,
+  definitions: readonly IndexDefinitionData[],
+): Promise<void> {
+  const { indexes } = await context.catalog.reload()
+  const isThere = (definition: IndexDefinitionData): boolean =>
+    indexes.some(
+      (entry) => isInUse(entry) && sameRows(entry, definition) && entry.onMisfit === definition.onMisfit,
+    )
+  for (const definition of definitions) if (!isThere(definition)) await addIndex(context, definition)
+}
+
 /**
  * Drops an index while the store is in use: first no process may query it any more, then its tables go, then it is no
  * longer written. With a definition only its generation is dropped, with a name all of them. False if there is none.

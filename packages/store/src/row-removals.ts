@@ -63,14 +63,17 @@ export function createRowRemovals(
 
   /** Not all at once, which may be many when the process was held up. */
   function removeUntil(due: number): void {
-    const later = kept.findIndex((each) => each.due > due)
-    const count = Math.min(later === -1 ? kept.length : later, MAX_UNDER_WAY)
+    let count = 0
+    let sent = 0
+    for (const each of kept) {
+      if (each.due > due || sent >= MAX_UNDER_WAY) break
+      sent += each.rows.length
+      count++
+    }
     const ripe = kept.slice(0, count)
     kept = kept.slice(count)
-    for (const { rows, entityId, version } of ripe) {
-      keptRows -= rows.length
-      remove(rows, entityId, version)
-    }
+    keptRows -= sent
+    for (const { rows, entityId, version } of ripe) remove(rows, entityId, version)
   }
 
   async function run(): Promise<void> {

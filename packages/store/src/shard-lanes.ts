@@ -1,5 +1,6 @@
 import {
   createLane,
+  type BoundedRow,
   type EntityInsert,
   type EntityReplace,
   type EntityRow,
@@ -17,7 +18,9 @@ export type Fenced<Row> = Row & { readonly epoch: number }
 export interface ShardLanes {
   /** The shard's name. */
   readonly shard: string
-  readonly read: Lane<Uint8Array, EntityRow | undefined>
+  /** Without the body where it is a long one; that one comes through `readLong`. */
+  readonly read: Lane<Uint8Array, EntityRow | BoundedRow | undefined>
+  readonly readLong: Lane<LongBody, EntityRow | undefined>
   readonly insert: Lane<Fenced<EntityInsert>, void>
   readonly replace: Lane<Fenced<EntityReplace>, boolean>
   /** Whether an index table has pending rows here. */
@@ -26,6 +29,12 @@ export interface ShardLanes {
   flush(signal: AbortSignal | undefined): Promise<void>
   /** The lanes of an index table. */
   index(spec: IndexTableSpec): IndexLanes
+}
+
+/** An entity whose body was left out of an answer, and its length. */
+export interface LongBody {
+  readonly id: Uint8Array
+  readonly bytes: number
 }
 
 export interface IndexLanes {
@@ -37,6 +46,9 @@ export interface IndexLanes {
 const MAX_BATCH = 256
 /** Bodies per statement, in bytes; half of MySQL 5.7's packet limit, the smallest default of those supported. */
 const MAX_BYTES = 2 * 1024 * 1024
+/** Bodies of one answer, in bytes, or one body; a few of these may be in hand at once for each shard. */
+const MAX_READ_BYTES = 4 * 1024 * 1024
+/** Items lined up in a lane; calls beyond wait for room. */
 const MAX_QUEUE = 20_000
 /** Turns of the event loop that a statement under load waits for more calls; with three it gains nothing any more. */
 const GATHER_TURNS = 2
@@ -58,7 +70,17 @@ export function createShardLanes(shard: Shard): ShardLanes {
     read: createLane({
       ...limits,
       name: `${shard.name} entities read`,
-      run: (ids) => shard.entities.read(ids),
+      run: (ids): Promise<readonly (EntityRow | BoundedRow | undefined)[]> =>
+        ids.length === 1
+          ? shard.entities.read(ids)
+          : shard.entities.readBounded(ids, Math.floor(MAX_READ_BYTES / ids.length)),
+    }),
+    readLong: createLane({
+      ...limits,
+      name: `${shard.name} entities read long`,
+      maxBytes: MAX_READ_BYTES,
+      bytesOf: ({ bytes }) => bytes,
+      run: (bodies: readonly LongBody[]) => shard.entities.read(bodies.map(({ id }) => id)),
     }),
     insert: createLane({
       ...entityWrite,

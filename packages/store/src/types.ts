@@ -11,6 +11,7 @@ import type {
   Storable,
   Time,
 } from '@looseleaf/core'
+import type { OnDamaged } from '@looseleaf/index-engine'
 
 export interface DataStoreOptions {
   /** The databases, in an order that stays the same: `mysqlShards([...])`, `sqliteShards({...})`. */
@@ -86,6 +87,16 @@ export interface InsertOptions extends CallOptions {
 
 export interface ChangeOptions extends CallOptions {
   readonly ifVersion?: number
+}
+
+export interface GetManyOptions extends CallOptions {
+  /** What becomes of the call when one of the entities is damaged; one that is left out is undefined. Default: `fail`. */
+  readonly onDamaged?: OnDamaged | undefined
+}
+
+export interface ScanOptions extends CallOptions {
+  /** What becomes of the scan when it meets an entity that is damaged. Default: `fail`. */
+  readonly onDamaged?: OnDamaged | undefined
 }
 
 export interface PutResult {

@@ -87,6 +87,48 @@ export function entityContract(make: MakeDriverHarness, options: DriverContractO
       ).toBe(0)
     }, 30_000)
 
+    test('a bounded answer leaves out the bodies that are longer, tells their length, and gives all others', async () => {
+      const lengths = [1, 99, 100, 101, 5_000, 70_000]
+      const entities = lengths.map((length) => newEntity(length, randomBytes(length)))
+      const tombstone = newEntity(7, null)
+      await bench.shard.entities.insert([...entities, tombstone], { epoch })
+      const there = [...entities, tombstone]
+      const ids = [newId(), ...there.map(({ id }) => id), (entities[4] as (typeof entities)[number]).id]
+      const whole = await bench.shard.entities.read(ids)
+      for (const maxBody of [0, 100, 70_000]) {
+        const rows = await bench.shard.entities.readBounded(ids, maxBody)
+        expect(rows).toHaveLength(ids.length)
+        for (const [i, row] of rows.entries()) {
+          const expected = whole[i]
+          const bodyBytes = expected?.body?.length ?? 0
+          expect(hexed(row)).toEqual(
+            expected &&
+              hexed({ ...expected, bodyBytes, body: bodyBytes > maxBody ? undefined : expected.body }),
+          )
+        }
+      }
+      expect(await bench.shard.entities.readBounded([], 100)).toEqual([])
+    })
+
+    test('bounded answers of many ids are as exact', async () => {
+      const entities = Array.from({ length: 300 }, (_, i) => newEntity(i + 1, Buffer.alloc(1 + (i % 7), i)))
+      await bench.shard.entities.insert(entities, { epoch })
+      const ids = Array.from({ length: 1_500 }, (_, i) => (entities[(i * 7) % 301] ?? newEntity()).id)
+      const rows = await bench.shard.entities.readBounded(ids, 4)
+      for (const [i, row] of rows.entries()) {
+        const entity = entities[(i * 7) % 301]
+        expect([row?.version, row?.bodyBytes, hex(row?.body)]).toEqual(
+          entity === undefined
+            ? [undefined, undefined, hex(undefined)]
+            : [
+                entity.version,
+                entity.body?.length,
+                hex((entity.body?.length ?? 0) > 4 ? undefined : entity.body),
+              ],
+        )
+      }
+    })
+
     test('a tombstone has a version and no body', async () => {
       const entity = newEntity(7, null)
       await bench.shard.entities.insert([entity], { epoch })
@@ -299,7 +341,7 @@ export function entityContract(make: MakeDriverHarness, options: DriverContractO
     test('a replacement keeps its place in the order of writing', async () => {
       const [first] = await bench.shard.entities.pageByAdded(0, 1)
       const { id, version, body } = first as EntityPageRow
-      await bench.shard.entities.replace([{ id, base: version, version: 100, body }], { epoch })
+      await bench.shard.entities.replace([{ id, base: version, version: 100, body: body ?? null }], { epoch })
       expect((await bench.shard.entities.pageByAdded(0, 1))[0]).toMatchObject({
         addedId: first?.addedId,
         version: 100,
@@ -331,6 +373,34 @@ export function entityContract(make: MakeDriverHarness, options: DriverContractO
       ).toEqual(all.slice(0, 2).map(({ addedId }) => addedId))
     })
 
+    test('pages may leave out long bodies, and are the same pages', async () => {
+      const lengths = [3, 300, 30, 3_000]
+      await bench.shard.entities.insert(
+        lengths.map((length) => newEntity(5_000 + length, randomBytes(length))),
+        { epoch },
+      )
+      const maxBody = 100
+      const { entities } = bench.shard
+      const pages: [readonly EntityPageRow[], readonly EntityPageRow[]][] = [
+        [await entities.pageByAdded(0, 1_000), await entities.pageByAdded(0, 1_000, { maxBody })],
+        [await entities.pageByAdded(0, 37), await entities.pageByAdded(0, 37, { maxBody })],
+        [
+          await entities.pageByUpdated({ since: 0 }, 1_000),
+          await entities.pageByUpdated({ since: 0 }, 1_000, { maxBody }),
+        ],
+      ]
+      for (const [whole, bounded] of pages) {
+        const expected = whole.map((row) => (row.bodyBytes > maxBody ? { ...row, body: undefined } : row))
+        expect(bounded.map(hexed)).toEqual(expected.map(hexed))
+        expect(whole.map(({ bodyBytes }) => bodyBytes)).toEqual(whole.map(({ body }) => body?.length ?? 0))
+      }
+      expect(pages[0]?.[1].filter(({ body }) => body === undefined)).toHaveLength(2)
+      const before = pages[2]?.[0][10] as EntityPageRow
+      expect((await entities.pageByUpdated({ since: 0, before }, 5, { maxBody })).map(hexed)).toEqual(
+        pages[2]?.[1].slice(11, 16).map(hexed),
+      )
+    })
+
     test('a pass by the last change includes its first instant', async () => {
       const all = await bench.shard.entities.pageByUpdated({ since: 0 }, 1_000)
       const since = (all[5] as EntityPageRow).updated
@@ -341,4 +411,11 @@ export function entityContract(make: MakeDriverHarness, options: DriverContractO
       expect(await bench.shard.entities.pageByUpdated({ since: newest + 1 }, 1_000)).toEqual([])
     })
   })
+}
+
+/** A row as text where it holds bytes, so that two of them can be compared whatever the bytes are kept in. */
+function hexed<Row extends { readonly id: Uint8Array; readonly body?: Uint8Array | null | undefined }>(
+  row: Row | undefined,
+): object | undefined {
+  return row && { ...row, id: hex(row.id), body: row.body === undefined ? 'left out' : hex(row.body) }
 }

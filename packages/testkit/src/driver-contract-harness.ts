@@ -1,5 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import type { Driver, EntityInsert, IndexTable, IndexTableSpec, Shard, ShardCatalog } from '@looseleaf/core'
+import type {
+  Driver,
+  EntityInsert,
+  IndexRow,
+  IndexTable,
+  IndexTableSpec,
+  Shard,
+  ShardCatalog,
+} from '@looseleaf/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 /** A driver on fresh, empty databases: at least one shard, and no tables yet. */
@@ -112,7 +120,21 @@ export async function freshIndex(
     columns: types.map((type, i) => ({ name: `c${i}`, type })),
   }
   await shard.createIndexTable(spec)
-  return shard.index(spec)
+  const index = shard.index(spec)
+  specOf.set(index, spec)
+  return index
+}
+
+const specOf = new WeakMap<IndexTable, IndexTableSpec>()
+
+/** Every row of these entities in a fresh index. */
+export async function rowsOf(
+  shard: Shard,
+  index: IndexTable,
+  ids: readonly Uint8Array[],
+): Promise<readonly IndexRow[]> {
+  const [rows = []] = await shard.rowsOf([specOf.get(index) as IndexTableSpec], ids)
+  return rows
 }
 
 /** Bytes as hexadecimal text, so that a Buffer and a Uint8Array of the same bytes are equal. */

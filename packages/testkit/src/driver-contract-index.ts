@@ -1,7 +1,17 @@
-import type { ColumnType, KeyValue } from '@looseleaf/core'
+import type { ColumnType, IndexRow, IndexTableSpec, KeyValue } from '@looseleaf/core'
 import { expect, test } from 'vitest'
 import { seededRandom } from './codec-contract-random.ts'
-import { freshIndex, hex, newId, withBench, type MakeDriverHarness } from './driver-contract-harness.ts'
+import {
+  codeOf,
+  freshIndex,
+  hex,
+  newId,
+  newName,
+  pseudoRandom,
+  rowsOf,
+  withBench,
+  type MakeDriverHarness,
+} from './driver-contract-harness.ts'
 
 const INT64_MIN = -(2n ** 63n)
 const INT64_MAX = 2n ** 63n - 1n
@@ -131,7 +141,7 @@ export function indexContract(make: MakeDriverHarness): void {
     }
     const scanned = await index.scan({ prefix: [], order: 'asc', limit: written.length })
     expect(scanned.map(({ key }) => key[0])).toEqual(written)
-    const ofEntity = await index.rowsOf([entityId])
+    const ofEntity = await rowsOf(bench.shard, index, [entityId])
     expect(ofEntity.map(({ key }) => Number(key[0])).toSorted((a, b) => a - b)).toEqual(written)
   })
 
@@ -163,7 +173,7 @@ export function indexContract(make: MakeDriverHarness): void {
       [9, Number.MAX_SAFE_INTEGER],
     ] as const) {
       await index.upsert([{ ...row, version }])
-      expect((await index.rowsOf([row.entityId]))[0]?.version).toBe(kept)
+      expect((await rowsOf(bench.shard, index, [row.entityId]))[0]?.version).toBe(kept)
     }
   })
 
@@ -175,7 +185,7 @@ export function indexContract(make: MakeDriverHarness): void {
       { ...row, version: 9 },
       { ...row, version: 4 },
     ])
-    expect(await index.rowsOf([row.entityId])).toMatchObject([{ version: 9 }])
+    expect(await rowsOf(bench.shard, index, [row.entityId])).toMatchObject([{ version: 9 }])
   })
 
   test('a row goes only if its version is lower', async () => {
@@ -192,7 +202,7 @@ export function indexContract(make: MakeDriverHarness): void {
         { key, entityId, before: 7 },
       ]),
     ).toBe(1)
-    expect(await index.rowsOf([entityId])).toEqual([])
+    expect(await rowsOf(bench.shard, index, [entityId])).toEqual([])
   })
 
   test('some hundred rows are written and removed in one call', async () => {
@@ -212,7 +222,7 @@ export function indexContract(make: MakeDriverHarness): void {
     const index = await freshIndex(bench.shard, 'integer')
     await index.upsert([])
     expect(await index.remove([])).toBe(0)
-    expect(await index.rowsOf([])).toEqual([])
+    expect(await rowsOf(bench.shard, index, [])).toEqual([])
   })
 
   test('every row of an entity is found, once, however long the list', async () => {
@@ -221,11 +231,57 @@ export function indexContract(make: MakeDriverHarness): void {
     await index.upsert([1n, 2n, 3n].map((value) => ({ key: [value], entityId: a, version: 1 })))
     await index.upsert([{ key: [1n], entityId: b, version: 1 }])
     const ids = [a, ...Array.from({ length: 2_000 }, newId), a, b]
-    const rows = await index.rowsOf(ids)
+    const rows = await rowsOf(bench.shard, index, ids)
     expect(rows.map(({ key, entityId }) => `${hex(entityId)} ${key[0]}`).toSorted()).toEqual(
       [`${hex(a)} 1`, `${hex(a)} 2`, `${hex(a)} 3`, `${hex(b)} 1`].toSorted(),
     )
   })
+
+  test('the rows of entities are found in many tables at once, each in its own list', async () => {
+    const kinds: ColumnType[][] = [
+      ['integer'],
+      ['string', 'number'],
+      ['uuid', 'boolean', 'time'],
+      ['integer'],
+    ]
+    const specs = Array.from({ length: 70 }, (_, i) => ({
+      table: newName('ix'),
+      columns: (kinds[i % kinds.length] as ColumnType[]).map((type, column) => ({
+        name: `p${column}`,
+        type,
+      })),
+    }))
+    const random = pseudoRandom(3)
+    const pick = (values: readonly KeyValue[]): KeyValue =>
+      values[Math.floor(random() * values.length)] as KeyValue
+    const ids = Array.from({ length: 60 }, newId)
+    const asked = [...ids.slice(0, 40), ids[0] as Buffer, newId()]
+    const expected: string[][] = []
+    const textOf = ({ key, entityId, version }: IndexRow): string =>
+      JSON.stringify([key.map((value) => String(comparable(value))), hex(entityId), version])
+    for (const [number, spec] of specs.entries()) {
+      await bench.shard.createIndexTable(spec)
+      // Every third table is empty.
+      const rows = (number % 3 === 0 ? [] : ids.slice(number % 7)).map((entityId, i) => ({
+        key: spec.columns.map(({ type }) => pick(orderedValues[type])),
+        entityId,
+        version: i + 1,
+      }))
+      await bench.shard.index(spec).upsert(rows)
+      expected.push(
+        rows
+          .filter(({ entityId }) => asked.includes(entityId))
+          .map(textOf)
+          .toSorted(),
+      )
+    }
+    const found = await bench.shard.rowsOf(specs, asked)
+    expect(found.map((rows) => rows.map(textOf).toSorted())).toEqual(expected)
+    expect(await bench.shard.rowsOf([], ids)).toEqual([])
+    expect(await bench.shard.rowsOf(specs.slice(0, 2), [])).toEqual([[], []])
+    const missing = { ...(specs[0] as IndexTableSpec), table: newName('ix') }
+    expect(await codeOf(bench.shard.rowsOf([...specs, missing], ids))).toBe('INDEX_NOT_FOUND')
+  }, 30_000)
 
   test('concurrent upserts and removals in any order leave what was stamped last', async () => {
     const index = await freshIndex(bench.shard, 'integer')
@@ -238,7 +294,9 @@ export function indexContract(make: MakeDriverHarness): void {
         await index.remove(mine.map((row) => ({ ...row, before: 10 + round })))
       }),
     )
-    expect((await index.rowsOf(entityIds)).map(({ version }) => version)).toEqual(Array<number>(20).fill(17))
+    expect((await rowsOf(bench.shard, index, entityIds)).map(({ version }) => version)).toEqual(
+      Array<number>(20).fill(17),
+    )
   })
 }
 

@@ -89,12 +89,13 @@ export function shardContract(make: MakeDriverHarness): void {
     })
 
     test('a missing index table is INDEX_NOT_FOUND for every call', async () => {
-      const index = bench.shard.index({ table: newName('ix'), columns: [{ name: 'n', type: 'integer' }] })
+      const spec = { table: newName('ix'), columns: [{ name: 'n', type: 'integer' }] } as const
+      const index = bench.shard.index(spec)
       const row = { key: [1n], entityId: newId(), version: 1 }
       expect(await codeOf(index.upsert([row]))).toBe('INDEX_NOT_FOUND')
       expect(await codeOf(index.remove([{ ...row, before: 2 }]))).toBe('INDEX_NOT_FOUND')
       expect(await codeOf(index.scan({ prefix: [], order: 'asc', limit: 1 }))).toBe('INDEX_NOT_FOUND')
-      expect(await codeOf(index.rowsOf([newId()]))).toBe('INDEX_NOT_FOUND')
+      expect(await codeOf(bench.shard.rowsOf([spec], [newId()]))).toBe('INDEX_NOT_FOUND')
       expect(await codeOf(index.count({ prefix: [] }))).toBe('INDEX_NOT_FOUND')
     })
 
@@ -212,13 +213,17 @@ function everyCall(
     () => shard.catalog.load({ signal }),
     () => shard.catalog.init(catalogOf(1), { signal }),
     () => shard.catalog.change(catalogOf(2), 1, { signal }),
+    () => shard.entities.readBounded([id], 1, { signal }),
+    () => shard.tasks.loadAll(['a'], { signal }),
+    () => shard.tasks.claimAll(['a'], 'b', 1, { signal }),
+    () => shard.tasks.saveAll(new Map([['a', '']]), 'b', 1, { signal }),
     () => shard.tasks.load('a', { signal }),
     () => shard.tasks.claim('a', 'b', 1, { signal }),
     () => shard.tasks.save('a', 'b', '', 1, { signal }),
     () => index.upsert([row], { signal }),
     () => index.remove([{ ...row, before: 2 }], { signal }),
     () => index.scan({ prefix: [], order: 'asc', limit: 1 }, { signal }),
-    () => index.rowsOf([id], { signal }),
+    () => shard.rowsOf([spec], [id], { signal }),
     () => index.count({ prefix: [] }, { signal }),
     () => shard.createTables({ signal }),
     () => shard.createIndexTable(spec, { signal }),

@@ -81,4 +81,69 @@ export function taskContract(make: MakeDriverHarness): void {
     for (const owner of ['a ', 'A', 'á'])
       expect(await bench.shard.tasks.claim(name, owner, MINUTE)).toBeUndefined()
   })
+  test('many tasks are claimed, saved and read together, each as it would be alone', async () => {
+    const { tasks } = bench.shard
+    const names = Array.from({ length: 250 }, () => newName('task'))
+    const held = names.filter((_, i) => i % 5 === 0)
+    const free = names.filter((_, i) => i % 5 !== 0)
+    // Some are another's, some are there and free, most are not there.
+    for (const name of held.slice(0, 3)) await bench.other.tasks.claim(name, 'b', MINUTE)
+    await bench.other.tasks.claimAll(held.slice(3), 'b', MINUTE)
+    for (const name of free.slice(0, 3)) {
+      await tasks.claim(name, 'c', MINUTE)
+      await tasks.save(name, 'c', `by c: ${name}`, 0)
+    }
+    const was = (name: string): string => (free.indexOf(name) < 3 ? `by c: ${name}` : '')
+    const stateOf = (progress: string, owner: string | undefined) => ({ progress, owner })
+    const byName = <T>(list: readonly string[], value: (name: string) => T) =>
+      Object.fromEntries(list.map((name) => [name, value(name)]))
+    const plain = <T>(map: ReadonlyMap<string, T>): Record<string, T> => Object.fromEntries(map)
+
+    const twice = [...names, names[1] as string]
+    expect(plain(await tasks.claimAll(twice, 'a', MINUTE))).toEqual(
+      byName(free, (name) => stateOf(was(name), 'a')),
+    )
+    expect(plain(await bench.other.tasks.loadAll([...twice, newName('task')]))).toEqual({
+      ...byName(held, () => stateOf('', 'b')),
+      ...byName(free, (name) => stateOf(was(name), 'a')),
+    })
+
+    const texts = new Map(names.map((name, i) => [name, `{"é":"🍃'","i":${i},"x":"${'long '.repeat(i)}"}`]))
+    expect([...(await tasks.saveAll(texts, 'a', MINUTE))].toSorted()).toEqual(free.toSorted())
+    expect(plain(await tasks.loadAll(names))).toEqual({
+      ...byName(held, () => stateOf('', 'b')),
+      ...byName(free, (name) => stateOf(texts.get(name) as string, 'a')),
+    })
+
+    expect([...(await tasks.saveAll(texts, 'a', 0))].toSorted()).toEqual(free.toSorted())
+    expect([...(await tasks.saveAll(texts, 'a', MINUTE))]).toEqual([])
+    expect([...(await bench.other.tasks.claimAll(names, 'b', MINUTE)).keys()].toSorted()).toEqual(
+      names.toSorted(),
+    )
+    for (const nothing of [
+      await tasks.loadAll([]),
+      await tasks.claimAll([], 'a', MINUTE),
+      await tasks.saveAll(new Map(), 'a', MINUTE),
+    ]) {
+      expect(nothing.size).toBe(0)
+    }
+  })
+
+  test('of concurrent claims of many, each task goes to one', async () => {
+    const names = Array.from({ length: 40 }, () => newName('task'))
+    const claims = await Promise.all(
+      Array.from({ length: 6 }, (_, i) =>
+        (i % 2 === 0 ? bench.shard : bench.other).tasks.claimAll(
+          // Each in another order: no two of them may lock each other out.
+          names.map((_, k) => names[(k * 7 + i) % 40] as string),
+          `owner ${i}`,
+          MINUTE,
+        ),
+      ),
+    )
+    expect(claims.flatMap((claimed) => [...claimed.keys()]).toSorted()).toEqual(names.toSorted())
+    const there = await bench.shard.tasks.loadAll(names)
+    for (const [i, claimed] of claims.entries())
+      for (const name of claimed.keys()) expect(there.get(name)?.owner).toBe(`owner ${i}`)
+  })
 }

@@ -4,7 +4,10 @@ import { LooseleafError, type Driver, type IndexTable, type Shard } from '@loose
 export interface FaultyCall {
   /** The shard's number. */
   readonly shard: number
-  /** `entities`, `catalog`, `tasks`, `pending`, `shard` for what the shard does itself, or the name of an index table. */
+  /**
+   * `entities`, `catalog`, `tasks`, `pending`, the name of an index table, `indexes` for `rowsOf`, or `shard` for whatever
+   * else the shard does itself.
+   */
   readonly table: string
   /** The port's method, such as `insert` or `upsert`. */
   readonly operation: string
@@ -103,6 +106,7 @@ export function faultyDriver(driver: Driver, plan: FaultPlan): FaultyDriver {
     const tasks = wrap(shard.tasks, number, 'tasks')
     const pending = wrap(shard.pending, number, 'pending')
     const own = wrap(shard, number, 'shard', ['index', 'schema'])
+    const indexRows = wrap(shard, number, 'indexes')
     return {
       name: shard.name,
       entities,
@@ -115,6 +119,7 @@ export function faultyDriver(driver: Driver, plan: FaultPlan): FaultyDriver {
         indexes.set(table, wrapped)
         return wrapped
       },
+      rowsOf: (specs, ids, options) => indexRows.rowsOf(specs, ids, options),
       createTables: (options) => own.createTables(options),
       createIndexTable: (spec, options) => own.createIndexTable(spec, options),
       dropIndexTable: (spec, options) => own.dropIndexTable(spec, options),

@@ -4,4 +4,5 @@ export {
   type ReferenceShard,
   type ShardState,
 } from './reference-driver.ts'
+export type { ReferenceRow } from './reference-entities.ts'
 export type { ReferenceIndex } from './reference-index.ts'

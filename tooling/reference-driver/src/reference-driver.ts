@@ -1,14 +1,6 @@
-import type {
-  Driver,
-  EntityPageRow,
-  IndexRow,
-  IndexTableSpec,
-  PendingRow,
-  Shard,
-  ShardCatalog,
-} from '@looseleaf/core'
+import type { Driver, IndexRow, IndexTableSpec, PendingRow, Shard, ShardCatalog } from '@looseleaf/core'
 import { createReferenceCatalog } from './reference-catalog.ts'
-import { createReferenceEntities, type ReferenceEntities } from './reference-entities.ts'
+import { createReferenceEntities, type ReferenceEntities, type ReferenceRow } from './reference-entities.ts'
 import { createReferenceIndex, type ReferenceIndex } from './reference-index.ts'
 import { createReferencePending, type ReferencePending } from './reference-pending.ts'
 import { createReferenceTasks, type ReferenceTasks } from './reference-tasks.ts'
@@ -21,7 +13,7 @@ export interface ReferenceDriverOptions {
 
 /** What a shard holds at a moment. */
 export interface ShardState {
-  readonly entities: readonly EntityPageRow[]
+  readonly entities: readonly ReferenceRow[]
   /** Pending rows are committed with their entities, so they stand and fall with them. */
   readonly pending: readonly PendingRow[]
   readonly tasks: ReturnType<ReferenceTasks['snapshot']>
@@ -97,6 +89,7 @@ function createReferenceShard(number: number, now: () => number): ReferenceShard
       tasks.restore(state.tasks)
       for (const [table, found] of indexes) found.restore(state.indexes.get(table))
     },
+    rowsOf: (specs, ids) => Promise.all(specs.map((spec) => index(spec).rowsOf(ids))),
     createTables: async () => {},
     createIndexTable: async (spec) => index(spec).create(),
     dropIndexTable: async (spec) => index(spec).drop(),

@@ -1,18 +1,24 @@
 import {
   LooseleafError,
+  type BoundedRow,
   type EntityInsert,
-  type EntityPageRow,
+  type EntityRow,
   type EntityTable,
   type PendingRow,
 } from '@looseleaf/core'
 
+/** A row as it is stored. */
+export interface ReferenceRow extends EntityRow {
+  readonly addedId: number
+}
+
 export interface ReferenceEntities extends EntityTable {
   /** Every row, in the order of creation. */
-  readonly rows: readonly EntityPageRow[]
+  readonly rows: readonly ReferenceRow[]
   /** The row of an id at this moment. */
-  current(id: Uint8Array): EntityPageRow | undefined
+  current(id: Uint8Array): ReferenceRow | undefined
   /** Puts rows in place of those that are there, as a failover to a replica that lags does. */
-  restore(rows: readonly EntityPageRow[]): void
+  restore(rows: readonly ReferenceRow[]): void
 }
 
 export function createReferenceEntities(
@@ -21,8 +27,8 @@ export function createReferenceEntities(
   epochOfShard: () => number | undefined,
   addPending: (row: PendingRow) => void,
 ): ReferenceEntities {
-  let rows: EntityPageRow[] = []
-  let byId = new Map<string, EntityPageRow>()
+  let rows: ReferenceRow[] = []
+  let byId = new Map<string, ReferenceRow>()
   let lastAddedId = 0
 
   const keyOf = (id: Uint8Array): string => Buffer.from(id).toString('hex')
@@ -35,7 +41,7 @@ export function createReferenceEntities(
   function write(row: EntityInsert, addedId: number): void {
     const written = { ...row, body: row.body && Uint8Array.from(row.body), updated: now(), addedId }
     const { id, version, body, updated } = written
-    const plain: EntityPageRow = { id, version, body, updated, addedId }
+    const plain: ReferenceRow = { id, version, body, updated, addedId }
     const at = rows.findIndex((other) => other.addedId === addedId)
     if (at === -1) rows.push(plain)
     else rows[at] = plain
@@ -55,6 +61,11 @@ export function createReferenceEntities(
     },
     current: (id) => byId.get(keyOf(id)),
     read: async (ids) => ids.map((id) => byId.get(keyOf(id))),
+    readBounded: async (ids, maxBody) =>
+      ids.map((id) => {
+        const row = byId.get(keyOf(id))
+        return row && bounded(row, maxBody)
+      }),
     readVersions: async (ids) => ids.map((id) => byId.get(keyOf(id))?.version),
     async insert(inserts, { epoch }) {
       checkEpoch(epoch)
@@ -72,9 +83,13 @@ export function createReferenceEntities(
         return true
       })
     },
-    pageByAdded: async (after, limit) => rows.filter((row) => row.addedId > after).slice(0, limit),
-    async pageByUpdated({ since, before }, limit) {
-      const behind = (row: EntityPageRow): boolean =>
+    pageByAdded: async (after, limit, { maxBody } = {}) =>
+      rows
+        .filter((row) => row.addedId > after)
+        .slice(0, limit)
+        .map((row) => bounded(row, maxBody)),
+    async pageByUpdated({ since, before }, limit, { maxBody } = {}) {
+      const behind = (row: ReferenceRow): boolean =>
         before === undefined ||
         row.updated < before.updated ||
         (row.updated === before.updated && row.addedId < before.addedId)
@@ -82,10 +97,16 @@ export function createReferenceEntities(
         .filter((row) => row.updated >= since && behind(row))
         .toSorted((a, b) => b.updated - a.updated || b.addedId - a.addedId)
         .slice(0, limit)
+        .map((row) => bounded(row, maxBody))
     },
     async count() {
       const tombstones = rows.filter((row) => row.body === null).length
       return { entities: rows.length - tombstones, tombstones, lastAddedId: rows.at(-1)?.addedId ?? 0 }
     },
   }
+}
+
+function bounded<Row extends EntityRow>(row: Row, maxBody = Infinity): Omit<Row, 'body'> & BoundedRow {
+  const bodyBytes = row.body?.length ?? 0
+  return { ...row, bodyBytes, body: bodyBytes > maxBody ? undefined : row.body }
 }

@@ -13,6 +13,8 @@ export interface ReferenceIndex extends IndexTable {
   readonly rows: readonly IndexRow[]
   /** The stamp of this row at this moment; undefined where there is none. */
   versionOf(key: Key, entityId: Uint8Array): number | undefined
+  /** Every row of these entities. */
+  rowsOf(entityIds: readonly Uint8Array[]): Promise<readonly IndexRow[]>
   create(): void
   drop(): void
   /** The rows at this moment; undefined without a table. */

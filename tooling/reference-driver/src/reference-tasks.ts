@@ -16,9 +16,7 @@ export interface ReferenceTasks extends TaskTable {
 export function createReferenceTasks(now: () => number): ReferenceTasks {
   let tasks = new Map<string, Task>()
   const ownerOf = (task: Task): string | undefined => (task.until > now() ? task.owner : undefined)
-  return {
-    snapshot: () => new Map(tasks),
-    restore: (before) => void (tasks = new Map(before)),
+  const table: TaskTable = {
     async load(name) {
       const task = tasks.get(name)
       return task && { progress: task.progress, owner: ownerOf(task) }
@@ -36,5 +34,23 @@ export function createReferenceTasks(now: () => number): ReferenceTasks {
       tasks.set(name, { progress, owner: leaseMs === 0 ? undefined : owner, until: now() + leaseMs * 1000 })
       return true
     },
+    async loadAll(names) {
+      const states = await Promise.all(names.map((name) => table.load(name)))
+      return new Map(names.flatMap((name, i) => (states[i] === undefined ? [] : [[name, states[i]]])))
+    },
+    async claimAll(names, owner, leaseMs) {
+      const states = await Promise.all(names.map((name) => table.claim(name, owner, leaseMs)))
+      return new Map(names.flatMap((name, i) => (states[i] === undefined ? [] : [[name, states[i]]])))
+    },
+    async saveAll(progress, owner, leaseMs) {
+      const all = [...progress]
+      const saved = await Promise.all(all.map(([name, text]) => table.save(name, owner, text, leaseMs)))
+      return new Set(all.flatMap(([name], i) => (saved[i] === true ? [name] : [])))
+    },
+  }
+  return {
+    ...table,
+    snapshot: () => new Map(tasks),
+    restore: (before) => void (tasks = new Map(before)),
   }
 }

@@ -75,7 +75,11 @@ export const flaws = {
   /** A write whose answer was lost is acknowledged when it is read back, although a crash may undo it. */
   'read back without a flush': { shownBy: 'serverCrash', among: ['diskHangs', 'serverCrash', 'crash'] },
   /** A cleaner deletes what a commit has lost that it has read, although a crash may undo that. */
-  'cleaner without a flush': { shownBy: 'serverCrash', among: unsafe, life: { ...unsafeLife, queryTimeMs: 5 } },
+  'cleaner without a flush': {
+    shownBy: 'serverCrash',
+    among: unsafe,
+    life: { ...unsafeLife, queryTimeMs: 5 },
+  },
   /** An upsert that changes nothing is answered before the stamp that it has met is on disk. */
   'upsert that changes nothing without a flush': {
     shownBy: 'serverCrash',

@@ -26,7 +26,9 @@ const writes: ReadonlySet<string> = new Set([
   'upsert',
   'remove',
   'claim',
+  'claimAll',
   'save',
+  'saveAll',
   'init',
   'change',
   'createTables',
@@ -164,6 +166,7 @@ export function simulatedDriver(driver: Driver, life: Life, network: Network): D
         indexes.set(spec.table, table)
         return table
       },
+      rowsOf: through.rowsOf,
       createTables: through.createTables,
       createIndexTable: through.createIndexTable,
       dropIndexTable: through.dropIndexTable,

@@ -1,5 +1,5 @@
-import { formatId, type Bag, type Codec, type EntityId, type EntityPageRow } from '@looseleaf/core'
-import type { ReferenceDriver, ReferenceShard } from '@looseleaf-tooling/reference-driver'
+import { formatId, type Bag, type Codec, type EntityId } from '@looseleaf/core'
+import type { ReferenceDriver, ReferenceRow, ReferenceShard } from '@looseleaf-tooling/reference-driver'
 
 /** A committed state of an entity; bag null while it is deleted or not there. */
 export interface State {
@@ -42,12 +42,12 @@ export function createStates(driver: ReferenceDriver, codec: Codec): States {
   const states = new Map<EntityId, State[]>()
   const committedBy = new Set<number>()
   /** Rows that were looked at already. */
-  let seen = new WeakSet<EntityPageRow>()
+  let seen = new WeakSet<ReferenceRow>()
   let moment = 0
 
   const of = (id: EntityId): readonly State[] => states.get(id) ?? []
 
-  function enter(id: EntityId, row: Pick<EntityPageRow, 'version' | 'body'>): NewState {
+  function enter(id: EntityId, row: Pick<ReferenceRow, 'version' | 'body'>): NewState {
     const known = states.get(id) ?? []
     const bag = row.body === null ? null : codec.decode(row.body)
     committedBy.add(Number(bag?.['by'] ?? 0))

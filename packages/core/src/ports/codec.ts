@@ -18,4 +18,9 @@ export interface Codec {
    * else that is not exactly what was encoded.
    */
   decode(body: Uint8Array): Bag
+  /**
+   * How many bytes a body stands for before it was compressed, by its own word; for bounds on memory. Never throws. Without
+   * this method a body stands for its own length.
+   */
+  decodedBytes?(body: Uint8Array): number
 }

@@ -1,7 +1,7 @@
 import type { CallOptions } from './call.ts'
 import type { CatalogTable } from './catalog-table.ts'
 import type { EntityTable } from './entity-table.ts'
-import type { IndexTable, IndexTableSpec } from './index-table.ts'
+import type { IndexRow, IndexTable, IndexTableSpec } from './index-table.ts'
 import type { PendingTable } from './pending-table.ts'
 import type { TaskTable } from './task-table.ts'
 
@@ -15,6 +15,15 @@ export interface Shard {
   readonly pending: PendingTable
   /** The table of an index; the same object for the same table name. Nothing is sent. */
   index(spec: IndexTableSpec): IndexTable
+  /**
+   * Every row of these entities in these index tables: a list for each table, in no order. Few statements, however many
+   * tables there are. A missing table is `INDEX_NOT_FOUND`.
+   */
+  rowsOf(
+    specs: readonly IndexTableSpec[],
+    entityIds: readonly Uint8Array[],
+    options?: CallOptions,
+  ): Promise<readonly (readonly IndexRow[])[]>
   /** Creates the entity, catalog, task and pending tables where they are missing. */
   createTables(options?: CallOptions): Promise<void>
   /** Creates an index table where it is missing. */

@@ -10,6 +10,14 @@ export interface EntityRow {
   readonly body: Uint8Array | null
 }
 
+/** A row whose body is left out where it has more bytes than were asked for: an answer has a bound, whatever is stored. */
+export interface BoundedRow extends Omit<EntityRow, 'body'> {
+  /** As in `EntityRow`; undefined where it was left out. */
+  readonly body: Uint8Array | null | undefined
+  /** The length of the body, of one that was left out too; 0 for a tombstone. */
+  readonly bodyBytes: number
+}
+
 export interface EntityInsert {
   readonly id: Uint8Array
   readonly version: number
@@ -28,8 +36,13 @@ export interface WriteOptions extends CallOptions {
   readonly epoch: number
 }
 
+export interface PageOptions extends CallOptions {
+  /** Bodies of more bytes than this are left out. Default: none is. */
+  readonly maxBody?: number | undefined
+}
+
 /** A place in a pass over the table: in the order of writing (`addedId`) or of the last change (`updated`). */
-export interface EntityPageRow extends EntityRow {
+export interface EntityPageRow extends BoundedRow {
   readonly addedId: number
 }
 
@@ -40,22 +53,34 @@ export interface EntityPageRow extends EntityRow {
 export interface EntityTable {
   /** The rows of these ids, tombstones too, in the order asked; undefined where there is none. Ids may repeat. */
   read(ids: readonly Uint8Array[], options?: CallOptions): Promise<readonly (EntityRow | undefined)[]>
+  /** As `read`, without the bodies that have more than `maxBody` bytes. */
+  readBounded(
+    ids: readonly Uint8Array[],
+    maxBody: number,
+    options?: CallOptions,
+  ): Promise<readonly (BoundedRow | undefined)[]>
   /** As `read`, with versions alone; cheap, for reading back what became of a write. */
   readVersions(ids: readonly Uint8Array[], options?: CallOptions): Promise<readonly (number | undefined)[]>
   /** Inserts all rows, or none with `ALREADY_EXISTS` when an id is there (a tombstone too). Ids do not repeat. */
   insert(rows: readonly EntityInsert[], options: WriteOptions): Promise<void>
   /** Compare-and-swap of each row: true where the base version was still there and is replaced. Ids do not repeat. */
   replace(rows: readonly EntityReplace[], options: WriteOptions): Promise<readonly boolean[]>
-  /** The next rows in the order of writing, after this `addedId` (0 for the first page). Tombstones too. */
-  pageByAdded(after: number, limit: number, options?: CallOptions): Promise<readonly EntityPageRow[]>
-  /** Rows changed at or after `since` (µs), newest first, before the given place when one is given. Tombstones too. */
+  /**
+   * The next rows in the order of writing, after this `addedId` (0 for the first page). Tombstones too. Fewer rows than
+   * `limit` are the last ones.
+   */
+  pageByAdded(after: number, limit: number, options?: PageOptions): Promise<readonly EntityPageRow[]>
+  /**
+   * Rows changed at or after `since` (µs), newest first, before the given place when one is given. Tombstones too. Fewer
+   * rows than `limit` are the last ones.
+   */
   pageByUpdated(
     range: {
       readonly since: number
       readonly before?: { readonly updated: number; readonly addedId: number }
     },
     limit: number,
-    options?: CallOptions,
+    options?: PageOptions,
   ): Promise<readonly EntityPageRow[]>
   /** Living entities and tombstones, counted exactly, and the greatest `addedId`. Slow on a large table. */
   count(

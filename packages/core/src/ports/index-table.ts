@@ -67,8 +67,6 @@ export interface IndexTable {
   remove(rows: readonly IndexRowRemoval[], options?: CallOptions): Promise<number>
   /** Rows in key order. */
   scan(scan: IndexScan, options?: CallOptions): Promise<readonly IndexRow[]>
-  /** Every row of these entities, in no order. */
-  rowsOf(entityIds: readonly Uint8Array[], options?: CallOptions): Promise<readonly IndexRow[]>
   /** Different entities within the range. */
   count(range: KeyRange, options?: CallOptions): Promise<number>
 }

@@ -14,6 +14,22 @@ export interface TaskTable {
     leaseMs: number,
     options?: CallOptions,
   ): Promise<boolean>
+  /** As `load` of each name, in few statements: those that are there. */
+  loadAll(names: readonly string[], options?: CallOptions): Promise<ReadonlyMap<string, TaskState>>
+  /** As `claim` of each name, in few statements: those that were free. */
+  claimAll(
+    names: readonly string[],
+    owner: string,
+    leaseMs: number,
+    options?: CallOptions,
+  ): Promise<ReadonlyMap<string, TaskState>>
+  /** As `save` of each name and progress, in few statements: the names that this owner still had. */
+  saveAll(
+    progress: ReadonlyMap<string, string>,
+    owner: string,
+    leaseMs: number,
+    options?: CallOptions,
+  ): Promise<ReadonlySet<string>>
 }
 
 export interface TaskState {

@@ -40,7 +40,7 @@ function hastyReplace(entities: EntityTable, { shards }: Driver): EntityTable {
   const spec = tableSpec({ ...byGroup, table: tableName(byGroup, 1) })
   async function removeLost({ id, version }: EntityReplace): Promise<void> {
     const tables = shards.map((shard) => shard.index(spec))
-    const rows = await Promise.all(tables.map((table) => table.rowsOf([id])))
+    const rows = (await Promise.all(shards.map((shard) => shard.rowsOf([spec], [id])))).flat()
     const stamps = rows.flat().flatMap((row) => (row.version <= version ? [row.version] : []))
     // There is one row for each state, the last of which has the greatest stamp.
     const before = Math.max(...stamps)
