@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module'
+import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createVisitor, openTestSite, statementsIn, textOf, type TestSite } from './support.ts'
 
@@ -85,4 +86,22 @@ test('a page that asks nothing says so', async () => {
   const { result, statements } = await executed(() => createVisitor(site.app).get('/nothing'))
   expect(textOf(result.body)).toContain('This page asked nothing of the store.')
   expect(statements).toBe(0)
+})
+
+test('a client that goes away in the middle of its request is not counted for ever', async () => {
+  const left = await openTestSite()
+  const url = new URL(await left.app.listen({ port: 0, host: '127.0.0.1' }))
+  const gone = new Promise((resolve) => {
+    left.app.server.once('connection', (socket) => socket.once('close', resolve))
+  })
+  const client = connect(Number(url.port), url.hostname)
+  client.write(
+    `POST /post HTTP/1.1\r\nhost: ${url.host}\r\ncontent-type: application/x-www-form-urlencoded\r\ncontent-length: 100\r\n\r\ntitle=`,
+  )
+  const another = async (): Promise<string> => textOf((await createVisitor(left.app).get('/people')).body)
+  await expect.poll(another).toContain('for it and the 1 request that came at the same time')
+  client.destroy()
+  await gone
+  expect(await another()).not.toContain('at the same time')
+  await left.close()
 })

@@ -11,14 +11,12 @@ export function watchTraffic(app: FastifyInstance): Traffic {
   /** The others that were there when a request came, less the number that it came as. */
   const marks = new WeakMap<FastifyRequest, number>()
 
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', async (request, reply) => {
     came++
     marks.set(request, underWay - came)
     underWay++
-  })
-  app.addHook('onResponse', async (request) => {
-    // One that was refused before it was counted is answered all the same.
-    if (marks.has(request)) underWay--
+    // Unlike `onResponse`, it comes for a client that goes away without its answer too.
+    reply.raw.once('close', () => underWay--)
   })
   return {
     alongside(request) {
