@@ -243,3 +243,26 @@ test('bodies that are too large or of another kind are refused', async () => {
   const xml = { ...json, headers: { 'content-type': 'text/xml' }, payload: '<a/>' }
   expect((await site.app.inject(xml)).statusCode).toBe(415)
 })
+
+test('from a page that refuses a form, signing in leads to a page that is there', async () => {
+  const mira = await signedIn('mira')
+  const entry = await post(mira, 'Sign in from here')
+  const visitor = createVisitor(site.app)
+  const signInAfter = async (path: string, fields: Record<string, string>): Promise<string | undefined> => {
+    const { statusCode, body } = await visitor.post(path, fields)
+    expect(statusCode).toBeGreaterThanOrEqual(401)
+    const back = /href="\/sign-in\?back=([^"]+)"/.exec(body)?.[1]
+    return back === undefined ? undefined : decodeURIComponent(back)
+  }
+  const back = '/people/mira#e-1'
+  expect(await signInAfter(`${entry}/like`, { back })).toBe(back)
+  expect(await signInAfter(`${entry}/like`, { back: '//evil.example' })).toBe(entry)
+  await visitor.get('/sign-in')
+  // Not signed in, with a form that is right otherwise.
+  expect(await signInAfter(`${entry}/like`, { back })).toBe(back)
+  expect(await signInAfter(`${entry}/comments?x=1`, { text: 'x' })).toBe(entry)
+  expect(await signInAfter(`${entry}/delete`, {})).toBe(entry)
+  expect(await signInAfter('/post', { title: 'x' })).toBe('/post')
+  for (const path of ['/comments/x/delete', '/imports/x/undo', '/nothing'])
+    expect(await signInAfter(path, {})).toBe('/')
+})

@@ -9,7 +9,7 @@ export interface PageContext {
   readonly unknownViewer: boolean
   /** Goes into every form; a form that comes back without it is refused. */
   readonly token: string
-  /** The address of this page, where a button of it leads back to. */
+  /** The address of this page, where a button of it leads back to: always one that can be looked at again. */
   readonly path: string
   readonly now: Date
   readonly cost: PageCost

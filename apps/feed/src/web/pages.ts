@@ -13,6 +13,7 @@ import type { AppOptions } from './app.ts'
 import type { KnownHosts } from './known-hosts.ts'
 import { readFields, readUpload, type SentForm } from './form.ts'
 import { forgedForm, notFound, problemOf, type Problem } from './problem.ts'
+import { pagePath } from './page-path.ts'
 import { registerRateLimits } from './rate-limits.ts'
 import { watchTraffic } from './traffic.ts'
 import { cursorOf } from './request-values.ts'
@@ -78,7 +79,7 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
     const token = session === undefined ? '' : formToken(secret, session)
     const unknownViewer = false
     const { cost } = reader
-    return { viewer, unknownViewer, token, path: request.url, now: now(), cost, alongside, styles }
+    return { viewer, unknownViewer, token, path: pagePath(request), now: now(), cost, alongside, styles }
   }
 
   const isForm = (request: FastifyRequest): boolean => request.method === 'POST' && !request.is404
