@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseFile } from '../src/import/parse-file.ts'
+import { postEntry } from '../src/model/entries.ts'
+import { personByName } from '../src/model/people.ts'
 import { createVisitor, openTestSite, textOf, type TestSite } from './support.ts'
 
 let site: TestSite
@@ -176,4 +178,18 @@ test('an empty site says so on every page', async () => {
   expect((await visitor.get('/people')).body).toContain('Nobody is here yet')
   expect((await visitor.get('/sources')).body).toContain('No sources yet')
   await empty.close()
+})
+
+test('a page is offered as a feed only where there is a feed of the same entries', async () => {
+  const visitor = createVisitor(site.app)
+  const noor = await personByName(site.site.reader(), 'noor')
+  for (let i = 0; i < 20; i++)
+    await postEntry(site.site.store, { user_id: noor?.id ?? '', title: `Note ${i}`, link: undefined })
+  for (const path of ['/', '/people/noor']) {
+    const { body } = await visitor.get(path)
+    expect(body.match(/href="[^"]*feed\.atom"/g)).toHaveLength(2)
+    const older = /rel="next" href="([^"]+)"/.exec(body)?.[1] as string
+    expect((await visitor.get(older.replaceAll('&amp;', '&'))).body).not.toContain('feed.atom')
+  }
+  expect((await visitor.get('/people/mira/likes')).body).not.toContain('feed.atom')
 })

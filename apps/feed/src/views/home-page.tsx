@@ -16,7 +16,12 @@ export interface HomePageProps {
 
 export function HomePage({ ctx, cards, paging }: HomePageProps): JSX.Element {
   return (
-    <Layout ctx={ctx} title={paging.paged ? 'Older entries' : ''} section="home" feed="/feed.atom">
+    <Layout
+      ctx={ctx}
+      title={paging.paged ? 'Older entries' : ''}
+      section="home"
+      feed={paging.paged ? undefined : '/feed.atom'}
+    >
       <h1 class={paging.paged ? 'page-title' : 'unseen'}>
         {paging.paged ? 'Older entries' : 'Newest entries'}
       </h1>

@@ -11,8 +11,8 @@ export interface LayoutProps {
   /** Title of the browser's window, without the site's name. */
   readonly title: string
   readonly section?: Section
-  /** The address of this page as a feed. */
-  readonly feed?: string
+  /** The address of this page as a feed; undefined where there is none of the same entries. */
+  readonly feed?: string | undefined
   readonly children: ComponentChildren
 }
 

@@ -27,7 +27,7 @@ export function PersonPage(props: PersonPageProps): JSX.Element {
       ctx={ctx}
       title={view === 'entries' ? person.full_name : `What ${person.full_name} likes`}
       section="people"
-      feed={`${home}/feed.atom`}
+      feed={view === 'entries' && !paging.paged ? `${home}/feed.atom` : undefined}
     >
       <header class="profile">
         <Avatar label={person.full_name} hue={person.hue} />
