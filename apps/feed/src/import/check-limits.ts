@@ -1,8 +1,11 @@
 import { Parser } from 'htmlparser2'
 import { beyond, DEEPEST, MOST_ATTRIBUTES, MOST_ATTRIBUTES_OF_ONE, MOST_ELEMENTS } from './limits.ts'
 
-/** Counts what is in an XML file, well-formed or not, without building anything of it. Throws `BeyondLimit`. */
-export function checkXmlLimits(source: string): void {
+/**
+ * Counts what is in an XML file, well-formed or not, without building anything of it. Throws `BeyondLimit`. Answers
+ * whether the file breaks off: whether an element is still open at its end.
+ */
+export function checkXmlLimits(source: string): boolean {
   let elements = 0
   let attributes = 0
   let attributesOfOne = 0
@@ -25,11 +28,14 @@ export function checkXmlLimits(source: string): void {
     },
     { xmlMode: true, decodeEntities: false },
   )
-  parser.end(source)
+  parser.write(source)
+  const breaksOff = depth > 0
+  parser.end()
+  return breaksOff
 }
 
 /** The same for JSON. */
-export function checkJsonLimits(source: string): void {
+export function checkJsonLimits(source: string): boolean {
   let elements = 0
   let depth = 0
   for (let at = 0; at < source.length; at++) {
@@ -40,6 +46,7 @@ export function checkJsonLimits(source: string): void {
       countDepth(++depth)
     } else if (char === '}' || char === ']') depth--
   }
+  return depth > 0
 }
 
 /** Where the closing quote stands, or the end of the text. */

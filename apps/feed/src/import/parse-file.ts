@@ -1,5 +1,6 @@
 import { detectAtomFeed, detectRdfFeed, detectRssFeed, parseOpml } from 'feedsmith'
 import { checkJsonLimits, checkXmlLimits } from './check-limits.ts'
+import { closeElements } from './close-elements.ts'
 import { decodeText } from './decode-text.ts'
 import { BeyondLimit } from './limits.ts'
 import { collectSubscriptions } from './opml-subscriptions.ts'
@@ -41,19 +42,48 @@ export function parseFile(bytes: Uint8Array, options: ParseFileOptions): ParsedF
 function readFeed(text: string, options: ParseFileOptions): ParsedFile {
   const format = formatOf(text)
   if (format === undefined) return refused(`No feed was found in it${guessOf(text)}.`)
-  if (format === 'JSON Feed') checkJsonLimits(text)
-  else checkXmlLimits(text)
-  const source = format === 'JSON Feed' ? text : resolveXmlBase(text)
-  let raw = READERS[format](source)
-  const notes: string[] = []
-  if (raw.items.length === 0) {
-    const salvaged = salvageItems(source)
-    if (salvaged !== undefined) {
-      raw = { ...raw, items: READERS[format](salvaged).items }
-      if (raw.items.length > 0) notes.push('The file is not well-formed; its items were found all the same.')
-    }
+  if (format === 'JSON Feed') return readJsonFeed(text, options)
+  const breaksOff = checkXmlLimits(text)
+  const source = resolveXmlBase(text)
+  const whole = (): RawFeed | undefined => attempt(() => READERS[format](source))
+  // The item that a file breaks off in is left out, even where a reader would take it as it is.
+  const first = breaksOff ? undefined : whole()
+  if (first !== undefined && first.items.length > 0) return tidyFeed(first, format, [], options)
+  const salvaged = salvageItems(source)
+  const saved = salvaged && attempt(() => READERS[format](salvaged.withoutHead))
+  if (salvaged === undefined || saved === undefined || saved.items.length === 0) {
+    const raw = first ?? whole()
+    if (raw !== undefined && (raw.items.length > 0 || !breaksOff))
+      return tidyFeed(raw, format, breaksOff ? [BREAKS_OFF] : [], options)
+    return refused(
+      breaksOff
+        ? 'The file breaks off before its first item ends.'
+        : 'The file is not well-formed, and no items were found in it.',
+    )
   }
-  return tidyFeed(raw, format, notes, options)
+  const head = attempt(() => READERS[format](salvaged.withHead)) ?? first ?? whole() ?? saved
+  const note = breaksOff ? BREAKS_OFF : 'The file is not well-formed; its items were found all the same.'
+  return tidyFeed({ ...head, items: saved.items }, format, [note], options)
+}
+
+const BREAKS_OFF = 'The file breaks off before its end; what is whole in it was taken.'
+
+function readJsonFeed(source: string, options: ParseFileOptions): ParsedFile {
+  const breaksOff = checkJsonLimits(source)
+  if (breaksOff) return refused('The file breaks off before its end, and JSON cannot be read in part.')
+  const raw = attempt(() => readJson(source))
+  return raw === undefined
+    ? refused('The file is not well-formed JSON.')
+    : tidyFeed(raw, 'JSON Feed', [], options)
+}
+
+/** Undefined where a reader does not get through; its own words are for programmers. */
+function attempt<Value>(read: () => Value): Value | undefined {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
 }
 
 function tidyFeed(
@@ -90,12 +120,7 @@ function tidyFeed(
   }
 }
 
-const READERS: Record<ParsedFeed['format'], (source: string) => RawFeed> = {
-  RSS: readRss,
-  Atom: readAtom,
-  RDF: readRdf,
-  'JSON Feed': readJson,
-}
+const READERS = { RSS: readRss, Atom: readAtom, RDF: readRdf }
 
 function formatOf(source: string): ParsedFeed['format'] | undefined {
   if (detectRssFeed(source)) return 'RSS'
@@ -107,10 +132,12 @@ function formatOf(source: string): ParsedFeed['format'] | undefined {
 }
 
 function readOpml(source: string, options: ParseFileOptions): ParsedFile {
-  checkXmlLimits(source)
-  const opml = parseOpml(source)
-  const { subscriptions, others, unusable } = collectSubscriptions(opml.body?.outlines ?? [])
-  const notes: string[] = []
+  const breaksOff = checkXmlLimits(source)
+  const opml = attempt(() => parseOpml(breaksOff ? closeElements(source) : source))
+  if (opml === undefined && !breaksOff) return refused('The OPML file is not well-formed.')
+  const { subscriptions, others, unusable } = collectSubscriptions(opml?.body?.outlines ?? [])
+  if (breaksOff && subscriptions.length === 0) return refused('The file breaks off before its first feed.')
+  const notes = breaksOff ? [BREAKS_OFF] : []
   if (others > 0) notes.push(`${others} ${others === 1 ? 'line names' : 'lines name'} no feed.`)
   if (unusable > 0)
     notes.push(`${unusable} ${unusable === 1 ? 'feed has' : 'feeds have'} an address that is not on the web.`)
@@ -121,7 +148,7 @@ function readOpml(source: string, options: ParseFileOptions): ParsedFile {
   return {
     type: 'opml',
     format: 'OPML',
-    title: tidyLine(opml.head?.title ?? '', LONGEST_TITLE) || options.name,
+    title: tidyLine(opml?.head?.title ?? '', LONGEST_TITLE) || options.name,
     subscriptions: subscriptions.slice(0, MOST_SUBSCRIPTIONS),
     notes,
   }

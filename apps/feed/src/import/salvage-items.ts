@@ -1,26 +1,34 @@
 /**
- * The items of an XML feed whose frame is broken, such as by an element that is never closed, in a new frame of the same
- * kind. Undefined when there is nothing to save.
+ * The whole items of an XML feed whose frame is broken, such as by an element that is never closed or by the file's end,
+ * in a new frame of the same kind; `head`, what stands before the items, tells of the feed itself, and may be what is
+ * broken. Undefined when there is nothing to save.
  */
-export function salvageItems(source: string): string | undefined {
+export function salvageItems(source: string): { withHead: string; withoutHead: string } | undefined {
   const root = /<(rss|feed|rdf:RDF)(\s[^>]*)?>/i.exec(source)
   if (root === null) return undefined
   const name = root[1] as string
   const tag = name.toLowerCase() === 'feed' ? 'entry' : 'item'
   const items = cutOut(source, tag)
-  if (items === '') return undefined
-  const body = name.toLowerCase() === 'rss' ? `<channel>${items}</channel>` : items
-  return `${root[0]}${body}</${name}>`
+  if (items === undefined) return undefined
+  const channel = name.toLowerCase() === 'rss' ? ['<channel>', '</channel>'] : ['', '']
+  return {
+    withHead: `${source.slice(root.index, items.start)}${items.text}${channel[1]}</${name}>`,
+    withoutHead: `${root[0]}${channel[0]}${items.text}${channel[1]}</${name}>`,
+  }
 }
 
-function cutOut(source: string, tag: string): string {
+function cutOut(source: string, tag: string): { text: string; start: number } | undefined {
   const end = `</${tag}>`
   const parts: string[] = []
+  let start: number | undefined
   for (let at = source.indexOf(`<${tag}`); at >= 0; at = source.indexOf(`<${tag}`, at)) {
     const close = source.indexOf(end, at)
     if (close < 0) break
-    if (/[\s>]/.test(source.charAt(at + tag.length + 1))) parts.push(source.slice(at, close + end.length))
+    if (/[\s>]/.test(source.charAt(at + tag.length + 1))) {
+      parts.push(source.slice(at, close + end.length))
+      start ??= at
+    }
     at = close + end.length
   }
-  return parts.join('\n')
+  return start === undefined ? undefined : { text: parts.join('\n'), start }
 }
