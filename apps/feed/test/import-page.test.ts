@@ -197,3 +197,45 @@ function ask(
     sent.end(pieces.join(''))
   })
 }
+
+test('of many sources a profile names a few, those with entries first, and leads to all of them', async () => {
+  const visitor = createVisitor(site.app)
+  await visitor.signIn('oskar')
+  const outlines = Array.from(
+    { length: 60 },
+    (_, i) => `<outline text="Listed ${i}" xmlUrl="https://listed.example/${i}.xml"/>`,
+  )
+  await visitor.upload('/import', [
+    { name: 'a.xml', text: feed('Here').replace('Uploaded', 'Has entries') },
+    { name: 'b.opml', text: `<opml><body>${outlines.join('')}</body></opml>` },
+  ])
+  for (const path of ['/people/oskar', '/people/oskar/likes']) {
+    const profile = textOf((await visitor.get(path)).body)
+    const [, few = '', more] = /Brings in (.*?) and (\d+) more/.exec(profile) ?? []
+    expect(few.split(', ')).toHaveLength(5)
+    expect(few.split(', ')[0]).toBe('Has entries')
+    expect(Number(more)).toBeGreaterThanOrEqual(56)
+  }
+  const titles: string[] = []
+  for (let next = '/people/oskar/sources'; next !== '';) {
+    const { body } = await visitor.get(next)
+    titles.push(
+      ...[...body.matchAll(/<a class="name" href="\/sources\/[^"]+"><bdi>([^<]+)/g)].map(
+        (m) => m[1] as string,
+      ),
+    )
+    next = (/rel="next" href="([^"]+)"/.exec(body)?.[1] ?? '').replaceAll('&amp;', '&')
+  }
+  expect(titles.filter((title) => title.startsWith('Listed'))).toEqual(outlines.map((_, i) => `Listed ${i}`))
+  expect(titles).toContain('Has entries')
+})
+
+test('a source that a list names without its site shows the address of its feed', async () => {
+  const visitor = createVisitor(site.app)
+  await visitor.signIn('noor')
+  const text = '<opml><body><outline text="No site" xmlUrl="https://no-site.example/f.xml"/></body></opml>'
+  await visitor.upload('/import', [{ name: 'b.opml', text }])
+  const { body } = await visitor.get('/sources')
+  const path = /href="(\/sources\/[^"]+)"><bdi>No site/.exec(body)?.[1] as string
+  expect((await visitor.get(path)).body).toContain('href="https://no-site.example/f.xml"')
+})

@@ -48,6 +48,7 @@ export async function saveSources(
   options: SaveOptions,
 ): Promise<SavedSource[]> {
   const saved: SavedSource[] = []
+  const began = Date.now()
   /** Two of one list are never the same source. */
   const taken = new Set<string>()
   for (let at = 0; at < sources.length; at += CHUNK) {
@@ -64,7 +65,9 @@ export async function saveSources(
       saved.push({ id, created: known === undefined })
       if (known === undefined) {
         const { import_id } = options
-        fresh.push({ id, kind: 'source', ...source, known_as: names, import_id, added: new Date() })
+        // Lists have the newest first, and so those of one file in its order.
+        const added = new Date(began - at - i)
+        fresh.push({ id, kind: 'source', ...source, known_as: names, import_id, added })
       } else {
         const change = changeOf(known, source, names, options.ownTitles)
         if (change !== undefined) changed.push(store.update(id, (bag) => ({ ...bag, ...change })))

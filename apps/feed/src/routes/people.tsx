@@ -5,9 +5,10 @@ import { listPeople, personByName } from '../model/people.ts'
 import type { Person, Entry } from '../model/entities.ts'
 import type { List, Reader } from '../model/reader.ts'
 import { likesOf } from '../model/responses.ts'
-import { sourcesOfUser } from '../model/sources.ts'
+import { fewSourcesOfUser, sourcesOfUser } from '../model/sources.ts'
 import { PeoplePage } from '../views/people-page.tsx'
 import { PersonPage } from '../views/person-page.tsx'
+import { PersonSourcesPage } from '../views/person-sources-page.tsx'
 import { notFound } from '../web/problem.ts'
 import { nameOf } from '../web/request-values.ts'
 import type { RouteContext } from './index.ts'
@@ -22,6 +23,17 @@ export function registerPeopleRoutes(app: FastifyInstance, { pages }: RouteConte
   app.get('/people/:name', (request, reply) => sendPerson(request, reply, 'entries'))
   app.get('/people/:name/likes', (request, reply) => sendPerson(request, reply, 'likes'))
 
+  app.get('/people/:name/sources', async (request, reply) => {
+    const { ctx, reader, after, paging } = await pages.openList(request)
+    const person = await personByName(reader, nameOf(request))
+    if (person === undefined) throw notFound('person of this name')
+    const { items, cursor } = await sourcesOfUser(reader, person.id, after)
+    return pages.send(
+      reply,
+      <PersonSourcesPage ctx={ctx} person={person} sources={items} paging={paging(cursor)} />,
+    )
+  })
+
   async function sendPerson(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -30,10 +42,12 @@ export function registerPeopleRoutes(app: FastifyInstance, { pages }: RouteConte
     const { ctx, reader, after, paging } = await pages.openList(request)
     const person = await personByName(reader, nameOf(request))
     if (person === undefined) throw notFound('person of this name')
-    const [list, sources] = await Promise.all([
+    const isNewest = view === 'entries' && after === undefined
+    const [list, newest] = await Promise.all([
       view === 'entries' ? entriesOfUser(reader, person.id, after) : likedEntries(reader, person, after),
-      sourcesOfUser(reader, person.id),
+      isNewest ? undefined : entriesOfUser(reader, person.id),
     ])
+    const sources = await fewSourcesOfUser(reader, person.id, (newest ?? list).items)
     const cards = await cardsOf(reader, list.items, ctx.viewer?.id)
     return pages.send(
       reply,

@@ -1,10 +1,12 @@
-import type { JSX } from 'preact'
+import type { ComponentChildren, JSX } from 'preact'
 import type { Card } from '../model/cards.ts'
 import type { Person, Source } from '../model/entities.ts'
+import type { Some } from '../model/responses.ts'
 import { Avatar } from './avatar.tsx'
 import { EmptyState } from './empty-state.tsx'
 import { EntryList } from './entry-card.tsx'
 import { Layout } from './layout.tsx'
+import { PersonViews } from './person-views.tsx'
 import { OlderLink, type Paging } from './older-link.tsx'
 import type { PageContext } from './page-context.ts'
 import { TimeAgo } from './time-ago.tsx'
@@ -12,7 +14,8 @@ import { TimeAgo } from './time-ago.tsx'
 export interface PersonPageProps {
   readonly ctx: PageContext
   readonly person: Person
-  readonly sources: readonly Source[]
+  /** What is brought in. */
+  readonly sources: Some<Source>
   readonly view: 'entries' | 'likes'
   readonly cards: readonly Card[]
   readonly paging: Paging
@@ -38,29 +41,10 @@ export function PersonPage(props: PersonPageProps): JSX.Element {
             <TimeAgo time={person.joined} now={ctx.now} />
           </p>
           {person.bio === '' ? null : <p dir="auto">{person.bio}</p>}
-          {sources.length === 0 ? null : (
-            <p class="faint">
-              Brings in{' '}
-              {sources.map((source, i) => (
-                <>
-                  {i === 0 ? '' : i === sources.length - 1 ? ' and ' : ', '}
-                  <a href={`/sources/${source.id}`}>
-                    <bdi>{source.title}</bdi>
-                  </a>
-                </>
-              ))}
-            </p>
-          )}
+          <BringsIn home={home} sources={sources} />
         </div>
       </header>
-      <nav class="views" aria-label={`Pages of ${person.full_name}`}>
-        <a href={home} aria-current={view === 'entries' ? 'page' : undefined}>
-          Entries
-        </a>
-        <a href={`${home}/likes`} aria-current={view === 'likes' ? 'page' : undefined}>
-          Likes
-        </a>
-      </nav>
+      <PersonViews person={person} view={view} />
       {cards.length === 0 ? (
         <EmptyState title={view === 'entries' ? 'Nothing shared yet' : 'Nothing liked yet'}>
           <p>
@@ -76,5 +60,29 @@ export function PersonPage(props: PersonPageProps): JSX.Element {
       )}
       <OlderLink path={path} paging={paging} />
     </Layout>
+  )
+}
+
+function BringsIn({
+  home,
+  sources,
+}: {
+  readonly home: string
+  readonly sources: Some<Source>
+}): JSX.Element | null {
+  if (sources.items.length === 0) return null
+  const more = sources.total - sources.items.length
+  const parts: ComponentChildren[] = [
+    ...sources.items.map((source) => (
+      <a key={source.id} href={`/sources/${source.id}`}>
+        <bdi>{source.title}</bdi>
+      </a>
+    )),
+    ...(more > 0 ? [<a href={`${home}/sources`}>{more} more</a>] : []),
+  ]
+  return (
+    <p class="faint">
+      Brings in {parts.map((part, i) => [i === 0 ? '' : i === parts.length - 1 ? ' and ' : ', ', part])}
+    </p>
   )
 }

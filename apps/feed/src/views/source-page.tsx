@@ -33,14 +33,7 @@ export function SourcePage({ ctx, source, owner, total, cards, paging }: SourceP
                 , brought in by <a href={`/people/${owner.name}`}>{owner.full_name}</a>
               </>
             )}
-            {source.link === undefined ? null : (
-              <>
-                , from{' '}
-                <a href={source.link} rel="ugc nofollow noopener">
-                  {hostOf(source.link)}
-                </a>
-              </>
-            )}
+            <From source={source} />
           </p>
         </div>
       </header>
@@ -55,5 +48,19 @@ export function SourcePage({ ctx, source, owner, total, cards, paging }: SourceP
       )}
       <OlderLink path={`/sources/${source.id}`} paging={paging} />
     </Layout>
+  )
+}
+
+/** Its site, or else, where a list has named none, its feed. */
+function From({ source: { link, feed_link } }: { readonly source: Source }): JSX.Element | null {
+  const href = link ?? feed_link
+  if (href === undefined) return null
+  return (
+    <>
+      , from{link === undefined ? ' the feed ' : ' '}
+      <a href={href} rel="ugc nofollow noopener">
+        {link === undefined ? href : hostOf(href)}
+      </a>
+    </>
   )
 }

@@ -1,10 +1,10 @@
 import type { JSX } from 'preact'
 import type { Person, Source } from '../model/entities.ts'
-import { Avatar, hueOf } from './avatar.tsx'
 import { EmptyState } from './empty-state.tsx'
 import { Layout } from './layout.tsx'
 import { OlderLink, type Paging } from './older-link.tsx'
 import type { PageContext } from './page-context.ts'
+import { SourceTiles } from './source-tiles.tsx'
 
 export interface SourcesPageProps {
   readonly ctx: PageContext
@@ -24,27 +24,7 @@ export function SourcesPage({ ctx, sources, owners, paging }: SourcesPageProps):
           </p>
         </EmptyState>
       ) : (
-        <ul class="tiles">
-          {sources.map((source) => {
-            const owner = source.user_id === undefined ? undefined : owners.get(source.user_id)
-            return (
-              <li key={source.id} class="tile">
-                <Avatar label={source.title} hue={hueOf(source.title)} shape="source" />
-                <div>
-                  <a class="name" href={`/sources/${source.id}`}>
-                    <bdi>{source.title}</bdi>
-                  </a>
-                  <p>
-                    {source.about}
-                    {owner === undefined ? null : (
-                      <span class="faint"> Brought in by {owner.full_name}.</span>
-                    )}
-                  </p>
-                </div>
-              </li>
-            )
-          })}
-        </ul>
+        <SourceTiles sources={sources} owners={owners} />
       )}
       <OlderLink path="/sources" paging={paging} label="More sources" end="Those are all of them." />
     </Layout>

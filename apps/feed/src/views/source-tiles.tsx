@@ -1,0 +1,38 @@
+import type { JSX } from 'preact'
+import type { Person, Source } from '../model/entities.ts'
+import { Avatar, hueOf } from './avatar.tsx'
+
+export interface SourceTilesProps {
+  readonly sources: readonly Source[]
+  /** Who brings them in, by id, where that is to be said. */
+  readonly owners?: ReadonlyMap<string, Person>
+}
+
+export function SourceTiles({ sources, owners }: SourceTilesProps): JSX.Element {
+  return (
+    <ul class="tiles">
+      {sources.map((source) => {
+        const owner = source.user_id === undefined ? undefined : owners?.get(source.user_id)
+        return (
+          <li key={source.id} class="tile">
+            <Avatar label={source.title} hue={hueOf(source.title)} shape="source" />
+            <div>
+              <a class="name" href={`/sources/${source.id}`}>
+                <bdi>{source.title}</bdi>
+              </a>
+              <p>
+                <bdi>{sentence(source.about)}</bdi>
+                {owner === undefined ? null : <span class="faint"> Brought in by {owner.full_name}.</span>}
+              </p>
+            </div>
+          </li>
+        )
+      })}
+    </ul>
+  )
+}
+
+/** With a full stop, as another sentence may follow. */
+function sentence(text: string): string {
+  return text === '' || /[\p{Terminal_Punctuation}…]["'”’»)]*$/u.test(text) ? text : `${text}.`
+}
