@@ -87,12 +87,12 @@ test.skipIf(!found)('a like on a list leads back to the entry on that page', asy
   expect(page.url().replace(/#e-.+$/, '#e-')).toBe(`${second}#e-`)
 })
 
-test.skipIf(!found)('Older leads on, and back to the top', async () => {
+test.skipIf(!found)('Older leads on, and back to the newest', async () => {
   await page.goto('/')
   const first = await page.locator('article').first().getAttribute('id')
   await page.getByRole('link', { name: /^Older/ }).click()
   expect(await page.locator('article').first().getAttribute('id')).not.toBe(first)
-  await page.getByRole('link', { name: 'Back to the top' }).click()
+  await page.getByRole('link', { name: 'Back to the newest' }).click()
   expect(await page.locator('article').first().getAttribute('id')).toBe(first)
 })
 

@@ -141,6 +141,23 @@ test('a comment after a hundred others is on the page that its writer is sent to
   const { body } = await visitor.get(place)
   expect(body).toContain('And one more')
   expect(body).toContain(`id="${anchor}"`)
+  // What is done there leads back there.
+  expect(textOf(body)).toContain('These are later ones.')
+  expect(textOf((await visitor.get(path)).body)).not.toContain('These are later ones.')
+  const acts = [...body.matchAll(/action="([^"]+\/(?:like|delete))">(.*?)<\/form>/gs)]
+  const backs = acts.map(([, action, fields]) => [
+    action,
+    /name="back" value="([^"]+)"/.exec(fields ?? '')?.[1],
+  ])
+  const id = anchor.replace('c-', '')
+  expect(backs).toEqual([
+    [`${path}/like`, place],
+    [`${path}/delete`, undefined],
+    [`/comments/${id}/delete`, `${place}#comments`],
+  ])
+  await visitor.get(place)
+  const deleted = await visitor.post(`/comments/${id}/delete`, { back: `${place}#comments` })
+  expect(deleted.headers.location).toBe(`${place}#comments`)
 })
 
 test('text that is written from right to left stands so, beside other text', async () => {
@@ -265,4 +282,16 @@ test('from a page that refuses a form, signing in leads to a page that is there'
   expect(await signInAfter('/post', { title: 'x' })).toBe('/post')
   for (const path of ['/comments/x/delete', '/imports/x/undo', '/nothing'])
     expect(await signInAfter(path, {})).toBe('/')
+})
+
+test('the page to sign in on does not lead to itself', async () => {
+  const visitor = createVisitor(site.app)
+  for (const { body } of [
+    await visitor.get('/sign-in'),
+    await visitor.post('/sign-in', { name: 'nobody-here' }),
+  ])
+    expect(body).not.toContain('href="/sign-in')
+  await visitor.get('/sign-in?back=/sign-in')
+  const reply = await visitor.post('/sign-in', { name: 'mira', back: '/sign-in?back=/sign-in' })
+  expect(reply.headers.location).toBe('/')
 })

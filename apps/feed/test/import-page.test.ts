@@ -239,3 +239,15 @@ test('a source that a list names without its site shows the address of its feed'
   const path = /href="(\/sources\/[^"]+)"><bdi>No site/.exec(body)?.[1] as string
   expect((await visitor.get(path)).body).toContain('href="https://no-site.example/f.xml"')
 })
+
+test('the description of a source ends before the next sentence begins', async () => {
+  const visitor = createVisitor(site.app)
+  await visitor.signIn('noor')
+  const outline = (i: number, about: string): string =>
+    `<outline text="About ${i}" description="${about}" xmlUrl="https://about.example/${i}.xml"/>`
+  const text = `<opml><body>${outline(1, 'Of paper')}${outline(2, 'Why paper?')}</body></opml>`
+  await visitor.upload('/import', [{ name: 'b.opml', text }])
+  const page = textOf((await visitor.get('/sources')).body)
+  expect(page).toContain('About 1Of paper. Brought in by')
+  expect(page).toContain('About 2Why paper? Brought in by')
+})

@@ -3,6 +3,7 @@ import { tidyText } from '../import/plain-text.ts'
 import { entryById } from '../model/entries.ts'
 import { deleteComment, lastPageOfComments, postComment } from '../model/responses.ts'
 import { LONGEST_COMMENT } from '../views/entry-page.tsx'
+import { safePath } from '../web/back-path.ts'
 import { notFound, Problem } from '../web/problem.ts'
 import { idOf, signedIn } from '../web/request-values.ts'
 import { entryView } from './entry-view.tsx'
@@ -31,6 +32,7 @@ export function registerCommentRoutes(app: FastifyInstance, { site, pages }: Rou
   app.post('/comments/:id/delete', { config: { deed: 'delete' } }, async (request, reply) => {
     const { ctx } = await pages.open(request)
     const viewer = signedIn(ctx.viewer)
+    const back = safePath(pages.form(request).fields['back'])
     const entryId = await deleteComment(site.store, idOf(request, 'comment'), viewer.id)
     if (entryId === undefined) {
       throw new Problem(
@@ -39,7 +41,7 @@ export function registerCommentRoutes(app: FastifyInstance, { site, pages }: Rou
         'A comment can be deleted only by whoever wrote it, and only once.',
       )
     }
-    return reply.redirect(`/entries/${entryId}#comments`, 303)
+    return reply.redirect(back ?? `/entries/${entryId}#comments`, 303)
   })
 }
 

@@ -10,7 +10,7 @@ export function registerSignInRoutes(app: FastifyInstance, { pages }: RouteConte
     const { ctx, reader } = await pages.openWithSession(request, reply)
     const { back } = request.query as { back?: unknown }
     const { items } = await listPeople(reader)
-    const path = backPath(typeof back === 'string' ? back : undefined)
+    const path = backPathOf(back)
     return pages.send(reply, <SignInPage ctx={ctx} people={items} back={path} form={EMPTY_FORM} />)
   })
 
@@ -18,7 +18,7 @@ export function registerSignInRoutes(app: FastifyInstance, { pages }: RouteConte
     const { ctx, reader } = await pages.open(request)
     const { fields } = pages.form(request)
     const name = (fields['name'] ?? '').trim()
-    const back = backPath(fields['back'])
+    const back = backPathOf(fields['back'])
     const person = /^[a-z0-9-]{1,40}$/i.test(name) ? await personByName(reader, name) : undefined
     if (person === undefined) {
       const error =
@@ -37,4 +37,10 @@ export function registerSignInRoutes(app: FastifyInstance, { pages }: RouteConte
     await pages.signOut(request, reply)
     return reply.redirect('/', 303)
   })
+}
+
+/** Where to go afterwards: never here again. */
+function backPathOf(back: unknown): string {
+  const path = backPath(typeof back === 'string' ? back : undefined)
+  return /^\/sign-in(?:[/?#]|$)/.test(path) ? '/' : path
 }

@@ -33,7 +33,12 @@ export function CommentItem({ ctx, comment, anchored }: CommentItemProps): JSX.E
         ) : null}
       </span>
       {anchored && comment.user_id === ctx.viewer?.id ? (
-        <DeleteForm ctx={ctx} action={`/comments/${comment.id}/delete`} what="comment" />
+        <DeleteForm
+          ctx={ctx}
+          action={`/comments/${comment.id}/delete`}
+          what="comment"
+          back={`${ctx.path}#comments`}
+        />
       ) : null}
     </li>
   )

@@ -11,10 +11,12 @@ export interface ConfirmFormProps {
   readonly what: string
   /** What the button says that does it. */
   readonly yes: string
+  /** Where to go afterwards, if that is to be told. */
+  readonly back?: string
 }
 
 /** Asks before it does what cannot be undone, without a script: the button is folded away behind a summary. */
-export function ConfirmForm({ ctx, action, label, what, yes }: ConfirmFormProps): JSX.Element {
+export function ConfirmForm({ ctx, action, label, what, yes, back }: ConfirmFormProps): JSX.Element {
   return (
     <details class="confirm">
       <summary>
@@ -22,7 +24,7 @@ export function ConfirmForm({ ctx, action, label, what, yes }: ConfirmFormProps)
         <span class="unseen"> {what}</span>
       </summary>
       <form method="post" action={action}>
-        <Token ctx={ctx} />
+        <Token ctx={ctx} {...(back === undefined ? {} : { back })} />
         <button class="danger" type="submit">
           {yes}
         </button>

@@ -35,7 +35,7 @@ export function EntryPage(props: EntryPageProps): JSX.Element {
   const { entry } = card
   const path = `/entries/${entry.id}`
   return (
-    <Layout ctx={ctx} title={entry.title.slice(0, 80)}>
+    <Layout ctx={ctx} title={`${entry.title.slice(0, 80)}${paging.paged ? ', later comments' : ''}`}>
       <article class="entry whole" aria-labelledby="title">
         <EntryAvatar card={card} />
         <div class="entry-main">
@@ -49,7 +49,7 @@ export function EntryPage(props: EntryPageProps): JSX.Element {
             </p>
           )}
           <div class="actions">
-            <LikeButton ctx={ctx} entry={entry} liked={card.liked} back={path} />
+            <LikeButton ctx={ctx} entry={entry} liked={card.liked} back={ctx.path} />
             {ctx.viewer !== undefined && entry.user_id === ctx.viewer.id ? (
               <DeleteForm ctx={ctx} action={`${path}/delete`} what="entry" />
             ) : null}
@@ -59,6 +59,7 @@ export function EntryPage(props: EntryPageProps): JSX.Element {
       </article>
       <section class="discussion" aria-labelledby="comments">
         <h2 id="comments">{commentsTitle(card.comments.total)}</h2>
+        {paging.paged ? <p class="faint">These are later ones.</p> : null}
         {comments.length === 0 ? null : (
           <ul class="comments">
             {comments.map((comment) => (
@@ -66,7 +67,13 @@ export function EntryPage(props: EntryPageProps): JSX.Element {
             ))}
           </ul>
         )}
-        <OlderLink path={path} paging={paging} label="Later comments" end="These are the last comments." />
+        <OlderLink
+          path={path}
+          paging={paging}
+          label="Later comments"
+          start="Back to the first comments"
+          end="These are the last comments."
+        />
         <CommentForm ctx={ctx} path={path} form={form} />
       </section>
       <AlsoShared ctx={ctx} shares={shares} />
@@ -83,8 +90,8 @@ function CommentForm({ ctx, path, form }: { ctx: PageContext; path: string; form
   if (ctx.viewer === undefined) {
     return (
       <p class="faint" id="comment">
-        <a href={`/sign-in?back=${encodeURIComponent(`${path}#comment`)}`}>Sign in</a> to say something about
-        it.
+        <a href={`/sign-in?back=${encodeURIComponent(`${ctx.path}#comment`)}`}>Sign in</a> to say something
+        about it.
       </p>
     )
   }

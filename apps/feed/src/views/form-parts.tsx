@@ -86,7 +86,8 @@ export function FormErrors({ form }: { readonly form: FormState }): JSX.Element 
   if (count === 0) return null
   return (
     <p class="alert" role="alert">
-      Not yet: {count === 1 ? 'one thing has' : `${count} things have`} to be put right first.
+      Nothing was sent yet: please correct {count === 1 ? 'what is' : `the ${count} fields that are`} marked
+      below.
     </p>
   )
 }

@@ -18,8 +18,8 @@ export function ImportsList({ ctx, imports }: ImportsListProps): JSX.Element | n
     <section class="imports" aria-labelledby="imports">
       <h2 id="imports">What you have imported</h2>
       <p class="faint">
-        An import that is undone takes out the entries that it brought and nobody else has commented on or
-        liked, and the sources that are empty then.
+        To undo an import takes out the entries that it brought, except those that others have commented on or
+        like, and then the sources that are left without entries.
       </p>
       <ul>
         {imports.map((one) => (

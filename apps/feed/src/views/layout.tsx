@@ -48,7 +48,7 @@ export function Layout({ ctx, title, section, feed, children }: LayoutProps): JS
               <Rings />
               Looseleaf
             </a>
-            <SignedIn ctx={ctx} />
+            <SignedIn ctx={ctx} isSignIn={section === 'sign-in'} />
             <nav class="tabs" aria-label="Site">
               <ul>
                 {TABS.map((tab) => (
@@ -78,10 +78,18 @@ export function Layout({ ctx, title, section, feed, children }: LayoutProps): JS
   )
 }
 
-function SignedIn({ ctx }: { readonly ctx: PageContext }): JSX.Element | null {
+function SignedIn({
+  ctx,
+  isSignIn,
+}: {
+  readonly ctx: PageContext
+  /** Whether this is where people sign in. */
+  readonly isSignIn: boolean
+}): JSX.Element | null {
   const { viewer } = ctx
   if (ctx.unknownViewer) return null
   if (viewer === undefined) {
+    if (isSignIn) return null
     return (
       <p class="who">
         <a class="button quiet" href={`/sign-in?back=${encodeURIComponent(ctx.path)}`}>

@@ -13,11 +13,14 @@ export function OlderLink({
   path,
   paging: { cursor, paged },
   label = 'Older',
-  end = 'That is all there is. You have reached the first page of the binder.',
+  start = 'Back to the newest',
+  end = 'That is all there is.',
 }: {
   readonly path: string
   readonly paging: Paging
   readonly label?: string
+  /** What leads to the first page. */
+  readonly start?: string
   readonly end?: string
 }): JSX.Element | null {
   if (cursor === undefined && !paged) return null
@@ -25,7 +28,7 @@ export function OlderLink({
     <nav class="pages" aria-label="Pages">
       {paged ? (
         <a class="button quiet" href={path}>
-          Back to the top
+          {start}
         </a>
       ) : null}
       {cursor === undefined ? (

@@ -35,7 +35,13 @@ export function PeoplePage({ ctx, people, paging }: PeoplePageProps): JSX.Elemen
           ))}
         </ul>
       )}
-      <OlderLink path="/people" paging={paging} label="More people" end="That is everybody." />
+      <OlderLink
+        path="/people"
+        paging={paging}
+        label="More people"
+        start="Back to the first people"
+        end="That is everybody."
+      />
     </Layout>
   )
 }
