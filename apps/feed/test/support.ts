@@ -48,6 +48,7 @@ export interface Visitor {
   get(path: string): Promise<LightMyRequestResponse>
   /** Sends a form; fields that are given win over the token of the last page. */
   post(path: string, fields?: Record<string, string>): Promise<LightMyRequestResponse>
+  /** Sends files, and goes where it is led to. */
   upload(path: string, files: readonly { name: string; text: string }[]): Promise<LightMyRequestResponse>
   signIn(name: string): Promise<LightMyRequestResponse>
   /** What it would send with a request of one's own. */
@@ -84,7 +85,8 @@ export function createVisitor(app: FastifyInstance, remoteAddress: string = next
       const payload = Buffer.from(await new Response(body).arrayBuffer())
       const type = headers.get('content-type') as string
       const sent = { cookie, 'content-type': type }
-      return remember(await app.inject({ method: 'POST', url, headers: sent, payload, remoteAddress }))
+      const reply = remember(await app.inject({ method: 'POST', url, headers: sent, payload, remoteAddress }))
+      return reply.statusCode === 303 ? visitor.get(reply.headers.location as string) : reply
     },
     async signIn(name) {
       await visitor.get('/sign-in')

@@ -37,6 +37,32 @@ export async function personOfSession(
   return began instanceof Date && began > oldest(now) ? asPerson(person) : undefined
 }
 
+/** What came of a form, for the page that its sender is led to. It can be loaded again, until the next one comes. */
+export interface Notice {
+  /** What was done, and to what. */
+  readonly title: string
+  readonly about: string
+  readonly lines: readonly NoticeLine[]
+}
+
+export interface NoticeLine {
+  readonly text: string
+  readonly refused: boolean
+  /** Where more is to be seen; empty for nowhere. */
+  readonly href: string
+  readonly label: string
+}
+
+/** Keeps it with the session, which takes it along when it ends. */
+export async function keepNotice(store: DataStore, session: SessionKey, notice: Notice): Promise<void> {
+  await store.update(idOfSession(session), (bag) => ({ ...bag, notice: JSON.stringify(notice) }))
+}
+
+export async function noticeOf(reader: Reader, session: SessionKey): Promise<Notice | undefined> {
+  const notice = (await reader.get(idOfSession(session)))?.['notice']
+  return typeof notice === 'string' ? (JSON.parse(notice) as Notice) : undefined
+}
+
 /** Beside its person, and without the word itself. */
 function idOfSession({ nonce, userId }: SessionKey): string {
   return derivedId(['session', nonce], userId)

@@ -1,18 +1,22 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { importFile, type ImportResult } from '../import/import-file.ts'
-import { importsOf, undoImport, type Undone } from '../model/imports.ts'
+import { importsOf, undoImport } from '../model/imports.ts'
+import type { Notice } from '../model/sessions.ts'
 import { EMPTY_FORM, type FormState } from '../views/form-parts.tsx'
+import { noticeOfImport, noticeOfUndo } from '../views/import-notices.ts'
 import { ImportPage } from '../views/import-page.tsx'
 import type { OpenPage } from '../web/pages.ts'
 import { notFound } from '../web/problem.ts'
 import { idOf, signedIn } from '../web/request-values.ts'
 import type { RouteContext } from './index.ts'
 
+/** Where it is told what came of a form. */
+const DONE = '/import?done=1'
+
 /** What the import page shows beside what is always on it. */
 interface Shown {
   readonly form?: FormState
-  readonly results?: readonly ImportResult[]
-  readonly undone?: Undone
+  readonly notice?: Notice | undefined
   /** Where the list of imports begins. */
   readonly after?: string | undefined
 }
@@ -20,7 +24,10 @@ interface Shown {
 export function registerImportRoutes(app: FastifyInstance, { site, pages }: RouteContext): void {
   app.get('/import', async (request, reply) => {
     const page = await pages.openList(request)
-    return sendPage(reply, page, { after: page.after })
+    const { done } = request.query as { done?: unknown }
+    const isShown = done !== undefined && page.ctx.viewer !== undefined
+    const notice = isShown ? await pages.notice(request, page.reader) : undefined
+    return sendPage(reply, page, { after: page.after, notice })
   })
 
   app.post('/import', { config: { deed: 'import' } }, async (request, reply) => {
@@ -33,7 +40,7 @@ export function registerImportRoutes(app: FastifyInstance, { site, pages }: Rout
     }
     const results: ImportResult[] = []
     for (const file of files) results.push(await importFile(site, file, viewer.id))
-    return sendPage(reply, page, { results })
+    return pages.redirectWithNotice(request, reply, DONE, noticeOfImport(results))
   })
 
   app.post('/imports/:id/undo', { config: { deed: 'import' } }, async (request, reply) => {
@@ -41,7 +48,7 @@ export function registerImportRoutes(app: FastifyInstance, { site, pages }: Rout
     const viewer = signedIn(page.ctx.viewer)
     const undone = await undoImport(site.store, idOf(request, 'import'), viewer.id)
     if (undone === undefined) throw notFound('import of yours')
-    return sendPage(reply, page, { undone })
+    return pages.redirectWithNotice(request, reply, DONE, noticeOfUndo(undone))
   })
 
   async function sendPage(
@@ -50,17 +57,16 @@ export function registerImportRoutes(app: FastifyInstance, { site, pages }: Rout
     shown: Shown,
     status?: number,
   ): Promise<FastifyReply> {
-    const { form = EMPTY_FORM, results = [], after, undone } = shown
+    const { form = EMPTY_FORM, notice, after } = shown
     const list = ctx.viewer === undefined ? undefined : await importsOf(reader, ctx.viewer.id, after)
     return pages.send(
       reply,
       <ImportPage
         ctx={ctx}
         form={form}
-        results={results}
+        notice={notice}
         imports={list?.items ?? []}
         paging={{ cursor: list?.cursor, paged: after !== undefined }}
-        {...(undone === undefined ? {} : { undone })}
       />,
       status,
     )

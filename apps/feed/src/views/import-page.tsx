@@ -1,9 +1,8 @@
 import type { JSX } from 'preact'
-import { describeImport, type ImportResult } from '../import/import-file.ts'
 import type { Import } from '../model/entities.ts'
-import type { Undone } from '../model/imports.ts'
+import type { Notice } from '../model/sessions.ts'
 import { FormErrors, Token, type FormState } from './form-parts.tsx'
-import { ImportsList, UndoneNote } from './imports-list.tsx'
+import { ImportsList } from './imports-list.tsx'
 import { Layout } from './layout.tsx'
 import { OlderLink, type Paging } from './older-link.tsx'
 import type { PageContext } from './page-context.ts'
@@ -11,16 +10,15 @@ import type { PageContext } from './page-context.ts'
 export interface ImportPageProps {
   readonly ctx: PageContext
   readonly form: FormState
-  readonly results: readonly ImportResult[]
+  /** What came of the form before. */
+  readonly notice: Notice | undefined
   /** Those of whoever is signed in. */
   readonly imports: readonly Import[]
   readonly paging: Paging
-  /** An import that was just undone. */
-  readonly undone?: Undone
 }
 
 export function ImportPage(props: ImportPageProps): JSX.Element {
-  const { ctx, form, results, imports, paging, undone } = props
+  const { ctx, form, notice, imports, paging } = props
   return (
     <Layout ctx={ctx} title="Import" section="import">
       <h1 class="page-title">Import a feed</h1>
@@ -30,8 +28,7 @@ export function ImportPage(props: ImportPageProps): JSX.Element {
         anywhere, and a file can be imported again at any time: what is new is added, what has changed is
         brought up to date.
       </p>
-      <Results results={results} />
-      {undone === undefined ? null : <UndoneNote undone={undone} />}
+      {notice === undefined ? null : <NoticeSection notice={notice} />}
       {ctx.viewer === undefined ? (
         <p>
           <a class="button" href="/sign-in?back=/import">
@@ -85,17 +82,16 @@ function ImportForm({ ctx, form }: { readonly ctx: PageContext; readonly form: F
   )
 }
 
-function Results({ results }: { readonly results: readonly ImportResult[] }): JSX.Element | null {
-  if (results.length === 0) return null
+function NoticeSection({ notice }: { readonly notice: Notice }): JSX.Element {
   return (
     <section class="results" aria-labelledby="results" role="status">
-      <h2 id="results">What came of it</h2>
+      <h2 id="results">
+        {notice.title} <bdi>{notice.about}</bdi>
+      </h2>
       <ul>
-        {results.map((result, i) => (
-          <li key={i} class={result.type === 'refused' ? 'refused' : 'taken'}>
-            {describeImport(result)}{' '}
-            {result.type === 'feed' ? <a href={`/sources/${result.stored.sourceId}`}>Read it</a> : null}
-            {result.type === 'opml' ? <a href="/sources">See the sources</a> : null}
+        {notice.lines.map(({ text, refused, href, label }, i) => (
+          <li key={i} class={refused ? 'refused' : 'taken'}>
+            {text} {href === '' ? null : <a href={href}>{label}</a>}
           </li>
         ))}
       </ul>

@@ -1,6 +1,5 @@
 import type { JSX } from 'preact'
 import type { Import } from '../model/entities.ts'
-import type { Undone } from '../model/imports.ts'
 import { ConfirmForm } from './confirm-form.tsx'
 import { counted } from './counted.ts'
 import type { PageContext } from './page-context.ts'
@@ -27,7 +26,7 @@ export function ImportsList({ ctx, imports }: ImportsListProps): JSX.Element | n
             <p>
               <bdi class="name">{one.title}</bdi>{' '}
               <span class="faint">
-                {one.format}, {amount(one) || 'broken off'}, <TimeAgo time={one.imported} now={ctx.now} />
+                {one.format}, {amountOf(one) || 'broken off'}, <TimeAgo time={one.imported} now={ctx.now} />
               </span>
             </p>
             <ConfirmForm
@@ -44,32 +43,17 @@ export function ImportsList({ ctx, imports }: ImportsListProps): JSX.Element | n
   )
 }
 
-/** Nothing for an import that broke off, as nobody has counted what it brought. */
-function amount({ entries, sources }: { readonly entries: number; readonly sources: number }): string {
+/** How much was brought or taken out. Nothing for an import that broke off, as nobody has counted what it brought. */
+export function amountOf({
+  entries,
+  sources,
+}: {
+  readonly entries: number
+  readonly sources: number
+}): string {
   const amounts = [
     ...(entries > 0 ? [counted(entries, 'entry')] : []),
     ...(sources > 0 ? [counted(sources, 'source')] : []),
   ]
   return amounts.join(' and ')
-}
-
-/** What came of undoing one. */
-export function UndoneNote({ undone }: { readonly undone: Undone }): JSX.Element {
-  const { keptEntries } = undone
-  const taken = amount(undone)
-  return (
-    <section class="results" aria-labelledby="results" role="status">
-      <h2 id="results">
-        Undone: <bdi>{undone.import.title}</bdi>
-      </h2>
-      <p>
-        {taken === '' ? 'There was nothing to take out.' : `Taken out: ${taken}.`}
-        {keptEntries === 0
-          ? null
-          : keptEntries === 1
-            ? ' One entry stays, as others have commented on it or like it.'
-            : ` ${keptEntries} entries stay, as others have commented on them or like them.`}
-      </p>
-    </section>
-  )
 }

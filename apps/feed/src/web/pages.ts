@@ -5,7 +5,14 @@ import type { VNode } from 'preact'
 import { renderToString } from 'preact-render-to-string'
 import type { Person } from '../model/entities.ts'
 import type { Reader } from '../model/reader.ts'
-import { beginSession, endSession, personOfSession } from '../model/sessions.ts'
+import {
+  beginSession,
+  endSession,
+  keepNotice,
+  noticeOf,
+  personOfSession,
+  type Notice,
+} from '../model/sessions.ts'
 import type { Paging } from '../views/older-link.tsx'
 import type { PageContext } from '../views/page-context.ts'
 import { ProblemPage } from '../views/problem-page.tsx'
@@ -32,6 +39,15 @@ export interface Pages {
   signOut(request: FastifyRequest, reply: FastifyReply): Promise<void>
   /** The form that a request sent, after its token was found right. */
   form(request: FastifyRequest): SentForm
+  /** Leads whoever sent a form to this address, where `notice` says what came of it, however often it is loaded. */
+  redirectWithNotice(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    to: string,
+    notice: Notice,
+  ): Promise<FastifyReply>
+  /** What the session's last form has left to say. */
+  notice(request: FastifyRequest, reader: Reader): Promise<Notice | undefined>
   send(reply: FastifyReply, page: VNode, status?: number): FastifyReply
   /** Where the site is for whoever sent this request, such as `http://localhost:3000`. */
   originOf(request: FastifyRequest): string
@@ -159,6 +175,15 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
       forgetSession(reply)
     },
     form: (request) => forms.get(request) ?? { fields: {}, files: [] },
+    async redirectWithNotice(request, reply, to, notice) {
+      const session = readSession(request)
+      if (isSignedIn(session)) await keepNotice(site.store, session, notice)
+      return reply.redirect(to, 303)
+    },
+    async notice(request, reader) {
+      const session = readSession(request)
+      return isSignedIn(session) ? noticeOf(reader, session) : undefined
+    },
     send,
     originOf: (request) => hosts.originOf(request),
     fail,

@@ -1,0 +1,36 @@
+import { describeImport, type ImportResult } from '../import/import-file.ts'
+import type { Undone } from '../model/imports.ts'
+import type { Notice, NoticeLine } from '../model/sessions.ts'
+import { amountOf } from './imports-list.tsx'
+
+/** What became of the files of a form. */
+export function noticeOfImport(results: readonly ImportResult[]): Notice {
+  return { title: 'What came of it', about: '', lines: results.map(lineOf) }
+}
+
+function lineOf(result: ImportResult): NoticeLine {
+  const text = describeImport(result)
+  switch (result.type) {
+    case 'refused':
+      return { text, refused: true, href: '', label: '' }
+    case 'feed':
+      return { text, refused: false, href: `/sources/${result.stored.sourceId}`, label: 'Read it' }
+    case 'opml':
+      return { text, refused: false, href: '/sources', label: 'See the sources' }
+  }
+}
+
+/** What came of undoing an import. */
+export function noticeOfUndo(undone: Undone): Notice {
+  const { keptEntries } = undone
+  const taken = amountOf(undone)
+  const stays =
+    keptEntries === 0
+      ? ''
+      : keptEntries === 1
+        ? ' One entry stays, as others have commented on it or like it.'
+        : ` ${keptEntries} entries stay, as others have commented on them or like them.`
+  const text = `${taken === '' ? 'There was nothing to take out.' : `Taken out: ${taken}.`}${stays}`
+  const title = taken === '' && keptEntries > 0 ? 'Not undone:' : 'Undone:'
+  return { title, about: undone.import.title, lines: [{ text, refused: false, href: '', label: '' }] }
+}
