@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { openSite } from './model/site.ts'
 import { settingOnce } from './model/settings.ts'
@@ -19,8 +21,9 @@ export interface RunningSite {
   stop(): Promise<void>
 }
 
-/** Opens the store, fills it if it is new, and listens. */
+/** Opens the store, fills it if it is new, and listens. Nothing is made of a store where the port is taken. */
 export async function serve(settings: Settings): Promise<RunningSite> {
+  await checkPort(settings)
   const site = await openSite({ shards: settings.shards })
   try {
     const seeded = await seedSample(site.store)
@@ -42,6 +45,15 @@ export async function serve(settings: Settings): Promise<RunningSite> {
     await site.close()
     throw error
   }
+}
+
+/** Rejects for a port that cannot be listened on, before there is anything that would stay behind. */
+async function checkPort({ host, port }: Settings): Promise<void> {
+  if (port === undefined || port === 0) return
+  const server = createServer().listen({ host, port })
+  await once(server, 'listening')
+  server.close()
+  await once(server, 'close')
 }
 
 async function listen(app: FastifyInstance, { host, port }: Settings): Promise<string> {

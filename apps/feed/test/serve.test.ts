@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -46,14 +46,16 @@ test('the first start fills the store, the second keeps what is there, sessions 
   await expect(fetch(second.url)).rejects.toThrow()
 })
 
-test('a port that is taken is told in one line, and nothing stays open', async () => {
+test('a port that is taken is told in one line, and no shard is made', async () => {
   const { server, port } = await occupyPort()
-  const settings = { ...readSettings(['--data', folder], {}), shards: memoryShards(1), port }
+  const data = join(folder, 'not-yet')
+  const settings = { ...readSettings(['--data', data], {}), port }
   const error: unknown = await serve(settings).then(
     () => undefined,
     (reason: unknown) => reason,
   )
   expect(describeStartError(error)).toMatch(/^That port is taken by another program\./)
+  expect(readdirSync(data)).toEqual([])
   server.close()
 })
 
