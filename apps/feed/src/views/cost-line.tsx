@@ -19,8 +19,9 @@ export function CostLine({ cost, alongside }: CostLineProps): JSX.Element {
       This page asked the store {counted(cost.questions, 'question')}. While it was made,{' '}
       {counted(indexes + entities + others, 'statement')} went to {counted(shards, 'shard')}
       {meant}: {indexes} for index rows, {entities} for entities
-      {others === 0 ? null : `, ${others} for the catalog`}. It read {counted(cost.entities, 'entity')}, and
-      discarded {counted(cost.rowsDiscarded, 'row')}.
+      {others === 0 ? null : `, ${others} for the store’s own tables (catalog, tasks, pending writes)`}. Those
+      of the index cleaner count too, when it is at work meanwhile. The page read{' '}
+      {counted(cost.entities, 'entity')}, and discarded {counted(cost.rowsDiscarded, 'row')}.
       {cost.complete ? null : ' An index could not answer in full.'}
     </p>
   )
