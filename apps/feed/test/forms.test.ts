@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { likeId } from '../src/model/ids.ts'
 import { createVisitor, openTestSite, textOf, type TestSite, type Visitor } from './support.ts'
 
 let site: TestSite
@@ -294,4 +295,31 @@ test('the page to sign in on does not lead to itself', async () => {
   await visitor.get('/sign-in?back=/sign-in')
   const reply = await visitor.post('/sign-in', { name: 'mira', back: '/sign-in?back=/sign-in' })
   expect(reply.headers.location).toBe('/')
+})
+
+test('a form that is sent twice is posted once; with other words it is another post', async () => {
+  const visitor = await signedIn('mira')
+  const onceIn = (body: string): string => /name="once" value="([^"]+)"/.exec(body)?.[1] as string
+  const once = onceIn((await visitor.get('/')).body)
+  const send = async (path: string, fields: Record<string, string>): Promise<unknown> =>
+    (await visitor.post(path, fields)).headers.location
+  const message = { title: 'Clicked twice', link: 'example.org/twice', once }
+  const [first, second] = await Promise.all([send('/post', message), send('/post', message)])
+  expect(second).toBe(first)
+  expect(first).toBe(`/entries/${once}`)
+  expect(await send('/post', message)).toBe(first)
+  expect(await send('/post', { ...message, title: 'Other words' })).not.toBe(first)
+
+  const entry = await visitor.get(first as string)
+  const comment = { text: 'Said twice', once: onceIn(entry.body) }
+  const [one, two] = await Promise.all([
+    send(`${first as string}/comments`, comment),
+    send(`${first as string}/comments`, comment),
+  ])
+  expect(one).toMatch(comment.once)
+  expect(two).toBe(one)
+  expect(textOf((await visitor.get(first as string)).body)).toContain('One comment')
+  // An id of elsewhere, or of something else, is not taken.
+  for (const other of [likeId(once, once), once, 'nonsense'])
+    expect(await send('/post', { title: 'Another id', link: '', once: other })).not.toContain(other)
 })

@@ -8,6 +8,7 @@ import {
   entriesByUser,
   likesByEntry,
 } from './indexes.ts'
+import { insertOnce, type PostOptions } from './insert-once.ts'
 import type { List, Reader } from './reader.ts'
 
 export const ENTRIES_PER_PAGE = 20
@@ -55,9 +56,22 @@ export interface NewEntry {
 }
 
 /** Posts a message and answers with its id. */
-export async function postEntry(store: DataStore, entry: NewEntry, now: Date = new Date()): Promise<string> {
-  const { id } = await store.put({ kind: 'entry', ...entry, published: now })
-  return id
+export function postEntry(
+  store: DataStore,
+  entry: NewEntry,
+  { once, now = new Date() }: PostOptions = {},
+): Promise<string> {
+  return insertOnce(
+    store,
+    { kind: 'entry', ...entry, published: now },
+    {
+      once,
+      isSame(entity) {
+        const known = asEntry(entity)
+        return known?.user_id === entry.user_id && known.title === entry.title && known.link === entry.link
+      },
+    },
+  )
 }
 
 /** Removes an entry with all that hangs on it. False when it is not this person's, or gone. */

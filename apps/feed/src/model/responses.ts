@@ -2,6 +2,7 @@ import { isLooseleafError, type DataStore } from 'looseleaf'
 import { asComment, asEntry, asLike, type Comment, type Like } from './entities.ts'
 import { likeId } from './ids.ts'
 import { commentsByEntry, likesByEntry, likesByUser } from './indexes.ts'
+import { insertOnce, type PostOptions } from './insert-once.ts'
 import type { List, Reader } from './reader.ts'
 
 export const COMMENTS_PER_PAGE = 100
@@ -69,12 +70,22 @@ export interface NewComment {
 export async function postComment(
   store: DataStore,
   comment: NewComment,
-  now: Date = new Date(),
+  { once, now = new Date() }: PostOptions = {},
 ): Promise<string | undefined> {
-  if (asEntry(await store.get(comment.entry_id)) === undefined) return undefined
-  const id = store.newId({ near: comment.entry_id })
-  await store.put({ kind: 'comment', ...comment, commented: now }, { id })
-  return id
+  const { entry_id, user_id, text } = comment
+  if (asEntry(await store.get(entry_id)) === undefined) return undefined
+  return insertOnce(
+    store,
+    { kind: 'comment', ...comment, commented: now },
+    {
+      once,
+      near: entry_id,
+      isSame(entity) {
+        const known = asComment(entity)
+        return known?.entry_id === entry_id && known.user_id === user_id && known.text === text
+      },
+    },
+  )
 }
 
 /** Removes a comment; it may be removed by who wrote it. Answers with the entry that it was on, or undefined. */

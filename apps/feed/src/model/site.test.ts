@@ -45,7 +45,7 @@ test('a person is found by name on one shard', async () => {
 test('home asks all shards, a person’s page one', async () => {
   const user_id = await addPerson('ann')
   for (let i = 0; i < 5; i++)
-    await postEntry(site.store, { user_id, title: `${i}`, link: undefined }, new Date(i))
+    await postEntry(site.store, { user_id, title: `${i}`, link: undefined }, { now: new Date(i) })
   const home = site.reader()
   const { items } = await newestEntries(home)
   expect(items.map((entry) => entry.title)).toEqual(['4', '3', '2', '1', '0'])
@@ -68,7 +68,7 @@ test('a card gathers people, comments and likes; a person read twice is read onc
   const bob = await addPerson('bob')
   const entry_id = await postEntry(site.store, { user_id: ann, title: 'entry', link: undefined })
   for (let i = 0; i < 5; i++)
-    await postComment(site.store, { entry_id, user_id: bob, text: `${i}` }, new Date(i))
+    await postComment(site.store, { entry_id, user_id: bob, text: `${i}` }, { now: new Date(i) })
   await likeEntry(site.store, entry_id, bob)
   const reader = site.reader()
   const entry = await entryById(reader, entry_id)

@@ -21,7 +21,8 @@ export function registerCommentRoutes(app: FastifyInstance, { site, pages }: Rou
     if (error !== undefined) {
       return pages.send(reply, await entryView(page, entry, { values: fields, errors: { text: error } }), 422)
     }
-    const id = await postComment(site.store, { entry_id: entry.id, user_id: viewer.id, text })
+    const comment = { entry_id: entry.id, user_id: viewer.id, text }
+    const id = await postComment(site.store, comment, { once: fields['once'] })
     if (id === undefined) throw notFound('entry')
     // It is the last one, so it may be on a later page.
     const after = await lastPageOfComments(page.reader, entry.id)

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { Field, FormErrors, Token, type FormState } from './form-parts.tsx'
+import { Field, FormErrors, Once, Token, type FormState } from './form-parts.tsx'
 import type { PageContext } from './page-context.ts'
 
 export const LONGEST_MESSAGE = 500
@@ -16,6 +16,7 @@ export function Composer({
     <form class="composer" method="post" action="/post" aria-label="Post a message">
       <FormErrors form={form} />
       <Token ctx={ctx} />
+      <Once form={form} newId={() => ctx.newId()} />
       <Field
         form={form}
         name="title"

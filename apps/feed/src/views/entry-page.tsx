@@ -4,7 +4,7 @@ import type { Entry, Person, Source } from '../model/entities.ts'
 import { CommentItem } from './comment-item.tsx'
 import { DeleteForm } from './delete-form.tsx'
 import { EntryAvatar, EntryHead, EntryTitle } from './entry-card.tsx'
-import { Field, FormErrors, Token, type FormState } from './form-parts.tsx'
+import { Field, FormErrors, Once, Token, type FormState } from './form-parts.tsx'
 import { Layout } from './layout.tsx'
 import { LikeButton } from './like-button.tsx'
 import { LikesLine } from './likes-line.tsx'
@@ -74,7 +74,7 @@ export function EntryPage(props: EntryPageProps): JSX.Element {
           start="Back to the first comments"
           end="These are the last comments."
         />
-        <CommentForm ctx={ctx} path={path} form={form} />
+        <CommentForm ctx={ctx} entryId={entry.id} form={form} />
       </section>
       <AlsoShared ctx={ctx} shares={shares} />
     </Layout>
@@ -86,7 +86,15 @@ function commentsTitle(total: number): string {
   return total === 1 ? 'One comment' : `${total} comments`
 }
 
-function CommentForm({ ctx, path, form }: { ctx: PageContext; path: string; form: FormState }): JSX.Element {
+function CommentForm({
+  ctx,
+  entryId,
+  form,
+}: {
+  ctx: PageContext
+  entryId: string
+  form: FormState
+}): JSX.Element {
   if (ctx.viewer === undefined) {
     return (
       <p class="faint" id="comment">
@@ -100,11 +108,12 @@ function CommentForm({ ctx, path, form }: { ctx: PageContext; path: string; form
       class="comment-form"
       id="comment"
       method="post"
-      action={`${path}/comments`}
+      action={`/entries/${entryId}/comments`}
       aria-label="Add a comment"
     >
       <FormErrors form={form} />
       <Token ctx={ctx} />
+      <Once form={form} newId={() => ctx.newId(entryId)} />
       <Field form={form} name="text" label="Your comment" rows={3} maxLength={LONGEST_COMMENT} />
       <button type="submit">Comment</button>
     </form>

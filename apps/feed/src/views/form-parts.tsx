@@ -19,6 +19,11 @@ export function Token({ ctx, back }: { readonly ctx: PageContext; readonly back?
   )
 }
 
+/** The id of what the form will write; a form that comes back for a correction keeps its own. */
+export function Once({ form, newId }: { readonly form: FormState; newId(): string }): JSX.Element {
+  return <input type="hidden" name="once" value={form.values['once'] ?? newId()} />
+}
+
 export interface FieldProps {
   readonly form: FormState
   readonly name: string

@@ -11,6 +11,8 @@ export interface PageContext {
   readonly token: string
   /** The address of this page, where a button of it leads back to: always one that can be looked at again. */
   readonly path: string
+  /** An id for what a form will write, so that it is written once however often the form is sent. */
+  newId(near?: string): string
   readonly now: Date
   readonly cost: PageCost
   /** Other requests that were under way at any moment since this one came. */

@@ -95,7 +95,18 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
     const token = session === undefined ? '' : formToken(secret, session)
     const unknownViewer = false
     const { cost } = reader
-    return { viewer, unknownViewer, token, path: pagePath(request), now: now(), cost, alongside, styles }
+    const newId = (near?: string): string => site.store.newId(near === undefined ? {} : { near })
+    return {
+      viewer,
+      unknownViewer,
+      token,
+      path: pagePath(request),
+      newId,
+      now: now(),
+      cost,
+      alongside,
+      styles,
+    }
   }
 
   const isForm = (request: FastifyRequest): boolean => request.method === 'POST' && !request.is404
