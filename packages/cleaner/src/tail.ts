@@ -116,7 +116,9 @@ export function createTail(context: EngineContext, shard: number, options: TailO
     },
     async round(ofRound, targets) {
       const pass = { ...ofRound, removals }
-      countRemoved(pass, await removals.sendDue(pass.signal))
+      // Too many to be kept beside what comes: then it waits until they are gone.
+      const { signal } = pass
+      countRemoved(pass, await (removals.isFull ? removals.settle(signal) : removals.sendDue(signal)))
       const held = await hold(pass)
       if (held === undefined) return undefined
       const now = targets.map(({ entry }) => entry.table).join()

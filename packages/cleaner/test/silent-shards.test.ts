@@ -59,8 +59,8 @@ test('whenever in the life of an index a process begins without a shard, it writ
     }
     for (const link of LINKS) {
       try {
-        const found = new Set((await store.getAll(byLink, { link })).map(({ id }) => id))
         const all = [...written].filter(([, its]) => its === link)
+        const found = new Set((await store.getAll(byLink, { link })).map(({ id }) => id))
         expect(all.filter(([id]) => !found.has(id))).toEqual([])
         answers++
       } catch (error) {

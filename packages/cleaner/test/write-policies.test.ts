@@ -1,4 +1,4 @@
-import { isLooseleafError, LooseleafError, type Driver, type DriverFactory } from '@looseleaf/core'
+import { isLooseleafError, LooseleafError, type Driver, type DriverFactory, type IndexTableSpec } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex, tableSpec } from '@looseleaf/index-engine'
 import { DataStore, type DataStoreOptions } from '@looseleaf/store'
@@ -170,8 +170,8 @@ describe("onIndexFailure: 'defer'", () => {
         expect(cost.complete).toBe(gone === 0)
       }
       let looked: Promise<void> | undefined
-      plan = ({ table, operation }) =>
-        table === 'shard' && operation === 'dropIndexTable'
+      plan = ({ operation, args }) =>
+        operation === 'dropIndexTable' && (args[0] as IndexTableSpec).table === 'index_by_name'
           ? { before: () => (looked ??= look()) }
           : undefined
       await store.dropIndex('by_name')

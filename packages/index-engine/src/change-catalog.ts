@@ -11,6 +11,7 @@ import { loadShardCatalogs, notMigrated } from './read-catalogs.ts'
 
 /** Another process may change the catalog at the same time; this often in a row is no accident. */
 const MAX_ATTEMPTS = 50
+const MAX_COPIES = 3
 
 /** What of a shard's catalog may be changed, and is the same on all shards. */
 export type CatalogContents = Pick<ShardCatalog, 'indexes' | 'mayDefer'>
@@ -85,12 +86,13 @@ export async function propagateCatalog(driver: Driver, options?: CallOptions): P
  * the caller relies on. So it is written to disk, and read again, for a server may have died and come back before that.
  */
 async function propagated(driver: Driver, options?: CallOptions): Promise<readonly ShardCatalog[]> {
-  for (;;) {
+  for (let attempt = 1; ; attempt++) {
     const source = await leadingCatalog(driver, options)
     await Promise.all(driver.shards.slice(1).map((shard) => copyCatalog(source, shard, options)))
     await Promise.all(driver.shards.map((shard) => shard.flush(options)))
     const catalogs = await loadShardCatalogs(driver, options)
-    if (catalogs.every(({ epoch }) => epoch >= source.epoch)) return catalogs
+    // Whoever changes it finds out when a shard goes on forgetting it.
+    if (attempt >= MAX_COPIES || catalogs.every(({ epoch }) => epoch >= source.epoch)) return catalogs
   }
 }
 

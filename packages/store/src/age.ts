@@ -10,3 +10,10 @@ export function createAge(time: Time, milliseconds: number): () => boolean {
   const wallFrom = time.now()
   return () => elapsed() - from >= milliseconds || time.now() - wallFrom >= milliseconds
 }
+
+/** The same, where a clock that was set back, which says nothing, counts as if it had. */
+export function createCarefulAge(time: Time, milliseconds: number): () => boolean {
+  const isOld = createAge(time, milliseconds)
+  const from = time.now()
+  return () => isOld() || time.now() < from
+}

@@ -1,5 +1,5 @@
 import { changeCatalogContents, type EngineContext } from '@looseleaf/index-engine'
-import { createAge } from './age.ts'
+import { createCarefulAge } from './age.ts'
 
 /*
  * Queries look for pending rows only in a store whose catalog says that there may be some. So nobody may defer before
@@ -63,7 +63,7 @@ export function createDeferWatch({ driver, time, catalog }: EngineContext): Defe
   }
 
   function begin(shard: number): Look {
-    const age = createAge(time, LOOK_MS)
+    const age = createCarefulAge(time, LOOK_MS)
     const begun: Look = { isOld: age, answer: look(shard, age) }
     underWay.set(shard, begun)
     return begun

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { isLooseleafError, LooseleafError, type ErrorCode } from '@looseleaf/core'
+import { isLooseleafError, LooseleafError, type ErrorCode, type IndexTableSpec } from '@looseleaf/core'
 import { sqliteShards } from '@looseleaf/driver-sqlite'
 import { changeCatalog, defineIndex, tableSpec } from '@looseleaf/index-engine'
 import { faultyDriver } from '@looseleaf/testkit'
@@ -219,8 +219,9 @@ describe('dropping an index', () => {
     }
     const factory = sqliteShards({ folder, shards: 2 })
     let looked: Promise<void> | undefined
-    const driver = faultyDriver(await factory.connect(), ({ operation }) =>
-      operation === 'dropIndexTable' ? { before: () => (looked ??= look()) } : undefined,
+    const driver = faultyDriver(await factory.connect(), ({ operation, args }) =>
+      operation === 'dropIndexTable' && (args[0] as IndexTableSpec).table === 'index_by_link'
+        ? { before: () => (looked ??= look()) } : undefined,
     )
     const admin = await DataStore.open({ shards: { ...factory, connect: async () => driver } })
     opened.push(admin)
