@@ -37,7 +37,7 @@ const otherSession = (found: RegExp, unknownOutcome: boolean) => ({
 const modes = ['', 'ANSI', 'NO_UNSIGNED_SUBTRACTION', 'TRADITIONAL', 'NO_BACKSLASH_ESCAPES']
 
 describe.each(Object.entries(bodies))('by %s, the fence holds', (_, body) => {
-  test.each(modes)('when somebody has set sql_mode to "%s" since', async (mode) => {
+  test.each(modes)('when somebody has set sql_mode to %j since', async (mode) => {
     const { pooler, shard, direct } = await withPooler(1, { poolSize: 1 })
     await pooler.tell(0, `SET SESSION sql_mode = '${mode}'`)
     // Greater than what 32 bits hold.
