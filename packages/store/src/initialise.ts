@@ -53,7 +53,9 @@ async function createFirstIndexes(
   driver: Driver,
   definitions: readonly IndexDefinitionData[],
 ): Promise<readonly CatalogEntry[]> {
-  const firstPages = await Promise.all(driver.shards.map((shard) => shard.entities.pageByAdded(0, 1, { maxBody: 0 })))
+  const firstPages = await Promise.all(
+    driver.shards.map((shard) => shard.entities.pageByAdded(0, 1, { maxBody: 0 })),
+  )
   const state = firstPages.every((page) => page.length === 0) ? 'ready' : 'building'
   // A second definition under a name is its second generation, for `addIndex` to make.
   const first = [...new Map(definitions.toReversed().map((one) => [one.name, one])).values()].toReversed()
