@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { byTag, byUser, openStore } from '../test/stores.ts'
 import { leapingTime, type LeapingTime } from '../test/times.ts'
 import { createIndexKeeper, type IndexKeeper } from './keep-indexes.ts'
-import { loadRun } from './run-record.ts'
+import { loadRuns } from './run-record.ts'
 
 const HOUR = 3_600_000
 
@@ -33,7 +33,7 @@ async function keep(
 }
 
 const finishedAt = async (table: string): Promise<number | undefined> =>
-  (await loadRun(store.context, table))?.finishedAt
+  (await loadRuns(store.context, [table])).get(table)?.finishedAt
 
 /** Another process has added an index. */
 async function addElsewhere(definition: typeof byUser): Promise<void> {
@@ -147,7 +147,9 @@ describe('an index that is ready', () => {
     await keeper.look({})
     await keeper.ended()
     expect(errors).toEqual([])
-    expect(await loadRun(store.context, 'index_by_user')).toMatchObject({ state: 'running' })
+    expect((await loadRuns(store.context, ['index_by_user'])).get('index_by_user')).toMatchObject({
+      state: 'running',
+    })
     plan = () => undefined
     const next = await keep([byUser])
     await next.look({})

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { entryOf, openStore } from '../test/stores.ts'
 import { leapingTime, type LeapingTime } from '../test/times.ts'
 import { indexTarget, type IndexTarget } from './index-target.ts'
-import { claimPart, loadPart, partTask, type PartLease } from './part-lease.ts'
+import { claimParts, loadParts, partTask, type LeasedParts, type PartLease } from './part-lease.ts'
 import { enterStage, type Part } from './part.ts'
 
 const LEASE_MS = 3_000
@@ -24,12 +24,20 @@ beforeEach(async () => {
   tasks = driver.shards[1]!.tasks
 })
 
-async function claim(owner: string, run = 'run'): Promise<PartLease | undefined> {
-  const options = { owner, leaseMs: LEASE_MS, checkpointMs: 1_000, onRemoved: () => {} }
-  return claimPart(context, target, 1, run, options, {})
+interface Claimed extends Pick<LeasedParts, 'checkpoint' | 'release'> {
+  readonly lease: PartLease
 }
 
-const stored = (): Promise<Part | undefined> => loadPart(context, target.entry.table, 1)
+/** The part of one index; undefined while another worker has it. */
+async function claim(owner: string, run = 'run'): Promise<Claimed | undefined> {
+  const options = { owner, leaseMs: LEASE_MS, checkpointMs: 1_000, onRemoved: () => {} }
+  const { leases, checkpoint, release } = await claimParts(context, new Map([[target, run]]), 1, options, {})
+  const [lease] = leases
+  return lease && { lease, checkpoint, release }
+}
+
+const stored = async (): Promise<Part | undefined> =>
+  (await loadParts(context, [target.entry.table], 1)).get(target.entry.table)
 const ownerNow = async (): Promise<string | undefined> =>
   (await tasks.load(partTask(target.entry.table)))?.owner
 
@@ -37,10 +45,10 @@ describe('a part', () => {
   it('is taken by one worker at a time, and by another one when it is given up or the lease has run out', async () => {
     expect(await stored()).toBeUndefined()
     const first = (await claim('a'))!
-    expect(first.isHeld).toBe(true)
+    expect(first.lease.isHeld).toBe(true)
     expect(await claim('b')).toBeUndefined()
     await first.release()
-    expect(first.isHeld).toBe(false)
+    expect(first.lease.isHeld).toBe(false)
     expect(await claim('b')).toBeDefined()
     expect(await claim('a')).toBeUndefined()
     time.leap(LEASE_MS)
@@ -49,20 +57,25 @@ describe('a part', () => {
 
   it('goes on where it was left, in the same run alone', async () => {
     const first = (await claim('a'))!
-    enterStage(first.part, 'dangling')
-    first.part.seen = 7
+    enterStage(first.lease.part, 'dangling')
+    first.lease.part.seen = 7
     await first.release()
     expect(await stored()).toMatchObject({ run: 'run', stage: 'dangling', seen: 7 })
     const second = (await claim('a'))!
-    expect(second.part).toMatchObject({ run: 'run', stage: 'dangling', seen: 7 })
+    expect(second.lease.part).toMatchObject({ run: 'run', stage: 'dangling', seen: 7 })
     await second.release()
-    expect((await claim('a', 'another'))!.part).toMatchObject({ run: 'another', stage: 'entities', seen: 0 })
+    expect((await claim('a', 'another'))!.lease.part).toMatchObject({
+      run: 'another',
+      stage: 'entities',
+      seen: 0,
+    })
   })
 })
 
 describe('a checkpoint', () => {
   it('saves when it is due, and prolongs the lease', async () => {
-    const { part, checkpoint } = (await claim('a'))!
+    const { lease, checkpoint } = (await claim('a'))!
+    const { part } = lease
     part.seen = 1
     time.leap(999)
     await checkpoint({})
@@ -84,12 +97,12 @@ describe('a checkpoint', () => {
     const first = (await claim('a'))!
     time.leap(LEASE_MS)
     const second = (await claim('b'))!
-    second.part.seen = 5
+    second.lease.part.seen = 5
     await second.checkpoint({})
-    first.part.seen = 9
-    expect(first.isHeld).toBe(true)
+    first.lease.part.seen = 9
+    expect(first.lease.isHeld).toBe(true)
     await first.checkpoint({})
-    expect(first.isHeld).toBe(false)
+    expect(first.lease.isHeld).toBe(false)
     await second.release()
     await first.checkpoint({})
     await first.release()
@@ -98,12 +111,43 @@ describe('a checkpoint', () => {
   })
 
   it('is not made of a part that was given up', async () => {
-    const lease = (await claim('a'))!
-    await lease.release()
+    const { lease, checkpoint, release } = (await claim('a'))!
+    await release()
     lease.part.seen = 9
     time.leap(5_000)
-    await lease.checkpoint({})
-    await lease.release()
+    await checkpoint({})
+    await release()
     expect((await stored())?.seen).toBe(0)
+  })
+})
+
+describe('parts of several indexes', () => {
+  it('are taken together, but for those that another worker has, and saved each by itself', async () => {
+    const store = await openStore({ time })
+    const { context: own } = store
+    const targets = ['by_user', 'by_tag'].map((name) => indexTarget(own, entryOf(store, name)))
+    const [byUser, byTag] = targets as [IndexTarget, IndexTarget]
+    const take = (owner: string, some: readonly IndexTarget[]): Promise<LeasedParts> =>
+      claimParts(
+        own,
+        new Map(some.map((one) => [one, 'run'])),
+        0,
+        { owner, leaseMs: 60_000, checkpointMs: 0, onRemoved: () => {} },
+        {},
+      )
+    const first = await take('a', [byUser])
+    const second = await take('b', targets)
+    expect(second.leases.map(({ target: one }) => one)).toEqual([byTag])
+    first.leases[0]!.part.seen = 1
+    second.leases[0]!.part.seen = 2
+    await first.release()
+    await second.checkpoint({})
+    const parts = await loadParts(own, [byUser.entry.table, byTag.entry.table], 0)
+    expect([...parts].map(([table, { seen }]) => [table, seen])).toEqual([
+      [byUser.entry.table, 1],
+      [byTag.entry.table, 2],
+    ])
+    const third = await take('c', targets)
+    expect(third.leases.map(({ target: one, part }) => [one, part.seen])).toEqual([[byUser, 1]])
   })
 })

@@ -34,7 +34,7 @@ export interface LeaseOptions {
   readonly onRemoved: (count: number) => void
 }
 
-function partTask(table: string): string {
+export function partTask(table: string): string {
   return `clean-part/${table}`
 }
 
@@ -79,11 +79,14 @@ export async function claimParts(
     return [{ target, part, isHeld: true, saved: partToText(part) }]
   })
 
-  async function save(leaseFor: number, call: CallOptions = {}): Promise<void> {
-    const held = leases.filter(({ isHeld }) => isHeld)
-    const progress = new Map(held.map(({ target, saved }) => [taskOf(target), saved]))
-    const still = await tasks.saveAll(progress, owner, leaseFor, call)
-    for (const lease of held) lease.isHeld = still.has(taskOf(lease.target))
+  const held = (): typeof leases => leases.filter(({ isHeld }) => isHeld)
+  const progressOf = (some: typeof leases): Map<string, string> =>
+    new Map(some.map(({ target, saved }) => [taskOf(target), saved]))
+
+  async function save(call: CallOptions): Promise<void> {
+    const some = held()
+    const still = await tasks.saveAll(progressOf(some), owner, leaseMs, call)
+    for (const lease of some) lease.isHeld = still.has(taskOf(lease.target))
   }
 
   /** From now on the parts are saved as they are now. */
@@ -94,7 +97,7 @@ export async function claimParts(
   async function settle(call: CallOptions): Promise<void> {
     const removed = await removals.settle(call.signal, {
       everyMs: leaseMs / 3,
-      onWait: () => save(leaseMs, call),
+      onWait: () => save(call),
     })
     for (const { target, part } of leases) {
       const count = removed.get(target) ?? 0
@@ -114,11 +117,13 @@ export async function claimParts(
       await settle(call)
       savedAt = context.time.now()
       keep()
-      await save(leaseMs, call)
+      await save(call)
     },
     async release() {
       if (removals.isEmpty) keep()
-      await save(0)
+      const some = held()
+      for (const lease of some) lease.isHeld = false
+      await tasks.saveAll(progressOf(some), owner, 0)
     },
   }
 }

@@ -5,10 +5,10 @@ import { beforeEach, describe, expect, it, test } from 'vitest'
 import { openStore } from '../test/stores.ts'
 import { leapingTime, type LeapingTime } from '../test/times.ts'
 import {
-  finishRun,
+  finishRuns,
   isForgotten,
-  joinRun,
-  loadRun,
+  joinRuns,
+  loadRuns,
   runTask,
   type RunRecord,
   type RunWorker,
@@ -31,14 +31,15 @@ beforeEach(async () => {
   context = store.context
 })
 
-const join = (options: { restart?: boolean } = {}): Promise<RunRecord> =>
-  joinRun(context, TABLE, worker, options)
+const load = async (): Promise<RunRecord | undefined> => (await loadRuns(context, [TABLE])).get(TABLE)
+const join = async (options: { restart?: boolean } = {}, owner = 'a'): Promise<RunRecord> =>
+  (await joinRuns(context, [TABLE], { ...worker, owner }, options)).get(TABLE)!
 const finish = (run: string, added: number): Promise<void> =>
-  finishRun(context, TABLE, worker, run, { ...emptyTally(), added }, {})
+  finishRuns(context, new Map([[TABLE, { run, tally: { ...emptyTally(), added } }]]), worker, {})
 
 describe('a run', () => {
   it('is begun by the first worker, and joined by those that come while it is running', async () => {
-    expect(await loadRun(context, TABLE)).toBeUndefined()
+    expect(await load()).toBeUndefined()
     const first = await join()
     expect(first).toMatchObject({
       number: 1,
@@ -48,7 +49,7 @@ describe('a run', () => {
       finishedAt: 0,
       tally: emptyTally(),
     })
-    expect(await loadRun(context, TABLE)).toEqual(first)
+    expect(await load()).toEqual(first)
     time.leap(1_000)
     expect(await join()).toEqual(first)
     expect(await join({ restart: false })).toEqual(first)
@@ -59,7 +60,7 @@ describe('a run', () => {
     time.leap(1_000)
     await finish(first.run, 3)
     const done = { state: 'done', finishedAt: time.now(), tally: { ...emptyTally(), added: 3 } }
-    expect(await loadRun(context, TABLE)).toEqual({ ...first, ...done })
+    expect(await load()).toEqual({ ...first, ...done })
     time.leap(1_000)
     const second = await join()
     expect(second).toMatchObject({ ...done, state: 'running', number: 2, startedAt: time.now() })
@@ -77,17 +78,17 @@ describe('a run', () => {
   it('is ended once, and by nobody who is in another one', async () => {
     const first = await join()
     await finish('another', 1)
-    expect(await loadRun(context, TABLE)).toEqual(first)
+    expect(await load()).toEqual(first)
     await finish(first.run, 3)
-    const done = await loadRun(context, TABLE)
+    const done = await load()
     time.leap(1_000)
     await finish(first.run, 4)
-    expect(await loadRun(context, TABLE)).toEqual(done)
+    expect(await load()).toEqual(done)
   })
 
   it('cannot be ended where none is on record', async () => {
     await finish('any', 1)
-    expect(await loadRun(context, TABLE)).toBeUndefined()
+    expect(await load()).toBeUndefined()
   })
 
   it('is begun anew where the record says nothing', async () => {
@@ -95,7 +96,7 @@ describe('a run', () => {
     for (const text of ['nonsense', '{"state":"running"}', '{"run":1}']) {
       await tasks.claim(runTask(TABLE), 'b', 1_000)
       await tasks.save(runTask(TABLE), 'b', text, 0)
-      expect(await loadRun(context, TABLE)).toBeUndefined()
+      expect(await load()).toBeUndefined()
       expect(await join()).toMatchObject({ number: 1, state: 'running' })
     }
   })
@@ -113,18 +114,29 @@ describe('changes of a record', () => {
   it('are made again when another worker came between', async () => {
     let other: RunRecord | undefined
     plan = ({ table, operation }) => {
-      if (table !== 'tasks' || operation !== 'save') return undefined
+      if (table !== 'tasks' || operation !== 'saveAll') return undefined
       plan = () => undefined
       return {
         async before() {
           time.leap(worker.leaseMs + 1)
-          other = await joinRun(context, TABLE, { ...worker, owner: 'b' }, {})
+          other = await join({}, 'b')
         },
       }
     }
     const joined = await join()
     expect(other).toBeDefined()
     expect(joined).toEqual(other)
+  })
+
+  it('of several indexes do not wait for each other', async () => {
+    const { tasks } = context.driver.shards[0]!
+    await tasks.claim(runTask(TABLE), 'b', 20)
+    const saved: number[] = []
+    plan = ({ operation }) =>
+      operation === 'saveAll' ? { before: () => void saved.push(time.slept) } : undefined
+    const records = await joinRuns(context, ['index_by_tag', TABLE], worker, {})
+    expect([...records.keys()].toSorted()).toEqual(['index_by_tag', TABLE])
+    expect([saved[0], saved.at(-1)]).toEqual([0, 21])
   })
 
   it('give the record up at once', async () => {
