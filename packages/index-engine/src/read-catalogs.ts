@@ -29,8 +29,7 @@ export async function askShards(driver: Driver, options?: CallOptions): Promise<
     silent.set(number, answer.reason)
     return undefined
   })
-  const [first] = silent.values()
-  if (first !== undefined && silent.size === catalogs.length) throw first
+  if (silent.size === catalogs.length) throw silent.get(0)
   return { catalogs, silent }
 }
 

@@ -9,9 +9,11 @@ export function checkLayouts(
   router: Router,
   catalogs: readonly (ShardCatalog | undefined)[],
 ): void {
-  const first = catalogs.find((catalog) => catalog !== undefined)
+  let first: ShardCatalog | undefined
   for (const [number, catalog] of catalogs.entries()) {
-    if (catalog !== undefined) checkLayout(driver, router, number, catalog, first)
+    if (catalog === undefined) continue
+    first ??= catalog
+    checkLayout(driver, router, number, catalog, first)
   }
 }
 
@@ -21,7 +23,7 @@ export function checkLayout(
   router: Router,
   number: number,
   catalog: ShardCatalog,
-  other: ShardCatalog | undefined,
+  other: ShardCatalog,
 ): void {
   const count = driver.shards.length
   if (catalog.shardCount !== count) {
@@ -34,7 +36,7 @@ export function checkLayout(
       `it is number ${catalog.shardNumber} of its store, but was given as number ${number}.`,
     )
   }
-  if (other !== undefined && catalog.storeId !== other.storeId) {
+  if (catalog.storeId !== other.storeId) {
     refuse(
       driver,
       number,

@@ -4,6 +4,7 @@ import {
   type IndexDefinitionData,
   type Router,
   type Shard,
+  type ShardCatalog,
 } from '@looseleaf/core'
 import {
   askShards,
@@ -81,7 +82,8 @@ function openWithout(
     if (catalogs[number] === undefined && !silent.has(number))
       throw migrate ? notNow(silent) : notMigrated(shard)
   }
-  const heard = catalogs.find((catalog) => catalog !== undefined)
+  // One at the least has answered, and each that has answered has one.
+  const heard = catalogs.find((catalog) => catalog !== undefined) as ShardCatalog
   if (migrate) onWarning(notNow(silent).message)
   const shards = driver.shards.map((shard, number) =>
     silent.has(number)
