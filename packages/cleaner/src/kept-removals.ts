@@ -53,8 +53,18 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
   let kept: Removal[] = []
   const size = (): number => dueNow.length + kept.length
 
+  /** What cannot be sent is due again. */
   async function send(removals: readonly Removal[], signal: AbortSignal | undefined): Promise<number> {
     if (removals.length === 0) return 0
+    try {
+      return await remove(removals, signal)
+    } catch (error) {
+      dueNow.push(...removals)
+      throw error
+    }
+  }
+
+  async function remove(removals: readonly Removal[], signal: AbortSignal | undefined): Promise<number> {
     const staying = await thoseOnDisk(context, removals, signal)
     const groups = Map.groupBy(staying, ({ target, shard }) => tableOn(target, shard))
     const removed = await Promise.all(

@@ -2,6 +2,8 @@ import type { EngineContext } from '@looseleaf/index-engine'
 import { chunks } from './chunks.ts'
 import { idKey } from './id-key.ts'
 import { shardAt } from './index-target.ts'
+import type { Pass } from './pass.ts'
+import { idsByShard, movedEntities } from './read-entities.ts'
 
 /** Ids per statement. */
 const IDS_PER_READ = 256
@@ -38,4 +40,15 @@ export async function thoseOnDisk<Item extends Grounded>(
     ),
   )
   return items.filter(({ version, row }) => versions.get(idKey(row.entityId)) === version)
+}
+
+/** Those of these entities that are at another version by then; of the others, what was read stays as it does there. */
+export async function movedOrUndone<Item extends { readonly id: Uint8Array; readonly version: number }>(
+  pass: Pass,
+  entities: readonly Item[],
+): Promise<Item[]> {
+  const ids = entities.map(({ id }) => id)
+  const shards = [...idsByShard(pass, ids).keys()].map((shard) => shardAt(pass.context, shard))
+  await Promise.all(shards.map((shard) => shard.flush({ signal: pass.signal })))
+  return movedEntities(pass, entities)
 }
