@@ -1,8 +1,9 @@
-import type { Time } from '@looseleaf/core'
+import { LooseleafError, type Time } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import type { DataStore } from '@looseleaf/store'
+import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { expect, test } from 'vitest'
-import { addRow, openStore, QUERY_TIME_MS, rowFor, rowsIn } from '../test/stores.ts'
+import { addRow, expectedRows, openStore, QUERY_TIME_MS, rowFor, rowsIn } from '../test/stores.ts'
 import { leapingTime } from '../test/times.ts'
 import { checkIndex } from './check-index.ts'
 import { cleanIndex } from './clean-index.ts'
@@ -75,6 +76,26 @@ test('one wait is enough for however many pages', async () => {
   }
   expect(await cleanIndex(store, 'by_user', { pageSize: 4, shardsAtOnce: 1 })).toMatchObject({ removed: 40 })
   expect(pauses.filter(({ milliseconds }) => milliseconds > QUERY_TIME_MS)).toHaveLength(1)
+})
+
+test('a row that could not be deleted is deleted by who goes on with the work', async () => {
+  let isRefused = false
+  const plan: FaultPlan = ({ operation }) => {
+    if (isRefused || operation !== 'remove') return undefined
+    isRefused = true
+    return {
+      before() {
+        throw new LooseleafError('SHARD_UNAVAILABLE', 'The shard is down (a fault on purpose).')
+      },
+    }
+  }
+  const store = await openStore({ driver: faultyDriver(await memoryShards(2).connect(), plan) })
+  const { id, version } = await store.put(ada)
+  await addRow(store, 'by_user', rowFor(store, 'by_user', id, eve, version))
+  await expect(cleanIndex(store, 'by_user')).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
+  expect(await rowsIn(store, 'by_user')).toHaveLength(2)
+  await cleanIndex(store, 'by_user')
+  expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
 })
 
 test('a check does not count a row that is only kept', async () => {

@@ -85,15 +85,3 @@ test('a row stays when the server has died and come back before the flush, witho
   expect(isBack).toBe(true)
   expect(await found(store, byUser, { user_id: 'ada' })).toHaveLength(1)
 })
-
-test('a row is deleted by the sweep that finds it, although the sweep raises the version of the entity later', async () => {
-  const { store } = await watched()
-  const bag = { ...ada, tags: ['red'] }
-  const { id, version } = await store.put(bag)
-  // One of an earlier version, and one of a writer that has died.
-  await addRow(store, 'by_user', rowFor(store, 'by_user', id, eve, version))
-  await addRow(store, 'by_tag', rowFor(store, 'by_tag', id, { tags: ['blue'] }, version + 5))
-  expect(await sweepIndex(store, { graceMs: 0 })).toMatchObject({ removed: 2, fenced: 1 })
-  for (const index of ['by_user', 'by_tag'])
-    expect(await rowsIn(store, index)).toEqual(await expectedRows(store, index))
-})

@@ -11,7 +11,6 @@ import { loadShardCatalogs, notMigrated } from './read-catalogs.ts'
 
 /** Another process may change the catalog at the same time; this often in a row is no accident. */
 const MAX_ATTEMPTS = 50
-const MAX_COPIES = 3
 
 /** What of a shard's catalog may be changed, and is the same on all shards. */
 export type CatalogContents = Pick<ShardCatalog, 'indexes' | 'mayDefer'>
@@ -39,7 +38,7 @@ export async function changeCatalogContents(
     if (contents === undefined) return propagateCatalog(driver, options)
     const next: ShardCatalog = { ...current, ...contents, epoch: await nextEpoch(first, current, options) }
     if (!(await first.catalog.change(next, current.epoch, options))) continue
-    const changed = await propagated(driver, options)
+    const { catalogs: changed } = await propagated(driver, options)
     // Otherwise a shard has forgotten it again, as in a failover, and the caller must not rely on it.
     if (changed.every((catalog) => catalog.epoch >= next.epoch && holds(catalog)))
       return mergeCatalogs(changed)
@@ -78,22 +77,26 @@ export async function changeCatalog(
  * by whoever calls this next. The epoch goes with the contents, so an older copy never replaces a newer one.
  */
 export async function propagateCatalog(driver: Driver, options?: CallOptions): Promise<Catalog> {
-  return mergeCatalogs(await propagated(driver, options))
+  for (let attempt = 1; ; attempt++) {
+    const { epoch, catalogs } = await propagated(driver, options)
+    // Otherwise a shard has forgotten it again.
+    const holds = catalogs.every((catalog) => catalog.epoch >= epoch)
+    if (holds || attempt === MAX_ATTEMPTS) return mergeCatalogs(catalogs)
+  }
 }
 
 /**
  * What is found there may be a change of another process that a crash can undo still, and writers would not know again what
  * the caller relies on. So it is written to disk, and read again, for a server may have died and come back before that.
  */
-async function propagated(driver: Driver, options?: CallOptions): Promise<readonly ShardCatalog[]> {
-  for (let attempt = 1; ; attempt++) {
-    const source = await leadingCatalog(driver, options)
-    await Promise.all(driver.shards.slice(1).map((shard) => copyCatalog(source, shard, options)))
-    await Promise.all(driver.shards.map((shard) => shard.flush(options)))
-    const catalogs = await loadShardCatalogs(driver, options)
-    // Whoever changes it finds out when a shard goes on forgetting it.
-    if (attempt >= MAX_COPIES || catalogs.every(({ epoch }) => epoch >= source.epoch)) return catalogs
-  }
+async function propagated(
+  driver: Driver,
+  options?: CallOptions,
+): Promise<{ readonly epoch: number; readonly catalogs: readonly ShardCatalog[] }> {
+  const source = await leadingCatalog(driver, options)
+  await Promise.all(driver.shards.slice(1).map((shard) => copyCatalog(source, shard, options)))
+  await Promise.all(driver.shards.map((shard) => shard.flush(options)))
+  return { epoch: source.epoch, catalogs: await loadShardCatalogs(driver, options) }
 }
 
 /**

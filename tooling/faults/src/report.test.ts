@@ -186,7 +186,7 @@ test('a simulation is there with its seeds, faults and what broke', () => {
         queries: 14_950,
         faults: { ...noFaults, crash: 70, shardDown: 30 },
         lives: { ...noTotals().lives, indexFirst: 1_500, entityFirst: 500 },
-        violations: [{ seed: 7, check: 'rows', what: 'missing' }],
+        violations: [{ seed: 7, check: 'a read gives what was there', what: 'missing' }],
       },
     },
   ])
