@@ -1,4 +1,10 @@
-import { isLooseleafError, LooseleafError, type Driver, type DriverFactory, type IndexTableSpec } from '@looseleaf/core'
+import {
+  isLooseleafError,
+  LooseleafError,
+  type Driver,
+  type DriverFactory,
+  type IndexTableSpec,
+} from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex, tableSpec } from '@looseleaf/index-engine'
 import { DataStore, type DataStoreOptions } from '@looseleaf/store'

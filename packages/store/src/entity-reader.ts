@@ -43,22 +43,22 @@ const GROUP_BYTES = 8 * 1024 * 1024
 export function createEntityReader(router: Router, codec: Codec, lanes: readonly ShardLanes[]): EntityReader {
   const laneOf = (id: Uint8Array): ShardLanes => lanes[router.shardOfId(id)] as ShardLanes
 
-  function decode(row: EntityRow, shard: string): Bag | undefined {
+  function decode(stored: EntityRow, shard: string): Bag | undefined {
     try {
-      requireVersion(row.version)
-      return row.body === null ? undefined : codec.decode(row.body)
+      requireVersion(stored.version)
+      return stored.body === null ? undefined : codec.decode(stored.body)
     } catch (error) {
       if (!isLooseleafError(error)) throw error
-      const entity = formatId(row.id)
-      throw new LooseleafError(error.code, `Entity ${entity} on shard ${shard}: ${error.message}`, {
-        entity,
+      const id = formatId(stored.id)
+      throw new LooseleafError(error.code, `Entity ${id} on shard ${shard}: ${error.message}`, {
+        entity: id,
         shard,
         cause: error,
       })
     }
   }
 
-  async function row(id: Uint8Array, { signal }: CallOptions = {}): Promise<EntityRow | undefined> {
+  async function readRow(id: Uint8Array, { signal }: CallOptions = {}): Promise<EntityRow | undefined> {
     const lane = laneOf(id)
     const found = await lane.read.submit(id, signal)
     return isWhole(found) ? found : lane.readLong.submit({ id, bytes: found.bodyBytes }, signal)
@@ -138,8 +138,8 @@ export function createEntityReader(router: Router, codec: Codec, lanes: readonly
     for (let i = 0; i < rows.length; i++) {
       if (!isWhole(rows[i])) await readLong(rows, lanesOfIds, i, options.signal)
       // Read as a whole by now.
-      const row = rows[i] as EntityRow | undefined
-      const read = row && entity(row, (lanesOfIds[i] as ShardLanes).shard, options)
+      const whole = rows[i] as EntityRow | undefined
+      const read = whole && entity(whole, (lanesOfIds[i] as ShardLanes).shard, options)
       // Its body is done with.
       rows[i] = undefined
       group.push(read)
@@ -153,9 +153,9 @@ export function createEntityReader(router: Router, codec: Codec, lanes: readonly
   }
 
   return {
-    row,
+    row: readRow,
     async one(id, options) {
-      const found = await row(id, options)
+      const found = await readRow(id, options)
       return found && entity(found, laneOf(id).shard)
     },
     async each(ids, options, take) {

@@ -69,7 +69,7 @@ async function putAll(sizes: readonly number[]): Promise<EntityId[]> {
 }
 
 const sizeOf = (entity: { readonly [name: string]: unknown } | undefined): number =>
-  (entity?.['data'] as Uint8Array).length
+  (entity!['data'] as Uint8Array).length
 
 async function pagesOf(limit: number, order: 'asc' | 'desc') {
   const pages = [await store.query(byRank, { group: 1 }, { limit, order })]

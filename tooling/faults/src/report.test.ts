@@ -186,6 +186,7 @@ test('a simulation is there with its seeds, faults and what broke', () => {
         queries: 14_950,
         faults: { ...noFaults, crash: 70, shardDown: 30 },
         lives: { ...noTotals().lives, indexFirst: 1_500, entityFirst: 500 },
+        checked: noTotals().checked,
         violations: [{ seed: 7, check: 'a read gives what was there', what: 'missing' }],
       },
     },

@@ -25,7 +25,7 @@ export interface Disk {
 interface Waiting {
   /** Which of the states has to be on disk. */
   readonly state: number
-  readonly then: () => void
+  readonly go: () => void
   readonly lost: () => void
 }
 
@@ -40,12 +40,12 @@ export function createDisk(shard: Pick<ReferenceShard, 'state' | 'fallBack'>, ra
     waiting = waiting
       .filter(({ state }) => state > upTo)
       .map((each) => ({ ...each, state: each.state - upTo }))
-    for (const { then } of done) then()
+    for (const { go } of done) go()
   }
 
   function wait(state: number, then: () => void, lost: () => void): void {
     if (states.length === 0) then()
-    else waiting.push({ state, then, lost })
+    else waiting.push({ state, go: then, lost })
   }
 
   return {
@@ -60,7 +60,7 @@ export function createDisk(shard: Pick<ReferenceShard, 'state' | 'fallBack'>, ra
       const done = waiting
       states = []
       waiting = []
-      for (const { then } of done) then()
+      for (const { go } of done) go()
     },
     crash() {
       const cutOff = waiting
