@@ -44,6 +44,12 @@ interface LibraryConnection extends Pick<ClientConnection, 'end' | 'destroy'> {
 
 const KEEP_ALIVE_MS = 10_000
 
+/**
+ * A write is told by the rows that it changed, and not by those that it found as they are to be. A server must not ask
+ * for files of this machine.
+ */
+export const protocolFlags: readonly string[] = ['-FOUND_ROWS', '-LOCAL_FILES']
+
 /** Begins to connect, without a limit of time: whoever waits has one. */
 export function connectClient(target: ConnectionTarget): ClientConnection {
   const { host, port, socketPath } = target
@@ -64,9 +70,7 @@ export function connectClient(target: ConnectionTarget): ClientConnection {
     ...(target.tls === undefined ? {} : { ssl: target.tls }),
     charset: 'utf8mb4',
     connectTimeout: 0,
-    // A write is told by the rows that it changed, and not by those that it found as they are to be. A server must not ask
-    // for files of this machine.
-    flags: ['-FOUND_ROWS', '-LOCAL_FILES'],
+    flags: [...protocolFlags],
     // Integers beyond 2^53 come as text, others as numbers.
     supportBigNumbers: true,
     timezone: 'Z',

@@ -1,5 +1,6 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { createConnection } from 'mysql2'
+import { protocolFlags } from '../src/mysql2.ts'
 
 /** One command of a client. */
 export interface Command {
@@ -119,7 +120,7 @@ interface Sent {
 
 async function openSession(to: string, setUp: string | undefined): Promise<ServerSession> {
   // Agrees with the server on the same words as the drivers, so that answers can be passed on as they are.
-  const flags = ['FOUND_ROWS', '-LOCAL_FILES', '-CLIENT_QUERY_ATTRIBUTES']
+  const flags = [...protocolFlags, '-CLIENT_QUERY_ATTRIBUTES']
   const connection = createConnection({ uri: to, flags })
   connection.on('error', () => undefined)
   await new Promise<void>((resolve, reject) =>
