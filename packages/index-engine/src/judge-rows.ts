@@ -16,9 +16,14 @@ export interface RowJudge {
   entityAt(i: number): ReadEntity | undefined
   /** Says that the entity of this row is on the page: no other row gives it again. */
   markTaken(i: number): void
+  /**
+   * Takes an entity that was passed over because its own row was still to come, and did not, since it was deferred: the
+   * first of those whose place is before this one, or of all.
+   */
+  takeOverdue(before?: RowPlace): Candidate | undefined
 }
 
-interface Candidate {
+export interface Candidate {
   readonly entity: ReadEntity
   /** Where the entity belongs: the first row, in the query's order, that it should have. */
   readonly place: RowPlace
@@ -29,6 +34,8 @@ export function createJudge(plan: QueryPlan, start: RowPlace | undefined, rows: 
   const candidates = new Map<string, Candidate | null>()
   let batch: readonly IndexRow[] = []
   let identities: readonly string[] = []
+  /** Those that were passed over. */
+  const passed = new Map<string, Candidate>()
   /** What was asked for and not learned yet, in order. */
   let asked = new Map<string, Uint8Array>()
 
@@ -70,10 +77,24 @@ export function createJudge(plan: QueryPlan, start: RowPlace | undefined, rows: 
       const stillComes =
         batch.slice(i + 1).some((other) => comparePlaces(other, place, plan.order) === 0) ||
         rows.mayCome(plan.shardOf(place.key, row.entityId), place)
-      return stillComes ? undefined : entity
+      if (!stillComes) return entity
+      passed.set(identities[i] as string, candidate)
+      return undefined
     },
     markTaken(i) {
       candidates.set(identities[i] as string, null)
+      passed.delete(identities[i] as string)
+    },
+    takeOverdue(before) {
+      const overdue = [...passed].filter(
+        ([, { place }]) => before === undefined || comparePlaces(place, before, plan.order) < 0,
+      )
+      const [first] = overdue.toSorted(([, a], [, b]) => comparePlaces(a.place, b.place, plan.order))
+      if (first === undefined) return undefined
+      const [identity, candidate] = first
+      candidates.set(identity, null)
+      passed.delete(identity)
+      return candidate
     },
   }
 }

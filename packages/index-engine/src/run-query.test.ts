@@ -338,6 +338,36 @@ describe('an entity that is written while it is being paged', () => {
   })
 
   it.each([
+    [2, [[3, 0], [4]]],
+    [3, [[3, 0, 4]]],
+  ])(
+    'is given at its place although its row is deferred and does not come, on pages of %i',
+    async (limit, pages) => {
+      const gone = (rank: number) => ({ now: undefined, left: [{ rank }] })
+      const there = (rank: number) => ({ now: { rank }, left: [] })
+      const store = fill(byRank, [there(1), gone(2), gone(3), there(7), there(9)], 1)
+      store.onCall = () => {
+        if (store.calls.length === 1) store.commit(idOf(0), { rank: 8 })
+      }
+      const found = await pagesOf(store, plan(byRank, {}, { limit }))
+      expect(found.map(({ items }) => items.map(numberOf))).toEqual(pages)
+    },
+  )
+
+  it('is given as the last one, too', async () => {
+    const store = fill(
+      byRank,
+      [2, 4].map((rank) => ({ now: undefined, left: [{ rank }] })),
+      1,
+    )
+    store.addRows(idOf(2), { rank: 1 })
+    store.commit(idOf(2), { rank: 8 })
+    const page = await runQuery(store, plan(byRank, {}, { limit: 1 }))
+    expect(page.items.map(numberOf)).toEqual([2])
+    expect(page.cursor).toBeUndefined()
+  })
+
+  it.each([
     ['back', 1],
     ['on, to a place that was fetched already', 7],
   ])('is taken at the row that was met when it moves %s after its row was read', async (_, rank) => {

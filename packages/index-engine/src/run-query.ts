@@ -56,8 +56,9 @@ interface Run {
  *
  * An entity stands where the first of its rows that match stands (it has several in an index over an array). Rows are
  * written before an entity and deleted after it, so a row may be there whose entity has moved on. Such a row is passed
- * over when the entity's place is on an earlier page, or when its row is still to come. Where it would be lost, because
- * its place was passed before the row got there, it is taken where it was met. Rows that an entity has lost stay for as
+ * over when the entity's place is on an earlier page, or when its row is still to come; if that does not come, because it
+ * was deferred, the entity is taken at its place all the same. Where it would be lost, because its place was passed before
+ * the row got there, it is taken where it was met. Rows that an entity has lost stay for as
  * long as a call may take, so one that moves during the call is met by its old row or its new one. So an entity that
  * matches from before the call until its end, and stands on this page for as long, is found; one that nobody writes is
  * found exactly once by paging. One that moves between two pages may be met again, or missed when it moves to an earlier
@@ -133,13 +134,32 @@ async function run(
     next: more ? last : undefined,
   })
 
+  function match(entity: ReadEntity): void {
+    onMatch(entity)
+    matched++
+    bytes += entity.bytes
+  }
+
+  /** Takes those whose own row, before this one, has not come; or answers how the run ends with them. */
+  function takeOverdue(before?: RowPlace): Run | undefined {
+    for (;;) {
+      const overdue = judge.takeOverdue(before)
+      if (overdue === undefined) return undefined
+      if (matched === limit) return end(true, true)
+      match(overdue.entity)
+      last = overdue.place
+      if (bytes >= maxBytes) return end(true, matched === limit)
+    }
+  }
+
   /** Takes a row of the batch, or answers how the run ends before it or with it. */
-  function examine(row: IndexRow, entity: ReadEntity | undefined, i: number): Run | undefined {
+  function examine(row: IndexRow, i: number): Run | undefined {
+    const ended = takeOverdue(row)
+    if (ended !== undefined) return ended
+    const entity = judge.entityAt(i)
     if (entity !== undefined) {
       if (matched === limit) return end(true, true)
-      onMatch(entity)
-      matched++
-      bytes += entity.bytes
+      match(entity)
       judge.markTaken(i)
     }
     spent.rowsExamined++
@@ -152,7 +172,7 @@ async function run(
     // One row more than may be examined: it tells whether the bound cuts anything off.
     const wanted = Math.min(size, maxRows - spent.rowsExamined + 1)
     const batch = await rows.take(wanted)
-    if (batch.length === 0) return end(false, true)
+    if (batch.length === 0) return takeOverdue() ?? end(false, true)
     const unread = judge.begin(batch)
     if (unread.length > 0) {
       throwIfAborted(options.signal)
@@ -165,7 +185,7 @@ async function run(
       judge.learn(group)
       for (; i < batch.length && judge.knows(i); i++) {
         if (spent.rowsExamined >= maxRows) ended = end(true, matched === limit)
-        else ended = examine(batch[i] as IndexRow, judge.entityAt(i), i)
+        else ended = examine(batch[i] as IndexRow, i)
         if (ended !== undefined) return false
       }
       return true

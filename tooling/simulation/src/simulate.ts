@@ -114,6 +114,8 @@ class Simulation {
   #fallbacks = 0
   #isRepaired = true
   #repairs = 0
+  /** Whether a process has begun while a shard was down. */
+  #hasBegunWithout = false
   #steps = 0
   readonly #checker = createChecker()
 
@@ -189,7 +191,7 @@ class Simulation {
   /** Holds the tables against the entities, at this instant. */
   #lookBeneath(): void {
     const { happened, failoverOf, onIndexFailure } = this.#world
-    const missing = this.#check.missing()
+    const missing = this.#check.missing().map((row) => `missing ${row}`)
     const names: readonly (Check | false)[] = [
       'no row is missing',
       happened.crash > 0 && 'no row is missing when a process has stopped dead',
@@ -198,6 +200,7 @@ class Simulation {
       happened.failover > 0 &&
         failoverOf === 'entities' &&
         'no row is missing when a failover has lost commits of entities',
+      this.#hasBegunWithout && 'no row is missing when a process has begun while a shard was down',
       this.#repairs > 0 && 'no row is missing when an operator has repaired what a failover has lost',
     ]
     for (const name of names) if (name !== false) this.#checker.check(name, ...missing)
@@ -367,7 +370,10 @@ class Simulation {
   async #open(life: Life): Promise<Opened> {
     for (;;) {
       try {
-        return await this.#world.open(life)
+        const begunWithout = this.#world.down.size > 0
+        const opened = await this.#world.open(life)
+        this.#hasBegunWithout ||= begunWithout
+        return opened
       } catch (error) {
         if (!isLooseleafError(error) || !life.alive) throw error
         await this.#scheduler.timeOf(life).sleep(10)

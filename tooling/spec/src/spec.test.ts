@@ -1,11 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { checkNames, checks } from '@looseleaf-tooling/simulation'
 import { readSpec } from './read-spec.ts'
 import { titlesIn } from './titles.ts'
 
 const root = join(import.meta.dirname, '../../..')
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
+
+/** Whose checks are tests. */
+const SIMULATION = 'tooling/simulation/src/checks.ts'
 
 const invariants = readSpec(read('docs/spec.md'))
 
@@ -24,8 +28,16 @@ describe.each(invariants)('$title', ({ tests }) => {
 
   it.each(tests)('$file has "$name"', ({ file, name }) => {
     expect(existsSync(join(root, file)), `${file} is not there`).toBe(true)
-    expect([...titlesIn(file, read(file))]).toContain(name)
+    expect(file === SIMULATION ? checkNames : [...titlesIn(file, read(file))]).toContain(name)
   })
+})
+
+it('every check of the simulation is named by the invariants that it says it enforces, and by no others', () => {
+  const named = invariants.flatMap(({ number, tests }) =>
+    tests.filter(({ file }) => file === SIMULATION).map(({ name }) => `${number} ${name}`),
+  )
+  const said = checkNames.flatMap((name) => checks[name].map((number) => `${number} ${name}`))
+  expect(named.toSorted()).toEqual(said.toSorted())
 })
 
 it('the reader of the page is not blind: an invariant without a test has none', () => {

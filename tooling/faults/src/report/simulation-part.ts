@@ -16,6 +16,8 @@ const WORDS: Readonly<Record<string, string>> = {
   pause: 'a process frozen between two steps',
   shardDown: 'a shard down',
   failover: 'a failover that loses the last commits',
+  diskHangs: 'a disk that hangs, while commits are visible',
+  serverCrash: 'a server that crashes, and loses what was not on disk',
 }
 
 export function simulationPart({ run, commit }: SimulationResultFile): string {
