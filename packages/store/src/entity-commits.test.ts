@@ -1,5 +1,5 @@
-import { LooseleafError, parseId, type DriverFactory } from '@looseleaf/core'
-import { defineIndex } from '@looseleaf/index-engine'
+import { LooseleafError, parseId, type DriverFactory, type EntityTable } from '@looseleaf/core'
+import { changeCatalog, defineIndex } from '@looseleaf/index-engine'
 import { faultyDriver, unknownOutcome, withoutPauses, type FaultPlan } from '@looseleaf/testkit'
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -114,6 +114,89 @@ describe('a commit', () => {
     await store.put({ name: 'one' }, { id })
     expect(sent.filter((operation) => operation === 'insert')).toHaveLength(2)
     expect(await store.get(id)).toEqual({ id, name: 'one' })
+  })
+})
+
+describe('the answer to a commit of a delete that is lost', () => {
+  it('is found to have taken place', async () => {
+    const { id } = await store.put({ name: 'one' })
+    plan = ({ operation }) =>
+      operation === 'replace' ? { after: () => Promise.reject(unknownOutcome()) } : undefined
+    expect(await store.delete(id)).toBe(true)
+    expect(sent.filter((operation) => operation === 'replace')).toHaveLength(1)
+  })
+
+  it.each([
+    ['a put', { name: 'theirs' }, null],
+    ['a delete', null, { name: 'ours' }],
+  ])('is not taken for %s of another process that chose the same version', async (_, theirs, ours) => {
+    const { id } = await store.put({ name: 'one' })
+    const body = theirs === null ? null : store.context.codec.encode(theirs)
+    plan = ({ operation, shard, args }) =>
+      operation === 'replace'
+        ? {
+            async before() {
+              const [rows, options] = args as Parameters<EntityTable['replace']>
+              const others = rows.map((row) => ({ ...row, body }))
+              await memory.shards[shard]!.entities.replace(others, options)
+              throw unknownOutcome()
+            },
+          }
+        : undefined
+    const write = ours === null ? store.delete(id) : store.put(ours, { id })
+    await expect(write).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+    plan = () => undefined
+    expect(await store.get(id)).toEqual(theirs === null ? undefined : { id, ...theirs })
+  })
+})
+
+describe('what is told of an attempt whose outcome is not known', () => {
+  beforeEach(() => {
+    plan = ({ operation }) =>
+      operation === 'replace' ? { before: () => Promise.reject(unknownOutcome()) } : undefined
+  })
+
+  it('is that another write came between', async () => {
+    const { id } = await store.put({ name: 'one' })
+    const rival = await open()
+    plan = ({ operation }) => {
+      if (operation !== 'replace') return undefined
+      plan = () => undefined
+      return {
+        async before() {
+          await rival.put({ name: 'theirs' }, { id })
+          throw unknownOutcome()
+        },
+      }
+    }
+    await expect(store.put({ name: 'ours' }, { id })).rejects.toMatchObject({
+      code: 'OUTCOME_UNKNOWN',
+      cause: { code: 'CONFLICT', message: `Entity ${id} was written by another since.` },
+    })
+  })
+
+  it('is that the entity is to stay as it was', async () => {
+    const { id } = await store.put({ name: 'one' })
+    let calls = 0
+    const update = store.update(id, () => (++calls === 1 ? { name: 'two' } : undefined))
+    await expect(update).rejects.toMatchObject({
+      code: 'OUTCOME_UNKNOWN',
+      cause: { code: 'CONFLICT', message: `Entity ${id} is to stay as it was found.` },
+    })
+  })
+})
+
+describe('a catalog that has changed', () => {
+  it('is read before the next attempt', async () => {
+    const { id } = await store.put({ name: 'one' })
+    await changeCatalog(memory, (indexes) => indexes)
+    plan = ({ table, operation }) =>
+      table === 'catalog' && operation === 'load'
+        ? { after: () => new Promise((resolve) => setTimeout(resolve, 5)) }
+        : undefined
+    sent.length = 0
+    await store.put({ name: 'two' }, { id })
+    expect(sent.filter((operation) => operation === 'replace')).toHaveLength(2)
   })
 })
 

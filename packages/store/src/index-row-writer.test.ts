@@ -93,12 +93,16 @@ describe('rows', () => {
   })
 
   it('that were given up stay given up, and other errors are what they are', async () => {
-    plan = () => ({ before: () => setImmediate() })
     const controller = new AbortController()
-    const writing = writer.upsert([named('a')], ID, 9, controller.signal)
-    await setImmediate()
-    controller.abort()
-    expect(await writing).toMatchObject([{ error: { code: 'ABORTED' } }])
+    plan = ({ operation }) =>
+      operation === 'upsert'
+        ? {
+            before: () => controller.abort(),
+            after: () => setImmediate(),
+          }
+        : undefined
+    const given = await writer.upsert([named('a')], ID, 9, controller.signal)
+    expect(given).toMatchObject([{ error: { code: 'ABORTED' } }])
     const bug = new TypeError('a bug')
     plan = failing('index_by_name', bug)
     expect(await writer.upsert([named('a')], ID, 9)).toEqual([{ table: 'index_by_name', error: bug }])
@@ -138,6 +142,14 @@ describe('a table that is not there', () => {
     const rows = [named('a')]
     expect(await writer.upsert(rows, ID, 9)).toEqual([])
     await writer.remove(rows, ID, 9)
+  })
+
+  it('is what is told, and not what keeps one from being asked, of an index on its way out', async () => {
+    await change('by_name', 'retiring')
+    plan = failing('index_by_name', new LooseleafError('SHARD_UNAVAILABLE', 'Away.'))
+    const rows = [named('a')]
+    expect(await writer.upsert(rows, ID, 9)).toMatchObject([{ error: { code: 'SHARD_UNAVAILABLE' } }])
+    await expect(writer.remove(rows, ID, 9)).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
   })
 
   it.each(['building', 'ready'] as const)('of an index that is %s is told', async (state) => {

@@ -153,6 +153,25 @@ describe('writeTimeoutMs', () => {
     expect(await rival.get(id)).toEqual({ id, name: 'rival 3' })
   })
 
+  it('says how many attempts there were, and asks for nothing any more', async () => {
+    const store = await open({ writeTimeoutMs: 5_000 })
+    let reads = 0
+    const told = async (tookMs: number): Promise<unknown> => {
+      losing(Infinity, tookMs)
+      const lose = plan
+      reads = 0
+      plan = (call) => {
+        if (call.operation === 'read') reads++
+        return lose(call)
+      }
+      return store.put({ name: 'mine' }, { id }).catch((error: unknown) => error)
+    }
+    expect(await told(6_000)).toMatchObject({ message: expect.stringContaining(': 1 attempt did not') })
+    expect(reads).toBe(1)
+    expect(await told(3_000)).toMatchObject({ message: expect.stringContaining(': 2 attempts did not') })
+    expect(reads).toBe(2)
+  })
+
   it('lets the attempt under way go on to its end', async () => {
     const store = await open({ writeTimeoutMs: 5_000 })
     plan = ({ operation }) =>
