@@ -221,7 +221,8 @@ describe('dropping an index', () => {
     let looked: Promise<void> | undefined
     const driver = faultyDriver(await factory.connect(), ({ operation, args }) =>
       operation === 'dropIndexTable' && (args[0] as IndexTableSpec).table === 'index_by_link'
-        ? { before: () => (looked ??= look()) } : undefined,
+        ? { before: () => (looked ??= look()) }
+        : undefined,
     )
     const admin = await DataStore.open({ shards: { ...factory, connect: async () => driver } })
     opened.push(admin)
