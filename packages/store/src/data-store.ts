@@ -1,12 +1,10 @@
 import { msgpackZlibCodec } from '@looseleaf/codec'
 import {
-  copyEntity,
   createVersionClock,
   formatId,
   LooseleafError,
   parseId,
   systemTime,
-  type Bag,
   type CallOptions,
   type Entity,
   type EntityId,
@@ -27,7 +25,6 @@ import {
   type Where,
 } from '@looseleaf/index-engine'
 import { bucketRouter } from '@looseleaf/router'
-import pLimit from 'p-limit'
 import { optionsOf } from './call-options.ts'
 import { badArgument, checkOptions, requireDefinition } from './check-arguments.ts'
 import { createCalls, type Calls } from './calls.ts'
@@ -47,9 +44,11 @@ import { addIndex, addIndexes, dropIndex, replaceLostIndexes } from './manage-in
 import { announceDeferring } from './deferring.ts'
 import { openStore, tellAllWarnings } from './open-store.ts'
 import { createRowRemovals, type RowRemovals } from './row-removals.ts'
+import { putMany } from './put-many.ts'
 import { scanEntities } from './scan-entities.ts'
 import { createShardLanes } from './shard-lanes.ts'
 import { indexStatus, readStatus } from './status.ts'
+import { takeBag, type TakenBag } from './take-bag.ts'
 import type {
   Change,
   ChangeOptions,
@@ -65,9 +64,6 @@ import type {
   StoreStatus,
 } from './types.ts'
 import { writePolicy, type WritePolicy } from './write-policy.ts'
-
-/** Writes of one `putMany` under way at once: enough to fill the lanes of many shards. */
-const PUT_MANY_CONCURRENCY = 512
 
 /**
  * Schema-less entities over the shards of a driver, with indexes. One per process and store is enough: calls made at
@@ -154,13 +150,13 @@ export class DataStore {
    */
   async put<B extends object>(bag: Storable<B>, options: PutOptions = {}): Promise<PutResult> {
     checkOptions('put', options, optionsOf.put)
-    return this.#calls.run(() => this.#put(this.#take(bag, options.id), options))
+    return this.#calls.run(() => this.#put(takeBag(this.context.router, bag, options.id), options))
   }
 
   /** Writes an entity that must not be there yet; `ALREADY_EXISTS` otherwise. An id that was deleted is free again. */
   async insert<B extends object>(bag: Storable<B>, options: InsertOptions = {}): Promise<PutResult> {
     checkOptions('insert', options, optionsOf.insert)
-    const { id, isFresh, properties } = this.#take(bag, options.id)
+    const { id, isFresh, properties } = takeBag(this.context.router, bag, options.id)
     return this.#calls.run(async () =>
       putResult(id, await this.#write(id, toInsert(id, properties), { signal: options.signal, isFresh })),
     )
@@ -202,19 +198,13 @@ export class DataStore {
   ): Promise<PutManyResult[]> {
     checkOptions('putMany', options, optionsOf.call)
     if (!Array.isArray(bags)) throw badArgument('putMany', 'an array of bags', bags)
-    return this.#calls.run(() => {
-      const limit = pLimit(PUT_MANY_CONCURRENCY)
-      const last = new Map<EntityId, Promise<PutManyResult>>()
-      const puts = Array.from(bags as readonly unknown[], (bag): (() => Promise<PutManyResult>) => {
-        try {
-          const entity = this.#take(bag, undefined)
-          return () => this.#putInOrder(last, entity, options)
-        } catch (error) {
-          return async () => failed(error)
-        }
-      })
-      return limit.map(puts, (put) => put())
-    })
+    return this.#calls.run(() =>
+      putMany(
+        bags,
+        (bag) => takeBag(this.context.router, bag, undefined),
+        (entity) => this.#put(entity, options),
+      ),
+    )
   }
 
   /** The entity of this id, or undefined. */
@@ -346,60 +336,14 @@ export class DataStore {
     await this.#closing
   }
 
-  async #put({ id, isFresh, properties }: Taken, { signal, ifVersion }: PutOptions): Promise<PutResult> {
+  async #put({ id, isFresh, properties }: TakenBag, { signal, ifVersion }: PutOptions): Promise<PutResult> {
     return putResult(id, await this.#write(id, toPut(id, properties, ifVersion), { signal, isFresh }))
-  }
-
-  /** After the put of the same id before it, if there is one. */
-  #putInOrder(
-    last: Map<EntityId, Promise<PutManyResult>>,
-    entity: Taken,
-    options: CallOptions,
-  ): Promise<PutManyResult> {
-    const id = formatId(entity.id)
-    const result = this.#putAfter(last.get(id), entity, options)
-    if (!entity.isFresh) last.set(id, result)
-    return result
-  }
-
-  async #putAfter(
-    previous: Promise<unknown> | undefined,
-    entity: Taken,
-    options: CallOptions,
-  ): Promise<PutManyResult> {
-    try {
-      await previous
-      return { ok: true, ...(await this.#put(entity, options)) }
-    } catch (error) {
-      return failed(error)
-    }
   }
 
   async #write(id: Uint8Array, decide: Decide, options: WriteOptions): Promise<WriteOutcome> {
     if (this.#removals.isFull) await this.#removals.room()
     return this.#writer.write(id, decide, options)
   }
-
-  /** The bag as it is now, under the id that is given, or its own, or a fresh one. */
-  #take(bag: unknown, given: EntityId | undefined): Taken {
-    const { id: own, properties } = copyEntity(bag)
-    const named = given === undefined ? own : given
-    if (named === undefined) return { id: this.context.router.newId(), isFresh: true, properties }
-    return { id: parseId(named), isFresh: false, properties }
-  }
-}
-
-/** What a call was given to write. */
-interface Taken {
-  readonly id: Uint8Array
-  /** Nobody gave it an id. */
-  readonly isFresh: boolean
-  /** As `copyBag` has made them. */
-  readonly properties: Bag
-}
-
-function failed(error: unknown): PutManyResult {
-  return { ok: false, error: error instanceof Error ? error : new Error(String(error)) }
 }
 
 function putResult(id: Uint8Array, { found, version, indexed }: WriteOutcome): PutResult {

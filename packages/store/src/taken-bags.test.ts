@@ -188,6 +188,23 @@ describe('what answers otherwise each time is stored as it is indexed:', () => {
     expect(await indexed()).toEqual([])
   })
 
+  it('the promise of an async function in an update is no bag, and its failure ends nothing', async () => {
+    const { id } = await store.put({ n: 1 })
+    const failing = (async () => {
+      throw new Error('on purpose')
+    }) as unknown as () => Bag
+    const unhandled: unknown[] = []
+    const note = (error: unknown): void => void unhandled.push(error)
+    process.on('unhandledRejection', note)
+    try {
+      await expect(store.update(id, failing)).rejects.toMatchObject({ code: 'BAD_PROPERTY' })
+      await new Promise((resolve) => setImmediate(resolve))
+    } finally {
+      process.off('unhandledRejection', note)
+    }
+    expect(unhandled).toEqual([])
+  })
+
   it('a bag is asked for its id once', async () => {
     const ids = [store.newId(), store.newId()]
     const bag = {
