@@ -164,8 +164,10 @@ async function run(
     }
     spent.rowsExamined++
     last = row
-    return bytes >= maxBytes ? end(true, matched === limit) : undefined
+    return undefined
   }
+
+  const hasEnough = (): boolean => spent.rowsExamined >= maxRows || bytes >= maxBytes
 
   for (let round = 0; ; round++) {
     const size = nextSize(round, limit + 1 - matched, matched, spent.rowsExamined)
@@ -173,6 +175,7 @@ async function run(
     const wanted = Math.min(size, maxRows - spent.rowsExamined + 1)
     const batch = await rows.take(wanted)
     if (batch.length === 0) return takeOverdue() ?? end(false, true)
+    if (hasEnough()) return end(true, matched === limit)
     const unread = judge.begin(batch)
     if (unread.length > 0) {
       throwIfAborted(options.signal)
@@ -183,12 +186,12 @@ async function run(
     let ended: Run | undefined
     const take: TakeGroup = (group) => {
       judge.learn(group)
-      for (; i < batch.length && judge.knows(i); i++) {
-        if (spent.rowsExamined >= maxRows) ended = end(true, matched === limit)
-        else ended = examine(batch[i] as IndexRow, i)
-        if (ended !== undefined) return false
+      for (; i < batch.length && ended === undefined; i++) {
+        if (hasEnough()) ended = end(true, matched === limit)
+        else if (judge.knows(i)) ended = examine(batch[i] as IndexRow, i)
+        else return true
       }
-      return true
+      return ended === undefined
     }
     if (unread.length === 0) take([])
     else await ports.read(unread, options.signal, take)
