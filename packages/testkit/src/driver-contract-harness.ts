@@ -164,3 +164,10 @@ export function pseudoRandom(seed: number): () => number {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
 }
+
+/** A row as text where it holds bytes, so that two of them can be compared whatever the bytes are kept in. */
+export function hexed<Row extends { readonly id: Uint8Array; readonly body?: Uint8Array | null | undefined }>(
+  row: Row | undefined,
+): object | undefined {
+  return row && { ...row, id: hex(row.id), body: row.body === undefined ? 'left out' : hex(row.body) }
+}

@@ -1,6 +1,7 @@
 import { describe } from 'vitest'
 import { catalogContract } from './driver-contract-catalog.ts'
 import { entityContract } from './driver-contract-entities.ts'
+import { entityPagesContract } from './driver-contract-pages.ts'
 import { fenceContract } from './driver-contract-fence.ts'
 import type { DriverContractOptions, MakeDriverHarness } from './driver-contract-harness.ts'
 import { indexScanContract } from './driver-contract-index-scan.ts'
@@ -21,7 +22,10 @@ export function driverContract(
   describe(`the driver contract: ${name}`, () => {
     describe('shards', () => shardContract(make))
     describe('the catalog', () => catalogContract(make, options))
-    describe('entities', () => entityContract(make, options))
+    describe('entities', () => {
+      entityContract(make, options)
+      entityPagesContract(make)
+    })
     describe('the epoch fence', () => fenceContract(make, options))
     describe('index rows', () => indexContract(make))
     describe('scans', () => indexScanContract(make))
