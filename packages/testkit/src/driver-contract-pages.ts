@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { EntityPageRow } from '@looseleaf/core'
 import { describe, expect, test } from 'vitest'
-import { hex, newEntity, withBench, type MakeDriverHarness } from './driver-contract-harness.ts'
+import { hexed, hex, newEntity, withBench, type MakeDriverHarness } from './driver-contract-harness.ts'
 
 const epoch = 1
 
