@@ -13,7 +13,8 @@ export function createVersionClock(time: Time): VersionClock {
   let last = 0
   return {
     next(base) {
-      const now = time.now() * 1000 + Math.floor(Math.random() * 1000)
+      // A time of one's own may have fractions of a millisecond; a version is whole.
+      const now = Math.floor(time.now()) * 1000 + Math.floor(Math.random() * 1000)
       const floor = Math.max(last, base)
       // A clock that stands or runs back: step past it, by little, so that a busy process does not run ahead of its time.
       // A base from a faster clock: others who replace it have nothing but this step to be told apart by.
