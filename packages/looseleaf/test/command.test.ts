@@ -312,6 +312,7 @@ test('status --json has the shape that is promised to monitors', async () => {
     entities: expect.any(Number),
     tombstones: 0,
     warnings: [],
+    error: null,
   }
   const index = { generation: 1, state: 'ready', underWay: null }
   expect(status.json()).toEqual({

@@ -4,7 +4,8 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { runInside } from './run-command.ts'
 
 const byLink = defineIndex('by_link', { properties: { link: 'string' }, shardOn: 'link' })
-const LINKS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
+/** So many that each shard has rows of entities of either. */
+const LINKS = Array.from({ length: 40 }, (_, n) => `link-${n}`)
 
 let servers: RunningServers
 const stores: DataStore[] = []

@@ -68,3 +68,8 @@ export const noFaults: Faults = {
   diskHangs: 0,
   serverCrash: 0,
 }
+
+/** As many of the kinds that are allowed, and none of the others. */
+export function onlyFaults(faults: Faults, allowed: readonly FaultKind[]): Faults {
+  return { ...noFaults, ...Object.fromEntries(allowed.map((kind) => [kind, faults[kind]])) }
+}

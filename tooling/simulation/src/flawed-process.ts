@@ -23,8 +23,9 @@ export function writersTime(
 export function cleanersContext(context: EngineContext, flaw: Flaw | undefined): EngineContext {
   switch (flaw) {
     case 'cleaner without a flush':
-    case 'drain without a flush':
       return { ...context, driver: withoutFlush(context.driver) }
+    case 'drain without a flush':
+      return { ...context, driver: withSlowRemovals(withoutFlush(context.driver), context.time) }
     case 'cleaner deletes at once': {
       const { catalog } = context
       return {
@@ -39,6 +40,23 @@ export function cleanersContext(context: EngineContext, flaw: Flaw | undefined):
 
 function withoutFlush(driver: Driver): Driver {
   return { ...driver, shards: driver.shards.map((shard) => ({ ...shard, flush: async () => {} })) }
+}
+
+const SLOW_MS = 20
+
+/** A server has time to crash between what a drain has read and what it does on the strength of it. */
+function withSlowRemovals(driver: Driver, time: Time): Driver {
+  const shards = driver.shards.map(({ pending, ...shard }) => ({
+    ...shard,
+    pending: {
+      ...pending,
+      async remove(...args: Parameters<typeof pending.remove>) {
+        await time.sleep(SLOW_MS)
+        return pending.remove(...args)
+      },
+    },
+  }))
+  return { ...driver, shards }
 }
 
 /** The store as clients have it, with the flaw. */
@@ -61,7 +79,8 @@ function complete(store: DataStore): DataStore['query'] {
   }
 }
 
-const DRAIN_EVERY_MS = 20
+/** Seldom, for notes to wait while their entities move on. */
+const DRAIN_EVERY_MS = 100
 
 /** Whether this flaw is one of draining alone, so that no other cleaner is to be there. */
 export const onlyDrains = (flaw: Flaw | undefined): boolean => flaw === 'drain without a flush'

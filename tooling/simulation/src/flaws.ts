@@ -89,8 +89,13 @@ export const flaws = {
   /** Deferred rows are made good by a version that a crash may undo. */
   'drain without a flush': {
     shownBy: 'serverCrash',
-    among: ['diskHangs', 'serverCrash', 'errorBefore', 'shardDown'],
-    life: { writeOrder: 'index-first', onIndexFailure: 'defer' },
+    life: {
+      ...unsafeLife,
+      onIndexFailure: 'defer',
+      clients: 'everything',
+      maxSkewMs: 0,
+      faults: { ...noFaults, errorBefore: 0.1, diskHangs: 0.05, serverCrash: 0.02, shardDown: 0.01 },
+    },
   },
   /** Writers delete the rows that an entity has lost while queries are under way that need them. */
   'writers delete at once': {

@@ -5,7 +5,7 @@ import { createRandom, type Random } from '@looseleaf-tooling/random'
 import { runAdministrator } from './administrator.ts'
 import { createChecker, type Broken, type Check, type CheckCounts } from './checks.ts'
 import { runClient } from './client.ts'
-import { faultKinds, type FaultKind } from './faults.ts'
+import { faultKinds, onlyFaults, type FaultKind } from './faults.ts'
 import { failingOver } from './flawed-driver.ts'
 import { clientsStore, keepDraining, onlyDrains } from './flawed-process.ts'
 import { flawInfo, type Flaw } from './flaws.ts'
@@ -124,8 +124,10 @@ class Simulation {
     this.#flaw = flaw
     this.#random = random
     this.#scheduler = createScheduler(random, (statement) => this.#observe(statement))
-    const chosen = chooseCircumstances(random, faults ?? (flaw && flawInfo(flaw).among) ?? faultKinds)
-    const circumstances = { ...chosen, ...(flaw && flawInfo(flaw).life) }
+    const info = flaw && flawInfo(flaw)
+    const allowed = faults ?? info?.among ?? faultKinds
+    const chosen = { ...chooseCircumstances(random, allowed), ...info?.life }
+    const circumstances = { ...chosen, faults: onlyFaults(chosen.faults, allowed) }
     this.#world = createWorld(circumstances, this.#scheduler, random, flaw)
     const { driver, router, codec } = this.#world
     this.#isPromised = this.#world.writeOrder === 'index-first'
