@@ -76,6 +76,7 @@ export {
   type Change,
   type ChangeOptions,
   type CountOptions,
+  type DamagedEntity,
   type DataStoreOptions,
   type GetManyOptions,
   type IndexStatus,

@@ -2,6 +2,7 @@ import { msgpackZlibCodec } from '@looseleaf/codec'
 import {
   createVersionClock,
   formatId,
+  isVersion,
   LooseleafError,
   parseId,
   systemTime,
@@ -29,7 +30,7 @@ import { optionsOf } from './call-options.ts'
 import { badArgument, checkOptions, requireDefinition } from './check-arguments.ts'
 import { createCalls, type Calls } from './calls.ts'
 import { damagedTeller } from './damaged-teller.ts'
-import { isThere, toDelete, toInsert, toPut, toUpdate } from './decisions.ts'
+import { isThere, toDelete, toDeleteDamaged, toInsert, toPut, toUpdate } from './decisions.ts'
 import { createEntityReader, type EntityReader } from './entity-reader.ts'
 import {
   createEntityWriter,
@@ -45,13 +46,14 @@ import { announceDeferring } from './deferring.ts'
 import { openStore, tellAllWarnings } from './open-store.ts'
 import { createRowRemovals, type RowRemovals } from './row-removals.ts'
 import { putMany } from './put-many.ts'
-import { scanEntities } from './scan-entities.ts'
+import { scanDamaged, scanEntities } from './scan-entities.ts'
 import { createShardLanes } from './shard-lanes.ts'
 import { indexStatus, readStatus } from './status.ts'
 import { takeBag, type TakenBag } from './take-bag.ts'
 import type {
   Change,
   ChangeOptions,
+  DamagedEntity,
   DataStoreOptions,
   GetManyOptions,
   IndexStatus,
@@ -285,6 +287,30 @@ export class DataStore {
     this.#calls.checkOpen()
     const { signal, onDamaged } = options
     return scanEntities(this.context.driver, this.#reader, { signal, tellDamaged: damagedTeller(onDamaged) })
+  }
+
+  /**
+   * Every entity that this process cannot read, with its stored bytes, in no order: what `scan` leaves out with
+   * `onDamaged: 'skip'`. Reads the whole store; some MiB of bodies are in hand at once.
+   */
+  scanDamaged(options: CallOptions = {}): AsyncIterable<DamagedEntity> {
+    checkOptions('scanDamaged', options, optionsOf.call)
+    this.#calls.checkOpen()
+    return scanDamaged(this.context.driver, this.#reader, options)
+  }
+
+  /**
+   * Deletes an entity that `scanDamaged` has found, and answers whether it did. It does not where the entity is no longer
+   * as it was found, byte by byte; where another process may be able to read it (`BODY_UNKNOWN`, `BODY_TOO_LARGE`); and where the
+   * version is not one that a write has given, which is put right by hand. Its index rows are left to the cleaner. Keep
+   * `found.body`: after this nobody has it.
+   */
+  async deleteDamaged(found: DamagedEntity, options: CallOptions = {}): Promise<boolean> {
+    checkOptions('deleteDamaged', options, optionsOf.call)
+    const bytes = parseId(found.id)
+    if (!isVersion(found.version)) return false
+    const decide = toDeleteDamaged(found)
+    return this.#calls.run(async () => (await this.#write(bytes, decide, options)).written)
   }
 
   /** Adds an index while the store is in use. It is `building` until the cleaner has filled it. */

@@ -1,6 +1,6 @@
 import { copyEntity, formatId, LooseleafError, parseId, type Bag, type EntityCopy } from '@looseleaf/core'
 import type { Decide, Found } from './entity-writer.ts'
-import type { Change } from './types.ts'
+import type { Change, DamagedEntity } from './types.ts'
 
 /** What `put` makes of whatever it finds: the new bag. */
 export function toPut(id: Uint8Array, properties: Bag, ifVersion: number | undefined): Decide {
@@ -52,6 +52,18 @@ export function toDelete(id: Uint8Array, ifVersion: number | undefined): Decide 
     checkVersion(id, found, ifVersion)
     return isThere(found) ? null : undefined
   }
+}
+
+/** What `deleteDamaged` makes of it: a tombstone, if it is what was found then, and damaged still. */
+export function toDeleteDamaged({ version, body }: DamagedEntity): Decide {
+  return (found) =>
+    found.damaged?.code === 'BODY_DAMAGED' &&
+    found.version === version &&
+    body !== null &&
+    found.body !== null &&
+    Buffer.compare(found.body, body) === 0
+      ? null
+      : undefined
 }
 
 /** The id of a bag is that of its entity, or is not there. */

@@ -3,6 +3,7 @@ export type { CountOptions } from './index-queries.ts'
 export type {
   Change,
   ChangeOptions,
+  DamagedEntity,
   DataStoreOptions,
   GetManyOptions,
   IndexStatus,

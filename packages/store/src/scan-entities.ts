@@ -1,29 +1,61 @@
-import { throwIfAborted, type Driver, type Entity } from '@looseleaf/core'
+import {
+  formatId,
+  isLooseleafError,
+  throwIfAborted,
+  type CallOptions,
+  type Driver,
+  type Entity,
+  type EntityRow,
+} from '@looseleaf/core'
 import { longestBody, toEntity, wholeRows } from '@looseleaf/index-engine'
 import type { EntityReader, ReadOptions } from './entity-reader.ts'
+import type { DamagedEntity } from './types.ts'
 
 const PAGE = 500
 
 /**
  * Every living entity, shard by shard in the order of their creation, as each is when its page is read: an entity that
- * is created meanwhile may be missing, none comes twice. However long bodies are, only
- * some MiB of them are in hand at once.
+ * is created meanwhile may be missing, none comes twice.
  */
 export async function* scanEntities(
   driver: Driver,
   reader: EntityReader,
   { signal, tellDamaged }: ReadOptions,
 ): AsyncGenerator<Entity, void, undefined> {
-  for (const shard of driver.shards) {
+  for await (const [row, shard] of storedRows(driver, { signal })) {
+    const found = reader.entity(row, shard, { tellDamaged })
+    if (found !== undefined) yield toEntity(found)
+  }
+}
+
+/** The others: every entity that cannot be decoded, in the same order. */
+export async function* scanDamaged(
+  driver: Driver,
+  reader: EntityReader,
+  options: CallOptions,
+): AsyncGenerator<DamagedEntity, void, undefined> {
+  for await (const [row, shard] of storedRows(driver, options)) {
+    try {
+      reader.decode(row, shard)
+    } catch (error) {
+      if (!isLooseleafError(error)) throw error
+      const { id, version, updated, body } = row
+      yield { id: formatId(id), version, updated: new Date(updated / 1000), shard, body, error }
+    }
+  }
+}
+
+/** Every row of every shard, with the shard's name. However long bodies are, only some MiB of them are in hand at once. */
+async function* storedRows(
+  driver: Driver,
+  { signal }: CallOptions,
+): AsyncGenerator<readonly [row: EntityRow, shard: string], void, undefined> {
+  for (const { name, entities } of driver.shards) {
     for (let after = 0; ;) {
       throwIfAborted(signal)
-      const page = await shard.entities.pageByAdded(after, PAGE, { signal, maxBody: longestBody(PAGE) })
-      for await (const rows of wholeRows(shard.entities, page, { signal })) {
-        for (const row of rows) {
-          const found = reader.entity(row, shard.name, { tellDamaged })
-          if (found !== undefined) yield toEntity(found)
-        }
-      }
+      const page = await entities.pageByAdded(after, PAGE, { signal, maxBody: longestBody(PAGE) })
+      for await (const rows of wholeRows(entities, page, { signal }))
+        for (const row of rows) yield [row, name]
       const last = page.at(-1)
       if (last === undefined || page.length < PAGE) break
       after = last.addedId

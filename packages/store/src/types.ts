@@ -99,6 +99,24 @@ export interface ScanOptions extends CallOptions {
   readonly onDamaged?: OnDamaged | undefined
 }
 
+/** An entity that this process cannot read, as `scanDamaged` finds it. */
+export interface DamagedEntity {
+  readonly id: EntityId
+  /** As it is stored; one that no write has given, such as 0, is what is wrong with it. */
+  readonly version: number
+  /** When the database wrote it. */
+  readonly updated: Date
+  /** The shard's name. */
+  readonly shard: string
+  /** As it is stored; null for a tombstone whose version is wrong. */
+  readonly body: Uint8Array | null
+  /**
+   * Why. `BODY_DAMAGED`: no process can read it with this codec. `BODY_UNKNOWN`, `BODY_TOO_LARGE`: one with another format or
+   * limit may.
+   */
+  readonly error: LooseleafError
+}
+
 export interface PutResult {
   readonly id: EntityId
   /** The entity's version now. */

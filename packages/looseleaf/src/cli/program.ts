@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { addClean } from './commands/clean.ts'
 import { addCount } from './commands/count.ts'
+import { addDamaged } from './commands/damaged.ts'
 import { addExport } from './commands/export.ts'
 import { addGet } from './commands/get.ts'
 import { addImport } from './commands/import.ts'
@@ -26,6 +27,7 @@ const COMMANDS: readonly AddCommand[] = [
   addImport,
   addExport,
   addClean,
+  addDamaged,
   addIndexCommands,
   addStatus,
 ]

@@ -1,0 +1,122 @@
+import { isVersion, LooseleafError, type LooseleafError as Reason } from '@looseleaf/core'
+import type { DamagedEntity, DataStore } from '@looseleaf/store'
+import { resolve } from 'node:path'
+import { defineCommand, type AddCommand } from '../define-command.ts'
+import { exitCodes, type ExitCode } from '../exit-codes.ts'
+import { exportBody } from '../export-body.ts'
+import type { CommonOptions, Session } from '../session.ts'
+import { counted, printable } from '../text.ts'
+
+interface DamagedCommandOptions extends CommonOptions {
+  readonly export?: string
+  readonly delete?: boolean
+  readonly yes?: boolean
+}
+
+/** What is printed of one entity with `--json`. */
+interface DamagedJson {
+  readonly id: string
+  readonly version: number
+  /** ISO 8601. */
+  readonly updated: string
+  readonly shard: string
+  readonly code: Reason['code']
+  readonly message: string
+  /** Null for a tombstone. */
+  readonly bodyBytes: number | null
+  /** Where its body is; not there without `--export`. */
+  readonly file?: string
+  /** Not there without `--delete`. */
+  readonly deleted?: boolean
+}
+
+/** `looseleaf damaged`: entities whose stored bodies cannot be read. */
+export const addDamaged: AddCommand = (program, run) => {
+  defineCommand(program, {
+    usage: 'damaged',
+    summary: 'List, export or delete entities that cannot be read',
+    details:
+      'Reads every entity of the store, with the codec of the config. BODY_DAMAGED: its bytes are not what was written, or its row has a version that no write has given. BODY_UNKNOWN, BODY_TOO_LARGE: it is whole, in a format or of a size that this codec does not take; the right config reads it.\n\nWith --export, body and row of each are written to two files of the folder, for the user alone. --delete needs that too, and --yes; it deletes what is BODY_DAMAGED and still as it was exported. What another process may read stays, and so do rows with a wrong version, which are put right by hand. Nothing is deleted when more entities are damaged than can be read, since then it is rather the codec that is wrong. Run `looseleaf clean` afterwards.\n\nThe exit code is 1 when there is one that was not deleted.\n\nJSON: a line for each, { "id", "version", "updated", "shard", "code", "message", "bodyBytes", "file" with --export, "deleted" with --delete }',
+    examples: [
+      ['damaged', 'list them'],
+      ['damaged --export damaged-bodies', 'keep their bytes'],
+      ['damaged --export damaged-bodies --delete --yes', 'keep their bytes, and delete them'],
+    ],
+  })
+    .option('--export <folder>', 'write the stored bytes of each to a file there')
+    .option('--delete', 'delete those that nobody can read')
+    .option('--yes', 'say that --delete is meant')
+    .action((options: DamagedCommandOptions) => run(options, (session) => listDamaged(session, options)))
+}
+
+async function listDamaged(session: Session, options: DamagedCommandOptions): Promise<ExitCode> {
+  const { output, signal } = session
+  if (options.delete === true && (options.yes !== true || options.export === undefined)) {
+    throw new LooseleafError(
+      'BAD_OPTION',
+      '--delete cannot be taken back: it needs --yes, and --export <folder>, where the bytes are kept.',
+    )
+  }
+  const store = await session.store()
+  const folder = options.export === undefined ? undefined : resolve(session.console.cwd, options.export)
+  if (options.delete === true) await requireCodec(store, signal)
+  let found = 0
+  let left = 0
+  for await (const entity of store.scanDamaged({ signal })) {
+    found++
+    const file = folder && (await exportBody(folder, entity))
+    const deleted = options.delete === true ? await store.deleteDamaged(entity, { signal }) : undefined
+    if (deleted !== true) left++
+    const line = jsonOf(entity, file, deleted)
+    await output.write(`${output.json ? JSON.stringify(line) : textOf(line)}\n`)
+  }
+  const what = `${counted(found, 'entity', 'entities')} cannot be read`
+  if (found === 0) output.note('Every entity can be read.')
+  else if (left === found) output.note(`${what}.`)
+  else output.note(`${what}, ${found - left} of them deleted. Now run: looseleaf clean`)
+  return left === 0 ? exitCodes.ok : exitCodes.found
+}
+
+/** Throws where so much is damaged that it will have been written by another codec. */
+async function requireCodec(store: DataStore, signal: AbortSignal): Promise<void> {
+  let readable = 0
+  let damaged = 0
+  const onDamaged = ({ code }: Reason): void => void (code === 'BODY_DAMAGED' && damaged++)
+  for await (const _ of store.scan({ signal, onDamaged })) readable++
+  if (damaged <= readable) return
+  throw new LooseleafError(
+    'BAD_OPTION',
+    `Nothing was deleted: ${damaged} entities are damaged and ${readable} can be read, so this is rather not the codec (${store.context.codec.name}) that the store is written with. Give the config that has it.`,
+  )
+}
+
+function jsonOf(
+  { id, version, updated, shard, body, error }: DamagedEntity,
+  file: string | undefined,
+  deleted: boolean | undefined,
+): DamagedJson {
+  return {
+    id,
+    version,
+    updated: updated.toISOString(),
+    shard,
+    code: error.code,
+    message: error.message,
+    bodyBytes: body?.length ?? null,
+    ...(file !== undefined && { file }),
+    ...(deleted !== undefined && { deleted }),
+  }
+}
+
+function textOf({ code, version, message, bodyBytes, file, deleted }: DamagedJson): string {
+  const state =
+    deleted === undefined
+      ? ''
+      : deleted
+        ? ' Deleted.'
+        : code === 'BODY_DAMAGED' && isVersion(version)
+          ? ' Kept: it was changed meanwhile.'
+          : ' Kept.'
+  const bytes = bodyBytes === null ? 'a tombstone' : `${bodyBytes} bytes`
+  return printable(`${code} ${message} (version ${version}, ${bytes}${file ? `, ${file}` : ''})${state}`)
+}

@@ -1,0 +1,66 @@
+import { LooseleafError } from '@looseleaf/core'
+import type { DamagedEntity } from '@looseleaf/store'
+import { createHash } from 'node:crypto'
+import { mkdir, open, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/**
+ * Writes the stored body of an entity to a file of the folder, and what else its row has to another one of the same name
+ * with `.json` behind it. Both are on disk when this resolves. Answers the first file. What is written under one name is always
+ * the same, so that nothing is lost where it is there already. Throws `BAD_OPTION`.
+ */
+export async function exportBody(
+  folder: string,
+  { id, version, updated, shard, body, error }: DamagedEntity,
+): Promise<string> {
+  const sha256 = createHash('sha256')
+    .update(body ?? '')
+    .digest('hex')
+  const file = join(folder, `${id}-${version}-${sha256.slice(0, 8)}.body`)
+  const row = {
+    id,
+    idHex: id.replaceAll('-', ''),
+    version,
+    updated: updated.toISOString(),
+    shard,
+    bodyBytes: body?.length ?? null,
+    sha256,
+    code: error.code,
+    message: error.message,
+  }
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await writeDurably(file, body ?? '')
+    await writeDurably(`${file}.json`, `${JSON.stringify(row, undefined, 2)}\n`)
+    await syncFolder(folder)
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new LooseleafError('BAD_OPTION', `Entity ${id} cannot be exported to ${folder}: ${reason}.`, {
+      cause,
+    })
+  }
+  return file
+}
+
+/** A whole file for the user alone, or none. */
+async function writeDurably(file: string, content: Uint8Array | string): Promise<void> {
+  const unfinished = `${file}.part`
+  const handle = await open(unfinished, 'w', 0o600)
+  try {
+    await handle.writeFile(content)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+  await rename(unfinished, file)
+}
+
+/** So that the names of its files are on disk too. */
+async function syncFolder(folder: string): Promise<void> {
+  const directory = await open(folder)
+  try {
+    await directory.sync()
+  } finally {
+    await directory.close()
+  }
+}
