@@ -145,6 +145,17 @@ describe('cost.damaged of a query', () => {
       expect((await store.query(byGroup, { group: 1 }, options)).cost).not.toHaveProperty('damaged')
   })
 
+  it('is not there when none was, of a page that is not complete either', async () => {
+    let now = Date.now()
+    // Every look at the clock is ten seconds after the one before, so that each call takes too long.
+    const time = { now: () => (now += 10_000), sleep: async () => {} }
+    const slow = await DataStore.open({ shards: memoryShards(1), indexes: [byGroup], migrate: true, time })
+    const { cost } = await slow.query(byGroup, { group: 1 }, { onDamaged: 'skip' })
+    expect(cost.complete).toBe(false)
+    expect(cost).not.toHaveProperty('damaged')
+    await slow.close()
+  })
+
   it('is of each page, which goes on behind a damaged entity', async () => {
     const first = await store.query(byGroup, { group: 1 }, { limit: 2, onDamaged: 'skip' })
     const { cursor } = first
