@@ -32,6 +32,7 @@ test('--version is that of the package, and every command has help with examples
     'import',
     'export',
     'clean',
+    'damaged',
     'index',
     'status',
   ])

@@ -161,8 +161,8 @@ describe('cost.damaged of a query', () => {
     const { cursor } = first
     const second = await store.query(byGroup, { group: 1 }, { limit: 2, onDamaged: 'skip', cursor: cursor! })
     expect([first, second].map(({ items }) => items.map(({ rank }) => rank))).toEqual([[0, 2], [4]])
-    const damaged = [first, second].flatMap(({ cost }) => cost.damaged ?? [])
-    expect([...new Set(damaged)]).toEqual([ids[1], ids[3]])
+    const leftOut = [first, second].flatMap(({ cost }) => cost.damaged ?? [])
+    expect([...new Set(leftOut)]).toEqual([ids[1], ids[3]])
   })
 })
 

@@ -1,4 +1,4 @@
-import { isVersion, LooseleafError, type LooseleafError as Reason } from '@looseleaf/core'
+import { isVersion, LooseleafError } from '@looseleaf/core'
 import type { DamagedEntity, DataStore } from '@looseleaf/store'
 import { resolve } from 'node:path'
 import { defineCommand, type AddCommand } from '../define-command.ts'
@@ -20,7 +20,7 @@ interface DamagedJson {
   /** ISO 8601. */
   readonly updated: string
   readonly shard: string
-  readonly code: Reason['code']
+  readonly code: LooseleafError['code']
   readonly message: string
   /** Null for a tombstone. */
   readonly bodyBytes: number | null
@@ -81,7 +81,7 @@ async function listDamaged(session: Session, options: DamagedCommandOptions): Pr
 async function requireCodec(store: DataStore, signal: AbortSignal): Promise<void> {
   let readable = 0
   let damaged = 0
-  const onDamaged = ({ code }: Reason): void => void (code === 'BODY_DAMAGED' && damaged++)
+  const onDamaged = ({ code }: LooseleafError): void => void (code === 'BODY_DAMAGED' && damaged++)
   for await (const _ of store.scan({ signal, onDamaged })) readable++
   if (damaged <= readable) return
   throw new LooseleafError(
