@@ -1,6 +1,7 @@
 import { elapsedBy, isLooseleafError, type IndexRowRemoval } from '@looseleaf/core'
 import { keptRowsMs, type EngineContext } from '@looseleaf/index-engine'
 import { chunks } from './chunks.ts'
+import { expectedIn } from './derive-entity.ts'
 import { tableOn, type IndexTarget } from './index-target.ts'
 import type { DanglingRow } from './inspect.ts'
 
@@ -97,8 +98,7 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
         shard,
         row: { key: row.key, entityId: row.entityId, before: version + 1 },
       }
-      const isGone = (entity.expected?.get(target)?.length ?? 0) === 0
-      if (isGone) dueNow.push({ ...removal, due: 0 })
+      if (expectedIn(entity, target).length === 0) dueNow.push({ ...removal, due: 0 })
       else kept.push({ ...removal, due: elapsed() + keptRowsMs(context.catalog.current()) })
     },
     sendDue: (signal) => send(takeUntil(elapsed()), signal),

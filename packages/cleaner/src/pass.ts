@@ -3,6 +3,7 @@ import type { EngineContext } from '@looseleaf/index-engine'
 import { idKey } from './id-key.ts'
 import { createKeptRemovals, type KeptRemovals, type RemovedRows } from './kept-removals.ts'
 import type { IndexTarget } from './index-target.ts'
+import type { LeftToWriters } from './left-to-writers.ts'
 import { emptyTally, sumTallies, type Tally } from './tally.ts'
 import { createThrottle, type Throttle } from './throttle.ts'
 
@@ -52,6 +53,8 @@ export interface Pass {
   readonly tally: Tally
   /** Rows that are still to be deleted when the pass has done its work. */
   readonly removals: KeptRemovals
+  /** Whether a dangling row with no later stamp than its entity is left to its writer; without this none is. */
+  readonly leaves?: LeftToWriters['leaves'] | undefined
   /** Where that is counted which concerns one index: `tally`, unless the pass counts by index. */
   tallyOf(target: IndexTarget): Tally
   report(problem: Omit<Problem, 'entity' | 'shard'> & { readonly id: Uint8Array }): void

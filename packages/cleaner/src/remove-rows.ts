@@ -21,6 +21,7 @@ export interface RemovalOutcome {
  *
  * A row of an entity that has other rows in the index is kept for as long as a query may take: one that began before the
  * entity moved may have passed by its new row already. Whoever calls this sees to it that `pass.removals` are sent then.
+ * Where `pass.leaves` it to its writer, nothing is done about it.
  *
  * It does not matter whether the entity or the row was read first, nor how long ago: the guard is in the delete.
  * Exhaustive checks of the interleavings of writers, crashes and cleaners of both orders find no row missing.
@@ -39,8 +40,9 @@ export async function removeRows(
   for (const found of dangling) {
     const { entity, row } = found
     if (mayBeLost(pass, entity, readAt)) waiting.push(found)
-    else if (row.version <= entity.version) earlier.push(found)
-    else if (isYoung(pass, row.version)) waiting.push(found)
+    else if (row.version <= entity.version) {
+      if (pass.leaves?.(found) !== true) earlier.push(found)
+    } else if (isYoung(pass, row.version)) waiting.push(found)
     else later.set(entity, [...(later.get(entity) ?? []), found])
   }
   // What was read is no ground to delete anything while a crash may undo it. A fence comes after the reading as well.

@@ -5,6 +5,7 @@ import { idKey } from './id-key.ts'
 import type { IndexTarget } from './index-target.ts'
 import { shardAt } from './index-target.ts'
 import { createKeptRemovals } from './kept-removals.ts'
+import { createLeftToWriters } from './left-to-writers.ts'
 import { countRemoved, type Pass } from './pass.ts'
 import { reconcile } from './reconcile.ts'
 import {
@@ -55,6 +56,7 @@ export function createTail(context: EngineContext, shard: number, options: TailO
   const revisits = new Map<string, { readonly id: Uint8Array; readonly due: number }>()
   /** Over all rounds: most rows are kept for longer than one. What is left when the process ends is for the sweep. */
   const removals = createKeptRemovals(context)
+  const left = createLeftToWriters(context)
   let tables = ''
   const tasks = (): TaskTable => shardAt(context, shard).tasks
 
@@ -115,7 +117,7 @@ export function createTail(context: EngineContext, shard: number, options: TailO
       return window?.gap === undefined ? 0 : (window.seenUntil - window.gap.since) / 1000
     },
     async round(ofRound, targets) {
-      const pass = { ...ofRound, removals }
+      const pass = { ...ofRound, removals, leaves: left.leaves }
       // Too many to be kept beside what comes: then it waits until they are gone.
       const { signal } = pass
       countRemoved(pass, await (removals.isFull ? removals.settle(signal) : removals.sendDue(signal)))
@@ -141,6 +143,9 @@ export function createTail(context: EngineContext, shard: number, options: TailO
         forgetOldest(settled)
         looked += rows.length
       }
+      for (const some of chunks(await left.overdue(targets, signal), ENTITIES_AT_ONCE))
+        await workOn(pass, targets, some)
+      left.done()
       return looked + (await revisit(pass, targets))
     },
     async release() {

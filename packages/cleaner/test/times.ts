@@ -28,6 +28,37 @@ export function leapingTime(): LeapingTime {
   }
 }
 
+/** Time that stands still until it is moved on: sleeps last until then. */
+export interface SteppedTime extends Time {
+  /** Ends the sleeps that are over by then, and lets those who slept have their turns. */
+  step(milliseconds: number): Promise<void>
+}
+
+export function steppedTime(): SteppedTime {
+  let now = Date.now()
+  const sleepers = new Set<{ readonly until: number; readonly wake: () => void }>()
+  return {
+    now: () => now,
+    async sleep(milliseconds, signal) {
+      await new Promise<void>((resolve) => {
+        const sleeper = { until: now + milliseconds, wake: resolve }
+        sleepers.add(sleeper)
+        signal?.addEventListener('abort', () => resolve(), { once: true })
+      })
+      if (signal?.aborted) throw abortedError(signal)
+    },
+    async step(milliseconds) {
+      now += milliseconds
+      for (const sleeper of sleepers) {
+        if (sleeper.until > now) continue
+        sleepers.delete(sleeper)
+        sleeper.wake()
+      }
+      for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+    },
+  }
+}
+
 /** Lets everything else have its turn until something holds. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setImmediate(resolve))
