@@ -2,7 +2,15 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { checkIndex, DataStore, jsonFormat, readCleanerReport, shardsFrom, type Bag } from 'looseleaf'
+import {
+  checkIndex,
+  DataStore,
+  jsonFormat,
+  parseId,
+  readCleanerReport,
+  shardsFrom,
+  type Bag,
+} from 'looseleaf'
 import { expect, onTestFinished, test } from 'vitest'
 import { projectFolder, runCommand, runInside, startCommand } from './run-command.ts'
 
@@ -234,6 +242,31 @@ test('an index is added, filled by clean, checked, and dropped', async () => {
   expect(await runInside(['index', 'drop', 'entries_by_tag'], { cwd })).toMatchObject({ code: 0 })
   expect((await runInside(['index', 'list', '--json'], { cwd })).json()).toEqual({ indexes: [] })
   expect(await runInside(['index', 'drop', 'entries_by_tag'], { cwd })).toMatchObject({ code: 1 })
+})
+
+test('rows that match no entity are counted by clean --check, and are no failure', async () => {
+  const cwd = projectFolder()
+  writeFileSync(join(cwd, 'looseleaf.config.ts'), CONFIG.replace('shards:', 'queryTimeMs: 10, shards:'))
+  await runInside(['init'], { cwd })
+  await runInside(['import', '-'], { cwd, input: toLines([entry(0)]) })
+  const store = await openStore(cwd)
+  const tables = store.context.driver.shards.map((shard) =>
+    shard.index({ table: 'index_entries_by_tag', columns: [{ name: 'tags', type: 'string' }] }),
+  )
+  const pages = await Promise.all(tables.map((table) => table.scan({ prefix: [], order: 'asc', limit: 9 })))
+  const shard = pages.findIndex((page) => page.length > 0)
+  const row = pages[shard]?.[0]
+  if (row === undefined) throw new Error('no shard has a row')
+  await tables[shard]?.upsert([{ ...row, entityId: parseId(randomUUID()) }])
+  const checked = await runInside(['clean', '--check', '--json'], { cwd })
+  expect(checked.code).toBe(0)
+  expect(checked.json()).toMatchObject({
+    ok: true,
+    indexes: expect.arrayContaining([expect.objectContaining({ missing: 0, dangling: 1 })]),
+  })
+  const told = await runInside(['clean', '--check'], { cwd })
+  expect(told.stdout).toContain('1 row matches no entity')
+  expect(told.stdout).toContain('Every index is right.')
 })
 
 test.each([

@@ -2,9 +2,12 @@ import type { CheckResult, CleanResult } from '@looseleaf/cleaner'
 import type { Output } from './output.ts'
 import { counted, grouped } from './text.ts'
 
-/** True when nothing is wrong with an index. Misfits are what its definition allows, and may be there. */
-export function isRight({ missing, dangling, misplaced, undecodable }: CheckResult): boolean {
-  return missing + dangling + misplaced + undecodable === 0
+/**
+ * True when nothing is wrong with an index. Misfits are what its definition allows. Dangling rows cost a read each and change
+ * no answer, and a process that has ended leaves some on purpose, for queries under way.
+ */
+export function isRight({ missing, misplaced, undecodable }: CheckResult): boolean {
+  return missing + misplaced + undecodable === 0
 }
 
 /** What was done, for people: a line an index. */
@@ -38,9 +41,10 @@ export function checkText(output: Output, results: readonly CheckResult[]): stri
     output.colors.bold(result.index),
     grouped(result.entities),
     grouped(result.rows),
-    ...[result.missing, result.dangling, result.misplaced, result.undecodable].map((count) =>
-      bad(output, count),
-    ),
+    bad(output, result.missing),
+    grouped(result.dangling),
+    bad(output, result.misplaced),
+    bad(output, result.undecodable),
     grouped(result.misfits),
     grouped(result.unsettled),
   ])
@@ -56,9 +60,15 @@ export function checkText(output: Output, results: readonly CheckResult[]): stri
     'UNSETTLED',
   ]
   const wrong = results.filter((result) => !isRight(result))
+  const dangling = results.reduce((sum, result) => sum + result.dangling, 0)
   return [
     output.table(head, rows),
     '',
+    ...(dangling === 0
+      ? []
+      : [
+          `${counted(dangling, 'row matches', 'rows match')} no entity. Answers are right all the same; looseleaf clean deletes such rows, which saves reads.`,
+        ]),
     ...wrong.map(
       ({ index, examples }) => `${index}: look at ${examples.slice(0, 3).join(', ') || 'its rows'}`,
     ),

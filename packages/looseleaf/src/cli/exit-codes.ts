@@ -4,7 +4,7 @@ import type { ErrorCode } from '@looseleaf/core'
 export const exitCodes = {
   /** Done, and nothing was found wrong. */
   ok: 0,
-  /** Done, but something was found: no such entity, a refused line or write, rows missing or dangling. */
+  /** Done, but something was found: no such entity, a refused line or write, index rows missing. */
   found: 1,
   /** The command line, the configuration or an argument is not right; nothing was sent to change anything. */
   usage: 2,
