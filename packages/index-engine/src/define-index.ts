@@ -28,7 +28,10 @@ export interface IndexOptions<P extends IndexProperties = IndexProperties> {
 export interface IndexDefinition<P extends IndexProperties = IndexProperties> extends IndexDefinitionData {
   /** The properties as they were given to `defineIndex`. */
   readonly types: P
-  /** Every entity that matches, in key order. Rejects as `query` of the store does. */
+  /**
+   * Every entity that matches, in key order. Rejects as `query` of the store does, and with `DEADLINE` when it takes longer than
+   * the store's `queryTimeMs`.
+   */
   getAll(store: IndexReader, where: Where<P>, options?: GetAllOptions): Promise<IndexedEntity<P>[]>
 }
 

@@ -56,7 +56,11 @@ export interface QueryCost {
   readonly rowsDiscarded: number
   /** Entities asked for, each once. */
   readonly entitiesRead: number
-  /** False when the call reached a bound, on work or on bytes, with the page not full: go on with the cursor. */
+  /**
+   * False when the page may lack an entity that matches. Either the call reached a bound, on work or on bytes, with the page
+   * not full: go on with the cursor. Or, as `query` of the store says it: index rows are pending (`onIndexFailure: 'defer'`),
+   * or the call took longer than the store's `queryTimeMs`, so that it may have missed an entity that moved meanwhile.
+   */
   readonly complete: boolean
   /**
    * Entities that were met and left out because their bodies cannot be decoded, see `onDamaged`; one may stand just behind
@@ -67,6 +71,7 @@ export interface QueryCost {
 
 /** What can read all entities by an index; every `DataStore` can. */
 export interface IndexReader {
+  /** Every entity that matches, in key order; rejects where it cannot be certain of that. */
   getAll<const P extends IndexProperties>(
     index: IndexDefinition<P>,
     where: Where<P>,

@@ -15,7 +15,8 @@ export interface LooseleafConfig {
   readonly codec?: Codec
   /**
    * What the program gives to `DataStore.open`, for the writes and deletions of the command too. With replicas that lag,
-   * `deleteDelayMs` has to be here as well: otherwise `clean`, `put` and `import` delete superfluous index rows at once.
+   * `deleteDelayMs` has to be here as well: otherwise `clean`, `put` and `import` delete superfluous index
+   * rows as soon as no query needs them, after `queryTimeMs`.
    */
   readonly deleteDelayMs?: number
   /** For `looseleaf init` on new shards; elsewhere it has to agree with the store. */

@@ -398,7 +398,7 @@ test('schema prints statements that make the tables', async () => {
   expect(text).toMatch(/^-- On .*shard-0.sqlite, .*shard-1.sqlite\nCREATE TABLE/)
 })
 
-test('superfluous index rows stay for as long as the config says, and go at once where it says nothing', async () => {
+test('superfluous index rows stay for as long as the config says, and go with the next clean where it says nothing', async () => {
   const count = async (deleteDelayMs: number | undefined): Promise<number> => {
     const cwd = projectFolder()
     const given = deleteDelayMs === undefined ? '' : `deleteDelayMs: ${deleteDelayMs}, shards:`

@@ -255,8 +255,9 @@ export class DataStore {
   }
 
   /**
-   * Every entity that matches, page after page. For results that are known to be small. Where rows may be pending, see
-   * `onIndexFailure`, it is `query` that says so.
+   * Every entity that matches, page after page. For results that are known to be small: rejects with `DEADLINE` when it takes
+   * longer than `queryTimeMs`, 5 seconds by default, for then it may have missed an entity that moved meanwhile. Where rows may
+   * be pending, see `onIndexFailure`, it is `query` that says so.
    */
   async getAll<const P extends IndexProperties>(
     index: IndexDefinition<P>,
@@ -270,7 +271,10 @@ export class DataStore {
     >
   }
 
-  /** How many entities match. Counts index rows, unless `exact` is asked for. */
+  /**
+   * How many entities match. Counts index rows, unless `exact` is asked for: then it reads all entities that match, and rejects
+   * with `DEADLINE` as `getAll` does.
+   */
   async count<const P extends IndexProperties>(
     index: IndexDefinition<P>,
     where: Where<P>,
