@@ -1,4 +1,4 @@
-import { createLane, type CallOptions } from '@looseleaf/core'
+import { createLane, throwIfAborted, type CallOptions } from '@looseleaf/core'
 import { sql } from 'kysely'
 import type { Flavor } from './flavor.ts'
 import { TASK_TABLE } from './schema.ts'
@@ -24,7 +24,9 @@ export interface Flush {
 }
 
 export function createFlush(shardName: string, session: Session, flavor: Flavor): Flush {
-  if (flavor.visibleIsDurable) return { shard: async () => {}, after: async () => {} }
+  if (flavor.visibleIsDurable) {
+    return { shard: async (options) => throwIfAborted(options?.signal), after: async () => {} }
+  }
   const touch = sql`
     INSERT INTO ${tasks} (name, progress, owner, lease_until) VALUES (${sql.lit(ROW)}, '', NULL, 1)
     ${flavor.onDuplicate(['name'])} lease_until = ${sql.ref(`${TASK_TABLE}.lease_until`)} + 1`

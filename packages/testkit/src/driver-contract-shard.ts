@@ -6,6 +6,7 @@ import {
   codeOf,
   firstShard,
   freshIndex,
+  hexed,
   newEntity,
   newId,
   newName,
@@ -143,6 +144,40 @@ export function shardContract(make: MakeDriverHarness): void {
     })
   })
 
+  describe('flush', () => {
+    const bench = withBench(make)
+
+    test('resolves, alone and many at once, and changes nothing that can be read', async () => {
+      const entity = newEntity()
+      await bench.shard.entities.insert([entity], { epoch: 1 })
+      const read = async (): Promise<object> => ({
+        rows: (await bench.shard.entities.read([entity.id])).map(hexed),
+        catalog: await bench.shard.catalog.load(),
+        count: await bench.shard.entities.count(),
+      })
+      const before = await read()
+      expect(await bench.shard.flush()).toBeUndefined()
+      const flushes = Array.from({ length: 200 }, (_, i) => (i % 2 === 0 ? bench.shard : bench.other).flush())
+      expect(await Promise.all(flushes)).toEqual(flushes.map(() => undefined))
+      expect(await read()).toEqual(before)
+    })
+
+    test('ends with ABORTED when its signal fires while it waits, and holds nobody else up', async () => {
+      const controller = new AbortController()
+      const calls = Array.from({ length: 50 }, (_, i) =>
+        codeOf(bench.shard.flush(i % 2 === 0 ? { signal: controller.signal } : {})),
+      )
+      controller.abort()
+      const codes = await Promise.all(calls)
+      // Where there is nothing to wait for, some are over before.
+      expect(codes.filter((_, i) => i % 2 === 1)).toEqual(Array.from({ length: 25 }, () => 'no error'))
+      expect(['ABORTED', 'no error']).toEqual(expect.arrayContaining([...new Set(codes)]))
+      expect(await codeOf(bench.shard.flush({ signal: controller.signal }))).toBe('ABORTED')
+      expect(await codeOf(bench.shard.flush())).toBe('no error')
+      expect(await bench.shard.now()).toBeGreaterThan(0)
+    })
+  })
+
   describe('without tables', () => {
     async function within(run: (shard: Shard, harness: DriverHarness) => Promise<void>): Promise<void> {
       const harness = await make()
@@ -229,5 +264,6 @@ function everyCall(
     () => shard.createIndexTable(spec, { signal }),
     () => shard.dropIndexTable(spec, { signal }),
     () => shard.now({ signal }),
+    () => shard.flush({ signal }),
   ]
 }

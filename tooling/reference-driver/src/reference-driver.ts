@@ -1,4 +1,12 @@
-import type { Driver, IndexRow, IndexTableSpec, PendingRow, Shard, ShardCatalog } from '@looseleaf/core'
+import {
+  throwIfAborted,
+  type Driver,
+  type IndexRow,
+  type IndexTableSpec,
+  type PendingRow,
+  type Shard,
+  type ShardCatalog,
+} from '@looseleaf/core'
 import { createReferenceCatalog } from './reference-catalog.ts'
 import { createReferenceEntities, type ReferenceEntities, type ReferenceRow } from './reference-entities.ts'
 import { createReferenceIndex, type ReferenceIndex } from './reference-index.ts'
@@ -70,7 +78,7 @@ function createReferenceShard(number: number, now: () => number): ReferenceShard
     contents: catalog.current,
     entities,
     catalog: catalog.table,
-    flush: async () => {},
+    flush: async (options) => throwIfAborted(options?.signal),
     tasks,
     pending,
     index,
