@@ -1,11 +1,8 @@
 import type { IndexRow } from '@looseleaf/core'
-import { chunks } from './chunks.ts'
+import { chunks, ROWS_PER_WRITE } from './chunks.ts'
 import type { MissingRow } from './inspect.ts'
 import { tableOn, type IndexTarget } from './index-target.ts'
 import type { Pass } from './pass.ts'
-
-/** Rows per statement. */
-const ROWS_PER_WRITE = 500
 
 /**
  * Adds rows with the version at which their entity was read, which never lowers a stamp. A writer that has moved the

@@ -1,6 +1,6 @@
 import { elapsedBy, isLooseleafError, type IndexRowRemoval } from '@looseleaf/core'
 import { keptRowsMs, type EngineContext } from '@looseleaf/index-engine'
-import { chunks } from './chunks.ts'
+import { chunks, ROWS_PER_WRITE } from './chunks.ts'
 import { expectedIn } from './derive-entity.ts'
 import { tableOn, type IndexTarget } from './index-target.ts'
 import type { DanglingRow } from './inspect.ts'
@@ -35,9 +35,6 @@ interface Removal {
   /** By the clock of `elapsedBy`. */
   readonly due: number
 }
-
-/** Rows per statement. */
-const ROWS_PER_WRITE = 500
 
 /** Some 300 bytes each. */
 const MAX_KEPT = 20_000

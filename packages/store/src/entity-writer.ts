@@ -65,10 +65,10 @@ interface Unsettled {
 /** What a write does to the index rows of its entity. */
 interface RowChange {
   readonly gained: readonly PlacedKey[]
-  /** Of indexes in which the entity still has rows: a query may meet it by these while it moves from one to another. */
-  readonly lost: readonly PlacedKey[]
-  /** Of indexes in which it has none any more: nobody finds it by these. */
-  readonly gone: readonly PlacedKey[]
+  /** Lost rows of indexes in which the entity has none any more: nobody finds it by these. */
+  readonly deletedNow: readonly PlacedKey[]
+  /** Lost rows of indexes in which it still has others: a query may meet it by these while it moves from one to another. */
+  readonly deletedLater: readonly PlacedKey[]
 }
 
 /** Attempts before a write gives up. Nearly all of them are lost races, each of which another write of the entity has won. */
@@ -184,8 +184,8 @@ export function createEntityWriter(
         return { found, written: true, version, indexed: await writeAfter(rows.gained, id, version, signal) }
       }
       if (context.deleteDelayMs === 0) {
-        removals.now(rows.gone, id, version)
-        removals.later(rows.lost, id, version)
+        removals.now(rows.deletedNow, id, version)
+        removals.later(rows.deletedLater, id, version)
       }
       return { found, written: true, version, indexed }
     }
@@ -274,15 +274,15 @@ function mayDefer(error: unknown): boolean {
 /** What an entity's change means for every index, building and retiring ones included. */
 function diffAll(catalog: Catalog, id: Uint8Array, before: Bag | undefined, after: Bag | null): RowChange {
   const gained: PlacedKey[] = []
-  const lost: PlacedKey[] = []
-  const gone: PlacedKey[] = []
+  const deletedNow: PlacedKey[] = []
+  const deletedLater: PlacedKey[] = []
   for (const entry of catalog.indexes) {
     const diff = diffRows(entry, before, after ?? undefined)
     refuseMisfits(entry, id, diff.misfits)
     for (const key of diff.gained) gained.push({ entry, key })
-    for (const key of diff.lost) (diff.isIndexed ? lost : gone).push({ entry, key })
+    for (const key of diff.lost) (diff.isIndexed ? deletedLater : deletedNow).push({ entry, key })
   }
-  return { gained, lost, gone }
+  return { gained, deletedNow, deletedLater }
 }
 
 function refuseMisfits(

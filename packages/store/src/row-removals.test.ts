@@ -4,6 +4,7 @@ import { defineIndex, tableSpec } from '@looseleaf/index-engine'
 import { faultyDriver } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from './data-store.ts'
+import { createRowRemovals } from './row-removals.ts'
 import type { DataStoreOptions } from './types.ts'
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
@@ -136,6 +137,50 @@ describe('a row that an entity has lost', () => {
     await pass(600)
     expect(isSettled).toBe(true)
     expect(await rowsOf(store, 'by_name')).toBe(1)
+  })
+})
+
+describe('what is left to the cleaner', () => {
+  it('is told once for as long as there is too much of it', async () => {
+    const { context } = await open()
+    const told: string[] = []
+    const removals = createRowRemovals(
+      context,
+      { upsert: async () => [], remove: async () => {} },
+      (message) => told.push(message),
+    )
+    const [entry] = context.catalog.current().indexes
+    const many = Array.from({ length: 40_000 }, () => ({ entry: entry!, key: [1n] }))
+    const add = (): void => removals.later(many, Buffer.alloc(16), 1)
+    for (let i = 0; i < 10; i++) add()
+    expect(told).toEqual([expect.stringMatching(/^More than 100000 index rows/)])
+    await pass(6_000)
+    await pass(6_000)
+    for (let i = 0; i < 10; i++) add()
+    expect(told).toHaveLength(2)
+    await removals.close()
+  })
+
+  it('is told once a minute where deletes fail, however many do', async () => {
+    const told: string[] = []
+    const store = await open(
+      { onWarning: (message) => told.push(message) },
+      faultyDriver(memory, ({ operation }) =>
+        operation === 'remove' ? { before: () => Promise.reject(new Error('the shard is down')) } : undefined,
+      ),
+    )
+    const deleteMany = async (): Promise<void> => {
+      const puts = Array.from({ length: 20 }, () => store.put({ name: 'one' }))
+      for (const { id } of await Promise.all(puts)) await store.delete(id)
+      await store.settled()
+    }
+    await deleteMany()
+    expect(told).toEqual([expect.stringContaining('left to the cleaner')])
+    await deleteMany()
+    expect(told).toHaveLength(1)
+    now += 60_000
+    await deleteMany()
+    expect(told).toHaveLength(2)
   })
 })
 

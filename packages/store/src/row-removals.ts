@@ -35,6 +35,9 @@ const MAX_UNDER_WAY = 5_000
 /** Rows that are kept for their time to come; beyond this they are left to the cleaner. Some 300 bytes each. */
 const MAX_KEPT = 100_000
 
+/** Of deletes that fail, one is told in so many milliseconds: a shard that is down fails those of every entity. */
+const TOLD_AGAIN_MS = 60_000
+
 /** Rows that fall due within so many milliseconds go together. */
 const GATHER_MS = 25
 
@@ -48,13 +51,17 @@ export function createRowRemovals(
   // Nothing is lost when the process ends before they are due.
   const quietTime = time === systemTime ? backgroundTime : time
   const closing = new AbortController()
+  let silentUntil = 0
   const background = createBackground(MAX_UNDER_WAY, (error) => {
+    if (elapsed() < silentUntil) return
+    silentUntil = elapsed() + TOLD_AGAIN_MS
     onWarning(`Index rows that are no longer needed are left to the cleaner: ${String(error)}`)
   })
   /** In the order in which they fall due. */
   let kept: Kept[] = []
   let keptRows = 0
-  let hasWarned = false
+  /** From when rows had to be left to the cleaner until half of those that are kept have gone. */
+  let isOverflowing = false
   let running = false
 
   function remove(rows: readonly PlacedKey[], entityId: Uint8Array, version: number): void {
@@ -73,6 +80,7 @@ export function createRowRemovals(
     const ripe = kept.slice(0, count)
     kept = kept.slice(count)
     keptRows -= sent
+    if (keptRows <= MAX_KEPT / 2) isOverflowing = false
     for (const { rows, entityId, version } of ripe) remove(rows, entityId, version)
   }
 
@@ -94,8 +102,8 @@ export function createRowRemovals(
     later(rows, entityId, version) {
       if (rows.length === 0) return
       if (keptRows + rows.length > MAX_KEPT) {
-        if (!hasWarned) {
-          hasWarned = true
+        if (!isOverflowing) {
+          isOverflowing = true
           onWarning(
             `More than ${MAX_KEPT} index rows of entities that have moved wait to be deleted; further ones are left to the cleaner.`,
           )

@@ -35,15 +35,16 @@ export function createFileParser(longestMs: number = LONGEST_PARSE_MS): FilePars
   }
 
   async function run(task: ParseTask): Promise<ParsedFile> {
-    const worker = (thread ??= start())
-    worker.ref()
+    let worker: Worker | undefined
     try {
+      worker = thread ??= start()
+      worker.ref()
       return await answerOf(worker, task, longestMs)
     } catch (error) {
-      await worker.terminate()
+      await worker?.terminate()
       return { type: 'refused', reason: reasonOf(error) }
     } finally {
-      worker.unref()
+      worker?.unref()
     }
   }
 
