@@ -4,7 +4,7 @@ import type { EngineContext } from '@looseleaf/index-engine'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { entryOf, openStore } from '../test/stores.ts'
 import { leapingTime, type LeapingTime } from '../test/times.ts'
-import { indexTarget, type IndexTarget } from './index-target.ts'
+import { indexTarget, tableOn, type IndexTarget } from './index-target.ts'
 import { claimParts, loadParts, partTask, type LeasedParts, type PartLease } from './part-lease.ts'
 import { enterStage, type Part } from './part.ts'
 
@@ -24,17 +24,28 @@ beforeEach(async () => {
   tasks = driver.shards[1]!.tasks
 })
 
-interface Claimed extends Pick<LeasedParts, 'checkpoint' | 'release'> {
+interface Claimed extends Pick<LeasedParts, 'checkpoint' | 'release' | 'removals'> {
   readonly lease: PartLease
 }
 
 /** The part of one index; undefined while another worker has it. */
-async function claim(owner: string, run = 'run'): Promise<Claimed | undefined> {
-  const options = { owner, leaseMs: LEASE_MS, checkpointMs: 1_000, onRemoved: () => {} }
-  const { leases, checkpoint, release } = await claimParts(context, new Map([[target, run]]), 1, options, {})
+async function claim(owner: string, run = 'run', leaseMs = LEASE_MS): Promise<Claimed | undefined> {
+  const options = { owner, leaseMs, checkpointMs: 1_000, onRemoved: () => {} }
+  const { leases, ...parts } = await claimParts(context, new Map([[target, run]]), 1, options, {})
   const [lease] = leases
-  return lease && { lease, checkpoint, release }
+  return lease && { lease, ...parts }
 }
+
+/** Has a worker keep a row of an entity that has moved, until no query needs it. */
+async function keepRow({ removals }: Claimed): Promise<void> {
+  const row = { key: [Buffer.from('eve'), 1n], entityId: Buffer.alloc(16, 7), version: 1 }
+  await tableOn(target, 1).upsert([row])
+  const expected = new Map([[target, [{ key: [], shard: 1, identity: 'elsewhere' }]]])
+  const entity = { id: row.entityId, version: 2, updated: 0, expected }
+  removals.add({ entity, target, shard: 1, row, misplaced: false }, 2)
+}
+
+const rowsLeft = (): Promise<number> => tableOn(target, 1).count({ prefix: [] })
 
 const stored = async (): Promise<Part | undefined> =>
   (await loadParts(context, [target.entry.table], 1)).get(target.entry.table)
@@ -118,6 +129,32 @@ describe('a checkpoint', () => {
     await checkpoint({})
     await release()
     expect((await stored())?.seen).toBe(0)
+  })
+})
+
+describe('while a row is kept for queries under way', () => {
+  it('a part is saved every third of a lease, when the row is gone', async () => {
+    const worker = (await claim('a', 'run', 30_000))!
+    await keepRow(worker)
+    worker.lease.part.seen = 1
+    time.leap(9_999)
+    await worker.checkpoint({})
+    expect([await rowsLeft(), (await stored())?.seen]).toEqual([1, undefined])
+    time.leap(1)
+    await worker.checkpoint({})
+    expect([await rowsLeft(), (await stored())?.seen]).toEqual([0, 1])
+    expect(worker.lease.part.tally.removed).toBe(1)
+  })
+
+  it('a part that is given up is saved as of before that row was found', async () => {
+    const worker = (await claim('a'))!
+    worker.lease.part.seen = 1
+    time.leap(1_000)
+    await worker.checkpoint({})
+    worker.lease.part.seen = 2
+    await keepRow(worker)
+    await worker.release()
+    expect([await rowsLeft(), (await stored())?.seen]).toEqual([1, 1])
   })
 })
 

@@ -15,7 +15,7 @@ export type WholeRow<Row extends BoundedRow> = Omit<Row, keyof EntityRow> & Enti
  * of one run. What was left out is read for each run, and is as it is then. A row that is gone by then is left out.
  */
 export async function* wholeRows<Row extends BoundedRow>(
-  table: EntityTable,
+  table: Pick<EntityTable, 'read'>,
   rows: readonly Row[],
   options: CallOptions,
 ): AsyncGenerator<readonly WholeRow<Row>[], void, undefined> {

@@ -1,0 +1,62 @@
+import type { BoundedRow, EntityRow } from '@looseleaf/core'
+import { expect, test } from 'vitest'
+import { longestBody, wholeRows } from './whole-rows.ts'
+
+const MiB = 1024 * 1024
+
+const row = (n: number, bodyBytes: number, body?: Uint8Array | null): BoundedRow => ({
+  id: Buffer.alloc(16, n),
+  version: n,
+  updated: n,
+  bodyBytes,
+  body,
+})
+
+/** A table of these rows, and which ids it was asked for, by their first byte. */
+function tableOf(rows: readonly EntityRow[]) {
+  const asked: number[][] = []
+  const read = async (ids: readonly Uint8Array[]): Promise<(EntityRow | undefined)[]> => {
+    asked.push(ids.map((id) => id[0] ?? 0))
+    return ids.map((id) => rows.find((each) => Buffer.compare(each.id, id) === 0))
+  }
+  return { asked, read }
+}
+
+test('bodies that were left out are read for each run, as they are then; what is gone is left out', async () => {
+  const now = { id: Buffer.alloc(16, 2), version: 20, updated: 20, body: Buffer.from('now') }
+  const table = tableOf([now])
+  const given = [row(1, 1, Buffer.from('1')), row(2, 3), row(3, 3), row(4, 0, null)]
+  const runs = await Array.fromAsync(wholeRows(table, given, {}))
+  expect(runs.map((run) => run.map(({ version, body }) => [version, body?.toString()]))).toEqual([
+    [
+      [1, '1'],
+      [20, 'now'],
+      [4, undefined],
+    ],
+  ])
+  expect(table.asked).toEqual([[2, 3]])
+})
+
+test('a run has as many bodies as fit into 8 MiB, or one', async () => {
+  const sizes = [5, 3, 1, 7, 9, 9, 2]
+  const rows = sizes.map((size, i) => ({ ...row(i + 1, size * MiB), body: Buffer.from('read') }))
+  const table = tableOf(rows)
+  const given = rows.map(({ body: _, ...left }): BoundedRow => ({ ...left, body: undefined }))
+  const runs = await Array.fromAsync(wholeRows(table, given, {}))
+  expect(table.asked).toEqual([[1, 2], [3, 4], [5], [6], [7]])
+  expect(runs.flat().map(({ version }) => version)).toEqual([1, 2, 3, 4, 5, 6, 7])
+})
+
+test('nothing is read where nothing was left out', async () => {
+  const table = tableOf([])
+  expect(await Array.fromAsync(wholeRows(table, [row(1, 1, Buffer.from('1'))], {}))).toHaveLength(1)
+  expect(await Array.fromAsync(wholeRows(table, [], {}))).toEqual([])
+  expect(table.asked).toEqual([])
+})
+
+test('an answer of so many bodies, each as long as it may be, fits as well', () => {
+  for (const rows of [1, 3, 500]) {
+    expect(rows * longestBody(rows)).toBeLessThanOrEqual(8 * MiB)
+    expect(rows * (longestBody(rows) + 1)).toBeGreaterThan(8 * MiB)
+  }
+})
