@@ -1,9 +1,18 @@
 import { LooseleafError, type Time } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import type { DataStore } from '@looseleaf/store'
+import { DataStore } from '@looseleaf/store'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { expect, test } from 'vitest'
-import { addRow, expectedRows, openStore, QUERY_TIME_MS, rowFor, rowsIn } from '../test/stores.ts'
+import {
+  addRow,
+  byUser,
+  expectedRows,
+  openStore,
+  QUERY_TIME_MS,
+  rowFor,
+  rowsIn,
+  shared,
+} from '../test/stores.ts'
 import { leapingTime } from '../test/times.ts'
 import { checkIndex } from './check-index.ts'
 import { cleanIndex } from './clean-index.ts'
@@ -96,6 +105,41 @@ test('a row that could not be deleted is deleted by who goes on with the work', 
   expect(await rowsIn(store, 'by_user')).toHaveLength(2)
   await cleanIndex(store, 'by_user')
   expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
+})
+
+test.each([
+  ['has it again', 1, 0],
+  ['has another one still', 1, 1],
+  ['was deleted', 0, 1],
+])('a row that was kept for an entity that %s meanwhile', async (what, left, removed) => {
+  // A writer of the order of the article, which has committed and not come to its rows.
+  const rows: FaultPlan = ({ table, operation }) =>
+    table.startsWith('index_') && operation === 'upsert'
+      ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Down, on purpose.')) }
+      : undefined
+  const memory = await memoryShards(2).connect()
+  const writer = await DataStore.open({
+    shards: shared(faultyDriver(memory, rows)),
+    writeOrder: 'entity-first',
+    indexes: [byUser],
+    migrate: true,
+    queryTimeMs: QUERY_TIME_MS,
+  })
+  const leaping = leapingTime()
+  const time: Time = {
+    now: leaping.now,
+    async sleep(milliseconds, signal) {
+      if (what === 'has it again') await writer.put(eve, { id })
+      else if (what === 'was deleted') await writer.delete(id)
+      await leaping.sleep(milliseconds, signal)
+    },
+  }
+  const store = await openStore({ driver: memory, time })
+  const { id } = await store.put(ada)
+  await addRow(store, 'by_user', rowFor(store, 'by_user', id, eve, 1))
+  expect(await sweepIndex(store)).toMatchObject({ removed })
+  expect((await store.getAll(byUser, eve)).length).toBe(what === 'has it again' ? 1 : 0)
+  expect((await store.getAll(byUser, ada)).length + (await store.getAll(byUser, eve)).length).toBe(left)
 })
 
 test('a check does not count a row that is only kept', async () => {

@@ -4,6 +4,7 @@ import { chunks, ROWS_PER_WRITE } from './chunks.ts'
 import { expectedIn } from './derive-entity.ts'
 import { tableOn, type IndexTarget } from './index-target.ts'
 import type { DanglingRow } from './inspect.ts'
+import { neededAgain } from './needed-again.ts'
 
 /** How many rows of each index were deleted. */
 export type RemovedRows = ReadonlyMap<IndexTarget, number>
@@ -12,7 +13,8 @@ export type RemovedRows = ReadonlyMap<IndexTarget, number>
 export interface KeptRemovals {
   /**
    * A row that is to go unless it is stamped later than this version, which is committed for good. Kept from now on for as
-   * long as a query may take; one of an entity that has no row in the index any more is due at once.
+   * long as a query may take, and left alone if its entity has it again by then; one of an entity that has no row in the
+   * index any more is due at once.
    */
   add(found: DanglingRow, version: number): void
   /** Deletes the rows that are due; answers how many there were. */
@@ -73,13 +75,18 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
     return removed
   }
 
-  function takeUntil(time: number): Removal[] {
+  /** Those that were kept are looked at once more: for so long anybody may have written their entities. */
+  async function sendUntil(time: number, signal: AbortSignal | undefined): Promise<RemovedRows> {
     const later = kept.findIndex(({ due }) => due > time)
     const ripe = later === -1 ? kept : kept.slice(0, later)
     kept = later === -1 ? [] : kept.slice(later)
-    const all = [...dueNow, ...ripe]
+    const needed = await neededAgain(context, ripe, signal).catch((error: unknown) => {
+      kept.unshift(...ripe)
+      throw error
+    })
+    const all = [...dueNow, ...ripe.filter((removal) => !needed.has(removal))]
     dueNow = []
-    return all
+    return send(all, signal)
   }
 
   return {
@@ -98,9 +105,9 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
       if (expectedIn(entity, target).length === 0) dueNow.push({ ...removal, due: 0 })
       else kept.push({ ...removal, due: elapsed() + keptRowsMs(context.catalog.current()) })
     },
-    sendDue: (signal) => send(takeUntil(elapsed()), signal),
+    sendDue: (signal) => sendUntil(elapsed(), signal),
     async settle(signal, waiting) {
-      const removed = await send(takeUntil(elapsed()), signal)
+      const removed = await sendUntil(elapsed(), signal)
       const last = kept.at(-1)
       if (last === undefined) return removed
       for (let left = last.due - elapsed(); left > 0;) {
@@ -109,7 +116,7 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
         left -= pause
         if (left > 0) await waiting?.onWait()
       }
-      return sumOf(removed, await send(takeUntil(last.due), signal))
+      return sumOf(removed, await sendUntil(last.due, signal))
     },
   }
 }

@@ -12,14 +12,17 @@ const IDS_PER_READ = 256
 const SHARDS_AT_ONCE = 4
 
 /** Groups ids, each once, by the shard of their entity. */
-export function idsByShard(pass: Pass, ids: Iterable<Uint8Array>): Map<number, Uint8Array[]> {
+export function idsByShard(
+  { context }: Pick<Pass, 'context'>,
+  ids: Iterable<Uint8Array>,
+): Map<number, Uint8Array[]> {
   const seen = new Set<string>()
   const groups = new Map<number, Uint8Array[]>()
   for (const id of ids) {
     const key = idKey(id)
     if (seen.has(key)) continue
     seen.add(key)
-    const shard = pass.context.router.shardOfId(id)
+    const shard = context.router.shardOfId(id)
     const group = groups.get(shard)
     if (group === undefined) groups.set(shard, [id])
     else group.push(id)
@@ -31,8 +34,8 @@ export function idsByShard(pass: Pass, ids: Iterable<Uint8Array>): Map<number, U
  * Reads the committed rows of these ids, tombstones too, and hands over each as it comes: so many bodies are not in hand
  * at once. Of an id that has no row nothing comes.
  */
-async function eachEntity(
-  pass: Pass,
+export async function eachEntity(
+  pass: Pick<Pass, 'context' | 'signal'>,
   ids: Iterable<Uint8Array>,
   visit: (row: EntityRow) => void,
 ): Promise<void> {

@@ -230,4 +230,13 @@ export const found: readonly Found[] = [
       name: 'an entity that moves to a shard that was read, from one that was not',
     },
   },
+  {
+    wrong:
+      'With `entity-first`, a cleaner deleted a row that it had kept for queries under way, although its entity had it again meanwhile and the writer had not come to write it (late commits, a tail that looks back).',
+    now: 'It looks at the entity once more before it deletes what it has kept.',
+    heldBy: {
+      file: 'packages/cleaner/src/kept-removals.test.ts',
+      name: 'a row that was kept for an entity that %s meanwhile',
+    },
+  },
 ]

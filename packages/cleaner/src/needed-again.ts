@@ -1,0 +1,46 @@
+import { isLooseleafError, requireVersion, type EntityRow, type Key } from '@looseleaf/core'
+import { deriveRows, keyIdentity, type EngineContext } from '@looseleaf/index-engine'
+import { idKey } from './id-key.ts'
+import type { IndexTarget } from './index-target.ts'
+import { eachEntity } from './read-entities.ts'
+
+/** A row that an entity has lost. */
+interface LostRow {
+  readonly target: IndexTarget
+  readonly row: { readonly key: Key; readonly entityId: Uint8Array }
+}
+
+/**
+ * Those of these rows that their entities have again, or may have: of a body that cannot be read nothing is known. A writer
+ * that writes rows after its entity may have committed since and not come to its rows; whoever looked after it has found
+ * the old one there, with its old stamp.
+ */
+export async function neededAgain<Row extends LostRow>(
+  context: EngineContext,
+  rows: readonly Row[],
+  signal: AbortSignal | undefined,
+): Promise<ReadonlySet<Row>> {
+  const needed = new Set<Row>()
+  const byEntity = Map.groupBy(rows, ({ row }) => idKey(row.entityId))
+  const ids = Array.from(byEntity.values(), ([first]) => (first as Row).row.entityId)
+  await eachEntity({ context, signal }, ids, (entity) => {
+    for (const lost of byEntity.get(idKey(entity.id)) ?? []) {
+      if (has(context, entity, lost)) needed.add(lost)
+    }
+  })
+  return needed
+}
+
+function has(context: EngineContext, { version, body }: EntityRow, { target, row }: LostRow): boolean {
+  if (body === null) return false
+  try {
+    requireVersion(version)
+    const identity = keyIdentity(row.key)
+    return deriveRows(target.entry, context.codec.decode(body)).keys.some(
+      (key) => keyIdentity(key) === identity,
+    )
+  } catch (error) {
+    if (!isLooseleafError(error)) throw error
+    return true
+  }
+}
