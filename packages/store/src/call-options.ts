@@ -34,6 +34,7 @@ export const optionsOf: OptionsOf = {
     router: 'router',
     codec: 'codec',
     migrate: 'flag',
+    acceptEmptyShards: 'flag',
     writeOrder: 'elsewhere',
     onIndexFailure: 'elsewhere',
     deleteDelayMs: 'elsewhere',

@@ -101,7 +101,8 @@ export class DataStore {
     checkOptions('DataStore.open', options, optionsOf.open)
     if (options.shards === undefined) throw badArgument('DataStore.open', '{ shards }', undefined)
     options.indexes?.forEach(definitionFromData)
-    const { shards, indexes = [], migrate = false, time = systemTime, queryTimeMs } = options
+    const { shards, indexes = [], migrate = false, acceptEmptyShards = false } = options
+    const { time = systemTime, queryTimeMs } = options
     const onWarning = options.onWarning ?? ((message) => process.emitWarning(message, 'LooseleafWarning'))
     const router = options.router ?? bucketRouter({ shards: shards.shardCount })
     if (router.shardCount !== shards.shardCount) {
@@ -114,7 +115,15 @@ export class DataStore {
     const defers = policy.onIndexFailure === 'defer'
     const connected = await shards.connect()
     try {
-      const opened = await openStore(connected, { router, migrate, indexes, defers, queryTimeMs, onWarning })
+      const opened = await openStore(connected, {
+        router,
+        migrate,
+        acceptEmptyShards,
+        indexes,
+        defers,
+        queryTimeMs,
+        onWarning,
+      })
       const { driver, catalog, silent } = opened
       const context: EngineContext = {
         driver,

@@ -1,30 +1,43 @@
 import { randomUUID } from 'node:crypto'
-import type { CatalogEntry, Driver, IndexDefinitionData, Router, ShardCatalog } from '@looseleaf/core'
+import {
+  isLooseleafError,
+  type CatalogEntry,
+  type Driver,
+  type IndexDefinitionData,
+  type Router,
+  type Shard,
+  type ShardCatalog,
+} from '@looseleaf/core'
 import { DEFAULT_QUERY_TIME_MS, tableName } from '@looseleaf/index-engine'
 import { checkLayouts, refuse } from './check-layout.ts'
 import { createIndexTable, createTables } from './create-tables.ts'
+import type { OpenStoreOptions } from './open-store.ts'
+
+export type InitialiseOptions = Pick<OpenStoreOptions, 'acceptEmptyShards' | 'defers' | 'queryTimeMs'>
 
 /**
  * Creates the tables of a store where they are missing and writes the first catalog. On a store that nobody has
  * written to yet the indexes are ready at once: there is nothing to fill; and it is known from the start when its first
- * process `defers`. Several processes may do this at once.
+ * process `defers`. Several processes may do this at once. Throws `LAYOUT_MISMATCH` where an empty shard takes the place of
+ * one of a store in use, unless that is accepted.
  */
 export async function initialise(
   driver: Driver,
   router: Router,
   definitions: readonly IndexDefinitionData[],
-  { defers, queryTimeMs }: { readonly defers: boolean; readonly queryTimeMs: number | undefined },
+  { acceptEmptyShards, defers, queryTimeMs }: InitialiseOptions,
 ): Promise<void> {
   let catalogs = await load(driver, router)
   const other = catalogs.findIndex((catalog) => catalog !== undefined)
-  if (other > 0) {
+  if (other > 0 && !acceptEmptyShards) {
     // Another process may be doing the same, in the order of the shards: then the first has its catalog by now.
     catalogs = await load(driver, router)
     if (catalogs[0] === undefined) {
       refuse(driver, 0, `it is empty, but shard ${driver.shards[other]?.name} belongs to a store already.`)
     }
   }
-  const [existing] = catalogs
+  if (!acceptEmptyShards) await refuseEmptyShards(driver, catalogs)
+  const existing = catalogs.find((catalog) => catalog !== undefined)
   await Promise.all(driver.shards.map((shard) => createTables(shard)))
   const indexes = existing?.indexes ?? (await createFirstIndexes(driver, definitions))
   let source = existing
@@ -42,6 +55,38 @@ export async function initialise(
     // Whoever writes shard 0 first has named the store; the others take its word.
     await shard.catalog.init(catalog)
     source ??= await shard.catalog.load()
+  }
+}
+
+/**
+ * A store is made on all its shards before anything is written. So where one holds entities, all have had a catalog, and an
+ * empty one is not what it was, or not the one that was meant. Catalogs that were lost beside their entities are made again.
+ */
+async function refuseEmptyShards(
+  driver: Driver,
+  catalogs: readonly (ShardCatalog | undefined)[],
+): Promise<void> {
+  if (catalogs.every((catalog) => catalog !== undefined)) return
+  const hold = await Promise.all(driver.shards.map(holdsEntities))
+  const inUse = hold.findIndex((holds, number) => holds && catalogs[number] !== undefined)
+  if (inUse === -1) return
+  for (const [number, shard] of driver.shards.entries()) {
+    // By now another process that was just making the store has made it.
+    if (hold[number] || (await shard.catalog.load()) !== undefined) continue
+    refuse(
+      driver,
+      number,
+      `it is empty, but shard ${inUse} (${driver.shards[inUse]?.name}) holds entities of a store in use. Does its address lead where it did? If its data is lost for good, \`looseleaf init --accept-empty-shards\` begins it anew.`,
+    )
+  }
+}
+
+async function holdsEntities(shard: Shard): Promise<boolean> {
+  try {
+    return (await shard.entities.pageByAdded(0, 1, { maxBody: 0 })).length > 0
+  } catch (error) {
+    if (isLooseleafError(error, 'NOT_MIGRATED')) return false
+    throw error
   }
 }
 

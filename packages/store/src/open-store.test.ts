@@ -17,7 +17,7 @@ import { openStore } from './open-store.ts'
 const byLink = defineIndex('by_link', { properties: { link: 'string' }, shardOn: 'link' })
 const byRank = defineIndex('by_rank', { properties: { rank: 'integer' }, shardOn: 'id' })
 const router = bucketRouter({ shards: 3 })
-const plain = { defers: false, queryTimeMs: undefined }
+const plain = { acceptEmptyShards: false, defers: false, queryTimeMs: undefined }
 
 let reference: ReferenceDriver
 let plan: FaultPlan
@@ -34,7 +34,7 @@ const init = (
 ): Promise<void> => initialise(driver(), router, indexes, options)
 
 async function openCatalog(from: Driver, by: Router, queryTimeMs?: number): Promise<Catalog> {
-  const options = { router: by, migrate: false, indexes: [], defers: false, queryTimeMs }
+  const options = { ...plain, router: by, migrate: false, indexes: [], queryTimeMs }
   return (await openStore(from, { ...options, onWarning: () => undefined })).catalog
 }
 
@@ -83,14 +83,14 @@ describe('the first catalog of a store', () => {
   })
 
   it('says from the start what its maker has said', async () => {
-    await init([], { defers: true, queryTimeMs: 700 })
+    await init([], { ...plain, defers: true, queryTimeMs: 700 })
     for (const catalog of stored()) expect(catalog).toMatchObject({ mayDefer: true, queryTimeMs: 700 })
   })
 
   it('is not made again, and another process has no say in it', async () => {
     await init()
     const before = stored()
-    await init([byRank], { defers: true, queryTimeMs: 700 })
+    await init([byRank], { ...plain, defers: true, queryTimeMs: 700 })
     expect(stored()).toEqual(before)
   })
 
@@ -114,7 +114,7 @@ describe('the first catalog of a store', () => {
 
 describe('a store that has lost catalogs', () => {
   it('gets those of further shards from the first', async () => {
-    await init([byLink], { defers: true, queryTimeMs: 700 })
+    await init([byLink], { ...plain, defers: true, queryTimeMs: 700 })
     await put(0, { epoch: 9 })
     const [first] = stored()
     const half = createReferenceDriver({ shards: 3 })
@@ -147,6 +147,57 @@ const refusal = async (work: Promise<unknown>): Promise<string> => {
   expect(error).toMatchObject({ code: 'LAYOUT_MISMATCH' })
   return (error as LooseleafError).message
 }
+
+describe('an empty shard in the place of one of a store in use', () => {
+  /** Shards that hold what these did, but for one of them, which is another database. */
+  function replace(shard: number): void {
+    const states = reference.shards.map((each) => each.state())
+    reference = createReferenceDriver({ shards: 3 })
+    states.forEach(
+      (state, number) => number !== shard && reference.shards[number]!.fallBack(state, 'everything'),
+    )
+  }
+
+  beforeEach(async () => {
+    await init()
+    await putEntity(1)
+  })
+
+  it.each([
+    [0, 'it is empty, but shard reference shard 1 belongs to a store already.'],
+    [2, 'it is empty, but shard 1 (reference shard 1) holds entities of a store in use.'],
+  ])('is refused as shard %i, and nothing is made of it', async (number, what) => {
+    replace(number)
+    const others = stored().filter((_, n) => n !== number)
+    expect(await refusal(init())).toContain(`Shard ${number} (reference shard ${number}): ${what}`)
+    expect(reference.shards[number]!.contents()).toBeUndefined()
+    expect(stored().filter((_, n) => n !== number)).toEqual(others)
+  })
+
+  it.each([0, 2])('is begun anew as shard %i where that is accepted', async (number) => {
+    const { storeId } = stored()[1]!
+    replace(number)
+    await init([byRank], { ...plain, acceptEmptyShards: true })
+    expect(stored().map((catalog) => catalog.storeId)).toEqual([storeId, storeId, storeId])
+    expect(stored()[number]!.indexes).toEqual(stored()[1]!.indexes)
+  })
+
+  it('is one that another process is just making, of a store that nobody has written to', async () => {
+    replace(2)
+    const [, second] = stored()
+    let pages = 0
+    plan = ({ operation, table, shard }) =>
+      table === 'entities' && operation.startsWith('page') && shard === 2 && pages++ === 0
+        ? {
+            before: () =>
+              reference.shards[2]!.catalog.init({ ...second!, shardNumber: 2 }).then(() => undefined),
+          }
+        : undefined
+    await init()
+    expect(pages).toBeGreaterThan(0)
+    expect(stored()[2]).toEqual({ ...second, shardNumber: 2 })
+  })
+})
 
 describe('shards that are not those of one store', () => {
   beforeEach(async () => {
@@ -219,7 +270,7 @@ class NotYet extends Error {}
 
 describe('opening', () => {
   beforeEach(async () => {
-    await init([byLink], { defers: false, queryTimeMs: 700 })
+    await init([byLink], { ...plain, queryTimeMs: 700 })
   })
 
   it('changes nothing where the shards agree', async () => {

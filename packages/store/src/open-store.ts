@@ -23,6 +23,8 @@ export interface OpenStoreOptions {
   readonly router: Router
   /** Whether to create what is missing. */
   readonly migrate: boolean
+  /** Whether an empty shard may become one of a store in use. */
+  readonly acceptEmptyShards: boolean
   /** Those of a store that is made now. */
   readonly indexes: readonly IndexDefinitionData[]
   /** Whether this process defers. */

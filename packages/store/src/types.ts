@@ -28,6 +28,11 @@ export interface DataStoreOptions {
    */
   readonly migrate?: boolean
   /**
+   * With `migrate`: begin shards anew that are empty, although others hold entities of a store in use. Their data has to be lost
+   * for good; an address that leads to another database looks the same, so it is refused by default.
+   */
+  readonly acceptEmptyShards?: boolean
+  /**
    * `index-first` (default): index rows are written before the entity is committed, so nothing is ever missing.
    * `entity-first`: the order of FriendFeed's article. The entity is committed first and its rows follow; a query may
    * miss it in between, and after a crash until the cleaner has passed. Rows that it lost are left to the cleaner too.

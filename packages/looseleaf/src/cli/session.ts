@@ -36,6 +36,8 @@ export interface Settings {
 export interface OpenOptions {
   /** Create what is missing. Default: false. */
   readonly migrate?: boolean
+  /** Begin empty shards of a store in use anew. Default: false. */
+  readonly acceptEmptyShards?: boolean
   /** Tell the store's warnings. Default: true. */
   readonly warn?: boolean
 }
@@ -55,11 +57,16 @@ export function createSession(console: Console, output: Output, options: CommonO
   let settings: Promise<Settings> | undefined
   let store: Promise<DataStore> | undefined
 
-  async function openStore({ migrate = false, warn = true }: OpenOptions): Promise<DataStore> {
+  async function openStore({
+    migrate = false,
+    acceptEmptyShards = false,
+    warn = true,
+  }: OpenOptions): Promise<DataStore> {
     const { shards, indexes, router, codec, writing } = await session.settings(migrate)
     return DataStore.open({
       shards,
       migrate,
+      acceptEmptyShards,
       // Without `migrate` the store's own catalog says which indexes there are.
       ...(migrate && { indexes }),
       ...(router && { router }),

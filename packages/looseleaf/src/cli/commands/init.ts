@@ -14,35 +14,48 @@ export const addInit: AddCommand = (program, run) => {
     examples: [
       ['init', 'as the config says'],
       ['init --shards sqlite:data?shards=2', 'a store of two SQLite files, without indexes'],
+      ['init --accept-empty-shards', 'a store that has lost a shard for good goes on with an empty one'],
     ],
-  }).action((options: CommonOptions) =>
-    run(options, async (session) => {
-      const { output } = session
-      const store = await session.store({ migrate: true })
-      const { driver, catalog } = store.context
-      const [silent] = catalog.current().silent
-      if (silent !== undefined) {
-        throw new LooseleafError(silent.code, `Nothing was done: init needs every shard. ${silent.message}`, {
-          shard: silent.shard,
-          cause: silent,
+  })
+    .option(
+      '--accept-empty-shards',
+      'begin empty shards of a store in use anew; their data has to be lost for good',
+    )
+    .action((options: CommonOptions & { readonly acceptEmptyShards?: boolean }) =>
+      run(options, async (session) => {
+        const { output } = session
+        const store = await session.store({
+          migrate: true,
+          acceptEmptyShards: options.acceptEmptyShards === true,
         })
-      }
-      const indexes = await store.indexes({ signal: session.signal })
-      const result = {
-        storeId: catalog.current().storeId,
-        shards: driver.shards.map((shard) => shard.name),
-        indexes,
-      }
-      output.result(result, () => {
-        const building = [
-          ...new Set(indexes.filter(({ state }) => state === 'building').map(({ name }) => name)),
-        ]
-        return [
-          `The store is there: ${counted(result.shards.length, 'shard', 'shards')}, ${counted(indexes.length, 'index', 'indexes')}.`,
-          ...(indexes.length === 0 ? [] : ['', indexTable(output, indexes)]),
-          ...(building.length === 0 ? [] : ['', `Fill ${building.join(', ')} with: looseleaf clean`]),
-        ].join('\n')
-      })
-    }),
-  )
+        const { driver, catalog } = store.context
+        const [silent] = catalog.current().silent
+        if (silent !== undefined) {
+          throw new LooseleafError(
+            silent.code,
+            `Nothing was done: init needs every shard. ${silent.message}`,
+            {
+              shard: silent.shard,
+              cause: silent,
+            },
+          )
+        }
+        const indexes = await store.indexes({ signal: session.signal })
+        const result = {
+          storeId: catalog.current().storeId,
+          shards: driver.shards.map((shard) => shard.name),
+          indexes,
+        }
+        output.result(result, () => {
+          const building = [
+            ...new Set(indexes.filter(({ state }) => state === 'building').map(({ name }) => name)),
+          ]
+          return [
+            `The store is there: ${counted(result.shards.length, 'shard', 'shards')}, ${counted(indexes.length, 'index', 'indexes')}.`,
+            ...(indexes.length === 0 ? [] : ['', indexTable(output, indexes)]),
+            ...(building.length === 0 ? [] : ['', `Fill ${building.join(', ')} with: looseleaf clean`]),
+          ].join('\n')
+        })
+      }),
+    )
 }

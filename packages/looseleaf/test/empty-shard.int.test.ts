@@ -1,0 +1,50 @@
+import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
+import { DataStore, defineIndex, mysqlShards } from 'looseleaf'
+import { expect, test } from 'vitest'
+import { runInside } from './run-command.ts'
+
+const byLink = defineIndex('by_link', { properties: { link: 'string' }, shardOn: 'link' })
+const LINKS = Array.from({ length: 20 }, (_, n) => `link-${n}`)
+
+/** The shards of a store in use, and the same with a database in the place of the second one that is empty. */
+async function storeInUse(): Promise<{ right: string[]; wrong: string[] }> {
+  const { urls } = await freshShards(3)
+  const [first, second, empty] = urls as [string, string, string]
+  const right = [first, second]
+  const store = await DataStore.open({ shards: mysqlShards(right), indexes: [byLink], migrate: true })
+  for (const link of LINKS) await store.put({ link })
+  await store.close()
+  return { right, wrong: [first, empty] }
+}
+
+test('a wrong address is refused with migrate as well, and the right shards go on as they were', async () => {
+  const { right, wrong } = await storeInUse()
+  const opened = DataStore.open({ shards: mysqlShards(wrong), indexes: [byLink], migrate: true })
+  await expect(opened).rejects.toMatchObject({
+    code: 'LAYOUT_MISMATCH',
+    message: expect.stringMatching(/^Shard 1 \(.*\): it is empty, but shard 0 \(.*\) holds entities/),
+  })
+  const init = await runInside(['init', '--shards', wrong.join(',')])
+  expect(init).toMatchObject({ code: 4, stderr: expect.stringContaining('--accept-empty-shards') })
+
+  const store = await DataStore.open({ shards: mysqlShards(right) })
+  for (const link of LINKS) expect(await store.query(byLink, { link })).toMatchObject({ items: [{ link }] })
+  await store.close()
+})
+
+test('a shard that is lost for good is begun anew where that is accepted', async () => {
+  const { wrong } = await storeInUse()
+  const shards = ['--shards', wrong.join(',')]
+  expect(await runInside(['init', '--accept-empty-shards', ...shards])).toMatchObject({ code: 0 })
+  expect(await runInside(['clean', '--restart', ...shards])).toMatchObject({ code: 0 })
+  const store = await DataStore.open({ shards: mysqlShards(wrong) })
+  const left: string[] = []
+  for await (const { link } of store.scan()) left.push(String(link))
+  expect(left.length).toBeGreaterThan(0)
+  expect(left.length).toBeLessThan(LINKS.length)
+  for (const link of LINKS) {
+    const { items } = await store.query(byLink, { link })
+    expect(items.map((item) => item.link)).toEqual(left.includes(link) ? [link] : [])
+  }
+  await store.close()
+})
