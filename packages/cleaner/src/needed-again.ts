@@ -1,12 +1,13 @@
 import { isLooseleafError, requireVersion, type EntityRow, type Key } from '@looseleaf/core'
-import { deriveRows, keyIdentity, type EngineContext } from '@looseleaf/index-engine'
+import { deriveRows, keyIdentity, shardOfRow, type EngineContext } from '@looseleaf/index-engine'
 import { idKey } from './id-key.ts'
 import type { IndexTarget } from './index-target.ts'
 import { eachEntity } from './read-entities.ts'
 
-/** A row that an entity has lost. */
+/** A row that an entity has lost, and where it stands: not on the shard that it belongs on, perhaps. */
 interface LostRow {
   readonly target: IndexTarget
+  readonly shard: number
   readonly row: { readonly key: Key; readonly entityId: Uint8Array }
 }
 
@@ -31,13 +32,17 @@ export async function neededAgain<Row extends LostRow>(
   return needed
 }
 
-function has(context: EngineContext, { version, body }: EntityRow, { target, row }: LostRow): boolean {
+function has(
+  context: EngineContext,
+  { id, version, body }: EntityRow,
+  { target: { entry }, shard, row }: LostRow,
+): boolean {
   if (body === null) return false
   try {
     requireVersion(version)
     const identity = keyIdentity(row.key)
-    return deriveRows(target.entry, context.codec.decode(body)).keys.some(
-      (key) => keyIdentity(key) === identity,
+    return deriveRows(entry, context.codec.decode(body)).keys.some(
+      (key) => keyIdentity(key) === identity && shardOfRow(entry, context.router, key, id) === shard,
     )
   } catch (error) {
     if (!isLooseleafError(error)) throw error
