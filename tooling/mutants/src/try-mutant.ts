@@ -62,11 +62,11 @@ export async function tryMutant(
 
 /** So long a test may take, with a mutant in, before it counts as one that does not end. */
 function limitFor({ longestMs }: ChosenTests): number {
-  return 5_000 + 10 * Math.round(longestMs)
+  return 3_000 + 5 * Math.round(longestMs)
 }
 
 function ask(host: Host, question: Question): Promise<Answer | 'hung'> {
-  return host.ask(question, 15_000 + (question.testTimeout ?? 0))
+  return host.ask(question, 10_000 + (question.testTimeout ?? 0))
 }
 
 function failureIn({ modules, errors }: Answer): Failure | undefined {

@@ -17,8 +17,6 @@ export const store: Equivalents = {
     'createEntityWriter.attempt: tries > 0 → tries >= 0':
       'At the first attempt no time has passed, and a timeout is above 0.',
     'mayDefer: isLooseleafError(error) && error.retryable → (error.retryable)': onlyOurs,
-    "mayDefer: isLooseleafError(error) && error.retryable && error.code !== 'STALE_EPOCH' → (isLooseleafError(error) && error.retryable)":
-      'Statements on index rows carry no epoch.',
   },
   'store/index-row-writer': {
     'createIndexRowWriter.unlessDropped: indexes.find(({ table }) => table === entry.table) → indexes.findLast(({ table }) => table === entry.table)':
