@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { chooseTests } from './choose-tests.ts'
+import { chooseTests, type Expected } from './choose-tests.ts'
 import type { Mutant } from './mutant.ts'
 import type { KnownTestFile, TestMap } from './test-map.ts'
 
@@ -20,8 +20,10 @@ function mapOf(...files: KnownTestFile[]): TestMap {
   return { files: new Map(files.map((known) => [known.file, known])), probeAt: (_, offset) => offset }
 }
 
-const idsOf = (map: TestMap, last?: string, unfit: string[] = []): unknown =>
-  chooseTests(map, mutant, last, new Set(unfit)).runs.map(({ tests }) => tests?.join())
+const NOTHING: Expected = { lastKiller: undefined, kills: new Map() }
+
+const idsOf = (map: TestMap, expected: Partial<Expected> = {}, unfit: string[] = []): unknown =>
+  chooseTests(map, mutant, { ...NOTHING, ...expected }, new Set(unfit)).runs.map(({ tests }) => tests?.join())
 
 const DATA_STORE = 'packages/store/src/data-store.test.ts'
 const OWN = 'packages/store/src/entity-writer.test.ts'
@@ -34,10 +36,10 @@ it('chooses the tests that run the statement, and all of a file that runs it out
     probes: [7],
   })
   expect(idsOf(map)).toEqual(['b', 'c,d'])
-  expect(chooseTests(map, mutant, undefined, new Set())).toMatchObject({ count: 3, longestMs: 1 })
+  expect(chooseTests(map, mutant, NOTHING, new Set())).toMatchObject({ count: 3, longestMs: 1 })
 })
 
-it('begins with the one that noticed last, then the own one, then the own package, then what is quick', () => {
+it('begins with the one that noticed last, then those that noticed most of the file, then the own one, then the own package, then what is quick', () => {
   const map = mapOf(
     testFile(POLICIES, ['cleaner', 1, [7]]),
     testFile(DATA_STORE, ['long', 90, [7]]),
@@ -45,10 +47,16 @@ it('begins with the one that noticed last, then the own one, then the own packag
     testFile(OWN, ['own', 100, [7]]),
   )
   expect(idsOf(map)).toEqual(['own', 'short', 'long', 'cleaner'])
-  expect(idsOf(map, POLICIES)).toEqual(['cleaner', 'own', 'short', 'long'])
+  expect(idsOf(map, { lastKiller: POLICIES })).toEqual(['cleaner', 'own', 'short', 'long'])
+  const kills = new Map([
+    [DATA_STORE, 3],
+    [OWN, 2],
+    [POLICIES, 3],
+  ])
+  expect(idsOf(map, { kills })).toEqual(['long', 'cleaner', 'own', 'short'])
 })
 
 it('leaves out tests that cannot be relied on', () => {
   const map = mapOf(testFile(OWN, ['a', 1, [7]], ['b', 1, [7]]), testFile(CLOSING, ['c', 1, [7]]))
-  expect(idsOf(map, undefined, ['a', 'c'])).toEqual(['b'])
+  expect(idsOf(map, {}, ['a', 'c'])).toEqual(['b'])
 })

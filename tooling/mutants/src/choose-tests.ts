@@ -12,11 +12,19 @@ export interface ChosenTests {
   readonly longestMs: number
 }
 
+/** What earlier runs say of who notices a mutant. */
+export interface Expected {
+  /** The test file that noticed this one last. */
+  readonly lastKiller: string | undefined
+  /** How many other mutants of its file each test file has noticed. */
+  readonly kills: ReadonlyMap<string, number>
+}
+
 /** `unfit`: ids of tests that cannot run without others of their file. */
 export function chooseTests(
   map: TestMap,
   mutant: Mutant,
-  lastKiller: string | undefined,
+  { lastKiller, kills }: Expected,
   unfit: ReadonlySet<string>,
 ): ChosenTests {
   const probe = map.probeAt(mutant.file, mutant.start)
@@ -32,15 +40,19 @@ export function chooseTests(
     )
     if (tests.length === 0) return []
     const rank = [
-      file === lastKiller,
-      basename(file) === ownTest,
-      !file.endsWith('.int.test.ts'),
-      file.startsWith(`${folder}/`),
+      Number(file === lastKiller),
+      Number(!file.endsWith('.int.test.ts')),
+      kills.get(file) ?? 0,
+      Number(basename(file) === ownTest),
+      Number(file.startsWith(`${folder}/`)),
     ]
     return [{ file, tests, rank, ms: sumOf(tests) }]
   })
   files.sort((a, b) => {
-    for (const [i, is] of a.rank.entries()) if (is !== b.rank[i]) return is ? -1 : 1
+    for (const [i, high] of a.rank.entries()) {
+      const higher = (b.rank[i] ?? 0) - high
+      if (higher !== 0) return higher
+    }
     return a.ms - b.ms
   })
   const all = files.flatMap(({ tests }) => tests)

@@ -39,7 +39,12 @@ export async function runMutants(
     const map = await mapAll(tests, addHost, options)
     const trust: Trust = { fit: new Set(), unfit: new Set() }
     const choose = (mutant: Mutant): ChosenTests =>
-      chooseTests(map, mutant, outcomes.lastKiller(mutant), trust.unfit)
+      chooseTests(
+        map,
+        mutant,
+        { lastKiller: outcomes.lastKiller(mutant), kills: outcomes.kills(mutant.file) },
+        trust.unfit,
+      )
     const filesFor = (mutant: Mutant): string[] => choose(mutant).runs.map(({ file }) => file)
     const knownOf = (mutant: Mutant): Outcome | undefined => outcomes.of(mutant, filesFor(mutant).toSorted())
     const todo = options.again ? mutants : mutants.filter((mutant) => knownOf(mutant) === undefined)
