@@ -94,3 +94,28 @@ describe('a page', () => {
     expect(scans).toEqual([MAX_LIMIT + 1])
   })
 })
+
+describe('the sizes of the scans of a call', () => {
+  /** The first ones are there; of the others only the rows were left. */
+  async function sizesOf(there: number, all: number, options: RunOptions = {}): Promise<number[]> {
+    for (let rank = 0; rank < all; rank++) {
+      store.addRows(idOf(rank), { rank })
+      if (rank < there) store.commit(idOf(rank), { rank })
+    }
+    const plan = planQuery({ ...byRank, generation: 1 }, {}, { scatter: true, limit: 4 }, router)
+    await runQuery(store, plan, options)
+    return store.calls.flatMap((call) => ('scan' in call ? [call.scan.limit] : []))
+  }
+
+  it('go by the part of the rows that has matched, where none has', async () => {
+    expect(await sizesOf(0, 1_300)).toEqual([5, 25, 150, 900, 1_000])
+  })
+
+  it('are at least twice as many as before', async () => {
+    expect(await sizesOf(3, 100)).toEqual([5, 8, 16, 32, 64])
+  })
+
+  it('are of one row more than may be examined', async () => {
+    expect(await sizesOf(3, 100, { maxRowsExamined: 7 })).toEqual([5, 3])
+  })
+})
