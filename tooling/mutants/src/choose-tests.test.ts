@@ -32,11 +32,14 @@ const POLICIES = 'packages/cleaner/test/write-policies.test.ts'
 
 it('chooses the tests that run the statement, and all of a file that runs it outside of them', () => {
   const map = mapOf(testFile(OWN, ['a', 1, [6]], ['b', 1, [6, 7]]), {
-    ...testFile(CLOSING, ['c', 1, []], ['d', 1, []]),
+    ...testFile(CLOSING, ['c', 1, []], ['d', 2, []]),
     probes: [7],
   })
   expect(idsOf(map)).toEqual(['b', 'c,d'])
-  expect(chooseTests(map, mutant, NOTHING, new Set())).toMatchObject({ count: 3, longestMs: 1 })
+  expect(chooseTests(map, mutant, NOTHING, new Set())).toMatchObject({
+    count: 3,
+    runs: [{ longestMs: 1 }, { longestMs: 2 }],
+  })
 })
 
 it('begins with the one that noticed last, then those that noticed most of the file, then the own one, then the own package, then what is quick', () => {

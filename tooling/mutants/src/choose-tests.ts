@@ -5,9 +5,13 @@ import { targetFiles } from './targets.ts'
 import type { KnownTest, TestMap } from './test-map.ts'
 
 export interface ChosenTests {
-  /** Those that run the statement, the likeliest to notice first. */
-  readonly runs: readonly TestRun[]
+  /** Those that run the statement, by file, the likeliest to notice first. */
+  readonly runs: readonly ChosenRun[]
   readonly count: number
+}
+
+export interface ChosenRun extends TestRun {
+  readonly tests: readonly string[]
   /** How long the longest of them takes, in milliseconds. */
   readonly longestMs: number
 }
@@ -55,12 +59,12 @@ export function chooseTests(
     }
     return a.ms - b.ms
   })
-  const all = files.flatMap(({ tests }) => tests)
-  return {
-    runs: files.map(({ file, tests }) => ({ file, tests: tests.map(({ id }) => id) })),
-    count: all.length,
-    longestMs: Math.max(0, ...all.map(({ ms }) => ms)),
-  }
+  const runs = files.map(({ file, tests }) => ({
+    file,
+    tests: tests.map(({ id }) => id),
+    longestMs: Math.max(...tests.map(({ ms }) => ms)),
+  }))
+  return { runs, count: runs.reduce((sum, { tests }) => sum + tests.length, 0) }
 }
 
 function sumOf(tests: readonly KnownTest[]): number {
