@@ -174,7 +174,29 @@ describe('an index that another process adds meanwhile', () => {
   })
 })
 
+it('an index comes into use when its table is there on every shard', async () => {
+  const store = await open(true)
+  await store.dropIndex('by_link')
+  const seen: boolean[][] = []
+  beforeChange(2, async () => void seen.push(await isThere('index_by_link_2')))
+  const change = plan
+  plan = (call) =>
+    call.shard === 1 && call.operation === 'createIndexTable'
+      ? { before: () => new Promise((resolve) => setTimeout(resolve, 50)) }
+      : change(call)
+  await store.addIndex(byLink)
+  expect(seen).toEqual([[true, true]])
+})
+
 describe('an index that another process drops meanwhile', () => {
+  it('does not come back while it is added', async () => {
+    const store = await open(true)
+    await store.dropIndex('by_link')
+    beforeChange(2, () => setState('index_by_link_2', 'retiring'))
+    await store.addIndex(byLink)
+    expect(await stored()).toEqual(both('1 dropped', '2 retiring'))
+  })
+
   it('stays dropped while this one drops it', async () => {
     const store = await open(true)
     beforeChange(1, () => setState('index_by_link', 'dropped'))

@@ -17,6 +17,8 @@ export const store: Equivalents = {
   'store/entity-writer': {
     'createEntityWriter.commit: isLooseleafError(error) && error.unknownOutcome → (error.unknownOutcome)':
       onlyOurs,
+    'createEntityWriter.attempt: catalog.epochs[shard] ?? 0 → (catalog.epochs[shard])':
+      'A catalog has an epoch for every shard.',
     'createEntityWriter.attempt: indexed: true → indexed: false':
       'Nobody asks it of a write that wrote nothing.',
     'createEntityWriter.attempt: tries > 0 && now() >= endsAt → (now() >= endsAt)':
@@ -43,6 +45,7 @@ export const store: Equivalents = {
   'store/index-row-writer': {
     'createIndexRowWriter.unlessDropped: indexes.find(({ table }) => table === entry.table) → indexes.findLast(({ table }) => table === entry.table)':
       oneOfEach,
+    'createIndexRowWriter.upsert: return undefined → (nothing)': 'To end is to answer undefined.',
     'createIndexRowWriter.upsert: rows.length === 0 → false':
       'A shortcut: without it nothing is asked for either.',
     'beforeCommit: !isLooseleafError(error) || !error.unknownOutcome → (!error.unknownOutcome)': onlyOurs,
