@@ -42,7 +42,7 @@ it('chooses the tests that run the statement, and all of a file that runs it out
   })
 })
 
-it('begins with the one that noticed last, then those that noticed most of the file, then the own one, then the own package, then what is quick', () => {
+it('begins with the one that noticed last, then with what is likely to notice soon', () => {
   const map = mapOf(
     testFile(POLICIES, ['cleaner', 1, [7]]),
     testFile(DATA_STORE, ['long', 90, [7]]),
@@ -56,7 +56,10 @@ it('begins with the one that noticed last, then those that noticed most of the f
     [OWN, 2],
     [POLICIES, 3],
   ])
-  expect(idsOf(map, { kills })).toEqual(['long', 'cleaner', 'own', 'short'])
+  expect(idsOf(map, { kills })).toEqual(['own', 'long', 'cleaner', 'short'])
+  const slow = mapOf(testFile(CLOSING, ['short', 5, [7]]), testFile(DATA_STORE, ['long', 5_000, [7]]))
+  expect(idsOf(slow, { kills })).toEqual(['short', 'long'])
+  expect(idsOf(slow, { kills: new Map([[DATA_STORE, 40]]) })).toEqual(['long', 'short'])
 })
 
 it('leaves out tests that cannot be relied on', () => {

@@ -16,6 +16,9 @@ export interface ChosenRun extends TestRun {
   readonly longestMs: number
 }
 
+/** About as long as it takes to start a test file, in milliseconds. */
+const START_MS = 500
+
 /** What earlier runs say of who notices a mutant. */
 export interface Expected {
   /** The test file that noticed this one last. */
@@ -43,21 +46,22 @@ export function chooseTests(
       (test) => (isOutside || test.probes.includes(probe)) && !unfit.has(test.id),
     )
     if (tests.length === 0) return []
+    const isOwn = basename(file) === ownTest
+    const isOfPackage = file.startsWith(`${folder}/`)
+    const chance = 1 + (kills.get(file) ?? 0) + (isOwn ? 5 : 0) + (isOfPackage ? 1 : 0)
     const rank = [
       Number(file === lastKiller),
       Number(!file.endsWith('.int.test.ts')),
-      kills.get(file) ?? 0,
-      Number(basename(file) === ownTest),
-      Number(file.startsWith(`${folder}/`)),
+      chance / (START_MS + sumOf(tests)),
     ]
-    return [{ file, tests, rank, ms: sumOf(tests) }]
+    return [{ file, tests, rank }]
   })
   files.sort((a, b) => {
     for (const [i, high] of a.rank.entries()) {
       const higher = (b.rank[i] ?? 0) - high
       if (higher !== 0) return higher
     }
-    return a.ms - b.ms
+    return 0
   })
   const runs = files.map(({ file, tests }) => ({
     file,
