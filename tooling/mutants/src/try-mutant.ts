@@ -35,12 +35,13 @@ export async function tryMutant(
   })
   const texts = { [mutant.file]: mutate(readSource(mutant.file), mutant) }
   const tried = new Set<string>()
+  let patience = 1
   for (;;) {
     const { runs, count } = choose()
     if (count === 0) return found('not reached')
     const run = runs.find(({ file }) => !tried.has(file))
     if (run === undefined) return found('survived')
-    const testTimeout = limitFor(run)
+    const testTimeout = patience * limitFor(run)
     const answer = await ask(host, { texts, runs: [run], bail: true, testTimeout })
     if (answer === 'hung') return found('hung')
     const failure = failureIn(answer)
@@ -58,9 +59,10 @@ export async function tryMutant(
       if (!isFit) continue
     }
     if (!failure.isTimeout) return found('killed', failure)
-    // The machine may just have been busy.
+    // The machine may just have been busy; or the mutant makes it slow, and is given ever more time then.
     const again = await ask(host, { ...alone, texts, testTimeout: 2 * testTimeout })
     if (again === 'hung' || failureIn(again) !== undefined) return found('hung', failure)
+    patience *= 2
   }
 }
 
