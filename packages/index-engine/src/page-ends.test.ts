@@ -119,3 +119,24 @@ describe('the sizes of the scans of a call', () => {
     expect(await sizesOf(3, 100, { maxRowsExamined: 7 })).toEqual([5, 3])
   })
 })
+
+describe('no entity is read', () => {
+  const plan = planQuery({ ...byRank, generation: 1 }, {}, { scatter: true, limit: 4 }, router)
+  beforeEach(() => {
+    for (let rank = 0; rank < 10; rank++) store.addRows(idOf(rank), { rank })
+  })
+
+  it('behind the last row that may be examined', async () => {
+    const { cost } = await runQuery(store, plan, { maxRowsExamined: 5 })
+    expect(cost).toMatchObject({ rowsExamined: 5, entitiesRead: 5, complete: false })
+  })
+
+  it('when the signal has fired since the rows were asked for', async () => {
+    const controller = new AbortController()
+    store.onCall = () => controller.abort()
+    await expect(runQuery(store, plan, { signal: controller.signal })).rejects.toMatchObject({
+      code: 'ABORTED',
+    })
+    expect(store.calls).toHaveLength(1)
+  })
+})

@@ -63,4 +63,7 @@ export const indexEngine: Equivalents = {
     'planQuery.firstKey: compareKeys(row.key, first) < 0 → compareKeys(row.key, first) <= 0':
       'The rows of an entity have different keys.',
   },
+  'index-engine/run-query': {
+    'run.take: ended === undefined → false': 'When the batch is through, nothing of it is left to be read.',
+  },
 }
