@@ -3,7 +3,7 @@ import { parseId, type EntityRow } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { entryOf, expectedRows, openStore, removeRow, rowFor, rowsIn } from '../test/stores.ts'
+import { addRow, entryOf, expectedRows, openStore, removeRow, rowFor, rowsIn } from '../test/stores.ts'
 import { leapingTime } from '../test/times.ts'
 import { checkIndex } from './check-index.ts'
 import { checkEntityPage } from './check-page.ts'
@@ -111,4 +111,16 @@ it('a check counts the unsettled entities of all shards', async () => {
   }
   keepMoving()
   expect(await checkIndex(store, 'by_user')).toMatchObject({ missing: 0, unsettled: 2 })
+})
+
+it('a check counts a row that is not stamped later than the entity was, although that is written all the time', async () => {
+  const { id, version } = await store.put({ user_id: 'ada', published: 1 })
+  // It is at the next version already when the row is met.
+  for (const [user_id, stamp] of [
+    ['bob', version - 1],
+    ['eve', version + 1],
+  ] as const)
+    await addRow(store, 'by_user', rowFor(store, 'by_user', id, { user_id, published: 1 }, stamp))
+  keepMoving()
+  expect(await checkIndex(store, 'by_user')).toMatchObject({ dangling: 2, unsettled: 0 })
 })

@@ -1,10 +1,12 @@
 import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { untilAborted } from '@looseleaf/core'
 import { faultyDriver } from '@looseleaf/testkit'
 import { expect, it } from 'vitest'
 import { byUser, openStore } from '../test/stores.ts'
 import { leapingTime } from '../test/times.ts'
 import { cleanIndex, type CleanResult } from './clean-index.ts'
 import { readCleanerReport } from './cleaner-report.ts'
+import { partTask } from './part-lease.ts'
 import { runTask } from './run-record.ts'
 
 const TABLE = 'index_by_user'
@@ -65,4 +67,35 @@ it('an index that is dropped when all has been done is not there', async () => {
     code: 'INDEX_NOT_FOUND',
     message: 'Index by_user was dropped meanwhile.',
   })
+})
+
+it('a part that another worker has is waited for, and nothing is asked meanwhile', async () => {
+  const POLL_MS = 777
+  const leaping = leapingTime()
+  const driver = createReferenceDriver({ shards: 1, now: () => leaping.now() * 1000 })
+  let asked = 0
+  const controller = new AbortController()
+  const time = {
+    now: leaping.now,
+    sleep: (milliseconds: number, signal?: AbortSignal): Promise<void> =>
+      milliseconds === POLL_MS
+        ? untilAborted(new Promise(() => {}), signal)
+        : leaping.sleep(milliseconds, signal),
+  }
+  const watched = faultyDriver(driver, () => {
+    asked++
+    return undefined
+  })
+  const store = await openStore({ driver: watched, time, indexes: [byUser] })
+  await driver.shards[0]!.tasks.claim(partTask(TABLE), 'another', 60_000)
+  const work = cleanIndex(store, 'by_user', { pollMs: POLL_MS, signal: controller.signal })
+  const turns = async (): Promise<void> => {
+    for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve))
+  }
+  await turns()
+  const before = asked
+  await turns()
+  expect(asked).toBe(before)
+  controller.abort()
+  await expect(work).rejects.toMatchObject({ code: 'ABORTED' })
 })

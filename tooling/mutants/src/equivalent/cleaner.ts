@@ -12,6 +12,12 @@ export const cleaner: Equivalents = {
     'createSuspects.areMany: candidates.size >= CANDIDATES_AT_ONCE → candidates.size > CANDIDATES_AT_ONCE':
       'Of so many in hand one more or less is the same.',
   },
+  'cleaner/confirm': {
+    'agrees: return true → return false':
+      'Of an entity with which nothing is wrong any more no row is to be settled.',
+    'lookForDangling: first.get(idKey(row.entity.id))?.dangling → first.get(idKey(row.entity.id)).dangling':
+      'Only candidates are looked at.',
+  },
   'cleaner/clean-index': {
     'untilOutOfReach: isFilled && context.deleteDelayMs > 0 → (isFilled)': noTime,
     'untilOutOfReach: context.deleteDelayMs > 0 → context.deleteDelayMs >= 0': noTime,
