@@ -18,6 +18,11 @@ export const cleaner: Equivalents = {
     'lookForDangling: first.get(idKey(row.entity.id))?.dangling → first.get(idKey(row.entity.id)).dangling':
       'Only candidates are looked at.',
   },
+  'cleaner/drain-pending': {
+    'writeRows: throwIfAborted(pass.signal) → (nothing)': 'What follows ends with the signal as well.',
+    'entryOf: context.catalog.current().indexes.find((entry) => entry.table === table) → context.catalog.current().indexes.findLast((entry) => entry.table === table)':
+      'There is at most one that fits.',
+  },
   'cleaner/clean-index': {
     'untilOutOfReach: isFilled && context.deleteDelayMs > 0 → (isFilled)': noTime,
     'untilOutOfReach: context.deleteDelayMs > 0 → context.deleteDelayMs >= 0': noTime,
