@@ -18,6 +18,13 @@ export const cleaner: Equivalents = {
     'lookForDangling: first.get(idKey(row.entity.id))?.dangling → first.get(idKey(row.entity.id)).dangling':
       'Only candidates are looked at.',
   },
+  'cleaner/fence': {
+    'fence: isLooseleafError(error) && error.unknownOutcome → (error.unknownOutcome)':
+      'An error that is not of Looseleaf has no such property.',
+  },
+  'cleaner/kept-removals': {
+    'createKeptRemovals.settle: waiting?.onWait → waiting.onWait': 'Without it there is one pause.',
+  },
   'cleaner/drain-pending': {
     'writeRows: throwIfAborted(pass.signal) → (nothing)': 'What follows ends with the signal as well.',
     'entryOf: context.catalog.current().indexes.find((entry) => entry.table === table) → context.catalog.current().indexes.findLast((entry) => entry.table === table)':
