@@ -25,6 +25,12 @@ export const cleaner: Equivalents = {
   'cleaner/kept-removals': {
     'createKeptRemovals.settle: waiting?.onWait → waiting.onWait': 'Without it there is one pause.',
   },
+  'cleaner/place-text': {
+    'placeFromText: !Array.isArray(parsed) → false':
+      'What is no list fails soon after, and the answer is the same.',
+    "valueFromJson: new TypeError('Not a key value.') → new TypeError('')":
+      'It is caught, and nobody reads it.',
+  },
   'cleaner/drain-pending': {
     'writeRows: throwIfAborted(pass.signal) → (nothing)': 'What follows ends with the signal as well.',
     'entryOf: context.catalog.current().indexes.find((entry) => entry.table === table) → context.catalog.current().indexes.findLast((entry) => entry.table === table)':
