@@ -56,7 +56,7 @@ async function defer(count: number, table?: string): Promise<string[]> {
   const results = await store.putMany(Array.from({ length: count }, () => BAG))
   expect(results.every(({ ok }) => ok)).toBe(true)
   plan = () => undefined
-  return results.map(({ id }) => id!)
+  return results.map((result) => (result.ok ? result.id : ''))
 }
 
 const pending = () => driver.shards[0]!.pending.page({ limit: 1_000 })

@@ -1,4 +1,4 @@
-import { type CatalogEntry, type Driver, type DriverFactory, type IndexState } from '@looseleaf/core'
+import { type Driver, type DriverFactory, type IndexState } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { changeCatalog, defineIndex, hasIndexTable } from '@looseleaf/index-engine'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
@@ -56,7 +56,9 @@ async function lose(table: string): Promise<void> {
 }
 
 const isThere = (table: string): Promise<boolean[]> =>
-  Promise.all(memory.shards.map((shard) => hasIndexTable(shard, { ...byLink, table } as CatalogEntry)))
+  Promise.all(
+    memory.shards.map((shard) => hasIndexTable(shard, { ...byLink, generation: 1, table, state: 'ready' })),
+  )
 
 /** Runs before the change of shard 0's catalog with this number, counted from 1 from now on. */
 function beforeChange(number: number, work: () => Promise<void>): void {
