@@ -1,5 +1,4 @@
 import type { EntityRow } from '@looseleaf/core'
-import { addRows } from './add-rows.ts'
 import { candidatesOf, confirm } from './confirm.ts'
 import { derivedRuns } from './derive-entity.ts'
 import { inspect, type MissingRow } from './inspect.ts'
@@ -43,7 +42,6 @@ function addMissing(
 ): Promise<number> {
   return lookAgain(pass, async (again) => {
     const found = await confirm(again, target, candidatesOf({ missing }), { direction: 'missing', settleMs })
-    await addRows(again, found.missing)
     const ids = [...found.missing.map(({ entity }) => entity.id), ...found.unsettled]
     await reconcile(again, [target], ids)
     return found.missing.length + found.unsettled.length

@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { byTag, byUser, openStore } from '../test/stores.ts'
 import { leapingTime, type LeapingTime } from '../test/times.ts'
 import { createIndexKeeper, type IndexKeeper } from './keep-indexes.ts'
-import { loadRuns } from './run-record.ts'
+import { joinRuns, loadRuns } from './run-record.ts'
 
 const HOUR = 3_600_000
 
@@ -101,7 +101,64 @@ describe('an index that is being built', () => {
   })
 })
 
+describe('what is done to an index', () => {
+  it('begins, where it is filled, when every shard has heard of it', async () => {
+    const keeper = await keep([])
+    await addElsewhere(byUser)
+    // As if the process that has added it had died between two shards.
+    const { catalog } = driver.shards[1]!
+    const { epoch, ...rest } = (await catalog.load())!
+    await catalog.change({ ...rest, indexes: [], epoch: epoch - 1 }, epoch)
+    const known: number[] = []
+    plan = ({ operation }) =>
+      operation === 'pageByAdded'
+        ? { before: async () => void known.push((await catalog.load())!.indexes.length) }
+        : undefined
+    await keeper.look({})
+    await keeper.ended()
+    expect(new Set(known)).toEqual(new Set([1]))
+  })
+
+  it('is one reading of the entities, where it is swept', async () => {
+    const keeper = await keep([byUser])
+    let pages = 0
+    plan = ({ operation }) => {
+      if (operation === 'pageByAdded') pages++
+      return undefined
+    }
+    await keeper.look({})
+    await keeper.ended()
+    expect(pages).toBe(2)
+  })
+
+  it('is tried again soon where it has worked since it failed last', async () => {
+    const keeper = await keep([byUser])
+    for (let round = 0; round < 2; round++) {
+      plan = away
+      await keeper.look({})
+      await keeper.ended()
+      plan = () => undefined
+      time.leap(500)
+      await keeper.look({})
+      expect(keeper.sweeping).toEqual(['by_user'])
+      await keeper.ended()
+      time.leap(HOUR)
+    }
+    expect(errors).toHaveLength(2)
+  })
+})
+
 describe('an index that is ready', () => {
+  it('and was swept a moment ago is gone on with where another process has begun again, and left', async () => {
+    const keeper = await keep([byUser])
+    await keeper.look({})
+    await keeper.ended()
+    await joinRuns(store.context, ['index_by_user'], { owner: 'another', leaseMs: 1_000, pollMs: 100 }, {})
+    await keeper.look({})
+    expect(keeper.sweeping).toEqual(['by_user'])
+    await keeper.ended()
+  })
+
   it('is swept at first, and again when it is due', async () => {
     const keeper = await keep([byUser])
     await keeper.look({})
@@ -134,6 +191,8 @@ describe('an index that is ready', () => {
     const other = await openStore({ driver, indexes: [byUser, byTag], time })
     plan = () => undefined
     const filled = await keepFilled(other)
+    // The other one is due as well.
+    time.leap(HOUR)
     await keeper.look({})
     expect(keeper.sweeping).toEqual(['by_user'])
     goesOn.resolve()

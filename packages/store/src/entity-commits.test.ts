@@ -144,7 +144,7 @@ describe('the answer to a commit of a delete that is lost', () => {
           }
         : undefined
     const write = ours === null ? store.delete(id) : store.put(ours, { id })
-    await expect(write).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+    await expect(write).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN', cause: { code: 'CONFLICT' } })
     plan = () => undefined
     expect(await store.get(id)).toEqual(theirs === null ? undefined : { id, ...theirs })
   })

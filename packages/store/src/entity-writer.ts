@@ -138,7 +138,7 @@ export function createEntityWriter(
     } catch (error) {
       if (isLooseleafError(error, 'ALREADY_EXISTS')) return 'lost'
       if (isLooseleafError(error, 'STALE_EPOCH')) return 'stale'
-      if (isLooseleafError(error) && error.unknownOutcome && error.code !== 'ABORTED') return 'unsettled'
+      if (isLooseleafError(error) && error.unknownOutcome) return 'unsettled'
       throw error
     }
   }
@@ -268,7 +268,7 @@ function tooLate(id: Uint8Array, lane: ShardLanes, tries: number): LooseleafErro
 
 /** Whether an index row that could not be written may be written later: its shard does not answer, now. */
 function mayDefer(error: unknown): boolean {
-  return isLooseleafError(error) && error.retryable && error.code !== 'STALE_EPOCH'
+  return isLooseleafError(error) && error.retryable
 }
 
 /** What an entity's change means for every index, building and retiring ones included. */

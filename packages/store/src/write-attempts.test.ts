@@ -1,4 +1,5 @@
 import {
+  LooseleafError,
   parseId,
   systemTime,
   type Driver,
@@ -118,6 +119,24 @@ describe('lost races', () => {
     })
     expect(race.attempts).toBe(64)
     expect(pauses).toHaveLength(61)
+  })
+
+  it('are followed by one also where the entity is made by another process meanwhile', async () => {
+    const store = await open()
+    const fresh = store.newId()
+    let inserts = 0
+    plan = ({ operation }) => {
+      if (operation !== 'insert') return undefined
+      const isStale = ++inserts < 3
+      return {
+        async before() {
+          if (isStale) throw new LooseleafError('STALE_EPOCH', 'The catalog has another epoch.')
+          await rival.put({ name: 'rival' }, { id: fresh })
+        },
+      }
+    }
+    await store.put({ name: 'mine' }, { id: fresh })
+    expect([inserts, pauses.length]).toEqual([3, 1])
   })
 
   it('need no pause where the catalog has changed, or the answer was lost', async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { chooseTests } from './choose-tests.ts'
+import { chooseTests, type Expected } from './choose-tests.ts'
 import type { Mutant } from './mutant.ts'
 import type { KnownTestFile, TestMap } from './test-map.ts'
 
@@ -20,8 +20,10 @@ function mapOf(...files: KnownTestFile[]): TestMap {
   return { files: new Map(files.map((known) => [known.file, known])), probeAt: (_, offset) => offset }
 }
 
-const idsOf = (map: TestMap, last?: string, unfit: string[] = []): unknown =>
-  chooseTests(map, mutant, last, new Set(unfit)).runs.map(({ tests }) => tests?.join())
+const NOTHING: Expected = { lastKiller: undefined, kills: new Map() }
+
+const idsOf = (map: TestMap, expected: Partial<Expected> = {}, unfit: string[] = []): unknown =>
+  chooseTests(map, mutant, { ...NOTHING, ...expected }, new Set(unfit)).runs.map(({ tests }) => tests?.join())
 
 const DATA_STORE = 'packages/store/src/data-store.test.ts'
 const OWN = 'packages/store/src/entity-writer.test.ts'
@@ -30,14 +32,17 @@ const POLICIES = 'packages/cleaner/test/write-policies.test.ts'
 
 it('chooses the tests that run the statement, and all of a file that runs it outside of them', () => {
   const map = mapOf(testFile(OWN, ['a', 1, [6]], ['b', 1, [6, 7]]), {
-    ...testFile(CLOSING, ['c', 1, []], ['d', 1, []]),
+    ...testFile(CLOSING, ['c', 1, []], ['d', 2, []]),
     probes: [7],
   })
   expect(idsOf(map)).toEqual(['b', 'c,d'])
-  expect(chooseTests(map, mutant, undefined, new Set())).toMatchObject({ count: 3, longestMs: 1 })
+  expect(chooseTests(map, mutant, NOTHING, new Set())).toMatchObject({
+    count: 3,
+    runs: [{ longestMs: 1 }, { longestMs: 2 }],
+  })
 })
 
-it('begins with the one that noticed last, then the own one, then the own package, then what is quick', () => {
+it('begins with the one that noticed last, then with what is likely to notice soon', () => {
   const map = mapOf(
     testFile(POLICIES, ['cleaner', 1, [7]]),
     testFile(DATA_STORE, ['long', 90, [7]]),
@@ -45,10 +50,19 @@ it('begins with the one that noticed last, then the own one, then the own packag
     testFile(OWN, ['own', 100, [7]]),
   )
   expect(idsOf(map)).toEqual(['own', 'short', 'long', 'cleaner'])
-  expect(idsOf(map, POLICIES)).toEqual(['cleaner', 'own', 'short', 'long'])
+  expect(idsOf(map, { lastKiller: POLICIES })).toEqual(['cleaner', 'own', 'short', 'long'])
+  const kills = new Map([
+    [DATA_STORE, 3],
+    [OWN, 2],
+    [POLICIES, 3],
+  ])
+  expect(idsOf(map, { kills })).toEqual(['own', 'long', 'cleaner', 'short'])
+  const slow = mapOf(testFile(CLOSING, ['short', 5, [7]]), testFile(DATA_STORE, ['long', 5_000, [7]]))
+  expect(idsOf(slow, { kills })).toEqual(['short', 'long'])
+  expect(idsOf(slow, { kills: new Map([[DATA_STORE, 40]]) })).toEqual(['long', 'short'])
 })
 
 it('leaves out tests that cannot be relied on', () => {
   const map = mapOf(testFile(OWN, ['a', 1, [7]], ['b', 1, [7]]), testFile(CLOSING, ['c', 1, [7]]))
-  expect(idsOf(map, undefined, ['a', 'c'])).toEqual(['b'])
+  expect(idsOf(map, {}, ['a', 'c'])).toEqual(['b'])
 })

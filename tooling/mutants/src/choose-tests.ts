@@ -5,18 +5,33 @@ import { targetFiles } from './targets.ts'
 import type { KnownTest, TestMap } from './test-map.ts'
 
 export interface ChosenTests {
-  /** Those that run the statement, the likeliest to notice first. */
-  readonly runs: readonly TestRun[]
+  /** Those that run the statement, by file, the likeliest to notice first. */
+  readonly runs: readonly ChosenRun[]
   readonly count: number
+}
+
+export interface ChosenRun extends TestRun {
+  readonly tests: readonly string[]
   /** How long the longest of them takes, in milliseconds. */
   readonly longestMs: number
+}
+
+/** About as long as it takes to start a test file, in milliseconds. */
+const START_MS = 500
+
+/** What earlier runs say of who notices a mutant. */
+export interface Expected {
+  /** The test file that noticed this one last. */
+  readonly lastKiller: string | undefined
+  /** How many other mutants of its file each test file has noticed. */
+  readonly kills: ReadonlyMap<string, number>
 }
 
 /** `unfit`: ids of tests that cannot run without others of their file. */
 export function chooseTests(
   map: TestMap,
   mutant: Mutant,
-  lastKiller: string | undefined,
+  { lastKiller, kills }: Expected,
   unfit: ReadonlySet<string>,
 ): ChosenTests {
   const probe = map.probeAt(mutant.file, mutant.start)
@@ -31,24 +46,29 @@ export function chooseTests(
       (test) => (isOutside || test.probes.includes(probe)) && !unfit.has(test.id),
     )
     if (tests.length === 0) return []
+    const isOwn = basename(file) === ownTest
+    const isOfPackage = file.startsWith(`${folder}/`)
+    const chance = 1 + (kills.get(file) ?? 0) + (isOwn ? 5 : 0) + (isOfPackage ? 1 : 0)
     const rank = [
-      file === lastKiller,
-      basename(file) === ownTest,
-      !file.endsWith('.int.test.ts'),
-      file.startsWith(`${folder}/`),
+      Number(file === lastKiller),
+      Number(!file.endsWith('.int.test.ts')),
+      chance / (START_MS + sumOf(tests)),
     ]
-    return [{ file, tests, rank, ms: sumOf(tests) }]
+    return [{ file, tests, rank }]
   })
   files.sort((a, b) => {
-    for (const [i, is] of a.rank.entries()) if (is !== b.rank[i]) return is ? -1 : 1
-    return a.ms - b.ms
+    for (const [i, high] of a.rank.entries()) {
+      const higher = (b.rank[i] ?? 0) - high
+      if (higher !== 0) return higher
+    }
+    return 0
   })
-  const all = files.flatMap(({ tests }) => tests)
-  return {
-    runs: files.map(({ file, tests }) => ({ file, tests: tests.map(({ id }) => id) })),
-    count: all.length,
-    longestMs: Math.max(0, ...all.map(({ ms }) => ms)),
-  }
+  const runs = files.map(({ file, tests }) => ({
+    file,
+    tests: tests.map(({ id }) => id),
+    longestMs: Math.max(...tests.map(({ ms }) => ms)),
+  }))
+  return { runs, count: runs.reduce((sum, { tests }) => sum + tests.length, 0) }
 }
 
 function sumOf(tests: readonly KnownTest[]): number {

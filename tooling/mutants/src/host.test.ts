@@ -19,7 +19,7 @@ const mutants = findMutants(CODE, source)
 
 async function fateOf(mutant: Mutant): Promise<string> {
   const [test] = (await allTests()).tests
-  const chosen = { runs: [{ file: TEST, tests: [test!.id] }], count: 1, longestMs: 60_000 }
+  const chosen = { runs: [{ file: TEST, tests: [test!.id], longestMs: 60_000 }], count: 1 }
   return (await tryMutant(mutant, () => chosen, host, { fit: new Set(), unfit: new Set() })).fate
 }
 

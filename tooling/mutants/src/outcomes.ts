@@ -25,6 +25,8 @@ export interface Outcomes {
   of(mutant: Mutant, tests: readonly string[]): Outcome | undefined
   /** The test file that noticed it last, whatever has changed since: the first to be tried. */
   lastKiller(mutant: Mutant): string | undefined
+  /** How many mutants of a file each test file has noticed, as far as is known. */
+  kills(file: string): ReadonlyMap<string, number>
   add(mutant: Mutant, tests: readonly string[], found: Found): void
 }
 
@@ -33,11 +35,15 @@ const NAME = 'outcomes'
 export function loadOutcomes(sources: string): Outcomes {
   const last = new Map<string, Outcome>()
   const killers = new Map<string, string>()
+  const kills = new Map<string, Map<string, number>>()
   const keyOf = (file: string, mutant: string): string => `${file}\n${mutant}`
   const take = (outcome: Outcome): void => {
     const key = keyOf(outcome.file, outcome.mutant)
     last.set(key, outcome)
-    if (outcome.by !== undefined) killers.set(key, outcome.by.file)
+    if (outcome.by === undefined) return
+    killers.set(key, outcome.by.file)
+    const counts = kills.get(outcome.file) ?? new Map<string, number>()
+    kills.set(outcome.file, counts.set(outcome.by.file, (counts.get(outcome.by.file) ?? 0) + 1))
   }
   const proofs = new Map<string, string>()
   const proofOf = ({ by }: Found, tests: readonly string[]): string => {
@@ -55,6 +61,7 @@ export function loadOutcomes(sources: string): Outcomes {
       return outcome !== undefined && outcome.proof === proofOf(outcome, tests) ? outcome : undefined
     },
     lastKiller: ({ file, name }) => killers.get(keyOf(file, name)),
+    kills: (file) => kills.get(file) ?? new Map<string, number>(),
     add({ file, name }, tests, found) {
       const outcome = { file, mutant: name, proof: proofOf(found, tests), ...found }
       addLine(NAME, outcome)

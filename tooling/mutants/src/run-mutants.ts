@@ -4,6 +4,7 @@ import { createHost, type Host } from './host.ts'
 import type { Mutant } from './mutant.ts'
 import { loadOutcomes, type Outcome } from './outcomes.ts'
 import { mapTests, type TestMap } from './test-map.ts'
+import { keepScratchInMemory } from './scratch.ts'
 import { createTestServers } from './test-servers.ts'
 import { targetFiles } from './targets.ts'
 import { tryMutant, type Trust } from './try-mutant.ts'
@@ -26,6 +27,7 @@ export async function runMutants(
   const tests = [...new Set(mutants.flatMap(({ file }) => targets.get(file) ?? []))]
   const folders = [...new Set(tests.map((file) => file.split('/').slice(0, 2).join('/')))]
   const outcomes = loadOutcomes(sourcesHash())
+  const deleteScratch = keepScratchInMemory()
   const servers = createTestServers()
   const hosts: Host[] = []
   const addHost = async (withServers: boolean): Promise<Host> => {
@@ -37,7 +39,12 @@ export async function runMutants(
     const map = await mapAll(tests, addHost, options)
     const trust: Trust = { fit: new Set(), unfit: new Set() }
     const choose = (mutant: Mutant): ChosenTests =>
-      chooseTests(map, mutant, outcomes.lastKiller(mutant), trust.unfit)
+      chooseTests(
+        map,
+        mutant,
+        { lastKiller: outcomes.lastKiller(mutant), kills: outcomes.kills(mutant.file) },
+        trust.unfit,
+      )
     const filesFor = (mutant: Mutant): string[] => choose(mutant).runs.map(({ file }) => file)
     const knownOf = (mutant: Mutant): Outcome | undefined => outcomes.of(mutant, filesFor(mutant).toSorted())
     const todo = options.again ? mutants : mutants.filter((mutant) => knownOf(mutant) === undefined)
@@ -63,6 +70,7 @@ export async function runMutants(
   } finally {
     for (const host of hosts) host.stop()
     await servers.stop()
+    deleteScratch()
   }
 }
 

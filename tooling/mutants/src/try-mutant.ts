@@ -1,4 +1,4 @@
-import type { ChosenTests } from './choose-tests.ts'
+import type { ChosenRun, ChosenTests } from './choose-tests.ts'
 import type { Host } from './host.ts'
 import type { Answer, Question } from './host-protocol.ts'
 import { mutate, type Mutant } from './mutant.ts'
@@ -34,16 +34,21 @@ export async function tryMutant(
     ms: Math.round(performance.now() - startedAt),
   })
   const texts = { [mutant.file]: mutate(readSource(mutant.file), mutant) }
+  const tried = new Set<string>()
+  let patience = 1
   for (;;) {
-    const chosen = choose()
-    if (chosen.count === 0) return found('not reached')
-    const testTimeout = limitFor(chosen)
-    const answer = await ask(host, { texts, runs: chosen.runs, bail: true, testTimeout })
+    const { runs, count } = choose()
+    if (count === 0) return found('not reached')
+    const run = runs.find(({ file }) => !tried.has(file))
+    if (run === undefined) return found('survived')
+    const testTimeout = patience * limitFor(run)
+    const answer = await ask(host, { texts, runs: [run], bail: true, testTimeout })
     if (answer === 'hung') return found('hung')
     const failure = failureIn(answer)
     if (failure === undefined) {
-      checkAllRan(answer, chosen)
-      return found('survived')
+      checkAllRan(answer, run)
+      tried.add(run.file)
+      continue
     }
     if (failure.id === undefined) return found('killed', failure)
     const alone = { runs: [{ file: failure.file, tests: [failure.id] }], bail: true }
@@ -54,19 +59,20 @@ export async function tryMutant(
       if (!isFit) continue
     }
     if (!failure.isTimeout) return found('killed', failure)
-    // The machine may just have been busy.
+    // The machine may just have been busy; or the mutant makes it slow, and is given ever more time then.
     const again = await ask(host, { ...alone, texts, testTimeout: 2 * testTimeout })
     if (again === 'hung' || failureIn(again) !== undefined) return found('hung', failure)
+    patience *= 2
   }
 }
 
 /** So long a test may take, with a mutant in, before it counts as one that does not end. */
-function limitFor({ longestMs }: ChosenTests): number {
-  return 5_000 + 10 * Math.round(longestMs)
+function limitFor({ longestMs }: ChosenRun): number {
+  return 3_000 + 5 * Math.round(longestMs)
 }
 
 function ask(host: Host, question: Question): Promise<Answer | 'hung'> {
-  return host.ask(question, 15_000 + (question.testTimeout ?? 0))
+  return host.ask(question, 10_000 + (question.testTimeout ?? 0))
 }
 
 function failureIn({ modules, errors }: Answer): Failure | undefined {
@@ -84,7 +90,7 @@ function failureIn({ modules, errors }: Answer): Failure | undefined {
 }
 
 /** A test that is not found would pass for one that has not noticed. */
-function checkAllRan({ modules }: Answer, chosen: ChosenTests): void {
+function checkAllRan({ modules }: Answer, { file, tests: chosen }: ChosenRun): void {
   const ran = modules.reduce((sum, { tests }) => sum + tests.length, 0)
-  if (ran < chosen.count) throw new Error(`Of ${chosen.count} tests only ${ran} were run.`)
+  if (ran < chosen.length) throw new Error(`${file}: of ${chosen.length} tests only ${ran} were run.`)
 }

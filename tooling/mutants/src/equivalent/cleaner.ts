@@ -1,3 +1,43 @@
 import type { Equivalents } from '../equivalent.ts'
 
-export const cleaner: Equivalents = {}
+const noTime = 'To wait for no time changes nothing.'
+
+export const cleaner: Equivalents = {
+  'cleaner/check-index': {
+    'checkIndex: entry === undefined → false': 'Where there is none, the look for it has said so.',
+    "checkIndex: new LooseleafError('INDEX_NOT_FOUND', `The store has no index ${name}.`) → new LooseleafError('', `The store has no index ${name}.`)":
+      'Where there is none, the look for it has said so.',
+    "checkRows: direction: 'dangling' → direction: ''":
+      'There are two directions, and this is not the other.',
+    'createSuspects.areMany: candidates.size >= CANDIDATES_AT_ONCE → candidates.size > CANDIDATES_AT_ONCE':
+      'Of so many in hand one more or less is the same.',
+  },
+  'cleaner/confirm': {
+    'agrees: return true → return false':
+      'Of an entity with which nothing is wrong any more no row is to be settled.',
+    'lookForDangling: first.get(idKey(row.entity.id))?.dangling → first.get(idKey(row.entity.id)).dangling':
+      'Only candidates are looked at.',
+  },
+  'cleaner/fence': {
+    'fence: isLooseleafError(error) && error.unknownOutcome → (error.unknownOutcome)':
+      'An error that is not of Looseleaf has no such property.',
+  },
+  'cleaner/kept-removals': {
+    'createKeptRemovals.settle: waiting?.onWait → waiting.onWait': 'Without it there is one pause.',
+  },
+  'cleaner/place-text': {
+    'placeFromText: !Array.isArray(parsed) → false':
+      'What is no list fails soon after, and the answer is the same.',
+    "valueFromJson: new TypeError('Not a key value.') → new TypeError('')":
+      'It is caught, and nobody reads it.',
+  },
+  'cleaner/drain-pending': {
+    'writeRows: throwIfAborted(pass.signal) → (nothing)': 'What follows ends with the signal as well.',
+    'entryOf: context.catalog.current().indexes.find((entry) => entry.table === table) → context.catalog.current().indexes.findLast((entry) => entry.table === table)':
+      'There is at most one that fits.',
+  },
+  'cleaner/clean-index': {
+    'untilOutOfReach: isFilled && context.deleteDelayMs > 0 → (isFilled)': noTime,
+    'untilOutOfReach: context.deleteDelayMs > 0 → context.deleteDelayMs >= 0': noTime,
+  },
+}

@@ -13,6 +13,10 @@ export const indexEngine: Equivalents = {
     'mergeCatalogs: known[0]?.storeId → known[0].storeId': hasShards,
     'mergeCatalogs: known[0]?.queryTimeMs → known[0].queryTimeMs': hasShards,
   },
+  'index-engine/change-catalog': {
+    'propagated: driver.shards.slice(1) → driver.shards': 'The first has it already, and is left as it is.',
+    'leadingCatalog: b.epoch > a.epoch → b.epoch >= a.epoch': 'Catalogs of one epoch are the same.',
+  },
   'index-engine/diff-rows': {
     'without: keys.length === 0 || others.length === 0 → false': shortcut,
     'without: keys.length === 0 || others.length === 0 → (keys.length === 0)': shortcut,
@@ -21,6 +25,11 @@ export const indexEngine: Equivalents = {
   'index-engine/judge-rows': {
     'createJudge.candidateOf: entity === undefined || key === undefined → (key === undefined)':
       'Without an entity there is no key.',
+    'createJudge.begin: asked = new Map() → (nothing)':
+      'All that was asked for was learned when the next batch begins; otherwise the run has ended.',
+    'createJudge.learn: value === undefined → false': 'No more entities come than were asked for.',
+    'createJudge.takeOverdue: comparePlaces(place, before, plan.order) < 0 → comparePlaces(place, before, plan.order) <= 0':
+      'At its own place the entity is taken in any case, by its row or without it.',
     'createJudge.entityAt: candidate === undefined || candidate === null → (candidate === null)':
       'Every entity of the batch was asked for.',
     'createJudge.entityAt: comparePlaces(place, row, plan.order) <= 0 → false':
@@ -48,7 +57,13 @@ export const indexEngine: Equivalents = {
       'What was taken and is behind the row in hand follows in the batch, which is looked at first.',
   },
   'index-engine/plan-query': {
+    "parseLimit: typeof limit === 'number' && Number.isInteger(limit) → (Number.isInteger(limit))":
+      'What is a whole number is a number.',
+    'parseScatter: scatter ?? false → (scatter)': 'Undefined is as little as false.',
     'planQuery.firstKey: compareKeys(row.key, first) < 0 → compareKeys(row.key, first) <= 0':
       'The rows of an entity have different keys.',
+  },
+  'index-engine/run-query': {
+    'run.take: ended === undefined → false': 'When the batch is through, nothing of it is left to be read.',
   },
 }

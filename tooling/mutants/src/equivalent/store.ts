@@ -3,7 +3,12 @@ import type { Equivalents } from '../equivalent.ts'
 const onlyOurs = 'An error that is not of Looseleaf has no such property.'
 const oneOfEach = 'There is at most one that fits.'
 
+const hasSilent = 'It is said only where a shard is silent.'
+
 export const store: Equivalents = {
+  'store/check-layout': {
+    'refuse: driver.shards[number]?.name → driver.shards[number].name': 'Shards are refused that there are.',
+  },
   'store/deferring': {
     'createDeferWatch.look: driver.shards[shard]?.catalog → driver.shards[shard].catalog':
       'Queries ask shards that there are.',
@@ -12,17 +17,35 @@ export const store: Equivalents = {
   'store/entity-writer': {
     'createEntityWriter.commit: isLooseleafError(error) && error.unknownOutcome → (error.unknownOutcome)':
       onlyOurs,
+    'createEntityWriter.attempt: catalog.epochs[shard] ?? 0 → (catalog.epochs[shard])':
+      'A catalog has an epoch for every shard.',
+    'createEntityWriter.attempt: indexed: true → indexed: false':
+      'Nobody asks it of a write that wrote nothing.',
     'createEntityWriter.attempt: tries > 0 && now() >= endsAt → (now() >= endsAt)':
       'At the first attempt no time has passed, and a timeout is above 0.',
     'createEntityWriter.attempt: tries > 0 → tries >= 0':
       'At the first attempt no time has passed, and a timeout is above 0.',
     'mayDefer: isLooseleafError(error) && error.retryable → (error.retryable)': onlyOurs,
-    "mayDefer: isLooseleafError(error) && error.retryable && error.code !== 'STALE_EPOCH' → (isLooseleafError(error) && error.retryable)":
-      'Statements on index rows carry no epoch.',
+  },
+  'store/initialise': {
+    'initialise: driver.shards[other]?.name → driver.shards[other].name': 'One that has a catalog is there.',
+    'initialise: other > 0 → other >= 0': 'Read again, the catalogs are the same.',
+  },
+  'store/open-store': {
+    'openWithout: catalogs.find((catalog) => catalog !== undefined) → catalogs.findLast((catalog) => catalog !== undefined)':
+      'All that have answered are of one store by then: each says as much of it.',
+    'notNow: error?.message → error.message': hasSilent,
+    'notNow: error?.shard → error.shard': hasSilent,
+  },
+  'store/row-removals': {
+    'createRowRemovals.run: background.isFull → true': 'Where it is not full there is room at once.',
+    'createRowRemovals.settled: last !== undefined && kept.includes(last) → (kept.includes(last))':
+      'What is not there is not among them.',
   },
   'store/index-row-writer': {
     'createIndexRowWriter.unlessDropped: indexes.find(({ table }) => table === entry.table) → indexes.findLast(({ table }) => table === entry.table)':
       oneOfEach,
+    'createIndexRowWriter.upsert: return undefined → (nothing)': 'To end is to answer undefined.',
     'createIndexRowWriter.upsert: rows.length === 0 → false':
       'A shortcut: without it nothing is asked for either.',
     'beforeCommit: !isLooseleafError(error) || !error.unknownOutcome → (!error.unknownOutcome)': onlyOurs,

@@ -1,0 +1,81 @@
+import type { ShardCatalog } from '@looseleaf/core'
+import { defineIndex } from '@looseleaf/index-engine'
+import { bucketRouter } from '@looseleaf/router'
+import { faultyDriver } from '@looseleaf/testkit'
+import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { beforeEach, expect, it } from 'vitest'
+import { initialise } from './initialise.ts'
+import { openStore } from './open-store.ts'
+
+// What is sent when a store is made or opened, and in what order, to shards that take their time.
+
+const byLink = defineIndex('by_link', { properties: { link: 'string' }, shardOn: 'link' })
+const router = bucketRouter({ shards: 3 })
+
+let reference: ReferenceDriver
+/** `operation` when a call is sent, `operation ended` when it has been done. */
+let log: string[]
+
+beforeEach(() => {
+  reference = createReferenceDriver({ shards: 3 })
+  log = []
+})
+
+/** The further back a shard is, the longer its calls take. */
+const slow = () =>
+  faultyDriver(reference, ({ shard, operation }) => {
+    log.push(operation)
+    return {
+      async before() {
+        for (let turn = 0; turn <= 3 * shard; turn++) await new Promise((resolve) => setImmediate(resolve))
+      },
+      after: () => void log.push(`${operation} ended`),
+    }
+  })
+
+const init = (): Promise<void> =>
+  initialise(slow(), router, [byLink], { defers: false, queryTimeMs: undefined })
+
+const stored = (): (ShardCatalog | undefined)[] => reference.shards.map((shard) => shard.contents())
+
+it('every table is there before a catalog speaks of it, and the first catalog before the others', async () => {
+  await init()
+  expect(log.indexOf('createIndexTable')).toBeGreaterThan(log.lastIndexOf('createTables ended'))
+  expect(log.indexOf('init')).toBeGreaterThan(log.lastIndexOf('createIndexTable ended'))
+  expect(log.filter((operation) => operation.startsWith('init'))).toEqual(
+    Array.from({ length: 3 }, () => ['init', 'init ended']).flat(),
+  )
+  expect(new Set(stored().map((catalog) => catalog?.storeId)).size).toBe(1)
+})
+
+it('no table of an index is made again in a store that there is', async () => {
+  await init()
+  log = []
+  await init()
+  expect(log).toContain('createTables')
+  expect(log).not.toContain('createIndexTable')
+})
+
+it('a shard without a catalog gets that of the first, although one between them is behind', async () => {
+  await init()
+  const [first, second] = stored()
+  reference = createReferenceDriver({ shards: 3 })
+  await reference.shards[0]!.catalog.init({ ...first!, epoch: 9 })
+  await reference.shards[1]!.catalog.init({ ...second!, epoch: 5 })
+  await init()
+  expect(stored().map((catalog) => catalog?.epoch)).toEqual([9, 5, 9])
+})
+
+it('without `migrate` a store that is in step is read, and nothing else', async () => {
+  await init()
+  log = []
+  await openStore(slow(), {
+    router,
+    migrate: false,
+    indexes: [],
+    defers: false,
+    queryTimeMs: undefined,
+    onWarning: () => undefined,
+  })
+  expect(new Set(log)).toEqual(new Set(['load', 'load ended']))
+})

@@ -1,0 +1,75 @@
+import { LooseleafError, type Driver, type IndexTableSpec, type ShardCatalog } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { lateShard } from './late-shard.ts'
+
+let memory: Driver
+let plan: FaultPlan
+/** What was sent, in order. */
+let sent: string[]
+let checked: (ShardCatalog | undefined)[]
+let answers: number
+
+const spec: IndexTableSpec = { table: 'index_by_name', columns: [{ name: 'name', type: 'string' }] }
+
+function late() {
+  const driver = faultyDriver(memory, (call) => {
+    sent.push(call.operation)
+    return plan(call)
+  })
+  return lateShard(driver.shards[0]!, {
+    check: (catalog) => void checked.push(catalog),
+    onAnswer: () => void answers++,
+  })
+}
+
+beforeEach(async () => {
+  memory = await memoryShards(1).connect()
+  await memory.shards[0]!.createTables()
+  plan = () => undefined
+  sent = []
+  checked = []
+  answers = 0
+})
+afterEach(async () => {
+  await memory.close()
+})
+
+it('is asked who it is once, before the first calls, whatever they are of', async () => {
+  const shard = late()
+  await Promise.all([shard.pending.tables(), shard.tasks.load('any'), shard.entities.read([])])
+  await shard.createIndexTable(spec)
+  await shard.index(spec).scan({ prefix: [], order: 'asc', limit: 1 })
+  expect(sent[0]).toBe('load')
+  expect(sent.slice(1).toSorted()).toEqual(['createIndexTable', 'load', 'read', 'scan', 'tables'])
+  expect([checked, answers]).toEqual([[undefined], 1])
+})
+
+it('is not asked for what needs no answer', async () => {
+  const shard = late()
+  expect(shard.schema([spec])).toEqual(memory.shards[0]!.schema([spec]))
+  expect(shard.index(spec)).toBe(shard.index(spec))
+  expect(shard.name).toBe(memory.shards[0]!.name)
+  expect(sent).toEqual([])
+})
+
+it('is asked again by the call after one that found it away, and is sent nothing until it has answered', async () => {
+  const shard = late()
+  plan = () => ({ before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Away.')) })
+  await expect(shard.flush()).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
+  expect([sent, answers]).toEqual([['load'], 0])
+  plan = () => undefined
+  await shard.flush()
+  expect([sent, answers]).toEqual([['load', 'load', 'flush'], 1])
+})
+
+it('holds a call no longer than its signal', async () => {
+  const shard = late()
+  const controller = new AbortController()
+  plan = () => ({ before: () => new Promise(() => {}) })
+  const wait = shard.tasks.load('any', { signal: controller.signal })
+  controller.abort()
+  await expect(wait).rejects.toMatchObject({ code: 'ABORTED' })
+  expect(sent).toEqual(['load'])
+})

@@ -1,0 +1,188 @@
+import { backgroundTime, systemTime, type Time } from '@looseleaf/core'
+import type { EngineContext } from '@looseleaf/index-engine'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { PlacedKey } from './index-row-writer.ts'
+import { createRowRemovals, type RowRemovals } from './row-removals.ts'
+
+// How many rows are kept and sent at a time, and when. The rows here go nowhere.
+
+/** Rows stay for a tenth longer than this. */
+const QUERY_TIME_MS = 1_000
+
+let now: number
+let pauses: number[]
+let signals: AbortSignal[]
+let wake: (() => void) | undefined
+/** How many rows each delete was of, in order. */
+let sent: number[]
+let answer: () => Promise<void>
+let warnings: string[]
+let removals: RowRemovals
+
+const time: Time = {
+  now: () => now,
+  sleep: (milliseconds, signal) =>
+    new Promise((resolve, reject) => {
+      pauses.push(milliseconds)
+      wake = resolve
+      if (signal === undefined) return
+      signals.push(signal)
+      signal.addEventListener('abort', () => reject(new Error('aborted')))
+    }),
+}
+
+function create(its: Time = time): RowRemovals {
+  const catalog = { current: () => ({ queryTimeMs: QUERY_TIME_MS }) }
+  const indexRows = {
+    upsert: async () => [],
+    remove(rows: readonly PlacedKey[]) {
+      sent.push(rows.length)
+      return answer()
+    },
+  }
+  const context = { time: its, catalog } as unknown as EngineContext
+  return createRowRemovals(context, indexRows, (message) => void warnings.push(message))
+}
+
+const ID = new Uint8Array(16)
+const rows = (count: number): PlacedKey[] => Array.from({ length: count }, () => ({}) as PlacedKey)
+const later = (count: number): void => removals.later(rows(count), ID, 7)
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/** The pause that is under way ends after so many milliseconds. */
+async function pass(milliseconds: number): Promise<void> {
+  now += milliseconds
+  const go = wake
+  wake = undefined
+  go?.()
+  await turn()
+}
+
+beforeEach(() => {
+  now = 1_000_000
+  pauses = []
+  signals = []
+  wake = undefined
+  sent = []
+  answer = async () => {}
+  warnings = []
+  removals = create()
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+describe('rows that are kept', () => {
+  it('are waited for by one pause at a time, each a little longer than it takes for the first to fall due', async () => {
+    later(1)
+    later(2)
+    expect(pauses).toEqual([1_125])
+    now += 500
+    later(4)
+    await pass(625)
+    expect(sent).toEqual([1, 2])
+    expect(pauses).toEqual([1_125, 475 + 25])
+    await pass(500)
+    expect(sent).toEqual([1, 2, 4])
+    expect(pauses).toHaveLength(2)
+  })
+
+  it('are waited for again when there were none for a while', async () => {
+    later(1)
+    await pass(1_125)
+    later(2)
+    await pass(1_125)
+    expect(sent).toEqual([1, 2])
+  })
+
+  it('go in parts after the process was held up', async () => {
+    for (const count of [2_500, 2_500, 1, 2]) later(count)
+    await pass(60_000)
+    expect(sent).toEqual([2_500, 2_500])
+    expect(pauses).toEqual([1_125, 25])
+    await pass(25)
+    expect(sent).toEqual([2_500, 2_500, 1, 2])
+  })
+
+  it('are at most 100,000; what goes beyond is left to the cleaner, which is told once until there is room again', async () => {
+    later(60_000)
+    later(40_000)
+    expect(warnings).toEqual([])
+    later(1)
+    later(2)
+    expect(warnings).toEqual([expect.stringContaining('More than 100000 index rows')])
+    await pass(60_000)
+    await pass(25)
+    expect(sent).toEqual([60_000, 40_000])
+    later(100_000)
+    later(1)
+    await pass(60_000)
+    expect(sent).toEqual([60_000, 40_000, 100_000])
+    expect(warnings).toHaveLength(2)
+  })
+
+  it('do not keep a process from its end', () => {
+    const quiet = vi.spyOn(backgroundTime, 'sleep').mockReturnValue(new Promise(() => {}))
+    const loud = vi.spyOn(systemTime, 'sleep').mockReturnValue(new Promise(() => {}))
+    removals = create(systemTime)
+    later(1)
+    expect([quiet.mock.calls.length, loud.mock.calls.length]).toEqual([1, 0])
+  })
+
+  it('make room for more when they are given up', async () => {
+    later(100_000)
+    await removals.close()
+    later(100_000)
+    expect(warnings).toEqual([])
+  })
+})
+
+describe('deletes', () => {
+  it('are not sent for no rows', () => {
+    removals.now([], ID, 7)
+    removals.later([], ID, 7)
+    expect([sent, pauses]).toEqual([[], []])
+  })
+
+  it('that fail leave their rows to the cleaner, which is told', async () => {
+    answer = () => Promise.reject(new Error('away'))
+    removals.now(rows(1), ID, 7)
+    await removals.settled()
+    expect(warnings).toEqual(['Index rows that are no longer needed are left to the cleaner: Error: away'])
+  })
+
+  it('wait for those under way where these are many', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    answer = () => promise
+    for (let i = 0; i < 10_001; i++) later(1)
+    await pass(60_000)
+    expect([sent.length, removals.isFull]).toEqual([5_000, false])
+    await pass(25)
+    expect([sent.length, removals.isFull]).toEqual([10_000, true])
+    await pass(25)
+    expect(sent).toHaveLength(10_000)
+    resolve()
+    await turn()
+    await pass(25)
+    expect(sent).toHaveLength(10_001)
+  })
+})
+
+describe('whoever waits until all is done', () => {
+  it('waits for the last rows that are kept by then, in one pause', async () => {
+    later(1)
+    now += 400
+    later(1)
+    let isSettled = false
+    void removals.settled().then(() => (isSettled = true))
+    expect(pauses).toEqual([1_125, 1_100])
+    expect(isSettled).toBe(false)
+  })
+
+  it('waits for nothing that was given up, and neither does the pause', async () => {
+    later(1)
+    await removals.close()
+    await removals.settled()
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true])
+  })
+})
