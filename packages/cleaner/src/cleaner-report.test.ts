@@ -33,9 +33,9 @@ async function savePart(shard: number, part: Part): Promise<void> {
 }
 
 /** Shard 2 answers nothing of tasks but this error. */
-function refuse(error: Error): void {
+function refuse(refusal: Error): void {
   plan = ({ shard, table }) =>
-    shard === 2 && table === 'tasks' ? { before: () => Promise.reject(error) } : undefined
+    shard === 2 && table === 'tasks' ? { before: () => Promise.reject(refusal) } : undefined
 }
 
 describe('the report of an index', () => {

@@ -43,11 +43,11 @@ const entityOf = (id: string, version: number): DerivedEntity => ({
 const fenceOff = (entity: DerivedEntity): Promise<number | undefined> => fence(pass, entity, 7, pass.tally)
 
 /** What a statement on entities fails with, the first times. */
-function fails(error: () => Error, times = Infinity): void {
+function fails(make: () => Error, times = Infinity): void {
   let left = times
   plan = ({ operation }) =>
     (operation === 'insert' || operation === 'replace') && left-- > 0
-      ? { before: () => Promise.reject(error()) }
+      ? { before: () => Promise.reject(make()) }
       : undefined
 }
 
@@ -68,10 +68,10 @@ describe('a fence', () => {
 
   it.each([new LooseleafError('SHARD_UNAVAILABLE', 'Away.'), new TypeError('a bug')])(
     'that is refused for good says so (%s)',
-    async (error) => {
+    async (refusal) => {
       sent = 0
-      fails(() => error)
-      await expect(fenceOff(entityOf(store.newId(), 0))).rejects.toBe(error)
+      fails(() => refusal)
+      await expect(fenceOff(entityOf(store.newId(), 0))).rejects.toBe(refusal)
       expect(sent).toBe(1)
     },
   )

@@ -34,7 +34,7 @@ const slow = () =>
   })
 
 const init = (): Promise<void> =>
-  initialise(slow(), router, [byLink], { defers: false, queryTimeMs: undefined })
+  initialise(slow(), router, [byLink], { defers: false, queryTimeMs: undefined, acceptEmptyShards: false })
 
 const stored = (): (ShardCatalog | undefined)[] => reference.shards.map((shard) => shard.contents())
 
@@ -75,6 +75,7 @@ it('without `migrate` a store that is in step is read, and nothing else', async 
     indexes: [],
     defers: false,
     queryTimeMs: undefined,
+    acceptEmptyShards: false,
     onWarning: () => undefined,
   })
   expect(new Set(log)).toEqual(new Set(['load', 'load ended']))
