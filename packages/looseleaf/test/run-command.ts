@@ -15,6 +15,8 @@ export interface RunOptions {
   readonly cwd?: string
   readonly env?: Readonly<Record<string, string>>
   readonly input?: string
+  /** Stands for Ctrl-C where the command runs within this process. */
+  readonly stop?: AbortSignal
 }
 
 export interface Finished {
@@ -73,7 +75,7 @@ export async function runInside(args: readonly string[], options: RunOptions = {
     stderr,
     env: options.env ?? {},
     cwd: options.cwd ?? tmpdir(),
-    signal: new AbortController().signal,
+    signal: options.stop ?? new AbortController().signal,
   })
   stdout.end()
   stderr.end()

@@ -1,11 +1,9 @@
-import { createWriteStream } from 'node:fs'
 import { resolve } from 'node:path'
-import { once } from 'node:events'
-import { finished } from 'node:stream/promises'
 import { defineCommand, type AddCommand } from '../define-command.ts'
 import { entityLine } from '../entity-view.ts'
 import { counted } from '../text.ts'
 import type { CommonOptions, Session } from '../session.ts'
+import { writeFile, type Write } from '../write-file.ts'
 
 interface ExportCommandOptions extends CommonOptions {
   readonly output?: string
@@ -20,7 +18,7 @@ export const addExport: AddCommand = (program, run) => {
     usage: 'export',
     summary: 'Print every entity as a line of JSON',
     details:
-      'What it prints is what `looseleaf import` takes, and comes back exactly. It is not a snapshot: each entity is as it is at the moment when it is read. The lines are JSON already; --json changes what is said at the end: with --output it is { "exported" }.',
+      'What it prints is what `looseleaf import` takes, and comes back exactly. It is not a snapshot: each entity is as it is at the moment when it is read. The lines are JSON already; --json changes what is said at the end: with --output it is { "exported" }.\n\nWith --output the file is written beside its place, as <file>.….part, and takes it when it is complete; when the export fails or is stopped, what was there stays.',
     examples: [
       ['export > entities.jsonl', 'to a file'],
       [
@@ -38,30 +36,16 @@ export const addExport: AddCommand = (program, run) => {
           output.note(`${counted(exported, 'entity', 'entities')} exported.`)
           return
         }
-        const exported = await writeFile(session, resolve(session.console.cwd, options.output))
+        // Before anything is made of the file: most of what can go wrong goes wrong here.
+        await session.store()
+        const file = resolve(session.console.cwd, options.output)
+        const exported = await writeFile(file, (write) => writeEntities(session, write))
         output.result({ exported }, () => `${counted(exported, 'entity', 'entities')} exported.`)
       }),
     )
 }
 
-async function writeFile(session: Session, file: string): Promise<number> {
-  const stream = createWriteStream(file)
-  const done = finished(stream)
-  // It is awaited below; until then an error of the file has to wait without ending the process.
-  done.catch(() => undefined)
-  try {
-    const exported = await writeEntities(session, async (text) => {
-      if (!stream.write(text)) await Promise.race([once(stream, 'drain'), done])
-    })
-    stream.end()
-    await done
-    return exported
-  } finally {
-    stream.destroy()
-  }
-}
-
-async function writeEntities(session: Session, write: (text: string) => Promise<void>): Promise<number> {
+async function writeEntities(session: Session, write: Write): Promise<number> {
   const { output, signal } = session
   const store = await session.store()
   const progress = output.progress({ label: 'exporting', unit: 'entities' })
