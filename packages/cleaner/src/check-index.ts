@@ -1,6 +1,7 @@
-import { formatId, LooseleafError, type CallOptions, type EntityId } from '@looseleaf/core'
-import { keptRowsMs } from '@looseleaf/index-engine'
+import { formatId, LooseleafError, withCallbacks, type CallOptions, type EntityId } from '@looseleaf/core'
+import { keptRowsMs, type EngineContext } from '@looseleaf/index-engine'
 import pLimit from 'p-limit'
+import { checkCall, checkName, optionsOf } from './call-options.ts'
 import { candidatesOf, confirm, mergeCandidates, type Candidate, type ConfirmOptions } from './confirm.ts'
 import { chunks } from './chunks.ts'
 import { derivedRuns } from './derive-entity.ts'
@@ -79,7 +80,12 @@ export async function checkIndex(
   name: string,
   options: CheckOptions = {},
 ): Promise<CheckResult> {
-  const { context } = store
+  checkCall('checkIndex', store, options, optionsOf.check)
+  checkName('checkIndex', name)
+  return withCallbacks(options, (taken) => compare(store.context, name, taken))
+}
+
+async function compare(context: EngineContext, name: string, options: CheckOptions): Promise<CheckResult> {
   await context.catalog.reload({ signal: options.signal })
   const [entry] = indexesNamed(context, name)
   if (entry === undefined) throw new LooseleafError('INDEX_NOT_FOUND', `The store has no index ${name}.`)

@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { LooseleafError, type CallOptions, type CatalogEntry, type IndexState } from '@looseleaf/core'
+import {
+  LooseleafError,
+  withCallbacks,
+  type CallOptions,
+  type CatalogEntry,
+  type IndexState,
+} from '@looseleaf/core'
 import { changeCatalog, propagateCatalog, type EngineContext } from '@looseleaf/index-engine'
+import { checkCall, checkNames, optionsOf } from './call-options.ts'
 import { DEFAULT_SETTLE_MS } from './check-index.ts'
 import type { CleanJob } from './clean-job.ts'
 import { completeStage } from './complete-stage.ts'
@@ -67,6 +74,8 @@ export async function cleanIndex(
   names?: string | readonly string[],
   options: CleanOptions = {},
 ): Promise<CleanResult> {
+  checkCall('cleanIndex', store, options, optionsOf.clean)
+  checkNames('cleanIndex', names)
   const { context } = store
   // The entities are read for an index only after every writer of every shard writes its rows.
   const catalog =
@@ -74,7 +83,8 @@ export async function cleanIndex(
       ? await changeCatalog(context.driver, (indexes) => indexes, { signal: options.signal })
       : await propagateCatalog(context.driver, { signal: options.signal })
   context.catalog.adopt(catalog)
-  return cleanEntries(context, indexesNamed(context, names), options)
+  const entries = indexesNamed(context, names)
+  return withCallbacks(options, (taken) => cleanEntries(context, entries, taken))
 }
 
 /** What a cleaner shares among its work. */

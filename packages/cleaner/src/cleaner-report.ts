@@ -1,5 +1,6 @@
 import { isOutage, type CallOptions, type CatalogEntry, type IndexState } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
+import { checkCall, optionsOf } from './call-options.ts'
 import { cleanableIndexes } from './index-target.ts'
 import { loadParts } from './part-lease.ts'
 import type { Part, Stage } from './part.ts'
@@ -39,6 +40,7 @@ export async function readCleanerReport(
   store: CleanerTarget,
   options: CallOptions = {},
 ): Promise<CleanerReport> {
+  checkCall('readCleanerReport', store, options, optionsOf.call)
   const { context } = store
   await context.catalog.reload(options)
   const entries = cleanableIndexes(context)

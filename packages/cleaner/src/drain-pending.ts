@@ -1,11 +1,13 @@
 import {
   isLooseleafError,
   throwIfAborted,
+  withCallbacks,
   type CallOptions,
   type CatalogEntry,
   type PendingRow,
 } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
+import { checkCall, optionsOf } from './call-options.ts'
 import { idKey } from './id-key.ts'
 import { indexTarget, shardAt } from './index-target.ts'
 import { createKeptRemovals, type KeptRemovals } from './kept-removals.ts'
@@ -23,9 +25,10 @@ const PAGE = 200
  * Answers how many. Throws what a shard throws that is still down; what can be drained is, and stays so.
  */
 export async function drainPending(store: CleanerTarget, options: PassOptions = {}): Promise<number> {
+  checkCall('drainPending', store, options, optionsOf.pass)
   const { context } = store
   if (!context.catalog.current().mayDefer) await context.catalog.reload({ signal: options.signal })
-  return drainKnown(context, options)
+  return withCallbacks(options, (taken) => drainKnown(context, taken))
 }
 
 /**

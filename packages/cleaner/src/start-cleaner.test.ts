@@ -132,3 +132,48 @@ test('stop ends work that waits for its throttle, and can be called twice', asyn
   await cleaner.stop()
   expect(cleaner.status()).toMatchObject({ isRunning: false, sweeping: [], filling: [] })
 })
+
+test('a cleaner whose store is closed tells that once and ends, with everything that it has begun', async () => {
+  const driver = await memoryShards(3).connect()
+  const store = await openStore({ driver, time: leapingTime() })
+  await store.put({ user_id: 'ada', published: 1, tags: ['a'] })
+  const errors: unknown[] = []
+  const cleaner = start(store, { keepAlive: true, onError: (error) => errors.push(error) })
+  await until(() => cleaner.status().shards.every(({ lastRoundAt }) => lastRoundAt !== undefined))
+  await store.close()
+  await until(() => !cleaner.status().isRunning)
+  await cleaner.stop()
+  expect(errors).toMatchObject([{ code: 'CLOSED' }])
+  expect(cleaner.status()).toMatchObject({ lastError: { code: 'CLOSED' }, filling: [], sweeping: [] })
+})
+
+test('callbacks that throw or reject do not end the cleaner: onError is told, and of its own errors Node', async () => {
+  const store = await openStore({ shards: 1, time: leapingTime() })
+  await store.put({ user_id: 7, published: 'x' })
+  const failures = ['first', 'second', 'problem', 'progress'].map((text) => new Error(text))
+  const told = new Set<unknown>()
+  const warnings = new Set<string>()
+  const onWarning = ({ message }: Error): void => void warnings.add(message)
+  process.on('warning', onWarning)
+  onTestFinished(() => void process.off('warning', onWarning))
+  const cleaner = start(store, {
+    onProblem: async () => {
+      throw failures[2]
+    },
+    onProgress: async () => {
+      throw failures[3]
+    },
+    onError(error) {
+      told.add(error)
+      if (told.size === 1) throw failures[0]
+      return Promise.reject(failures[1])
+    },
+  })
+  await until(() => told.size === 2 && warnings.size === 2)
+  expect(told).toEqual(new Set([failures[2], failures[3]]))
+  expect([...warnings].toSorted()).toEqual([
+    'onError of startCleaner failed: Error: first',
+    'onError of startCleaner failed: Error: second',
+  ])
+  expect(cleaner.status().isRunning).toBe(true)
+})

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { backgroundTime, isLooseleafError, systemTime } from '@looseleaf/core'
+import { backgroundTime, isLooseleafError, onRejected, systemTime } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { backgroundLoop } from './background-loop.ts'
+import { checkCall, optionsOf } from './call-options.ts'
 import { drainKnown } from './drain-pending.ts'
 import { cleanableIndexes, indexTarget } from './index-target.ts'
 import { createKeptRemovals } from './kept-removals.ts'
@@ -51,6 +52,7 @@ export interface CleanerOptions {
 }
 
 export interface CleanerStatus {
+  /** False once it was stopped, or its store was closed. */
   readonly isRunning: boolean
   /** Per shard, in their order. */
   readonly shards: readonly {
@@ -82,21 +84,32 @@ const HOUR = 3_600_000
 /**
  * Keeps the indexes of a store in step for as long as the process runs: follows the writes, fills indexes that were
  * added, and sweeps everything from time to time. Run one in some or all processes of the store; they share the work.
- * Nothing that goes wrong is thrown: it is told by `status` and `onError`, and tried again.
+ * Nothing that goes wrong is thrown: it is told by `status` and `onError`, and tried again. Stop it before the store is
+ * closed; one that finds its store closed ends by itself, having told that.
  */
-export function startCleaner(store: CleanerTarget, options: CleanerOptions = {}): Cleaner {
+export function startCleaner(store: CleanerTarget, given: CleanerOptions = {}): Cleaner {
+  checkCall('startCleaner', store, given, optionsOf.start)
   const controller = new AbortController()
   const { signal } = controller
-  const context = withQuietTime(store.context, options.keepAlive ?? false)
+  const context = withQuietTime(store.context, given.keepAlive ?? false)
   const { time } = context
   const owner = randomUUID()
-  const leaseMs = options.leaseMs ?? 30_000
+  const leaseMs = given.leaseMs ?? 30_000
   const reporter = createReporter(context, owner)
   const lastProgress = new Map<number, CleanProgress>()
 
   const onError = (error: unknown): void => {
+    // Somebody was told of the end already: every other loop meets it too.
+    if (signal.aborted) return
     reporter.failed(error)
-    options.onError?.(error)
+    // The store is closed, and stays so.
+    if (isLooseleafError(error, 'CLOSED')) controller.abort()
+    tellError(given.onError, error)
+  }
+  const options: CleanerOptions = {
+    ...given,
+    ...(given.onProblem && { onProblem: (problem) => onRejected(given.onProblem?.(problem), onError) }),
+    ...(given.onProgress && { onProgress: (progress) => onRejected(given.onProgress?.(progress), onError) }),
   }
   const keeper = createIndexKeeper(
     context,
@@ -155,7 +168,7 @@ export function startCleaner(store: CleanerTarget, options: CleanerOptions = {})
   return {
     stop: () => (stopped ??= stop()),
     status: () => ({
-      isRunning: stopped === undefined,
+      isRunning: !signal.aborted,
       shards: tails.map(({ tail, lastRoundAt }) => ({
         isMine: tail.isMine,
         lagMs: tail.lagMs,
@@ -167,6 +180,17 @@ export function startCleaner(store: CleanerTarget, options: CleanerOptions = {})
       progress: [...lastProgress.values()],
       lastError: reporter.lastError,
     }),
+  }
+}
+
+/** An error of whoever is told of errors ends neither the cleaner nor the process. */
+function tellError(onError: CleanerOptions['onError'], error: unknown): void {
+  const warn = (failure: unknown): void =>
+    process.emitWarning(`onError of startCleaner failed: ${String(failure)}`, 'LooseleafWarning')
+  try {
+    onRejected(onError?.(error), warn)
+  } catch (failure) {
+    warn(failure)
   }
 }
 

@@ -1,4 +1,7 @@
+import { withCallbacks } from '@looseleaf/core'
+import type { EngineContext } from '@looseleaf/index-engine'
 import pLimit from 'p-limit'
+import { checkCall, checkNames, optionsOf } from './call-options.ts'
 import { entityPages } from './entity-pages.ts'
 import { indexPages } from './index-pages.ts'
 import { indexesNamed, indexTarget, shardAt, type IndexTarget } from './index-target.ts'
@@ -20,17 +23,17 @@ const SHARDS_AT_ONCE = 4
 
 /** From entities to rows: adds the rows of living entities that are missing. */
 export async function sweepEntities(store: CleanerTarget, options: SweepOptions = {}): Promise<Tally> {
-  return onShards(store, options, entitiesToRows)
+  return onShards('sweepEntities', store, options, entitiesToRows)
 }
 
 /** From rows to entities: deletes the rows that match no committed entity. */
 export async function sweepIndex(store: CleanerTarget, options: SweepOptions = {}): Promise<Tally> {
-  return onShards(store, options, rowsToEntities)
+  return onShards('sweepIndex', store, options, rowsToEntities)
 }
 
 /** Both directions, once, without progress or leases; `cleanIndex` is the one that can be cut off and gone on with. */
 export async function sweep(store: CleanerTarget, options: SweepOptions = {}): Promise<Tally> {
-  return onShards(store, options, async (pass, targets, shard) => {
+  return onShards('sweep', store, options, async (pass, targets, shard) => {
     await entitiesToRows(pass, targets, shard)
     await rowsToEntities(pass, targets, shard)
   })
@@ -53,12 +56,20 @@ async function rowsToEntities(pass: Pass, targets: readonly IndexTarget[], shard
   await sweepIndexRows(pass, shard, rows.take())
 }
 
+type Work = (pass: Pass, targets: readonly IndexTarget[], shard: number) => Promise<void>
+
 async function onShards(
+  call: string,
   store: CleanerTarget,
   options: SweepOptions,
-  work: (pass: Pass, targets: readonly IndexTarget[], shard: number) => Promise<void>,
+  work: Work,
 ): Promise<Tally> {
-  const { context } = store
+  checkCall(call, store, options, optionsOf.sweep)
+  checkNames(call, options.indexes)
+  return withCallbacks(options, (taken) => sweepShards(store.context, taken, work))
+}
+
+async function sweepShards(context: EngineContext, options: SweepOptions, work: Work): Promise<Tally> {
   await context.catalog.reload({ signal: options.signal })
   const targets = indexesNamed(context, options.indexes).map((entry) => indexTarget(context, entry))
   const shards =

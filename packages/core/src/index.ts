@@ -1,5 +1,15 @@
 export { MAX_DEPTH, MAX_VALUES, type Bag, type PropertyValue } from './bag.ts'
 export type { Storable } from './bag-type.ts'
+export { onRejected, takeCallbacks, withCallbacks, type TakenCallbacks } from './callbacks.ts'
+export {
+  badArgument,
+  checkOptions,
+  hasMethods,
+  isRecord,
+  optionKinds,
+  type OptionKind,
+  type OptionKinds,
+} from './check-options.ts'
 export { checkBag, copyBag, copyEntity, type EntityCopy } from './copy-bag.ts'
 export { metaOf, setMeta, type Entity, type EntityMeta } from './entity.ts'
 export { formatId, ID_BYTES, isId, parseId, type EntityId } from './entity-id.ts'

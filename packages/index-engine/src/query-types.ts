@@ -12,7 +12,8 @@ export const MAX_LIMIT = 1000
 /**
  * What becomes of a call that meets an entity whose body cannot be decoded (`BODY_DAMAGED`, `BODY_UNKNOWN`,
  * `BODY_TOO_LARGE`). `fail`: it throws that error, which has the entity's id. `skip`: the entity is left out. A function: it is
- * left out, and the function gets the error. `looseleaf damaged` finds all such entities.
+ * left out, and the function gets the error; what it throws, or rejects with if it is async, the call fails with.
+ * `looseleaf damaged` finds all such entities.
  */
 export type OnDamaged = 'fail' | 'skip' | ((error: LooseleafError) => void)
 

@@ -1,6 +1,5 @@
-import type { CallOptions } from '@looseleaf/core'
+import { hasMethods, optionKinds, type CallOptions, type OptionKind, type OptionKinds } from '@looseleaf/core'
 import type { GetAllOptions, QueryOptions } from '@looseleaf/index-engine'
-import type { OptionKinds } from './check-arguments.ts'
 import type { CountOptions } from './index-queries.ts'
 import type {
   ChangeOptions,
@@ -26,43 +25,70 @@ interface OptionsOf {
   readonly count: OptionKinds<CountOptions>
 }
 
+const { signal, flag, function: callback, array, elsewhere } = optionKinds
+
+const damaged: OptionKind = {
+  expected: "'fail', 'skip' or a function",
+  fits: (value) => value === 'fail' || value === 'skip' || typeof value === 'function',
+}
+const version: OptionKind = {
+  expected: 'a version, as `put` answers it, or 0',
+  fits: (value) => Number.isSafeInteger(value) && (value as number) >= 0,
+}
+const shards: OptionKind = {
+  expected: 'what mysqlShards(…), sqliteShards(…) or memoryShards(…) gives',
+  fits: (value) => hasMethods(value, ['connect']) && Number.isInteger(value['shardCount']),
+}
+const router: OptionKind = {
+  expected: 'a router, such as bucketRouter(…) gives',
+  fits: (value) => hasMethods(value, ['shardOfId', 'shardOfKey', 'newId']),
+}
+const codec: OptionKind = {
+  expected: 'a codec, such as msgpackZlibCodec() gives',
+  fits: (value) => hasMethods(value, ['encode', 'decode']),
+}
+const time: OptionKind = {
+  expected: 'an object with now and sleep',
+  fits: (value) => hasMethods(value, ['now', 'sleep']),
+}
+
 /** What the options of every call have to be. */
 export const optionsOf: OptionsOf = {
   open: {
-    shards: 'shards',
-    indexes: 'array',
-    router: 'router',
-    codec: 'codec',
-    migrate: 'flag',
-    acceptEmptyShards: 'flag',
-    writeOrder: 'elsewhere',
-    onIndexFailure: 'elsewhere',
-    deleteDelayMs: 'elsewhere',
-    queryTimeMs: 'elsewhere',
-    writeTimeoutMs: 'elsewhere',
-    onWarning: 'function',
-    time: 'time',
+    shards,
+    indexes: array,
+    router,
+    codec,
+    migrate: flag,
+    acceptEmptyShards: flag,
+    writeOrder: elsewhere,
+    onIndexFailure: elsewhere,
+    deleteDelayMs: elsewhere,
+    queryTimeMs: elsewhere,
+    writeTimeoutMs: elsewhere,
+    onWarning: callback,
+    time,
   },
-  newId: { near: 'elsewhere' },
-  put: { id: 'elsewhere', ifVersion: 'version', signal: 'signal' },
-  insert: { id: 'elsewhere', signal: 'signal' },
-  change: { ifVersion: 'version', signal: 'signal' },
-  call: { signal: 'signal' },
-  getMany: { onDamaged: 'damaged', signal: 'signal' },
-  scan: { onDamaged: 'damaged', signal: 'signal' },
+  newId: { near: elsewhere },
+  put: { id: elsewhere, ifVersion: version, signal },
+  insert: { id: elsewhere, signal },
+  change: { ifVersion: version, signal },
+  call: { signal },
+  getMany: { onDamaged: damaged, signal },
+  scan: { onDamaged: damaged, signal },
   query: {
-    order: 'elsewhere',
-    scatter: 'elsewhere',
-    limit: 'elsewhere',
-    cursor: 'elsewhere',
-    onDamaged: 'damaged',
-    signal: 'signal',
+    order: elsewhere,
+    scatter: elsewhere,
+    limit: elsewhere,
+    cursor: elsewhere,
+    onDamaged: damaged,
+    signal,
   },
   getAll: {
-    order: 'elsewhere',
-    scatter: 'elsewhere',
-    onDamaged: 'damaged',
-    signal: 'signal',
+    order: elsewhere,
+    scatter: elsewhere,
+    onDamaged: damaged,
+    signal,
   },
-  count: { scatter: 'elsewhere', exact: 'flag', onDamaged: 'damaged', signal: 'signal' },
+  count: { scatter: elsewhere, exact: flag, onDamaged: damaged, signal },
 }

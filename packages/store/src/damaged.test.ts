@@ -77,6 +77,16 @@ const calls: [string, (options: Options) => Promise<readonly (EntityId | undefin
 ]
 
 describe.each(calls)('%s', (name, call) => {
+  it('fails with what an async onDamaged rejects with', async () => {
+    const failure = new Error('the list of damaged entities is full')
+    const onDamaged = async (): Promise<void> => {
+      await new Promise((resolve) => setImmediate(resolve))
+      throw failure
+    }
+    // Nobody waits for a promise that the call does not: the test run fails with what it rejects with.
+    await expect(call({ onDamaged })).rejects.toBe(failure)
+  })
+
   const others = (): unknown[] =>
     ids
       .map((id, rank) => (rank % 2 === 0 ? id : undefined))

@@ -1,11 +1,15 @@
 import { msgpackZlibCodec } from '@looseleaf/codec'
 import {
+  badArgument,
+  checkOptions,
   createVersionClock,
   formatId,
   isVersion,
   LooseleafError,
+  onRejected,
   parseId,
   systemTime,
+  withCallbacks,
   type CallOptions,
   type Entity,
   type EntityId,
@@ -27,7 +31,6 @@ import {
 } from '@looseleaf/index-engine'
 import { bucketRouter } from '@looseleaf/router'
 import { optionsOf } from './call-options.ts'
-import { badArgument, checkOptions, requireDefinition } from './check-arguments.ts'
 import { createCalls, type Calls } from './calls.ts'
 import { damagedTeller } from './damaged-teller.ts'
 import { isThere, toDelete, toDeleteDamaged, toInsert, toPut, toUpdate } from './decisions.ts'
@@ -46,6 +49,7 @@ import { announceDeferring } from './deferring.ts'
 import { openStore, tellAllWarnings } from './open-store.ts'
 import { createRowRemovals, type RowRemovals } from './row-removals.ts'
 import { putMany } from './put-many.ts'
+import { requireDefinition } from './require-definition.ts'
 import { scanDamaged, scanEntities } from './scan-entities.ts'
 import { createShardLanes } from './shard-lanes.ts'
 import { indexStatus, readStatus } from './status.ts'
@@ -103,7 +107,10 @@ export class DataStore {
     options.indexes?.forEach(definitionFromData)
     const { shards, indexes = [], migrate = false, acceptEmptyShards = false } = options
     const { time = systemTime, queryTimeMs } = options
-    const onWarning = options.onWarning ?? ((message) => process.emitWarning(message, 'LooseleafWarning'))
+    const emitWarning = (message: string): void => process.emitWarning(message, 'LooseleafWarning')
+    const tell = options.onWarning ?? emitWarning
+    const onWarning = (message: string): void =>
+      onRejected(tell(message), (error) => emitWarning(`onWarning failed: ${String(error)}`))
     const router = options.router ?? bucketRouter({ shards: shards.shardCount })
     if (router.shardCount !== shards.shardCount) {
       throw new LooseleafError(
@@ -234,8 +241,7 @@ export class DataStore {
     if (!Array.isArray(ids)) throw badArgument('getMany', 'an array of ids', ids)
     // Not `map`, which would leave out the holes of an array.
     const bytes = Array.from(ids as readonly EntityId[], (id) => parseId(id))
-    const { signal, onDamaged } = options
-    return this.#calls.run(async () => {
+    const read = async ({ signal, onDamaged }: GetManyOptions): Promise<(Entity | undefined)[]> => {
       const entities: (Entity | undefined)[] = []
       const tellDamaged = damagedTeller(onDamaged)
       await this.#reader.each(bytes, { signal, tellDamaged }, (group) => {
@@ -243,7 +249,8 @@ export class DataStore {
         return true
       })
       return entities
-    })
+    }
+    return this.#calls.run(() => withCallbacks(options, read))
   }
 
   /**
@@ -258,9 +265,9 @@ export class DataStore {
     checkOptions('query', options, optionsOf.query)
     requireDefinition('query', index)
     // Every item matched a row of the index, so it has the indexed properties.
-    return this.#calls.run(() => this.#queries.query(index, where, options)) as unknown as Promise<
-      QueryPage<P>
-    >
+    return this.#calls.run(() =>
+      withCallbacks(options, (taken) => this.#queries.query(index, where, taken)),
+    ) as unknown as Promise<QueryPage<P>>
   }
 
   /**
@@ -275,9 +282,9 @@ export class DataStore {
   ): Promise<IndexedEntity<P>[]> {
     checkOptions('getAll', options, optionsOf.getAll)
     requireDefinition('query', index)
-    return this.#calls.run(() => this.#queries.all(index, where, options)) as unknown as Promise<
-      IndexedEntity<P>[]
-    >
+    return this.#calls.run(() =>
+      withCallbacks(options, (taken) => this.#queries.all(index, where, taken)),
+    ) as unknown as Promise<IndexedEntity<P>[]>
   }
 
   /**
@@ -291,15 +298,14 @@ export class DataStore {
   ): Promise<number> {
     checkOptions('count', options, optionsOf.count)
     requireDefinition('count', index)
-    return this.#calls.run(() => this.#queries.count(index, where, options))
+    return this.#calls.run(() => withCallbacks(options, (taken) => this.#queries.count(index, where, taken)))
   }
 
   /** Every entity of the store, in no order. */
   scan(options: ScanOptions = {}): AsyncIterable<Entity> {
     checkOptions('scan', options, optionsOf.scan)
     this.#calls.checkOpen()
-    const { signal, onDamaged } = options
-    return scanEntities(this.context.driver, this.#reader, { signal, tellDamaged: damagedTeller(onDamaged) })
+    return scanEntities(this.context.driver, this.#reader, options)
   }
 
   /**

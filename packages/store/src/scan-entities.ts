@@ -1,6 +1,7 @@
 import {
   formatId,
   isLooseleafError,
+  takeCallbacks,
   throwIfAborted,
   type CallOptions,
   type Driver,
@@ -8,8 +9,9 @@ import {
   type EntityRow,
 } from '@looseleaf/core'
 import { longestBody, toEntity, wholeRows } from '@looseleaf/index-engine'
-import type { EntityReader, ReadOptions } from './entity-reader.ts'
-import type { DamagedEntity } from './types.ts'
+import { damagedTeller } from './damaged-teller.ts'
+import type { EntityReader } from './entity-reader.ts'
+import type { DamagedEntity, ScanOptions } from './types.ts'
 
 const PAGE = 500
 
@@ -20,11 +22,14 @@ const PAGE = 500
 export async function* scanEntities(
   driver: Driver,
   reader: EntityReader,
-  { signal, tellDamaged }: ReadOptions,
+  options: ScanOptions,
 ): AsyncGenerator<Entity, void, undefined> {
-  for await (const [row, shard] of storedRows(driver, { signal })) {
+  const taken = takeCallbacks(options)
+  const tellDamaged = damagedTeller(taken.options.onDamaged)
+  for await (const [row, shard] of storedRows(driver, options)) {
     const found = reader.entity(row, shard, { tellDamaged })
     if (found !== undefined) yield toEntity(found)
+    else await taken.settled()
   }
 }
 

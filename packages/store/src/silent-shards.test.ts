@@ -316,6 +316,16 @@ it('a store is not made while a shard does not answer, and nothing of it is', as
   expect(await loadAll()).toEqual([undefined, undefined])
 })
 
+it('an async onWarning that rejects ends no process: that is told as a warning of Node', async () => {
+  const told = new Promise<Error>((resolve) => process.once('warning', resolve))
+  const onWarning = async (): Promise<void> => {
+    throw new Error('the log is full')
+  }
+  await start([], { migrate: true })
+  await start([1], { onWarning })
+  expect((await told).message).toContain('the log is full')
+})
+
 describe('a process that runs when a shard falls silent', () => {
   it('learns of changes on the others, and keeps what it knew of that one', async () => {
     const running = await start([], { migrate: true, indexes: [byLink] })

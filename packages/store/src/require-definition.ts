@@ -1,0 +1,14 @@
+import { describeKind, isRecord, LooseleafError, type IndexDefinitionData } from '@looseleaf/core'
+
+/** Throws `BAD_INDEX` for what is no definition at all. Whether the store has such an index is another question. */
+export function requireDefinition(
+  call: string,
+  definition: unknown,
+): asserts definition is IndexDefinitionData {
+  const { name, properties } = isRecord(definition) ? definition : {}
+  if (typeof name === 'string' && Array.isArray(properties) && properties.every(isRecord)) return
+  throw new LooseleafError(
+    'BAD_INDEX',
+    `${call} takes an index as defineIndex gives it; got ${describeKind(definition)}.`,
+  )
+}
