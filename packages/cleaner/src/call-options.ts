@@ -30,9 +30,9 @@ interface OptionsOf {
   readonly start: OptionKinds<CleanerOptions>
 }
 
-const call = { signal }
+const cancelling = { signal }
 const pass = {
-  ...call,
+  ...cancelling,
   graceMs: milliseconds,
   rowsPerSecond: rate,
   pageSize: count,
@@ -41,7 +41,7 @@ const pass = {
 
 /** What the options of every call have to be. */
 export const optionsOf: OptionsOf = {
-  call,
+  call: cancelling,
   pass,
   sweep: { ...pass, indexes: elsewhere, shard: elsewhere },
   clean: {
@@ -55,7 +55,7 @@ export const optionsOf: OptionsOf = {
     checkpointMs: milliseconds,
     pollMs: milliseconds,
   },
-  check: { ...call, rowsPerSecond: rate, settleMs: milliseconds, onProblem: callback },
+  check: { ...cancelling, rowsPerSecond: rate, settleMs: milliseconds, onProblem: callback },
   start: {
     intervalMs: milliseconds,
     idleIntervalMs: milliseconds,

@@ -225,7 +225,7 @@ function tooDeep(walk: Walk): Refusal {
 function tooMany(here: number): Refusal {
   return new Refusal(
     (place) =>
-      `${place}, with ${here} values of its own, goes beyond the limit of ${MAX_VALUES} values a bag, nested ones included. Store long lists as bytes or text, or in several entities.`,
+      `${place}, with ${here} values of its own, goes beyond the limit of ${MAX_VALUES} values a bag, in which an array or object counts as one, and so does everything in it. Store long lists as bytes or text, or in several entities.`,
     'BODY_TOO_LARGE',
   )
 }

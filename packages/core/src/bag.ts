@@ -20,7 +20,8 @@ export type Bag = { [name: string]: PropertyValue | undefined }
 export const MAX_DEPTH = 64
 
 /**
- * The most values of a bag: its properties, and every property and element within them. A value takes as little as a byte
+ * The most values of a bag: its properties, and every property and element within them; an array or
+ * object counts as one, beside what is in it. A value takes as little as a byte
  * of a body, and far more in memory, so a limit of bytes alone would let a small compressed body take a process down.
  * The worst bodies of this many values (named empty byte arrays) take 30 MB to keep, 70 MB to read and 0.1 to 0.2 s.
  */

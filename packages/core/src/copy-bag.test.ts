@@ -381,7 +381,9 @@ describe('MAX_VALUES', () => {
     expect(() => copyBag(most)).not.toThrow()
     const error = errorOf(() => copyBag({ ...(most as Bag), more: null }))
     expect(error.code).toBe('BODY_TOO_LARGE')
-    expect(error.message).toContain('limit of 100000 values')
+    expect(error.message).toContain(
+      'limit of 100000 values a bag, in which an array or object counts as one, and so does everything in it',
+    )
     expect(errorOf(() => copyBag(make(MAX_VALUES + 2))).message).toContain(words)
   })
 

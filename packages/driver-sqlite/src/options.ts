@@ -37,8 +37,6 @@ export function checkNames(options: unknown, known: readonly string[]): void {
 }
 
 export function badOption(name: string, expected: string, value: unknown): LooseleafError {
-  return new LooseleafError(
-    'BAD_OPTION',
-    `The option ${name} has to be ${expected}; got ${describeKind(value)}.`,
-  )
+  const came = typeof value === 'number' ? String(value) : describeKind(value)
+  return new LooseleafError('BAD_OPTION', `The option ${name} has to be ${expected}; got ${came}.`)
 }

@@ -77,6 +77,13 @@ describe('a definition that is not valid is refused', () => {
     ],
     ['a name of 41 characters', 'a'.repeat(41), { properties, shardOn }, /40 characters at the most/],
     ['no name', undefined, { properties, shardOn }, /got nothing/],
+    [
+      'a misspelt option',
+      'a',
+      { properties, shardOn, onMisfits: 'skip' },
+      /Index a has no option "onMisfits"; there are properties, shardOn, onMisfit\./,
+    ],
+    ['an option of other stores', 'a', { properties, shardOn, unique: true }, /has no option "unique"/],
     ['a reserved name', 'looseleaf_x', { properties, shardOn }, /Index looseleaf_x needs another name/],
     [
       'the name of the entity table',

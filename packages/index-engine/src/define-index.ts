@@ -16,6 +16,7 @@ export interface IndexOptions<P extends IndexProperties = IndexProperties> {
   /**
    * One to eight properties and their types, in the order of the key: queries give values from the first one on.
    * `'string[]'` and the like mark a property that holds an array, with a row per different element; one at the most.
+   * Properties of the bag itself, not of objects in it: `'author.id'` is a property whose name has a dot.
    */
   readonly properties: P
   /** The property that says on which shard a row stands, or 'id': on its entity's shard. */
@@ -35,6 +36,7 @@ export interface IndexDefinition<P extends IndexProperties = IndexProperties> ex
   getAll(store: IndexReader, where: Where<P>, options?: GetAllOptions): Promise<IndexedEntity<P>[]>
 }
 
+const OPTIONS: readonly string[] = ['properties', 'shardOn', 'onMisfit'] satisfies (keyof IndexOptions)[]
 const NAME = /^[a-z][a-z0-9_]{0,39}$/
 const LIKE_A_GENERATION = /_(?:[2-9]|[1-9][0-9]+)$/
 const ARRAY_INDEX = /^(?:0|[1-9][0-9]*)$/
@@ -64,6 +66,13 @@ export function defineIndex<const P extends IndexProperties>(
   checkName(name)
   if (!isObject(options)) {
     refuse(name, `needs options such as { properties: { user_id: 'uuid' }, shardOn: 'user_id' }`, options)
+  }
+  for (const option of Object.keys(options)) {
+    if (OPTIONS.includes(option)) continue
+    throw new LooseleafError(
+      'BAD_INDEX',
+      `Index ${name} has no option "${clip(option)}"; there are ${OPTIONS.join(', ')}.`,
+    )
   }
   if (!isObject(options.properties)) {
     refuse(name, `needs properties such as { user_id: 'uuid' }`, options.properties)
