@@ -19,7 +19,7 @@ export interface LooseleafConfig {
    * rows as soon as no query needs them, after `queryTimeMs`.
    */
   readonly deleteDelayMs?: number
-  /** For `looseleaf init` on new shards; elsewhere it has to agree with the store. */
+  /** For `looseleaf init` on new shards; elsewhere it has to agree with the store of `shards`. */
   readonly queryTimeMs?: number
   readonly writeOrder?: 'index-first' | 'entity-first'
   readonly onIndexFailure?: 'fail' | 'defer'

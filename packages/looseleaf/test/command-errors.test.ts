@@ -158,6 +158,29 @@ test('a config with an error is told with its file and property', async () => {
   )
 })
 
+test('queryTimeMs of a config is not held against a store that --shards names, and an error says where it is from', async () => {
+  const config = join(cwd, 'looseleaf.config.ts')
+  const init = await run(['init', '--shards', 'sqlite:other'])
+  expect(init.code).toBe(0)
+  writeFileSync(config, `export default { shards: 'sqlite:own', queryTimeMs: 900 }`)
+  expect((await run(['init'])).code).toBe(0)
+  for (const args of [
+    ['status'],
+    ['export', '--shards', 'sqlite:other'],
+    ['status', '--shards', 'sqlite:own'],
+  ])
+    expect({ args, ...(await run(args)) }).toMatchObject({ args, code: 0 })
+  expect(await run(['export'], { LOOSELEAF_SHARDS: 'sqlite:other' })).toMatchObject({ code: 0 })
+  const again = await run(['init', '--shards', 'sqlite:other'])
+  expect(again.code).toBe(4)
+  expect(again.stderr).toContain('queryTimeMs of 5000')
+  expect(again.stderr).toContain(`(Given by ${config}: queryTimeMs.)`)
+  const made = await run(['init', '--shards', 'sqlite:new'])
+  expect(made.code).toBe(0)
+  const store = await DataStore.open({ shards: sqliteShards({ folder: join(cwd, 'new') }), queryTimeMs: 900 })
+  await store.close()
+})
+
 test('every exit code is one that the README explains', () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
   for (const code of new Set(Object.values(exitCodeOf)))

@@ -1,4 +1,5 @@
 import {
+  isLooseleafError,
   LooseleafError,
   type Codec,
   type DriverFactory,
@@ -24,6 +25,8 @@ export interface CommonOptions {
 /** Which store the command works on, from the command line, the environment and the config file, in this order. */
 export interface Settings {
   readonly shards: DriverFactory
+  /** False when the command line or the environment names the store. */
+  readonly isOfConfig: boolean
   readonly indexes: readonly IndexDefinitionData[]
   readonly router: Router | undefined
   readonly codec: Codec | undefined
@@ -62,8 +65,12 @@ export function createSession(console: Console, output: Output, options: CommonO
     acceptEmptyShards = false,
     warn = true,
   }: OpenOptions): Promise<DataStore> {
-    const { shards, indexes, router, codec, writing } = await session.settings(migrate)
-    return DataStore.open({
+    const { shards, isOfConfig, indexes, router, codec, writing, file } = await session.settings(migrate)
+    const { queryTimeMs, ...others } = writing
+    // Of a store that is there, it says what the config's own store was made with.
+    const queryTime = queryTimeMs !== undefined && (isOfConfig || migrate) && { queryTimeMs }
+    const fromConfig = [...(router ? ['router'] : []), ...(queryTime ? ['queryTimeMs'] : [])]
+    const opening = DataStore.open({
       shards,
       migrate,
       acceptEmptyShards,
@@ -71,10 +78,16 @@ export function createSession(console: Console, output: Output, options: CommonO
       ...(migrate && { indexes }),
       ...(router && { router }),
       ...(codec && { codec }),
-      ...writing,
+      ...others,
+      ...queryTime,
       onWarning(warning) {
         if (warn) output.note(`${output.colors.yellow('Warning:')} ${warning}`)
       },
+    })
+    return opening.catch((error: unknown) => {
+      if (fromConfig.length === 0 || !isLooseleafError(error, 'LAYOUT_MISMATCH')) throw error
+      const message = `${error.message} (Given by ${file}: ${fromConfig.join(', ')}.)`
+      throw new LooseleafError(error.code, message, { shard: error.shard, cause: error })
     })
   }
 
@@ -96,10 +109,8 @@ async function readSettings(console: Console, options: CommonOptions, create: bo
   const { cwd, env } = console
   const file = options.config === undefined ? findConfig(cwd) : resolve(cwd, options.config)
   const loaded = file === undefined ? undefined : await loadConfig(file)
-  const shards = givenShards(options.shards ?? (env['LOOSELEAF_SHARDS'] || undefined), loaded, {
-    cwd,
-    create,
-  })
+  const named = options.shards ?? (env['LOOSELEAF_SHARDS'] || undefined)
+  const shards = givenShards(named, loaded, { cwd, create })
   const { indexes = [], router, codec }: Partial<LooseleafConfig> = loaded?.config ?? {}
   const { deleteDelayMs, queryTimeMs, writeOrder, onIndexFailure }: Partial<LooseleafConfig> =
     loaded?.config ?? {}
@@ -109,7 +120,7 @@ async function readSettings(console: Console, options: CommonOptions, create: bo
     ...(writeOrder !== undefined && { writeOrder }),
     ...(onIndexFailure !== undefined && { onIndexFailure }),
   }
-  return { shards, indexes, router, codec, writing, file }
+  return { shards, isOfConfig: named === undefined, indexes, router, codec, writing, file }
 }
 
 function givenShards(
