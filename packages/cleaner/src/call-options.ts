@@ -47,6 +47,7 @@ export const optionsOf: OptionsOf = {
   clean: {
     ...pass,
     onProgress: callback,
+    onWait: callback,
     restart: flag,
     check: flag,
     settleMs: milliseconds,

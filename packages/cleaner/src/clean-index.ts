@@ -23,6 +23,8 @@ import { createThrottle, type Throttle } from './throttle.ts'
 
 export interface CleanOptions extends PassOptions {
   readonly onProgress?: ((progress: CleanProgress) => void) | undefined
+  /** Told each time that nothing is left but what other workers have, or had when they died: that is waited for. */
+  readonly onWait?: (() => void) | undefined
   /**
    * Begin from the start, also where work was left off: as after a restore or a failover, when what was done is there no
    * more. A write that is under way then has to begin again, since the rows that it has written may be gone; and every row
@@ -124,6 +126,7 @@ export async function cleanEntries(
     settleMs: options.settleMs ?? DEFAULT_SETTLE_MS,
     shardsAtOnce: options.shardsAtOnce ?? 4,
     options,
+    onWait: options.onWait,
     throttle: throttle ?? createThrottle(context.time, options.rowsPerSecond),
     meter,
   }

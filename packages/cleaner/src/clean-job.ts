@@ -18,6 +18,8 @@ export interface CleanJob {
   /** Time between two looks at a row that seems missing in the check, in milliseconds. */
   readonly settleMs: number
   readonly shardsAtOnce: number
+  /** Told each time that other workers are waited for. */
+  readonly onWait?: (() => void) | undefined
   readonly options: PassOptions
   readonly throttle: Throttle
   readonly meter: ProgressMeter

@@ -32,7 +32,9 @@ export async function completeStage(
             }),
       ),
     )
-    if (!hasWorked) await job.context.time.sleep(job.pollMs, signal)
+    if (hasWorked) continue
+    job.onWait?.()
+    await job.context.time.sleep(job.pollMs, signal)
   }
 }
 

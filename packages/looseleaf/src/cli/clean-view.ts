@@ -31,6 +31,7 @@ export function cleanText(output: Output, { indexes }: CleanResult): string {
           '',
           `${counted(waiting, 'row', 'rows')} may belong to writes under way; a later run removes those that do not.`,
         ]),
+    ...(indexes.some(({ undecodable }) => undecodable > 0) ? ['', output.colors.red(UNDECODABLE)] : []),
   ].join('\n')
 }
 
@@ -69,16 +70,29 @@ export function checkText(output: Output, results: readonly CheckResult[]): stri
       : [
           `${counted(dangling, 'row matches', 'rows match')} no entity. Answers are right all the same; looseleaf clean deletes such rows, which saves reads.`,
         ]),
-    ...wrong.map(
-      ({ index, examples }) => `${index}: look at ${examples.slice(0, 3).join(', ') || 'its rows'}`,
-    ),
-    wrong.length === 0
-      ? output.colors.green('Every index is right.')
-      : output.colors.red(
-          `Repair with: looseleaf clean --index ${wrong.map(({ index }) => index).join(' ')}`,
-        ),
+    ...wrong
+      .filter(isRepairable)
+      .map(({ index, examples }) => `${index}: look at ${examples.slice(0, 3).join(', ') || 'its rows'}`),
+    ...(wrong.length === 0
+      ? [output.colors.green('Every index is right.')]
+      : adviceFor(wrong).map((advice) => output.colors.red(advice))),
   ].join('\n')
 }
+
+function adviceFor(wrong: readonly CheckResult[]): string[] {
+  const repairable = wrong.filter(isRepairable).map(({ index }) => index)
+  return [
+    ...(repairable.length === 0 ? [] : [`Repair with: looseleaf clean --index ${repairable.join(' ')}`]),
+    ...(wrong.some(({ undecodable }) => undecodable > 0) ? [UNDECODABLE] : []),
+  ]
+}
+
+/** No cleaning makes a body readable. */
+function isRepairable({ missing, misplaced }: CheckResult): boolean {
+  return missing + misplaced > 0
+}
+
+const UNDECODABLE = 'Entities that cannot be decoded are listed by: looseleaf damaged'
 
 function bad(output: Output, count: number): string {
   return count === 0 ? '0' : output.colors.red(grouped(count))

@@ -5,9 +5,10 @@ import type { Output } from './output.ts'
 export function indexTable(output: Output, indexes: readonly IndexStatus[]): string {
   const { colors } = output
   return output.table(
-    ['INDEX', 'STATE', 'PROPERTIES', 'SHARDED ON', 'TABLE'],
-    indexes.map(({ name, state, columns, shardOn, table }) => [
+    ['INDEX', 'GENERATION', 'STATE', 'PROPERTIES', 'SHARDED ON', 'TABLE'],
+    indexes.map(({ name, generation, state, columns, shardOn, table }) => [
       colors.bold(name),
+      String(generation),
       state === 'ready' ? colors.green(state) : colors.yellow(state),
       columns,
       shardOn,

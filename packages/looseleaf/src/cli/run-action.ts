@@ -35,7 +35,9 @@ function report(console: Console, output: Output, error: unknown, debug: boolean
   if (console.signal.reason === READER_GONE) return exitCodes.ok
   // Whatever a stream or a driver has said about it: the user has ended the command.
   if (console.signal.aborted || (known && error.code === 'ABORTED')) {
-    output.note('Stopped.')
+    const message = 'Stopped.'
+    if (output.json) writeError(console, { code: 'ABORTED', message, retryable: false })
+    else output.note(message)
     return exitCodes.interrupted
   }
   const message = redact(inOptions(error instanceof Error ? error.message : String(error)))
@@ -43,13 +45,18 @@ function report(console: Console, output: Output, error: unknown, debug: boolean
     const { code, retryable, shard, entity } = known
       ? error
       : { code: 'UNEXPECTED', retryable: false, shard: undefined, entity: undefined }
-    console.stderr.write(`${JSON.stringify({ error: { code, message, retryable, shard, entity } })}\n`)
+    writeError(console, { code, message, retryable, shard, entity })
   } else {
     const advice = known || debug ? '' : ' (Unexpected; --debug shows where it comes from.)'
     console.stderr.write(`${output.colors.red('Error:')} ${printable(message)}${advice}\n`)
   }
   if (debug) console.stderr.write(`${redact(traceOf(error))}\n`)
   return known ? exitCodeOf[error.code] : exitCodes.unexpected
+}
+
+/** One line of JSON, for programs. */
+function writeError(console: Console, error: object): void {
+  console.stderr.write(`${JSON.stringify({ error })}\n`)
 }
 
 /** The stacks of an error and its causes; not what else hangs on them, which may be statements and values. */

@@ -25,6 +25,9 @@ interface CleanCommandOptions extends CommonOptions {
 /** Entities with a problem that are told one by one; the counts have them all. */
 const MAX_TOLD = 20
 
+const WAITING =
+  'Another process works on the rest. Waiting for it to end; if it died, for its lease to run out (--lease, 30 seconds by default).'
+
 /** `looseleaf clean`: brings indexes in step with the entities. */
 export const addClean: AddCommand = (program, run) => {
   defineCommand(program, {
@@ -62,6 +65,7 @@ async function clean(
   const progress = output.progress({ label: 'cleaning', unit: 'rows' })
   const position = createPosition(store.context.driver.shards.length)
   const problems = createProblemTeller(output, (write) => progress.aside(write))
+  let hasWaited = false
   let result: CleanResult
   try {
     result = await cleanIndex(store, names, {
@@ -71,6 +75,11 @@ async function clean(
       leaseMs: lease && lease * 1000,
       onProblem: problems,
       onProgress: (at) => progress.update(...position(at)),
+      onWait() {
+        if (hasWaited) return
+        hasWaited = true
+        progress.aside(() => output.note(WAITING))
+      },
     })
   } catch (error) {
     if (signal.aborted) {

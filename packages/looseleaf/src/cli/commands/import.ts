@@ -25,7 +25,7 @@ export const addImport: AddCommand = (program, run) => {
     usage: 'import <file>',
     summary: 'Store entities from a file of JSON lines, or from stdin with -',
     details:
-      'Each line is one JSON object, the entity whole. An "id" in it is the entity’s id, and an entity that is there under\nit is replaced; without one a fresh id is made. Values that JSON has no word for:\n\n  {"$date":"2009-02-27T00:00:00.000Z"}   a time in UTC; .000 may be left out\n  {"$bigint":"9007199254740993"}         a bigint of 64 bits\n  {"$bytes":"aGk="}                      bytes, in base64\n  {"$number":"NaN"}                      NaN, Infinity or -Infinity\n\nAn integer beyond 2^53 - 1 is a bigint too, and refused beyond 64 bits; with an exponent (1e+20) it is a number.\nA property whose name begins with $ gets one more $ in front. A line that cannot be stored is told with its number and\nkept out, and the exit code is 1.\n\nJSON: { "lines", "created", "replaced", "refused", "ended": "all" | "refused" | "interrupted", "nextLine",\n"errors": [{ "line", "code", "message" }] }; errors has the first 1,000 of them.',
+      'Each line is one JSON object, the entity whole. An "id" in it is the entity’s id, and an entity that is there under\nit is replaced; without one a fresh id is made. Values that JSON has no word for:\n\n  {"$date":"2009-02-27T00:00:00.000Z"}   a time in UTC; .000 may be left out\n  {"$bigint":"9007199254740993"}         a bigint of 64 bits\n  {"$bytes":"aGk="}                      bytes, in base64\n  {"$number":"NaN"}                      NaN, Infinity or -Infinity\n\nAn integer beyond 2^53 - 1 is a bigint too, and refused beyond 64 bits; with an exponent (1e+20) it is a number.\nA property whose name begins with $ gets one more $ in front. A line that cannot be stored is told with its number and\nkept out, and the exit code is 1. So it is when --from-line is beyond the end.\n\nJSON: { "lines", "created", "replaced", "refused", "ended": "all" | "refused" | "interrupted", "nextLine",\n"errors": [{ "line", "code", "message" }] }; errors has the first 1,000 of them.',
     examples: [
       ['import entries.jsonl', 'a file'],
       ['import entries.jsonl --on-error skip', 'leave out the lines that cannot be stored'],
@@ -47,9 +47,15 @@ export const addImport: AddCommand = (program, run) => {
         const started = performance.now()
         const { result, errors } = await importFile(session, file, options)
         const seconds = (performance.now() - started) / 1000
-        output.result({ ...result, errors }, () => summary(result, seconds))
+        // Nothing was taken up. One more than the last line is where an import that came to its end would go on.
+        const isBeyond = result.ended === 'all' && options.fromLine > result.nextLine
+        output.result({ ...result, errors }, () =>
+          isBeyond
+            ? `Nothing was imported: --from-line ${options.fromLine} is beyond the end; there are ${counted(result.nextLine - 1, 'line', 'lines')}.`
+            : summary(result, seconds),
+        )
         if (result.ended === 'interrupted') return exitCodes.interrupted
-        return result.refused === 0 ? exitCodes.ok : exitCodes.found
+        return result.refused === 0 && !isBeyond ? exitCodes.ok : exitCodes.found
       }),
     )
 }

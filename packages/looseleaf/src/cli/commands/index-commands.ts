@@ -1,8 +1,13 @@
 import { LooseleafError } from '@looseleaf/core'
+import { InvalidArgumentError } from 'commander'
 import { defineCommand, type AddCommand } from '../define-command.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { indexTable } from '../index-table.ts'
 import type { CommonOptions, Settings } from '../session.ts'
+
+interface DropOptions extends CommonOptions {
+  readonly generation?: number
+}
 
 /** `looseleaf index add|drop|list`. */
 export const addIndexCommands: AddCommand = (program, run) => {
@@ -39,16 +44,37 @@ export const addIndexCommands: AddCommand = (program, run) => {
     usage: 'drop <name>',
     summary: 'Drop an index and its tables, all generations of it',
     details:
-      'Entities are not touched, so it can be added and filled again.\n\nJSON: { "dropped": true or false }',
-    examples: [['index drop entries_by_link', 'drop it on every shard']],
-  }).action((name: string, options: CommonOptions) =>
-    run(options, async (session) => {
-      const { output, signal } = session
-      const dropped = await (await session.store()).dropIndex(name, { signal })
-      output.result({ dropped }, () => (dropped ? `Index ${name} is dropped.` : `There is no index ${name}.`))
-      return dropped ? exitCodes.ok : exitCodes.found
-    }),
-  )
+      'Entities are not touched, so it can be added and filled again. A changed definition is a generation of its own: drop the old one with --generation when nothing queries it any more.\n\nJSON: { "dropped": true or false, "generations": [number] }',
+    examples: [
+      ['index drop entries_by_link', 'drop it on every shard'],
+      ['index drop entries_by_link --generation 1', 'the old one, as `index list` shows it'],
+    ],
+  })
+    .option('--generation <n>', 'only this generation (default: all)', parseGeneration)
+    .action((name: string, options: DropOptions) =>
+      run(options, async (session) => {
+        const { output, signal } = session
+        const { generation } = options
+        const store = await session.store()
+        await store.indexes({ signal })
+        const going = store.context.catalog
+          .current()
+          .indexes.filter(
+            (entry) => entry.name === name && (generation === undefined || entry.generation === generation),
+          )
+        const generations = going.map((entry) => entry.generation)
+        const words = generationsText(generation === undefined ? generations : [generation])
+        if (going.length > 0) output.note(`Dropping index ${name}, ${words} …`)
+        const which = generation === undefined ? name : going[0]
+        const dropped = which !== undefined && (await store.dropIndex(which, { signal }))
+        output.result({ dropped, generations }, () =>
+          dropped
+            ? `Index ${name}, ${words}, is dropped.`
+            : `There is no index ${name}${generation === undefined ? '' : ` of ${words}`}.`,
+        )
+        return dropped ? exitCodes.ok : exitCodes.found
+      }),
+    )
 
   defineCommand(group, {
     usage: 'list',
@@ -62,6 +88,15 @@ export const addIndexCommands: AddCommand = (program, run) => {
       output.result({ indexes }, () => (indexes.length === 0 ? 'No indexes.' : indexTable(output, indexes)))
     }),
   )
+}
+
+function generationsText(generations: readonly number[]): string {
+  return `generation${generations.length === 1 ? '' : 's'} ${generations.join(', ')}`
+}
+
+function parseGeneration(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It has to be a whole number, 1 or more.')
+  return Number(text)
 }
 
 function definitionNamed({ indexes, file }: Settings, name: string): Settings['indexes'][number] {

@@ -1,0 +1,96 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { cleanIndex, DataStore, defineIndex, shardsFrom } from 'looseleaf'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { damageBody } from './damage-body.ts'
+import { projectFolder, runInside, type Finished, type RunOptions } from './run-command.ts'
+
+// What a command says to people where it could be taken for stuck, done or of help.
+
+const SHARDS = 'sqlite:data?shards=2'
+const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
+const byNameAndAge = defineIndex('by_name', {
+  properties: { name: 'string', age: 'integer' },
+  shardOn: 'name',
+})
+
+let cwd: string
+let store: DataStore
+beforeEach(async () => {
+  cwd = projectFolder()
+  const shards = shardsFrom(SHARDS, { relativeTo: cwd, create: true })
+  store = await DataStore.open({ shards, indexes: [byName], migrate: true, queryTimeMs: 10 })
+  onTestFinished(() => store.close())
+})
+
+const run = (args: readonly string[], options: RunOptions = {}): Promise<Finished> =>
+  runInside([...args, '--shards', SHARDS], { cwd, ...options })
+
+test('a clean that waits for the lease of another process says so, once', async () => {
+  const [first] = store.context.driver.shards
+  // Several looks of half a second.
+  await first!.tasks.claim('clean-part/index_by_name', 'another process', 1_700)
+  const { code, stderr } = await run(['clean'])
+  expect(code).toBe(0)
+  expect(stderr.split('Another process works on the rest.')).toHaveLength(2)
+  expect((await run(['clean'])).stderr).toBe('')
+})
+
+test('an import from a line beyond the end has not done what was wanted', async () => {
+  writeFileSync(join(cwd, 'lines.jsonl'), '{"name":"a"}\n{"name":"b"}\n')
+  const beyond = await run(['import', 'lines.jsonl', '--from-line', '4'])
+  expect(beyond).toMatchObject({
+    code: 1,
+    stdout: 'Nothing was imported: --from-line 4 is beyond the end; there are 2 lines.\n',
+  })
+  // Where one that has come to the end would go on.
+  expect(await run(['import', 'lines.jsonl', '--from-line', '3'])).toMatchObject({ code: 0 })
+  expect(await run(['import', 'lines.jsonl', '--from-line', '2', '--json'])).toMatchObject({ code: 0 })
+})
+
+test('what is stopped by Ctrl-C with --json leaves one line of JSON on stderr', async () => {
+  const { code, stdout, stderr } = await run(['clean', '--check', '--json'], { stop: AbortSignal.abort() })
+  expect({ code, stdout }).toEqual({ code: 130, stdout: '' })
+  expect(JSON.parse(stderr)).toEqual({ error: { code: 'ABORTED', message: 'Stopped.', retryable: false } })
+})
+
+test('bodies that cannot be decoded lead to looseleaf damaged, not to a clean that cannot help', async () => {
+  const { id } = await store.put({ name: 'a' })
+  await damageBody(store, id, (body) => Buffer.concat([body, Buffer.from('x')]))
+  for (const args of [['clean', '--check'], ['clean']]) {
+    const { code, stdout } = await run(args)
+    expect(code).toBe(1)
+    expect(stdout).toContain('looseleaf damaged')
+    expect(stdout).not.toContain('Repair with')
+  }
+})
+
+test('generations are listed, and dropped one by one or all together', async () => {
+  await store.addIndex(byNameAndAge)
+  await cleanIndex(store)
+  const listed = await run(['index', 'list'])
+  expect(listed.stdout).toMatch(/^INDEX +GENERATION +STATE/)
+  expect(listed.stdout).toMatch(/^by_name +1 +ready +name string/m)
+  expect(listed.stdout).toMatch(/^by_name +2 +ready +name string, age integer/m)
+
+  const none = await run(['index', 'drop', 'by_name', '--generation', '3'])
+  expect(none).toMatchObject({ code: 1, stdout: 'There is no index by_name of generation 3.\n' })
+  expect(await run(['index', 'drop', 'by_name', '--generation', 'old'])).toMatchObject({ code: 2 })
+
+  const one = await run(['index', 'drop', 'by_name', '--generation', '1'])
+  expect(one).toMatchObject({ code: 0, stdout: 'Index by_name, generation 1, is dropped.\n' })
+  expect(await store.indexes()).toMatchObject([{ name: 'by_name', generation: 2 }])
+
+  await store.addIndex(byName)
+  const all = await run(['index', 'drop', 'by_name'])
+  expect(all).toMatchObject({
+    code: 0,
+    stdout: 'Index by_name, generations 2, 3, is dropped.\n',
+    stderr: 'Dropping index by_name, generations 2, 3 …\n',
+  })
+  expect((await run(['index', 'drop', 'by_name', '--json'])).json()).toEqual({
+    dropped: false,
+    generations: [],
+  })
+  expect(await store.indexes()).toEqual([])
+})
