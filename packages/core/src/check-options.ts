@@ -14,8 +14,10 @@ export interface OptionKind {
 /** The options of a call with what each has to be. One that is missing here does not compile. */
 export type OptionKinds<Options> = Readonly<Record<keyof Options, OptionKind>>
 
+type SharedKind = 'signal' | 'flag' | 'function' | 'array' | 'milliseconds' | 'count' | 'elsewhere'
+
 /** Kinds of options that calls of several packages have. */
-export const optionKinds = {
+export const optionKinds: Readonly<Record<SharedKind, OptionKind>> = {
   signal: {
     expected: 'an AbortSignal',
     fits: (value) =>
@@ -34,7 +36,7 @@ export const optionKinds = {
   },
   /** Whoever takes the value looks at it, and has an error of its own. */
   elsewhere: { expected: 'anything', fits: () => true },
-} as const satisfies Readonly<Record<string, OptionKind>>
+}
 
 /** Throws `BAD_OPTION` for anything but an object of these options, each of its kind or undefined. */
 export function checkOptions<Options extends object>(
