@@ -120,7 +120,6 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
 
   /** Whether all of these rows are there with the version and the body that they were to have. */
   async function areOwn(rows: readonly EntityReplace[], call: Call): Promise<boolean> {
-    if (rows.length === 0) return true
     const ids = rows.map(({ id }) => id)
     const found = await readBack('readSums', ids, call, session)
     return rows.every(({ id, version, body }) => {
@@ -292,11 +291,12 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
         [],
         reading(call),
       )
-      const entities = toNumber(rows[0]?.entities ?? 0)
+      const row = rows[0] as Row
+      const entities = toNumber(row.entities)
       return {
         entities,
-        tombstones: toNumber(rows[0]?.total ?? 0) - entities,
-        lastAddedId: toNumber(rows[0]?.last_added_id ?? 0),
+        tombstones: toNumber(row.total) - entities,
+        lastAddedId: toNumber(row.last_added_id ?? 0),
       }
     },
   }
