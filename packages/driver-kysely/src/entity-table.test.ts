@@ -68,7 +68,16 @@ describe('a swap of several rows', () => {
 
   test('of more rows than one statement takes is refused', async () => {
     const rows = Array.from({ length: 501 }, () => swap(A))
-    expect(await replace(rows)).toMatchObject({ status: 'rejected', reason: { code: 'BAD_OPTION' } })
+    const refused = { status: 'rejected', reason: { code: 'BAD_OPTION' } }
+    expect(await replace(rows)).toMatchObject(refused)
+    expect(await shard.act([], () => shard.entities.insert(rows, { epoch }))).toMatchObject(refused)
+  })
+
+  test('locks them in the order of their ids, and answers in that of the call', async () => {
+    const rows = [row(B), row(A, 7)]
+    const outcome = await replace([swap(B), swap(A)], [SWAP, { changed: 1 }], [VERSIONS, { rows }])
+    expect(outcome).toEqual(won([true, false]))
+    expect(shard.sent.at(-1)).toMatchObject({ parameters: [A, B] })
   })
 })
 
@@ -185,6 +194,18 @@ describe('a write with another epoch than that of the catalog', () => {
   })
 })
 
+test('an insert of an entity that is there says so', async () => {
+  const outcome = await shard.act([['INSERT', { fault: 'duplicate' }]], () =>
+    shard.entities.insert([{ id: A, version: 1, body: text }], { epoch }),
+  )
+  expect(outcome).toMatchObject({
+    reason: {
+      code: 'ALREADY_EXISTS',
+      message: expect.stringMatching(/one of these ids is there already\.$/),
+    },
+  })
+})
+
 describe('a read', () => {
   test('is not taken for a write, whose outcome could be unknown', async () => {
     await shard.act([['SELECT', { rows: [] }]], () => shard.entities.read([A]))
@@ -198,12 +219,15 @@ describe('a read', () => {
     })
   })
 
-  test('of a long body that has become a tombstone since gives no bytes', async () => {
+  test.each<[what: string, lengths: readonly Row[]]>([
+    ['become a tombstone', [{ id: A, body_bytes: null }]],
+    ['gone', []],
+  ])('of a long body that has %s since gives no bytes', async (_, lengths) => {
     const left = { id: A, version: 1, updated_micros: 1, body: Buffer.of() }
     const outcome = await shard.act(
       [
         ['THEN X', { rows: [left] }],
-        ['body_bytes', { rows: [{ id: A, body_bytes: null }] }],
+        ['body_bytes', { rows: lengths }],
       ],
       () => shard.entities.readBounded([A], 10),
     )
