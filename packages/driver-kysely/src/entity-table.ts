@@ -74,7 +74,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
   async function lengthsOf(rows: Iterable<Row>, call: Call): Promise<ReadonlyMap<string, Row>> {
     const ids: Uint8Array[] = []
     for (const row of rows) if (isLeftOut(row)) ids.push(row.id as Uint8Array)
-    return ids.length === 0 ? NO_LENGTHS : select('bodyLengths', ids, call)
+    return select('bodyLengths', ids, call)
   }
 
   async function pageOf(
@@ -120,7 +120,6 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
 
   /** Whether all of these rows are there with the version and the body that they were to have. */
   async function areOwn(rows: readonly EntityReplace[], call: Call): Promise<boolean> {
-    if (rows.length === 0) return true
     const ids = rows.map(({ id }) => id)
     const found = await readBack('readSums', ids, call, session)
     return rows.every(({ id, version, body }) => {
@@ -292,11 +291,12 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
         [],
         reading(call),
       )
-      const entities = toNumber(rows[0]?.entities ?? 0)
+      const row = rows[0] as Row
+      const entities = toNumber(row.entities)
       return {
         entities,
-        tombstones: toNumber(rows[0]?.total ?? 0) - entities,
-        lastAddedId: toNumber(rows[0]?.last_added_id ?? 0),
+        tombstones: toNumber(row.total) - entities,
+        lastAddedId: toNumber(row.last_added_id ?? 0),
       }
     },
   }
@@ -304,7 +304,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
 
 /** Statements that lock rows in one order do not lock each other out. */
 function inOrder<Item extends { readonly id: Uint8Array }>(rows: readonly Item[]): readonly Item[] {
-  return rows.length < 2 ? rows : rows.toSorted((a, b) => Buffer.compare(a.id, b.id))
+  return rows.toSorted((a, b) => Buffer.compare(a.id, b.id))
 }
 
 function versionOf(row: Row | undefined): number | undefined {
@@ -320,8 +320,6 @@ function entityRow(row: Row): EntityRow {
   }
 }
 
-const NO_LENGTHS: ReadonlyMap<string, Row> = new Map()
-
 function isLeftOut(row: Row): boolean {
   return (row.body as Uint8Array | null)?.length === 0
 }
@@ -334,7 +332,7 @@ function boundedRow(row: Row, lengths: ReadonlyMap<string, Row>): BoundedRow {
     version: toNumber(row.version),
     updated: toNumber(row.updated_micros),
     body: isShort ? body : undefined,
-    // It may have become a tombstone since.
+    // It may have become a tombstone since, or be gone.
     bodyBytes: isShort
       ? (body?.length ?? 0)
       : toNumber(lengths.get(bytesKey(row.id as Uint8Array))?.body_bytes ?? 0),

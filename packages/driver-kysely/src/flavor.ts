@@ -3,8 +3,6 @@ import type { RawBuilder } from 'kysely'
 
 /** What differs between databases, as data. Everything else is written once, in the files beside this one. */
 export interface Flavor {
-  /** Named in messages. */
-  readonly name: string
   /** Column types, with everything that follows the column's name in `CREATE TABLE` except `NOT NULL`. */
   readonly types: {
     /** Numbers rows by themselves and is the primary key. */

@@ -4,7 +4,7 @@ import { swapWinners } from './swap-winners.ts'
 const [ours, lower, none, greater] = [
   { version: 20, found: 20 },
   { version: 20, found: 15 },
-  { version: 20, found: undefined },
+  { version: 20, found: 0 },
   { version: 20, found: 25 },
 ]
 

@@ -2,8 +2,8 @@
 export interface SwapTry {
   /** The version that the swap would have written. */
   readonly version: number
-  /** The version that was read back; undefined where there is no row. */
-  readonly found: number | undefined
+  /** The version that was read back; 0 where there is no row. */
+  readonly found: number
 }
 
 /**
@@ -15,9 +15,8 @@ export interface SwapTry {
  */
 export function swapWinners(tries: readonly SwapTry[], changed: number): readonly boolean[] | undefined {
   const sure = tries.filter(({ found, version }) => found === version).length
-  const unsure = tries.filter(({ found, version }) => found !== undefined && found > version).length
+  const unsure = tries.filter(({ found, version }) => found > version).length
   if (changed === sure) return tries.map(({ found, version }) => found === version)
-  if (changed === sure + unsure)
-    return tries.map(({ found, version }) => found !== undefined && found >= version)
+  if (changed === sure + unsure) return tries.map(({ found, version }) => found >= version)
   return undefined
 }

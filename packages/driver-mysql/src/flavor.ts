@@ -15,7 +15,6 @@ function microsOf(time: RawBuilder<unknown>): RawBuilder<number> {
 
 /** MySQL and MariaDB, as the shared tables need to know them. Only what both take stands here. */
 export const mysqlFlavor: Flavor = {
-  name: 'MySQL',
   types: {
     addedId: 'BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY',
     id: 'BINARY(16)',

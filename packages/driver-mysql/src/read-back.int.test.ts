@@ -1,4 +1,4 @@
-import type { EntityReplace, Shard } from '@looseleaf/core'
+import type { EntityReplace, EntityTable, Shard } from '@looseleaf/core'
 import { kyselyShard } from '@looseleaf/driver-kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { cleanUp, epoch, freshBench, newEntity, settings } from '../test/bench.ts'
@@ -86,32 +86,56 @@ describe('swaps in one call', () => {
   })
 })
 
-test('of two writers that chose one version from one base, the loser is not told that it has won', async () => {
-  // So long after the last ones that nothing tells of other writers.
-  const [a, b] = (await twoSwaps()).map((swap) => ({ ...swap, version: 2 * SECOND })) as [
-    EntityReplace,
-    EntityReplace,
+/** Two swaps so long after the last writes that nothing tells of other writers. */
+async function twoLateSwaps(): Promise<[EntityReplace, EntityReplace]> {
+  const [a, b] = await twoSwaps()
+  return [
+    { ...a, version: 2 * SECOND },
+    { ...b, version: 2 * SECOND },
   ]
+}
+
+/** Entities as another process has them, with what comes between its first swap and the reading back. */
+function withBetween(between: () => Promise<unknown>): EntityTable {
   const pool = connectShard(parseTarget(bench.url, 0, undefined), settings)
   cleanUp(() => pool.close())
-  // Between the swap, which only the row of b wins, and the reading back, b is replaced once more.
-  let between = async (): Promise<unknown> =>
-    shard.entities.replace([{ ...b, base: b.version, version: 3 * SECOND }], { epoch })
+  let isOver = false
   const db = createKysely(pool).withPlugin({
     transformQuery: ({ node }) => node,
     async transformResult({ result }) {
-      if (result.numAffectedRows !== undefined) await between()
-      between = async () => undefined
+      if (result.numAffectedRows !== undefined && !isOver) await between()
+      isOver = true
       return result
     },
   })
-  const { entities } = kyselyShard({ name: 'the loser', db, flavor: mysqlFlavor })
+  return kyselyShard({ name: 'interrupted', db, flavor: mysqlFlavor }).entities
+}
+
+test('of two writers that chose one version from one base, the loser is not told that it has won', async () => {
+  const [a, b] = await twoLateSwaps()
+  // The row of b alone wins, and is replaced once more.
+  const entities = withBetween(() =>
+    shard.entities.replace([{ ...b, base: b.version, version: 3 * SECOND }], { epoch }),
+  )
   const body = Buffer.from('of the winner')
   await shard.entities.replace([{ ...a, body }], { epoch })
   const outcome = entities.replace([a, b], { epoch })
   await expect(outcome).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
   const [row] = await shard.entities.read([a.id])
   expect(row).toMatchObject({ version: a.version, body })
+})
+
+test('a writer whose row was replaced again at once is told that it has won, by the others’ bodies', async () => {
+  const [a, b] = await twoLateSwaps()
+  const [c] = await twoLateSwaps()
+  const entities = withBetween(() =>
+    shard.entities.replace([{ ...b, base: b.version, version: 3 * SECOND }], { epoch }),
+  )
+  const [gone, lost] = [
+    { ...c, body: null },
+    { ...newEntity(), base: 1, version: 2 * SECOND },
+  ]
+  expect(await entities.replace([a, b, gone, lost], { epoch })).toEqual([true, true, true, false])
 })
 
 test('a transaction that cannot begin has not taken place, and the next one has another connection', async () => {

@@ -8,7 +8,6 @@ const nowMicros = sql<number>`(CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER
 
 /** SQLite, as the shared tables need to know it. */
 export const sqliteFlavor: Flavor = {
-  name: 'SQLite',
   types: {
     addedId: 'INTEGER PRIMARY KEY',
     id: 'BLOB',

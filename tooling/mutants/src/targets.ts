@@ -42,7 +42,8 @@ const TARGETS: readonly Target[] = [
       'packages/driver-kysely/src/*.test.ts',
       // The modes of files need a process of their own, and are not changed here.
       'packages/driver-sqlite/src/!(file-modes).test.ts',
-      'packages/driver-mysql/src/{access-paths,contract,far-times,read-back}.int.test.ts',
+      'packages/driver-mysql/src/{access-paths,contract,far-times,flavor,flush,read-back}.int.test.ts',
+      'packages/driver-mysql/src/flavor.test.ts',
     ],
   },
 ]

