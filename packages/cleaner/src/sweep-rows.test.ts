@@ -98,6 +98,29 @@ describe('gathered rows', () => {
     expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
   })
 
+  it('that are misplaced stay when they cannot be added where they belong', async () => {
+    const { id, version } = await store.put(ada)
+    const right = rowFor(store, 'by_user', id, ada, version)
+    await removeRow(store, 'by_user', right)
+    await addRow(store, 'by_user', { shard: 1 - right.shard, row: right.row })
+    before = async (operation) => {
+      if (operation === 'upsert') throw new LooseleafError('SHARD_UNAVAILABLE', 'Down, on purpose.')
+    }
+    const rows = [{ target: targets[0]!, row: right.row }]
+    await expect(sweepIndexRows(pass, 1 - right.shard, rows)).rejects.toThrow('on purpose')
+    await settle()
+    expect(await rowsIn(store, 'by_user')).toHaveLength(1)
+  })
+
+  it('that are right stay as they are', async () => {
+    const { id, version } = await store.put(ada)
+    const { shard, row } = rowFor(store, 'by_user', id, ada, version)
+    sent.length = 0
+    await sweepIndexRows(pass, shard, [{ target: targets[0]!, row }])
+    expect(new Set(sent.map((each) => each.split(' ')[0]))).toEqual(new Set(['readBounded']))
+    expect(pass.removals.isEmpty).toBe(true)
+  })
+
   it('that are dangling go without a second look at their entities', async () => {
     const { id, version } = await store.put(ada)
     const dangling = rowFor(store, 'by_user', id, { ...ada, user_id: 'eve' }, version)
@@ -117,8 +140,10 @@ describe('gathered rows', () => {
     }
     const context = { ...store.context, codec: { ...store.context.codec, decode } }
     const dangling = rowFor(store, 'by_user', id, { ...ada, user_id: 'eve' }, version)
+    await addRow(store, 'by_user', dangling)
     await sweepIndexRows({ ...pass, context }, dangling.shard, [{ target: targets[0]!, row: dangling.row }])
-    expect(pass.removals.isEmpty).toBe(true)
+    await settle()
+    expect(await rowsIn(store, 'by_user')).toHaveLength(2)
     expect(problems).toEqual([])
     expect(pass.tally).toMatchObject({ rows: 1, undecodable: 0 })
   })
