@@ -20,7 +20,10 @@ export function entityPagesContract(make: MakeDriverHarness): void {
       const entities = Array.from({ length: 25 }, (_, i) => newEntity(i + 1, i % 5 === 0 ? null : undefined))
       for (const entity of entities) await bench.shard.entities.insert([entity], { epoch })
       const met: EntityPageRow[] = []
-      for (let after = 0, page; (page = await bench.shard.entities.pageByAdded(after, 4)).length > 0;) {
+      // A driver whose pages begin with the place itself would never come to an end.
+      for (let after = 0; met.length <= entities.length;) {
+        const page = await bench.shard.entities.pageByAdded(after, 4)
+        if (page.length === 0) break
         met.push(...page)
         after = page[page.length - 1]?.addedId ?? 0
       }
