@@ -4,7 +4,7 @@ import { changeCatalog } from '@looseleaf/index-engine'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver, unknownOutcome, type FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { entryOf, openStore, rowFor, rowsIn } from '../test/stores.ts'
+import { addRow, entryOf, expectedRows, openStore, rowFor, rowsIn } from '../test/stores.ts'
 import { leapingTime } from '../test/times.ts'
 import type { DerivedEntity } from './derive-entity.ts'
 import { fence } from './fence.ts'
@@ -104,9 +104,15 @@ describe('a fence', () => {
 describe('rows that are to be deleted', () => {
   const add = async (): Promise<void> => {
     const { id, version } = await store.put(BAG)
-    const { shard, row } = rowFor(store, 'by_user', id, BAG, version)
+    const { shard, row } = await anotherRow(id, version)
     const target = indexTarget(store.context, entryOf(store, 'by_user'))
     pass.removals.add({ entity: entityOf(id, version), target, shard, row, misplaced: false }, version)
+  }
+  /** One that the entity has lost. */
+  const anotherRow = async (id: string, version: number): Promise<ReturnType<typeof rowFor>> => {
+    const other = rowFor(store, 'by_user', id, { ...BAG, published: 2 }, version)
+    await addRow(store, 'by_user', other)
+    return other
   }
   const failWith = (code: 'INDEX_NOT_FOUND' | 'SHARD_UNAVAILABLE'): void => {
     plan = ({ operation }) =>
@@ -127,6 +133,6 @@ describe('rows that are to be deleted', () => {
     expect(pass.removals.isEmpty).toBe(false)
     plan = () => undefined
     expect([...(await pass.removals.sendDue(undefined)).values()]).toEqual([1])
-    expect(await rowsIn(store, 'by_user')).toEqual([])
+    expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
   })
 })

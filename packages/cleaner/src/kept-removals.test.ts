@@ -27,6 +27,12 @@ interface Pause {
   readonly rows: number
 }
 
+/** Of a writer of the order of the article, which has committed and does not come to its rows. */
+const refuseRows: FaultPlan = ({ table, operation }) =>
+  table.startsWith('index_') && operation === 'upsert'
+    ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Down, on purpose.')) }
+    : undefined
+
 /** A store whose pauses are over at once, and told. */
 async function watched(): Promise<{ store: DataStore; pauses: Pause[] }> {
   const pauses: Pause[] = []
@@ -112,14 +118,9 @@ test.each([
   ['has another one still', 1, 1],
   ['was deleted', 0, 1],
 ])('a row that was kept for an entity that %s meanwhile', async (what, left, removed) => {
-  // A writer of the order of the article, which has committed and not come to its rows.
-  const rows: FaultPlan = ({ table, operation }) =>
-    table.startsWith('index_') && operation === 'upsert'
-      ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Down, on purpose.')) }
-      : undefined
   const memory = await memoryShards(2).connect()
   const writer = await DataStore.open({
-    shards: shared(faultyDriver(memory, rows)),
+    shards: shared(faultyDriver(memory, refuseRows)),
     writeOrder: 'entity-first',
     indexes: [byUser],
     migrate: true,
@@ -140,6 +141,28 @@ test.each([
   expect(await sweepIndex(store)).toMatchObject({ removed })
   expect((await store.getAll(byUser, eve)).length).toBe(what === 'has it again' ? 1 : 0)
   expect((await store.getAll(byUser, ada)).length + (await store.getAll(byUser, eve)).length).toBe(left)
+})
+
+test('a row that its entity has again by the time that it is deleted is written again', async () => {
+  const memory = await memoryShards(2).connect()
+  const writer = await DataStore.open({
+    shards: shared(faultyDriver(memory, refuseRows)),
+    writeOrder: 'entity-first',
+    indexes: [byUser],
+    migrate: true,
+    queryTimeMs: QUERY_TIME_MS,
+  })
+  const plan: FaultPlan = ({ table, operation }) =>
+    table.startsWith('index_') && operation === 'remove'
+      ? { before: async () => void (await writer.put(ada, { id })) }
+      : undefined
+  const store = await openStore({ driver: faultyDriver(memory, plan) })
+  const { id } = await store.put(ada)
+  // It has no key in the index for a while, so its row goes at once.
+  await writer.put({ other: 1 }, { id })
+  await sweepIndex(store)
+  expect(await store.getAll(byUser, ada)).toHaveLength(1)
+  expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
 })
 
 test('a check does not count a row that is only kept', async () => {

@@ -1,4 +1,10 @@
-import { elapsedBy, isLooseleafError, type IndexRowRemoval } from '@looseleaf/core'
+import {
+  elapsedBy,
+  isLooseleafError,
+  isVersion,
+  type IndexRowRemoval,
+  type IndexTable,
+} from '@looseleaf/core'
 import { keptRowsMs, type EngineContext } from '@looseleaf/index-engine'
 import { chunks, ROWS_PER_WRITE } from './chunks.ts'
 import { expectedIn } from './derive-entity.ts'
@@ -48,6 +54,22 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
   let kept: Removal[] = []
   const size = (): number => dueNow.length + kept.length
 
+  /**
+   * Whoever looked after an entity before this delete, and after a commit that has the row again, has found the row there.
+   * From now on he finds that it is not.
+   */
+  async function putBack(
+    table: IndexTable,
+    chunk: readonly Removal[],
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const needed = await neededAgain(context, chunk, signal)
+    const rows = [...needed].flatMap(([{ row }, version]) =>
+      isVersion(version) ? [{ key: row.key, entityId: row.entityId, version }] : [],
+    )
+    if (rows.length > 0) await table.upsert(rows, { signal })
+  }
+
   /** What cannot be deleted now is due again. */
   async function send(removals: readonly Removal[], signal: AbortSignal | undefined): Promise<RemovedRows> {
     const removed = new Map<IndexTarget, number>()
@@ -62,6 +84,7 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
               { signal },
             )
             removed.set(target, (removed.get(target) ?? 0) + count)
+            await putBack(table, chunk, signal)
           }
         } catch (error) {
           // Of an index that was dropped meanwhile nothing is left to be deleted.

@@ -23,7 +23,7 @@ async function isNeeded(
   const target = indexTarget(store.context, entryOf(store, index))
   const lost = { target, row, shard: elsewhere ? 1 - shard : shard }
   const needed = await neededAgain(context, [lost], undefined)
-  expect([...needed]).toEqual(needed.size === 0 ? [] : [lost])
+  expect([...needed.keys()]).toEqual(needed.size === 0 ? [] : [lost])
   return needed.size === 1
 }
 

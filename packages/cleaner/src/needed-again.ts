@@ -12,7 +12,8 @@ interface LostRow {
 }
 
 /**
- * Those of these rows that their entities have again, or may have: of a body that cannot be read nothing is known. A writer
+ * Those of these rows that their entities have again, or may have: of a body that cannot be read nothing is known. With the
+ * versions of the entities, for the rows to be written again. A writer
  * that writes rows after its entity may have committed since and not come to its rows; whoever looked after it has found
  * the old one there, with its old stamp.
  */
@@ -20,13 +21,13 @@ export async function neededAgain<Row extends LostRow>(
   context: EngineContext,
   rows: readonly Row[],
   signal: AbortSignal | undefined,
-): Promise<ReadonlySet<Row>> {
-  const needed = new Set<Row>()
+): Promise<ReadonlyMap<Row, number>> {
+  const needed = new Map<Row, number>()
   const byEntity = Map.groupBy(rows, ({ row }) => idKey(row.entityId))
   const ids = Array.from(byEntity.values(), ([first]) => (first as Row).row.entityId)
   await eachEntity({ context, signal }, ids, (entity) => {
     for (const lost of byEntity.get(idKey(entity.id)) ?? []) {
-      if (has(context, entity, lost)) needed.add(lost)
+      if (has(context, entity, lost)) needed.set(lost, entity.version)
     }
   })
   return needed

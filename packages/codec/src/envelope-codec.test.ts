@@ -1,7 +1,7 @@
 import { deepStrictEqual } from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { deflateSync } from 'node:zlib'
-import { MAX_VALUES, type Bag } from '@looseleaf/core'
+import { LooseleafError, MAX_VALUES, type Bag } from '@looseleaf/core'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { arbitraryBag } from '@looseleaf-tooling/arbitrary-bag'
@@ -27,6 +27,14 @@ const backwards: BodyFormat = {
   name: 'backwards',
   encode: (bag) => jsonFormat.encode(bag).toReversed(),
   decode: (bytes) => jsonFormat.decode(bytes.toReversed()),
+}
+
+function noKey(): never {
+  throw new Error('There is no key for this.')
+}
+
+function unknownKey(): never {
+  throw new LooseleafError('BODY_UNKNOWN', 'There is no key for this.')
 }
 
 describe('the bytes that are stored', () => {
@@ -150,6 +158,22 @@ describe('mixed formats', () => {
     expect(codeOf(() => envelopeCodec({ alsoReads: [] }).decode(jsonCodec().encode({})))).toBe('BODY_UNKNOWN')
   })
 
+  test("a whole body that a format of one's own does not accept is BODY_UNKNOWN, as is one that it says so of", () => {
+    const sealed = (key: string, fail: () => never): BodyFormat => ({
+      id: 16,
+      name: 'sealed',
+      encode: (bag) => Buffer.from(key + JSON.stringify(bag)),
+      decode: (raw) => {
+        const text = Buffer.from(raw).toString()
+        return text.startsWith(key) ? (JSON.parse(text.slice(key.length)) as Bag) : fail()
+      },
+    })
+    const body = envelopeCodec({ format: sealed('old:', noKey) }).encode({ a: 1 })
+    for (const fail of [noKey, unknownKey]) {
+      expect(codeOf(() => envelopeCodec({ format: sealed('new:', fail) }).decode(body))).toBe('BODY_UNKNOWN')
+    }
+  })
+
   test('a body with a flag that is not known is BODY_UNKNOWN', () => {
     const payload = msgpackFormat.encode({})
     for (const flags of [2, 3, 128]) {
@@ -159,14 +183,14 @@ describe('mixed formats', () => {
     }
   })
 
-  test('a format that throws, or gives what is no bag, is BODY_DAMAGED', () => {
+  test('a whole body of which a format throws, or gives what is no bag, is BODY_UNKNOWN', () => {
     const read = (decode: (bytes: Uint8Array) => unknown): string => {
       const format = { ...backwards, decode: decode as BodyFormat['decode'] }
       return codeOf(() => envelopeCodec({ format }).decode(envelopeCodec({ format }).encode({})))
     }
-    expect(read(() => JSON.parse('{'))).toBe('BODY_DAMAGED')
-    expect(read(() => null)).toBe('BODY_DAMAGED')
-    expect(read(() => ({ a: () => 1 }))).toBe('BODY_DAMAGED')
+    expect(read(() => JSON.parse('{'))).toBe('BODY_UNKNOWN')
+    expect(read(() => null)).toBe('BODY_UNKNOWN')
+    expect(read(() => ({ a: () => 1 }))).toBe('BODY_UNKNOWN')
   })
 
   test('a format that builds more than MAX_VALUES values is BODY_TOO_LARGE all the same', () => {

@@ -45,7 +45,7 @@ const BUILT_IN: readonly BodyFormat[] = [msgpackFormat, jsonFormat]
  * holds and whether it is whole. Formats and compressions may be mixed within a table.
  *
  * `encode` throws `BAD_PROPERTY` and `BODY_TOO_LARGE`; `decode` throws `BODY_DAMAGED` when anything is not as it was written,
- * `BODY_UNKNOWN` for a whole body in a format that is not among those it reads, and `BODY_TOO_LARGE` for a whole body that says
+ * `BODY_UNKNOWN` for a whole body in a format that is not among those it reads, or that a format of one's own does not accept, and `BODY_TOO_LARGE` for a whole body that says
  * it is larger than `maxBodyBytes` or has more than `MAX_VALUES` values, before any memory is taken for them. Options that make
  * no sense throw `BAD_OPTION`.
  */
@@ -181,6 +181,9 @@ function runEncode(format: BodyFormat, bag: Bag): Uint8Array {
   )
 }
 
+/** What a format may say of a body by itself. */
+const OF_BODIES = ['BODY_DAMAGED', 'BODY_UNKNOWN', 'BODY_TOO_LARGE'] as const
+
 function runDecode(format: BodyFormat, raw: Uint8Array): Bag {
   try {
     const bag = format.decode(raw)
@@ -188,8 +191,14 @@ function runDecode(format: BodyFormat, raw: Uint8Array): Bag {
     if (!BUILT_IN.includes(format)) checkBag(bag)
     return bag
   } catch (cause) {
-    if (isLooseleafError(cause, 'BODY_DAMAGED') || isLooseleafError(cause, 'BODY_TOO_LARGE')) throw cause
-    throw damaged(`the format ${format.name} does not accept it`, cause)
+    if (OF_BODIES.some((code) => isLooseleafError(cause, code))) throw cause
+    if (BUILT_IN.includes(format)) throw damaged(`the format ${format.name} does not accept it`, cause)
+    // Its checksum holds, so it is what somebody has written: with another key, perhaps, or a later revision of the format.
+    throw new LooseleafError(
+      'BODY_UNKNOWN',
+      `A stored body is whole, but the format ${format.name} of this process does not accept it; that of another process may.`,
+      { cause },
+    )
   }
 }
 

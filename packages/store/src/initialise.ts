@@ -13,6 +13,9 @@ import { checkLayouts, refuse } from './check-layout.ts'
 import { createIndexTable, createTables } from './create-tables.ts'
 import type { OpenStoreOptions } from './open-store.ts'
 
+const HINT =
+  'Does its address lead where it did? If its data is lost for good, `looseleaf init --accept-empty-shards` begins it anew.'
+
 export type InitialiseOptions = Pick<OpenStoreOptions, 'acceptEmptyShards' | 'defers' | 'queryTimeMs'>
 
 /**
@@ -33,7 +36,11 @@ export async function initialise(
     // Another process may be doing the same, in the order of the shards: then the first has its catalog by now.
     catalogs = await load(driver, router)
     if (catalogs[0] === undefined) {
-      refuse(driver, 0, `it is empty, but shard ${driver.shards[other]?.name} belongs to a store already.`)
+      refuse(
+        driver,
+        0,
+        `it is empty, but shard ${driver.shards[other]?.name} belongs to a store already. ${HINT}`,
+      )
     }
   }
   if (!acceptEmptyShards) await refuseEmptyShards(driver, catalogs)
@@ -76,7 +83,7 @@ async function refuseEmptyShards(
     refuse(
       driver,
       number,
-      `it is empty, but shard ${inUse} (${driver.shards[inUse]?.name}) holds entities of a store in use. Does its address lead where it did? If its data is lost for good, \`looseleaf init --accept-empty-shards\` begins it anew.`,
+      `it is empty, but shard ${inUse} (${driver.shards[inUse]?.name}) holds entities of a store in use. ${HINT}`,
     )
   }
 }

@@ -230,8 +230,8 @@ describe('shards that are not those of one store', () => {
     const given = createReferenceDriver({ shards: 3 })
     await given.shards[2]!.catalog.init(stored()[2]!)
     reference = given
-    expect(await refusal(init())).toBe(
-      'Shard 0 (reference shard 0): it is empty, but shard reference shard 2 belongs to a store already.',
+    expect(await refusal(init())).toContain(
+      'Shard 0 (reference shard 0): it is empty, but shard reference shard 2 belongs to a store already. Does',
     )
     expect(reference.shards[0]!.contents()).toBeUndefined()
   })

@@ -4,8 +4,8 @@ const noTime = 'To wait for no time changes nothing.'
 
 export const cleaner: Equivalents = {
   'cleaner/check-index': {
-    'checkIndex: entry === undefined → false': 'Where there is none, the look for it has said so.',
-    "checkIndex: new LooseleafError('INDEX_NOT_FOUND', `The store has no index ${name}.`) → new LooseleafError('', `The store has no index ${name}.`)":
+    'compare: entry === undefined → false': 'Where there is none, the look for it has said so.',
+    "compare: new LooseleafError('INDEX_NOT_FOUND', `The store has no index ${name}.`) → new LooseleafError('', `The store has no index ${name}.`)":
       'Where there is none, the look for it has said so.',
     "checkRows: direction: 'dangling' → direction: ''":
       'There are two directions, and this is not the other.',
