@@ -39,6 +39,10 @@ export const cleaner: Equivalents = {
   'cleaner/reconcile': {
     'reconcile: left.length > 0 && look < MAX_LOOKS → (look < MAX_LOOKS)': noWork,
   },
+  'cleaner/shard-scans': {
+    'workOnPage: leases[0]?.part.addedId ?? 0 → (leases[0]?.part.addedId)': 'No group is empty.',
+    'workOnPage: leases[0]?.part → leases[0].part': 'No group is empty.',
+  },
   'cleaner/sweep-entities': {
     'sweepEntities: looked.length > 0 → true': noWork,
     'sweepEntities: missing.length === 0 → false': noWork,
@@ -49,6 +53,13 @@ export const cleaner: Equivalents = {
   'cleaner/tail': {
     'createTail.workOn: revisits.size < MAX_REVISITS → revisits.size <= MAX_REVISITS': oneMore,
     'createTail.revisit: due.length > 0 → true': noWork,
+  },
+  'cleaner/tail-window': {
+    'updatedPages: window.gap.before.updated < oldest → false':
+      'Of a gap that is too old nothing would be read, and it ends all the same.',
+    'stretch: place === undefined → false': 'To begin before an undefined place is to begin at the newest.',
+    'windowFromText: value === undefined || seenUntil === 0 → (seenUntil === 0)':
+      'Without a value the time is 0.',
   },
   'cleaner/place-text': {
     'placeFromText: !Array.isArray(parsed) → false':
