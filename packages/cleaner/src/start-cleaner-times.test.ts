@@ -149,7 +149,7 @@ it.each([
     new Promise((resolve) => signal?.addEventListener('abort', () => resolve(), { once: true }))
   const quiet = vi.spyOn(backgroundTime, 'sleep').mockImplementation(forever)
   const loud = vi.spyOn(time, 'sleep').mockImplementation(forever)
-  onTestFinished(() => vi.restoreAllMocks())
+  onTestFinished(() => void vi.restoreAllMocks())
   const cleaner = startCleaner({ context: { ...store.context, time } }, { keepAlive })
   await until(() => quiet.mock.calls.length + loud.mock.calls.length >= 3)
   expect(quiet.mock.calls.length > 0).toBe(isQuiet)
