@@ -1,3 +1,4 @@
+import { LooseleafError } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
@@ -77,7 +78,10 @@ const leaseOf = (target: IndexTarget, part: Partial<Part> = {}): Lease => ({
   isHeld: true,
 })
 
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+/** Long enough for whatever does not wait to go on. */
+async function turn(): Promise<void> {
+  for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve))
+}
 
 function partsOf(leases: readonly Lease[]): LeasedParts {
   const removals = createKeptRemovals(store.context)
@@ -129,7 +133,10 @@ describe('a scan of entities', () => {
     await store.delete(ids[5]!)
     await store.settled()
     const lease = leaseOf(user)
+    const places: number[] = []
+    onCheckpoint = () => places.push(lease.part.addedId)
     await scan('entities', [lease])
+    expect(places).toEqual([4, 6])
     expect(log).toEqual([
       'did 4 4 0',
       'count 4',
@@ -183,6 +190,26 @@ describe('a scan of entities', () => {
   })
 })
 
+it.each([
+  ['cannot be filled', 'building', 'BODY_UNKNOWN'],
+  ['is scanned all the same once it is', 'ready', undefined],
+] as const)('an index of a body that this process does not know %s', async (_, state, code) => {
+  const decode = (): never => {
+    throw new LooseleafError('BODY_UNKNOWN', 'Unknown.')
+  }
+  const target = { ...user, entry: { ...user.entry, state } }
+  const context = { ...store.context, codec: { ...store.context.codec, decode } }
+  const lease = leaseOf(target)
+  const ended = scan('entities', [lease], { ...jobOf(4), context, runs: new Map([[target, run]]) })
+  const failure = await ended.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  if (code === undefined) expect(failure).toBeUndefined()
+  else expect(failure).toMatchObject({ code, entity: ids[0], message: expect.stringContaining(ids[0]!) })
+  expect(lease.part).toMatchObject({ stage: code === undefined ? 'dangling' : 'entities', addedId: 0 })
+})
+
 describe('a check', () => {
   it('is over when nothing is missing, and does not count entities again', async () => {
     const lease = leaseOf(user, { stage: 'check' })
@@ -192,12 +219,12 @@ describe('a check', () => {
   })
 
   it('begins again when something was, with as much ahead of it', async () => {
-    await removeRow(store, 'by_user', rowFor(store, 'by_user', ids[5]!, bag(6), 0))
+    await removeRow(store, 'by_user', rowFor(store, 'by_user', ids[0]!, bag(1), 0))
     const lease = leaseOf(user, { stage: 'check' })
-    const told: number[] = []
-    onCheckpoint = () => told.push(lease.part.rounds)
+    const told: string[] = []
+    onCheckpoint = () => told.push(`${lease.part.stage} ${lease.part.rounds}`)
     await scan('check', [lease])
-    expect(told).toEqual([0, 0, 1, 1])
+    expect(told).toEqual(['check 0', 'check 0', 'check 1', 'check 1'])
     expect(log.filter((each) => each.startsWith('check'))).toEqual([
       'check 0 by_user 4/6',
       'check 0 by_user 6/6',
@@ -229,7 +256,7 @@ describe('a scan of rows', () => {
   }
 
   it('goes on where it was left, and counts what there is only where there is more than a page', async () => {
-    const small = leaseOf(user, { stage: 'dangling' })
+    const small = leaseOf(user, { stage: 'dangling', total: 99 })
     await scanOf([small], 7)
     expect(log).toContain('dangling 0 by_user 6/6')
     expect(operations).not.toContain('count')
@@ -269,12 +296,20 @@ describe('a scan of rows', () => {
     const lease = leaseOf(user, { stage: 'dangling' })
     await scanOf([lease], 1)
     expect(log.filter((each) => each.startsWith('count'))).toEqual(['count 16', 'count 4'])
+    expect(log.filter((each) => each.startsWith('did'))).toEqual(['did 0 16 0', 'did 0 4 0'])
+    // The page with which they are enough is worked on before it is saved.
+    expect(log.slice(0, log.indexOf('count 16')).filter((each) => each === 'save')).toHaveLength(15)
+    expect(operations.filter((each) => each === 'count')).toHaveLength(1)
     const lost = leaseOf(user, { stage: 'dangling' })
     let saves = 0
     onCheckpoint = () => (lost.isHeld = ++saves < 3)
     log.length = 0
-    await scanOf([lost], 1)
-    expect(lost.part).toMatchObject({ stage: 'dangling', seen: 3 })
+    await scanOf([lost], 2)
+    expect(lost.part).toMatchObject({
+      stage: 'dangling',
+      seen: 6,
+      place: placeToText(rowFor(store, 'by_user', ids[5]!, bag(6), 0).row),
+    })
     expect(log.filter((each) => each === 'save')).toHaveLength(3)
   })
 })

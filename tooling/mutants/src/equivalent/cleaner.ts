@@ -42,6 +42,8 @@ export const cleaner: Equivalents = {
   'cleaner/shard-scans': {
     'workOnPage: leases[0]?.part.addedId ?? 0 → (leases[0]?.part.addedId)': 'No group is empty.',
     'workOnPage: leases[0]?.part → leases[0].part': 'No group is empty.',
+    'workOnPage: targets.find(isBuilding) → targets.findLast(isBuilding)':
+      'Whichever of them is named, none of them can be filled.',
   },
   'cleaner/sweep-entities': {
     'sweepEntities: looked.length > 0 → true': noWork,
