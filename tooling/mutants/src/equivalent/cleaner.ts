@@ -48,6 +48,9 @@ export const cleaner: Equivalents = {
   'cleaner/sweep-entities': {
     'sweepEntities: looked.length > 0 → true': noWork,
     'sweepEntities: missing.length === 0 → false': noWork,
+    'sweepEntities: moved.length > 0 → true': noWork,
+    'fillForGood: moved.length === 0 → false': noWork,
+    'fillForGood: left.length > 0 && look < MAX_LOOKS → (look < MAX_LOOKS)': noWork,
   },
   'cleaner/sweep-index': {
     'danglingAmong: entity?.expected → entity.expected': 'There is an answer for every id that is asked for.',
