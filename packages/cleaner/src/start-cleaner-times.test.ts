@@ -1,8 +1,8 @@
 import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
-import type { Time } from '@looseleaf/core'
+import { backgroundTime, systemTime, type Time } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { byUser, openStore } from '../test/stores.ts'
 import { steppedTime, until, type SteppedTime } from '../test/times.ts'
 import { startCleaner, type Cleaner, type CleanerOptions } from './start-cleaner.ts'
@@ -138,4 +138,21 @@ it('an index is swept once a day', async () => {
   await stepped.step(HOUR)
   await stepped.step(HOUR)
   expect(sweeps).toBe(2)
+})
+
+it.each([
+  ['does not keep the process running', systemTime, false, true],
+  ['does so where it is to', systemTime, true, false],
+  ['leaves any other time as it is', { ...systemTime }, false, false],
+])('a pause %s', async (_, time, keepAlive, isQuiet) => {
+  const forever = (__: number, signal?: AbortSignal): Promise<void> =>
+    new Promise((resolve) => signal?.addEventListener('abort', () => resolve(), { once: true }))
+  const quiet = vi.spyOn(backgroundTime, 'sleep').mockImplementation(forever)
+  const loud = vi.spyOn(time, 'sleep').mockImplementation(forever)
+  onTestFinished(() => void vi.restoreAllMocks())
+  const cleaner = startCleaner({ context: { ...store.context, time } }, { keepAlive })
+  await until(() => quiet.mock.calls.length + loud.mock.calls.length >= 3)
+  expect(quiet.mock.calls.length > 0).toBe(isQuiet)
+  expect(loud.mock.calls.length > 0).toBe(!isQuiet)
+  await cleaner.stop()
 })

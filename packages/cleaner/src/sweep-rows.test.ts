@@ -13,6 +13,7 @@ import {
   removeRow,
   rowFor,
   rowsIn,
+  tableOf,
 } from '../test/stores.ts'
 import { leapingTime } from '../test/times.ts'
 import { indexTarget, type IndexTarget } from './index-target.ts'
@@ -204,6 +205,52 @@ describe('a page of entities', () => {
     expect(tags).toHaveLength(1 + 5)
     expect(await rowsIn(store, 'by_tag')).toEqual(await expectedRows(store, 'by_tag'))
     expect(pass.tally).toMatchObject({ entities: 1, removed: 0 })
+  })
+
+  it('has every row written of an entity that has moved, before it is held against the disk again', async () => {
+    const { id } = await store.put({ tags: ['0'] })
+    const page = await pageOf(id)
+    const placed = rowFor(store, 'by_tag', id, { tags: ['1'] }, 1)
+    let moved = 0
+    before = async (operation) => {
+      if (operation === 'upsert' && moved > 0) {
+        for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+        sent.push('written')
+      }
+      if (operation !== 'flush' || moved > 0) return
+      const { version } = await store.put({ tags: ['1'] }, { id })
+      await store.settled()
+      // Its row is there, of an earlier time, as one is that its writer is about to delete.
+      await removeRow(store, 'by_tag', placed)
+      await addRow(store, 'by_tag', placed)
+      moved = version
+    }
+    await sweepEntityPage(pass, targets.slice(1), page, { fill: () => true })
+    const rows = await tableOf(store, 'by_tag', placed.shard).scan({ prefix: [], order: 'asc', limit: 9 })
+    expect(rows).toMatchObject([{ version: moved }])
+    expect(sent.indexOf('written')).toBeLessThan(sent.lastIndexOf('flush'))
+  })
+
+  it('has a row deleted again that an entity has lost before it was written here', async () => {
+    const { id } = await store.put({ tags: ['0'] })
+    const page = await pageOf(id)
+    let moves = 0
+    before = async (operation) => {
+      const isNext = moves === 0 ? operation === 'flush' : moves === 1 && operation === 'upsert'
+      if (!isNext) return
+      moves++
+      const now = moves
+      // Its own writes are not to count.
+      moves = 9
+      await store.put({ tags: [`${now}`] }, { id })
+      await store.settled()
+      moves = now
+    }
+    await sweepEntityPage(pass, targets.slice(1), page, { fill: () => true })
+    expect(moves).toBe(2)
+    expect(pass.removals.isEmpty).toBe(false)
+    await settle()
+    expect(await rowsIn(store, 'by_tag')).toEqual(await expectedRows(store, 'by_tag'))
   })
 
   it('has an entity that moves while its row is added put right in both directions', async () => {

@@ -106,6 +106,15 @@ describe('the lease', () => {
 })
 
 describe('a round', () => {
+  it('goes on where another process has left the shard, however long ago', async () => {
+    const tail = tailOf()
+    await roundOf(tail)
+    await tail.release()
+    await store.put({ user_id: 'ada', published: 1 })
+    time.leap(10 * 60_000)
+    expect(await roundOf(tailOf({ owner: 'second', overlapMs: 0 }))).toMatchObject({ looked: 1 })
+  })
+
   it('begins so far back as it is to, for the first time', async () => {
     await store.put({ user_id: 'ada', published: 1 })
     time.leap(60_001)

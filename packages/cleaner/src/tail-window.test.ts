@@ -134,6 +134,22 @@ describe('what a round has no time for', () => {
     expect(window.gap).toBeUndefined()
   })
 
+  it('is not left when the last page is what there was just time for', async () => {
+    pass = { ...pass, maxPage: 3 }
+    const window = windowAt(1_000)
+    expect(await round(window, { rowsPerRound: 4 })).toEqual([[1_004, 1_003, 1_002], [1_001]])
+    expect(window).toEqual(windowAt(1_004, { lookedBackAt: window.lookedBackAt }))
+  })
+
+  it('is gone on with while it is as old as it may be', async () => {
+    const window = windowAt(1_004, {
+      gap: { since: SECOND, before: { updated: 1_003 * SECOND, addedId: 4 } },
+    })
+    now = 1_013 * SECOND
+    expect(await round(window, { maxLagMs: 10_000, overlapMs: 1_000_000 })).toEqual([[1_004], [1_003]])
+    expect(window.gap).toBeUndefined()
+  })
+
   it('is left to the sweep when it is too old', async () => {
     const window = windowAt(1_000)
     await round(window, { rowsPerRound: 2 })

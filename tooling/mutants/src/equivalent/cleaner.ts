@@ -1,6 +1,8 @@
 import type { Equivalents } from '../equivalent.ts'
 
 const noTime = 'To wait for no time changes nothing.'
+const noWork = 'With nothing to look at, nothing is sent and nothing changed.'
+const oneMore = 'Of so many in hand one more or less is the same.'
 
 export const cleaner: Equivalents = {
   'cleaner/check-index': {
@@ -10,7 +12,7 @@ export const cleaner: Equivalents = {
     "checkRows: direction: 'dangling' → direction: ''":
       'There are two directions, and this is not the other.',
     'createSuspects.areMany: candidates.size >= CANDIDATES_AT_ONCE → candidates.size > CANDIDATES_AT_ONCE':
-      'Of so many in hand one more or less is the same.',
+      oneMore,
   },
   'cleaner/confirm': {
     'agrees: return true → return false':
@@ -24,6 +26,45 @@ export const cleaner: Equivalents = {
   },
   'cleaner/kept-removals': {
     'createKeptRemovals.settle: waiting?.onWait → waiting.onWait': 'Without it there is one pause.',
+  },
+  'cleaner/left-to-writers': {
+    'createLeftToWriters.overdue: found[i] ?? [] → (found[i])': 'A look-up answers a list for each index.',
+    "textOf: [shard, table, idKey(entityId), version, keyIdentity(key)].join(' ') → [shard, table, idKey(entityId), version, keyIdentity(key)].join('')":
+      "Tables begin with a letter, and ids, and versions of the writers' clocks, are each of one length.",
+  },
+  'cleaner/needed-again': {
+    'neededAgain: byEntity.get(idKey(entity.id)) ?? [] → (byEntity.get(idKey(entity.id)))':
+      'Only the entities of these rows are read.',
+  },
+  'cleaner/reconcile': {
+    'reconcile: left.length > 0 && look < MAX_LOOKS → (look < MAX_LOOKS)': noWork,
+  },
+  'cleaner/shard-scans': {
+    'workOnPage: leases[0]?.part.addedId ?? 0 → (leases[0]?.part.addedId)': 'No group is empty.',
+    'workOnPage: leases[0]?.part → leases[0].part': 'No group is empty.',
+    'workOnPage: targets.find(isBuilding) → targets.findLast(isBuilding)':
+      'Whichever of them is named, none of them can be filled.',
+  },
+  'cleaner/sweep-entities': {
+    'sweepEntities: looked.length > 0 → true': noWork,
+    'sweepEntities: missing.length === 0 → false': noWork,
+    'sweepEntities: moved.length > 0 → true': noWork,
+    'fillForGood: moved.length === 0 → false': noWork,
+    'fillForGood: left.length > 0 && look < MAX_LOOKS → (look < MAX_LOOKS)': noWork,
+  },
+  'cleaner/sweep-index': {
+    'danglingAmong: entity?.expected → entity.expected': 'There is an answer for every id that is asked for.',
+  },
+  'cleaner/tail': {
+    'createTail.workOn: revisits.size < MAX_REVISITS → revisits.size <= MAX_REVISITS': oneMore,
+    'createTail.revisit: due.length > 0 → true': noWork,
+  },
+  'cleaner/tail-window': {
+    'updatedPages: window.gap.before.updated < oldest → false':
+      'Of a gap that is too old nothing would be read, and it ends all the same.',
+    'stretch: place === undefined → false': 'To begin before an undefined place is to begin at the newest.',
+    'windowFromText: value === undefined || seenUntil === 0 → (seenUntil === 0)':
+      'Without a value the time is 0.',
   },
   'cleaner/place-text': {
     'placeFromText: !Array.isArray(parsed) → false':
