@@ -39,6 +39,8 @@ export const errorCodes = {
   STALE_EPOCH: 'retryable',
   /** The tables are not there, or not those of this version. */
   NOT_MIGRATED: 'permanent',
+  /** The store is kept by something that this version does not know; the message says which version does. */
+  STORE_TOO_NEW: 'permanent',
   /** The databases hold another layout (number or order of shards, router) than the one that was asked for. */
   LAYOUT_MISMATCH: 'permanent',
   /** A shard cannot be reached. */

@@ -30,6 +30,7 @@ export type {
   IndexDefinitionData,
   IndexedProperty,
   IndexState,
+  Requirement,
   ShardCatalog,
 } from './ports/catalog-table.ts'
 export type { Codec } from './ports/codec.ts'

@@ -7,13 +7,19 @@ import {
   type ShardCatalog,
 } from '@looseleaf/core'
 import { mergeCatalogs, type Catalog } from './catalog.ts'
-import { loadShardCatalogs, notMigrated } from './read-catalogs.ts'
+import { loadShardCatalog, loadShardCatalogs, notMigrated } from './read-catalogs.ts'
 
 /** Another process may change the catalog at the same time; this often in a row is no accident. */
 const MAX_ATTEMPTS = 50
 
 /** What of a shard's catalog may be changed, and is the same on all shards. */
-export type CatalogContents = Pick<ShardCatalog, 'indexes' | 'mayDefer'>
+export type CatalogContents = Pick<ShardCatalog, 'requires' | 'indexes' | 'mayDefer'>
+
+const contentsOf = ({ requires, indexes, mayDefer }: ShardCatalog): CatalogContents => ({
+  requires,
+  indexes,
+  mayDefer,
+})
 
 export interface ChangeOptions extends CallOptions {
   /** Whether what was changed is so in a shard's catalog. While it is not, on every shard, the change is made again. */
@@ -109,21 +115,21 @@ async function leadingCatalog(driver: Driver, options?: CallOptions): Promise<Sh
     const [first, ...others] = await loadShardCatalogs(driver, options)
     // A driver has a shard at the least.
     const leading = first as ShardCatalog
-    const { indexes, mayDefer, epoch } = others.reduce((a, b) => (b.epoch > a.epoch ? b : a), leading)
+    const newest = others.reduce((a, b) => (b.epoch > a.epoch ? b : a), leading)
+    const { epoch } = newest
     if (epoch === leading.epoch) return leading
     // In vain where shard 0 has changed since it was read.
     const shard = driver.shards[0] as Shard
-    await shard.catalog.change({ ...leading, indexes, mayDefer, epoch }, leading.epoch, options)
+    await shard.catalog.change({ ...leading, ...contentsOf(newest), epoch }, leading.epoch, options)
   }
 }
 
 async function copyCatalog(source: ShardCatalog, shard: Shard, options?: CallOptions): Promise<void> {
   for (;;) {
-    const current = await shard.catalog.load(options)
+    const current = await loadShardCatalog(shard, options)
     if (current === undefined) throw notMigrated(shard)
     if (current.epoch >= source.epoch) return
-    const { indexes, mayDefer, epoch } = source
-    const next: ShardCatalog = { ...current, indexes, mayDefer, epoch }
+    const next: ShardCatalog = { ...current, ...contentsOf(source), epoch: source.epoch }
     if (await shard.catalog.change(next, current.epoch, options)) return
   }
 }

@@ -1,9 +1,11 @@
 import {
   abortedError,
+  isLooseleafError,
   untilAborted,
   type CallOptions,
   type Codec,
   type Driver,
+  type LooseleafError,
   type Router,
   type Time,
   type VersionClock,
@@ -28,7 +30,10 @@ export interface EngineContext {
 
 /** The process's own copy of the catalog. */
 export interface CatalogHolder {
-  /** The copy at hand; nothing is sent. */
+  /**
+   * The copy at hand; nothing is sent. Throws `STORE_TOO_NEW` while the last reading has found something that this version
+   * does not know: to go on by the copy before it could do harm.
+   */
   current(): Catalog
   /**
    * Reads all shards again, not before this call: one that is under way may have missed what the caller knows of. Calls
@@ -42,12 +47,14 @@ export interface CatalogHolder {
 
 export function createCatalogHolder(driver: Driver, initial: Catalog): CatalogHolder {
   let current = initial
+  let tooNew: LooseleafError | undefined
   let adoptions = 0
   let reading: Promise<Catalog> | undefined
   let next: Promise<Catalog> | undefined
 
   function replace(catalog: Catalog): void {
     current = catalog
+    tooNew = undefined
     adoptions++
   }
 
@@ -69,6 +76,10 @@ export function createCatalogHolder(driver: Driver, initial: Catalog): CatalogHo
         else adopt(catalog)
         return current
       })
+      .catch((error: unknown) => {
+        if (isLooseleafError(error, 'STORE_TOO_NEW')) tooNew = error
+        throw error
+      })
       .finally(() => {
         reading = undefined
       })
@@ -84,7 +95,10 @@ export function createCatalogHolder(driver: Driver, initial: Catalog): CatalogHo
   }
 
   return {
-    current: () => current,
+    current() {
+      if (tooNew !== undefined) throw tooNew
+      return current
+    },
     adopt,
     reload(options) {
       if (options?.signal?.aborted) return Promise.reject(abortedError(options.signal))

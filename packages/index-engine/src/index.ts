@@ -40,7 +40,14 @@ export {
   type QueryOrder,
   type QueryPage,
 } from './query-types.ts'
-export { askShards, loadCatalog, loadShardCatalogs, notMigrated, type ShardAnswers } from './read-catalogs.ts'
+export {
+  askShards,
+  loadCatalog,
+  loadShardCatalog,
+  loadShardCatalogs,
+  notMigrated,
+  type ShardAnswers,
+} from './read-catalogs.ts'
 export {
   forEachMatch,
   MAX_ROWS_EXAMINED,
@@ -50,4 +57,5 @@ export {
   type TakeGroup,
 } from './run-query.ts'
 export { toEntity, type ReadEntity } from './to-entity.ts'
+export { CATALOG_FORMAT } from './understood.ts'
 export { longestBody, wholeRows, type WholeRow } from './whole-rows.ts'

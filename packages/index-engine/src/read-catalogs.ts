@@ -7,6 +7,17 @@ import {
   type ShardCatalog,
 } from '@looseleaf/core'
 import { mergeCatalogs, type Catalog } from './catalog.ts'
+import { requireUnderstood } from './understood.ts'
+
+/** A shard's catalog, undefined where there is none. Throws `STORE_TOO_NEW` for one that this version must not go by. */
+export async function loadShardCatalog(
+  shard: Shard,
+  options?: CallOptions,
+): Promise<ShardCatalog | undefined> {
+  const catalog = await shard.catalog.load(options)
+  if (catalog !== undefined) requireUnderstood(shard.name, catalog)
+  return catalog
+}
 
 /** What the shards have said of themselves, in their order. */
 export interface ShardAnswers {
@@ -22,7 +33,7 @@ export interface ShardAnswers {
  */
 export async function askShards(driver: Driver, options?: CallOptions): Promise<ShardAnswers> {
   const silent = new Map<number, LooseleafError>()
-  const answers = await Promise.allSettled(driver.shards.map((shard) => shard.catalog.load(options)))
+  const answers = await Promise.allSettled(driver.shards.map((shard) => loadShardCatalog(shard, options)))
   const catalogs = answers.map((answer, number) => {
     if (answer.status === 'fulfilled') return answer.value
     if (!isOutage(answer.reason)) throw answer.reason

@@ -19,11 +19,12 @@ import {
   type OnDamaged,
   type QueryOptions,
   type QueryPage,
+  type QueryPlan,
   type QueryPorts,
   type ReadEntity,
 } from '@looseleaf/index-engine'
 import { createAge } from './age.ts'
-import { createDeferWatch } from './deferring.ts'
+import { createCatalogWatch } from './catalog-watch.ts'
 import { damagedTeller } from './damaged-teller.ts'
 import type { EntityReader, ReadOptions } from './entity-reader.ts'
 import type { ShardLanes } from './shard-lanes.ts'
@@ -55,7 +56,7 @@ export function createIndexQueries(
   reader: EntityReader,
 ): IndexQueries {
   const { driver, router } = context
-  const deferring = createDeferWatch(context)
+  const watch = createCatalogWatch(context)
 
   /** Throws `INDEX_NOT_FOUND` and `INDEX_NOT_READY`. */
   async function readyEntry(definition: IndexDefinitionData): Promise<CatalogEntry> {
@@ -110,6 +111,16 @@ export function createIndexQueries(
   const query: IndexQueries['query'] = (definition, where, options) =>
     onIndex(definition, (entry) => queryIndex(entry, where, options))
 
+  /** Of a process that knows its store, as of now or some seconds ago. */
+  async function planFor(
+    entry: CatalogEntry,
+    where: object,
+    options: QueryOptions | GetAllOptions,
+  ): Promise<{ readonly plan: QueryPlan; readonly mayBePending: boolean }> {
+    const plan = planQuery(entry, where, options, router)
+    return { plan, mayBePending: await watch.mayBePending(plan.shards[0] ?? 0) }
+  }
+
   const portsOf = (entry: CatalogEntry, tellDamaged: ReadOptions['tellDamaged']): QueryPorts => ({
     scan: (shard, scan, signal) => driver.shards[shard]!.index(tableSpec(entry)).scan(scan, { signal }),
     read: (ids, signal, take) => reader.each(ids, { signal, tellDamaged }, take),
@@ -120,9 +131,9 @@ export function createIndexQueries(
     where: object,
     { onDamaged, ...options }: QueryOptions,
   ): Promise<QueryPage> {
-    const plan = planQuery(entry, where, options, router)
+    const { plan, mayBePending } = await planFor(entry, where, options)
     // Before the rows are read: what is no longer pending by then has its rows.
-    const isIndexed = !(await deferring.mayBePending(plan.shards[0] ?? 0)) || !(await hasPending(entry))
+    const isIndexed = !mayBePending || !(await hasPending(entry))
     const isTooLong = createAge(context.time, context.catalog.current().queryTimeMs)
     const damaged = new Set<EntityId>()
     const tell = damagedTeller(onDamaged)
@@ -146,7 +157,7 @@ export function createIndexQueries(
     { signal, onDamaged, ...options }: GetAllOptions,
     onMatch: (entity: ReadEntity) => void,
   ): Promise<void> {
-    const plan = planQuery(entry, where, options, router)
+    const { plan } = await planFor(entry, where, options)
     const { queryTimeMs } = context.catalog.current()
     const isTooLong = createAge(context.time, queryTimeMs)
     const checkTime = (): void => {
@@ -180,7 +191,7 @@ export function createIndexQueries(
       }),
     count: (definition, where, { exact = false, ...options }) =>
       onIndex(definition, async (entry) => {
-        const plan = planQuery(entry, where, options, router)
+        const { plan } = await planFor(entry, where, options)
         if (exact || !plan.canCountRows) return countEntities(entry, where, options)
         const counts = await Promise.all(
           plan.shards.map((shard) =>

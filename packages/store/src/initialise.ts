@@ -8,7 +8,7 @@ import {
   type Shard,
   type ShardCatalog,
 } from '@looseleaf/core'
-import { DEFAULT_QUERY_TIME_MS, tableName } from '@looseleaf/index-engine'
+import { CATALOG_FORMAT, DEFAULT_QUERY_TIME_MS, loadShardCatalog, tableName } from '@looseleaf/index-engine'
 import { checkLayouts, refuse } from './check-layout.ts'
 import { createIndexTable, createTables } from './create-tables.ts'
 import type { OpenStoreOptions } from './open-store.ts'
@@ -51,6 +51,8 @@ export async function initialise(
   for (const [shardNumber, shard] of driver.shards.entries()) {
     const catalog: ShardCatalog = {
       epoch: source?.epoch ?? 1,
+      format: CATALOG_FORMAT,
+      requires: source?.requires,
       storeId: source?.storeId ?? randomUUID(),
       shardNumber,
       shardCount: driver.shards.length,
@@ -61,7 +63,7 @@ export async function initialise(
     }
     // Whoever writes shard 0 first has named the store; the others take its word.
     await shard.catalog.init(catalog)
-    source ??= await shard.catalog.load()
+    source ??= await loadShardCatalog(shard)
   }
 }
 
@@ -79,7 +81,7 @@ async function refuseEmptyShards(
   if (inUse === -1) return
   for (const [number, shard] of driver.shards.entries()) {
     // By now another process that was just making the store has made it.
-    if (hold[number] || (await shard.catalog.load()) !== undefined) continue
+    if (hold[number] || (await loadShardCatalog(shard)) !== undefined) continue
     refuse(
       driver,
       number,
@@ -120,7 +122,7 @@ async function createFirstIndexes(
 }
 
 async function load(driver: Driver, router: Router): Promise<readonly (ShardCatalog | undefined)[]> {
-  const catalogs = await Promise.all(driver.shards.map((shard) => shard.catalog.load()))
+  const catalogs = await Promise.all(driver.shards.map((shard) => loadShardCatalog(shard)))
   checkLayouts(driver, router, catalogs)
   return catalogs
 }

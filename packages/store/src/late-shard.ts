@@ -1,4 +1,5 @@
 import { untilAborted, type CallOptions, type Shard, type ShardCatalog } from '@looseleaf/core'
+import { loadShardCatalog } from '@looseleaf/index-engine'
 
 export interface LateShardOptions {
   /** Throws when the shard is not the one that it should be; undefined when it has no catalog. */
@@ -20,7 +21,7 @@ export function lateShard(shard: Shard, { check, onAnswer }: LateShardOptions): 
   const indexes = new Map<string, ReturnType<Shard['index']>>()
 
   async function ask(): Promise<void> {
-    check(await shard.catalog.load())
+    check(await loadShardCatalog(shard))
     isKnown = true
     onAnswer()
   }

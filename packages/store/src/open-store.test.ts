@@ -101,7 +101,8 @@ describe('the first catalog of a store', () => {
         ? {
             async before() {
               const layout = { shardNumber: 0, shardCount: 3, router: router.fingerprint }
-              const contents = { epoch: 7, storeId: 'other', indexes: [], mayDefer: true, queryTimeMs: 9 }
+              const agreed = { format: 1, requires: [], mayDefer: true, queryTimeMs: 9 }
+              const contents = { epoch: 7, storeId: 'other', indexes: [], ...agreed }
               other = { ...layout, ...contents }
               await reference.shards[0]!.catalog.init(other)
             },

@@ -5,7 +5,7 @@ import {
   type Shard,
   type ShardCatalog,
 } from '@looseleaf/core'
-import { mergeCatalogs, notMigrated, type EngineContext } from '@looseleaf/index-engine'
+import { loadShardCatalog, mergeCatalogs, notMigrated, type EngineContext } from '@looseleaf/index-engine'
 import type { IndexStatus, ShardStatus, StoreStatus } from './types.ts'
 
 /** Counts everything; slow on large tables. Rejects when no shard answers. */
@@ -24,7 +24,7 @@ async function readShard(
   const { name } = shard
   try {
     const [catalog, { entities, tombstones }, warnings] = await Promise.all([
-      shard.catalog.load(options),
+      loadShardCatalog(shard, options),
       shard.entities.count(options),
       shard.warnings(options),
     ])

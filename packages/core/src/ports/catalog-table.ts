@@ -5,6 +5,10 @@ import type { CallOptions } from './call.ts'
 export interface ShardCatalog {
   /** Raised with every change; writes carry it. Starts at 1. */
   readonly epoch: number
+  /** The form of all that follows; undefined means 1. */
+  readonly format?: number | undefined
+  /** What a process has to understand to take part. The same on every shard. */
+  readonly requires?: readonly Requirement[] | undefined
   /** The same on every shard of a store. */
   readonly storeId: string
   /** This shard's number, from 0. */
@@ -23,6 +27,13 @@ export interface ShardCatalog {
    * that an entity has lost. The same for ever; undefined, as in stores of the first releases, means 5,000.
    */
   readonly queryTimeMs?: number | undefined
+}
+
+/** Something that a store is kept by, and that does harm where a process goes on without. */
+export interface Requirement {
+  readonly name: string
+  /** The first version of `@looseleaf/store` that understands it. */
+  readonly since: string
 }
 
 /**

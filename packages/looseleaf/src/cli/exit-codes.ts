@@ -45,6 +45,7 @@ export const exitCodeOf: Readonly<Record<ErrorCode, ExitCode>> = {
   BODY_UNKNOWN: exitCodes.refused,
   INDEX_NOT_READY: exitCodes.refused,
   NOT_MIGRATED: exitCodes.refused,
+  STORE_TOO_NEW: exitCodes.refused,
   LAYOUT_MISMATCH: exitCodes.refused,
   STATEMENT_FAILED: exitCodes.refused,
   CLOSED: exitCodes.unexpected,

@@ -1,5 +1,11 @@
 import type { Driver, IndexTableSpec } from '@looseleaf/core'
-import { indexesWithLostTables, sameRows, tableName, tableSpec } from '@looseleaf/index-engine'
+import {
+  indexesWithLostTables,
+  loadShardCatalog,
+  sameRows,
+  tableName,
+  tableSpec,
+} from '@looseleaf/index-engine'
 import { defineCommand, type AddCommand } from '../define-command.ts'
 import type { CommonOptions, Settings } from '../session.ts'
 
@@ -46,7 +52,8 @@ async function indexTables(
   settings: Settings,
   signal: AbortSignal,
 ): Promise<IndexTableSpec[]> {
-  const catalog = await driver.shards[0]?.catalog.load({ signal })
+  const [first] = driver.shards
+  const catalog = first && (await loadShardCatalog(first, { signal }))
   const known = catalog?.indexes.filter(({ state }) => state === 'building' || state === 'ready') ?? []
   const lost = new Set(await indexesWithLostTables(driver, known, { signal }))
   const kept = known.filter((entry) => !lost.has(entry))
