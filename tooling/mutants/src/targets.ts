@@ -14,14 +14,14 @@ interface Target {
 const TARGETS: readonly Target[] = [
   {
     code: [
-      'packages/index-engine/src/{catalog,change-catalog,derive-rows,diff-rows,engine-context}.ts',
+      'packages/index-engine/src/{catalog,change-catalog,derive-rows,diff-rows,engine-context,understood}.ts',
       'packages/index-engine/src/{judge-rows,lost-tables,merge-rows,plan-query,read-catalogs,run-query}.ts',
     ],
     tests: ['packages/{index-engine,store}/src/*.test.ts'],
   },
   {
     code: [
-      'packages/store/src/{check-layout,deferring,entity-writer,index-row-writer,initialise,late-shard}.ts',
+      'packages/store/src/{catalog-watch,check-layout,deferring,entity-writer,index-row-writer,initialise,late-shard}.ts',
       'packages/store/src/{manage-indexes,open-store,row-removals}.ts',
     ],
     // Some of what writers leave is seen when a cleaner comes by.

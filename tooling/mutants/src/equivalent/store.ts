@@ -9,11 +9,6 @@ export const store: Equivalents = {
   'store/check-layout': {
     'refuse: driver.shards[number]?.name → driver.shards[number].name': 'Shards are refused that there are.',
   },
-  'store/deferring': {
-    'createDeferWatch.look: driver.shards[shard]?.catalog → driver.shards[shard].catalog':
-      'Queries ask shards that there are.',
-    'createDeferWatch.look: return false → (nothing)': 'Nothing is as little as false.',
-  },
   'store/entity-writer': {
     'createEntityWriter.commit: isLooseleafError(error) && error.unknownOutcome → (error.unknownOutcome)':
       onlyOurs,

@@ -4,7 +4,7 @@ import { changeCatalogContents } from '@looseleaf/index-engine'
 import { faultyDriver } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { DataStore } from './data-store.ts'
-import { createDeferWatch } from './deferring.ts'
+import { createCatalogWatch } from './catalog-watch.ts'
 
 let memory: Driver
 beforeEach(async () => {
@@ -25,7 +25,7 @@ it('has read the whole catalog when it says that rows may be pending', async () 
   )
   const { context } = await open(slow)
   await changeCatalogContents(memory, ({ indexes }) => ({ indexes, mayDefer: false }))
-  expect(await createDeferWatch(context).mayBePending(1)).toBe(true)
+  expect(await createCatalogWatch(context).mayBePending(1)).toBe(true)
   expect(context.catalog.current().mayDefer).toBe(true)
 })
 
@@ -33,5 +33,5 @@ it('takes a shard that has lost its catalog for one where nobody has deferred', 
   const { context } = await open()
   await memory.shards[1]!.dropIndexTable({ table: 'looseleaf_meta', columns: [] })
   await memory.shards[1]!.createTables()
-  expect(await createDeferWatch(context).mayBePending(1)).toBe(false)
+  expect(await createCatalogWatch(context).mayBePending(1)).toBe(false)
 })
