@@ -151,7 +151,7 @@ const cases: readonly OptionCase[] = [
     /signal of put has to be an AbortSignal; .*AbortController/,
   ],
   ['put', 'a signal of null', { signal: null }, 'BAD_OPTION', /signal of put.*null/],
-  ['put', 'a timeout', { signal: 1000 }, 'BAD_OPTION', /signal of put.*a number/],
+  ['put', 'a timeout', { signal: 1000 }, 'BAD_OPTION', /signal of put.*got 1000/],
   [
     'put',
     'something like a signal',
