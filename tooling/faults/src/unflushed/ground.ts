@@ -172,11 +172,14 @@ export async function holdsWithin(
   }
 }
 
+/** What becomes of a connection to a server that is killed. */
+const GONE = ['ECONNREFUSED', 'ECONNRESET', 'PROTOCOL_CONNECTION_LOST']
+
 async function whereThereIsAServer(holds: () => Promise<boolean> | boolean): Promise<boolean> {
   try {
     return await holds()
   } catch (error) {
-    if ((error as { readonly code?: unknown }).code === 'ECONNREFUSED') return false
+    if (GONE.includes((error as NodeJS.ErrnoException).code ?? '')) return false
     throw error
   }
 }
