@@ -1,5 +1,5 @@
 import { isLooseleafError, requireVersion, type Bag, type EntityRow, type Key } from '@looseleaf/core'
-import { deriveRows, keyIdentity, shardOfRow } from '@looseleaf/index-engine'
+import { deriveRows, keyIdentity, shardOfRow, type EngineContext } from '@looseleaf/index-engine'
 import type { IndexTarget } from './index-target.ts'
 import type { Pass } from './pass.ts'
 
@@ -64,16 +64,23 @@ function expectedRows(
       pass.tallyOf(target).misfits++
       pass.report({ kind: 'misfit', id, index: target.entry.name, reason: `${property}: ${reason}` })
     }
-    expected.set(
-      target,
-      keys.map((key) => ({
-        key,
-        identity: keyIdentity(key),
-        shard: shardOfRow(target.entry, pass.context.router, key, id),
-      })),
-    )
+    expected.set(target, placed(pass.context, target, id, keys))
   }
   return expected
+}
+
+/** The rows of these keys of an entity. */
+export function placed(
+  { router }: EngineContext,
+  { entry }: IndexTarget,
+  id: Uint8Array,
+  keys: readonly Key[],
+): readonly ExpectedRow[] {
+  return keys.map((key) => ({
+    key,
+    identity: keyIdentity(key),
+    shard: shardOfRow(entry, router, key, id),
+  }))
 }
 
 /** The rows of this entity in this index. */

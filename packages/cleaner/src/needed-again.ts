@@ -1,5 +1,6 @@
 import { isLooseleafError, requireVersion, type EntityRow, type Key } from '@looseleaf/core'
-import { deriveRows, keyIdentity, shardOfRow, type EngineContext } from '@looseleaf/index-engine'
+import { deriveRows, keyIdentity, type EngineContext } from '@looseleaf/index-engine'
+import { placed } from './derive-entity.ts'
 import { idKey } from './id-key.ts'
 import type { IndexTarget } from './index-target.ts'
 import { eachEntity } from './read-entities.ts'
@@ -36,15 +37,14 @@ export async function neededAgain<Row extends LostRow>(
 function has(
   context: EngineContext,
   { id, version, body }: EntityRow,
-  { target: { entry }, shard, row }: LostRow,
+  { target, shard, row }: LostRow,
 ): boolean {
   if (body === null) return false
   try {
     requireVersion(version)
-    const identity = keyIdentity(row.key)
-    return deriveRows(entry, context.codec.decode(body)).keys.some(
-      (key) => keyIdentity(key) === identity && shardOfRow(entry, context.router, key, id) === shard,
-    )
+    const { keys } = deriveRows(target.entry, context.codec.decode(body))
+    const lost = keyIdentity(row.key)
+    return placed(context, target, id, keys).some((each) => each.identity === lost && each.shard === shard)
   } catch (error) {
     if (!isLooseleafError(error)) throw error
     return true

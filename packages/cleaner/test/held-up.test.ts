@@ -1,8 +1,8 @@
-import { metaOf, parseId, type Driver, type DriverFactory, type EntityId, type Time } from '@looseleaf/core'
+import { metaOf, parseId, type Driver, type EntityId, type Time } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex, tableSpec } from '@looseleaf/index-engine'
 import { DataStore, type DataStoreOptions } from '@looseleaf/store'
-import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { type FaultPlan, faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { cleanIndex, drainPending, sweep } from '../src/index.ts'
 import { refuseUpserts } from './refuse-upserts.ts'
@@ -23,10 +23,7 @@ let onSleep: (milliseconds: number) => Promise<void>
 const time: Time = { now: () => Date.now() + heldUpFor, sleep: (milliseconds) => onSleep(milliseconds) }
 
 async function open(options: Partial<DataStoreOptions>): Promise<DataStore> {
-  const shards: DriverFactory = {
-    shardCount: 2,
-    connect: async () => ({ ...faultyDriver(memory, (call) => plan(call)), close: async () => {} }),
-  }
+  const shards = keepOpen(faultyDriver(memory, (call) => plan(call)))
   const store = await DataStore.open({ shards, indexes: [byName], migrate: true, time, ...options })
   opened.push(store)
   return store

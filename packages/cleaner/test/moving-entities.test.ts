@@ -1,8 +1,8 @@
-import { LooseleafError, type Driver, type DriverFactory, type EntityId } from '@looseleaf/core'
+import { LooseleafError, type Driver, type EntityId } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { DataStore } from '@looseleaf/store'
-import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { type FaultPlan, faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { cleanIndex, sweep } from '../src/index.ts'
 
@@ -18,10 +18,7 @@ let memory: Driver
 const opened: DataStore[] = []
 
 async function open(plan: FaultPlan = () => undefined, migrate = false): Promise<DataStore> {
-  const shards: DriverFactory = {
-    shardCount: 2,
-    connect: async () => ({ ...faultyDriver(memory, plan), close: async () => {} }),
-  }
+  const shards = keepOpen(faultyDriver(memory, plan))
   const store = await DataStore.open({
     shards,
     indexes: [byName],

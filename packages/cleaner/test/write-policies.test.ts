@@ -8,7 +8,7 @@ import {
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex, tableSpec } from '@looseleaf/index-engine'
 import { DataStore, type DataStoreOptions } from '@looseleaf/store'
-import { faultyDriver, type FaultPlan, withoutPauses } from '@looseleaf/testkit'
+import { type FaultPlan, faultyDriver, keepOpen, withoutPauses } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { checkIndex, cleanIndex, drainPending, sweep } from '../src/index.ts'
 import { refuseUpserts } from './refuse-upserts.ts'
@@ -24,10 +24,7 @@ let plan: FaultPlan
 const opened: DataStore[] = []
 
 async function open(options: Partial<DataStoreOptions>): Promise<DataStore> {
-  const shards: DriverFactory = {
-    shardCount: 2,
-    connect: async () => ({ ...faultyDriver(memory, (call) => plan(call)), close: async () => {} }),
-  }
+  const shards = keepOpen(faultyDriver(memory, (call) => plan(call)))
   const store = await DataStore.open({
     shards,
     indexes: [byName, byRank],

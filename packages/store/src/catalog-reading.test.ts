@@ -1,7 +1,6 @@
-import type { DriverFactory } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
-import { faultyDriver } from '@looseleaf/testkit'
+import { faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { expect, test } from 'vitest'
 import { DataStore } from './data-store.ts'
 
@@ -10,18 +9,14 @@ const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn:
 /** A process whose first reading of the catalog, from now on, is answered when it is let go. */
 async function openSlow(): Promise<{ slow: DataStore; other: DataStore; letGo(): void; loads(): number }> {
   const memory = await memoryShards(1).connect()
-  const shards = (driver: typeof memory): DriverFactory => ({
-    shardCount: 1,
-    connect: async () => ({ ...driver, close: async () => {} }),
-  })
-  const other = await DataStore.open({ shards: shards(memory), migrate: true })
+  const other = await DataStore.open({ shards: keepOpen(memory), migrate: true })
   const gate = Promise.withResolvers<void>()
   let loads = -1
   const faulty = faultyDriver(memory, ({ table, operation }) => {
     if (table !== 'catalog' || operation !== 'load' || loads < 0) return undefined
     return ++loads === 1 ? { after: () => gate.promise } : undefined
   })
-  const slow = await DataStore.open({ shards: shards(faulty) })
+  const slow = await DataStore.open({ shards: keepOpen(faulty) })
   loads = 0
   return { slow, other, letGo: gate.resolve, loads: () => loads }
 }

@@ -1,7 +1,7 @@
-import type { Driver, DriverFactory } from '@looseleaf/core'
+import type { Driver } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { changeCatalogContents } from '@looseleaf/index-engine'
-import { faultyDriver } from '@looseleaf/testkit'
+import { faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { DataStore } from './data-store.ts'
 import { createCatalogWatch } from './catalog-watch.ts'
@@ -15,8 +15,7 @@ afterEach(async () => {
 })
 
 async function open(driver: Driver = memory): Promise<DataStore> {
-  const shards: DriverFactory = { shardCount: 2, connect: async () => ({ ...driver, close: async () => {} }) }
-  return DataStore.open({ shards, migrate: true })
+  return DataStore.open({ shards: keepOpen(driver), migrate: true })
 }
 
 it('has read the whole catalog when it says that rows may be pending', async () => {

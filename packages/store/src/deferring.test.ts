@@ -1,13 +1,7 @@
-import {
-  LooseleafError,
-  type Driver,
-  type DriverFactory,
-  type ShardCatalog,
-  type Time,
-} from '@looseleaf/core'
+import { LooseleafError, type Driver, type ShardCatalog, type Time } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
-import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { type FaultPlan, faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from './data-store.ts'
 import type { DataStoreOptions } from './types.ts'
@@ -35,8 +29,7 @@ async function open(
   plan: FaultPlan = () => undefined,
 ): Promise<DataStore> {
   const driver = faultyDriver(memory, plan)
-  const shards: DriverFactory = { shardCount: 2, connect: async () => ({ ...driver, close: async () => {} }) }
-  return DataStore.open({ shards, indexes: [byName], time, ...options })
+  return DataStore.open({ shards: keepOpen(driver), indexes: [byName], time, ...options })
 }
 
 const refuseUpserts: FaultPlan = ({ operation }) =>

@@ -1,6 +1,6 @@
-import { LooseleafError, parseId, type DriverFactory, type EntityTable } from '@looseleaf/core'
+import { LooseleafError, parseId, type EntityTable } from '@looseleaf/core'
 import { changeCatalog, defineIndex } from '@looseleaf/index-engine'
-import { faultyDriver, unknownOutcome, withoutPauses, type FaultPlan } from '@looseleaf/testkit'
+import { type FaultPlan, faultyDriver, keepOpen, unknownOutcome, withoutPauses } from '@looseleaf/testkit'
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from './data-store.ts'
@@ -21,8 +21,13 @@ function open(options: Partial<DataStoreOptions> = {}): Promise<DataStore> {
     if (call.table === 'entities') sent.push(call.operation)
     return plan(call)
   })
-  const shards: DriverFactory = { shardCount: 2, connect: async () => ({ ...driver, close: async () => {} }) }
-  return DataStore.open({ shards, indexes: [byName], migrate: true, time: withoutPauses, ...options })
+  return DataStore.open({
+    shards: keepOpen(driver),
+    indexes: [byName],
+    migrate: true,
+    time: withoutPauses,
+    ...options,
+  })
 }
 
 beforeEach(async () => {

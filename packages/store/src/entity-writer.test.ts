@@ -7,7 +7,14 @@ import {
 } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
-import { faultyDriver, unknownOutcome, type Fault, type FaultPlan, withoutPauses } from '@looseleaf/testkit'
+import {
+  type Fault,
+  type FaultPlan,
+  faultyDriver,
+  keepOpen,
+  unknownOutcome,
+  withoutPauses,
+} from '@looseleaf/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { DataStore } from './data-store.ts'
 
@@ -197,10 +204,7 @@ describe('a commit whose answer is lost', () => {
 
   it('is OUTCOME_UNKNOWN when another write came before it could be told', async () => {
     const memory = await memoryShards(2).connect()
-    const shared: DriverFactory = {
-      shardCount: 2,
-      connect: async () => ({ ...memory, close: async () => {} }),
-    }
+    const shared = keepOpen(memory)
     const other = await DataStore.open({
       shards: shared,
       indexes: [byName],
@@ -228,10 +232,7 @@ describe('a commit whose answer is lost', () => {
 
   it('is not taken for the write of another process that chose the same version', async () => {
     const memory = await memoryShards(2).connect()
-    const shared: DriverFactory = {
-      shardCount: 2,
-      connect: async () => ({ ...memory, close: async () => {} }),
-    }
+    const shared = keepOpen(memory)
     const other = await DataStore.open({
       shards: shared,
       indexes: [byName],
@@ -301,10 +302,7 @@ describe('a process that stops dead', () => {
     ['before the lost rows are deleted', 'remove', 'before', 'two'],
   ] as const)('%s leaves nothing missing', async (_, operation, when, name) => {
     const memory = await memoryShards(2).connect()
-    const shared: DriverFactory = {
-      shardCount: 2,
-      connect: async () => ({ ...memory, close: async () => {} }),
-    }
+    const shared = keepOpen(memory)
     const survivor = await DataStore.open({
       shards: shared,
       indexes: [byName],

@@ -153,11 +153,10 @@ export function createIndexQueries(
   /** Throws `DEADLINE` when it took so long that an entity that moved meanwhile may be missing. */
   async function readAll(
     entry: CatalogEntry,
-    where: object,
-    { signal, onDamaged, ...options }: GetAllOptions,
+    plan: QueryPlan,
+    { signal, onDamaged }: GetAllOptions,
     onMatch: (entity: ReadEntity) => void,
   ): Promise<void> {
-    const { plan } = await planFor(entry, where, options)
     const { queryTimeMs } = context.catalog.current()
     const isTooLong = createAge(context.time, queryTimeMs)
     const checkTime = (): void => {
@@ -172,9 +171,13 @@ export function createIndexQueries(
     checkTime()
   }
 
-  async function countEntities(entry: CatalogEntry, where: object, options: GetAllOptions): Promise<number> {
+  async function countEntities(
+    entry: CatalogEntry,
+    plan: QueryPlan,
+    options: GetAllOptions,
+  ): Promise<number> {
     let count = 0
-    await readAll(entry, where, options, () => count++)
+    await readAll(entry, plan, options, () => count++)
     return count
   }
 
@@ -182,8 +185,9 @@ export function createIndexQueries(
     query,
     all: (definition, where, options) =>
       onIndex(definition, async (entry) => {
+        const { plan } = await planFor(entry, where, options)
         const entities: IndexedEntity[] = []
-        await readAll(entry, where, options, (entity) => {
+        await readAll(entry, plan, options, (entity) => {
           // It matches, so it has the indexed properties.
           entities.push(toEntity(entity) as IndexedEntity)
         })
@@ -192,7 +196,7 @@ export function createIndexQueries(
     count: (definition, where, { exact = false, ...options }) =>
       onIndex(definition, async (entry) => {
         const { plan } = await planFor(entry, where, options)
-        if (exact || !plan.canCountRows) return countEntities(entry, where, options)
+        if (exact || !plan.canCountRows) return countEntities(entry, plan, options)
         const counts = await Promise.all(
           plan.shards.map((shard) =>
             driver.shards[shard]!.index(tableSpec(entry)).count(plan.range, options),

@@ -107,10 +107,8 @@ async function createFirstIndexes(
   driver: Driver,
   definitions: readonly IndexDefinitionData[],
 ): Promise<readonly CatalogEntry[]> {
-  const firstPages = await Promise.all(
-    driver.shards.map((shard) => shard.entities.pageByAdded(0, 1, { maxBody: 0 })),
-  )
-  const state = firstPages.every((page) => page.length === 0) ? 'ready' : 'building'
+  const hold = await Promise.all(driver.shards.map(holdsEntities))
+  const state = hold.includes(true) ? 'building' : 'ready'
   // A second definition under a name is its second generation, for `addIndex` to make.
   const first = [...new Map(definitions.toReversed().map((one) => [one.name, one])).values()].toReversed()
   const indexes = first.map(({ name, properties, shardOn, onMisfit }): CatalogEntry => {

@@ -1,14 +1,13 @@
 import {
   isLooseleafError,
   type Driver,
-  type DriverFactory,
   type ErrorCode,
   type IndexTableSpec,
   type ShardCatalog,
 } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex, indexesWithLostTables } from '@looseleaf/index-engine'
-import { faultyDriver, type FaultyDriver } from '@looseleaf/testkit'
+import { faultyDriver, type FaultyDriver, keepOpen } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from './data-store.ts'
 
@@ -31,8 +30,11 @@ afterEach(async () => {
 /** Another store on the same shards stands for another process. */
 async function open(options: { migrate?: boolean; driver?: Driver } = {}): Promise<DataStore> {
   const driver = options.driver ?? memory
-  const shards: DriverFactory = { shardCount: 2, connect: async () => ({ ...driver, close: async () => {} }) }
-  return DataStore.open({ shards, indexes: [byLink, byRank], migrate: options.migrate ?? false })
+  return DataStore.open({
+    shards: keepOpen(driver),
+    indexes: [byLink, byRank],
+    migrate: options.migrate ?? false,
+  })
 }
 
 async function openWithEntities(): Promise<DataStore> {

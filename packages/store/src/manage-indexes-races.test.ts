@@ -1,7 +1,7 @@
-import { type Driver, type DriverFactory, type IndexState } from '@looseleaf/core'
+import type { Driver, IndexState } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { changeCatalog, defineIndex, hasIndexTable } from '@looseleaf/index-engine'
-import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { type FaultPlan, faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from './data-store.ts'
 import { addIndexes, replaceLostIndexes } from './manage-indexes.ts'
@@ -24,8 +24,7 @@ afterEach(async () => {
 /** A process of its own on the same shards, whose calls are under the plan. */
 async function open(migrate = false): Promise<DataStore> {
   const driver = faultyDriver(memory, (call) => plan(call))
-  const shards: DriverFactory = { shardCount: 2, connect: async () => ({ ...driver, close: async () => {} }) }
-  return DataStore.open({ shards, indexes: [byLink, byRank], migrate })
+  return DataStore.open({ shards: keepOpen(driver), indexes: [byLink, byRank], migrate })
 }
 
 /** What the shards say of the indexes, those that are dropped too. */

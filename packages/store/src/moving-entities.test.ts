@@ -1,7 +1,7 @@
-import { parseId, type Driver, type DriverFactory, type EntityId } from '@looseleaf/core'
+import { parseId, type Driver, type EntityId } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex, tableName } from '@looseleaf/index-engine'
-import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { type FaultPlan, faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { DataStore } from './data-store.ts'
 
@@ -28,11 +28,7 @@ async function open(
   options: { readonly migrate?: boolean; readonly queryTimeMs?: number } = {},
 ): Promise<DataStore> {
   const driver = faultyDriver(memory as Driver, plan)
-  const shards: DriverFactory = {
-    shardCount: driver.shards.length,
-    connect: async () => ({ ...driver, close: async () => {} }),
-  }
-  const store = await DataStore.open({ shards, indexes: [byName], ...options })
+  const store = await DataStore.open({ shards: keepOpen(driver), indexes: [byName], ...options })
   opened.push(store)
   return store
 }

@@ -1,6 +1,7 @@
-import type { Driver, DriverFactory, Shard, ShardCatalog, Time } from '@looseleaf/core'
+import type { Driver, Shard, ShardCatalog, Time } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
+import { keepOpen } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { DataStore } from './data-store.ts'
 
@@ -13,8 +14,7 @@ let store: DataStore
 const time: Time = { now: () => now, sleep: async (milliseconds) => void (now += milliseconds) }
 
 function open(migrate = false): Promise<DataStore> {
-  const shards: DriverFactory = { shardCount: 2, connect: async () => ({ ...memory, close: async () => {} }) }
-  return DataStore.open({ shards, indexes: [byName], time, migrate })
+  return DataStore.open({ shards: keepOpen(memory), indexes: [byName], time, migrate })
 }
 
 beforeEach(async () => {

@@ -1,7 +1,7 @@
-import type { Driver, DriverFactory, Time } from '@looseleaf/core'
+import type { Driver, Time } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex, tableSpec } from '@looseleaf/index-engine'
-import { faultyDriver } from '@looseleaf/testkit'
+import { faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from './data-store.ts'
 import { createRowRemovals } from './row-removals.ts'
@@ -33,13 +33,14 @@ async function pass(milliseconds: number): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-const shared = (driver: Driver): DriverFactory => ({
-  shardCount: 2,
-  connect: async () => ({ ...driver, close: async () => {} }),
-})
-
 function open(options: Partial<DataStoreOptions> = {}, driver = memory): Promise<DataStore> {
-  return DataStore.open({ shards: shared(driver), indexes: [byName, byTag], migrate: true, time, ...options })
+  return DataStore.open({
+    shards: keepOpen(driver),
+    indexes: [byName, byTag],
+    migrate: true,
+    time,
+    ...options,
+  })
 }
 
 async function rowsOf(store: DataStore, name: string): Promise<number> {

@@ -11,7 +11,7 @@ import {
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex, tableSpec } from '@looseleaf/index-engine'
 import { bucketRouter } from '@looseleaf/router'
-import { faultyDriver, type FaultyCall } from '@looseleaf/testkit'
+import { type FaultyCall, faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from './data-store.ts'
 import type { DataStoreOptions } from './types.ts'
@@ -66,7 +66,7 @@ async function start(
     }
   })
   const store = await DataStore.open({
-    shards: { shardCount: memory.shards.length, connect: async () => ({ ...driver, close: async () => {} }) },
+    shards: keepOpen(driver),
     onWarning: (warning) => process.warnings.push(warning),
     ...options,
   })

@@ -1,15 +1,7 @@
-import {
-  LooseleafError,
-  parseId,
-  systemTime,
-  type Driver,
-  type DriverFactory,
-  type EntityId,
-  type Time,
-} from '@looseleaf/core'
+import { LooseleafError, parseId, systemTime, type Driver, type EntityId, type Time } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
-import { faultyDriver, unknownOutcome, type Fault, type FaultPlan } from '@looseleaf/testkit'
+import { type Fault, type FaultPlan, faultyDriver, keepOpen, unknownOutcome } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { DataStore } from './data-store.ts'
 
@@ -33,13 +25,8 @@ const time: Time = {
   },
 }
 
-const shared = (driver: Driver): DriverFactory => ({
-  shardCount: 2,
-  connect: async () => ({ ...driver, close: async () => {} }),
-})
-
 function open(options: { writeTimeoutMs?: number; time?: Time } = {}): Promise<DataStore> {
-  return DataStore.open({ shards: shared(faultyDriver(memory, (call) => plan(call))), time, ...options })
+  return DataStore.open({ shards: keepOpen(faultyDriver(memory, (call) => plan(call))), time, ...options })
 }
 
 /** The store's commits lose the race against another process, each after so many milliseconds. */
@@ -78,7 +65,7 @@ function unanswered(fault: (land: () => void) => Fault): { readonly attempts: nu
 
 beforeEach(async () => {
   memory = await memoryShards(2).connect()
-  rival = await DataStore.open({ shards: shared(memory), indexes: [byName], migrate: true })
+  rival = await DataStore.open({ shards: keepOpen(memory), indexes: [byName], migrate: true })
   id = (await rival.put({ name: 'first' })).id
   plan = () => undefined
   pauses = []

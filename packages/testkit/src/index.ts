@@ -10,4 +10,5 @@ export {
   type FaultyCall,
   type FaultyDriver,
 } from './faulty-driver.ts'
+export { keepOpen } from './keep-open.ts'
 export { withoutPauses } from './without-pauses.ts'

@@ -1,8 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Driver, DriverFactory } from '@looseleaf/core'
+import type { DriverFactory } from '@looseleaf/core'
 import { memoryShards, sqliteShards } from '@looseleaf/driver-sqlite'
+import { keepOpen } from '@looseleaf/testkit'
 
 /** Where a history takes place. */
 export interface Backend {
@@ -36,11 +37,4 @@ export const fileBackend: Backend = {
       drop: () => rm(folder, { recursive: true, force: true }),
     }
   },
-}
-
-export function keepOpen(driver: Driver): DriverFactory {
-  return {
-    shardCount: driver.shards.length,
-    connect: async () => ({ shards: driver.shards, close: async () => {} }),
-  }
 }

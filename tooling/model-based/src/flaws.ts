@@ -1,6 +1,7 @@
 import type { Driver, EntityRow, EntityTable, IndexTable, Shard } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { keepOpen, type Backend } from './backend.ts'
+import { keepOpen } from '@looseleaf/testkit'
+import type { Backend } from './backend.ts'
 
 interface Flaw {
   readonly entities?: (table: EntityTable) => Partial<EntityTable>

@@ -1,24 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Driver, IndexTable, Shard } from '@looseleaf/core'
+import type { Driver, IndexTable } from '@looseleaf/core'
 import type { Random } from '@looseleaf-tooling/random'
+import { withIndexTables } from './with-index-tables.ts'
 
 /**
  * A driver whose scans of index rows arrive at different times, up to so many milliseconds apart, as they do where shards
  * are busy or far away: what moves from one shard to another in between has to be found all the same.
  */
 export function withLateScans(driver: Driver, mostMs: number, random: Random): Driver {
-  const shards = driver.shards.map((shard): Shard => {
-    const tables = new Map<string, IndexTable>()
-    return {
-      ...shard,
-      index(spec) {
-        let table = tables.get(spec.table)
-        if (table === undefined) tables.set(spec.table, (table = late(shard.index(spec), mostMs, random)))
-        return table
-      },
-    }
-  })
-  return { shards, close: () => driver.close() }
+  return withIndexTables(driver, (table) => late(table, mostMs, random))
 }
 
 function late(table: IndexTable, mostMs: number, random: Random): IndexTable {

@@ -2,7 +2,7 @@ import { msgpackZlibCodec } from '@looseleaf/codec'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { bucketRouter, moduloRouter } from '@looseleaf/router'
 import { DataStore } from '@looseleaf/store'
-import { keepOpen } from '../backend.ts'
+import { keepOpen } from '@looseleaf/testkit'
 import { byAge, MARKER, refuses, type Case } from './refusals.ts'
 
 const open = (options?: unknown): Promise<unknown> =>

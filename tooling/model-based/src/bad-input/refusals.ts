@@ -3,9 +3,8 @@ import { formatId, isLooseleafError, type ErrorCode } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex, keyIdentity, tableSpec, type IndexDefinition } from '@looseleaf/index-engine'
 import { DataStore } from '@looseleaf/store'
-import { withoutPauses } from '@looseleaf/testkit'
+import { keepOpen, withoutPauses } from '@looseleaf/testkit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { keepOpen } from '../backend.ts'
 
 /** Part of every value and credential that may not show up in an error. */
 export const MARKER = 'tr0ub4dor'
