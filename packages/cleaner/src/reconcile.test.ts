@@ -114,6 +114,7 @@ it.each([
   const [shard] = writer.context.driver.shards
   const read = (await shard!.entities.read([parseId(id)])).filter((row) => row !== undefined)
   await putWithoutRow(2, id)
+  await writer.settled()
   const careful: Pass = { ...pass, context: { ...pass.context, deleteDelayMs } }
   await reconcile(careful, targets, [parseId(id)], read)
   // By what was read first the row of then is missing; it is added, and the entity turns out to have moved.

@@ -90,6 +90,7 @@ describe('the order of a write', () => {
       'entities read',
       'index_by_name upsert',
       'entities replace',
+      'catalog load',
       'index_by_name remove',
     ])
     calls.length = 0

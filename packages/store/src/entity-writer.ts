@@ -59,6 +59,8 @@ interface Unsettled {
   readonly found: Found
   readonly body: Uint8Array | null
   readonly rows: RowChange
+  /** The shard's, as the attempt knew it. */
+  readonly epoch: number
   readonly indexed: boolean
 }
 
@@ -179,13 +181,16 @@ export function createEntityWriter(
     const shard = context.router.shardOfId(id)
     const lane = lanes[shard] as ShardLanes
     const endsAt = now() + policy.writeTimeoutMs
-    const won = async (version: number, { found, rows, indexed }: Unsettled): Promise<WriteOutcome> => {
+    const won = async (
+      version: number,
+      { found, rows, indexed, epoch }: Unsettled,
+    ): Promise<WriteOutcome> => {
       if (policy.writeOrder === 'entity-first') {
         return { found, written: true, version, indexed: await writeAfter(rows.gained, id, version, signal) }
       }
       if (context.deleteDelayMs === 0) {
         removals.now(rows.deletedNow, id, version)
-        removals.later(rows.deletedLater, id, version)
+        removals.later(rows.deletedLater, { entityId: id, version, shard, epoch })
       }
       return { found, written: true, version, indexed }
     }
@@ -215,9 +220,9 @@ export function createEntityWriter(
       const rows = diffAll(catalog, id, found.bag, bag)
       const version = context.clock.next(found.version)
       const deferred = await writeBefore(rows.gained, id, version, signal)
-      const attempted: Unsettled = { found, body, rows, indexed: deferred.length === 0 }
-
       const epoch = catalog.epochs[shard] ?? 0
+      const attempted: Unsettled = { found, body, rows, epoch, indexed: deferred.length === 0 }
+
       const outcome = await commit(lane, { id, version, body, base: found.version, epoch, deferred }, signal)
       if (outcome === 'won') return won(version, attempted)
       if (outcome === 'stale') await context.catalog.reload({ signal })

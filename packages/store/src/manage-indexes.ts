@@ -62,7 +62,7 @@ export async function dropIndex(
   options: CallOptions = {},
 ): Promise<boolean> {
   const meant = (entry: CatalogEntry): boolean =>
-    entry.state !== 'dropped' && (typeof which === 'string' ? entry.name === which : sameRows(entry, which))
+    typeof which === 'string' ? entry.name === which : sameRows(entry, which)
 
   return exclusively(context, options, async () => {
     const catalog = await readWhole(context, options)

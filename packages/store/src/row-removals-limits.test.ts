@@ -8,6 +8,7 @@ import { createRowRemovals, type RowRemovals } from './row-removals.ts'
 
 /** Rows stay for a tenth longer than this. */
 const QUERY_TIME_MS = 1_000
+const EPOCH = 3
 
 let now: number
 let pauses: number[]
@@ -40,13 +41,15 @@ function create(its: Time = time): RowRemovals {
       return answer()
     },
   }
-  const context = { time: its, catalog } as unknown as EngineContext
+  const driver = { shards: [{ catalog: { load: async () => ({ epoch: EPOCH }) } }] }
+  const context = { time: its, catalog, driver } as unknown as EngineContext
   return createRowRemovals(context, indexRows, (message) => void warnings.push(message))
 }
 
 const ID = new Uint8Array(16)
 const rows = (count: number): PlacedKey[] => Array.from({ length: count }, () => ({}) as PlacedKey)
-const later = (count: number): void => removals.later(rows(count), ID, 7)
+const commit = { entityId: ID, version: 7, shard: 0, epoch: EPOCH }
+const later = (count: number): void => removals.later(rows(count), commit)
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** The pause that is under way ends after so many milliseconds. */
@@ -140,7 +143,7 @@ describe('rows that are kept', () => {
 describe('deletes', () => {
   it('are not sent for no rows', () => {
     removals.now([], ID, 7)
-    removals.later([], ID, 7)
+    removals.later([], commit)
     expect([sent, pauses]).toEqual([[], []])
   })
 

@@ -1,6 +1,6 @@
-import type { Driver, Time } from '@looseleaf/core'
+import { parseId, type Driver, type Time } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { defineIndex, tableSpec } from '@looseleaf/index-engine'
+import { changeCatalog, defineIndex, tableSpec } from '@looseleaf/index-engine'
 import { faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from './data-store.ts'
@@ -117,6 +117,40 @@ describe('a row that an entity has lost', () => {
     expect(await rowsOf(store, 'by_name')).toBe(1)
   })
 
+  it('stays when a failover has undone the commit and a clean has begun since, which raises the epoch', async () => {
+    const store = await open()
+    const { id } = await store.put({ name: 'old' })
+    const entityId = parseId(id)
+    const number = store.context.router.shardOfId(entityId)
+    const { catalog, entities } = memory.shards[number]!
+    const [before] = await entities.read([entityId])
+    const { version } = await store.put({ name: 'new' }, { id })
+    const { epoch } = (await catalog.load())!
+    expect(await entities.replace([{ ...before!, base: version }], { epoch })).toEqual([true])
+    await changeCatalog(memory, (indexes) => indexes)
+    await pass(6_000)
+    expect(await store.getAll(byName, { name: 'old' })).toHaveLength(1)
+  })
+
+  it('stays when the shard of its entity does not say its epoch, which is told', async () => {
+    const told: string[] = []
+    let isAway = false
+    const store = await open(
+      { onWarning: (message) => told.push(message) },
+      faultyDriver(memory, ({ table, operation }) =>
+        isAway && table === 'catalog' && operation === 'load'
+          ? { before: () => Promise.reject(new Error('the shard is down')) }
+          : undefined,
+      ),
+    )
+    const { id } = await store.put({ name: 'old' })
+    await store.put({ name: 'new' }, { id })
+    isAway = true
+    await pass(6_000)
+    expect(await rowsOf(store, 'by_name')).toBe(2)
+    expect(told).toEqual([expect.stringMatching(/left to the cleaner.*the shard is down/)])
+  })
+
   it('is left to the cleaner by `close`, which does not wait', async () => {
     const store = await open()
     const { id } = await store.put({ name: 'old' })
@@ -152,7 +186,8 @@ describe('what is left to the cleaner', () => {
     )
     const [entry] = context.catalog.current().indexes
     const many = Array.from({ length: 40_000 }, () => ({ entry: entry!, key: [1n] }))
-    const add = (): void => removals.later(many, Buffer.alloc(16), 1)
+    const add = (): void =>
+      removals.later(many, { entityId: Buffer.alloc(16), version: 1, shard: 0, epoch: 1 })
     for (let i = 0; i < 10; i++) add()
     expect(told).toEqual([expect.stringMatching(/^More than 100000 index rows/)])
     await pass(6_000)

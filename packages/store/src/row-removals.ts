@@ -10,7 +10,7 @@ import type { IndexRowWriter, PlacedKey } from './index-row-writer.ts'
 export interface RowRemovals {
   now(rows: readonly PlacedKey[], entityId: Uint8Array, version: number): void
   /** When no query that began before this call can still meet the entity by these rows alone. */
-  later(rows: readonly PlacedKey[], entityId: Uint8Array, version: number): void
+  later(rows: readonly PlacedKey[], commit: CommittedVersion): void
   /** True while so many deletes are under way that writes have to wait. */
   readonly isFull: boolean
   /** Resolves when it is not full any more. */
@@ -21,10 +21,17 @@ export interface RowRemovals {
   close(): Promise<void>
 }
 
-interface Kept {
-  readonly rows: readonly PlacedKey[]
+export interface CommittedVersion {
   readonly entityId: Uint8Array
   readonly version: number
+  /** The entity's. */
+  readonly shard: number
+  /** Of that shard, as the commit found it. */
+  readonly epoch: number
+}
+
+interface Kept extends CommittedVersion {
+  readonly rows: readonly PlacedKey[]
   /** By the clock of `elapsedBy`. */
   readonly due: number
 }
@@ -64,8 +71,16 @@ export function createRowRemovals(
   let isOverflowing = false
   let running = false
 
-  function remove(rows: readonly PlacedKey[], entityId: Uint8Array, version: number): void {
-    if (rows.length > 0) background.add(indexRows.remove(rows, entityId, version))
+  /**
+   * A failover may have undone the commit, and a clean after it, which raises the epoch, has found the rows in their place.
+   * Rows that stay because the catalog has changed for another reason are left to the cleaner, too.
+   */
+  async function removeKept({ rows, entityId, version, epoch }: Kept, now: Promise<number>): Promise<void> {
+    if ((await now) === epoch) await indexRows.remove(rows, entityId, version)
+  }
+
+  async function epochOf(shard: number): Promise<number> {
+    return (await context.driver.shards[shard]?.catalog.load())?.epoch ?? 0
   }
 
   /** Not all at once, which may be many when the process was held up. */
@@ -81,7 +96,10 @@ export function createRowRemovals(
     kept = kept.slice(count)
     keptRows -= sent
     if (keptRows <= MAX_KEPT / 2) isOverflowing = false
-    for (const { rows, entityId, version } of ripe) remove(rows, entityId, version)
+    for (const [shard, removals] of Map.groupBy(ripe, (each) => each.shard)) {
+      const epoch = epochOf(shard)
+      for (const each of removals) background.add(removeKept(each, epoch))
+    }
   }
 
   async function run(): Promise<void> {
@@ -98,8 +116,10 @@ export function createRowRemovals(
   }
 
   return {
-    now: remove,
-    later(rows, entityId, version) {
+    now(rows, entityId, version) {
+      if (rows.length > 0) background.add(indexRows.remove(rows, entityId, version))
+    },
+    later(rows, commit) {
       if (rows.length === 0) return
       if (keptRows + rows.length > MAX_KEPT) {
         if (!isOverflowing) {
@@ -111,7 +131,7 @@ export function createRowRemovals(
         return
       }
       keptRows += rows.length
-      kept.push({ rows, entityId, version, due: elapsed() + keptRowsMs(context.catalog.current()) })
+      kept.push({ rows, ...commit, due: elapsed() + keptRowsMs(context.catalog.current()) })
       // It ends by itself, or with the store.
       if (!running) run().catch(() => {})
     },

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sweep } from '@looseleaf/cleaner'
+import { cleanIndex } from '@looseleaf/cleaner'
 import { msgpackZlibCodec } from '@looseleaf/codec'
 import { formatId } from '@looseleaf/core'
 import { mysqlShards } from '@looseleaf/driver-mysql'
@@ -111,17 +111,17 @@ function lossyFailover(layout: LossyLayout): Scenario {
         found.missing += missing.length
         suspects.push(...missing)
         await sleep(CALLS_END_MS)
-        const tally = await sweepOnce(stage, deleteDelayMs)
+        const tally = await cleanOnce(stage, deleteDelayMs)
         lossy.repairedAt = moment()
         found.fenced += tally.fenced
-        for (const row of await missingNow(stage.tables)) wrong(`missing after the sweep: ${row}`)
+        for (const row of await missingNow(stage.tables)) wrong(`missing after the clean: ${row}`)
         found.lagMs += lagMs
       }
       return {
         failovers: amount,
         'ms of lag on average': Math.round(found.lagMs / amount),
         [MISSING]: found.missing,
-        'entities fenced by the sweeps': found.fenced,
+        'entities fenced by the cleans': found.fenced,
       }
     },
     judge({ histories, sights, watch }) {
@@ -131,7 +131,7 @@ function lossyFailover(layout: LossyLayout): Scenario {
         wrongs: judged.wrongs,
         facts: {
           'acknowledged writes lost': judged.lost,
-          'answers that lacked an entity until the sweep': judged.lackedUntilRepaired,
+          'answers that lacked an entity until the clean': judged.lackedUntilRepaired,
           [EXCUSED]: judged.excusedLooks,
         },
       }
@@ -157,7 +157,7 @@ export const replicaFailovers: readonly Scenario[] = [
   }),
   lossyFailover({
     name: 'failover with loss, of entities and rows',
-    what: 'the same with shards that have each other’s index rows as well; a sweep after each failover',
+    what: 'the same with shards that have each other’s index rows as well; a clean after each failover',
     full: 8,
     shards: 2,
     replicated: [0, 1],
@@ -168,7 +168,7 @@ export const replicaFailovers: readonly Scenario[] = [
   lossyFailover({
     ...ENTITIES_ALONE,
     name: 'failover with loss, without deleteDelayMs',
-    what: 'the first of these without the setting, to show what it is for; a sweep after each failover',
+    what: 'the first of these without the setting, to show what it is for; a clean after each failover',
     full: 4,
     deleteDelayMs: 0,
     missing: 'some',
@@ -208,15 +208,15 @@ async function missingNow(tables: Tables): Promise<RowText[]> {
   }
 }
 
-/** As whoever runs the store would do it: through the same addresses, while the load goes on. */
-async function sweepOnce({ database }: Stage, deleteDelayMs: number): Promise<{ readonly fenced: number }> {
+/** As whoever runs the store has to do it: through the same addresses, while the load goes on. */
+async function cleanOnce({ database }: Stage, deleteDelayMs: number): Promise<{ readonly fenced: number }> {
   const store = await DataStore.open({
     shards: mysqlShards(database.urls),
     deleteDelayMs,
     onWarning: () => undefined,
   })
   try {
-    return await sweep(store, { graceMs: 50 })
+    return await cleanIndex(store, undefined, { restart: true })
   } finally {
     await store.close()
   }

@@ -73,7 +73,7 @@ describe('a history with a failover that can be', () => {
     expect(check({ records, failover: failover(0, stands) })).toMatchObject({ wrongs: [], lost: 0 })
   })
 
-  test('a query lacks an entity whose row was on the shard that fell back, until the sweep is over', () => {
+  test('a query lacks an entity whose row was on the shard that fell back, until the clean is over', () => {
     const records = [first, query([31, 32], [])]
     expect(check({ records, failover: failover(1) })).toMatchObject({ wrongs: [], lackedUntilRepaired: 1 })
   })
@@ -120,7 +120,7 @@ describe('a history with a failover that cannot be', () => {
       { records: [first, lostLater, query([31, 32], [])], failover: failover(0, stands) },
     ],
     [
-      'a query lacks an entity after the sweep',
+      'a query lacks an entity after the clean',
       /lacks it/,
       { records: [first, query([51, 52], [])], failover: failover(1) },
     ],

@@ -24,7 +24,7 @@ export interface Survivor {
 export interface LossyFailover extends Failover {
   readonly shard: number
   readonly survivors: ReadonlyMap<string, Survivor>
-  /** When the sweep that followed had ended. */
+  /** When the clean that followed had ended. */
   repairedAt: number
 }
 
@@ -33,7 +33,7 @@ export interface LossyHistory {
   readonly wrongs: readonly string[]
   /** Acknowledged writes that a promoted server did not have. */
   readonly lost: number
-  /** Answers that lacked an entity between a failover and the end of the sweep after it, for want of a lost row. */
+  /** Answers that lacked an entity between a failover and the end of the clean after it, for want of a lost row. */
   readonly lackedUntilRepaired: number
   /** Rows that a watcher found missing which a failover may have lost. */
   readonly excusedLooks: number
@@ -43,7 +43,7 @@ export interface LossyOptions {
   readonly router: Router
   readonly failovers: readonly LossyFailover[]
   /**
-   * Rows of entities that fell back may be missing until the sweep, wherever they are: they were deleted after a commit
+   * Rows of entities that fell back may be missing until the clean, wherever they are: they were deleted after a commit
    * that is lost, even on the promoted server, where such a delete may arrive late.
    */
   readonly fallenBackMayMiss: boolean
