@@ -12,6 +12,7 @@ import { DEFAULT_SETTLE_MS } from './check-index.ts'
 import type { CleanJob } from './clean-job.ts'
 import { completeStage } from './complete-stage.ts'
 import { indexesNamed, indexTarget, type IndexTarget } from './index-target.ts'
+import { deleteDelayMs } from './may-be-lost.ts'
 import { freshPart, stages } from './part.ts'
 import { loadParts, type LeaseOptions } from './part-lease.ts'
 import type { PassOptions } from './pass.ts'
@@ -150,7 +151,8 @@ async function untilOutOfReach(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const isFilled = targets.some(({ entry }) => entry.state === 'building')
-  if (isFilled && context.deleteDelayMs > 0) await context.time.sleep(context.deleteDelayMs, signal)
+  const delayMs = deleteDelayMs(context)
+  if (isFilled && delayMs > 0) await context.time.sleep(delayMs, signal)
 }
 
 /** The records of runs are changed in two statements, which take less than any part. */

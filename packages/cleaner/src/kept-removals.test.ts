@@ -34,13 +34,16 @@ const refuseRows: FaultPlan = ({ table, operation }) =>
     : undefined
 
 /** A store whose pauses are over at once, and told. */
-async function watched(): Promise<{ store: DataStore; pauses: Pause[] }> {
+async function watched(
+  onPause = async (_: DataStore): Promise<void> => undefined,
+): Promise<{ store: DataStore; pauses: Pause[] }> {
   const pauses: Pause[] = []
   const leaping = leapingTime()
   const time: Time = {
     now: leaping.now,
     async sleep(milliseconds, signal) {
       pauses.push({ milliseconds, rows: (await rowsIn(store, 'by_user')).length })
+      await onPause(store)
       await leaping.sleep(milliseconds, signal)
     },
   }
@@ -60,6 +63,21 @@ test.each([
   expect(pauses.reduce((sum, { milliseconds }) => sum + milliseconds, 0)).toBeGreaterThan(QUERY_TIME_MS)
   for (const { rows } of pauses) expect(rows).toBe(2)
   expect(await rowsIn(store, 'by_user')).toHaveLength(1)
+})
+
+test('a row that was judged before commits could be lost for a time stays, whoever says that they can be', async () => {
+  let isSaid = false
+  const { store } = await watched(async ({ context: { driver } }) => {
+    if (isSaid) return
+    isSaid = true
+    await (await openStore({ driver })).setPolicies({ deleteDelayMs: 60_000 })
+  })
+  const { id, version } = await store.put(ada)
+  await addRow(store, 'by_user', rowFor(store, 'by_user', id, eve, version))
+  expect(await sweepIndex(store)).toMatchObject({ removed: 0 })
+  expect(await rowsIn(store, 'by_user')).toHaveLength(2)
+  await store.setPolicies({ deleteDelayMs: 0 })
+  expect(await sweepIndex(store)).toMatchObject({ removed: 1 })
 })
 
 test.each([

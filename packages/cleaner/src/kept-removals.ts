@@ -10,6 +10,7 @@ import { chunks, ROWS_PER_WRITE } from './chunks.ts'
 import { expectedIn } from './derive-entity.ts'
 import { tableOn, type IndexTarget } from './index-target.ts'
 import type { DanglingRow } from './inspect.ts'
+import { deleteDelayMs } from './may-be-lost.ts'
 import { neededAgain } from './needed-again.ts'
 
 /** How many rows of each index were deleted. */
@@ -40,6 +41,8 @@ interface Removal {
   readonly target: IndexTarget
   readonly shard: number
   readonly row: IndexRowRemoval
+  /** The store's `deleteDelayMs` when the row was judged. */
+  readonly delayMs: number
   /** By the clock of `elapsedBy`. */
   readonly due: number
 }
@@ -98,8 +101,23 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
     return removed
   }
 
+  /**
+   * Rows that were judged by a shorter `deleteDelayMs` than the store has now stay: the next cleaner judges them anew. Nobody
+   * but this look tells a cleaner that deletes for hours of a change.
+   */
+  async function leaveToLaterPolicy(signal: AbortSignal | undefined): Promise<void> {
+    const [first] = context.driver.shards
+    const found = await first?.catalog.load({ signal })
+    if (found?.epoch !== context.catalog.current().epochs[0]) await context.catalog.reload({ signal })
+    const delayMs = deleteDelayMs(context)
+    const isStill = (removal: Removal): boolean => removal.delayMs >= delayMs
+    dueNow = dueNow.filter(isStill)
+    kept = kept.filter(isStill)
+  }
+
   /** Those that were kept are looked at once more: for so long anybody may have written their entities. */
   async function sendUntil(time: number, signal: AbortSignal | undefined): Promise<RemovedRows> {
+    if (size() > 0) await leaveToLaterPolicy(signal)
     const later = kept.findIndex(({ due }) => due > time)
     const ripe = later === -1 ? kept : kept.slice(0, later)
     kept = later === -1 ? [] : kept.slice(later)
@@ -124,6 +142,7 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
         target,
         shard,
         row: { key: row.key, entityId: row.entityId, before: version + 1 },
+        delayMs: deleteDelayMs(context),
       }
       if (expectedIn(entity, target).length === 0) dueNow.push({ ...removal, due: 0 })
       else kept.push({ ...removal, due: elapsed() + keptRowsMs(context.catalog.current()) })

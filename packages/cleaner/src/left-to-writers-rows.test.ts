@@ -1,10 +1,19 @@
 import { parseId, type IndexTableSpec } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { keyIdentity, type EngineContext } from '@looseleaf/index-engine'
+import { keyIdentity } from '@looseleaf/index-engine'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { addRow, byTag, byUser, entryOf, openStore, removeRow, rowFor } from '../test/stores.ts'
+import {
+  addRow,
+  byTag,
+  byUser,
+  entryOf,
+  openStore,
+  removeRow,
+  rowFor,
+  withDeleteDelay,
+} from '../test/stores.ts'
 import { leapingTime, type LeapingTime } from '../test/times.ts'
 import { idKey } from './id-key.ts'
 import { indexTarget, type IndexTarget } from './index-target.ts'
@@ -95,7 +104,7 @@ describe('a row that an entity has lost', () => {
   it('is not left to a writer that deletes it at once, or never does', async () => {
     const found = await lost('by_tag', idOn(0), 'x')
     expect(left.leaves(await lost('by_tag', idOn(0), 'x', { isGone: true }))).toBe(false)
-    const careful = createLeftToWriters({ ...store.context, deleteDelayMs: 1 } as EngineContext)
+    const careful = createLeftToWriters(withDeleteDelay(store.context, 1))
     expect(careful.leaves(found)).toBe(false)
     expect(left.leaves(found)).toBe(true)
   })

@@ -5,6 +5,7 @@ import { expectedIn } from './derive-entity.ts'
 import { idKey } from './id-key.ts'
 import { shardAt, type IndexTarget } from './index-target.ts'
 import type { DanglingRow } from './inspect.ts'
+import { deleteDelayMs } from './may-be-lost.ts'
 
 /**
  * Dangling rows that their writers are about to delete: those that entities have lost which have moved. To delete them
@@ -57,7 +58,7 @@ export function createLeftToWriters(context: EngineContext): LeftToWriters {
   return {
     leaves({ entity, target, shard, row }) {
       // Writers delete at once where an entity has no row any more, and not at all where a failover may undo commits.
-      if (expectedIn(entity, target).length === 0 || context.deleteDelayMs > 0) return false
+      if (expectedIn(entity, target).length === 0 || deleteDelayMs(context) > 0) return false
       const { table } = target.entry
       const text = textOf(shard, table, row)
       if (late.has(text)) return false

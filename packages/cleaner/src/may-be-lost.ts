@@ -1,5 +1,11 @@
 import type { EntityRow } from '@looseleaf/core'
+import type { EngineContext } from '@looseleaf/index-engine'
 import type { Pass } from './pass.ts'
+
+/** How long a commit may be lost by a failover, in milliseconds, by the catalog at hand. */
+export function deleteDelayMs({ catalog }: EngineContext): number {
+  return catalog.current().policies.deleteDelayMs
+}
 
 /**
  * Whether a failover can still undo the commit of what was read: then it is no ground to take away what the one before
@@ -7,6 +13,6 @@ import type { Pass } from './pass.ts'
  * would find the commit old enough, although it may have been lost meanwhile.
  */
 export function mayBeLost(pass: Pass, { updated }: Pick<EntityRow, 'updated'>, readAt: number): boolean {
-  const { deleteDelayMs } = pass.context
-  return deleteDelayMs > 0 && readAt - updated / 1000 < deleteDelayMs
+  const delayMs = deleteDelayMs(pass.context)
+  return delayMs > 0 && readAt - updated / 1000 < delayMs
 }

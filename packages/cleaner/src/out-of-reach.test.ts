@@ -2,7 +2,7 @@ import type { Time } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { faultyDriver } from '@looseleaf/testkit'
 import { expect, it } from 'vitest'
-import { byTag, byUser, openStore } from '../test/stores.ts'
+import { byTag, byUser, openStore, withDeleteDelay } from '../test/stores.ts'
 import { leapingTime } from '../test/times.ts'
 import { cleanIndex } from './clean-index.ts'
 
@@ -38,7 +38,7 @@ async function waitsOf(
   )
   if (isFilled) await store.addIndex(byUser)
   // The index that is ready is the first of the two.
-  await cleanIndex({ ...store, context: { ...store.context, deleteDelayMs } })
+  await cleanIndex({ ...store, context: withDeleteDelay(store.context, deleteDelayMs) })
   return { waits, sentMeanwhile }
 }
 

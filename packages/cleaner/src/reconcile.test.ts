@@ -12,6 +12,7 @@ import {
   removeRow,
   rowFor,
   rowsIn,
+  withDeleteDelay,
 } from '../test/stores.ts'
 import { leapingTime } from '../test/times.ts'
 import { indexTarget, type IndexTarget } from './index-target.ts'
@@ -115,7 +116,7 @@ it.each([
   const read = (await shard!.entities.read([parseId(id)])).filter((row) => row !== undefined)
   await putWithoutRow(2, id)
   await writer.settled()
-  const careful: Pass = { ...pass, context: { ...pass.context, deleteDelayMs } }
+  const careful: Pass = { ...pass, context: withDeleteDelay(pass.context, deleteDelayMs) }
   await reconcile(careful, targets, [parseId(id)], read)
   // By what was read first the row of then is missing; it is added, and the entity turns out to have moved.
   expect(count('readBounded')).toBe(1)

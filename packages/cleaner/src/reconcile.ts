@@ -4,6 +4,7 @@ import { deriveEntity, type DerivedEntity } from './derive-entity.ts'
 import { idKey } from './id-key.ts'
 import { inspect, type DanglingRow } from './inspect.ts'
 import type { IndexTarget } from './index-target.ts'
+import { deleteDelayMs } from './may-be-lost.ts'
 import type { Pass } from './pass.ts'
 import { movedEntities, readDerived } from './read-entities.ts'
 import { removeRows } from './remove-rows.ts'
@@ -26,7 +27,7 @@ export async function reconcile(
   const waiting: DanglingRow[] = []
   let left: readonly Uint8Array[] = ids
   // Nobody knows when that was, which matters where a failover can undo what was read.
-  const isOfUse = read !== undefined && pass.context.deleteDelayMs === 0
+  const isOfUse = read !== undefined && deleteDelayMs(pass.context) === 0
   let derived = isOfUse ? read.map((row) => deriveEntity(pass, targets, row.id, row)) : undefined
   for (let look = 0; left.length > 0 && look < MAX_LOOKS; look++) {
     const readAt = pass.time.now()

@@ -2,7 +2,7 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { addRow, byUser, entryOf, openStore, rowFor, rowsIn } from '../test/stores.ts'
+import { addRow, byUser, entryOf, openStore, rowFor, rowsIn, withDeleteDelay } from '../test/stores.ts'
 import { leapingTime, type LeapingTime } from '../test/times.ts'
 import { indexTarget } from './index-target.ts'
 import type { DanglingRow } from './inspect.ts'
@@ -49,7 +49,7 @@ async function settle(): Promise<void> {
 
 describe('a row that the entity does not have', () => {
   it('waits while a failover may undo the version that was read, its stamp be what it may', async () => {
-    const careful: Pass = { ...pass, context: { ...pass.context, deleteDelayMs: 5_000 } }
+    const careful: Pass = { ...pass, context: withDeleteDelay(pass.context, 5_000) }
     const found = await dangling(version, version + YEAR)
     const { updated } = found[0]!.entity
     const outcome = await removeRows(careful, found, updated / 1000)

@@ -1,7 +1,7 @@
 import type { DerivedEntity } from './derive-entity.ts'
 import { fence } from './fence.ts'
 import type { DanglingRow } from './inspect.ts'
-import { mayBeLost } from './may-be-lost.ts'
+import { deleteDelayMs, mayBeLost } from './may-be-lost.ts'
 import { movedOrUndone } from './on-disk.ts'
 import { countRemoved, type Pass } from './pass.ts'
 
@@ -55,7 +55,7 @@ export async function removeRows(
     const stamp = Math.max(...rows.map(({ row }) => row.version))
     const version = await fence(pass, entity, stamp, pass.tallyOf((rows[0] as DanglingRow).target))
     if (version === undefined) moved.push(...rows)
-    else if (pass.context.deleteDelayMs > 0) waiting.push(...rows)
+    else if (deleteDelayMs(pass.context) > 0) waiting.push(...rows)
     else for (const found of rows) pass.removals.add(found, version)
   }
   for (const { target } of waiting) pass.tallyOf(target).waiting++

@@ -2,7 +2,7 @@ import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver, type FaultyCall } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { addRow, byTag, byUser, entryOf, openStore, rowFor } from '../test/stores.ts'
+import { addRow, byTag, byUser, entryOf, openStore, rowFor, withDeleteDelay } from '../test/stores.ts'
 import { leapingTime, type LeapingTime } from '../test/times.ts'
 import { indexTarget, type IndexTarget } from './index-target.ts'
 import { createPass } from './pass.ts'
@@ -177,7 +177,7 @@ describe('an entity with a row too young to be judged', () => {
   it('is come back to later where a failover may undo what was read', async () => {
     const { id, version } = await store.put({ user_id: 'ada', published: 1 })
     await addRow(store, 'by_user', rowFor(store, 'by_user', id, eve, version + 1_000))
-    const context = { ...store.context, deleteDelayMs: 100_000 }
+    const context = withDeleteDelay(store.context, 100_000)
     const tail = createTail(context, 0, settings)
     const round = async (): Promise<number | undefined> => {
       const pass = createPass(context)

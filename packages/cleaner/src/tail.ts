@@ -6,6 +6,7 @@ import type { IndexTarget } from './index-target.ts'
 import { shardAt } from './index-target.ts'
 import { createKeptRemovals } from './kept-removals.ts'
 import { createLeftToWriters } from './left-to-writers.ts'
+import { deleteDelayMs } from './may-be-lost.ts'
 import { countRemoved, type Pass } from './pass.ts'
 import { reconcile } from './reconcile.ts'
 import {
@@ -90,7 +91,7 @@ export function createTail(context: EngineContext, shard: number, options: TailO
     read?: readonly EntityRow[],
   ): Promise<void> {
     const waiting = await reconcile(pass, targets, ids, read)
-    const due = context.time.now() + Math.max(pass.graceMs, context.deleteDelayMs)
+    const due = context.time.now() + Math.max(pass.graceMs, deleteDelayMs(context))
     for (const { row } of waiting) {
       if (revisits.size < MAX_REVISITS) revisits.set(idKey(row.entityId), { id: row.entityId, due })
     }

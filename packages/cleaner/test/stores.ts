@@ -16,6 +16,7 @@ import {
   keyIdentity,
   shardOfRow,
   tableSpec,
+  type EngineContext,
   type IndexDefinition,
   type IndexedEntity,
   type IndexProperties,
@@ -51,6 +52,16 @@ export interface OpenOptions {
   readonly migrate?: boolean
   readonly indexes?: readonly IndexDefinitionData[]
   readonly onWarning?: (message: string) => void
+}
+
+/** What works with it goes by this `deleteDelayMs`, whatever the store has. */
+export function withDeleteDelay(context: EngineContext, deleteDelayMs: number): EngineContext {
+  const { catalog } = context
+  const current: typeof catalog.current = () => {
+    const now = catalog.current()
+    return { ...now, policies: { ...now.policies, deleteDelayMs } }
+  }
+  return { ...context, catalog: { ...catalog, current } }
 }
 
 /** A store on SQLite in memory. */

@@ -31,6 +31,7 @@ export type {
   IndexedProperty,
   IndexState,
   Requirement,
+  StorePolicies,
   ShardCatalog,
 } from './ports/catalog-table.ts'
 export type { Codec } from './ports/codec.ts'

@@ -1,4 +1,4 @@
-import type { CatalogEntry, IndexState, LooseleafError, ShardCatalog } from '@looseleaf/core'
+import type { CatalogEntry, IndexState, LooseleafError, ShardCatalog, StorePolicies } from '@looseleaf/core'
 
 /**
  * What a process knows of its store: every shard's catalog, read one after the other and merged. The shards may be a
@@ -22,6 +22,7 @@ export interface Catalog {
   readonly everyoneLooks: boolean
   /** How long one call of a query may take, in milliseconds, to be complete. */
   readonly queryTimeMs: number
+  readonly policies: StorePolicies
   /** What has kept shards from answering when this was read; empty when all have. One of these may know an index more. */
   readonly silent: readonly LooseleafError[]
 }
@@ -60,6 +61,10 @@ export function mergeCatalogs(
     // Shard 0 is the first to say so, when all others have said for some time that it is to come.
     everyoneLooks: known.some((shard) => shard.mayDefer === true),
     queryTimeMs: known[0]?.queryTimeMs ?? DEFAULT_QUERY_TIME_MS,
+    policies: {
+      deleteDelayMs: Math.max(0, ...known.map(({ deleteDelayMs = 0 }) => deleteDelayMs)),
+      onIndexFailure: known.some(({ onIndexFailure }) => onIndexFailure === 'defer') ? 'defer' : 'fail',
+    },
     silent,
   }
 }

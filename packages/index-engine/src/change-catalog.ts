@@ -13,13 +13,18 @@ import { loadShardCatalog, loadShardCatalogs, notMigrated } from './read-catalog
 const MAX_ATTEMPTS = 50
 
 /** What of a shard's catalog may be changed, and is the same on all shards. */
-export type CatalogContents = Pick<ShardCatalog, 'requires' | 'indexes' | 'mayDefer'>
+export type CatalogContents = Pick<
+  ShardCatalog,
+  'requires' | 'indexes' | 'mayDefer' | 'deleteDelayMs' | 'onIndexFailure'
+>
 
-const contentsOf = ({ requires, indexes, mayDefer }: ShardCatalog): CatalogContents => ({
+const contentsOf = ({
   requires,
   indexes,
   mayDefer,
-})
+  deleteDelayMs,
+  onIndexFailure,
+}: ShardCatalog): CatalogContents => ({ requires, indexes, mayDefer, deleteDelayMs, onIndexFailure })
 
 export interface ChangeOptions extends CallOptions {
   /** Whether what was changed is so in a shard's catalog. While it is not, on every shard, the change is made again. */

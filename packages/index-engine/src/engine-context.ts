@@ -21,11 +21,6 @@ export interface EngineContext {
   readonly time: Time
   readonly clock: VersionClock
   readonly catalog: CatalogHolder
-  /**
-   * How long a commit may still be lost by a failover, in milliseconds: rows that it made superfluous stay until it is
-   * older than that. 0 where no acknowledged commit is ever lost.
-   */
-  readonly deleteDelayMs: number
 }
 
 /** The process's own copy of the catalog. */

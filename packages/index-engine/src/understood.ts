@@ -3,8 +3,11 @@ import { LooseleafError, type Requirement, type ShardCatalog } from '@looseleaf/
 /** The form in which this version writes catalogs. */
 export const CATALOG_FORMAT = 1
 
+/** Required by a store whose superfluous index rows stay for a time, the same for all processes. */
+export const DELETE_DELAY: Requirement = { name: 'delete-delay', since: '0.1.0' }
+
 /** What this version understands of what stores may require. */
-const KNOWN: ReadonlySet<string> = new Set()
+const KNOWN: ReadonlySet<string> = new Set([DELETE_DELAY.name])
 
 /**
  * Makes sure that this process understands a store, by the catalog of one of its shards: the form of it, and all that it

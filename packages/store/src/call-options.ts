@@ -1,6 +1,7 @@
 import { hasMethods, optionKinds, type CallOptions, type OptionKind, type OptionKinds } from '@looseleaf/core'
 import type { GetAllOptions, QueryOptions } from '@looseleaf/index-engine'
 import type { CountOptions } from './index-queries.ts'
+import type { PolicyChange } from './policies.ts'
 import type {
   ChangeOptions,
   DataStoreOptions,
@@ -13,6 +14,7 @@ import type {
 
 interface OptionsOf {
   readonly open: OptionKinds<DataStoreOptions>
+  readonly policies: OptionKinds<PolicyChange>
   readonly newId: OptionKinds<NewIdOptions>
   readonly put: OptionKinds<PutOptions>
   readonly insert: OptionKinds<InsertOptions>
@@ -25,7 +27,7 @@ interface OptionsOf {
   readonly count: OptionKinds<CountOptions>
 }
 
-const { signal, flag, function: callback, array, elsewhere } = optionKinds
+const { signal, flag, function: callback, array, milliseconds, elsewhere } = optionKinds
 
 const damaged: OptionKind = {
   expected: "'fail', 'skip' or a function",
@@ -52,6 +54,14 @@ const time: OptionKind = {
   fits: (value) => hasMethods(value, ['now', 'sleep']),
 }
 
+const policies: OptionKinds<PolicyChange> = {
+  deleteDelayMs: milliseconds,
+  onIndexFailure: {
+    expected: "'fail' or 'defer'",
+    fits: (value) => value === 'fail' || value === 'defer',
+  },
+}
+
 /** What the options of every call have to be. */
 export const optionsOf: OptionsOf = {
   open: {
@@ -62,13 +72,13 @@ export const optionsOf: OptionsOf = {
     migrate: flag,
     acceptEmptyShards: flag,
     writeOrder: elsewhere,
-    onIndexFailure: elsewhere,
-    deleteDelayMs: elsewhere,
+    ...policies,
     queryTimeMs: elsewhere,
     writeTimeoutMs: elsewhere,
     onWarning: callback,
     time,
   },
+  policies,
   newId: { near: elsewhere },
   put: { id: elsewhere, ifVersion: version, signal },
   insert: { id: elsewhere, signal },

@@ -1,14 +1,10 @@
-import { msgpackZlibCodec } from '@looseleaf/codec'
 import {
   badArgument,
   checkOptions,
-  createVersionClock,
   formatId,
   isVersion,
-  LooseleafError,
   onRejected,
   parseId,
-  systemTime,
   withCallbacks,
   type CallOptions,
   type Entity,
@@ -17,7 +13,6 @@ import {
   type Storable,
 } from '@looseleaf/core'
 import {
-  createCatalogHolder,
   definitionFromData,
   toEntity,
   type EngineContext,
@@ -29,7 +24,6 @@ import {
   type QueryPage,
   type Where,
 } from '@looseleaf/index-engine'
-import { bucketRouter } from '@looseleaf/router'
 import { optionsOf } from './call-options.ts'
 import { createCalls, type Calls } from './calls.ts'
 import { damagedTeller } from './damaged-teller.ts'
@@ -44,9 +38,9 @@ import {
 } from './entity-writer.ts'
 import { createIndexQueries, type CountOptions, type IndexQueries } from './index-queries.ts'
 import { createIndexRowWriter } from './index-row-writer.ts'
-import { addIndex, addIndexes, dropIndex, replaceLostIndexes } from './manage-indexes.ts'
-import { announceDeferring } from './deferring.ts'
-import { openStore, tellAllWarnings } from './open-store.ts'
+import { addIndex, dropIndex } from './manage-indexes.ts'
+import { openContext } from './open-context.ts'
+import { changePolicies, type PolicyChange } from './policies.ts'
 import { createRowRemovals, type RowRemovals } from './row-removals.ts'
 import { putMany } from './put-many.ts'
 import { requireDefinition } from './require-definition.ts'
@@ -105,53 +99,12 @@ export class DataStore {
     checkOptions('DataStore.open', options, optionsOf.open)
     if (options.shards === undefined) throw badArgument('DataStore.open', '{ shards }', undefined)
     options.indexes?.forEach(definitionFromData)
-    const { shards, indexes = [], migrate = false, acceptEmptyShards = false } = options
-    const { time = systemTime, queryTimeMs } = options
     const emitWarning = (message: string): void => process.emitWarning(message, 'LooseleafWarning')
     const tell = options.onWarning ?? emitWarning
     const onWarning = (message: string): void =>
       onRejected(tell(message), (error) => emitWarning(`onWarning failed: ${String(error)}`))
-    const router = options.router ?? bucketRouter({ shards: shards.shardCount })
-    if (router.shardCount !== shards.shardCount) {
-      throw new LooseleafError(
-        'BAD_OPTION',
-        `The router routes to ${router.shardCount} shards, but ${shards.shardCount} shards were given.`,
-      )
-    }
     const policy = writePolicy(options)
-    const defers = policy.onIndexFailure === 'defer'
-    const connected = await shards.connect()
-    try {
-      const opened = await openStore(connected, {
-        router,
-        migrate,
-        acceptEmptyShards,
-        indexes,
-        defers,
-        queryTimeMs,
-        onWarning,
-      })
-      const { driver, catalog, silent } = opened
-      const context: EngineContext = {
-        driver,
-        router,
-        codec: options.codec ?? msgpackZlibCodec(),
-        time,
-        clock: createVersionClock(time),
-        catalog: createCatalogHolder(driver, catalog),
-        deleteDelayMs: options.deleteDelayMs ?? 0,
-      }
-      if (defers) await announceDeferring(context)
-      if (migrate && silent.size === 0) {
-        await replaceLostIndexes(context)
-        await addIndexes(context, indexes)
-      }
-      await tellAllWarnings(opened, onWarning)
-      return new DataStore(context, policy, onWarning)
-    } catch (error) {
-      await connected.close()
-      throw error
-    }
+    return new DataStore(await openContext(options, onWarning), policy, onWarning)
   }
 
   /** A fresh id, on the shard of another one with `near`. Ids sort by the time they were made. */
@@ -344,6 +297,16 @@ export class DataStore {
     checkOptions('dropIndex', options, optionsOf.call)
     if (typeof which !== 'string') requireDefinition('dropIndex', which)
     return this.#calls.run(() => dropIndex(this.context, which, options))
+  }
+
+  /**
+   * Changes what all processes of the store do. When it resolves, no commit and no delete goes by what was before. With
+   * `onIndexFailure: 'defer'` for the first time it waits for five seconds, until the queries of all processes know of it.
+   */
+  async setPolicies(policies: PolicyChange, options: CallOptions = {}): Promise<void> {
+    checkOptions('setPolicies', policies, optionsOf.policies)
+    checkOptions('setPolicies', options, optionsOf.call)
+    await this.#calls.run(() => changePolicies(this.context, policies, options))
   }
 
   /** The indexes of the store as they are now. */

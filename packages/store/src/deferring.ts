@@ -1,3 +1,4 @@
+import type { CallOptions } from '@looseleaf/core'
 import { changeCatalogContents, type EngineContext } from '@looseleaf/index-engine'
 import { NOTICE_MS } from './catalog-watch.ts'
 
@@ -6,19 +7,19 @@ import { NOTICE_MS } from './catalog-watch.ts'
  * every process has read that.
  *
  * Makes it known, once in the life of a store, that queries have to look for pending rows: `mayDefer` is there as false
- * when all shards have heard of it, and true when every process has. A store that was made by a process that defers has
- * it from the beginning.
+ * when all shards have heard of it. When this resolves every process has, and it may become true. A store that was made to
+ * defer has it from the beginning.
  */
-export async function announceDeferring(context: EngineContext): Promise<void> {
-  if (context.catalog.current().everyoneLooks) return
-  await setMayDefer(context, false)
-  await context.time.sleep(NOTICE_MS)
-  await setMayDefer(context, true)
-}
-
-async function setMayDefer({ driver, catalog }: EngineContext, value: boolean): Promise<void> {
-  const changed = await changeCatalogContents(driver, ({ indexes, mayDefer }) =>
-    mayDefer === true || mayDefer === value ? undefined : { indexes, mayDefer: value },
+export async function announceDeferring(
+  { driver, catalog, time }: EngineContext,
+  options?: CallOptions,
+): Promise<void> {
+  if (catalog.current().everyoneLooks) return
+  const changed = await changeCatalogContents(
+    driver,
+    (contents) => (contents.mayDefer === undefined ? { ...contents, mayDefer: false } : undefined),
+    options,
   )
   catalog.adopt(changed)
+  await time.sleep(NOTICE_MS, options?.signal)
 }

@@ -59,8 +59,8 @@ interface Unsettled {
   readonly found: Found
   readonly body: Uint8Array | null
   readonly rows: RowChange
-  /** The shard's, as the attempt knew it. */
-  readonly epoch: number
+  /** That the attempt went by. */
+  readonly catalog: Catalog
   readonly indexed: boolean
 }
 
@@ -147,15 +147,17 @@ export function createEntityWriter(
 
   /** Law 1. Answers the tables whose rows are deferred, where that is allowed. */
   async function writeBefore(
+    catalog: Catalog,
     gained: readonly PlacedKey[],
     id: Uint8Array,
     version: number,
     signal: AbortSignal | undefined,
   ): Promise<readonly string[]> {
     if (policy.writeOrder === 'entity-first') return []
+    const { onIndexFailure } = catalog.policies
     const failures = await indexRows.upsert(gained, id, version, signal)
     for (const { error } of failures) {
-      if (policy.onIndexFailure === 'fail' || !mayDefer(error)) throw error
+      if (onIndexFailure === 'fail' || !mayDefer(error)) throw error
     }
     return [...new Set(failures.map(({ table }) => table))]
   }
@@ -183,12 +185,13 @@ export function createEntityWriter(
     const endsAt = now() + policy.writeTimeoutMs
     const won = async (
       version: number,
-      { found, rows, indexed, epoch }: Unsettled,
+      { found, rows, indexed, catalog }: Unsettled,
     ): Promise<WriteOutcome> => {
       if (policy.writeOrder === 'entity-first') {
         return { found, written: true, version, indexed: await writeAfter(rows.gained, id, version, signal) }
       }
-      if (context.deleteDelayMs === 0) {
+      if (catalog.policies.deleteDelayMs === 0) {
+        const epoch = catalog.epochs[shard] ?? 0
         removals.now(rows.deletedNow, id, version)
         removals.later(rows.deletedLater, { entityId: id, version, shard, epoch })
       }
@@ -219,9 +222,9 @@ export function createEntityWriter(
       const body = bag === null ? null : context.codec.encode(bag)
       const rows = diffAll(catalog, id, found.bag, bag)
       const version = context.clock.next(found.version)
-      const deferred = await writeBefore(rows.gained, id, version, signal)
+      const deferred = await writeBefore(catalog, rows.gained, id, version, signal)
       const epoch = catalog.epochs[shard] ?? 0
-      const attempted: Unsettled = { found, body, rows, epoch, indexed: deferred.length === 0 }
+      const attempted: Unsettled = { found, body, rows, catalog, indexed: deferred.length === 0 }
 
       const outcome = await commit(lane, { id, version, body, base: found.version, epoch, deferred }, signal)
       if (outcome === 'won') return won(version, attempted)

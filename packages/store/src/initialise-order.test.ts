@@ -34,7 +34,7 @@ const slow = () =>
   })
 
 const init = (): Promise<void> =>
-  initialise(slow(), router, [byLink], { defers: false, queryTimeMs: undefined, acceptEmptyShards: false })
+  initialise(slow(), router, [byLink], { policies: {}, queryTimeMs: undefined, acceptEmptyShards: false })
 
 const stored = (): (ShardCatalog | undefined)[] => reference.shards.map((shard) => shard.contents())
 
@@ -73,7 +73,7 @@ it('without `migrate` a store that is in step is read, and nothing else', async 
     router,
     migrate: false,
     indexes: [],
-    defers: false,
+    policies: {},
     queryTimeMs: undefined,
     acceptEmptyShards: false,
     onWarning: () => undefined,

@@ -12,23 +12,24 @@ import { CATALOG_FORMAT, DEFAULT_QUERY_TIME_MS, loadShardCatalog, tableName } fr
 import { checkLayouts, refuse } from './check-layout.ts'
 import { createIndexTable, createTables } from './create-tables.ts'
 import type { OpenStoreOptions } from './open-store.ts'
+import { withPolicies } from './policies.ts'
 
 const HINT =
   'Does its address lead where it did? If its data is lost for good, `looseleaf init --accept-empty-shards` begins it anew.'
 
-export type InitialiseOptions = Pick<OpenStoreOptions, 'acceptEmptyShards' | 'defers' | 'queryTimeMs'>
+export type InitialiseOptions = Pick<OpenStoreOptions, 'acceptEmptyShards' | 'policies' | 'queryTimeMs'>
 
 /**
  * Creates the tables of a store where they are missing and writes the first catalog. On a store that nobody has
- * written to yet the indexes are ready at once: there is nothing to fill; and it is known from the start when its first
- * process `defers`. Several processes may do this at once. Throws `LAYOUT_MISMATCH` where an empty shard takes the place of
+ * written to yet the indexes are ready at once: there is nothing to fill; and it is known from the start when its
+ * processes defer. Several processes may do this at once. Throws `LAYOUT_MISMATCH` where an empty shard takes the place of
  * one of a store in use, unless that is accepted.
  */
 export async function initialise(
   driver: Driver,
   router: Router,
   definitions: readonly IndexDefinitionData[],
-  { acceptEmptyShards, defers, queryTimeMs }: InitialiseOptions,
+  { acceptEmptyShards, policies, queryTimeMs }: InitialiseOptions,
 ): Promise<void> {
   let catalogs = await load(driver, router)
   const other = catalogs.findIndex((catalog) => catalog !== undefined)
@@ -47,19 +48,23 @@ export async function initialise(
   const existing = catalogs.find((catalog) => catalog !== undefined)
   await Promise.all(driver.shards.map((shard) => createTables(shard)))
   const indexes = existing?.indexes ?? (await createFirstIndexes(driver, definitions))
+  const said = withPolicies({}, policies)
   let source = existing
   for (const [shardNumber, shard] of driver.shards.entries()) {
+    const { requires, mayDefer, deleteDelayMs, onIndexFailure } = source ?? said
     const catalog: ShardCatalog = {
       epoch: source?.epoch ?? 1,
       format: CATALOG_FORMAT,
-      requires: source?.requires,
+      requires,
       storeId: source?.storeId ?? randomUUID(),
       shardNumber,
       shardCount: driver.shards.length,
       router: router.fingerprint,
       indexes: source?.indexes ?? indexes,
-      mayDefer: source === undefined ? defers || undefined : source.mayDefer,
+      mayDefer,
       queryTimeMs: source === undefined ? (queryTimeMs ?? DEFAULT_QUERY_TIME_MS) : source.queryTimeMs,
+      deleteDelayMs,
+      onIndexFailure,
     }
     // Whoever writes shard 0 first has named the store; the others take its word.
     await shard.catalog.init(catalog)

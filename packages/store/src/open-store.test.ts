@@ -17,7 +17,7 @@ import { openStore } from './open-store.ts'
 const byLink = defineIndex('by_link', { properties: { link: 'string' }, shardOn: 'link' })
 const byRank = defineIndex('by_rank', { properties: { rank: 'integer' }, shardOn: 'id' })
 const router = bucketRouter({ shards: 3 })
-const plain = { acceptEmptyShards: false, defers: false, queryTimeMs: undefined }
+const plain = { acceptEmptyShards: false, policies: {}, queryTimeMs: undefined }
 
 let reference: ReferenceDriver
 let plan: FaultPlan
@@ -83,14 +83,15 @@ describe('the first catalog of a store', () => {
   })
 
   it('says from the start what its maker has said', async () => {
-    await init([], { ...plain, defers: true, queryTimeMs: 700 })
-    for (const catalog of stored()) expect(catalog).toMatchObject({ mayDefer: true, queryTimeMs: 700 })
+    await init([], { ...plain, policies: { onIndexFailure: 'defer' }, queryTimeMs: 700 })
+    for (const catalog of stored())
+      expect(catalog).toMatchObject({ mayDefer: true, onIndexFailure: 'defer', queryTimeMs: 700 })
   })
 
   it('is not made again, and another process has no say in it', async () => {
     await init()
     const before = stored()
-    await init([byRank], { ...plain, defers: true, queryTimeMs: 700 })
+    await init([byRank], { ...plain, policies: { onIndexFailure: 'defer' }, queryTimeMs: 700 })
     expect(stored()).toEqual(before)
   })
 
@@ -115,7 +116,7 @@ describe('the first catalog of a store', () => {
 
 describe('a store that has lost catalogs', () => {
   it('gets those of further shards from the first', async () => {
-    await init([byLink], { ...plain, defers: true, queryTimeMs: 700 })
+    await init([byLink], { ...plain, policies: { onIndexFailure: 'defer' }, queryTimeMs: 700 })
     await put(0, { epoch: 9 })
     const [first] = stored()
     const half = createReferenceDriver({ shards: 3 })

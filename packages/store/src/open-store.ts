@@ -18,6 +18,7 @@ import {
 import { checkLayout, checkLayouts } from './check-layout.ts'
 import { initialise } from './initialise.ts'
 import { lateShard } from './late-shard.ts'
+import type { PolicyChange } from './policies.ts'
 
 export interface OpenStoreOptions {
   readonly router: Router
@@ -27,8 +28,8 @@ export interface OpenStoreOptions {
   readonly acceptEmptyShards: boolean
   /** Those of a store that is made now. */
   readonly indexes: readonly IndexDefinitionData[]
-  /** Whether this process defers. */
-  readonly defers: boolean
+  /** Those of a store that is made now. */
+  readonly policies: PolicyChange
   readonly queryTimeMs: number | undefined
   readonly onWarning: (message: string) => void
 }

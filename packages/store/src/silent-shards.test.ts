@@ -292,7 +292,8 @@ describe.each([
     await expect(start([silent], { onIndexFailure: 'defer' })).rejects.toMatchObject(outageOf(silent))
     for (const { catalog } of memory.shards) {
       const current = (await catalog.load())!
-      await catalog.change({ ...current, mayDefer: true, epoch: current.epoch + 1 }, current.epoch)
+      const defers = { mayDefer: true, onIndexFailure: 'defer' } as const
+      await catalog.change({ ...current, ...defers, epoch: current.epoch + 1 }, current.epoch)
     }
     const { store } = await start([silent], { onIndexFailure: 'defer' })
     expect(await store.put({ link: away.link }, { id: onShard(heard).id })).toMatchObject({ indexed: false })

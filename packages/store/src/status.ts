@@ -13,8 +13,8 @@ export async function readStatus(context: EngineContext, options?: CallOptions):
   const answers = await Promise.all(context.driver.shards.map((shard) => readShard(shard, options)))
   const shards = answers.map(({ status }) => status)
   if (shards.every(({ error }) => error !== undefined)) throw shards[0]?.error
-  const { storeId, indexes } = mergeCatalogs(answers.map(({ catalog }) => catalog))
-  return { storeId, shards, indexes: indexes.map(indexStatus) }
+  const { storeId, policies, indexes } = mergeCatalogs(answers.map(({ catalog }) => catalog))
+  return { storeId, policies, shards, indexes: indexes.map(indexStatus) }
 }
 
 async function readShard(

@@ -9,6 +9,7 @@ import type {
   LooseleafError,
   Router,
   Storable,
+  StorePolicies,
   Time,
 } from '@looseleaf/core'
 import type { OnDamaged } from '@looseleaf/index-engine'
@@ -39,16 +40,17 @@ export interface DataStoreOptions {
    */
   readonly writeOrder?: WriteOrder
   /**
-   * What to do when the shard of an index row cannot be written. `fail` (default): nothing is committed, the error is
-   * retryable. `defer`: the entity is committed together with a note on its own shard, `put` answers `indexed: false`, and
-   * queries on that index say `complete: false` until the cleaner has written the row. Only for `index-first`. The first
-   * process that opens a store in use with it waits for five seconds, until the queries of all others know of it.
+   * What to do when the shard of an index row cannot be written. `fail`: nothing is committed, the error is retryable.
+   * `defer`: the entity is committed together with a note on its own shard, `put` answers `indexed: false`, and queries on
+   * that index say `complete: false` until the cleaner has written the row. Only for `index-first`. One for all processes of
+   * the store: the first that gives it sets it, and waits for five seconds where the store is in use, until the queries of all
+   * others know of it; after that it has to agree, and `setPolicies` changes it. Default: what the store has, or `fail`.
    */
   readonly onIndexFailure?: 'fail' | 'defer'
   /**
    * Milliseconds for which an acknowledged commit may still be lost by a failover to a replica that lags. Index rows that a
-   * write made superfluous stay until it is older than that, and the cleaner deletes them. Default: 0, they go at once, or
-   * when no query needs them any more.
+   * write made superfluous stay until it is older than that, and the cleaner deletes them. One for all processes of the store,
+   * as `onIndexFailure`. Default: what the store has, or 0: they go at once, or when no query needs them any more.
    */
   readonly deleteDelayMs?: number
   /**
@@ -141,6 +143,8 @@ export type Change<B extends object = Bag> = (bag: Bag) => Bag | Storable<B> | u
 
 export interface StoreStatus {
   readonly storeId: string
+  /** What all processes of the store do. */
+  readonly policies: StorePolicies
   readonly shards: readonly ShardStatus[]
   /** As the shards that answer have them. */
   readonly indexes: readonly IndexStatus[]

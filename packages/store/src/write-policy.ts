@@ -1,10 +1,9 @@
 import { describeKind, LooseleafError } from '@looseleaf/core'
 import type { DataStoreOptions, WriteOrder } from './types.ts'
 
-/** In which order an entity and its index rows are written, and what becomes of rows that cannot be. */
+/** How this process writes. */
 export interface WritePolicy {
   readonly writeOrder: WriteOrder
-  readonly onIndexFailure: 'fail' | 'defer'
   readonly writeTimeoutMs: number
 }
 
@@ -14,7 +13,7 @@ const MAX_QUERY_TIME_MS = 600_000
 
 /** Throws `BAD_OPTION` for what is not one of the words, or does not go together. */
 export function writePolicy(options: DataStoreOptions): WritePolicy {
-  const { writeOrder = 'index-first', onIndexFailure = 'fail', deleteDelayMs = 0 } = options
+  const { writeOrder = 'index-first', onIndexFailure } = options
   const { writeTimeoutMs = DEFAULT_WRITE_TIMEOUT_MS, queryTimeMs } = options
   const check = (isRight: boolean, option: string, expected: string, value: unknown): void => {
     if (isRight) return
@@ -27,19 +26,12 @@ export function writePolicy(options: DataStoreOptions): WritePolicy {
     "'index-first' or 'entity-first'",
     writeOrder,
   )
-  check(['fail', 'defer'].includes(onIndexFailure), 'onIndexFailure', "'fail' or 'defer'", onIndexFailure)
   if (writeOrder === 'entity-first' && onIndexFailure === 'defer') {
     throw new LooseleafError(
       'BAD_OPTION',
       "onIndexFailure: 'defer' goes with writeOrder 'index-first'; with 'entity-first' rows that fail are left to the cleaner anyway.",
     )
   }
-  check(
-    Number.isFinite(deleteDelayMs) && deleteDelayMs >= 0,
-    'deleteDelayMs',
-    'a number of milliseconds, 0 or more',
-    deleteDelayMs,
-  )
   check(
     queryTimeMs === undefined ||
       (Number.isInteger(queryTimeMs) && queryTimeMs >= 1 && queryTimeMs <= MAX_QUERY_TIME_MS),
@@ -53,5 +45,5 @@ export function writePolicy(options: DataStoreOptions): WritePolicy {
     'a number of milliseconds above 0',
     writeTimeoutMs,
   )
-  return { writeOrder, onIndexFailure, writeTimeoutMs }
+  return { writeOrder, writeTimeoutMs }
 }

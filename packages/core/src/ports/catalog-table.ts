@@ -27,6 +27,25 @@ export interface ShardCatalog {
    * that an entity has lost. The same for ever; undefined, as in stores of the first releases, means 5,000.
    */
   readonly queryTimeMs?: number | undefined
+  /** See `StorePolicies`; undefined as long as nobody has said anything. */
+  readonly deleteDelayMs?: number | undefined
+  readonly onIndexFailure?: StorePolicies['onIndexFailure'] | undefined
+}
+
+/** What is only safe when all processes of a store do the same. */
+export interface StorePolicies {
+  /**
+   * Milliseconds for which an acknowledged commit may still be lost by a failover to a replica that lags. Index rows that a
+   * write made superfluous stay until it is older than that, and the cleaner deletes them. 0: they go at once, or when no
+   * query needs them any more.
+   */
+  readonly deleteDelayMs: number
+  /**
+   * What to do when the shard of an index row cannot be written. `fail`: nothing is committed, the error is retryable.
+   * `defer`: the entity is committed together with a note on its own shard, and queries on that index say that they are not
+   * complete until the cleaner has written the row.
+   */
+  readonly onIndexFailure: 'fail' | 'defer'
 }
 
 /** Something that a store is kept by, and that does harm where a process goes on without. */

@@ -111,7 +111,7 @@ function lossyFailover(layout: LossyLayout): Scenario {
         found.missing += missing.length
         suspects.push(...missing)
         await sleep(CALLS_END_MS)
-        const tally = await cleanOnce(stage, deleteDelayMs)
+        const tally = await cleanOnce(stage)
         lossy.repairedAt = moment()
         found.fenced += tally.fenced
         for (const row of await missingNow(stage.tables)) wrong(`missing after the clean: ${row}`)
@@ -209,10 +209,9 @@ async function missingNow(tables: Tables): Promise<RowText[]> {
 }
 
 /** As whoever runs the store has to do it: through the same addresses, while the load goes on. */
-async function cleanOnce({ database }: Stage, deleteDelayMs: number): Promise<{ readonly fenced: number }> {
+async function cleanOnce({ database }: Stage): Promise<{ readonly fenced: number }> {
   const store = await DataStore.open({
     shards: mysqlShards(database.urls),
-    deleteDelayMs,
     onWarning: () => undefined,
   })
   try {

@@ -16,7 +16,7 @@ export const deferred: Experiment = {
   what: 'a row was deferred, and noted with its entity; a cleaner writes it, waits for the log in vain, tries again, which changes nothing, and takes the note away',
   making: { onIndexFailure: 'defer' },
   async prepare(ground) {
-    const store = await ground.open({ onIndexFailure: 'defer', wrap: refusingAll })
+    const store = await ground.open({ wrap: refusingAll })
     const cleaner = await ground.open()
     const id = ground.idOn(SOUND)
     const group = ground.groupOn(HANGING)

@@ -23,7 +23,7 @@ const WRITE_TIMEOUT_MS = 2_000
 /** Of somebody who outlives the log's hanging with his statement under way. */
 export const PATIENT_MS = 30_000
 
-export interface OpenOptions extends Pick<DataStoreOptions, 'onIndexFailure'> {
+export interface OpenOptions {
   /** Milliseconds for a statement. Default: a second. */
   readonly deadlineMs?: number | undefined
   /** What its clock is ahead by, in milliseconds. */
@@ -71,7 +71,7 @@ export async function prepareGround(cluster: Cluster, making: Making): Promise<G
   let groups = 0
 
   async function open(options: OpenOptions = {}, made?: Making): Promise<DataStore> {
-    const { deadlineMs = DEADLINE_MS, clockAheadMs = 0, onIndexFailure = 'fail', wrap } = options
+    const { deadlineMs = DEADLINE_MS, clockAheadMs = 0, wrap } = options
     const time: Time = { ...systemTime, now: () => Date.now() + clockAheadMs }
     const shards = mysqlShards(made === undefined ? database.urls : database.adminUrls(), { deadlineMs })
     const store = await insist(() =>
@@ -79,7 +79,6 @@ export async function prepareGround(cluster: Cluster, making: Making): Promise<G
         shards: flushes.wrap(wrap === undefined ? shards : wrap(shards)),
         indexes: [byGroup],
         time,
-        onIndexFailure,
         ...(made !== undefined && { migrate: true, queryTimeMs: QUERY_TIME_MS, ...made }),
         writeTimeoutMs: WRITE_TIMEOUT_MS,
         onWarning: () => undefined,

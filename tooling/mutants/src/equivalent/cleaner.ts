@@ -78,7 +78,7 @@ export const cleaner: Equivalents = {
       'There is at most one that fits.',
   },
   'cleaner/clean-index': {
-    'untilOutOfReach: isFilled && context.deleteDelayMs > 0 → (isFilled)': noTime,
-    'untilOutOfReach: context.deleteDelayMs > 0 → context.deleteDelayMs >= 0': noTime,
+    'untilOutOfReach: isFilled && delayMs > 0 → (isFilled)': noTime,
+    'untilOutOfReach: delayMs > 0 → delayMs >= 0': noTime,
   },
 }

@@ -1,0 +1,77 @@
+import { LooseleafError, type CallOptions, type ShardCatalog, type StorePolicies } from '@looseleaf/core'
+import { changeCatalogContents, DELETE_DELAY, type EngineContext } from '@looseleaf/index-engine'
+import { announceDeferring } from './deferring.ts'
+
+export type PolicyChange = { readonly [Name in keyof StorePolicies]?: StorePolicies[Name] | undefined }
+
+/**
+ * What is given when a store is opened: it becomes the policy of a store that has none yet. Throws `LAYOUT_MISMATCH` where
+ * the store has another one.
+ */
+export async function agreeOnPolicies(context: EngineContext, given: PolicyChange): Promise<void> {
+  const { shards } = context.catalog.current()
+  // Where shards differ a change is under way, which is looked at again when this one is made.
+  const known = shards.find((shard) => shard !== undefined) ?? {}
+  requireAgreed(known, given)
+  if (!includes(known, given)) await makeChange(context, given, (stored) => requireAgreed(stored, given))
+}
+
+/** When it resolves, no process commits or deletes by what was before. What is left out, or undefined, stays. */
+export async function changePolicies(
+  context: EngineContext,
+  policies: PolicyChange,
+  options?: CallOptions,
+): Promise<void> {
+  await makeChange(context, policies, () => undefined, options)
+}
+
+async function makeChange(
+  context: EngineContext,
+  policies: PolicyChange,
+  check: (stored: Stored) => void,
+  options?: CallOptions,
+): Promise<void> {
+  if (policies.onIndexFailure === 'defer') await announceDeferring(context, options)
+  const changed = await changeCatalogContents(
+    context.driver,
+    (contents) => {
+      check(contents)
+      return includes(contents, policies) ? undefined : { ...contents, ...withPolicies(contents, policies) }
+    },
+    { ...options, holds: (contents) => includes(contents, policies) },
+  )
+  context.catalog.adopt(changed)
+}
+
+function requireAgreed(stored: Stored, given: PolicyChange): void {
+  for (const name of ['deleteDelayMs', 'onIndexFailure'] as const) {
+    if (given[name] === undefined || stored[name] === undefined || given[name] === stored[name]) continue
+    throw new LooseleafError(
+      'LAYOUT_MISMATCH',
+      `${name} is ${JSON.stringify(stored[name])} for all processes of this store; got ${JSON.stringify(given[name])}. Leave the option out, or change it by \`store.setPolicies\`.`,
+    )
+  }
+}
+
+type Stored = Pick<ShardCatalog, 'requires' | 'mayDefer' | keyof StorePolicies>
+
+/** What a catalog says when policies are changed, or given to a store that is made. */
+export function withPolicies(before: Stored, change: PolicyChange): Stored {
+  const { deleteDelayMs = before.deleteDelayMs, onIndexFailure = before.onIndexFailure } = change
+  const others = (before.requires ?? []).filter(({ name }) => name !== DELETE_DELAY.name)
+  const requires = (deleteDelayMs ?? 0) > 0 ? [...others, DELETE_DELAY] : others
+  return {
+    deleteDelayMs,
+    onIndexFailure,
+    // It stays for ever, for rows may be pending for long.
+    mayDefer: change.onIndexFailure === 'defer' ? true : before.mayDefer,
+    requires: requires.length === 0 ? undefined : requires,
+  }
+}
+
+function includes(stored: Stored, { deleteDelayMs, onIndexFailure }: PolicyChange): boolean {
+  return (
+    (deleteDelayMs === undefined || stored.deleteDelayMs === deleteDelayMs) &&
+    (onIndexFailure === undefined || stored.onIndexFailure === onIndexFailure)
+  )
+}
