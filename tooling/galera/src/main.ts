@@ -5,7 +5,7 @@ import { measureRates, probeFence, probeQuorum, probeTwoNodes } from './probes.t
 import { saveResult } from './results.ts'
 import { startCluster } from './start-cluster.ts'
 
-const HELP = `A Galera cluster of three nodes as a shard. Results go to .data/galera as JSON.
+const HELP = `A Galera cluster of three nodes as a shard. Results go to docs/measured/galera as JSON.
 
   pnpm --filter @looseleaf-tooling/galera galera [options]           faults under load, and checks
   pnpm --filter @looseleaf-tooling/galera galera quorum              two of three nodes are killed

@@ -22,7 +22,7 @@ const TARGETS: readonly Target[] = [
   {
     code: [
       'packages/store/src/{catalog-watch,check-layout,deferring,entity-writer,index-row-writer,initialise,late-shard}.ts',
-      'packages/store/src/{manage-indexes,open-store,row-removals}.ts',
+      'packages/store/src/{manage-indexes,open-store,policies,row-removals}.ts',
     ],
     // Some of what writers leave is seen when a cleaner comes by.
     tests: ['packages/store/src/*.test.ts', 'packages/cleaner/test/*.test.ts'],

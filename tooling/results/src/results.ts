@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** Who has measured it, and on what: a folder of `.data`, which is git-ignored; the page that is made of it is not. */
+/** Who has measured it, and on what: a folder of `docs/measured`. It is kept in git, so that one run can be repeated alone. */
 export type Measurer = 'faults' | 'faults-on-mysql' | 'galera'
 
 /** Where and when a result was measured. */
@@ -61,4 +61,4 @@ export function loadResults(by: Measurer): { readonly name: string; readonly con
     }))
 }
 
-const folderOf = (by: Measurer): string => join(ROOT, '.data', by)
+const folderOf = (by: Measurer): string => join(ROOT, 'docs/measured', by)

@@ -9,7 +9,7 @@ export function galeraPart(results: readonly GaleraResultFile[]): string {
   return `## Galera
 
 Three nodes as one shard, one of them written at a time; the written one is killed or stopped under load, the callers move
-to the next, and it comes back. The table is from \`.data/galera\`, a row for each kind of run, the last of each.
+to the next, and it comes back. The table is from \`docs/measured/galera\`, a row for each kind of run, the last of each.
 
 ${roundsTable(rounds)}${lines.length === 0 ? '' : `\n\n${lines.join('\n')}`}`
 }
