@@ -75,6 +75,21 @@ describe('reading the catalog', () => {
     loads[2]!.resolve()
   })
 
+  it('that finds what this version does not know leaves nothing to go by, until one finds it no more', async () => {
+    const { catalog } = reference.shards[1]!
+    const known = (await catalog.load())!
+    await catalog.change({ ...known, epoch: 2, requires: [{ name: 'folding', since: '7.8.9' }] }, 1)
+    const reading = holder.reload()
+    loads[0]!.resolve()
+    await expect(reading).rejects.toMatchObject({ code: 'STORE_TOO_NEW' })
+    expect(epochs).toThrow(expect.objectContaining({ code: 'STORE_TOO_NEW' }))
+    await catalog.change({ ...known, epoch: 3 }, 2)
+    const again = holder.reload()
+    loads[1]!.resolve()
+    await again
+    expect(epochs()).toEqual([1, 3])
+  })
+
   it('that fails fails for those who waited for it, and the next one is made', async () => {
     const first = holder.reload()
     await turns()

@@ -1,4 +1,4 @@
-import { isLooseleafError } from '@looseleaf/core'
+import { isLooseleafError, type Shard } from '@looseleaf/core'
 import { loadShardCatalog, type EngineContext } from '@looseleaf/index-engine'
 import { createCarefulAge } from './age.ts'
 
@@ -34,8 +34,7 @@ export function createCatalogWatch({ driver, time, catalog }: EngineContext): Ca
 
   async function look(number: number, ownIsOld: Look['isOld']): Promise<boolean> {
     try {
-      const shard = driver.shards[number]
-      const found = shard && (await loadShardCatalog(shard))
+      const found = await loadShardCatalog(driver.shards[number] as Shard)
       const isKnown = (): boolean => found?.epoch === catalog.current().epochs[number]
       // What one shard says is enough to go by. If the others cannot be asked, they will be at the next look.
       if (!isKnown()) await catalog.reload().catch(throwIfTooNew)

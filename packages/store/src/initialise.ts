@@ -90,7 +90,7 @@ async function refuseEmptyShards(
     refuse(
       driver,
       number,
-      `it is empty, but shard ${inUse} (${driver.shards[inUse]?.name}) holds entities of a store in use. ${HINT}`,
+      `it is empty, but shard ${inUse} (${(driver.shards[inUse] as Shard).name}) holds entities of a store in use. ${HINT}`,
     )
   }
 }

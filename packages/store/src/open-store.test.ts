@@ -140,6 +140,38 @@ describe('a store that has lost catalogs', () => {
   )
 })
 
+describe('a store that is there', () => {
+  it('gets back what one shard has lost beside its entities, while others are in use', async () => {
+    await init()
+    for (const shard of [1, 2]) await putEntity(shard)
+    const before = stored()
+    const states = reference.shards.map((each) => each.state())
+    reference = createReferenceDriver({ shards: 3 })
+    for (const [shard, state] of states.entries())
+      reference.shards[shard]!.fallBack(state, shard === 2 ? 'entities' : 'everything')
+    await init()
+    expect(stored()).toEqual(before)
+  })
+
+  it('is not asked for entities where every shard has its catalog', async () => {
+    await init()
+    let asked = 0
+    plan = ({ operation }) => {
+      if (operation.startsWith('page')) asked++
+      return undefined
+    }
+    await init()
+    expect(asked).toBe(0)
+  })
+})
+
+it('a store is not made where it cannot be told whether shards are empty', async () => {
+  plan = ({ operation }) =>
+    operation.startsWith('page') ? { before: () => Promise.reject(new Error('no answer')) } : undefined
+  await expect(init()).rejects.toThrow('no answer')
+  expect(reference.shards[0]!.contents()).toBeUndefined()
+})
+
 const refusal = async (work: Promise<unknown>): Promise<string> => {
   const error: unknown = await work.then(
     () => 'it was taken',

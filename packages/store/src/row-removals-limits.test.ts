@@ -18,6 +18,8 @@ let wake: (() => void) | undefined
 let sent: number[]
 let answer: () => Promise<void>
 let warnings: string[]
+/** What the shard says. */
+let epoch: number | undefined
 let removals: RowRemovals
 
 const time: Time = {
@@ -41,7 +43,7 @@ function create(its: Time = time): RowRemovals {
       return answer()
     },
   }
-  const driver = { shards: [{ catalog: { load: async () => ({ epoch: EPOCH }) } }] }
+  const driver = { shards: [{ catalog: { load: async () => epoch && { epoch } } }] }
   const context = { time: its, catalog, driver } as unknown as EngineContext
   return createRowRemovals(context, indexRows, (message) => void warnings.push(message))
 }
@@ -69,6 +71,7 @@ beforeEach(() => {
   sent = []
   answer = async () => {}
   warnings = []
+  epoch = EPOCH
   removals = create()
 })
 afterEach(() => {
@@ -122,6 +125,32 @@ describe('rows that are kept', () => {
     await pass(60_000)
     expect(sent).toEqual([60_000, 40_000, 100_000])
     expect(warnings).toHaveLength(2)
+  })
+
+  it.each([
+    [49_999, 1],
+    [50_000, 2],
+  ])(
+    'where %i of 100,000 have gone are told of %i times when they are too many again',
+    async (gone, times) => {
+      later(gone)
+      now += 500
+      later(100_000 - gone)
+      later(1)
+      expect(warnings).toHaveLength(1)
+      await pass(625)
+      expect(sent).toEqual([gone])
+      later(50_001)
+      expect(warnings).toHaveLength(times)
+    },
+  )
+
+  it('stay where the shard of their entities has lost its catalog', async () => {
+    epoch = undefined
+    later(1)
+    await pass(1_125)
+    await removals.settled()
+    expect([sent, warnings]).toEqual([[], []])
   })
 
   it('do not keep a process from its end', () => {

@@ -1,4 +1,4 @@
-import { backgroundTime, elapsedBy, systemTime } from '@looseleaf/core'
+import { backgroundTime, elapsedBy, systemTime, type Shard } from '@looseleaf/core'
 import { keptRowsMs, type EngineContext } from '@looseleaf/index-engine'
 import { createBackground } from './background.ts'
 import type { IndexRowWriter, PlacedKey } from './index-row-writer.ts'
@@ -75,12 +75,16 @@ export function createRowRemovals(
    * A failover may have undone the commit, and a clean after it, which raises the epoch, has found the rows in their place.
    * Rows that stay because the catalog has changed for another reason are left to the cleaner, too.
    */
-  async function removeKept({ rows, entityId, version, epoch }: Kept, now: Promise<number>): Promise<void> {
+  async function removeKept(
+    { rows, entityId, version, epoch }: Kept,
+    now: Promise<number | undefined>,
+  ): Promise<void> {
     if ((await now) === epoch) await indexRows.remove(rows, entityId, version)
   }
 
-  async function epochOf(shard: number): Promise<number> {
-    return (await context.driver.shards[shard]?.catalog.load())?.epoch ?? 0
+  async function epochOf(shard: number): Promise<number | undefined> {
+    const { catalog } = context.driver.shards[shard] as Shard
+    return (await catalog.load())?.epoch
   }
 
   /** Not all at once, which may be many when the process was held up. */
