@@ -9,7 +9,7 @@ import { onTestFinished } from 'vitest'
 import { runProgram } from '../src/program.ts'
 
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url))
-const MAIN = join(PACKAGE, 'src', 'main.ts')
+const BIN = join(PACKAGE, 'src', 'bin.ts')
 
 export interface RunOptions {
   readonly cwd?: string
@@ -36,7 +36,7 @@ export interface Running {
 /** Starts the real command, from its sources, in a process of its own. */
 export function startCommand(args: readonly string[], options: RunOptions = {}): Running {
   const { LOOSELEAF_SHARDS: _, FORCE_COLOR: __, ...inherited } = process.env
-  const child = spawn(process.execPath, ['--conditions=@looseleaf/source', MAIN, ...args], {
+  const child = spawn(process.execPath, ['--conditions=@looseleaf/source', BIN, ...args], {
     cwd: options.cwd ?? tmpdir(),
     env: { ...inherited, ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],

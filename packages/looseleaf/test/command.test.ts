@@ -18,7 +18,7 @@ test('the command comes along, and takes the config of the README', async () => 
   const config = /^```ts no-run\n(\/\/ looseleaf\.config\.ts\n[^]*?)^```$/m.exec(readme)?.[1] ?? ''
   writeFileSync(join(cwd, 'looseleaf.config.ts'), config)
   const looseleaf = async (...args: string[]): Promise<string> => {
-    const program = ['--conditions=@looseleaf/source', join(PACKAGE, 'src', 'main.ts'), ...args]
+    const program = ['--conditions=@looseleaf/source', join(PACKAGE, 'src', 'bin.ts'), ...args]
     // The servers of the config are nobody's.
     const env = { ...process.env, LOOSELEAF_SHARDS: 'sqlite:data?shards=2' }
     return (await run(process.execPath, program, { cwd, env })).stdout

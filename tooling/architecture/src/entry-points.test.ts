@@ -29,7 +29,7 @@ describe.each(workspacePackages('packages').map((one) => [one.manifest.name, one
 )
 
 test('the command is reached through an entry of its own: the walk tells the entries of a package apart', async () => {
-  const reached = await reachedFrom('packages/looseleaf/dist/main.js')
+  const reached = await reachedFrom('packages/looseleaf/dist/bin.js')
   expect(reached.get('commander')).toContain('@looseleaf/cli/main')
 })
 
