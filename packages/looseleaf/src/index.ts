@@ -110,5 +110,4 @@ export {
   type SweepOptions,
   type Tally,
 } from '@looseleaf/cleaner'
-export { defineConfig, type LooseleafConfig } from './define-config.ts'
-export { shardsFrom, type ShardsFromOptions } from './shards-from.ts'
+export { defineConfig, shardsFrom, type LooseleafConfig, type ShardsFromOptions } from '@looseleaf/cli'

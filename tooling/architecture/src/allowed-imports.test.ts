@@ -70,8 +70,9 @@ function mayImport(one: WorkspacePackage, allowed: Allowance, path: string, spec
     return isTest(path) || allowed.node === undefined || allowed.node.includes(specifier)
   }
   const name = packageOf(specifier)
-  // Of a package of ours there is one entry.
-  if (name.startsWith('@looseleaf/') && specifier !== name) return false
+  // Of a package of ours there is one entry, unless the table has more.
+  const entries = [name, ...(packages[name]?.moreEntries ?? []).map((entry) => `${name}/${entry}`)]
+  if (name.startsWith('@looseleaf/') && !entries.includes(specifier)) return false
   if ([...allowed.workspace, ...allowed.thirdParty].includes(name)) return true
   if (!isTest(path)) return false
   return name === 'vitest' || name === one.manifest.name || name in (one.manifest.devDependencies ?? {})

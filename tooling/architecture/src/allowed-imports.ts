@@ -1,4 +1,4 @@
-/** What one package may import, from `src` outside its tests. */
+/** What one package may import, from `src` outside its tests, and be imported by. */
 export interface Allowance {
   /** Workspace packages, by their npm names. Exactly these may stand among its dependencies. */
   readonly workspace: readonly string[]
@@ -8,10 +8,13 @@ export interface Allowance {
   readonly node?: readonly string[]
   /** Third-party packages that its built entry point must not reach, through whatever it imports. */
   readonly neverReaches?: readonly string[] | 'anything'
+  /** Its entry points beside ".", by the names of their modules. */
+  readonly moreEntries?: readonly string[]
 }
 
 const drivers = ['kysely', 'mysql2', 'better-sqlite3'] as const
-const noDriver = [...drivers, 'commander', 'cli-table3', 'cli-progress', 'picocolors']
+const terminal = ['cli-progress', 'cli-table3', 'commander', 'picocolors'] as const
+const noDriver = [...drivers, ...terminal]
 const middle = ['@looseleaf/codec', '@looseleaf/core', '@looseleaf/index-engine', '@looseleaf/router']
 
 /** The table of the design, as data: a package that is not in it may not exist. */
@@ -57,18 +60,34 @@ export const packages: Readonly<Record<string, Allowance>> = {
     neverReaches: noDriver,
   },
   '@looseleaf/testkit': { workspace: ['@looseleaf/core'], thirdParty: ['vitest'], neverReaches: noDriver },
+  '@looseleaf/cli': {
+    workspace: [
+      '@looseleaf/cleaner',
+      '@looseleaf/codec',
+      '@looseleaf/core',
+      '@looseleaf/driver-mysql',
+      '@looseleaf/driver-sqlite',
+      '@looseleaf/index-engine',
+      '@looseleaf/store',
+    ],
+    thirdParty: terminal,
+    // A program or a config file that takes something from the package does not load the command.
+    neverReaches: terminal,
+    // The command, for a package that brings it along.
+    moreEntries: ['main'],
+  },
   looseleaf: {
     workspace: [
       ...middle,
       '@looseleaf/cleaner',
+      '@looseleaf/cli',
       '@looseleaf/driver-kysely',
       '@looseleaf/driver-mysql',
       '@looseleaf/driver-sqlite',
       '@looseleaf/store',
     ],
-    thirdParty: ['cli-progress', 'cli-table3', 'commander', 'picocolors'],
-    // The command is another entry point: a program that uses the library does not load it.
-    neverReaches: ['cli-progress', 'cli-table3', 'commander'],
+    thirdParty: [],
+    neverReaches: terminal,
   },
 }
 

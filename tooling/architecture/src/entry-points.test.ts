@@ -6,13 +6,12 @@ import { read, workspacePackages } from './repository.ts'
 describe.each(workspacePackages('packages').map((one) => [one.manifest.name, one] as const))(
   '%s',
   (name, { folder, manifest }) => {
-    test('has one entry, ".", for sources, types and the rest', () => {
+    test('has the entry "." and those of the table, for sources, types and the rest', () => {
       expect(manifest.exports).toEqual({
-        '.': {
-          '@looseleaf/source': './src/index.ts',
-          types: './dist/index.d.ts',
-          default: './dist/index.js',
-        },
+        '.': exportOf('index'),
+        ...Object.fromEntries(
+          (packages[name]?.moreEntries ?? []).map((entry) => [`./${entry}`, exportOf(entry)]),
+        ),
       })
     })
 
@@ -22,14 +21,27 @@ describe.each(workspacePackages('packages').map((one) => [one.manifest.name, one
 
     const forbidden = packages[name]?.neverReaches ?? []
     test(`as built, does not reach ${typeof forbidden === 'string' ? forbidden : forbidden.join(', ')}`, async () => {
-      const reached = await reachedFrom(entryOf(folder))
+      const reached = await reachedFrom(entryOf(name))
       const ways = [...reached].filter(([third]) => forbidden === 'anything' || forbidden.includes(third))
       expect(ways.map(([, way]) => way)).toEqual([])
     })
   },
 )
 
+test('the command is reached through an entry of its own: the walk tells the entries of a package apart', async () => {
+  const reached = await reachedFrom('packages/looseleaf/dist/bin.js')
+  expect(reached.get('commander')).toContain('@looseleaf/cli/main')
+})
+
 test('a driver is reached where one is: the walk through the built modules sees third-party packages', async () => {
-  const reached = await reachedFrom(entryOf('packages/driver-mysql'))
+  const reached = await reachedFrom(entryOf('@looseleaf/driver-mysql'))
   expect([...reached.keys()].filter((third) => third === 'mysql2' || third === 'kysely')).not.toEqual([])
 })
+
+function exportOf(module: string): Readonly<Record<string, string>> {
+  return {
+    '@looseleaf/source': `./src/${module}.ts`,
+    types: `./dist/${module}.d.ts`,
+    default: `./dist/${module}.js`,
+  }
+}

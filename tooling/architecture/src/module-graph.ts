@@ -5,8 +5,13 @@ import { dirname, join } from 'node:path'
 import { importsOf, packageOf } from './imports-of.ts'
 import { isThere, root, workspacePackages } from './repository.ts'
 
-const workspace = new Map(
-  workspacePackages('packages').map(({ folder, manifest }) => [manifest.name, folder] as const),
+/** The built entry points of our packages by what is imported, such as `@looseleaf/core`. */
+const entries = new Map(
+  workspacePackages('packages').flatMap(({ folder, manifest }) =>
+    Object.entries(manifest.exports ?? {}).map(
+      ([entry, { default: file = '' }]) => [manifest.name + entry.slice(1), join(folder, file)] as const,
+    ),
+  ),
 )
 
 /** The third-party packages that a built module reaches, each with one way to it. Node's own modules are not among them. */
@@ -27,17 +32,16 @@ export async function reachedFrom(entry: string): Promise<Map<string, string>> {
         await visit(next, way)
         continue
       }
-      const name = packageOf(specifier)
-      const folder = workspace.get(name)
-      if (folder === undefined) reached.set(name, [...way, specifier].join(' → '))
-      else await visit(join(root, entryOf(folder)), [...way, name])
+      if (entries.has(specifier)) await visit(join(root, entryOf(specifier)), [...way, specifier])
+      else reached.set(packageOf(specifier), [...way, specifier].join(' → '))
     }
   }
 }
 
-/** The built entry point. Tests of it are not skipped when it is missing: an unbuilt package proves nothing. */
-export function entryOf(folder: string): string {
-  const entry = `${folder}/dist/index.js`
+/** A built entry point. Tests of it are not skipped when it is missing: an unbuilt package proves nothing. */
+export function entryOf(specifier: string): string {
+  const entry = entries.get(specifier)
+  if (entry === undefined) throw new Error(`${specifier} is no entry of a package here.`)
   if (!isThere(entry)) throw new Error(`${entry} is not there. Build first: pnpm build`)
   return entry
 }

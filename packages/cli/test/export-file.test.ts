@@ -10,9 +10,10 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { DataStore, shardsFrom } from 'looseleaf'
+import { DataStore } from '@looseleaf/store'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { writeFile } from '../src/cli/write-file.ts'
+import { shardsFrom } from '../src/shards-from.ts'
+import { writeFile } from '../src/write-file.ts'
 import { damageBody } from './damage-body.ts'
 import { projectFolder, runInside, type Finished, type RunOptions } from './run-command.ts'
 

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DataStore, defineIndex, sqliteShards } from 'looseleaf'
+import { sqliteShards } from '@looseleaf/driver-sqlite'
+import { defineIndex } from '@looseleaf/index-engine'
+import { DataStore } from '@looseleaf/store'
 import { beforeEach, expect, test } from 'vitest'
-import { exitCodeOf } from '../src/cli/exit-codes.ts'
+import { exitCodeOf } from '../src/exit-codes.ts'
 import { projectFolder, runCommand, runInside, type Finished } from './run-command.ts'
 
 let cwd: string

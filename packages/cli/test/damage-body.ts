@@ -1,4 +1,5 @@
-import { parseId, type DataStore, type EntityId } from 'looseleaf'
+import { parseId, type EntityId } from '@looseleaf/core'
+import type { DataStore } from '@looseleaf/store'
 
 /** A line of `looseleaf damaged --json`. */
 export interface DamagedLine {

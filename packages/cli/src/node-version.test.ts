@@ -11,7 +11,7 @@ test('what engines allows is let through, this Node included', () => {
   for (const version of ['22.18.0', '23.0.0', '24.21.0', process.versions.node]) {
     expect(nodeComplaint(version)).toBeUndefined()
   }
-  const file = new URL('../../package.json', import.meta.url)
+  const file = new URL('../package.json', import.meta.url)
   const { engines } = JSON.parse(readFileSync(file, 'utf8')) as { engines: { node: string } }
   expect(engines.node).toBe('>=22.18')
 })

@@ -72,7 +72,7 @@ export async function runProgram(args: readonly string[], console: Console): Pro
 }
 
 function readVersion(): string {
-  // The same distance from src/cli and from dist/cli.
-  const file = new URL('../../package.json', import.meta.url)
+  // The same distance from src and from dist.
+  const file = new URL('../package.json', import.meta.url)
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
 }

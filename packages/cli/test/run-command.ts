@@ -6,10 +6,10 @@ import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
-import { runProgram } from '../src/cli/program.ts'
+import { runProgram } from '../src/program.ts'
 
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url))
-const MAIN = join(PACKAGE, 'src', 'cli', 'main.ts')
+const BIN = join(PACKAGE, 'src', 'bin.ts')
 
 export interface RunOptions {
   readonly cwd?: string
@@ -36,7 +36,7 @@ export interface Running {
 /** Starts the real command, from its sources, in a process of its own. */
 export function startCommand(args: readonly string[], options: RunOptions = {}): Running {
   const { LOOSELEAF_SHARDS: _, FORCE_COLOR: __, ...inherited } = process.env
-  const child = spawn(process.execPath, ['--conditions=@looseleaf/source', MAIN, ...args], {
+  const child = spawn(process.execPath, ['--conditions=@looseleaf/source', BIN, ...args], {
     cwd: options.cwd ?? tmpdir(),
     env: { ...inherited, ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -83,11 +83,13 @@ export async function runInside(args: readonly string[], options: RunOptions = {
   return { code, signal: null, stdout: out, stderr: err, json: <T>() => JSON.parse(out) as T }
 }
 
-/** A folder for the length of a test, in which `import … from 'looseleaf'` finds this package. */
+/** A folder for the length of a test, in which a config finds this package and the one of `defineIndex`. */
 export function projectFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'looseleaf-command-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  mkdirSync(join(folder, 'node_modules'))
-  symlinkSync(PACKAGE, join(folder, 'node_modules', 'looseleaf'), 'dir')
+  const scope = join(folder, 'node_modules', '@looseleaf')
+  mkdirSync(scope, { recursive: true })
+  symlinkSync(PACKAGE, join(scope, 'cli'), 'dir')
+  symlinkSync(join(PACKAGE, 'node_modules', '@looseleaf', 'index-engine'), join(scope, 'index-engine'), 'dir')
   return folder
 }

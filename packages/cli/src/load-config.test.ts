@@ -6,7 +6,7 @@ import { bucketRouter } from '@looseleaf/router'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { jsonCodec } from '@looseleaf/codec'
 import { expect, onTestFinished, test } from 'vitest'
-import { defineConfig } from '../define-config.ts'
+import { defineConfig } from './define-config.ts'
 import { checkConfig, findConfig, loadConfig } from './load-config.ts'
 
 const byLink = defineIndex('by_link', { properties: { link: 'string' }, shardOn: 'link' })

@@ -1,11 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { shardsFrom } from 'looseleaf'
+
 import { expect, test } from 'vitest'
+import { shardsFrom } from '../src/shards-from.ts'
 import { projectFolder, runInside } from './run-command.ts'
 
 const CONFIG = `
-import { defineConfig, defineIndex } from 'looseleaf'
+import { defineConfig } from '@looseleaf/cli'
+import { defineIndex } from '@looseleaf/index-engine'
 
 export default defineConfig({
   shards: 'sqlite:data?shards=2',

@@ -1,5 +1,7 @@
 import { startServers, type RunningServers } from '@looseleaf-tooling/mariadb'
-import { DataStore, defineIndex, mysqlShards } from 'looseleaf'
+import { mysqlShards } from '@looseleaf/driver-mysql'
+import { defineIndex } from '@looseleaf/index-engine'
+import { DataStore } from '@looseleaf/store'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { runInside } from './run-command.ts'
 

@@ -1,7 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { cleanIndex, DataStore, defineIndex, shardsFrom } from 'looseleaf'
+import { cleanIndex } from '@looseleaf/cleaner'
+import { defineIndex } from '@looseleaf/index-engine'
+import { DataStore } from '@looseleaf/store'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { shardsFrom } from '../src/shards-from.ts'
 import { damageBody } from './damage-body.ts'
 import { projectFolder, runInside, type Finished, type RunOptions } from './run-command.ts'
 

@@ -1,5 +1,7 @@
 import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
-import { DataStore, defineIndex, mysqlShards } from 'looseleaf'
+import { mysqlShards } from '@looseleaf/driver-mysql'
+import { defineIndex } from '@looseleaf/index-engine'
+import { DataStore } from '@looseleaf/store'
 import { expect, test } from 'vitest'
 import { runInside } from './run-command.ts'
 

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
-import { DataStore, defineIndex, mysqlShards } from 'looseleaf'
+import { mysqlShards } from '@looseleaf/driver-mysql'
+import { defineIndex } from '@looseleaf/index-engine'
+import { DataStore } from '@looseleaf/store'
 import { expect, test } from 'vitest'
 import { projectFolder, runCommand } from './run-command.ts'
 

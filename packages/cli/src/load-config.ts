@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describeKind, LooseleafError } from '@looseleaf/core'
 import { definitionFromData } from '@looseleaf/index-engine'
-import type { LooseleafConfig } from '../define-config.ts'
+import type { LooseleafConfig } from './define-config.ts'
 
 export interface LoadedConfig {
   readonly file: string

@@ -1,18 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  checkIndex,
-  cleanIndex,
-  DataStore,
-  defineIndex,
-  envelopeCodec,
-  jsonFormat,
-  parseId,
-  shardsFrom,
-  type EntityId,
-} from 'looseleaf'
+import { checkIndex, cleanIndex } from '@looseleaf/cleaner'
+import { envelopeCodec, jsonFormat } from '@looseleaf/codec'
+import { parseId, type EntityId } from '@looseleaf/core'
+import { defineIndex } from '@looseleaf/index-engine'
+import { DataStore } from '@looseleaf/store'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { shardsFrom } from '../src/shards-from.ts'
 import { damageBody, type DamagedLine } from './damage-body.ts'
 import { projectFolder, runInside } from './run-command.ts'
 
