@@ -13,16 +13,14 @@ export interface LooseleafConfig {
   readonly router?: Router
   /** Has to be able to read what the program writes. Default: as for `DataStore.open`. */
   readonly codec?: Codec
-  /**
-   * What the program gives to `DataStore.open`, for the writes and deletions of the command too. With replicas that lag,
-   * `deleteDelayMs` has to be here as well: otherwise `clean`, `put` and `import` delete superfluous index
-   * rows as soon as no query needs them, after `queryTimeMs`.
-   */
+  /** What `looseleaf init` gives to a store that has no such policy yet; `looseleaf policies` changes it. */
   readonly deleteDelayMs?: number
+  /** As `deleteDelayMs`. */
+  readonly onIndexFailure?: 'fail' | 'defer'
   /** For `looseleaf init` on new shards; elsewhere it has to agree with the store of `shards`. */
   readonly queryTimeMs?: number
+  /** As the program gives it to `DataStore.open`, for the writes of the command. */
   readonly writeOrder?: 'index-first' | 'entity-first'
-  readonly onIndexFailure?: 'fail' | 'defer'
 }
 
 /** Gives back its argument: it is there so that an editor knows what a configuration may say. */

@@ -8,6 +8,7 @@ import { addGet } from './commands/get.ts'
 import { addImport } from './commands/import.ts'
 import { addIndexCommands } from './commands/index-commands.ts'
 import { addInit } from './commands/init.ts'
+import { addPolicies } from './commands/policies.ts'
 import { addPut } from './commands/put.ts'
 import { addQuery } from './commands/query.ts'
 import { addSchema } from './commands/schema.ts'
@@ -29,6 +30,7 @@ const COMMANDS: readonly AddCommand[] = [
   addClean,
   addDamaged,
   addIndexCommands,
+  addPolicies,
   addStatus,
 ]
 

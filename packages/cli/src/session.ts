@@ -66,10 +66,14 @@ export function createSession(console: Console, output: Output, options: CommonO
     warn = true,
   }: OpenOptions): Promise<DataStore> {
     const { shards, isOfConfig, indexes, router, codec, writing, file } = await session.settings(migrate)
-    const { queryTimeMs, ...others } = writing
-    // Of a store that is there, it says what the config's own store was made with.
-    const queryTime = queryTimeMs !== undefined && (isOfConfig || migrate) && { queryTimeMs }
-    const fromConfig = [...(router ? ['router'] : []), ...(queryTime ? ['queryTimeMs'] : [])]
+    const { queryTimeMs, deleteDelayMs, onIndexFailure, ...others } = writing
+    const ofStore = {
+      // Of a store that is there, it says what the config's own store was made with.
+      ...(queryTimeMs !== undefined && (isOfConfig || migrate) && { queryTimeMs }),
+      ...(deleteDelayMs !== undefined && migrate && { deleteDelayMs }),
+      ...(onIndexFailure !== undefined && migrate && { onIndexFailure }),
+    }
+    const fromConfig = [...(router ? ['router'] : []), ...Object.keys(ofStore)]
     const opening = DataStore.open({
       shards,
       migrate,
@@ -79,7 +83,7 @@ export function createSession(console: Console, output: Output, options: CommonO
       ...(router && { router }),
       ...(codec && { codec }),
       ...others,
-      ...queryTime,
+      ...ofStore,
       onWarning(warning) {
         if (warn) output.note(`${output.colors.yellow('Warning:')} ${warning}`)
       },

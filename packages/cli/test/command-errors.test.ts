@@ -36,6 +36,7 @@ test('--version is that of the package, and every command has help with examples
     'clean',
     'damaged',
     'index',
+    'policies',
     'status',
   ])
   for (const name of names) {

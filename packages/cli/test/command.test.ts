@@ -347,6 +347,7 @@ test('status --json has the shape that is promised to monitors', async () => {
   const index = { generation: 1, state: 'ready', underWay: null }
   expect(status.json()).toEqual({
     storeId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    policies: { deleteDelayMs: 0, onIndexFailure: 'fail' },
     shards: [shard, shard],
     indexes: [
       {

@@ -4,6 +4,7 @@ import type { StoreStatus } from '@looseleaf/store'
 import { defineCommand, type AddCommand } from '../define-command.ts'
 import { exitCodeOf } from '../exit-codes.ts'
 import { indexTable } from '../index-table.ts'
+import { policiesText } from '../policies-text.ts'
 import type { Output } from '../output.ts'
 import { grouped } from '../text.ts'
 import type { CommonOptions } from '../session.ts'
@@ -14,7 +15,7 @@ export const addStatus: AddCommand = (program, run) => {
     usage: 'status',
     summary: 'Show shards, counts, indexes, what the cleaner found, and warnings',
     details:
-      'Counts every entity, which takes a while on a large store. A shard that cannot be asked is shown with its error; the exit code is that of the error then, 3 for one that does not answer.\n\nJSON: { "storeId", "shards": [{ "name", "error": { "code", "message" } | null, "epoch" | null, "entities" | null, "tombstones" | null, "warnings": [text] }], "indexes": [{ "name", "generation", "table", "state", "columns", "shardOn", "lastCleaned": { "finishedAt", "added", "removed", … } | null, "underWay": { "startedAt", "shards": [{ "shard", "phase", "done", "total" }] } | null }], "cleaner": { "updatedAt" | null, "lastFoundAt" | null, "totals": { "added", "removed", … }, "lastError" | null } | null }. "cleaner" is null while shard 0 does not answer.',
+      'Counts every entity, which takes a while on a large store. A shard that cannot be asked is shown with its error; the exit code is that of the error then, 3 for one that does not answer.\n\nJSON: { "storeId", "policies": { "deleteDelayMs", "onIndexFailure" }, "shards": [{ "name", "error": { "code", "message" } | null, "epoch" | null, "entities" | null, "tombstones" | null, "warnings": [text] }], "indexes": [{ "name", "generation", "table", "state", "columns", "shardOn", "lastCleaned": { "finishedAt", "added", "removed", … } | null, "underWay": { "startedAt", "shards": [{ "shard", "phase", "done", "total" }] } | null }], "cleaner": { "updatedAt" | null, "lastFoundAt" | null, "totals": { "added", "removed", … }, "lastError" | null } | null }. "cleaner" is null while shard 0 does not answer.',
     examples: [
       ['status', 'for people'],
       ['status --json', 'for a monitor'],
@@ -49,6 +50,7 @@ function reportOf(
 function statusJson(status: StoreStatus, report: CleanerReport | undefined): unknown {
   return {
     storeId: status.storeId,
+    policies: status.policies,
     shards: status.shards.map(({ name, error, epoch, entities, tombstones, warnings }) => ({
       name,
       error: error === undefined ? null : { code: error.code, message: error.message },
@@ -96,6 +98,7 @@ function statusText(output: Output, status: StoreStatus, report: CleanerReport |
   })
   return [
     `Store ${status.storeId}`,
+    policiesText(status.policies),
     '',
     output.table(['SHARD', 'ENTITIES', 'TOMBSTONES', 'EPOCH'], shards),
     '',

@@ -1,0 +1,48 @@
+import type { StorePolicies } from '@looseleaf/core'
+import { InvalidArgumentError, Option } from 'commander'
+import { defineCommand, type AddCommand } from '../define-command.ts'
+import { policiesText } from '../policies-text.ts'
+import type { CommonOptions } from '../session.ts'
+
+type PoliciesOptions = CommonOptions & Partial<StorePolicies>
+
+/** `looseleaf policies`: what all processes of a store do, shown and changed. */
+export const addPolicies: AddCommand = (program, run) => {
+  defineCommand(program, {
+    usage: 'policies',
+    summary: 'Show or change what all processes of a store do',
+    details:
+      'A change holds for processes that run, too. One that gives another value to `DataStore.open` does not open any more: leave the option out there. To defer for the first time takes five seconds.\n\nJSON: { "deleteDelayMs", "onIndexFailure" }',
+    examples: [
+      ['policies', 'as they are'],
+      ['policies --delete-delay-ms 300000', 'a failover may lose the commits of five minutes'],
+      ['policies --on-index-failure defer', 'commit entities while the shard of an index row is down'],
+    ],
+  })
+    .option(
+      '--delete-delay-ms <n>',
+      'how long a commit may still be lost by a failover; index rows stay for so long',
+      parseMilliseconds,
+    )
+    .addOption(
+      new Option(
+        '--on-index-failure <what>',
+        'what becomes of a write when the shard of an index row cannot be written',
+      ).choices(['fail', 'defer']),
+    )
+    .action(({ deleteDelayMs, onIndexFailure, ...options }: PoliciesOptions) =>
+      run(options, async (session) => {
+        const { output, signal } = session
+        const store = await session.store()
+        await store.setPolicies({ deleteDelayMs, onIndexFailure }, { signal })
+        const { policies } = await store.context.catalog.reload({ signal })
+        output.result(policies, () => policiesText(policies))
+      }),
+    )
+}
+
+function parseMilliseconds(text: string): number {
+  if (!/^\d{1,12}$/.test(text))
+    throw new InvalidArgumentError('It has to be a number of milliseconds, 0 or more.')
+  return Number(text)
+}

@@ -1,0 +1,51 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, expect, test } from 'vitest'
+import { projectFolder, runInside, type Finished } from './run-command.ts'
+
+let cwd: string
+beforeEach(() => {
+  cwd = projectFolder()
+})
+
+const run = (...args: string[]): Promise<Finished> => runInside(args, { cwd })
+const configure = (policies: object, file = 'looseleaf.config.js'): void =>
+  writeFileSync(
+    join(cwd, file),
+    `export default ${JSON.stringify({ shards: 'sqlite:data?shards=2', ...policies })}`,
+  )
+
+test('policies are shown and changed, each for itself', async () => {
+  configure({})
+  await run('init')
+  expect((await run('policies', '--json')).json()).toEqual({ deleteDelayMs: 0, onIndexFailure: 'fail' })
+  expect((await run('policies', '--delete-delay-ms', '300000')).stdout).toBe(
+    'Superfluous index rows stay for 300,000 ms, as a failover may need them. Writes without the shard of an index row fail.\n',
+  )
+  const both = { deleteDelayMs: 300_000, onIndexFailure: 'defer' }
+  expect((await run('policies', '--on-index-failure', 'defer', '--json')).json()).toEqual(both)
+  expect((await run('status', '--json')).json()).toMatchObject({ policies: both })
+  expect((await run('status')).stdout).toContain('stay for 300,000 ms')
+}, 20_000)
+
+test.each([
+  [['--delete-delay-ms', '-1'], 'milliseconds'],
+  [['--delete-delay-ms', '5min'], 'milliseconds'],
+  [['--on-index-failure', 'wait'], 'fail, defer'],
+])('%j is refused', async (args, words) => {
+  configure({})
+  await run('init')
+  const { code, stderr } = await run('policies', ...args)
+  expect(code).toBe(2)
+  expect(stderr).toContain(words)
+})
+
+test('those of a config are for a store that has none, and its commands go by the store', async () => {
+  configure({ deleteDelayMs: 7_000 })
+  await run('init')
+  configure({ deleteDelayMs: 8_000 }, 'other.js')
+  expect((await run('policies', '--config', 'other.js', '--json')).json()).toEqual({ deleteDelayMs: 7_000, onIndexFailure: 'fail' })
+  const { code, stderr } = await run('init', '--config', 'other.js')
+  expect(code).toBe(4)
+  expect(stderr).toMatch(/deleteDelayMs is 7000 .*got 8000.*Given by .*other\.js: deleteDelayMs/)
+})
