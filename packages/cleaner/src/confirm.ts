@@ -1,6 +1,6 @@
+import { idKey } from '@looseleaf/core'
 import { keyIdentity } from '@looseleaf/index-engine'
 import { chunks } from './chunks.ts'
-import { idKey } from './id-key.ts'
 import type { IndexTarget } from './index-target.ts'
 import { inspect, type DanglingRow, type Findings, type MissingRow } from './inspect.ts'
 import type { Pass } from './pass.ts'

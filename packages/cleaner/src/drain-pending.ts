@@ -1,4 +1,6 @@
 import {
+  distinctIds,
+  idKey,
   isLooseleafError,
   throwIfAborted,
   withCallbacks,
@@ -8,7 +10,6 @@ import {
 } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { checkCall, optionsOf } from './call-options.ts'
-import { idKey } from './id-key.ts'
 import { indexTarget, shardAt } from './index-target.ts'
 import { createKeptRemovals, type KeptRemovals } from './kept-removals.ts'
 import { mayBeLost } from './may-be-lost.ts'
@@ -92,7 +93,7 @@ interface Drained {
  */
 async function drainRows(pass: Pass, shard: number, rows: readonly PendingRow[]): Promise<Drained> {
   const { entities, pending } = shardAt(pass.context, shard)
-  const ids = [...new Map(rows.map((row) => [idKey(row.entityId), row.entityId])).values()]
+  const ids = distinctIds(rows.map(({ entityId }) => entityId))
   const readAt = pass.time.now()
   const found = (await entities.readBounded(ids, 0, call(pass))).filter((row) => row !== undefined)
   // Of one that has moved, or that a crash has undone, nothing is said in this round.

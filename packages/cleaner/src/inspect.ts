@@ -1,8 +1,7 @@
-import type { IndexRow } from '@looseleaf/core'
+import { idKey, type IndexRow } from '@looseleaf/core'
 import { keyIdentity } from '@looseleaf/index-engine'
 import { chunks } from './chunks.ts'
 import { expectedIn, type DerivedEntity, type ExpectedRow } from './derive-entity.ts'
-import { idKey } from './id-key.ts'
 import { shardAt, type IndexTarget } from './index-target.ts'
 import type { Pass } from './pass.ts'
 

@@ -1,8 +1,7 @@
-import { elapsedBy } from '@looseleaf/core'
+import { distinctIds, elapsedBy, idKey } from '@looseleaf/core'
 import { keptRowsMs, keyIdentity, type EngineContext } from '@looseleaf/index-engine'
 import { chunks } from './chunks.ts'
 import { expectedIn } from './derive-entity.ts'
-import { idKey } from './id-key.ts'
 import { shardAt, type IndexTarget } from './index-target.ts'
 import type { DanglingRow } from './inspect.ts'
 
@@ -73,8 +72,8 @@ export function createLeftToWriters(context: EngineContext): LeftToWriters {
         const tables = new Set(rows.map(({ table }) => table))
         // Of an index that was dropped meanwhile nothing is left to be deleted.
         const asked = targets.filter(({ entry }) => tables.has(entry.table))
-        const ids = new Map(rows.map(({ entityId }) => [idKey(entityId), entityId]))
-        for (const some of chunks([...ids.values()], IDS_PER_LOOK)) {
+        const ids = distinctIds(rows.map(({ entityId }) => entityId))
+        for (const some of chunks(ids, IDS_PER_LOOK)) {
           const specs = asked.map(({ spec }) => spec)
           const found = await shardAt(context, shard).rowsOf(specs, some, { signal })
           for (const [i, { entry }] of asked.entries())
@@ -86,7 +85,7 @@ export function createLeftToWriters(context: EngineContext): LeftToWriters {
         }
       }
       for (const text of due.keys()) left.delete(text)
-      return [...new Map(Array.from(late.values(), ({ entityId }) => [idKey(entityId), entityId])).values()]
+      return distinctIds(Array.from(late.values(), ({ entityId }) => entityId))
     },
     done: () => late.clear(),
   }

@@ -1,7 +1,6 @@
-import { isLooseleafError, requireVersion, type EntityRow, type Key } from '@looseleaf/core'
+import { idKey, isLooseleafError, requireVersion, type EntityRow, type Key } from '@looseleaf/core'
 import { deriveRows, keyIdentity, type EngineContext } from '@looseleaf/index-engine'
 import { placed } from './derive-entity.ts'
-import { idKey } from './id-key.ts'
 import type { IndexTarget } from './index-target.ts'
 import { eachEntity } from './read-entities.ts'
 

@@ -1,6 +1,5 @@
-import { formatId, type EntityId, type ErrorCode, type Time } from '@looseleaf/core'
+import { formatId, idKey, type EntityId, type ErrorCode, type Time } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
-import { idKey } from './id-key.ts'
 import { createKeptRemovals, type KeptRemovals, type RemovedRows } from './kept-removals.ts'
 import type { IndexTarget } from './index-target.ts'
 import type { LeftToWriters } from './left-to-writers.ts'

@@ -1,9 +1,8 @@
-import type { EntityRow } from '@looseleaf/core'
+import { distinctIds, idKey, type EntityRow } from '@looseleaf/core'
 import { longestBody, wholeRows } from '@looseleaf/index-engine'
 import pLimit from 'p-limit'
 import { chunks } from './chunks.ts'
 import { deriveEntity, type DerivedEntity } from './derive-entity.ts'
-import { idKey } from './id-key.ts'
 import { shardAt, type IndexTarget } from './index-target.ts'
 import type { Pass } from './pass.ts'
 
@@ -16,18 +15,7 @@ export function idsByShard(
   { context }: Pick<Pass, 'context'>,
   ids: Iterable<Uint8Array>,
 ): Map<number, Uint8Array[]> {
-  const seen = new Set<string>()
-  const groups = new Map<number, Uint8Array[]>()
-  for (const id of ids) {
-    const key = idKey(id)
-    if (seen.has(key)) continue
-    seen.add(key)
-    const shard = context.router.shardOfId(id)
-    const group = groups.get(shard)
-    if (group === undefined) groups.set(shard, [id])
-    else group.push(id)
-  }
-  return groups
+  return Map.groupBy(distinctIds(ids), (id) => context.router.shardOfId(id))
 }
 
 /**

@@ -1,7 +1,6 @@
-import type { EntityRow } from '@looseleaf/core'
+import { distinctIds, type EntityRow } from '@looseleaf/core'
 import { addRows } from './add-rows.ts'
 import { deriveEntity, type DerivedEntity } from './derive-entity.ts'
-import { idKey } from './id-key.ts'
 import { inspect, type DanglingRow } from './inspect.ts'
 import type { IndexTarget } from './index-target.ts'
 import type { Pass } from './pass.ts'
@@ -37,12 +36,8 @@ export async function reconcile(
     waiting.push(...outcome.waiting)
     const touched = new Set<DerivedEntity>(findings.missing.map(({ entity }) => entity))
     const moved = await movedEntities(pass, [...touched])
-    left = unique([...moved.map(({ id }) => id), ...outcome.moved.map(({ row }) => row.entityId)])
+    left = distinctIds([...moved.map(({ id }) => id), ...outcome.moved.map(({ row }) => row.entityId)])
     derived = undefined
   }
   return waiting
-}
-
-function unique(ids: readonly Uint8Array[]): Uint8Array[] {
-  return [...new Map(ids.map((id) => [idKey(id), id])).values()]
 }

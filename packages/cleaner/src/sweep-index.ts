@@ -1,6 +1,5 @@
-import type { IndexRow } from '@looseleaf/core'
+import { distinctIds, idKey, type IndexRow } from '@looseleaf/core'
 import { chunks } from './chunks.ts'
-import { idKey } from './id-key.ts'
 import type { IndexTarget } from './index-target.ts'
 import { placeOf, type DanglingRow } from './inspect.ts'
 import { lookAgain } from './look-again.ts'
@@ -62,8 +61,7 @@ export async function sweepIndexRows(pass: Pass, shard: number, rows: readonly T
       // A misplaced row stands for one that is missing where it belongs, which is added before this one goes.
       const again = [...moved, ...misplaced]
       const targets = [...new Set(again.map(({ target }) => target))]
-      const ids = new Map(again.map(({ row }) => [idKey(row.entityId), row.entityId]))
-      await reconcile(scratch, targets, [...ids.values()])
+      await reconcile(scratch, targets, distinctIds(again.map(({ row }) => row.entityId)))
     })
   }
 }

@@ -1,7 +1,6 @@
-import type { EntityRow, TaskTable } from '@looseleaf/core'
+import { idKey, type EntityRow, type TaskTable } from '@looseleaf/core'
 import { wholeRows, type EngineContext } from '@looseleaf/index-engine'
 import { chunks } from './chunks.ts'
-import { idKey } from './id-key.ts'
 import type { IndexTarget } from './index-target.ts'
 import { shardAt } from './index-target.ts'
 import { createKeptRemovals } from './kept-removals.ts'

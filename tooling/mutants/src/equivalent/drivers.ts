@@ -12,7 +12,7 @@ export const drivers: Equivalents = {
       aName,
     "createEntityTable.count: session.shape('count', () => statements.count()) → session.shape('', () => statements.count())":
       aName,
-    'createEntityTable.swapMany.send.foundOf: versionOf(found.get(bytesKey(id))) ?? 0 → (versionOf(found.get(bytesKey(id))))':
+    'createEntityTable.swapMany.send.foundOf: versionOf(found.get(idKey(id))) ?? 0 → (versionOf(found.get(idKey(id))))':
       'No version is equal to undefined or below it, as none is equal to 0 or below it.',
     'createEntityTable.count: row.last_added_id ?? 0 → (row.last_added_id)': 'NULL as a number is 0.',
   },
