@@ -8,7 +8,7 @@ import { addRow, byTag, entryOf, openStore, removeRow, rowFor } from '../test/st
 import { leapingTime, type LeapingTime } from '../test/times.ts'
 import { checkIndex } from './check-index.ts'
 import { cleanIndex } from './clean-index.ts'
-import type { Problem } from './pass.ts'
+import type { Problem } from './pass-options.ts'
 
 // What a check costs, and what it makes of many.
 

@@ -1,19 +1,27 @@
-import { formatId, LooseleafError, withCallbacks, type CallOptions, type EntityId } from '@looseleaf/core'
+import {
+  formatId,
+  LooseleafError,
+  optionKinds,
+  withCallbacks,
+  type CallOptions,
+  type EntityId,
+  type OptionKinds,
+} from '@looseleaf/core'
 import { keptRowsMs, type EngineContext } from '@looseleaf/index-engine'
 import pLimit from 'p-limit'
-import { checkCall, checkName, optionsOf } from './call-options.ts'
+import { checkCall, checkName } from './check-call.ts'
 import { candidatesOf, confirm, mergeCandidates, type Candidate, type ConfirmOptions } from './confirm.ts'
 import { chunks } from './chunks.ts'
-import { derivedRuns } from './derive-entity.ts'
+import { danglingAmong } from './dangling-among.ts'
+import { derivedBatches } from './derive-entity.ts'
 import { entityPages } from './entity-pages.ts'
 import { indexPages } from './index-pages.ts'
 import { indexesNamed, indexTarget, type IndexTarget } from './index-target.ts'
 import { inspect } from './inspect.ts'
 import { lookAgain } from './look-again.ts'
-import { createPass, type Pass, type Problem } from './pass.ts'
-import { danglingAmong } from './sweep-index.ts'
+import { rate, type Problem } from './pass-options.ts'
+import { createPass, type Pass } from './pass.ts'
 import type { CleanerTarget } from './target.ts'
-import { createThrottle } from './throttle.ts'
 import { untilOneFails } from './until-one-fails.ts'
 
 export interface CheckOptions extends CallOptions {
@@ -26,6 +34,13 @@ export interface CheckOptions extends CallOptions {
   readonly settleMs?: number | undefined
   /** Told of every undecodable body and every misfit. */
   readonly onProblem?: ((problem: Problem) => void) | undefined
+}
+
+const checkOptionKinds: OptionKinds<CheckOptions> = {
+  signal: optionKinds.signal,
+  rowsPerSecond: rate,
+  settleMs: optionKinds.milliseconds,
+  onProblem: optionKinds.function,
 }
 
 /** An index compared with all entities. Nothing is repaired. */
@@ -80,7 +95,7 @@ export async function checkIndex(
   name: string,
   options: CheckOptions = {},
 ): Promise<CheckResult> {
-  checkCall('checkIndex', store, options, optionsOf.check)
+  checkCall('checkIndex', store, options, checkOptionKinds)
   checkName('checkIndex', name)
   return withCallbacks(options, (taken) => compare(store.context, name, taken))
 }
@@ -105,11 +120,7 @@ async function compare(context: EngineContext, name: string, options: CheckOptio
     if (problem.kind === 'undecodable') addExample(counts, problem.entity)
     options.onProblem?.(problem)
   }
-  const pass = createPass(
-    context,
-    { ...options, onProblem },
-    { throttle: createThrottle(context.time, options.rowsPerSecond) },
-  )
+  const pass = createPass(context, { ...options, onProblem })
   const limit = pLimit(SHARDS_AT_ONCE)
   await untilOneFails(
     options.signal,
@@ -142,7 +153,7 @@ async function checkEntities(
   for await (const page of entityPages(pass, shard)) {
     const living = page.filter(({ body }) => body !== null)
     counts.entities += living.length
-    for (const entities of derivedRuns(pass, [target], living)) {
+    for (const entities of derivedBatches(pass, [target], living)) {
       const { missing } = await inspect(pass, [target], entities, { everywhere: false })
       suspects.add({ missing })
     }

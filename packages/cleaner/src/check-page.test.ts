@@ -8,12 +8,12 @@ import { leapingTime } from '../test/times.ts'
 import { checkIndex } from './check-index.ts'
 import { checkEntityPage } from './check-page.ts'
 import { indexTarget, type IndexTarget } from './index-target.ts'
-import { createPass, type Pass } from './pass.ts'
+import { createRepairPass, type RepairPass } from './repair-pass.ts'
 
 let reference: ReferenceDriver
 let plan: FaultPlan
 let store: DataStore
-let pass: Pass
+let pass: RepairPass
 let byTag: IndexTarget
 let byUser: IndexTarget
 
@@ -21,7 +21,7 @@ beforeEach(async () => {
   reference = createReferenceDriver({ shards: 2 })
   plan = () => undefined
   store = await openStore({ driver: faultyDriver(reference, (call) => plan(call)), time: leapingTime() })
-  pass = createPass(store.context)
+  pass = createRepairPass(store.context)
   byTag = indexTarget(store.context, entryOf(store, 'by_tag'))
   byUser = indexTarget(store.context, entryOf(store, 'by_user'))
 })

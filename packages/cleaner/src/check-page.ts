@@ -1,25 +1,25 @@
 import type { EntityRow } from '@looseleaf/core'
 import { candidatesOf, confirm } from './confirm.ts'
-import { derivedRuns } from './derive-entity.ts'
+import { derivedBatches } from './derive-entity.ts'
 import { inspect, type MissingRow } from './inspect.ts'
 import type { IndexTarget } from './index-target.ts'
 import { lookAgain } from './look-again.ts'
-import type { Pass } from './pass.ts'
 import { reconcile } from './reconcile.ts'
+import type { RepairPass } from './repair-pass.ts'
 
 /**
  * One page of a check: adds what is missing, and answers how many rows were, beyond doubt, by index. Rows of an entity that
  * is written all the time count as missing too, so that the page is checked again.
  */
 export async function checkEntityPage(
-  pass: Pass,
+  pass: RepairPass,
   targets: readonly IndexTarget[],
   rows: readonly EntityRow[],
   settleMs: number,
 ): Promise<ReadonlyMap<IndexTarget, number>> {
   const counts = new Map<IndexTarget, number>()
   const living = rows.filter(({ body }) => body !== null)
-  for (const entities of derivedRuns(pass, targets, living)) {
+  for (const entities of derivedBatches(pass, targets, living)) {
     const { missing } = await inspect(pass, targets, entities, { everywhere: false })
     await Promise.all(
       Array.from(
@@ -35,7 +35,7 @@ export async function checkEntityPage(
 }
 
 function addMissing(
-  pass: Pass,
+  pass: RepairPass,
   target: IndexTarget,
   missing: MissingRow[],
   settleMs: number,

@@ -1,20 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import {
   LooseleafError,
+  optionKinds,
   withCallbacks,
   type CallOptions,
   type CatalogEntry,
   type IndexState,
+  type OptionKinds,
 } from '@looseleaf/core'
 import { changeCatalog, propagateCatalog, type EngineContext } from '@looseleaf/index-engine'
-import { checkCall, checkNames, optionsOf } from './call-options.ts'
+import { checkCall, checkNames } from './check-call.ts'
 import { DEFAULT_SETTLE_MS } from './check-index.ts'
 import type { CleanJob } from './clean-job.ts'
 import { completeStage } from './complete-stage.ts'
 import { indexesNamed, indexTarget, type IndexTarget } from './index-target.ts'
 import { freshPart, stages } from './part.ts'
 import { loadParts, type LeaseOptions } from './part-lease.ts'
-import type { PassOptions } from './pass.ts'
+import { passOptionKinds, type PassOptions } from './pass-options.ts'
 import { createProgressMeter, type CleanProgress } from './progress.ts'
 import { finishRuns, isForgotten, joinRuns, loadRuns, type RunRecord, type RunWorker } from './run-record.ts'
 import { emptyTally, sumTallies, type Tally } from './tally.ts'
@@ -43,6 +45,19 @@ export interface CleanOptions extends PassOptions {
   readonly checkpointMs?: number | undefined
   /** Time between two looks at what other workers hold, in milliseconds. Default: 500. */
   readonly pollMs?: number | undefined
+}
+
+const cleanOptionKinds: OptionKinds<CleanOptions> = {
+  ...passOptionKinds,
+  onProgress: optionKinds.function,
+  onWait: optionKinds.function,
+  restart: optionKinds.flag,
+  check: optionKinds.flag,
+  settleMs: optionKinds.milliseconds,
+  shardsAtOnce: optionKinds.count,
+  leaseMs: optionKinds.milliseconds,
+  checkpointMs: optionKinds.milliseconds,
+  pollMs: optionKinds.milliseconds,
 }
 
 /** What was done for one index, by all workers and all attempts of this run. */
@@ -76,7 +91,7 @@ export async function cleanIndex(
   names?: string | readonly string[],
   options: CleanOptions = {},
 ): Promise<CleanResult> {
-  checkCall('cleanIndex', store, options, optionsOf.clean)
+  checkCall('cleanIndex', store, options, cleanOptionKinds)
   checkNames('cleanIndex', names)
   const { context } = store
   // The entities are read for an index only after every writer of every shard writes its rows.

@@ -2,8 +2,9 @@ import { LooseleafError } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import type { IndexTarget } from './index-target.ts'
 import type { LeasedParts, LeaseOptions } from './part-lease.ts'
-import { createPass, type Pass, type PassOptions } from './pass.ts'
+import type { PassOptions } from './pass-options.ts'
 import type { ProgressMeter } from './progress.ts'
+import { createRepairPass, type RepairPass } from './repair-pass.ts'
 import type { RunRecord } from './run-record.ts'
 import type { Throttle } from './throttle.ts'
 
@@ -32,7 +33,11 @@ export function runOf(job: CleanJob, target: IndexTarget): RunRecord {
   return run
 }
 
-export function passOf(job: CleanJob, { removals }: LeasedParts, signal: AbortSignal | undefined): Pass {
+export function passOf(
+  job: CleanJob,
+  { removals }: LeasedParts,
+  signal: AbortSignal | undefined,
+): RepairPass {
   const { throttle } = job
-  return createPass(job.context, { ...job.options, signal }, { throttle, removals })
+  return createRepairPass(job.context, { ...job.options, signal }, { throttle, removals })
 }

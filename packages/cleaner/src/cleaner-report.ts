@@ -1,6 +1,6 @@
-import { isOutage, type CallOptions, type CatalogEntry, type IndexState } from '@looseleaf/core'
+import { isOutage, optionKinds, type CallOptions, type CatalogEntry, type IndexState } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
-import { checkCall, optionsOf } from './call-options.ts'
+import { checkCall } from './check-call.ts'
 import { cleanableIndexes } from './index-target.ts'
 import { loadParts } from './part-lease.ts'
 import type { Part, Stage } from './part.ts'
@@ -40,7 +40,7 @@ export async function readCleanerReport(
   store: CleanerTarget,
   options: CallOptions = {},
 ): Promise<CleanerReport> {
-  checkCall('readCleanerReport', store, options, optionsOf.call)
+  checkCall('readCleanerReport', store, options, { signal: optionKinds.signal })
   const { context } = store
   await context.catalog.reload(options)
   const entries = cleanableIndexes(context)

@@ -91,23 +91,23 @@ export function expectedIn(entity: DerivedEntity, target: IndexTarget): readonly
 /** Index rows of entities in hand at once, about; of one entity there may be more. */
 const ROWS_IN_HAND = 10_000
 
-/** Derives entities in runs of so few that their index rows can be held. */
-export function* derivedRuns(
+/** Derives entities in batches of so few that their index rows can be held. */
+export function* derivedBatches(
   pass: Pass,
   targets: readonly IndexTarget[],
   rows: Iterable<EntityRow>,
 ): Generator<readonly DerivedEntity[], void, undefined> {
-  let run: DerivedEntity[] = []
+  let batch: DerivedEntity[] = []
   let weight = 0
   for (const row of rows) {
     const entity = deriveEntity(pass, targets, row.id, row)
-    run.push(entity)
+    batch.push(entity)
     weight++
     for (const expected of entity.expected?.values() ?? []) weight += expected.length
     if (weight < ROWS_IN_HAND) continue
-    yield run
-    run = []
+    yield batch
+    batch = []
     weight = 0
   }
-  if (run.length > 0) yield run
+  if (batch.length > 0) yield batch
 }

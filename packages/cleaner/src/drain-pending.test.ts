@@ -6,7 +6,7 @@ import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { addRow, byTag, byUser, entryOf, expectedRows, rowFor, rowsIn, shared } from '../test/stores.ts'
 import { leapingTime } from '../test/times.ts'
-import { derivedRuns } from './derive-entity.ts'
+import { derivedBatches } from './derive-entity.ts'
 import { drainKnown, drainPending } from './drain-pending.ts'
 import { indexTarget } from './index-target.ts'
 import { createKeptRemovals } from './kept-removals.ts'
@@ -209,7 +209,7 @@ it('entities are derived in runs whose rows can be held', async () => {
     body: row.body!,
   }))
   const target = indexTarget(store.context, entryOf(store, 'by_tag'))
-  const runs = [...derivedRuns(createPass(store.context), [target], rows)]
+  const runs = [...derivedBatches(createPass(store.context), [target], rows)]
   expect(runs.map((run) => run.length)).toEqual([10, 10, 1])
-  expect([...derivedRuns(createPass(store.context), [target], [])]).toEqual([])
+  expect([...derivedBatches(createPass(store.context), [target], [])]).toEqual([])
 })

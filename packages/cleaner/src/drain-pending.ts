@@ -9,12 +9,14 @@ import {
   type PendingRow,
 } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
-import { checkCall, optionsOf } from './call-options.ts'
+import { checkCall } from './check-call.ts'
 import { indexTarget, shardAt } from './index-target.ts'
 import { createKeptRemovals, type KeptRemovals } from './kept-removals.ts'
 import { mayBeLost } from './may-be-lost.ts'
 import { movedOrUndone } from './on-disk.ts'
-import { createPass, watchUnreadable, type Pass, type PassOptions } from './pass.ts'
+import { passOptionKinds, type PassOptions } from './pass-options.ts'
+import { watchUnreadable, type Pass } from './pass.ts'
+import { createRepairPass, type RepairPass } from './repair-pass.ts'
 import { restamp } from './restamp.ts'
 import type { CleanerTarget } from './target.ts'
 
@@ -26,7 +28,7 @@ const PAGE = 200
  * Answers how many. Throws what a shard throws that is still down; what can be drained is, and stays so.
  */
 export async function drainPending(store: CleanerTarget, options: PassOptions = {}): Promise<number> {
-  checkCall('drainPending', store, options, optionsOf.pass)
+  checkCall('drainPending', store, options, passOptionKinds)
   const { context } = store
   if (!context.catalog.current().mayDefer) await context.catalog.reload({ signal: options.signal })
   return withCallbacks(options, (taken) => drainKnown(context, taken))
@@ -43,7 +45,7 @@ export async function drainKnown(
   removals: KeptRemovals = createKeptRemovals(context),
 ): Promise<number> {
   if (!context.catalog.current().mayDefer) return 0
-  const pass = createPass(context, options, { removals })
+  const pass = createRepairPass(context, options, { removals })
   await removals.sendDue(options.signal)
   const drained = await Promise.allSettled(context.driver.shards.map((_, shard) => drainShard(pass, shard)))
   let sum = 0
@@ -58,7 +60,7 @@ export async function drainKnown(
  * Once through everything that is pending there. An index that cannot be written is left out from then on, and entities
  * that cannot be settled yet are passed by, so that neither keeps the others from it, however many they are.
  */
-async function drainShard(pass: Pass, shard: number): Promise<number> {
+async function drainShard(pass: RepairPass, shard: number): Promise<number> {
   const { pending } = shardAt(pass.context, shard)
   const leftOut = new Set<string>()
   let drained = 0
@@ -91,7 +93,7 @@ interface Drained {
  * The entities are read before the rows are written. An entity at version v has been given the rows of v or of a later
  * version by then, so pending rows up to v are settled; a later one was committed since.
  */
-async function drainRows(pass: Pass, shard: number, rows: readonly PendingRow[]): Promise<Drained> {
+async function drainRows(pass: RepairPass, shard: number, rows: readonly PendingRow[]): Promise<Drained> {
   const { entities, pending } = shardAt(pass.context, shard)
   const ids = distinctIds(rows.map(({ entityId }) => entityId))
   const readAt = pass.time.now()
@@ -124,7 +126,11 @@ interface Left {
  * yet may query it for as long as a table of it is there. If it has lost one already, pending rows stay until the last is
  * gone.
  */
-async function writeRows(pass: Pass, rows: readonly PendingRow[], ids: readonly Uint8Array[]): Promise<Left> {
+async function writeRows(
+  pass: RepairPass,
+  rows: readonly PendingRow[],
+  ids: readonly Uint8Array[],
+): Promise<Left> {
   const { context } = pass
   const names = [...new Set(rows.map(({ table }) => table))]
   // An index that this process has not heard of is new or gone.

@@ -9,7 +9,7 @@ import { leapingTime } from '../test/times.ts'
 import type { DerivedEntity } from './derive-entity.ts'
 import { fence } from './fence.ts'
 import { indexTarget } from './index-target.ts'
-import { createPass, type Pass } from './pass.ts'
+import { createRepairPass, type RepairPass } from './repair-pass.ts'
 
 // What a database answers to a fence or a delete, and what the cleaner makes of it.
 
@@ -18,7 +18,7 @@ const BAG = { user_id: 'ada', published: 1 }
 let driver: ReferenceDriver
 let plan: FaultPlan
 let store: DataStore
-let pass: Pass
+let pass: RepairPass
 let sent: number
 
 beforeEach(async () => {
@@ -30,7 +30,7 @@ beforeEach(async () => {
     return plan(call)
   })
   store = await openStore({ driver: watched, time: leapingTime() })
-  pass = createPass(store.context)
+  pass = createRepairPass(store.context)
 })
 
 const entityOf = (id: string, version: number): DerivedEntity => ({

@@ -1,6 +1,6 @@
 import { idKey, type IndexRow } from '@looseleaf/core'
 import { keyIdentity } from '@looseleaf/index-engine'
-import { chunks } from './chunks.ts'
+import { chunks, IDS_PER_LOOKUP } from './chunks.ts'
 import { expectedIn, type DerivedEntity, type ExpectedRow } from './derive-entity.ts'
 import { shardAt, type IndexTarget } from './index-target.ts'
 import type { Pass } from './pass.ts'
@@ -27,9 +27,6 @@ export interface Findings {
   readonly dangling: DanglingRow[]
 }
 
-/** Ids per look-up of rows: what a few entities have is in hand at once. */
-const IDS_PER_LOOK = 512
-
 /**
  * Looks up the rows of entities that were just read, and compares. `everywhere` asks every shard, and so finds all
  * dangling rows of these entities; otherwise only the shards on which a row is expected are asked, and only missing
@@ -52,7 +49,7 @@ export async function inspect(
     pass.context.driver.shards.map(async (_, shard) => {
       const those = everywhere ? { entities: known, targets } : asked?.get(shard)
       if (those === undefined) return
-      for (const chunk of chunks([...those.entities], IDS_PER_LOOK))
+      for (const chunk of chunks([...those.entities], IDS_PER_LOOKUP))
         await inspectShard(pass, [...those.targets], shard, chunk, everywhere, findings)
     }),
   )

@@ -50,7 +50,7 @@ describe('an index that is being built', () => {
   it('is filled, by a process that has not heard of it too', async () => {
     const keeper = await keep([])
     await addElsewhere(byUser)
-    await keeper.look({})
+    await keeper.startDue({})
     expect([keeper.filling, keeper.sweeping]).toEqual([['by_user'], []])
     await keeper.ended()
     expect([keeper.filling, keeper.sweeping]).toEqual([[], []])
@@ -60,8 +60,8 @@ describe('an index that is being built', () => {
   it('is filled once, however often it is looked', async () => {
     const keeper = await keep([])
     await addElsewhere(byUser)
-    await keeper.look({})
-    await keeper.look({})
+    await keeper.startDue({})
+    await keeper.startDue({})
     expect(keeper.filling).toEqual(['by_user'])
     await keeper.ended()
   })
@@ -70,9 +70,9 @@ describe('an index that is being built', () => {
     const keeper = await keep([byUser])
     const goesOn = Promise.withResolvers<void>()
     plan = ({ operation }) => (operation === 'pageByAdded' ? { before: () => goesOn.promise } : undefined)
-    await keeper.look({})
+    await keeper.startDue({})
     await addElsewhere(byTag as never)
-    await keeper.look({})
+    await keeper.startDue({})
     expect([keeper.filling, keeper.sweeping]).toEqual([['by_tag'], ['by_user']])
     goesOn.resolve()
     await keeper.ended()
@@ -84,17 +84,17 @@ describe('an index that is being built', () => {
     await addElsewhere(byUser)
     plan = away
     for (const wait of [500, 1_000, 2_000]) {
-      await keeper.look({})
+      await keeper.startDue({})
       expect(keeper.filling).toEqual(['by_user'])
       await keeper.ended()
       time.leap(wait - 1)
-      await keeper.look({})
+      await keeper.startDue({})
       expect(keeper.filling).toEqual([])
       time.leap(1)
     }
     expect(errors).toHaveLength(3)
     plan = () => undefined
-    await keeper.look({})
+    await keeper.startDue({})
     await keeper.ended()
     expect(errors).toHaveLength(3)
     expect(await store.indexes()).toMatchObject([{ state: 'ready' }])
@@ -114,7 +114,7 @@ describe('what is done to an index', () => {
       operation === 'pageByAdded'
         ? { before: async () => void known.push((await catalog.load())!.indexes.length) }
         : undefined
-    await keeper.look({})
+    await keeper.startDue({})
     await keeper.ended()
     expect(new Set(known)).toEqual(new Set([1]))
   })
@@ -126,7 +126,7 @@ describe('what is done to an index', () => {
       if (operation === 'pageByAdded') pages++
       return undefined
     }
-    await keeper.look({})
+    await keeper.startDue({})
     await keeper.ended()
     expect(pages).toBe(2)
   })
@@ -135,11 +135,11 @@ describe('what is done to an index', () => {
     const keeper = await keep([byUser])
     for (let round = 0; round < 2; round++) {
       plan = away
-      await keeper.look({})
+      await keeper.startDue({})
       await keeper.ended()
       plan = () => undefined
       time.leap(500)
-      await keeper.look({})
+      await keeper.startDue({})
       expect(keeper.sweeping).toEqual(['by_user'])
       await keeper.ended()
       time.leap(HOUR)
@@ -151,26 +151,26 @@ describe('what is done to an index', () => {
 describe('an index that is ready', () => {
   it('and was swept a moment ago is gone on with where another process has begun again, and left', async () => {
     const keeper = await keep([byUser])
-    await keeper.look({})
+    await keeper.startDue({})
     await keeper.ended()
     await joinRuns(store.context, ['index_by_user'], { owner: 'another', leaseMs: 1_000, pollMs: 100 }, {})
-    await keeper.look({})
+    await keeper.startDue({})
     expect(keeper.sweeping).toEqual(['by_user'])
     await keeper.ended()
   })
 
   it('is swept at first, and again when it is due', async () => {
     const keeper = await keep([byUser])
-    await keeper.look({})
+    await keeper.startDue({})
     expect(keeper.sweeping).toEqual(['by_user'])
     await keeper.ended()
     const first = (await finishedAt('index_by_user'))!
     expect(first).toBeGreaterThan(0)
     time.leap(first + HOUR - 1 - time.now())
-    await keeper.look({})
+    await keeper.startDue({})
     expect(keeper.sweeping).toEqual([])
     time.leap(1)
-    await keeper.look({})
+    await keeper.startDue({})
     expect(keeper.sweeping).toEqual(['by_user'])
     await keeper.ended()
     expect(await finishedAt('index_by_user')).toBe(first + HOUR)
@@ -178,7 +178,7 @@ describe('an index that is ready', () => {
 
   it('is swept with all others that are due', async () => {
     const keeper = await keep([byUser, byTag])
-    await keeper.look({})
+    await keeper.startDue({})
     expect(keeper.sweeping).toEqual(['by_user', 'by_tag'])
     await keeper.ended()
   })
@@ -187,13 +187,13 @@ describe('an index that is ready', () => {
     const keeper = await keep([byUser])
     const goesOn = Promise.withResolvers<void>()
     plan = ({ operation }) => (operation === 'pageByAdded' ? { before: () => goesOn.promise } : undefined)
-    await keeper.look({})
+    await keeper.startDue({})
     const other = await openStore({ driver, indexes: [byUser, byTag], time })
     plan = () => undefined
     const filled = await keepFilled(other)
     // The other one is due as well.
     time.leap(HOUR)
-    await keeper.look({})
+    await keeper.startDue({})
     expect(keeper.sweeping).toEqual(['by_user'])
     goesOn.resolve()
     await Promise.all([keeper.ended(), filled])
@@ -203,7 +203,7 @@ describe('an index that is ready', () => {
     const controller = new AbortController()
     const keeper = await keep([byUser], controller.signal)
     plan = ({ operation }) => (operation === 'pageByAdded' ? { before: () => controller.abort() } : undefined)
-    await keeper.look({})
+    await keeper.startDue({})
     await keeper.ended()
     expect(errors).toEqual([])
     expect((await loadRuns(store.context, ['index_by_user'])).get('index_by_user')).toMatchObject({
@@ -211,7 +211,7 @@ describe('an index that is ready', () => {
     })
     plan = () => undefined
     const next = await keep([byUser])
-    await next.look({})
+    await next.startDue({})
     expect(next.sweeping).toEqual(['by_user'])
     await next.ended()
     expect(await finishedAt('index_by_user')).toBeGreaterThan(0)
@@ -220,10 +220,10 @@ describe('an index that is ready', () => {
   it('is tried again later where its sweep has failed', async () => {
     const keeper = await keep([byUser])
     plan = away
-    await keeper.look({})
+    await keeper.startDue({})
     await keeper.ended()
     expect(errors).toHaveLength(1)
-    await keeper.look({})
+    await keeper.startDue({})
     expect(keeper.sweeping).toEqual([])
   })
 })
@@ -236,6 +236,6 @@ async function keepFilled(other: DataStore): Promise<void> {
     {},
     (error) => errors.push(error),
   )
-  await keeper.look({})
+  await keeper.startDue({})
   await keeper.ended()
 }

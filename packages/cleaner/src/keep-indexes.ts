@@ -14,7 +14,7 @@ export interface KeepOptions extends CleanOptions {
 /** Sees to it that new indexes are filled and all are swept from time to time. */
 export interface IndexKeeper {
   /** Looks at the catalog, and starts whatever is to be done and not under way. */
-  look(options: CallOptions): Promise<void>
+  startDue(options: CallOptions): Promise<void>
   /** Resolves when everything that was started has ended. Never rejects. */
   ended(): Promise<void>
   /** Names of the indexes that are being filled, and swept, by this process. */
@@ -85,7 +85,7 @@ export function createIndexKeeper(
     get sweeping() {
       return namesOf(false)
     },
-    async look(call) {
+    async startDue(call) {
       await context.catalog.reload(call)
       const busy = new Set([...underWay].flatMap((work) => work.entries.map(({ table }) => table)))
       const free = cleanableIndexes(context).filter(

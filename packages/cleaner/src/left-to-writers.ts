@@ -1,6 +1,6 @@
 import { distinctIds, elapsedBy, idKey } from '@looseleaf/core'
 import { keptRowsMs, keyIdentity, type EngineContext } from '@looseleaf/index-engine'
-import { chunks } from './chunks.ts'
+import { chunks, IDS_PER_LOOKUP } from './chunks.ts'
 import { expectedIn } from './derive-entity.ts'
 import { shardAt, type IndexTarget } from './index-target.ts'
 import type { DanglingRow } from './inspect.ts'
@@ -34,8 +34,6 @@ const WRITER_LATE_MS = 1_000
 
 /** Some 300 bytes each; what is beyond is not left to its writer. */
 const MAX_LEFT = 20_000
-
-const IDS_PER_LOOK = 512
 
 export function createLeftToWriters(context: EngineContext): LeftToWriters {
   const elapsed = elapsedBy(context.time)
@@ -73,7 +71,7 @@ export function createLeftToWriters(context: EngineContext): LeftToWriters {
         // Of an index that was dropped meanwhile nothing is left to be deleted.
         const asked = targets.filter(({ entry }) => tables.has(entry.table))
         const ids = distinctIds(rows.map(({ entityId }) => entityId))
-        for (const some of chunks(ids, IDS_PER_LOOK)) {
+        for (const some of chunks(ids, IDS_PER_LOOKUP)) {
           const specs = asked.map(({ spec }) => spec)
           const found = await shardAt(context, shard).rowsOf(specs, some, { signal })
           for (const [i, { entry }] of asked.entries())

@@ -1,4 +1,5 @@
-import { tallyFrom, emptyTally, type Tally } from './tally.ts'
+import { countIn, parseObject } from './json-object.ts'
+import { emptyTally, tallyFrom, type Tally } from './tally.ts'
 
 /** The passes of one cleaning, in their order. */
 export const stages = ['entities', 'dangling', 'check'] as const
@@ -75,18 +76,4 @@ export function partFromText(text: string): Part | undefined {
     rounds: countIn(value, 'rounds'),
     tally: tallyFrom(value['tally']),
   }
-}
-
-export function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
-  } catch {
-    return undefined
-  }
-}
-
-export function countIn(value: Record<string, unknown>, name: string): number {
-  const count = value[name]
-  return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : 0
 }

@@ -36,7 +36,8 @@ export async function eachEntity(
         for (const chunk of chunks(group, IDS_PER_READ)) {
           const rows = await entities.readBounded(chunk, longestBody(chunk.length), { signal })
           const there = rows.filter((row) => row !== undefined)
-          for await (const run of wholeRows(entities, there, { signal })) for (const row of run) visit(row)
+          for await (const batch of wholeRows(entities, there, { signal }))
+            for (const row of batch) visit(row)
         }
       }),
     ),

@@ -15,13 +15,13 @@ import {
 } from '../test/stores.ts'
 import { leapingTime } from '../test/times.ts'
 import { indexTarget, type IndexTarget } from './index-target.ts'
-import { createPass, type Pass } from './pass.ts'
+import { createRepairPass, type RepairPass } from './repair-pass.ts'
 import { reconcile } from './reconcile.ts'
 
 const ada = { user_id: 'ada', published: 1 }
 
 let writer: DataStore
-let pass: Pass
+let pass: RepairPass
 let targets: IndexTarget[]
 /** What the cleaner sends, and what happens before. */
 let sent: string[]
@@ -40,7 +40,7 @@ beforeEach(async () => {
   const time = leapingTime()
   writer = await openStore({ driver, time, indexes: [byUser] })
   const { context } = await openStore({ driver: watched, time, indexes: [byUser] })
-  pass = createPass(context)
+  pass = createRepairPass(context)
   targets = [indexTarget(context, entryOf(writer, 'by_user'))]
   sent.length = 0
 })
@@ -115,7 +115,7 @@ it.each([
   const read = (await shard!.entities.read([parseId(id)])).filter((row) => row !== undefined)
   await putWithoutRow(2, id)
   await writer.settled()
-  const careful: Pass = { ...pass, context: { ...pass.context, deleteDelayMs } }
+  const careful: RepairPass = { ...pass, context: { ...pass.context, deleteDelayMs } }
   await reconcile(careful, targets, [parseId(id)], read)
   // By what was read first the row of then is missing; it is added, and the entity turns out to have moved.
   expect(count('readBounded')).toBe(1)

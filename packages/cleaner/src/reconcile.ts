@@ -3,9 +3,9 @@ import { addRows } from './add-rows.ts'
 import { deriveEntity, type DerivedEntity } from './derive-entity.ts'
 import { inspect, type DanglingRow } from './inspect.ts'
 import type { IndexTarget } from './index-target.ts'
-import type { Pass } from './pass.ts'
 import { movedEntities, readDerived } from './read-entities.ts'
 import { removeRows } from './remove-rows.ts'
+import type { RepairPass } from './repair-pass.ts'
 
 /** An entity that moves on between this many looks is left to the next pass. */
 const MAX_LOOKS = 5
@@ -17,7 +17,7 @@ const MAX_LOOKS = 5
  * Answers the dangling rows that are too young to be judged.
  */
 export async function reconcile(
-  pass: Pass,
+  pass: RepairPass,
   targets: readonly IndexTarget[],
   ids: readonly Uint8Array[],
   read?: readonly EntityRow[],

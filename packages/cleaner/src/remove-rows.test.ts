@@ -6,16 +6,16 @@ import { addRow, byUser, entryOf, openStore, rowFor, rowsIn } from '../test/stor
 import { leapingTime, type LeapingTime } from '../test/times.ts'
 import { indexTarget } from './index-target.ts'
 import type { DanglingRow } from './inspect.ts'
-import { countRemoved, createPass, type Pass } from './pass.ts'
+import { countRemoved, createRepairPass, type RepairPass } from './repair-pass.ts'
 import { removeRows } from './remove-rows.ts'
-import { danglingAmong } from './sweep-index.ts'
+import { danglingAmong } from './dangling-among.ts'
 
 const ada = { user_id: 'ada', published: 1 }
 const YEAR = 365 * 86_400_000_000
 
 let time: LeapingTime
 let store: DataStore
-let pass: Pass
+let pass: RepairPass
 let onFlush: () => unknown
 let id: string
 let version: number
@@ -27,7 +27,7 @@ beforeEach(async () => {
     operation === 'flush' ? { before: async () => void (await onFlush()) } : undefined,
   )
   store = await openStore({ driver, time, indexes: [byUser] })
-  pass = createPass(store.context)
+  pass = createRepairPass(store.context)
   ;({ id, version } = await store.put(ada))
 })
 
@@ -49,7 +49,7 @@ async function settle(): Promise<void> {
 
 describe('a row that the entity does not have', () => {
   it('waits while a failover may undo the version that was read, its stamp be what it may', async () => {
-    const careful: Pass = { ...pass, context: { ...pass.context, deleteDelayMs: 5_000 } }
+    const careful: RepairPass = { ...pass, context: { ...pass.context, deleteDelayMs: 5_000 } }
     const found = await dangling(version, version + YEAR)
     const { updated } = found[0]!.entity
     const outcome = await removeRows(careful, found, updated / 1000)

@@ -3,7 +3,8 @@ import { fence } from './fence.ts'
 import type { DanglingRow } from './inspect.ts'
 import { mayBeLost } from './may-be-lost.ts'
 import { movedOrUndone } from './on-disk.ts'
-import { countRemoved, type Pass } from './pass.ts'
+import type { Pass } from './pass.ts'
+import { countRemoved, type RepairPass } from './repair-pass.ts'
 
 export interface RemovalOutcome {
   /** Rows that may belong to a writer in flight: to be looked at again when their grace is over. */
@@ -29,7 +30,7 @@ export interface RemovalOutcome {
  * `readAt`: the time before the entities were read, in milliseconds.
  */
 export async function removeRows(
-  pass: Pass,
+  pass: RepairPass,
   dangling: readonly DanglingRow[],
   readAt: number,
 ): Promise<RemovalOutcome> {

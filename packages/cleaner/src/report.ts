@@ -1,7 +1,7 @@
 import { isLooseleafError, type CallOptions } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { shardAt } from './index-target.ts'
-import { countIn, parseObject } from './part.ts'
+import { countIn, parseObject } from './json-object.ts'
 import { addTally, emptyTally, tallyFrom, type Tally } from './tally.ts'
 
 /** An error of a round, which is tried again. */

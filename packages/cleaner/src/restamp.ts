@@ -1,15 +1,19 @@
 import type { IndexTarget } from './index-target.ts'
-import type { Pass } from './pass.ts'
 import { readDerived } from './read-entities.ts'
 import { reconcile } from './reconcile.ts'
-import { sweepEntities } from './sweep-entities.ts'
+import type { RepairPass } from './repair-pass.ts'
+import { sweepDerived } from './sweep-entities.ts'
 
 /**
  * Writes every row of these entities, those that seem to be there too, and puts right what else is wrong with them. A row
  * that was deferred may be there from an earlier version, whose writer lost it and is still to delete it: only the stamp
  * that the deferred write could not give it makes that delete spare it.
  */
-export async function restamp(pass: Pass, target: IndexTarget, ids: readonly Uint8Array[]): Promise<void> {
-  await sweepEntities(pass, [target], await readDerived(pass, [target], ids), { fill: () => true })
+export async function restamp(
+  pass: RepairPass,
+  target: IndexTarget,
+  ids: readonly Uint8Array[],
+): Promise<void> {
+  await sweepDerived(pass, [target], await readDerived(pass, [target], ids), { fill: () => true })
   await reconcile(pass, [target], ids)
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { CallOptions, TaskTable } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { shardAt } from './index-target.ts'
-import { countIn, parseObject } from './part.ts'
+import { countIn, parseObject } from './json-object.ts'
 import { emptyTally, tallyFrom, type Tally } from './tally.ts'
 
 /**

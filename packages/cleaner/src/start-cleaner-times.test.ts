@@ -5,7 +5,8 @@ import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { byUser, openStore } from '../test/stores.ts'
 import { steppedTime, until, type SteppedTime } from '../test/times.ts'
-import { startCleaner, type Cleaner, type CleanerOptions } from './start-cleaner.ts'
+import type { CleanerOptions } from './cleaner-options.ts'
+import { startCleaner, type Cleaner } from './start-cleaner.ts'
 
 const HOUR = 3_600_000
 

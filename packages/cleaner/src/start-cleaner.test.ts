@@ -15,7 +15,8 @@ import {
 } from '../test/stores.ts'
 import { leapingTime, until } from '../test/times.ts'
 import { readCleanerReport } from './cleaner-report.ts'
-import { startCleaner, type Cleaner, type CleanerOptions } from './start-cleaner.ts'
+import type { CleanerOptions } from './cleaner-options.ts'
+import { startCleaner, type Cleaner } from './start-cleaner.ts'
 import type { CleanerTarget } from './target.ts'
 
 function start(store: CleanerTarget, options?: CleanerOptions): Cleaner {

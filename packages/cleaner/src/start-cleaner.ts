@@ -2,54 +2,19 @@ import { randomUUID } from 'node:crypto'
 import { backgroundTime, isLooseleafError, onRejected, systemTime } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { backgroundLoop } from './background-loop.ts'
-import { checkCall, optionsOf } from './call-options.ts'
+import { checkCall } from './check-call.ts'
+import { cleanerOptionKinds, type CleanerOptions } from './cleaner-options.ts'
 import { drainKnown } from './drain-pending.ts'
 import { cleanableIndexes, indexTarget } from './index-target.ts'
 import { createKeptRemovals } from './kept-removals.ts'
 import { createIndexKeeper } from './keep-indexes.ts'
-import { createPass, type Problem } from './pass.ts'
+import { createPass } from './pass.ts'
 import type { CleanProgress } from './progress.ts'
 import { createReporter, type Reporter, type RoundError } from './report.ts'
 import { createTail, type Tail } from './tail.ts'
 import type { Tally } from './tally.ts'
 import type { CleanerTarget } from './target.ts'
 import { createThrottle } from './throttle.ts'
-
-/** All times are in milliseconds. */
-export interface CleanerOptions {
-  /** Between two rounds over what was written lately. Default: 1,000. */
-  readonly intervalMs?: number
-  /** The same when nothing has been written for some rounds: the pause doubles up to this. Default: 5,000. */
-  readonly idleIntervalMs?: number
-  /** How late a write may be committed after its time; rounds look back for such ones. Default: 10,000. */
-  readonly overlapMs?: number
-  /** Entities read per round and shard, at the most; what is left waits for the next round. Default: 5,000. */
-  readonly rowsPerRound?: number
-  /** How far back the first round on a store looks. Default: an hour. */
-  readonly lookBackMs?: number
-  /** What is older than this without having been looked at is left to the sweep. Default: a day. */
-  readonly maxLagMs?: number
-  /** How long a dangling row with a later stamp than its entity is taken for a writer's in flight. Default: 60,000. */
-  readonly graceMs?: number
-  /** Between two looks at the catalog for new indexes and due sweeps. Default: 3,000. */
-  readonly catalogMs?: number
-  /** Between the end of a sweep of an index and the next one. Default: a day. */
-  readonly sweepEveryMs?: number
-  /** Entities and rows read per second by sweeps and by the filling of indexes, at the most. Default: no limit. */
-  readonly rowsPerSecond?: number
-  /** How long work stays with a process that shows no sign of life. Default: 30,000. */
-  readonly leaseMs?: number
-  /** Between two looks at a row that seems missing in the check of a new index. Default: 500. */
-  readonly settleMs?: number
-  /** Between two looks at work that another process has. Default: 500. */
-  readonly pollMs?: number
-  /** Keep the process running while there is nothing else to do. Default: false. */
-  readonly keepAlive?: boolean
-  readonly onProgress?: (progress: CleanProgress) => void
-  readonly onProblem?: (problem: Problem) => void
-  /** Told of the errors of rounds; they are tried again by themselves. */
-  readonly onError?: (error: unknown) => void
-}
 
 export interface CleanerStatus {
   /** False once it was stopped, or its store was closed. */
@@ -88,7 +53,7 @@ const HOUR = 3_600_000
  * closed; one that finds its store closed ends by itself, having told that.
  */
 export function startCleaner(store: CleanerTarget, given: CleanerOptions = {}): Cleaner {
-  checkCall('startCleaner', store, given, optionsOf.start)
+  checkCall('startCleaner', store, given, cleanerOptionKinds)
   const controller = new AbortController()
   const { signal } = controller
   const context = withQuietTime(store.context, given.keepAlive ?? false)
@@ -149,7 +114,7 @@ export function startCleaner(store: CleanerTarget, given: CleanerOptions = {}): 
       signal,
       onError,
       async round() {
-        await keeper.look({ signal })
+        await keeper.startDue({ signal })
         await reporter.save({ signal })
         return options.catalogMs ?? 3_000
       },

@@ -1,13 +1,13 @@
 import type { EntityRow } from '@looseleaf/core'
 import { addRows } from './add-rows.ts'
-import { derivedRuns, expectedIn, type DerivedEntity } from './derive-entity.ts'
+import { derivedBatches, expectedIn, type DerivedEntity } from './derive-entity.ts'
 import { inspect, type MissingRow } from './inspect.ts'
 import type { IndexTarget } from './index-target.ts'
 import { lookAgain } from './look-again.ts'
-import type { Pass } from './pass.ts'
 import { movedOrUndone } from './on-disk.ts'
 import { movedEntities, readDerived } from './read-entities.ts'
 import { reconcile } from './reconcile.ts'
+import type { RepairPass } from './repair-pass.ts'
 
 /** An entity that moves on between this many looks is written by writers who know the index. */
 const MAX_LOOKS = 5
@@ -22,20 +22,20 @@ export interface SweepPageOptions {
 
 /** One page of a pass over the entities of a shard: adds the rows of living entities that are missing. */
 export async function sweepEntityPage(
-  pass: Pass,
+  pass: RepairPass,
   targets: readonly IndexTarget[],
   rows: readonly EntityRow[],
   options: SweepPageOptions,
 ): Promise<void> {
   const living = rows.filter(({ body }) => body !== null)
-  for (const run of derivedRuns(pass, targets, living)) await sweepEntities(pass, targets, run, options)
+  for (const batch of derivedBatches(pass, targets, living)) await sweepDerived(pass, targets, batch, options)
   const filled = targets.filter((target) => options.fill(target))
   if (filled.length > 0) await fillForGood(pass, filled, rows)
 }
 
 /** The same for entities that were just read. */
-export async function sweepEntities(
-  pass: Pass,
+export async function sweepDerived(
+  pass: RepairPass,
   targets: readonly IndexTarget[],
   entities: readonly DerivedEntity[],
   { fill }: SweepPageOptions,
@@ -56,7 +56,7 @@ export async function sweepEntities(
  * has written; so what was read is held against the disk, that an entity has no rows as well.
  */
 async function fillForGood(
-  pass: Pass,
+  pass: RepairPass,
   targets: readonly IndexTarget[],
   rows: readonly EntityRow[],
 ): Promise<void> {

@@ -1,18 +1,12 @@
 import { distinctIds, idKey, type IndexRow } from '@looseleaf/core'
 import { chunks } from './chunks.ts'
+import { danglingAmong, type TargetRow } from './dangling-among.ts'
 import type { IndexTarget } from './index-target.ts'
-import { placeOf, type DanglingRow } from './inspect.ts'
 import { lookAgain } from './look-again.ts'
 import type { Pass } from './pass.ts'
-import { readDerived } from './read-entities.ts'
+import type { RepairPass } from './repair-pass.ts'
 import { reconcile } from './reconcile.ts'
 import { removeRows } from './remove-rows.ts'
-
-/** A row of one of several indexes. */
-export interface TargetRow {
-  readonly target: IndexTarget
-  readonly row: IndexRow
-}
 
 /** Pages of rows that are held against their entities at once: an entity is read once for all of them. */
 const PAGES_AT_ONCE = 16
@@ -48,7 +42,11 @@ export function gatherRows({ maxPage }: Pass): GatheredRows {
  * A part of a pass over index tables of a shard: deletes the rows that do not match a committed entity. Entities are
  * neither counted nor reported here; that is for the pass over the entities.
  */
-export async function sweepIndexRows(pass: Pass, shard: number, rows: readonly TargetRow[]): Promise<void> {
+export async function sweepIndexRows(
+  pass: RepairPass,
+  shard: number,
+  rows: readonly TargetRow[],
+): Promise<void> {
   for (const { target } of rows) pass.tallyOf(target).rows++
   for (const group of byEntities(rows)) {
     await lookAgain(pass, async (scratch) => {
@@ -70,31 +68,4 @@ export async function sweepIndexRows(pass: Pass, shard: number, rows: readonly T
 function* byEntities(rows: readonly TargetRow[]): Generator<readonly TargetRow[]> {
   const groups = Map.groupBy(rows, ({ row }) => idKey(row.entityId))
   for (const some of chunks([...groups.values()], ENTITIES_AT_ONCE)) yield some.flat()
-}
-
-/**
- * The rows that are not those of a committed entity, or stand on the wrong shard. The rows have been read before the
- * entities, so that a writer that was about to commit is not taken for a dead one.
- */
-export async function danglingAmong(
-  pass: Pass,
-  shard: number,
-  rows: readonly TargetRow[],
-): Promise<DanglingRow[]> {
-  const targets = [...new Set(rows.map(({ target }) => target))]
-  const read = await readDerived(
-    pass,
-    targets,
-    rows.map(({ row }) => row.entityId),
-  )
-  const entities = new Map(read.map((entity) => [idKey(entity.id), entity]))
-  const dangling: DanglingRow[] = []
-  for (const { target, row } of rows) {
-    const entity = entities.get(idKey(row.entityId))
-    // Nobody knows which rows belong to a body that cannot be decoded.
-    if (entity?.expected === undefined) continue
-    const place = placeOf(entity, target, shard, row)
-    if (place !== 'right') dangling.push({ entity, target, shard, row, misplaced: place === 'misplaced' })
-  }
-  return dangling
 }

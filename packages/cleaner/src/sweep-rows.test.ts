@@ -17,14 +17,16 @@ import {
 } from '../test/stores.ts'
 import { leapingTime } from '../test/times.ts'
 import { indexTarget, type IndexTarget } from './index-target.ts'
-import { countRemoved, createPass, type Pass, type Problem } from './pass.ts'
+import type { Problem } from './pass-options.ts'
+import { countRemoved, createRepairPass, type RepairPass } from './repair-pass.ts'
 import { sweepEntityPage } from './sweep-entities.ts'
-import { gatherRows, sweepIndexRows, type TargetRow } from './sweep-index.ts'
+import type { TargetRow } from './dangling-among.ts'
+import { gatherRows, sweepIndexRows } from './sweep-index.ts'
 
 const ada = { user_id: 'ada', published: 1, tags: ['x', 'y'] }
 
 let store: DataStore
-let pass: Pass
+let pass: RepairPass
 let problems: Problem[]
 let targets: IndexTarget[]
 /** What is sent, with how many ids or rows. */
@@ -43,7 +45,7 @@ beforeEach(async () => {
     },
   }))
   store = await openStore({ driver, time: leapingTime() })
-  pass = createPass(store.context, { onProblem: (problem) => problems.push(problem) })
+  pass = createRepairPass(store.context, { onProblem: (problem) => problems.push(problem) })
   targets = [byUser, byTag].map(({ name }) => indexTarget(store.context, entryOf(store, name)))
 })
 

@@ -12,7 +12,7 @@ import {
   found,
 } from '../test/stores.ts'
 import { leapingTime } from '../test/times.ts'
-import type { Problem } from './pass.ts'
+import type { Problem } from './pass-options.ts'
 import { sweep, sweepEntities, sweepIndex } from './sweep.ts'
 
 const everything = { prefix: [], order: 'asc', limit: 100 } as const

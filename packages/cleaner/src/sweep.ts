@@ -1,11 +1,12 @@
-import { withCallbacks } from '@looseleaf/core'
+import { optionKinds, withCallbacks, type OptionKinds } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import pLimit from 'p-limit'
-import { checkCall, checkNames, optionsOf } from './call-options.ts'
+import { checkCall, checkNames } from './check-call.ts'
 import { entityPages } from './entity-pages.ts'
 import { indexPages } from './index-pages.ts'
 import { indexesNamed, indexTarget, shardAt, type IndexTarget } from './index-target.ts'
-import { countRemoved, createPass, type Pass, type PassOptions } from './pass.ts'
+import { passOptionKinds, type PassOptions } from './pass-options.ts'
+import { countRemoved, createRepairPass, type RepairPass } from './repair-pass.ts'
 import { sweepEntityPage } from './sweep-entities.ts'
 import { gatherRows, sweepIndexRows } from './sweep-index.ts'
 import type { Tally } from './tally.ts'
@@ -17,6 +18,12 @@ export interface SweepOptions extends PassOptions {
   readonly indexes?: string | readonly string[] | undefined
   /** The number of the shard, from 0. Default: all. */
   readonly shard?: number | undefined
+}
+
+const sweepOptionKinds: OptionKinds<SweepOptions> = {
+  ...passOptionKinds,
+  indexes: optionKinds.elsewhere,
+  shard: optionKinds.elsewhere,
 }
 
 const SHARDS_AT_ONCE = 4
@@ -39,12 +46,20 @@ export async function sweep(store: CleanerTarget, options: SweepOptions = {}): P
   })
 }
 
-async function entitiesToRows(pass: Pass, targets: readonly IndexTarget[], shard: number): Promise<void> {
+async function entitiesToRows(
+  pass: RepairPass,
+  targets: readonly IndexTarget[],
+  shard: number,
+): Promise<void> {
   for await (const page of entityPages(pass, shard))
     await sweepEntityPage(pass, targets, page, { fill: () => false })
 }
 
-async function rowsToEntities(pass: Pass, targets: readonly IndexTarget[], shard: number): Promise<void> {
+async function rowsToEntities(
+  pass: RepairPass,
+  targets: readonly IndexTarget[],
+  shard: number,
+): Promise<void> {
   const rows = gatherRows(pass)
   for (const target of targets) {
     for await (const page of indexPages(pass, target, shard)) {
@@ -56,7 +71,7 @@ async function rowsToEntities(pass: Pass, targets: readonly IndexTarget[], shard
   await sweepIndexRows(pass, shard, rows.take())
 }
 
-type Work = (pass: Pass, targets: readonly IndexTarget[], shard: number) => Promise<void>
+type Work = (pass: RepairPass, targets: readonly IndexTarget[], shard: number) => Promise<void>
 
 async function onShards(
   call: string,
@@ -64,7 +79,7 @@ async function onShards(
   options: SweepOptions,
   work: Work,
 ): Promise<Tally> {
-  checkCall(call, store, options, optionsOf.sweep)
+  checkCall(call, store, options, sweepOptionKinds)
   checkNames(call, options.indexes)
   return withCallbacks(options, (taken) => sweepShards(store.context, taken, work))
 }
@@ -75,7 +90,7 @@ async function sweepShards(context: EngineContext, options: SweepOptions, work: 
   const shards =
     options.shard === undefined ? context.driver.shards.map((_, shard) => shard) : [options.shard]
   for (const shard of shards) shardAt(context, shard)
-  const pass = createPass(context, options)
+  const pass = createRepairPass(context, options)
   const limit = pLimit(SHARDS_AT_ONCE)
   await untilOneFails(
     options.signal,
@@ -85,6 +100,6 @@ async function sweepShards(context: EngineContext, options: SweepOptions, work: 
   return pass.tally
 }
 
-async function settle(pass: Pass): Promise<void> {
+async function settle(pass: RepairPass): Promise<void> {
   countRemoved(pass, await pass.removals.settle(pass.signal))
 }

@@ -1,7 +1,7 @@
 import { throwIfAborted, type EntityPageRow } from '@looseleaf/core'
 import { longestBody } from '@looseleaf/index-engine'
 import { shardAt } from './index-target.ts'
-import { countIn, parseObject } from './part.ts'
+import { countIn, parseObject } from './json-object.ts'
 import type { Pass } from './pass.ts'
 
 /** A place in the order of the last change. */

@@ -1,12 +1,12 @@
 import { idKey, type EntityRow, type TaskTable } from '@looseleaf/core'
 import { wholeRows, type EngineContext } from '@looseleaf/index-engine'
 import { chunks } from './chunks.ts'
-import type { IndexTarget } from './index-target.ts'
-import { shardAt } from './index-target.ts'
+import { shardAt, type IndexTarget } from './index-target.ts'
 import { createKeptRemovals } from './kept-removals.ts'
 import { createLeftToWriters } from './left-to-writers.ts'
-import { countRemoved, type Pass } from './pass.ts'
+import type { Pass } from './pass.ts'
 import { reconcile } from './reconcile.ts'
+import { countRemoved, type RepairPass } from './repair-pass.ts'
 import {
   updatedPages,
   windowFromText,
@@ -83,7 +83,7 @@ export function createTail(context: EngineContext, shard: number, options: TailO
   }
 
   async function workOn(
-    pass: Pass,
+    pass: RepairPass,
     targets: readonly IndexTarget[],
     ids: readonly Uint8Array[],
     read?: readonly EntityRow[],
@@ -95,7 +95,7 @@ export function createTail(context: EngineContext, shard: number, options: TailO
     }
   }
 
-  async function revisit(pass: Pass, targets: readonly IndexTarget[]): Promise<number> {
+  async function revisit(pass: RepairPass, targets: readonly IndexTarget[]): Promise<number> {
     const now = context.time.now()
     const due: Uint8Array[] = []
     for (const [key, entity] of revisits) {
@@ -116,7 +116,7 @@ export function createTail(context: EngineContext, shard: number, options: TailO
       return window?.gap === undefined ? 0 : (window.seenUntil - window.gap.since) / 1000
     },
     async round(ofRound, targets) {
-      const pass = { ...ofRound, removals, leaves: left.leaves }
+      const pass: RepairPass = { ...ofRound, removals, leaves: left.leaves }
       // Too many to be kept beside what comes: then it waits until they are gone.
       const { signal } = pass
       countRemoved(pass, await (removals.isFull ? removals.settle(signal) : removals.sendDue(signal)))
@@ -129,8 +129,10 @@ export function createTail(context: EngineContext, shard: number, options: TailO
       let looked = 0
       for await (const page of updatedPages(pass, shard, held, options)) {
         const rows = page.filter((row) => settled.get(idKey(row.id)) !== row.version)
-        for await (const run of wholeRows(shardAt(context, shard).entities, rows, { signal: pass.signal })) {
-          for (const some of chunks(run, ENTITIES_AT_ONCE))
+        for await (const batch of wholeRows(shardAt(context, shard).entities, rows, {
+          signal: pass.signal,
+        })) {
+          for (const some of chunks(batch, ENTITIES_AT_ONCE))
             await workOn(
               pass,
               targets,

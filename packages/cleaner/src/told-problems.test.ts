@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { openStore } from '../test/stores.ts'
 import { cleanIndex } from './clean-index.ts'
-import type { Problem } from './pass.ts'
+import type { Problem } from './pass-options.ts'
 import { placeFromText, placeToText } from './place-text.ts'
 
 it('a clean tells of what it cannot put right', async () => {

@@ -46,13 +46,13 @@ export const cleaner: Equivalents = {
       'Whichever of them is named, none of them can be filled.',
   },
   'cleaner/sweep-entities': {
-    'sweepEntities: looked.length > 0 → true': noWork,
-    'sweepEntities: missing.length === 0 → false': noWork,
-    'sweepEntities: moved.length > 0 → true': noWork,
+    'sweepDerived: looked.length > 0 → true': noWork,
+    'sweepDerived: missing.length === 0 → false': noWork,
+    'sweepDerived: moved.length > 0 → true': noWork,
     'fillForGood: moved.length === 0 → false': noWork,
     'fillForGood: left.length > 0 && look < MAX_LOOKS → (look < MAX_LOOKS)': noWork,
   },
-  'cleaner/sweep-index': {
+  'cleaner/dangling-among': {
     'danglingAmong: entity?.expected → entity.expected': 'There is an answer for every id that is asked for.',
   },
   'cleaner/tail': {
