@@ -71,7 +71,7 @@ describe('the catalog', () => {
       )
     const isDone = (progress: ReadonlyMap<string, string>): boolean =>
       [...progress.values()].some((text) => text.includes('"stage":"done"'))
-    // When the last stage has saved that it is over, and before the index is made ready.
+    // When the last phase has saved that it is over, and before the index is made ready.
     const { indexes } = await cleanIndex(
       {
         context: {

@@ -12,9 +12,9 @@ import { changeCatalog, propagateCatalog, type EngineContext } from '@looseleaf/
 import { checkCall, checkNames } from './check-call.ts'
 import { DEFAULT_SETTLE_MS } from './check-index.ts'
 import type { CleanJob } from './clean-job.ts'
-import { completeStage } from './complete-stage.ts'
+import { completePhase } from './complete-phase.ts'
 import { indexesNamed, indexTarget, type IndexTarget } from './index-target.ts'
-import { freshPart, stages } from './part.ts'
+import { freshPart, phases } from './part.ts'
 import { loadParts, type LeaseOptions } from './part-lease.ts'
 import { passOptionKinds, type PassOptions } from './pass-options.ts'
 import { createProgressMeter, type CleanProgress } from './progress.ts'
@@ -145,10 +145,10 @@ export async function cleanEntries(
     throttle: throttle ?? createThrottle(context.time, options.rowsPerSecond),
     meter,
   }
-  for (const stage of stages) {
-    const targets = [...runs.keys()].filter(({ entry }) => stage !== 'check' || mustCheck(entry, options))
-    await completeStage(job, targets, stage, signal)
-    if (stage === 'entities') await untilOutOfReach(job, targets, signal)
+  for (const phase of phases) {
+    const targets = [...runs.keys()].filter(({ entry }) => phase !== 'check' || mustCheck(entry, options))
+    await completePhase(job, targets, phase, signal)
+    if (phase === 'entities') await untilOutOfReach(job, targets, signal)
   }
   const indexes = await finish(job, { signal })
   const { added, removed, fenced, waiting } = sumTallies(indexes)

@@ -48,8 +48,8 @@ describe('the report of an index', () => {
 
   it('says how far each shard has come that answers', async () => {
     const record = (await joinRuns(store.context, [TABLE], WORKER, {})).get(TABLE)!
-    await savePart(0, { ...freshPart(record.run), stage: 'dangling', seen: 5, total: 3 })
-    await savePart(1, { ...freshPart('an earlier one'), stage: 'check', seen: 9, total: 9 })
+    await savePart(0, { ...freshPart(record.run), phase: 'dangling', seen: 5, total: 3 })
+    await savePart(1, { ...freshPart('an earlier one'), phase: 'check', seen: 9, total: 9 })
     refuse(new LooseleafError('SHARD_UNAVAILABLE', 'Away.'))
     const { indexes } = await readCleanerReport(store)
     expect(indexes[0]!.underWay).toEqual({

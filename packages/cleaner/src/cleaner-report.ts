@@ -3,7 +3,7 @@ import type { EngineContext } from '@looseleaf/index-engine'
 import { checkCall } from './check-call.ts'
 import { cleanableIndexes } from './index-target.ts'
 import { loadParts } from './part-lease.ts'
-import type { Part, Stage } from './part.ts'
+import type { Part, Phase } from './part.ts'
 import { readSummary, type CleanerSummary } from './report.ts'
 import { loadRuns, type RunRecord } from './run-record.ts'
 import type { Tally } from './tally.ts'
@@ -27,7 +27,7 @@ export interface IndexReport {
         readonly shards: readonly {
           readonly shard: number
           /** `unknown` where the shard does not answer. */
-          readonly phase: Stage | 'waiting' | 'done' | 'unknown'
+          readonly phase: Phase | 'waiting' | 'done' | 'unknown'
           readonly done: number
           readonly total: number
         }[]
@@ -85,7 +85,7 @@ function reportIndex(
     if (onShard === 'unknown') return { shard, phase: onShard, done: 0, total: 0 }
     const part = onShard.get(table)
     if (part?.run !== record.run) return { shard, phase: 'waiting' as const, done: 0, total: 0 }
-    return { shard, phase: part.stage, done: part.seen, total: Math.max(part.seen, part.total) }
+    return { shard, phase: part.phase, done: part.seen, total: Math.max(part.seen, part.total) }
   })
   return { ...report, underWay: { startedAt: new Date(record.startedAt), shards } }
 }

@@ -2,7 +2,7 @@ export { checkIndex, type CheckOptions, type CheckResult } from './check-index.t
 export { cleanIndex, type CleanedIndex, type CleanOptions, type CleanResult } from './clean-index.ts'
 export { readCleanerReport, type CleanerReport, type IndexReport } from './cleaner-report.ts'
 export { drainPending } from './drain-pending.ts'
-export type { Stage } from './part.ts'
+export type { Phase } from './part.ts'
 export type { PassOptions, Problem } from './pass-options.ts'
 export type { CleanProgress } from './progress.ts'
 export type { CleanerSummary, RoundError } from './report.ts'

@@ -6,7 +6,7 @@ import { entryOf, openStore } from '../test/stores.ts'
 import { leapingTime, type LeapingTime } from '../test/times.ts'
 import { indexTarget, tableOn, type IndexTarget } from './index-target.ts'
 import { claimParts, loadParts, partTask, type LeasedParts, type PartLease } from './part-lease.ts'
-import { enterStage, type Part } from './part.ts'
+import { enterPhase, type Part } from './part.ts'
 
 const LEASE_MS = 3_000
 
@@ -68,16 +68,16 @@ describe('a part', () => {
 
   it('goes on where it was left, in the same run alone', async () => {
     const first = (await claim('a'))!
-    enterStage(first.lease.part, 'dangling')
+    enterPhase(first.lease.part, 'dangling')
     first.lease.part.seen = 7
     await first.release()
-    expect(await stored()).toMatchObject({ run: 'run', stage: 'dangling', seen: 7 })
+    expect(await stored()).toMatchObject({ run: 'run', phase: 'dangling', seen: 7 })
     const second = (await claim('a'))!
-    expect(second.lease.part).toMatchObject({ run: 'run', stage: 'dangling', seen: 7 })
+    expect(second.lease.part).toMatchObject({ run: 'run', phase: 'dangling', seen: 7 })
     await second.release()
     expect((await claim('a', 'another'))!.lease.part).toMatchObject({
       run: 'another',
-      stage: 'entities',
+      phase: 'entities',
       seen: 0,
     })
   })

@@ -1,34 +1,34 @@
 import { countIn, parseObject } from './json-object.ts'
 import { emptyTally, tallyFrom, type Tally } from './tally.ts'
 
-/** The passes of one cleaning, in their order. */
-export const stages = ['entities', 'dangling', 'check'] as const
-export type Stage = (typeof stages)[number]
+/** The phases of one cleaning, in their order. */
+export const phases = ['entities', 'dangling', 'check'] as const
+export type Phase = (typeof phases)[number]
 
 /** How far the cleaning of one index has come on one shard. */
 export interface Part {
   /** The run that it belongs to. */
   run: string
-  /** The pass that is under way. */
-  stage: Stage | 'done'
-  /** In a pass over entities: the last `addedId` done. */
+  /** The phase that is under way. */
+  phase: Phase | 'done'
+  /** In a phase over entities: the last `addedId` done. */
   addedId: number
-  /** In a pass over rows: the last row done, as text. */
+  /** In a phase over rows: the last row done, as text. */
   place: string
-  /** Rows of this pass done so far, and how many there were when it began. */
+  /** Entities or rows of this phase done so far, and how many there were when it began. */
   seen: number
   total: number
   /** Missing rows that the check has found in the round under way, and rounds that it has begun. */
   missing: number
   rounds: number
-  /** What all passes have done so far. */
+  /** What all phases have done so far. */
   tally: Tally
 }
 
 export function freshPart(run: string): Part {
   return {
     run,
-    stage: 'entities',
+    phase: 'entities',
     addedId: 0,
     place: '',
     seen: 0,
@@ -39,23 +39,24 @@ export function freshPart(run: string): Part {
   }
 }
 
-/** Begins a pass from its start. */
-export function enterStage(part: Part, stage: Part['stage']): void {
-  Object.assign(part, { stage, addedId: 0, place: '', seen: 0, total: 0, missing: 0, rounds: 0 })
+/** Begins a phase from its start. */
+export function enterPhase(part: Part, phase: Part['phase']): void {
+  Object.assign(part, { phase, addedId: 0, place: '', seen: 0, total: 0, missing: 0, rounds: 0 })
 }
 
-/** True when this pass is over. */
-export function isPast(part: Part, stage: Stage): boolean {
-  return part.stage === 'done' || stages.indexOf(part.stage) > stages.indexOf(stage)
+/** True when this phase is over. */
+export function isPast(part: Part, phase: Phase): boolean {
+  return part.phase === 'done' || phases.indexOf(part.phase) > phases.indexOf(phase)
 }
 
-/** A pass and those before it, in their order. */
-export function stagesUpTo(stage: Stage): readonly Stage[] {
-  return stages.slice(0, stages.indexOf(stage) + 1)
+/** A phase and those before it, in their order. */
+export function phasesUpTo(phase: Phase): readonly Phase[] {
+  return phases.slice(0, phases.indexOf(phase) + 1)
 }
 
-export function partToText(part: Part): string {
-  return JSON.stringify(part)
+/** The phase is stored as `stage`. */
+export function partToText({ phase, ...part }: Part): string {
+  return JSON.stringify({ ...part, stage: phase })
 }
 
 /** The part of a text that `partToText` gave; undefined for any other, which means to begin anew. */
@@ -63,11 +64,11 @@ export function partFromText(text: string): Part | undefined {
   const value = parseObject(text)
   if (value === undefined) return undefined
   const { run, stage, place } = value
-  const known = stages.find((name) => name === stage) ?? (stage === 'done' ? stage : undefined)
-  if (typeof run !== 'string' || known === undefined) return undefined
+  const phase = phases.find((name) => name === stage) ?? (stage === 'done' ? stage : undefined)
+  if (typeof run !== 'string' || phase === undefined) return undefined
   return {
     run,
-    stage: known,
+    phase,
     addedId: countIn(value, 'addedId'),
     place: typeof place === 'string' ? place : '',
     seen: countIn(value, 'seen'),

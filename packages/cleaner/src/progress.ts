@@ -1,20 +1,20 @@
 import type { Time } from '@looseleaf/core'
-import type { Part, Stage } from './part.ts'
+import type { Part, Phase } from './part.ts'
 import { sumTallies, type Tally } from './tally.ts'
 
 /** Where a cleaning stands on one shard; told after every page, and once with `ready` at the end. */
 export interface CleanProgress {
-  /** The pass under way: entities to rows, rows to entities, the final check; `ready` when all is done. */
-  readonly phase: Stage | 'ready'
-  /** The indexes that this pass cleans. */
+  /** The phase under way: entities to rows, rows to entities, the final check; `ready` when all is done. */
+  readonly phase: Phase | 'ready'
+  /** The indexes that are cleaned together. */
   readonly indexes: readonly string[]
   /** The number of the shard, from 0. */
   readonly shard: number
-  /** Entities (or rows, while dangling ones are looked for) of this shard done in this pass. */
+  /** Entities (or rows, while dangling ones are looked for) of this shard done in this phase. */
   readonly done: number
-  /** How many there were when the pass began, never less than `done`. */
+  /** How many there were when the phase began, never less than `done`. */
   readonly total: number
-  /** Rows added on this shard so far, for all these indexes, over all passes; the same holds for the counts below. */
+  /** Rows added on this shard so far, for all these indexes, over all phases; the same holds for the counts below. */
   readonly added: number
   readonly removed: number
   readonly fenced: number
@@ -27,7 +27,7 @@ export interface CleanProgress {
 
 export interface ProgressMeter {
   tell(
-    phase: Stage | 'ready',
+    phase: Phase | 'ready',
     shard: number,
     parts: readonly { readonly index: string; readonly part: Part }[],
   ): void

@@ -116,16 +116,16 @@ function jobOf(pageSize: number, rewrites = false): CleanJob {
     meter: {
       count: (rows) => void log.push(`count ${rows}`),
       did: ({ entities, rows, added }) => void log.push(`did ${entities} ${rows} ${added}`),
-      tell(stage, shard, parts) {
+      tell(phase, shard, parts) {
         const texts = parts.map(({ index, part }) => `${index} ${part.seen}/${part.total}`)
-        log.push([stage, shard, ...texts].join(' '))
+        log.push([phase, shard, ...texts].join(' '))
       },
     },
   }
 }
 
-async function scan(stage: 'entities' | 'check', leases: Lease[], job = jobOf(4)): Promise<void> {
-  await scanEntities(job, stage, partsOf(leases), leases, 0, signal)
+async function scan(phase: 'entities' | 'check', leases: Lease[], job = jobOf(4)): Promise<void> {
+  await scanEntities(job, phase, partsOf(leases), leases, 0, signal)
 }
 
 describe('a scan of entities', () => {
@@ -149,7 +149,7 @@ describe('a scan of entities', () => {
       'entities 0 by_user 6/6',
       'settle',
     ])
-    expect(lease.part).toMatchObject({ stage: 'dangling', seen: 0, addedId: 0, total: 0 })
+    expect(lease.part).toMatchObject({ phase: 'dangling', seen: 0, addedId: 0, total: 0 })
     expect(lease.part.tally).toMatchObject({ entities: 5, rows: 5 })
   })
 
@@ -162,21 +162,21 @@ describe('a scan of entities', () => {
     await scan('entities', [behind, ahead])
     expect(behind.part.tally).toMatchObject({ entities: 5, added: 2 })
     expect(ahead.part.tally).toMatchObject({ entities: 1, added: 1 })
-    expect([behind.part.stage, ahead.part.stage]).toEqual(['dangling', 'dangling'])
+    expect([behind.part.phase, ahead.part.phase]).toEqual(['dangling', 'dangling'])
   })
 
   it('does no more for an index that another worker has taken over, and ends without any', async () => {
     const [lost, kept] = [leaseOf(user), leaseOf(tag)]
     onCheckpoint = () => (lost.isHeld = false)
     await scan('entities', [lost, kept])
-    expect(lost.part).toMatchObject({ stage: 'entities', seen: 4 })
-    expect(kept.part).toMatchObject({ stage: 'dangling' })
+    expect(lost.part).toMatchObject({ phase: 'entities', seen: 4 })
+    expect(kept.part).toMatchObject({ phase: 'dangling' })
     expect(kept.part.tally.entities).toBe(6)
     const alone = leaseOf(user)
     onCheckpoint = () => (alone.isHeld = false)
     log.length = 0
     await scan('entities', [alone])
-    expect(alone.part).toMatchObject({ stage: 'entities', seen: 4 })
+    expect(alone.part).toMatchObject({ phase: 'entities', seen: 4 })
     expect(log).not.toContain('settle')
   })
 
@@ -207,22 +207,22 @@ it.each([
   )
   if (code === undefined) expect(failure).toBeUndefined()
   else expect(failure).toMatchObject({ code, entity: ids[0], message: expect.stringContaining(ids[0]!) })
-  expect(lease.part).toMatchObject({ stage: code === undefined ? 'dangling' : 'entities', addedId: 0 })
+  expect(lease.part).toMatchObject({ phase: code === undefined ? 'dangling' : 'entities', addedId: 0 })
 })
 
 describe('a check', () => {
   it('is over when nothing is missing, and does not count entities again', async () => {
-    const lease = leaseOf(user, { stage: 'check' })
+    const lease = leaseOf(user, { phase: 'check' })
     await scan('check', [lease])
-    expect(lease.part).toMatchObject({ stage: 'done', seen: 0 })
+    expect(lease.part).toMatchObject({ phase: 'done', seen: 0 })
     expect(lease.part.tally).toEqual(emptyTally())
   })
 
   it('begins again when something was, with as much ahead of it', async () => {
     await removeRow(store, 'by_user', rowFor(store, 'by_user', ids[0]!, bag(1), 0))
-    const lease = leaseOf(user, { stage: 'check' })
+    const lease = leaseOf(user, { phase: 'check' })
     const told: string[] = []
-    onCheckpoint = () => told.push(`${lease.part.stage} ${lease.part.rounds}`)
+    onCheckpoint = () => told.push(`${lease.part.phase} ${lease.part.rounds}`)
     await scan('check', [lease])
     expect(told).toEqual(['check 0', 'check 0', 'check 1', 'check 1'])
     expect(log.filter((each) => each.startsWith('check'))).toEqual([
@@ -231,12 +231,12 @@ describe('a check', () => {
       'check 0 by_user 4/6',
       'check 0 by_user 6/6',
     ])
-    expect(lease.part).toMatchObject({ stage: 'done', rounds: 0 })
+    expect(lease.part).toMatchObject({ phase: 'done', rounds: 0 })
     expect(lease.part.tally).toMatchObject({ added: 1 })
   })
 
   it('is given up when five rounds have found something, and no earlier', async () => {
-    const lease = leaseOf(user, { stage: 'check' })
+    const lease = leaseOf(user, { phase: 'check' })
     const row = rowFor(store, 'by_user', ids[0]!, bag(1), 0)
     await removeRow(store, 'by_user', row)
     let rounds = 0
@@ -256,30 +256,30 @@ describe('a scan of rows', () => {
   }
 
   it('goes on where it was left, and counts what there is only where there is more than a page', async () => {
-    const small = leaseOf(user, { stage: 'dangling', total: 99 })
+    const small = leaseOf(user, { phase: 'dangling', total: 99 })
     await scanOf([small], 7)
     expect(log).toContain('dangling 0 by_user 6/6')
     expect(operations).not.toContain('count')
     expect(small.part.tally).toMatchObject({ rows: 6 })
     const { row } = rowFor(store, 'by_user', ids[1]!, bag(2), 0)
-    const left = leaseOf(user, { stage: 'dangling', seen: 2, place: placeToText(row) })
+    const left = leaseOf(user, { phase: 'dangling', seen: 2, place: placeToText(row) })
     log.length = 0
     await scanOf([left], 6)
     // The total is what is behind it and what is ahead.
     expect(log).toContain('dangling 0 by_user 6/6')
     expect(left.part.tally).toMatchObject({ rows: 4 })
-    const large = leaseOf(user, { stage: 'dangling' })
+    const large = leaseOf(user, { phase: 'dangling' })
     operations.length = 0
     await scanOf([large], 6)
     expect(operations.filter((each) => each === 'count')).toHaveLength(1)
-    expect([small, left, large].map(({ part }) => part.stage)).toEqual(['check', 'check', 'check'])
+    expect([small, left, large].map(({ part }) => part.phase)).toEqual(['check', 'check', 'check'])
   })
 
   it('deletes what is dangling in each index, and counts it there', async () => {
     await addRow(store, 'by_user', rowFor(store, 'by_user', ids[0]!, { user_id: 'eve', published: 1 }, 1))
     await addRow(store, 'by_tag', rowFor(store, 'by_tag', ids[0]!, { tags: ['lost'] }, 1))
     await addRow(store, 'by_tag', rowFor(store, 'by_tag', ids[1]!, { tags: ['lost'] }, 1))
-    const leases = [leaseOf(user, { stage: 'dangling' }), leaseOf(tag, { stage: 'dangling' })]
+    const leases = [leaseOf(user, { phase: 'dangling' }), leaseOf(tag, { phase: 'dangling' })]
     await scanOf(leases, 4)
     expect(leases.map(({ part }) => part.tally)).toMatchObject([
       { rows: 7, removed: 1 },
@@ -293,20 +293,20 @@ describe('a scan of rows', () => {
 
   it('works whenever there are 16 pages, and leaves a part that another worker has taken over', async () => {
     for (let i = 7; i <= 20; i++) ids.push((await store.put(bag(i))).id)
-    const lease = leaseOf(user, { stage: 'dangling' })
+    const lease = leaseOf(user, { phase: 'dangling' })
     await scanOf([lease], 1)
     expect(log.filter((each) => each.startsWith('count'))).toEqual(['count 16', 'count 4'])
     expect(log.filter((each) => each.startsWith('did'))).toEqual(['did 0 16 0', 'did 0 4 0'])
     // The page with which they are enough is worked on before it is saved.
     expect(log.slice(0, log.indexOf('count 16')).filter((each) => each === 'save')).toHaveLength(15)
     expect(operations.filter((each) => each === 'count')).toHaveLength(1)
-    const lost = leaseOf(user, { stage: 'dangling' })
+    const lost = leaseOf(user, { phase: 'dangling' })
     let saves = 0
     onCheckpoint = () => (lost.isHeld = ++saves < 3)
     log.length = 0
     await scanOf([lost], 2)
     expect(lost.part).toMatchObject({
-      stage: 'dangling',
+      phase: 'dangling',
       seen: 6,
       place: placeToText(rowFor(store, 'by_user', ids[5]!, bag(6), 0).row),
     })

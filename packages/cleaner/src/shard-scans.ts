@@ -6,7 +6,7 @@ import { entityPages } from './entity-pages.ts'
 import { indexPages } from './index-pages.ts'
 import { shardAt, tableOn, type IndexTarget } from './index-target.ts'
 import type { LeasedParts, PartLease } from './part-lease.ts'
-import { enterStage } from './part.ts'
+import { enterPhase } from './part.ts'
 import { countByIndex, watchUnreadable } from './pass.ts'
 import { placeFromText, placeToText } from './place-text.ts'
 import { sweepEntityPage } from './sweep-entities.ts'
@@ -22,7 +22,7 @@ const MAX_ROUNDS = 5
  */
 export async function scanEntities(
   job: CleanJob,
-  stage: 'entities' | 'check',
+  phase: 'entities' | 'check',
   parts: LeasedParts,
   leases: readonly PartLease[],
   shard: number,
@@ -41,19 +41,19 @@ export async function scanEntities(
       if (open.length === 0) return
       // Those that stand at the same place share the work.
       for (const together of Map.groupBy(open, ({ part }) => part.addedId).values())
-        await workOnPage(job, stage, parts, together, page, signal)
+        await workOnPage(job, phase, parts, together, page, signal)
       meter.count(page.length)
       await parts.checkpoint({ signal })
-      meter.tell(stage, shard, partsOf(open))
+      meter.tell(phase, shard, partsOf(open))
     }
     await parts.settle({ signal })
-    open = open.filter((lease) => !endRound(lease, stage))
+    open = open.filter((lease) => !endRound(lease, phase))
   }
 }
 
 async function workOnPage(
   job: CleanJob,
-  stage: 'entities' | 'check',
+  phase: 'entities' | 'check',
   parts: LeasedParts,
   leases: readonly PartLease[],
   page: readonly WholeRow<EntityPageRow>[],
@@ -67,7 +67,7 @@ async function workOnPage(
   const { pass: counting, of } = countByIndex(passOf(job, parts, signal))
   const { pass, unreadable } = watchUnreadable(counting)
   const isBuilding = ({ entry }: IndexTarget): boolean => entry.state === 'building'
-  if (stage === 'check') {
+  if (phase === 'check') {
     const missing = await checkEntityPage(pass, targets, rows, job.settleMs)
     for (const { target, part } of leases) part.missing += missing.get(target) ?? 0
   } else {
@@ -82,8 +82,8 @@ async function workOnPage(
     part.seen += rows.length
     const tally = of(target)
     const { entities, rows: looked, misfits, undecodable, ...done } = tally
-    // Problems are counted by the first pass over the entities; the check meets the same ones again.
-    addTally(part.tally, stage === 'check' ? done : { entities, rows: looked, misfits, undecodable, ...done })
+    // Problems are counted in the first phase; the check meets the same ones again.
+    addTally(part.tally, phase === 'check' ? done : { entities, rows: looked, misfits, undecodable, ...done })
     job.meter.did(tally)
   }
 }
@@ -98,14 +98,14 @@ function unreadableBody({ entry }: IndexTarget, id: Uint8Array): LooseleafError 
   )
 }
 
-/** True when the pass is over, false when the check has to begin again. */
-function endRound({ target, part }: PartLease, stage: 'entities' | 'check'): boolean {
-  if (stage === 'entities') {
-    enterStage(part, 'dangling')
+/** True when the phase is over, false when the check has to begin again. */
+function endRound({ target, part }: PartLease, phase: 'entities' | 'check'): boolean {
+  if (phase === 'entities') {
+    enterPhase(part, 'dangling')
     return true
   }
   if (part.missing === 0) {
-    enterStage(part, 'done')
+    enterPhase(part, 'done')
     return true
   }
   const rounds = part.rounds + 1
@@ -116,7 +116,7 @@ function endRound({ target, part }: PartLease, stage: 'entities' | 'check'): boo
     )
   }
   const { total } = part
-  enterStage(part, 'check')
+  enterPhase(part, 'check')
   Object.assign(part, { rounds, total })
   return false
 }
@@ -170,7 +170,7 @@ export async function scanRows(
   }
   await work()
   await parts.settle({ signal })
-  for (const { part, isHeld } of leases) if (isHeld) enterStage(part, 'check')
+  for (const { part, isHeld } of leases) if (isHeld) enterPhase(part, 'check')
 }
 
 function countRows(target: IndexTarget, shard: number, signal: AbortSignal): Promise<number> {

@@ -12,7 +12,7 @@ test('a place comes back as it was, with every type of column', () => {
 })
 
 test('a part and a window come back as they were', () => {
-  const part = { ...freshPart('run'), stage: 'check' as const, addedId: 12, missing: 3, rounds: 1 }
+  const part = { ...freshPart('run'), phase: 'check' as const, addedId: 12, missing: 3, rounds: 1 }
   part.tally.added = 4
   expect(partFromText(partToText(part))).toEqual(part)
   const window = { seenUntil: 5, lookedBackAt: 4, gap: { since: 1, before: { updated: 3, addedId: 2 } } }
@@ -30,10 +30,10 @@ test.each(['', '{', 'null', '[]', '7', '{"run":1}', '{"run":"a","stage":"later"}
   },
 )
 
-test('a pass is past when a later one is under way', () => {
+test('a phase is past when a later one is under way', () => {
   const part = freshPart('run')
   expect(isPast(part, 'entities')).toBe(false)
-  expect(isPast({ ...part, stage: 'dangling' }, 'entities')).toBe(true)
-  expect(isPast({ ...part, stage: 'dangling' }, 'check')).toBe(false)
-  expect(isPast({ ...part, stage: 'done' }, 'check')).toBe(true)
+  expect(isPast({ ...part, phase: 'dangling' }, 'entities')).toBe(true)
+  expect(isPast({ ...part, phase: 'dangling' }, 'check')).toBe(false)
+  expect(isPast({ ...part, phase: 'done' }, 'check')).toBe(true)
 })

@@ -2,24 +2,24 @@ import pLimit from 'p-limit'
 import { runOf, type CleanJob } from './clean-job.ts'
 import type { IndexTarget } from './index-target.ts'
 import { loadParts } from './part-lease.ts'
-import { isPast, type Stage } from './part.ts'
+import { isPast, type Phase } from './part.ts'
 import { loadRuns } from './run-record.ts'
 import { workOnShard } from './shard-work.ts'
 import { untilOneFails } from './until-one-fails.ts'
 
 /**
- * Brings one pass to its end on all shards. Each shard's part is worked on by one worker at a time: this one takes what
+ * Brings one phase to its end on all shards. Each shard's part is worked on by one worker at a time: this one takes what
  * is free, and waits for the others, whose parts become free when their lease runs out.
  */
-export async function completeStage(
+export async function completePhase(
   job: CleanJob,
   targets: readonly IndexTarget[],
-  stage: Stage,
+  phase: Phase,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const limit = pLimit(job.shardsAtOnce)
   for (;;) {
-    const open = await openParts(job, targets, stage, signal)
+    const open = await openParts(job, targets, phase, signal)
     if (open.size === 0) return
     let hasWorked = false
     await untilOneFails(
@@ -28,7 +28,7 @@ export async function completeStage(
         ([shard, those]) =>
           (either) =>
             limit(async () => {
-              if (await workOnShard(job, stage, shard, those, either)) hasWorked = true
+              if (await workOnShard(job, phase, shard, those, either)) hasWorked = true
             }),
       ),
     )
@@ -38,11 +38,11 @@ export async function completeStage(
   }
 }
 
-/** Shards with the indexes for which this pass is not over there. A run that others have ended has none. */
+/** Shards with the indexes for which this phase is not over there. A run that others have ended has none. */
 async function openParts(
   job: CleanJob,
   targets: readonly IndexTarget[],
-  stage: Stage,
+  phase: Phase,
   signal: AbortSignal | undefined,
 ): Promise<Map<number, IndexTarget[]>> {
   const { context } = job
@@ -59,7 +59,7 @@ async function openParts(
       const parts = await loadParts(context, names, shard, { signal })
       const those = running.filter((target) => {
         const part = parts.get(target.entry.table)
-        return part?.run !== runOf(job, target).run || !isPast(part, stage)
+        return part?.run !== runOf(job, target).run || !isPast(part, phase)
       })
       if (those.length > 0) open.set(shard, those)
     }),
