@@ -6,11 +6,9 @@ import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { addRow, byTag, byUser, entryOf, expectedRows, rowFor, rowsIn, shared } from '../test/stores.ts'
 import { leapingTime } from '../test/times.ts'
-import { derivedBatches } from './derive-entity.ts'
 import { drainKnown, drainPending } from './drain-pending.ts'
 import { indexTarget } from './index-target.ts'
 import { createKeptRemovals } from './kept-removals.ts'
-import { createPass } from './pass.ts'
 
 const BAG = { user_id: 'ada', published: 1, tags: ['x'] }
 
@@ -198,18 +196,4 @@ describe('what is pending of an index that has lost its table', () => {
     plan = failing('index_by_user', 'upsert', 'SHARD_UNAVAILABLE')
     await expect(drainPending(store)).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
   })
-})
-
-it('entities are derived in runs whose rows can be held', async () => {
-  // With itself, each weighs a thousand.
-  const tags = Array.from({ length: 999 }, (_, i) => `tag ${i}`)
-  await store.putMany(Array.from({ length: 21 }, () => ({ tags })))
-  const rows = (await driver.shards[0]!.entities.pageByAdded(0, 100)).map((row) => ({
-    ...row,
-    body: row.body!,
-  }))
-  const target = indexTarget(store.context, entryOf(store, 'by_tag'))
-  const runs = [...derivedBatches(createPass(store.context), [target], rows)]
-  expect(runs.map((run) => run.length)).toEqual([10, 10, 1])
-  expect([...derivedBatches(createPass(store.context), [target], [])]).toEqual([])
 })

@@ -2,7 +2,13 @@ import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/
 import { beforeEach, describe, expect, it } from 'vitest'
 import { openStore } from '../test/stores.ts'
 import { createPass, type Pass } from './pass.ts'
-import { updatedPages, windowFromText, type TailWindow, type WindowOptions } from './tail-window.ts'
+import {
+  updatedPages,
+  windowFromText,
+  windowToText,
+  type TailWindow,
+  type WindowOptions,
+} from './tail-window.ts'
 
 const SECOND = 1_000_000
 
@@ -162,6 +168,22 @@ describe('what a round has no time for', () => {
 })
 
 describe('the text of a window', () => {
+  it('gives it back as it was', () => {
+    const gap = { since: 1, before: { updated: 3, addedId: 2 } }
+    for (const window of [
+      { seenUntil: 5, lookedBackAt: 4, gap },
+      { seenUntil: 5, lookedBackAt: 4, gap: undefined },
+    ])
+      expect(windowFromText(windowToText(window))).toEqual(window)
+  })
+
+  it.each(['', '{', 'null', '[]', '7', '{"run":1}', '["x"]'])(
+    'is not %s, which means to begin anew',
+    (text) => {
+      expect(windowFromText(text)).toBeUndefined()
+    },
+  )
+
   it.each([
     ['no gap', '{"seenUntil":5,"lookedBackAt":4,"gap":null}'],
     ['a gap without its beginning', '{"seenUntil":5,"lookedBackAt":4,"gap":{"before":{}}}'],
