@@ -127,7 +127,7 @@ export const found: readonly Found[] = [
       'A write that was under way over a failover was committed without rows that the old server had taken.',
     now: 'A clean that is begun anew has all writes under way begin again.',
     heldBy: {
-      file: 'packages/cleaner/src/clean-index.test.ts',
+      file: 'packages/cleaner/src/clean/clean-index.test.ts',
       name: 'begun again after a failover, it has writes that were under way begin again, for their rows may be lost',
     },
   },
@@ -181,7 +181,7 @@ export const found: readonly Found[] = [
       'A cleaner whose progress fell back in a failover while it worked never came to an end (simulation).',
     now: 'It does again what is not done any more, and says CONFLICT where its work was forgotten altogether.',
     heldBy: {
-      file: 'packages/cleaner/src/clean-index.test.ts',
+      file: 'packages/cleaner/src/clean/clean-index.test.ts',
       name: 'a shard that falls back while the next one is worked on, in rows and progress, is done again',
     },
   },
@@ -235,7 +235,7 @@ export const found: readonly Found[] = [
       'With `entity-first`, a cleaner deleted a row that it had kept for queries under way, although its entity had it again meanwhile and the writer had not come to write it (late commits, a tail that looks back).',
     now: 'It looks at the entity once more before it deletes what it has kept.',
     heldBy: {
-      file: 'packages/cleaner/src/kept-removals.test.ts',
+      file: 'packages/cleaner/src/repair/kept-removals.test.ts',
       name: 'a row that was kept for an entity that %s meanwhile',
     },
   },

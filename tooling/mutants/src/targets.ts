@@ -25,12 +25,12 @@ const TARGETS: readonly Target[] = [
       'packages/store/src/{manage-indexes,open-store,row-removals}.ts',
     ],
     // Some of what writers leave is seen when a cleaner comes by.
-    tests: ['packages/store/src/*.test.ts', 'packages/cleaner/test/*.test.ts'],
+    tests: ['packages/store/src/*.test.ts', 'packages/cleaner/test/!(*.int).test.ts'],
   },
   {
-    code: ['packages/cleaner/src/*.ts'],
+    code: ['packages/cleaner/src/**/*.ts'],
     // What SQLite does not show of this, MariaDB does not.
-    tests: ['packages/cleaner/{src,test}/!(*.int).test.ts'],
+    tests: ['packages/cleaner/{src,test}/**/!(*.int).test.ts'],
   },
   {
     code: [
