@@ -31,7 +31,7 @@ export const found: readonly Found[] = [
       'A batch of swaps won in part, could not read back which, and was reported as failed (fault “reading back cut off”).',
     now: 'Its outcome is unknown, and every write of it finds out by itself.',
     heldBy: {
-      file: 'packages/driver-mysql/src/read-back.int.test.ts',
+      file: 'packages/driver-mysql/src/kysely/read-back.int.test.ts',
       name: 'a swap that won in part, and cannot read which, has an unknown outcome',
     },
   },
@@ -69,7 +69,7 @@ export const found: readonly Found[] = [
     wrong: 'TLS did not work with a server that is named by its IP address.',
     now: 'A certificate is held against the address where the host is given as one.',
     heldBy: {
-      file: 'packages/driver-mysql/src/tls.int.test.ts',
+      file: 'packages/driver-mysql/src/connection/tls.int.test.ts',
       name: 'is used by its address, and by no other',
     },
   },
@@ -77,7 +77,7 @@ export const found: readonly Found[] = [
     wrong: 'Every statement that was ended at its deadline left a socket behind.',
     now: 'The socket of a call that is given up is destroyed at once.',
     heldBy: {
-      file: 'packages/driver-mysql/src/silence.int.test.ts',
+      file: 'packages/driver-mysql/src/bounds/silence.int.test.ts',
       name: 'hundreds of expiries leave no sockets, no timers and no bodies in memory',
     },
   },

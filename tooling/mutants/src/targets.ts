@@ -35,15 +35,14 @@ const TARGETS: readonly Target[] = [
   {
     code: [
       'packages/driver-kysely/src/{entity-statements,entity-table,own-writes,swap-winners}.ts',
-      'packages/driver-{mysql,sqlite}/src/flavor.ts',
+      'packages/driver-{mysql/src/kysely,sqlite/src}/flavor.ts',
     ],
     // Of the driver for MySQL those that are about its tables, not about connections.
     tests: [
       'packages/driver-kysely/src/*.test.ts',
       // The modes of files need a process of their own, and are not changed here.
       'packages/driver-sqlite/src/!(file-modes).test.ts',
-      'packages/driver-mysql/src/{access-paths,contract,far-times,flavor,flush,read-back}.int.test.ts',
-      'packages/driver-mysql/src/flavor.test.ts',
+      'packages/driver-mysql/{src/kysely/*,test/contract.int}.test.ts',
     ],
   },
 ]

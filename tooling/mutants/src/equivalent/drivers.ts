@@ -20,7 +20,7 @@ export const drivers: Equivalents = {
     'createOwnWrites.remember: recent.size >= REMEMBERED → recent.size > REMEMBERED':
       'Of so many that are remembered one more or less is the same.',
   },
-  'driver-mysql/flavor': {
+  'driver-mysql/kysely/flavor': {
     'required: sql`COALESCE(${value}, (SELECT 1 UNION ALL SELECT 2))` → sql`COALESCE(${value}, (SELECT 1 UNION SELECT 2))`':
       'One and two are two rows with either.',
     'swap: sql` UNION ALL` → sql` UNION`': 'No two rows of a swap have one id.',
