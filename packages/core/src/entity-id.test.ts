@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { errorOf } from '../test/error-of.ts'
-import { formatId, ID_BYTES, isId, parseId } from './entity-id.ts'
+import { distinctIds, formatId, ID_BYTES, idKey, isId, parseId } from './entity-id.ts'
 
 const id = '0192f0c1-7c1e-7abc-8def-0123456789ab'
 
@@ -66,6 +66,31 @@ describe('ids', () => {
       expect(errorOf(() => formatId(bytes as never)).code).toBe('BAD_ID')
     },
   )
+
+  test('ids have one key exactly where their bytes are the same, wherever these stand in memory', () => {
+    const bytes = fc.uint8Array({ minLength: ID_BYTES, maxLength: ID_BYTES })
+    fc.assert(
+      fc.property(bytes, bytes, (a, b) => {
+        const memory = Buffer.alloc(40, 255)
+        memory.set(a, 11)
+        expect(idKey(memory.subarray(11, 27))).toBe(idKey(a))
+        expect(idKey(a) === idKey(b)).toBe(Buffer.compare(a, b) === 0)
+      }),
+    )
+    // Every byte that there is stands for itself.
+    const all = Array.from({ length: 256 }, (_, byte) => idKey(Uint8Array.of(byte)))
+    expect(new Set(all).size).toBe(256)
+  })
+
+  test('each of some ids is there once, in their order', () => {
+    const [a, b, c] = [3, 1, 2].map((byte) => new Uint8Array(ID_BYTES).fill(byte)) as [
+      Uint8Array,
+      Uint8Array,
+      Uint8Array,
+    ]
+    expect(distinctIds([a, b, a.slice(), c, b])).toEqual([a, b, c])
+    expect(distinctIds(new Set<Uint8Array>())).toEqual([])
+  })
 
   test('what was given instead of an id is described, not shown', () => {
     expect(errorOf(() => parseId('hunter2')).message).toContain('got a string of 7 characters')

@@ -58,3 +58,13 @@ export function formatId(bytes: Uint8Array): EntityId {
   const hex = Buffer.from(bytes.buffer, bytes.byteOffset, ID_BYTES).toString('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
+
+/** A string that stands for the bytes of an id in maps and sets; latin1 is the cheapest that keeps them apart. */
+export function idKey(id: Uint8Array): string {
+  return Buffer.from(id.buffer, id.byteOffset, id.length).toString('latin1')
+}
+
+/** Each of these ids once, in the order in which they first come. */
+export function distinctIds(ids: Iterable<Uint8Array>): Uint8Array[] {
+  return [...new Map(Array.from(ids, (id) => [idKey(id), id])).values()]
+}

@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib'
 import {
+  idKey,
   LooseleafError,
   type BoundedRow,
   type CallOptions,
@@ -18,7 +19,7 @@ import { createOwnWrites } from './own-writes.ts'
 import { writePending } from './pending-table.ts'
 import { toCount, toNumber } from './row-values.ts'
 import type { Call, FaultCodes, Row, Session } from './session.ts'
-import { bytesKey, checkWriteRows, idChunks } from './sql-parts.ts'
+import { checkWriteRows, idChunks } from './sql-parts.ts'
 import { swapWinners } from './swap-winners.ts'
 
 const staleEpoch = [
@@ -66,7 +67,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
         ),
       ),
     )
-    for (const { rows } of results) for (const row of rows) found.set(bytesKey(row.id as Uint8Array), row)
+    for (const { rows } of results) for (const row of rows) found.set(idKey(row.id as Uint8Array), row)
     return found
   }
 
@@ -123,7 +124,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     const ids = rows.map(({ id }) => id)
     const found = await readBack('readSums', ids, call, session)
     return rows.every(({ id, version, body }) => {
-      const row = found.get(bytesKey(id))
+      const row = found.get(idKey(id))
       const sum = row === undefined || row.body_sum === null ? null : toNumber(row.body_sum)
       return versionOf(row) === version && sum === (body === null ? null : crc32(body))
     })
@@ -145,8 +146,8 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
 
     if (flavor.swapReturnsIds) {
       const result = await outer.run(query, parameters, call)
-      const changed = new Set(result.rows.map((row) => bytesKey(row.id as Uint8Array)))
-      return rows.map(({ id }) => changed.has(bytesKey(id)))
+      const changed = new Set(result.rows.map((row) => idKey(row.id as Uint8Array)))
+      return rows.map(({ id }) => changed.has(idKey(id)))
     }
     const ids = rows.map(({ id }) => id)
     const send = async (through: Session): Promise<readonly boolean[] | undefined> => {
@@ -154,7 +155,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
       const changed = toCount(result.numAffectedRows)
       if (changed === rows.length || changed === 0) return rows.map(() => changed > 0)
       const found = await readBack('readVersions', ids, call, through)
-      const foundOf = ({ id }: EntityReplace): number => versionOf(found.get(bytesKey(id))) ?? 0
+      const foundOf = ({ id }: EntityReplace): number => versionOf(found.get(idKey(id))) ?? 0
       const winners = swapWinners(
         rows.map((row) => ({ version: row.version, found: foundOf(row) })),
         changed,
@@ -216,7 +217,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     async read(ids, call) {
       const found = await select('read', ids, reading(call))
       return ids.map((id) => {
-        const row = found.get(bytesKey(id))
+        const row = found.get(idKey(id))
         return row === undefined ? undefined : entityRow(row)
       })
     },
@@ -225,14 +226,14 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
       const found = await select('readBounded', ids, reading(call), session, [maxBody])
       const lengths = await lengthsOf(found.values(), reading(call))
       return ids.map((id) => {
-        const row = found.get(bytesKey(id))
+        const row = found.get(idKey(id))
         return row === undefined ? undefined : boundedRow(row, lengths)
       })
     },
 
     async readVersions(ids, call) {
       const found = await select('readVersions', ids, reading(call))
-      return ids.map((id) => versionOf(found.get(bytesKey(id))))
+      return ids.map((id) => versionOf(found.get(idKey(id))))
     },
 
     async insert(rows, call: WriteOptions) {
@@ -265,8 +266,8 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
       const written = sorted.filter((_, i) => won[i])
       ownWrites.won(written)
       ownWrites.lost(sorted.filter((_, i) => !won[i]))
-      const winners = new Set(written.map(({ id }) => bytesKey(id)))
-      return rows.map(({ id }) => winners.has(bytesKey(id)))
+      const winners = new Set(written.map(({ id }) => idKey(id)))
+      return rows.map(({ id }) => winners.has(idKey(id)))
     },
 
     pageByAdded: (after, limit, call) =>
@@ -335,7 +336,7 @@ function boundedRow(row: Row, lengths: ReadonlyMap<string, Row>): BoundedRow {
     // It may have become a tombstone since, or be gone.
     bodyBytes: isShort
       ? (body?.length ?? 0)
-      : toNumber(lengths.get(bytesKey(row.id as Uint8Array))?.body_bytes ?? 0),
+      : toNumber(lengths.get(idKey(row.id as Uint8Array))?.body_bytes ?? 0),
   }
 }
 

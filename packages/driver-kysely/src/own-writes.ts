@@ -1,4 +1,4 @@
-import { bytesKey } from './sql-parts.ts'
+import { idKey } from '@looseleaf/core'
 
 /** One row of a compare-and-swap, as far as it says who else is writing the entity. */
 export interface Swap {
@@ -53,18 +53,18 @@ export function createOwnWrites(): OwnWrites {
 
   return {
     inserted(rows) {
-      for (const { id, version } of rows) remember(bytesKey(id), version, ALONE_AFTER)
+      for (const { id, version } of rows) remember(idKey(id), version, ALONE_AFTER)
     },
     won(rows) {
       for (const { id, base, version } of rows) {
-        const key = bytesKey(id)
+        const key = idKey(id)
         const last = lastOf(key)
         remember(key, version, last?.version === base ? last.inARow + 1 : 1)
       }
     },
     lost(rows) {
       for (const { id } of rows) {
-        const key = bytesKey(id)
+        const key = idKey(id)
         recent.delete(key)
         older.delete(key)
       }
@@ -72,7 +72,7 @@ export function createOwnWrites(): OwnWrites {
     areContested: (rows) =>
       rows.some(({ id, base, version }) => {
         if (version - base >= MOMENT) return false
-        const last = lastOf(bytesKey(id))
+        const last = lastOf(idKey(id))
         return last === undefined || last.version !== base || last.inARow < ALONE_AFTER
       }),
   }

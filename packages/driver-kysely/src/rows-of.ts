@@ -1,11 +1,11 @@
-import type { IndexRow, IndexTableSpec, Shard } from '@looseleaf/core'
+import { distinctIds, type IndexRow, type IndexTableSpec, type Shard } from '@looseleaf/core'
 import { sql } from 'kysely'
 import type { Flavor } from './flavor.ts'
 import { indexRowReader, selectedColumn } from './index-row.ts'
 import { toNumber } from './row-values.ts'
 import { columnNames } from './schema.ts'
 import type { FaultCodes, Session } from './session.ts'
-import { distinctIds, idChunks, slots } from './sql-parts.ts'
+import { idChunks, slots } from './sql-parts.ts'
 
 /** Parameters of one statement, and tables. */
 const MAX_SLOTS = 2_048
@@ -48,6 +48,7 @@ export function createRowsOf(session: Session, flavor: Flavor): Shard['rowsOf'] 
   }
 
   return async (specs, entityIds, options) => {
+    // One that stands in two chunks would be answered twice.
     const work = idChunks(distinctIds(entityIds)).flatMap((ids) => {
       const tables = Math.max(1, Math.min(MAX_TABLES, Math.floor(MAX_SLOTS / ids.length)))
       return [...bySignature(specs)].flatMap((alike) =>

@@ -53,13 +53,3 @@ export function idChunks(ids: readonly Uint8Array[]): readonly (readonly Uint8Ar
   }
   return chunks
 }
-
-/** Each id once: one that stands in two chunks would be answered twice. */
-export function distinctIds(ids: readonly Uint8Array[]): readonly Uint8Array[] {
-  return [...new Map(ids.map((id) => [bytesKey(id), id])).values()]
-}
-
-/** Bytes as a string that can be a key of a map. */
-export function bytesKey(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
-}

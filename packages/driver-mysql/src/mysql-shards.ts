@@ -1,10 +1,10 @@
 import { LooseleafError, describeKind, isOutage, type Driver, type DriverFactory } from '@looseleaf/core'
 import { checkEntityTable, kyselyDriver } from '@looseleaf/driver-kysely'
-import { connectShard, type ShardSettings } from './connect-shard.ts'
-import { createKysely } from './dialect.ts'
-import { mysqlFlavor } from './flavor.ts'
-import { parseTarget, type MysqlShardOptions, type MysqlTlsOptions } from './target.ts'
-import { serverWarnings } from './warnings.ts'
+import { parseTarget, type MysqlShardOptions, type MysqlTlsOptions } from './connection/target.ts'
+import { createKysely } from './kysely/dialect.ts'
+import { mysqlFlavor } from './kysely/flavor.ts'
+import { serverWarnings } from './settings/warnings.ts'
+import { connectShard, type ShardSettings } from './shard/connect-shard.ts'
 
 export interface MysqlShardsOptions {
   /** Connections to each shard at the most; 10 by default. */

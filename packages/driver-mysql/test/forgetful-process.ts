@@ -4,8 +4,8 @@
  */
 import { readFileSync } from 'node:fs'
 import { CompiledQuery } from 'kysely'
-import { connectShard } from '../src/connect-shard.ts'
-import { parseTarget } from '../src/target.ts'
+import { parseTarget } from '../src/connection/target.ts'
+import { connectShard } from '../src/shard/connect-shard.ts'
 
 const [url = '', what, caFile] = process.argv.slice(2)
 const tls = caFile === undefined ? undefined : { ca: readFileSync(caFile) }

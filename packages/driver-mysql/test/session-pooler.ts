@@ -1,6 +1,6 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { createConnection } from 'mysql2'
-import { protocolFlags } from '../src/mysql2.ts'
+import { protocolFlags } from '../src/connection/mysql2.ts'
 
 /** One command of a client. */
 export interface Command {

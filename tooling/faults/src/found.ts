@@ -31,7 +31,7 @@ export const found: readonly Found[] = [
       'A batch of swaps won in part, could not read back which, and was reported as failed (fault “reading back cut off”).',
     now: 'Its outcome is unknown, and every write of it finds out by itself.',
     heldBy: {
-      file: 'packages/driver-mysql/src/read-back.int.test.ts',
+      file: 'packages/driver-mysql/src/kysely/read-back.int.test.ts',
       name: 'a swap that won in part, and cannot read which, has an unknown outcome',
     },
   },
@@ -69,7 +69,7 @@ export const found: readonly Found[] = [
     wrong: 'TLS did not work with a server that is named by its IP address.',
     now: 'A certificate is held against the address where the host is given as one.',
     heldBy: {
-      file: 'packages/driver-mysql/src/tls.int.test.ts',
+      file: 'packages/driver-mysql/src/connection/tls.int.test.ts',
       name: 'is used by its address, and by no other',
     },
   },
@@ -77,7 +77,7 @@ export const found: readonly Found[] = [
     wrong: 'Every statement that was ended at its deadline left a socket behind.',
     now: 'The socket of a call that is given up is destroyed at once.',
     heldBy: {
-      file: 'packages/driver-mysql/src/silence.int.test.ts',
+      file: 'packages/driver-mysql/src/bounds/silence.int.test.ts',
       name: 'hundreds of expiries leave no sockets, no timers and no bodies in memory',
     },
   },
@@ -127,7 +127,7 @@ export const found: readonly Found[] = [
       'A write that was under way over a failover was committed without rows that the old server had taken.',
     now: 'A clean that is begun anew has all writes under way begin again.',
     heldBy: {
-      file: 'packages/cleaner/src/clean-index.test.ts',
+      file: 'packages/cleaner/src/clean/clean-index.test.ts',
       name: 'begun again after a failover, it has writes that were under way begin again, for their rows may be lost',
     },
   },
@@ -181,7 +181,7 @@ export const found: readonly Found[] = [
       'A cleaner whose progress fell back in a failover while it worked never came to an end (simulation).',
     now: 'It does again what is not done any more, and says CONFLICT where its work was forgotten altogether.',
     heldBy: {
-      file: 'packages/cleaner/src/clean-index.test.ts',
+      file: 'packages/cleaner/src/clean/clean-index.test.ts',
       name: 'a shard that falls back while the next one is worked on, in rows and progress, is done again',
     },
   },
@@ -235,7 +235,7 @@ export const found: readonly Found[] = [
       'With `entity-first`, a cleaner deleted a row that it had kept for queries under way, although its entity had it again meanwhile and the writer had not come to write it (late commits, a tail that looks back).',
     now: 'It looks at the entity once more before it deletes what it has kept.',
     heldBy: {
-      file: 'packages/cleaner/src/kept-removals.test.ts',
+      file: 'packages/cleaner/src/repair/kept-removals.test.ts',
       name: 'a row that was kept for an entity that %s meanwhile',
     },
   },

@@ -25,25 +25,24 @@ const TARGETS: readonly Target[] = [
       'packages/store/src/{manage-indexes,open-store,policies,row-removals}.ts',
     ],
     // Some of what writers leave is seen when a cleaner comes by.
-    tests: ['packages/store/src/*.test.ts', 'packages/cleaner/test/*.test.ts'],
+    tests: ['packages/store/src/*.test.ts', 'packages/cleaner/test/!(*.int).test.ts'],
   },
   {
-    code: ['packages/cleaner/src/*.ts'],
+    code: ['packages/cleaner/src/**/*.ts'],
     // What SQLite does not show of this, MariaDB does not.
-    tests: ['packages/cleaner/{src,test}/!(*.int).test.ts'],
+    tests: ['packages/cleaner/{src,test}/**/!(*.int).test.ts'],
   },
   {
     code: [
       'packages/driver-kysely/src/{entity-statements,entity-table,own-writes,swap-winners}.ts',
-      'packages/driver-{mysql,sqlite}/src/flavor.ts',
+      'packages/driver-{mysql/src/kysely,sqlite/src}/flavor.ts',
     ],
     // Of the driver for MySQL those that are about its tables, not about connections.
     tests: [
       'packages/driver-kysely/src/*.test.ts',
       // The modes of files need a process of their own, and are not changed here.
       'packages/driver-sqlite/src/!(file-modes).test.ts',
-      'packages/driver-mysql/src/{access-paths,contract,far-times,flavor,flush,read-back}.int.test.ts',
-      'packages/driver-mysql/src/flavor.test.ts',
+      'packages/driver-mysql/{src/kysely/*,test/contract.int}.test.ts',
     ],
   },
 ]

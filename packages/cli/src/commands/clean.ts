@@ -117,13 +117,13 @@ async function check(session: Session, options: CleanCommandOptions): Promise<Ex
 
 const PHASES: readonly CleanProgress['phase'][] = ['entities', 'dangling', 'check', 'ready']
 
-/** Sums the shards up to rows done and the share of the whole, in which every pass of a shard counts the same. */
+/** Sums the shards up to rows done and the share of the whole, in which every phase of a shard counts the same. */
 function createPosition(shardCount: number): (at: CleanProgress) => [done: number, fraction: number] {
   const shares = new Map<number, number>()
   const seen = new Map<string, number>()
   return ({ phase, shard, done, total }) => {
-    const passes = PHASES.indexOf(phase) + (phase === 'ready' ? 0 : done / Math.max(1, total))
-    shares.set(shard, Math.max(shares.get(shard) ?? 0, passes / (PHASES.length - 1)))
+    const phases = PHASES.indexOf(phase) + (phase === 'ready' ? 0 : done / Math.max(1, total))
+    shares.set(shard, Math.max(shares.get(shard) ?? 0, phases / (PHASES.length - 1)))
     seen.set(`${phase} ${shard}`, done)
     return [sum(seen.values()), sum(shares.values()) / shardCount]
   }

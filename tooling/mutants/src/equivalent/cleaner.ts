@@ -5,7 +5,7 @@ const noWork = 'With nothing to look at, nothing is sent and nothing changed.'
 const oneMore = 'Of so many in hand one more or less is the same.'
 
 export const cleaner: Equivalents = {
-  'cleaner/check-index': {
+  'cleaner/check/check-index': {
     'compare: entry === undefined → false': 'Where there is none, the look for it has said so.',
     "compare: new LooseleafError('INDEX_NOT_FOUND', `The store has no index ${name}.`) → new LooseleafError('', `The store has no index ${name}.`)":
       'Where there is none, the look for it has said so.',
@@ -14,70 +14,70 @@ export const cleaner: Equivalents = {
     'createSuspects.areMany: candidates.size >= CANDIDATES_AT_ONCE → candidates.size > CANDIDATES_AT_ONCE':
       oneMore,
   },
-  'cleaner/confirm': {
+  'cleaner/check/confirm': {
     'agrees: return true → return false':
       'Of an entity with which nothing is wrong any more no row is to be settled.',
     'lookForDangling: first.get(idKey(row.entity.id))?.dangling → first.get(idKey(row.entity.id)).dangling':
       'Only candidates are looked at.',
   },
-  'cleaner/fence': {
+  'cleaner/repair/fence': {
     'fence: isLooseleafError(error) && error.unknownOutcome → (error.unknownOutcome)':
       'An error that is not of Looseleaf has no such property.',
   },
-  'cleaner/kept-removals': {
+  'cleaner/repair/kept-removals': {
     'createKeptRemovals.settle: waiting?.onWait → waiting.onWait': 'Without it there is one pause.',
   },
-  'cleaner/left-to-writers': {
+  'cleaner/tail/left-to-writers': {
     'createLeftToWriters.overdue: found[i] ?? [] → (found[i])': 'A look-up answers a list for each index.',
     "textOf: [shard, table, idKey(entityId), version, keyIdentity(key)].join(' ') → [shard, table, idKey(entityId), version, keyIdentity(key)].join('')":
       "Tables begin with a letter, and ids, and versions of the writers' clocks, are each of one length.",
   },
-  'cleaner/needed-again': {
+  'cleaner/repair/needed-again': {
     'neededAgain: byEntity.get(idKey(entity.id)) ?? [] → (byEntity.get(idKey(entity.id)))':
       'Only the entities of these rows are read.',
   },
-  'cleaner/reconcile': {
+  'cleaner/repair/reconcile': {
     'reconcile: left.length > 0 && look < MAX_LOOKS → (look < MAX_LOOKS)': noWork,
   },
-  'cleaner/shard-scans': {
+  'cleaner/clean/shard-scans': {
     'workOnPage: leases[0]?.part.addedId ?? 0 → (leases[0]?.part.addedId)': 'No group is empty.',
     'workOnPage: leases[0]?.part → leases[0].part': 'No group is empty.',
     'workOnPage: targets.find(isBuilding) → targets.findLast(isBuilding)':
       'Whichever of them is named, none of them can be filled.',
   },
-  'cleaner/sweep-entities': {
-    'sweepEntities: looked.length > 0 → true': noWork,
-    'sweepEntities: missing.length === 0 → false': noWork,
-    'sweepEntities: moved.length > 0 → true': noWork,
+  'cleaner/sweep/sweep-entities': {
+    'sweepDerived: looked.length > 0 → true': noWork,
+    'sweepDerived: missing.length === 0 → false': noWork,
+    'sweepDerived: moved.length > 0 → true': noWork,
     'fillForGood: moved.length === 0 → false': noWork,
     'fillForGood: left.length > 0 && look < MAX_LOOKS → (look < MAX_LOOKS)': noWork,
   },
-  'cleaner/sweep-index': {
+  'cleaner/look/dangling-among': {
     'danglingAmong: entity?.expected → entity.expected': 'There is an answer for every id that is asked for.',
   },
-  'cleaner/tail': {
+  'cleaner/tail/tail': {
     'createTail.workOn: revisits.size < MAX_REVISITS → revisits.size <= MAX_REVISITS': oneMore,
     'createTail.revisit: due.length > 0 → true': noWork,
   },
-  'cleaner/tail-window': {
+  'cleaner/tail/tail-window': {
     'updatedPages: window.gap.before.updated < oldest → false':
       'Of a gap that is too old nothing would be read, and it ends all the same.',
     'stretch: place === undefined → false': 'To begin before an undefined place is to begin at the newest.',
     'windowFromText: value === undefined || seenUntil === 0 → (seenUntil === 0)':
       'Without a value the time is 0.',
   },
-  'cleaner/place-text': {
+  'cleaner/clean/place-text': {
     'placeFromText: !Array.isArray(parsed) → false':
       'What is no list fails soon after, and the answer is the same.',
     "valueFromJson: new TypeError('Not a key value.') → new TypeError('')":
       'It is caught, and nobody reads it.',
   },
-  'cleaner/drain-pending': {
+  'cleaner/drain/drain-pending': {
     'writeRows: throwIfAborted(pass.signal) → (nothing)': 'What follows ends with the signal as well.',
     'entryOf: context.catalog.current().indexes.find((entry) => entry.table === table) → context.catalog.current().indexes.findLast((entry) => entry.table === table)':
       'There is at most one that fits.',
   },
-  'cleaner/clean-index': {
+  'cleaner/clean/clean-index': {
     'untilOutOfReach: isFilled && delayMs > 0 → (isFilled)': noTime,
     'untilOutOfReach: delayMs > 0 → delayMs >= 0': noTime,
   },

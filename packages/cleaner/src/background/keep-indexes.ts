@@ -1,0 +1,108 @@
+import type { CallOptions, CatalogEntry } from '@looseleaf/core'
+import { propagateCatalog, type EngineContext } from '@looseleaf/index-engine'
+import { cleanEntries, type CleanOptions, type SharedByWork } from '../clean/clean-index.ts'
+import { loadRuns } from '../clean/run-record.ts'
+import { cleanableIndexes } from '../pass/index-target.ts'
+import { retryAfter } from './background-loop.ts'
+
+export interface KeepOptions extends CleanOptions {
+  readonly signal: AbortSignal
+  /** Time between the end of a sweep of an index and the next one, in milliseconds. */
+  readonly sweepEveryMs: number
+}
+
+/** Sees to it that new indexes are filled and all are swept from time to time. */
+export interface IndexKeeper {
+  /** Looks at the catalog, and starts whatever is to be done and not under way. */
+  startDue(options: CallOptions): Promise<void>
+  /** Resolves when everything that was started has ended. Never rejects. */
+  ended(): Promise<void>
+  /** Names of the indexes that are being filled, and swept, by this process. */
+  readonly filling: readonly string[]
+  readonly sweeping: readonly string[]
+}
+
+interface Work {
+  readonly entries: readonly CatalogEntry[]
+  readonly isFill: boolean
+  readonly ended: Promise<void>
+}
+
+export function createIndexKeeper(
+  context: EngineContext,
+  options: KeepOptions,
+  shared: SharedByWork,
+  onError: (error: unknown) => void,
+): IndexKeeper {
+  const underWay = new Set<Work>()
+  /** Work that has failed, by table: how often in a row, and when it is tried again. */
+  const failed = new Map<string, { readonly failures: number; readonly retryAt: number }>()
+
+  async function run(entries: readonly CatalogEntry[], isFill: boolean): Promise<void> {
+    try {
+      if (isFill) context.catalog.adopt(await propagateCatalog(context.driver, { signal: options.signal }))
+      await cleanEntries(context, entries, { ...options, check: false }, shared)
+      for (const { table } of entries) failed.delete(table)
+    } catch (error) {
+      if (options.signal.aborted) return
+      onError(error)
+      for (const { table } of entries) {
+        const failures = failed.get(table)?.failures ?? 0
+        failed.set(table, { failures: failures + 1, retryAt: context.time.now() + retryAfter(failures) })
+      }
+    }
+  }
+
+  function start(entries: readonly CatalogEntry[], isFill: boolean): void {
+    if (entries.length === 0) return
+    const work: Work = {
+      entries,
+      isFill,
+      ended: run(entries, isFill).finally(() => underWay.delete(work)),
+    }
+    underWay.add(work)
+  }
+
+  async function due(entries: readonly CatalogEntry[], call: CallOptions): Promise<CatalogEntry[]> {
+    const tables = entries.map(({ table }) => table)
+    const records = await loadRuns(context, tables, call)
+    return entries.filter(({ table }) => {
+      const record = records.get(table)
+      if (record === undefined || record.state === 'running') return true
+      return record.finishedAt + options.sweepEveryMs <= context.time.now()
+    })
+  }
+
+  const namesOf = (isFill: boolean): string[] =>
+    [...underWay]
+      .filter((work) => work.isFill === isFill)
+      .flatMap((work) => work.entries.map(({ name }) => name))
+
+  return {
+    get filling() {
+      return namesOf(true)
+    },
+    get sweeping() {
+      return namesOf(false)
+    },
+    async startDue(call) {
+      await context.catalog.reload(call)
+      const busy = new Set([...underWay].flatMap((work) => work.entries.map(({ table }) => table)))
+      const free = cleanableIndexes(context).filter(
+        ({ table }) => !busy.has(table) && (failed.get(table)?.retryAt ?? 0) <= context.time.now(),
+      )
+      // All that are to be filled share one reading of the entities, and so do all that are to be swept.
+      start(
+        free.filter(({ state }) => state === 'building'),
+        true,
+      )
+      // A sweep has time: one at once, and it is looked for again when that has ended.
+      if ([...underWay].some((work) => !work.isFill)) return
+      const ready = free.filter(({ state }) => state === 'ready')
+      start(await due(ready, call), false)
+    },
+    async ended() {
+      await Promise.all([...underWay].map((work) => work.ended))
+    },
+  }
+}

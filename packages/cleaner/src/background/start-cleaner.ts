@@ -1,0 +1,227 @@
+import { randomUUID } from 'node:crypto'
+import { backgroundTime, isLooseleafError, onRejected, systemTime } from '@looseleaf/core'
+import type { EngineContext } from '@looseleaf/index-engine'
+import type { CleanProgress } from '../clean/progress.ts'
+import { drainKnown } from '../drain/drain-pending.ts'
+import { checkCall } from '../pass/check-call.ts'
+import { cleanableIndexes, indexTarget } from '../pass/index-target.ts'
+import { createPass } from '../pass/pass.ts'
+import type { Tally } from '../pass/tally.ts'
+import type { CleanerTarget } from '../pass/target.ts'
+import { createThrottle } from '../pass/throttle.ts'
+import { createKeptRemovals } from '../repair/kept-removals.ts'
+import { createReporter, type Reporter, type RoundError } from '../report/summary.ts'
+import { createTail, type Tail } from '../tail/tail.ts'
+import { backgroundLoop } from './background-loop.ts'
+import { cleanerOptionKinds, type CleanerOptions } from './cleaner-options.ts'
+import { createIndexKeeper } from './keep-indexes.ts'
+
+export interface CleanerStatus {
+  /** False once it was stopped, or its store was closed. */
+  readonly isRunning: boolean
+  /** Per shard, in their order. */
+  readonly shards: readonly {
+    /** False when another process follows this shard, or none could be reached yet. */
+    readonly isMine: boolean
+    /** When the last round ended well; undefined before the first. */
+    readonly lastRoundAt: Date | undefined
+    /** How old the oldest update is that the last round had no time for; 0 when there is none. */
+    readonly lagMs: number
+  }[]
+  /** What this cleaner has done since it was started. */
+  readonly totals: Tally
+  /** Names of the indexes that this process is filling, and sweeping. */
+  readonly filling: readonly string[]
+  readonly sweeping: readonly string[]
+  /** Where the filling and the sweeping stand, the last word of each shard. */
+  readonly progress: readonly CleanProgress[]
+  readonly lastError: RoundError | undefined
+}
+
+export interface Cleaner {
+  /** Ends what is under way at the next page, saves how far it came, and lets other processes take over. */
+  stop(): Promise<void>
+  status(): CleanerStatus
+}
+
+const HOUR = 3_600_000
+
+/**
+ * Keeps the indexes of a store in step for as long as the process runs: follows the writes, fills indexes that were
+ * added, and sweeps everything from time to time. Run one in some or all processes of the store; they share the work.
+ * Nothing that goes wrong is thrown: it is told by `status` and `onError`, and tried again. Stop it before the store is
+ * closed; one that finds its store closed ends by itself, having told that.
+ */
+export function startCleaner(store: CleanerTarget, given: CleanerOptions = {}): Cleaner {
+  checkCall('startCleaner', store, given, cleanerOptionKinds)
+  const controller = new AbortController()
+  const { signal } = controller
+  const context = withQuietTime(store.context, given.keepAlive ?? false)
+  const { time } = context
+  const owner = randomUUID()
+  const leaseMs = given.leaseMs ?? 30_000
+  const reporter = createReporter(context, owner)
+  const lastProgress = new Map<number, CleanProgress>()
+
+  const onError = (error: unknown): void => {
+    // Somebody was told of the end already: every other loop meets it too.
+    if (signal.aborted) return
+    reporter.failed(error)
+    // The store is closed, and stays so.
+    if (isLooseleafError(error, 'CLOSED')) controller.abort()
+    tellError(given.onError, error)
+  }
+  const options: CleanerOptions = {
+    ...given,
+    ...(given.onProblem && { onProblem: (problem) => onRejected(given.onProblem?.(problem), onError) }),
+    ...(given.onProgress && { onProgress: (progress) => onRejected(given.onProgress?.(progress), onError) }),
+  }
+  const keeper = createIndexKeeper(
+    context,
+    {
+      signal,
+      leaseMs,
+      sweepEveryMs: options.sweepEveryMs ?? 24 * HOUR,
+      graceMs: options.graceMs,
+      settleMs: options.settleMs,
+      pollMs: options.pollMs,
+      onProblem: options.onProblem,
+      onProgress(progress) {
+        lastProgress.set(progress.shard, progress)
+        options.onProgress?.(progress)
+      },
+    },
+    { throttle: createThrottle(time, options.rowsPerSecond), onWork: reporter.found },
+    onError,
+  )
+  const tails = context.driver.shards.map((_, shard) =>
+    followShard(context, shard, options, { signal, owner, leaseMs, reporter }),
+  )
+  const drainRemovals = createKeptRemovals(context)
+  const loops = [
+    ...tails.map(({ round }) => backgroundLoop({ time, signal, round, onError })),
+    backgroundLoop({
+      time,
+      signal,
+      onError,
+      async round() {
+        await drainKnown(context, { signal, graceMs: options.graceMs }, drainRemovals)
+        return options.intervalMs ?? 1_000
+      },
+    }),
+    backgroundLoop({
+      time,
+      signal,
+      onError,
+      async round() {
+        await keeper.startDue({ signal })
+        await reporter.save({ signal })
+        return options.catalogMs ?? 3_000
+      },
+    }),
+  ]
+
+  let stopped: Promise<void> | undefined
+  async function stop(): Promise<void> {
+    controller.abort()
+    await Promise.all(loops)
+    await keeper.ended()
+    // What cannot be saved now is found again: leases run out, and rounds begin where they were saved last.
+    await Promise.allSettled([...tails.map(({ tail }) => tail.release()), reporter.save()])
+  }
+
+  return {
+    stop: () => (stopped ??= stop()),
+    status: () => ({
+      isRunning: !signal.aborted,
+      shards: tails.map(({ tail, lastRoundAt }) => ({
+        isMine: tail.isMine,
+        lagMs: tail.lagMs,
+        lastRoundAt: lastRoundAt(),
+      })),
+      totals: { ...reporter.totals },
+      filling: keeper.filling,
+      sweeping: keeper.sweeping,
+      progress: [...lastProgress.values()],
+      lastError: reporter.lastError,
+    }),
+  }
+}
+
+/** An error of whoever is told of errors ends neither the cleaner nor the process. */
+function tellError(onError: CleanerOptions['onError'], error: unknown): void {
+  const warn = (failure: unknown): void =>
+    process.emitWarning(`onError of startCleaner failed: ${String(failure)}`, 'LooseleafWarning')
+  try {
+    onRejected(onError?.(error), warn)
+  } catch (failure) {
+    warn(failure)
+  }
+}
+
+interface Follower {
+  readonly tail: Tail
+  readonly round: () => Promise<number>
+  readonly lastRoundAt: () => Date | undefined
+}
+
+function followShard(
+  context: EngineContext,
+  shard: number,
+  options: CleanerOptions,
+  own: {
+    readonly signal: AbortSignal
+    readonly owner: string
+    readonly leaseMs: number
+    readonly reporter: Reporter
+  },
+): Follower {
+  const tail = createTail(context, shard, {
+    owner: own.owner,
+    leaseMs: own.leaseMs,
+    overlapMs: options.overlapMs ?? 10_000,
+    rowsPerRound: options.rowsPerRound ?? 5_000,
+    lookBackMs: options.lookBackMs ?? HOUR,
+    maxLagMs: options.maxLagMs ?? 24 * HOUR,
+  })
+  const intervalMs = options.intervalMs ?? 1_000
+  const idleIntervalMs = Math.max(intervalMs, options.idleIntervalMs ?? 5_000)
+  let pause = intervalMs
+  let lastRoundAt: number | undefined
+
+  async function round(): Promise<number> {
+    const pass = createPass(context, {
+      signal: own.signal,
+      graceMs: options.graceMs,
+      onProblem: options.onProblem,
+    })
+    try {
+      const targets = cleanableIndexes(context).map((entry) => indexTarget(context, entry))
+      const looked = await tail.round(pass, targets)
+      lastRoundAt = context.time.now()
+      pause = looked === 0 || looked === undefined ? Math.min(pause * 2, idleIntervalMs) : intervalMs
+      return tail.lagMs > 0 ? 0 : pause
+    } catch (error) {
+      if (!isLooseleafError(error, 'INDEX_NOT_FOUND')) throw error
+      // An index was dropped that this process still knew; without it the round goes through.
+      const known = cleanableIndexes(context)
+      await context.catalog.reload({ signal: own.signal })
+      const still = new Set(cleanableIndexes(context).map(({ table }) => table))
+      if (known.every(({ table }) => still.has(table))) throw error
+      return 0
+    } finally {
+      own.reporter.found(pass.tally)
+    }
+  }
+
+  return {
+    tail,
+    round,
+    lastRoundAt: () => (lastRoundAt === undefined ? undefined : new Date(lastRoundAt)),
+  }
+}
+
+/** Sleeps of the machine's own time do not keep the process running, unless it is to. Another time is left as it is. */
+function withQuietTime(context: EngineContext, keepAlive: boolean): EngineContext {
+  return context.time === systemTime && !keepAlive ? { ...context, time: backgroundTime } : context
+}

@@ -1,0 +1,161 @@
+import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { parseId, type IndexRow } from '@looseleaf/core'
+import { keptRowsMs, tableSpec } from '@looseleaf/index-engine'
+import type { DataStore } from '@looseleaf/store'
+import { faultyDriver } from '@looseleaf/testkit'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { addRow, byTag, entryOf, openStore, removeRow, rowFor } from '../../test/stores.ts'
+import { leapingTime, type LeapingTime } from '../../test/times.ts'
+import { cleanIndex } from '../clean/clean-index.ts'
+import type { Problem } from '../pass/pass-options.ts'
+import { checkIndex } from './check-index.ts'
+
+// What a check costs, and what it makes of many.
+
+let driver: ReferenceDriver
+let time: LeapingTime
+let store: DataStore
+/** Look-ups of rows by their entities, by shard. */
+let looks: number[]
+
+beforeEach(async () => {
+  time = leapingTime()
+  looks = [0, 0]
+  driver = createReferenceDriver({ shards: 2 })
+  const counted = faultyDriver(driver, ({ operation, shard }) => {
+    if (operation === 'rowsOf') looks[shard]!++
+    return undefined
+  })
+  store = await openStore({ driver: counted, time })
+})
+
+const bagOf = (published: number): { user_id: string; published: number } => ({ user_id: 'ada', published })
+
+/** The table of `by_user` on a shard, as it is stored. */
+const tableOn = (shard: number) => driver.shards[shard]!.index(tableSpec(entryOf(store, 'by_user')))
+
+async function putMany(count: number): Promise<void> {
+  const results = await store.putMany(Array.from({ length: count }, (_, i) => bagOf(i)))
+  expect(results.every(({ ok }) => ok)).toBe(true)
+}
+
+/** Takes every row of the index away. */
+async function removeAll(): Promise<void> {
+  for (const shard of [0, 1]) {
+    const rows = tableOn(shard).rows.map((row) => ({ ...row, before: Number.MAX_SAFE_INTEGER }))
+    await tableOn(shard).remove(rows)
+  }
+}
+
+/** Rows of no entity, so many on each shard. */
+async function addOrphans(...counts: number[]): Promise<void> {
+  for (const [shard, count] of counts.entries()) {
+    const rows = Array.from({ length: count }, (_, i): IndexRow => ({
+      key: [Buffer.from('eve'), BigInt(i)],
+      entityId: parseId(store.newId()),
+      version: 1,
+    }))
+    await tableOn(shard).upsert(rows)
+  }
+}
+
+describe('a check', () => {
+  it('counts living entities, and tells of those that cannot be put right', async () => {
+    await putMany(3)
+    const { id } = await store.put(bagOf(4))
+    await store.delete(id)
+    const misfit = await store.put({ user_id: 'ada', published: 'x' })
+    const problems: Problem[] = []
+    const onProblem = (problem: Problem): void => void problems.push(problem)
+    expect(await checkIndex(store, 'by_user', { onProblem })).toMatchObject({ entities: 4, misfits: 1 })
+    expect(problems).toMatchObject([{ kind: 'misfit', entity: misfit.id, index: 'by_user' }])
+  })
+
+  it('reads the catalog first', async () => {
+    const late = await openStore({ driver, indexes: [], time })
+    await (await openStore({ driver, time })).dropIndex('by_tag')
+    await expect(checkIndex(late, 'by_tag')).rejects.toMatchObject({ code: 'INDEX_NOT_FOUND' })
+    await store.addIndex(byTag)
+    expect(await checkIndex(late, 'by_tag')).toMatchObject({ generation: 2 })
+  })
+
+  it('looks up rows where they are expected, and there alone', async () => {
+    await store.put(bagOf(1))
+    const { shard } = rowFor(store, 'by_user', store.newId(), bagOf(1), 1)
+    await checkIndex(store, 'by_user')
+    expect(looks).toEqual(shard === 0 ? [1, 0] : [0, 1])
+  })
+})
+
+describe('what seems wrong', () => {
+  it('is looked at again after half a second, or as is wanted', async () => {
+    await putMany(1)
+    await removeAll()
+    expect(await checkIndex(store, 'by_user')).toMatchObject({ missing: 1 })
+    expect(time.slept).toBe(500)
+    await checkIndex(store, 'by_user', { settleMs: 7 })
+    expect(time.slept).toBe(507)
+  })
+
+  it('is looked at later where it is a row too many, for such are kept on purpose for a while', async () => {
+    await addOrphans(1, 0)
+    const kept = keptRowsMs(store.context.catalog.current())
+    expect(await checkIndex(store, 'by_user')).toMatchObject({ dangling: 1 })
+    expect(time.slept).toBe(kept + 500)
+    await checkIndex(store, 'by_user', { settleMs: 7 })
+    expect(time.slept).toBe(2 * kept + 507)
+  })
+
+  it('is looked at again together, and some are named', async () => {
+    await putMany(150)
+    await removeAll()
+    const { missing, examples } = await checkIndex(store, 'by_user')
+    expect(missing).toBe(150)
+    expect(new Set(examples).size).toBe(20)
+    // Both shards have entities, and look at the same time.
+    expect(time.slept).toBe(1_000)
+  })
+
+  it('is summed up over all shards', async () => {
+    await addOrphans(2, 3)
+    expect(await checkIndex(store, 'by_user')).toMatchObject({ dangling: 5, misplaced: 0, rows: 5 })
+  })
+
+  it('of rows is looked at again together too', async () => {
+    // More than one page of them.
+    await addOrphans(510, 0)
+    expect(await checkIndex(store, 'by_user', { settleMs: 0 })).toMatchObject({ dangling: 510 })
+    expect(time.slept).toBe(keptRowsMs(store.context.catalog.current()))
+  })
+
+  it('is not gathered without end, and nothing counts twice', async () => {
+    await addOrphans(2_600, 0)
+    expect(await checkIndex(store, 'by_user', { settleMs: 0 })).toMatchObject({ dangling: 2_600 })
+    expect(time.slept).toBe(2 * keptRowsMs(store.context.catalog.current()))
+    // Some 2,700 on each shard: more than are gathered, and a good deal more than a page above that.
+    await putMany(5_400)
+    await removeAll()
+    const before = time.slept
+    expect(await checkIndex(store, 'by_user')).toMatchObject({ missing: 5_400, dangling: 0 })
+    expect(time.slept - before).toBe(2_000)
+  })
+})
+
+it('a clean looks up rows where they are expected, once as it adds them and once as it checks', async () => {
+  await cleanIndex(store)
+  const { id } = await store.put(bagOf(1))
+  await store.put({ other: 1 })
+  const { shard } = rowFor(store, 'by_user', id, bagOf(1), 1)
+  looks = [0, 0]
+  await cleanIndex(store, 'by_user')
+  expect(looks).toEqual(shard === 0 ? [2, 0] : [0, 2])
+})
+
+it('what the check of a clean finds is added', async () => {
+  const { id } = await store.put(bagOf(1))
+  const row = rowFor(store, 'by_user', id, bagOf(1), 1)
+  await removeRow(store, 'by_user', row)
+  expect(await cleanIndex(store, 'by_user')).toMatchObject({ added: 1 })
+  await addRow(store, 'by_user', row)
+  expect(await cleanIndex(store, 'by_user')).toMatchObject({ added: 0 })
+})

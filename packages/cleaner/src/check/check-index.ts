@@ -1,0 +1,219 @@
+import {
+  formatId,
+  LooseleafError,
+  optionKinds,
+  withCallbacks,
+  type CallOptions,
+  type EntityId,
+  type OptionKinds,
+} from '@looseleaf/core'
+import { keptRowsMs, type EngineContext } from '@looseleaf/index-engine'
+import pLimit from 'p-limit'
+import { danglingAmong } from '../look/dangling-among.ts'
+import { derivedBatches } from '../look/derive-entity.ts'
+import { entityPages } from '../look/entity-pages.ts'
+import { indexPages } from '../look/index-pages.ts'
+import { inspect } from '../look/inspect.ts'
+import { lookAgain } from '../look/look-again.ts'
+import { checkCall, checkName } from '../pass/check-call.ts'
+import { indexesNamed, indexTarget, type IndexTarget } from '../pass/index-target.ts'
+import { rate, type Problem } from '../pass/pass-options.ts'
+import { createPass, type Pass } from '../pass/pass.ts'
+import type { CleanerTarget } from '../pass/target.ts'
+import { chunks } from '../tools/chunks.ts'
+import { untilOneFails } from '../tools/until-one-fails.ts'
+import { candidatesOf, confirm, mergeCandidates, type Candidate, type ConfirmOptions } from './confirm.ts'
+
+export interface CheckOptions extends CallOptions {
+  /** Entities and index rows read per second, at the most. Default: no limit. */
+  readonly rowsPerSecond?: number | undefined
+  /**
+   * Time between two looks at what seems wrong, in milliseconds; at rows that seem to dangle, on top of the time for which
+   * the store keeps rows that an entity has lost. Default: 500.
+   */
+  readonly settleMs?: number | undefined
+  /** Told of every undecodable body and every misfit. */
+  readonly onProblem?: ((problem: Problem) => void) | undefined
+}
+
+const checkOptionKinds: OptionKinds<CheckOptions> = {
+  signal: optionKinds.signal,
+  rowsPerSecond: rate,
+  settleMs: optionKinds.milliseconds,
+  onProblem: optionKinds.function,
+}
+
+/** An index compared with all entities. Nothing is repaired. */
+export interface CheckResult {
+  readonly index: string
+  readonly generation: number
+  /** Living entities. */
+  readonly entities: number
+  /** Rows of the index. */
+  readonly rows: number
+  /** Rows that are not there although the committed entity has them. Must be 0 for a ready index. */
+  readonly missing: number
+  /** Rows that match no committed entity. They cost a read each and nothing else. */
+  readonly dangling: number
+  /** Rows that would be right on another shard. */
+  readonly misplaced: number
+  /** Values that the index cannot hold. */
+  readonly misfits: number
+  /** Bodies that cannot be decoded; their rows are taken to be right. */
+  readonly undecodable: number
+  /** Entities that were written again and again while they were looked at, so that nothing can be said of them. */
+  readonly unsettled: number
+  /** Some entities with a missing, dangling or misplaced row, or an undecodable body. */
+  readonly examples: readonly EntityId[]
+}
+
+export const DEFAULT_SETTLE_MS = 500
+const SHARDS_AT_ONCE = 4
+const MAX_EXAMPLES = 20
+/** What seems wrong is gathered up to this many entities, then looked at again together. */
+const CANDIDATES_AT_ONCE = 2000
+/** Rows that are held against their entities at once. */
+const ROWS_AT_ONCE = 100
+
+interface Counts {
+  entities: number
+  rows: number
+  missing: number
+  dangling: number
+  misplaced: number
+  unsettled: number
+  readonly examples: Set<EntityId>
+}
+
+/**
+ * Recomputes an index from all entities and compares, in both directions. Writers may go on meanwhile: what seems wrong
+ * is looked at again before it counts. While a new generation is being filled, a name means that one.
+ * Throws `INDEX_NOT_FOUND`.
+ */
+export async function checkIndex(
+  store: CleanerTarget,
+  name: string,
+  options: CheckOptions = {},
+): Promise<CheckResult> {
+  checkCall('checkIndex', store, options, checkOptionKinds)
+  checkName('checkIndex', name)
+  return withCallbacks(options, (taken) => compare(store.context, name, taken))
+}
+
+async function compare(context: EngineContext, name: string, options: CheckOptions): Promise<CheckResult> {
+  await context.catalog.reload({ signal: options.signal })
+  const [entry] = indexesNamed(context, name)
+  if (entry === undefined) throw new LooseleafError('INDEX_NOT_FOUND', `The store has no index ${name}.`)
+  const target = indexTarget(context, entry)
+  const settleMs = options.settleMs ?? DEFAULT_SETTLE_MS
+  const keptMs = keptRowsMs(context.catalog.current())
+  const counts: Counts = {
+    entities: 0,
+    rows: 0,
+    missing: 0,
+    dangling: 0,
+    misplaced: 0,
+    unsettled: 0,
+    examples: new Set(),
+  }
+  const onProblem = (problem: Problem): void => {
+    if (problem.kind === 'undecodable') addExample(counts, problem.entity)
+    options.onProblem?.(problem)
+  }
+  const pass = createPass(context, { ...options, onProblem })
+  const limit = pLimit(SHARDS_AT_ONCE)
+  await untilOneFails(
+    options.signal,
+    context.driver.shards.flatMap((_, shard) => [
+      (signal) => limit(() => checkEntities({ ...pass, signal }, target, shard, settleMs, counts)),
+      // Rows that an entity has lost are there for a while on purpose.
+      (signal) => limit(() => checkRows({ ...pass, signal }, target, shard, keptMs + settleMs, counts)),
+    ]),
+  )
+  const { misfits, undecodable } = pass.tally
+  return {
+    ...counts,
+    index: entry.name,
+    generation: entry.generation,
+    misfits,
+    undecodable,
+    examples: [...counts.examples],
+  }
+}
+
+/** Entities to rows: what is missing. */
+async function checkEntities(
+  pass: Pass,
+  target: IndexTarget,
+  shard: number,
+  settleMs: number,
+  counts: Counts,
+): Promise<void> {
+  const suspects = createSuspects(pass, target, { direction: 'missing', settleMs }, counts)
+  for await (const page of entityPages(pass, shard)) {
+    const living = page.filter(({ body }) => body !== null)
+    counts.entities += living.length
+    for (const entities of derivedBatches(pass, [target], living)) {
+      const { missing } = await inspect(pass, [target], entities, { everywhere: false })
+      suspects.add({ missing })
+    }
+    if (suspects.areMany) await suspects.settle()
+  }
+  await suspects.settle()
+}
+
+/** Rows to entities: what dangles or is misplaced. */
+async function checkRows(
+  pass: Pass,
+  target: IndexTarget,
+  shard: number,
+  settleMs: number,
+  counts: Counts,
+): Promise<void> {
+  const suspects = createSuspects(pass, target, { direction: 'dangling', settleMs }, counts)
+  for await (const page of indexPages(pass, target, shard)) {
+    counts.rows += page.length
+    for (const chunk of chunks(
+      page.map((row) => ({ target, row })),
+      ROWS_AT_ONCE,
+    )) {
+      suspects.add({
+        dangling: await lookAgain(pass, (again) => danglingAmong(again, shard, chunk)),
+      })
+    }
+    if (suspects.areMany) await suspects.settle()
+  }
+  await suspects.settle()
+}
+
+/** What seems wrong in one direction, until it is looked at again and counted. */
+interface Suspects {
+  add(found: Parameters<typeof candidatesOf>[0]): void
+  readonly areMany: boolean
+  settle(): Promise<void>
+}
+
+function createSuspects(pass: Pass, target: IndexTarget, options: ConfirmOptions, counts: Counts): Suspects {
+  const candidates = new Map<string, Candidate>()
+  return {
+    add: (found) => mergeCandidates(candidates, candidatesOf(found)),
+    get areMany() {
+      return candidates.size >= CANDIDATES_AT_ONCE
+    },
+    async settle() {
+      const found = await lookAgain(pass, (again) => confirm(again, target, candidates, options))
+      candidates.clear()
+      const misplaced = found.dangling.filter((row) => row.misplaced).length
+      counts.missing += found.missing.length
+      counts.misplaced += misplaced
+      counts.dangling += found.dangling.length - misplaced
+      counts.unsettled += found.unsettled.length
+      const wrong = [...found.missing, ...found.dangling].map(({ entity }) => entity.id)
+      for (const id of [...wrong, ...found.unsettled]) addExample(counts, formatId(id))
+    },
+  }
+}
+
+function addExample(counts: Counts, id: EntityId): void {
+  if (counts.examples.size < MAX_EXAMPLES) counts.examples.add(id)
+}

@@ -1,0 +1,228 @@
+import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { changeCatalog, tableSpec } from '@looseleaf/index-engine'
+import type { DataStore } from '@looseleaf/store'
+import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { byTag, byUser, openStore } from '../../test/stores.ts'
+import { leapingTime, type LeapingTime } from '../../test/times.ts'
+import { indexTarget } from '../pass/index-target.ts'
+import { cleanIndex, type CleanOptions } from './clean-index.ts'
+import { claimParts, partTask } from './part-lease.ts'
+import { joinRuns, runTask } from './run-record.ts'
+
+const SHARDS = 6
+const TABLE = 'index_by_user'
+
+let driver: ReferenceDriver
+let time: LeapingTime
+let plan: FaultPlan
+let store: DataStore
+
+beforeEach(async () => {
+  time = leapingTime()
+  plan = () => undefined
+  driver = createReferenceDriver({ shards: SHARDS, now: () => time.now() * 1000 })
+  store = await openStore({ driver: faultyDriver(driver, (call) => plan(call)), time, indexes: [byUser] })
+  await store.putMany(Array.from({ length: 60 }, (_, i) => ({ user_id: `user ${i}`, published: i })))
+})
+
+/** What is claimed or saved of a task while an index is cleaned: lease times, in milliseconds. */
+async function leasesOf(
+  operation: 'claimAll' | 'saveAll',
+  task: string,
+  options: CleanOptions,
+): Promise<readonly unknown[]> {
+  const leases: unknown[] = []
+  plan = (call) => {
+    if (call.table !== 'tasks' || call.operation !== operation) return undefined
+    const [tasks, , leaseMs] = call.args as [readonly string[] | ReadonlyMap<string, string>, string, number]
+    const names = tasks instanceof Map ? [...tasks.keys()] : tasks
+    if ((names as readonly string[]).includes(task)) leases.push(leaseMs)
+    return undefined
+  }
+  await cleanIndex(store, 'by_user', options)
+  plan = () => undefined
+  return leases
+}
+
+describe('the catalog', () => {
+  it('is changed by a clean that is begun anew, and by no other one of an index that is ready', async () => {
+    let changes = 0
+    plan = ({ operation }) => {
+      if (operation === 'change') changes++
+      return undefined
+    }
+    await cleanIndex(store)
+    await cleanIndex(store, undefined, { restart: false })
+    expect(changes).toBe(0)
+    const { epochs } = store.context.catalog.current()
+    await cleanIndex(store, undefined, { restart: true })
+    expect(changes).toBe(SHARDS)
+    expect(store.context.catalog.current().epochs.every((epoch, i) => epoch > epochs[i]!)).toBe(true)
+  })
+
+  it('keeps an index on its way out that another process takes out meanwhile', async () => {
+    const filling = await openStore({ driver, time, indexes: [] })
+    await filling.addIndex(byTag)
+    let taken: Promise<unknown> | undefined
+    const takeOut = (): Promise<unknown> =>
+      changeCatalog(driver, (indexes) =>
+        indexes.map((entry) => (entry.name === 'by_tag' ? { ...entry, state: 'retiring' as const } : entry)),
+      )
+    const isDone = (progress: ReadonlyMap<string, string>): boolean =>
+      [...progress.values()].some((text) => text.includes('"stage":"done"'))
+    // When the last phase has saved that it is over, and before the index is made ready.
+    const { indexes } = await cleanIndex(
+      {
+        context: {
+          ...filling.context,
+          driver: faultyDriver(driver, ({ operation, args }) =>
+            operation === 'saveAll' && isDone(args[0] as ReadonlyMap<string, string>)
+              ? { after: async () => void (await (taken ??= takeOut())) }
+              : undefined,
+          ),
+        },
+      },
+      'by_tag',
+      { shardsAtOnce: 1 },
+    )
+    expect(taken).toBeDefined()
+    expect(indexes).toMatchObject([{ index: 'by_tag', state: 'retiring' }])
+    expect((await filling.indexes()).find(({ name }) => name === 'by_tag')).toMatchObject({
+      state: 'retiring',
+    })
+  })
+})
+
+describe('leases', () => {
+  it('are of half a minute for a part, and of five seconds for the record of a run', async () => {
+    expect(new Set(await leasesOf('claimAll', partTask(TABLE), {}))).toEqual(new Set([30_000]))
+    expect(new Set(await leasesOf('claimAll', runTask(TABLE), {}))).toEqual(new Set([5_000]))
+  })
+
+  it('are as long as is wanted, and no longer for the record of a run', async () => {
+    const leaseMs = 1_234
+    expect(new Set(await leasesOf('claimAll', partTask(TABLE), { leaseMs }))).toEqual(new Set([leaseMs]))
+    expect(new Set(await leasesOf('claimAll', runTask(TABLE), { leaseMs }))).toEqual(new Set([leaseMs]))
+  })
+
+  it.each([
+    ['every second', {}, 1_000],
+    ['as often as is wanted', { checkpointMs: 70 }, 70],
+  ])('are prolonged %s', async (_, options, everyMs) => {
+    const savesWith = async (pageMs: number): Promise<number> => {
+      const saves = await leasesOf('saveAll', partTask(TABLE), {
+        ...options,
+        pageSize: 1,
+        check: false,
+        shardsAtOnce: 1,
+        onProgress: () => time.leap(pageMs),
+      })
+      return saves.filter((leaseMs) => leaseMs !== 0).length
+    }
+    const often = await savesWith(everyMs)
+    expect(often).toBeGreaterThan(SHARDS)
+    expect(await savesWith(Math.floor(everyMs / 2))).toBeLessThan(often)
+  })
+})
+
+describe('a part that another worker has', () => {
+  async function waitFor(options: CleanOptions): Promise<number[]> {
+    const worker = { owner: 'another', leaseMs: 5_000, pollMs: 1 }
+    const { run } = (await joinRuns(store.context, [TABLE], worker, {})).get(TABLE)!
+    const target = indexTarget(store.context, store.context.catalog.current().indexes[0]!)
+    const lease = { owner: 'another', leaseMs: 3_000, checkpointMs: 0, onRemoved: () => {} }
+    const { leases } = await claimParts(store.context, new Map([[target, run]]), 2, lease, {})
+    expect(leases).toHaveLength(1)
+    const slept: number[] = []
+    const watched = {
+      ...time,
+      now: time.now,
+      sleep(milliseconds: number, signal?: AbortSignal) {
+        slept.push(milliseconds)
+        return time.sleep(milliseconds, signal)
+      },
+    }
+    await cleanIndex({ context: { ...store.context, time: watched } }, 'by_user', options)
+    return slept
+  }
+
+  it('is waited for, with looks every half second', async () => {
+    expect(await waitFor({})).toEqual(Array.from({ length: 6 }, () => 500))
+  })
+
+  it('is waited for, with looks as often as is wanted', async () => {
+    expect(await waitFor({ pollMs: 1_000 })).toEqual([1_000, 1_000, 1_000])
+  })
+})
+
+it.each([
+  [500, 100],
+  [30, 30],
+])(
+  'the record of a run is waited for with looks every %d ms, though not so seldom: %d',
+  async (pollMs, everyMs) => {
+    const [first] = driver.shards
+    await first!.tasks.claim(runTask(TABLE), 'another', 3 * everyMs)
+    await cleanIndex(store, 'by_user', { pollMs })
+    expect(time.slept).toBe(3 * everyMs)
+  },
+)
+
+describe('how much is done at a time', () => {
+  /** How many shards are read at the same time at the most. */
+  async function most(options: CleanOptions): Promise<number> {
+    let reading = 0
+    let highest = 0
+    plan = ({ operation }) =>
+      operation === 'pageByAdded'
+        ? {
+            async before() {
+              highest = Math.max(highest, ++reading)
+              for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
+              reading--
+            },
+          }
+        : undefined
+    await cleanIndex(store, 'by_user', options)
+    return highest
+  }
+
+  it('is four shards, or as many as is wanted', async () => {
+    expect(await most({})).toBe(4)
+    expect(await most({ shardsAtOnce: 2 })).toBe(2)
+  })
+
+  it('is no more than the rows that may be read in a second', async () => {
+    await cleanIndex(store, 'by_user', { check: false })
+    expect(time.slept).toBe(0)
+    // 60 entities and 60 rows.
+    await cleanIndex(store, 'by_user', { check: false, rowsPerSecond: 10 })
+    expect(time.slept).toBe(12_000)
+  })
+})
+
+it.each([
+  [{}, 500],
+  [{ settleMs: 7 }, 7],
+])('what is missing in the check is looked at again after a while: %j', async (options, settleMs) => {
+  const filling = await openStore({ driver, time, indexes: [] })
+  await filling.put({ tags: ['a'] })
+  await filling.addIndex(byTag)
+  const table = tableSpec(filling.context.catalog.current().indexes.find(({ name }) => name === 'by_tag')!)
+  let looks = 0
+  const watched = faultyDriver(driver, ({ operation, shard }) =>
+    // A filling looks nothing up, so this is the check.
+    operation === 'rowsOf' && looks++ === 0
+      ? {
+          async before() {
+            const { rows, remove } = driver.shards[shard]!.index(table)
+            expect(await remove(rows.map((row) => ({ ...row, before: Number.MAX_SAFE_INTEGER })))).toBe(1)
+          },
+        }
+      : undefined,
+  )
+  const cleaned = await cleanIndex({ context: { ...filling.context, driver: watched } }, 'by_tag', options)
+  expect(cleaned).toMatchObject({ added: 2, indexes: [{ state: 'ready' }] })
+  expect(time.slept).toBe(settleMs)
+})

@@ -1,0 +1,240 @@
+import { randomUUID } from 'node:crypto'
+import {
+  LooseleafError,
+  optionKinds,
+  withCallbacks,
+  type CallOptions,
+  type CatalogEntry,
+  type IndexState,
+  type OptionKinds,
+} from '@looseleaf/core'
+import { changeCatalog, propagateCatalog, type EngineContext } from '@looseleaf/index-engine'
+import { DEFAULT_SETTLE_MS } from '../check/check-index.ts'
+import { checkCall, checkNames } from '../pass/check-call.ts'
+import { indexesNamed, indexTarget, type IndexTarget } from '../pass/index-target.ts'
+import { passOptionKinds, type PassOptions } from '../pass/pass-options.ts'
+import { emptyTally, sumTallies, type Tally } from '../pass/tally.ts'
+import type { CleanerTarget } from '../pass/target.ts'
+import { createThrottle, type Throttle } from '../pass/throttle.ts'
+import type { CleanJob } from './clean-job.ts'
+import { completePhase } from './complete-phase.ts'
+import { loadParts, type LeaseOptions } from './part-lease.ts'
+import { freshPart, phases } from './part.ts'
+import { createProgressMeter, type CleanProgress } from './progress.ts'
+import { finishRuns, isForgotten, joinRuns, loadRuns, type RunRecord, type RunWorker } from './run-record.ts'
+import { deleteDelayMs } from '../repair/may-be-lost.ts'
+
+export interface CleanOptions extends PassOptions {
+  readonly onProgress?: ((progress: CleanProgress) => void) | undefined
+  /** Told each time that nothing is left but what other workers have, or had when they died: that is waited for. */
+  readonly onWait?: (() => void) | undefined
+  /**
+   * Begin from the start, also where work was left off: as after a restore or a failover, when what was done is there no
+   * more. A write that is under way then has to begin again, since the rows that it has written may be gone; and every row
+   * is written again, since those that are there may have fallen back to an older version. Default: false.
+   */
+  readonly restart?: boolean | undefined
+  /** Check a ready index again at the end. An index that is being filled is always checked. Default: true. */
+  readonly check?: boolean | undefined
+  /** Time between two looks at a row that seems missing in the check, in milliseconds. Default: 500. */
+  readonly settleMs?: number | undefined
+  /** Shards worked on at the same time. Default: 4. */
+  readonly shardsAtOnce?: number | undefined
+  /** How long a part stays with a worker that shows no sign of life, in milliseconds. Default: 30,000. */
+  readonly leaseMs?: number | undefined
+  /** Time between two saves of the progress, in milliseconds. Default: 1,000. */
+  readonly checkpointMs?: number | undefined
+  /** Time between two looks at what other workers hold, in milliseconds. Default: 500. */
+  readonly pollMs?: number | undefined
+}
+
+const cleanOptionKinds: OptionKinds<CleanOptions> = {
+  ...passOptionKinds,
+  onProgress: optionKinds.function,
+  onWait: optionKinds.function,
+  restart: optionKinds.flag,
+  check: optionKinds.flag,
+  settleMs: optionKinds.milliseconds,
+  shardsAtOnce: optionKinds.count,
+  leaseMs: optionKinds.milliseconds,
+  checkpointMs: optionKinds.milliseconds,
+  pollMs: optionKinds.milliseconds,
+}
+
+/** What was done for one index, by all workers and all attempts of this run. */
+export interface CleanedIndex extends Tally {
+  readonly index: string
+  readonly generation: number
+  readonly state: IndexState
+}
+
+export interface CleanResult {
+  readonly indexes: readonly CleanedIndex[]
+  /**
+   * Over all indexes: rows added (those of a filling, or of a start anew, that were there already count too), dangling rows
+   * deleted, entities fenced, dangling rows left for later.
+   */
+  readonly added: number
+  readonly removed: number
+  readonly fenced: number
+  readonly waiting: number
+}
+
+/**
+ * Brings indexes in step with the entities, and makes those that are being filled ready: adds missing rows, deletes
+ * dangling ones, checks that nothing is missing. Takes the name of an index, several, or none for every index.
+ *
+ * It may be cut off at any point and called again, in this process or another: it goes on where it was. Several workers
+ * may do it at once; each shard's part is worked on by one of them.
+ */
+export async function cleanIndex(
+  store: CleanerTarget,
+  names?: string | readonly string[],
+  options: CleanOptions = {},
+): Promise<CleanResult> {
+  checkCall('cleanIndex', store, options, cleanOptionKinds)
+  checkNames('cleanIndex', names)
+  const { context } = store
+  // The entities are read for an index only after every writer of every shard writes its rows.
+  const catalog =
+    options.restart === true
+      ? await changeCatalog(context.driver, (indexes) => indexes, { signal: options.signal })
+      : await propagateCatalog(context.driver, { signal: options.signal })
+  context.catalog.adopt(catalog)
+  const entries = indexesNamed(context, names)
+  return withCallbacks(options, (taken) => cleanEntries(context, entries, taken))
+}
+
+/** What a cleaner shares among its work. */
+export interface SharedByWork {
+  readonly throttle?: Throttle
+  /** Told of what every page's work has done. */
+  readonly onWork?: (tally: Tally) => void
+}
+
+/** As `cleanIndex`, for entries of the catalog, which every writer knows already. */
+export async function cleanEntries(
+  context: EngineContext,
+  entries: readonly CatalogEntry[],
+  options: CleanOptions,
+  { throttle, onWork }: SharedByWork = {},
+): Promise<CleanResult> {
+  const { signal } = options
+  const meter = createProgressMeter(context.time, options.onProgress, onWork)
+  const lease: LeaseOptions = {
+    owner: randomUUID(),
+    leaseMs: options.leaseMs ?? 30_000,
+    checkpointMs: options.checkpointMs ?? 1_000,
+    onRemoved: (removed) => meter.did({ ...emptyTally(), removed }),
+  }
+  const pollMs = options.pollMs ?? 500
+  const tables = entries.map(({ table }) => table)
+  const { restart } = options
+  const records = await joinRuns(context, tables, workerOf(lease, pollMs), { signal, restart })
+  const runs = new Map(
+    entries.map((entry) => [indexTarget(context, entry), records.get(entry.table) as RunRecord] as const),
+  )
+  const job: CleanJob = {
+    context,
+    runs,
+    lease,
+    pollMs,
+    settleMs: options.settleMs ?? DEFAULT_SETTLE_MS,
+    shardsAtOnce: options.shardsAtOnce ?? 4,
+    options,
+    onWait: options.onWait,
+    throttle: throttle ?? createThrottle(context.time, options.rowsPerSecond),
+    meter,
+  }
+  for (const phase of phases) {
+    const targets = [...runs.keys()].filter(({ entry }) => phase !== 'check' || mustCheck(entry, options))
+    await completePhase(job, targets, phase, signal)
+    if (phase === 'entities') await untilOutOfReach(job, targets, signal)
+  }
+  const indexes = await finish(job, { signal })
+  const { added, removed, fenced, waiting } = sumTallies(indexes)
+  return { indexes, added, removed, fenced, waiting }
+}
+
+/**
+ * The filling has written the rows of what it read. A failover can bring back what was replaced before it was read, by
+ * writers that did not know the index then: such rows are added by the check, or are out of reach of any failover by now.
+ */
+async function untilOutOfReach(
+  { context }: CleanJob,
+  targets: readonly IndexTarget[],
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const isFilled = targets.some(({ entry }) => entry.state === 'building')
+  const delayMs = deleteDelayMs(context)
+  if (isFilled && delayMs > 0) await context.time.sleep(delayMs, signal)
+}
+
+/** The records of runs are changed in two statements, which take less than any part. */
+function workerOf({ owner, leaseMs }: LeaseOptions, pollMs: number): RunWorker {
+  return { owner, leaseMs: Math.min(leaseMs, 5_000), pollMs: Math.min(pollMs, 100) }
+}
+
+function mustCheck(entry: CatalogEntry, options: CleanOptions): boolean {
+  return entry.state === 'building' || (options.check ?? true)
+}
+
+/** Ends the runs, and makes the indexes ready that were filled. */
+async function finish(job: CleanJob, call: CallOptions): Promise<CleanedIndex[]> {
+  const { context, meter, lease, runs } = job
+  const tables = Array.from(runs.keys(), ({ entry }) => entry.table)
+  const records = await loadRuns(context, tables, call)
+  const parts = await Promise.all(
+    context.driver.shards.map((_, shard) => loadParts(context, tables, shard, call)),
+  )
+  const ends = Array.from(runs, ([{ entry }, own]) => {
+    const record = records.get(entry.table)
+    if (isForgotten(own, record)) {
+      throw new LooseleafError(
+        'CONFLICT',
+        `Index ${entry.name}: how far its cleaning had come is not known any more, as after a failover or a restore. Clean it again.`,
+      )
+    }
+    const ownParts = parts.map((onShard) => {
+      const part = onShard.get(entry.table)
+      return part?.run === own.run ? part : freshPart(own.run)
+    })
+    // A worker that ended the run before this one has made the index ready and summed up.
+    const isMine = record?.run === own.run && record.state === 'running'
+    const tally = isMine ? sumTallies(ownParts.map((part) => part.tally)) : (record?.tally ?? emptyTally())
+    return { entry, run: own.run, parts: ownParts, isMine, tally }
+  })
+  const mine = ends.filter(({ isMine }) => isMine)
+  const filled = mine.filter(({ entry }) => entry.state === 'building').map(({ entry }) => entry.table)
+  if (filled.length > 0) await makeReady(context, filled, call)
+  const ended = new Map(mine.map(({ entry, run, tally }) => [entry.table, { run, tally }]))
+  await finishRuns(context, ended, workerOf(lease, job.pollMs), call)
+  if (mine.length < ends.length) await context.catalog.reload(call)
+  const now = new Map(context.catalog.current().indexes.map((entry) => [entry.table, entry.state]))
+  return ends.map(({ entry: { name, table, generation }, parts: own, tally }) => {
+    const state = now.get(table)
+    if (state === undefined)
+      throw new LooseleafError('INDEX_NOT_FOUND', `Index ${name} was dropped meanwhile.`)
+    for (const [shard, part] of own.entries()) meter.tell('ready', shard, [{ index: name, part }])
+    return { index: name, generation, state, ...tally }
+  })
+}
+
+/** From now on they may be queried. Nothing happens where one is ready already, or is being dropped. */
+async function makeReady(
+  context: EngineContext,
+  tables: readonly string[],
+  call: CallOptions,
+): Promise<void> {
+  const becomesReady = (entry: CatalogEntry): boolean =>
+    tables.includes(entry.table) && entry.state === 'building'
+  const catalog = await changeCatalog(
+    context.driver,
+    (indexes) =>
+      indexes.some(becomesReady)
+        ? indexes.map((entry) => (becomesReady(entry) ? { ...entry, state: 'ready' as const } : entry))
+        : undefined,
+    call,
+  )
+  context.catalog.adopt(catalog)
+}

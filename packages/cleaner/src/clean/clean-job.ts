@@ -1,0 +1,43 @@
+import { LooseleafError } from '@looseleaf/core'
+import type { EngineContext } from '@looseleaf/index-engine'
+import type { IndexTarget } from '../pass/index-target.ts'
+import type { PassOptions } from '../pass/pass-options.ts'
+import type { Throttle } from '../pass/throttle.ts'
+import { createRepairPass, type RepairPass } from '../repair/repair-pass.ts'
+import type { LeasedParts, LeaseOptions } from './part-lease.ts'
+import type { ProgressMeter } from './progress.ts'
+import type { RunRecord } from './run-record.ts'
+
+/** One worker's share in cleaning some indexes. */
+export interface CleanJob {
+  readonly context: EngineContext
+  /** The indexes, each with the run that this worker has joined. */
+  readonly runs: ReadonlyMap<IndexTarget, RunRecord>
+  readonly lease: LeaseOptions
+  /** Time between two looks at what other workers hold, in milliseconds. */
+  readonly pollMs: number
+  /** Time between two looks at a row that seems missing in the check, in milliseconds. */
+  readonly settleMs: number
+  readonly shardsAtOnce: number
+  /** Told each time that other workers are waited for. */
+  readonly onWait?: (() => void) | undefined
+  readonly options: PassOptions
+  readonly throttle: Throttle
+  readonly meter: ProgressMeter
+}
+
+export function runOf(job: CleanJob, target: IndexTarget): RunRecord {
+  const run = job.runs.get(target)
+  if (run === undefined)
+    throw new LooseleafError('INDEX_NOT_FOUND', `Index ${target.entry.name} is not being cleaned.`)
+  return run
+}
+
+export function passOf(
+  job: CleanJob,
+  { removals }: LeasedParts,
+  signal: AbortSignal | undefined,
+): RepairPass {
+  const { throttle } = job
+  return createRepairPass(job.context, { ...job.options, signal }, { throttle, removals })
+}

@@ -1,0 +1,101 @@
+import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { untilAborted } from '@looseleaf/core'
+import { faultyDriver } from '@looseleaf/testkit'
+import { expect, it } from 'vitest'
+import { byUser, openStore } from '../../test/stores.ts'
+import { leapingTime } from '../../test/times.ts'
+import { readCleanerReport } from '../report/cleaner-report.ts'
+import { cleanIndex, type CleanResult } from './clean-index.ts'
+import { partTask } from './part-lease.ts'
+import { runTask } from './run-record.ts'
+
+const TABLE = 'index_by_user'
+
+interface Finished {
+  readonly result: Promise<CleanResult>
+  /** How often the worker has looked at the record of its run. */
+  readonly looks: () => number
+  readonly finishedAt: () => Promise<number>
+}
+
+/** A worker fills an index; before its look of this number at the record of its run, another process does something. */
+async function fill(
+  atLook: number,
+  meanwhile: (other: Awaited<ReturnType<typeof openStore>>) => Promise<unknown>,
+): Promise<Finished> {
+  const time = leapingTime()
+  const driver = createReferenceDriver({ shards: 2, now: () => time.now() * 1000 })
+  const other = await openStore({ driver, time, indexes: [] })
+  await other.putMany(Array.from({ length: 10 }, (_, i) => ({ user_id: `user ${i}`, published: i })))
+  await other.addIndex(byUser)
+  let looks = 0
+  const watched = faultyDriver(driver, ({ operation, args }) => {
+    if (operation === 'load') return { after: () => new Promise((resolve) => setImmediate(resolve)) }
+    if (operation !== 'loadAll' || !(args[0] as readonly string[]).includes(runTask(TABLE))) return undefined
+    return ++looks === atLook ? { before: async () => void (await meanwhile(other)) } : undefined
+  })
+  const worker = await openStore({ driver: watched, time, indexes: [] })
+  return {
+    result: cleanIndex(worker, 'by_user'),
+    looks: () => looks,
+    finishedAt: async () => (await readCleanerReport(other)).indexes[0]?.lastRun?.finishedAt.getTime() ?? 0,
+  }
+}
+
+/** The last look is the one with which a worker ends. */
+async function lastLook(): Promise<number> {
+  const { result, looks } = await fill(0, async () => {})
+  await result
+  return looks()
+}
+
+it('a run that another worker has ended is not ended again, and has come to what that one says', async () => {
+  let theirs: CleanResult | undefined
+  let endedAt = 0
+  const { result, finishedAt } = await fill(await lastLook(), async (other) => {
+    theirs = await cleanIndex(other, 'by_user')
+    endedAt = (await readCleanerReport(other)).indexes[0]!.lastRun!.finishedAt.getTime()
+  })
+  expect(await result).toEqual(theirs)
+  expect(theirs).toMatchObject({ added: 10, indexes: [{ state: 'ready' }] })
+  expect(await finishedAt()).toBe(endedAt)
+})
+
+it('an index that is dropped when all has been done is not there', async () => {
+  const { result } = await fill(await lastLook(), (other) => other.dropIndex('by_user'))
+  await expect(result).rejects.toMatchObject({
+    code: 'INDEX_NOT_FOUND',
+    message: 'Index by_user was dropped meanwhile.',
+  })
+})
+
+it('a part that another worker has is waited for, and nothing is asked meanwhile', async () => {
+  const POLL_MS = 777
+  const leaping = leapingTime()
+  const driver = createReferenceDriver({ shards: 1, now: () => leaping.now() * 1000 })
+  let asked = 0
+  const controller = new AbortController()
+  const time = {
+    now: leaping.now,
+    sleep: (milliseconds: number, signal?: AbortSignal): Promise<void> =>
+      milliseconds === POLL_MS
+        ? untilAborted(new Promise(() => {}), signal)
+        : leaping.sleep(milliseconds, signal),
+  }
+  const watched = faultyDriver(driver, () => {
+    asked++
+    return undefined
+  })
+  const store = await openStore({ driver: watched, time, indexes: [byUser] })
+  await driver.shards[0]!.tasks.claim(partTask(TABLE), 'another', 60_000)
+  const work = cleanIndex(store, 'by_user', { pollMs: POLL_MS, signal: controller.signal })
+  const turns = async (): Promise<void> => {
+    for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve))
+  }
+  await turns()
+  const before = asked
+  await turns()
+  expect(asked).toBe(before)
+  controller.abort()
+  await expect(work).rejects.toMatchObject({ code: 'ABORTED' })
+})

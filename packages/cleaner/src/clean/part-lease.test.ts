@@ -1,0 +1,190 @@
+import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import type { TaskTable } from '@looseleaf/core'
+import type { EngineContext } from '@looseleaf/index-engine'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { entryOf, openStore } from '../../test/stores.ts'
+import { leapingTime, type LeapingTime } from '../../test/times.ts'
+import { indexTarget, tableOn, type IndexTarget } from '../pass/index-target.ts'
+import { claimParts, loadParts, partTask, type LeasedParts, type PartLease } from './part-lease.ts'
+import { enterPhase, type Part } from './part.ts'
+
+const LEASE_MS = 3_000
+
+let context: EngineContext
+let target: IndexTarget
+let time: LeapingTime
+let tasks: TaskTable
+
+beforeEach(async () => {
+  time = leapingTime()
+  const driver = createReferenceDriver({ shards: 2, now: () => time.now() * 1000 })
+  const store = await openStore({ driver, time })
+  context = store.context
+  target = indexTarget(context, entryOf(store, 'by_user'))
+  tasks = driver.shards[1]!.tasks
+})
+
+interface Claimed extends Pick<LeasedParts, 'checkpoint' | 'release' | 'removals'> {
+  readonly lease: PartLease
+}
+
+/** The part of one index; undefined while another worker has it. */
+async function claim(owner: string, run = 'run', leaseMs = LEASE_MS): Promise<Claimed | undefined> {
+  const options = { owner, leaseMs, checkpointMs: 1_000, onRemoved: () => {} }
+  const { leases, ...parts } = await claimParts(context, new Map([[target, run]]), 1, options, {})
+  const [lease] = leases
+  return lease && { lease, ...parts }
+}
+
+/** Has a worker keep a row of an entity that has moved, until no query needs it. */
+async function keepRow({ removals }: Claimed): Promise<void> {
+  const row = { key: [Buffer.from('eve'), 1n], entityId: Buffer.alloc(16, 7), version: 1 }
+  await tableOn(target, 1).upsert([row])
+  const expected = new Map([[target, [{ key: [], shard: 1, identity: 'elsewhere' }]]])
+  const entity = { id: row.entityId, version: 2, updated: 0, expected }
+  removals.add({ entity, target, shard: 1, row, misplaced: false }, 2)
+}
+
+const rowsLeft = (): Promise<number> => tableOn(target, 1).count({ prefix: [] })
+
+const stored = async (): Promise<Part | undefined> =>
+  (await loadParts(context, [target.entry.table], 1)).get(target.entry.table)
+const ownerNow = async (): Promise<string | undefined> =>
+  (await tasks.load(partTask(target.entry.table)))?.owner
+
+describe('a part', () => {
+  it('is taken by one worker at a time, and by another one when it is given up or the lease has run out', async () => {
+    expect(await stored()).toBeUndefined()
+    const first = (await claim('a'))!
+    expect(first.lease.isHeld).toBe(true)
+    expect(await claim('b')).toBeUndefined()
+    await first.release()
+    expect(first.lease.isHeld).toBe(false)
+    expect(await claim('b')).toBeDefined()
+    expect(await claim('a')).toBeUndefined()
+    time.leap(LEASE_MS)
+    expect(await claim('a')).toBeDefined()
+  })
+
+  it('goes on where it was left, in the same run alone', async () => {
+    const first = (await claim('a'))!
+    enterPhase(first.lease.part, 'dangling')
+    first.lease.part.seen = 7
+    await first.release()
+    expect(await stored()).toMatchObject({ run: 'run', phase: 'dangling', seen: 7 })
+    const second = (await claim('a'))!
+    expect(second.lease.part).toMatchObject({ run: 'run', phase: 'dangling', seen: 7 })
+    await second.release()
+    expect((await claim('a', 'another'))!.lease.part).toMatchObject({
+      run: 'another',
+      phase: 'entities',
+      seen: 0,
+    })
+  })
+})
+
+describe('a checkpoint', () => {
+  it('saves when it is due, and prolongs the lease', async () => {
+    const { lease, checkpoint } = (await claim('a'))!
+    const { part } = lease
+    part.seen = 1
+    time.leap(999)
+    await checkpoint({})
+    expect((await stored())?.seen).toBeUndefined()
+    time.leap(1)
+    await checkpoint({})
+    expect((await stored())?.seen).toBe(1)
+    part.seen = 2
+    time.leap(999)
+    await checkpoint({})
+    expect((await stored())?.seen).toBe(1)
+    time.leap(LEASE_MS - 1_000)
+    expect(await ownerNow()).toBe('a')
+    time.leap(1)
+    expect(await ownerNow()).toBeUndefined()
+  })
+
+  it('tells that another worker has taken over, and nothing is saved from then on', async () => {
+    const first = (await claim('a'))!
+    time.leap(LEASE_MS)
+    const second = (await claim('b'))!
+    second.lease.part.seen = 5
+    await second.checkpoint({})
+    first.lease.part.seen = 9
+    expect(first.lease.isHeld).toBe(true)
+    await first.checkpoint({})
+    expect(first.lease.isHeld).toBe(false)
+    await second.release()
+    await first.checkpoint({})
+    await first.release()
+    expect(await stored()).toMatchObject({ seen: 5 })
+    expect(await ownerNow()).toBeUndefined()
+  })
+
+  it('is not made of a part that was given up', async () => {
+    const { lease, checkpoint, release } = (await claim('a'))!
+    await release()
+    lease.part.seen = 9
+    time.leap(5_000)
+    await checkpoint({})
+    await release()
+    expect((await stored())?.seen).toBe(0)
+  })
+})
+
+describe('while a row is kept for queries under way', () => {
+  it('a part is saved every third of a lease, when the row is gone', async () => {
+    const worker = (await claim('a', 'run', 30_000))!
+    await keepRow(worker)
+    worker.lease.part.seen = 1
+    time.leap(9_999)
+    await worker.checkpoint({})
+    expect([await rowsLeft(), (await stored())?.seen]).toEqual([1, undefined])
+    time.leap(1)
+    await worker.checkpoint({})
+    expect([await rowsLeft(), (await stored())?.seen]).toEqual([0, 1])
+    expect(worker.lease.part.tally.removed).toBe(1)
+  })
+
+  it('a part that is given up is saved as of before that row was found', async () => {
+    const worker = (await claim('a'))!
+    worker.lease.part.seen = 1
+    time.leap(1_000)
+    await worker.checkpoint({})
+    worker.lease.part.seen = 2
+    await keepRow(worker)
+    await worker.release()
+    expect([await rowsLeft(), (await stored())?.seen]).toEqual([1, 1])
+  })
+})
+
+describe('parts of several indexes', () => {
+  it('are taken together, but for those that another worker has, and saved each by itself', async () => {
+    const store = await openStore({ time })
+    const { context: own } = store
+    const targets = ['by_user', 'by_tag'].map((name) => indexTarget(own, entryOf(store, name)))
+    const [byUser, byTag] = targets as [IndexTarget, IndexTarget]
+    const take = (owner: string, some: readonly IndexTarget[]): Promise<LeasedParts> =>
+      claimParts(
+        own,
+        new Map(some.map((one) => [one, 'run'])),
+        0,
+        { owner, leaseMs: 60_000, checkpointMs: 0, onRemoved: () => {} },
+        {},
+      )
+    const first = await take('a', [byUser])
+    const second = await take('b', targets)
+    expect(second.leases.map(({ target: one }) => one)).toEqual([byTag])
+    first.leases[0]!.part.seen = 1
+    second.leases[0]!.part.seen = 2
+    await first.release()
+    await second.checkpoint({})
+    const parts = await loadParts(own, [byUser.entry.table, byTag.entry.table], 0)
+    expect([...parts].map(([table, { seen }]) => [table, seen])).toEqual([
+      [byUser.entry.table, 1],
+      [byTag.entry.table, 2],
+    ])
+    const third = await take('c', targets)
+    expect(third.leases.map(({ target: one, part }) => [one, part.seen])).toEqual([[byUser, 1]])
+  })
+})

@@ -1,0 +1,33 @@
+import type { KeyValue } from '@looseleaf/core'
+import type { IndexPlace } from '../look/index-pages.ts'
+
+/** A place in an index table as text, for a task's progress. */
+export function placeToText({ key, entityId }: IndexPlace): string {
+  return JSON.stringify([...key, entityId].map(valueToJson))
+}
+
+/** The place of a text that `placeToText` gave; undefined for any other. */
+export function placeFromText(text: string): IndexPlace | undefined {
+  try {
+    const parsed: unknown = JSON.parse(text)
+    if (!Array.isArray(parsed)) return undefined
+    const values = parsed.map(valueFromJson)
+    const entityId = values.pop()
+    return entityId instanceof Uint8Array ? { key: values, entityId } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function valueToJson(value: KeyValue): unknown {
+  if (value instanceof Uint8Array) return { bytes: Buffer.from(value).toString('base64') }
+  return typeof value === 'bigint' ? { integer: String(value) } : value
+}
+
+function valueFromJson(value: unknown): KeyValue {
+  if (typeof value === 'number') return value
+  const { bytes, integer } = value as { bytes?: unknown; integer?: unknown }
+  if (typeof bytes === 'string') return Buffer.from(bytes, 'base64')
+  if (typeof integer === 'string') return BigInt(integer)
+  throw new TypeError('Not a key value.')
+}

@@ -1,0 +1,165 @@
+import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import type { EngineContext } from '@looseleaf/index-engine'
+import { beforeEach, describe, expect, it, test } from 'vitest'
+import { openStore } from '../../test/stores.ts'
+import { leapingTime, type LeapingTime } from '../../test/times.ts'
+import { emptyTally } from '../pass/tally.ts'
+import {
+  finishRuns,
+  isForgotten,
+  joinRuns,
+  loadRuns,
+  runTask,
+  type RunRecord,
+  type RunWorker,
+} from './run-record.ts'
+
+const TABLE = 'index_by_user'
+const worker: RunWorker = { owner: 'a', leaseMs: 5_000, pollMs: 7 }
+
+let context: EngineContext
+let time: LeapingTime
+let plan: FaultPlan
+
+beforeEach(async () => {
+  time = leapingTime()
+  plan = () => undefined
+  // The shard's clock is that of the process.
+  const driver = createReferenceDriver({ shards: 2, now: () => time.now() * 1000 })
+  const store = await openStore({ driver: faultyDriver(driver, (call) => plan(call)), time })
+  context = store.context
+})
+
+const load = async (): Promise<RunRecord | undefined> => (await loadRuns(context, [TABLE])).get(TABLE)
+const join = async (options: { restart?: boolean } = {}, owner = 'a'): Promise<RunRecord> =>
+  (await joinRuns(context, [TABLE], { ...worker, owner }, options)).get(TABLE)!
+const finish = (run: string, added: number): Promise<void> =>
+  finishRuns(context, new Map([[TABLE, { run, tally: { ...emptyTally(), added } }]]), worker, {})
+
+describe('a run', () => {
+  it('is begun by the first worker, and joined by those that come while it is running', async () => {
+    expect(await load()).toBeUndefined()
+    const first = await join()
+    expect(first).toMatchObject({
+      number: 1,
+      state: 'running',
+      rewrites: false,
+      startedAt: time.now(),
+      finishedAt: 0,
+      tally: emptyTally(),
+    })
+    expect(await load()).toEqual(first)
+    time.leap(1_000)
+    expect(await join()).toEqual(first)
+    expect(await join({ restart: false })).toEqual(first)
+  })
+
+  it('is followed by another one when it is done, which knows what it came to', async () => {
+    const first = await join()
+    time.leap(1_000)
+    await finish(first.run, 3)
+    const done = { state: 'done', finishedAt: time.now(), tally: { ...emptyTally(), added: 3 } }
+    expect(await load()).toEqual({ ...first, ...done })
+    time.leap(1_000)
+    const second = await join()
+    expect(second).toMatchObject({ ...done, state: 'running', number: 2, startedAt: time.now() })
+    expect(second.run).not.toBe(first.run)
+  })
+
+  it('is left for another one that writes everything again, where that is wanted', async () => {
+    const first = await join()
+    const second = await join({ restart: true })
+    expect(second).toMatchObject({ number: 2, state: 'running', rewrites: true })
+    expect(second.run).not.toBe(first.run)
+    expect(await join()).toEqual(second)
+  })
+
+  it('is ended once, and by nobody who is in another one', async () => {
+    const first = await join()
+    await finish('another', 1)
+    expect(await load()).toEqual(first)
+    await finish(first.run, 3)
+    const done = await load()
+    time.leap(1_000)
+    await finish(first.run, 4)
+    expect(await load()).toEqual(done)
+  })
+
+  it('cannot be ended where none is on record', async () => {
+    await finish('any', 1)
+    expect(await load()).toBeUndefined()
+  })
+
+  it('is begun anew where the record says nothing', async () => {
+    const { tasks } = context.driver.shards[0]!
+    for (const text of ['nonsense', '{"state":"running"}', '{"run":1}']) {
+      await tasks.claim(runTask(TABLE), 'b', 1_000)
+      await tasks.save(runTask(TABLE), 'b', text, 0)
+      expect(await load()).toBeUndefined()
+      expect(await join()).toMatchObject({ number: 1, state: 'running' })
+    }
+  })
+})
+
+describe('changes of a record', () => {
+  it('wait for each other', async () => {
+    const { tasks } = context.driver.shards[0]!
+    await tasks.claim(runTask(TABLE), 'b', 20)
+    await join()
+    // 7 ms three times, until the lease of the other one has run out.
+    expect(time.slept).toBe(21)
+  })
+
+  it('are made again when another worker came between', async () => {
+    let other: RunRecord | undefined
+    plan = ({ table, operation }) => {
+      if (table !== 'tasks' || operation !== 'saveAll') return undefined
+      plan = () => undefined
+      return {
+        async before() {
+          time.leap(worker.leaseMs + 1)
+          other = await join({}, 'b')
+        },
+      }
+    }
+    const joined = await join()
+    expect(other).toBeDefined()
+    expect(joined).toEqual(other)
+  })
+
+  it('of several indexes do not wait for each other', async () => {
+    const { tasks } = context.driver.shards[0]!
+    await tasks.claim(runTask(TABLE), 'b', 20)
+    const saved: number[] = []
+    plan = ({ operation }) =>
+      operation === 'saveAll' ? { before: () => void saved.push(time.slept) } : undefined
+    const records = await joinRuns(context, ['index_by_tag', TABLE], worker, {})
+    expect([...records.keys()].toSorted()).toEqual(['index_by_tag', TABLE])
+    expect([saved[0], saved.at(-1)]).toEqual([0, 21])
+  })
+
+  it('give the record up at once', async () => {
+    await join()
+    expect(await context.driver.shards[0]!.tasks.load(runTask(TABLE))).toMatchObject({ owner: undefined })
+  })
+})
+
+test.each<[boolean, string, Partial<RunRecord> | undefined]>([
+  [false, 'itself', {}],
+  [false, 'a later one', { run: 'b', number: 6 }],
+  [true, 'none', undefined],
+  [true, 'an earlier one', { run: 'b', number: 4 }],
+  [true, 'another one in its place', { run: 'b', number: 5 }],
+])('that a run is forgotten is %s where the record is of %s', (forgotten, _, record) => {
+  const own: RunRecord = {
+    run: 'a',
+    number: 5,
+    state: 'running',
+    rewrites: false,
+    startedAt: 1,
+    finishedAt: 0,
+    tally: emptyTally(),
+  }
+  expect(isForgotten(own, record && { ...own, ...record })).toBe(forgotten)
+})

@@ -1,0 +1,315 @@
+import { LooseleafError } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import type { DataStore } from '@looseleaf/store'
+import { faultyDriver } from '@looseleaf/testkit'
+import { beforeEach, describe, expect, it } from 'vitest'
+import {
+  addRow,
+  byTag,
+  byUser,
+  entryOf,
+  expectedRows,
+  openStore,
+  removeRow,
+  rowFor,
+  rowsIn,
+} from '../../test/stores.ts'
+import { leapingTime, type LeapingTime } from '../../test/times.ts'
+import { indexTarget, type IndexTarget } from '../pass/index-target.ts'
+import { emptyTally } from '../pass/tally.ts'
+import { createThrottle } from '../pass/throttle.ts'
+import { createKeptRemovals } from '../repair/kept-removals.ts'
+import type { CleanJob } from './clean-job.ts'
+import type { LeasedParts } from './part-lease.ts'
+import { freshPart, type Part } from './part.ts'
+import { placeToText } from './place-text.ts'
+import type { RunRecord } from './run-record.ts'
+import { scanEntities, scanRows } from './shard-scans.ts'
+
+const bag = (i: number) => ({ user_id: 'ada', published: i, tags: [`tag ${i}`] })
+const run: RunRecord = {
+  run: 'this',
+  number: 1,
+  state: 'running',
+  rewrites: false,
+  startedAt: 1,
+  finishedAt: 0,
+  tally: emptyTally(),
+}
+const { signal } = new AbortController()
+
+let time: LeapingTime
+let store: DataStore
+let ids: string[]
+let user: IndexTarget
+let tag: IndexTarget
+/** What is told and saved, in its order. */
+let log: string[]
+/** Before each saving. */
+let onCheckpoint: () => unknown
+let operations: string[]
+
+beforeEach(async () => {
+  time = leapingTime()
+  log = []
+  operations = []
+  onCheckpoint = () => undefined
+  const driver = faultyDriver(await memoryShards(1).connect(), ({ operation }) => {
+    operations.push(operation)
+    return undefined
+  })
+  store = await openStore({ driver, time })
+  user = indexTarget(store.context, entryOf(store, byUser.name))
+  tag = indexTarget(store.context, entryOf(store, byTag.name))
+  ids = []
+  for (let i = 1; i <= 6; i++) ids.push((await store.put(bag(i))).id)
+  operations.length = 0
+})
+
+interface Lease {
+  readonly target: IndexTarget
+  readonly part: Part
+  isHeld: boolean
+}
+
+const leaseOf = (target: IndexTarget, part: Partial<Part> = {}): Lease => ({
+  target,
+  part: { ...freshPart('this'), ...part },
+  isHeld: true,
+})
+
+/** Long enough for whatever does not wait to go on. */
+async function turn(): Promise<void> {
+  for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+function partsOf(leases: readonly Lease[]): LeasedParts {
+  const removals = createKeptRemovals(store.context)
+  return {
+    leases,
+    removals,
+    async checkpoint() {
+      await turn()
+      log.push('save')
+      await onCheckpoint()
+    },
+    async settle() {
+      await turn()
+      log.push('settle')
+      for (const [target, count] of await removals.settle(undefined))
+        for (const { target: own, part } of leases) if (own === target) part.tally.removed += count
+    },
+    release: async () => {},
+  }
+}
+
+function jobOf(pageSize: number, rewrites = false): CleanJob {
+  return {
+    context: store.context,
+    runs: new Map([user, tag].map((target) => [target, { ...run, rewrites }])),
+    lease: { owner: 'me', leaseMs: 30_000, checkpointMs: 0, onRemoved: () => {} },
+    pollMs: 1,
+    settleMs: 0,
+    shardsAtOnce: 1,
+    options: { pageSize },
+    throttle: createThrottle(time, undefined),
+    meter: {
+      count: (rows) => void log.push(`count ${rows}`),
+      did: ({ entities, rows, added }) => void log.push(`did ${entities} ${rows} ${added}`),
+      tell(phase, shard, parts) {
+        const texts = parts.map(({ index, part }) => `${index} ${part.seen}/${part.total}`)
+        log.push([phase, shard, ...texts].join(' '))
+      },
+    },
+  }
+}
+
+async function scan(phase: 'entities' | 'check', leases: Lease[], job = jobOf(4)): Promise<void> {
+  await scanEntities(job, phase, partsOf(leases), leases, 0, signal)
+}
+
+describe('a scan of entities', () => {
+  it('saves and tells how far it is after each page, of all there are, tombstones too', async () => {
+    await store.delete(ids[5]!)
+    await store.settled()
+    const lease = leaseOf(user)
+    const places: number[] = []
+    onCheckpoint = () => places.push(lease.part.addedId)
+    await scan('entities', [lease])
+    expect(places).toEqual([4, 6])
+    expect(log).toEqual([
+      'did 4 4 0',
+      'count 4',
+      'save',
+      'entities 0 by_user 4/6',
+      // Tombstones have no rows to be looked at.
+      'did 1 1 0',
+      'count 2',
+      'save',
+      'entities 0 by_user 6/6',
+      'settle',
+    ])
+    expect(lease.part).toMatchObject({ phase: 'dangling', seen: 0, addedId: 0, total: 0 })
+    expect(lease.part.tally).toMatchObject({ entities: 5, rows: 5 })
+  })
+
+  it('begins where the index was left that is furthest behind, and spares the others what they have', async () => {
+    const [behind, ahead] = [leaseOf(user, { addedId: 1 }), leaseOf(tag, { addedId: 5 })]
+    for (const i of [2, 6]) {
+      await removeRow(store, 'by_user', rowFor(store, 'by_user', ids[i - 1]!, bag(i), 0))
+      await removeRow(store, 'by_tag', rowFor(store, 'by_tag', ids[i - 1]!, bag(i), 0))
+    }
+    await scan('entities', [behind, ahead])
+    expect(behind.part.tally).toMatchObject({ entities: 5, added: 2 })
+    expect(ahead.part.tally).toMatchObject({ entities: 1, added: 1 })
+    expect([behind.part.phase, ahead.part.phase]).toEqual(['dangling', 'dangling'])
+  })
+
+  it('does no more for an index that another worker has taken over, and ends without any', async () => {
+    const [lost, kept] = [leaseOf(user), leaseOf(tag)]
+    onCheckpoint = () => (lost.isHeld = false)
+    await scan('entities', [lost, kept])
+    expect(lost.part).toMatchObject({ phase: 'entities', seen: 4 })
+    expect(kept.part).toMatchObject({ phase: 'dangling' })
+    expect(kept.part.tally.entities).toBe(6)
+    const alone = leaseOf(user)
+    onCheckpoint = () => (alone.isHeld = false)
+    log.length = 0
+    await scan('entities', [alone])
+    expect(alone.part).toMatchObject({ phase: 'entities', seen: 4 })
+    expect(log).not.toContain('settle')
+  })
+
+  it('writes every row where the run is to, and where it is not none that is there', async () => {
+    await scan('entities', [leaseOf(user)])
+    expect(operations).not.toContain('upsert')
+    const lease = leaseOf(user)
+    await scan('entities', [lease], jobOf(4, true))
+    expect(lease.part.tally.added).toBe(6)
+    expect(operations).toContain('upsert')
+  })
+})
+
+it.each([
+  ['cannot be filled', 'building', 'BODY_UNKNOWN'],
+  ['is scanned all the same once it is', 'ready', undefined],
+] as const)('an index of a body that this process does not know %s', async (_, state, code) => {
+  const decode = (): never => {
+    throw new LooseleafError('BODY_UNKNOWN', 'Unknown.')
+  }
+  const target = { ...user, entry: { ...user.entry, state } }
+  const context = { ...store.context, codec: { ...store.context.codec, decode } }
+  const lease = leaseOf(target)
+  const ended = scan('entities', [lease], { ...jobOf(4), context, runs: new Map([[target, run]]) })
+  const failure = await ended.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  if (code === undefined) expect(failure).toBeUndefined()
+  else expect(failure).toMatchObject({ code, entity: ids[0], message: expect.stringContaining(ids[0]!) })
+  expect(lease.part).toMatchObject({ phase: code === undefined ? 'dangling' : 'entities', addedId: 0 })
+})
+
+describe('a check', () => {
+  it('is over when nothing is missing, and does not count entities again', async () => {
+    const lease = leaseOf(user, { phase: 'check' })
+    await scan('check', [lease])
+    expect(lease.part).toMatchObject({ phase: 'done', seen: 0 })
+    expect(lease.part.tally).toEqual(emptyTally())
+  })
+
+  it('begins again when something was, with as much ahead of it', async () => {
+    await removeRow(store, 'by_user', rowFor(store, 'by_user', ids[0]!, bag(1), 0))
+    const lease = leaseOf(user, { phase: 'check' })
+    const told: string[] = []
+    onCheckpoint = () => told.push(`${lease.part.phase} ${lease.part.rounds}`)
+    await scan('check', [lease])
+    expect(told).toEqual(['check 0', 'check 0', 'check 1', 'check 1'])
+    expect(log.filter((each) => each.startsWith('check'))).toEqual([
+      'check 0 by_user 4/6',
+      'check 0 by_user 6/6',
+      'check 0 by_user 4/6',
+      'check 0 by_user 6/6',
+    ])
+    expect(lease.part).toMatchObject({ phase: 'done', rounds: 0 })
+    expect(lease.part.tally).toMatchObject({ added: 1 })
+  })
+
+  it('is given up when five rounds have found something, and no earlier', async () => {
+    const lease = leaseOf(user, { phase: 'check' })
+    const row = rowFor(store, 'by_user', ids[0]!, bag(1), 0)
+    await removeRow(store, 'by_user', row)
+    let rounds = 0
+    const job = jobOf(100)
+    onCheckpoint = async () => {
+      rounds++
+      await removeRow(store, 'by_user', row)
+    }
+    await expect(scan('check', [lease], job)).rejects.toMatchObject({ code: 'CONFLICT' })
+    expect(rounds).toBe(5)
+  })
+})
+
+describe('a scan of rows', () => {
+  async function scanOf(leases: Lease[], pageSize: number): Promise<void> {
+    await scanRows(jobOf(pageSize), partsOf(leases), leases, 0, signal)
+  }
+
+  it('goes on where it was left, and counts what there is only where there is more than a page', async () => {
+    const small = leaseOf(user, { phase: 'dangling', total: 99 })
+    await scanOf([small], 7)
+    expect(log).toContain('dangling 0 by_user 6/6')
+    expect(operations).not.toContain('count')
+    expect(small.part.tally).toMatchObject({ rows: 6 })
+    const { row } = rowFor(store, 'by_user', ids[1]!, bag(2), 0)
+    const left = leaseOf(user, { phase: 'dangling', seen: 2, place: placeToText(row) })
+    log.length = 0
+    await scanOf([left], 6)
+    // The total is what is behind it and what is ahead.
+    expect(log).toContain('dangling 0 by_user 6/6')
+    expect(left.part.tally).toMatchObject({ rows: 4 })
+    const large = leaseOf(user, { phase: 'dangling' })
+    operations.length = 0
+    await scanOf([large], 6)
+    expect(operations.filter((each) => each === 'count')).toHaveLength(1)
+    expect([small, left, large].map(({ part }) => part.phase)).toEqual(['check', 'check', 'check'])
+  })
+
+  it('deletes what is dangling in each index, and counts it there', async () => {
+    await addRow(store, 'by_user', rowFor(store, 'by_user', ids[0]!, { user_id: 'eve', published: 1 }, 1))
+    await addRow(store, 'by_tag', rowFor(store, 'by_tag', ids[0]!, { tags: ['lost'] }, 1))
+    await addRow(store, 'by_tag', rowFor(store, 'by_tag', ids[1]!, { tags: ['lost'] }, 1))
+    const leases = [leaseOf(user, { phase: 'dangling' }), leaseOf(tag, { phase: 'dangling' })]
+    await scanOf(leases, 4)
+    expect(leases.map(({ part }) => part.tally)).toMatchObject([
+      { rows: 7, removed: 1 },
+      { rows: 8, removed: 2 },
+    ])
+    for (const name of ['by_user', 'by_tag'])
+      expect(await rowsIn(store, name)).toEqual(await expectedRows(store, name))
+    expect(log.filter((each) => each.startsWith('count'))).toEqual(['count 7', 'count 8'])
+    expect(log.at(-1)).toBe('settle')
+  })
+
+  it('works whenever there are 16 pages, and leaves a part that another worker has taken over', async () => {
+    for (let i = 7; i <= 20; i++) ids.push((await store.put(bag(i))).id)
+    const lease = leaseOf(user, { phase: 'dangling' })
+    await scanOf([lease], 1)
+    expect(log.filter((each) => each.startsWith('count'))).toEqual(['count 16', 'count 4'])
+    expect(log.filter((each) => each.startsWith('did'))).toEqual(['did 0 16 0', 'did 0 4 0'])
+    // The page with which they are enough is worked on before it is saved.
+    expect(log.slice(0, log.indexOf('count 16')).filter((each) => each === 'save')).toHaveLength(15)
+    expect(operations.filter((each) => each === 'count')).toHaveLength(1)
+    const lost = leaseOf(user, { phase: 'dangling' })
+    let saves = 0
+    onCheckpoint = () => (lost.isHeld = ++saves < 3)
+    log.length = 0
+    await scanOf([lost], 2)
+    expect(lost.part).toMatchObject({
+      phase: 'dangling',
+      seen: 6,
+      place: placeToText(rowFor(store, 'by_user', ids[5]!, bag(6), 0).row),
+    })
+    expect(log.filter((each) => each === 'save')).toHaveLength(3)
+  })
+})

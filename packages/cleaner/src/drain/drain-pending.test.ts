@@ -1,0 +1,199 @@
+import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { LooseleafError, type PendingPage } from '@looseleaf/core'
+import { changeCatalog } from '@looseleaf/index-engine'
+import { DataStore } from '@looseleaf/store'
+import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { addRow, byTag, byUser, entryOf, expectedRows, rowFor, rowsIn, shared } from '../../test/stores.ts'
+import { leapingTime } from '../../test/times.ts'
+import { indexTarget } from '../pass/index-target.ts'
+import { createKeptRemovals } from '../repair/kept-removals.ts'
+import { drainKnown, drainPending } from './drain-pending.ts'
+
+const BAG = { user_id: 'ada', published: 1, tags: ['x'] }
+
+let driver: ReferenceDriver
+let plan: FaultPlan
+let store: DataStore
+
+async function open(migrate = false): Promise<DataStore> {
+  return DataStore.open({
+    shards: shared(faultyDriver(driver, (call) => plan(call))),
+    indexes: [byUser, byTag],
+    migrate,
+    time: leapingTime(),
+    onIndexFailure: 'defer',
+  })
+}
+
+beforeEach(async () => {
+  driver = createReferenceDriver({ shards: 1 })
+  plan = () => undefined
+  store = await open(true)
+})
+
+/** Calls of this operation on this table fail with this code. */
+function failing(
+  table: string,
+  operation: string,
+  code: 'SHARD_UNAVAILABLE' | 'INDEX_NOT_FOUND',
+  what = code as string,
+): FaultPlan {
+  return (call) =>
+    call.table === table && call.operation === operation
+      ? { before: () => Promise.reject(new LooseleafError(code, `${what} (on purpose).`)) }
+      : undefined
+}
+
+/** Entities whose rows in both indexes are pending, or in the one of this table. */
+async function defer(count: number, table?: string): Promise<string[]> {
+  plan = ({ operation, table: of }) =>
+    operation === 'upsert' && (table ?? of) === of
+      ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Away.')) }
+      : undefined
+  const results = await store.putMany(Array.from({ length: count }, () => BAG))
+  expect(results.every(({ ok }) => ok)).toBe(true)
+  plan = () => undefined
+  return results.map((result) => (result.ok ? result.id : ''))
+}
+
+const pending = () => driver.shards[0]!.pending.page({ limit: 1_000 })
+
+async function setRetiring(table: string): Promise<void> {
+  await changeCatalog(driver, (indexes) =>
+    indexes.map((entry) => (entry.table === table ? { ...entry, state: 'retiring' as const } : entry)),
+  )
+  await store.context.catalog.reload()
+}
+
+describe('a drain', () => {
+  it('reads no catalog where it is known that writes are deferred, and all of their indexes are', async () => {
+    await defer(2)
+    let loads = 0
+    plan = ({ operation }) => {
+      if (operation === 'load') loads++
+      return undefined
+    }
+    expect(await drainPending(store)).toBe(4)
+    expect(loads).toBe(0)
+    for (const name of ['by_user', 'by_tag'])
+      expect(await rowsIn(store, name)).toEqual(await expectedRows(store, name))
+  })
+
+  it('reads it where one of them is new to this process, whose rows it writes too', async () => {
+    const late = await open()
+    await store.dropIndex('by_tag')
+    await store.addIndex(byTag)
+    await defer(2)
+    expect(await drainKnown(late.context, {})).toBe(4)
+    expect(await rowsIn(store, 'by_tag')).toEqual(await expectedRows(store, 'by_tag'))
+  })
+
+  it('goes through all pages, each behind the last row of the one before', async () => {
+    await defer(250, 'index_by_user')
+    const all = await pending()
+    const pages: (PendingPage['after'] | undefined)[] = []
+    plan = ({ table, operation, args }) => {
+      if (table === 'pending' && operation === 'page') pages.push((args[0] as PendingPage).after)
+      return undefined
+    }
+    expect(await drainPending(store)).toBe(250)
+    expect(pages).toEqual([undefined, all[199]])
+  })
+
+  it('leaves out an index from then on that it could not write, and drains the others', async () => {
+    await defer(150)
+    const exceptions: (readonly string[] | undefined)[] = []
+    plan = (call) => {
+      if (call.table === 'pending' && call.operation === 'page')
+        exceptions.push((call.args[0] as PendingPage).except)
+      return failing('index_by_user', 'upsert', 'SHARD_UNAVAILABLE')(call)
+    }
+    await expect(drainPending(store)).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
+    expect(exceptions).toEqual([[], ['index_by_user']])
+    plan = () => undefined
+    const left = await pending()
+    expect([left.length, new Set(left.map(({ table }) => table))]).toEqual([150, new Set(['index_by_user'])])
+  })
+
+  it('tells of the first index that it could not write', async () => {
+    await defer(1)
+    const [first, second] = (await pending()).map(({ table }) => table)
+    plan = (call) =>
+      failing(first!, 'upsert', 'SHARD_UNAVAILABLE', 'The first')(call) ??
+      failing(second!, 'upsert', 'SHARD_UNAVAILABLE', 'The second')(call)
+    await expect(drainPending(store)).rejects.toThrow('The first')
+  })
+
+  it('leaves what is pending of an attempt that may still be made', async () => {
+    const { shards } = driver
+    const { epoch } = (await shards[0]!.catalog.load())!
+    const before = shards[0]!.state()
+    const [id] = await defer(1)
+    const rows = await pending()
+    // The entity is not there, and what is pending for it is.
+    shards[0]!.fallBack({ ...shards[0]!.state(), entities: before.entities }, 'entities')
+    expect(epoch).toBeGreaterThan(0)
+    expect(await store.get(id!)).toBeUndefined()
+    expect(await drainPending(store)).toBe(0)
+    expect(await pending()).toEqual(rows)
+  })
+
+  it('settles nothing by what a crash has undone since it was read', async () => {
+    const { id } = await store.put({ user_id: 'ada', published: 1 })
+    const before = driver.shards[0]!.state()
+    plan = failing('index_by_user', 'upsert', 'SHARD_UNAVAILABLE')
+    await store.put({ user_id: 'bob', published: 1 }, { id })
+    let isUndone = false
+    plan = ({ operation }) => {
+      if (operation !== 'flush' || isUndone) return undefined
+      isUndone = true
+      const { shards } = driver
+      return {
+        before: () => shards[0]!.fallBack({ ...shards[0]!.state(), entities: before.entities }, 'entities'),
+      }
+    }
+    expect(await drainPending(store)).toBe(0)
+    expect(isUndone).toBe(true)
+    expect(await pending()).toHaveLength(1)
+  })
+
+  it('has deleted before what was due by then', async () => {
+    const { id, version } = await store.put(BAG)
+    const { context } = store
+    const target = indexTarget(context, entryOf(store, 'by_user'))
+    const other = rowFor(store, 'by_user', id, { ...BAG, published: 2 }, version)
+    await addRow(store, 'by_user', other)
+    const { shard, row } = other
+    const removals = createKeptRemovals(context)
+    const entity = { id: row.entityId, version, updated: 0, expected: new Map() }
+    removals.add({ entity, target, shard, row, misplaced: false }, version)
+    plan = ({ operation }) =>
+      operation === 'remove' ? { before: () => new Promise((resolve) => setTimeout(resolve, 20)) } : undefined
+    expect(await drainKnown(context, {}, removals)).toBe(0)
+    expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
+  })
+})
+
+describe('what is pending of an index that has lost its table', () => {
+  it('stays in silence where the index is on its way out', async () => {
+    await defer(1, 'index_by_user')
+    await setRetiring('index_by_user')
+    plan = failing('index_by_user', 'upsert', 'INDEX_NOT_FOUND')
+    expect(await drainPending(store)).toBe(0)
+    expect(await pending()).toHaveLength(1)
+  })
+
+  it('is an error where the index is in use', async () => {
+    await defer(1, 'index_by_user')
+    plan = failing('index_by_user', 'upsert', 'INDEX_NOT_FOUND')
+    await expect(drainPending(store)).rejects.toMatchObject({ code: 'INDEX_NOT_FOUND' })
+  })
+
+  it('is one where a shard does not answer, also for an index on its way out', async () => {
+    await defer(1, 'index_by_user')
+    await setRetiring('index_by_user')
+    plan = failing('index_by_user', 'upsert', 'SHARD_UNAVAILABLE')
+    await expect(drainPending(store)).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
+  })
+})

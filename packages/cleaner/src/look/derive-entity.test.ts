@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest'
+import { byTag, entryOf, openStore } from '../../test/stores.ts'
+import { indexTarget } from '../pass/index-target.ts'
+import { createPass } from '../pass/pass.ts'
+import { derivedBatches } from './derive-entity.ts'
+
+it('entities are derived in batches whose rows can be held', async () => {
+  const store = await openStore({ shards: 1, indexes: [byTag] })
+  const { entities } = store.context.driver.shards[0]!
+  // With itself, each weighs a thousand.
+  const tags = Array.from({ length: 999 }, (_, i) => `tag ${i}`)
+  await store.putMany(Array.from({ length: 21 }, () => ({ tags })))
+  const rows = (await entities.pageByAdded(0, 100)).map((row) => ({ ...row, body: row.body! }))
+  const target = indexTarget(store.context, entryOf(store, 'by_tag'))
+  const batches = [...derivedBatches(createPass(store.context), [target], rows)]
+  expect(batches.map((batch) => batch.length)).toEqual([10, 10, 1])
+  expect([...derivedBatches(createPass(store.context), [target], [])]).toEqual([])
+})

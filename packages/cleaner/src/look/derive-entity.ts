@@ -1,0 +1,113 @@
+import { isLooseleafError, requireVersion, type Bag, type EntityRow, type Key } from '@looseleaf/core'
+import { deriveRows, keyIdentity, shardOfRow, type EngineContext } from '@looseleaf/index-engine'
+import type { IndexTarget } from '../pass/index-target.ts'
+import type { Pass } from '../pass/pass.ts'
+
+/** An index row that belongs to an entity, and where. */
+export interface ExpectedRow {
+  readonly shard: number
+  readonly key: Key
+  readonly identity: string
+}
+
+/** An entity at the version at which it was read, and the rows that belong to it. */
+export interface DerivedEntity {
+  readonly id: Uint8Array
+  /** 0 where there is no entity, not even a tombstone. */
+  readonly version: number
+  /** When it was written, in microseconds since 1970; 0 where there is nothing. */
+  readonly updated: number
+  /** For each target the rows that the committed bag gives; undefined when the row or its body is damaged. */
+  readonly expected: ReadonlyMap<IndexTarget, readonly ExpectedRow[]> | undefined
+}
+
+/**
+ * A tombstone and an id without an entity have no rows. The body and its bag are not kept: many entities are in hand at
+ * once.
+ */
+export function deriveEntity(
+  pass: Pass,
+  targets: readonly IndexTarget[],
+  id: Uint8Array,
+  row: EntityRow | undefined,
+): DerivedEntity {
+  pass.tally.entities++
+  const found = { id, version: row?.version ?? 0, updated: row?.updated ?? 0 }
+  const bag = row === undefined ? null : decode(pass, id, row)
+  if (bag === null) return { ...found, expected: new Map() }
+  return { ...found, expected: bag && expectedRows(pass, targets, id, bag) }
+}
+
+/** Null for a tombstone; undefined for what is damaged, which is told. */
+function decode(pass: Pass, id: Uint8Array, { version, body }: EntityRow): Bag | null | undefined {
+  try {
+    requireVersion(version)
+    return body === null ? null : pass.context.codec.decode(body)
+  } catch (error) {
+    if (!isLooseleafError(error)) throw error
+    pass.tally.undecodable++
+    pass.report({ kind: 'undecodable', id, code: error.code, reason: error.message })
+    return undefined
+  }
+}
+
+function expectedRows(
+  pass: Pass,
+  targets: readonly IndexTarget[],
+  id: Uint8Array,
+  bag: Bag,
+): ReadonlyMap<IndexTarget, readonly ExpectedRow[]> {
+  const expected = new Map<IndexTarget, readonly ExpectedRow[]>()
+  for (const target of targets) {
+    const { keys, misfits } = deriveRows(target.entry, bag)
+    for (const { property, reason } of misfits) {
+      pass.tallyOf(target).misfits++
+      pass.report({ kind: 'misfit', id, index: target.entry.name, reason: `${property}: ${reason}` })
+    }
+    expected.set(target, placed(pass.context, target, id, keys))
+  }
+  return expected
+}
+
+/** The rows of these keys of an entity. */
+export function placed(
+  { router }: EngineContext,
+  { entry }: IndexTarget,
+  id: Uint8Array,
+  keys: readonly Key[],
+): readonly ExpectedRow[] {
+  return keys.map((key) => ({
+    key,
+    identity: keyIdentity(key),
+    shard: shardOfRow(entry, router, key, id),
+  }))
+}
+
+/** The rows of this entity in this index. */
+export function expectedIn(entity: DerivedEntity, target: IndexTarget): readonly ExpectedRow[] {
+  return entity.expected?.get(target) ?? []
+}
+
+/** Index rows of entities in hand at once, about; of one entity there may be more. */
+const ROWS_IN_HAND = 10_000
+
+/** Derives entities in batches of so few that their index rows can be held. */
+export function* derivedBatches(
+  pass: Pass,
+  targets: readonly IndexTarget[],
+  rows: Iterable<EntityRow>,
+): Generator<readonly DerivedEntity[], void, undefined> {
+  let batch: DerivedEntity[] = []
+  let weight = 0
+  for (const row of rows) {
+    const entity = deriveEntity(pass, targets, row.id, row)
+    batch.push(entity)
+    weight++
+    for (const expected of entity.expected?.values() ?? []) weight += expected.length
+    if (weight < ROWS_IN_HAND) continue
+    yield batch
+    batch = []
+    weight = 0
+  }
+  if (batch.length > 0) yield batch
+}

@@ -1,0 +1,33 @@
+import { throwIfAborted, type IndexRow, type Key } from '@looseleaf/core'
+import { tableOn, type IndexTarget } from '../pass/index-target.ts'
+import type { Pass } from '../pass/pass.ts'
+
+/** A place in an index table. */
+export interface IndexPlace {
+  readonly key: Key
+  readonly entityId: Uint8Array
+}
+
+/** The rows of an index on one shard, in key order, as pages within the pass's limits. */
+export async function* indexPages(
+  pass: Pass,
+  target: IndexTarget,
+  shard: number,
+  from?: IndexPlace,
+): AsyncGenerator<readonly IndexRow[], void, undefined> {
+  const table = tableOn(target, shard)
+  let after = from
+  for (;;) {
+    throwIfAborted(pass.signal)
+    const page = await table.scan(
+      { prefix: [], order: 'asc', limit: pass.maxPage, ...(after === undefined ? {} : { after }) },
+      { signal: pass.signal },
+    )
+    const last = page.at(-1)
+    if (last === undefined) return
+    yield page
+    await pass.throttle.take(page.length, pass.signal)
+    if (page.length < pass.maxPage) return
+    after = { key: last.key, entityId: last.entityId }
+  }
+}

@@ -1,0 +1,145 @@
+import { idKey, type IndexRow } from '@looseleaf/core'
+import { keyIdentity } from '@looseleaf/index-engine'
+import { shardAt, type IndexTarget } from '../pass/index-target.ts'
+import type { Pass } from '../pass/pass.ts'
+import { chunks, IDS_PER_LOOKUP } from '../tools/chunks.ts'
+import { expectedIn, type DerivedEntity, type ExpectedRow } from './derive-entity.ts'
+
+export interface MissingRow {
+  readonly entity: DerivedEntity
+  readonly target: IndexTarget
+  readonly row: ExpectedRow
+}
+
+export interface DanglingRow {
+  readonly entity: DerivedEntity
+  readonly target: IndexTarget
+  /** The shard on which the row stands. */
+  readonly shard: number
+  readonly row: IndexRow
+  /** True when it would be right on another shard. */
+  readonly misplaced: boolean
+}
+
+/** What is wrong with some entities' rows. */
+export interface Findings {
+  readonly missing: MissingRow[]
+  readonly dangling: DanglingRow[]
+}
+
+/**
+ * Looks up the rows of entities that were just read, and compares. `everywhere` asks every shard, and so finds all
+ * dangling rows of these entities; otherwise only the shards on which a row is expected are asked, and only missing
+ * rows are found. An entity whose body cannot be decoded is passed over: nobody knows which rows are its own. All indexes
+ * are looked up together, shard by shard.
+ *
+ * The entities have been read before the rows. A writer adds rows before it commits, so a row of the version that was
+ * read is there unless a later version has lost it; whoever acts on `missing` has to read the version once more.
+ */
+export async function inspect(
+  pass: Pass,
+  targets: readonly IndexTarget[],
+  entities: readonly DerivedEntity[],
+  { everywhere }: { readonly everywhere: boolean },
+): Promise<Findings> {
+  const findings: Findings = { missing: [], dangling: [] }
+  const known = entities.filter(({ expected }) => expected !== undefined)
+  const asked = everywhere ? undefined : expectedByShard(targets, known)
+  await Promise.all(
+    pass.context.driver.shards.map(async (_, shard) => {
+      const those = everywhere ? { entities: known, targets } : asked?.get(shard)
+      if (those === undefined) return
+      for (const chunk of chunks([...those.entities], IDS_PER_LOOKUP))
+        await inspectShard(pass, [...those.targets], shard, chunk, everywhere, findings)
+    }),
+  )
+  return findings
+}
+
+interface Asked {
+  readonly entities: Set<DerivedEntity>
+  readonly targets: Set<IndexTarget>
+}
+
+/** By shard, the entities with rows there and the indexes that they are in. */
+function expectedByShard(
+  targets: readonly IndexTarget[],
+  entities: readonly DerivedEntity[],
+): ReadonlyMap<number, Asked> {
+  const byShard = new Map<number, Asked>()
+  for (const entity of entities) {
+    for (const target of targets) {
+      for (const { shard } of expectedIn(entity, target)) {
+        const asked = byShard.get(shard) ?? { entities: new Set(), targets: new Set() }
+        byShard.set(shard, asked)
+        asked.entities.add(entity)
+        asked.targets.add(target)
+      }
+    }
+  }
+  return byShard
+}
+
+async function inspectShard(
+  pass: Pass,
+  targets: readonly IndexTarget[],
+  shard: number,
+  entities: readonly DerivedEntity[],
+  everywhere: boolean,
+  findings: Findings,
+): Promise<void> {
+  const found = await shardAt(pass.context, shard).rowsOf(
+    targets.map(({ spec }) => spec),
+    entities.map(({ id }) => id),
+    { signal: pass.signal },
+  )
+  for (const [i, target] of targets.entries()) {
+    const rows = found[i] ?? []
+    pass.tallyOf(target).rows += rows.length
+    compare(target, shard, entities, rows, everywhere, findings)
+  }
+}
+
+function compare(
+  target: IndexTarget,
+  shard: number,
+  entities: readonly DerivedEntity[],
+  rows: readonly IndexRow[],
+  everywhere: boolean,
+  findings: Findings,
+): void {
+  const byEntity = new Map<string, IndexRow[]>()
+  for (const row of rows) {
+    const key = idKey(row.entityId)
+    const group = byEntity.get(key)
+    if (group === undefined) byEntity.set(key, [row])
+    else group.push(row)
+  }
+  for (const entity of entities) {
+    const there = byEntity.get(idKey(entity.id)) ?? []
+    const identities = new Set(there.map((row) => keyIdentity(row.key)))
+    for (const row of expectedIn(entity, target)) {
+      if (row.shard === shard && !identities.has(row.identity)) findings.missing.push({ entity, target, row })
+    }
+    if (!everywhere) continue
+    for (const row of there) {
+      const place = placeOf(entity, target, shard, row)
+      if (place !== 'right') {
+        findings.dangling.push({ entity, target, shard, row, misplaced: place === 'misplaced' })
+      }
+    }
+  }
+}
+
+/** Whether a row is one of the entity's, and on its shard. */
+export function placeOf(
+  entity: DerivedEntity,
+  target: IndexTarget,
+  shard: number,
+  row: IndexRow,
+): 'right' | 'misplaced' | 'dangling' {
+  const identity = keyIdentity(row.key)
+  const own = expectedIn(entity, target).find((expected) => expected.identity === identity)
+  if (own === undefined) return 'dangling'
+  return own.shard === shard ? 'right' : 'misplaced'
+}

@@ -1,0 +1,33 @@
+import { badArgument, checkOptions, isRecord, type OptionKinds } from '@looseleaf/core'
+import type { CleanerTarget } from './target.ts'
+
+/** Throws `BAD_OPTION` for what is no store, and for options that are not right. */
+export function checkCall<Options extends object>(
+  name: string,
+  store: CleanerTarget,
+  options: Options,
+  known: OptionKinds<Options>,
+): void {
+  const context: unknown = isRecord(store) ? store['context'] : undefined
+  if (!isRecord(context) || !isRecord(context['driver']) || !isRecord(context['catalog'])) {
+    throw badArgument(name, 'a DataStore', store)
+  }
+  checkOptions(name, options, known)
+}
+
+/** Throws `BAD_OPTION` for what is neither a name, nor names, nor nothing. */
+export function checkNames(call: string, names: unknown): void {
+  if (names === undefined || typeof names === 'string') return
+  if (Array.isArray(names)) for (const name of names) checkName(call, name)
+  else throw notNamed(call, 'the name of an index, an array of names, or undefined for all indexes', names)
+}
+
+/** Throws `BAD_OPTION` for what is no name. */
+export function checkName(call: string, name: unknown): void {
+  if (typeof name !== 'string') throw notNamed(call, 'the name of an index', name)
+}
+
+function notNamed(call: string, expected: string, value: unknown): Error {
+  const isDefinition = isRecord(value) && 'properties' in value && typeof value['name'] === 'string'
+  return badArgument(call, isDefinition ? `${expected}, which is the definition’s .name` : expected, value)
+}

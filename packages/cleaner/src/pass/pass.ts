@@ -1,0 +1,84 @@
+import { formatId, idKey, type Time } from '@looseleaf/core'
+import type { EngineContext } from '@looseleaf/index-engine'
+import type { IndexTarget } from './index-target.ts'
+import type { PassOptions, Problem } from './pass-options.ts'
+import { emptyTally, sumTallies, type Tally } from './tally.ts'
+import { createThrottle, type Throttle } from './throttle.ts'
+
+const DEFAULT_GRACE_MS = 60_000
+const DEFAULT_PAGE_SIZE = 500
+
+/** One piece of cleaning work: what it works on, its limits, and what it has done so far. */
+export interface Pass {
+  readonly context: EngineContext
+  readonly time: Time
+  readonly signal: AbortSignal | undefined
+  readonly graceMs: number
+  readonly throttle: Throttle
+  /** Rows of one page at the most. */
+  readonly maxPage: number
+  readonly tally: Tally
+  /** Where that is counted which concerns one index: `tally`, unless the pass counts by index. */
+  tallyOf(target: IndexTarget): Tally
+  report(problem: Omit<Problem, 'entity' | 'shard'> & { readonly id: Uint8Array }): void
+}
+
+/** `throttle`: shared with other passes; by default its own. */
+export function createPass(
+  context: EngineContext,
+  options: PassOptions = {},
+  throttle: Throttle = createThrottle(context.time, options.rowsPerSecond),
+): Pass {
+  const tally = emptyTally()
+  return {
+    context,
+    time: context.time,
+    signal: options.signal,
+    graceMs: options.graceMs ?? DEFAULT_GRACE_MS,
+    throttle,
+    maxPage: Math.max(1, Math.min(options.pageSize ?? DEFAULT_PAGE_SIZE, throttle.maxPage)),
+    tally,
+    tallyOf: () => tally,
+    report({ id, ...problem }) {
+      const shard = context.driver.shards[context.router.shardOfId(id)]?.name ?? ''
+      options.onProblem?.({ ...problem, entity: formatId(id), shard })
+    },
+  }
+}
+
+/**
+ * The same pass, counting each index by itself. What concerns entities, such as how many were looked at, goes into the count
+ * of every index.
+ */
+export function countByIndex<P extends Pass>(pass: P): { readonly pass: P; of(target: IndexTarget): Tally } {
+  const common = emptyTally()
+  const own = new Map<IndexTarget, Tally>()
+  const tallyOf = (target: IndexTarget): Tally => {
+    const tally = own.get(target) ?? emptyTally()
+    own.set(target, tally)
+    return tally
+  }
+  return {
+    pass: { ...pass, tally: common, tallyOf },
+    of: (target) => sumTallies([common, tallyOf(target)]),
+  }
+}
+
+/**
+ * The same pass, and the ids of entities, by `idKey`, that it meets whole, but in a format that this process does not know
+ * or above its limit. Their rows cannot be written here, and another process may find them missing.
+ */
+export function watchUnreadable<P extends Pass>(
+  pass: P,
+): {
+  readonly pass: P
+  readonly unreadable: Map<string, Uint8Array>
+} {
+  const unreadable = new Map<string, Uint8Array>()
+  const report: Pass['report'] = (problem) => {
+    if (problem.code !== undefined && problem.code !== 'BODY_DAMAGED')
+      unreadable.set(idKey(problem.id), problem.id)
+    pass.report(problem)
+  }
+  return { pass: { ...pass, report }, unreadable }
+}

@@ -1,0 +1,138 @@
+import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { LooseleafError, parseId } from '@looseleaf/core'
+import { changeCatalog } from '@looseleaf/index-engine'
+import type { DataStore } from '@looseleaf/store'
+import { faultyDriver, unknownOutcome, type FaultPlan } from '@looseleaf/testkit'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { addRow, entryOf, expectedRows, openStore, rowFor, rowsIn } from '../../test/stores.ts'
+import { leapingTime } from '../../test/times.ts'
+import type { DerivedEntity } from '../look/derive-entity.ts'
+import { indexTarget } from '../pass/index-target.ts'
+import { fence } from './fence.ts'
+import { createRepairPass, type RepairPass } from './repair-pass.ts'
+
+// What a database answers to a fence or a delete, and what the cleaner makes of it.
+
+const BAG = { user_id: 'ada', published: 1 }
+
+let driver: ReferenceDriver
+let plan: FaultPlan
+let store: DataStore
+let pass: RepairPass
+let sent: number
+
+beforeEach(async () => {
+  driver = createReferenceDriver({ shards: 1 })
+  plan = () => undefined
+  sent = 0
+  const watched = faultyDriver(driver, (call) => {
+    if (call.operation === 'insert' || call.operation === 'replace') sent++
+    return plan(call)
+  })
+  store = await openStore({ driver: watched, time: leapingTime() })
+  pass = createRepairPass(store.context)
+})
+
+const entityOf = (id: string, version: number): DerivedEntity => ({
+  id: parseId(id),
+  version,
+  updated: 0,
+  expected: new Map(),
+})
+
+const fenceOff = (entity: DerivedEntity): Promise<number | undefined> => fence(pass, entity, 7, pass.tally)
+
+/** What a statement on entities fails with, the first times. */
+function fails(make: () => Error, times = Infinity): void {
+  let left = times
+  plan = ({ operation }) =>
+    (operation === 'insert' || operation === 'replace') && left-- > 0
+      ? { before: () => Promise.reject(make()) }
+      : undefined
+}
+
+describe('a fence', () => {
+  it('is not there where another process has made the entity meanwhile', async () => {
+    const { id } = await store.put(BAG)
+    expect(await fenceOff(entityOf(id, 0))).toBeUndefined()
+    expect(pass.tally.fenced).toBe(0)
+    expect(await store.get(id)).toMatchObject(BAG)
+  })
+
+  it.each([0, 1])('is not taken for there where its answer was lost (version %d)', async (version) => {
+    const { id, version: current } = await store.put(BAG)
+    fails(unknownOutcome)
+    expect(await fenceOff(entityOf(version === 0 ? store.newId() : id, version * current))).toBeUndefined()
+    expect(pass.tally.fenced).toBe(0)
+  })
+
+  it.each([new LooseleafError('SHARD_UNAVAILABLE', 'Away.'), new TypeError('a bug')])(
+    'that is refused for good says so (%s)',
+    async (refusal) => {
+      sent = 0
+      fails(() => refusal)
+      await expect(fenceOff(entityOf(store.newId(), 0))).rejects.toBe(refusal)
+      expect(sent).toBe(1)
+    },
+  )
+
+  it('is tried again with the epoch that the shard has', async () => {
+    const { id, version } = await store.put(BAG)
+    await changeCatalog(driver, (indexes) => indexes)
+    plan = ({ operation }) =>
+      operation === 'load' ? { after: () => new Promise((resolve) => setTimeout(resolve, 5)) } : undefined
+    sent = 0
+    expect(await fenceOff(entityOf(id, version))).toBeGreaterThan(version)
+    expect([sent, pass.tally.fenced]).toEqual([2, 1])
+  })
+
+  it('is given up when the epoch goes on changing', async () => {
+    sent = 0
+    fails(() => new LooseleafError('STALE_EPOCH', 'The catalog has another epoch.'))
+    expect(await fenceOff(entityOf(store.newId(), 0))).toBeUndefined()
+    expect(sent).toBe(8)
+  })
+
+  it('is not there where the entity has gone, or has moved', async () => {
+    expect(await fenceOff(entityOf(store.newId(), 5))).toBeUndefined()
+    const { id, version } = await store.put(BAG)
+    expect(await fenceOff(entityOf(id, version - 1))).toBeUndefined()
+    expect(pass.tally.fenced).toBe(0)
+  })
+})
+
+describe('rows that are to be deleted', () => {
+  const add = async (): Promise<void> => {
+    const { id, version } = await store.put(BAG)
+    const { shard, row } = await anotherRow(id, version)
+    const target = indexTarget(store.context, entryOf(store, 'by_user'))
+    pass.removals.add({ entity: entityOf(id, version), target, shard, row, misplaced: false }, version)
+  }
+  /** One that the entity has lost. */
+  const anotherRow = async (id: string, version: number): Promise<ReturnType<typeof rowFor>> => {
+    const other = rowFor(store, 'by_user', id, { ...BAG, published: 2 }, version)
+    await addRow(store, 'by_user', other)
+    return other
+  }
+  const failWith = (code: 'INDEX_NOT_FOUND' | 'SHARD_UNAVAILABLE'): void => {
+    plan = ({ operation }) =>
+      operation === 'remove' ? { before: () => Promise.reject(new LooseleafError(code, 'No.')) } : undefined
+  }
+
+  it('are gone where their index is', async () => {
+    await add()
+    failWith('INDEX_NOT_FOUND')
+    expect((await pass.removals.sendDue(undefined)).size).toBe(0)
+    expect(pass.removals.isEmpty).toBe(true)
+  })
+
+  it('are due again where their shard does not answer', async () => {
+    await add()
+    failWith('SHARD_UNAVAILABLE')
+    await expect(pass.removals.sendDue(undefined)).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
+    expect(pass.removals.isEmpty).toBe(false)
+    plan = () => undefined
+    expect([...(await pass.removals.sendDue(undefined)).values()]).toEqual([1])
+    expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
+  })
+})

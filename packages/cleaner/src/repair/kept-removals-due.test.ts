@@ -1,0 +1,79 @@
+import { LooseleafError, parseId, type IndexRow } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import type { DataStore } from '@looseleaf/store'
+import { faultyDriver } from '@looseleaf/testkit'
+import { beforeEach, expect, it } from 'vitest'
+import { entryOf, openStore } from '../../test/stores.ts'
+import { leapingTime, type LeapingTime } from '../../test/times.ts'
+import { indexTarget, tableOn, type IndexTarget } from '../pass/index-target.ts'
+import { createKeptRemovals, type KeptRemovals } from './kept-removals.ts'
+
+// Rows are kept for 11 ms here.
+
+let isAway: boolean
+let time: LeapingTime
+let store: DataStore
+let byUser: IndexTarget
+let byTag: IndexTarget
+let removals: KeptRemovals
+
+beforeEach(async () => {
+  isAway = false
+  time = leapingTime()
+  const driver = faultyDriver(await memoryShards(1).connect(), ({ operation }) =>
+    isAway && operation === 'readBounded'
+      ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Away.')) }
+      : undefined,
+  )
+  store = await openStore({ driver, time })
+  byUser = indexTarget(store.context, entryOf(store, 'by_user'))
+  byTag = indexTarget(store.context, entryOf(store, 'by_tag'))
+  removals = createKeptRemovals(store.context)
+})
+
+/** So many rows of entities that have others in the index, or none any more. */
+async function add(count: number, { target = byUser, isGone = false } = {}): Promise<void> {
+  const rows = Array.from({ length: count }, (_, i): IndexRow => ({
+    key: target === byUser ? [Buffer.from('ada'), BigInt(i)] : [Buffer.from('x')],
+    entityId: parseId(store.newId()),
+    version: 1,
+  }))
+  await tableOn(target, 0).upsert(rows)
+  for (const row of rows) {
+    const left = isGone ? [] : [{ shard: 0, key: row.key, identity: 'another' }]
+    const entity = { id: row.entityId, version: 2, updated: 0, expected: new Map([[target, left]]) }
+    removals.add({ entity, target, shard: 0, row, misplaced: false }, 2)
+  }
+}
+
+it('rows whose entities cannot be read are due again, in their order', async () => {
+  await add(1)
+  time.leap(5)
+  await add(2)
+  time.leap(6)
+  isAway = true
+  await expect(removals.sendDue(undefined)).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
+  isAway = false
+  expect((await removals.sendDue(undefined)).get(byUser)).toBe(1)
+  expect(removals.isEmpty).toBe(false)
+  time.leap(5)
+  expect((await removals.sendDue(undefined)).get(byUser)).toBe(2)
+})
+
+it('to settle is to wait for the last of them', async () => {
+  await add(1)
+  time.leap(5)
+  await add(2)
+  const before = time.slept
+  expect((await removals.settle(undefined)).get(byUser)).toBe(3)
+  expect(time.slept - before).toBe(11)
+})
+
+it('rows of one index that went at once are counted beside those of another that were waited for', async () => {
+  await add(2, { isGone: true })
+  await add(3, { target: byTag })
+  expect([...(await removals.settle(undefined))].toSorted(([, a], [, b]) => a - b)).toEqual([
+    [byUser, 2],
+    [byTag, 3],
+  ])
+})

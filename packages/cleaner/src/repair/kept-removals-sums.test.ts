@@ -1,0 +1,96 @@
+import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { parseId, type IndexRow, type Time } from '@looseleaf/core'
+import type { DataStore } from '@looseleaf/store'
+import { beforeEach, expect, it } from 'vitest'
+import { entryOf, openStore } from '../../test/stores.ts'
+import { leapingTime, type LeapingTime } from '../../test/times.ts'
+import { indexTarget, tableOn, type IndexTarget } from '../pass/index-target.ts'
+import { createKeptRemovals, type KeptRemovals } from './kept-removals.ts'
+
+// Rows are kept for 11 ms here; what is deleted is counted over tables and statements.
+
+let driver: ReferenceDriver
+let leaping: LeapingTime
+let log: string[]
+let store: DataStore
+let target: IndexTarget
+let removals: KeptRemovals
+
+beforeEach(async () => {
+  leaping = leapingTime()
+  log = []
+  const time: Time = {
+    now: leaping.now,
+    sleep(milliseconds, signal) {
+      log.push(`pause of ${milliseconds}`)
+      return leaping.sleep(milliseconds, signal)
+    },
+  }
+  driver = createReferenceDriver({ shards: 2 })
+  store = await openStore({ driver, time })
+  target = indexTarget(store.context, entryOf(store, 'by_user'))
+  removals = createKeptRemovals(store.context)
+})
+
+/** So many rows of entities that have other rows in the index, or none any more. */
+async function add(count: number, { shard = 0, isGone = false } = {}): Promise<void> {
+  const rows = Array.from({ length: count }, (_, i): IndexRow => ({
+    key: [Buffer.from('ada'), BigInt(i)],
+    entityId: parseId(store.newId()),
+    version: 1,
+  }))
+  await tableOn(target, shard).upsert(rows)
+  for (const row of rows) {
+    const left = isGone ? [] : [{ shard, key: row.key, identity: 'another' }]
+    const entity = { id: row.entityId, version: 2, updated: 0, expected: new Map([[target, left]]) }
+    removals.add({ entity, target, shard, row, misplaced: false }, 2)
+  }
+}
+
+const due = async (): Promise<number | undefined> => (await removals.sendDue(undefined)).get(target)
+
+it('what is settled is what was due at once, and what was waited for, on all shards', async () => {
+  await add(600, { isGone: true })
+  await add(700)
+  await add(3, { shard: 1 })
+  expect((await removals.settle(undefined)).get(target)).toBe(1_303)
+  expect(log).toEqual(['pause of 11'])
+  expect(removals.isEmpty).toBe(true)
+  expect((await removals.settle(undefined)).size).toBe(0)
+})
+
+it('each row is deleted when it is due, and once', async () => {
+  await add(1)
+  leaping.leap(5)
+  await add(2)
+  await add(4, { isGone: true })
+  expect(await due()).toBe(4)
+  leaping.leap(6)
+  expect(await due()).toBe(1)
+  expect(await due()).toBeUndefined()
+  expect(removals.isEmpty).toBe(false)
+  leaping.leap(5)
+  expect(await due()).toBe(2)
+  expect(removals.isEmpty).toBe(true)
+})
+
+it('whoever waits has something done every now and then, and before it goes on', async () => {
+  await add(1)
+  const waiting = {
+    everyMs: 4,
+    async onWait() {
+      await new Promise((resolve) => setImmediate(resolve))
+      log.push('done')
+    },
+  }
+  expect((await removals.settle(undefined, waiting)).get(target)).toBe(1)
+  expect(log).toEqual(['pause of 4', 'done', 'pause of 4', 'done', 'pause of 3'])
+})
+
+it('there are too many of them from 20,000 on', async () => {
+  await add(10_000, { isGone: true })
+  await add(9_999)
+  expect(removals.isFull).toBe(false)
+  await add(1)
+  expect(removals.isFull).toBe(true)
+})

@@ -1,0 +1,191 @@
+import { LooseleafError, type Time } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { DataStore } from '@looseleaf/store'
+import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { expect, test } from 'vitest'
+import {
+  addRow,
+  byUser,
+  expectedRows,
+  openStore,
+  QUERY_TIME_MS,
+  rowFor,
+  rowsIn,
+  shared,
+} from '../../test/stores.ts'
+import { leapingTime } from '../../test/times.ts'
+import { checkIndex } from '../check/check-index.ts'
+import { cleanIndex } from '../clean/clean-index.ts'
+import { sweep, sweepIndex } from '../sweep/sweep.ts'
+
+const ada = { user_id: 'ada', published: 1 }
+const eve = { user_id: 'eve', published: 1 }
+
+/** How many rows there were at each pause, and how long it was, in milliseconds. */
+interface Pause {
+  readonly milliseconds: number
+  readonly rows: number
+}
+
+/** Of a writer of the order of the article, which has committed and does not come to its rows. */
+const refuseRows: FaultPlan = ({ table, operation }) =>
+  table.startsWith('index_') && operation === 'upsert'
+    ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Down, on purpose.')) }
+    : undefined
+
+/** A store whose pauses are over at once, and told. */
+async function watched(
+  onPause = async (_: DataStore): Promise<void> => undefined,
+): Promise<{ store: DataStore; pauses: Pause[] }> {
+  const pauses: Pause[] = []
+  const leaping = leapingTime()
+  const time: Time = {
+    now: leaping.now,
+    async sleep(milliseconds, signal) {
+      pauses.push({ milliseconds, rows: (await rowsIn(store, 'by_user')).length })
+      await onPause(store)
+      await leaping.sleep(milliseconds, signal)
+    },
+  }
+  const driver = await memoryShards(2).connect()
+  const store: DataStore = await openStore({ driver, time })
+  return { store, pauses }
+}
+
+test.each([
+  ['an earlier version', 0, {}],
+  ['an attempt that is fenced', 5, { graceMs: 0 }],
+])('a row of %s stays for as long as a query may take', async (_, ahead, options) => {
+  const { store, pauses } = await watched()
+  const { id, version } = await store.put(ada)
+  await addRow(store, 'by_user', rowFor(store, 'by_user', id, eve, version + ahead))
+  expect(await sweepIndex(store, options)).toMatchObject({ removed: 1 })
+  expect(pauses.reduce((sum, { milliseconds }) => sum + milliseconds, 0)).toBeGreaterThan(QUERY_TIME_MS)
+  for (const { rows } of pauses) expect(rows).toBe(2)
+  expect(await rowsIn(store, 'by_user')).toHaveLength(1)
+})
+
+test('a row that was judged before commits could be lost for a time stays, whoever says that they can be', async () => {
+  let isSaid = false
+  const { store } = await watched(async ({ context: { driver } }) => {
+    if (isSaid) return
+    isSaid = true
+    await (await openStore({ driver })).setPolicies({ deleteDelayMs: 60_000 })
+  })
+  const { id, version } = await store.put(ada)
+  await addRow(store, 'by_user', rowFor(store, 'by_user', id, eve, version))
+  expect(await sweepIndex(store)).toMatchObject({ removed: 0 })
+  expect(await rowsIn(store, 'by_user')).toHaveLength(2)
+  await store.setPolicies({ deleteDelayMs: 0 })
+  expect(await sweepIndex(store)).toMatchObject({ removed: 1 })
+})
+
+test.each([
+  ['was deleted', (store: DataStore, id: string) => store.delete(id)],
+  ['has lost the property', (store: DataStore, id: string) => store.put({ other: 1 }, { id })],
+])('a row of an entity that %s goes at once', async (_, change) => {
+  const { store, pauses } = await watched()
+  const { id } = await store.put(ada)
+  await change(store, id)
+  await store.settled()
+  await addRow(store, 'by_user', rowFor(store, 'by_user', id, eve, 1))
+  pauses.length = 0
+  expect(await sweepIndex(store)).toMatchObject({ removed: 1 })
+  expect(pauses).toEqual([])
+})
+
+test('one wait is enough for however many pages', async () => {
+  const { store, pauses } = await watched()
+  for (let i = 0; i < 40; i++) {
+    const { id, version } = await store.put({ user_id: `user ${i}`, published: i })
+    await addRow(store, 'by_user', rowFor(store, 'by_user', id, { user_id: 'eve', published: i }, version))
+  }
+  expect(await sweep(store, { pageSize: 4 })).toMatchObject({ removed: 40 })
+  expect(pauses).toHaveLength(1)
+  pauses.length = 0
+  for (let i = 0; i < 40; i++) {
+    const { id, version } = await store.put({ user_id: `user ${i}`, published: i })
+    await addRow(store, 'by_user', rowFor(store, 'by_user', id, { user_id: 'eve', published: i }, version))
+  }
+  expect(await cleanIndex(store, 'by_user', { pageSize: 4, shardsAtOnce: 1 })).toMatchObject({ removed: 40 })
+  expect(pauses.filter(({ milliseconds }) => milliseconds > QUERY_TIME_MS)).toHaveLength(1)
+})
+
+test('a row that could not be deleted is deleted by who goes on with the work', async () => {
+  let isRefused = false
+  const plan: FaultPlan = ({ operation }) => {
+    if (isRefused || operation !== 'remove') return undefined
+    isRefused = true
+    return {
+      before() {
+        throw new LooseleafError('SHARD_UNAVAILABLE', 'The shard is down (a fault on purpose).')
+      },
+    }
+  }
+  const store = await openStore({ driver: faultyDriver(await memoryShards(2).connect(), plan) })
+  const { id, version } = await store.put(ada)
+  await addRow(store, 'by_user', rowFor(store, 'by_user', id, eve, version))
+  await expect(cleanIndex(store, 'by_user')).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
+  expect(await rowsIn(store, 'by_user')).toHaveLength(2)
+  await cleanIndex(store, 'by_user')
+  expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
+})
+
+test.each([
+  ['has it again', 1, 0],
+  ['has another one still', 1, 1],
+  ['was deleted', 0, 1],
+])('a row that was kept for an entity that %s meanwhile', async (what, left, removed) => {
+  const memory = await memoryShards(2).connect()
+  const writer = await DataStore.open({
+    shards: shared(faultyDriver(memory, refuseRows)),
+    writeOrder: 'entity-first',
+    indexes: [byUser],
+    migrate: true,
+    queryTimeMs: QUERY_TIME_MS,
+  })
+  const leaping = leapingTime()
+  const time: Time = {
+    now: leaping.now,
+    async sleep(milliseconds, signal) {
+      if (what === 'has it again') await writer.put(eve, { id })
+      else if (what === 'was deleted') await writer.delete(id)
+      await leaping.sleep(milliseconds, signal)
+    },
+  }
+  const store = await openStore({ driver: memory, time })
+  const { id } = await store.put(ada)
+  await addRow(store, 'by_user', rowFor(store, 'by_user', id, eve, 1))
+  expect(await sweepIndex(store)).toMatchObject({ removed })
+  expect((await store.getAll(byUser, eve)).length).toBe(what === 'has it again' ? 1 : 0)
+  expect((await store.getAll(byUser, ada)).length + (await store.getAll(byUser, eve)).length).toBe(left)
+})
+
+test('a row that its entity has again by the time that it is deleted is written again', async () => {
+  const memory = await memoryShards(2).connect()
+  const writer = await DataStore.open({
+    shards: shared(faultyDriver(memory, refuseRows)),
+    writeOrder: 'entity-first',
+    indexes: [byUser],
+    migrate: true,
+    queryTimeMs: QUERY_TIME_MS,
+  })
+  const plan: FaultPlan = ({ table, operation }) =>
+    table.startsWith('index_') && operation === 'remove'
+      ? { before: async () => void (await writer.put(ada, { id })) }
+      : undefined
+  const store = await openStore({ driver: faultyDriver(memory, plan) })
+  const { id } = await store.put(ada)
+  // It has no key in the index for a while, so its row goes at once.
+  await writer.put({ other: 1 }, { id })
+  await sweepIndex(store)
+  expect(await store.getAll(byUser, ada)).toHaveLength(1)
+  expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
+})
+
+test('a check does not count a row that is only kept', async () => {
+  const { store } = await watched()
+  const { id } = await store.put(ada)
+  await store.put(eve, { id })
+  expect(await checkIndex(store, 'by_user', { settleMs: 1 })).toMatchObject({ dangling: 0, missing: 0 })
+})

@@ -1,0 +1,88 @@
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import type { DataStore } from '@looseleaf/store'
+import { faultyDriver } from '@looseleaf/testkit'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { addRow, byUser, entryOf, openStore, rowFor, rowsIn, withDeleteDelay } from '../../test/stores.ts'
+import { leapingTime, type LeapingTime } from '../../test/times.ts'
+import { danglingAmong } from '../look/dangling-among.ts'
+import type { DanglingRow } from '../look/inspect.ts'
+import { indexTarget } from '../pass/index-target.ts'
+import { removeRows } from './remove-rows.ts'
+import { countRemoved, createRepairPass, type RepairPass } from './repair-pass.ts'
+
+const ada = { user_id: 'ada', published: 1 }
+const YEAR = 365 * 86_400_000_000
+
+let time: LeapingTime
+let store: DataStore
+let pass: RepairPass
+let onFlush: () => unknown
+let id: string
+let version: number
+
+beforeEach(async () => {
+  time = leapingTime()
+  onFlush = () => undefined
+  const driver = faultyDriver(await memoryShards(1).connect(), ({ operation }) =>
+    operation === 'flush' ? { before: async () => void (await onFlush()) } : undefined,
+  )
+  store = await openStore({ driver, time, indexes: [byUser] })
+  pass = createRepairPass(store.context)
+  ;({ id, version } = await store.put(ada))
+})
+
+/** Rows that the entity does not have, with these stamps. */
+async function dangling(...stamps: number[]): Promise<DanglingRow[]> {
+  const target = indexTarget(store.context, entryOf(store, 'by_user'))
+  const rows = stamps.map((stamp, i) => rowFor(store, 'by_user', id, { user_id: 'eve', published: i }, stamp))
+  for (const row of rows) await addRow(store, 'by_user', row)
+  return danglingAmong(
+    pass,
+    0,
+    rows.map(({ row }) => ({ target, row })),
+  )
+}
+
+async function settle(): Promise<void> {
+  countRemoved(pass, await pass.removals.settle(undefined))
+}
+
+describe('a row that the entity does not have', () => {
+  it('waits while a failover may undo the version that was read, its stamp be what it may', async () => {
+    const careful: RepairPass = { ...pass, context: withDeleteDelay(pass.context, 5_000) }
+    const found = await dangling(version, version + YEAR)
+    const { updated } = found[0]!.entity
+    const outcome = await removeRows(careful, found, updated / 1000)
+    expect(outcome).toEqual({ waiting: found, moved: [] })
+    expect(pass.removals.isEmpty).toBe(true)
+    expect(pass.tally).toMatchObject({ waiting: 2, fenced: 0, removed: 0 })
+  })
+
+  it('is to be looked at again where its entity has been written before the flush', async () => {
+    const found = await dangling(version)
+    onFlush = () => store.put({ ...ada, published: 2 }, { id })
+    expect(await removeRows(pass, found, time.now())).toEqual({ waiting: [], moved: found })
+    expect(pass.removals.isEmpty).toBe(true)
+    await store.settled()
+    // Its new row, and this one.
+    expect(await rowsIn(store, 'by_user')).toHaveLength(2)
+  })
+
+  it('goes with all the others whose stamps are later than its entity, by one fence', async () => {
+    const found = await dangling(version + 2 * YEAR, version + YEAR)
+    expect(await removeRows(pass, found, time.now())).toEqual({ waiting: [], moved: [] })
+    await settle()
+    expect(pass.tally).toMatchObject({ fenced: 1, removed: 2, waiting: 0 })
+    expect(await rowsIn(store, 'by_user')).toHaveLength(1)
+  })
+
+  it.each([
+    ['as old as the grace is long', 0, 0],
+    ['a moment younger', 1, 1],
+  ])('is fenced or waits: %s', async (_, later, waiting) => {
+    time.leap(2 * pass.graceMs)
+    const found = await dangling((time.now() - pass.graceMs) * 1000 + later)
+    expect((await removeRows(pass, found, time.now())).waiting).toHaveLength(waiting)
+    expect(pass.tally).toMatchObject({ waiting, fenced: 1 - waiting })
+  })
+})

@@ -1,0 +1,167 @@
+import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { LooseleafError, type TaskTable } from '@looseleaf/core'
+import type { EngineContext } from '@looseleaf/index-engine'
+import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { openStore } from '../../test/stores.ts'
+import { leapingTime, type LeapingTime } from '../../test/times.ts'
+import { emptyTally } from '../pass/tally.ts'
+import { createReporter, readSummary } from './summary.ts'
+
+let context: EngineContext
+let time: LeapingTime
+let tasks: TaskTable
+let plan: FaultPlan
+let saves: number
+
+beforeEach(async () => {
+  time = leapingTime()
+  plan = () => undefined
+  saves = 0
+  const driver = createReferenceDriver({ shards: 2, now: () => time.now() * 1000 })
+  tasks = driver.shards[0]!.tasks
+  const counted = faultyDriver(driver, (call) => {
+    if (call.table !== 'tasks' || call.operation !== 'save' || call.args[0] !== 'clean-report')
+      return undefined
+    saves++
+    return plan(call)
+  })
+  context = (await openStore({ driver: counted, time })).context
+})
+
+const found = (added: number): ReturnType<typeof emptyTally> => ({ ...emptyTally(), entities: 10, added })
+
+describe('the summary of a store', () => {
+  it('is empty when no cleaner has run', async () => {
+    expect(await readSummary(context)).toEqual({
+      updatedAt: undefined,
+      totals: emptyTally(),
+      lastFoundAt: undefined,
+      lastError: undefined,
+    })
+  })
+
+  it('is what all cleaners have found, added up', async () => {
+    const [one, other] = [createReporter(context, 'a'), createReporter(context, 'b')]
+    one.found(found(1))
+    const foundAt = new Date(time.now())
+    await one.save()
+    time.leap(1_000)
+    other.found(found(0))
+    await other.save()
+    expect(await readSummary(context)).toEqual({
+      updatedAt: new Date(time.now()),
+      totals: { ...emptyTally(), entities: 20, added: 1 },
+      lastFoundAt: foundAt,
+      lastError: undefined,
+    })
+    expect(one.totals).toEqual(found(1))
+    one.found({ ...emptyTally(), removed: 1 })
+    await one.save()
+    expect(await readSummary(context)).toMatchObject({
+      totals: { added: 1, removed: 1 },
+      lastFoundAt: new Date(time.now()),
+    })
+  })
+
+  it('has the last error, of whichever cleaner', async () => {
+    const [one, other] = [createReporter(context, 'a'), createReporter(context, 'b')]
+    expect(one.lastError).toBeUndefined()
+    one.failed(new LooseleafError('SHARD_UNAVAILABLE', 'Shard 1 is away.'))
+    const away = { at: new Date(time.now()), code: 'SHARD_UNAVAILABLE', message: 'Shard 1 is away.' }
+    expect(one.lastError).toEqual(away)
+    await one.save()
+    await other.save()
+    expect((await readSummary(context)).lastError).toEqual(away)
+  })
+
+  it('does not give away what the message of any other error says', async () => {
+    const reporter = createReporter(context, 'a')
+    const told = (error: unknown): unknown => {
+      reporter.failed(error)
+      return reporter.lastError
+    }
+    expect(told(new TypeError('secret'))).toMatchObject({ code: 'TypeError' })
+    expect(told('secret')).toMatchObject({ code: 'Error' })
+    expect(JSON.stringify(told(new TypeError('secret')))).not.toContain('secret')
+  })
+
+  it('is taken for empty where it says nothing', async () => {
+    for (const text of ['nonsense', '{"lastError":7}', '{"lastError":{"at":1,"code":"x","message":"y"}}']) {
+      await tasks.claim('clean-report', 'x', 1_000)
+      await tasks.save('clean-report', 'x', text, 0)
+      expect(await readSummary(context)).toMatchObject({ updatedAt: undefined, lastError: undefined })
+    }
+    for (const [field, value] of [
+      ['at', 1],
+      ['code', 2],
+      ['message', 3],
+    ] as const) {
+      const lastError = { at: '2026-01-01T00:00:00.000Z', code: 'a', message: 'b', [field]: value }
+      await tasks.claim('clean-report', 'x', 1_000)
+      await tasks.save('clean-report', 'x', JSON.stringify({ lastError }), 0)
+      expect((await readSummary(context)).lastError).toBeUndefined()
+    }
+  })
+})
+
+describe('saving', () => {
+  it('is done at first, then with news, and without them once a minute', async () => {
+    const reporter = createReporter(context, 'a')
+    await reporter.save()
+    expect(saves).toBe(1)
+    time.leap(59_999)
+    await reporter.save()
+    expect(saves).toBe(1)
+    reporter.found(found(0))
+    await reporter.save()
+    expect(saves).toBe(1)
+    time.leap(1)
+    await reporter.save()
+    expect(saves).toBe(2)
+    for (const news of [found(1), { ...emptyTally(), removed: 1 }, { ...emptyTally(), fenced: 1 }]) {
+      reporter.found(news)
+      await reporter.save()
+    }
+    reporter.failed(new Error('any'))
+    await reporter.save()
+    expect(saves).toBe(6)
+  })
+
+  it('is left for the next time while another process is at it', async () => {
+    const reporter = createReporter(context, 'a')
+    reporter.found(found(1))
+    await tasks.claim('clean-report', 'b', 1_000)
+    await reporter.save()
+    expect(saves).toBe(0)
+    await tasks.save('clean-report', 'b', '', 0)
+    await reporter.save()
+    expect((await readSummary(context)).totals).toEqual(found(1))
+  })
+
+  it.each([
+    ['fails', { before: () => Promise.reject(new Error('away')) }],
+    ['is lost to another process', { before: async () => void (await takeOver()) }],
+  ])('that %s is made good by the next one, and nothing counts twice', async (_, fault) => {
+    const reporter = createReporter(context, 'a')
+    reporter.found(found(1))
+    plan = () => (saves === 1 ? fault : undefined)
+    await reporter.save().catch(() => {})
+    expect((await readSummary(context)).totals).toEqual(emptyTally())
+    reporter.found(found(2))
+    await reporter.save()
+    const all = { ...emptyTally(), entities: 20, added: 3 }
+    expect((await readSummary(context)).totals).toEqual(all)
+    expect(reporter.totals).toEqual(all)
+    time.leap(60_000)
+    await reporter.save()
+    expect((await readSummary(context)).totals).toEqual(all)
+  })
+})
+
+/** Another process takes the summary when the lease has run out, and gives it up at once. */
+async function takeOver(): Promise<void> {
+  time.leap(5_000)
+  await tasks.claim('clean-report', 'b', 1_000)
+  await tasks.save('clean-report', 'b', '', 0)
+}

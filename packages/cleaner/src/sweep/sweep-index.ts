@@ -1,0 +1,71 @@
+import { distinctIds, idKey, type IndexRow } from '@looseleaf/core'
+import { danglingAmong, type TargetRow } from '../look/dangling-among.ts'
+import { lookAgain } from '../look/look-again.ts'
+import type { IndexTarget } from '../pass/index-target.ts'
+import type { Pass } from '../pass/pass.ts'
+import { reconcile } from '../repair/reconcile.ts'
+import { removeRows } from '../repair/remove-rows.ts'
+import type { RepairPass } from '../repair/repair-pass.ts'
+import { chunks } from '../tools/chunks.ts'
+
+/** Pages of rows that are held against their entities at once: an entity is read once for all of them. */
+const PAGES_AT_ONCE = 16
+/** Entities whose rows are in hand at once: one of many indexes and arrays has thousands. */
+const ENTITIES_AT_ONCE = 100
+
+/** Gathers pages of rows of several indexes on one shard, until there are enough to be held against their entities. */
+export interface GatheredRows {
+  add(target: IndexTarget, rows: readonly IndexRow[]): void
+  readonly areMany: boolean
+  /** All that was added since the last time. */
+  take(): readonly TargetRow[]
+}
+
+export function gatherRows({ maxPage }: Pass): GatheredRows {
+  let gathered: TargetRow[] = []
+  return {
+    add(target, rows) {
+      for (const row of rows) gathered.push({ target, row })
+    },
+    get areMany() {
+      return gathered.length >= PAGES_AT_ONCE * maxPage
+    },
+    take() {
+      const all = gathered
+      gathered = []
+      return all
+    },
+  }
+}
+
+/**
+ * A part of a pass over index tables of a shard: deletes the rows that do not match a committed entity. Entities are
+ * neither counted nor reported here; that is for the pass over the entities.
+ */
+export async function sweepIndexRows(
+  pass: RepairPass,
+  shard: number,
+  rows: readonly TargetRow[],
+): Promise<void> {
+  for (const { target } of rows) pass.tallyOf(target).rows++
+  for (const group of byEntities(rows)) {
+    await lookAgain(pass, async (scratch) => {
+      const readAt = scratch.time.now()
+      const found = await danglingAmong(scratch, shard, group)
+      const misplaced = found.filter((row) => row.misplaced)
+      const dangling = found.filter((row) => !row.misplaced)
+      for (const { target } of misplaced) pass.tallyOf(target).misplaced++
+      const { moved } = await removeRows(scratch, dangling, readAt)
+      // A misplaced row stands for one that is missing where it belongs, which is added before this one goes.
+      const again = [...moved, ...misplaced]
+      const targets = [...new Set(again.map(({ target }) => target))]
+      await reconcile(scratch, targets, distinctIds(again.map(({ row }) => row.entityId)))
+    })
+  }
+}
+
+/** Rows in groups that have few entities together. */
+function* byEntities(rows: readonly TargetRow[]): Generator<readonly TargetRow[]> {
+  const groups = Map.groupBy(rows, ({ row }) => idKey(row.entityId))
+  for (const some of chunks([...groups.values()], ENTITIES_AT_ONCE)) yield some.flat()
+}

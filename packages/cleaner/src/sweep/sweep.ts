@@ -1,0 +1,105 @@
+import { optionKinds, withCallbacks, type OptionKinds } from '@looseleaf/core'
+import type { EngineContext } from '@looseleaf/index-engine'
+import pLimit from 'p-limit'
+import { entityPages } from '../look/entity-pages.ts'
+import { indexPages } from '../look/index-pages.ts'
+import { checkCall, checkNames } from '../pass/check-call.ts'
+import { indexesNamed, indexTarget, shardAt, type IndexTarget } from '../pass/index-target.ts'
+import { passOptionKinds, type PassOptions } from '../pass/pass-options.ts'
+import type { Tally } from '../pass/tally.ts'
+import type { CleanerTarget } from '../pass/target.ts'
+import { countRemoved, createRepairPass, type RepairPass } from '../repair/repair-pass.ts'
+import { untilOneFails } from '../tools/until-one-fails.ts'
+import { sweepEntityPage } from './sweep-entities.ts'
+import { gatherRows, sweepIndexRows } from './sweep-index.ts'
+
+export interface SweepOptions extends PassOptions {
+  /** The indexes. Default: all. */
+  readonly indexes?: string | readonly string[] | undefined
+  /** The number of the shard, from 0. Default: all. */
+  readonly shard?: number | undefined
+}
+
+const sweepOptionKinds: OptionKinds<SweepOptions> = {
+  ...passOptionKinds,
+  indexes: optionKinds.elsewhere,
+  shard: optionKinds.elsewhere,
+}
+
+const SHARDS_AT_ONCE = 4
+
+/** From entities to rows: adds the rows of living entities that are missing. */
+export async function sweepEntities(store: CleanerTarget, options: SweepOptions = {}): Promise<Tally> {
+  return onShards('sweepEntities', store, options, entitiesToRows)
+}
+
+/** From rows to entities: deletes the rows that match no committed entity. */
+export async function sweepIndex(store: CleanerTarget, options: SweepOptions = {}): Promise<Tally> {
+  return onShards('sweepIndex', store, options, rowsToEntities)
+}
+
+/** Both directions, once, without progress or leases; `cleanIndex` is the one that can be cut off and gone on with. */
+export async function sweep(store: CleanerTarget, options: SweepOptions = {}): Promise<Tally> {
+  return onShards('sweep', store, options, async (pass, targets, shard) => {
+    await entitiesToRows(pass, targets, shard)
+    await rowsToEntities(pass, targets, shard)
+  })
+}
+
+async function entitiesToRows(
+  pass: RepairPass,
+  targets: readonly IndexTarget[],
+  shard: number,
+): Promise<void> {
+  for await (const page of entityPages(pass, shard))
+    await sweepEntityPage(pass, targets, page, { fill: () => false })
+}
+
+async function rowsToEntities(
+  pass: RepairPass,
+  targets: readonly IndexTarget[],
+  shard: number,
+): Promise<void> {
+  const rows = gatherRows(pass)
+  for (const target of targets) {
+    for await (const page of indexPages(pass, target, shard)) {
+      rows.add(target, page)
+      if (rows.areMany) await sweepIndexRows(pass, shard, rows.take())
+      if (pass.removals.isFull) await settle(pass)
+    }
+  }
+  await sweepIndexRows(pass, shard, rows.take())
+}
+
+type Work = (pass: RepairPass, targets: readonly IndexTarget[], shard: number) => Promise<void>
+
+async function onShards(
+  call: string,
+  store: CleanerTarget,
+  options: SweepOptions,
+  work: Work,
+): Promise<Tally> {
+  checkCall(call, store, options, sweepOptionKinds)
+  checkNames(call, options.indexes)
+  return withCallbacks(options, (taken) => sweepShards(store.context, taken, work))
+}
+
+async function sweepShards(context: EngineContext, options: SweepOptions, work: Work): Promise<Tally> {
+  await context.catalog.reload({ signal: options.signal })
+  const targets = indexesNamed(context, options.indexes).map((entry) => indexTarget(context, entry))
+  const shards =
+    options.shard === undefined ? context.driver.shards.map((_, shard) => shard) : [options.shard]
+  for (const shard of shards) shardAt(context, shard)
+  const pass = createRepairPass(context, options)
+  const limit = pLimit(SHARDS_AT_ONCE)
+  await untilOneFails(
+    options.signal,
+    shards.map((shard) => (signal) => limit(() => work({ ...pass, signal }, targets, shard))),
+  )
+  await settle(pass)
+  return pass.tally
+}
+
+async function settle(pass: RepairPass): Promise<void> {
+  countRemoved(pass, await pass.removals.settle(pass.signal))
+}

@@ -1,0 +1,161 @@
+import { idKey, parseId, type IndexTableSpec } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { keyIdentity } from '@looseleaf/index-engine'
+import type { DataStore } from '@looseleaf/store'
+import { faultyDriver } from '@looseleaf/testkit'
+import { beforeEach, describe, expect, it } from 'vitest'
+import {
+  addRow,
+  byTag,
+  byUser,
+  entryOf,
+  openStore,
+  removeRow,
+  rowFor,
+  withDeleteDelay,
+} from '../../test/stores.ts'
+import { leapingTime, type LeapingTime } from '../../test/times.ts'
+import type { DanglingRow } from '../look/inspect.ts'
+import { indexTarget, type IndexTarget } from '../pass/index-target.ts'
+import { createLeftToWriters, type LeftToWriters } from './left-to-writers.ts'
+
+// Rows are kept for 11 ms here, and writers may be late by a second.
+const DUE_MS = 1_011
+
+let time: LeapingTime
+let store: DataStore
+let targets: IndexTarget[]
+let left: LeftToWriters
+/** What is looked up: the shard, the tables, and how many ids. */
+let looks: string[]
+
+beforeEach(async () => {
+  time = leapingTime()
+  looks = []
+  const driver = faultyDriver(await memoryShards(2).connect(), ({ shard, operation, args }) => {
+    if (operation !== 'rowsOf') return undefined
+    const [specs, ids] = args as [IndexTableSpec[], Uint8Array[]]
+    looks.push([shard, ...specs.map(({ table }) => table), ids.length].join(' '))
+    return undefined
+  })
+  store = await openStore({ driver, time, indexes: [byUser, byTag] })
+  targets = ['by_user', 'by_tag'].map((name) => indexTarget(store.context, entryOf(store, name)))
+  left = createLeftToWriters(store.context)
+  looks.length = 0
+})
+
+/** An id such that its rows in `by_tag` are on this shard. */
+function idOn(shard: number): string {
+  for (;;) {
+    const id = store.newId()
+    if (store.context.router.shardOfId(parseId(id)) === shard) return id
+  }
+}
+
+/** A row that an entity has lost, which has another one unless it `isGone`. */
+async function lost(
+  name: 'by_user' | 'by_tag',
+  id: string,
+  value: string,
+  { version = 5, isGone = false } = {},
+): Promise<DanglingRow> {
+  const bag = name === 'by_tag' ? { tags: [value] } : { user_id: value, published: 1 }
+  const placed = rowFor(store, name, id, bag, version)
+  await addRow(store, name, placed)
+  const { shard, row } = placed
+  const target = targets.find(({ entry }) => entry.name === name)!
+  const another = { shard, key: row.key, identity: `not ${keyIdentity(row.key)}` }
+  const entity = {
+    id: row.entityId,
+    version: 9,
+    updated: 0,
+    expected: new Map([[target, isGone ? [] : [another]]]),
+  }
+  return { entity, target, shard, row, misplaced: false }
+}
+
+async function overdue(of = targets): Promise<string[]> {
+  return (await left.overdue(of, undefined)).map(idKey).toSorted()
+}
+
+const keyOf = (id: string): string => idKey(parseId(id))
+
+describe('a row that an entity has lost', () => {
+  it('is left to its writer until that has had its time, and then until it is dealt with not any more', async () => {
+    const id = idOn(0)
+    const found = await lost('by_tag', id, 'x')
+    expect(left.leaves(found)).toBe(true)
+    time.leap(DUE_MS - 1)
+    expect(left.leaves(found)).toBe(true)
+    expect(await overdue()).toEqual([])
+    expect(looks).toEqual([])
+    time.leap(1)
+    expect(await overdue()).toEqual([keyOf(id)])
+    expect(left.leaves(found)).toBe(false)
+    // What could not be dealt with is overdue still.
+    expect(await overdue()).toEqual([keyOf(id)])
+    expect(looks).toEqual([`0 ${found.target.entry.table} 1`])
+    left.done()
+    expect(await overdue()).toEqual([])
+    expect(left.leaves(found)).toBe(true)
+  })
+
+  it('is not left to a writer that deletes it at once, or never does', async () => {
+    const found = await lost('by_tag', idOn(0), 'x')
+    expect(left.leaves(await lost('by_tag', idOn(0), 'x', { isGone: true }))).toBe(false)
+    const careful = createLeftToWriters(withDeleteDelay(store.context, 1))
+    expect(careful.leaves(found)).toBe(false)
+    expect(left.leaves(found)).toBe(true)
+  })
+
+  it('is not overdue where its writer has deleted it, or where it was written again', async () => {
+    const [deleted, again, there] = [idOn(1), idOn(1), idOn(1)]
+    for (const id of [deleted, again, there]) expect(left.leaves(await lost('by_tag', id, 'x'))).toBe(true)
+    await removeRow(store, 'by_tag', rowFor(store, 'by_tag', deleted, { tags: ['x'] }, 0))
+    const newer = await lost('by_tag', again, 'x', { version: 7 })
+    time.leap(DUE_MS)
+    expect(await overdue()).toEqual([keyOf(there)])
+    expect(left.leaves(newer)).toBe(true)
+  })
+
+  it('is not looked up where its index is no more', async () => {
+    const [one, other] = [idOn(0), idOn(0)]
+    const found = await lost('by_tag', one, 'x')
+    left.leaves(found)
+    left.leaves(await lost('by_user', other, 'ada'))
+    time.leap(DUE_MS)
+    expect(await overdue(targets.slice(1))).toEqual([keyOf(one)])
+    expect(looks.some((look) => look.includes(targets[0]!.entry.table))).toBe(false)
+  })
+})
+
+it('entities are looked up and answered once, on the shards and in the indexes in question', async () => {
+  const [one, other] = [idOn(0), idOn(1)]
+  for (const value of ['x', 'y', 'z']) left.leaves(await lost('by_tag', one, value))
+  left.leaves(await lost('by_tag', other, 'x'))
+  const { table } = targets[1]!.entry
+  time.leap(DUE_MS)
+  expect(await overdue()).toEqual([keyOf(one), keyOf(other)].toSorted())
+  expect(looks.toSorted()).toEqual([`0 ${table} 1`, `1 ${table} 1`])
+})
+
+it('rows fall due one after the other', async () => {
+  const [one, other] = [idOn(0), idOn(0)]
+  left.leaves(await lost('by_tag', one, 'x'))
+  time.leap(1)
+  left.leaves(await lost('by_tag', other, 'x'))
+  time.leap(DUE_MS - 1)
+  expect(await overdue()).toEqual([keyOf(one)])
+  left.done()
+  time.leap(1)
+  expect(await overdue()).toEqual([keyOf(other)])
+})
+
+it('no more than 20,000 are left', async () => {
+  const found = await lost('by_tag', idOn(0), 'x')
+  const nth = (version: number): DanglingRow => ({ ...found, row: { ...found.row, version } })
+  for (let version = 1; version <= 20_000; version++)
+    if (!left.leaves(nth(version))) throw new Error(`Row ${version} is not left.`)
+  expect(left.leaves(nth(20_001))).toBe(false)
+  expect(left.leaves(nth(20_000))).toBe(true)
+})

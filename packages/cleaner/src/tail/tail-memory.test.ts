@@ -1,0 +1,129 @@
+import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import type { Driver, EntityPageRow, IndexRow } from '@looseleaf/core'
+import type { DataStore } from '@looseleaf/store'
+import { beforeEach, expect, it } from 'vitest'
+import { byUser, entryOf, openStore } from '../../test/stores.ts'
+import { leapingTime, type LeapingTime } from '../../test/times.ts'
+import { indexTarget } from '../pass/index-target.ts'
+import { createPass } from '../pass/pass.ts'
+import { createTail, type Tail } from './tail.ts'
+
+// What a tail keeps in mind of more entities than are written here: the shard only says that they are there.
+
+let time: LeapingTime
+let rows: EntityPageRow[]
+/** The stamp of a row that each of them has lost; undefined where there is none. */
+let stamp: number | undefined
+/** How many other rows the entities have lost, which are on disk. */
+let lost: number
+let isSaved: boolean
+let store: DataStore
+let tail: Tail
+let round: () => Promise<number | undefined>
+
+beforeEach(async () => {
+  time = leapingTime()
+  stamp = undefined
+  lost = 0
+  isSaved = false
+  const reference = createReferenceDriver({ shards: 1, now: () => time.now() * 1000 })
+  const shard = reference.shards[0]!
+  const lostRow = (entityId: Uint8Array, version: number, published = 0): IndexRow => ({
+    key: [Buffer.from('eve'), BigInt(published)],
+    entityId,
+    version,
+  })
+  const driver: Driver = {
+    ...reference,
+    shards: [
+      {
+        ...shard,
+        index: (spec) => shard.index(spec),
+        rowsOf: async (specs, ids) =>
+          specs.map(() =>
+            ids.flatMap((id) => [
+              ...(stamp === undefined ? [] : [lostRow(id, stamp)]),
+              ...Array.from({ length: lost }, (_, i) => lostRow(id, 1, i)),
+            ]),
+          ),
+        entities: {
+          ...shard.entities,
+          pageByUpdated: async () => rows,
+          readVersions: async (ids) => ids.map(() => 1),
+        },
+        tasks: {
+          ...shard.tasks,
+          async save(...args) {
+            await new Promise((resolve) => setImmediate(resolve))
+            isSaved = true
+            return shard.tasks.save(...args)
+          },
+        },
+      },
+    ],
+  }
+  store = await openStore({ driver, time, indexes: [byUser] })
+  const target = indexTarget(store.context, entryOf(store, 'by_user'))
+  tail = createTail(store.context, 0, {
+    owner: 'first',
+    leaseMs: 3_600_000,
+    overlapMs: 10_000,
+    rowsPerRound: 100_000,
+    lookBackMs: 60_000,
+    maxLagMs: 86_400_000,
+  })
+  round = () => tail.round(createPass(store.context, { pageSize: 100_000 }), [target])
+})
+
+/** Tombstones that were just written. */
+function tombstones(count: number): EntityPageRow[] {
+  return Array.from({ length: count }, (_, i) => {
+    const id = Buffer.alloc(16)
+    id.writeUInt32BE(i)
+    return { id, version: 1, updated: time.now() * 1000, body: null, bodyBytes: 0, addedId: i + 1 }
+  })
+}
+
+it.each([
+  [50_000, 0],
+  [50_001, 1],
+])('of %d entities that were put right, %d have to be looked at again', async (count, again) => {
+  rows = tombstones(count)
+  expect(await round()).toBe(count)
+  expect(await round()).toBe(again)
+})
+
+it('at most 10,000 entities are come back to', async () => {
+  rows = tombstones(10_001)
+  stamp = time.now() * 1000
+  await round()
+  rows = []
+  stamp = undefined
+  time.leap(60_000)
+  let looked = 0
+  for (let rounds = 0; rounds < 102; rounds++) looked += (await round()) ?? 0
+  expect(looked).toBe(10_000)
+})
+
+it.each([
+  [39_999, 0],
+  // Of which 20,000 are left to their writers.
+  [40_000, 11],
+])('with %d rows to be deleted, the next round waits %d ms first', async (count, waits) => {
+  const body = store.context.codec.encode({ user_id: 'ada', published: 1 })
+  rows = tombstones(1).map((row) => ({ ...row, body, bodyBytes: body.length }))
+  lost = count
+  await round()
+  const before = time.slept
+  rows = []
+  lost = 0
+  await round()
+  expect(time.slept - before).toBe(waits)
+})
+
+it('a shard is given up when that is saved', async () => {
+  rows = []
+  await round()
+  await tail.release()
+  expect(isSaved).toBe(true)
+})

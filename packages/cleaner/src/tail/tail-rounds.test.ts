@@ -1,0 +1,193 @@
+import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import type { DataStore } from '@looseleaf/store'
+import { faultyDriver, type FaultyCall } from '@looseleaf/testkit'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { addRow, byTag, byUser, entryOf, openStore, rowFor, withDeleteDelay } from '../../test/stores.ts'
+import { leapingTime, type LeapingTime } from '../../test/times.ts'
+import { indexTarget, type IndexTarget } from '../pass/index-target.ts'
+import { createPass } from '../pass/pass.ts'
+import { windowFromText } from './tail-window.ts'
+import { createTail, type Tail, type TailOptions } from './tail.ts'
+
+const settings: TailOptions = {
+  owner: 'first',
+  leaseMs: 30_000,
+  overlapMs: 10_000,
+  rowsPerRound: 1_000,
+  lookBackMs: 60_000,
+  maxLagMs: 86_400_000,
+}
+
+let time: LeapingTime
+let reference: ReferenceDriver
+let store: DataStore
+let targets: IndexTarget[]
+let calls: FaultyCall[]
+
+beforeEach(async () => {
+  time = leapingTime()
+  calls = []
+  reference = createReferenceDriver({ shards: 1, now: () => time.now() * 1000 })
+  const driver = faultyDriver(reference, (call) => {
+    calls.push(call)
+    return undefined
+  })
+  store = await openStore({ driver, time, indexes: [byUser, byTag] })
+  targets = ['by_user', 'by_tag'].map((name) => indexTarget(store.context, entryOf(store, name)))
+})
+
+const tailOf = (options: Partial<TailOptions> = {}): Tail =>
+  createTail(store.context, 0, { ...settings, ...options })
+
+async function roundOf(tail: Tail, of = targets, options = {}) {
+  calls.length = 0
+  const pass = createPass(store.context, { pageSize: 4, ...options })
+  const looked = await tail.round(pass, of)
+  return { looked, ...pass.tally }
+}
+
+/** What was sent of this operation. */
+const sent = (operation: string): readonly (readonly unknown[])[] =>
+  calls.filter((call) => call.operation === operation).map(({ args }) => args)
+
+describe('the lease', () => {
+  it('is claimed by the first round, and prolonged by those that come after a third of it', async () => {
+    const tail = tailOf()
+    expect(tail.isMine).toBe(false)
+    await roundOf(tail)
+    expect(sent('claim')).toMatchObject([['clean-tail', 'first', 30_000, {}]])
+    expect(sent('save')).toEqual([])
+    for (let third = 0; third < 3; third++) {
+      time.leap(10_000)
+      await roundOf(tail)
+      expect(sent('save')).toEqual([])
+      time.leap(1)
+      const before = time.now() * 1000
+      await roundOf(tail)
+      const [[task, owner, text, leaseMs] = []] = sent('save')
+      expect([task, owner, leaseMs]).toEqual(['clean-tail', 'first', 30_000])
+      expect(windowFromText(String(text))!.seenUntil).toBe(before - 1_000)
+    }
+    expect(sent('claim')).toEqual([])
+    expect(tail.isMine).toBe(true)
+  })
+
+  it('that was lost is claimed anew, and nothing is done without', async () => {
+    const [tail, other] = [tailOf(), tailOf({ owner: 'second' })]
+    await roundOf(tail)
+    time.leap(30_001)
+    expect(await roundOf(other)).toMatchObject({ looked: 0 })
+    expect(await roundOf(tail)).toMatchObject({ looked: undefined })
+    expect([tail.isMine, other.isMine]).toEqual([false, true])
+    expect(await roundOf(tail)).toMatchObject({ looked: undefined })
+    expect(sent('claim')).toHaveLength(1)
+    await other.release()
+    expect(await roundOf(tail)).toMatchObject({ looked: 0 })
+  })
+
+  it('is given up once, with how far it came', async () => {
+    const tail = tailOf()
+    await tail.release()
+    expect(sent('save')).toEqual([])
+    await roundOf(tail)
+    const reached = time.now() * 1000
+    calls.length = 0
+    await Promise.all([tail.release(), tail.release()])
+    expect(tail.isMine).toBe(false)
+    const [[, , text, leaseMs] = []] = sent('save')
+    expect(leaseMs).toBe(0)
+    expect(windowFromText(String(text))).toEqual({
+      seenUntil: reached,
+      lookedBackAt: reached,
+      gap: undefined,
+    })
+    expect(sent('save')).toHaveLength(1)
+  })
+})
+
+describe('a round', () => {
+  it('goes on where another process has left the shard, however long ago', async () => {
+    const tail = tailOf()
+    await roundOf(tail)
+    await tail.release()
+    await store.put({ user_id: 'ada', published: 1 })
+    time.leap(10 * 60_000)
+    expect(await roundOf(tailOf({ owner: 'second', overlapMs: 0 }))).toMatchObject({ looked: 1 })
+  })
+
+  it('begins so far back as it is to, for the first time', async () => {
+    await store.put({ user_id: 'ada', published: 1 })
+    time.leap(60_001)
+    await store.put({ user_id: 'ada', published: 2 })
+    expect(await roundOf(tailOf({ overlapMs: 0 }))).toMatchObject({ looked: 1 })
+  })
+
+  it('looks at what it knows again where the indexes are others', async () => {
+    const { id } = await store.put({ user_id: 'ada', published: 1, tags: ['x'] })
+    await store.put({ user_id: 'bob', published: 1, tags: ['x'] })
+    const tail = tailOf()
+    const some = targets.slice(0, 1)
+    expect(await roundOf(tail, some)).toMatchObject({ looked: 2 })
+    // As no time has passed they are read again.
+    expect(await roundOf(tail, some)).toMatchObject({ looked: 0 })
+    expect(sent('pageByUpdated')).toHaveLength(1)
+    expect(await roundOf(tail, targets)).toMatchObject({ looked: 2 })
+    expect(await roundOf(tail, targets)).toMatchObject({ looked: 0 })
+    expect(await roundOf(tail, targets.slice(1))).toMatchObject({ looked: 2 })
+    await store.put({ user_id: 'ada', published: 2 }, { id })
+    expect(await roundOf(tail, targets.slice(1))).toMatchObject({ looked: 1 })
+  })
+
+  it('leaves what it has no time for, and says how old that is', async () => {
+    for (let published = 0; published < 12; published++) {
+      await store.put({ user_id: 'ada', published })
+      time.leap(1_000)
+    }
+    const tail = tailOf({ rowsPerRound: 4 })
+    expect(tail.lagMs).toBe(0)
+    expect(await roundOf(tail)).toMatchObject({ looked: 4 })
+    expect(tail.lagMs).toBe(70_000)
+    await roundOf(tail)
+    await roundOf(tail)
+    await roundOf(tail)
+    expect(tail.lagMs).toBe(0)
+  })
+})
+
+describe('an entity with a row too young to be judged', () => {
+  const eve = { user_id: 'eve', published: 1 }
+
+  it('is come back to with at most 99 others, in the order in which they fall due', async () => {
+    for (let published = 0; published < 101; published++) {
+      const { id, version } = await store.put({ user_id: 'ada', published })
+      await addRow(store, 'by_user', rowFor(store, 'by_user', id, eve, version + 1_000))
+    }
+    const tail = tailOf()
+    expect(await roundOf(tail)).toMatchObject({ looked: 101, waiting: 101 })
+    time.leap(20_000)
+    expect(await roundOf(tail)).toMatchObject({ looked: 0 })
+    time.leap(39_999)
+    expect(await roundOf(tail)).toMatchObject({ looked: 0 })
+    time.leap(1)
+    expect(await roundOf(tail)).toMatchObject({ looked: 100 })
+    expect(await roundOf(tail)).toMatchObject({ looked: 1 })
+    expect(await roundOf(tail)).toMatchObject({ looked: 0 })
+  })
+
+  it('is come back to later where a failover may undo what was read', async () => {
+    const { id, version } = await store.put({ user_id: 'ada', published: 1 })
+    await addRow(store, 'by_user', rowFor(store, 'by_user', id, eve, version + 1_000))
+    const context = withDeleteDelay(store.context, 100_000)
+    const tail = createTail(context, 0, settings)
+    const round = async (): Promise<number | undefined> => {
+      const pass = createPass(context)
+      await tail.round(pass, targets)
+      return pass.tally.entities
+    }
+    expect(await round()).toBe(1)
+    time.leap(99_999)
+    expect(await round()).toBe(0)
+    time.leap(1)
+    expect(await round()).toBe(1)
+  })
+})

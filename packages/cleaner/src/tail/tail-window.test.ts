@@ -1,0 +1,195 @@
+import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { openStore } from '../../test/stores.ts'
+import { createPass, type Pass } from '../pass/pass.ts'
+import {
+  updatedPages,
+  windowFromText,
+  windowToText,
+  type TailWindow,
+  type WindowOptions,
+} from './tail-window.ts'
+
+const SECOND = 1_000_000
+
+let driver: ReferenceDriver
+/** Of the shard, in microseconds. */
+let now: number
+let pass: Pass
+let added: number
+
+beforeEach(async () => {
+  now = 1_000 * SECOND
+  added = 0
+  driver = createReferenceDriver({ shards: 1, now: () => now })
+  const store = await openStore({ driver, indexes: [] })
+  pass = createPass(store.context, {})
+})
+
+/** Commits entities at these seconds, and leaves the clock at the last of them. */
+async function commit(...seconds: number[]): Promise<void> {
+  const [shard] = driver.shards
+  for (const second of seconds) {
+    now = second * SECOND
+    const id = Buffer.alloc(16)
+    id.writeUInt32BE(++added)
+    const { epoch } = shard!.contents()!
+    await shard!.entities.insert([{ id, version: now, body: Buffer.from('any') }], { epoch })
+  }
+}
+
+function windowAt(second: number, fields: Partial<TailWindow> = {}): TailWindow {
+  return { seenUntil: second * SECOND, lookedBackAt: second * SECOND, gap: undefined, ...fields }
+}
+
+/** The seconds of what a round reads, page by page; `pages` of them at the most. */
+async function round(
+  window: TailWindow,
+  options: Partial<WindowOptions> = {},
+  pages = Infinity,
+): Promise<number[][]> {
+  const all = { overlapMs: 10_000, rowsPerRound: 1_000, maxLagMs: 3_600_000, ...options }
+  const read: number[][] = []
+  if (pages === 0) return read
+  for await (const page of updatedPages(pass, 0, window, all)) {
+    read.push(page.map(({ updated }) => updated / SECOND))
+    if (read.length === pages) break
+  }
+  return read
+}
+
+describe('a round', () => {
+  it('reads what was updated since the last one, newest first, and moves on', async () => {
+    await commit(1_001, 1_002, 1_003)
+    const window = windowAt(1_002)
+    expect(await round(window)).toEqual([[1_003, 1_002]])
+    expect(window).toEqual(windowAt(1_003, { lookedBackAt: 1_002 * SECOND }))
+    await commit(1_004)
+    expect(await round(window)).toEqual([[1_004, 1_003]])
+  })
+
+  it('looks back over the overlap as often as that has passed', async () => {
+    await commit(995, 1_001, 1_009)
+    const window = windowAt(1_000)
+    now = 1_009 * SECOND
+    expect(await round(window)).toEqual([[1_009, 1_001]])
+    expect(window.lookedBackAt).toBe(1_000 * SECOND)
+    now = 1_010 * SECOND
+    // From as far behind the last look as the overlap is long.
+    expect(await round(window)).toEqual([[1_009, 1_001, 995]])
+    expect(window).toEqual(windowAt(1_010))
+  })
+
+  it('does not look further back than it is to', async () => {
+    await commit(995, 1_001, 1_030)
+    const window = windowAt(1_000)
+    expect(await round(window, { maxLagMs: 20_000 })).toEqual([[1_030]])
+    expect(window.gap).toBeUndefined()
+  })
+
+  it('does not move on when it was cut off', async () => {
+    pass = { ...pass, maxPage: 1 }
+    await commit(1_001, 1_002)
+    const window = windowAt(1_000)
+    expect(await round(window, {}, 1)).toEqual([[1_002]])
+    expect(window).toEqual(windowAt(1_000))
+  })
+
+  it('ends with the signal', async () => {
+    pass = { ...pass, signal: AbortSignal.abort() }
+    const window = windowAt(1_000)
+    await expect(round(window)).rejects.toMatchObject({ code: 'ABORTED' })
+    expect(window).toEqual(windowAt(1_000))
+  })
+})
+
+describe('what a round has no time for', () => {
+  beforeEach(async () => {
+    pass = { ...pass, maxPage: 1 }
+    await commit(1_001, 1_002, 1_003, 1_004)
+  })
+
+  it('is the gap, which the next one goes on with after what is new', async () => {
+    const window = windowAt(1_000)
+    expect(await round(window, { rowsPerRound: 2 })).toEqual([[1_004], [1_003]])
+    expect(window).toMatchObject({
+      seenUntil: 1_004 * SECOND,
+      gap: { since: 1_000 * SECOND, before: { updated: 1_003 * SECOND, addedId: 3 } },
+    })
+    now = 1_004.5 * SECOND
+    expect(await round(window, { rowsPerRound: 2 })).toEqual([[1_004], [1_002]])
+    expect(window.gap?.before.updated).toBe(1_002 * SECOND)
+    expect(await round(window, { rowsPerRound: 2 })).toEqual([[1_001]])
+    expect(window).toMatchObject({ seenUntil: 1_004.5 * SECOND, gap: undefined })
+    expect(await round(window)).toEqual([])
+  })
+
+  it('is one gap, down to the older one, when there was one before', async () => {
+    const window = windowAt(1_000)
+    await round(window, { rowsPerRound: 1 })
+    await commit(1_005, 1_006)
+    expect(await round(window, { rowsPerRound: 1 })).toEqual([[1_006]])
+    expect(window.gap).toEqual({ since: 1_000 * SECOND, before: { updated: 1_006 * SECOND, addedId: 6 } })
+    expect(await round(window)).toEqual([[1_006], [1_005], [1_004], [1_003], [1_002], [1_001]])
+  })
+
+  it('is not left when there is time for all', async () => {
+    const window = windowAt(1_000)
+    expect((await round(window, { rowsPerRound: 4 })).flat()).toHaveLength(4)
+    await round(window, { rowsPerRound: 4 })
+    expect(window.gap).toBeUndefined()
+  })
+
+  it('is not left when the last page is what there was just time for', async () => {
+    pass = { ...pass, maxPage: 3 }
+    const window = windowAt(1_000)
+    expect(await round(window, { rowsPerRound: 4 })).toEqual([[1_004, 1_003, 1_002], [1_001]])
+    expect(window).toEqual(windowAt(1_004, { lookedBackAt: window.lookedBackAt }))
+  })
+
+  it('is gone on with while it is as old as it may be', async () => {
+    const window = windowAt(1_004, {
+      gap: { since: SECOND, before: { updated: 1_003 * SECOND, addedId: 4 } },
+    })
+    now = 1_013 * SECOND
+    expect(await round(window, { maxLagMs: 10_000, overlapMs: 1_000_000 })).toEqual([[1_004], [1_003]])
+    expect(window.gap).toBeUndefined()
+  })
+
+  it('is left to the sweep when it is too old', async () => {
+    const window = windowAt(1_000)
+    await round(window, { rowsPerRound: 2 })
+    now = 1_100 * SECOND
+    expect(await round(window, { rowsPerRound: 9, maxLagMs: 97_500 })).toEqual([[1_004], [1_003]])
+    const old = windowAt(1_004, { gap: { since: SECOND, before: { updated: 1_003 * SECOND, addedId: 3 } } })
+    expect(await round(old, { maxLagMs: 90_000 })).toEqual([])
+    expect(old.gap).toBeUndefined()
+  })
+})
+
+describe('the text of a window', () => {
+  it('gives it back as it was', () => {
+    const gap = { since: 1, before: { updated: 3, addedId: 2 } }
+    for (const window of [
+      { seenUntil: 5, lookedBackAt: 4, gap },
+      { seenUntil: 5, lookedBackAt: 4, gap: undefined },
+    ])
+      expect(windowFromText(windowToText(window))).toEqual(window)
+  })
+
+  it.each(['', '{', 'null', '[]', '7', '{"run":1}', '["x"]'])(
+    'is not %s, which means to begin anew',
+    (text) => {
+      expect(windowFromText(text)).toBeUndefined()
+    },
+  )
+
+  it.each([
+    ['no gap', '{"seenUntil":5,"lookedBackAt":4,"gap":null}'],
+    ['a gap without its beginning', '{"seenUntil":5,"lookedBackAt":4,"gap":{"before":{}}}'],
+    ['a gap without its place', '{"seenUntil":5,"lookedBackAt":4,"gap":{"since":1}}'],
+    ['a gap that is none', '{"seenUntil":5,"lookedBackAt":4,"gap":7}'],
+  ])('that has %s gives one without', (_, text) => {
+    expect(windowFromText(text)).toEqual({ seenUntil: 5, lookedBackAt: 4, gap: undefined })
+  })
+})

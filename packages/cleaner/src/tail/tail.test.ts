@@ -1,0 +1,201 @@
+import { parseId, type Driver, type EntityPageRow } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import type { DataStore } from '@looseleaf/store'
+import { expect, test } from 'vitest'
+import { watchedDriver } from '../../test/broken-driver.ts'
+import {
+  addRow,
+  byUser,
+  expectedRows,
+  openStore,
+  QUERY_TIME_MS,
+  removeRow,
+  rowFor,
+  rowsIn,
+  found,
+} from '../../test/stores.ts'
+import { leapingTime } from '../../test/times.ts'
+import { cleanableIndexes, indexTarget } from '../pass/index-target.ts'
+import { createPass } from '../pass/pass.ts'
+import { createTail, type Tail, type TailOptions } from './tail.ts'
+
+/** For as long as rows are kept that an entity has lost. */
+const KEPT_MS = 1.1 * QUERY_TIME_MS
+
+const settings: TailOptions = {
+  owner: 'first',
+  leaseMs: 30_000,
+  overlapMs: 10_000,
+  rowsPerRound: 1_000,
+  lookBackMs: 3_600_000,
+  maxLagMs: 86_400_000,
+}
+
+function tailOf(store: DataStore, options: Partial<TailOptions> = {}): Tail {
+  return createTail(store.context, 0, { ...settings, ...options })
+}
+
+async function roundOf(store: DataStore, tail: Tail, graceMs?: number) {
+  const pass = createPass(store.context, { graceMs, pageSize: 4 })
+  const targets = cleanableIndexes(store.context).map((entry) => indexTarget(store.context, entry))
+  const looked = await tail.round(pass, targets)
+  return { looked, ...pass.tally }
+}
+
+async function oneShard(time = leapingTime()): Promise<DataStore> {
+  return openStore({ shards: 1, time, indexes: [byUser] })
+}
+
+test('a round puts the rows of what was written lately right, in both directions, and the next has nothing to do', async () => {
+  const time = leapingTime()
+  const store = await oneShard(time)
+  const bag = { user_id: 'ada', published: 1 }
+  const { id, version } = await store.put(bag)
+  await store.put({ user_id: 'bob', published: 2 })
+  await removeRow(store, 'by_user', rowFor(store, 'by_user', id, bag, 0))
+  await addRow(store, 'by_user', rowFor(store, 'by_user', id, { user_id: 'eve', published: 1 }, version))
+  const tail = tailOf(store)
+  expect(await roundOf(store, tail)).toMatchObject({ looked: 2, added: 1, removed: 0 })
+  expect(await rowsIn(store, 'by_user')).toHaveLength(3)
+  // Its writer may be about to delete it, and queries that began before may still need it.
+  time.leap(KEPT_MS + 1_000)
+  expect(await roundOf(store, tail)).toMatchObject({ removed: 0 })
+  time.leap(KEPT_MS)
+  expect(await roundOf(store, tail)).toMatchObject({ removed: 1 })
+  expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
+  // Within the overlap they are read again, and known.
+  expect(await roundOf(store, tail)).toMatchObject({ looked: 0, entities: 0 })
+  await store.put({ user_id: 'ada', published: 3 }, { id })
+  expect(await roundOf(store, tail)).toMatchObject({ looked: 1 })
+})
+
+test('a deleted entity is looked at too', async () => {
+  const store = await oneShard()
+  const { id, version } = await store.put({ user_id: 'ada', published: 1 })
+  await store.delete(id)
+  await store.settled()
+  await addRow(store, 'by_user', rowFor(store, 'by_user', id, { user_id: 'ada', published: 1 }, version))
+  expect(await roundOf(store, tailOf(store))).toMatchObject({ removed: 1 })
+})
+
+test('what a round has no time for is done by the next ones, newest first', async () => {
+  const store = await oneShard()
+  for (let i = 0; i < 30; i++) {
+    const bag = { user_id: 'ada', published: i }
+    const { id } = await store.put(bag)
+    await removeRow(store, 'by_user', rowFor(store, 'by_user', id, bag, 0))
+  }
+  const tail = tailOf(store, { rowsPerRound: 8 })
+  expect(await roundOf(store, tail)).toMatchObject({ looked: 8, added: 8 })
+  expect(tail.lagMs).toBeGreaterThan(0)
+  const newest = await found(store, byUser, { user_id: 'ada', published: { gte: 22 } })
+  expect(newest).toHaveLength(8)
+  let rounds = 1
+  while (tail.lagMs > 0) {
+    await roundOf(store, tail)
+    rounds++
+  }
+  // Eight at a time.
+  expect(rounds).toBeGreaterThanOrEqual(4)
+  expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
+})
+
+test('a row that is too young to be judged is come back to', async () => {
+  const time = leapingTime()
+  const store = await oneShard(time)
+  const { id, version } = await store.put({ user_id: 'ada', published: 1 })
+  await addRow(store, 'by_user', rowFor(store, 'by_user', id, { user_id: 'eve', published: 1 }, version + 1))
+  const tail = tailOf(store)
+  expect(await roundOf(store, tail)).toMatchObject({ waiting: 1, removed: 0 })
+  time.leap(30_000)
+  expect(await roundOf(store, tail)).toMatchObject({ looked: 0 })
+  time.leap(31_000)
+  expect(await roundOf(store, tail)).toMatchObject({ looked: 1, fenced: 1, removed: 0 })
+  time.leap(KEPT_MS)
+  expect(await roundOf(store, tail)).toMatchObject({ removed: 1 })
+})
+
+test('one process follows a shard; another takes over where it has saved', async () => {
+  const driver = await memoryShards(1).connect()
+  const store = await openStore({ driver, time: leapingTime(), indexes: [byUser] })
+  const other = await openStore({ driver, time: leapingTime() })
+  const [first, second] = [tailOf(store), tailOf(other, { owner: 'second', overlapMs: 0 })]
+  expect(await roundOf(store, first)).toMatchObject({ looked: 0 })
+  expect(await roundOf(other, second)).toMatchObject({ looked: undefined })
+  expect([first.isMine, second.isMine]).toEqual([true, false])
+  await first.release()
+  await store.put({ user_id: 'ada', published: 1 })
+  expect(await roundOf(other, second)).toMatchObject({ looked: 1 })
+  expect(await roundOf(store, first)).toMatchObject({ looked: undefined })
+})
+
+test('a round that fails is done again', async () => {
+  const driver = await memoryShards(1).connect()
+  const inner = await openStore({ driver, indexes: [byUser] })
+  const bag = { user_id: 'ada', published: 1 }
+  const { id } = await inner.put(bag)
+  await removeRow(inner, 'by_user', rowFor(inner, 'by_user', id, bag, 0))
+  let isBroken = true
+  const store = await openStore({
+    driver: watchedDriver(driver, async (_, method) => {
+      if (isBroken && method === 'upsert') throw new Error('broken')
+    }),
+    indexes: [byUser],
+  })
+  const tail = tailOf(store, { overlapMs: 0 })
+  await expect(roundOf(store, tail)).rejects.toThrow('broken')
+  isBroken = false
+  expect(await roundOf(store, tail)).toMatchObject({ looked: 1, added: 1 })
+})
+
+test('a row that is committed late, with a time long past for the rounds, is found', async () => {
+  const driver = await memoryShards(1).connect()
+  let now = 1_700_000_000_000_000
+  const rows: EntityPageRow[] = []
+  const store = await openStore({ driver, indexes: [byUser] })
+  const [shard] = driver.shards
+  const body = store.context.codec.encode({ user_id: 'ada', published: 1 })
+  const clocked: Driver = {
+    ...driver,
+    shards: [
+      {
+        ...shard!,
+        index: (spec) => shard!.index(spec),
+        now: async () => now,
+        entities: {
+          ...shard!.entities,
+          pageByUpdated: async ({ since }) => rows.filter(({ updated }) => updated >= since),
+          readVersions: async (ids) => ids.map((id) => rows.find((row) => row.id === id)?.version),
+        },
+      },
+    ],
+  }
+  const slow = await openStore({ driver: clocked, indexes: [byUser] })
+  const tail = tailOf(slow, { overlapMs: 10_000, lookBackMs: 0 })
+  const commit = (updated: number): void => {
+    const addedId = rows.length + 1
+    rows.push({
+      id: parseId(store.newId()),
+      version: updated,
+      updated,
+      body,
+      bodyBytes: body.length,
+      addedId,
+    })
+  }
+  let looked = 0
+  for (let second = 0; second < 60; second++) {
+    now += 1_000_000
+    // Visible only now, with a time up to ten seconds ago.
+    if (second % 3 === 0) commit(now - ((second * 7) % 10) * 1_000_000)
+    looked += (await roundOf(slow, tail)).looked ?? 0
+  }
+  now += 10_000_000
+  looked += (await roundOf(slow, tail)).looked ?? 0
+  expect(looked).toBe(20)
+  expect(await tableRows(slow)).toBe(20)
+})
+
+async function tableRows(store: DataStore): Promise<number> {
+  return (await rowsIn(store, 'by_user')).length
+}

@@ -1,0 +1,167 @@
+import { idKey, type EntityRow, type TaskTable } from '@looseleaf/core'
+import { wholeRows, type EngineContext } from '@looseleaf/index-engine'
+import { shardAt, type IndexTarget } from '../pass/index-target.ts'
+import type { Pass } from '../pass/pass.ts'
+import { createKeptRemovals } from '../repair/kept-removals.ts'
+import { reconcile } from '../repair/reconcile.ts'
+import { countRemoved, type RepairPass } from '../repair/repair-pass.ts'
+import { chunks } from '../tools/chunks.ts'
+import { createLeftToWriters } from './left-to-writers.ts'
+import {
+  updatedPages,
+  windowFromText,
+  windowToText,
+  type TailWindow,
+  type WindowOptions,
+} from './tail-window.ts'
+import { deleteDelayMs } from '../repair/may-be-lost.ts'
+
+export interface TailOptions extends WindowOptions {
+  readonly owner: string
+  /** How long the shard stays with a process that shows no sign of life, in milliseconds. */
+  readonly leaseMs: number
+  /** How far back a tail looks that begins for the first time, in milliseconds. */
+  readonly lookBackMs: number
+}
+
+/** Follows the writes of one shard: puts the rows of recently updated entities right, in both directions. */
+export interface Tail {
+  /** One round of bounded work; answers how many entities it has looked at, undefined when another process does it. */
+  round(pass: Pass, targets: readonly IndexTarget[]): Promise<number | undefined>
+  /** Saves how far it came and lets others take over. */
+  release(): Promise<void>
+  /** True while this process follows the shard. */
+  readonly isMine: boolean
+  /** How old the oldest update is that was not looked at in the last round, in milliseconds; 0 when none was left. */
+  readonly lagMs: number
+}
+
+export function tailTask(): string {
+  return 'clean-tail'
+}
+
+/** Entities remembered as put right, so that the overlap of two rounds costs a reading and no more. */
+const MAX_SETTLED = 50_000
+/** Entities with a row too young to be judged that are come back to; what is beyond is left to the sweep. */
+const MAX_REVISITS = 10_000
+const REVISITS_PER_ROUND = 100
+/** Entities whose rows are in hand at once. */
+const ENTITIES_AT_ONCE = 100
+
+export function createTail(context: EngineContext, shard: number, options: TailOptions): Tail {
+  let window: TailWindow | undefined
+  let savedAt = 0
+  /** The version at which an entity was put right last, oldest first. */
+  const settled = new Map<string, number>()
+  const revisits = new Map<string, { readonly id: Uint8Array; readonly due: number }>()
+  /** Over all rounds: most rows are kept for longer than one. What is left when the process ends is for the sweep. */
+  const removals = createKeptRemovals(context)
+  const left = createLeftToWriters(context)
+  let tables = ''
+  const tasks = (): TaskTable => shardAt(context, shard).tasks
+
+  /** The window of the round to come; undefined while another process has the shard. */
+  async function hold({ signal }: Pass): Promise<TailWindow | undefined> {
+    const now = context.time.now()
+    if (window === undefined) {
+      const claimed = await tasks().claim(tailTask(), options.owner, options.leaseMs, { signal })
+      if (claimed === undefined) return undefined
+      savedAt = now
+      const saved = windowFromText(claimed.progress)
+      if (saved !== undefined) return (window = saved)
+      const shardNow = await shardAt(context, shard).now({ signal })
+      const since = shardNow - options.lookBackMs * 1000
+      return (window = { seenUntil: since, lookedBackAt: since, gap: undefined })
+    }
+    if (now - savedAt > options.leaseMs / 3) {
+      savedAt = now
+      const isHeld = await tasks().save(tailTask(), options.owner, windowToText(window), options.leaseMs, {
+        signal,
+      })
+      if (!isHeld) window = undefined
+    }
+    return window
+  }
+
+  async function workOn(
+    pass: RepairPass,
+    targets: readonly IndexTarget[],
+    ids: readonly Uint8Array[],
+    read?: readonly EntityRow[],
+  ): Promise<void> {
+    const waiting = await reconcile(pass, targets, ids, read)
+    const due = context.time.now() + Math.max(pass.graceMs, deleteDelayMs(context))
+    for (const { row } of waiting) {
+      if (revisits.size < MAX_REVISITS) revisits.set(idKey(row.entityId), { id: row.entityId, due })
+    }
+  }
+
+  async function revisit(pass: RepairPass, targets: readonly IndexTarget[]): Promise<number> {
+    const now = context.time.now()
+    const due: Uint8Array[] = []
+    for (const [key, entity] of revisits) {
+      // In the order in which they fall due.
+      if (entity.due > now || due.length >= REVISITS_PER_ROUND) break
+      revisits.delete(key)
+      due.push(entity.id)
+    }
+    if (due.length > 0) await workOn(pass, targets, due)
+    return due.length
+  }
+
+  return {
+    get isMine() {
+      return window !== undefined
+    },
+    get lagMs() {
+      return window?.gap === undefined ? 0 : (window.seenUntil - window.gap.since) / 1000
+    },
+    async round(ofRound, targets) {
+      const pass: RepairPass = { ...ofRound, removals, leaves: left.leaves }
+      // Too many to be kept beside what comes: then it waits until they are gone.
+      const { signal } = pass
+      countRemoved(pass, await (removals.isFull ? removals.settle(signal) : removals.sendDue(signal)))
+      const held = await hold(pass)
+      if (held === undefined) return undefined
+      const now = targets.map(({ entry }) => entry.table).join()
+      // To another set of indexes nothing is settled yet.
+      if (now !== tables) settled.clear()
+      tables = now
+      let looked = 0
+      for await (const page of updatedPages(pass, shard, held, options)) {
+        const rows = page.filter((row) => settled.get(idKey(row.id)) !== row.version)
+        for await (const batch of wholeRows(shardAt(context, shard).entities, rows, {
+          signal: pass.signal,
+        })) {
+          for (const some of chunks(batch, ENTITIES_AT_ONCE))
+            await workOn(
+              pass,
+              targets,
+              some.map(({ id }) => id),
+              some,
+            )
+        }
+        for (const row of rows) settled.set(idKey(row.id), row.version)
+        forgetOldest(settled)
+        looked += rows.length
+      }
+      for (const some of chunks(await left.overdue(targets, signal), ENTITIES_AT_ONCE))
+        await workOn(pass, targets, some)
+      left.done()
+      return looked + (await revisit(pass, targets))
+    },
+    async release() {
+      if (window === undefined) return
+      const text = windowToText(window)
+      window = undefined
+      await tasks().save(tailTask(), options.owner, text, 0)
+    },
+  }
+}
+
+function forgetOldest(settled: Map<string, number>): void {
+  for (const key of settled.keys()) {
+    if (settled.size <= MAX_SETTLED) return
+    settled.delete(key)
+  }
+}

@@ -1,0 +1,15 @@
+/** The object of a text of JSON; undefined for any other text. */
+export function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A count in such an object; 0 for what is none. */
+export function countIn(value: Record<string, unknown>, name: string): number {
+  const count = value[name]
+  return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : 0
+}

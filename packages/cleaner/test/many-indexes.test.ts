@@ -1,0 +1,62 @@
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { defineIndex } from '@looseleaf/index-engine'
+import type { DataStore } from '@looseleaf/store'
+import { faultyDriver } from '@looseleaf/testkit'
+import { expect, it } from 'vitest'
+import { cleanIndex, sweep } from '../src/index.ts'
+import { openStore } from './stores.ts'
+import { leapingTime } from './times.ts'
+
+// What it takes to clean many indexes together.
+
+/** Calls of the driver: those for an index table of its own, and all others. */
+interface Calls {
+  ofIndexes: number
+  ofRest: number
+}
+
+/** A store of so many indexes, each of which has rows of every entity on both shards. */
+async function storeOf(indexes: number, entities: number): Promise<readonly [DataStore, Calls]> {
+  const calls: Calls = { ofIndexes: 0, ofRest: 0 }
+  const driver = faultyDriver(await memoryShards(2).connect(), ({ table }) => {
+    if (table.startsWith('index_')) calls.ofIndexes++
+    else calls.ofRest++
+    return undefined
+  })
+  const definitions = Array.from({ length: indexes }, (_, i) =>
+    defineIndex(`by_p${i}`, { properties: { [`p${i}`]: 'integer' }, shardOn: `p${i}` }),
+  )
+  const store = await openStore({ driver, indexes: definitions, time: leapingTime() })
+  const bags = Array.from({ length: entities }, (_, n) =>
+    Object.fromEntries(definitions.map((_, i) => [`p${i}`, n + i])),
+  )
+  expect((await store.putMany(bags)).every(({ ok }) => ok)).toBe(true)
+  await store.settled()
+  return [store, calls]
+}
+
+type Work = (store: DataStore) => Promise<unknown>
+
+/** What some work takes on such a store. */
+async function callsOf(work: Work, indexes: number, entities: number): Promise<Calls> {
+  const [store, calls] = await storeOf(indexes, entities)
+  const before = { ...calls }
+  await work(store)
+  await store.close()
+  return { ofIndexes: calls.ofIndexes - before.ofIndexes, ofRest: calls.ofRest - before.ofRest }
+}
+
+it.each<[string, Work, perIndex: number]>([
+  // A scan of each table on each shard.
+  ['a clean', (store) => cleanIndex(store), 2],
+  ['a sweep', (store) => sweep(store), 2],
+  // Besides, the rows of the entities of either shard are written to either shard.
+  ['a clean that is begun anew', (store) => cleanIndex(store, undefined, { restart: true }), 6],
+])(
+  '%s of 50 indexes makes no more calls besides those of each table than one of 2, of twice the entities too',
+  async (_, work, perIndex) => {
+    const { ofRest } = await callsOf(work, 2, 30)
+    expect(await callsOf(work, 50, 30)).toEqual({ ofIndexes: 50 * perIndex, ofRest })
+    expect(await callsOf(work, 50, 60)).toEqual({ ofIndexes: 50 * perIndex, ofRest })
+  },
+)

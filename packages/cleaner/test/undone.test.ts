@@ -1,0 +1,150 @@
+import { LooseleafError, type IndexState, type ShardCatalog } from '@looseleaf/core'
+import { defineIndex, tableSpec } from '@looseleaf/index-engine'
+import { DataStore } from '@looseleaf/store'
+import type { FaultPlan, FaultyCall } from '@looseleaf/testkit'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { cleanIndex, drainPending } from '../src/index.ts'
+import { crashingShards, type CrashingShards } from './crashing-shards.ts'
+
+const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'id' })
+const byRank = defineIndex('by_rank', { properties: { rank: 'integer' }, shardOn: 'id' })
+
+let shards: CrashingShards
+let plan: FaultPlan
+
+beforeEach(() => {
+  plan = () => undefined
+  shards = crashingShards(2, (call) => plan(call))
+})
+
+const open = (defers = false): Promise<DataStore> =>
+  DataStore.open({
+    shards: shards.factory,
+    indexes: [byName],
+    migrate: true,
+    queryTimeMs: 1,
+    onIndexFailure: defers ? 'defer' : 'fail',
+  })
+
+/** An id whose entity, and whose rows, are on shard 1. */
+function idOnLast(store: DataStore): string {
+  for (;;) {
+    const id = store.newId()
+    if (store.context.router.shardOfId(Buffer.from(id.replaceAll('-', ''), 'hex')) === 1) return id
+  }
+}
+
+/** The ranks of rows in the index. */
+async function ranks(store: DataStore): Promise<unknown[]> {
+  const entry = store.context.catalog.current().indexes.find(({ name }) => name === 'by_rank')!
+  const tables = shards.reference.shards.map((shard) => shard.index(tableSpec(entry)))
+  return tables.flatMap(({ rows }) => rows.map(({ key }) => key[0]))
+}
+
+/** Whether this changes the catalog of a shard to one in which the index by_rank is in this state. */
+function makes({ operation, args }: FaultyCall, state: IndexState): boolean {
+  if (operation !== 'change') return false
+  const [{ indexes }] = args as [ShardCatalog]
+  return indexes.some((entry) => entry.name === 'by_rank' && entry.state === state)
+}
+
+/** The server of shard 1 crashes once, right before the first call of which this holds. */
+function crashBefore(isIt: (call: FaultyCall) => boolean): void {
+  let isDone = false
+  plan = (call) => {
+    if (isDone || !isIt(call)) return undefined
+    isDone = true
+    return { before: () => shards.crash(1) }
+  }
+}
+
+describe('what a crash undoes', () => {
+  it('does not take a pending row away', async () => {
+    const byTag = defineIndex('by_tag', { properties: { tag: 'string' }, shardOn: 'tag' })
+    const store = await open(true)
+    await store.addIndex(byTag)
+    await cleanIndex(store)
+    plan = ({ operation, table }) =>
+      operation === 'upsert' && table === 'index_by_tag'
+        ? {
+            before() {
+              throw new LooseleafError('SHARD_UNAVAILABLE', 'The shard is down (a fault on purpose).')
+            },
+          }
+        : undefined
+    const id = idOnLast(store)
+    await store.put({ tag: 'deferred' }, { id })
+    plan = () => undefined
+    shards.hang(1)
+    await store.put({ tag: 'written' }, { id })
+    crashBefore(({ operation, table }) => operation === 'remove' && table === 'pending')
+    await drainPending(store).catch(() => undefined)
+    const stored = await store.get(id)
+    const { items, cost } = await store.query(byTag, { tag: String(stored?.['tag']) })
+    expect(items.length === 1 || !cost.complete).toBe(true)
+  }, 20_000)
+
+  it.each([
+    ['has another rank', 'it is made ready', 'change', { rank: 2 }],
+    ['has another rank', 'its rows are written', 'upsert', { rank: 2 }],
+    ['has no rank', 'it is made ready', 'change', {}],
+  ])(
+    'does not leave an index without the row of an entity that %s, with a crash when %s',
+    async (_, __, moment, change) => {
+      const [writer, store] = [await open(), await open()]
+      const id = idOnLast(store)
+      await store.put({ rank: 1 }, { id })
+      await store.addIndex(byRank)
+      await writer.context.catalog.reload()
+      let isWritten = false
+      plan = ({ operation, shard }) => {
+        if (isWritten || operation !== 'pageByAdded' || shard !== 1) return undefined
+        isWritten = true
+        return {
+          async before() {
+            shards.hang(1)
+            await writer.put(change, { id })
+            await writer.close()
+            crashBefore((call) => call.operation === moment)
+          },
+        }
+      }
+      await cleanIndex(store, 'by_rank', { settleMs: 0 })
+      const stored = await store.get(id)
+      const rank = stored?.['rank']
+      const wanted = rank === undefined ? [] : [BigInt(Number(rank))]
+      expect(await ranks(store)).toEqual(expect.arrayContaining(wanted))
+    },
+  )
+
+  it('does not let a process write past an index that is ready', async () => {
+    const stale = await open()
+    const store = await open()
+    const id = idOnLast(store)
+    // One process reads the catalog right before; the last shard hears of it, and does not write it to disk.
+    plan = (call) => {
+      if (!makes(call, 'building')) return undefined
+      return {
+        async before() {
+          if (call.shard === 0) await stale.context.catalog.reload()
+          else shards.hang(1)
+        },
+      }
+    }
+    await store.addIndex(byRank)
+    let isDone = false
+    plan = (call) => {
+      if (isDone || !makes(call, 'ready')) return undefined
+      isDone = true
+      return {
+        async before() {
+          shards.crash(1)
+          await stale.put({ rank: 3 }, { id })
+        },
+      }
+    }
+    await cleanIndex(store, 'by_rank', { settleMs: 0 })
+    expect(isDone).toBe(true)
+    expect(await ranks(store)).toEqual([3n])
+  })
+})

@@ -1,0 +1,214 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startServers } from '@looseleaf-tooling/mariadb'
+import { isLooseleafError, type Shard } from '@looseleaf/core'
+import { randomBytes } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { cleanUp, epoch, freshBench, insertLocked, settings } from '../../test/bench.ts'
+import { until } from '../../test/until.ts'
+import { parseTarget } from '../connection/target.ts'
+import { connectShard } from '../shard/connect-shard.ts'
+
+const bench = await freshBench()
+
+const refusal = /calls are refused until it answers again/
+
+/** Calls until one of them is refused at once; the errors before it. */
+async function callUntilRefused(shard: Shard): Promise<unknown[]> {
+  const errors: unknown[] = []
+  await until(async () => {
+    const error: unknown = await shard.now().catch((reason: unknown) => reason)
+    if (isLooseleafError(error) && refusal.test(error.message)) return true
+    errors.push(error)
+    return false
+  })
+  return errors
+}
+
+async function callUntilAnswered(shard: Shard): Promise<void> {
+  await until(() =>
+    shard.now().then(
+      () => true,
+      () => false,
+    ),
+  )
+}
+
+test('a server that is stopped is refused after a few failures, and used again once it is back', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'looseleaf-breaker-'))
+  cleanUp(() => rm(folder, { recursive: true, force: true }))
+  const first = await startServers(1, { folder, database: 'feed' })
+  cleanUp(() => first.stop())
+  const url = first.urls[0] as string
+  const { shard } = await bench.connect({ breakerFailures: 3, breakerProbeMs: 50 }, url)
+  await first.stop()
+
+  const errors = await callUntilRefused(shard)
+  // The idle connection may be found lost first; then nobody listens any more.
+  expect(errors.length).toBeLessThanOrEqual(4)
+  for (const error of errors) expect(error).toMatchObject({ code: 'SHARD_UNAVAILABLE', retryable: true })
+
+  const again = await startServers(1, { folder, database: 'feed', portBase: Number(new URL(url).port) })
+  cleanUp(() => again.stop())
+  expect(again.urls).toEqual([url])
+  await callUntilAnswered(shard)
+  const calls = await Promise.all(Array.from({ length: 30 }, () => shard.now()))
+  expect(calls.every((now) => now > 0)).toBe(true)
+})
+
+test('a listener that accepts and stays silent gets probes alone, and the first that is answered opens the way', async () => {
+  const { proxy, url } = await bench.behindProxy()
+  const options = { breakerFailures: 3, breakerProbeMs: 50, connectTimeoutMs: 1_000, poolSize: 2 }
+  const { shard } = await bench.connect(options, url)
+  proxy.cut()
+  proxy.silence = 'both'
+  await callUntilRefused(shard)
+
+  const before = proxy.accepted
+  const results = await Promise.allSettled(Array.from({ length: 500 }, () => shard.now()))
+  expect(results.every((result) => result.status === 'rejected')).toBe(true)
+  // Five hundred calls have not tried; a probe may have been due meanwhile.
+  expect(proxy.accepted - before).toBeLessThanOrEqual(1)
+
+  proxy.silence = 'none'
+  const silent = proxy.accepted
+  await callUntilAnswered(shard)
+  // The probe that was answered and the connection that the call has opened then, with one more of each to spare for a
+  // machine that is too busy to answer in time.
+  expect(proxy.accepted - silent).toBeGreaterThanOrEqual(2)
+  expect(proxy.accepted - silent).toBeLessThanOrEqual(4)
+})
+
+test('calls that wait for a connection hear it when the shard turns out to be gone', async () => {
+  const { proxy, url } = await bench.behindProxy()
+  const options = { breakerFailures: 1, breakerProbeMs: 60_000, connectTimeoutMs: 2_000, poolSize: 1 }
+  const { shard } = await bench.connect({ ...options, deadlineMs: 3_600_000 }, url)
+  proxy.cut()
+  proxy.silence = 'both'
+  const results = await Promise.allSettled(Array.from({ length: 50 }, () => shard.now()))
+  for (const result of results) {
+    expect(result).toMatchObject({ status: 'rejected', reason: { code: 'SHARD_UNAVAILABLE' } })
+  }
+})
+
+test('connections that fall silent are found out by ending their calls, which opens it as well', async () => {
+  const { proxy, url } = await bench.behindProxy()
+  const options = { breakerFailures: 1, breakerProbeMs: 50, connectTimeoutMs: 2_000, deadlineMs: 2_000 }
+  const { shard } = await bench.connect(options, url)
+  proxy.silence = 'both'
+  const [error] = await callUntilRefused(shard)
+  expect(error).toMatchObject({ code: 'DEADLINE' })
+  proxy.silence = 'none'
+  await callUntilAnswered(shard)
+})
+
+/** Calls again and again, while those before may still wait, until one is refused. */
+function messageOnceRefused(shard: Shard): Promise<string> {
+  return until(async () => {
+    const error: unknown = await Promise.race([shard.now().catch((reason: unknown) => reason), sleep(100)])
+    return isLooseleafError(error) && refusal.test(error.message) ? error.message : undefined
+  })
+}
+
+/** Options by which no count of failures and no deadline comes into play within a test. */
+const patient = { breakerFailures: 1_000, deadlineMs: 3_600_000, breakerProbeMs: 50, connectTimeoutMs: 1_500 }
+
+test('a server that is frozen is refused while the calls that wait for it have hours left, and answers them when it thaws', async () => {
+  const frozen = await startServers(1, { database: 'feed' })
+  cleanUp(() => frozen.stop())
+  const { shard } = await bench.connect({ ...patient, poolSize: 1 }, frozen.urls[0])
+  const pid = frozen.pids[0] as number
+  process.kill(pid, 'SIGSTOP')
+  cleanUp(() => void process.kill(pid, 'SIGCONT'))
+  let hasEnded = false
+  const waiting = shard.now().finally(() => (hasEnded = true))
+  expect(await messageOnceRefused(shard)).toMatch(/says nothing/)
+  expect(hasEnded).toBe(false)
+
+  process.kill(pid, 'SIGCONT')
+  expect(await waiting).toBeGreaterThan(0)
+  await callUntilAnswered(shard)
+})
+
+test('a network that goes silent is noticed in the same way, by connections that are open and by new ones', async () => {
+  const { proxy, url } = await bench.behindProxy()
+  const { shard } = await bench.connect({ ...patient, poolSize: 2 }, url)
+  await shard.now()
+  proxy.silence = 'to-client'
+  const waiting = Promise.allSettled([shard.now(), shard.now(), shard.now()])
+  // The first waits on its connection, the second for a new one, the third for its turn.
+  expect(await messageOnceRefused(shard)).toMatch(/says nothing/)
+  proxy.silence = 'none'
+  proxy.cut()
+  await waiting
+  await callUntilAnswered(shard)
+})
+
+test('a statement that waits for a lock is no silence: the server answers who asks it', async () => {
+  const { proxy, url } = await bench.behindProxy()
+  const { shard } = await bench.migrate({ ...patient, breakerFailures: 1, lockWaitSeconds: 3_600 }, url)
+  const holder = await bench.observe()
+  const entity = await insertLocked(shard, holder)
+  const before = proxy.accepted
+  const writing = shard.entities.replace([{ ...entity, base: 1, version: 2 }], { epoch })
+  // It has been asked several times, and each time it has answered.
+  await until(() => proxy.accepted >= before + 3)
+  await holder.query('ROLLBACK')
+  expect(await writing).toEqual([true])
+  expect(await shard.now()).toBeGreaterThan(0)
+})
+
+test('a server that has begun to speak is slow, and not gone', async () => {
+  let accepted = 0
+  const listener = createServer((socket) => {
+    accepted++
+    socket.on('error', () => undefined)
+    socket.write('\0')
+  })
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
+  cleanUp(() => void listener.close())
+  const { port } = listener.address() as AddressInfo
+  const pool = connectShard(parseTarget(`mysql://u:p@127.0.0.1:${port}/d`, 0, undefined), {
+    ...settings,
+    ...patient,
+    connectTimeoutMs: 50,
+  })
+  cleanUp(() => pool.close())
+  for (let i = 1; i <= 5; i++) {
+    await expect(pool.acquire()).rejects.toThrow(/no connection could be opened within 50 ms/)
+    expect(accepted).toBe(i)
+  }
+})
+
+test('errors of statements, locks, deadlines and privileges never open it', async () => {
+  const never = { breakerFailures: 1, breakerProbeMs: 600_000 }
+  const { shard } = await bench.migrate({ ...never, lockWaitSeconds: 1, poolSize: 8 })
+  const spec = { table: 'ix_words', columns: [{ name: 's', type: 'string' }] } as const
+  await shard.createIndexTable(spec)
+  const holder = await bench.observe()
+  const entity = await insertLocked(shard, holder)
+
+  const slow = await bench.connect({ ...never, deadlineMs: 1_500 })
+  const write = { ...entity, base: 1, version: 2 }
+  const tooLong = { key: [Buffer.alloc(600, 97)], entityId: randomBytes(16), version: 1 }
+  const codes = (
+    await Promise.allSettled([
+      ...Array.from({ length: 8 }, () => shard.index(spec).upsert([tooLong])),
+      ...Array.from({ length: 8 }, () => shard.index({ ...spec, table: 'ix_missing' }).count({ prefix: [] })),
+      ...Array.from({ length: 4 }, () => shard.entities.replace([write], { epoch })),
+      ...Array.from({ length: 4 }, () => slow.shard.entities.replace([write], { epoch })),
+    ])
+  ).map((result) => result.status === 'rejected' && (result.reason as { code: string }).code)
+  await holder.query('ROLLBACK')
+  expect(Object.groupBy(codes, (code) => String(code))).toEqual({
+    BAD_OPTION: Array(8).fill('BAD_OPTION'),
+    INDEX_NOT_FOUND: Array(8).fill('INDEX_NOT_FOUND'),
+    SHARD_BUSY: Array(4).fill('SHARD_BUSY'),
+    OUTCOME_UNKNOWN: Array(4).fill('OUTCOME_UNKNOWN'),
+  })
+  expect(await shard.now()).toBeGreaterThan(0)
+  expect(await slow.shard.now()).toBeGreaterThan(0)
+})

@@ -1,0 +1,194 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { Socket } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { CompiledQuery, type QueryResult } from 'kysely'
+import type { Connection } from 'mysql2/promise'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { cleanUp, freshBench, settings as usual, threadsAt } from '../../test/bench.ts'
+import type { Silence, TcpProxy } from '../../test/tcp-proxy.ts'
+import { until } from '../../test/until.ts'
+import { parseTarget } from '../connection/target.ts'
+import { connectShard, type ShardSettings } from '../shard/connect-shard.ts'
+import type { Pool } from '../shard/pool.ts'
+
+const SIZE = 4
+
+const bench = await freshBench()
+let proxy: TcpProxy
+let through: string
+let observer: Connection
+let pool: Pool
+
+beforeEach(async () => {
+  const behind = await bench.behindProxy()
+  proxy = behind.proxy
+  through = behind.url
+  observer = await bench.observe()
+})
+
+function openPool(settings: Partial<ShardSettings> = {}): Pool {
+  pool = connectShard(parseTarget(through, 0, undefined), {
+    ...usual,
+    poolSize: SIZE,
+    deadlineMs: 200,
+    connectTimeoutMs: 1_000,
+    lockWaitSeconds: 3_600,
+    breakerFailures: 1_000,
+    ...settings,
+  })
+  cleanUp(() => pool.close())
+  return pool
+}
+
+async function ask(sql: string, parameters: readonly unknown[] = []): Promise<QueryResult<unknown>> {
+  const connection = await pool.acquire()
+  try {
+    return await connection.executeQuery(CompiledQuery.raw(sql, [...parameters]))
+  } finally {
+    pool.release(connection)
+  }
+}
+
+/** The code of each of so many calls at once; `ok` for those that were answered. */
+async function askAll(times: number, sql: string, parameters: readonly unknown[] = []): Promise<string[]> {
+  const results = await Promise.allSettled(Array.from({ length: times }, () => ask(sql, parameters)))
+  return results.map((result) =>
+    result.status === 'fulfilled' ? 'ok' : String((result.reason as { code?: unknown }).code),
+  )
+}
+
+/** A call is answered on every place of the pool at once: none was lost for good. */
+async function expectWholePool(): Promise<void> {
+  await until(async () => (await askAll(SIZE, 'SELECT SLEEP(0.01)')).every((code) => code === 'ok'))
+  expect(pool.connections).toBe(SIZE)
+  expect(pool.waiting).toBe(0)
+  await until(async () => proxy.open === SIZE && (await threadsAt(observer)).length === SIZE)
+}
+
+describe.each<Silence>(['to-server', 'to-client', 'both'])(
+  'a network that loses everything %s',
+  (silence) => {
+    test('makes no call wait beyond its deadline, and takes nothing from the pool', async () => {
+      openPool()
+      await expectWholePool()
+      proxy.silence = silence
+      for (let round = 0; round < 3; round++) {
+        const codes = await askAll(SIZE, 'SELECT 1')
+        expect(codes).not.toContain('ok')
+      }
+      proxy.silence = 'none'
+      await expectWholePool()
+    })
+
+    test('in the middle of a statement, leaves nothing behind but what the server has still to finish', async () => {
+      openPool({ deadlineMs: 1_000 })
+      await until(async () => {
+        await expectWholePool()
+        let hasEnded = false
+        const asking = askAll(SIZE, 'SELECT SLEEP(600)').finally(() => (hasEnded = true))
+        const isUnderWay = async (): Promise<boolean> =>
+          (await threadsAt(observer, 'SELECT SLEEP(600)')).length === SIZE
+        // A machine may be too busy to have all of them at work before the first is given up.
+        await until(async () => hasEnded || (await isUnderWay()))
+        if (hasEnded) return false
+        proxy.silence = silence
+        expect(await asking).toEqual(Array(SIZE).fill('CALL_DEADLINE'))
+        return true
+      })
+      proxy.silence = 'none'
+      await expectWholePool()
+    })
+  },
+)
+
+test('a listener that accepts and says nothing costs a call the wait for a connection, and no place', async () => {
+  proxy.silence = 'both'
+  openPool({ connectTimeoutMs: 50 })
+  for (let round = 0; round < 5; round++) {
+    expect(await askAll(SIZE * 5, 'SELECT 1')).toEqual(Array(SIZE * 5).fill('SHARD_UNAVAILABLE'))
+  }
+  await until(() => pool.connections === 0)
+  proxy.silence = 'none'
+  await until(async () => (await askAll(1, 'SELECT 1'))[0] === 'ok')
+})
+
+test('statements that are too slow are ended on the server, and hundreds of them leave no connection', async () => {
+  openPool({ deadlineMs: 100 })
+  await until(async () => (await askAll(1, 'SELECT 1'))[0] === 'ok')
+  let expired = 0
+  while (expired < 200) {
+    const codes = await askAll(SIZE, 'SELECT SLEEP(600)')
+    expired += codes.filter((code) => code === 'CALL_DEADLINE').length
+  }
+  await until(async () => (await threadsAt(observer)).length === 0 && proxy.open === 0)
+  expect(pool.connections).toBe(0)
+})
+
+test('a connection that is given up is closed at once, though nobody answers its goodbye', async () => {
+  openPool({ connectTimeoutMs: 100 })
+  const made: Socket[] = []
+  const onSocket = (message: unknown): void => void made.push((message as { socket: Socket }).socket)
+  subscribe('net.client.socket', onSocket)
+  cleanUp(() => void unsubscribe('net.client.socket', onSocket))
+  const ofDriver = (): number =>
+    made.filter((socket) => socket.remotePort === proxy.port && !socket.destroyed).length
+  await expectWholePool()
+  expect(pool.connections).toBe(SIZE)
+  expect(ofDriver()).toBe(SIZE)
+  proxy.silence = 'both'
+  for (let round = 0; round < 5; round++) await askAll(SIZE, 'SELECT 1')
+  await until(() => pool.connections === 0 && ofDriver() === 0)
+  // The network still knows nothing of it.
+  expect(proxy.open).toBeGreaterThanOrEqual(SIZE)
+})
+
+const resources = (kind: string): number =>
+  process.getActiveResourcesInfo().filter((name) => name === kind).length
+
+test('hundreds of expiries leave no sockets, no timers and no bodies in memory', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const BODY = 512 * 1024
+  const inUse = (): number => {
+    collect()
+    const { arrayBuffers, heapUsed } = process.memoryUsage()
+    return arrayBuffers + heapUsed
+  }
+
+  openPool({ deadlineMs: 60 })
+  const expire = async (times: number): Promise<void> => {
+    let expired = 0
+    while (expired < times) {
+      proxy.silence = 'none'
+      await until(async () => (await askAll(SIZE, 'SELECT 1')).every((code) => code === 'ok'))
+      proxy.silence = 'to-server'
+      const codes = await askAll(SIZE, 'SELECT LENGTH(?)', [Buffer.alloc(BODY)])
+      expired += codes.filter((code) => code === 'CALL_DEADLINE').length
+    }
+    proxy.silence = 'none'
+    await until(() => pool.connections === 0 && proxy.sockets === 0)
+  }
+  await expire(20)
+  const [memory, sockets, timers] = [inUse(), resources('TCPSocketWrap'), resources('Timeout')]
+  await expire(200)
+  // What is still being given up, such as a connection that was to end another, needs a moment.
+  await until(() => resources('TCPSocketWrap') <= sockets)
+  // The runner has timers of its own that come and go; one for each expiry would be hundreds.
+  await until(() => resources('Timeout') - timers < 20)
+  // Kept bodies would be 100 MB.
+  await until(() => inUse() - memory < 40 * BODY)
+  expect(pool.connections).toBe(0)
+})
+
+test('a call that waits for a connection stops waiting at its signal, and leaves the queue', async () => {
+  openPool({ poolSize: 1, deadlineMs: 600_000 })
+  const held = await pool.acquire()
+  const controller = new AbortController()
+  const waiting = pool.acquire(controller.signal)
+  expect(pool.waiting).toBe(1)
+  controller.abort()
+  await expect(waiting).rejects.toMatchObject({ code: 'ABORTED' })
+  expect(pool.waiting).toBe(0)
+  pool.release(held)
+})

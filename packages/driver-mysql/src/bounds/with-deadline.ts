@@ -1,0 +1,27 @@
+import { clientError } from '../errors/errors.ts'
+
+/**
+ * Waits for something that calls back, for so many milliseconds at the most, and rejects with `CALL_DEADLINE` then.
+ * mysql2 forgets its callbacks when a connection is destroyed, and never calls them when one falls silent.
+ */
+export function withDeadline<T>(
+  milliseconds: number,
+  begin: (done: (error: unknown, result: T) => void) => void,
+): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const timer = setTimeout(() => {
+      // A process that was held up itself has answers that it has not looked at: they are taken first.
+      setImmediate(() => reject(clientError('CALL_DEADLINE')))
+    }, milliseconds)
+    try {
+      begin((error, result) => {
+        clearTimeout(timer)
+        if (error === null || error === undefined) resolve(result)
+        else reject(error)
+      })
+    } catch (error) {
+      clearTimeout(timer)
+      reject(error)
+    }
+  })
+}

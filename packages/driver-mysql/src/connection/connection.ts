@@ -1,0 +1,221 @@
+import { abortedError } from '@looseleaf/core'
+import type { HintedQuery } from '@looseleaf/driver-kysely'
+import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely'
+import type { Health } from '../bounds/breaker.ts'
+import { withDeadline } from '../bounds/with-deadline.ts'
+import { NOT_MARKED } from '../errors/error-numbers.ts'
+import {
+  clientError,
+  endsConnection,
+  isOtherSession,
+  saysDown,
+  saysOtherSession,
+  sessionError,
+} from '../errors/errors.ts'
+import { foundAgainst } from '../settings/answer-status.ts'
+import { sessionToken, tokenStatement } from '../settings/session-token.ts'
+import { splitStatement, writeLiterals } from './literals.ts'
+import type { ClientAnswer, ClientConnection, ClientResult } from './mysql2.ts'
+
+/**
+ * Statements with more bytes of parameters than this are prepared, and their parameters sent as they are: as text they
+ * would be twice as long, and a body of 9 MiB would not pass a limit of 16 MiB.
+ */
+const PREPARE_ABOVE_BYTES = 64 * 1024
+
+/** What a statement adds to its parameters at the most, and what each of them adds. */
+const STATEMENT_OVERHEAD_BYTES = 1024
+const PARAMETER_OVERHEAD_BYTES = 16
+
+/**
+ * A connection whose session was not asked for its token for so long is asked before it is used: reads do not compare it,
+ * and what else they rely on may have been set otherwise.
+ */
+const VERIFIED_MS = 1_000
+
+export interface ConnectionOptions {
+  readonly client: ClientConnection
+  /** That the session has. */
+  readonly token: Buffer
+  /** The server would close the connection on a longer statement, and leave it unknown what has come of it. */
+  readonly maxPacketBytes: number
+  readonly health: Health
+  /** Ends the connection on the server's side, by way of another one. Returns at once. */
+  readonly kill: () => void
+}
+
+/** One connection to a server, used by one call at a time, with a deadline on whatever it is asked. */
+export interface Connection extends DatabaseConnection {
+  /** False once it must not be used again: it was ended, lost, or its state is not known. */
+  readonly usable: boolean
+  /** A call begins: the statements that follow have until then all together, by `performance.now()`. */
+  begin(deadline: number): void
+  /**
+   * Asks the server whether the session is still the one that was set up. A connection without that answer within so many
+   * milliseconds is not usable.
+   */
+  verify(milliseconds: number): Promise<void>
+  startTransaction(): Promise<void>
+  /** Resolves when the transaction has ended in its own session; what it wrote is committed then. */
+  commit(): Promise<void>
+  /** Says goodbye; resolves when the server has closed it, or did not within so many milliseconds. */
+  end(milliseconds: number): Promise<void>
+  destroy(): void
+}
+
+/** The parts of a statement, by the node that all its uses share. */
+const partsOf = new WeakMap<object, readonly string[]>()
+
+export function createConnection(options: ConnectionOptions): Connection {
+  const { client, token, maxPacketBytes, health, kill } = options
+  let usable = true
+  let deadline = 0
+  let inTransaction = false
+  /** Whether the call has sent something that writes. */
+  let wrote = false
+  let verifiedAt = performance.now()
+  client.onLost(() => {
+    usable = false
+  })
+
+  function destroy(): void {
+    usable = false
+    client.destroy()
+  }
+
+  async function ask<T>(
+    milliseconds: number,
+    begin: (done: (error: unknown, result: T) => void) => void,
+  ): Promise<T> {
+    if (!usable) throw clientError('CONNECTION_GONE')
+    if (milliseconds <= 0) throw clientError('CALL_TOO_LATE')
+    const began = performance.now()
+    try {
+      const result = await withDeadline(milliseconds, begin)
+      health.answered()
+      return result
+    } catch (error) {
+      if (endsConnection(error)) destroy()
+      // A deadline says nothing of the server: ending the statement by way of another connection will tell.
+      if ((error as { code?: unknown }).code === 'CALL_DEADLINE') kill()
+      else if (saysDown(error)) health.failed(began)
+      else health.answered()
+      throw error
+    }
+  }
+
+  /** Asks, and makes sure that the answer comes from the session that is this connection's. */
+  async function askSession(
+    milliseconds: number,
+    writes: boolean,
+    begin: (done: (error: unknown, answer: ClientAnswer) => void) => void,
+  ): Promise<ClientResult> {
+    const wroteBefore = wrote
+    wrote ||= writes
+    try {
+      const { result, status } = await ask(milliseconds, begin)
+      const found = foundAgainst(status, inTransaction)
+      if (found !== undefined) throw sessionError(found, wrote)
+      return result
+    } catch (error) {
+      // A statement that fails for want of its token has done nothing, but those before it have.
+      const refused = saysOtherSession(error)
+      const other = refused ? sessionError(NOT_MARKED, wroteBefore) : error
+      if (endsConnection(other)) destroy()
+      throw other
+    }
+  }
+
+  async function say(sql: string): Promise<void> {
+    await askSession(deadline - performance.now(), false, (done) => client.query({ sql }, done))
+  }
+
+  async function verify(milliseconds: number): Promise<void> {
+    await askSession(milliseconds, false, (done) => client.query({ sql: tokenStatement(token) }, done))
+    verifiedAt = performance.now()
+  }
+
+  async function send(query: CompiledQuery): Promise<ClientResult> {
+    const { write = false } = query as Partial<HintedQuery>
+    if (!inTransaction && performance.now() - verifiedAt > VERIFIED_MS) {
+      await verify(deadline - performance.now())
+    }
+    const parameters = query.parameters
+    const left = deadline - performance.now()
+    const bytes = bytesOf(parameters)
+    if (bytes > PREPARE_ABOVE_BYTES) {
+      const packet = bytes + parameters.length * PARAMETER_OVERHEAD_BYTES + STATEMENT_OVERHEAD_BYTES
+      if (packet > maxPacketBytes || query.sql.length > maxPacketBytes) throw clientError('PACKET_TOO_LARGE')
+      const values = parameters.map((value) => {
+        if (value === sessionToken) return token
+        return typeof value === 'string' ? Buffer.from(value) : toBuffer(value)
+      })
+      return askSession(left, write, (done) => client.execute({ sql: query.sql, values }, done))
+    }
+    let parts = partsOf.get(query.query)
+    if (parts === undefined) partsOf.set(query.query, (parts = splitStatement(query.sql)))
+    const sql = writeLiterals(parts, parameters, token)
+    if (sql.length >= maxPacketBytes) throw clientError('PACKET_TOO_LARGE')
+    return askSession(left, write, (done) => client.query({ sql }, done))
+  }
+
+  return {
+    get usable() {
+      return usable
+    },
+    begin(until) {
+      deadline = until
+      wrote = false
+    },
+    async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+      const { signal } = query as Partial<HintedQuery>
+      if (signal?.aborted) throw abortedError(signal)
+      const result = await send(query)
+      if ('affectedRows' in result) return { rows: [], numAffectedRows: BigInt(result.affectedRows) }
+      // The rows are what the statement selects; their type is the business of who wrote it.
+      return { rows: result as Row[] }
+    },
+    // eslint-disable-next-line require-yield -- nothing here reads in a stream
+    async *streamQuery() {
+      throw new Error('Results are not streamed.')
+    },
+    verify,
+    async startTransaction() {
+      inTransaction = true
+      await say('START TRANSACTION')
+    },
+    async commit() {
+      inTransaction = false
+      await say('COMMIT')
+      // Another session would have answered the same, and left this transaction open in its own.
+      try {
+        await verify(Math.max(1, deadline - performance.now()))
+      } catch (error) {
+        throw isOtherSession(error) ? error : clientError('COMMIT_UNPROVEN')
+      }
+    },
+    async end(milliseconds) {
+      if (!usable) return
+      usable = false
+      await withDeadline<void>(milliseconds, (done) => client.end((error) => done(error, undefined))).catch(
+        () => {},
+      )
+      client.destroy()
+    },
+    destroy,
+  }
+}
+
+function bytesOf(parameters: readonly unknown[]): number {
+  let bytes = 0
+  for (const value of parameters) {
+    if (value instanceof Uint8Array) bytes += value.byteLength
+    else if (typeof value === 'string') bytes += value.length
+  }
+  return bytes
+}
+
+function toBuffer(value: unknown): unknown {
+  if (!(value instanceof Uint8Array) || Buffer.isBuffer(value)) return value
+  return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+}

@@ -1,0 +1,80 @@
+import { LooseleafError, isLooseleafError } from '@looseleaf/core'
+import type { Health } from '../bounds/breaker.ts'
+import { withDeadline } from '../bounds/with-deadline.ts'
+import { mysqlFault, saysDown, sessionError } from '../errors/errors.ts'
+import { foundAgainst } from '../settings/answer-status.ts'
+import {
+  checkSession,
+  identityOf,
+  pinStatements,
+  readBackStatement,
+  ownUptimeStatement,
+  type SessionOptions,
+} from '../settings/session-settings.ts'
+import { newToken } from '../settings/session-token.ts'
+import { createConnection, type Connection } from './connection.ts'
+import type { Killer } from './killer.ts'
+import { connectClient, type ClientAnswer, type ClientConnection } from './mysql2.ts'
+import type { ConnectionTarget } from './target.ts'
+
+export interface OpenOptions {
+  readonly target: ConnectionTarget
+  readonly session: SessionOptions
+  /** Milliseconds for everything until the connection can be used. */
+  readonly connectTimeoutMs: number
+  readonly health: Health
+  readonly killer: Killer
+}
+
+/** Connects and pins the session's settings; a connection that does not keep them is not given away. */
+export async function openConnection(options: OpenOptions): Promise<Connection> {
+  const { target, session, connectTimeoutMs, health, killer } = options
+  const began = performance.now()
+  const left = (): number => Math.max(1, began + connectTimeoutMs - performance.now())
+  let client: ClientConnection | undefined
+  try {
+    const opened = (client = connectClient(target))
+    const token = newToken()
+    const ask = (sql: string): Promise<ClientAnswer> =>
+      withDeadline(left(), (done) => opened.query({ sql }, done))
+    await withDeadline<void>(left(), (done) => opened.connected((error) => done(error, undefined)))
+    for (const sql of pinStatements(session, token)) await ask(sql)
+    const { result: settings } = await ask(readBackStatement(session, token))
+    const { maxPacketBytes } = checkSession(settings, session)
+    const { result: uptime, status } = await ask(ownUptimeStatement(token))
+    // A pooler may give a session in which a transaction was left open.
+    const found = foundAgainst(status, false)
+    if (found !== undefined) throw sessionError(found, false)
+    const identity = identityOf(settings, uptime)
+    health.answered()
+    return createConnection({ client, token, maxPacketBytes, health, kill: () => killer.kill(identity) })
+  } catch (error) {
+    client?.destroy()
+    if (isLooseleafError(error)) {
+      health.answered()
+      throw error
+    }
+    if (isSilence(error) && client?.isHeard === false) health.silent(began)
+    else if (isSilence(error) || saysDown(error)) health.failed(began)
+    else health.answered()
+    throw openingError(target.name, connectTimeoutMs, error)
+  }
+}
+
+function isSilence(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === 'CALL_DEADLINE'
+}
+
+function openingError(name: string, connectTimeoutMs: number, error: unknown): LooseleafError {
+  const { kind, message, ...rest } = mysqlFault(error, false)
+  if (isSilence(error)) {
+    return new LooseleafError(
+      'SHARD_UNAVAILABLE',
+      `${name}: no connection could be opened within ${connectTimeoutMs} ms.`,
+      { shard: name, ...rest },
+    )
+  }
+  const code =
+    kind === 'duplicate' || kind === 'no-table' || kind === 'fence-refused' ? 'STATEMENT_FAILED' : kind
+  return new LooseleafError(code, `${name}: ${message}`, { shard: name, ...rest })
+}

@@ -1,0 +1,34 @@
+import type { Shard } from '@looseleaf/core'
+import { startServers, type RunningServers } from '@looseleaf-tooling/mariadb'
+import { createConnection, type RowDataPacket } from 'mysql2/promise'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { mysqlShards } from '../mysql-shards.ts'
+
+let servers: RunningServers
+let socketPath: string
+
+// A server of its own: the socket of one that was given would be on its machine.
+beforeAll(async () => {
+  servers = await startServers(1, { database: 'feed' })
+  const admin = await createConnection(servers.urls[0] as string)
+  const [rows] = await admin.query<RowDataPacket[]>('SELECT @@socket AS path')
+  socketPath = String(rows[0]?.['path'])
+  await admin.query("CREATE USER 'newcomer'@'localhost' IDENTIFIED BY 'a password'")
+  await admin.query("GRANT SELECT ON feed.* TO 'newcomer'@'localhost'")
+  await admin.end()
+})
+
+afterAll(() => servers?.stop())
+
+test('a server is used over its Unix socket by a user whom it has not let in before', async () => {
+  const driver = await mysqlShards([
+    { socketPath, user: 'newcomer', password: 'a password', database: 'feed' },
+  ]).connect()
+  expect(await (driver.shards[0] as Shard).now()).toBeGreaterThan(0)
+  await driver.close()
+})
+
+test('a server refuses a wrong password over its Unix socket', async () => {
+  const shards = mysqlShards([{ socketPath, user: 'newcomer', password: 'another', database: 'feed' }])
+  await expect(shards.connect()).rejects.toMatchObject({ code: 'SHARD_DENIED', retryable: false })
+})

@@ -1,0 +1,142 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Shard } from '@looseleaf/core'
+import { findServer, startServers, type RunningServers } from '@looseleaf-tooling/mariadb'
+import { createConnection } from 'mysql2/promise'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createAuthority, hasOpenssl, type Authority } from '../../test/certificates.ts'
+import { ended, runForgetful } from '../../test/run-forgetful.ts'
+import { startTcpProxy } from '../../test/tcp-proxy.ts'
+import { mysqlShards } from '../mysql-shards.ts'
+import type { MysqlTlsOptions } from './target.ts'
+
+describe.skipIf(!hasOpenssl)(
+  `a server with a certificate${hasOpenssl ? '' : ' (left out: needs openssl)'}`,
+  () => {
+    let folder: string
+    let servers: RunningServers
+    let authority: Authority
+    let ca: Buffer
+    let otherCa: Buffer
+
+    const certFile = (): string => join(folder, 'server.pem')
+    const keyFile = (): string => join(folder, 'server.key')
+
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'looseleaf-tls-'))
+      authority = await createAuthority(folder, 'authority')
+      ca = await readFile(authority.caFile)
+      otherCa = await readFile((await createAuthority(folder, 'another')).caFile)
+      await authority.issue('DNS:localhost', certFile(), keyFile())
+      servers = await startServers(1, {
+        database: 'feed',
+        serverArguments: [
+          `--ssl-cert=${certFile()}`,
+          `--ssl-key=${keyFile()}`,
+          `--ssl-ca=${authority.caFile}`,
+        ],
+      })
+    })
+
+    afterAll(async () => {
+      await servers?.stop()
+      await rm(folder, { recursive: true, force: true })
+    })
+
+    /** From now on the server has a certificate for these names. */
+    async function certify(names: string): Promise<void> {
+      await authority.issue(names, certFile(), keyFile())
+      const admin = await createConnection(servers.urls[0] as string)
+      const reload = findServer()?.flavor === 'mysql' ? 'ALTER INSTANCE RELOAD TLS' : 'FLUSH SSL'
+      await admin.query(reload).finally(() => admin.end())
+    }
+
+    async function connect(host: string, tls: true | MysqlTlsOptions, port?: number): Promise<Shard> {
+      const url = new URL(servers.urls[0] as string)
+      url.hostname = host
+      if (port !== undefined) url.port = String(port)
+      const driver = await mysqlShards([url.href], { tls }).connect()
+      const shard = driver.shards[0] as Shard
+      // More connections than one, so that sessions of TLS are taken up again.
+      await Promise.all(Array.from({ length: 8 }, () => shard.now()))
+      await driver.close()
+      return shard
+    }
+
+    const anotherName = {
+      code: 'SHARD_DENIED',
+      retryable: false,
+      message: expect.stringMatching(/certificate is for another host name or address/),
+    }
+    const notTrusted = {
+      code: 'SHARD_DENIED',
+      retryable: false,
+      message: expect.stringMatching(/certificate is not to be trusted/),
+    }
+
+    test('is used by its name, and by no other', async () => {
+      await certify('DNS:localhost')
+      await expect(connect('localhost', { ca })).resolves.toBeDefined()
+      // An address is no name, and least of all localhost.
+      await expect(connect('127.0.0.1', { ca })).rejects.toMatchObject(anotherName)
+      await certify('DNS:db.example')
+      await expect(connect('localhost', { ca })).rejects.toMatchObject(anotherName)
+    })
+
+    test('keeps a process running while it is asked, and not longer', async () => {
+      await certify('DNS:localhost')
+      const url = new URL(servers.urls[0] as string)
+      url.hostname = 'localhost'
+      for (const what of ['idle', 'busy']) {
+        expect(await runForgetful(url.href, what, authority.caFile)).toEqual(ended)
+      }
+    })
+
+    test('is used by its address, and by no other', async () => {
+      await certify('IP:127.0.0.1')
+      await expect(connect('127.0.0.1', { ca })).resolves.toBeDefined()
+      await expect(connect('localhost', { ca })).rejects.toMatchObject(anotherName)
+      await certify('IP:127.0.0.2,DNS:127.0.0.1')
+      await expect(connect('127.0.0.1', { ca })).rejects.toMatchObject(anotherName)
+    })
+
+    test('is refused when another authority has signed it, or none that Node knows', async () => {
+      await certify('DNS:localhost,IP:127.0.0.1')
+      await expect(connect('localhost', { ca: otherCa })).rejects.toMatchObject(notTrusted)
+      await expect(connect('127.0.0.1', { ca: otherCa })).rejects.toMatchObject(notTrusted)
+      await expect(connect('localhost', true)).rejects.toMatchObject(notTrusted)
+    })
+
+    test('is not told the password before its certificate is accepted', async () => {
+      await certify('DNS:db.example')
+      const url = new URL(servers.urls[0] as string)
+      const proxy = await startTcpProxy(Number(url.port))
+      const sent: Buffer[] = []
+      proxy.rewrite = (bytes) => {
+        sent.push(bytes)
+        return bytes
+      }
+      await expect(connect('127.0.0.1', { ca }, proxy.port)).rejects.toMatchObject(anotherName)
+      await proxy.close()
+      // The request for TLS and its handshake: the user would be in what follows it.
+      expect(Buffer.concat(sent).includes(url.username)).toBe(false)
+      expect(sent.length).toBeGreaterThan(0)
+    })
+
+    test('that breaks off while TLS is set up is unavailable, not denied', async () => {
+      await certify('DNS:localhost')
+      const url = new URL(servers.urls[0] as string)
+      const proxy = await startTcpProxy(Number(url.port))
+      let packets = 0
+      proxy.rewrite = (bytes) => {
+        // The first asks for TLS, and the second begins it.
+        if (++packets === 2) proxy.cut()
+        return bytes
+      }
+      const connecting = connect('localhost', { ca }, proxy.port)
+      await expect(connecting).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE', retryable: true })
+      await proxy.close()
+    })
+  },
+)

@@ -1,0 +1,186 @@
+import type { ErrorCode } from '@looseleaf/core'
+import type { TableFault } from '@looseleaf/driver-kysely'
+
+/**
+ * What else is to be known of an error:
+ * - `unsure`: it may come after a write was done, so that of a write nobody knows; a read may be made again.
+ * - `ends`: the server closes the connection with it.
+ * - `down`: it says that there is no server to talk to.
+ */
+export type Mark = 'unsure' | 'ends' | 'down'
+
+export type Meaning = readonly [kind: TableFault | ErrorCode, message: string, ...marks: Mark[]]
+
+/** The number that a statement ends with that compares the token of its session: see `settings/session-token.ts`. */
+export const OTHER_SESSION = 1690
+
+/** By what such a statement has noticed it. */
+export const NOT_MARKED = 'its variable @looseleaf is not what this connection has set'
+
+/** What to say of a connection whose statements come to another session, by what it was noticed. */
+export function otherSession(found: string): string {
+  return (
+    `the session on the server is not the one that was set up for this connection: ${found}. A pooler or proxy between` +
+    ' does not keep one session for each connection; have it do so, or connect without it.'
+  )
+}
+
+const LOST = ['unsure', 'ends', 'down'] as const
+const DEADLOCK = 'a deadlock was broken by undoing this statement; nothing was done.'
+const SHUTDOWN = 'the server is shutting down.'
+const BROKE = 'the connection broke.'
+const MEMORY = 'the server is out of memory.'
+const DISK = 'the server could not write to its disk.'
+const READ_ONLY = 'the server may only be read (read_only); is it a replica?'
+const KILLED = 'the connection was killed on the server.'
+const PRIVILEGE = 'the user lacks a privilege.'
+const PASSWORD = 'the password has expired.'
+const LOCKED = 'the account is locked.'
+const MISFIT = 'a value is not of the type of its column.'
+const PROXY = 'the proxy does not reach the server behind it.'
+
+/**
+ * What the numbers mean that MariaDB and MySQL send, and proxies in their place. The two share those up to 1,899; where
+ * one uses a number above for something else, it is nothing that the statements of a driver meet. Without a mark,
+ * nothing was done and the connection is as it was.
+ */
+export const errorNumbers: Readonly<Record<number, Meaning>> = {
+  // Files and memory of the server's machine.
+  3: ['SHARD_UNAVAILABLE', DISK, 'unsure'],
+  5: ['SHARD_BUSY', MEMORY],
+  20: ['SHARD_UNAVAILABLE', 'the disk is full.', 'unsure'],
+
+  // From here on the servers' own.
+  1020: ['SHARD_BUSY', 'a row has changed since the transaction began; nothing was done.'],
+  1021: ['SHARD_UNAVAILABLE', 'the disk is full.', 'unsure'],
+  1026: ['SHARD_UNAVAILABLE', DISK, 'unsure'],
+  1030: ['SHARD_UNAVAILABLE', 'the storage engine failed; is the disk full?', 'unsure'],
+  1036: ['SHARD_UNAVAILABLE', 'the table may only be read.'],
+  1037: ['SHARD_BUSY', MEMORY],
+  1038: ['SHARD_BUSY', 'the server is out of memory for sorting.'],
+  1040: ['SHARD_BUSY', 'the server takes no more connections (max_connections).', 'ends'],
+  1041: ['SHARD_BUSY', MEMORY],
+  1042: ['SHARD_UNAVAILABLE', 'the server cannot look up the name of this host.', 'ends'],
+  1043: ['SHARD_UNAVAILABLE', 'the server did not understand the first words of the connection.', 'ends'],
+  1044: ['SHARD_DENIED', 'the user may not use the database.'],
+  1045: ['SHARD_DENIED', 'the server refuses the user or the password.'],
+  1046: ['SHARD_DENIED', 'no database is selected.'],
+  1047: ['SHARD_UNAVAILABLE', 'the node is not ready; has it left its cluster (wsrep)?'],
+  1049: ['SHARD_DENIED', 'the database does not exist.'],
+  1053: ['SHARD_UNAVAILABLE', SHUTDOWN, ...LOST],
+  1054: ['NOT_MIGRATED', 'a table has other columns than this version of Looseleaf expects.'],
+  1062: ['duplicate', 'a row of this key is there already.'],
+  1071: [
+    'BAD_INDEX',
+    'the key is longer than the 3,072 bytes that InnoDB takes: index fewer strings together.',
+  ],
+  1077: ['SHARD_UNAVAILABLE', SHUTDOWN, ...LOST],
+  1078: ['SHARD_UNAVAILABLE', 'the server was stopped.', ...LOST],
+  1079: ['SHARD_UNAVAILABLE', SHUTDOWN, ...LOST],
+  1114: ['SHARD_UNAVAILABLE', 'the table or the disk is full.'],
+  1117: ['BAD_INDEX', 'the index has too many columns.'],
+  1118: ['BAD_INDEX', 'the rows of the index would be too long.'],
+  1129: ['SHARD_DENIED', 'the server has blocked this host after many failed connections.'],
+  1130: ['SHARD_DENIED', 'the server takes no connections from this host.'],
+  1135: ['SHARD_BUSY', 'the server can start no more threads.'],
+  1142: ['SHARD_DENIED', 'the user lacks a privilege on a table.'],
+  1143: ['SHARD_DENIED', 'the user lacks a privilege on a column.'],
+  1146: ['no-table', 'a table is missing.'],
+  1152: ['SHARD_UNAVAILABLE', 'the server has given up the connection.', ...LOST],
+  1153: ['BODY_TOO_LARGE', "the statement is larger than the server's max_allowed_packet.", 'ends'],
+  1156: ['SHARD_UNAVAILABLE', BROKE, ...LOST],
+  1157: ['SHARD_UNAVAILABLE', BROKE, ...LOST],
+  1158: ['SHARD_UNAVAILABLE', BROKE, ...LOST],
+  1159: ['SHARD_UNAVAILABLE', BROKE, ...LOST],
+  1160: ['SHARD_UNAVAILABLE', BROKE, ...LOST],
+  1161: ['SHARD_UNAVAILABLE', BROKE, ...LOST],
+  1180: ['SHARD_UNAVAILABLE', 'the server failed to commit.', 'unsure'],
+  1184: ['SHARD_UNAVAILABLE', 'the server has given up the connection.', ...LOST],
+  1203: ['SHARD_BUSY', 'the user has no connections left (max_user_connections).'],
+  1205: ['SHARD_BUSY', 'a lock was not given in time; nothing was done.'],
+  1206: ['SHARD_BUSY', 'the server has too many locks; nothing was done.'],
+  1213: ['SHARD_BUSY', DEADLOCK],
+  1223: ['SHARD_BUSY', 'the server is locked for reading; nothing was done.'],
+  1226: ['SHARD_BUSY', 'the user has reached a limit that the server sets.'],
+  1227: ['SHARD_DENIED', PRIVILEGE],
+  // The one statement in which a sub-select can give two rows does so for want of the right epoch.
+  1242: ['fence-refused', 'the catalog has another epoch.'],
+  1251: ['SHARD_DENIED', 'the server and this client have no way of authentication in common.'],
+  1264: ['BAD_OPTION', 'a number is beyond what its column holds.'],
+  1265: ['BAD_OPTION', MISFIT],
+  1290: ['SHARD_UNAVAILABLE', READ_ONLY],
+  1292: ['BAD_OPTION', MISFIT],
+  1317: ['DEADLINE', 'the statement was interrupted on the server.', 'unsure'],
+  1366: ['BAD_OPTION', MISFIT],
+  1370: ['SHARD_DENIED', PRIVILEGE],
+  1406: ['BAD_OPTION', 'a value is longer than its column.'],
+  1412: ['SHARD_BUSY', 'a table was changed at the same time; nothing was done.'],
+  1461: ['SHARD_BUSY', 'the server has no prepared statements left (max_prepared_stmt_count).'],
+  1524: ['SHARD_DENIED', "the server lacks the user's way of authentication."],
+  1586: ['duplicate', 'a row of this key is there already.'],
+  1598: ['SHARD_UNAVAILABLE', 'the server could not write its binary log.', 'unsure'],
+  1614: ['SHARD_BUSY', DEADLOCK],
+  1615: ['SHARD_BUSY', 'a table was changed at the same time; nothing was done.'],
+  1637: ['SHARD_BUSY', 'the server has too many transactions; nothing was done.'],
+  1665: [
+    'STATEMENT_FAILED',
+    'the binary log takes statements alone (binlog_format = STATEMENT), which READ COMMITTED does not allow: set it to ROW or MIXED. Nothing was done.',
+  ],
+  [OTHER_SESSION]: ['STATEMENT_FAILED', otherSession(NOT_MARKED), 'ends'],
+  1698: ['SHARD_DENIED', 'the server refuses the user.'],
+  1792: ['SHARD_UNAVAILABLE', 'the transaction may only read.'],
+  1820: ['SHARD_DENIED', PASSWORD],
+  1836: ['SHARD_UNAVAILABLE', 'the server may only be read.'],
+  1862: ['SHARD_DENIED', PASSWORD],
+  1874: ['SHARD_UNAVAILABLE', 'the server may only be read (innodb_read_only).'],
+
+  // MariaDB.
+  1927: ['SHARD_UNAVAILABLE', KILLED, 'unsure', 'ends'],
+  1969: ['DEADLINE', 'the statement took longer than the server allows (max_statement_time).', 'unsure'],
+  4151: ['SHARD_DENIED', LOCKED],
+
+  // What clients say of lost connections, when a proxy says it.
+  2002: ['SHARD_UNAVAILABLE', PROXY, ...LOST],
+  2003: ['SHARD_UNAVAILABLE', PROXY, ...LOST],
+  2006: ['SHARD_UNAVAILABLE', PROXY, ...LOST],
+  2013: ['SHARD_UNAVAILABLE', PROXY, ...LOST],
+  2020: ['BODY_TOO_LARGE', "the statement is larger than the server's max_allowed_packet.", 'ends'],
+
+  // MySQL.
+  3024: ['DEADLINE', 'the statement took longer than the server allows (max_execution_time).', 'unsure'],
+  3032: ['SHARD_UNAVAILABLE', 'the server is offline (offline_mode).', ...LOST],
+  3100: ['SHARD_UNAVAILABLE', 'the replication group did not take the write.', 'unsure'],
+  3101: ['SHARD_BUSY', 'the replication group has undone the write.'],
+  3118: ['SHARD_DENIED', LOCKED],
+  3159: ['SHARD_DENIED', 'the server takes encrypted connections only: set the option tls.'],
+  3168: ['SHARD_UNAVAILABLE', 'the server is not available.', ...LOST],
+  3169: ['SHARD_UNAVAILABLE', KILLED, 'unsure', 'ends'],
+  3572: ['SHARD_BUSY', 'a lock was not given at once; nothing was done.'],
+  3955: ['SHARD_DENIED', 'the account is locked after many wrong passwords.'],
+  4031: [
+    'SHARD_UNAVAILABLE',
+    'the server had closed the connection because it was idle; nothing was done.',
+    'ends',
+  ],
+
+  // ProxySQL.
+  9001: ['SHARD_UNAVAILABLE', PROXY, 'unsure', 'down'],
+  9002: ['SHARD_UNAVAILABLE', PROXY, 'unsure', 'down'],
+  9004: ['SHARD_UNAVAILABLE', PROXY, 'unsure', 'down'],
+}
+
+/** What 1290 also means, by the option that the server names in its message. */
+export const engineEnforced: Meaning = [
+  'STATEMENT_FAILED',
+  'tables have to be of InnoDB, and the server enforces another engine (enforce_storage_engine).',
+]
+
+/**
+ * Statements that the server does not understand, or knows at once that it cannot carry out: nothing was done. There is no
+ * more to say of them, and none should ever come. Any other number that is not above may have come after a write was done.
+ */
+export const refusedOutright: ReadonlySet<number> = new Set([
+  1048, 1050, 1051, 1060, 1061, 1064, 1065, 1067, 1068, 1069, 1070, 1072, 1074, 1075, 1101, 1103, 1109, 1110,
+  1111, 1115, 1121, 1136, 1149, 1163, 1170, 1175, 1193, 1210, 1221, 1222, 1228, 1229, 1231, 1232, 1233, 1235,
+  1241, 1243, 1248, 1273, 1286, 1295, 1300, 1305, 1364, 1390, 1391, 1436, 1582, 1583, 1584, 3819, 4025,
+])

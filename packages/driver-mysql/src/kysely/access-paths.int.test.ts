@@ -1,0 +1,149 @@
+import { randomBytes } from 'node:crypto'
+import type { Driver, IndexTable, Key, Shard } from '@looseleaf/core'
+import { startServers, type RunningServers } from '@looseleaf-tooling/mariadb'
+import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { mysqlShards } from '../mysql-shards.ts'
+
+/** Many more than any statement here is about, so that none of these can go through the table unseen. */
+const ENTITIES = 2_000
+const USERS = 20
+const ROWS = 50
+
+const spec = {
+  table: 'ix_user',
+  columns: [
+    { name: 'user', type: 'string' },
+    { name: 'number', type: 'integer' },
+  ],
+} as const
+
+const epoch = 1
+const entities = Array.from({ length: ENTITIES }, (_, number) => ({
+  id: randomBytes(16),
+  version: 1,
+  body: randomBytes(200),
+  key: [Buffer.from(`user ${number % USERS}`), number] as Key,
+}))
+const some = entities.slice(700, 700 + ROWS)
+/** As many ids are before it as behind it. */
+const midst = Buffer.alloc(16, 0x80)
+const user = entities[7]?.key[0] as Uint8Array
+
+let servers: RunningServers
+let counter: Connection
+let driver: Driver
+let shard: Shard
+let index: IndexTable
+
+// A server of its own, because it counts for all who use it.
+beforeAll(async () => {
+  servers = await startServers(1, { database: 'feed' })
+  const url = servers.urls[0] as string
+  counter = await createConnection(url)
+  driver = await mysqlShards([url]).connect()
+  shard = driver.shards[0] as Shard
+  await shard.createTables()
+  await shard.catalog.init({ epoch, storeId: 's', shardNumber: 0, shardCount: 1, router: 'r', indexes: [] })
+  await shard.createIndexTable(spec)
+  index = shard.index(spec)
+  for (let from = 0; from < ENTITIES; from += 250) {
+    const rows = entities.slice(from, from + 250)
+    await shard.entities.insert(
+      rows.map((row) => ({ ...row, deferred: [spec.table] })),
+      { epoch },
+    )
+    await index.upsert(rows.map(({ key, id }) => ({ key, entityId: id, version: 1 })))
+  }
+  await counter.query('ANALYZE TABLE entities, ix_user, looseleaf_pending')
+})
+
+afterAll(async () => {
+  await driver?.close()
+  await counter?.end()
+  await servers?.stop()
+})
+
+/** Rows that the server has gone through so far, in tables of its own too. */
+async function rowsRead(): Promise<number> {
+  const [rows] = await counter.query<RowDataPacket[]>("SHOW GLOBAL STATUS LIKE 'Handler\\_read%'")
+  return rows.reduce((sum, row) => sum + Number(row['Value']), 0)
+}
+
+const replacing = (count: number, base: number) =>
+  shard.entities.replace(
+    some.slice(0, count).map(({ id, body }) => ({ id, base, version: base + count, body })),
+    { epoch },
+  )
+const entry = (at: number) => ({ key: entities[at]?.key as Key, entityId: entities[at]?.id as Uint8Array })
+
+test.each<[what: string, rows: number, act: () => Promise<unknown>]>([
+  ['entities by their ids', ROWS, () => shard.entities.read(some.map(({ id }) => id))],
+  [
+    'entities by their ids, without long bodies',
+    2 * ROWS,
+    () =>
+      shard.entities.readBounded(
+        some.map(({ id }) => id),
+        100,
+      ),
+  ],
+  ['versions by their ids', ROWS, () => shard.entities.readVersions(some.map(({ id }) => id))],
+  ['a compare-and-swap', 1, () => replacing(1, 1)],
+  ['a compare-and-swap that loses', 1, () => replacing(1, 7)],
+  ['compare-and-swaps of many, some lost', ROWS, () => replacing(ROWS, 1)],
+  ['entities in the order of writing', ROWS, () => shard.entities.pageByAdded(900, ROWS)],
+  ['entities in the order of time', ROWS, () => shard.entities.pageByUpdated({ since: 0 }, ROWS)],
+  [
+    'upserts of rows that are there',
+    ROWS,
+    () => index.upsert(some.map(({ key, id }) => ({ key, entityId: id, version: 3 }))),
+  ],
+  [
+    'removals of rows that have a later version',
+    ROWS,
+    () => index.remove(some.map(({ key, id }) => ({ key, entityId: id, before: 3 }))),
+  ],
+  ['removals', ROWS, () => index.remove(some.map(({ key, id }) => ({ key, entityId: id, before: 4 })))],
+  ['a user’s first rows', ROWS, () => index.scan({ prefix: [user], order: 'asc', limit: ROWS })],
+  ['a user’s last rows', ROWS, () => index.scan({ prefix: [user], order: 'desc', limit: ROWS })],
+  [
+    'a user’s rows from a number on',
+    ROWS,
+    () => index.scan({ prefix: [user], lower: { value: 500, inclusive: true }, order: 'asc', limit: ROWS }),
+  ],
+  [
+    'a user’s rows before one of them',
+    ROWS,
+    () => index.scan({ prefix: [user], after: entry(1_507), order: 'desc', limit: ROWS }),
+  ],
+  [
+    'all rows behind one',
+    ROWS,
+    () => index.scan({ prefix: [], after: entry(1_507), order: 'asc', limit: ROWS }),
+  ],
+  [
+    'the rows of entities',
+    ROWS,
+    () =>
+      shard.rowsOf(
+        [spec],
+        some.map(({ id }) => id),
+      ),
+  ],
+  [
+    'a page of what is pending',
+    ROWS,
+    () => shard.pending.page({ after: { entityId: midst, table: spec.table }, limit: ROWS }),
+  ],
+  ['a count of a user’s rows', ENTITIES / USERS, () => index.count({ prefix: [user] })],
+])('for %s the server goes through no other rows, however many there are', async (_, rows, act) => {
+  const before = await rowsRead()
+  const between = await rowsRead()
+  await act()
+  const read = (await rowsRead()) - between - (between - before)
+  expect(read).toBeGreaterThanOrEqual(1)
+  // Each row is found by its key and may be copied once; a statement begins with a few.
+  expect(read).toBeLessThanOrEqual(6 * rows + 20)
+  expect(6 * rows + 20).toBeLessThan(ENTITIES / 2)
+})

@@ -1,0 +1,116 @@
+import type { EntityPageRow } from '@looseleaf/core'
+import { kyselyShard } from '@looseleaf/driver-kysely'
+import { CompiledQuery, type QueryResult } from 'kysely'
+import type { RowDataPacket } from 'mysql2/promise'
+import { expect, test } from 'vitest'
+import { cleanUp, epoch, freshBench, newEntity, settings } from '../../test/bench.ts'
+import { parseTarget } from '../connection/target.ts'
+import { connectShard } from '../shard/connect-shard.ts'
+import { createKysely } from './dialect.ts'
+import { mysqlFlavor } from './flavor.ts'
+
+const bench = await freshBench()
+
+/** A microsecond off would show. */
+const times = {
+  '1971-02-03 04:05:06.700001': Date.UTC(1971, 1, 3, 4, 5, 6, 700) * 1_000 + 1,
+  '2038-01-19 03:14:07.999999': Date.UTC(2038, 0, 19, 3, 14, 7, 999) * 1_000 + 999,
+  '2038-01-19 03:14:08.000000': Date.UTC(2038, 0, 19, 3, 14, 8) * 1_000,
+  '2100-06-30 12:00:00.123457': Date.UTC(2100, 5, 30, 12, 0, 0, 123) * 1_000 + 457,
+  '2250-12-31 23:59:59.999999': Date.UTC(2250, 11, 31, 23, 59, 59, 999) * 1_000 + 999,
+}
+
+test('times after 2038 come back to the microsecond, and pages by time find their place among them', async () => {
+  const { shard } = await bench.migrate()
+  const observer = await bench.observe()
+  const entities = Object.keys(times).map(newEntity)
+  await shard.entities.insert(entities, { epoch })
+  for (const [i, time] of Object.keys(times).entries()) {
+    await observer.query('UPDATE entities SET updated = ? WHERE id = ?', [time, entities[i]?.id])
+  }
+  const micros = Object.values(times)
+  const read = await shard.entities.read(entities.map(({ id }) => id))
+  expect(read.map((row) => row?.updated)).toEqual(micros)
+
+  const newestFirst = micros.toReversed()
+  const updatedOf = (rows: readonly { updated: number }[]): number[] => rows.map(({ updated }) => updated)
+  const all = await shard.entities.pageByUpdated({ since: 0 }, 100)
+  expect(updatedOf(all)).toEqual(newestFirst)
+  for (const [i, row] of all.entries()) {
+    const before = { updated: row.updated, addedId: row.addedId }
+    expect(updatedOf(await shard.entities.pageByUpdated({ since: row.updated }, 100))).toEqual(
+      newestFirst.slice(0, i + 1),
+    )
+    expect(updatedOf(await shard.entities.pageByUpdated({ since: 0, before }, 100))).toEqual(
+      newestFirst.slice(i + 1),
+    )
+  }
+})
+
+test('a page by time is a stretch of the key, already in its order', async () => {
+  const { proxy, url } = await bench.behindProxy()
+  const { shard } = await bench.migrate({}, url)
+  await shard.entities.insert(Array.from({ length: 300 }, newEntity), { epoch })
+  const observer = await bench.observe()
+  await observer.query("UPDATE entities SET updated = '2100-01-01' + INTERVAL added_id SECOND")
+  await observer.query('ANALYZE TABLE entities')
+  const [newest] = await shard.entities.pageByUpdated({ since: 0 }, 1)
+  const { updated, addedId } = newest as EntityPageRow
+
+  const sent: string[] = []
+  proxy.rewrite = (bytes) => {
+    // Before the text stands the command, and for MySQL the attributes of the query, of which there are none.
+    sent.push(bytes.toString('latin1').replace(/^.*?(?=select)/is, ''))
+    return bytes
+  }
+  const since = updated - 20_000_000
+  const before = { updated: updated - 5_000_000, addedId }
+  expect(await shard.entities.pageByUpdated({ since }, 100)).toHaveLength(21)
+  expect(await shard.entities.pageByUpdated({ since, before }, 100)).toHaveLength(16)
+  expect(sent).toHaveLength(2)
+  for (const statement of sent) {
+    const [plan] = await observer.query<RowDataPacket[]>(`EXPLAIN FORMAT=TRADITIONAL ${statement}`)
+    expect(plan).toMatchObject([{ type: 'range', key: 'updated' }])
+    expect(Number(plan[0]?.rows)).toBeLessThan(100)
+    expect(plan[0]?.Extra).not.toMatch(/filesort|temporary/)
+  }
+})
+
+test('a write has the time of the server’s clock, at the end of what that can be set to and in any zone', async () => {
+  await bench.migrate()
+  const pool = connectShard(parseTarget(bench.url, 0, undefined), { ...settings, poolSize: 1 })
+  cleanUp(() => pool.close())
+  const shard = kyselyShard({ name: 'far', db: createKysely(pool), flavor: mysqlFlavor })
+  const connection = await pool.acquire()
+  const ask = (sql: string): Promise<QueryResult<unknown>> => connection.executeQuery(CompiledQuery.raw(sql))
+  // Servers that end in January 2038 themselves can be set to their last second.
+  await ask('SET timestamp = 4102444800').catch(() => ask('SET timestamp = 2147483647'))
+  await ask("SET time_zone = '+05:00'")
+  const { rows } = await ask('SELECT @@timestamp AS seconds')
+  pool.release(connection)
+  const seconds = Number((rows[0] as { seconds: unknown }).seconds)
+  expect([4_102_444_800, 2_147_483_647]).toContain(seconds)
+
+  expect(await shard.now()).toBe(seconds * 1_000_000)
+  const observer = await bench.observe()
+  const entity = newEntity()
+  const expectWritten = async (): Promise<void> => {
+    const [row] = await shard.entities.read([entity.id])
+    expect(row?.updated).toBe(seconds * 1_000_000)
+    await observer.query("UPDATE entities SET updated = '2001-01-01'")
+  }
+  await shard.entities.insert([entity], { epoch })
+  await expectWritten()
+  await shard.entities.replace([{ ...entity, base: 1, version: 2 }], { epoch })
+  await expectWritten()
+  const other = newEntity()
+  await shard.entities.insert([other], { epoch })
+  await shard.entities.replace(
+    [
+      { ...entity, base: 2, version: 3 },
+      { ...other, base: 1, version: 2 },
+    ],
+    { epoch },
+  )
+  await expectWritten()
+})

@@ -1,0 +1,45 @@
+import type { EntityReplace, EntityTable } from '@looseleaf/core'
+import type { RowDataPacket } from 'mysql2'
+import { expect, test } from 'vitest'
+import { cleanUp, epoch, freshBench, newEntity, threadBusyWith } from '../../test/bench.ts'
+
+const bench = await freshBench()
+
+test('every table has transactions and long keys, whatever the server would have chosen', async () => {
+  const { shard } = await bench.connect()
+  const observer = await bench.observe()
+  await observer.query('SET SESSION default_storage_engine = MyISAM')
+  const spec = { table: 'ix_engine', columns: [{ name: 'n', type: 'integer' }] } as const
+  const statements = shard.schema([spec])
+  for (const statement of statements) await observer.query(statement)
+  const [tables] = await observer.query<RowDataPacket[]>(
+    'SELECT engine AS engine, row_format AS format FROM information_schema.tables WHERE table_schema = DATABASE()',
+  )
+  expect(tables).toHaveLength(statements.length)
+  for (const table of tables) expect(table).toMatchObject({ engine: 'InnoDB', format: 'Dynamic' })
+})
+
+type Swaps = readonly [EntityReplace, EntityReplace]
+
+test.each<[what: string, statement: string, act: (entities: EntityTable, swaps: Swaps) => Promise<unknown>]>([
+  ['an insert', 'INSERT INTO `entities`', (entities) => entities.insert([newEntity()], { epoch })],
+  ['a swap', 'UPDATE `entities`', (entities, [a]) => entities.replace([a], { epoch })],
+  ['a swap of several rows', 'UPDATE (', (entities, swaps) => entities.replace(swaps, { epoch })],
+])('%s waits for a change of the catalog that is under way, and is refused', async (_, statement, act) => {
+  const { shard } = await bench.migrate()
+  const [a, b] = [newEntity(), newEntity()]
+  await shard.entities.insert([a, b], { epoch })
+  const writer = await bench.observe()
+  cleanUp(() => writer.query('UPDATE looseleaf_meta SET epoch = ?', [epoch]))
+  await writer.query('START TRANSACTION')
+  await writer.query('UPDATE looseleaf_meta SET epoch = 2')
+  const swaps: Swaps = [
+    { ...a, base: 1, version: 2 },
+    { ...b, base: 1, version: 2 },
+  ]
+  const outcome = act(shard.entities, swaps).catch((error: unknown) => error)
+  const came = await Promise.race([outcome, threadBusyWith(await bench.observe(), statement)])
+  await writer.query('COMMIT')
+  expect(await outcome).toMatchObject({ code: 'STALE_EPOCH' })
+  expect(came).toBeTypeOf('number')
+})

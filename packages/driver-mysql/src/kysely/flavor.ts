@@ -1,0 +1,92 @@
+import { slot, type Flavor, type SwapParts } from '@looseleaf/driver-kysely'
+import { sql, type RawBuilder } from 'kysely'
+import { mysqlFault } from '../errors/errors.ts'
+import { ownSession } from '../settings/session-token.ts'
+
+/** Of the server's clock, whatever the zone of its session or its machine. */
+const now = sql`UTC_TIMESTAMP(6)`
+
+const epoch = sql`TIMESTAMP'1970-01-01 00:00:00'`
+
+/** In whole numbers from end to end, and up to the year 9999. */
+function microsOf(time: RawBuilder<unknown>): RawBuilder<number> {
+  return sql`TIMESTAMPDIFF(MICROSECOND, ${epoch}, ${time})`
+}
+
+/** MySQL and MariaDB, as the shared tables need to know them. Only what both take stands here. */
+export const mysqlFlavor: Flavor = {
+  types: {
+    addedId: 'BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY',
+    id: 'BINARY(16)',
+    // In UTC, which the statements see to. A TIMESTAMP ends in 2038.
+    updated: 'DATETIME(6)',
+    integer: 'BIGINT UNSIGNED',
+    body: 'MEDIUMBLOB',
+    text: 'MEDIUMTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin',
+    name: 'VARBINARY(255)',
+    columns: {
+      uuid: 'BINARY(16)',
+      // The bytes of the longest key of a string: every collation of text takes some strings for equal.
+      string: 'VARBINARY(544)',
+      integer: 'BIGINT',
+      number: 'DOUBLE',
+      boolean: 'TINYINT',
+      time: 'BIGINT',
+    },
+  },
+  columnsOf: {
+    statement: (table) => sql`SHOW COLUMNS FROM ${sql.table(table)}`,
+    // Some servers show how wide a whole number is printed.
+    read: (row) => ({ name: row.Field, type: String(row.Type).replace(/int\(\d+\)/i, 'int') }),
+  },
+  tableOptions: { numbered: 'ENGINE=InnoDB ROW_FORMAT=DYNAMIC', keyed: 'ENGINE=InnoDB ROW_FORMAT=DYNAMIC' },
+  inlineKeys: true,
+  now,
+  nowMicros: microsOf(now),
+  microsOf,
+  updatedOf: (micros) => sql`(${epoch} + INTERVAL ${micros} MICROSECOND)`,
+  // As text that this client does not parse: mysql2 adds up the digits of a double by itself, and is off by a bit
+  // for many numbers of sixteen digits.
+  numberOf: (column) => sql`CAST(${column} AS CHAR)`,
+  greatest: 'GREATEST',
+  // MariaDB has no FOR SHARE, and MySQL still takes this.
+  shareLock: sql`LOCK IN SHARE MODE`,
+  integer: (parameter) => sql`CAST(${parameter} AS UNSIGNED)`,
+  // NOT NULL would not do: without a strict SQL mode NULL becomes 0 there. Two rows for one value are error 1242 in
+  // every mode.
+  required: (value) => sql`COALESCE(${value}, (SELECT 1 UNION ALL SELECT 2))`,
+  ownSession,
+  onDuplicate: () => sql`ON DUPLICATE KEY UPDATE`,
+  // MariaDB has no alias for the new row, and MySQL still takes this.
+  incoming: (column) => sql`VALUES(${sql.ref(column)})`,
+  // By the same key as an upsert, and never by the other one: two orders of locking make deadlocks.
+  deleteSource: (table) => sql`${table} FROM ${table} FORCE INDEX (PRIMARY)`,
+  swap,
+  swapReturnsIds: false,
+  rowValuesSeek: false,
+  // Without a binary log, InnoDB shows a commit before its redo log is written.
+  visibleIsDurable: false,
+  faultOf: mysqlFault,
+}
+
+/**
+ * The rows as a derived table that drives the join, so that each entity is found by its unique key. The casts say what
+ * the parameters of a prepared statement are, which has no values yet when the types of the derived table are decided.
+ * MySQL decides on 65,535 bytes for a body, and cuts what is longer where it is not strict, unless it may be something
+ * longer; MariaDB would put the derived table on disk for that.
+ */
+function swap({ table, count, isLong, fence }: SwapParts): RawBuilder<unknown> {
+  const cast = sql`CAST(${slot} AS BINARY)`
+  const body = isLong ? sql`IFNULL(${cast}, CAST(NULL AS BINARY(16777215)))` : cast
+  const row = sql`
+      SELECT CAST(${slot} AS BINARY(16)) AS id, CAST(${slot} AS UNSIGNED) AS base,
+        CAST(${slot} AS UNSIGNED) AS version, ${body} AS body`
+  return sql`
+    UPDATE (${sql.join(
+      Array.from({ length: count }, () => row),
+      sql` UNION ALL`,
+    )}
+    ) n STRAIGHT_JOIN ${sql.table(table)} e ON e.id = n.id AND e.version = n.base
+    SET e.version = n.version, e.body = n.body, e.updated = ${now}
+    WHERE ${fence}`
+}

@@ -1,0 +1,225 @@
+import { randomUUID } from 'node:crypto'
+import type { LooseleafError, Shard } from '@looseleaf/core'
+import { describe, expect, test } from 'vitest'
+import { cleanUp, epoch, freshBench, newEntity } from '../../test/bench.ts'
+import { startSessionPooler, type SessionPooler } from '../../test/session-pooler.ts'
+import { undone } from '../../test/undone.ts'
+import { until } from '../../test/until.ts'
+import type { MysqlShardsOptions } from '../mysql-shards.ts'
+
+const bench = await freshBench()
+
+const NOT_STRICT = "SET SESSION sql_mode = ''"
+
+/** Sends by the prepared protocol what has this body, and as text what has another. */
+const bodies = { text: Buffer.from('small'), prepared: Buffer.alloc(70_000, 'large ') }
+
+async function withPooler(
+  sessions: number,
+  options: MysqlShardsOptions = {},
+): Promise<{ readonly pooler: SessionPooler; readonly shard: Shard; readonly direct: Shard }> {
+  const { shard: direct } = await bench.migrate()
+  const pooler = await startSessionPooler(bench.url, { sessions, setUp: NOT_STRICT })
+  cleanUp(() => pooler.close())
+  const { shard } = await bench.connect(options, pooler.url)
+  return { pooler, shard, direct }
+}
+
+const otherSession = (found: RegExp, unknownOutcome: boolean) => ({
+  code: 'STATEMENT_FAILED',
+  retryable: false,
+  unknownOutcome,
+  message: expect.stringMatching(
+    new RegExp(`not the one that was set up for this connection: ${found.source}.*keep one session`),
+  ),
+})
+
+const modes = ['', 'ANSI', 'NO_UNSIGNED_SUBTRACTION', 'TRADITIONAL', 'NO_BACKSLASH_ESCAPES']
+
+describe.each(Object.entries(bodies))('by %s, the fence holds', (_, body) => {
+  test.each(modes)('when somebody has set sql_mode to %j since', async (mode) => {
+    const { pooler, shard, direct } = await withPooler(1, { poolSize: 1 })
+    await pooler.tell(0, `SET SESSION sql_mode = '${mode}'`)
+    // Greater than what 32 bits hold.
+    const version = 1_795_000_000_123_456
+    const entities = [newEntity(), newEntity()].map((entity) => ({ ...entity, version, body }))
+    const ids = entities.map(({ id }) => id)
+    for (const wrong of [epoch - 1, epoch + 1]) {
+      for (const rows of [entities, entities.slice(1)]) {
+        await expect(shard.entities.insert(rows, { epoch: wrong })).rejects.toMatchObject({
+          code: 'STALE_EPOCH',
+        })
+      }
+    }
+    expect(await direct.entities.readVersions(ids)).toEqual([undefined, undefined])
+    await shard.entities.insert(entities, { epoch })
+    expect(await direct.entities.readVersions(ids)).toEqual([version, version])
+    const next = entities.map((entity) => ({ ...entity, base: version, version: version + 1 }))
+    for (const rows of [next, next.slice(1)]) {
+      await expect(shard.entities.replace(rows, { epoch: epoch - 1 })).rejects.toMatchObject({
+        code: 'STALE_EPOCH',
+      })
+    }
+    expect(await shard.entities.replace(next, { epoch })).toEqual([true, true])
+    expect(await direct.entities.read(ids)).toMatchObject([
+      { version: version + 1, body },
+      { version: version + 1, body },
+    ])
+  })
+
+  test('when the session is not the one that was set up, and the connection is not used again', async () => {
+    const { pooler, shard, direct } = await withPooler(2, { poolSize: 1 })
+    const [a, b, c] = [newEntity(), newEntity(), newEntity()]
+    const x = { ...a, body, base: 1, version: 2 }
+    const y = { ...b, body, base: 1, version: 2 }
+    const z = { ...c, body }
+    await direct.entities.insert([a, b], { epoch })
+    const writes = [
+      () => shard.entities.insert([z], { epoch }),
+      () => shard.entities.insert([z, newEntity()], { epoch }),
+      () => shard.entities.insert([{ ...z, deferred: ['index_a'] }], { epoch }),
+      () => shard.entities.replace([x], { epoch }),
+      () => shard.entities.replace([x, y], { epoch }),
+    ]
+    for (const write of writes) {
+      const { route } = pooler
+      expect(await shard.now()).toBeGreaterThan(0)
+      pooler.route = (command) => route(command) + 1
+      await expect(write()).rejects.toMatchObject(otherSession(/its variable @looseleaf/, false))
+      pooler.route = route
+      // What began there is left open otherwise.
+      for (const session of [0, 1]) await pooler.tell(session, 'ROLLBACK')
+    }
+    expect(await direct.entities.readVersions([a.id, b.id, c.id])).toEqual([1, 1, undefined])
+    expect(await direct.pending.tables()).toEqual([])
+    // A new connection takes its place.
+    await shard.entities.insert([c], { epoch })
+    expect(await direct.entities.readVersions([c.id])).toEqual([1])
+  })
+})
+
+describe('a session in which somebody else', () => {
+  test.each([
+    ['has turned autocommit off', 'SET autocommit = 0', /autocommit is off/],
+    ['has begun a transaction', 'START TRANSACTION', /a transaction is open that was not begun here/],
+  ])('%s acknowledges no write and no read', async (_, statement, found) => {
+    const { pooler, shard, direct } = await withPooler(1, { poolSize: 1 })
+    const spec = { table: 'ix_mixed', columns: [{ name: 'n', type: 'integer' }] } as const
+    await direct.createIndexTable(spec)
+    const entity = newEntity()
+    await direct.entities.insert([entity], { epoch })
+    const before = await direct.entities.count()
+    const calls: [call: () => Promise<unknown>, writes: boolean][] = [
+      [() => shard.entities.insert([newEntity()], { epoch }), true],
+      [() => shard.entities.replace([{ ...entity, base: 1, version: 2 }], { epoch }), true],
+      [() => shard.index(spec).upsert([{ key: [1n], entityId: entity.id, version: 1 }]), true],
+      [() => shard.entities.read([entity.id]), false],
+      // An answer without rows says so as well.
+      [() => shard.entities.read([newEntity().id]), false],
+      [() => shard.entities.pageByAdded(0, 1_000), false],
+      [() => shard.catalog.load(), false],
+    ]
+    for (const [call, writes] of calls) {
+      expect(await shard.now()).toBeGreaterThan(0)
+      await pooler.tell(0, statement)
+      await expect(call()).rejects.toMatchObject(otherSession(found, writes))
+      await pooler.tell(0, 'ROLLBACK')
+      await pooler.tell(0, 'SET autocommit = 1')
+    }
+    expect(await direct.entities.readVersions([entity.id])).toEqual([1])
+    expect(await direct.entities.count()).toEqual(before)
+  })
+
+  test('has begun a transaction is not used for a new connection', async () => {
+    const { pooler } = await withPooler(2)
+    await pooler.tell(1, 'START TRANSACTION')
+    await expect(bench.connect({}, pooler.url)).rejects.toMatchObject(
+      otherSession(/a transaction is open that was not begun here/, false),
+    )
+  })
+
+  test('has taken our token away is noticed by a process that only reads, within moments', async () => {
+    const { pooler, shard } = await withPooler(1, { poolSize: 1 })
+    expect(await shard.now()).toBeGreaterThan(0)
+    await pooler.tell(0, 'SET @looseleaf = NULL')
+    const error = await until(() =>
+      shard.now().then(
+        () => undefined,
+        (reason: unknown) => reason,
+      ),
+    )
+    expect(error).toMatchObject(otherSession(/its variable @looseleaf/, false))
+  })
+})
+
+describe('a transaction is not acknowledged when', () => {
+  const steps = {
+    'its START': /^START/,
+    'its first write': /^\s*(INSERT INTO `looseleaf_pending`|UPDATE \()/,
+    'its second statement': /^\s*(INSERT INTO `entities`|SELECT id, version)/,
+    'its COMMIT': /^COMMIT/,
+    'the proof of its COMMIT': /^SELECT 18446744073709551615/,
+  }
+  const states = {
+    'is idle': 'SET autocommit = 1',
+    'is in a transaction': 'START TRANSACTION',
+    'has autocommit off': 'SET autocommit = 0',
+  }
+  const cases = Object.entries(steps).flatMap(([step, statement]) =>
+    Object.entries(states).map(([state, told]) => [step, state, statement, told] as const),
+  )
+
+  /** Sends the next statement like this to a session of which this was made, and all others to that of the connection. */
+  async function stray(pooler: SessionPooler, statement: RegExp, told: string): Promise<void> {
+    await pooler.tell(1, told)
+    pooler.route = ({ text }) => {
+      if (!statement.test(text)) return 0
+      pooler.route = () => 0
+      return 1
+    }
+  }
+
+  test.each(cases)('%s comes to another session that %s: what was deferred', async (_, _state, ...how) => {
+    const { pooler, shard, direct } = await withPooler(2, { poolSize: 1 })
+    const table = `index_${randomUUID()}`
+    const entity = { ...newEntity(), deferred: [table] }
+    await stray(pooler, ...how)
+    const error: unknown = await shard.entities.insert([entity], { epoch }).catch((reason: unknown) => reason)
+    expect(error).toMatchObject({ code: 'STATEMENT_FAILED', retryable: false })
+    await pooler.close()
+    // What its sessions have not committed is undone with them.
+    await undone(await bench.observe())
+    const [version] = await direct.entities.readVersions([entity.id])
+    if (!(error as LooseleafError).unknownOutcome) expect(version).toBeUndefined()
+    if (version !== undefined) expect(await direct.pending.tables()).toContain(table)
+  })
+
+  test.each(cases)('%s comes to another session that %s: a swap', async (_, _state, ...how) => {
+    const { pooler, shard, direct } = await withPooler(2, { poolSize: 1 })
+    const entities = [newEntity(), newEntity()]
+    await direct.entities.insert(entities, { epoch })
+    // One of them loses, so that the versions are read back.
+    const swaps = entities.map((entity, i) => ({ ...entity, base: 1 + i, version: 3 }))
+    await stray(pooler, ...how)
+    const error: unknown = await shard.entities.replace(swaps, { epoch }).catch((reason: unknown) => reason)
+    expect(error).toMatchObject({ code: 'STATEMENT_FAILED', retryable: false })
+    await pooler.close()
+    await undone(await bench.observe())
+    const versions = await direct.entities.readVersions(entities.map(({ id }) => id))
+    if (!(error as LooseleafError).unknownOutcome) expect(versions).toEqual([1, 1])
+  })
+})
+
+test('a transaction that fails rolls back nobody else’s', async () => {
+  const { pooler, shard, direct } = await withPooler(2, { poolSize: 1 })
+  const entity = newEntity()
+  await direct.entities.insert([entity], { epoch })
+  const table = `index_${randomUUID()}`
+  await pooler.tell(1, 'START TRANSACTION')
+  await pooler.tell(1, `INSERT INTO looseleaf_pending VALUES (REPEAT('a', 16), '${table}', 1)`)
+  pooler.route = ({ text }) => (text.startsWith('ROLLBACK') ? 1 : 0)
+  const again = shard.entities.insert([{ ...entity, deferred: [table] }], { epoch })
+  await expect(again).rejects.toMatchObject({ code: 'ALREADY_EXISTS' })
+  await pooler.tell(1, 'COMMIT')
+  expect(await direct.pending.tables()).toContain(table)
+})

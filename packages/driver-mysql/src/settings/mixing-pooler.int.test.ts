@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto'
+import type { LooseleafError, Shard } from '@looseleaf/core'
+import { expect, test } from 'vitest'
+import { cleanUp, epoch, freshBench, newEntity } from '../../test/bench.ts'
+import { mixSessions, startSessionPooler, type Command } from '../../test/session-pooler.ts'
+import { undone } from '../../test/undone.ts'
+
+const bench = await freshBench()
+
+const CLIENTS = 4
+const SESSIONS = 8
+const ROUNDS = 20
+
+/** A write, and what its caller was told of it. */
+interface Told {
+  readonly id: Uint8Array
+  readonly version: number
+  readonly isDeferred: boolean
+  readonly outcome: 'done' | 'not done' | 'unknown'
+}
+
+/** Greater than every version before it, as a version has to be that replaces another. */
+let latest = 1_000
+const next = (): number => ++latest
+
+const failedAs = (error: unknown): 'not done' | 'unknown' =>
+  (error as LooseleafError).unknownOutcome ? 'unknown' : 'not done'
+
+/** Inserts entities of its own, some by an epoch that has not come, and replaces others that everybody replaces. */
+async function write(shard: Shard, shared: readonly Uint8Array[], table: string): Promise<Told[]> {
+  const told: Told[] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    const deferred = round % 3 === 1 ? [table] : []
+    const isDeferred = deferred.length > 0
+    const entities = [newEntity(), newEntity()].map((entity) => ({ ...entity, version: next(), deferred }))
+    const inserted = await shard.entities.insert(entities, { epoch }).then(() => 'done' as const, failedAs)
+    for (const { id, version: tried } of entities)
+      told.push({ id, version: tried, isDeferred, outcome: inserted })
+
+    const early = shard.entities.insert([newEntity(), newEntity()], { epoch: epoch + 1 })
+    await expect(early).rejects.toMatchObject({ unknownOutcome: false })
+
+    const found = await shard.entities.readVersions(shared).catch(() => [])
+    const swaps = shared.map((id, i) => ({
+      ...newEntity(),
+      id,
+      base: found[i] ?? 1,
+      version: next(),
+      deferred,
+    }))
+    const won = await shard.entities.replace(swaps, { epoch }).catch(failedAs)
+    for (const [i, { id, version: tried }] of swaps.entries()) {
+      const outcome = typeof won === 'string' ? won : won[i] === true ? 'done' : 'not done'
+      told.push({ id, version: tried, isDeferred, outcome })
+    }
+  }
+  return told
+}
+
+/** One in fifty statements comes to the session of somebody who was there a little earlier. */
+function strayNowAndThen({ client, text }: Command): number {
+  const isOpening = /^S(ET|HOW)/.test(text)
+  if (isOpening || Math.random() > 0.02) return client
+  return client + SESSIONS - 1 - Math.floor(Math.random() * CLIENTS)
+}
+
+test.each([
+  ['hands statements to any session', mixSessions(CLIENTS)],
+  ['lets one stray now and then', strayNowAndThen],
+])('behind a pooler that %s, whoever is told something is told the truth', async (_, route) => {
+  const { shard: direct } = await bench.migrate()
+  const setUp = "SET SESSION sql_mode = ''"
+  const pooler = await startSessionPooler(bench.url, { sessions: SESSIONS, setUp, rollsBack: true })
+  cleanUp(() => pooler.close())
+  const shards = await Promise.all(
+    Array.from({ length: CLIENTS }, async () => {
+      const { shard } = await bench.connect({ poolSize: 1, lockWaitSeconds: 1 }, pooler.url)
+      return shard
+    }),
+  )
+  const shared = [newEntity(), newEntity(), newEntity()]
+  await direct.entities.insert(shared, { epoch })
+  const ids = shared.map(({ id }) => id)
+  const before = (await direct.entities.count()).lastAddedId
+  const table = `index_${randomUUID()}`
+  // It kept them apart until now, as a pooler may that has as many sessions as clients.
+  pooler.route = route
+  const told = (await Promise.all(shards.map((shard) => write(shard, ids, table)))).flat()
+  await pooler.close()
+  await undone(await bench.observe())
+
+  const versions = await direct.entities.readVersions(told.map(({ id }) => id))
+  const noted = new Map(
+    (await direct.pending.page({ limit: 10_000 }))
+      .filter((row) => row.table === table)
+      .map(({ entityId, version }) => [Buffer.from(entityId).toString('hex'), version]),
+  )
+  const wrong = told.filter(({ id, version, isDeferred, outcome }, i) => {
+    const there = versions[i] ?? 0
+    if (outcome === 'done' && there < version) return true
+    if (outcome === 'not done' && there === version) return true
+    return isDeferred && there === version && (noted.get(Buffer.from(id).toString('hex')) ?? 0) < version
+  })
+  expect(wrong).toEqual([])
+  // And nobody else's are there, such as those of another epoch or with version 0.
+  const known = new Set(told.map(({ id, version }) => `${Buffer.from(id).toString('hex')} ${version}`))
+  const rows = await direct.entities.pageByAdded(before, 10_000)
+  expect(
+    rows.filter(({ id, version }) => !known.has(`${Buffer.from(id).toString('hex')} ${version}`)),
+  ).toEqual([])
+})

@@ -1,0 +1,64 @@
+import { findServer, startServers, type RunningServers } from '@looseleaf-tooling/mariadb'
+import { createConnection } from 'mysql2/promise'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { cleanUp, epoch, newEntity, type OpenShard } from '../../test/bench.ts'
+import { mysqlShards } from '../mysql-shards.ts'
+
+// A server of its own, whose settings can be changed.
+let servers: RunningServers
+beforeAll(async () => {
+  servers = await startServers(1, {
+    database: 'feed',
+    serverArguments: ['--log-bin=binlog', '--server-id=1'],
+  })
+})
+afterAll(() => servers?.stop())
+
+async function setGlobal(assignment: string): Promise<void> {
+  const admin = await createConnection(servers.urls[0] as string)
+  await admin.query(`SET GLOBAL ${assignment}`).finally(() => admin.end())
+}
+
+async function open(): Promise<OpenShard['shard']> {
+  const driver = await mysqlShards(servers.urls).connect()
+  cleanUp(() => driver.close())
+  return driver.shards[0] as OpenShard['shard']
+}
+
+test('a binary log of statements is warned of, and what it refuses is told as not done', async () => {
+  const shard = await open()
+  await shard.createTables()
+  const first = { epoch, storeId: 's', shardNumber: 0, shardCount: 1, router: 'r', indexes: [] }
+  await shard.catalog.init(first)
+  await setGlobal("binlog_format = 'STATEMENT'")
+  const restricted = await open()
+  expect(await restricted.warnings()).toContainEqual(expect.stringMatching(/^binlog_format is STATEMENT/))
+  const entity = newEntity()
+  await expect(restricted.entities.insert([entity], { epoch })).rejects.toMatchObject({
+    code: 'STATEMENT_FAILED',
+    retryable: false,
+    unknownOutcome: false,
+    message: expect.stringMatching(/binlog_format = STATEMENT.*ROW or MIXED/),
+  })
+  expect(await shard.entities.readVersions([entity.id])).toEqual([undefined])
+  await setGlobal("binlog_format = 'MIXED'")
+  const mixed = await open()
+  await mixed.entities.insert([entity], { epoch })
+  expect((await mixed.warnings()).filter((warning) => /binlog_format/.test(warning))).toEqual([])
+})
+
+test.skipIf(findServer()?.flavor === 'mysql')(
+  'an engine that is enforced is warned of, and not taken for a replica (MariaDB alone can)',
+  async () => {
+    await setGlobal("enforce_storage_engine = 'Aria'")
+    const shard = await open()
+    expect(await shard.warnings()).toContainEqual(expect.stringMatching(/^enforce_storage_engine is Aria/))
+    const spec = { table: 'index_enforced', columns: [{ name: 'n', type: 'integer' }] } as const
+    await expect(shard.createIndexTable(spec)).rejects.toMatchObject({
+      code: 'STATEMENT_FAILED',
+      retryable: false,
+      message: expect.stringContaining('enforce_storage_engine'),
+    })
+    await setGlobal('enforce_storage_engine = NULL')
+  },
+)

@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest'
+import { cleanUp, freshBench } from '../../test/bench.ts'
+import { createLimitedUser } from '@looseleaf-tooling/vitest/limited-user'
+
+const bench = await freshBench()
+
+test('a user with no privilege but that to read is told what is wrong with the server, and of nothing else', async () => {
+  const limited = await createLimitedUser(bench.url, 'SELECT')
+  cleanUp(() => limited.drop())
+  const { shard } = await bench.connect({}, limited.url)
+  const observer = await bench.observe()
+  // Whatever the servers of this run are set to, both users see it.
+  const all = await (await bench.connect()).shard.warnings()
+  expect(await shard.warnings()).toEqual(all)
+  const [rows] = await observer.query('SELECT @@GLOBAL.read_only AS readOnly')
+  expect(rows).toEqual([{ readOnly: 0 }])
+  expect(all.filter((warning) => /read_only|wsrep|group_replication/.test(warning))).toEqual([])
+})

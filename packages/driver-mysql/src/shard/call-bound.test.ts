@@ -1,0 +1,166 @@
+import { CompiledQuery } from 'kysely'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { createConnection } from '../connection/connection.ts'
+import type { ClientAnswer, ClientConnection } from '../connection/mysql2.ts'
+import { createKysely } from '../kysely/dialect.ts'
+import { createPool, type Pool } from './pool.ts'
+
+const AUTOCOMMIT = 2
+const IN_TRANSACTION = 1
+
+/** What a server is asked, and when; it answers each after so many milliseconds. */
+interface SlowServer {
+  readonly asked: [at: number, sql: string][]
+  readonly killed: number[]
+  answerMs: number
+}
+
+/** What arrives in the turn of the deadline still counts, and that turn is a tick of this clock. */
+const LAST_LOOK = 1
+
+let server: SlowServer
+let start: number
+let pool: Pool
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  server = { asked: [], killed: [], answerMs: 0 }
+  start = performance.now()
+})
+
+afterEach(async () => {
+  await pool.close()
+  if (vi.getTimerCount() !== 0) throw new Error('A call has left a timer behind.')
+  vi.useRealTimers()
+})
+
+const now = (): number => Math.round(performance.now() - start)
+
+function slowClient(): ClientConnection {
+  let status = AUTOCOMMIT
+  const answer = (done: (error: null, answer: ClientAnswer) => void): void => {
+    if (Number.isFinite(server.answerMs))
+      setTimeout(() => done(null, { result: [], status }), server.answerMs)
+  }
+  return {
+    connected: (done) => done(undefined),
+    query({ sql }, done) {
+      server.asked.push([now(), sql])
+      if (sql === 'START TRANSACTION') status |= IN_TRANSACTION
+      if (sql === 'COMMIT') status &= ~IN_TRANSACTION
+      answer(done)
+    },
+    execute: (_, done) => answer(done),
+    end: (done) => done(undefined),
+    destroy: () => {},
+    onLost: () => {},
+    isHeard: true,
+  }
+}
+
+/** A pool whose calls have ten seconds; opening a connection takes so many milliseconds. */
+function openPool(openMs: number, size = 1): Pool {
+  pool = createPool({
+    name: 'h:1/d',
+    async open() {
+      await new Promise((resolve) => setTimeout(resolve, openMs))
+      return createConnection({
+        client: slowClient(),
+        token: Buffer.alloc(8),
+        maxPacketBytes: 1024 * 1024,
+        health: { answered: () => {}, failed: () => {}, silent: () => {} },
+        kill: () => server.killed.push(now()),
+      })
+    },
+    refusal: () => undefined,
+    size,
+    maxQueue: 10,
+    deadlineMs: 10_000,
+    idleMs: 3_600_000,
+    connectTimeoutMs: 60_000,
+  })
+  return pool
+}
+
+/** How a promise has ended, and when. */
+async function ending(promise: Promise<unknown>): Promise<[at: number, code: unknown]> {
+  return promise.then(
+    () => [now(), 'ok'],
+    (error: unknown) => [now(), (error as { code?: unknown }).code],
+  )
+}
+
+const ask = (): Promise<unknown> => createKysely(pool).executeQuery(CompiledQuery.raw('SELECT 1'))
+
+test('opening a connection and a statement that is not answered end together, at the deadline', async () => {
+  openPool(4_000)
+  server.answerMs = Number.POSITIVE_INFINITY
+  const ended = ending(ask())
+  await vi.advanceTimersByTimeAsync(20_000)
+  expect(await ended).toEqual([10_000 + LAST_LOOK, 'CALL_DEADLINE'])
+  expect(server.asked).toEqual([[4_000, 'SELECT 1']])
+  expect(server.killed).toEqual([10_000 + LAST_LOOK])
+  expect(pool.connections).toBe(0)
+})
+
+test('waiting for a connection ends at half of the deadline, and nothing is sent', async () => {
+  openPool(0)
+  server.answerMs = 9_000
+  const [first, second] = [ending(ask()), ending(ask())]
+  await vi.advanceTimersByTimeAsync(20_000)
+  expect(await first).toEqual([9_000, 'ok'])
+  expect(await second).toEqual([5_000, 'SHARD_BUSY'])
+  expect(server.asked).toHaveLength(1)
+})
+
+test('a connection that cannot be opened in time is no reason to wait longer, and the pool gets it when it comes', async () => {
+  openPool(8_000)
+  const ended = ending(ask())
+  await vi.advanceTimersByTimeAsync(20_000)
+  expect(await ended).toEqual([5_000, 'SHARD_UNAVAILABLE'])
+  expect(server.asked).toEqual([])
+  expect((await endingSoon(ask()))[1]).toBe('ok')
+})
+
+test('a transaction has one deadline for all its statements, and its end', async () => {
+  openPool(1_000)
+  server.answerMs = 4_000
+  const work = createKysely(pool)
+    .transaction()
+    .execute(async (inner) => {
+      await inner.executeQuery(CompiledQuery.raw('SELECT 1'))
+      await inner.executeQuery(CompiledQuery.raw('SELECT 2'))
+    })
+  const ended = ending(work)
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(await ended).toEqual([10_000 + LAST_LOOK, 'CALL_DEADLINE'])
+  // No ROLLBACK: the connection is gone, and the server rolls back.
+  expect(server.asked).toEqual([
+    [1_000, 'START TRANSACTION'],
+    [5_000, 'SELECT 1'],
+    [9_000, 'SELECT 2'],
+  ])
+  expect(pool.connections).toBe(0)
+})
+
+test('connections that died while they were idle cost a call one sign of life, not one each', async () => {
+  openPool(0, 3)
+  await endingSoon(Promise.all([ask(), ask(), ask()]))
+  expect(pool.connections).toBe(3)
+  await vi.advanceTimersByTimeAsync(10_000)
+  server.answerMs = Number.POSITIVE_INFINITY
+  const began = now()
+  const ended = ending(ask())
+  await vi.advanceTimersByTimeAsync(999)
+  server.answerMs = 0
+  await vi.advanceTimersByTimeAsync(10)
+  // A second for the sign, and a tick each for opening a connection and the answer.
+  expect(await ended).toEqual([began + 1_000 + LAST_LOOK + 2, 'ok'])
+  expect(pool.connections).toBe(1)
+})
+
+async function endingSoon(promise: Promise<unknown>): Promise<[number, unknown]> {
+  const ended = ending(promise)
+  await vi.advanceTimersByTimeAsync(10)
+  return ended
+}

@@ -1,0 +1,93 @@
+import { isLooseleafError } from '@looseleaf/core'
+import { createBreaker } from '../bounds/breaker.ts'
+import { createSilenceWatch } from '../bounds/silence-watch.ts'
+import { createKiller } from '../connection/killer.ts'
+import { openConnection } from '../connection/open-connection.ts'
+import type { ConnectionTarget } from '../connection/target.ts'
+import { createPool, type Pool } from './pool.ts'
+
+export interface ShardSettings {
+  readonly poolSize: number
+  readonly maxQueue: number
+  readonly deadlineMs: number
+  readonly connectTimeoutMs: number
+  readonly lockWaitSeconds: number
+  readonly idleMs: number
+  readonly breakerFailures: number
+  readonly breakerProbeMs: number
+}
+
+/** The pool of one shard, behind a breaker of its own: what befalls one shard is not felt on another. */
+export function connectShard(target: ConnectionTarget, settings: ShardSettings): Pool {
+  const { connectTimeoutMs } = settings
+  const { name } = target
+  const session = {
+    name,
+    lockWaitSeconds: settings.lockWaitSeconds,
+    // Longer than the pool keeps a connection, so that only those end whose client has vanished without a word.
+    silenceSeconds: 2 * Math.ceil((settings.idleMs + settings.deadlineMs) / 1_000) + 10,
+  }
+  const breaker = createBreaker({
+    name,
+    failures: settings.breakerFailures,
+    probeMs: settings.breakerProbeMs,
+    async probe() {
+      try {
+        await (await open()).end(connectTimeoutMs)
+      } catch (error) {
+        // Whatever else it says, the server is there, and calls shall hear it themselves.
+        if (!isLooseleafError(error) || error.code === 'SHARD_UNAVAILABLE') throw error
+      }
+    },
+    onOpen: (refusal) => pool.refuseWaiting(refusal),
+  })
+  const watch = createSilenceWatch({
+    lastAnswer: () => breaker.lastAnswer,
+    async ask() {
+      if (breaker.refusal !== undefined) return
+      // What comes of it is told to the breaker.
+      await open().then(
+        (connection) => connection.end(connectTimeoutMs),
+        () => undefined,
+      )
+    },
+  })
+  const killer = createKiller({ target, connectTimeoutMs, health: breaker })
+  const open = () => openConnection({ target, session, connectTimeoutMs, health: breaker, killer })
+  const pool = createPool({
+    ...settings,
+    name,
+    open,
+    refusal: () => breaker.refusal,
+    size: settings.poolSize,
+  })
+
+  return {
+    get connections() {
+      return pool.connections
+    },
+    get waiting() {
+      return pool.waiting
+    },
+    async acquire(signal) {
+      watch.begin()
+      try {
+        return await pool.acquire(signal)
+      } catch (error) {
+        watch.end()
+        throw error
+      }
+    },
+    release(connection) {
+      watch.end()
+      pool.release(connection)
+    },
+    refuseWaiting: (error) => pool.refuseWaiting(error),
+    async close() {
+      breaker.stop()
+      watch.stop()
+      await pool.close()
+      await killer.settled()
+    },
+  }
+}

@@ -1,0 +1,64 @@
+import { posix } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { importsOf } from './imports-of.ts'
+import { isTest, read, sourcesOf, workspacePackages, type WorkspacePackage } from './repository.ts'
+
+describe.each(workspacePackages('packages').map((one) => [one.manifest.name, one] as const))(
+  '%s',
+  (_name, one) => {
+    test('has folders that import one way', () => {
+      expect(circle(importsBetweenFolders(one))).toEqual([])
+    })
+  },
+)
+
+test('folders that lead back to themselves are named, those that lead to them are not', () => {
+  const edges = new Map([
+    ['top', new Set(['a'])],
+    ['a', new Set(['b', 'base'])],
+    ['b', new Set(['a'])],
+    ['base', new Set<string>()],
+  ])
+  expect(circle(edges)).toEqual(['a', 'b'])
+  edges.set('b', new Set(['base']))
+  expect(circle(edges)).toEqual([])
+})
+
+type Folders = ReadonlyMap<string, ReadonlySet<string>>
+
+/** The folders of a package's `src`, each with those that it imports from. Files beside them are where it is put together. */
+function importsBetweenFolders(one: WorkspacePackage): Folders {
+  const src = `${one.folder}/src`
+  const folderOf = (path: string): string | undefined => {
+    const [folder, ...rest] = posix.relative(src, path).split('/')
+    return rest.length === 0 ? undefined : folder
+  }
+  const edges = new Map<string, Set<string>>()
+  for (const path of sourcesOf(one).filter((each) => !isTest(each))) {
+    const folder = folderOf(path)
+    if (folder === undefined) continue
+    const reached = edges.get(folder) ?? new Set()
+    edges.set(folder, reached)
+    for (const { specifier } of importsOf(read(path)).filter((each) => each.specifier.startsWith('.'))) {
+      const other = folderOf(posix.join(posix.dirname(path), specifier))
+      if (other !== undefined && other !== folder) reached.add(other)
+    }
+  }
+  return edges
+}
+
+/** Folders from which imports lead back to them; none where they go one way. */
+function circle(edges: Folders): string[] {
+  const reachedFrom = (start: string): ReadonlySet<string> => {
+    const reached = new Set<string>()
+    const open = [start]
+    for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
+      for (const next of edges.get(folder) ?? []) {
+        if (!reached.has(next)) open.push(next)
+        reached.add(next)
+      }
+    }
+    return reached
+  }
+  return [...edges.keys()].filter((folder) => reachedFrom(folder).has(folder))
+}
