@@ -44,7 +44,10 @@ test('those of a config are for a store that has none, and its commands go by th
   configure({ deleteDelayMs: 7_000 })
   await run('init')
   configure({ deleteDelayMs: 8_000 }, 'other.js')
-  expect((await run('policies', '--config', 'other.js', '--json')).json()).toEqual({ deleteDelayMs: 7_000, onIndexFailure: 'fail' })
+  expect((await run('policies', '--config', 'other.js', '--json')).json()).toEqual({
+    deleteDelayMs: 7_000,
+    onIndexFailure: 'fail',
+  })
   const { code, stderr } = await run('init', '--config', 'other.js')
   expect(code).toBe(4)
   expect(stderr).toMatch(/deleteDelayMs is 7000 .*got 8000.*Given by .*other\.js: deleteDelayMs/)
