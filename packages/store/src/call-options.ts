@@ -1,6 +1,6 @@
 import { hasMethods, optionKinds, type CallOptions, type OptionKind, type OptionKinds } from '@looseleaf/core'
 import type { GetAllOptions, QueryOptions } from '@looseleaf/index-engine'
-import type { CountOptions } from './index-queries.ts'
+import type { CountOptions } from './reading/index-queries.ts'
 import type {
   ChangeOptions,
   DataStoreOptions,
