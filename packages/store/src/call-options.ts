@@ -1,7 +1,7 @@
 import { hasMethods, optionKinds, type CallOptions, type OptionKind, type OptionKinds } from '@looseleaf/core'
 import type { GetAllOptions, QueryOptions } from '@looseleaf/index-engine'
-import type { CountOptions } from './index-queries.ts'
-import type { PolicyChange } from './policies.ts'
+import type { PolicyChange } from './catalog/policies.ts'
+import type { CountOptions } from './reading/index-queries.ts'
 import type {
   ChangeOptions,
   DataStoreOptions,

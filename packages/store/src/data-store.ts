@@ -25,29 +25,29 @@ import {
   type Where,
 } from '@looseleaf/index-engine'
 import { optionsOf } from './call-options.ts'
-import { createCalls, type Calls } from './calls.ts'
-import { damagedTeller } from './damaged-teller.ts'
-import { isThere, toDelete, toDeleteDamaged, toInsert, toPut, toUpdate } from './decisions.ts'
-import { createEntityReader, type EntityReader } from './entity-reader.ts'
+import { createCalls, type Calls } from './calls/calls.ts'
+import { damagedTeller } from './reading/damaged-teller.ts'
+import { isThere, toDelete, toDeleteDamaged, toInsert, toPut, toUpdate } from './writing/decisions.ts'
+import { createEntityReader, type EntityReader } from './reading/entity-reader.ts'
 import {
   createEntityWriter,
   type Decide,
   type EntityWriter,
   type WriteOptions,
   type WriteOutcome,
-} from './entity-writer.ts'
-import { createIndexQueries, type CountOptions, type IndexQueries } from './index-queries.ts'
-import { createIndexRowWriter } from './index-row-writer.ts'
-import { addIndex, dropIndex } from './manage-indexes.ts'
-import { openContext } from './open-context.ts'
-import { changePolicies, type PolicyChange } from './policies.ts'
-import { createRowRemovals, type RowRemovals } from './row-removals.ts'
-import { putMany } from './put-many.ts'
-import { requireDefinition } from './require-definition.ts'
-import { scanDamaged, scanEntities } from './scan-entities.ts'
-import { createShardLanes } from './shard-lanes.ts'
-import { indexStatus, readStatus } from './status.ts'
-import { takeBag, type TakenBag } from './take-bag.ts'
+} from './writing/entity-writer.ts'
+import { createIndexQueries, type CountOptions, type IndexQueries } from './reading/index-queries.ts'
+import { createIndexRowWriter } from './writing/index-row-writer.ts'
+import { addIndex, dropIndex } from './catalog/manage-indexes.ts'
+import { changePolicies, type PolicyChange } from './catalog/policies.ts'
+import { openContext } from './opening/open-context.ts'
+import { createRowRemovals, type RowRemovals } from './writing/row-removals.ts'
+import { putMany } from './writing/put-many.ts'
+import { requireDefinition } from './calls/require-definition.ts'
+import { scanDamaged, scanEntities } from './reading/scan-entities.ts'
+import { createShardLanes } from './calls/shard-lanes.ts'
+import { indexStatus, readStatus } from './catalog/status.ts'
+import { takeBag, type TakenBag } from './calls/take-bag.ts'
 import type {
   Change,
   ChangeOptions,
@@ -63,7 +63,7 @@ import type {
   ScanOptions,
   StoreStatus,
 } from './types.ts'
-import { writePolicy, type WritePolicy } from './write-policy.ts'
+import { writePolicy, type WritePolicy } from './writing/write-policy.ts'
 
 /**
  * Schema-less entities over the shards of a driver, with indexes. One per process and store is enough: calls made at

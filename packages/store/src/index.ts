@@ -1,5 +1,5 @@
 export { DataStore } from './data-store.ts'
-export type { CountOptions } from './index-queries.ts'
+export type { CountOptions } from './reading/index-queries.ts'
 export type {
   Change,
   ChangeOptions,

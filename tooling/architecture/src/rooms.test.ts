@@ -26,7 +26,7 @@ test('folders that lead back to themselves are named, those that lead to them ar
 
 type Folders = ReadonlyMap<string, ReadonlySet<string>>
 
-/** The folders of a package's `src`, each with those that it imports from. Files beside them are where it is put together. */
+/** The folders of a package's `src`, each with those that it imports from. Files beside them are its face. */
 function importsBetweenFolders(one: WorkspacePackage): Folders {
   const src = `${one.folder}/src`
   const folderOf = (path: string): string | undefined => {

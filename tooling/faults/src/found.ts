@@ -13,7 +13,7 @@ export const found: readonly Found[] = [
     wrong: 'A write was reported as failed and took place later: its statement was still on its way.',
     now: 'Whatever ends the attempts of a write, one whose answer was lost makes it `OUTCOME_UNKNOWN`, unless reading back tells.',
     heldBy: {
-      file: 'packages/store/src/entity-writer.test.ts',
+      file: 'packages/store/src/writing/entity-writer.test.ts',
       name: 'counts once, however late the statement arrives',
     },
   },
@@ -95,7 +95,7 @@ export const found: readonly Found[] = [
       'A table that a failed attempt to add an index had left behind was taken for that of another definition.',
     now: 'Names of tables are taken in the catalog before they are used, and the columns of a table are looked at.',
     heldBy: {
-      file: 'packages/store/src/manage-indexes.test.ts',
+      file: 'packages/store/src/catalog/manage-indexes.test.ts',
       name: 'is not misled by tables that an attempt with another definition has left behind',
     },
   },
@@ -118,7 +118,7 @@ export const found: readonly Found[] = [
     wrong: 'A failover that lost a change of the catalog let the next change bear the same epoch.',
     now: 'Epochs are times of the shard, and never come again.',
     heldBy: {
-      file: 'packages/store/src/lost-tables.test.ts',
+      file: 'packages/store/src/catalog/lost-tables.test.ts',
       name: 'does not give the next change the epoch of the one that it lost, and is written by who knew that one',
     },
   },
@@ -163,7 +163,7 @@ export const found: readonly Found[] = [
       'A table that was missing after a restore was created empty, and its index answered as if it were whole.',
     now: 'The index begins anew, and is not answered from until it was filled.',
     heldBy: {
-      file: 'packages/store/src/lost-tables.test.ts',
+      file: 'packages/store/src/catalog/lost-tables.test.ts',
       name: 'begins anew with migrate, and is not answered from until it was filled, in no process',
     },
   },
@@ -199,7 +199,7 @@ export const found: readonly Found[] = [
       'An administrator dropped the table of an index that was still read, because a failover had lost the change that took it out of use (simulation).',
     now: 'A change counts when every shard has it, and is made again until then.',
     heldBy: {
-      file: 'packages/store/src/lost-tables.test.ts',
+      file: 'packages/store/src/catalog/lost-tables.test.ts',
       name: 'does not let a drop go on that it has forgotten, though others have changed the catalog since',
     },
   },
@@ -226,7 +226,7 @@ export const found: readonly Found[] = [
       'A query missed an entity that matched all the time, because it moved meanwhile from a place that was not read yet to one that was, and its old row was deleted at once (a review, with reproductions).',
     now: 'Rows that an entity has lost stay for as long as a query may take.',
     heldBy: {
-      file: 'packages/store/src/moving-entities.test.ts',
+      file: 'packages/store/src/reading/moving-entities.test.ts',
       name: 'an entity that moves to a shard that was read, from one that was not',
     },
   },

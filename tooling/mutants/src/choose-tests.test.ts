@@ -4,7 +4,7 @@ import type { Mutant } from './mutant.ts'
 import type { KnownTestFile, TestMap } from './test-map.ts'
 
 const mutant: Mutant = {
-  file: 'packages/store/src/entity-writer.ts',
+  file: 'packages/store/src/writing/entity-writer.ts',
   name: 'any',
   line: 1,
   start: 7,
@@ -26,7 +26,7 @@ const idsOf = (map: TestMap, expected: Partial<Expected> = {}, unfit: string[] =
   chooseTests(map, mutant, { ...NOTHING, ...expected }, new Set(unfit)).runs.map(({ tests }) => tests?.join())
 
 const DATA_STORE = 'packages/store/src/data-store.test.ts'
-const OWN = 'packages/store/src/entity-writer.test.ts'
+const OWN = 'packages/store/src/writing/entity-writer.test.ts'
 const CLOSING = 'packages/store/src/closing.test.ts'
 const POLICIES = 'packages/cleaner/test/write-policies.test.ts'
 

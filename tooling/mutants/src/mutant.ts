@@ -7,7 +7,7 @@ export interface Change {
 
 /** A file of the protocol with one change that a test ought to notice. */
 export interface Mutant extends Change {
-  /** Relative to the root, such as `packages/store/src/entity-writer.ts`. */
+  /** Relative to the root, such as `packages/store/src/writing/entity-writer.ts`. */
   readonly file: string
   /**
    * Its name within the file: the function and what changes, such as `nextSize: Math.min(a, b) → Math.max(a, b)`. It stays

@@ -17,15 +17,16 @@ const TARGETS: readonly Target[] = [
       'packages/index-engine/src/{catalog,change-catalog,derive-rows,diff-rows,engine-context,understood}.ts',
       'packages/index-engine/src/{judge-rows,lost-tables,merge-rows,plan-query,read-catalogs,run-query}.ts',
     ],
-    tests: ['packages/{index-engine,store}/src/*.test.ts'],
+    tests: ['packages/{index-engine,store}/src/**/*.test.ts'],
   },
   {
     code: [
-      'packages/store/src/{catalog-watch,check-layout,deferring,entity-writer,index-row-writer,initialise,late-shard}.ts',
-      'packages/store/src/{manage-indexes,open-store,policies,row-removals}.ts',
+      'packages/store/src/catalog/{catalog-watch,deferring,manage-indexes,policies}.ts',
+      'packages/store/src/opening/{check-layout,initialise,late-shard,open-store}.ts',
+      'packages/store/src/writing/{entity-writer,index-row-writer,row-removals}.ts',
     ],
     // Some of what writers leave is seen when a cleaner comes by.
-    tests: ['packages/store/src/*.test.ts', 'packages/cleaner/test/!(*.int).test.ts'],
+    tests: ['packages/store/src/**/*.test.ts', 'packages/cleaner/test/!(*.int).test.ts'],
   },
   {
     code: ['packages/cleaner/src/**/*.ts'],

@@ -6,10 +6,10 @@ const oneOfEach = 'There is at most one that fits.'
 const hasSilent = 'It is said only where a shard is silent.'
 
 export const store: Equivalents = {
-  'store/check-layout': {
+  'store/opening/check-layout': {
     'refuse: driver.shards[number]?.name → driver.shards[number].name': 'Shards are refused that there are.',
   },
-  'store/entity-writer': {
+  'store/writing/entity-writer': {
     'createEntityWriter.commit: isLooseleafError(error) && error.unknownOutcome → (error.unknownOutcome)':
       onlyOurs,
     'createEntityWriter.attempt: catalog.epochs[shard] ?? 0 → (catalog.epochs[shard])':
@@ -22,22 +22,22 @@ export const store: Equivalents = {
       'At the first attempt no time has passed, and a timeout is above 0.',
     'mayDefer: isLooseleafError(error) && error.retryable → (error.retryable)': onlyOurs,
   },
-  'store/initialise': {
+  'store/opening/initialise': {
     'initialise: driver.shards[other]?.name → driver.shards[other].name': 'One that has a catalog is there.',
     'initialise: other > 0 → other >= 0': 'Read again, the catalogs are the same.',
   },
-  'store/open-store': {
+  'store/opening/open-store': {
     'openWithout: catalogs.find((catalog) => catalog !== undefined) → catalogs.findLast((catalog) => catalog !== undefined)':
       'All that have answered are of one store by then: each says as much of it.',
     'notNow: error?.message → error.message': hasSilent,
     'notNow: error?.shard → error.shard': hasSilent,
   },
-  'store/row-removals': {
+  'store/writing/row-removals': {
     'createRowRemovals.run: background.isFull → true': 'Where it is not full there is room at once.',
     'createRowRemovals.settled: last !== undefined && kept.includes(last) → (kept.includes(last))':
       'What is not there is not among them.',
   },
-  'store/index-row-writer': {
+  'store/writing/index-row-writer': {
     'createIndexRowWriter.unlessDropped: indexes.find(({ table }) => table === entry.table) → indexes.findLast(({ table }) => table === entry.table)':
       oneOfEach,
     'createIndexRowWriter.upsert: return undefined → (nothing)': 'To end is to answer undefined.',
@@ -45,7 +45,7 @@ export const store: Equivalents = {
       'A shortcut: without it nothing is asked for either.',
     'beforeCommit: !isLooseleafError(error) || !error.unknownOutcome → (!error.unknownOutcome)': onlyOurs,
   },
-  'store/manage-indexes': {
+  'store/catalog/manage-indexes': {
     "addIndex: catalog.indexes.find((entry) => sameRows(entry, definition) && entry.state !== 'retiring') → catalog.indexes.findLast((entry) => sameRows(…y, definition) && entry.state !== 'retiring')":
       oneOfEach,
   },

@@ -1,0 +1,107 @@
+import type { Driver, ShardCatalog } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { changeCatalogContents } from '@looseleaf/index-engine'
+import { faultyDriver, keepOpen } from '@looseleaf/testkit'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { DataStore } from '../data-store.ts'
+import { createCatalogWatch } from './catalog-watch.ts'
+
+let memory: Driver
+beforeEach(async () => {
+  memory = await memoryShards(2).connect()
+})
+afterEach(async () => {
+  await memory.close()
+})
+
+async function open(driver: Driver = memory): Promise<DataStore> {
+  return DataStore.open({ shards: keepOpen(driver), migrate: true })
+}
+
+it('has read the whole catalog when it says that rows may be pending', async () => {
+  const slow = faultyDriver(memory, ({ operation }) =>
+    operation === 'load' ? { after: () => new Promise((resolve) => setImmediate(resolve)) } : undefined,
+  )
+  const { context } = await open(slow)
+  await changeCatalogContents(memory, ({ indexes }) => ({ indexes, mayDefer: false }))
+  expect(await createCatalogWatch(context).mayBePending(1)).toBe(true)
+  expect(context.catalog.current().mayDefer).toBe(true)
+})
+
+it('takes a shard that has lost its catalog for one where nobody has deferred', async () => {
+  const { context } = await open()
+  await memory.shards[1]!.dropIndexTable({ table: 'looseleaf_meta', columns: [] })
+  await memory.shards[1]!.createTables()
+  expect(await createCatalogWatch(context).mayBePending(1)).toBe(false)
+})
+
+describe('a look at one shard', () => {
+  /** Of that shard alone. */
+  async function change(number: number, changed: Partial<ShardCatalog>): Promise<void> {
+    const { catalog } = memory.shards[number]!
+    const current = (await catalog.load())!
+    await catalog.change({ ...current, ...changed, epoch: current.epoch + 1 }, current.epoch)
+  }
+
+  /** Loads of the first shard fail from now on, where that is said. */
+  async function watched(): Promise<{
+    readonly store: DataStore
+    readonly loads: number[]
+    readonly broken: Set<number>
+  }> {
+    const loads = [0, 0]
+    const broken = new Set<number>()
+    const store = await open(
+      faultyDriver(memory, ({ shard, table, operation }) => {
+        if (table !== 'catalog' || operation !== 'load') return undefined
+        loads[shard]!++
+        return broken.has(shard) ? { before: () => Promise.reject(new Error('broken')) } : undefined
+      }),
+    )
+    loads.fill(0)
+    return { store, loads, broken }
+  }
+
+  it('that finds it changed is made again where the others cannot be asked', async () => {
+    const { store, loads, broken } = await watched()
+    await change(1, {})
+    broken.add(0)
+    const watch = createCatalogWatch(store.context)
+    await watch.mayBePending(1)
+    const before = loads[1]!
+    await watch.mayBePending(1)
+    expect(loads[1]).toBeGreaterThan(before)
+    broken.clear()
+    await watch.mayBePending(1)
+    const after = loads[1]!
+    await watch.mayBePending(1)
+    expect(loads[1]).toBe(after)
+  })
+
+  it('that fails asks no other shard', async () => {
+    const { store, loads, broken } = await watched()
+    broken.add(1)
+    await expect(createCatalogWatch(store.context).mayBePending(1)).rejects.toThrow('broken')
+    expect(loads[0]).toBe(0)
+  })
+
+  it('goes by what others say as well', async () => {
+    const { store } = await watched()
+    await change(0, { mayDefer: false })
+    await store.context.catalog.reload()
+    expect(await createCatalogWatch(store.context).mayBePending(1)).toBe(true)
+  })
+
+  it.each([
+    ['it', 1, 1],
+    ['another one, when it has changed', 0, 2],
+  ])('that finds %s too new ends what goes by the catalog in the whole process', async (_, number, looks) => {
+    const { store } = await watched()
+    await change(number, { requires: [{ name: 'folding', since: '7.8.9' }] })
+    if (looks === 2) await change(1, {})
+    await expect(createCatalogWatch(store.context).mayBePending(1)).rejects.toMatchObject({
+      code: 'STORE_TOO_NEW',
+    })
+    expect(() => store.context.catalog.current()).toThrow(expect.objectContaining({ code: 'STORE_TOO_NEW' }))
+  })
+})

@@ -1,0 +1,292 @@
+import { LooseleafError, type Driver, type ShardCatalog, type Time } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { defineIndex } from '@looseleaf/index-engine'
+import { type FaultPlan, faultyDriver, keepOpen } from '@looseleaf/testkit'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { DataStore } from '../data-store.ts'
+import type { DataStoreOptions } from '../types.ts'
+
+const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
+
+let memory: Driver
+/** All processes live by this clock, in milliseconds. */
+let now: number
+let pauses: number[]
+/** What each process does while another one waits. */
+let meanwhile: () => Promise<void>
+
+const time: Time = {
+  now: () => now,
+  async sleep(milliseconds) {
+    pauses.push(milliseconds)
+    await meanwhile()
+    now += milliseconds
+  },
+}
+
+async function open(
+  options: Partial<DataStoreOptions> = {},
+  plan: FaultPlan = () => undefined,
+): Promise<DataStore> {
+  const driver = faultyDriver(memory, plan)
+  return DataStore.open({ shards: keepOpen(driver), indexes: [byName], time, ...options })
+}
+
+const refuseUpserts: FaultPlan = ({ operation }) =>
+  operation === 'upsert'
+    ? {
+        before() {
+          throw new LooseleafError('SHARD_UNAVAILABLE', 'The shard is down (a fault on purpose).')
+        },
+      }
+    : undefined
+
+const isComplete = async (store: DataStore, name = 'one'): Promise<boolean> =>
+  (await store.query(byName, { name })).cost.complete
+
+/** A process that reads, and the number of catalogs that it has loaded. */
+async function openReader(): Promise<{ reader: DataStore; loads: () => number }> {
+  let loads = 0
+  const reader = await open({}, ({ table, operation }) => {
+    if (table === 'catalog' && operation === 'load') loads++
+    return undefined
+  })
+  loads = 0
+  return { reader, loads: () => loads }
+}
+
+beforeEach(async () => {
+  memory = await memoryShards(2).connect()
+  now = Date.now()
+  pauses = []
+  meanwhile = async () => {}
+})
+afterEach(async () => {
+  await memory.close()
+})
+
+describe('a process that defers', () => {
+  it('is told of by queries of one that was open before, and has read no catalog since', async () => {
+    await open({ migrate: true })
+    const { reader } = await openReader()
+    expect(await isComplete(reader)).toBe(true)
+    const deferring = await open({ onIndexFailure: 'defer' }, refuseUpserts)
+    const { indexed } = await deferring.put({ name: 'one' })
+    expect(indexed).toBe(false)
+    expect(await isComplete(reader)).toBe(false)
+  })
+
+  it('waits until no other can take an answer for complete by what it knew, whenever it asked', async () => {
+    await open({ migrate: true })
+    const readers = await Promise.all(Array.from({ length: 40 }, async () => (await openReader()).reader))
+    let asked = 0
+    const ask = async (): Promise<void> => {
+      // Of either shard, at every step of the announcement; that one may not have heard of it yet.
+      for (const name of ['a', 'b', 'c', 'd']) await isComplete(readers[asked++]!, name)
+    }
+    const deferring = await open({ onIndexFailure: 'defer' }, (call) =>
+      call.operation === 'change' ? { before: ask, after: ask } : refuseUpserts(call),
+    )
+    expect(asked).toBeGreaterThan(16)
+    await deferring.put({ name: 'one' })
+    for (const reader of readers) expect(await isComplete(reader)).toBe(false)
+  })
+
+  it('waits once in the life of a store', async () => {
+    await open({ migrate: true })
+    await open({ onIndexFailure: 'defer' })
+    expect(pauses).toEqual([5_000])
+    await open({ onIndexFailure: 'defer' })
+    await open({ onIndexFailure: 'defer', migrate: true })
+    expect(pauses).toEqual([5_000])
+  })
+
+  it('need not wait in a store that it has made', async () => {
+    const store = await open({ onIndexFailure: 'defer', migrate: true }, refuseUpserts)
+    expect(pauses).toEqual([])
+    const { reader } = await openReader()
+    await store.put({ name: 'one' })
+    expect(await isComplete(reader)).toBe(false)
+  })
+
+  it('waits although another has begun to and died', async () => {
+    await open({ migrate: true })
+    meanwhile = () => Promise.reject(new LooseleafError('CLOSED', 'The process has died.'))
+    await expect(open({ onIndexFailure: 'defer' })).rejects.toMatchObject({ code: 'CLOSED' })
+    meanwhile = async () => {}
+    await open({ onIndexFailure: 'defer' })
+    expect(pauses).toEqual([5_000, 5_000])
+  })
+
+  it('waits like another that is at it', async () => {
+    await open({ migrate: true })
+    meanwhile = async () => {
+      meanwhile = async () => {}
+      await open({ onIndexFailure: 'defer' })
+    }
+    await open({ onIndexFailure: 'defer' })
+    expect(pauses).toEqual([5_000, 5_000])
+  })
+})
+
+describe('what is said of it', () => {
+  /** What each change of shard 0 says, in order. */
+  function watch(said: unknown[]): FaultPlan {
+    return ({ shard, table, operation, args }) => {
+      if (shard === 0 && table === 'catalog' && operation === 'change')
+        said.push((args[0] as ShardCatalog).mayDefer)
+      return undefined
+    }
+  }
+
+  it('is said once, and known to the process itself', async () => {
+    await open({ migrate: true })
+    const said: unknown[] = []
+    const { context } = await open({ onIndexFailure: 'defer' }, watch(said))
+    expect(said).toEqual([false, true])
+    expect(context.catalog.current()).toMatchObject({ mayDefer: true, everyoneLooks: true })
+  })
+
+  it('is not said again where another has begun to and died', async () => {
+    await open({ migrate: true })
+    meanwhile = () => Promise.reject(new LooseleafError('CLOSED', 'The process has died.'))
+    await expect(open({ onIndexFailure: 'defer' })).rejects.toMatchObject({ code: 'CLOSED' })
+    meanwhile = async () => {}
+    const said: unknown[] = []
+    await open({ onIndexFailure: 'defer' }, watch(said))
+    expect(said).toEqual([true])
+  })
+
+  it('is not taken back by one that has not heard that another has said it', async () => {
+    await open({ migrate: true })
+    const said: unknown[] = []
+    let other: Promise<DataStore> | undefined
+    await open({ onIndexFailure: 'defer' }, (call) => {
+      if (call.operation !== 'change' || other !== undefined) return watch(said)(call)
+      return { before: async () => void (await (other = open({ onIndexFailure: 'defer' }))) }
+    })
+    expect(said).toEqual([])
+    const stored = await Promise.all(memory.shards.map(({ catalog }) => catalog.load()))
+    expect(stored.map((catalog) => catalog?.mayDefer)).toEqual([true, true])
+  })
+})
+
+describe('a process that reads', () => {
+  it('asks for pending rows where there may be some, and nowhere else', async () => {
+    await open({ migrate: true })
+    let asked = 0
+    let loads = 0
+    const plan: FaultPlan = ({ table, operation }) => {
+      if (table === 'pending') asked++
+      if (table === 'catalog' && operation === 'load') loads++
+      return undefined
+    }
+    const reader = await open({}, plan)
+    await isComplete(reader)
+    await isComplete(reader)
+    expect(asked).toBe(0)
+    await open({ onIndexFailure: 'defer' })
+    loads = 0
+    await isComplete(reader)
+    expect(asked).toBeGreaterThan(0)
+    // It has read the whole catalog then.
+    expect(loads).toBe(1 + 2)
+    await isComplete(reader)
+    expect(loads).toBe(1 + 2)
+  })
+
+  it('is not told of a look that has failed by later ones', async () => {
+    await open({ migrate: true })
+    let isDown = false
+    const reader = await open({}, ({ table, operation }) =>
+      isDown && table === 'catalog' && operation === 'load'
+        ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Away.')) }
+        : undefined,
+    )
+    isDown = true
+    await expect(isComplete(reader)).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
+    isDown = false
+    expect(await isComplete(reader)).toBe(true)
+  })
+
+  it('finds out that rows are pending although it cannot read the whole catalog', async () => {
+    await open({ migrate: true })
+    // None fails while it opens.
+    let loads = -Infinity
+    const reader = await open({}, ({ table, operation }) =>
+      table === 'catalog' && operation === 'load' && loads++ > 0
+        ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Away.')) }
+        : undefined,
+    )
+    const deferring = await open({ onIndexFailure: 'defer' }, refuseUpserts)
+    await deferring.put({ name: 'one' })
+    loads = 0
+    expect(await isComplete(reader)).toBe(false)
+    expect(loads).toBeGreaterThan(1)
+  })
+
+  it('looks at the catalog of one shard every two seconds while it is asked', async () => {
+    await open({ migrate: true })
+    const { reader, loads } = await openReader()
+    await Promise.all(Array.from({ length: 10 }, () => isComplete(reader)))
+    expect(loads()).toBe(1)
+    now += 1_999
+    await isComplete(reader)
+    expect(loads()).toBe(1)
+    now += 1
+    await isComplete(reader)
+    expect(loads()).toBe(2)
+    // A clock that was set back says nothing of what has passed.
+    now -= 3_600_000
+    await isComplete(reader)
+    expect(loads()).toBe(3)
+  })
+
+  it('needs no shard for it that its query does not need', async () => {
+    const store = await open({ migrate: true })
+    await store.put({ name: 'one' })
+    const { indexes } = store.context.catalog.current()
+    const shards = await Promise.all(
+      memory.shards.map((shard) =>
+        shard
+          .index({ table: indexes[0]!.table, columns: [{ name: 'name', type: 'string' }] })
+          .count({ prefix: [] }),
+      ),
+    )
+    const other = shards.indexOf(0)
+    let isDown = false
+    const reader = await open({}, ({ shard, table }) =>
+      isDown && shard === other && table === 'catalog'
+        ? {
+            before() {
+              throw new LooseleafError('SHARD_UNAVAILABLE', 'The shard is down (a fault on purpose).')
+            },
+          }
+        : undefined,
+    )
+    isDown = true
+    // The entity itself may be on either shard.
+    expect(await isComplete(reader)).toBe(true)
+  })
+
+  it('is not told what was so when another query began, which has waited for long', async () => {
+    await open({ migrate: true })
+    const answer = Promise.withResolvers<void>()
+    let first = true
+    const reader = await open({}, ({ table, operation }) => {
+      if (table !== 'catalog' || operation !== 'load' || pauses.length === 0 || !first) return undefined
+      first = false
+      return { after: () => answer.promise }
+    })
+    pauses.push(0)
+    const slow = isComplete(reader)
+    await new Promise((resolve) => setImmediate(resolve))
+    const deferring = await open({ onIndexFailure: 'defer' }, refuseUpserts)
+    await deferring.put({ name: 'one' })
+    const late = isComplete(reader)
+    expect(await late).toBe(false)
+    answer.resolve()
+    await slow
+    expect(await isComplete(reader)).toBe(false)
+  })
+})

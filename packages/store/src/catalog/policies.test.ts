@@ -1,0 +1,163 @@
+import { LooseleafError, type Driver, type Time } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { defineIndex, tableSpec } from '@looseleaf/index-engine'
+import { faultyDriver, keepOpen } from '@looseleaf/testkit'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { DataStore } from '../data-store.ts'
+import type { DataStoreOptions } from '../types.ts'
+
+const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
+
+let memory: Driver
+/** Milliseconds that processes have slept. */
+let slept: number[]
+let isDown: boolean
+
+const time: Time = {
+  now: Date.now,
+  async sleep(milliseconds) {
+    slept.push(milliseconds)
+  },
+}
+
+/** A process of the store; index rows cannot be written while it is down. */
+function open(options: Partial<DataStoreOptions> = {}): Promise<DataStore> {
+  const driver = faultyDriver(memory, ({ operation }) =>
+    isDown && operation === 'upsert'
+      ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Away, on purpose.')) }
+      : undefined,
+  )
+  return DataStore.open({ shards: keepOpen(driver), indexes: [byName], time, ...options })
+}
+
+async function rowCount(store: DataStore): Promise<number> {
+  await store.settled()
+  const spec = tableSpec(store.context.catalog.current().indexes[0]!)
+  const scans = memory.shards.map((shard) => shard.index(spec).scan({ prefix: [], order: 'asc', limit: 100 }))
+  return (await Promise.all(scans)).flat().length
+}
+
+/** An entity that moves leaves its old row, or does not. */
+async function keepsRows(store: DataStore): Promise<boolean> {
+  const before = await rowCount(store)
+  const { id } = await store.put({ name: 'one' })
+  await store.put({ name: 'two' }, { id })
+  return (await rowCount(store)) - before === 2
+}
+
+const stored = () => Promise.all(memory.shards.map(({ catalog }) => catalog.load()))
+
+beforeEach(async () => {
+  memory = await memoryShards(2).connect()
+  slept = []
+  isDown = false
+})
+afterEach(() => memory.close())
+
+describe('the policies of a store', () => {
+  it('are those that it was made with, for every process', async () => {
+    const maker = await open({ migrate: true, deleteDelayMs: 60_000, onIndexFailure: 'defer' })
+    const other = await open()
+    for (const store of [maker, other]) {
+      expect((await store.status()).policies).toEqual({ deleteDelayMs: 60_000, onIndexFailure: 'defer' })
+      expect(await keepsRows(store)).toBe(true)
+    }
+    isDown = true
+    expect(await other.put({ name: 'one' })).toMatchObject({ indexed: false })
+  })
+
+  it('are those of the first process that says any, where the maker has not', async () => {
+    const maker = await open({ migrate: true })
+    expect((await maker.status()).policies).toEqual({ deleteDelayMs: 0, onIndexFailure: 'fail' })
+    expect(await keepsRows(maker)).toBe(false)
+    await open({ deleteDelayMs: 60_000 })
+    expect(await keepsRows(maker)).toBe(true)
+    await open({ onIndexFailure: 'fail' })
+    expect((await maker.status()).policies).toEqual({ deleteDelayMs: 60_000, onIndexFailure: 'fail' })
+  })
+
+  it.each([
+    [{ deleteDelayMs: 60_000 }, { deleteDelayMs: 0 }, /deleteDelayMs is 60000 .*got 0\..*setPolicies/],
+    [{ deleteDelayMs: 0 }, { deleteDelayMs: 60_000 }, /deleteDelayMs is 0 .*got 60000/],
+    [{ onIndexFailure: 'fail' }, { onIndexFailure: 'defer' }, /onIndexFailure is "fail" .*got "defer"/],
+  ] as const)('%o are not %o to another process', async (first, second, message) => {
+    await open({ migrate: true, ...first })
+    await open({ ...first })
+    const epochs = (await stored()).map((catalog) => catalog?.epoch)
+    await expect(open({ ...second })).rejects.toMatchObject({
+      code: 'LAYOUT_MISMATCH',
+      message: expect.stringMatching(message),
+    })
+    expect((await stored()).map((catalog) => catalog?.epoch)).toEqual(epochs)
+  })
+
+  it('are those of one of two processes that say others at the same time', async () => {
+    await open({ migrate: true })
+    const both = await Promise.allSettled([open({ deleteDelayMs: 1 }), open({ deleteDelayMs: 2 })])
+    expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
+    const winner = both[0]?.status === 'fulfilled' ? 1 : 2
+    expect((await stored()).map((catalog) => catalog?.deleteDelayMs)).toEqual([winner, winner])
+  })
+
+  it('keep processes away that do not know of a delay', async () => {
+    const store = await open({ migrate: true, deleteDelayMs: 60_000 })
+    for (const catalog of await stored())
+      expect(catalog?.requires).toEqual([{ name: 'delete-delay', since: '0.1.0' }])
+    await store.setPolicies({ deleteDelayMs: 0 })
+    for (const catalog of await stored()) expect(catalog?.requires).toBeUndefined()
+  })
+})
+
+describe('policies that are changed', () => {
+  it('hold for processes that were open before', async () => {
+    const one = await open({ migrate: true, deleteDelayMs: 0, onIndexFailure: 'fail' })
+    const other = await open()
+    await one.setPolicies({ deleteDelayMs: 60_000 })
+    expect(await keepsRows(other)).toBe(true)
+    await one.setPolicies({ onIndexFailure: 'defer' })
+    expect((await one.status()).policies).toEqual({ deleteDelayMs: 60_000, onIndexFailure: 'defer' })
+    // It reads the catalog with its next commit.
+    await other.put({ name: 'two' })
+    isDown = true
+    expect(await other.put({ name: 'one' })).toMatchObject({ indexed: false })
+    await one.setPolicies({ onIndexFailure: 'fail', deleteDelayMs: 0 })
+    await expect(other.put({ name: 'one' })).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
+    isDown = false
+    expect(await keepsRows(other)).toBe(false)
+    // What was deferred is still to come.
+    expect((await other.query(byName, { name: 'one' })).cost.complete).toBe(false)
+  })
+
+  it('wait once until queries of all processes know that rows may be pending', async () => {
+    const store = await open({ migrate: true })
+    await store.setPolicies({ deleteDelayMs: 1 })
+    expect(slept).toEqual([])
+    await store.setPolicies({ onIndexFailure: 'defer' })
+    expect(slept).toEqual([5_000])
+    await store.setPolicies({ onIndexFailure: 'fail' })
+    await store.setPolicies({ onIndexFailure: 'defer' })
+    expect(slept).toEqual([5_000])
+  })
+
+  it('change nothing where they are the same', async () => {
+    const store = await open({ migrate: true, deleteDelayMs: 5 })
+    const before = await stored()
+    await store.setPolicies({ deleteDelayMs: 5, onIndexFailure: undefined })
+    await store.setPolicies({})
+    expect(await stored()).toEqual(before)
+  })
+
+  it.each([
+    [{ deleteDelayMs: -1 }, /deleteDelayMs of setPolicies has to be a number of milliseconds/],
+    [{ deleteDelayMs: '5s' }, /deleteDelayMs of setPolicies/],
+    [{ onIndexFailure: 'ignore' }, /onIndexFailure of setPolicies has to be 'fail' or 'defer'/],
+    [{ queryTimeMs: 7 }, /setPolicies has no option "queryTimeMs"/],
+    [undefined, /setPolicies takes options as an object/],
+  ])('are refused where they are %o', async (policies, message) => {
+    const store = await open({ migrate: true })
+    await expect(store.setPolicies(policies as never)).rejects.toMatchObject({
+      code: 'BAD_OPTION',
+      message: expect.stringMatching(message),
+    })
+  })
+})

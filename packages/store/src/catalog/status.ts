@@ -1,0 +1,47 @@
+import {
+  isLooseleafError,
+  type CallOptions,
+  type CatalogEntry,
+  type Shard,
+  type ShardCatalog,
+} from '@looseleaf/core'
+import { loadShardCatalog, mergeCatalogs, notMigrated, type EngineContext } from '@looseleaf/index-engine'
+import type { IndexStatus, ShardStatus, StoreStatus } from '../types.ts'
+
+/** Counts everything; slow on large tables. Rejects when no shard answers. */
+export async function readStatus(context: EngineContext, options?: CallOptions): Promise<StoreStatus> {
+  const answers = await Promise.all(context.driver.shards.map((shard) => readShard(shard, options)))
+  const shards = answers.map(({ status }) => status)
+  if (shards.every(({ error }) => error !== undefined)) throw shards[0]?.error
+  const { storeId, policies, indexes } = mergeCatalogs(answers.map(({ catalog }) => catalog))
+  return { storeId, policies, shards, indexes: indexes.map(indexStatus) }
+}
+
+async function readShard(
+  shard: Shard,
+  options: CallOptions | undefined,
+): Promise<{ readonly status: ShardStatus; readonly catalog: ShardCatalog | undefined }> {
+  const { name } = shard
+  try {
+    const [catalog, { entities, tombstones }, warnings] = await Promise.all([
+      loadShardCatalog(shard, options),
+      shard.entities.count(options),
+      shard.warnings(options),
+    ])
+    if (catalog === undefined) throw notMigrated(shard)
+    const { epoch } = catalog
+    return { status: { name, error: undefined, epoch, entities, tombstones, warnings }, catalog }
+  } catch (error) {
+    if (!isLooseleafError(error) || error.code === 'ABORTED' || error.code === 'CLOSED') throw error
+    const nothing = { epoch: undefined, entities: undefined, tombstones: undefined, warnings: [] }
+    return { status: { name, error, ...nothing }, catalog: undefined }
+  }
+}
+
+export function indexStatus(entry: CatalogEntry): IndexStatus {
+  const { name, generation, table, state, shardOn } = entry
+  const columns = entry.properties
+    .map((property) => `${property.name} ${property.type}${property.many ? '[]' : ''}`)
+    .join(', ')
+  return { name, generation, table, state, columns, shardOn }
+}

@@ -1,0 +1,108 @@
+import type { Driver, Shard, ShardCatalog, Time } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { defineIndex } from '@looseleaf/index-engine'
+import { keepOpen } from '@looseleaf/testkit'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { DataStore } from '../data-store.ts'
+
+const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
+
+let memory: Driver
+let now: number
+let store: DataStore
+
+const time: Time = { now: () => now, sleep: async (milliseconds) => void (now += milliseconds) }
+
+function open(migrate = false): Promise<DataStore> {
+  return DataStore.open({ shards: keepOpen(memory), indexes: [byName], time, migrate })
+}
+
+beforeEach(async () => {
+  memory = await memoryShards(2).connect()
+  now = Date.now()
+  store = await open(true)
+})
+afterEach(() => memory.close())
+
+/** What a newer version may write, some day. */
+async function change(shard: Shard, changed: object): Promise<void> {
+  const catalog = (await shard.catalog.load()) as ShardCatalog
+  await shard.catalog.change({ ...catalog, ...changed, epoch: catalog.epoch + 1 }, catalog.epoch)
+}
+
+const newer = [
+  [
+    'something unknown',
+    { requires: [{ name: 'folding', since: '7.8.9' }] },
+    'the store requires folding (in @looseleaf/store from 7.8.9 on)',
+  ],
+  ['another format', { format: 2 }, 'its catalog has format 2, and this version knows format 1'],
+] as const
+
+test.each([0, 1].flatMap((number) => newer.map(([name, ...rest]) => [name, number, ...rest] as const)))(
+  '%s on shard %i is refused at open, with or without migrate',
+  async (_, number, what, message) => {
+    await change(memory.shards[number]!, what)
+    const before = await Promise.all(memory.shards.map(({ catalog }) => catalog.load()))
+    for (const migrate of [false, true]) {
+      await expect(open(migrate)).rejects.toMatchObject({
+        code: 'STORE_TOO_NEW',
+        retryable: false,
+        shard: memory.shards[number]!.name,
+        message: expect.stringContaining(message),
+      })
+    }
+    // Nobody has brought the other shard to it either.
+    expect(await Promise.all(memory.shards.map(({ catalog }) => catalog.load()))).toEqual(before)
+  },
+)
+
+const id = '0b0f323c-2209-7c02-ac20-03022d0d2d01'
+const calls = {
+  query: () => store.query(byName, { name: 'one' }),
+  getAll: () => store.getAll(byName, { name: 'one' }),
+  count: () => store.count(byName, { name: 'one' }),
+  put: () => store.put({ name: 'two' }, { id }),
+  addIndex: () => store.addIndex(defineIndex('by_link', { properties: { link: 'string' }, shardOn: 'link' })),
+}
+
+test.each(Object.keys(calls) as (keyof typeof calls)[])(
+  '%s of a process that was open before is refused within seconds, and all that follow',
+  async (call) => {
+    await store.put({ name: 'one' }, { id })
+    for (const shard of memory.shards) await change(shard, newer[0][1])
+    now += 2_000
+    await expect(calls[call]()).rejects.toMatchObject({ code: 'STORE_TOO_NEW' })
+    for (const next of [calls.query, calls.put, calls.addIndex])
+      await expect(next()).rejects.toMatchObject({ code: 'STORE_TOO_NEW' })
+  },
+)
+
+test('a process goes on when nothing is required any more', async () => {
+  for (const shard of memory.shards) await change(shard, newer[0][1])
+  await expect(calls.put()).rejects.toMatchObject({ code: 'STORE_TOO_NEW' })
+  for (const shard of memory.shards) await change(shard, { requires: undefined })
+  await store.context.catalog.reload()
+  await calls.put()
+  expect(await calls.count()).toBe(0)
+})
+
+test('status tells it of the shard that says so', async () => {
+  await change(memory.shards[1]!, newer[0][1])
+  const { shards } = await store.status()
+  expect(shards.map(({ error }) => error?.code)).toEqual([undefined, 'STORE_TOO_NEW'])
+})
+
+test('what is required goes with every change of the catalog to all shards', async () => {
+  const [first] = memory.shards
+  const { epoch, indexes } = (await first!.catalog.load()) as ShardCatalog
+  // As a process would that understands it and dies half way.
+  await change(first!, { requires: [] })
+  await store.addIndex(defineIndex('by_link', { properties: { link: 'string' }, shardOn: 'link' }))
+  for (const { catalog } of memory.shards) {
+    const loaded = (await catalog.load()) as ShardCatalog
+    expect(loaded).toMatchObject({ format: 1, requires: [] })
+    expect(loaded.epoch).toBeGreaterThan(epoch)
+    expect(loaded.indexes).toHaveLength(indexes.length + 1)
+  }
+})

@@ -1,0 +1,81 @@
+import { LooseleafError, type Driver } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { faultyDriver } from '@looseleaf/testkit'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { DataStore } from '../data-store.ts'
+
+// Each shard warns of something, and says so when it is asked.
+
+let memory: Driver
+/** Whether shard 1 does not answer. */
+let isAway: boolean
+let told: string[]
+/** What each shard was asked, as `table operation`. */
+let asked: string[][]
+let warningsOf: (shard: string) => Promise<readonly string[]>
+
+async function open(): Promise<DataStore> {
+  const faulty = faultyDriver(memory, ({ shard, table, operation }) => {
+    asked[shard]!.push(`${table} ${operation}`)
+    return shard === 1 && isAway
+      ? {
+          before: () =>
+            Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Away.', { shard: 'memory 1' })),
+        }
+      : undefined
+  })
+  const driver: Driver = {
+    shards: faulty.shards.map((shard) => ({ ...shard, warnings: () => warningsOf(shard.name) })),
+    close: async () => {},
+  }
+  return DataStore.open({
+    shards: { shardCount: 2, connect: async () => driver },
+    migrate: !isAway,
+    onWarning: (warning) => told.push(warning),
+  })
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+beforeEach(async () => {
+  memory = await memoryShards(2).connect()
+  isAway = false
+  told = []
+  asked = [[], []]
+  warningsOf = async (shard) => [`${shard} is slow.`]
+  await open()
+  told = []
+  asked = [[], []]
+})
+afterEach(() => memory.close())
+
+it('a store that is open has told what all shards warn of', async () => {
+  warningsOf = async (shard) => {
+    await turn()
+    return [`${shard} is slow.`]
+  }
+  await open()
+  expect(told).toEqual(['memory 0 is slow.', 'memory 1 is slow.'])
+})
+
+it('a shard that answers late warns then, and the others not once more', async () => {
+  isAway = true
+  const store = await open()
+  expect(told).toEqual(['memory 0 is slow.', 'Calls that need this shard fail until it answers. Away.'])
+  expect(store.context.catalog.current().silent).toMatchObject([{ code: 'SHARD_UNAVAILABLE' }])
+  isAway = false
+  for (const shard of store.context.driver.shards) await shard.tasks.load('any')
+  await turn()
+  expect(told.slice(2)).toEqual(['memory 1 is slow.'])
+  expect(asked[0]).toEqual(['catalog load', 'tasks load'])
+})
+
+it('a shard that answers late, but not what it warns of, is nobody’s trouble', async () => {
+  isAway = true
+  const store = await open()
+  isAway = false
+  warningsOf = () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Away again.'))
+  await store.context.driver.shards[1]!.tasks.load('any')
+  await turn()
+  expect(told).toHaveLength(2)
+})

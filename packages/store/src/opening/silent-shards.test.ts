@@ -1,0 +1,357 @@
+import {
+  isLooseleafError,
+  LooseleafError,
+  type CatalogEntry,
+  type Driver,
+  type EntityId,
+  type ErrorCode,
+  type IndexState,
+  type ShardCatalog,
+} from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { defineIndex, tableSpec } from '@looseleaf/index-engine'
+import { bucketRouter } from '@looseleaf/router'
+import { type FaultyCall, faultyDriver, keepOpen } from '@looseleaf/testkit'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { DataStore } from '../data-store.ts'
+import type { DataStoreOptions } from '../types.ts'
+
+const byLink = defineIndex('by_link', { properties: { link: 'string' }, shardOn: 'link' })
+const byRank = defineIndex('by_rank', { properties: { rank: 'integer' }, shardOn: 'id' })
+
+const withCode = (code: ErrorCode): { asymmetricMatch(error: unknown): boolean } => ({
+  asymmetricMatch: (error) => isLooseleafError(error, code),
+})
+/** Of the shard that is silent, by its name. */
+const outageOf = (shard: number): object => ({
+  code: 'SHARD_UNAVAILABLE',
+  shard: `memory ${shard}`,
+  retryable: true,
+})
+
+let memory: Driver
+beforeEach(async () => {
+  memory = await memoryShards(2).connect()
+})
+afterEach(async () => {
+  await memory.close()
+})
+
+/** A process: what reaches the shards is counted, and shards may fall silent for it alone. */
+interface Process {
+  readonly store: DataStore
+  readonly warnings: readonly string[]
+  readonly down: Set<number>
+  /** What each shard was asked, as `table operation`. */
+  readonly asked: readonly (readonly string[])[]
+}
+
+async function start(
+  down: readonly number[] = [],
+  options: Partial<DataStoreOptions> = {},
+): Promise<Process> {
+  const process = {
+    warnings: [] as string[],
+    down: new Set(down),
+    asked: memory.shards.map((): string[] => []),
+  }
+  const driver = faultyDriver(memory, ({ shard, table, operation }: FaultyCall) => {
+    process.asked[shard]!.push(`${table} ${operation}`)
+    if (!process.down.has(shard)) return undefined
+    const { name } = memory.shards[shard]!
+    return {
+      before() {
+        throw new LooseleafError('SHARD_UNAVAILABLE', `${name} is away.`, { shard: name })
+      },
+    }
+  })
+  const store = await DataStore.open({
+    shards: keepOpen(driver),
+    onWarning: (warning) => process.warnings.push(warning),
+    ...options,
+  })
+  return { store, ...process }
+}
+
+const router = bucketRouter({ shards: 2 })
+
+/** An id on this shard, and a link whose rows are there. */
+function onShard(shard: number): { id: EntityId; link: string } {
+  const store = { newId: () => Buffer.from(router.newId()).toString('hex') }
+  let id: string
+  do id = store.newId()
+  while (router.shardOfId(Buffer.from(id, 'hex')) !== shard)
+  const links = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
+  const link = links.find((each) => router.shardOfKey(Buffer.from(each)) === shard)!
+  return { id: id.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'), link }
+}
+
+const loadAll = (): Promise<(ShardCatalog | undefined)[]> =>
+  Promise.all(memory.shards.map(({ catalog }) => catalog.load()))
+
+/** Gives a shard a catalog of its own, in which an index is in this state, or unknown. */
+async function setState(shard: number, entry: CatalogEntry, state: IndexState | undefined): Promise<void> {
+  const { catalog } = memory.shards[shard]!
+  const current = (await catalog.load())!
+  const others = current.indexes.filter(({ table }) => table !== entry.table)
+  const indexes = state === undefined ? others : [...others, { ...entry, state }]
+  await catalog.change({ ...current, indexes, epoch: current.epoch + 1 }, current.epoch)
+}
+
+describe.each([
+  ['the first shard', 0],
+  ['another shard', 1],
+])('a process that starts while %s does not answer', (_, silent) => {
+  const heard = 1 - silent
+  const there = onShard(heard)
+  const away = onShard(silent)
+
+  beforeEach(async () => {
+    const { store } = await start([], { migrate: true, indexes: [byLink, byRank] })
+    for (const { id, link } of [there, away]) await store.put({ link, rank: 1 }, { id })
+  })
+
+  it('serves what is on the others', async () => {
+    const { store, warnings } = await start([silent])
+    expect(warnings).toEqual([`Calls that need this shard fail until it answers. memory ${silent} is away.`])
+    expect(await store.get(there.id)).toMatchObject({ link: there.link })
+    expect(await store.getAll(byLink, { link: there.link })).toHaveLength(1)
+    const { id } = await store.put({ link: there.link, rank: 2 }, { id: onShard(heard).id })
+    await store.update(there.id, (bag) => ({ ...bag, rank: 3 }))
+    expect((await store.getAll(byLink, { link: there.link })).map((item) => item.id).toSorted()).toEqual(
+      [there.id, id].toSorted(),
+    )
+    expect(await store.delete(there.id)).toBe(true)
+  })
+
+  it('says which shard it is that a call needs', async () => {
+    const { store } = await start([silent])
+    const calls = [
+      () => store.get(away.id),
+      () => store.put({ rank: 1 }, { id: away.id }),
+      () => store.put({ link: away.link, rank: 1 }, { id: onShard(heard).id }),
+      () => store.insert({ rank: 1 }, { id: onShard(silent).id }),
+      () => store.query(byLink, { link: away.link }),
+      () => store.count(byRank, { rank: 1 }, { scatter: true }),
+      () => store.query(byRank, { rank: 1 }, { scatter: true }),
+      () => Array.fromAsync(store.scan()),
+      () => store.addIndex(defineIndex('by_size', { properties: { size: 'integer' }, shardOn: 'id' })),
+      () => store.dropIndex('by_rank'),
+    ]
+    for (const call of calls) await expect(call()).rejects.toMatchObject(outageOf(silent))
+  })
+
+  it('writes to it when it is back, though it never knew its epoch', async () => {
+    const { store, down } = await start([silent])
+    expect(store.context.catalog.current().epochs[silent]).toBe(0)
+    down.clear()
+    await store.update(away.id, (bag) => ({ ...bag, rank: 2 }))
+    expect(await store.count(byRank, { rank: 2 }, { scatter: true })).toBe(1)
+  })
+
+  it('writes the rows of an index there that was added when it was back', async () => {
+    const { store, down } = await start([silent])
+    down.clear()
+    const other = await start()
+    const bySize = defineIndex('by_size', { properties: { size: 'integer' }, shardOn: 'id' })
+    await other.store.addIndex(bySize)
+    const { id } = onShard(silent)
+    await store.put({ size: 7 }, { id })
+    const entry = other.store.context.catalog.current().indexes.find(({ name }) => name === 'by_size')!
+    const rows = await memory.shards[silent]!.index(tableSpec(entry)).scan({
+      prefix: [],
+      order: 'asc',
+      limit: 9,
+    })
+    expect(rows).toHaveLength(1)
+  })
+
+  it('asks it who it is before anything else, once for all calls that wait for it', async () => {
+    const { store, down, asked } = await start([silent])
+    down.clear()
+    const before = asked[silent]!.length
+    expect(await Promise.all(Array.from({ length: 20 }, () => store.get(away.id)))).toHaveLength(20)
+    expect(asked[silent]!.slice(before, before + 2)).toEqual(['catalog load', 'shard warnings'])
+    expect(asked[silent]!.filter((call) => call === 'catalog load')).toHaveLength(2)
+  })
+
+  it.each<[string, (catalog: ShardCatalog) => ShardCatalog, string]>([
+    ['another store’s', (catalog) => ({ ...catalog, storeId: 'other' }), 'LAYOUT_MISMATCH'],
+    ['another one of the store', (catalog) => ({ ...catalog, shardNumber: heard }), 'LAYOUT_MISMATCH'],
+    ['of a store with more shards', (catalog) => ({ ...catalog, shardCount: 3 }), 'LAYOUT_MISMATCH'],
+    ['routed otherwise', (catalog) => ({ ...catalog, router: 'modulo' }), 'LAYOUT_MISMATCH'],
+  ])('sends nothing to what turns out to be %s', async (__, change, code) => {
+    const { store, down, asked } = await start([silent])
+    const { catalog } = memory.shards[silent]!
+    const right = (await catalog.load())!
+    await catalog.change(change(right), right.epoch)
+    down.clear()
+    const calls = [
+      () => store.get(away.id),
+      () => store.put({ rank: 1 }, { id: onShard(silent).id }),
+      () => store.put({ link: away.link }, { id: onShard(heard).id }),
+      () => store.getAll(byLink, { link: away.link }),
+      () => store.status().then(({ shards }) => Promise.reject(shards[silent]!.error)),
+    ]
+    for (const call of calls) await expect(call()).rejects.toMatchObject({ code, shard: `memory ${silent}` })
+    expect(new Set(asked[silent])).toEqual(new Set(['catalog load']))
+
+    const current = (await catalog.load())!
+    await catalog.change(right, current.epoch)
+    expect(await store.get(away.id)).toMatchObject({ link: away.link })
+  })
+
+  it('sends nothing to what turns out to be empty', async () => {
+    const { store, down, asked } = await start([silent])
+    await memory.shards[silent]!.dropIndexTable({ table: 'looseleaf_meta', columns: [] })
+    down.clear()
+    await expect(store.get(away.id)).rejects.toEqual(withCode('NOT_MIGRATED'))
+    expect(new Set(asked[silent])).toEqual(new Set(['catalog load']))
+  })
+
+  it('shows what is known of every shard, and why of the others nothing is', async () => {
+    const { store, down } = await start([silent])
+    const { epoch } = (await memory.shards[heard]!.catalog.load())!
+    const status = await store.status()
+    expect(status.shards[heard]).toMatchObject({ error: undefined, epoch, entities: 1, tombstones: 0 })
+    expect(status.shards[silent]).toMatchObject({
+      name: `memory ${silent}`,
+      error: outageOf(silent),
+      epoch: undefined,
+      entities: undefined,
+      tombstones: undefined,
+      warnings: [],
+    })
+    expect(status.indexes.map(({ name, state }) => `${name} ${state}`)).toEqual([
+      'by_link ready',
+      'by_rank ready',
+    ])
+    expect((await store.indexes()).map(({ name }) => name)).toEqual(['by_link', 'by_rank'])
+    down.clear()
+    expect((await store.status()).shards.every(({ error, entities }) => !error && entities === 1)).toBe(true)
+  })
+
+  it('changes nothing with migrate, and says so', async () => {
+    const before = await loadAll()
+    const bySize = defineIndex('by_size', { properties: { size: 'integer' }, shardOn: 'id' })
+    const { store, warnings, asked } = await start([silent], { migrate: true, indexes: [byLink, bySize] })
+    expect(warnings[0]).toMatch(new RegExp(`^Nothing was created or changed.* memory ${silent} is away\\.$`))
+    expect(await loadAll()).toEqual(before)
+    expect(asked.flat().filter((call) => /create|init|change|drop/.test(call))).toEqual([])
+    expect(await store.get(there.id)).toMatchObject({ link: there.link })
+  })
+
+  it('does not say of an index that it is gone which the silent shard may know', async () => {
+    const { store, down } = await start([silent])
+    const bySize = defineIndex('by_size', { properties: { size: 'integer' }, shardOn: 'id' })
+    await expect(store.query(bySize, {}, { scatter: true })).rejects.toMatchObject(outageOf(silent))
+    down.clear()
+    await expect(store.query(bySize, {}, { scatter: true })).rejects.toEqual(withCode('INDEX_NOT_FOUND'))
+  })
+
+  it.each<
+    [IndexState | undefined, IndexState | undefined, 'answers' | 'INDEX_NOT_READY' | 'SHARD_UNAVAILABLE']
+  >([
+    ['ready', 'ready', 'answers'],
+    ['ready', 'building', 'answers'],
+    ['ready', 'retiring', 'answers'],
+    ['building', 'ready', 'INDEX_NOT_READY'],
+    ['building', 'building', 'INDEX_NOT_READY'],
+    ['building', 'dropped', 'INDEX_NOT_READY'],
+    ['retiring', 'ready', 'SHARD_UNAVAILABLE'],
+    ['retiring', 'dropped', 'SHARD_UNAVAILABLE'],
+    ['dropped', 'building', 'SHARD_UNAVAILABLE'],
+    ['dropped', 'dropped', 'SHARD_UNAVAILABLE'],
+    [undefined, 'ready', 'SHARD_UNAVAILABLE'],
+  ])(
+    'of an index that is %s for the others, and %s for it, queries get: %s',
+    async (ofHeard, ofSilent, outcome) => {
+      const { store: any } = await start()
+      const entry = any.context.catalog.current().indexes.find(({ name }) => name === 'by_link')!
+      await setState(heard, entry, ofHeard)
+      await setState(silent, entry, ofSilent)
+      const { store } = await start([silent])
+      const query = store.query(byLink, { link: there.link })
+      if (outcome === 'answers') expect((await query).items).toMatchObject([{ link: there.link }])
+      else await expect(query).rejects.toEqual(withCode(outcome))
+      // It is written as long as a shard that has been heard says so; another one takes no write of this process yet.
+      const { id } = onShard(heard)
+      await store.put({ link: there.link }, { id })
+      const rows = await memory.shards[heard]!.index(tableSpec(entry)).scan({
+        prefix: [],
+        order: 'asc',
+        limit: 9,
+      })
+      const isWritten = ofHeard !== undefined && ofHeard !== 'dropped'
+      const own = rows.filter((row) => Buffer.from(row.entityId).toString('hex') === id.replaceAll('-', ''))
+      expect(own).toHaveLength(isWritten ? 1 : 0)
+    },
+  )
+
+  it('defers when every process looks for what is deferred, and does not begin to otherwise', async () => {
+    await expect(start([silent], { onIndexFailure: 'defer' })).rejects.toMatchObject(outageOf(silent))
+    for (const { catalog } of memory.shards) {
+      const current = (await catalog.load())!
+      const defers = { mayDefer: true, onIndexFailure: 'defer' } as const
+      await catalog.change({ ...current, ...defers, epoch: current.epoch + 1 }, current.epoch)
+    }
+    const { store } = await start([silent], { onIndexFailure: 'defer' })
+    expect(await store.put({ link: away.link }, { id: onShard(heard).id })).toMatchObject({ indexed: false })
+    expect((await store.query(byLink, { link: there.link })).cost.complete).toBe(false)
+  })
+})
+
+it('a process that starts while no shard answers is told so', async () => {
+  await start([], { migrate: true })
+  await expect(start([0, 1])).rejects.toMatchObject(outageOf(0))
+})
+
+it('a store is not made while a shard does not answer, and nothing of it is', async () => {
+  for (const silent of [0, 1]) {
+    await expect(start([silent], { migrate: true, indexes: [byLink] })).rejects.toMatchObject({
+      ...outageOf(silent),
+      message: expect.stringMatching(/^Nothing was created/),
+    })
+  }
+  await expect(start([1])).rejects.toEqual(withCode('NOT_MIGRATED'))
+  expect(await loadAll()).toEqual([undefined, undefined])
+})
+
+it('an async onWarning that rejects ends no process: that is told as a warning of Node', async () => {
+  const told = new Promise<Error>((resolve) => process.once('warning', resolve))
+  const onWarning = async (): Promise<void> => {
+    throw new Error('the log is full')
+  }
+  await start([], { migrate: true })
+  await start([1], { onWarning })
+  expect((await told).message).toContain('the log is full')
+})
+
+describe('a process that runs when a shard falls silent', () => {
+  it('learns of changes on the others, and keeps what it knew of that one', async () => {
+    const running = await start([], { migrate: true, indexes: [byLink] })
+    const [first, second] = await loadAll()
+    // Another process has changed the catalog of shard 0, and shard 1 is lost before it hears of it.
+    const entry = first!.indexes[0]!
+    await setState(
+      0,
+      { ...entry, name: 'by_rank', table: 'index_by_rank', properties: byRank.properties, shardOn: 'id' },
+      'building',
+    )
+    await memory.shards[0]!.createIndexTable({
+      table: 'index_by_rank',
+      columns: [{ name: 'rank', type: 'integer' }],
+    })
+    running.down.add(1)
+    const { id, link } = onShard(0)
+    await running.store.put({ link, rank: 4 }, { id })
+    const { epochs, indexes } = running.store.context.catalog.current()
+    expect(epochs).toEqual([first!.epoch + 1, second!.epoch])
+    expect(indexes.map(({ name, state }) => `${name} ${state}`)).toEqual([
+      'by_link ready',
+      'by_rank building',
+    ])
+    const spec = { table: 'index_by_rank', columns: [{ name: 'rank', type: 'integer' as const }] }
+    expect(await memory.shards[0]!.index(spec).count({ prefix: [] })).toBe(1)
+  })
+})

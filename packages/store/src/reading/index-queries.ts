@@ -1,0 +1,227 @@
+import {
+  isLooseleafError,
+  LooseleafError,
+  type CallOptions,
+  type CatalogEntry,
+  type EntityId,
+  type IndexDefinitionData,
+} from '@looseleaf/core'
+import {
+  forEachMatch,
+  planQuery,
+  runQuery,
+  sameRows,
+  tableSpec,
+  toEntity,
+  type EngineContext,
+  type GetAllOptions,
+  type IndexedEntity,
+  type OnDamaged,
+  type QueryOptions,
+  type QueryPage,
+  type QueryPlan,
+  type QueryPorts,
+  type ReadEntity,
+} from '@looseleaf/index-engine'
+import { createAge } from '../catalog/age.ts'
+import { createCatalogWatch } from '../catalog/catalog-watch.ts'
+import { damagedTeller } from './damaged-teller.ts'
+import type { EntityReader, ReadOptions } from './entity-reader.ts'
+import type { ShardLanes } from '../calls/shard-lanes.ts'
+
+/** What the store does with an index, whatever its properties are; the face of the store adds the types. */
+export interface IndexQueries {
+  query(index: IndexDefinitionData, where: object, options: QueryOptions): Promise<QueryPage>
+  all(index: IndexDefinitionData, where: object, options: GetAllOptions): Promise<IndexedEntity[]>
+  count(index: IndexDefinitionData, where: object, options: CountOptions): Promise<number>
+}
+
+export interface CountOptions extends CallOptions {
+  /** Ask every shard where the shard cannot be told from `where`. */
+  readonly scatter?: boolean
+  /**
+   * Look at every entity instead of counting index rows. Rows of writes in flight, and of those that died, make a plain
+   * count run high for a while; it runs low only while rows are pending, see `onIndexFailure`. Where rows cannot tell,
+   * every entity is looked at in any case: over all shards of an index that is kept by the elements of an array, and
+   * between bounds of over 512 bytes.
+   */
+  readonly exact?: boolean
+  /** What becomes of a call that looks at entities and meets a damaged one. Default: `fail`. */
+  readonly onDamaged?: OnDamaged
+}
+
+export function createIndexQueries(
+  context: EngineContext,
+  lanes: readonly ShardLanes[],
+  reader: EntityReader,
+): IndexQueries {
+  const { driver, router } = context
+  const watch = createCatalogWatch(context)
+
+  /** Throws `INDEX_NOT_FOUND` and `INDEX_NOT_READY`. */
+  async function readyEntry(definition: IndexDefinitionData): Promise<CatalogEntry> {
+    const find = (): CatalogEntry | undefined =>
+      context.catalog
+        .current()
+        .indexes.find((entry) => entry.state !== 'retiring' && sameRows(entry, definition))
+    let entry = find()
+    if (entry?.state !== 'ready') {
+      await context.catalog.reload()
+      entry = find()
+    }
+    const { indexes, silent } = context.catalog.current()
+    // One that does not answer may know it.
+    if (entry === undefined) throw silent[0] ?? indexNotFound(definition, indexes)
+    if (entry.state !== 'ready') {
+      throw new LooseleafError(
+        'INDEX_NOT_READY',
+        `Index ${entry.name} is ${entry.state}: it can be queried when the cleaner has filled it.`,
+      )
+    }
+    return entry
+  }
+
+  /** Works on the index of a definition; one whose table has gone since the catalog was read is looked up again. */
+  async function onIndex<T>(
+    definition: IndexDefinitionData,
+    work: (entry: CatalogEntry) => Promise<T>,
+  ): Promise<T> {
+    const entry = await readyEntry(definition)
+    try {
+      return await work(entry)
+    } catch (error) {
+      if (!isLooseleafError(error, 'INDEX_NOT_FOUND')) throw error
+      await context.catalog.reload()
+      const now = await readyEntry(definition)
+      if (now.table !== entry.table) return work(now)
+      throw new LooseleafError(
+        'INDEX_NOT_FOUND',
+        `${error.message} Open the store with \`migrate: true\`, or run \`looseleaf init\`: the index begins anew then.`,
+        { shard: error.shard, cause: error },
+      )
+    }
+  }
+
+  /** Entities on any shard may have rows pending; a shard that does not answer may have them too. */
+  async function hasPending(entry: CatalogEntry): Promise<boolean> {
+    const answers = await Promise.allSettled(lanes.map((lane) => lane.pending.submit(entry.table)))
+    return answers.some((answer) => answer.status === 'rejected' || answer.value)
+  }
+
+  const query: IndexQueries['query'] = (definition, where, options) =>
+    onIndex(definition, (entry) => queryIndex(entry, where, options))
+
+  /** Of a process that knows its store, as of now or some seconds ago. */
+  async function planFor(
+    entry: CatalogEntry,
+    where: object,
+    options: QueryOptions | GetAllOptions,
+  ): Promise<{ readonly plan: QueryPlan; readonly mayBePending: boolean }> {
+    const plan = planQuery(entry, where, options, router)
+    return { plan, mayBePending: await watch.mayBePending(plan.shards[0] ?? 0) }
+  }
+
+  const portsOf = (entry: CatalogEntry, tellDamaged: ReadOptions['tellDamaged']): QueryPorts => ({
+    scan: (shard, scan, signal) => driver.shards[shard]!.index(tableSpec(entry)).scan(scan, { signal }),
+    read: (ids, signal, take) => reader.each(ids, { signal, tellDamaged }, take),
+  })
+
+  async function queryIndex(
+    entry: CatalogEntry,
+    where: object,
+    { onDamaged, ...options }: QueryOptions,
+  ): Promise<QueryPage> {
+    const { plan, mayBePending } = await planFor(entry, where, options)
+    // Before the rows are read: what is no longer pending by then has its rows.
+    const isIndexed = !mayBePending || !(await hasPending(entry))
+    const isTooLong = createAge(context.time, context.catalog.current().queryTimeMs)
+    const damaged = new Set<EntityId>()
+    const tell = damagedTeller(onDamaged)
+    const tellDamaged =
+      tell &&
+      ((error: LooseleafError): void => {
+        if (error.entity !== undefined) damaged.add(error.entity)
+        tell(error)
+      })
+    const page = await runQuery(portsOf(entry, tellDamaged), plan, options)
+    const complete = page.cost.complete && isIndexed && !isTooLong()
+    if (complete === page.cost.complete && damaged.size === 0) return page
+    const cost = { ...page.cost, complete, ...(damaged.size > 0 && { damaged: [...damaged] }) }
+    return { ...page, cost }
+  }
+
+  /** Throws `DEADLINE` when it took so long that an entity that moved meanwhile may be missing. */
+  async function readAll(
+    entry: CatalogEntry,
+    plan: QueryPlan,
+    { signal, onDamaged }: GetAllOptions,
+    onMatch: (entity: ReadEntity) => void,
+  ): Promise<void> {
+    const { queryTimeMs } = context.catalog.current()
+    const isTooLong = createAge(context.time, queryTimeMs)
+    const checkTime = (): void => {
+      if (isTooLong()) throw tookTooLong(entry.name, queryTimeMs)
+    }
+    const ports = portsOf(entry, damagedTeller(onDamaged))
+    const scan: QueryPorts['scan'] = (...asked) => {
+      checkTime()
+      return ports.scan(...asked)
+    }
+    await forEachMatch({ ...ports, scan }, plan, { signal }, onMatch)
+    checkTime()
+  }
+
+  async function countEntities(
+    entry: CatalogEntry,
+    plan: QueryPlan,
+    options: GetAllOptions,
+  ): Promise<number> {
+    let count = 0
+    await readAll(entry, plan, options, () => count++)
+    return count
+  }
+
+  return {
+    query,
+    all: (definition, where, options) =>
+      onIndex(definition, async (entry) => {
+        const { plan } = await planFor(entry, where, options)
+        const entities: IndexedEntity[] = []
+        await readAll(entry, plan, options, (entity) => {
+          // It matches, so it has the indexed properties.
+          entities.push(toEntity(entity) as IndexedEntity)
+        })
+        return entities
+      }),
+    count: (definition, where, { exact = false, ...options }) =>
+      onIndex(definition, async (entry) => {
+        const { plan } = await planFor(entry, where, options)
+        if (exact || !plan.canCountRows) return countEntities(entry, plan, options)
+        const counts = await Promise.all(
+          plan.shards.map((shard) =>
+            driver.shards[shard]!.index(tableSpec(entry)).count(plan.range, options),
+          ),
+        )
+        return counts.reduce((sum, n) => sum + n, 0)
+      }),
+  }
+}
+
+function tookTooLong(index: string, queryTimeMs: number): LooseleafError {
+  return new LooseleafError(
+    'DEADLINE',
+    `Index ${index}: to read everything takes longer than the ${queryTimeMs} ms (queryTimeMs) for which this store keeps the rows of entities that move, so some might be missed. Read it page by page with \`query\`.`,
+  )
+}
+
+function indexNotFound(definition: IndexDefinitionData, known: readonly CatalogEntry[]): LooseleafError {
+  const other = known.find((entry) => entry.name === definition.name)
+  const message =
+    other === undefined
+      ? `The store has no index ${definition.name}. It has: ${known.map(({ name }) => name).join(', ') || 'none'}.`
+      : `The store has an index ${definition.name}, but with another definition than the one given.`
+  return new LooseleafError(
+    'INDEX_NOT_FOUND',
+    `${message} Add it with \`store.addIndex\`, or open with \`migrate: true\`.`,
+  )
+}

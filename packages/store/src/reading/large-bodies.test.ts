@@ -1,0 +1,136 @@
+import { randomBytes } from 'node:crypto'
+import type { BoundedRow, Driver, EntityId } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { defineIndex } from '@looseleaf/index-engine'
+import * as fc from 'fast-check'
+import { afterEach, describe, expect, it } from 'vitest'
+import { DataStore } from '../data-store.ts'
+
+const MiB = 1024 * 1024
+
+const byRank = defineIndex('by_rank', { properties: { group: 'integer', rank: 'integer' }, shardOn: 'group' })
+
+/** Bytes of bodies in the answers of a driver that gave several. */
+interface Answers {
+  largest: number
+}
+
+/** The driver, with a look at what its entity tables answer. */
+function watched(driver: Driver, answers: Answers): Driver {
+  const note = (rows: readonly (Pick<BoundedRow, 'body'> | undefined)[]): void => {
+    const bodies = rows.flatMap((row) => (row?.body ? [row.body.length] : []))
+    if (bodies.length > 1)
+      answers.largest = Math.max(
+        answers.largest,
+        bodies.reduce((sum, length) => sum + length, 0),
+      )
+  }
+  const shards = driver.shards.map((shard) => ({
+    ...shard,
+    entities: new Proxy(shard.entities, {
+      get(table, name) {
+        const value: unknown = Reflect.get(table, name)
+        if (name !== 'read' && name !== 'readBounded' && name !== 'pageByAdded') return value
+        return async (...args: readonly unknown[]) => {
+          const rows = (await Reflect.apply(
+            value as () => Promise<readonly BoundedRow[]>,
+            table,
+            args,
+          )) as readonly BoundedRow[]
+          note(rows)
+          return rows
+        }
+      },
+    }),
+  }))
+  return { ...driver, shards }
+}
+
+let store: DataStore
+const answers: Answers = { largest: 0 }
+
+async function open(): Promise<void> {
+  answers.largest = 0
+  const driver = watched(await memoryShards(2).connect(), answers)
+  store = await DataStore.open({
+    shards: { shardCount: 2, connect: async () => driver },
+    indexes: [byRank],
+    migrate: true,
+  })
+}
+
+afterEach(() => store.close())
+
+async function putAll(sizes: readonly number[]): Promise<EntityId[]> {
+  const ids: EntityId[] = []
+  for (const [rank, size] of sizes.entries())
+    ids.push((await store.put({ group: 1, rank, data: randomBytes(size) })).id)
+  return ids
+}
+
+const sizeOf = (entity: { readonly [name: string]: unknown } | undefined): number =>
+  (entity!['data'] as Uint8Array).length
+
+async function pagesOf(limit: number, order: 'asc' | 'desc') {
+  const pages = [await store.query(byRank, { group: 1 }, { limit, order })]
+  for (let cursor = pages[0]?.cursor; cursor !== undefined; cursor = pages.at(-1)?.cursor)
+    pages.push(await store.query(byRank, { group: 1 }, { limit, order, cursor }))
+  return pages
+}
+
+describe('entities of all sizes', () => {
+  it('are found by every kind of reading, in answers of bounded size', async () => {
+    const sizes = fc.array(fc.constantFrom(0, 10, 5_000, 60_000, 400_000, 3_000_000), { maxLength: 30 })
+    const options = fc.record({
+      limit: fc.integer({ min: 1, max: 40 }),
+      order: fc.constantFrom('asc' as const, 'desc' as const),
+    })
+    await fc.assert(
+      fc.asyncProperty(sizes, options, async (list, { limit, order }) => {
+        await open()
+        const ids = await putAll(list)
+        const inOrder = order === 'asc' ? ids : ids.toReversed()
+
+        const pages = await pagesOf(limit, order)
+        const items = pages.flatMap((page) => page.items)
+        expect(items.map(({ id }) => id)).toEqual(inOrder)
+        for (const item of items) expect(sizeOf(item)).toBe(list[Number(item.rank)])
+        expect((await store.getAll(byRank, { group: 1 }, { order })).map(({ id }) => id)).toEqual(inOrder)
+        expect(await store.count(byRank, { group: 1 }, { exact: true })).toBe(ids.length)
+
+        const asked = [...ids, store.newId(), ...inOrder]
+        const found = await store.getMany(asked)
+        expect(found.map((entity) => entity?.id)).toEqual(
+          asked.map((id) => (ids.includes(id) ? id : undefined)),
+        )
+        const scanned: [EntityId, number][] = []
+        for await (const entity of store.scan()) scanned.push([entity.id, sizeOf(entity)])
+        expect(scanned.toSorted()).toEqual(ids.map((id, i) => [id, list[i]]).toSorted())
+        // One long body more than the bound of a group, at the most.
+        expect(answers.largest).toBeLessThan(8 * MiB + 3_100_000)
+        await store.close()
+      }),
+      { numRuns: 8 },
+    )
+    await open()
+  }, 120_000)
+
+  it('are as many on a page as come to 32 MiB', async () => {
+    await open()
+    const ids = await putAll(Array.from({ length: 7 }, () => 7 * MiB))
+    const pages = await pagesOf(100, 'asc')
+    expect(pages.map(({ items }) => items.length)).toEqual([5, 2])
+    expect(pages.map(({ cost }) => cost.complete)).toEqual([false, true])
+    expect(pages.flatMap(({ items }) => items.map(({ id }) => id))).toEqual(ids)
+    expect(await store.getAll(byRank, { group: 1 })).toHaveLength(7)
+    expect(answers.largest).toBeLessThan(16 * MiB)
+  }, 60_000)
+
+  it('count as what they are when they are not compressed', async () => {
+    await open()
+    const text = 'a page of the same letter '.repeat(300_000)
+    for (let rank = 0; rank < 10; rank++) await store.put({ group: 1, rank, text })
+    const pages = await pagesOf(100, 'desc')
+    expect(pages.map(({ items }) => items.length)).toEqual([5, 5])
+  }, 60_000)
+})

@@ -1,0 +1,69 @@
+import {
+  formatId,
+  isLooseleafError,
+  takeCallbacks,
+  throwIfAborted,
+  type CallOptions,
+  type Driver,
+  type Entity,
+  type EntityRow,
+} from '@looseleaf/core'
+import { longestBody, toEntity, wholeRows } from '@looseleaf/index-engine'
+import { damagedTeller } from './damaged-teller.ts'
+import type { EntityReader } from './entity-reader.ts'
+import type { DamagedEntity, ScanOptions } from '../types.ts'
+
+const PAGE = 500
+
+/**
+ * Every living entity, shard by shard in the order of their creation, as each is when its page is read: an entity that
+ * is created meanwhile may be missing, none comes twice.
+ */
+export async function* scanEntities(
+  driver: Driver,
+  reader: EntityReader,
+  options: ScanOptions,
+): AsyncGenerator<Entity, void, undefined> {
+  const taken = takeCallbacks(options)
+  const tellDamaged = damagedTeller(taken.options.onDamaged)
+  for await (const [row, shard] of storedRows(driver, options)) {
+    const found = reader.entity(row, shard, { tellDamaged })
+    if (found !== undefined) yield toEntity(found)
+    else await taken.settled()
+  }
+}
+
+/** The others: every entity that cannot be decoded, in the same order. */
+export async function* scanDamaged(
+  driver: Driver,
+  reader: EntityReader,
+  options: CallOptions,
+): AsyncGenerator<DamagedEntity, void, undefined> {
+  for await (const [row, shard] of storedRows(driver, options)) {
+    try {
+      reader.decode(row, shard)
+    } catch (error) {
+      if (!isLooseleafError(error)) throw error
+      const { id, version, updated, body } = row
+      yield { id: formatId(id), version, updated: new Date(updated / 1000), shard, body, error }
+    }
+  }
+}
+
+/** Every row of every shard, with the shard's name. However long bodies are, only some MiB of them are in hand at once. */
+async function* storedRows(
+  driver: Driver,
+  { signal }: CallOptions,
+): AsyncGenerator<readonly [row: EntityRow, shard: string], void, undefined> {
+  for (const { name, entities } of driver.shards) {
+    for (let after = 0; ;) {
+      throwIfAborted(signal)
+      const page = await entities.pageByAdded(after, PAGE, { signal, maxBody: longestBody(PAGE) })
+      for await (const rows of wholeRows(entities, page, { signal }))
+        for (const row of rows) yield [row, name]
+      const last = page.at(-1)
+      if (last === undefined || page.length < PAGE) break
+      after = last.addedId
+    }
+  }
+}

@@ -1,0 +1,326 @@
+import {
+  isLooseleafError,
+  LooseleafError,
+  type DriverFactory,
+  type ErrorCode,
+  type Shard,
+} from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { defineIndex } from '@looseleaf/index-engine'
+import {
+  type Fault,
+  type FaultPlan,
+  faultyDriver,
+  keepOpen,
+  unknownOutcome,
+  withoutPauses,
+} from '@looseleaf/testkit'
+import { afterEach, describe, expect, it } from 'vitest'
+import { DataStore } from '../data-store.ts'
+
+const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
+
+const withCode = (code: ErrorCode): { asymmetricMatch(error: unknown): boolean } => ({
+  asymmetricMatch: (error) => isLooseleafError(error, code),
+})
+
+const opened: DataStore[] = []
+
+/** A store whose driver does as it should until a plan is made for it. */
+async function openFaulty(): Promise<{ store: DataStore; plan(plan: FaultPlan): void; calls: string[] }> {
+  let plan: FaultPlan = () => undefined
+  const calls: string[] = []
+  const memory = memoryShards(2)
+  const shards: DriverFactory = {
+    shardCount: 2,
+    connect: async () =>
+      faultyDriver(await memory.connect(), (call) => {
+        calls.push(`${call.table} ${call.operation}`)
+        return plan(call)
+      }),
+  }
+  const store = await DataStore.open({ shards, indexes: [byName], migrate: true, time: withoutPauses })
+  opened.push(store)
+  calls.length = 0
+  return { store, calls, plan: (next) => void (plan = next) }
+}
+
+/** A plan with one fault, at the first call of an operation from now on. */
+function once(operation: string, fault: Fault): FaultPlan {
+  let done = false
+  return (call) => {
+    if (done || call.operation !== operation) return undefined
+    done = true
+    return fault
+  }
+}
+
+const unavailable: Fault = {
+  before() {
+    throw new LooseleafError('SHARD_UNAVAILABLE', 'The shard is down (a fault on purpose).')
+  },
+}
+const answerLost: Fault = {
+  after() {
+    throw unknownOutcome()
+  },
+}
+const neverArrives: Fault = {
+  before() {
+    throw unknownOutcome()
+  },
+}
+
+const find = async (store: DataStore, name: string): Promise<string[]> =>
+  (await store.getAll(byName, { name })).map((entity) => entity.id)
+
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((store) => store.close()))
+})
+
+describe('the order of a write', () => {
+  it('is gained rows, entity, lost rows', async () => {
+    const { store, calls } = await openFaulty()
+    const { id } = await store.put({ name: 'one' })
+    expect(calls).toEqual(['index_by_name upsert', 'entities insert'])
+    calls.length = 0
+    await store.put({ name: 'two' }, { id })
+    await store.settled()
+    expect(calls).toEqual([
+      'entities read',
+      'index_by_name upsert',
+      'entities replace',
+      'catalog load',
+      'index_by_name remove',
+    ])
+    calls.length = 0
+    await store.put({ name: 'two', more: true }, { id })
+    await store.settled()
+    expect(calls).toEqual(['entities read', 'entities replace'])
+  })
+})
+
+describe('a property that is a getter', () => {
+  it('is asked once, so that what is stored is what is found', async () => {
+    const { store } = await openFaulty()
+    let asked = 0
+    const bag = {
+      get name() {
+        return `asked ${++asked} times`
+      },
+    }
+    const { id } = await store.put(bag)
+    const name = String((await store.get(id))?.['name'])
+    expect((await store.getAll(byName, { name })).map((entity) => entity.id)).toEqual([id])
+  })
+})
+
+describe('an index shard that is down', () => {
+  it('fails the write before anything is committed, and the same call succeeds later', async () => {
+    const { store, plan } = await openFaulty()
+    const { id } = await store.put({ name: 'one' })
+    plan(once('upsert', unavailable))
+    const failed = store.put({ name: 'two' }, { id })
+    await expect(failed).rejects.toEqual(withCode('SHARD_UNAVAILABLE'))
+    await expect(failed).rejects.toMatchObject({ retryable: true })
+    expect(await store.get(id)).toEqual({ id, name: 'one' })
+    await store.put({ name: 'two' }, { id })
+    expect(await find(store, 'two')).toEqual([id])
+  })
+
+  it('is no reason to fail when only rows that were lost remain to be deleted', async () => {
+    const { store, plan } = await openFaulty()
+    const { id } = await store.put({ name: 'one' })
+    plan(once('remove', unavailable))
+    await store.put({ name: 'two' }, { id })
+    await store.settled()
+    expect(await find(store, 'two')).toEqual([id])
+    expect(await find(store, 'one')).toEqual([])
+    expect(await store.count(byName, { name: 'one' })).toBe(1)
+  })
+
+  it('is a definite failure even when the answer of the index was lost', async () => {
+    const { store, plan } = await openFaulty()
+    plan(once('upsert', answerLost))
+    const failed = store.put({ name: 'one' })
+    await expect(failed).rejects.toEqual(withCode('SHARD_UNAVAILABLE'))
+    await expect(failed).rejects.toMatchObject({ unknownOutcome: false, retryable: true })
+    expect(await find(store, 'one')).toEqual([])
+  })
+})
+
+describe('a session of an index shard that is not kept', () => {
+  it('is what the caller is told, and that the entity was not written', async () => {
+    const { store, plan } = await openFaulty()
+    plan(
+      once('upsert', {
+        after() {
+          throw new LooseleafError('STATEMENT_FAILED', 'Sessions are mixed.', { unknownOutcome: true })
+        },
+      }),
+    )
+    const failed = store.put({ name: 'one' })
+    await expect(failed).rejects.toEqual(withCode('STATEMENT_FAILED'))
+    await expect(failed).rejects.toMatchObject({ unknownOutcome: false, retryable: false })
+    await expect(failed).rejects.toThrow('Sessions are mixed. The entity was not written.')
+    expect(await find(store, 'one')).toEqual([])
+  })
+})
+
+describe('a commit whose answer is lost', () => {
+  it('is found to have taken place', async () => {
+    const { store, plan } = await openFaulty()
+    plan(once('insert', answerLost))
+    const { id, version, created } = await store.put({ name: 'one' })
+    expect(created).toBe(true)
+    expect(await store.get(id)).toEqual({ id, name: 'one' })
+    plan(once('replace', answerLost))
+    const second = await store.put({ name: 'two' }, { id, ifVersion: version })
+    await store.settled()
+    expect(await store.get(id)).toEqual({ id, name: 'two' })
+    expect(second.version).toBeGreaterThan(version)
+    expect(await store.count(byName, { name: 'one' })).toBe(0)
+  })
+
+  it('is made again when it did not take place', async () => {
+    const { store, plan } = await openFaulty()
+    plan(once('insert', neverArrives))
+    const { id } = await store.put({ name: 'one' })
+    plan(once('replace', neverArrives))
+    await store.update(id, (bag) => ({ ...bag, name: 'two' }))
+    expect(await store.get(id)).toEqual({ id, name: 'two' })
+  })
+
+  it('counts once, however late the statement arrives', async () => {
+    const { store, plan } = await openFaulty()
+    const { id } = await store.put({ count: 0 })
+    const arrival = Promise.withResolvers<void>()
+    plan(once('replace', { late: arrival.promise }))
+    await store.update(id, (bag) => ({ count: Number(bag['count']) + 1 }))
+    arrival.resolve()
+    await arrival.promise
+    await store.update(id, (bag) => ({ count: Number(bag['count']) + 1 }))
+    expect(await store.get(id)).toEqual({ id, count: 2 })
+  })
+
+  it('is OUTCOME_UNKNOWN when another write came before it could be told', async () => {
+    const memory = await memoryShards(2).connect()
+    const shared = keepOpen(memory)
+    const other = await DataStore.open({
+      shards: shared,
+      indexes: [byName],
+      migrate: true,
+      time: withoutPauses,
+    })
+    const { id } = await other.put({ by: 'first' })
+    const faulty = faultyDriver(
+      memory,
+      once('replace', {
+        async after() {
+          await other.put({ by: 'other' }, { id })
+          throw unknownOutcome()
+        },
+      }),
+    )
+    const store = await DataStore.open({
+      shards: { shardCount: 2, connect: async () => faulty },
+      time: withoutPauses,
+    })
+    await expect(store.put({ by: 'second' }, { id })).rejects.toEqual(withCode('OUTCOME_UNKNOWN'))
+    expect(await other.get(id)).toEqual({ id, by: 'other' })
+    await memory.close()
+  })
+
+  it('is not taken for the write of another process that chose the same version', async () => {
+    const memory = await memoryShards(2).connect()
+    const shared = keepOpen(memory)
+    const other = await DataStore.open({
+      shards: shared,
+      indexes: [byName],
+      migrate: true,
+      time: withoutPauses,
+    })
+    const { id } = await other.put({ by: 'first' })
+    const body = other.context.codec.encode({ by: 'other' })
+    const faulty = faultyDriver(memory, (call) => {
+      if (call.operation !== 'replace') return undefined
+      return {
+        async before() {
+          const [rows, options] = call.args as Parameters<Shard['entities']['replace']>
+          const others = rows.map((row) => ({ ...row, body }))
+          await memory.shards[call.shard]?.entities.replace(others, options)
+          throw unknownOutcome()
+        },
+      }
+    })
+    const store = await DataStore.open({
+      shards: { shardCount: 2, connect: async () => faulty },
+      time: withoutPauses,
+    })
+    await expect(store.put({ by: 'second' }, { id })).rejects.toEqual(withCode('OUTCOME_UNKNOWN'))
+    expect(await other.get(id)).toEqual({ id, by: 'other' })
+    await memory.close()
+  })
+
+  it('is not said to have written nothing while it may still land', async () => {
+    const { store, plan } = await openFaulty()
+    const { id } = await store.put({ count: 0 })
+    const arrival = Promise.withResolvers<void>()
+    plan(once('replace', { late: arrival.promise }))
+    let calls = 0
+    const update = store.update(id, () => (++calls === 1 ? { count: 1 } : undefined))
+    await expect(update).rejects.toEqual(withCode('OUTCOME_UNKNOWN'))
+    expect(calls).toBe(2)
+    arrival.resolve()
+  })
+
+  it('is OUTCOME_UNKNOWN when the entity cannot be read back', async () => {
+    const { store, plan } = await openFaulty()
+    const { id } = await store.put({ name: 'one' })
+    let lost = false
+    plan((call) => {
+      if (call.operation === 'replace') {
+        lost = true
+        return answerLost
+      }
+      return lost && call.operation === 'read' ? unavailable : undefined
+    })
+    const failed = store.put({ name: 'two' }, { id })
+    await expect(failed).rejects.toEqual(withCode('OUTCOME_UNKNOWN'))
+    await expect(failed).rejects.toThrow(id)
+    plan(() => undefined)
+    // It did take place; nothing is missing either way.
+    expect(await find(store, 'two')).toEqual([id])
+  })
+})
+
+describe('a process that stops dead', () => {
+  it.each([
+    ['before the rows', 'upsert', 'before', 'one'],
+    ['between the rows and the entity', 'upsert', 'after', 'one'],
+    ['before the entity is written', 'replace', 'before', 'one'],
+    ['between the entity and the lost rows', 'replace', 'after', 'two'],
+    ['before the lost rows are deleted', 'remove', 'before', 'two'],
+  ] as const)('%s leaves nothing missing', async (_, operation, when, name) => {
+    const memory = await memoryShards(2).connect()
+    const shared = keepOpen(memory)
+    const survivor = await DataStore.open({
+      shards: shared,
+      indexes: [byName],
+      migrate: true,
+      time: withoutPauses,
+    })
+    const { id } = await survivor.put({ name: 'one' })
+    const dying = faultyDriver(memory, once(operation, { crash: when }))
+    const victim = await DataStore.open({
+      shards: { shardCount: 2, connect: async () => dying },
+      time: withoutPauses,
+    })
+    void victim.put({ name: 'two' }, { id })
+    await dying.crashed
+    expect(await survivor.get(id)).toEqual({ id, name })
+    expect(await find(survivor, name)).toEqual([id])
+    expect(await find(survivor, name === 'one' ? 'two' : 'one')).toEqual([])
+    await memory.close()
+  })
+})

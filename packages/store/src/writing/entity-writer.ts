@@ -1,0 +1,310 @@
+import {
+  elapsedBy,
+  formatId,
+  isLooseleafError,
+  isVersion,
+  LooseleafError,
+  type Bag,
+  type CallOptions,
+  type CatalogEntry,
+  type EntityReplace,
+} from '@looseleaf/core'
+import { diffRows, type Catalog, type EngineContext } from '@looseleaf/index-engine'
+import type { EntityReader } from '../reading/entity-reader.ts'
+import type { IndexRowWriter, PlacedKey } from './index-row-writer.ts'
+import type { RowRemovals } from './row-removals.ts'
+import type { Fenced, ShardLanes } from '../calls/shard-lanes.ts'
+import { unknownOutcome } from './unknown-outcome.ts'
+import type { WritePolicy } from './write-policy.ts'
+
+/** What an attempt found under the id: a living entity, a tombstone (no bag), or nothing (version 0, no bag). */
+export interface Found {
+  readonly version: number
+  readonly bag: Bag | undefined
+  /** True for a living entity whose body could not be decoded; `bag` is undefined then. */
+  readonly damaged: LooseleafError | undefined
+  /** As it is stored; null for a tombstone and for nothing. */
+  readonly body: Uint8Array | null
+}
+
+/**
+ * What an attempt is to write: a bag that `copyBag` has made, so that what is stored and what is indexed is the same, null for
+ * a tombstone, undefined to leave all as it is. Called once per attempt.
+ */
+export type Decide = (found: Found) => Bag | null | undefined
+
+export interface WriteOutcome {
+  readonly found: Found
+  readonly written: boolean
+  /** The new version when written, else the one that was found. */
+  readonly version: number
+  /** False when index rows are left to the cleaner. */
+  readonly indexed: boolean
+}
+
+export interface WriteOptions extends CallOptions {
+  /** The id was just made, so nothing has to be read. */
+  readonly isFresh?: boolean
+  /** The write goes by what it finds, so that one that has taken place would be added to when it is tried again. */
+  readonly addsUp?: boolean
+}
+
+export interface EntityWriter {
+  /** `OUTCOME_UNKNOWN` when the answer was lost and cannot be had any more; any other error means that nothing was written. */
+  write(id: Uint8Array, decide: Decide, options: WriteOptions): Promise<WriteOutcome>
+}
+
+/** An attempt that was sent and whose answer was lost. */
+interface Unsettled {
+  readonly found: Found
+  readonly body: Uint8Array | null
+  readonly rows: RowChange
+  /** That the attempt went by. */
+  readonly catalog: Catalog
+  readonly indexed: boolean
+}
+
+/** What a write does to the index rows of its entity. */
+interface RowChange {
+  readonly gained: readonly PlacedKey[]
+  /** Lost rows of indexes in which the entity has none any more: nobody finds it by these. */
+  readonly deletedNow: readonly PlacedKey[]
+  /** Lost rows of indexes in which it still has others: a query may meet it by these while it moves from one to another. */
+  readonly deletedLater: readonly PlacedKey[]
+}
+
+/** Attempts before a write gives up. Nearly all of them are lost races, each of which another write of the entity has won. */
+const MAX_TRIES = 64
+
+/** Many writers of one entity: whoever has lost often steps back by a random part of this, so that somebody gets through. */
+const backOffMs = (tries: number): number => (tries < 2 ? 0 : Math.min(2 ** tries, 100))
+
+const NOTHING: Found = { version: 0, bag: undefined, damaged: undefined, body: null }
+
+/**
+ * The write path. It keeps the three laws: (1) index rows that an entity gains are there before it is committed,
+ * stamped with the version about to be committed; (2) the entity is committed by compare-and-swap; (3) rows that it
+ * lost are deleted afterwards, if their stamp is older than the commit. An attempt that fails or loses leaves its rows
+ * to the cleaner.
+ */
+export function createEntityWriter(
+  context: EngineContext,
+  lanes: readonly ShardLanes[],
+  reader: EntityReader,
+  indexRows: IndexRowWriter,
+  removals: RowRemovals,
+  policy: WritePolicy,
+): EntityWriter {
+  const now = elapsedBy(context.time)
+
+  async function find(id: Uint8Array, lane: ShardLanes, signal: AbortSignal | undefined): Promise<Found> {
+    const row = await reader.row(id, { signal })
+    if (row === undefined) return NOTHING
+    const { version, body } = row
+    try {
+      return { version, bag: reader.decode(row, lane.shard), damaged: undefined, body }
+    } catch (error) {
+      // What is damaged can be replaced, by its version.
+      if (!isLooseleafError(error) || !isVersion(version)) throw error
+      return { version, bag: undefined, damaged: error, body }
+    }
+  }
+
+  /**
+   * Whether a version that was read stays, although nobody has said that it is on disk. If it was there before the flush and
+   * is after it, it is: also where the server has died and come back meanwhile.
+   */
+  async function isOnDisk(
+    id: Uint8Array,
+    version: number,
+    lane: ShardLanes,
+    signal: AbortSignal | undefined,
+  ): Promise<boolean> {
+    await lane.flush(signal)
+    return (await reader.row(id, { signal }))?.version === version
+  }
+
+  /**
+   * Sends the commit of an attempt: `won`, `lost` to another write, `unsettled` when the answer got lost on the way,
+   * `stale` when the shard's epoch has moved.
+   */
+  async function commit(
+    lane: ShardLanes,
+    row: Fenced<EntityReplace>,
+    signal: AbortSignal | undefined,
+  ): Promise<'won' | 'lost' | 'unsettled' | 'stale'> {
+    try {
+      if (row.base === 0) await lane.insert.submit(row, signal)
+      else if (!(await lane.replace.submit(row, signal))) return 'lost'
+      return 'won'
+    } catch (error) {
+      if (isLooseleafError(error, 'ALREADY_EXISTS')) return 'lost'
+      if (isLooseleafError(error, 'STALE_EPOCH')) return 'stale'
+      if (isLooseleafError(error) && error.unknownOutcome) return 'unsettled'
+      throw error
+    }
+  }
+
+  /** Law 1. Answers the tables whose rows are deferred, where that is allowed. */
+  async function writeBefore(
+    catalog: Catalog,
+    gained: readonly PlacedKey[],
+    id: Uint8Array,
+    version: number,
+    signal: AbortSignal | undefined,
+  ): Promise<readonly string[]> {
+    if (policy.writeOrder === 'entity-first') return []
+    const { onIndexFailure } = catalog.policies
+    const failures = await indexRows.upsert(gained, id, version, signal)
+    for (const { error } of failures) {
+      if (onIndexFailure === 'fail' || !mayDefer(error)) throw error
+    }
+    return [...new Set(failures.map(({ table }) => table))]
+  }
+
+  /** The article's order: the entity is committed, so what fails now is for the cleaner. */
+  async function writeAfter(
+    gained: readonly PlacedKey[],
+    id: Uint8Array,
+    version: number,
+    signal: AbortSignal | undefined,
+  ): Promise<boolean> {
+    const failures = await indexRows.upsert(gained, id, version, signal)
+    return failures.length === 0
+  }
+
+  /** Attempts until one wins, or the decision is to write nothing. Those whose outcome is not known are noted. */
+  async function attempt(
+    id: Uint8Array,
+    decide: Decide,
+    unsettled: Map<number, Unsettled>,
+    { signal, isFresh = false }: WriteOptions,
+  ): Promise<WriteOutcome> {
+    const shard = context.router.shardOfId(id)
+    const lane = lanes[shard] as ShardLanes
+    const endsAt = now() + policy.writeTimeoutMs
+    const won = async (
+      version: number,
+      { found, rows, indexed, catalog }: Unsettled,
+    ): Promise<WriteOutcome> => {
+      if (policy.writeOrder === 'entity-first') {
+        return { found, written: true, version, indexed: await writeAfter(rows.gained, id, version, signal) }
+      }
+      if (catalog.policies.deleteDelayMs === 0) {
+        const epoch = catalog.epochs[shard] ?? 0
+        removals.now(rows.deletedNow, id, version)
+        removals.later(rows.deletedLater, { entityId: id, version, shard, epoch })
+      }
+      return { found, written: true, version, indexed }
+    }
+
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const isLate = tries > 0 && now() >= endsAt
+      if (isLate && unsettled.size === 0) throw tooLate(id, lane, tries)
+      const catalog = context.catalog.current()
+      const found = isFresh && tries === 0 ? NOTHING : await find(id, lane, signal)
+      const landed = unsettled.get(found.version)
+      // Another process may have chosen the same version, though hardly ever; its body tells them apart.
+      if (landed !== undefined && sameBody(landed.body, found.body)) {
+        if (await isOnDisk(id, found.version, lane, signal)) return won(found.version, landed)
+        continue
+      }
+      // Only an attempt from the same base can still tell: if it wins, those before it never will.
+      for (const { found: base } of unsettled.values())
+        if (base.version !== found.version) throw lostTrack(id, lane, 'was written by another since')
+      if (isLate) throw tooLate(id, lane, tries)
+
+      const bag = decide(found)
+      // An attempt before this one may still land, so it cannot be said that nothing was written.
+      if (bag === undefined && unsettled.size > 0) throw lostTrack(id, lane, 'is to stay as it was found')
+      if (bag === undefined) return { found, written: false, version: found.version, indexed: true }
+
+      const body = bag === null ? null : context.codec.encode(bag)
+      const rows = diffAll(catalog, id, found.bag, bag)
+      const version = context.clock.next(found.version)
+      const deferred = await writeBefore(catalog, rows.gained, id, version, signal)
+      const epoch = catalog.epochs[shard] ?? 0
+      const attempted: Unsettled = { found, body, rows, catalog, indexed: deferred.length === 0 }
+
+      const outcome = await commit(lane, { id, version, body, base: found.version, epoch, deferred }, signal)
+      if (outcome === 'won') return won(version, attempted)
+      if (outcome === 'stale') await context.catalog.reload({ signal })
+      if (outcome === 'unsettled') unsettled.set(version, attempted)
+      const pause = outcome === 'lost' ? Math.min(Math.random() * backOffMs(tries), endsAt - now()) : 0
+      if (pause > 0 && tries < MAX_TRIES - 1) await context.time.sleep(pause, signal)
+    }
+    throw new LooseleafError(
+      'CONFLICT',
+      `Entity ${formatId(id)}: other writers, or changes of the catalog, came first ${MAX_TRIES} times in a row.`,
+      { entity: formatId(id), shard: lane.shard },
+    )
+  }
+
+  return {
+    async write(id, decide, options) {
+      const unsettled = new Map<number, Unsettled>()
+      try {
+        return await attempt(id, decide, unsettled, options)
+      } catch (error) {
+        // Whatever ended the attempts, one that was sent before may have taken place or may yet.
+        throw unsettled.size === 0 ? error : unknownOutcome(id, unsettled.keys(), options, error)
+      }
+    },
+  }
+}
+
+function sameBody(one: Uint8Array | null, other: Uint8Array | null): boolean {
+  return one === null || other === null ? one === other : Buffer.compare(one, other) === 0
+}
+
+function lostTrack(id: Uint8Array, lane: ShardLanes, what: string): LooseleafError {
+  const entity = formatId(id)
+  return new LooseleafError('CONFLICT', `Entity ${entity} ${what}.`, {
+    entity,
+    shard: lane.shard,
+  })
+}
+
+function tooLate(id: Uint8Array, lane: ShardLanes, tries: number): LooseleafError {
+  const entity = formatId(id)
+  return new LooseleafError(
+    'DEADLINE',
+    `Entity ${entity}: ${tries} ${tries === 1 ? 'attempt' : 'attempts'} did not get through within writeTimeoutMs, and no more is begun.`,
+    { entity, shard: lane.shard },
+  )
+}
+
+/** Whether an index row that could not be written may be written later: its shard does not answer, now. */
+function mayDefer(error: unknown): boolean {
+  return isLooseleafError(error) && error.retryable
+}
+
+/** What an entity's change means for every index, building and retiring ones included. */
+function diffAll(catalog: Catalog, id: Uint8Array, before: Bag | undefined, after: Bag | null): RowChange {
+  const gained: PlacedKey[] = []
+  const deletedNow: PlacedKey[] = []
+  const deletedLater: PlacedKey[] = []
+  for (const entry of catalog.indexes) {
+    const diff = diffRows(entry, before, after ?? undefined)
+    refuseMisfits(entry, id, diff.misfits)
+    for (const key of diff.gained) gained.push({ entry, key })
+    for (const key of diff.lost) (diff.isIndexed ? deletedLater : deletedNow).push({ entry, key })
+  }
+  return { gained, deletedNow, deletedLater }
+}
+
+function refuseMisfits(
+  entry: CatalogEntry,
+  id: Uint8Array,
+  misfits: readonly { readonly property: string; readonly reason: string }[],
+): void {
+  const misfit = misfits[0]
+  if (misfit === undefined || entry.onMisfit === 'skip') return
+  throw new LooseleafError(
+    'BAD_INDEX_VALUE',
+    `Index ${entry.name}: property ${misfit.property}: ${misfit.reason}.`,
+    {
+      entity: formatId(id),
+    },
+  )
+}

@@ -1,0 +1,104 @@
+import { isLooseleafError, LooseleafError, type DriverFactory, type EntityId } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { faultyDriver, unknownOutcome, type FaultPlan } from '@looseleaf/testkit'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { DataStore } from '../data-store.ts'
+
+let store: DataStore
+let id: EntityId
+/** `lossy`: the next commit is done and its answer lost, and from then on, `down`, nothing can be read back. */
+let state: 'up' | 'lossy' | 'down'
+
+beforeEach(async () => {
+  state = 'up'
+  const memory = memoryShards(2)
+  const shards: DriverFactory = {
+    shardCount: 2,
+    connect: async () => faultyDriver(await memory.connect(), plan),
+  }
+  store = await DataStore.open({ shards, migrate: true })
+  id = (await store.put({ n: 0 })).id
+})
+afterEach(() => store.close())
+
+const plan: FaultPlan = ({ operation }) => {
+  if (state === 'lossy' && (operation === 'insert' || operation === 'replace')) {
+    return {
+      after() {
+        state = 'down'
+        throw unknownOutcome()
+      },
+    }
+  }
+  if (state !== 'down') return undefined
+  return {
+    before() {
+      throw new LooseleafError('SHARD_UNAVAILABLE', 'The shard is down (a fault on purpose).')
+    },
+  }
+}
+
+/** The error of a write whose answer is lost. */
+async function unknownOf(write: () => Promise<unknown>): Promise<LooseleafError> {
+  state = 'lossy'
+  try {
+    await write()
+  } catch (error) {
+    if (isLooseleafError(error, 'OUTCOME_UNKNOWN')) return error
+    throw error
+  } finally {
+    state = 'up'
+  }
+  throw new Error('Its outcome is known.')
+}
+
+async function count(): Promise<number> {
+  return (await Array.fromAsync(store.scan())).length
+}
+
+describe('OUTCOME_UNKNOWN of a write that was given no id', () => {
+  it.each<[string, () => Promise<unknown>]>([
+    ['put', () => store.put({ n: 1 })],
+    ['insert', () => store.insert({ n: 1 })],
+    [
+      'putMany',
+      async () => {
+        const [result] = await store.putMany([{ n: 1 }])
+        if (result?.ok === false) throw result.error
+      },
+    ],
+  ])('is not retryable, and names the id with which it is: %s', async (_, write) => {
+    const error = await unknownOf(write)
+    expect(error).toMatchObject({ retryable: false, unknownOutcome: true, entity: expect.any(String) })
+    expect(error.message).toContain(`Entity ${error.entity}: `)
+    expect(error.message).toContain('try again with this id')
+    // What it advises: nothing is there twice.
+    const again = await store.put({ n: 1 }, { id: error.entity as EntityId })
+    expect(again).toMatchObject({ id: error.entity, created: false })
+    expect(await count()).toBe(2)
+  })
+})
+
+describe('OUTCOME_UNKNOWN of a write of an entity by its id', () => {
+  it.each<[string, boolean, () => Promise<unknown>]>([
+    ['put', true, () => store.put({ n: 1 }, { id })],
+    ['put of a bag with an id', true, () => store.put({ n: 1, id })],
+    ['insert', true, () => store.insert({ n: 1 }, { id: store.newId() })],
+    ['delete', true, () => store.delete(id)],
+    ['update', false, () => store.update(id, (bag) => ({ n: Number(bag['n']) + 1 }))],
+  ])('%s', async (_, retryable, write) => {
+    const error = await unknownOf(write)
+    expect(error).toMatchObject({ retryable, unknownOutcome: true, entity: expect.any(String) })
+    expect(error.message).not.toContain('try again with this id')
+    expect(error.message.includes('Read the entity before you try again')).toBe(!retryable)
+  })
+
+  it('update with ifVersion, which is not done twice', async () => {
+    const { version } = await store.put({ n: 0 }, { id })
+    const add = (): Promise<unknown> =>
+      store.update(id, (bag) => ({ n: Number(bag['n']) + 1 }), { ifVersion: version })
+    expect(await unknownOf(add)).toMatchObject({ retryable: true })
+    await expect(add()).rejects.toMatchObject({ code: 'VERSION_MISMATCH' })
+    expect(await store.get(id)).toEqual({ id, n: 1 })
+  })
+})

@@ -1,0 +1,317 @@
+import { LooseleafError, parseId, systemTime, type Driver, type EntityId, type Time } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { defineIndex } from '@looseleaf/index-engine'
+import { type Fault, type FaultPlan, faultyDriver, keepOpen, unknownOutcome } from '@looseleaf/testkit'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { DataStore } from '../data-store.ts'
+
+const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
+
+let memory: Driver
+let rival: DataStore
+let id: EntityId
+let plan: FaultPlan
+/** Every pause that a write asked for, in milliseconds. */
+let pauses: number[]
+/** Milliseconds; it moves only when a test says so. */
+let now: number
+
+/** Sleeps are over at once, and take no time. */
+const time: Time = {
+  now: () => now,
+  async sleep(milliseconds, signal) {
+    // Those with a signal are not the writes' own: rows that are no longer needed wait for queries to end.
+    if (signal === undefined) pauses.push(milliseconds)
+  },
+}
+
+function open(options: { writeTimeoutMs?: number; time?: Time } = {}): Promise<DataStore> {
+  return DataStore.open({ shards: keepOpen(faultyDriver(memory, (call) => plan(call))), time, ...options })
+}
+
+/** The store's commits lose the race against another process, each after so many milliseconds. */
+function losing(times: number, tookMs = 0): { readonly attempts: number } {
+  let attempts = 0
+  plan = ({ operation }) => {
+    if (operation !== 'replace' || ++attempts > times) return undefined
+    return {
+      async before() {
+        now += tookMs
+        await rival.put({ name: `rival ${attempts}` }, { id })
+      },
+    }
+  }
+  return {
+    get attempts() {
+      return attempts
+    },
+  }
+}
+
+/** Every commit takes so long, and its answer is lost. */
+function unanswered(fault: (land: () => void) => Fault): { readonly attempts: number } {
+  let attempts = 0
+  plan = ({ operation }) => {
+    if (operation !== 'replace') return undefined
+    attempts++
+    return fault(() => (now += 20_000))
+  }
+  return {
+    get attempts() {
+      return attempts
+    },
+  }
+}
+
+beforeEach(async () => {
+  memory = await memoryShards(2).connect()
+  rival = await DataStore.open({ shards: keepOpen(memory), indexes: [byName], migrate: true })
+  id = (await rival.put({ name: 'first' })).id
+  plan = () => undefined
+  pauses = []
+  now = Date.now()
+})
+afterEach(async () => {
+  vi.restoreAllMocks()
+  await memory.close()
+})
+
+describe('lost races', () => {
+  it('are followed by a pause from the third one on, of up to 4, 8, 16, 32, 64, then 100 ms', async () => {
+    const store = await open()
+    vi.spyOn(Math, 'random').mockReturnValue(0.5)
+    const race = losing(8)
+    await store.put({ name: 'mine' }, { id })
+    expect(race.attempts).toBe(9)
+    expect(pauses).toEqual([2, 4, 8, 16, 32, 50])
+    expect(await store.get(id)).toEqual({ id, name: 'mine' })
+  })
+
+  it('are followed by pauses of random lengths, so that rivals do not meet again', async () => {
+    const store = await open()
+    losing(20)
+    await store.put({ name: 'mine' }, { id })
+    expect(pauses).toHaveLength(18)
+    expect(new Set(pauses).size).toBeGreaterThan(9)
+    for (const pause of pauses) expect(pause).toBeLessThanOrEqual(100)
+  })
+
+  it('end in CONFLICT after 64, without a pause that nothing follows', async () => {
+    const store = await open()
+    const race = losing(Infinity)
+    await expect(store.put({ name: 'mine' }, { id })).rejects.toMatchObject({
+      code: 'CONFLICT',
+      retryable: true,
+      unknownOutcome: false,
+    })
+    expect(race.attempts).toBe(64)
+    expect(pauses).toHaveLength(61)
+  })
+
+  it('are followed by one also where the entity is made by another process meanwhile', async () => {
+    const store = await open()
+    const fresh = store.newId()
+    let inserts = 0
+    plan = ({ operation }) => {
+      if (operation !== 'insert') return undefined
+      const isStale = ++inserts < 3
+      return {
+        async before() {
+          if (isStale) throw new LooseleafError('STALE_EPOCH', 'The catalog has another epoch.')
+          await rival.put({ name: 'rival' }, { id: fresh })
+        },
+      }
+    }
+    await store.put({ name: 'mine' }, { id: fresh })
+    expect([inserts, pauses.length]).toEqual([3, 1])
+  })
+
+  it('need no pause where the catalog has changed, or the answer was lost', async () => {
+    const store = await open()
+    await rival.addIndex(defineIndex('by_rank', { properties: { rank: 'integer' }, shardOn: 'id' }))
+    await store.put({ name: 'mine' }, { id })
+    let lost = 0
+    plan = ({ operation }) =>
+      operation === 'replace' && ++lost <= 5
+        ? {
+            before() {
+              throw unknownOutcome()
+            },
+          }
+        : undefined
+    await store.put({ name: 'again' }, { id })
+    expect(lost).toBe(6)
+    expect(pauses).toEqual([])
+  })
+})
+
+describe('writeTimeoutMs', () => {
+  it('ends a write before its next attempt with a definite failure: nothing was written', async () => {
+    const store = await open({ writeTimeoutMs: 5_000 })
+    const race = losing(Infinity, 2_000)
+    await expect(store.put({ name: 'mine' }, { id })).rejects.toMatchObject({
+      code: 'DEADLINE',
+      retryable: true,
+      unknownOutcome: false,
+      entity: id,
+    })
+    expect(race.attempts).toBe(3)
+    expect(await rival.get(id)).toEqual({ id, name: 'rival 3' })
+  })
+
+  it('says how many attempts there were, and asks for nothing any more', async () => {
+    const store = await open({ writeTimeoutMs: 5_000 })
+    let reads = 0
+    const told = async (tookMs: number): Promise<unknown> => {
+      losing(Infinity, tookMs)
+      const lose = plan
+      reads = 0
+      plan = (call) => {
+        if (call.operation === 'read') reads++
+        return lose(call)
+      }
+      return store.put({ name: 'mine' }, { id }).catch((error: unknown) => error)
+    }
+    expect(await told(6_000)).toMatchObject({ message: expect.stringContaining(': 1 attempt did not') })
+    expect(reads).toBe(1)
+    expect(await told(3_000)).toMatchObject({ message: expect.stringContaining(': 2 attempts did not') })
+    expect(reads).toBe(2)
+  })
+
+  it('lets the attempt under way go on to its end', async () => {
+    const store = await open({ writeTimeoutMs: 5_000 })
+    plan = ({ operation }) =>
+      operation === 'replace' ? { before: () => void (now += 3_600_000) } : undefined
+    await store.put({ name: 'mine' }, { id })
+    expect(await rival.get(id)).toEqual({ id, name: 'mine' })
+  })
+
+  it('is 30 seconds by default', async () => {
+    const store = await open()
+    const race = losing(Infinity, 10_000)
+    await expect(store.update(id, (bag) => ({ ...bag, more: true }))).rejects.toMatchObject({
+      code: 'DEADLINE',
+    })
+    expect(race.attempts).toBe(3)
+  })
+
+  it('counts the time of the function of an update, but only before another attempt', async () => {
+    const store = await open({ writeTimeoutMs: 5_000 })
+    let calls = 0
+    const slow = (): { name: string } => {
+      calls++
+      now += 60_000
+      return { name: 'slow' }
+    }
+    await store.update(id, slow)
+    expect(calls).toBe(1)
+    losing(1)
+    await expect(store.update(id, slow)).rejects.toMatchObject({ code: 'DEADLINE' })
+    expect(calls).toBe(2)
+  })
+
+  it('cuts a pause short', async () => {
+    const store = await open({ writeTimeoutMs: 5_003 })
+    vi.spyOn(Math, 'random').mockReturnValue(1)
+    losing(Infinity, 1_000)
+    await expect(store.put({ name: 'mine' }, { id })).rejects.toMatchObject({ code: 'DEADLINE' })
+    // 16 ms would be asked for after the fifth one, of which 3 are left.
+    expect(pauses).toEqual([4, 8, 3])
+  })
+
+  it('gives OUTCOME_UNKNOWN with its cause when it cannot be told whether an attempt will still land', async () => {
+    const store = await open()
+    const late = unanswered((land) => ({
+      before() {
+        land()
+        throw unknownOutcome()
+      },
+    }))
+    await expect(store.put({ name: 'mine' }, { id })).rejects.toMatchObject({
+      code: 'OUTCOME_UNKNOWN',
+      unknownOutcome: true,
+      entity: id,
+      cause: { code: 'DEADLINE' },
+    })
+    expect(late.attempts).toBe(2)
+  })
+
+  it('does not keep a write from finding out that it has taken place', async () => {
+    const store = await open({ writeTimeoutMs: 5_000 })
+    const landed = unanswered((land) => ({
+      after() {
+        land()
+        throw unknownOutcome()
+      },
+    }))
+    const { version } = await store.put({ name: 'mine' }, { id })
+    expect(landed.attempts).toBe(1)
+    expect(await rival.get(id)).toEqual({ id, name: 'mine' })
+    await store.put({ name: 'next' }, { id, ifVersion: version })
+  })
+
+  it('is measured by a clock that nobody sets, where the time is the machine’s', async () => {
+    const store = await open({ time: systemTime })
+    const real = Date.now()
+    let hours = 0
+    losing(3)
+    vi.spyOn(Date, 'now').mockImplementation(() => real + ++hours * 3_600_000)
+    await store.put({ name: 'mine' }, { id })
+    vi.restoreAllMocks()
+    expect(await rival.get(id)).toEqual({ id, name: 'mine' })
+  })
+})
+
+describe('a write whose answer was lost and that is read back', () => {
+  /** The commit takes place and its answer is lost; `onFlush` is what becomes of the flush that follows. */
+  function landing(onFlush?: () => void | Promise<void>): string[] {
+    const sent: string[] = []
+    plan = ({ operation }) => {
+      sent.push(operation)
+      if (operation === 'flush') return onFlush && { before: onFlush }
+      if (operation !== 'replace') return undefined
+      return {
+        after() {
+          throw unknownOutcome()
+        },
+      }
+    }
+    return sent
+  }
+
+  it('is acknowledged when it is on disk, and its old rows go after that', async () => {
+    const store = await open()
+    const sent = landing()
+    await store.put({ name: 'mine' }, { id })
+    await store.settled()
+    const order = sent.filter((operation) => ['replace', 'read', 'flush', 'remove'].includes(operation))
+    expect(order).toEqual(['read', 'replace', 'read', 'flush', 'read', 'remove'])
+  })
+
+  it('is made again when the server has died and come back before that, without it', async () => {
+    const store = await open()
+    const shard = memory.shards[store.context.router.shardOfId(parseId(id))]!
+    const before = (await shard.entities.read([parseId(id)]))[0]!
+    let isBack = false
+    const sent = landing(async () => {
+      if (isBack) return
+      isBack = true
+      const { version: base } = (await shard.entities.read([before.id]))[0]!
+      const epoch = store.context.catalog.current().epochs[memory.shards.indexOf(shard)]!
+      await shard.entities.replace([{ ...before, base }], { epoch })
+    })
+    await store.put({ name: 'mine' }, { id })
+    expect(sent.filter((operation) => operation === 'replace')).toHaveLength(2)
+    expect(await rival.get(id)).toEqual({ id, name: 'mine' })
+  })
+
+  it('is OUTCOME_UNKNOWN when that cannot be had, and its old rows stay', async () => {
+    const store = await open()
+    const sent = landing(() => {
+      throw unknownOutcome()
+    })
+    await expect(store.put({ name: 'mine' }, { id })).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+    await store.settled()
+    expect(sent).not.toContain('remove')
+  })
+})
