@@ -8,6 +8,7 @@ import {
 } from '@looseleaf/core'
 import { mergeCatalogs, type Catalog } from './catalog.ts'
 import { loadShardCatalog, loadShardCatalogs, notMigrated } from './read-catalogs.ts'
+import { requirementsOf } from './understood.ts'
 
 /** Another process may change the catalog at the same time; this often in a row is no accident. */
 const MAX_ATTEMPTS = 50
@@ -47,12 +48,14 @@ export async function changeCatalogContents(
     const current = await leadingCatalog(driver, options)
     const contents = change(current)
     if (contents === undefined) return propagateCatalog(driver, options)
-    const next: ShardCatalog = { ...current, ...contents, epoch: await nextEpoch(first, current, options) }
+    const changed = { ...current, ...contents }
+    const requires = requirementsOf(changed)
+    const next = { ...changed, requires, epoch: await nextEpoch(first, current, options) }
     if (!(await first.catalog.change(next, current.epoch, options))) continue
-    const { catalogs: changed } = await propagated(driver, options)
+    const { catalogs } = await propagated(driver, options)
     // Otherwise a shard has forgotten it again, as in a failover, and the caller must not rely on it.
-    if (changed.every((catalog) => catalog.epoch >= next.epoch && holds(catalog)))
-      return mergeCatalogs(changed)
+    if (catalogs.every((catalog) => catalog.epoch >= next.epoch && holds(catalog)))
+      return mergeCatalogs(catalogs)
   }
   throw new LooseleafError('CONFLICT', `The catalog was changed by others ${MAX_ATTEMPTS} times in a row.`, {
     shard: first.name,

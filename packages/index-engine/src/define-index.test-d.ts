@@ -49,6 +49,21 @@ ask(entriesByUser, { user_id: '', published: { gte: now } })
 ask(entriesByUser, { user_id: '', published: { gt: now, lte: now } })
 ask(entriesByTag, { tags: 'x', score: 1, likes: 1n, open: true })
 ask(entriesByTag, { tags: 'x', score: 1, likes: { lt: 5 } })
+// Strings may be asked for by their beginning, whatever else by a value or a range.
+ask(entriesByTag, { tags: { startsWith: 'x' } })
+// @ts-expect-error of a UUID there is no beginning
+ask(entriesByUser, { user_id: { startsWith: 'x' } })
+// @ts-expect-error a beginning goes alone
+ask(entriesByTag, { tags: { startsWith: 'x', lt: 'y' } })
+
+// What lies within objects can be asked for; of its type in the bag nothing is said.
+const byAuthor = defineIndex('by_author', {
+  properties: { 'author.id': 'uuid', open: 'boolean' },
+  shardOn: 'author.id',
+})
+expectTypeOf(ask(byAuthor, { 'author.id': '', open: true }).open).toEqualTypeOf<boolean>()
+expectTypeOf(ask(byAuthor, { 'author.id': '' })['author.id']).toEqualTypeOf<PropertyValue | undefined>()
+
 // @ts-expect-error a Date is not a UUID
 ask(entriesByUser, { user_id: now })
 // @ts-expect-error a string is not a Date

@@ -16,7 +16,8 @@ export interface IndexOptions<P extends IndexProperties = IndexProperties> {
   /**
    * One to eight properties and their types, in the order of the key: queries give values from the first one on.
    * `'string[]'` and the like mark a property that holds an array, with a row per different element; one at the most.
-   * Properties of the bag itself, not of objects in it: `'author.id'` is a property whose name has a dot.
+   * Dots lead into objects: `'author.id'` is the `id` of the object `author`, and with `'authors.id': 'uuid[]'` there is a row for
+   * the `id` of each element of `authors`. A property of the bag whose own name is that comes first.
    */
   readonly properties: P
   /** The property that says on which shard a row stands, or 'id': on its entity's shard. */
@@ -193,7 +194,14 @@ function parseProperty(index: string, name: unknown, type: unknown): IndexedProp
   if (typeof name !== 'string' || name === '' || name.length > MAX_PROPERTY_NAME || !name.isWellFormed()) {
     refuse(index, `needs property names of 1 to ${MAX_PROPERTY_NAME} characters`, name)
   }
-  if (name === 'id' || name === '__proto__') {
+  const steps = name.split('.')
+  if (steps.includes('')) {
+    throw new LooseleafError(
+      'BAD_INDEX',
+      `Index ${index}: the property "${clip(name)}" has a dot without a name before or behind it; dots lead into objects, as in "author.id".`,
+    )
+  }
+  if (name === 'id' || steps.includes('__proto__')) {
     throw new LooseleafError(
       'BAD_INDEX',
       `Index ${index} cannot have the property ${name}: this name is reserved${name === 'id' ? '; entities are read by id with get' : ''}.`,

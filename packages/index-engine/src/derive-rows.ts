@@ -8,6 +8,7 @@ import {
 import type { KeyValue } from '@looseleaf/core'
 import { keyIdentity } from './compare-keys.ts'
 import { toKeyValue } from './key-value.ts'
+import { propertyValue } from './property-value.ts'
 
 /** Rows that an entity has in one index at the most; an array of more different elements is a misfit. */
 export const MAX_ROWS_PER_ENTITY = 1000
@@ -62,7 +63,7 @@ export function deriveExactRows(
   const key: KeyValue[] = []
   const exact: KeyValue[] = []
   for (const [i, property] of properties.entries()) {
-    const columns = columnsOf(property, bag[property.name], misfits)
+    const columns = columnsOf(property, propertyValue(bag, property), misfits)
     const column = columns[0]
     if (property.many) {
       elements = columns
@@ -82,10 +83,13 @@ export function deriveExactRows(
   return { rows, misfits }
 }
 
-function isThere({ name, many }: IndexedProperty, bag: Bag): boolean {
-  const value: unknown = Object.hasOwn(bag, name) ? bag[name] : undefined
+function isThere(property: IndexedProperty, bag: Bag): boolean {
+  const value = propertyValue(bag, property)
   if (value === undefined || value === null) return false
-  return !(many && Array.isArray(value)) || value.some((element) => element !== null && element !== undefined)
+  return (
+    !(property.many && Array.isArray(value)) ||
+    value.some((element) => element !== null && element !== undefined)
+  )
 }
 
 /** The different values of a property: none for a misfit, one for a scalar. */

@@ -57,5 +57,5 @@ export {
   type TakeGroup,
 } from './run-query.ts'
 export { toEntity, type ReadEntity } from './to-entity.ts'
-export { CATALOG_FORMAT, DELETE_DELAY } from './understood.ts'
+export { CATALOG_FORMAT, requirementsOf } from './understood.ts'
 export { longestBody, wholeRows, type WholeRow } from './whole-rows.ts'

@@ -100,11 +100,18 @@ function parseRange(index: string, property: IndexedProperty, range: Record<stri
   const { name } = property
   const operators = Object.keys(range)
   for (const operator of operators) {
-    if (!isOperator(operator)) {
-      refuse(index, `knows gt, gte, lt and lte in a range; got ${clip(operator)} for ${name}`)
+    if (!isOperator(operator) && operator !== 'startsWith') {
+      refuse(
+        index,
+        `knows gt, gte, lt and lte, and startsWith for strings; got ${clip(operator)} for ${name}`,
+      )
     }
   }
   if (operators.length === 0) refuse(index, `got an empty range for ${name}; it needs gt, gte, lt or lte`)
+  if (Object.hasOwn(range, 'startsWith')) {
+    if (operators.length > 1) refuse(index, `got startsWith and other bounds for ${name}; it goes alone`)
+    return stretch(...beginningWith(index, property, range['startsWith']))
+  }
   const bound = (open: Operator, closed: Operator): ExactBound | undefined => {
     if (Object.hasOwn(range, open) && Object.hasOwn(range, closed)) {
       refuse(index, `got both ${open} and ${closed} for ${name}; one of them is needed`)
@@ -114,8 +121,10 @@ function parseRange(index: string, property: IndexedProperty, range: Record<stri
     const { exact } = valueOf(index, property, range[operator], `a value for ${operator}`)
     return { value: exact, inclusive: operator === closed }
   }
-  const lower = bound('gt', 'gte')
-  const upper = bound('lt', 'lte')
+  return stretch(bound('gt', 'gte'), bound('lt', 'lte'))
+}
+
+function stretch(lower: ExactBound | undefined, upper: ExactBound | undefined): Bounds {
   return {
     lower,
     upper,
@@ -124,6 +133,30 @@ function parseRange(index: string, property: IndexedProperty, range: Record<stri
       ...(upper === undefined ? {} : { upper: widened(upper, 'upper') }),
     },
   }
+}
+
+/** All strings with this beginning: from it to before the least that comes after all of them. */
+function beginningWith(
+  index: string,
+  property: IndexedProperty,
+  beginning: unknown,
+): [lower: ExactBound | undefined, upper: ExactBound | undefined] {
+  const { name, type } = property
+  if (type !== 'string') {
+    refuse(index, `knows startsWith for strings alone; ${name} is of type ${type}`)
+  }
+  const { exact } = valueOf(index, property, beginning, 'a string for startsWith')
+  const bytes = exact as Uint8Array
+  // Every string has the empty beginning.
+  if (bytes.length === 0) return [{ value: bytes, inclusive: true }, undefined]
+  // No byte of UTF-8 is the greatest there is.
+  const last = bytes.length - 1
+  const after = Buffer.from(bytes)
+  after[last] = (bytes[last] as number) + 1
+  return [
+    { value: bytes, inclusive: true },
+    { value: after, inclusive: false },
+  ]
 }
 
 const AFTER_EVERY_HASH = Buffer.alloc(32, 0xff)

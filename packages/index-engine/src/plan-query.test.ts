@@ -50,6 +50,38 @@ describe('a query that fits its index', () => {
     expect(query.shardOf([idOf(3), 5n, idOf(1)], idOf(9))).toBe(3)
   })
 
+  it.each(['a', 'how ', 'é', '\u{10ffff}', ''])(
+    'about strings that begin with %j scans from there to behind all of them',
+    (startsWith) => {
+      const { range } = plan(byTitle, { title: { startsWith } }, { scatter: true })
+      expect(range.lower).toEqual({ value: Buffer.from(startsWith), inclusive: true })
+      const upper = range.upper?.value as Uint8Array | undefined
+      for (const end of ['', '\0', 'z', '\u{10ffff}', '\u{10ffff}\u{10ffff}']) {
+        const text = Buffer.from(startsWith + end)
+        if (upper !== undefined) expect(Buffer.compare(text, upper)).toBeLessThan(0)
+      }
+      expect(range.upper === undefined).toBe(startsWith === '')
+    },
+  )
+
+  it('about a beginning matches what has it, as a whole, and nothing else', () => {
+    const long = 'x'.repeat(600)
+    for (const [startsWith, title, expected] of [
+      ['a', 'abc', true],
+      ['a', 'a', true],
+      ['a', 'b', false],
+      ['a', 'A', false],
+      ['a', '', false],
+      ['', '', true],
+      ['é', 'éa', true],
+      ['é', 'ê', false],
+      [long, `${long}a`, true],
+      [`${long}a`, `${long}b`, false],
+      ['\u{10ffff}', '\u{10ffff}\u{10ffff}', true],
+    ] as const)
+      expect(plan(byTitle, { title: { startsWith } }, { scatter: true }).matches({ title })).toBe(expected)
+  })
+
   it('may be about the whole index', () => {
     expect(plan(byUser, {}, { scatter: true })).toMatchObject({ range: { prefix: [] }, shards: [0, 1, 2, 3] })
   })
@@ -103,7 +135,7 @@ describe('a query that does not fit its index is refused', () => {
       byUser,
       { user, published: { above: published } },
       {},
-      /gt, gte, lt and lte in a range; got above for published/,
+      /gt, gte, lt and lte, and startsWith for strings; got above for published/,
     ],
     [
       'two lower bounds',

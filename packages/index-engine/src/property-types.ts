@@ -29,24 +29,37 @@ type Lower<V> = { readonly gt: V; readonly gte?: never } | { readonly gt?: never
 type Upper<V> = { readonly lt: V; readonly lte?: never } | { readonly lt?: never; readonly lte: V }
 
 /** A stretch of values: a lower bound, an upper one, or both. */
-export type Range<V> = (Lower<V> & (Upper<V> | NoUpper)) | (NoLower & Upper<V>)
+export type Range<V> = { readonly startsWith?: never } & (
+  (Lower<V> & (Upper<V> | NoUpper)) | (NoLower & Upper<V>)
+)
+
+/** All strings with this beginning. */
+export interface Beginning extends NoLower, NoUpper {
+  readonly startsWith: string
+}
+
+type RangeOf<T extends PropertyType> =
+  Range<ValueOf<T>> | (T extends 'string' | 'string[]' ? Beginning : never)
 
 /**
  * What a query asks of an index: values for its first properties, then at most one range on the next.
  * For a property of type `type[]` an element is given.
  */
 export type Where<P extends IndexProperties = IndexProperties> = {
-  readonly [K in keyof P]?: ValueOf<P[K]> | Range<ValueOf<P[K]>>
+  readonly [K in keyof P]?: ValueOf<P[K]> | RangeOf<P[K]>
 }
 
 /**
  * The bag of an entity that a query on this index gave: every indexed property is there with its type. The array of a
- * `type[]` property may hold more than what is indexed, so its elements are of any kind.
+ * `type[]` property may hold more than what is indexed, so its elements are of any kind. Of what lies within objects
+ * nothing is said.
  */
 export type IndexedBag<P extends IndexProperties = IndexProperties> = string extends keyof P
   ? Bag
   : Bag & {
-      [K in keyof P]: P[K] extends `${string}[]` ? readonly PropertyValue[] : ValueOf<P[K]>
+      [K in keyof P as K extends `${string}.${string}` ? never : K]: P[K] extends `${string}[]`
+        ? readonly PropertyValue[]
+        : ValueOf<P[K]>
     }
 
 /** An entity that a query on this index gave. */

@@ -1,6 +1,7 @@
 import type { ShardCatalog } from '@looseleaf/core'
 import { expect, test } from 'vitest'
-import { DELETE_DELAY, requireUnderstood } from './understood.ts'
+import { defineIndex } from './define-index.ts'
+import { requirementsOf, requireUnderstood } from './understood.ts'
 
 const catalog: ShardCatalog = {
   epoch: 1,
@@ -10,15 +11,30 @@ const catalog: ShardCatalog = {
   router: 'any',
   indexes: [],
 }
+const nested = defineIndex('nested', { properties: { 'a.b': 'string' }, shardOn: 'a.b' })
+const indexes = (state: 'ready' | 'dropped'): ShardCatalog['indexes'] => [
+  { ...nested, generation: 1, table: 'index_nested', state },
+]
+const all = requirementsOf({ indexes: indexes('ready'), deleteDelayMs: 5 }) ?? []
+
+test('what a store has says what it requires', () => {
+  expect(all.map(({ name }) => name)).toEqual(['delete-delay', 'paths'])
+  expect(requirementsOf({ indexes: indexes('ready') })).toEqual([{ name: 'paths', since: '0.1.0' }])
+  expect(requirementsOf({ indexes: [], deleteDelayMs: 1 })).toEqual([
+    { name: 'delete-delay', since: '0.1.0' },
+  ])
+  expect(requirementsOf({ indexes: indexes('dropped'), deleteDelayMs: 0 })).toBeUndefined()
+  expect(requirementsOf({ indexes: [] })).toBeUndefined()
+})
 
 test('a store that requires nothing, or what is known, is understood', () => {
   expect(() => requireUnderstood('one', catalog)).not.toThrow()
-  expect(() => requireUnderstood('one', { ...catalog, format: 1, requires: [DELETE_DELAY] })).not.toThrow()
+  expect(() => requireUnderstood('one', { ...catalog, format: 1, requires: all })).not.toThrow()
 })
 
 test('what is not known is named, and that alone', () => {
   const unknown = ['folding', 'moving'].map((name) => ({ name, since: '7.8.9' }))
-  expect(() => requireUnderstood('one', { ...catalog, requires: [DELETE_DELAY, ...unknown] })).toThrow(
+  expect(() => requireUnderstood('one', { ...catalog, requires: [...all, ...unknown] })).toThrow(
     'Shard one: the store requires folding (in @looseleaf/store from 7.8.9 on), moving (in @looseleaf/store from 7.8.9 on), which',
   )
 })

@@ -1,13 +1,36 @@
 import { LooseleafError, type Requirement, type ShardCatalog } from '@looseleaf/core'
+import { isPath } from './property-value.ts'
 
 /** The form in which this version writes catalogs. */
 export const CATALOG_FORMAT = 1
 
-/** Required by a store whose superfluous index rows stay for a time, the same for all processes. */
-export const DELETE_DELAY: Requirement = { name: 'delete-delay', since: '0.1.0' }
+type Contents = Pick<ShardCatalog, 'indexes' | 'deleteDelayMs'>
 
-/** What this version understands of what stores may require. */
-const KNOWN: ReadonlySet<string> = new Set([DELETE_DELAY.name])
+/** What this version understands of what stores may require, and which stores do. */
+const KNOWN: readonly (Requirement & { isRequired(contents: Contents): boolean })[] = [
+  // Index rows that a write made superfluous stay for a time.
+  {
+    name: 'delete-delay',
+    since: '0.1.0',
+    isRequired: ({ deleteDelayMs = 0 }) => deleteDelayMs > 0,
+  },
+  // Indexes of values within objects.
+  {
+    name: 'paths',
+    since: '0.1.0',
+    isRequired: ({ indexes }) =>
+      indexes.some(
+        ({ state, properties }) =>
+          state !== 'dropped' && properties.some((property) => isPath(property.name)),
+      ),
+  },
+]
+
+/** What a process has to understand that takes part in a store with such a catalog; undefined for nothing. */
+export function requirementsOf(contents: Contents): readonly Requirement[] | undefined {
+  const required = KNOWN.filter(({ isRequired }) => isRequired(contents))
+  return required.length === 0 ? undefined : required.map(({ name, since }) => ({ name, since }))
+}
 
 /**
  * Makes sure that this process understands a store, by the catalog of one of its shards: the form of it, and all that it
@@ -20,7 +43,7 @@ export function requireUnderstood(shardName: string, { format = 1, requires = []
       `its catalog has format ${format}, and this version knows format ${CATALOG_FORMAT}`,
     )
   }
-  const unknown = requires.filter(({ name }) => !KNOWN.has(name))
+  const unknown = requires.filter(({ name }) => !KNOWN.some((known) => known.name === name))
   if (unknown.length > 0) {
     throw tooNew(shardName, `the store requires ${list(unknown)}, which this version does not know`)
   }

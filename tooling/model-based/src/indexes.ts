@@ -22,6 +22,12 @@ export const baseIndexes: readonly IndexDefinition[] = [
     onMisfit: 'skip',
   }),
   defineIndex('by_times', { properties: { times: 'time[]' }, shardOn: 'times' }),
+  defineIndex('by_inner', {
+    properties: { 'in.s': 'string', i: 'integer' },
+    shardOn: 'in.s',
+    onMisfit: 'skip',
+  }),
+  defineIndex('by_people', { properties: { 'in.people.name': 'string[]' }, shardOn: 'id', onMisfit: 'skip' }),
 ]
 
 /** Those that come and go: two definitions of one name, one that differs in what becomes of misfits, and another. */

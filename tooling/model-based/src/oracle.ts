@@ -4,7 +4,7 @@ import { column, comparePlaces, compareValues, rowsOf, type Place, type Row } fr
 
 /** Conditions as the store takes them. */
 export type Conditions = Readonly<Record<string, unknown>>
-type Operator = 'gt' | 'gte' | 'lt' | 'lte'
+type Operator = 'gt' | 'gte' | 'lt' | 'lte' | 'startsWith'
 
 export interface Found {
   readonly id: string
@@ -128,7 +128,8 @@ export function matches(definition: IndexDefinitionData, where: Conditions, row:
     if (isValue(condition)) return distance(condition) === 0
     return Object.entries(condition as object).every(([operator, bound]) => {
       const d = distance(bound)
-      return { gt: d > 0, gte: d >= 0, lt: d < 0, lte: d <= 0 }[operator as Operator]
+      const startsWith = String(whole).startsWith(String(bound))
+      return { gt: d > 0, gte: d >= 0, lt: d < 0, lte: d <= 0, startsWith }[operator as Operator]
     })
   })
 }

@@ -103,6 +103,7 @@ const misfits: Readonly<Record<string, readonly PropertyValue[]>> = {
   u: ['0192f0c1', 5],
   tags: ['a', { 0: 'a' }, ['a', 5]],
   times: [new Date(0), [new Date(1), 'x']],
+  in: ['a', [{ s: 'a' }], { people: { name: 'a' } }, { people: [{ name: 5 }] }],
 }
 
 function property(name: string, usual: fc.Arbitrary<PropertyValue>): fc.Arbitrary<PropertyValue | undefined> {
@@ -130,8 +131,22 @@ const anything: fc.Arbitrary<PropertyValue> = fc.constantFrom<PropertyValue>(
   'y'.repeat(5000),
 )
 
+const people = fc.array(
+  fc.oneof(
+    fc.record({ name: fc.constantFrom<PropertyValue>(...strings, null) }),
+    fc.record({ name: list(strings) }),
+    anything,
+  ),
+  { maxLength: 4 },
+)
+
 export const bags: fc.Arbitrary<Bag> = fc.record(
   {
+    in: property(
+      'in',
+      fc.record({ s: property('s', fc.constantFrom(...strings)), people }, { requiredKeys: [] }),
+    ),
+    'in.s': fc.option(property('s', fc.constantFrom(...strings)), { nil: undefined, freq: 1 }),
     s: property('s', fc.constantFrom(...strings)),
     i: property('i', fc.constantFrom(...integers)),
     n: property('n', fc.constantFrom(...numbers)),

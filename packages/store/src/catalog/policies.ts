@@ -1,5 +1,5 @@
 import { LooseleafError, type CallOptions, type ShardCatalog, type StorePolicies } from '@looseleaf/core'
-import { changeCatalogContents, DELETE_DELAY, type EngineContext } from '@looseleaf/index-engine'
+import { changeCatalogContents, type EngineContext } from '@looseleaf/index-engine'
 import { announceDeferring } from './deferring.ts'
 
 export type PolicyChange = { readonly [Name in keyof StorePolicies]?: StorePolicies[Name] | undefined }
@@ -53,19 +53,16 @@ function requireAgreed(stored: Stored, given: PolicyChange): void {
   }
 }
 
-type Stored = Pick<ShardCatalog, 'requires' | 'mayDefer' | keyof StorePolicies>
+type Stored = Pick<ShardCatalog, 'mayDefer' | keyof StorePolicies>
 
 /** What a catalog says when policies are changed, or given to a store that is made. */
 export function withPolicies(before: Stored, change: PolicyChange): Stored {
   const { deleteDelayMs = before.deleteDelayMs, onIndexFailure = before.onIndexFailure } = change
-  const others = (before.requires ?? []).filter(({ name }) => name !== DELETE_DELAY.name)
-  const requires = (deleteDelayMs ?? 0) > 0 ? [...others, DELETE_DELAY] : others
   return {
     deleteDelayMs,
     onIndexFailure,
     // It stays for ever, for rows may be pending for long.
     mayDefer: change.onIndexFailure === 'defer' ? true : before.mayDefer,
-    requires: requires.length === 0 ? undefined : requires,
   }
 }
 

@@ -8,7 +8,13 @@ import {
   type Shard,
   type ShardCatalog,
 } from '@looseleaf/core'
-import { CATALOG_FORMAT, DEFAULT_QUERY_TIME_MS, loadShardCatalog, tableName } from '@looseleaf/index-engine'
+import {
+  CATALOG_FORMAT,
+  DEFAULT_QUERY_TIME_MS,
+  loadShardCatalog,
+  requirementsOf,
+  tableName,
+} from '@looseleaf/index-engine'
 import { checkLayouts, refuse } from './check-layout.ts'
 import { createIndexTable, createTables } from '../catalog/create-tables.ts'
 import type { OpenStoreOptions } from './open-store.ts'
@@ -49,13 +55,14 @@ export async function initialise(
   await Promise.all(driver.shards.map((shard) => createTables(shard)))
   const indexes = existing?.indexes ?? (await createFirstIndexes(driver, definitions))
   const said = withPolicies({}, policies)
+  const required = requirementsOf({ ...said, indexes })
   let source = existing
   for (const [shardNumber, shard] of driver.shards.entries()) {
-    const { requires, mayDefer, deleteDelayMs, onIndexFailure } = source ?? said
+    const { mayDefer, deleteDelayMs, onIndexFailure } = source ?? said
     const catalog: ShardCatalog = {
       epoch: source?.epoch ?? 1,
       format: CATALOG_FORMAT,
-      requires,
+      requires: source === undefined ? required : source.requires,
       storeId: source?.storeId ?? randomUUID(),
       shardNumber,
       shardCount: driver.shards.length,

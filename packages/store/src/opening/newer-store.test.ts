@@ -96,13 +96,24 @@ test('status tells it of the shard that says so', async () => {
 test('what is required goes with every change of the catalog to all shards', async () => {
   const [first] = memory.shards
   const { epoch, indexes } = (await first!.catalog.load()) as ShardCatalog
-  // As a process would that understands it and dies half way.
-  await change(first!, { requires: [] })
+  const requires = [{ name: 'delete-delay', since: '0.1.0' }]
+  // As a process does that dies half way.
+  await change(first!, { requires, deleteDelayMs: 5 })
   await store.addIndex(defineIndex('by_link', { properties: { link: 'string' }, shardOn: 'link' }))
   for (const { catalog } of memory.shards) {
     const loaded = (await catalog.load()) as ShardCatalog
-    expect(loaded).toMatchObject({ format: 1, requires: [] })
+    expect(loaded).toMatchObject({ format: 1, requires, deleteDelayMs: 5 })
     expect(loaded.epoch).toBeGreaterThan(epoch)
     expect(loaded.indexes).toHaveLength(indexes.length + 1)
   }
+})
+
+test('indexes of values within objects are required to be understood as long as there are any', async () => {
+  const nested = defineIndex('nested', { properties: { 'author.name': 'string' }, shardOn: 'author.name' })
+  await store.addIndex(nested)
+  const required = async (): Promise<unknown[]> =>
+    Promise.all(memory.shards.map(async ({ catalog }) => (await catalog.load())?.requires))
+  expect(await required()).toEqual([[{ name: 'paths', since: '0.1.0' }], [{ name: 'paths', since: '0.1.0' }]])
+  await store.dropIndex(nested)
+  expect(await required()).toEqual([undefined, undefined])
 })

@@ -47,6 +47,30 @@ const definitions: readonly (readonly [what: string, name: unknown, options: unk
     /Index x needs properties.*a string/,
   ],
   [
+    'a path with an empty step',
+    'x',
+    { properties: { 'a..b': 'string' }, shardOn: 'id' },
+    /property "a\.\.b" has a dot without a name before or behind it/,
+  ],
+  [
+    'a path without an end',
+    'x',
+    { properties: { 'a.': 'string' }, shardOn: 'id' },
+    /"a\." has a dot without/,
+  ],
+  [
+    'a path without a beginning',
+    'x',
+    { properties: { '.a': 'string' }, shardOn: 'id' },
+    /"\.a" has a dot without/,
+  ],
+  [
+    'a path through __proto__',
+    'x',
+    { properties: { 'a.__proto__.b': 'string' }, shardOn: 'id' },
+    /cannot have the property a\.__proto__\.b/,
+  ],
+  [
     'properties without any',
     'x',
     { properties: {}, shardOn: 'id' },

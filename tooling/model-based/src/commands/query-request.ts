@@ -1,7 +1,9 @@
+import type { IndexedProperty } from '@looseleaf/core'
 import type { IndexDefinition } from '@looseleaf/index-engine'
 import fc from 'fast-check'
 import { baseIndexes, passingIndexes } from '../indexes.ts'
 import type { Conditions, Oracle } from '../oracle.ts'
+import { valueOf as heldBy } from '../oracle-rows.ts'
 import { canonical } from '../canonical.ts'
 import { alphabets } from '../values.ts'
 import { shorten } from './command.ts'
@@ -19,7 +21,8 @@ export interface QueryPlan {
   /** How many leading properties get a value. */
   readonly depth: number
   readonly picks: readonly Pick[]
-  readonly lower: 'gt' | 'gte' | undefined
+  /** The beginning goes alone, and with strings alone. */
+  readonly lower: 'gt' | 'gte' | 'startsWith' | undefined
   readonly upper: 'lt' | 'lte' | undefined
   readonly order: QueryRequest['order']
   readonly scatter: boolean | undefined
@@ -43,7 +46,7 @@ export const queryPlans: fc.Arbitrary<QueryPlan> = fc.record({
   index: fc.nat(indexes.length - 1),
   depth: fc.constantFrom(0, 0, 1, 1, 2, 3),
   picks: fc.array(pick, { minLength: 5, maxLength: 5 }),
-  lower: fc.constantFrom(undefined, undefined, 'gt', 'gte'),
+  lower: fc.constantFrom(undefined, undefined, 'gt', 'gte', 'startsWith'),
   upper: fc.constantFrom(undefined, undefined, 'lt', 'lte'),
   order: fc.constantFrom(undefined, 'asc', 'desc', 'desc'),
   scatter: fc.constantFrom(true, true, true, true, true, false, undefined),
@@ -54,13 +57,16 @@ export function requestOf(plan: QueryPlan, oracle: Oracle): QueryRequest {
   const { depth, picks, lower, upper, order, scatter } = plan
   const index = indexes[plan.index]!
   const where: Record<string, unknown> = {}
-  for (const [i, { name, type }] of index.properties.entries()) {
-    const value = (place: number): unknown => valueOf(picks[place]!, name, type, oracle)
+  for (const [i, property] of index.properties.entries()) {
+    const { name, type } = property
+    const value = (place: number): unknown => valueOf(picks[place]!, property, oracle)
     if (i < depth) {
       where[name] = value(i)
       continue
     }
-    if (lower !== undefined || upper !== undefined) {
+    if (lower === 'startsWith') {
+      if (type === 'string') where[name] = { startsWith: beginningOf(String(value(3)), picks[4]!.number) }
+    } else if (lower !== undefined || upper !== undefined) {
       where[name] = { ...(lower && { [lower]: value(3) }), ...(upper && { [upper]: value(4) }) }
     }
     break
@@ -73,12 +79,18 @@ export function optionsOf({ order, scatter }: QueryRequest): { order?: 'asc' | '
   return { ...(order !== undefined && { order }), ...(scatter !== undefined && { scatter }) }
 }
 
-function valueOf({ from, number }: Pick, name: string, type: string, oracle: Oracle): unknown {
+/** Some first characters of a text, none and all of them included. */
+function beginningOf(text: string, number: number): string {
+  const characters = [...text]
+  return characters.slice(0, number % (characters.length + 1)).join('')
+}
+
+function valueOf({ from, number }: Pick, { name, type, many }: IndexedProperty, oracle: Oracle): unknown {
   const alphabet = alphabets[type]!
   const usual = alphabet[number % alphabet.length]
   if (from === 'alphabet' || oracle.entities.size === 0) return usual
   const bag = [...oracle.entities.values()][number % oracle.entities.size]!
-  const held = bag[name]
+  const held = heldBy(bag, name, many)
   const value: unknown = Array.isArray(held) ? held[number % Math.max(1, held.length)] : held
   // Misfits and what is absent cannot be asked for.
   const isUsual = alphabet.some(
