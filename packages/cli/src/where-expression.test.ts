@@ -20,6 +20,8 @@ test.each([
   ['title=a=b > c', { title: 'a=b > c' }],
   ['title=', { title: '' }],
   ['title>=m', { title: { gte: 'm' } }],
+  ['title^=How ', { title: { startsWith: 'How ' } }],
+  ['title=^', { title: '^' }],
   ['title=x=7', { 'title=x': 7 }],
   ['title=x>-9007199254740993', { 'title=x': { gt: -9007199254740993n } }],
   ['score<1.5e3', { score: { lt: 1500 } }],

@@ -10,7 +10,7 @@ import type { Where } from '@looseleaf/index-engine'
 
 type Scalar = string | number | bigint | boolean | Date
 
-const OPERATORS = { '>=': 'gte', '<=': 'lte', '=': 'eq', '>': 'gt', '<': 'lt' } as const
+const OPERATORS = { '>=': 'gte', '<=': 'lte', '^=': 'startsWith', '=': 'eq', '>': 'gt', '<': 'lt' } as const
 type Operator = keyof typeof OPERATORS
 
 /**

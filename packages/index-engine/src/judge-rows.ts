@@ -1,4 +1,4 @@
-import type { IndexRow } from '@looseleaf/core'
+import { idKey, type IndexRow } from '@looseleaf/core'
 import type { RowPlace } from './cursor.ts'
 import { comparePlaces, type MergedRows } from './merge-rows.ts'
 import type { QueryPlan } from './plan-query.ts'
@@ -50,7 +50,7 @@ export function createJudge(plan: QueryPlan, start: RowPlace | undefined, rows: 
   return {
     begin(next) {
       batch = next
-      identities = batch.map((row) => identityOf(row.entityId))
+      identities = batch.map((row) => idKey(row.entityId))
       asked = new Map()
       for (const [i, identity] of identities.entries()) {
         if (!candidates.has(identity)) asked.set(identity, (batch[i] as IndexRow).entityId)
@@ -97,8 +97,4 @@ export function createJudge(plan: QueryPlan, start: RowPlace | undefined, rows: 
       return candidate
     },
   }
-}
-
-function identityOf(id: Uint8Array): string {
-  return Buffer.from(id.buffer, id.byteOffset, id.length).toString('latin1')
 }

@@ -1,5 +1,6 @@
 import {
   createLane,
+  idKey,
   type BoundedRow,
   type EntityInsert,
   type EntityReplace,
@@ -149,9 +150,4 @@ async function gather(): Promise<void> {
 function epochOf(rows: readonly { readonly epoch: number }[]): number {
   // Lanes group by epoch, so the first row speaks for all.
   return rows[0]?.epoch ?? 0
-}
-
-/** A string that stands for 16 bytes; latin1 is the cheapest that keeps them apart. */
-export function idKey(id: Uint8Array): string {
-  return Buffer.from(id.buffer, id.byteOffset, id.length).toString('latin1')
 }
