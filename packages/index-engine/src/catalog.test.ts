@@ -76,4 +76,14 @@ describe('what is merged of catalogs', () => {
     const shards = [shardCatalog({ mayDefer: one }), shardCatalog({ mayDefer: other })]
     expect(mergeCatalogs(shards)).toMatchObject(expected)
   })
+
+  it('goes by the most careful policies that any shard has', () => {
+    const shards = [
+      shardCatalog({ deleteDelayMs: 5, onIndexFailure: 'fail' }),
+      shardCatalog({ deleteDelayMs: 7, onIndexFailure: 'defer' }),
+      shardCatalog({}),
+    ]
+    expect(mergeCatalogs(shards).policies).toEqual({ deleteDelayMs: 7, onIndexFailure: 'defer' })
+    expect(mergeCatalogs([shardCatalog({})]).policies).toEqual({ deleteDelayMs: 0, onIndexFailure: 'fail' })
+  })
 })

@@ -17,6 +17,8 @@ describe('a name with dots', () => {
     ['does not lead into a string', 'a.length', { a: 'text' }, undefined],
     ['does not lead into a Date', 'a.getTime', { a: new Date(0) }, undefined],
     ['does not lead into bytes', 'a.0', { a: new Uint8Array([1]) }, undefined],
+    ['leads into objects without a prototype', 'a.b', { a: Object.assign(Object.create(null), { b: 1 }) }, 1],
+    ['does not lead into what is undefined', 'a.b', { a: undefined }, undefined],
     ['does not lead into null', 'a.b', { a: null }, undefined],
     ['does not lead to what objects have by nature', 'a.constructor', { a: {} }, undefined],
   ])('%s', (_, name, bag, expected) => expect(value(bag, name)).toEqual(expected))

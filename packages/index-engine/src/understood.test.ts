@@ -11,7 +11,7 @@ const catalog: ShardCatalog = {
   router: 'any',
   indexes: [],
 }
-const nested = defineIndex('nested', { properties: { 'a.b': 'string' }, shardOn: 'a.b' })
+const nested = defineIndex('nested', { properties: { c: 'string', 'a.b': 'string' }, shardOn: 'c' })
 const indexes = (state: 'ready' | 'dropped'): ShardCatalog['indexes'] => [
   { ...nested, generation: 1, table: 'index_nested', state },
 ]

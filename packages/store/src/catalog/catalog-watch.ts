@@ -37,7 +37,8 @@ export function createCatalogWatch({ driver, time, catalog }: EngineContext): Ca
       const found = await loadShardCatalog(driver.shards[number] as Shard)
       const isKnown = (): boolean => found?.epoch === catalog.current().epochs[number]
       // What one shard says is enough to go by. If the others cannot be asked, they will be at the next look.
-      if (!isKnown()) await catalog.reload().catch(throwIfTooNew)
+      // What is too new the copy at hand says when it is asked for.
+      if (!isKnown()) await catalog.reload().catch(() => undefined)
       if (isKnown()) isOld = ownIsOld
       return found?.mayDefer !== undefined || catalog.current().mayDefer
     } catch (error) {
@@ -63,8 +64,4 @@ export function createCatalogWatch({ driver, time, catalog }: EngineContext): Ca
       return (current === undefined || current.isOld() ? begin(number) : current).answer
     },
   }
-}
-
-function throwIfTooNew(error: unknown): void {
-  if (isLooseleafError(error, 'STORE_TOO_NEW')) throw error
 }

@@ -15,11 +15,10 @@ export async function announceDeferring(
   options?: CallOptions,
 ): Promise<void> {
   if (catalog.current().everyoneLooks) return
-  const changed = await changeCatalogContents(
+  await changeCatalogContents(
     driver,
     (contents) => (contents.mayDefer === undefined ? { ...contents, mayDefer: false } : undefined),
     options,
   )
-  catalog.adopt(changed)
   await time.sleep(NOTICE_MS, options?.signal)
 }

@@ -1,7 +1,7 @@
 import { LooseleafError, type Driver, type Time } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex, tableSpec } from '@looseleaf/index-engine'
-import { faultyDriver, keepOpen } from '@looseleaf/testkit'
+import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
 import type { DataStoreOptions } from '../types.ts'
@@ -21,11 +21,14 @@ const time: Time = {
 }
 
 /** A process of the store; index rows cannot be written while it is down. */
-function open(options: Partial<DataStoreOptions> = {}): Promise<DataStore> {
-  const driver = faultyDriver(memory, ({ operation }) =>
-    isDown && operation === 'upsert'
+function open(
+  options: Partial<DataStoreOptions> = {},
+  plan: FaultPlan = () => undefined,
+): Promise<DataStore> {
+  const driver = faultyDriver(memory, (call) =>
+    isDown && call.operation === 'upsert'
       ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Away, on purpose.')) }
-      : undefined,
+      : plan(call),
   )
   return DataStore.open({ shards: keepOpen(driver), indexes: [byName], time, ...options })
 }
@@ -97,6 +100,17 @@ describe('the policies of a store', () => {
     expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
     const winner = both[0]?.status === 'fulfilled' ? 1 : 2
     expect((await stored()).map((catalog) => catalog?.deleteDelayMs)).toEqual([winner, winner])
+  })
+
+  it('are those of another process that comes in between', async () => {
+    await open({ migrate: true })
+    let other: Promise<DataStore> | undefined
+    const second = open({ deleteDelayMs: 2 }, ({ operation }) => {
+      if (operation !== 'change' || other !== undefined) return undefined
+      return { before: async () => void (await (other = open({ deleteDelayMs: 1 }))) }
+    })
+    await expect(second).rejects.toMatchObject({ code: 'LAYOUT_MISMATCH' })
+    expect((await stored()).map((catalog) => catalog?.deleteDelayMs)).toEqual([1, 1])
   })
 
   it('keep processes away that do not know of a delay', async () => {

@@ -11,7 +11,7 @@ export type PolicyChange = { readonly [Name in keyof StorePolicies]?: StorePolic
 export async function agreeOnPolicies(context: EngineContext, given: PolicyChange): Promise<void> {
   const { shards } = context.catalog.current()
   // Where shards differ a change is under way, which is looked at again when this one is made.
-  const known = shards.find((shard) => shard !== undefined) ?? {}
+  const known = shards.find((shard) => shard !== undefined) as ShardCatalog
   requireAgreed(known, given)
   if (!includes(known, given)) await makeChange(context, given, (stored) => requireAgreed(stored, given))
 }

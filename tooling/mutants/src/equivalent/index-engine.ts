@@ -63,6 +63,9 @@ export const indexEngine: Equivalents = {
     'planQuery.firstKey: compareKeys(row.key, first) < 0 → compareKeys(row.key, first) <= 0':
       'The rows of an entity have different keys.',
   },
+  'index-engine/property-value': {
+    'propertyValue: isPath(name) → true': 'A name without dots leads to the property that is not there.',
+  },
   'index-engine/run-query': {
     'run.take: ended === undefined → false': 'When the batch is through, nothing of it is left to be read.',
   },

@@ -9,6 +9,10 @@ export const store: Equivalents = {
   'store/opening/check-layout': {
     'refuse: driver.shards[number]?.name → driver.shards[number].name': 'Shards are refused that there are.',
   },
+  'store/catalog/policies': {
+    'agreeOnPolicies: shards.find((shard) => shard !== undefined) → shards.findLast((shard) => shard !== undefined)':
+      'Where two shards differ a change is under way, and what the first has is looked at again.',
+  },
   'store/writing/entity-writer': {
     'createEntityWriter.commit: isLooseleafError(error) && error.unknownOutcome → (error.unknownOutcome)':
       onlyOurs,
