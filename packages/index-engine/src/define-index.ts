@@ -17,7 +17,8 @@ export interface IndexOptions<P extends IndexProperties = IndexProperties> {
    * One to eight properties and their types, in the order of the key: queries give values from the first one on.
    * `'string[]'` and the like mark a property that holds an array, with a row per different element; one at the most.
    * Dots lead into objects: `'author.id'` is the `id` of the object `author`, and with `'authors.id': 'uuid[]'` there is a row for
-   * the `id` of each element of `authors`. A property of the bag whose own name is that comes first.
+   * the `id` of each element of `authors`. A property of the bag whose own name is that comes first. Without [] an array on the
+   * way is a misfit where its elements have what is looked for.
    */
   readonly properties: P
   /** The property that says on which shard a row stands, or 'id': on its entity's shard. */

@@ -49,6 +49,41 @@ describe('a bag gives', () => {
   })
 })
 
+describe('values within objects', () => {
+  const byAuthors = defineIndex('by_authors', { properties: { 'authors.id': 'integer[]' }, shardOn: 'id' })
+  const byAuthor = defineIndex('by_author', { properties: { 'author.id': 'integer' }, shardOn: 'id' })
+
+  it('give rows', () => {
+    expect(deriveRows(byAuthor, { author: { id: 5 } }).keys).toEqual([[5n]])
+    expect(deriveRows(byAuthors, { authors: [{ id: 5 }, { id: 6 }, {}, { id: 5 }] }).keys).toEqual([
+      [5n],
+      [6n],
+    ])
+  })
+
+  it('that are misfits are told without a number, which would be that of no element of the bag', () => {
+    const { keys, misfits } = deriveRows(byAuthors, { authors: [{}, { id: null }, { id: 'x' }, { id: 5 }] })
+    expect(keys).toEqual([[5n]])
+    expect(misfits).toEqual([
+      { property: 'authors.id', reason: expect.stringMatching(/^an element: a whole number/) },
+    ])
+  })
+
+  it('are misfits where there are several for one', () => {
+    expect(deriveRows(byAuthor, { author: [{ id: 5 }] })).toEqual({
+      keys: [],
+      misfits: [{ property: 'author.id', reason: expect.stringMatching(/got an array of 1 elements/) }],
+    })
+    expect(deriveRows(byAuthor, { author: [5, {}] })).toEqual({ keys: [], misfits: [] })
+  })
+
+  it('are misfits where there is one for several', () => {
+    expect(deriveRows(byAuthors, { authors: { id: 5 } }).misfits).toEqual([
+      { property: 'authors.id', reason: expect.stringMatching(/^an array is expected/) },
+    ])
+  })
+})
+
 describe('a misfit', () => {
   it('is an array in place of a scalar, whatever it holds', () => {
     const reason = 'a string is expected, got an array of 1 elements'

@@ -8,7 +8,7 @@ import {
 import type { KeyValue } from '@looseleaf/core'
 import { keyIdentity } from './compare-keys.ts'
 import { toKeyValue } from './key-value.ts'
-import { propertyValue } from './property-value.ts'
+import { isPath, propertyValue } from './property-value.ts'
 
 /** Rows that an entity has in one index at the most; an array of more different elements is a misfit. */
 export const MAX_ROWS_PER_ENTITY = 1000
@@ -54,7 +54,8 @@ export function deriveExactRows(
   bag: Bag,
 ): { readonly rows: readonly ExactRow[]; readonly misfits: readonly Misfit[] } {
   const { properties } = definition
-  if (!properties.every((property) => isThere(property, bag))) return { rows: [], misfits: [] }
+  const values = properties.map((property) => propertyValue(bag, property))
+  if (!properties.every((property, i) => isThere(property, values[i]))) return { rows: [], misfits: [] }
 
   const misfits: Misfit[] = []
   // At most one property has several values, so the rows differ in one column.
@@ -63,7 +64,7 @@ export function deriveExactRows(
   const key: KeyValue[] = []
   const exact: KeyValue[] = []
   for (const [i, property] of properties.entries()) {
-    const columns = columnsOf(property, propertyValue(bag, property), misfits)
+    const columns = columnsOf(property, values[i], misfits)
     const column = columns[0]
     if (property.many) {
       elements = columns
@@ -83,13 +84,9 @@ export function deriveExactRows(
   return { rows, misfits }
 }
 
-function isThere(property: IndexedProperty, bag: Bag): boolean {
-  const value = propertyValue(bag, property)
+function isThere({ many }: IndexedProperty, value: unknown): boolean {
   if (value === undefined || value === null) return false
-  return (
-    !(property.many && Array.isArray(value)) ||
-    value.some((element) => element !== null && element !== undefined)
-  )
+  return !(many && Array.isArray(value)) || value.some((element) => element !== null && element !== undefined)
 }
 
 /** The different values of a property: none for a misfit, one for a scalar. */
@@ -113,7 +110,7 @@ function columnsOf(
   for (const [i, element] of value.entries()) {
     if (element === null || element === undefined) continue
     const result = toKeyValue(type, element)
-    if ('misfit' in result) reason ??= `element ${i}: ${result.misfit}`
+    if ('misfit' in result) reason ??= `${isPath(name) ? 'an element' : `element ${i}`}: ${result.misfit}`
     else columns.set(keyIdentity([result.value]), result)
   }
   if (columns.size > MAX_ROWS_PER_ENTITY) {

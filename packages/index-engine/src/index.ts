@@ -21,6 +21,7 @@ export { fromKeyValue, toKeyValue, type KeyValueResult } from './key-value.ts'
 export { shardOfRow, shardsOfQuery } from './place-row.ts'
 export { planQuery, type QueryPlan } from './plan-query.ts'
 export type {
+  Beginning,
   IndexedBag,
   IndexedEntity,
   IndexProperties,

@@ -107,7 +107,8 @@ function parseRange(index: string, property: IndexedProperty, range: Record<stri
       )
     }
   }
-  if (operators.length === 0) refuse(index, `got an empty range for ${name}; it needs gt, gte, lt or lte`)
+  if (operators.length === 0)
+    refuse(index, `got an empty range for ${name}; it needs gt, gte, lt or lte, or startsWith for strings`)
   if (Object.hasOwn(range, 'startsWith')) {
     if (operators.length > 1) refuse(index, `got startsWith and other bounds for ${name}; it goes alone`)
     return stretch(...beginningWith(index, property, range['startsWith']))

@@ -2,8 +2,7 @@ import type { Bag, PropertyValue } from '@looseleaf/core'
 import { describe, expect, it } from 'vitest'
 import { propertyValue } from './property-value.ts'
 
-const value = (bag: Bag, name: string, many = false): unknown =>
-  propertyValue(bag, { name, type: 'string', many })
+const value = (bag: Bag, name: string): unknown => propertyValue(bag, { name })
 
 describe('a name with dots', () => {
   it.each<[string, string, Bag, unknown]>([
@@ -13,7 +12,6 @@ describe('a name with dots', () => {
     ['is none of the bag where that is undefined', 'a.b', { 'a.b': undefined, a: { b: 2 } }, 2],
     ['is one of the bag where that is null', 'a.b', { 'a.b': null, a: { b: 2 } }, null],
     ['is no property of an object within', 'a.b.c', { a: { 'b.c': 1 } }, undefined],
-    ['does not lead through an array', 'a.b', { a: [{ b: 1 }] }, undefined],
     ['does not lead into a string', 'a.length', { a: 'text' }, undefined],
     ['does not lead into a Date', 'a.getTime', { a: new Date(0) }, undefined],
     ['does not lead into bytes', 'a.0', { a: new Uint8Array([1]) }, undefined],
@@ -24,7 +22,7 @@ describe('a name with dots', () => {
   ])('%s', (_, name, bag, expected) => expect(value(bag, name)).toEqual(expected))
 })
 
-describe('a name with dots, of many values', () => {
+describe('a name with dots, where there are arrays', () => {
   it.each<[string, string, PropertyValue, unknown]>([
     ['leads to an array', 'b', { b: ['x', 'y'] }, ['x', 'y']],
     ['leads through an array', 'b', [{ b: 'x' }, { b: 'y' }], ['x', 'y']],
@@ -35,8 +33,10 @@ describe('a name with dots, of many values', () => {
       ['x', 'y', 'z'],
     ],
     ['passes over elements that have none', 'b', [{ b: 'x' }, {}, 5, null, { b: null }], ['x']],
+    ['passes over what is null in arrays', 'b', [{ b: ['x', null] }, { b: [null] }], ['x']],
+    ['leads to nothing where all is null', 'b', [{ b: null }, { b: [null] }], undefined],
     ['leads to nothing where no element has one', 'b', [{}, 5], undefined],
     ['leads to nothing in an empty array', 'b', [], undefined],
     ['leads to what is no array, which is a misfit', 'b', { b: 'x' }, 'x'],
-  ])('%s', (_, rest, a, expected) => expect(value({ a }, `a.${rest}`, true)).toEqual(expected))
+  ])('%s', (_, rest, a, expected) => expect(value({ a }, `a.${rest}`)).toEqual(expected))
 })

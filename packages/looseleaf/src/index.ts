@@ -59,6 +59,7 @@ export {
   type QueryOptions,
   type QueryOrder,
   type QueryPage,
+  type Beginning,
   type Range,
   type ValueOf,
   type Where,
@@ -86,6 +87,7 @@ export {
   type PutResult,
   type ScanOptions,
   type ShardStatus,
+  type PolicyChange,
   type StoreStatus,
 } from '@looseleaf/store'
 export {

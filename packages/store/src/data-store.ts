@@ -300,8 +300,10 @@ export class DataStore {
   }
 
   /**
-   * Changes what all processes of the store do. When it resolves, no commit and no delete goes by what was before. With
-   * `onIndexFailure: 'defer'` for the first time it waits for five seconds, until the queries of all processes know of it.
+   * Changes what all processes of the store do. When it resolves, no commit goes by what was before, and rows that later commits
+   * make superfluous stay as long as it says. With `onIndexFailure: 'defer'` for the first time it waits for five seconds,
+   * until the queries of all processes know of it. It needs every shard; one that fails may have begun, and is finished by
+   * the next change of the catalog or the next `open`.
    */
   async setPolicies(policies: PolicyChange, options: CallOptions = {}): Promise<void> {
     checkOptions('setPolicies', policies, optionsOf.policies)

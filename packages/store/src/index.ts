@@ -1,4 +1,5 @@
 export { DataStore } from './data-store.ts'
+export type { PolicyChange } from './catalog/policies.ts'
 export type { CountOptions } from './reading/index-queries.ts'
 export type {
   Change,

@@ -21,7 +21,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
  */
 export function rowsOf({ properties }: IndexDefinitionData, bag: Bag): Rows {
   for (const { name, many } of properties) {
-    const value = valueOf(bag, name, many)
+    const value = valueOf(bag, name)
     if (value === undefined || value === null) return { rows: [], hasMisfit: false }
     if (many && Array.isArray(value) && value.every((element) => element === null)) {
       return { rows: [], hasMisfit: false }
@@ -30,7 +30,7 @@ export function rowsOf({ properties }: IndexDefinitionData, bag: Bag): Rows {
   let hasMisfit = false
   let rows: Row[] = [[]]
   for (const { name, type, many } of properties) {
-    const value = valueOf(bag, name, many)
+    const value = valueOf(bag, name)
     const isList = Array.isArray(value)
     const elements: unknown[] = !many ? [value] : isList ? value.filter((element) => element !== null) : []
     const columns = elements.map((element) => column(type, element))
@@ -42,14 +42,14 @@ export function rowsOf({ properties }: IndexDefinitionData, bag: Bag): Rows {
   return { rows, hasMisfit }
 }
 
-/** A property of the bag, or what dots lead to: through objects, and for many values through arrays as well. */
-export function valueOf(bag: Bag, name: string, many: boolean): unknown {
+/** A property of the bag, or what dots lead to, through objects and arrays. */
+export function valueOf(bag: Bag, name: string): unknown {
   if (bag[name] !== undefined || !name.includes('.')) return bag[name]
   let values: unknown[] = [bag]
   let isSpread = false
   for (const step of name.split('.')) {
-    if (many && values.some(Array.isArray)) isSpread = true
-    while (many && values.some(Array.isArray)) values = values.flat()
+    if (values.some(Array.isArray)) isSpread = true
+    while (values.some(Array.isArray)) values = values.flat()
     values = values.flatMap((value) => {
       const isPlain = value?.constructor === Object
       return isPlain && Object.hasOwn(value, step) ? [(value as Bag)[step]] : []
@@ -58,7 +58,7 @@ export function valueOf(bag: Bag, name: string, many: boolean): unknown {
   if (!isSpread) return values[0]
   // Arrays of the last step are laid together with what is none, without what is nothing.
   const found = values.flat().filter((value) => value !== null && value !== undefined)
-  return values.every((value) => value === null || value === undefined) ? undefined : found
+  return found.length === 0 ? undefined : found
 }
 
 /** A value as a column of this type; undefined for one that does not fit. */

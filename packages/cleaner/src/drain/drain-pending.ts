@@ -15,7 +15,7 @@ import { passOptionKinds, type PassOptions } from '../pass/pass-options.ts'
 import { watchUnreadable, type Pass } from '../pass/pass.ts'
 import type { CleanerTarget } from '../pass/target.ts'
 import { createKeptRemovals, type KeptRemovals } from '../repair/kept-removals.ts'
-import { mayBeLost } from '../repair/may-be-lost.ts'
+import { learnPolicies, mayBeLost } from '../repair/may-be-lost.ts'
 import { movedOrUndone } from '../repair/on-disk.ts'
 import { createRepairPass, type RepairPass } from '../repair/repair-pass.ts'
 import { restamp } from './restamp.ts'
@@ -102,6 +102,7 @@ async function drainRows(pass: RepairPass, shard: number, rows: readonly Pending
   const moved = new Set(await movedOrUndone(pass, found))
   const entityOf = new Map(found.filter((row) => !moved.has(row)).map((row) => [idKey(row.id), row]))
   const { tables, unreadable, error } = await writeRows(pass, rows, ids)
+  await learnPolicies(pass.context, ids, pass.signal)
   const settled = rows.flatMap(({ entityId, table }) => {
     const entity = entityOf.get(idKey(entityId))
     if (entity === undefined || tables.has(table) || unreadable.has(idKey(entityId))) return []

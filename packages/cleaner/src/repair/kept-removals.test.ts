@@ -1,4 +1,4 @@
-import { LooseleafError, type Time } from '@looseleaf/core'
+import { LooseleafError, parseId, type Time } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
@@ -78,6 +78,25 @@ test('a row that was judged before commits could be lost for a time stays, whoev
   expect(await rowsIn(store, 'by_user')).toHaveLength(2)
   await store.setPolicies({ deleteDelayMs: 0 })
   expect(await sweepIndex(store)).toMatchObject({ removed: 1 })
+})
+
+test('a row is not deleted by what the first shard says alone, which a failover may have put back', async () => {
+  let isSaid = false
+  const { store } = await watched(async ({ context: { driver } }) => {
+    if (isSaid) return
+    isSaid = true
+    const [first] = driver.shards
+    const before = (await first!.catalog.load())!
+    await (await openStore({ driver })).setPolicies({ deleteDelayMs: 60_000 })
+    const { epoch } = (await first!.catalog.load())!
+    await first!.catalog.change(before, epoch)
+  })
+  let id = store.newId()
+  while (store.context.router.shardOfId(parseId(id)) === 0) id = store.newId()
+  const { version } = await store.put(ada, { id })
+  await addRow(store, 'by_user', rowFor(store, 'by_user', id, eve, version))
+  expect(await sweepIndex(store)).toMatchObject({ removed: 0 })
+  expect(await rowsIn(store, 'by_user')).toHaveLength(2)
 })
 
 test.each([

@@ -4,7 +4,6 @@ import {
   isVersion,
   type IndexRowRemoval,
   type IndexTable,
-  type Shard,
 } from '@looseleaf/core'
 import { keptRowsMs, type EngineContext } from '@looseleaf/index-engine'
 import { expectedIn } from '../look/derive-entity.ts'
@@ -12,7 +11,7 @@ import type { DanglingRow } from '../look/inspect.ts'
 import { tableOn, type IndexTarget } from '../pass/index-target.ts'
 import { chunks, ROWS_PER_WRITE } from '../tools/chunks.ts'
 import { neededAgain } from './needed-again.ts'
-import { deleteDelayMs } from './may-be-lost.ts'
+import { deleteDelayMs, learnPolicies } from './may-be-lost.ts'
 
 /** How many rows of each index were deleted. */
 export type RemovedRows = ReadonlyMap<IndexTarget, number>
@@ -102,31 +101,34 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
     return removed
   }
 
-  /**
-   * Rows that were judged by a shorter `deleteDelayMs` than the store has now stay: the next cleaner judges them anew. Nobody
-   * but this look tells a cleaner that deletes for hours of a change.
-   */
-  async function leaveToLaterPolicy(signal: AbortSignal | undefined): Promise<void> {
-    const found = await (context.driver.shards[0] as Shard).catalog.load({ signal })
-    if (found?.epoch !== context.catalog.current().epochs[0]) await context.catalog.reload({ signal })
+  /** Those of these that go by the policies of now as well: what was judged by a shorter `deleteDelayMs` stays for later cleaners. */
+  async function stillDue(removals: readonly Removal[], signal: AbortSignal | undefined): Promise<Removal[]> {
+    if (removals.length === 0) return []
+    await learnPolicies(
+      context,
+      removals.map(({ row }) => row.entityId),
+      signal,
+    )
     const delayMs = deleteDelayMs(context)
-    const isStill = (removal: Removal): boolean => removal.delayMs >= delayMs
-    dueNow = dueNow.filter(isStill)
-    kept = kept.filter(isStill)
+    return removals.filter((removal) => removal.delayMs >= delayMs)
   }
 
   /** Those that were kept are looked at once more: for so long anybody may have written their entities. */
   async function sendUntil(time: number, signal: AbortSignal | undefined): Promise<RemovedRows> {
-    if (size() > 0) await leaveToLaterPolicy(signal)
     const later = kept.findIndex(({ due }) => due > time)
     const ripe = later === -1 ? kept : kept.slice(0, later)
     kept = later === -1 ? [] : kept.slice(later)
-    const needed = await neededAgain(context, ripe, signal).catch((error: unknown) => {
+    const now = dueNow
+    dueNow = []
+    const take = async (): Promise<Removal[]> => {
+      const needed = await neededAgain(context, ripe, signal)
+      return stillDue([...now, ...ripe.filter((removal) => !needed.has(removal))], signal)
+    }
+    const all = await take().catch((error: unknown) => {
       kept.unshift(...ripe)
+      dueNow.unshift(...now)
       throw error
     })
-    const all = [...dueNow, ...ripe.filter((removal) => !needed.has(removal))]
-    dueNow = []
     return send(all, signal)
   }
 

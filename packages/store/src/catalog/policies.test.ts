@@ -1,4 +1,4 @@
-import { LooseleafError, type Driver, type Time } from '@looseleaf/core'
+import { LooseleafError, parseId, type Driver, type Time } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex, tableSpec } from '@looseleaf/index-engine'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
@@ -122,6 +122,28 @@ describe('the policies of a store', () => {
   })
 })
 
+describe('a process that is opened with policies while a shard does not answer', () => {
+  const away: FaultPlan = ({ shard }) =>
+    shard === 0
+      ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'memory 0 is away.')) }
+      : undefined
+
+  it.each<[string, Partial<DataStoreOptions>, Partial<DataStoreOptions>, number]>([
+    ['that the store has not', {}, { deleteDelayMs: 5 }, 1],
+    ['of which the store has others', { deleteDelayMs: 4 }, { deleteDelayMs: 5 }, 1],
+    ['that the store has', { deleteDelayMs: 5 }, { deleteDelayMs: 5 }, 0],
+  ])('%s, starts, and is warned where they are not looked at', async (_, made, given, warnings) => {
+    await open({ migrate: true, ...made })
+    const told: string[] = []
+    const before = await stored()
+    await open({ ...given, onWarning: (message) => told.push(message) }, away)
+    expect(
+      told.filter((message) => /policies .* not looked at.*memory 0 is away/.test(message)),
+    ).toHaveLength(warnings)
+    expect(await stored()).toEqual(before)
+  })
+})
+
 describe('policies that are changed', () => {
   it('hold for processes that were open before', async () => {
     const one = await open({ migrate: true, deleteDelayMs: 0, onIndexFailure: 'fail' })
@@ -140,6 +162,31 @@ describe('policies that are changed', () => {
     expect(await keepsRows(other)).toBe(false)
     // What was deferred is still to come.
     expect((await other.query(byName, { name: 'one' })).cost.complete).toBe(false)
+  })
+
+  it('that end deferring hold on a shard as soon as it has heard of them', async () => {
+    const store = await open({ migrate: true, onIndexFailure: 'defer' })
+    const [first] = memory.shards
+    const current = (await first!.catalog.load())!
+    // As a process does that dies half way.
+    await first!.catalog.change(
+      { ...current, onIndexFailure: 'fail', epoch: current.epoch + 1 },
+      current.epoch,
+    )
+    await store.context.catalog.reload()
+    isDown = true
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const id = store.newId()
+        const shard = store.context.router.shardOfId(parseId(id))
+        const indexed = await store.put({ name: 'one' }, { id }).then(
+          (result) => result.indexed,
+          () => 'refused',
+        )
+        return `${shard} ${indexed}`
+      }),
+    )
+    expect([...new Set(outcomes)].toSorted()).toEqual(['0 refused', '1 false'])
   })
 
   it('wait once until queries of all processes know that rows may be pending', async () => {

@@ -6,22 +6,37 @@ export type PolicyChange = { readonly [Name in keyof StorePolicies]?: StorePolic
 
 /**
  * What is given when a store is opened: it becomes the policy of a store that has none yet. Throws `LAYOUT_MISMATCH` where
- * the store has another one.
+ * the store has another one. While a shard does not answer nothing is compared or changed, and where it would be a warning
+ * says so.
  */
-export async function agreeOnPolicies(context: EngineContext, given: PolicyChange): Promise<void> {
-  const { shards } = context.catalog.current()
-  // Where shards differ a change is under way, which is looked at again when this one is made.
+export async function agreeOnPolicies(
+  context: EngineContext,
+  given: PolicyChange,
+  onWarning: (message: string) => void,
+): Promise<void> {
+  const { shards, silent } = context.catalog.current()
   const known = shards.find((shard) => shard !== undefined) as ShardCatalog
+  if (silent.length > 0) {
+    if (includes(known, given)) return
+    onWarning(
+      `The policies that were given are not looked at, and those of the store hold: that needs every shard. ${silent[0]?.message}`,
+    )
+    return
+  }
   requireAgreed(known, given)
   if (!includes(known, given)) await makeChange(context, given, (stored) => requireAgreed(stored, given))
 }
 
-/** When it resolves, no process commits or deletes by what was before. What is left out, or undefined, stays. */
+/**
+ * When it resolves, no process commits by what was before. What is left out, or undefined, stays. One that fails may have
+ * begun: the next change of the catalog, or the next who opens the store, finishes it.
+ */
 export async function changePolicies(
   context: EngineContext,
   policies: PolicyChange,
   options?: CallOptions,
 ): Promise<void> {
+  if (includes({}, policies)) return
   await makeChange(context, policies, () => undefined, options)
 }
 
@@ -48,7 +63,7 @@ function requireAgreed(stored: Stored, given: PolicyChange): void {
     if (given[name] === undefined || stored[name] === undefined || given[name] === stored[name]) continue
     throw new LooseleafError(
       'LAYOUT_MISMATCH',
-      `${name} is ${JSON.stringify(stored[name])} for all processes of this store; got ${JSON.stringify(given[name])}. Leave the option out, or change it by \`store.setPolicies\`.`,
+      `${name} is ${JSON.stringify(stored[name])} for all processes of this store; got ${JSON.stringify(given[name])}. Leave the option out, or change it with \`store.setPolicies\` or \`looseleaf policies\`.`,
     )
   }
 }

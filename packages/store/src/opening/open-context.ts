@@ -42,7 +42,7 @@ export async function openContext(
       clock: createVersionClock(time),
       catalog: createCatalogHolder(driver, catalog),
     }
-    await agreeOnPolicies(context, policies)
+    await agreeOnPolicies(context, policies, onWarning)
     if (migrate && silent.size === 0) {
       await replaceLostIndexes(context)
       await addIndexes(context, indexes)

@@ -8,9 +8,11 @@ import {
 } from '@looseleaf/core'
 import { defineIndex, tableSpec, type Catalog } from '@looseleaf/index-engine'
 import { bucketRouter, moduloRouter } from '@looseleaf/router'
-import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { DataStore } from '../data-store.ts'
 import { initialise } from './initialise.ts'
 import { openStore } from './open-store.ts'
 
@@ -163,6 +165,18 @@ describe('a store that is there', () => {
     await init()
     expect(asked).toBe(0)
   })
+})
+
+it('a database without any tables does not take the place of a shard of a store in use', async () => {
+  const [one, other] = await Promise.all([memoryShards(2).connect(), memoryShards(2).connect()])
+  const store = await DataStore.open({ shards: keepOpen(one), migrate: true })
+  for (let i = 0; i < 20; i++) await store.put({ name: 'one' })
+  const mixed = keepOpen({ ...one, shards: [one.shards[0]!, other.shards[1]!] })
+  await expect(DataStore.open({ shards: mixed, migrate: true })).rejects.toMatchObject({
+    code: 'LAYOUT_MISMATCH',
+    message: expect.stringContaining('it is empty, but shard 0'),
+  })
+  await Promise.all([one.close(), other.close()])
 })
 
 it('a store is not made where it cannot be told whether shards are empty', async () => {

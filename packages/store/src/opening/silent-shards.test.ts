@@ -289,7 +289,10 @@ describe.each([
   )
 
   it('defers when every process looks for what is deferred, and does not begin to otherwise', async () => {
-    await expect(start([silent], { onIndexFailure: 'defer' })).rejects.toMatchObject(outageOf(silent))
+    const { store: early } = await start([silent], { onIndexFailure: 'defer' })
+    await expect(early.put({ link: away.link }, { id: onShard(heard).id })).rejects.toMatchObject(
+      outageOf(silent),
+    )
     for (const { catalog } of memory.shards) {
       const current = (await catalog.load())!
       const defers = { mayDefer: true, onIndexFailure: 'defer' } as const

@@ -147,17 +147,16 @@ export function createEntityWriter(
 
   /** Law 1. Answers the tables whose rows are deferred, where that is allowed. */
   async function writeBefore(
-    catalog: Catalog,
+    defers: boolean,
     gained: readonly PlacedKey[],
     id: Uint8Array,
     version: number,
     signal: AbortSignal | undefined,
   ): Promise<readonly string[]> {
     if (policy.writeOrder === 'entity-first') return []
-    const { onIndexFailure } = catalog.policies
     const failures = await indexRows.upsert(gained, id, version, signal)
     for (const { error } of failures) {
-      if (onIndexFailure === 'fail' || !mayDefer(error)) throw error
+      if (!defers || !mayDefer(error)) throw error
     }
     return [...new Set(failures.map(({ table }) => table))]
   }
@@ -222,7 +221,9 @@ export function createEntityWriter(
       const body = bag === null ? null : context.codec.encode(bag)
       const rows = diffAll(catalog, id, found.bag, bag)
       const version = context.clock.next(found.version)
-      const deferred = await writeBefore(catalog, rows.gained, id, version, signal)
+      // By what the shard says whose epoch the commit carries: others may be a change behind.
+      const defers = catalog.shards[shard]?.onIndexFailure === 'defer'
+      const deferred = await writeBefore(defers, rows.gained, id, version, signal)
       const epoch = catalog.epochs[shard] ?? 0
       const attempted: Unsettled = { found, body, rows, catalog, indexed: deferred.length === 0 }
 

@@ -85,12 +85,12 @@ function beginningOf(text: string, number: number): string {
   return characters.slice(0, number % (characters.length + 1)).join('')
 }
 
-function valueOf({ from, number }: Pick, { name, type, many }: IndexedProperty, oracle: Oracle): unknown {
+function valueOf({ from, number }: Pick, { name, type }: IndexedProperty, oracle: Oracle): unknown {
   const alphabet = alphabets[type]!
   const usual = alphabet[number % alphabet.length]
   if (from === 'alphabet' || oracle.entities.size === 0) return usual
   const bag = [...oracle.entities.values()][number % oracle.entities.size]!
-  const held = heldBy(bag, name, many)
+  const held = heldBy(bag, name)
   const value: unknown = Array.isArray(held) ? held[number % Math.max(1, held.length)] : held
   // Misfits and what is absent cannot be asked for.
   const isUsual = alphabet.some(

@@ -11,12 +11,14 @@ export const store: Equivalents = {
   },
   'store/catalog/policies': {
     'agreeOnPolicies: shards.find((shard) => shard !== undefined) → shards.findLast((shard) => shard !== undefined)':
-      'Where two shards differ a change is under way, and what the first has is looked at again.',
+      'Where all answer they have been brought to the same before; where one does not, it is about a warning.',
   },
   'store/writing/entity-writer': {
     'createEntityWriter.commit: isLooseleafError(error) && error.unknownOutcome → (error.unknownOutcome)':
       onlyOurs,
     'createEntityWriter.attempt: catalog.epochs[shard] ?? 0 → (catalog.epochs[shard])':
+      'A catalog has an epoch for every shard.',
+    'createEntityWriter.attempt.won: catalog.epochs[shard] ?? 0 → (catalog.epochs[shard])':
       'A catalog has an epoch for every shard.',
     'createEntityWriter.attempt: indexed: true → indexed: false':
       'Nobody asks it of a write that wrote nothing.',
