@@ -77,8 +77,14 @@ export const flaws = {
   /** A cleaner deletes what a commit has lost that it has read, although a crash may undo that. */
   'cleaner without a flush': {
     shownBy: 'serverCrash',
-    among: unsafe,
-    life: { ...unsafeLife, queryTimeMs: 5 },
+    life: {
+      ...unsafeLife,
+      // Rows of what was deleted go at once. Few crashes, so that cleaners come by while a disk hangs.
+      clients: 'everything',
+      queryTimeMs: 5,
+      maxSkewMs: 0,
+      faults: { ...noFaults, crash: 0.003, diskHangs: 0.05, serverCrash: 0.003 },
+    },
   },
   /** An upsert that changes nothing is answered before the stamp that it has met is on disk. */
   'upsert that changes nothing without a flush': {
@@ -94,7 +100,7 @@ export const flaws = {
       onIndexFailure: 'defer',
       clients: 'everything',
       maxSkewMs: 0,
-      faults: { ...noFaults, errorBefore: 0.1, diskHangs: 0.05, serverCrash: 0.02, shardDown: 0.01 },
+      faults: { ...noFaults, errorBefore: 0.1, diskHangs: 0.05, serverCrash: 0.008, shardDown: 0.01 },
     },
   },
   /** Writers delete the rows that an entity has lost while queries are under way that need them. */
