@@ -6,11 +6,11 @@ import { runSeeds } from './run-seeds.ts'
 import { simulate } from './simulate.ts'
 import type { SimulationTotals } from './totals.ts'
 
-const SEEDS = Number(process.env['LOOSELEAF_SIM_SEEDS'] ?? 1000)
+const SEEDS = Number(process.env['LOOSELEAF_SIM_SEEDS'] ?? 500)
 /** A flaw that so many lives do not show is one that the simulation does not see. */
 const FLAW_SEEDS = 4000
 /** Lives in which a flaw must stay hidden while the fault that shows it does not happen. */
-const HIDDEN_SEEDS = 40
+const HIDDEN_SEEDS = 20
 
 const timeout = 900_000
 
