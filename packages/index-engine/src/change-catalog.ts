@@ -19,13 +19,14 @@ export type CatalogContents = Pick<
   'requires' | 'indexes' | 'mayDefer' | 'deleteDelayMs' | 'onIndexFailure'
 >
 
-const contentsOf = ({
+/** That of a catalog, and nothing else of it. */
+export const contentsOf = ({
   requires,
   indexes,
   mayDefer,
   deleteDelayMs,
   onIndexFailure,
-}: ShardCatalog): CatalogContents => ({ requires, indexes, mayDefer, deleteDelayMs, onIndexFailure })
+}: CatalogContents): CatalogContents => ({ requires, indexes, mayDefer, deleteDelayMs, onIndexFailure })
 
 export interface ChangeOptions extends CallOptions {
   /** Whether what was changed is so in a shard's catalog. While it is not, on every shard, the change is made again. */

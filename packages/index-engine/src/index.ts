@@ -1,5 +1,5 @@
 export { DEFAULT_QUERY_TIME_MS, keptRowsMs, mergeCatalogs, type Catalog } from './catalog.ts'
-export { changeCatalog, changeCatalogContents, propagateCatalog } from './change-catalog.ts'
+export { changeCatalog, changeCatalogContents, contentsOf, propagateCatalog } from './change-catalog.ts'
 export { columnName } from './column-name.ts'
 export { compareKeys, compareKeyValues, keyIdentity } from './compare-keys.ts'
 export { decodeCursor, encodeCursor, type CursorScope, type RowPlace } from './cursor.ts'

@@ -11,6 +11,7 @@ import {
 import { compareKeyValues } from './compare-keys.ts'
 import type { ExactRow } from './derive-rows.ts'
 import { toKeyValue } from './key-value.ts'
+import { isPlainObject } from './plain-object.ts'
 
 /** A bound as it was asked for, with the whole of a string. */
 interface ExactBound {
@@ -194,12 +195,6 @@ function valueOf(
 
 function isOperator(text: string): text is Operator {
   return (OPERATORS as readonly string[]).includes(text)
-}
-
-function isPlainObject(value: unknown): value is Record<string, unknown> {
-  if (typeof value !== 'object' || value === null) return false
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
 }
 
 function clip(text: string): string {

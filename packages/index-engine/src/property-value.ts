@@ -1,4 +1,5 @@
 import type { Bag, IndexedProperty } from '@looseleaf/core'
+import { isPlainObject } from './plain-object.ts'
 
 /**
  * What an index finds in a bag under the name of a property: the property of that very name, or, where the bag has none and
@@ -24,7 +25,7 @@ function follow(value: unknown, steps: readonly string[], at: number): unknown {
     const found = value.flatMap((element: unknown) => follow(element, steps, at) ?? []).filter(isThere)
     return found.length === 0 ? undefined : found
   }
-  if (!isObject(value) || !Object.hasOwn(value, step)) return undefined
+  if (!isPlainObject(value) || !Object.hasOwn(value, step)) return undefined
   return follow(value[step], steps, at + 1)
 }
 
@@ -39,10 +40,4 @@ function stepsOf(name: string): readonly string[] {
 
 function isThere(value: unknown): boolean {
   return value !== null && value !== undefined
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  if (typeof value !== 'object' || value === null) return false
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
 }

@@ -10,6 +10,7 @@ import {
 } from '@looseleaf/core'
 import {
   CATALOG_FORMAT,
+  contentsOf,
   DEFAULT_QUERY_TIME_MS,
   loadShardCatalog,
   requirementsOf,
@@ -54,24 +55,19 @@ export async function initialise(
   const existing = catalogs.find((catalog) => catalog !== undefined)
   await Promise.all(driver.shards.map((shard) => createTables(shard)))
   const indexes = existing?.indexes ?? (await createFirstIndexes(driver, definitions))
-  const said = withPolicies({}, policies)
-  const required = requirementsOf({ ...said, indexes })
+  const said = { ...withPolicies({}, policies), indexes }
+  const first = { ...said, requires: requirementsOf(said) }
   let source = existing
   for (const [shardNumber, shard] of driver.shards.entries()) {
-    const { mayDefer, deleteDelayMs, onIndexFailure } = source ?? said
     const catalog: ShardCatalog = {
       epoch: source?.epoch ?? 1,
       format: CATALOG_FORMAT,
-      requires: source === undefined ? required : source.requires,
       storeId: source?.storeId ?? randomUUID(),
       shardNumber,
       shardCount: driver.shards.length,
       router: router.fingerprint,
-      indexes: source?.indexes ?? indexes,
-      mayDefer,
+      ...contentsOf(source ?? first),
       queryTimeMs: source === undefined ? (queryTimeMs ?? DEFAULT_QUERY_TIME_MS) : source.queryTimeMs,
-      deleteDelayMs,
-      onIndexFailure,
     }
     // Whoever writes shard 0 first has named the store; the others take its word.
     await shard.catalog.init(catalog)
