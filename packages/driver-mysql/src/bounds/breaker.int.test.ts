@@ -113,6 +113,15 @@ function messageOnceRefused(shard: Shard): Promise<string> {
   })
 }
 
+/** The signal that freezes a server takes a moment to reach all its threads: the first call that none of them answers. */
+function firstUnanswered(shard: Shard): Promise<{ readonly call: Promise<number> }> {
+  return until(async () => {
+    const call = shard.now()
+    const isAnswered = await Promise.race([call.then(() => true), sleep(200, false)])
+    return isAnswered ? undefined : { call }
+  })
+}
+
 /** Options by which no count of failures and no deadline comes into play within a test. */
 const patient = { breakerFailures: 1_000, deadlineMs: 3_600_000, breakerProbeMs: 50, connectTimeoutMs: 1_500 }
 
@@ -123,13 +132,14 @@ test('a server that is frozen is refused while the calls that wait for it have h
   const pid = frozen.pids[0] as number
   process.kill(pid, 'SIGSTOP')
   cleanUp(() => void process.kill(pid, 'SIGCONT'))
+  const waiting = await firstUnanswered(shard)
   let hasEnded = false
-  const waiting = shard.now().finally(() => (hasEnded = true))
+  void waiting.call.finally(() => (hasEnded = true))
   expect(await messageOnceRefused(shard)).toMatch(/says nothing/)
   expect(hasEnded).toBe(false)
 
   process.kill(pid, 'SIGCONT')
-  expect(await waiting).toBeGreaterThan(0)
+  expect(await waiting.call).toBeGreaterThan(0)
   await callUntilAnswered(shard)
 })
 
