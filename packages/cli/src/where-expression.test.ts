@@ -22,6 +22,8 @@ test.each([
   ['title>=m', { title: { gte: 'm' } }],
   ['title^=How ', { title: { startsWith: 'How ' } }],
   ['title=^', { title: '^' }],
+  ['title is null', { title: null }],
+  ['title= is null', { title: ' is null' }],
   ['title=x=7', { 'title=x': 7 }],
   ['title=x>-9007199254740993', { 'title=x': { gt: -9007199254740993n } }],
   ['score<1.5e3', { score: { lt: 1500 } }],

@@ -11,24 +11,27 @@ import type { Where } from '@looseleaf/index-engine'
 type Scalar = string | number | bigint | boolean | Date
 
 const OPERATORS = { '>=': 'gte', '<=': 'lte', '^=': 'startsWith', '=': 'eq', '>': 'gt', '<': 'lt' } as const
-type Operator = keyof typeof OPERATORS
+/** Behind the name of a property whose index has rows for entities without it. */
+const IS_NULL = ' is null'
+type Operator = keyof typeof OPERATORS | 'is null'
 
 /**
  * Reads conditions such as `user_id=0192…` and `published>=2009-02-27`, each with a value of its property's type.
- * Two of one property make a stretch, as in `published>=2009-02-01 published<2009-03-01`. Throws `BAD_QUERY`.
+ * `due is null` asks for entities without it, where the index has rows for those. Two of one
+ * property make a stretch, as in `published>=2009-02-01 published<2009-03-01`. Throws `BAD_QUERY`.
  */
 export function parseWhere(index: IndexDefinitionData, expressions: readonly string[]): Where {
-  const where: Record<string, Scalar | Record<string, Scalar>> = {}
+  const where: Record<string, Scalar | null | Record<string, Scalar>> = {}
   for (const expression of expressions) {
     const { property, operator, text } = split(index, expression)
-    const value = parseValue(index, property, text)
     const before = where[property.name]
-    if (operator === '=') {
+    if (operator === '=' || operator === 'is null') {
       if (before !== undefined) throw bad(index, `${property.name} has a second condition beside "=".`)
-      where[property.name] = value
+      where[property.name] = operator === '=' ? parseValue(index, property, text) : null
       continue
     }
     const name = OPERATORS[operator]
+    const value = parseValue(index, property, text)
     if (before !== undefined && !isStretch(before))
       throw bad(index, `${property.name} has a second condition beside "=".`)
     const side = name.slice(0, 1)
@@ -41,8 +44,8 @@ export function parseWhere(index: IndexDefinitionData, expressions: readonly str
   return where as Where
 }
 
-function isStretch(value: Scalar | Record<string, Scalar>): value is Record<string, Scalar> {
-  return typeof value === 'object' && !(value instanceof Date)
+function isStretch(value: Scalar | null | Record<string, Scalar>): value is Record<string, Scalar> {
+  return typeof value === 'object' && value !== null && !(value instanceof Date)
 }
 
 function split(
@@ -55,13 +58,16 @@ function split(
     if (!expression.startsWith(property.name)) continue
     const rest = expression.slice(property.name.length)
     // The order of the table puts the operators of two signs first.
-    const operator = (Object.keys(OPERATORS) as Operator[]).find((sign) => rest.startsWith(sign))
+    if (rest === IS_NULL) return { property, operator: 'is null', text: '' }
+    const operator = (Object.keys(OPERATORS) as (keyof typeof OPERATORS)[]).find((sign) =>
+      rest.startsWith(sign),
+    )
     if (operator !== undefined) return { property, operator, text: rest.slice(operator.length) }
   }
   const names = index.properties.map(({ name }) => name).join(', ')
   throw bad(
     index,
-    `a condition is a property, one of = > >= < <=, and a value, as in ${index.properties[0]?.name ?? 'property'}=value; the properties of this index are ${names}. Got ${describeKind(expression)} that is not one.`,
+    `a condition is a property, one of = > >= < <= ^=, and a value, as in ${index.properties[0]?.name ?? 'property'}=value, or a property and "is null"; the properties of this index are ${names}. Got ${describeKind(expression)} that is not one.`,
   )
 }
 

@@ -10,6 +10,7 @@ import {
   type KeyValue,
 } from '@looseleaf/core'
 import { compareKeyValues } from './compare-keys.ts'
+import { openIndex } from './open-index.ts'
 import type { ParsedWhere } from './parse-where.ts'
 import type { QueryOrder } from './query-types.ts'
 
@@ -49,7 +50,7 @@ export function cursorScope(
   const conditions = [...where.equal.map(textOf), bound(where.lower), bound(where.upper)]
   return {
     name: index.name,
-    types: index.properties.map((property) => property.type),
+    types: openIndex(index).types,
     prefix: where.range.prefix,
     order,
     indexHash: hash(`${index.name} ${index.generation}`, HASH_BYTES),

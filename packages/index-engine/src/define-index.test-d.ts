@@ -64,6 +64,30 @@ const byAuthor = defineIndex('by_author', {
 expectTypeOf(ask(byAuthor, { 'author.id': '', open: true }).open).toEqualTypeOf<boolean>()
 expectTypeOf(ask(byAuthor, { 'author.id': '' })['author.id']).toEqualTypeOf<PropertyValue | undefined>()
 
+// Options say more than a type. What is called otherwise is no property of the bag, and what may be absent may be.
+const byHost = defineIndex('by_host', {
+  properties: {
+    host: { type: 'string', of: 'link', key: 'host' },
+    due: { type: 'time', nulls: 'last' },
+    tags: { type: 'string[]', key: 'prefix(3)', nulls: 'first' },
+    title: { type: 'string', key: 'lower' },
+  },
+  shardOn: 'host',
+})
+ask(byHost, { host: 'a', due: null, tags: null })
+ask(byHost, { host: { startsWith: 'a' } })
+ask(byHost, { host: 'a', due: { gte: now } })
+expectTypeOf(ask(byHost, {}).due).toEqualTypeOf<Date | null | undefined>()
+expectTypeOf(ask(byHost, {}).tags).toEqualTypeOf<readonly PropertyValue[] | null | undefined>()
+expectTypeOf(ask(byHost, {}).title).toEqualTypeOf<string>()
+expectTypeOf(ask(byHost, {})['host']).toEqualTypeOf<PropertyValue | undefined>()
+// @ts-expect-error nothing without a host has a row
+ask(byHost, { host: null })
+// @ts-expect-error null has no order
+ask(byHost, { host: 'a', due: { gte: null } })
+// @ts-expect-error there is no such key
+defineIndex('a', { properties: { s: { type: 'string', key: 'upper' } }, shardOn: 's' })
+
 // @ts-expect-error a Date is not a UUID
 ask(entriesByUser, { user_id: now })
 // @ts-expect-error a string is not a Date

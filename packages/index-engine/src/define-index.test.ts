@@ -10,6 +10,7 @@ import {
   tableSpec,
   type IndexDefinition,
 } from './define-index.ts'
+import { propertyText } from './parse-property.ts'
 
 const entriesByUser = defineIndex('entries_by_user', {
   properties: { user_id: 'uuid', tags: 'string[]', published: 'time' },
@@ -154,6 +155,60 @@ describe('a definition that is not valid is refused', () => {
     ],
     ['no shardOn', 'a', { properties }, /shardOn to be one of 'user_id', 'id'; got nothing/],
     [
+      'an option of a property that there is not',
+      'a',
+      { properties: { user_id: { type: 'uuid', unique: true } }, shardOn },
+      /Index a: user_id has no option "unique"; there are type, of, key, nulls\./,
+    ],
+    [
+      'a property without a type',
+      'a',
+      { properties: { user_id: {} }, shardOn },
+      /type of user_id .* got nothing/,
+    ],
+    [
+      'a key that there is not',
+      'a',
+      { properties: { user_id: { type: 'string', key: 'upper' } }, shardOn },
+      /key of user_id has to be 'lower', .* or what defineKey gave; got 'upper'/,
+    ],
+    [
+      'a key of another type',
+      'a',
+      { properties: { user_id: { type: 'string', key: 'day' } }, shardOn },
+      /key day is taken of properties of type time; user_id is of type string/,
+    ],
+    [
+      'nulls in the middle',
+      'a',
+      { properties: { a: 'uuid', b: { type: 'uuid', nulls: true } }, shardOn: 'a' },
+      /nulls of b have to be 'first' or 'last'; got a boolean/,
+    ],
+    [
+      'nulls everywhere',
+      'a',
+      { properties: { user_id: { type: 'uuid', nulls: 'last' } }, shardOn },
+      /nulls for all of its properties, so every entity of the store would have a row/,
+    ],
+    [
+      'a reserved name as the place of a property',
+      'a',
+      { properties: { user_id: { type: 'uuid', of: 'id' } }, shardOn },
+      /cannot have the property id/,
+    ],
+    [
+      'dots in a name that says nothing of the place',
+      'a',
+      { properties: { 'a.b': { type: 'uuid', of: 'c' } }, shardOn: 'id' },
+      /a\.b is where "of" says, so its own name has no dots/,
+    ],
+    [
+      'a mark of nulls that is named like a property',
+      'a',
+      { properties: { a: { type: 'uuid', nulls: 'first' }, a_is_there: 'uuid' }, shardOn: 'a' },
+      /column would have the same name/,
+    ],
+    [
       'an unknown onMisfit',
       'a',
       { properties, shardOn, onMisfit: 'drop' },
@@ -198,6 +253,65 @@ describe('a definition that is not valid is refused', () => {
     ).toBe('a')
     expect(define('entries_2009_on', { properties, shardOn }).name).toBe('entries_2009_on')
     expect(define('a', { properties: { 7: 'uuid' }, shardOn: '7' }).shardOn).toBe('7')
+  })
+})
+
+describe('a property with options', () => {
+  const index = defineIndex('a', {
+    properties: {
+      user_id: { type: 'uuid' },
+      initial: { type: 'string[]', of: 'author.names', key: 'prefix(1)', nulls: 'last' },
+      link: { type: 'string', of: 'link', key: 'hash' },
+    },
+    shardOn: 'initial',
+  })
+
+  it('is plain data with what was said, and nothing else', () => {
+    expect(JSON.parse(JSON.stringify(index.properties))).toStrictEqual([
+      { name: 'user_id', type: 'uuid', many: false },
+      { name: 'initial', type: 'string', many: true, of: 'author.names', key: 'prefix(1)', nulls: 'last' },
+      { name: 'link', type: 'string', many: false, key: 'hash' },
+    ])
+    expect(index.types).toEqual({
+      user_id: 'uuid',
+      initial: { type: 'string[]', of: 'author.names', key: 'prefix(1)', nulls: 'last' },
+      link: { type: 'string', key: 'hash' },
+    })
+  })
+
+  it('comes back from that', () => {
+    const data = JSON.parse(JSON.stringify(definitionData(index)))
+    expect(definitionFromData(data).types).toEqual(index.types)
+    expect(sameRows(definitionFromData(data), index)).toBe(true)
+  })
+
+  it.each(['of', 'key', 'nulls'])('is another one with another %s', (option) => {
+    const properties = index.properties.map((property) => ({ ...property, [option]: undefined }))
+    expect(sameRows({ ...index, properties }, index)).toBe(false)
+    expect(sameRows(index, { ...index, properties })).toBe(false)
+  })
+
+  it('has the columns of its keys, and one that says whether it is there', () => {
+    expect(tableSpec({ ...index, table: 't' }).columns).toEqual([
+      { name: 'user_id', type: 'uuid' },
+      { name: 'initial_is_null', type: 'boolean' },
+      { name: 'initial', type: 'string' },
+      { name: 'link', type: 'uuid' },
+    ])
+  })
+
+  it('is told in words', () => {
+    const due = defineIndex('b', {
+      properties: { due: { type: 'time', of: 'dates.due', nulls: 'first' }, s: 'string' },
+      shardOn: 's',
+    })
+    expect([...index.properties, ...due.properties].map(propertyText)).toEqual([
+      'user_id uuid',
+      'initial prefix(1) of author.names string[], nulls last',
+      'link hash of link string',
+      'due is dates.due time, nulls first',
+      's string',
+    ])
   })
 })
 

@@ -5,16 +5,24 @@ import {
   type CatalogEntry,
   type ColumnType,
   type IndexDefinitionData,
-  type IndexedProperty,
   type IndexTableSpec,
 } from '@looseleaf/core'
-import { columnName } from './column-name.ts'
+import { clip, isObject, refuse } from './bad-index.ts'
+import { keyColumns } from './open-index.ts'
+import {
+  parseProperty,
+  propertyData,
+  propertyFromData,
+  propertySpec,
+  sameProperty,
+} from './parse-property.ts'
 import type { IndexedEntity, IndexProperties, Where } from './property-types.ts'
 import type { GetAllOptions, IndexReader } from './query-types.ts'
 
 export interface IndexOptions<P extends IndexProperties = IndexProperties> {
   /**
-   * One to eight properties and their types, in the order of the key: queries give values from the first one on.
+   * One to eight properties and their types, in the order of the key: queries give values from the first one on. Instead of a
+   * type there may be `PropertyOptions`.
    * `'string[]'` and the like mark a property that holds an array, with a row per different element; one at the most.
    * Dots lead into objects: `'author.id'` is the `id` of the object `author`, and with `'authors.id': 'uuid[]'` there is a row for
    * the `id` of each element of `authors`. A property of the bag whose own name is that comes first. Without [] an array on the
@@ -43,7 +51,6 @@ const NAME = /^[a-z][a-z0-9_]{0,39}$/
 const LIKE_A_GENERATION = /_(?:[2-9]|[1-9][0-9]+)$/
 const ARRAY_INDEX = /^(?:0|[1-9][0-9]*)$/
 const MAX_PROPERTIES = 8
-const MAX_PROPERTY_NAME = 64
 
 /** Bytes that a value takes in a key of MySQL, at the most. */
 const KEY_BYTES: Readonly<Record<ColumnType, number>> = {
@@ -96,24 +103,14 @@ export function definitionFromData(data: IndexDefinitionData): IndexDefinition {
   if (!isObject(data)) refuse('(without a name)', 'has to be an object with a name and properties', data)
   checkName(data.name)
   if (!Array.isArray(data.properties)) refuse(data.name, 'needs a list of properties', data.properties)
-  const properties = data.properties.map((property: unknown) => {
-    if (!isObject(property)) refuse(data.name, 'needs objects in its list of properties', property)
-    const type =
-      property.many === true && typeof property.type === 'string' ? `${property.type}[]` : property.type
-    return parseProperty(data.name, property.name, type)
-  })
+  const properties = data.properties.map((property: unknown) => propertyFromData(data.name, property))
   return build({ name: data.name, properties, shardOn: data.shardOn, onMisfit: data.onMisfit })
 }
 
 /** The plain data of a definition or a catalog entry, and nothing else: what a catalog keeps. */
 export function definitionData(definition: IndexDefinitionData): IndexDefinitionData {
   const { name, shardOn, onMisfit } = definition
-  const properties = definition.properties.map((property) => ({
-    name: property.name,
-    type: property.type,
-    many: property.many,
-  }))
-  return { name, properties, shardOn, onMisfit }
+  return { name, properties: definition.properties.map(propertyData), shardOn, onMisfit }
 }
 
 /** True when both give the same rows, on the same shards: then they can share a table, whatever `onMisfit` says. */
@@ -122,10 +119,7 @@ export function sameRows(a: IndexDefinitionData, b: IndexDefinitionData): boolea
     a.name === b.name &&
     a.shardOn === b.shardOn &&
     a.properties.length === b.properties.length &&
-    a.properties.every((property, i) => {
-      const other = b.properties[i]
-      return property.name === other?.name && property.type === other.type && property.many === other.many
-    })
+    a.properties.every((property, i) => sameProperty(property, b.properties[i]))
   )
 }
 
@@ -141,8 +135,7 @@ const specs = new WeakMap<object, IndexTableSpec>()
 export function tableSpec(entry: Pick<CatalogEntry, 'table' | 'properties'>): IndexTableSpec {
   let spec = specs.get(entry)
   if (spec === undefined) {
-    const columns = entry.properties.map(({ name, type }) => ({ name: columnName(name), type }))
-    specs.set(entry, (spec = { table: entry.table, columns }))
+    specs.set(entry, (spec = { table: entry.table, columns: keyColumns(entry) }))
   }
   return spec
 }
@@ -157,9 +150,7 @@ function build<P extends IndexProperties>(data: IndexDefinitionData): IndexDefin
   if (data.onMisfit !== 'refuse' && data.onMisfit !== 'skip') {
     refuse(data.name, `needs onMisfit to be 'refuse' or 'skip'`, data.onMisfit)
   }
-  const entries = properties.map(
-    (property) => [property.name, property.many ? `${property.type}[]` : property.type] as const,
-  )
+  const entries = properties.map((property) => [property.name, propertySpec(property)] as const)
   const definition: IndexDefinition<P> = {
     name: data.name,
     properties: Object.freeze(properties.map((property) => Object.freeze({ ...property }))),
@@ -191,35 +182,6 @@ function checkName(name: unknown): asserts name is string {
   }
 }
 
-function parseProperty(index: string, name: unknown, type: unknown): IndexedProperty {
-  if (typeof name !== 'string' || name === '' || name.length > MAX_PROPERTY_NAME || !name.isWellFormed()) {
-    refuse(index, `needs property names of 1 to ${MAX_PROPERTY_NAME} characters`, name)
-  }
-  const steps = name.split('.')
-  if (steps.includes('')) {
-    throw new LooseleafError(
-      'BAD_INDEX',
-      `Index ${index}: the property "${clip(name)}" has a dot without a name before or behind it; dots lead into objects, as in "author.id".`,
-    )
-  }
-  if (name === 'id' || steps.includes('__proto__')) {
-    throw new LooseleafError(
-      'BAD_INDEX',
-      `Index ${index} cannot have the property ${name}: this name is reserved${name === 'id' ? '; entities are read by id with get' : ''}.`,
-    )
-  }
-  const many = typeof type === 'string' && type.endsWith('[]')
-  const column = many ? type.slice(0, -2) : type
-  if (!isColumnType(column)) {
-    const what = typeof type === 'string' ? `'${clip(type)}'` : describeKind(type)
-    throw new LooseleafError(
-      'BAD_INDEX',
-      `Index ${index}: the type of ${name} has to be 'uuid', 'string', 'integer', 'number', 'boolean' or 'time', with [] for an array of it; got ${what}.`,
-    )
-  }
-  return { name, type: column, many }
-}
-
 function checkProperties({ name, properties }: IndexDefinitionData): void {
   const refuseWith = (reason: string): never => {
     throw new LooseleafError('BAD_INDEX', `Index ${name} ${reason}.`)
@@ -230,8 +192,14 @@ function checkProperties({ name, properties }: IndexDefinitionData): void {
   if (new Set(properties.map((property) => property.name)).size < properties.length) {
     refuseWith('names a property twice')
   }
-  if (new Set(properties.map((property) => columnName(property.name))).size < properties.length) {
+  const columns = keyColumns({ properties })
+  if (new Set(columns.map((column) => column.name)).size < columns.length) {
     refuseWith('has two properties whose column would have the same name; rename one of them')
+  }
+  if (properties.every(({ nulls }) => nulls !== undefined)) {
+    refuseWith(
+      'has nulls for all of its properties, so every entity of the store would have a row; one has to be there',
+    )
   }
   const arrays = properties.filter((property) => property.many)
   if (arrays.length > 1) {
@@ -239,27 +207,11 @@ function checkProperties({ name, properties }: IndexDefinitionData): void {
       `has ${arrays.length} properties with []; one at the most, because each pair of elements would be a row`,
     )
   }
-  const bytes = properties.reduce((sum, { type }) => sum + KEY_BYTES[type], ENTITY_ID_KEY_BYTES)
+  const bytes = columns.reduce((sum, { type }) => sum + KEY_BYTES[type], ENTITY_ID_KEY_BYTES)
   if (bytes > MAX_KEY_BYTES) {
-    const strings = properties.filter((property) => property.type === 'string').length
+    const strings = columns.filter(({ type }) => type === 'string').length
     refuseWith(
       `has a key of up to ${bytes} bytes with its ${strings} strings of up to ${STRING_KEY_BYTES} bytes each; MySQL holds ${MAX_KEY_BYTES}. Five strings fit`,
     )
   }
-}
-
-function isColumnType(text: unknown): text is ColumnType {
-  return typeof text === 'string' && Object.hasOwn(KEY_BYTES, text)
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function clip(text: string): string {
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text
-}
-
-function refuse(index: string, expected: string, got: unknown): never {
-  throw new LooseleafError('BAD_INDEX', `Index ${index} ${expected}; got ${describeKind(got)}.`)
 }

@@ -1,9 +1,10 @@
-import type { Bag } from '@looseleaf/core'
+import { formatId, type Bag } from '@looseleaf/core'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { keyIdentity } from './compare-keys.ts'
 import { defineIndex } from './define-index.ts'
 import { deriveRows } from './derive-rows.ts'
+import { defineKey } from './key-functions.ts'
 
 const byUser = defineIndex('by_user', { properties: { user: 'string', at: 'time' }, shardOn: 'user' })
 const byTag = defineIndex('by_tag', { properties: { tags: 'string[]', rank: 'integer' }, shardOn: 'id' })
@@ -81,6 +82,103 @@ describe('values within objects', () => {
     expect(deriveRows(byAuthors, { authors: { id: 5 } }).misfits).toEqual([
       { property: 'authors.id', reason: expect.stringMatching(/^an array is expected/) },
     ])
+  })
+})
+
+describe('a key function', () => {
+  const byTitle = defineIndex('by_title', {
+    properties: {
+      title: { type: 'string', key: 'lower' },
+      day: { type: 'time', of: 'meta.at', key: 'day' },
+    },
+    shardOn: 'title',
+  })
+
+  it('gives the key in place of the value, wherever the bag has that', () => {
+    const bag = { title: 'How', meta: { at: new Date('2009-02-27T12:00:00Z') }, day: 'another' }
+    expect(deriveRows(byTitle, bag)).toEqual({
+      keys: [[Buffer.from('how'), BigInt(Date.parse('2009-02-27')) * 1000n]],
+      misfits: [],
+    })
+  })
+
+  it('gives one row for elements with one key', () => {
+    const index = defineIndex('a', {
+      properties: { tags: { type: 'string[]', key: 'lower' } },
+      shardOn: 'id',
+    })
+    expect(deriveRows(index, { tags: ['B', 'a', 'b', 'A'] }).keys).toEqual([
+      [Buffer.from('b')],
+      [Buffer.from('a')],
+    ])
+  })
+
+  it('is asked of values of its type alone', () => {
+    expect(deriveRows(byTitle, { title: 5, meta: { at: new Date(0) } }).misfits).toEqual([
+      { property: 'title', reason: 'a string is expected, got a number' },
+    ])
+  })
+
+  it.each<[string, () => unknown, string]>([
+    [
+      'throws',
+      () => {
+        throw new Error('secret')
+      },
+      'the key of_test_1@1 of it cannot be told: its function threw',
+    ],
+    [
+      'gives nothing',
+      () => undefined,
+      'the key of_test_2@1 gave something else: a string is expected, got nothing',
+    ],
+    [
+      'gives another type',
+      () => 5,
+      'the key of_test_3@1 gave something else: a string is expected, got a number',
+    ],
+  ])('of a program that %s makes a misfit', (_, derive, reason) => {
+    const key = defineKey({ name: `of_test_${derived++}`, version: 1, from: 'string', derive })
+    const index = defineIndex('a', { properties: { s: { type: 'string', key } }, shardOn: 'id' })
+    expect(deriveRows(index, { s: 'secret' })).toEqual({ keys: [], misfits: [{ property: 's', reason }] })
+  })
+  let derived = 1
+})
+
+describe('with nulls', () => {
+  const first = defineIndex('a', {
+    properties: { kind: 'string', due: { type: 'time', nulls: 'first' } },
+    shardOn: 'id',
+  })
+  const last = defineIndex('a', {
+    properties: { users: { type: 'uuid[]', nulls: 'last' }, rank: 'integer' },
+    shardOn: 'users',
+  })
+  const user = Buffer.alloc(16, 7)
+
+  it('an entity has a row where the property is absent or null, marked before its column', () => {
+    for (const bag of [{ kind: 'a' }, { kind: 'a', due: null }, { kind: 'a', due: undefined }]) {
+      expect(deriveRows(first, bag).keys).toEqual([[Buffer.from('a'), 0n, 0n]])
+    }
+    expect(deriveRows(first, { kind: 'a', due: at }).keys).toEqual([[Buffer.from('a'), 1n, 1000n]])
+  })
+
+  it('it has one row where an array has no elements', () => {
+    for (const users of [undefined, null, [], [null]]) {
+      expect(deriveRows(last, { users, rank: 5 } as Bag).keys).toEqual([[1n, Buffer.alloc(16), 5n]])
+    }
+    expect(deriveRows(last, { users: [formatId(user), null], rank: 5 }).keys).toEqual([[0n, user, 5n]])
+  })
+
+  it('it has none where another property is absent', () => {
+    expect(deriveRows(first, { due: at })).toEqual({ keys: [], misfits: [] })
+  })
+
+  it('misfits are misfits', () => {
+    expect(deriveRows(first, { kind: 'a', due: 5 })).toEqual({
+      keys: [],
+      misfits: [{ property: 'due', reason: 'a valid Date is expected, got a number' }],
+    })
   })
 })
 

@@ -1,14 +1,7 @@
-import {
-  describeKind,
-  type Bag,
-  type IndexDefinitionData,
-  type IndexedProperty,
-  type Key,
-} from '@looseleaf/core'
-import type { KeyValue } from '@looseleaf/core'
+import { describeKind, type Bag, type IndexDefinitionData, type Key, type KeyValue } from '@looseleaf/core'
 import { keyIdentity } from './compare-keys.ts'
-import { toKeyValue } from './key-value.ts'
-import { isPath, propertyValue } from './property-value.ts'
+import { openIndex, type Cells, type OpenProperty } from './open-index.ts'
+import { isPath } from './property-value.ts'
 
 /** Rows that an entity has in one index at the most; an array of more different elements is a misfit. */
 export const MAX_ROWS_PER_ENTITY = 1000
@@ -32,15 +25,10 @@ export interface ExactRow {
   readonly exact: Key
 }
 
-interface KeyColumn {
-  readonly value: KeyValue
-  readonly exact: KeyValue
-}
-
 /**
  * The rows of an entity in an index. An entity is an index's business only if every indexed property is there, not null
  * and, where it is an array, has an element that is not null: otherwise there are neither rows nor misfits, so that
- * entities of other kinds may use the same names as they like. A scalar where the index has an array is a misfit, and
+ * entities of other kinds may use the same names as they like. A property with `nulls` need not be there: its row says so. A scalar where the index has an array is a misfit, and
  * the reverse too. Misfits give no row; the other elements of an array still do.
  */
 export function deriveRows(definition: IndexDefinitionData, bag: Bag): DerivedRows {
@@ -53,70 +41,74 @@ export function deriveExactRows(
   definition: IndexDefinitionData,
   bag: Bag,
 ): { readonly rows: readonly ExactRow[]; readonly misfits: readonly Misfit[] } {
-  const { properties } = definition
-  const values = properties.map((property) => propertyValue(bag, property))
+  const { properties } = openIndex(definition)
+  const values = properties.map((property) => property.read(bag))
   if (!properties.every((property, i) => isThere(property, values[i]))) return { rows: [], misfits: [] }
 
   const misfits: Misfit[] = []
-  // At most one property has several values, so the rows differ in one column.
-  let elements: readonly KeyColumn[] = []
-  let varying = -1
+  // At most one property has several values, so the rows differ in one place.
+  let varying: readonly Cells[] | undefined
+  let split = 0
+  let isWhole = true
   const key: KeyValue[] = []
   const exact: KeyValue[] = []
   for (const [i, property] of properties.entries()) {
-    const columns = columnsOf(property, values[i], misfits)
-    const column = columns[0]
+    const cells = cellsOf(property, values[i], misfits)
+    const first = cells[0]
     if (property.many) {
-      elements = columns
-      varying = i
+      varying = cells
+      split = key.length
+    } else if (first === undefined) {
+      isWhole = false
+    } else {
+      key.push(...first.value)
+      exact.push(...first.exact)
     }
-    if (column === undefined) continue
-    key.push(column.value)
-    exact.push(column.exact)
   }
-  // A property without a value has left its column out.
-  if (key.length < properties.length) return { rows: [], misfits }
-  if (varying === -1) return { rows: [{ key, exact }], misfits }
-  const rows = elements.map(({ value, exact: whole }) => ({
-    key: key.with(varying, value),
-    exact: exact.with(varying, whole),
+  if (!isWhole) return { rows: [], misfits }
+  if (varying === undefined) return { rows: [{ key, exact }], misfits }
+  const rows = varying.map((cells) => ({
+    key: key.toSpliced(split, 0, ...cells.value),
+    exact: exact.toSpliced(split, 0, ...cells.exact),
   }))
   return { rows, misfits }
 }
 
-function isThere({ many }: IndexedProperty, value: unknown): boolean {
+function isThere(property: OpenProperty, value: unknown): boolean {
+  return property.absent !== undefined || holdsSomething(property, value)
+}
+
+function holdsSomething({ many }: OpenProperty, value: unknown): boolean {
   if (value === undefined || value === null) return false
   return !(many && Array.isArray(value)) || value.some((element) => element !== null && element !== undefined)
 }
 
-/** The different values of a property: none for a misfit, one for a scalar. */
-function columnsOf(
-  { name, type, many }: IndexedProperty,
-  value: unknown,
-  misfits: Misfit[],
-): readonly KeyColumn[] {
+/** What the different values of a property give: nothing for a misfit, one for a scalar. */
+function cellsOf(property: OpenProperty, value: unknown, misfits: Misfit[]): readonly Cells[] {
+  const { name, path, many, absent } = property
+  if (absent !== undefined && !holdsSomething(property, value)) return [absent]
   if (!many) {
-    const result = toKeyValue(type, value)
-    if (!('misfit' in result)) return [result]
-    misfits.push({ property: name, reason: result.misfit })
+    const cells = property.toCells(value)
+    if (!('misfit' in cells)) return [cells]
+    misfits.push({ property: name, reason: cells.misfit })
     return []
   }
   if (!Array.isArray(value)) {
     misfits.push({ property: name, reason: `an array is expected, got ${describeKind(value)}` })
     return []
   }
-  const columns = new Map<string, KeyColumn>()
+  const different = new Map<string, Cells>()
   let reason: string | undefined
   for (const [i, element] of value.entries()) {
     if (element === null || element === undefined) continue
-    const result = toKeyValue(type, element)
-    if ('misfit' in result) reason ??= `${isPath(name) ? 'an element' : `element ${i}`}: ${result.misfit}`
-    else columns.set(keyIdentity([result.value]), result)
+    const cells = property.toCells(element)
+    if ('misfit' in cells) reason ??= `${isPath(path) ? 'an element' : `element ${i}`}: ${cells.misfit}`
+    else different.set(keyIdentity(cells.value), cells)
   }
-  if (columns.size > MAX_ROWS_PER_ENTITY) {
-    reason = `at most ${MAX_ROWS_PER_ENTITY} different elements are expected, got ${columns.size}`
-    columns.clear()
+  if (different.size > MAX_ROWS_PER_ENTITY) {
+    reason = `at most ${MAX_ROWS_PER_ENTITY} different elements are expected, got ${different.size}`
+    different.clear()
   }
   if (reason !== undefined) misfits.push({ property: name, reason })
-  return [...columns.values()]
+  return [...different.values()]
 }

@@ -17,6 +17,8 @@ export { deriveRows, MAX_ROWS_PER_ENTITY, type DerivedRows, type Misfit } from '
 export { diffRows, type RowDiff } from './diff-rows.ts'
 export { createCatalogHolder, type CatalogHolder, type EngineContext } from './engine-context.ts'
 export { hasIndexTable, indexesWithLostTables } from './lost-tables.ts'
+export { defineKey, type BuiltInKey, type KeyFunction, type KeyOptions } from './key-functions.ts'
+export { propertyText } from './parse-property.ts'
 export { fromKeyValue, toKeyValue, type KeyValueResult } from './key-value.ts'
 export { shardOfRow, shardsOfQuery } from './place-row.ts'
 export { planQuery, type QueryPlan } from './plan-query.ts'
@@ -25,6 +27,7 @@ export type {
   IndexedBag,
   IndexedEntity,
   IndexProperties,
+  PropertyOptions,
   PropertyType,
   Range,
   ValueOf,

@@ -3,14 +3,13 @@ import {
   LooseleafError,
   STRING_PREFIX_BYTES,
   type IndexDefinitionData,
-  type IndexedProperty,
   type Key,
   type KeyRange,
   type KeyValue,
 } from '@looseleaf/core'
 import { compareKeyValues } from './compare-keys.ts'
 import type { ExactRow } from './derive-rows.ts'
-import { toKeyValue } from './key-value.ts'
+import { openIndex, type Cells, type OpenProperty } from './open-index.ts'
 import { isPlainObject } from './plain-object.ts'
 
 /** A bound as it was asked for, with the whole of a string. */
@@ -34,7 +33,8 @@ type Operator = (typeof OPERATORS)[number]
 
 /** Throws `BAD_QUERY`, with the index, the property and what was expected. */
 export function parseWhere(definition: IndexDefinitionData, where: unknown): ParsedWhere {
-  const { name: index, properties } = definition
+  const { name: index } = definition
+  const { properties } = openIndex(definition)
   if (!isPlainObject(where)) {
     refuse(index, `needs an object of properties and values as its where; got ${describeKind(where)}`)
   }
@@ -67,10 +67,12 @@ export function parseWhere(definition: IndexDefinitionData, where: unknown): Par
     if (isPlainObject(condition)) {
       bounds = parseRange(index, property, condition)
       rangeOn = name
+      prefix.push(...property.present)
+      equal.push(...property.present)
     } else {
       const { value, exact } = valueOf(index, property, condition, 'a value or a range such as { gte: … }')
-      prefix.push(value)
-      equal.push(exact)
+      prefix.push(...value)
+      equal.push(...exact)
     }
   }
   return { range: { prefix, ...bounds?.scan }, equal, lower: bounds?.lower, upper: bounds?.upper }
@@ -97,8 +99,9 @@ interface Bounds {
   readonly upper: ExactBound | undefined
 }
 
-function parseRange(index: string, property: IndexedProperty, range: Record<string, unknown>): Bounds {
-  const { name } = property
+function parseRange(index: string, property: OpenProperty, range: Record<string, unknown>): Bounds {
+  const { name, isOrdered } = property
+  if (!isOrdered) refuse(index, `has hashes of ${name}, which have no order; it needs a value`)
   const operators = Object.keys(range)
   for (const operator of operators) {
     if (!isOperator(operator) && operator !== 'startsWith') {
@@ -120,8 +123,8 @@ function parseRange(index: string, property: IndexedProperty, range: Record<stri
     }
     const operator = Object.hasOwn(range, open) ? open : closed
     if (!Object.hasOwn(range, operator)) return undefined
-    const { exact } = valueOf(index, property, range[operator], `a value for ${operator}`)
-    return { value: exact, inclusive: operator === closed }
+    const value = boundOf(index, property, range[operator], `a value for ${operator}`)
+    return { value, inclusive: operator === closed }
   }
   return stretch(bound('gt', 'gte'), bound('lt', 'lte'))
 }
@@ -140,15 +143,14 @@ function stretch(lower: ExactBound | undefined, upper: ExactBound | undefined): 
 /** All strings with this beginning: from it to before the least that comes after all of them. */
 function beginningWith(
   index: string,
-  property: IndexedProperty,
+  property: OpenProperty,
   beginning: unknown,
 ): [lower: ExactBound | undefined, upper: ExactBound | undefined] {
-  const { name, type } = property
-  if (type !== 'string') {
-    refuse(index, `knows startsWith for strings alone; ${name} is of type ${type}`)
+  const { name, type, keyType } = property
+  if (type !== 'string' || keyType !== 'string') {
+    refuse(index, `knows startsWith for strings alone; ${name} is of type ${keyType}`)
   }
-  const { exact } = valueOf(index, property, beginning, 'a string for startsWith')
-  const bytes = exact as Uint8Array
+  const bytes = boundOf(index, property, beginning, 'a string for startsWith') as Uint8Array
   // Every string has the empty beginning.
   if (bytes.length === 0) return [{ value: bytes, inclusive: true }, undefined]
   // No byte of UTF-8 is the greatest there is.
@@ -177,20 +179,23 @@ function widened(bound: ExactBound, side: 'lower' | 'upper'): ExactBound {
   }
 }
 
-function valueOf(
-  index: string,
-  property: IndexedProperty,
-  value: unknown,
-  expected: string,
-): { readonly value: KeyValue; readonly exact: KeyValue } {
-  const { name, type, many } = property
+/** The columns of a value, or of null where the index has rows for it. */
+function valueOf(index: string, property: OpenProperty, value: unknown, expected: string): Cells {
+  const { name, many, absent } = property
   const what = many ? `${expected} (of an element)` : expected
+  if (value === null && absent !== undefined) return absent
   if (value === undefined || value === null) {
     refuse(index, `needs ${what} for ${name}; got ${describeKind(value)}, which no index row has`)
   }
-  const result = toKeyValue(type, value)
-  if ('misfit' in result) refuse(index, `needs ${what} for ${name}: ${result.misfit}`)
-  return result
+  const cells = property.toCells(value)
+  if ('misfit' in cells) refuse(index, `needs ${what} for ${name}: ${cells.misfit}`)
+  return cells
+}
+
+/** A bound is one of values that are there. */
+function boundOf(index: string, property: OpenProperty, value: unknown, expected: string): KeyValue {
+  if (value === null) refuse(index, `needs ${expected} of ${property.name}; got null, which has no order`)
+  return valueOf(index, property, value, expected).exact.at(-1) as KeyValue
 }
 
 function isOperator(text: string): text is Operator {

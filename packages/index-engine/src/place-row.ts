@@ -1,4 +1,5 @@
 import type { IndexDefinitionData, Key, KeyValue, Router } from '@looseleaf/core'
+import { openIndex, type OpenIndex } from './open-index.ts'
 
 /** The shard of an index row. Decided by the row alone, so that it is the same for a writer and a cleaner. */
 export function shardOfRow(
@@ -7,8 +8,11 @@ export function shardOfRow(
   key: Key,
   entityId: Uint8Array,
 ): number {
-  const column = shardColumn(definition)
-  return column === -1 ? router.shardOfId(entityId) : shardOfColumn(definition, router, column, key)
+  const index = openIndex(definition)
+  const { shardColumn } = index
+  return shardColumn === undefined
+    ? router.shardOfId(entityId)
+    : shardOfColumn(index, router, shardColumn, key)
 }
 
 /**
@@ -20,18 +24,17 @@ export function shardsOfQuery(
   router: Router,
   prefix: Key,
 ): readonly number[] {
-  const column = shardColumn(definition)
-  if (column !== -1 && column < prefix.length) return [shardOfColumn(definition, router, column, prefix)]
+  const index = openIndex(definition)
+  const { shardColumn } = index
+  if (shardColumn !== undefined && shardColumn < prefix.length) {
+    return [shardOfColumn(index, router, shardColumn, prefix)]
+  }
   return Array.from({ length: router.shardCount }, (_, shard) => shard)
 }
 
-function shardColumn(definition: IndexDefinitionData): number {
-  return definition.properties.findIndex(({ name }) => name === definition.shardOn)
-}
-
-function shardOfColumn(definition: IndexDefinitionData, router: Router, column: number, key: Key): number {
+function shardOfColumn(index: OpenIndex, router: Router, column: number, key: Key): number {
   const value = key[column] as KeyValue
-  if (definition.properties[column]?.type !== 'uuid') return router.shardOfKey(stableBytes(value))
+  if (index.types[column] !== 'uuid') return router.shardOfKey(stableBytes(value))
   return router.shardOfId(value as Uint8Array)
 }
 

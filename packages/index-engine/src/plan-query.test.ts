@@ -38,6 +38,92 @@ describe('whether rows may be counted in place of entities', () => {
   })
 })
 
+describe('a query of keys and nulls', () => {
+  const index = defineIndex('a', {
+    properties: {
+      host: { type: 'string', of: 'link', key: 'host' },
+      due: { type: 'time', nulls: 'first' },
+      title: { type: 'string', key: 'lower', nulls: 'last' },
+      link: { type: 'string', key: 'hash' },
+    },
+    shardOn: 'host',
+  })
+  const link = 'https://Example.com/a'
+  const host = Buffer.from('example.com')
+
+  it('asks for the key of a value', () => {
+    expect(plan(index, { host: link }).range).toEqual({ prefix: [host] })
+    expect(plan(index, { host: 'EXAMPLE.com' }).range).toEqual({ prefix: [host] })
+  })
+
+  it('asks for what is not there by null', () => {
+    expect(plan(index, { host: link, due: null }).range).toEqual({ prefix: [host, 0n, 0n] })
+    expect(plan(index, { host: link, due: null, title: null }).range.prefix.slice(3)).toEqual([
+      1n,
+      Buffer.alloc(0),
+    ])
+  })
+
+  it('asks for a value, or a range, among those that are there', () => {
+    expect(plan(index, { host: link, due: published }).range).toEqual({ prefix: [host, 1n, 5000n] })
+    expect(plan(index, { host: link, due: { gt: published } }).range).toEqual({
+      prefix: [host, 1n],
+      lower: { value: 5000n, inclusive: false },
+    })
+    expect(plan(index, { host: link, due: null, title: { startsWith: 'HO' } }).range).toEqual({
+      prefix: [host, 0n, 0n, 0n],
+      lower: { value: Buffer.from('ho'), inclusive: true },
+      upper: { value: Buffer.from('hp'), inclusive: false },
+    })
+  })
+
+  it('matches what has the key, and nothing that is not there by a range', () => {
+    const matches = (where: object, bag: Bag): boolean => plan(index, where).matches({ link, ...bag })
+    expect(matches({ host: 'example.com' }, {})).toBe(true)
+    expect(matches({ host: 'example.org' }, {})).toBe(false)
+    expect(matches({ host: link, due: null }, {})).toBe(true)
+    expect(matches({ host: link, due: null }, { due: published })).toBe(false)
+    expect(matches({ host: link, due: { lt: published } }, {})).toBe(false)
+    expect(matches({ host: link, due: { lt: published } }, { due: new Date(4) })).toBe(true)
+    expect(matches({ host: link, due: null, title: 'HOW' }, { title: 'how' })).toBe(true)
+    expect(matches({ host: link, due: null, title: 'HOW' }, { title: 'now' })).toBe(false)
+  })
+
+  it('goes to the shard of the key', () => {
+    const byDay = defineIndex('b', {
+      properties: { kind: 'string', user: { type: 'uuid', nulls: 'last' } },
+      shardOn: 'user',
+    })
+    expect(plan(byDay, { kind: 'a', user }).shards).toEqual([2])
+    expect(plan(byDay, { kind: 'a', user: null }).shards).toEqual([0])
+    expect(errorOf(() => plan(byDay, { kind: 'a', user: { gt: user } })).message).toMatch(/scatter: true/)
+  })
+
+  it.each<[string, object, RegExp]>([
+    ['null where there are no such rows', { host: null }, /needs a value .* for host; got null/],
+    [
+      'null as a bound',
+      { host: link, due: { gt: null } },
+      /needs a value for gt of due; got null, which has no order/,
+    ],
+    [
+      'a range of hashes',
+      { host: link, due: null, title: null, link: { gt: 'a' } },
+      /has hashes of link, which have no order/,
+    ],
+    ['a value of another type', { host: 5 }, /for host: a string is expected, got a number/],
+  ])('is refused with %s', (_, where, message) => {
+    expect(errorOf(() => plan(index, where))).toMatchObject({
+      code: 'BAD_QUERY',
+      message: expect.stringMatching(message),
+    })
+  })
+
+  it('may count rows', () => {
+    expect(plan(index, { host: link, due: null }).canCountRows).toBe(true)
+  })
+})
+
 describe('a query that fits its index', () => {
   it('scans what its values say, on the shard that has it', () => {
     const query = plan(byUser, { user, published: { gt: published, lte: new Date(9) } })

@@ -11,6 +11,7 @@ import {
 import { compareKeys } from './compare-keys.ts'
 import { cursorScope, type CursorScope } from './cursor.ts'
 import { deriveExactRows } from './derive-rows.ts'
+import { openIndex } from './open-index.ts'
 import { parseWhere, satisfies, type ParsedWhere } from './parse-where.ts'
 import { shardOfRow, shardsOfQuery } from './place-row.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT, type QueryOptions, type QueryOrder } from './query-types.ts'
@@ -56,11 +57,11 @@ export function planQuery(
   const limit = parseLimit(name, options.limit)
   const scatter = parseScatter(name, options.scatter)
   const { range } = parsed
-  const boundTo = index.properties.findIndex((property) => property.name === shardOn)
-  if (!scatter && (boundTo === -1 || boundTo >= range.prefix.length)) {
+  const { shardColumn, isSpread } = openIndex(index)
+  if (!scatter && (shardColumn === undefined || shardColumn >= range.prefix.length)) {
     throw new LooseleafError(
       'BAD_QUERY',
-      boundTo === -1
+      shardColumn === undefined
         ? `Index ${name} has its rows on the shards of their entities, so a query has to ask all of them: say so with { scatter: true }, or keep the index by a property (shardOn).`
         : `Index ${name} is kept by ${shardOn}: give a value for it, or ask all shards with { scatter: true }.`,
     )
@@ -75,14 +76,13 @@ export function planQuery(
     return first
   }
   const shards = shardsOfQuery(index, router, range.prefix)
-  const isSpread = shards.length > 1 && index.properties[boundTo]?.many === true
   return {
     index: name,
     range,
     order,
     limit,
     shards,
-    canCountRows: !isSpread && ![parsed.lower, parsed.upper].some(isLongString),
+    canCountRows: !(isSpread && shards.length > 1) && ![parsed.lower, parsed.upper].some(isLongString),
     scope: cursorScope(index, parsed, order),
     matches: (bag) => firstKey(bag) !== undefined,
     firstKey,

@@ -1,10 +1,38 @@
 import type { Bag, ColumnType, Entity, PropertyValue } from '@looseleaf/core'
+import type { BuiltInKey, KeyFunction } from './key-functions.ts'
 
 /** What an index says of a property: the type of its value, or `type[]` for an array with a row per different element. */
 export type PropertyType = ColumnType | `${ColumnType}[]`
 
+/** What an index keeps of a property that is more than its value under its name. */
+export interface PropertyOptions {
+  /** The type of what the bag holds, and of what queries give. */
+  readonly type: PropertyType
+  /** Where the bag has it, dots leading into objects, when the index calls it otherwise. */
+  readonly of?: string | undefined
+  /**
+   * Keeps what a function makes of the value: `lower` (case letters), `prefix(3)` (characters), `host` (of a URL, without a
+   * port), `hash` (SHA-256, for long strings that are asked for whole), `hour`, `day` and `month` (their beginnings in UTC),
+   * or one of the program's own, see `defineKey`. Queries give values as bags hold them, and find what has the same key.
+   */
+  readonly key?: BuiltInKey | KeyFunction | `${string}@${number}` | undefined
+  /**
+   * Gives entities a row in which the property is absent or null, or an empty array; queries ask for them by `null`. In
+   * ascending order they come before, or behind, all others. One property of an index has to be without it.
+   */
+  readonly nulls?: 'first' | 'last' | undefined
+}
+
 /** The properties of an index with their types, in the order of its key. */
-export type IndexProperties = { readonly [property: string]: PropertyType }
+export type IndexProperties = { readonly [property: string]: PropertyType | PropertyOptions }
+
+/** The type that is said of a property. */
+export type TypeOf<S extends PropertyType | PropertyOptions> = S extends PropertyOptions ? S['type'] : S
+
+/** Null where entities without the property have rows. */
+type NullOf<S extends PropertyType | PropertyOptions> = S extends { readonly nulls: 'first' | 'last' }
+  ? null
+  : never
 
 /** The JavaScript value of a type; of an element for `type[]`. */
 export type ValueOf<T extends PropertyType> = T extends 'uuid' | 'uuid[]' | 'string' | 'string[]'
@@ -46,20 +74,26 @@ type RangeOf<T extends PropertyType> =
  * For a property of type `type[]` an element is given.
  */
 export type Where<P extends IndexProperties = IndexProperties> = {
-  readonly [K in keyof P]?: ValueOf<P[K]> | RangeOf<P[K]>
+  readonly [K in keyof P]?: ValueOf<TypeOf<P[K]>> | RangeOf<TypeOf<P[K]>> | NullOf<P[K]>
 }
 
 /**
- * The bag of an entity that a query on this index gave: every indexed property is there with its type. The array of a
- * `type[]` property may hold more than what is indexed, so its elements are of any kind. Of what lies within objects
- * nothing is said.
+ * The bag of an entity that a query on this index gave: every indexed property is there with its type, but for those with
+ * `nulls`. The array of a `type[]` property may hold more than what is indexed, so its elements are of any kind. Of what lies
+ * within objects, or is called otherwise, nothing is said.
  */
 export type IndexedBag<P extends IndexProperties = IndexProperties> = string extends keyof P
   ? Bag
   : Bag & {
-      [K in keyof P as K extends `${string}.${string}` ? never : K]: P[K] extends `${string}[]`
-        ? readonly PropertyValue[]
-        : ValueOf<P[K]>
+      [
+        K in keyof P as K extends `${string}.${string}`
+          ? never
+          : P[K] extends { readonly of: string }
+            ? never
+            : K
+      ]:
+        | (TypeOf<P[K]> extends `${string}[]` ? readonly PropertyValue[] : ValueOf<TypeOf<P[K]>>)
+        | (null extends NullOf<P[K]> ? null | undefined : never)
     }
 
 /** An entity that a query on this index gave. */

@@ -2,7 +2,7 @@ import type { Bag, PropertyValue } from '@looseleaf/core'
 import { describe, expect, it } from 'vitest'
 import { propertyValue } from './property-value.ts'
 
-const value = (bag: Bag, name: string): unknown => propertyValue(bag, { name })
+const value = (bag: Bag, name: string): unknown => propertyValue(bag, name)
 
 describe('a name with dots', () => {
   it.each<[string, string, Bag, unknown]>([

@@ -1,4 +1,4 @@
-import type { Bag, IndexedProperty } from '@looseleaf/core'
+import type { Bag } from '@looseleaf/core'
 import { isPlainObject } from './plain-object.ts'
 
 /**
@@ -6,7 +6,7 @@ import { isPlainObject } from './plain-object.ts'
  * the name has dots, what they lead to step by step through objects. Through an array they lead to all that is found in its
  * elements, as one array: rows for a property with [], and a misfit for one without. Undefined where they lead to nothing.
  */
-export function propertyValue(bag: Bag, { name }: Pick<IndexedProperty, 'name'>): unknown {
+export function propertyValue(bag: Bag, name: string): unknown {
   const own: unknown = Object.hasOwn(bag, name) ? bag[name] : undefined
   if (own !== undefined) return own
   return isPath(name) ? follow(bag, stepsOf(name), 0) : undefined

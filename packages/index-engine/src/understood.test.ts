@@ -1,6 +1,8 @@
 import type { ShardCatalog } from '@looseleaf/core'
 import { expect, test } from 'vitest'
 import { defineIndex } from './define-index.ts'
+import { defineKey } from './key-functions.ts'
+import type { PropertyOptions } from './property-types.ts'
 import { requirementsOf, requireUnderstood } from './understood.ts'
 
 const catalog: ShardCatalog = {
@@ -25,6 +27,30 @@ test('what a store has says what it requires', () => {
   ])
   expect(requirementsOf({ indexes: indexes('dropped'), deleteDelayMs: 0 })).toBeUndefined()
   expect(requirementsOf({ indexes: [] })).toBeUndefined()
+})
+
+test.each<[string, PropertyOptions]>([
+  ['keys', { type: 'string', key: 'lower' }],
+  ['keys', { type: 'string', of: 'title' }],
+  ['nulls', { type: 'string', nulls: 'first' }],
+])('it requires %s for %o', (name, options) => {
+  const index = defineIndex('a', { properties: { a: 'string', b: options }, shardOn: 'a' })
+  const entry = { ...index, generation: 1, table: 'index_a' }
+  expect(requirementsOf({ indexes: [{ ...entry, state: 'building' }] })).toEqual([{ name, since: '0.1.0' }])
+  expect(requirementsOf({ indexes: [{ ...entry, state: 'dropped' }] })).toBeUndefined()
+})
+
+test('a store that keeps a key of its program is understood where that is defined', () => {
+  const properties = [{ name: 'a', type: 'string', many: false, key: 'understood@1' }] as const
+  const entry = { ...nested, properties, generation: 1, table: 'index_a' }
+  const withKey = { ...catalog, indexes: [{ ...entry, state: 'retiring' as const }] }
+  expect(() => requireUnderstood('one', withKey)).toThrow(
+    /Shard one: the store has an index by the key understood@1, which this process does not know.*defineKey/,
+  )
+  const dropped = { ...catalog, indexes: [{ ...entry, state: 'dropped' as const }] }
+  expect(() => requireUnderstood('one', dropped)).not.toThrow()
+  defineKey({ name: 'understood', version: 1, from: 'string', derive: (text: string) => text })
+  expect(() => requireUnderstood('one', withKey)).not.toThrow()
 })
 
 test('a store that requires nothing, or what is known, is understood', () => {

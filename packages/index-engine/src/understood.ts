@@ -1,4 +1,5 @@
-import { LooseleafError, type Requirement, type ShardCatalog } from '@looseleaf/core'
+import { LooseleafError, type IndexedProperty, type Requirement, type ShardCatalog } from '@looseleaf/core'
+import { requireKey } from './key-functions.ts'
 import { isPath } from './property-value.ts'
 
 /** The form in which this version writes catalogs. */
@@ -18,13 +19,26 @@ const KNOWN: readonly (Requirement & { isRequired(contents: Contents): boolean }
   {
     name: 'paths',
     since: '0.1.0',
-    isRequired: ({ indexes }) =>
-      indexes.some(
-        ({ state, properties }) =>
-          state !== 'dropped' && properties.some((property) => isPath(property.name)),
-      ),
+    isRequired: (contents) => keptOf(contents).some(({ name }) => isPath(name)),
+  },
+  // Indexes of something else than values under their names.
+  {
+    name: 'keys',
+    since: '0.1.0',
+    isRequired: (contents) => keptOf(contents).some(({ of, key }) => of !== undefined || key !== undefined),
+  },
+  // Rows of entities that have nothing there.
+  {
+    name: 'nulls',
+    since: '0.1.0',
+    isRequired: (contents) => keptOf(contents).some(({ nulls }) => nulls !== undefined),
   },
 ]
+
+/** The properties of all indexes that have rows. */
+function keptOf({ indexes }: Contents): readonly IndexedProperty[] {
+  return indexes.flatMap(({ state, properties }) => (state === 'dropped' ? [] : properties))
+}
 
 /** What a process has to understand that takes part in a store with such a catalog; undefined for nothing. */
 export function requirementsOf(contents: Contents): readonly Requirement[] | undefined {
@@ -36,7 +50,8 @@ export function requirementsOf(contents: Contents): readonly Requirement[] | und
  * Makes sure that this process understands a store, by the catalog of one of its shards: the form of it, and all that it
  * requires. Throws `STORE_TOO_NEW`.
  */
-export function requireUnderstood(shardName: string, { format = 1, requires = [] }: ShardCatalog): void {
+export function requireUnderstood(shardName: string, catalog: ShardCatalog): void {
+  const { format = 1, requires = [] } = catalog
   if (format !== CATALOG_FORMAT) {
     throw tooNew(
       shardName,
@@ -47,6 +62,8 @@ export function requireUnderstood(shardName: string, { format = 1, requires = []
   if (unknown.length > 0) {
     throw tooNew(shardName, `the store requires ${list(unknown)}, which this version does not know`)
   }
+  // After what no version of this process could know: its program has to say what its own keys are.
+  for (const { key } of keptOf(catalog)) if (key !== undefined) requireKey(key, shardName)
 }
 
 const list = (requires: readonly Requirement[]): string =>

@@ -46,6 +46,8 @@ export {
 } from '@looseleaf/router'
 export {
   defineIndex,
+  defineKey,
+  type BuiltInKey,
   type GetAllOptions,
   type IndexDefinition,
   type IndexedBag,
@@ -53,7 +55,10 @@ export {
   type IndexOptions,
   type IndexProperties,
   type IndexReader,
+  type KeyFunction,
+  type KeyOptions,
   type OnDamaged,
+  type PropertyOptions,
   type PropertyType,
   type QueryCost,
   type QueryOptions,

@@ -27,6 +27,28 @@ export const baseIndexes: readonly IndexDefinition[] = [
     shardOn: 'in.s',
     onMisfit: 'skip',
   }),
+  defineIndex('by_lower', {
+    properties: {
+      lower: { type: 'string', of: 's', key: 'lower' },
+      i: { type: 'integer', nulls: 'first' },
+    },
+    shardOn: 'lower',
+    onMisfit: 'skip',
+  }),
+  defineIndex('by_hash_and_day', {
+    properties: {
+      day: { type: 'time', of: 't', key: 'day', nulls: 'last' },
+      initial: { type: 'string', of: 's', key: 'prefix(1)' },
+      s: { type: 'string', key: 'hash', nulls: 'first' },
+    },
+    shardOn: 'day',
+    onMisfit: 'skip',
+  }),
+  defineIndex('by_tag_or_none', {
+    properties: { b: 'boolean', tags: { type: 'string[]', key: 'lower', nulls: 'last' } },
+    shardOn: 'tags',
+    onMisfit: 'skip',
+  }),
   defineIndex('by_people', { properties: { 'in.people.name': 'string[]' }, shardOn: 'id', onMisfit: 'skip' }),
 ]
 
@@ -36,6 +58,11 @@ export const passingIndexes: readonly IndexDefinition[] = [
   defineIndex('extra', { properties: { i: 'integer', s: 'string' }, shardOn: 'id', onMisfit: 'skip' }),
   defineIndex('extra', { properties: { s: 'string', n: 'number' }, shardOn: 's', onMisfit: 'skip' }),
   defineIndex('more', { properties: { tags: 'string[]' }, shardOn: 'tags', onMisfit: 'skip' }),
+  defineIndex('more', {
+    properties: { tags: { type: 'string[]', key: 'prefix(1)', nulls: 'first' }, b: 'boolean' },
+    shardOn: 'id',
+    onMisfit: 'skip',
+  }),
 ]
 
 export const allIndexes: readonly IndexDefinition[] = [...baseIndexes, ...passingIndexes]

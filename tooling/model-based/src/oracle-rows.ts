@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto'
-import type { Bag, IndexDefinitionData } from '@looseleaf/core'
+import type { Bag, IndexDefinitionData, IndexedProperty } from '@looseleaf/core'
 
 /** A column of a row: what it is compared by in the order of the index, and the whole of it, which conditions look at. */
 interface Column {
   readonly place: Buffer | bigint | number
   readonly whole: Buffer | bigint | number
+  /** There is nothing: it stands before all others, or behind them. */
+  readonly nothing?: 'first' | 'last'
 }
 export type Row = readonly Column[]
 
@@ -17,29 +19,54 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /**
  * What an index has of a bag, written down from the promises in the READMEs and from nothing else: a bag counts only
- * with every property of the index; a value of another type is a misfit; an array gives a row per different element.
+ * with every property of the index, those with nulls aside; a value of another type is a misfit; an array gives a row per
+ * different element, or per different key of one.
  */
 export function rowsOf({ properties }: IndexDefinitionData, bag: Bag): Rows {
-  for (const { name, many } of properties) {
-    const value = valueOf(bag, name)
-    if (value === undefined || value === null) return { rows: [], hasMisfit: false }
-    if (many && Array.isArray(value) && value.every((element) => element === null)) {
-      return { rows: [], hasMisfit: false }
-    }
+  if (properties.some((property) => property.nulls === undefined && hasNothing(property, bag))) {
+    return { rows: [], hasMisfit: false }
   }
   let hasMisfit = false
   let rows: Row[] = [[]]
-  for (const { name, type, many } of properties) {
-    const value = valueOf(bag, name)
+  for (const property of properties) {
+    const { name, of = name, many, nulls } = property
+    if (nulls !== undefined && hasNothing(property, bag)) {
+      rows = rows.map((row) => [...row, { place: 0, whole: 0, nothing: nulls }])
+      continue
+    }
+    const value = valueOf(bag, of)
     const isList = Array.isArray(value)
     const elements: unknown[] = !many ? [value] : isList ? value.filter((element) => element !== null) : []
-    const columns = elements.map((element) => column(type, element))
+    const columns = elements.map((element) => keyed(property, element))
     if ((many && !isList) || columns.includes(undefined)) hasMisfit = true
     const different = new Map<string, Column>()
     for (const one of columns) if (one !== undefined) different.set(textOf(one.whole), one)
     rows = rows.flatMap((row) => [...different.values()].map((one) => [...row, one]))
   }
   return { rows, hasMisfit }
+}
+
+function hasNothing({ name, of = name, many }: IndexedProperty, bag: Bag): boolean {
+  const value = valueOf(bag, of) ?? null
+  return value === null || (many && Array.isArray(value) && value.every((element) => element === null))
+}
+
+/** The column that a value of this property has, or one that is asked for; undefined for one that does not fit. */
+export function keyed({ type, key }: IndexedProperty, value: unknown): Column | undefined {
+  const own = column(type, value)
+  if (own === undefined || key === undefined) return own
+  switch (key) {
+    case 'lower':
+      return column('string', String(value).toLowerCase())
+    case 'prefix(1)':
+      return column('string', [...String(value)][0] ?? '')
+    case 'hash':
+      return same(createHash('sha256').update(String(value)).digest().subarray(0, 16))
+    case 'day':
+      return column('time', new Date(`${(value as Date).toISOString().split('T')[0]}T00:00:00Z`))
+    default:
+      throw new Error(`The oracle does not know the key ${key}.`)
+  }
 }
 
 /** A property of the bag, or what dots lead to, through objects and arrays. */
@@ -95,11 +122,16 @@ export function compareValues(a: Buffer | bigint | number, b: Buffer | bigint | 
 
 /** Where a row stands among the rows of its index: its columns, then the id of its entity. */
 export function comparePlaces(a: Place, b: Place): number {
-  for (const [i, { place }] of a.row.entries()) {
-    const order = compareValues(place, b.row[i]!.place)
+  for (const [i, own] of a.row.entries()) {
+    const other = b.row[i]!
+    const order = rank(own) - rank(other) || compareValues(own.place, other.place)
     if (order !== 0) return order
   }
   return a.id < b.id ? -1 : a.id > b.id ? 1 : 0
+}
+
+function rank({ nothing }: Column): number {
+  return nothing === undefined ? 0 : nothing === 'first' ? -1 : 1
 }
 
 export interface Place {

@@ -1,6 +1,6 @@
 import type { Bag, ErrorCode, IndexDefinitionData } from '@looseleaf/core'
 import { asStored } from './canonical.ts'
-import { column, comparePlaces, compareValues, rowsOf, type Place, type Row } from './oracle-rows.ts'
+import { comparePlaces, compareValues, keyed, rowsOf, type Place, type Row } from './oracle-rows.ts'
 
 /** Conditions as the store takes them. */
 export type Conditions = Readonly<Record<string, unknown>>
@@ -120,15 +120,16 @@ export class Oracle {
 
 /** Whether a row of an index is one that is asked for. */
 export function matches(definition: IndexDefinitionData, where: Conditions, row: Row): boolean {
-  return definition.properties.every(({ name, type }, i) => {
-    const condition = where[name]
+  return definition.properties.every((property, i) => {
+    const condition = where[property.name]
     if (condition === undefined) return true
-    const { whole } = row[i]!
-    const distance = (value: unknown): number => compareValues(whole, column(type, value)!.whole)
+    const { whole, nothing } = row[i]!
+    if (condition === null || nothing !== undefined) return condition === null && nothing !== undefined
+    const distance = (value: unknown): number => compareValues(whole, keyed(property, value)!.whole)
     if (isValue(condition)) return distance(condition) === 0
     return Object.entries(condition as object).every(([operator, bound]) => {
       const d = distance(bound)
-      const startsWith = String(whole).startsWith(String(bound))
+      const startsWith = String(whole).startsWith(String(keyed(property, bound)!.whole))
       return { gt: d > 0, gte: d >= 0, lt: d < 0, lte: d <= 0, startsWith }[operator as Operator]
     })
   })
@@ -144,5 +145,8 @@ export function haveSameRows(a: IndexDefinitionData, b: IndexDefinitionData): bo
 }
 
 function isValue(condition: unknown): boolean {
-  return condition !== undefined && (typeof condition !== 'object' || condition instanceof Date)
+  return (
+    condition === null ||
+    (condition !== undefined && (typeof condition !== 'object' || condition instanceof Date))
+  )
 }

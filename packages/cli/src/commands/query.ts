@@ -17,7 +17,7 @@ interface QueryCommandOptions extends CommonOptions {
 }
 
 export const WHERE_HELP =
-  'A condition is a property, one of = > >= < <= and ^= (a string that begins with), and a value of the property’s type: a day (2009-02-27) or a time with a zone (2009-02-27T12:30:00Z) for time, true or false for boolean. Conditions go with the index: values for its first properties, then at most one stretch on the next. Quote those with > or < for the shell.'
+  'A condition is a property, one of = > >= < <= and ^= (a string that begins with), and a value of the property’s type: a day (2009-02-27) or a time with a zone (2009-02-27T12:30:00Z) for time, true or false for boolean. “due is null” asks for entities without a property that the index has nulls of. Conditions go with the index: values for its first properties, then at most one stretch on the next. Quote those with > or < for the shell.'
 
 /** `looseleaf query`: a page of entities by an index. */
 export const addQuery: AddCommand = (program, run) => {

@@ -79,10 +79,18 @@ export interface IndexDefinitionData {
 }
 
 export interface IndexedProperty {
+  /** What queries and `shardOn` call it. */
   readonly name: string
+  /** The type of what the bag holds, and of what queries give. */
   readonly type: ColumnType
   /** True for a property that holds an array, with a row per element. */
   readonly many: boolean
+  /** Where the bag has it; undefined means under its name. */
+  readonly of?: string | undefined
+  /** The name of the function whose result is kept instead of the value. */
+  readonly key?: string | undefined
+  /** Where, in ascending order, rows of entities stand that have nothing there; undefined means that they have no row. */
+  readonly nulls?: 'first' | 'last' | undefined
 }
 
 /** The one-row catalog of a shard. */

@@ -5,7 +5,13 @@ import {
   type Shard,
   type ShardCatalog,
 } from '@looseleaf/core'
-import { loadShardCatalog, mergeCatalogs, notMigrated, type EngineContext } from '@looseleaf/index-engine'
+import {
+  loadShardCatalog,
+  mergeCatalogs,
+  notMigrated,
+  propertyText,
+  type EngineContext,
+} from '@looseleaf/index-engine'
 import type { IndexStatus, ShardStatus, StoreStatus } from '../types.ts'
 
 /** Counts everything; slow on large tables. Rejects when no shard answers. */
@@ -40,8 +46,6 @@ async function readShard(
 
 export function indexStatus(entry: CatalogEntry): IndexStatus {
   const { name, generation, table, state, shardOn } = entry
-  const columns = entry.properties
-    .map((property) => `${property.name} ${property.type}${property.many ? '[]' : ''}`)
-    .join(', ')
+  const columns = entry.properties.map(propertyText).join(', ')
   return { name, generation, table, state, columns, shardOn }
 }

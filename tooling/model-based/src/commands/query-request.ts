@@ -58,12 +58,14 @@ export function requestOf(plan: QueryPlan, oracle: Oracle): QueryRequest {
   const index = indexes[plan.index]!
   const where: Record<string, unknown> = {}
   for (const [i, property] of index.properties.entries()) {
-    const { name, type } = property
+    const { name, type, key, nulls } = property
     const value = (place: number): unknown => valueOf(picks[place]!, property, oracle)
     if (i < depth) {
-      where[name] = value(i)
+      where[name] = nulls !== undefined && picks[i]!.number % 4 === 0 ? null : value(i)
       continue
     }
+    // Hashes have no order.
+    if (key === 'hash') break
     if (lower === 'startsWith') {
       if (type === 'string') where[name] = { startsWith: beginningOf(String(value(3)), picks[4]!.number) }
     } else if (lower !== undefined || upper !== undefined) {
@@ -85,12 +87,16 @@ function beginningOf(text: string, number: number): string {
   return characters.slice(0, number % (characters.length + 1)).join('')
 }
 
-function valueOf({ from, number }: Pick, { name, type }: IndexedProperty, oracle: Oracle): unknown {
+function valueOf(
+  { from, number }: Pick,
+  { name, of = name, type }: IndexedProperty,
+  oracle: Oracle,
+): unknown {
   const alphabet = alphabets[type]!
   const usual = alphabet[number % alphabet.length]
   if (from === 'alphabet' || oracle.entities.size === 0) return usual
   const bag = [...oracle.entities.values()][number % oracle.entities.size]!
-  const held = heldBy(bag, name)
+  const held = heldBy(bag, of)
   const value: unknown = Array.isArray(held) ? held[number % Math.max(1, held.length)] : held
   // Misfits and what is absent cannot be asked for.
   const isUsual = alphabet.some(

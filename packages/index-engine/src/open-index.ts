@@ -1,0 +1,146 @@
+import type {
+  Bag,
+  ColumnType,
+  IndexDefinitionData,
+  IndexedProperty,
+  IndexTableSpec,
+  KeyValue,
+} from '@looseleaf/core'
+import { columnName } from './column-name.ts'
+import { requireKey, type KeyFunction } from './key-functions.ts'
+import { toKeyValue } from './key-value.ts'
+import { propertyValue } from './property-value.ts'
+
+/** What a property gives to the key of a row: the values of its columns. */
+export interface Cells {
+  readonly value: readonly KeyValue[]
+  /** As `value`, but all bytes of a string, however long: what a comparison has to go by. */
+  readonly exact: readonly KeyValue[]
+}
+
+/** A property of an index, as rows and queries use it. */
+export interface OpenProperty {
+  readonly name: string
+  /** The type of what the bag holds, and of what a query gives. */
+  readonly type: ColumnType
+  /** The type of what is kept and compared. */
+  readonly keyType: ColumnType
+  readonly many: boolean
+  /** Whether the order of what is kept says something of the order of values. */
+  readonly isOrdered: boolean
+  /** Where the bag has it. */
+  readonly path: string
+  /** The columns of a row in which nothing is there; undefined for a property without which there is no row. */
+  readonly absent: Cells | undefined
+  /** What stands before the column of a value that is there: nothing, or the mark that it is. */
+  readonly present: readonly KeyValue[]
+  /** What the bag holds. */
+  read(bag: Bag): unknown
+  /** The columns of a value, or why it gives none. */
+  toCells(value: unknown): Cells | { readonly misfit: string }
+}
+
+/** An index ready for use: what would be worked out for every row again is worked out once. */
+export interface OpenIndex {
+  readonly properties: readonly OpenProperty[]
+  /** The types of all columns of the key. */
+  readonly types: readonly ColumnType[]
+  /** The column that says on which shard a row stands; undefined where it stands with its entity. */
+  readonly shardColumn: number | undefined
+  /** Whether the rows of one entity may stand on several shards. */
+  readonly isSpread: boolean
+}
+
+/** Definitions and catalog entries stay the same objects for as long as a process knows them. */
+const opened = new WeakMap<object, OpenIndex>()
+
+type Definition = Pick<IndexDefinitionData, 'properties' | 'shardOn'>
+
+/** The same object for the same definition. Throws `STORE_TOO_NEW` where a key function is not known. */
+export function openIndex(definition: Definition): OpenIndex {
+  let index = opened.get(definition)
+  if (index === undefined) opened.set(definition, (index = open(definition)))
+  return index
+}
+
+/** The columns of an index's key, with their names as tables have them. */
+export function keyColumns({ properties }: Pick<Definition, 'properties'>): IndexTableSpec['columns'] {
+  return properties.flatMap((property) => {
+    const { name, nulls } = property
+    const own = { name: columnName(name), type: keyTypeOf(property) }
+    return nulls === undefined
+      ? [own]
+      : [{ name: columnName(`${name}${MARKS[nulls]}`), type: 'boolean' as const }, own]
+  })
+}
+
+/** How the column is called that says whether a value is there. By ascending order, 0 comes first. */
+const MARKS = { first: '_is_there', last: '_is_null' } as const
+
+function open({ properties, shardOn }: Definition): OpenIndex {
+  const all = properties.map(openProperty)
+  const types = keyColumns({ properties }).map(({ type }) => type)
+  const kept = properties.findIndex((property) => property.name === shardOn)
+  const shardColumn = all.slice(0, kept).reduce((sum, { present }) => sum + present.length + 1, 0)
+  return {
+    properties: all,
+    types,
+    shardColumn: kept === -1 ? undefined : shardColumn + (all[kept] as OpenProperty).present.length,
+    isSpread: all[kept]?.many === true,
+  }
+}
+
+function openProperty(property: IndexedProperty): OpenProperty {
+  const { name, type, many, nulls, of: path = name, key } = property
+  const keyed = key === undefined ? undefined : requireKey(key)
+  const keyType = keyed?.to ?? type
+  const isThere = nulls === 'first' ? 1n : 0n
+  const present = nulls === undefined ? [] : [isThere]
+  const nothing = [1n - isThere, EMPTY[keyType]]
+  return {
+    name,
+    type,
+    keyType,
+    many,
+    isOrdered: key !== 'hash',
+    path,
+    absent: nulls === undefined ? undefined : { value: nothing, exact: nothing },
+    present,
+    read: (bag) => propertyValue(bag, path),
+    toCells(given) {
+      // As the property has it: whatever the function makes of another type would be a surprise.
+      const own = toKeyValue(type, given)
+      if ('misfit' in own) return own
+      const found = keyed === undefined ? own : derived(keyed, given)
+      if ('misfit' in found) return found
+      const value = [...present, found.value]
+      return { value, exact: found.exact === found.value ? value : [...present, found.exact] }
+    },
+  }
+}
+
+function derived({ name, to, derive }: KeyFunction, given: unknown): ReturnType<typeof toKeyValue> {
+  let key: unknown
+  try {
+    // It fits the type that the function is from.
+    key = derive(given as never)
+  } catch {
+    return { misfit: `the key ${name} of it cannot be told: its function threw` }
+  }
+  const found = toKeyValue(to, key)
+  return 'misfit' in found ? { misfit: `the key ${name} gave something else: ${found.misfit}` } : found
+}
+
+/** What stands in the column of a value that is not there. */
+const EMPTY: Readonly<Record<ColumnType, KeyValue>> = {
+  uuid: Buffer.alloc(16),
+  string: Buffer.alloc(0),
+  integer: 0n,
+  number: 0,
+  boolean: 0n,
+  time: 0n,
+}
+
+function keyTypeOf({ type, key }: IndexedProperty): ColumnType {
+  return key === undefined ? type : requireKey(key).to
+}

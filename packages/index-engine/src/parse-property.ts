@@ -1,0 +1,151 @@
+import { describeKind, LooseleafError, type ColumnType, type IndexedProperty } from '@looseleaf/core'
+import { clip, isObject, refuse } from './bad-index.ts'
+import { keyFunction } from './key-functions.ts'
+import type { PropertyOptions, PropertyType } from './property-types.ts'
+
+const TYPES: readonly ColumnType[] = ['uuid', 'string', 'integer', 'number', 'boolean', 'time']
+const OPTIONS: readonly string[] = ['type', 'of', 'key', 'nulls'] satisfies (keyof PropertyOptions)[]
+const NULLS: readonly unknown[] = [undefined, 'first', 'last'] satisfies PropertyOptions['nulls'][]
+const MAX_PROPERTY_NAME = 64
+
+/** A property of a definition, from what a program says of it: a type, or options. Throws `BAD_INDEX`. */
+export function parseProperty(index: string, name: unknown, spec: unknown): IndexedProperty {
+  checkName(index, name)
+  if (!isObject(spec)) return { name, ...parseType(index, name, spec) }
+  for (const option of Object.keys(spec)) {
+    if (OPTIONS.includes(option)) continue
+    throw bad(index, `${name} has no option "${clip(option)}"; there are ${OPTIONS.join(', ')}`)
+  }
+  const { type, many } = parseType(index, name, spec['type'])
+  const { of, nulls } = spec
+  if (of !== undefined) {
+    checkName(index, of)
+    if (name.includes('.')) throw bad(index, `${name} is where "of" says, so its own name has no dots`)
+  }
+  if (!NULLS.includes(nulls)) {
+    throw bad(index, `nulls of ${name} have to be 'first' or 'last'; got ${what(nulls)}`)
+  }
+  return propertyData({
+    name,
+    type,
+    many,
+    of: of === name ? undefined : of,
+    key: parseKey(index, name, type, spec['key']),
+    nulls: nulls as IndexedProperty['nulls'],
+  })
+}
+
+/** The same, from plain data such as a catalog's. Throws `BAD_INDEX`. */
+export function propertyFromData(index: string, property: unknown): IndexedProperty {
+  if (!isObject(property)) refuse(index, 'needs objects in its list of properties', property)
+  const { name, many, ...options } = property
+  const type = many === true && typeof options['type'] === 'string' ? `${options['type']}[]` : options['type']
+  return parseProperty(index, name, { ...options, type })
+}
+
+/** The plain data of a property, and nothing else: what is not said is not there. */
+export function propertyData({ name, type, many, of, key, nulls }: IndexedProperty): IndexedProperty {
+  return {
+    name,
+    type,
+    many,
+    ...(of !== undefined && { of }),
+    ...(key !== undefined && { key }),
+    ...(nulls !== undefined && { nulls }),
+  }
+}
+
+/** A property as a program writes it. */
+export function propertySpec({
+  type,
+  many,
+  of,
+  key,
+  nulls,
+}: IndexedProperty): PropertyType | PropertyOptions {
+  const written: PropertyType = many ? `${type}[]` : type
+  if (of === undefined && key === undefined && nulls === undefined) return written
+  return Object.freeze({
+    type: written,
+    ...(of !== undefined && { of }),
+    // It was one of these when it was parsed.
+    ...(key !== undefined && { key: key as PropertyOptions['key'] & string }),
+    ...(nulls !== undefined && { nulls }),
+  })
+}
+
+/** A property in words, such as `initial prefix(1) of title string, nulls first`. */
+export function propertyText({ name, type, many, of, key, nulls }: IndexedProperty): string {
+  const taken = [key, key !== undefined && 'of', (key !== undefined || of !== undefined) && (of ?? name)]
+  const words = [name, key === undefined && of !== undefined && 'is', ...taken, many ? `${type}[]` : type]
+  return `${words.filter(Boolean).join(' ')}${nulls === undefined ? '' : `, nulls ${nulls}`}`
+}
+
+/** True when both give the same columns of a row. */
+export function sameProperty(a: IndexedProperty, b: IndexedProperty | undefined): boolean {
+  return (
+    a.name === b?.name &&
+    a.type === b.type &&
+    a.many === b.many &&
+    a.of === b.of &&
+    a.key === b.key &&
+    a.nulls === b.nulls
+  )
+}
+
+function checkName(index: string, name: unknown): asserts name is string {
+  if (typeof name !== 'string' || name === '' || name.length > MAX_PROPERTY_NAME || !name.isWellFormed()) {
+    refuse(index, `needs property names of 1 to ${MAX_PROPERTY_NAME} characters`, name)
+  }
+  const steps = name.split('.')
+  if (steps.includes('')) {
+    throw bad(
+      index,
+      `the property "${clip(name)}" has a dot without a name before or behind it; dots lead into objects, as in "author.id"`,
+    )
+  }
+  if (name === 'id' || steps.includes('__proto__')) {
+    throw new LooseleafError(
+      'BAD_INDEX',
+      `Index ${index} cannot have the property ${name}: this name is reserved${name === 'id' ? '; entities are read by id with get' : ''}.`,
+    )
+  }
+}
+
+function parseType(index: string, name: string, type: unknown): Pick<IndexedProperty, 'type' | 'many'> {
+  const many = typeof type === 'string' && type.endsWith('[]')
+  const column = many ? type.slice(0, -2) : type
+  const found = TYPES.find((each) => each === column)
+  if (found !== undefined) return { type: found, many }
+  throw bad(
+    index,
+    `the type of ${name} has to be 'uuid', 'string', 'integer', 'number', 'boolean' or 'time', with [] for an array of it; got ${what(type)}`,
+  )
+}
+
+function parseKey(index: string, name: string, type: ColumnType, key: unknown): string | undefined {
+  if (key === undefined) return undefined
+  const named = isObject(key) ? key['name'] : key
+  const found = typeof named === 'string' ? keyFunction(named) : undefined
+  if (found === undefined) {
+    throw bad(
+      index,
+      `the key of ${name} has to be 'lower', 'prefix(n)' for n characters up to 999, 'host', 'hash', 'hour', 'day', 'month', or what defineKey gave; got ${what(key)}`,
+    )
+  }
+  if (found.from !== type) {
+    throw bad(
+      index,
+      `the key ${found.name} is taken of properties of type ${found.from}; ${name} is of type ${type}`,
+    )
+  }
+  return found.name
+}
+
+function what(got: unknown): string {
+  return typeof got === 'string' ? `'${clip(got)}'` : describeKind(got)
+}
+
+function bad(index: string, problem: string): LooseleafError {
+  return new LooseleafError('BAD_INDEX', `Index ${index}: ${problem}.`)
+}
