@@ -24,7 +24,8 @@ export interface ClaimTable {
   take(rows: readonly IndexRow[], options?: CallOptions): Promise<readonly (IndexRow | undefined)[]>
   /**
    * Gives a key to another entity, if its claim is still exactly this one: key, entity and stamp. Answers whether it did.
-   * Once it has answered true, the new claim survives a crash of the server.
+   * Once it has answered true, the new claim survives a crash of the server. `to` differs from what the claim has, else it is
+   * `BAD_OPTION`.
    */
   swap(claim: IndexRow, to: ClaimHolder, options?: CallOptions): Promise<boolean>
 }
