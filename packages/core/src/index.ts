@@ -34,6 +34,7 @@ export type {
   StorePolicies,
   ShardCatalog,
 } from './ports/catalog-table.ts'
+export type { ClaimHolder, ClaimTable } from './ports/claim-table.ts'
 export type { Codec } from './ports/codec.ts'
 export type { Driver, DriverFactory, Shard } from './ports/driver.ts'
 export type {

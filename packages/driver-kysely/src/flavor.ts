@@ -19,10 +19,17 @@ export interface Flavor {
     readonly name: string
     readonly columns: Readonly<Record<ColumnType, string>>
   }
-  /** A statement that shows the columns of a table, and the name and the type, as in `types`, of a row that it gives. */
+  /**
+   * A statement that shows the columns of a table, and of a row that it gives the name, the type, as in `types`, and whether
+   * the primary key has it.
+   */
   readonly columnsOf: {
     statement(table: string): RawBuilder<unknown>
-    read(row: Readonly<Record<string, unknown>>): { readonly name: unknown; readonly type: unknown }
+    read(row: Readonly<Record<string, unknown>>): {
+      readonly name: unknown
+      readonly type: unknown
+      readonly inKey: boolean
+    }
   }
   /** What follows the closing parenthesis of a table with a number for its key, and of one without. */
   readonly tableOptions: { readonly numbered: string; readonly keyed: string }
@@ -56,6 +63,10 @@ export interface Flavor {
   onDuplicate(key: readonly string[]): RawBuilder<unknown>
   /** In an upsert's assignments: the value that was to be inserted. */
   incoming(column: string): RawBuilder<unknown>
+  /** True where the number of rows of a write leaves out those that it found just as it would have made them. */
+  readonly countsChanges: boolean
+  /** What follows UPDATE, or FROM in a SELECT: the table, found by its primary key. */
+  byPrimaryKey(table: RawBuilder<unknown>): RawBuilder<unknown>
   /** What follows DELETE: the table, found by its primary key. */
   deleteSource(table: RawBuilder<unknown>): RawBuilder<unknown>
   /** The statement of a batched compare-and-swap. */

@@ -21,11 +21,17 @@ export interface Flush {
   shard(options?: CallOptions): Promise<void>
   /** Does the work again if need be, so that a commit follows it on its own connection. Nothing where none is needed. */
   after(call: Call, work: (through: Session) => Promise<unknown>): Promise<void>
+  /** Makes the commit of a transaction that has changed nothing one that is written to disk. Nothing where none is needed. */
+  within(inner: Session): Promise<void>
 }
 
 export function createFlush(shardName: string, session: Session, flavor: Flavor): Flush {
   if (flavor.visibleIsDurable) {
-    return { shard: async (options) => throwIfAborted(options?.signal), after: async () => {} }
+    return {
+      shard: async (options) => throwIfAborted(options?.signal),
+      after: async () => {},
+      within: async () => {},
+    }
   }
   const touch = sql`
     INSERT INTO ${tasks} (name, progress, owner, lease_until) VALUES (${sql.lit(ROW)}, '', NULL, 1)
@@ -58,5 +64,6 @@ export function createFlush(shardName: string, session: Session, flavor: Flavor)
         await commit(inner)
       })
     },
+    within: commit,
   }
 }

@@ -2,6 +2,7 @@ import type { ColumnType, IndexRow, IndexTableSpec, KeyValue } from '@looseleaf/
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from './flavor.ts'
 import { toBigInt, toNumber } from './row-values.ts'
+import { columnNames } from './schema.ts'
 import type { Row } from './session.ts'
 
 /** What a column's value is turned into before a port gives it away. */
@@ -25,6 +26,18 @@ export function indexRowReader(
     entityId: row.entity_id as Uint8Array,
     version: toNumber(row.version),
   })
+}
+
+/** The key, each column under its own name, and the entity id, as a SELECT of one table gives them. */
+export function selectedColumns(flavor: Flavor, spec: IndexTableSpec): RawBuilder<unknown> {
+  const names = columnNames(spec)
+  return sql.join([
+    ...spec.columns.map(({ type }, i) => {
+      const name = names[i] as string
+      return selectedColumn(flavor, spec, name, type, name)
+    }),
+    sql.ref('entity_id'),
+  ])
 }
 
 /** A column of the key as a SELECT gives it, under a name. */

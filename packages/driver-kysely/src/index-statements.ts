@@ -1,7 +1,7 @@
 import type { IndexScan, IndexTableSpec, KeyRange } from '@looseleaf/core'
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from './flavor.ts'
-import { selectedColumn } from './index-row.ts'
+import { selectedColumns } from './index-row.ts'
 import { columnNames } from './schema.ts'
 import { and, or, slot, slotRows, slots } from './sql-parts.ts'
 
@@ -31,14 +31,7 @@ export function indexStatements(spec: IndexTableSpec, flavor: Flavor): IndexStat
   const refs = (names: readonly string[]): RawBuilder<unknown> => sql.join(names.map((name) => sql.ref(name)))
   const version = sql.ref('version')
   const own = (name: string): RawBuilder<unknown> => sql.ref(`${spec.table}.${name}`)
-  /** The key, each column under its own name. */
-  const selected = sql.join([
-    ...spec.columns.map(({ type }, i) => {
-      const name = columns[i] as string
-      return selectedColumn(flavor, spec, name, type, name)
-    }),
-    sql.ref('entity_id'),
-  ])
+  const selected = selectedColumns(flavor, spec)
 
   function within(range: KeyRange): Stretch {
     const { prefix, lower, upper } = range
@@ -111,12 +104,14 @@ export function indexStatements(spec: IndexTableSpec, flavor: Flavor): IndexStat
           ? undefined
           : behind(rest, [...after.key.slice(range.prefix.length), after.entityId], order)
       const direction = sql.raw(order === 'asc' ? '' : ' DESC')
+      // Where a key has one row, its columns say the order; MySQL would sort the whole range by one more.
+      const sorted = spec.unique && rest.length > 1 ? rest.slice(0, -1) : rest
       return {
         shape: `scan ${order} ${stretch.shape} ${place?.shape ?? ''}`,
         build: () => sql`
           SELECT ${selected}, version FROM ${table}
           WHERE ${and([stretch.build(), ...(place === undefined ? [] : [place.build()])])}
-          ORDER BY ${sql.join(rest.map((name) => sql`${own(name)}${direction}`))} LIMIT ${slot}`,
+          ORDER BY ${sql.join(sorted.map((name) => sql`${own(name)}${direction}`))} LIMIT ${slot}`,
         parameters: [...stretch.parameters, ...(place?.parameters ?? []), limit],
       }
     },

@@ -1,18 +1,12 @@
-import type {
-  CallOptions,
-  IndexRow,
-  IndexRowRemoval,
-  IndexTable,
-  IndexTableSpec,
-  Key,
-  KeyValue,
-} from '@looseleaf/core'
+import { LooseleafError, type IndexTable, type IndexTableSpec } from '@looseleaf/core'
 import type { Flavor } from './flavor.ts'
 import type { Flush } from './flush.ts'
 import { indexRowReader } from './index-row.ts'
 import { indexStatements } from './index-statements.ts'
+import { indexCalls } from './index-calls.ts'
+import { inOrder } from './key-order.ts'
 import { toCount, toNumber } from './row-values.ts'
-import type { Call, FaultCodes, Session } from './session.ts'
+import type { Session } from './session.ts'
 import { checkWriteRows } from './sql-parts.ts'
 
 export interface IndexTableOptions {
@@ -24,13 +18,7 @@ export interface IndexTableOptions {
 
 export function createIndexTable({ session, flavor, spec, flush }: IndexTableOptions): IndexTable {
   const statements = indexStatements(spec, flavor)
-  const faults: FaultCodes = {
-    'no-table': ['INDEX_NOT_FOUND', `the index table ${spec.table} is missing.`],
-  }
-  const reading = (call: CallOptions | undefined): Call => ({ write: false, signal: call?.signal, faults })
-  const writing = (call: CallOptions | undefined): Call => ({ write: true, signal: call?.signal, faults })
-  const shape = (key: string, build: Parameters<Session['shape']>[1]): ReturnType<Session['shape']> =>
-    session.shape(`${spec.table} ${key}`, build)
+  const { reading, writing, shape } = indexCalls(session, spec)
 
   const indexRow = indexRowReader(
     spec.columns.map(({ type }) => type),
@@ -39,6 +27,12 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
 
   return {
     async upsert(rows, call) {
+      if (spec.unique) {
+        throw new LooseleafError(
+          'BAD_OPTION',
+          `${spec.table} is a table of claims, which are taken, not written.`,
+        )
+      }
       if (rows.length === 0) return
       checkWriteRows(spec.table, rows.length)
       const parameters = inOrder(rows).flatMap<unknown>(({ key, entityId, version }) => [
@@ -88,27 +82,4 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
       return toNumber(rows[0]?.entities ?? 0)
     },
   }
-}
-
-/** Statements that lock rows in one order do not lock each other out. */
-function inOrder<Item extends IndexRow | IndexRowRemoval>(rows: readonly Item[]): readonly Item[] {
-  if (rows.length < 2) return rows
-  return rows.toSorted((a, b) => compareKeys(a.key, b.key) || Buffer.compare(a.entityId, b.entityId))
-}
-
-function compareKeys(a: Key, b: Key): number {
-  for (let i = 0; i < a.length; i++) {
-    const x = a[i] as KeyValue
-    const y = b[i] as KeyValue
-    const order =
-      x instanceof Uint8Array
-        ? Buffer.compare(x, y as Uint8Array)
-        : x < (y as typeof x)
-          ? -1
-          : x > (y as typeof x)
-            ? 1
-            : 0
-    if (order !== 0) return order
-  }
-  return 0
 }

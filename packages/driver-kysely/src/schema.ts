@@ -40,6 +40,11 @@ export function tableStatements(entityTable: string, flavor: Flavor): readonly R
   ]
 }
 
+/** The columns of an index table's primary key. */
+export function primaryKey(spec: IndexTableSpec): readonly string[] {
+  return spec.unique ? columnNames(spec) : [...columnNames(spec), 'entity_id']
+}
+
 /** The statements that create an index table where it is missing. */
 export function indexTableStatements(spec: IndexTableSpec, flavor: Flavor): readonly RawBuilder<unknown>[] {
   const names = columnNames(spec)
@@ -51,7 +56,7 @@ export function indexTableStatements(spec: IndexTableSpec, flavor: Flavor): read
       ),
       column('entity_id', flavor.types.id, 'NOT NULL'),
       column('version', flavor.types.integer, 'NOT NULL'),
-      sql`PRIMARY KEY (${sql.join([...names, 'entity_id'].map((name) => sql.ref(name)))})`,
+      sql`PRIMARY KEY (${sql.join(primaryKey(spec).map((name) => sql.ref(name)))})`,
       ...entityKey,
     ]),
     ...keyStatements,

@@ -3,12 +3,14 @@ import {
   LooseleafError,
   systemTime,
   type CallOptions,
+  type ClaimTable,
   type IndexTable,
   type IndexTableSpec,
   type Shard,
 } from '@looseleaf/core'
 import { sql, type Kysely, type RawBuilder } from 'kysely'
 import { createCatalogTable } from './catalog-table.ts'
+import { createClaimTable } from './claim-table.ts'
 import { createEntityTable } from './entity-table.ts'
 import type { Flavor } from './flavor.ts'
 import { createFlush } from './flush.ts'
@@ -17,7 +19,7 @@ import { createIndexTable } from './index-table.ts'
 import { createPendingTable } from './pending-table.ts'
 import { createRowsOf } from './rows-of.ts'
 import { toNumber, toText } from './row-values.ts'
-import { columnNames, indexTableStatements, tableStatements } from './schema.ts'
+import { columnNames, indexTableStatements, primaryKey, tableStatements } from './schema.ts'
 import { createSession, type Call, type FaultCodes, type Row } from './session.ts'
 import { createTaskTable } from './task-table.ts'
 
@@ -48,6 +50,7 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
   const session = createSession({ name, db, flavor, gate: options.gate ?? createGate() })
   const flush = createFlush(name, session, flavor)
   const indexTables = new Map<string, IndexTable>()
+  const claimTables = new Map<string, ClaimTable>()
 
   const callOf = (call: CallOptions | undefined, write: boolean): Call => ({
     write,
@@ -71,8 +74,10 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
     const { rows } = await session.run(statement, [], callOf(call, false))
     const there = rows.map((row) => flavor.columnsOf.read(row))
     const names = columnNames(spec)
+    const key = primaryKey(spec)
     const fits =
       there.length === spec.columns.length + 2 &&
+      there.every(({ name: column, inKey }) => inKey === key.includes(toText(column))) &&
       spec.columns.every(({ type }, i) => {
         const found = there.find(({ name: column }) => toText(column) === names[i])
         return found !== undefined && toText(found.type).toUpperCase() === flavor.types.columns[type]
@@ -80,7 +85,7 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
     if (fits) return
     throw new LooseleafError(
       'BAD_INDEX',
-      `${name}: the table ${spec.table} is there with other columns than those of the index; an attempt to create an index of this name with another definition has left it. Drop the table if nothing uses it, and try again.`,
+      `${name}: the table ${spec.table} is there with other columns, or another key, than those of the index; an attempt to create an index of this name with another definition has left it. Drop the table if nothing uses it, and try again.`,
       { shard: name },
     )
   }
@@ -96,6 +101,13 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
       let table = indexTables.get(spec.table)
       if (table === undefined)
         indexTables.set(spec.table, (table = createIndexTable({ session, flavor, spec, flush })))
+      return table
+    },
+
+    claims(spec) {
+      let table = claimTables.get(spec.table)
+      if (table === undefined)
+        claimTables.set(spec.table, (table = createClaimTable({ session, flavor, spec, flush })))
       return table
     },
 

@@ -26,8 +26,8 @@ export const sqliteFlavor: Flavor = {
     },
   },
   columnsOf: {
-    statement: (table) => sql`SELECT name, type FROM pragma_table_info(${sql.lit(table)})`,
-    read: ({ name, type }) => ({ name, type }),
+    statement: (table) => sql`SELECT name, type, pk FROM pragma_table_info(${sql.lit(table)})`,
+    read: ({ name, type, pk }) => ({ name, type, inKey: Number(pk) > 0 }),
   },
   tableOptions: { numbered: 'STRICT', keyed: 'STRICT, WITHOUT ROWID' },
   inlineKeys: false,
@@ -46,6 +46,8 @@ export const sqliteFlavor: Flavor = {
   ownSession: { only: (value) => value, parameters: [] },
   onDuplicate: (key) => sql`ON CONFLICT (${sql.join(key.map((name) => sql.ref(name)))}) DO UPDATE SET`,
   incoming: (column) => sql`excluded.${sql.ref(column)}`,
+  countsChanges: false,
+  byPrimaryKey: (table) => table,
   deleteSource: (table) => sql`FROM ${table}`,
   swap: ({ table, count, fence }) => {
     const entities = sql.table(table)

@@ -1,5 +1,6 @@
 import type { CallOptions } from './call.ts'
 import type { CatalogTable } from './catalog-table.ts'
+import type { ClaimTable } from './claim-table.ts'
 import type { EntityTable } from './entity-table.ts'
 import type { IndexRow, IndexTable, IndexTableSpec } from './index-table.ts'
 import type { PendingTable } from './pending-table.ts'
@@ -15,6 +16,11 @@ export interface Shard {
   readonly pending: PendingTable
   /** The table of an index; the same object for the same table name. Nothing is sent. */
   index(spec: IndexTableSpec): IndexTable
+  /**
+   * How the claims of a unique index are taken; the same object for the same table name. Nothing is sent. They are read and
+   * removed through `index(spec)`. The spec is one with `unique`.
+   */
+  claims(spec: IndexTableSpec): ClaimTable
   /**
    * Every row of these entities in these index tables: a list for each table, in no order. Few statements, however many
    * tables there are. A missing table is `INDEX_NOT_FOUND`.

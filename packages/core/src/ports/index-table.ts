@@ -22,6 +22,8 @@ export interface IndexTableSpec {
   /** The table's name, safe in SQL without quoting, unique to the index and its generation. */
   readonly table: string
   readonly columns: readonly { readonly name: string; readonly type: ColumnType }[]
+  /** A table of claims: one row per key, so that `entity_id` is no part of its primary key. */
+  readonly unique?: true | undefined
 }
 
 export interface IndexRow {
@@ -60,7 +62,8 @@ export interface IndexScan extends KeyRange {
 export interface IndexTable {
   /**
    * Adds rows; where one is there its version becomes the greater of the two. Repeats are allowed. When it resolves, the
-   * rows survive a crash of the server, those too that were there with a greater version.
+   * rows survive a crash of the server, those too that were there with a greater version. A table of claims refuses it
+   * with `BAD_OPTION`: claims are taken, see `ClaimTable`.
    */
   upsert(rows: readonly IndexRow[], options?: CallOptions): Promise<void>
   /** Deletes those rows that are there with a lower version than `before`; answers how many. Repeats are allowed. */

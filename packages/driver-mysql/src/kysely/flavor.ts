@@ -13,6 +13,11 @@ function microsOf(time: RawBuilder<unknown>): RawBuilder<number> {
   return sql`TIMESTAMPDIFF(MICROSECOND, ${epoch}, ${time})`
 }
 
+/** By the same key as an upsert, and never by the other one: two orders of locking make deadlocks. */
+function byPrimaryKey(table: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`${table} FORCE INDEX (PRIMARY)`
+}
+
 /** MySQL and MariaDB, as the shared tables need to know them. Only what both take stands here. */
 export const mysqlFlavor: Flavor = {
   types: {
@@ -37,7 +42,11 @@ export const mysqlFlavor: Flavor = {
   columnsOf: {
     statement: (table) => sql`SHOW COLUMNS FROM ${sql.table(table)}`,
     // Some servers show how wide a whole number is printed.
-    read: (row) => ({ name: row.Field, type: String(row.Type).replace(/int\(\d+\)/i, 'int') }),
+    read: (row) => ({
+      name: row.Field,
+      type: String(row.Type).replace(/int\(\d+\)/i, 'int'),
+      inKey: row.Key === 'PRI',
+    }),
   },
   tableOptions: { numbered: 'ENGINE=InnoDB ROW_FORMAT=DYNAMIC', keyed: 'ENGINE=InnoDB ROW_FORMAT=DYNAMIC' },
   inlineKeys: true,
@@ -59,8 +68,9 @@ export const mysqlFlavor: Flavor = {
   onDuplicate: () => sql`ON DUPLICATE KEY UPDATE`,
   // MariaDB has no alias for the new row, and MySQL still takes this.
   incoming: (column) => sql`VALUES(${sql.ref(column)})`,
-  // By the same key as an upsert, and never by the other one: two orders of locking make deadlocks.
-  deleteSource: (table) => sql`${table} FROM ${table} FORCE INDEX (PRIMARY)`,
+  countsChanges: true,
+  byPrimaryKey,
+  deleteSource: (table) => sql`${table} FROM ${byPrimaryKey(table)}`,
   swap,
   swapReturnsIds: false,
   rowValuesSeek: false,

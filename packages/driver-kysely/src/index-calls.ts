@@ -1,0 +1,21 @@
+import type { CallOptions, IndexTableSpec } from '@looseleaf/core'
+import type { Call, FaultCodes, Session } from './session.ts'
+
+/** What the statements of one index table, or table of claims, have in common. */
+export interface IndexCalls {
+  reading(options: CallOptions | undefined): Call
+  writing(options: CallOptions | undefined): Call
+  /** `shape` of the session, under a key that is the table's. */
+  readonly shape: Session['shape']
+}
+
+export function indexCalls(session: Session, spec: IndexTableSpec): IndexCalls {
+  const faults: FaultCodes = {
+    'no-table': ['INDEX_NOT_FOUND', `the index table ${spec.table} is missing.`],
+  }
+  return {
+    reading: (options) => ({ write: false, signal: options?.signal, faults }),
+    writing: (options) => ({ write: true, signal: options?.signal, faults }),
+    shape: (key, build) => session.shape(`${spec.table} ${key}`, build),
+  }
+}
