@@ -6,8 +6,8 @@ import { counted, grouped } from './text.ts'
  * True when nothing is wrong with an index. Misfits are what its definition allows. Dangling rows cost a read each and change
  * no answer, and a process that has ended leaves some on purpose, for queries under way.
  */
-export function isRight({ missing, misplaced, undecodable }: CheckResult): boolean {
-  return missing + misplaced + undecodable === 0
+export function isRight({ missing, unclaimed, misplaced, undecodable }: CheckResult): boolean {
+  return missing + unclaimed + misplaced + undecodable === 0
 }
 
 /** What was done, for people: a line an index. */

@@ -27,6 +27,8 @@ export const errorCodes = {
   ALREADY_EXISTS: 'permanent',
   /** `update` found no entity under this id. */
   NOT_FOUND: 'permanent',
+  /** Another entity has a key of a unique index: `index` is its name, `holder` that entity's id. */
+  DUPLICATE_KEY: 'permanent',
   /** `ifVersion` did not hold. */
   VERSION_MISMATCH: 'permanent',
   /** Other writers won every attempt. */
@@ -72,6 +74,10 @@ export interface LooseleafErrorOptions {
   readonly shard?: string | undefined
   /** The id of the entity in question. */
   readonly entity?: string | undefined
+  /** The name of the index in question. */
+  readonly index?: string | undefined
+  /** The id of the entity that has what was asked for. */
+  readonly holder?: string | undefined
   /** Overrides what the code says by default. */
   readonly retryable?: boolean | undefined
   /** True when a write may have happened although it is reported as failed. */
@@ -86,6 +92,8 @@ export class LooseleafError extends Error {
   readonly retryable: boolean
   readonly shard: string | undefined
   readonly entity: string | undefined
+  readonly index: string | undefined
+  readonly holder: string | undefined
   readonly unknownOutcome: boolean
 
   constructor(code: ErrorCode, message: string, options: LooseleafErrorOptions = {}) {
@@ -94,6 +102,8 @@ export class LooseleafError extends Error {
     this.retryable = options.retryable ?? errorCodes[code] === 'retryable'
     this.shard = options.shard
     this.entity = options.entity
+    this.index = options.index
+    this.holder = options.holder
     this.unknownOutcome = options.unknownOutcome ?? code === 'OUTCOME_UNKNOWN'
   }
 }

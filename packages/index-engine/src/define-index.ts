@@ -33,6 +33,11 @@ export interface IndexOptions<P extends IndexProperties = IndexProperties> {
   readonly shardOn: NoInfer<keyof P & string> | 'id'
   /** What becomes of a write with a value that the index cannot hold: 'refuse' (default), or 'skip': it gets no row. */
   readonly onMisfit?: 'refuse' | 'skip' | undefined
+  /**
+   * No two entities may have one key, on whatever shards they are: a write that would make two throws `DUPLICATE_KEY`, with the
+   * holder's id. `shardOn` has to be a property then. What is absent, where the index has `nulls`, is no key. Default: false.
+   */
+  readonly unique?: boolean | undefined
 }
 
 /** An index as a program names it: plain data, the types of its properties, and the call that reads by it. */
@@ -46,7 +51,12 @@ export interface IndexDefinition<P extends IndexProperties = IndexProperties> ex
   getAll(store: IndexReader, where: Where<P>, options?: GetAllOptions): Promise<IndexedEntity<P>[]>
 }
 
-const OPTIONS: readonly string[] = ['properties', 'shardOn', 'onMisfit'] satisfies (keyof IndexOptions)[]
+const OPTIONS: readonly string[] = [
+  'properties',
+  'shardOn',
+  'onMisfit',
+  'unique',
+] satisfies (keyof IndexOptions)[]
 const NAME = /^[a-z][a-z0-9_]{0,39}$/
 const LIKE_A_GENERATION = /_(?:[2-9]|[1-9][0-9]+)$/
 const ARRAY_INDEX = /^(?:0|[1-9][0-9]*)$/
@@ -95,7 +105,9 @@ export function defineIndex<const P extends IndexProperties>(
       `Index ${name} has several properties, so none of them may be named by a whole number: objects do not keep the order of those.`,
     )
   }
-  return build<P>({ name, properties, shardOn: options.shardOn, onMisfit: options.onMisfit ?? 'refuse' })
+  const { shardOn, onMisfit = 'refuse', unique = false } = options
+  if (typeof unique !== 'boolean') refuse(name, 'needs unique to be true or false', unique)
+  return build<P>({ name, properties, shardOn, onMisfit, ...(unique && { unique }) })
 }
 
 /** The definition of plain data, such as a catalog's. Throws `BAD_INDEX`. */
@@ -104,16 +116,21 @@ export function definitionFromData(data: IndexDefinitionData): IndexDefinition {
   checkName(data.name)
   if (!Array.isArray(data.properties)) refuse(data.name, 'needs a list of properties', data.properties)
   const properties = data.properties.map((property: unknown) => propertyFromData(data.name, property))
-  return build({ name: data.name, properties, shardOn: data.shardOn, onMisfit: data.onMisfit })
+  const { name, shardOn, onMisfit, unique } = data
+  return build({ name, properties, shardOn, onMisfit, ...(unique === true && { unique }) })
 }
 
 /** The plain data of a definition or a catalog entry, and nothing else: what a catalog keeps. */
 export function definitionData(definition: IndexDefinitionData): IndexDefinitionData {
-  const { name, shardOn, onMisfit } = definition
-  return { name, properties: definition.properties.map(propertyData), shardOn, onMisfit }
+  const { name, shardOn, onMisfit, unique } = definition
+  const properties = definition.properties.map(propertyData)
+  return { name, properties, shardOn, onMisfit, ...(unique && { unique }) }
 }
 
-/** True when both give the same rows, on the same shards: then they can share a table, whatever `onMisfit` says. */
+/**
+ * True when both give the same rows, on the same shards: then they can share a table, whatever `onMisfit` says. Whether they
+ * are unique makes no difference to the rows.
+ */
 export function sameRows(a: IndexDefinitionData, b: IndexDefinitionData): boolean {
   return (
     a.name === b.name &&
@@ -123,19 +140,33 @@ export function sameRows(a: IndexDefinitionData, b: IndexDefinitionData): boolea
   )
 }
 
-/** The table of an index: `index_<name>` for its first generation, `index_<name>_<generation>` after that. */
-export function tableName(definition: Pick<IndexDefinitionData, 'name'>, generation: number): string {
-  return generation === 1 ? `index_${definition.name}` : `index_${definition.name}_${generation}`
+/** What catalogs have for a definition: an entry for its rows and, where it is unique, one for its claims. */
+export function entriesOf(definition: IndexDefinitionData): readonly IndexDefinitionData[] {
+  const { unique, ...rows } = definitionData(definition)
+  return unique ? [rows, { ...rows, unique }] : [rows]
+}
+
+/**
+ * The table of a catalog entry: `index_<name>` for its first generation, `index_<name>_<generation>` after that; of claims
+ * `claims_<name>` and so on.
+ */
+export function tableName(
+  { name, unique }: Pick<IndexDefinitionData, 'name' | 'unique'>,
+  generation: number,
+): string {
+  const first = `${unique ? 'claims' : 'index'}_${name}`
+  return generation === 1 ? first : `${first}_${generation}`
 }
 
 /** Asked for with every index row: entries stay the same objects for as long as a process's catalog does. */
 const specs = new WeakMap<object, IndexTableSpec>()
 
 /** The table of a catalog entry as drivers take it; the same object for the same entry. */
-export function tableSpec(entry: Pick<CatalogEntry, 'table' | 'properties'>): IndexTableSpec {
+export function tableSpec(entry: Pick<CatalogEntry, 'table' | 'properties' | 'unique'>): IndexTableSpec {
   let spec = specs.get(entry)
   if (spec === undefined) {
-    specs.set(entry, (spec = { table: entry.table, columns: keyColumns(entry) }))
+    const { table, unique } = entry
+    specs.set(entry, (spec = { table, columns: keyColumns(entry), ...(unique && { unique }) }))
   }
   return spec
 }
@@ -147,6 +178,13 @@ function build<P extends IndexProperties>(data: IndexDefinitionData): IndexDefin
     const choices = [...properties.map((property) => `'${property.name}'`), `'id'`].join(', ')
     refuse(data.name, `needs shardOn to be one of ${choices}`, data.shardOn)
   }
+  if (data.unique && data.shardOn === 'id') {
+    refuse(
+      data.name,
+      'is unique, so shardOn has to be a property: all who want one key have to meet',
+      data.shardOn,
+    )
+  }
   if (data.onMisfit !== 'refuse' && data.onMisfit !== 'skip') {
     refuse(data.name, `needs onMisfit to be 'refuse' or 'skip'`, data.onMisfit)
   }
@@ -156,6 +194,7 @@ function build<P extends IndexProperties>(data: IndexDefinitionData): IndexDefin
     properties: Object.freeze(properties.map((property) => Object.freeze({ ...property }))),
     shardOn: data.shardOn,
     onMisfit: data.onMisfit,
+    ...(data.unique && { unique: true }),
     // The names and types of P are these; `Object.fromEntries` cannot say so.
     types: Object.freeze(Object.fromEntries(entries)) as unknown as P,
     getAll: (store, where, options) => store.getAll(definition, where, options),

@@ -36,6 +36,17 @@ export function deriveRows(definition: IndexDefinitionData, bag: Bag): DerivedRo
   return { keys: rows.map((row) => row.key), misfits }
 }
 
+/** The keys that an entity with this bag has to itself in a unique index. */
+export function deriveClaims(definition: IndexDefinitionData, bag: Bag): readonly Key[] {
+  const { isClaimed } = openIndex(definition)
+  return deriveRows(definition, bag).keys.filter(isClaimed)
+}
+
+/** The rows of an entity in the table of a catalog entry, which may be one of claims; misfits are told with the rows alone. */
+export function deriveEntryRows(entry: IndexDefinitionData, bag: Bag): DerivedRows {
+  return entry.unique ? { keys: deriveClaims(entry, bag), misfits: [] } : deriveRows(entry, bag)
+}
+
 /** As `deriveRows`, with what a query compares. */
 export function deriveExactRows(
   definition: IndexDefinitionData,

@@ -1,6 +1,6 @@
 import type { Bag, IndexDefinitionData, Key } from '@looseleaf/core'
 import { keyIdentity } from './compare-keys.ts'
-import { deriveRows, type Misfit } from './derive-rows.ts'
+import { deriveEntryRows, type DerivedRows, type Misfit } from './derive-rows.ts'
 
 export interface RowDiff {
   /** Keys to upsert before the entity is committed. */
@@ -15,7 +15,8 @@ export interface RowDiff {
 
 /**
  * What a write does to an entity's rows in one index. Undefined stands for an entity that is not there: before it was
- * made, or after it was deleted. A key that both bags have is neither gained nor lost.
+ * made, or after it was deleted. A key that both bags have is neither gained nor lost. Of a catalog entry of claims these
+ * are the keys that the entity needs to itself.
  */
 export function diffRows(
   definition: IndexDefinitionData,
@@ -32,8 +33,8 @@ export function diffRows(
   }
 }
 
-function derive(definition: IndexDefinitionData, bag: Bag | undefined): ReturnType<typeof deriveRows> {
-  return bag === undefined ? { keys: [], misfits: [] } : deriveRows(definition, bag)
+function derive(definition: IndexDefinitionData, bag: Bag | undefined): DerivedRows {
+  return bag === undefined ? { keys: [], misfits: [] } : deriveEntryRows(definition, bag)
 }
 
 function without(keys: readonly Key[], others: readonly Key[]): readonly Key[] {

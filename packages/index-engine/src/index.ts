@@ -7,13 +7,21 @@ export {
   defineIndex,
   definitionData,
   definitionFromData,
+  entriesOf,
   sameRows,
   tableName,
   tableSpec,
   type IndexDefinition,
   type IndexOptions,
 } from './define-index.ts'
-export { deriveRows, MAX_ROWS_PER_ENTITY, type DerivedRows, type Misfit } from './derive-rows.ts'
+export {
+  deriveClaims,
+  deriveEntryRows,
+  deriveRows,
+  MAX_ROWS_PER_ENTITY,
+  type DerivedRows,
+  type Misfit,
+} from './derive-rows.ts'
 export { diffRows, type RowDiff } from './diff-rows.ts'
 export { createCatalogHolder, type CatalogHolder, type EngineContext } from './engine-context.ts'
 export { hasIndexTable, indexesWithLostTables } from './lost-tables.ts'

@@ -4,6 +4,7 @@ import type {
   IndexDefinitionData,
   IndexedProperty,
   IndexTableSpec,
+  Key,
   KeyValue,
 } from '@looseleaf/core'
 import { columnName } from './column-name.ts'
@@ -49,6 +50,8 @@ export interface OpenIndex {
   readonly shardColumn: number | undefined
   /** Whether the rows of one entity may stand on several shards. */
   readonly isSpread: boolean
+  /** Whether this key is one that an entity may have to itself: nothing of it is absent. */
+  isClaimed(key: Key): boolean
 }
 
 /** Definitions and catalog entries stay the same objects for as long as a process knows them. */
@@ -82,12 +85,24 @@ function open({ properties, shardOn }: Definition): OpenIndex {
   const types = keyColumns({ properties }).map(({ type }) => type)
   const kept = properties.findIndex((property) => property.name === shardOn)
   const shardColumn = all.slice(0, kept).reduce((sum, { present }) => sum + present.length + 1, 0)
+  const marks = marksOf(all)
   return {
+    isClaimed: (key) => marks.every(({ column, present }) => key[column] === present),
     properties: all,
     types,
     shardColumn: kept === -1 ? undefined : shardColumn + (all[kept] as OpenProperty).present.length,
     isSpread: all[kept]?.many === true,
   }
+}
+
+/** Where a key says that something is there, and how. */
+function marksOf(properties: readonly OpenProperty[]): { column: number; present: KeyValue }[] {
+  let column = 0
+  return properties.flatMap(({ present }) => {
+    const at = column
+    column += present.length + 1
+    return present.map((value) => ({ column: at, present: value }))
+  })
 }
 
 function openProperty(property: IndexedProperty): OpenProperty {

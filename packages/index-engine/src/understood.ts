@@ -33,6 +33,12 @@ const KNOWN: readonly (Requirement & { isRequired(contents: Contents): boolean }
     since: '0.1.0',
     isRequired: (contents) => keptOf(contents).some(({ nulls }) => nulls !== undefined),
   },
+  // Claims, which writers take before they commit.
+  {
+    name: 'unique',
+    since: '0.1.0',
+    isRequired: ({ indexes }) => indexes.some(({ state, unique }) => state !== 'dropped' && unique),
+  },
 ]
 
 /** The properties of all indexes that have rows. */

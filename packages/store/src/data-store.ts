@@ -37,6 +37,7 @@ import {
   type WriteOutcome,
 } from './writing/entity-writer.ts'
 import { createIndexQueries, type CountOptions, type IndexQueries } from './reading/index-queries.ts'
+import { createClaimWriter } from './writing/claim-writer.ts'
 import { createIndexRowWriter } from './writing/index-row-writer.ts'
 import { addIndex, dropIndex } from './catalog/manage-indexes.ts'
 import { changePolicies, type PolicyChange } from './catalog/policies.ts'
@@ -83,9 +84,10 @@ export class DataStore {
     const lanes = context.driver.shards.map(createShardLanes)
     this.context = context
     const indexRows = createIndexRowWriter(context, lanes)
+    const claims = createClaimWriter(context, lanes)
     this.#removals = createRowRemovals(context, indexRows, onWarning)
     this.#reader = createEntityReader(context.router, context.codec, lanes)
-    this.#writer = createEntityWriter(context, lanes, this.#reader, indexRows, this.#removals, policy)
+    this.#writer = createEntityWriter(context, lanes, this.#reader, claims, indexRows, this.#removals, policy)
     this.#queries = createIndexQueries(context, lanes, this.#reader)
   }
 

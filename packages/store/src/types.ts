@@ -169,4 +169,6 @@ export interface IndexStatus {
   /** `user_id uuid, published time`, with `[]` for properties that hold arrays. */
   readonly columns: string
   readonly shardOn: string
+  /** There for the claims of a unique index, which are beside its rows and have a state of their own. */
+  readonly unique?: true
 }

@@ -53,9 +53,18 @@ export const packages: Readonly<Record<string, Allowance>> = {
     thirdParty: ['better-sqlite3', 'kysely'],
     neverReaches: ['mysql2', 'commander'],
   },
-  '@looseleaf/store': { workspace: middle, thirdParty: ['p-limit'], neverReaches: noDriver },
-  '@looseleaf/cleaner': {
+  '@looseleaf/protocol': {
     workspace: ['@looseleaf/core', '@looseleaf/index-engine'],
+    thirdParty: [],
+    neverReaches: 'anything',
+  },
+  '@looseleaf/store': {
+    workspace: [...middle, '@looseleaf/protocol'],
+    thirdParty: ['p-limit'],
+    neverReaches: noDriver,
+  },
+  '@looseleaf/cleaner': {
+    workspace: ['@looseleaf/core', '@looseleaf/index-engine', '@looseleaf/protocol'],
     thirdParty: ['p-limit'],
     neverReaches: noDriver,
   },

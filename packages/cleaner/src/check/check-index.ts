@@ -53,6 +53,8 @@ export interface CheckResult {
   readonly rows: number
   /** Rows that are not there although the committed entity has them. Must be 0 for a ready index. */
   readonly missing: number
+  /** Keys of a unique index that their entity does not hold, for another one has them. Must be 0 for one whose claims are ready. */
+  readonly unclaimed: number
   /** Rows that match no committed entity. They cost a read each and nothing else. */
   readonly dangling: number
   /** Rows that would be right on another shard. */
@@ -79,6 +81,7 @@ interface Counts {
   entities: number
   rows: number
   missing: number
+  unclaimed: number
   dangling: number
   misplaced: number
   unsettled: number
@@ -102,15 +105,17 @@ export async function checkIndex(
 
 async function compare(context: EngineContext, name: string, options: CheckOptions): Promise<CheckResult> {
   await context.catalog.reload({ signal: options.signal })
-  const [entry] = indexesNamed(context, name)
+  // Its rows, and its claims where it is unique.
+  const entries = indexesNamed(context, name)
+  const [entry] = entries
   if (entry === undefined) throw new LooseleafError('INDEX_NOT_FOUND', `The store has no index ${name}.`)
-  const target = indexTarget(context, entry)
   const settleMs = options.settleMs ?? DEFAULT_SETTLE_MS
   const keptMs = keptRowsMs(context.catalog.current())
   const counts: Counts = {
     entities: 0,
     rows: 0,
     missing: 0,
+    unclaimed: 0,
     dangling: 0,
     misplaced: 0,
     unsettled: 0,
@@ -122,17 +127,21 @@ async function compare(context: EngineContext, name: string, options: CheckOptio
   }
   const pass = createPass(context, { ...options, onProblem })
   const limit = pLimit(SHARDS_AT_ONCE)
-  await untilOneFails(
-    options.signal,
-    context.driver.shards.flatMap((_, shard) => [
-      (signal) => limit(() => checkEntities({ ...pass, signal }, target, shard, settleMs, counts)),
-      // Rows that an entity has lost are there for a while on purpose.
-      (signal) => limit(() => checkRows({ ...pass, signal }, target, shard, keptMs + settleMs, counts)),
-    ]),
-  )
+  for (const each of entries) {
+    const target = indexTarget(context, each)
+    await untilOneFails(
+      options.signal,
+      context.driver.shards.flatMap((_, shard) => [
+        (signal) => limit(() => checkEntities({ ...pass, signal }, target, shard, settleMs, counts)),
+        // Rows that an entity has lost are there for a while on purpose.
+        (signal) => limit(() => checkRows({ ...pass, signal }, target, shard, keptMs + settleMs, counts)),
+      ]),
+    )
+  }
   const { misfits, undecodable } = pass.tally
   return {
     ...counts,
+    entities: counts.entities / entries.length,
     index: entry.name,
     generation: entry.generation,
     misfits,
@@ -204,7 +213,7 @@ function createSuspects(pass: Pass, target: IndexTarget, options: ConfirmOptions
       const found = await lookAgain(pass, (again) => confirm(again, target, candidates, options))
       candidates.clear()
       const misplaced = found.dangling.filter((row) => row.misplaced).length
-      counts.missing += found.missing.length
+      counts[target.entry.unique ? 'unclaimed' : 'missing'] += found.missing.length
       counts.misplaced += misplaced
       counts.dangling += found.dangling.length - misplaced
       counts.unsettled += found.unsettled.length

@@ -7,17 +7,24 @@ import { reconcile } from '../repair/reconcile.ts'
 import type { RepairPass } from '../repair/repair-pass.ts'
 import { candidatesOf, confirm } from './confirm.ts'
 
+/** Rows that were missing, and claims that are because another entity has the key. */
+export interface MissingCounts {
+  readonly missing: number
+  readonly duplicates: number
+}
+
 /**
  * One page of a check: adds what is missing, and answers how many rows were, beyond doubt, by index. Rows of an entity that
- * is written all the time count as missing too, so that the page is checked again.
+ * is written all the time count as missing too, so that the page is checked again. Claims that cannot be had are counted
+ * apart: to look again would not help.
  */
 export async function checkEntityPage(
   pass: RepairPass,
   targets: readonly IndexTarget[],
   rows: readonly EntityRow[],
   settleMs: number,
-): Promise<ReadonlyMap<IndexTarget, number>> {
-  const counts = new Map<IndexTarget, number>()
+): Promise<ReadonlyMap<IndexTarget, MissingCounts>> {
+  const counts = new Map<IndexTarget, MissingCounts>()
   const living = rows.filter(({ body }) => body !== null)
   for (const entities of derivedBatches(pass, targets, living)) {
     const { missing } = await inspect(pass, targets, entities, { everywhere: false })
@@ -25,8 +32,12 @@ export async function checkEntityPage(
       Array.from(
         Map.groupBy(missing, ({ target }) => target),
         async ([target, group]) => {
-          const count = await addMissing(pass, target, group, settleMs)
-          counts.set(target, (counts.get(target) ?? 0) + count)
+          const { missing: more, duplicates } = await addMissing(pass, target, group, settleMs)
+          const before = counts.get(target) ?? { missing: 0, duplicates: 0 }
+          counts.set(target, {
+            missing: before.missing + more,
+            duplicates: before.duplicates + duplicates,
+          })
         },
       ),
     )
@@ -39,11 +50,11 @@ function addMissing(
   target: IndexTarget,
   missing: MissingRow[],
   settleMs: number,
-): Promise<number> {
+): Promise<MissingCounts> {
   return lookAgain(pass, async (again) => {
     const found = await confirm(again, target, candidatesOf({ missing }), { direction: 'missing', settleMs })
     const ids = [...found.missing.map(({ entity }) => entity.id), ...found.unsettled]
-    await reconcile(again, [target], ids)
-    return found.missing.length + found.unsettled.length
+    const { duplicates } = await reconcile(again, [target], ids)
+    return { missing: Math.max(0, found.missing.length + found.unsettled.length - duplicates), duplicates }
   })
 }

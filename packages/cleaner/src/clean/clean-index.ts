@@ -9,6 +9,7 @@ import {
   type OptionKinds,
 } from '@looseleaf/core'
 import { changeCatalog, propagateCatalog, type EngineContext } from '@looseleaf/index-engine'
+import { deleteDelayMs } from '@looseleaf/protocol'
 import { DEFAULT_SETTLE_MS } from '../check/check-index.ts'
 import { checkCall, checkNames } from '../pass/check-call.ts'
 import { indexesNamed, indexTarget, type IndexTarget } from '../pass/index-target.ts'
@@ -22,7 +23,6 @@ import { loadParts, type LeaseOptions } from './part-lease.ts'
 import { freshPart, phases } from './part.ts'
 import { createProgressMeter, type CleanProgress } from './progress.ts'
 import { finishRuns, isForgotten, joinRuns, loadRuns, type RunRecord, type RunWorker } from './run-record.ts'
-import { deleteDelayMs } from '../repair/may-be-lost.ts'
 
 export interface CleanOptions extends PassOptions {
   readonly onProgress?: ((progress: CleanProgress) => void) | undefined
@@ -65,7 +65,10 @@ const cleanOptionKinds: OptionKinds<CleanOptions> = {
 export interface CleanedIndex extends Tally {
   readonly index: string
   readonly generation: number
+  /** `building` for the claims of a unique index, too, as long as there are `duplicates`. */
   readonly state: IndexState
+  /** There for the claims of a unique index. */
+  readonly unique?: true
 }
 
 export interface CleanResult {
@@ -205,18 +208,20 @@ async function finish(job: CleanJob, call: CallOptions): Promise<CleanedIndex[]>
     return { entry, run: own.run, parts: ownParts, isMine, tally }
   })
   const mine = ends.filter(({ isMine }) => isMine)
-  const filled = mine.filter(({ entry }) => entry.state === 'building').map(({ entry }) => entry.table)
+  const isWhole = ({ entry, parts: own }: (typeof mine)[number]): boolean =>
+    entry.state === 'building' && own.every(({ duplicates }) => duplicates === 0)
+  const filled = mine.filter(isWhole).map(({ entry }) => entry.table)
   if (filled.length > 0) await makeReady(context, filled, call)
   const ended = new Map(mine.map(({ entry, run, tally }) => [entry.table, { run, tally }]))
   await finishRuns(context, ended, workerOf(lease, job.pollMs), call)
   if (mine.length < ends.length) await context.catalog.reload(call)
   const now = new Map(context.catalog.current().indexes.map((entry) => [entry.table, entry.state]))
-  return ends.map(({ entry: { name, table, generation }, parts: own, tally }) => {
+  return ends.map(({ entry: { name, table, generation, unique }, parts: own, tally }) => {
     const state = now.get(table)
     if (state === undefined)
       throw new LooseleafError('INDEX_NOT_FOUND', `Index ${name} was dropped meanwhile.`)
     for (const [shard, part] of own.entries()) meter.tell('ready', shard, [{ index: name, part }])
-    return { index: name, generation, state, ...tally }
+    return { index: name, generation, state, ...(unique && { unique }), ...tally }
   })
 }
 

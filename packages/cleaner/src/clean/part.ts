@@ -21,6 +21,8 @@ export interface Part {
   /** Missing rows that the check has found in the round under way, and rounds that it has begun. */
   missing: number
   rounds: number
+  /** Claims that the round under way could not have, or the last one: with them the index does not become ready. */
+  duplicates: number
   /** What all phases have done so far. */
   tally: Tally
 }
@@ -35,13 +37,15 @@ export function freshPart(run: string): Part {
     total: 0,
     missing: 0,
     rounds: 0,
+    duplicates: 0,
     tally: emptyTally(),
   }
 }
 
 /** Begins a phase from its start. */
 export function enterPhase(part: Part, phase: Part['phase']): void {
-  Object.assign(part, { phase, addedId: 0, place: '', seen: 0, total: 0, missing: 0, rounds: 0 })
+  const duplicates = phase === 'done' ? part.duplicates : 0
+  Object.assign(part, { phase, addedId: 0, place: '', seen: 0, total: 0, missing: 0, rounds: 0, duplicates })
 }
 
 /** True when this phase is over. */
@@ -75,6 +79,7 @@ export function partFromText(text: string): Part | undefined {
     total: countIn(value, 'total'),
     missing: countIn(value, 'missing'),
     rounds: countIn(value, 'rounds'),
+    duplicates: countIn(value, 'duplicates'),
     tally: tallyFrom(value['tally']),
   }
 }

@@ -69,7 +69,10 @@ async function workOnPage(
   const isBuilding = ({ entry }: IndexTarget): boolean => entry.state === 'building'
   if (phase === 'check') {
     const missing = await checkEntityPage(pass, targets, rows, job.settleMs)
-    for (const { target, part } of leases) part.missing += missing.get(target) ?? 0
+    for (const { target, part } of leases) {
+      part.missing += missing.get(target)?.missing ?? 0
+      part.duplicates += missing.get(target)?.duplicates ?? 0
+    }
   } else {
     const fill = (target: IndexTarget): boolean => isBuilding(target) || runOf(job, target).rewrites
     await sweepEntityPage(pass, targets, rows, { fill })
@@ -81,9 +84,9 @@ async function workOnPage(
     part.addedId = last.addedId
     part.seen += rows.length
     const tally = of(target)
-    const { entities, rows: looked, misfits, undecodable, ...done } = tally
+    const { added, removed, fenced, waiting, misplaced } = tally
     // Problems are counted in the first phase; the check meets the same ones again.
-    addTally(part.tally, phase === 'check' ? done : { entities, rows: looked, misfits, undecodable, ...done })
+    addTally(part.tally, phase === 'check' ? { added, removed, fenced, waiting, misplaced } : tally)
     job.meter.did(tally)
   }
 }

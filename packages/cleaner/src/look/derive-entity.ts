@@ -1,5 +1,5 @@
 import { isLooseleafError, requireVersion, type Bag, type EntityRow, type Key } from '@looseleaf/core'
-import { deriveRows, keyIdentity, shardOfRow, type EngineContext } from '@looseleaf/index-engine'
+import { deriveEntryRows, keyIdentity, shardOfRow, type EngineContext } from '@looseleaf/index-engine'
 import type { IndexTarget } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
 
@@ -59,7 +59,7 @@ function expectedRows(
 ): ReadonlyMap<IndexTarget, readonly ExpectedRow[]> {
   const expected = new Map<IndexTarget, readonly ExpectedRow[]>()
   for (const target of targets) {
-    const { keys, misfits } = deriveRows(target.entry, bag)
+    const { keys, misfits } = deriveEntryRows(target.entry, bag)
     for (const { property, reason } of misfits) {
       pass.tallyOf(target).misfits++
       pass.report({ kind: 'misfit', id, index: target.entry.name, reason: `${property}: ${reason}` })

@@ -8,13 +8,18 @@ import {
 
 /** Something that the cleaner cannot put right by itself. */
 export interface Problem {
-  /** `undecodable`: the entity's row or its body is damaged, or unknown to the codec. `misfit`: a value that the index cannot hold. */
-  readonly kind: 'undecodable' | 'misfit'
+  /**
+   * `undecodable`: the entity's row or its body is damaged, or unknown to the codec. `misfit`: a value that the index cannot hold.
+   * `duplicate`: a key of a unique index that another entity has.
+   */
+  readonly kind: 'undecodable' | 'misfit' | 'duplicate'
   readonly entity: EntityId
   /** The name of the entity's shard. */
   readonly shard: string
-  /** The index, for a misfit. */
+  /** The index, for a misfit or a duplicate. */
   readonly index?: string
+  /** Of a duplicate: the entity that has the key. */
+  readonly holder?: EntityId
   /** Of an undecodable body: `BODY_UNKNOWN` when another process may be able to read it. */
   readonly code?: ErrorCode
   /** In words that name properties and kinds, never values. */

@@ -16,6 +16,8 @@ export interface Tally {
   misplaced: number
   /** Values that do not fit their index. */
   misfits: number
+  /** Keys of a unique index that another entity has. */
+  duplicates: number
   /** Entities whose body could not be decoded; their rows are left as they are. */
   undecodable: number
 }
@@ -29,6 +31,7 @@ const names = [
   'waiting',
   'misplaced',
   'misfits',
+  'duplicates',
   'undecodable',
 ] as const satisfies readonly (keyof Tally)[]
 
@@ -42,6 +45,7 @@ export function emptyTally(): Tally {
     waiting: 0,
     misplaced: 0,
     misfits: 0,
+    duplicates: 0,
     undecodable: 0,
   }
 }

@@ -1,15 +1,18 @@
-import type { IndexRow } from '@looseleaf/core'
+import { formatId, type IndexRow } from '@looseleaf/core'
 import type { MissingRow } from '../look/inspect.ts'
-import { tableOn, type IndexTarget } from '../pass/index-target.ts'
+import type { IndexTarget } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
 import { chunks, ROWS_PER_WRITE } from '../tools/chunks.ts'
+import { writeRows } from './write-rows.ts'
 
 /**
  * Adds rows with the version at which their entity was read, which never lowers a stamp. A writer that has moved the
  * entity meanwhile may have deleted such a row before it was added again: it dangles then, with a stamp below the
  * entity's version, and whoever looks at the entity again deletes it.
+ *
+ * Answers how many claims could not be had, because another entity is committed with their key; these are reported.
  */
-export async function addRows(pass: Pass, rows: readonly MissingRow[]): Promise<void> {
+export async function addRows(pass: Pass, rows: readonly MissingRow[]): Promise<number> {
   const groups = new Map<IndexTarget, Map<number, IndexRow[]>>()
   for (const { target, row, entity } of rows) {
     const shards = groups.get(target) ?? new Map<number, IndexRow[]>()
@@ -18,14 +21,31 @@ export async function addRows(pass: Pass, rows: readonly MissingRow[]): Promise<
     shards.set(row.shard, group)
     group.push({ key: row.key, entityId: entity.id, version: entity.version })
   }
+  let notHad = 0
   await Promise.all(
     [...groups].flatMap(([target, shards]) =>
       [...shards].map(async ([shard, group]) => {
         for (const chunk of chunks(group, ROWS_PER_WRITE)) {
-          await tableOn(target, shard).upsert(chunk, { signal: pass.signal })
-          pass.tallyOf(target).added += chunk.length
+          const duplicates = await writeRows(pass.context, target, shard, chunk, pass.signal)
+          for (const { row, holder } of duplicates) tellDuplicate(pass, target, row.entityId, holder)
+          notHad += duplicates.length
+          pass.tallyOf(target).added += chunk.length - duplicates.length
         }
       }),
     ),
   )
+  return notHad
+}
+
+function tellDuplicate(pass: Pass, target: IndexTarget, id: Uint8Array, holderId: Uint8Array): void {
+  const { name } = target.entry
+  const holder = formatId(holderId)
+  pass.tallyOf(target).duplicates++
+  pass.report({
+    kind: 'duplicate',
+    id,
+    index: name,
+    holder,
+    reason: `index ${name} is unique, and entity ${holder} has the same key`,
+  })
 }

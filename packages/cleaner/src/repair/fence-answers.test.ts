@@ -8,7 +8,7 @@ import { addRow, entryOf, expectedRows, openStore, rowFor, rowsIn } from '../../
 import { leapingTime } from '../../test/times.ts'
 import type { DerivedEntity } from '../look/derive-entity.ts'
 import { indexTarget } from '../pass/index-target.ts'
-import { fence } from './fence.ts'
+import { fenceEntity } from './fence-entity.ts'
 import { createRepairPass, type RepairPass } from './repair-pass.ts'
 
 // What a database answers to a fence or a delete, and what the cleaner makes of it.
@@ -40,7 +40,8 @@ const entityOf = (id: string, version: number): DerivedEntity => ({
   expected: new Map(),
 })
 
-const fenceOff = (entity: DerivedEntity): Promise<number | undefined> => fence(pass, entity, 7, pass.tally)
+const fenceOff = (entity: DerivedEntity): Promise<number | undefined> =>
+  fenceEntity(pass, entity, 7, pass.tally)
 
 /** What a statement on entities fails with, the first times. */
 function fails(make: () => Error, times = Infinity): void {

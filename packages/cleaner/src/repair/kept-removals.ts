@@ -3,15 +3,15 @@ import {
   isLooseleafError,
   isVersion,
   type IndexRowRemoval,
-  type IndexTable,
 } from '@looseleaf/core'
 import { keptRowsMs, type EngineContext } from '@looseleaf/index-engine'
+import { deleteDelayMs, learnPolicies } from '@looseleaf/protocol'
 import { expectedIn } from '../look/derive-entity.ts'
 import type { DanglingRow } from '../look/inspect.ts'
 import { tableOn, type IndexTarget } from '../pass/index-target.ts'
 import { chunks, ROWS_PER_WRITE } from '../tools/chunks.ts'
 import { neededAgain } from './needed-again.ts'
-import { deleteDelayMs, learnPolicies } from './may-be-lost.ts'
+import { writeRows } from './write-rows.ts'
 
 /** How many rows of each index were deleted. */
 export type RemovedRows = ReadonlyMap<IndexTarget, number>
@@ -62,7 +62,7 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
    * From now on he finds that it is not.
    */
   async function putBack(
-    table: IndexTable,
+    { target, shard }: Removal,
     chunk: readonly Removal[],
     signal: AbortSignal | undefined,
   ): Promise<void> {
@@ -70,7 +70,7 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
     const rows = [...needed].flatMap(([{ row }, version]) =>
       isVersion(version) ? [{ key: row.key, entityId: row.entityId, version }] : [],
     )
-    if (rows.length > 0) await table.upsert(rows, { signal })
+    if (rows.length > 0) await writeRows(context, target, shard, rows, signal)
   }
 
   /** What cannot be deleted now is due again. */
@@ -79,7 +79,8 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
     const groups = Map.groupBy(removals, ({ target, shard }) => tableOn(target, shard))
     const results = await Promise.allSettled(
       Array.from(groups, async ([table, group]) => {
-        const { target } = group[0] as Removal
+        const first = group[0] as Removal
+        const { target } = first
         try {
           for (const chunk of chunks(group, ROWS_PER_WRITE)) {
             const count = await table.remove(
@@ -87,7 +88,7 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
               { signal },
             )
             removed.set(target, (removed.get(target) ?? 0) + count)
-            await putBack(table, chunk, signal)
+            await putBack(first, chunk, signal)
           }
         } catch (error) {
           // Of an index that was dropped meanwhile nothing is left to be deleted.

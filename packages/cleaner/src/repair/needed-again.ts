@@ -1,5 +1,5 @@
 import { idKey, isLooseleafError, requireVersion, type EntityRow, type Key } from '@looseleaf/core'
-import { deriveRows, keyIdentity, type EngineContext } from '@looseleaf/index-engine'
+import { deriveEntryRows, keyIdentity, type EngineContext } from '@looseleaf/index-engine'
 import { placed } from '../look/derive-entity.ts'
 import { eachEntity } from '../look/read-entities.ts'
 import type { IndexTarget } from '../pass/index-target.ts'
@@ -41,7 +41,7 @@ function has(
   if (body === null) return false
   try {
     requireVersion(version)
-    const { keys } = deriveRows(target.entry, context.codec.decode(body))
+    const { keys } = deriveEntryRows(target.entry, context.codec.decode(body))
     const lost = keyIdentity(row.key)
     return placed(context, target, id, keys).some((each) => each.identity === lost && each.shard === shard)
   } catch (error) {

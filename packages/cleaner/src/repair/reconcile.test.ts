@@ -103,7 +103,7 @@ it('rows too young to be judged are answered, those of all looks', async () => {
   await putWithoutRow(2, id)
   for (const published of [8, 9])
     await addRow(writer, 'by_user', rowFor(writer, 'by_user', id, { ...ada, published }, version + 1_000_000))
-  const waiting = await reconcile(pass, targets, [parseId(id)])
+  const { waiting } = await reconcile(pass, targets, [parseId(id)])
   expect(waiting.map(({ row }) => row.key[1]).toSorted()).toEqual([8n, 9n])
 })
 

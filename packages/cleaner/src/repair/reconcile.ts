@@ -1,4 +1,5 @@
 import { distinctIds, type EntityRow } from '@looseleaf/core'
+import { deleteDelayMs } from '@looseleaf/protocol'
 import { deriveEntity, type DerivedEntity } from '../look/derive-entity.ts'
 import { inspect, type DanglingRow } from '../look/inspect.ts'
 import { movedEntities, readDerived } from '../look/read-entities.ts'
@@ -6,7 +7,6 @@ import type { IndexTarget } from '../pass/index-target.ts'
 import { addRows } from './add-rows.ts'
 import { removeRows } from './remove-rows.ts'
 import type { RepairPass } from './repair-pass.ts'
-import { deleteDelayMs } from './may-be-lost.ts'
 
 /** An entity that moves on between this many looks is left to the next pass. */
 const MAX_LOOKS = 5
@@ -15,14 +15,15 @@ const MAX_LOOKS = 5
  * Puts all rows of these entities right, in both directions: missing rows are added, then dangling ones deleted. Where
  * the entity has moved meanwhile it is looked at again, since a row may have been added that it has lost by then.
  * `read`: what was read of them a moment ago, to save the first reading.
- * Answers the dangling rows that are too young to be judged.
+ * Answers the dangling rows that are too young to be judged, and how many claims could not be had.
  */
 export async function reconcile(
   pass: RepairPass,
   targets: readonly IndexTarget[],
   ids: readonly Uint8Array[],
   read?: readonly EntityRow[],
-): Promise<readonly DanglingRow[]> {
+): Promise<{ readonly waiting: readonly DanglingRow[]; readonly duplicates: number }> {
+  let duplicates = 0
   const waiting: DanglingRow[] = []
   let left: readonly Uint8Array[] = ids
   // Nobody knows when that was, which matters where a failover can undo what was read.
@@ -32,7 +33,7 @@ export async function reconcile(
     const readAt = pass.time.now()
     const entities = derived ?? (await readDerived(pass, targets, left))
     const findings = await inspect(pass, targets, entities, { everywhere: true })
-    await addRows(pass, findings.missing)
+    duplicates += await addRows(pass, findings.missing)
     const outcome = await removeRows(pass, findings.dangling, readAt)
     waiting.push(...outcome.waiting)
     const touched = new Set<DerivedEntity>(findings.missing.map(({ entity }) => entity))
@@ -40,5 +41,5 @@ export async function reconcile(
     left = distinctIds([...moved.map(({ id }) => id), ...outcome.moved.map(({ row }) => row.entityId)])
     derived = undefined
   }
-  return waiting
+  return { waiting, duplicates }
 }

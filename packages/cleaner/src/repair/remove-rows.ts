@@ -1,8 +1,9 @@
+import { deleteDelayMs } from '@looseleaf/protocol'
 import type { DerivedEntity } from '../look/derive-entity.ts'
 import type { DanglingRow } from '../look/inspect.ts'
 import type { Pass } from '../pass/pass.ts'
-import { fence } from './fence.ts'
-import { deleteDelayMs, mayBeLost } from './may-be-lost.ts'
+import { fenceEntity } from './fence-entity.ts'
+import { mayBeLost } from './may-be-lost.ts'
 import { movedOrUndone } from './on-disk.ts'
 import { countRemoved, type RepairPass } from './repair-pass.ts'
 
@@ -54,7 +55,7 @@ export async function removeRows(
   }
   for (const [entity, rows] of later) {
     const stamp = Math.max(...rows.map(({ row }) => row.version))
-    const version = await fence(pass, entity, stamp, pass.tallyOf((rows[0] as DanglingRow).target))
+    const version = await fenceEntity(pass, entity, stamp, pass.tallyOf((rows[0] as DanglingRow).target))
     if (version === undefined) moved.push(...rows)
     else if (deleteDelayMs(pass.context) > 0) waiting.push(...rows)
     else for (const found of rows) pass.removals.add(found, version)

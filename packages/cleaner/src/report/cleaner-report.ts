@@ -18,6 +18,8 @@ export interface IndexReport {
   readonly index: string
   readonly generation: number
   readonly state: IndexState
+  /** There for the claims of a unique index. */
+  readonly unique?: true
   /** The last cleaning that came to its end; undefined if none has. */
   readonly lastRun: { readonly finishedAt: Date; readonly tally: Tally } | undefined
   /** The one under way, or cut off and waiting for a worker. */
@@ -71,7 +73,7 @@ async function partsOn(
 }
 
 function reportIndex(
-  { name, generation, state, table }: CatalogEntry,
+  { name, generation, state, table, unique }: CatalogEntry,
   record: RunRecord | undefined,
   parts: readonly PartsOnShard[],
 ): IndexReport {
@@ -79,7 +81,7 @@ function reportIndex(
     record === undefined || record.finishedAt === 0
       ? undefined
       : { finishedAt: new Date(record.finishedAt), tally: record.tally }
-  const report = { index: name, generation, state, lastRun }
+  const report = { index: name, generation, state, ...(unique && { unique }), lastRun }
   if (record?.state !== 'running') return { ...report, underWay: undefined }
   const shards = parts.map((onShard, shard) => {
     if (onShard === 'unknown') return { shard, phase: onShard, done: 0, total: 0 }

@@ -1,10 +1,10 @@
 import { distinctIds, elapsedBy, idKey } from '@looseleaf/core'
 import { keptRowsMs, keyIdentity, type EngineContext } from '@looseleaf/index-engine'
+import { deleteDelayMs } from '@looseleaf/protocol'
 import { expectedIn } from '../look/derive-entity.ts'
 import type { DanglingRow } from '../look/inspect.ts'
 import { shardAt, type IndexTarget } from '../pass/index-target.ts'
 import { chunks, IDS_PER_LOOKUP } from '../tools/chunks.ts'
-import { deleteDelayMs } from '../repair/may-be-lost.ts'
 
 /**
  * Dangling rows that their writers are about to delete: those that entities have lost which have moved. To delete them

@@ -1,5 +1,6 @@
 import { idKey, type EntityRow, type TaskTable } from '@looseleaf/core'
 import { wholeRows, type EngineContext } from '@looseleaf/index-engine'
+import { deleteDelayMs } from '@looseleaf/protocol'
 import { shardAt, type IndexTarget } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
 import { createKeptRemovals } from '../repair/kept-removals.ts'
@@ -14,7 +15,6 @@ import {
   type TailWindow,
   type WindowOptions,
 } from './tail-window.ts'
-import { deleteDelayMs } from '../repair/may-be-lost.ts'
 
 export interface TailOptions extends WindowOptions {
   readonly owner: string
@@ -89,7 +89,7 @@ export function createTail(context: EngineContext, shard: number, options: TailO
     ids: readonly Uint8Array[],
     read?: readonly EntityRow[],
   ): Promise<void> {
-    const waiting = await reconcile(pass, targets, ids, read)
+    const { waiting } = await reconcile(pass, targets, ids, read)
     const due = context.time.now() + Math.max(pass.graceMs, deleteDelayMs(context))
     for (const { row } of waiting) {
       if (revisits.size < MAX_REVISITS) revisits.set(idKey(row.entityId), { id: row.entityId, due })

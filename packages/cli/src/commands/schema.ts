@@ -1,5 +1,6 @@
 import type { Driver, IndexTableSpec } from '@looseleaf/core'
 import {
+  entriesOf,
   indexesWithLostTables,
   loadShardCatalog,
   sameRows,
@@ -57,15 +58,19 @@ async function indexTables(
   const known = catalog?.indexes.filter(({ state }) => state === 'building' || state === 'ready') ?? []
   const lost = new Set(await indexesWithLostTables(driver, known, { signal }))
   const kept = known.filter((entry) => !lost.has(entry))
-  const added = settings.indexes.filter((definition) => !known.some((entry) => sameRows(entry, definition)))
+  const added = settings.indexes
+    .flatMap(entriesOf)
+    .filter((each) => !known.some((entry) => sameRows(entry, each) && entry.unique === each.unique))
   const taken = [...(catalog?.indexes ?? [])]
   const fresh = [...lost, ...added].map((definition) => {
-    const { name, properties } = definition
-    const generations = taken.filter((entry) => entry.name === name).map((entry) => entry.generation)
+    const { name, properties, unique } = definition
+    const generations = taken
+      .filter((entry) => entry.name === name && entry.unique === unique)
+      .map((entry) => entry.generation)
     const generation = Math.max(0, ...generations) + 1
-    const table = tableName({ name }, generation)
+    const table = tableName(definition, generation)
     taken.push({ ...definition, generation, table, state: 'building' })
-    return { properties, table }
+    return { properties, table, unique }
   })
   return [...kept, ...fresh].map(tableSpec)
 }

@@ -76,6 +76,11 @@ export interface IndexDefinitionData {
   readonly shardOn: string
   /** Whether a write with a value that the index cannot hold is refused, or gives no row. */
   readonly onMisfit: 'refuse' | 'skip'
+  /**
+   * Of a definition: no two entities may have one key. Of a catalog entry: its table is one of claims, which say who holds which
+   * key; the rows of the index are those of another entry.
+   */
+  readonly unique?: true | undefined
 }
 
 export interface IndexedProperty {

@@ -30,6 +30,8 @@ export interface ShardLanes {
   flush(signal: AbortSignal | undefined): Promise<void>
   /** The lanes of an index table. */
   index(spec: IndexTableSpec): IndexLanes
+  /** Takes keys of a table of claims, see `ClaimTable.take`. */
+  claims(spec: IndexTableSpec): Lane<IndexRow, IndexRow | undefined>
 }
 
 /** An entity whose body was left out of an answer, and its length. */
@@ -56,6 +58,7 @@ const GATHER_TURNS = 2
 
 export function createShardLanes(shard: Shard): ShardLanes {
   const byTable = new Map<string, IndexLanes>()
+  const takes = new Map<string, Lane<IndexRow, IndexRow | undefined>>()
   const limits = { maxBatch: MAX_BATCH, maxQueue: MAX_QUEUE, gather }
   const entityWrite = {
     ...limits,
@@ -112,6 +115,19 @@ export function createShardLanes(shard: Shard): ShardLanes {
         byTable.set(spec.table, lanes)
       }
       return lanes
+    },
+    claims(spec) {
+      let take = takes.get(spec.table)
+      if (take === undefined) {
+        const table = shard.claims(spec)
+        take = createLane({
+          ...limits,
+          name: `${shard.name} ${spec.table} take`,
+          run: (rows: readonly IndexRow[]) => table.take(rows),
+        })
+        takes.set(spec.table, take)
+      }
+      return take
     },
   }
 }

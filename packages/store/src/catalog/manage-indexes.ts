@@ -1,6 +1,8 @@
 import { type CallOptions, type CatalogEntry, type IndexDefinitionData, type Shard } from '@looseleaf/core'
 import {
   changeCatalog,
+  definitionData,
+  entriesOf,
   indexesWithLostTables,
   loadCatalog,
   sameRows,
@@ -25,13 +27,14 @@ export async function addIndex(
 ): Promise<void> {
   await exclusively(context, options, async () => {
     const catalog = await readWhole(context, options)
-    const same = catalog.indexes.find((entry) => sameRows(entry, definition) && entry.state !== 'retiring')
-    if (same !== undefined) {
-      if (same.onMisfit !== definition.onMisfit)
-        await changeMisfits(context, same.table, definition.onMisfit, options)
-      return
-    }
-    const coming = await prepareTables(context, [definition], options)
+    const there = catalog.indexes.filter((entry) => sameRows(entry, definition) && entry.state !== 'retiring')
+    const others = there.filter(({ onMisfit }) => onMisfit !== definition.onMisfit)
+    if (others.length > 0) await changeMisfits(context, tablesOf(others), definition.onMisfit, options)
+    const missing = entriesOf(definition).filter(
+      (each) => !there.some(({ unique }) => unique === each.unique),
+    )
+    if (missing.length === 0) return
+    const coming = await prepareTables(context, missing, options)
     context.catalog.adopt(
       await changeCatalog(context.driver, (indexes) => withComing(indexes, coming), options),
     )
@@ -46,8 +49,8 @@ export async function addIndexes(
 ): Promise<void> {
   const { indexes } = await context.catalog.reload()
   const isThere = (definition: IndexDefinitionData): boolean =>
-    indexes.some(
-      (entry) => isInUse(entry) && sameRows(entry, definition) && entry.onMisfit === definition.onMisfit,
+    entriesOf(definition).every((each) =>
+      indexes.some((entry) => isInUse(entry) && sameEntry(entry, each) && entry.onMisfit === each.onMisfit),
     )
   for (const definition of definitions) if (!isThere(definition)) await addIndex(context, definition)
 }
@@ -178,7 +181,7 @@ function withComing(
   return indexes.map((entry) => {
     if (!tables.has(entry.table) || entry.state !== 'dropped') return entry
     const isThere = indexes.some(
-      (other) => isInUse(other) && !going.has(other.table) && sameRows(other, entry),
+      (other) => isInUse(other) && !going.has(other.table) && sameEntry(other, entry),
     )
     return isThere ? entry : { ...entry, state: 'building' }
   })
@@ -197,6 +200,9 @@ async function dropUnused(
     options,
   )
 }
+
+const sameEntry = (a: IndexDefinitionData, b: IndexDefinitionData): boolean =>
+  sameRows(a, b) && a.unique === b.unique
 
 const isInUse = ({ state }: CatalogEntry): boolean => state === 'building' || state === 'ready'
 
@@ -217,13 +223,13 @@ async function dropTables(
 /** What becomes of misfits is a matter of the writers alone; the rows are the same. */
 async function changeMisfits(
   context: EngineContext,
-  table: string,
+  tables: ReadonlySet<string>,
   onMisfit: CatalogEntry['onMisfit'],
   options: CallOptions,
 ): Promise<void> {
   const changed = await changeCatalog(
     context.driver,
-    (indexes) => indexes.map((entry) => (entry.table === table ? { ...entry, onMisfit } : entry)),
+    (indexes) => indexes.map((entry) => (tables.has(entry.table) ? { ...entry, onMisfit } : entry)),
     options,
   )
   context.catalog.adopt(changed)
@@ -238,13 +244,14 @@ function nextGenerations(
   definitions: readonly IndexDefinitionData[],
 ): readonly CatalogEntry[] {
   const entries: CatalogEntry[] = []
-  for (const { name, properties, shardOn, onMisfit } of definitions) {
+  for (const definition of definitions) {
+    const { name, unique } = definition
     const generations = [...indexes, ...entries]
-      .filter((entry) => entry.name === name)
+      .filter((entry) => entry.name === name && entry.unique === unique)
       .map((entry) => entry.generation)
     const generation = Math.max(0, ...generations) + 1
-    const table = tableName({ name }, generation)
-    entries.push({ name, properties, shardOn, onMisfit, generation, table, state: 'dropped' })
+    const table = tableName({ name, unique }, generation)
+    entries.push({ ...definitionData(definition), generation, table, state: 'dropped' })
   }
   return entries
 }

@@ -45,7 +45,7 @@ async function readShard(
 }
 
 export function indexStatus(entry: CatalogEntry): IndexStatus {
-  const { name, generation, table, state, shardOn } = entry
+  const { name, generation, table, state, shardOn, unique } = entry
   const columns = entry.properties.map(propertyText).join(', ')
-  return { name, generation, table, state, columns, shardOn }
+  return { name, generation, table, state, columns, shardOn, ...(unique && { unique }) }
 }

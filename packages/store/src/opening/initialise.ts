@@ -12,6 +12,7 @@ import {
   CATALOG_FORMAT,
   contentsOf,
   DEFAULT_QUERY_TIME_MS,
+  entriesOf,
   loadShardCatalog,
   requirementsOf,
   tableName,
@@ -119,10 +120,9 @@ async function createFirstIndexes(
   const state = hold.includes(true) ? 'building' : 'ready'
   // A second definition under a name is its second generation, for `addIndex` to make.
   const first = [...new Map(definitions.toReversed().map((one) => [one.name, one])).values()].toReversed()
-  const indexes = first.map(({ name, properties, shardOn, onMisfit }): CatalogEntry => {
-    const table = tableName({ name }, 1)
-    return { name, properties, shardOn, onMisfit, generation: 1, table, state }
-  })
+  const indexes = first
+    .flatMap(entriesOf)
+    .map((entry): CatalogEntry => ({ ...entry, generation: 1, table: tableName(entry, 1), state }))
   await Promise.all(indexes.flatMap((entry) => driver.shards.map((shard) => createIndexTable(shard, entry))))
   return indexes
 }

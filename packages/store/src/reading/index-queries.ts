@@ -63,7 +63,7 @@ export function createIndexQueries(
     const find = (): CatalogEntry | undefined =>
       context.catalog
         .current()
-        .indexes.find((entry) => entry.state !== 'retiring' && sameRows(entry, definition))
+        .indexes.find((entry) => !entry.unique && entry.state !== 'retiring' && sameRows(entry, definition))
     let entry = find()
     if (entry?.state !== 'ready') {
       await context.catalog.reload()
@@ -218,7 +218,7 @@ function indexNotFound(definition: IndexDefinitionData, known: readonly CatalogE
   const other = known.find((entry) => entry.name === definition.name)
   const message =
     other === undefined
-      ? `The store has no index ${definition.name}. It has: ${known.map(({ name }) => name).join(', ') || 'none'}.`
+      ? `The store has no index ${definition.name}. It has: ${[...new Set(known.map(({ name }) => name))].join(', ') || 'none'}.`
       : `The store has an index ${definition.name}, but with another definition than the one given.`
   return new LooseleafError(
     'INDEX_NOT_FOUND',

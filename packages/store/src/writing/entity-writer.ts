@@ -11,6 +11,7 @@ import {
 } from '@looseleaf/core'
 import { diffRows, type Catalog, type EngineContext } from '@looseleaf/index-engine'
 import type { EntityReader } from '../reading/entity-reader.ts'
+import type { ClaimWriter } from './claim-writer.ts'
 import type { IndexRowWriter, PlacedKey } from './index-row-writer.ts'
 import type { RowRemovals } from './row-removals.ts'
 import type { Fenced, ShardLanes } from '../calls/shard-lanes.ts'
@@ -66,8 +67,10 @@ interface Unsettled {
 
 /** What a write does to the index rows of its entity. */
 interface RowChange {
+  /** Keys of unique indexes that the entity has to hold first. */
+  readonly claimed: readonly PlacedKey[]
   readonly gained: readonly PlacedKey[]
-  /** Lost rows of indexes in which the entity has none any more: nobody finds it by these. */
+  /** Lost rows of indexes in which the entity has none any more, and lost claims: nobody finds it by these. */
   readonly deletedNow: readonly PlacedKey[]
   /** Lost rows of indexes in which it still has others: a query may meet it by these while it moves from one to another. */
   readonly deletedLater: readonly PlacedKey[]
@@ -83,7 +86,7 @@ const NOTHING: Found = { version: 0, bag: undefined, damaged: undefined, body: n
 
 /**
  * The write path. It keeps the three laws: (1) index rows that an entity gains are there before it is committed,
- * stamped with the version about to be committed; (2) the entity is committed by compare-and-swap; (3) rows that it
+ * stamped with the version about to be committed, and the entity holds the keys of unique indexes that it gains; (2) the entity is committed by compare-and-swap; (3) rows that it
  * lost are deleted afterwards, if their stamp is older than the commit. An attempt that fails or loses leaves its rows
  * to the cleaner.
  */
@@ -91,6 +94,7 @@ export function createEntityWriter(
   context: EngineContext,
   lanes: readonly ShardLanes[],
   reader: EntityReader,
+  claims: ClaimWriter,
   indexRows: IndexRowWriter,
   removals: RowRemovals,
   policy: WritePolicy,
@@ -223,6 +227,7 @@ export function createEntityWriter(
       const version = context.clock.next(found.version)
       // By what the shard says whose epoch the commit carries: others may be a change behind.
       const defers = catalog.shards[shard]?.onIndexFailure === 'defer'
+      await claims.take(rows.claimed, id, version, signal)
       const deferred = await writeBefore(defers, rows.gained, id, version, signal)
       const epoch = catalog.epochs[shard] ?? 0
       const attempted: Unsettled = { found, body, rows, catalog, indexed: deferred.length === 0 }
@@ -282,16 +287,18 @@ function mayDefer(error: unknown): boolean {
 
 /** What an entity's change means for every index, building and retiring ones included. */
 function diffAll(catalog: Catalog, id: Uint8Array, before: Bag | undefined, after: Bag | null): RowChange {
+  const claimed: PlacedKey[] = []
   const gained: PlacedKey[] = []
   const deletedNow: PlacedKey[] = []
   const deletedLater: PlacedKey[] = []
   for (const entry of catalog.indexes) {
     const diff = diffRows(entry, before, after ?? undefined)
     refuseMisfits(entry, id, diff.misfits)
-    for (const key of diff.gained) gained.push({ entry, key })
-    for (const key of diff.lost) (diff.isIndexed ? deletedLater : deletedNow).push({ entry, key })
+    for (const key of diff.gained) (entry.unique ? claimed : gained).push({ entry, key })
+    for (const key of diff.lost)
+      (diff.isIndexed && !entry.unique ? deletedLater : deletedNow).push({ entry, key })
   }
-  return { gained, deletedNow, deletedLater }
+  return { claimed, gained, deletedNow, deletedLater }
 }
 
 function refuseMisfits(

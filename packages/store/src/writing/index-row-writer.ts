@@ -93,7 +93,7 @@ interface TableRows {
 }
 
 /** Whether a row was written or not, the entity was not: a row too many is for the cleaner, and it may be written again. */
-function beforeCommit(error: unknown): unknown {
+export function beforeCommit(error: unknown): unknown {
   if (!isLooseleafError(error) || !error.unknownOutcome) return error
   const code = error.code === 'OUTCOME_UNKNOWN' ? 'SHARD_UNAVAILABLE' : error.code
   return new LooseleafError(code, `${error.message} The entity was not written.`, {

@@ -1,8 +1,13 @@
-import { isLooseleafError } from '@looseleaf/core'
-import type { DerivedEntity } from '../look/derive-entity.ts'
-import { shardAt } from '../pass/index-target.ts'
-import type { Pass } from '../pass/pass.ts'
-import type { Tally } from '../pass/tally.ts'
+import { isLooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
+import type { EngineContext } from '@looseleaf/index-engine'
+
+/** An entity as it was read. */
+export interface SeenEntity {
+  /** 16 bytes. */
+  readonly id: Uint8Array
+  /** 0 where there is none, not even a tombstone. */
+  readonly version: number
+}
 
 /** A catalog that changes so often in a row is no accident. */
 const MAX_TRIES = 8
@@ -16,15 +21,14 @@ const MAX_TRIES = 8
  * the entity has to be looked at again.
  */
 export async function fence(
-  pass: Pass,
-  entity: DerivedEntity,
+  context: EngineContext,
+  { id, version: base }: SeenEntity,
   stamp: number,
-  tally: Tally,
+  { signal }: CallOptions = {},
 ): Promise<number | undefined> {
-  const { context, signal } = pass
-  const { id, version: base } = entity
   const number = context.router.shardOfId(id)
-  const { entities } = shardAt(context, number)
+  // The router's shards are the driver's.
+  const { entities } = context.driver.shards[number] as Shard
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const version = context.clock.next(Math.max(stamp, base))
     const epoch = context.catalog.current().epochs[number] ?? 0
@@ -36,7 +40,6 @@ export async function fence(
         const [won] = await entities.replace([{ id, version, body: row.body, base }], { epoch, signal })
         if (won !== true) return undefined
       }
-      tally.fenced++
       return version
     } catch (error) {
       if (isLooseleafError(error, 'ALREADY_EXISTS')) return undefined

@@ -1,0 +1,43 @@
+import type { IndexRow } from '@looseleaf/core'
+import type { EngineContext } from '@looseleaf/index-engine'
+import { takeKey, type TakeKey } from '@looseleaf/protocol'
+import { shardAt, tableOn, type IndexTarget } from '../pass/index-target.ts'
+
+/** A key that is not its entity's alone: another one is committed with it. */
+export interface DuplicateKey<Row extends IndexRow> {
+  readonly row: Row
+  /** The id of the other entity, which holds the key. */
+  readonly holder: Uint8Array
+}
+
+/**
+ * Writes rows of entities that were read at these versions; no stamp gets lower. Claims are taken, from entities that have
+ * left them behind as well. Answers those that cannot be, for another entity has the key.
+ */
+export async function writeRows<Row extends IndexRow>(
+  context: EngineContext,
+  target: IndexTarget,
+  shard: number,
+  rows: readonly Row[],
+  signal: AbortSignal | undefined,
+): Promise<readonly DuplicateKey<Row>[]> {
+  const { entry, spec } = target
+  if (!entry.unique) {
+    await tableOn(target, shard).upsert(rows, { signal })
+    return []
+  }
+  const take: TakeKey = async (at, table, row) =>
+    (await shardAt(context, at).claims(table).take([row], { signal }))[0]
+  const claims = await shardAt(context, shard).claims(spec).take(rows, { signal })
+  const duplicates: DuplicateKey<Row>[] = []
+  for (const [i, row] of rows.entries()) {
+    if (isHeld(claims[i], row)) continue
+    const holder = await takeKey(context, take, { entry, ...row }, signal)
+    if (holder !== undefined) duplicates.push({ row, holder })
+  }
+  return duplicates
+}
+
+function isHeld(claim: IndexRow | undefined, { entityId, version }: IndexRow): boolean {
+  return claim !== undefined && Buffer.compare(claim.entityId, entityId) === 0 && claim.version >= version
+}

@@ -1,0 +1,3 @@
+export { duplicateKey, takeKey, type TakeKey, type WantedKey } from './claims.ts'
+export { fence, type SeenEntity } from './fence.ts'
+export { deleteDelayMs, learnPolicies } from './policies.ts'

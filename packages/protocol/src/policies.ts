@@ -1,0 +1,27 @@
+import type { Shard } from '@looseleaf/core'
+import { loadShardCatalog, type EngineContext } from '@looseleaf/index-engine'
+
+/** How long a commit may be lost by a failover, in milliseconds, by the catalog at hand. */
+export function deleteDelayMs({ catalog }: EngineContext): number {
+  return catalog.current().policies.deleteDelayMs
+}
+
+/**
+ * Makes sure that the catalog at hand has the policies by which these entities were committed, of those that were read
+ * before this call: a commit under another epoch than is known here is on a shard that says so by now.
+ */
+export async function learnPolicies(
+  context: EngineContext,
+  ids: Iterable<Uint8Array>,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const shards = new Set(Array.from(ids, (id) => context.router.shardOfId(id)))
+  const { epochs } = context.catalog.current()
+  const isBehind = await Promise.all(
+    Array.from(shards, async (shard) => {
+      const found = await loadShardCatalog(context.driver.shards[shard] as Shard, { signal })
+      return found?.epoch !== epochs[shard]
+    }),
+  )
+  if (isBehind.includes(true)) await context.catalog.reload({ signal })
+}
