@@ -52,6 +52,15 @@ export function shardContract(make: MakeDriverHarness): void {
       expect(await bench.shard.index(spec).count({ prefix: [] })).toBe(1)
     })
 
+    test('an index table is not taken for a table of claims, nor the other way round', async () => {
+      const spec = { table: newName('ix'), columns: [{ name: 'n', type: 'integer' }] } as const
+      const unique = { ...spec, table: newName('ix'), unique: true } as const
+      await bench.shard.createIndexTable(spec)
+      await bench.shard.createIndexTable(unique)
+      expect(await codeOf(bench.shard.createIndexTable({ ...spec, unique: true }))).toBe('BAD_INDEX')
+      expect(await codeOf(bench.shard.createIndexTable({ ...unique, unique: undefined }))).toBe('BAD_INDEX')
+    })
+
     test('a property may have any name', async () => {
       const names = [
         'select',
@@ -235,6 +244,7 @@ function everyCall(
   signal: AbortSignal,
 ): (() => Promise<unknown>)[] {
   const spec = { table: newName('ix'), columns: [{ name: 'n', type: 'integer' }] } as const
+  const unique = { ...spec, table: newName('ix'), unique: true } as const
   const row = { key: [1n], entityId: id, version: 1 }
   const write = { epoch: 1, signal }
   return [
@@ -260,6 +270,9 @@ function everyCall(
     () => index.scan({ prefix: [], order: 'asc', limit: 1 }, { signal }),
     () => shard.rowsOf([spec], [id], { signal }),
     () => index.count({ prefix: [] }, { signal }),
+    () => shard.claims(unique).take([row], { signal }),
+    () => shard.claims(unique).take([row, { ...row, key: [2n] }], { signal }),
+    () => shard.claims(unique).swap(row, { entityId: id, version: 2 }, { signal }),
     () => shard.createTables({ signal }),
     () => shard.createIndexTable(spec, { signal }),
     () => shard.dropIndexTable(spec, { signal }),

@@ -1,5 +1,6 @@
 import { describe } from 'vitest'
 import { catalogContract } from './driver-contract-catalog.ts'
+import { claimContract } from './driver-contract-claims.ts'
 import { entityContract } from './driver-contract-entities.ts'
 import { entityPagesContract } from './driver-contract-pages.ts'
 import { fenceContract } from './driver-contract-fence.ts'
@@ -29,6 +30,7 @@ export function driverContract(
     describe('the epoch fence', () => fenceContract(make, options))
     describe('index rows', () => indexContract(make))
     describe('scans', () => indexScanContract(make))
+    describe('claims', () => claimContract(make))
     describe('pending rows', () => pendingContract(make))
     describe('tasks', () => taskContract(make))
   })

@@ -98,3 +98,21 @@ test('index tables go by their names', async () => {
   expect(seen).toEqual(['0 shard createIndexTable', '0 ix_one count'])
   expect(shard.index(spec)).toBe(shard.index(spec))
 })
+
+test('tables of claims go by their names, and lose answers as others do', async () => {
+  const spec = { table: 'ix_claims', columns: [{ name: 'n', type: 'integer' }], unique: true } as const
+  const row = { key: [1n], entityId: Buffer.alloc(16, 1), version: 1 }
+  const { shard } = await prepare(({ table, operation, number }) =>
+    table === 'ix_claims' && operation === 'take' && number === 1
+      ? {
+          after() {
+            throw unknownOutcome()
+          },
+        }
+      : undefined,
+  )
+  await shard.createIndexTable(spec)
+  await expect(shard.claims(spec).take([row])).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+  expect(await shard.index(spec).scan({ prefix: [], order: 'asc', limit: 9 })).toEqual([row])
+  expect(shard.claims(spec)).toBe(shard.claims(spec))
+})

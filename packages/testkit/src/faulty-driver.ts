@@ -1,11 +1,11 @@
-import { LooseleafError, type Driver, type IndexTable, type Shard } from '@looseleaf/core'
+import { LooseleafError, type ClaimTable, type Driver, type IndexTable, type Shard } from '@looseleaf/core'
 
 /** A call that is about to be made. */
 export interface FaultyCall {
   /** The shard's number. */
   readonly shard: number
   /**
-   * `entities`, `catalog`, `tasks`, `pending`, the name of an index table, `indexes` for `rowsOf`, or `shard` for whatever
+   * `entities`, `catalog`, `tasks`, `pending`, the name of an index table or table of claims, `indexes` for `rowsOf`, or `shard` for whatever
    * else the shard does itself.
    */
   readonly table: string
@@ -43,6 +43,7 @@ export function faultyDriver(driver: Driver, plan: FaultPlan): FaultyDriver {
   const counts = new Map<string, number>()
   const late = new Set<Promise<unknown>>()
   const indexes = new Map<IndexTable, IndexTable>()
+  const claims = new Map<ClaimTable, ClaimTable>()
   const { promise: crashed, resolve: crash } = Promise.withResolvers<void>()
   let down = false
 
@@ -105,7 +106,7 @@ export function faultyDriver(driver: Driver, plan: FaultPlan): FaultyDriver {
     const catalog = wrap(shard.catalog, number, 'catalog')
     const tasks = wrap(shard.tasks, number, 'tasks')
     const pending = wrap(shard.pending, number, 'pending')
-    const own = wrap(shard, number, 'shard', ['index', 'schema'])
+    const own = wrap(shard, number, 'shard', ['index', 'claims', 'schema'])
     const indexRows = wrap(shard, number, 'indexes')
     return {
       name: shard.name,
@@ -117,6 +118,12 @@ export function faultyDriver(driver: Driver, plan: FaultPlan): FaultyDriver {
         const table = shard.index(spec)
         const wrapped = indexes.get(table) ?? wrap(table, number, spec.table)
         indexes.set(table, wrapped)
+        return wrapped
+      },
+      claims(spec) {
+        const table = shard.claims(spec)
+        const wrapped = claims.get(table) ?? wrap(table, number, spec.table)
+        claims.set(table, wrapped)
         return wrapped
       },
       rowsOf: (specs, ids, options) => indexRows.rowsOf(specs, ids, options),

@@ -82,6 +82,7 @@ function createReferenceShard(number: number, now: () => number): ReferenceShard
     tasks,
     pending,
     index,
+    claims: (spec) => index(spec).claims,
     state: () => ({
       entities: [...entities.rows],
       pending: pending.rows,

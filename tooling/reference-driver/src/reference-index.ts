@@ -1,5 +1,6 @@
 import {
   LooseleafError,
+  type ClaimTable,
   type IndexRow,
   type IndexTable,
   type IndexTableSpec,
@@ -7,10 +8,13 @@ import {
   type KeyRange,
   type KeyValue,
 } from '@looseleaf/core'
+import { createReferenceClaims } from './reference-claims.ts'
 
 export interface ReferenceIndex extends IndexTable {
   /** Every row, in key order. */
   readonly rows: readonly IndexRow[]
+  /** How its rows are taken where the spec is `unique`. */
+  readonly claims: ClaimTable
   /** The stamp of this row at this moment; undefined where there is none. */
   versionOf(key: Key, entityId: Uint8Array): number | undefined
   /** Every row of these entities. */
@@ -22,6 +26,9 @@ export interface ReferenceIndex extends IndexTable {
   /** Puts such a state in place of the present one, as a failover to a replica that lags does. */
   restore(state: readonly IndexRow[] | undefined): void
 }
+
+/** No id comes before it. */
+const FIRST_ID = new Uint8Array(16)
 
 export function createReferenceIndex(shard: string, spec: IndexTableSpec): ReferenceIndex {
   let rows: IndexRow[] = []
@@ -45,7 +52,23 @@ export function createReferenceIndex(shard: string, spec: IndexTableSpec): Refer
     return { at: low, there: row !== undefined && comparePlaces(row, { key, entityId }) === 0 }
   }
 
+  /** The row of a key that has one at the most. */
+  function claimAt(key: Key): { at: number; claim: IndexRow | undefined } {
+    const { at } = find(key, FIRST_ID)
+    const row = rows[at]
+    const isOfKey = row !== undefined && compareKeys(row.key, key) === 0
+    return { at, claim: isOfKey ? row : undefined }
+  }
+
   return {
+    claims: createReferenceClaims(spec.table, {
+      check,
+      claimOf: (key) => claimAt(key).claim,
+      put(claim) {
+        const { at, claim: before } = claimAt(claim.key)
+        rows.splice(at, before === undefined ? 0 : 1, claim)
+      },
+    }),
     get rows() {
       return rows
     },
@@ -66,6 +89,10 @@ export function createReferenceIndex(shard: string, spec: IndexTableSpec): Refer
       rows = [...(before ?? [])]
     },
     async upsert(upserts) {
+      if (spec.unique) {
+        const message = `${spec.table} is a table of claims, which are taken, not written.`
+        throw new LooseleafError('BAD_OPTION', message)
+      }
       check()
       for (const { key, entityId, version } of upserts) {
         const { at, there } = find(key, entityId)
@@ -122,11 +149,15 @@ function isWithin(key: Key, { prefix, lower, upper }: KeyRange): boolean {
 type Place = Pick<IndexRow, 'key' | 'entityId'>
 
 function comparePlaces(a: Place, b: Place): number {
-  for (const [i, value] of a.key.entries()) {
-    const difference = compareValues(value, b.key[i] as KeyValue)
+  return compareKeys(a.key, b.key) || Buffer.compare(a.entityId, b.entityId)
+}
+
+function compareKeys(a: Key, b: Key): number {
+  for (const [i, value] of a.entries()) {
+    const difference = compareValues(value, b[i] as KeyValue)
     if (difference !== 0) return difference
   }
-  return Buffer.compare(a.entityId, b.entityId)
+  return 0
 }
 
 function compareValues(a: KeyValue, b: KeyValue): number {

@@ -25,6 +25,8 @@ const writes: ReadonlySet<string> = new Set([
   'replace',
   'upsert',
   'remove',
+  'take',
+  'swap',
   'claim',
   'claimAll',
   'save',
@@ -45,6 +47,8 @@ const saysUnchanged: Readonly<Record<string, (answer: unknown) => boolean>> = {
   // An upsert waits for what others have written, too; but for one with a flaw.
   upsert: (changed) => changed === UNCHANGED,
   remove: (removed) => removed === 0,
+  // A take waits for what others have written, as an upsert does.
+  swap: (swapped) => swapped === false,
   claim: (task) => task === undefined,
   save: (saved) => saved === false,
   init: (written) => written === false,
@@ -154,6 +158,7 @@ export function simulatedDriver(driver: Driver, life: Life, network: Network): D
         },
       })
     const indexes = new Map<string, ReturnType<Shard['index']>>()
+    const claims = new Map<string, ReturnType<Shard['claims']>>()
     const through = wrap('shard', shard)
     return {
       ...shard,
@@ -164,6 +169,11 @@ export function simulatedDriver(driver: Driver, life: Life, network: Network): D
       index(spec) {
         const table = indexes.get(spec.table) ?? wrap(spec.table, shard.index(spec))
         indexes.set(spec.table, table)
+        return table
+      },
+      claims(spec) {
+        const table = claims.get(spec.table) ?? wrap(spec.table, shard.claims(spec))
+        claims.set(spec.table, table)
         return table
       },
       rowsOf: through.rowsOf,

@@ -58,6 +58,7 @@ export function countStatements(factory: DriverFactory): StatementCounter {
 
 function countedShard(shard: Shard, tally: Tally): Shard {
   const tables = new Map<string, ReturnType<Shard['index']>>()
+  const claims = new Map<string, ReturnType<Shard['claims']>>()
   return {
     ...shard,
     entities: counted(shard.entities, tally, 'entities'),
@@ -69,6 +70,13 @@ function countedShard(shard: Shard, tally: Tally): Shard {
       if (known !== undefined) return known
       const table = counted(shard.index(spec), tally, 'indexes')
       tables.set(spec.table, table)
+      return table
+    },
+    claims(spec) {
+      const known = claims.get(spec.table)
+      if (known !== undefined) return known
+      const table = counted(shard.claims(spec), tally, 'indexes')
+      claims.set(spec.table, table)
       return table
     },
   }

@@ -12,6 +12,7 @@ let checked: (ShardCatalog | undefined)[]
 let answers: number
 
 const spec: IndexTableSpec = { table: 'index_by_name', columns: [{ name: 'name', type: 'string' }] }
+const unique: IndexTableSpec = { ...spec, table: 'index_by_name_claims', unique: true }
 
 function late() {
   const driver = faultyDriver(memory, (call) => {
@@ -46,10 +47,18 @@ it('is asked who it is once, before the first calls, whatever they are of', asyn
   expect([checked, answers]).toEqual([[undefined], 1])
 })
 
+it('is asked who it is before claims are taken', async () => {
+  await memory.shards[0]!.createIndexTable(unique)
+  const row = { key: [Buffer.from('a')], entityId: Buffer.alloc(16, 1), version: 1 }
+  expect(await late().claims(unique).take([row])).toEqual([row])
+  expect(sent).toEqual(['load', 'take'])
+})
+
 it('is not asked for what needs no answer', async () => {
   const shard = late()
   expect(shard.schema([spec])).toEqual(memory.shards[0]!.schema([spec]))
   expect(shard.index(spec)).toBe(shard.index(spec))
+  expect(shard.claims(unique)).toBe(shard.claims(unique))
   expect(shard.name).toBe(memory.shards[0]!.name)
   expect(sent).toEqual([])
 })

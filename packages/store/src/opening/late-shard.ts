@@ -9,7 +9,7 @@ export interface LateShardOptions {
 }
 
 /** What asks the database nothing. */
-const LOCAL: ReadonlySet<PropertyKey> = new Set(['index', 'schema'])
+const LOCAL: ReadonlySet<PropertyKey> = new Set(['index', 'claims', 'schema'])
 
 /**
  * A shard that did not answer when the store was opened. An address may lead anywhere when it leads somewhere again, so
@@ -19,6 +19,7 @@ export function lateShard(shard: Shard, { check, onAnswer }: LateShardOptions): 
   let isKnown = false
   let asking: Promise<void> | undefined
   const indexes = new Map<string, ReturnType<Shard['index']>>()
+  const claims = new Map<string, ReturnType<Shard['claims']>>()
 
   async function ask(): Promise<void> {
     check(await loadShardCatalog(shard))
@@ -53,6 +54,11 @@ export function lateShard(shard: Shard, { check, onAnswer }: LateShardOptions): 
     index(spec) {
       const table = indexes.get(spec.table) ?? guard(shard.index(spec))
       indexes.set(spec.table, table)
+      return table
+    },
+    claims(spec) {
+      const table = claims.get(spec.table) ?? guard(shard.claims(spec))
+      claims.set(spec.table, table)
       return table
     },
   })

@@ -1,0 +1,45 @@
+import { LooseleafError, type ClaimTable, type IndexRow, type Key } from '@looseleaf/core'
+
+/** What claims are taken in: the rows of a table in which every key has one. */
+export interface ClaimRows {
+  /** Throws `INDEX_NOT_FOUND` where there is no table. */
+  check(): void
+  claimOf(key: Key): IndexRow | undefined
+  /** Puts a claim in place of the one that its key has. */
+  put(claim: IndexRow): void
+}
+
+/** As many rows as the drivers of databases take in one call. */
+const MAX_ROWS = 500
+
+export function createReferenceClaims(table: string, { check, claimOf, put }: ClaimRows): ClaimTable {
+  return {
+    async take(rows) {
+      check()
+      if (rows.length > MAX_ROWS) throw refused(`A call to ${table} has ${MAX_ROWS} rows at the most.`)
+      for (const { key, entityId, version } of rows) {
+        const claim = claimOf(key)
+        if (claim === undefined || (isSame(claim.entityId, entityId) && claim.version < version))
+          put({ key, entityId, version })
+      }
+      return rows.map(({ key }) => claimOf(key))
+    },
+    async swap({ key, entityId, version }, to) {
+      check()
+      if (version === to.version && isSame(entityId, to.entityId))
+        throw refused(`A swap in ${table} gives a claim what it has.`)
+      const claim = claimOf(key)
+      if (claim === undefined || claim.version !== version || !isSame(claim.entityId, entityId)) return false
+      put({ key, entityId: to.entityId, version: to.version })
+      return true
+    },
+  }
+}
+
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  return Buffer.compare(a, b) === 0
+}
+
+function refused(message: string): LooseleafError {
+  return new LooseleafError('BAD_OPTION', message)
+}
