@@ -1,5 +1,6 @@
 import type { CheckResult, CleanResult } from '@looseleaf/cleaner'
 import type { Output } from './output.ts'
+import { indexName } from './index-table.ts'
 import { counted, grouped } from './text.ts'
 
 /**
@@ -14,15 +15,17 @@ export function isRight({ missing, unclaimed, misplaced, undecodable }: CheckRes
 export function cleanText(output: Output, { indexes }: CleanResult): string {
   if (indexes.length === 0) return 'There is no index to clean.'
   const rows = indexes.map((index) => [
-    output.colors.bold(index.index),
+    indexName(output, index),
     index.state === 'ready' ? output.colors.green(index.state) : output.colors.yellow(index.state),
     ...[index.entities, index.added, index.removed, index.waiting, index.misfits].map(grouped),
+    bad(output, index.duplicates),
     bad(output, index.undecodable),
   ])
+  const names = indexes.filter(({ duplicates }) => duplicates > 0).map(({ index }) => index)
   const waiting = indexes.reduce((sum, index) => sum + index.waiting, 0)
   return [
     output.table(
-      ['INDEX', 'STATE', 'ENTITIES', 'ADDED', 'REMOVED', 'WAITING', 'MISFITS', 'UNDECODABLE'],
+      ['INDEX', 'STATE', 'ENTITIES', 'ADDED', 'REMOVED', 'WAITING', 'MISFITS', 'DUPLICATES', 'UNDECODABLE'],
       rows,
     ),
     ...(waiting === 0
@@ -31,6 +34,10 @@ export function cleanText(output: Output, { indexes }: CleanResult): string {
           '',
           `${counted(waiting, 'row', 'rows')} may belong to writes under way; a later run removes those that do not.`,
         ]),
+    ...names.map(
+      (name) =>
+        `\n${output.colors.red(`Entities that share a key are listed by: looseleaf index violations ${name}`)}`,
+    ),
     ...(indexes.some(({ undecodable }) => undecodable > 0) ? ['', output.colors.red(UNDECODABLE)] : []),
   ].join('\n')
 }
@@ -43,6 +50,7 @@ export function checkText(output: Output, results: readonly CheckResult[]): stri
     grouped(result.entities),
     grouped(result.rows),
     bad(output, result.missing),
+    bad(output, result.unclaimed),
     grouped(result.dangling),
     bad(output, result.misplaced),
     bad(output, result.undecodable),
@@ -54,6 +62,7 @@ export function checkText(output: Output, results: readonly CheckResult[]): stri
     'ENTITIES',
     'ROWS',
     'MISSING',
+    'UNCLAIMED',
     'DANGLING',
     'MISPLACED',
     'UNDECODABLE',
@@ -88,8 +97,8 @@ function adviceFor(wrong: readonly CheckResult[]): string[] {
 }
 
 /** No cleaning makes a body readable. */
-function isRepairable({ missing, misplaced }: CheckResult): boolean {
-  return missing + misplaced > 0
+function isRepairable({ missing, unclaimed, misplaced }: CheckResult): boolean {
+  return missing + unclaimed + misplaced > 0
 }
 
 const UNDECODABLE = 'Entities that cannot be decoded are listed by: looseleaf damaged'

@@ -32,6 +32,7 @@ export const exitCodeOf: Readonly<Record<ErrorCode, ExitCode>> = {
   BAD_INDEX_VALUE: exitCodes.found,
   BODY_TOO_LARGE: exitCodes.found,
   ALREADY_EXISTS: exitCodes.found,
+  DUPLICATE_KEY: exitCodes.found,
   NOT_FOUND: exitCodes.found,
   VERSION_MISMATCH: exitCodes.found,
   SHARD_UNAVAILABLE: exitCodes.unavailable,

@@ -6,8 +6,8 @@ export function indexTable(output: Output, indexes: readonly IndexStatus[]): str
   const { colors } = output
   return output.table(
     ['INDEX', 'GENERATION', 'STATE', 'PROPERTIES', 'SHARDED ON', 'TABLE'],
-    indexes.map(({ name, generation, state, columns, shardOn, table }) => [
-      colors.bold(name),
+    indexes.map(({ name, generation, state, columns, shardOn, table, unique }) => [
+      indexName(output, { index: name, unique }),
       String(generation),
       state === 'ready' ? colors.green(state) : colors.yellow(state),
       columns,
@@ -15,4 +15,12 @@ export function indexTable(output: Output, indexes: readonly IndexStatus[]): str
       table,
     ]),
   )
+}
+
+/** An index's name; of its claims, which stand in a line of their own, with a word that says so. */
+export function indexName(
+  { colors }: Output,
+  { index, unique }: { readonly index: string; readonly unique?: true | undefined },
+): string {
+  return unique ? `${colors.bold(index)} (unique)` : colors.bold(index)
 }

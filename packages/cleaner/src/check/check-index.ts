@@ -78,7 +78,6 @@ const CANDIDATES_AT_ONCE = 2000
 const ROWS_AT_ONCE = 100
 
 interface Counts {
-  entities: number
   rows: number
   missing: number
   unclaimed: number
@@ -112,7 +111,6 @@ async function compare(context: EngineContext, name: string, options: CheckOptio
   const settleMs = options.settleMs ?? DEFAULT_SETTLE_MS
   const keptMs = keptRowsMs(context.catalog.current())
   const counts: Counts = {
-    entities: 0,
     rows: 0,
     missing: 0,
     unclaimed: 0,
@@ -125,10 +123,17 @@ async function compare(context: EngineContext, name: string, options: CheckOptio
     if (problem.kind === 'undecodable') addExample(counts, problem.entity)
     options.onProblem?.(problem)
   }
-  const pass = createPass(context, { ...options, onProblem })
   const limit = pLimit(SHARDS_AT_ONCE)
+  const passes: Pass[] = []
   for (const each of entries) {
     const target = indexTarget(context, each)
+    // Entities, and what is wrong with them, are counted with the rows.
+    const isFirst = passes.length === 0
+    const pass = createPass(
+      context,
+      isFirst ? { ...options, onProblem } : { ...options, onProblem: undefined },
+    )
+    passes.push(pass)
     await untilOneFails(
       options.signal,
       context.driver.shards.flatMap((_, shard) => [
@@ -138,10 +143,10 @@ async function compare(context: EngineContext, name: string, options: CheckOptio
       ]),
     )
   }
-  const { misfits, undecodable } = pass.tally
+  const { entities, misfits, undecodable } = (passes[0] as Pass).tally
   return {
     ...counts,
-    entities: counts.entities / entries.length,
+    entities,
     index: entry.name,
     generation: entry.generation,
     misfits,
@@ -161,7 +166,6 @@ async function checkEntities(
   const suspects = createSuspects(pass, target, { direction: 'missing', settleMs }, counts)
   for await (const page of entityPages(pass, shard)) {
     const living = page.filter(({ body }) => body !== null)
-    counts.entities += living.length
     for (const entities of derivedBatches(pass, [target], living)) {
       const { missing } = await inspect(pass, [target], entities, { everywhere: false })
       suspects.add({ missing })

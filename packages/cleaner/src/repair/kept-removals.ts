@@ -1,9 +1,4 @@
-import {
-  elapsedBy,
-  isLooseleafError,
-  isVersion,
-  type IndexRowRemoval,
-} from '@looseleaf/core'
+import { elapsedBy, isLooseleafError, isVersion, type IndexRowRemoval } from '@looseleaf/core'
 import { keptRowsMs, type EngineContext } from '@looseleaf/index-engine'
 import { deleteDelayMs, learnPolicies } from '@looseleaf/protocol'
 import { expectedIn } from '../look/derive-entity.ts'

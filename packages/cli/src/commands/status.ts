@@ -1,9 +1,9 @@
 import { readCleanerReport, type CleanerReport, type IndexReport } from '@looseleaf/cleaner'
 import { isOutage } from '@looseleaf/core'
-import type { StoreStatus } from '@looseleaf/store'
+import type { IndexStatus, StoreStatus } from '@looseleaf/store'
 import { defineCommand, type AddCommand } from '../define-command.ts'
 import { exitCodeOf } from '../exit-codes.ts'
-import { indexTable } from '../index-table.ts'
+import { indexName, indexTable } from '../index-table.ts'
 import { policiesText } from '../policies-text.ts'
 import type { Output } from '../output.ts'
 import { grouped } from '../text.ts'
@@ -42,9 +42,11 @@ export const addStatus: AddCommand = (program, run) => {
 
 function reportOf(
   report: CleanerReport | undefined,
-  index: { readonly name: string; readonly generation: number },
+  { name, generation, unique }: IndexStatus,
 ): IndexReport | undefined {
-  return report?.indexes.find((other) => other.index === index.name && other.generation === index.generation)
+  return report?.indexes.find(
+    (other) => other.index === name && other.generation === generation && other.unique === unique,
+  )
 }
 
 function statusJson(status: StoreStatus, report: CleanerReport | undefined): unknown {
@@ -94,7 +96,11 @@ function statusText(output: Output, status: StoreStatus, report: CleanerReport |
   )
   const cleaned = status.indexes.map((index) => {
     const own = reportOf(report, index)
-    return [colors.bold(index.name), report === undefined ? '?' : lastRunText(own), underWayText(own)]
+    return [
+      indexName(output, { ...index, index: index.name }),
+      report === undefined ? '?' : lastRunText(own),
+      underWayText(own),
+    ]
   })
   return [
     `Store ${status.storeId}`,

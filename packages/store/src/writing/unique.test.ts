@@ -1,0 +1,277 @@
+import { LooseleafError, parseId, type DriverFactory, type Shard } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { defineIndex } from '@looseleaf/index-engine'
+import { faultyDriver, keepOpen, unknownOutcome, type FaultPlan } from '@looseleaf/testkit'
+import { afterEach, describe, expect, it } from 'vitest'
+import { DataStore } from '../data-store.ts'
+
+const byMail = defineIndex('users_by_mail', {
+  properties: { mail: { type: 'string', key: 'lower' } },
+  shardOn: 'mail',
+  unique: true,
+})
+const bySeat = defineIndex('by_seat', {
+  properties: { train: 'string', seat: { type: 'integer', nulls: 'first' } },
+  shardOn: 'train',
+  unique: true,
+})
+const byPhone = defineIndex('by_phone', { properties: { phones: 'string[]' }, shardOn: 'phones', unique: true })
+
+const opened: DataStore[] = []
+afterEach(async () => {
+  for (const store of opened.splice(0)) await store.close()
+})
+
+async function open(plan: FaultPlan = () => undefined, shared = memoryShards(3)): Promise<DataStore> {
+  const shards: DriverFactory = {
+    shardCount: 3,
+    connect: async () => faultyDriver(await shared.connect(), (call) => plan(call)),
+  }
+  const indexes = [byMail, bySeat, byPhone]
+  const store = await DataStore.open({ shards, indexes, migrate: true, queryTimeMs: 50 })
+  opened.push(store)
+  return store
+}
+
+/** Several stores of one set of databases, as processes are. */
+async function openTwo(): Promise<readonly [DataStore, DataStore]> {
+  const driver = await memoryShards(3).connect()
+  const shared = keepOpen(driver)
+  return [await open(undefined, shared), await open(undefined, shared)]
+}
+
+/** Who holds what in the tables of claims. */
+async function claims(store: DataStore, table = 'claims_users_by_mail'): Promise<Record<string, string>> {
+  const { catalog, driver } = store.context
+  const entry = catalog.current().indexes.find((each) => each.table === table)!
+  const columns = [{ name: 'mail', type: 'string' as const }]
+  const spec = { table: entry.table, columns, unique: true as const }
+  const rows = await Promise.all(
+    driver.shards.map((shard: Shard) => shard.index(spec).scan({ prefix: [], order: 'asc', limit: 1000 })),
+  )
+  return Object.fromEntries(
+    rows.flat().map(({ key, entityId }) => [
+      Buffer.from(key[0] as Uint8Array).toString(),
+      Buffer.from(entityId).toString('hex'),
+    ]),
+  )
+}
+
+const hex = (id: string): string => Buffer.from(parseId(id)).toString('hex')
+
+describe('a key of a unique index', () => {
+  it('belongs to one entity, wherever the entities are, and the error says to which', async () => {
+    const store = await open()
+    const { id } = await store.put({ mail: 'Ada@example.com' })
+    for (let other = 0; other < 10; other++) {
+      await expect(store.put({ mail: 'ada@EXAMPLE.com' })).rejects.toMatchObject({
+        code: 'DUPLICATE_KEY',
+        retryable: false,
+        index: 'users_by_mail',
+        holder: id,
+        message: expect.stringContaining(id) as string,
+      })
+    }
+    expect(await store.count(byMail, {}, { scatter: true, exact: true })).toBe(1)
+  })
+
+  it('stays with its entity through writes that do not change it', async () => {
+    const store = await open()
+    const { id } = await store.put({ mail: 'ada', n: 1 })
+    await store.put({ mail: 'ADA', n: 2 }, { id })
+    await store.update(id, (bag) => ({ ...bag, n: 3 }))
+    expect(await store.get(id)).toMatchObject({ mail: 'ADA', n: 3 })
+    expect(await claims(store)).toEqual({ ada: hex(id) })
+  })
+
+  it('is free again when its entity has another, or is deleted', async () => {
+    const store = await open()
+    const { id } = await store.put({ mail: 'ada' })
+    await store.put({ mail: 'lovelace' }, { id })
+    await store.settled()
+    expect(await claims(store)).toEqual({ lovelace: hex(id) })
+    const { id: second } = await store.put({ mail: 'ada' })
+    await store.delete(second)
+    await store.settled()
+    expect(await claims(store)).toEqual({ lovelace: hex(id) })
+    await store.put({ mail: 'ada' }, { id })
+    await store.settled()
+    expect(await claims(store)).toEqual({ ada: hex(id) })
+  })
+
+  it('is free at once, although its claim is still there', async () => {
+    let isStuck = false
+    const store = await open(({ operation, table }) =>
+      isStuck && operation === 'remove' && table.startsWith('claims')
+        ? {
+            before() {
+              throw new LooseleafError('SHARD_UNAVAILABLE', 'Away.')
+            },
+          }
+        : undefined,
+    )
+    const { id } = await store.put({ mail: 'ada' })
+    isStuck = true
+    await store.put({ mail: 'lovelace' }, { id })
+    expect(Object.keys(await claims(store)).toSorted()).toEqual(['ada', 'lovelace'])
+    const { id: second } = await store.put({ mail: 'ada' })
+    expect(await claims(store)).toEqual({ ada: hex(second), lovelace: hex(id) })
+    // Nothing was changed about the entity that had it.
+    expect(await store.get(id)).toMatchObject({ mail: 'lovelace' })
+  })
+
+  it('may be taken back by who gave it up, unless another has it', async () => {
+    const store = await open()
+    const { id } = await store.put({ mail: 'ada' })
+    await store.put({}, { id })
+    await store.put({ mail: 'ada' }, { id })
+    await store.put({}, { id })
+    const { id: second } = await store.put({ mail: 'ada' })
+    await expect(store.put({ mail: 'ada' }, { id })).rejects.toMatchObject({ holder: second })
+    expect(await store.get(id)).toEqual({ id })
+  })
+
+  it('is none where something of it is absent', async () => {
+    const store = await open()
+    await store.put({ train: 'ICE 1', seat: 5 })
+    await store.put({ train: 'ICE 1' })
+    await store.put({ train: 'ICE 1' })
+    await store.put({ seat: 5 })
+    await store.put({ seat: 5 })
+    await expect(store.put({ train: 'ICE 1', seat: 5 })).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
+    expect(await store.count(bySeat, { train: 'ICE 1', seat: null })).toBe(2)
+  })
+
+  it('is each element of an array', async () => {
+    const store = await open()
+    const { id } = await store.put({ phones: ['1', '2'] })
+    await expect(store.put({ phones: ['3', '2'] })).rejects.toMatchObject({ holder: id })
+    // What the refused write had taken is nobody's.
+    await store.put({ phones: ['3'] })
+    await store.put({ phones: ['1'] }, { id })
+    await store.put({ phones: ['2', '4'] })
+  })
+
+  it('is taken by insert, update and putMany as well', async () => {
+    const store = await open()
+    await store.insert({ mail: 'ada' })
+    await expect(store.insert({ mail: 'ada' })).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
+    const { id } = await store.put({ mail: 'eve' })
+    const renaming = store.update(id, (bag) => ({ ...bag, mail: 'ada' }))
+    await expect(renaming).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
+    await expect(store.put({ mail: 'ada' })).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
+  })
+})
+
+describe('of many who want one key', () => {
+  it('one gets it, whatever process they are of', async () => {
+    const stores = await openTwo()
+    for (let round = 0; round < 20; round++) {
+      const mail = `user ${round}`
+      const results = await Promise.allSettled(
+        Array.from({ length: 8 }, (_, n) => stores[n % 2]!.put({ mail })),
+      )
+      const won = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value.id] : []))
+      expect(won).toHaveLength(1)
+      for (const result of results) {
+        if (result.status === 'rejected')
+          expect(result.reason).toMatchObject({ code: 'DUPLICATE_KEY', holder: won[0] })
+      }
+      expect(await claims(stores[0])).toMatchObject({ [mail]: hex(won[0]!) })
+    }
+  })
+
+  it('two that change keys with each other both fail, or one after the other succeed', async () => {
+    const [one, two] = await openTwo()
+    const { id: a } = await one.put({ mail: 'a' })
+    const { id: b } = await one.put({ mail: 'b' })
+    await Promise.allSettled([one.put({ mail: 'b' }, { id: a }), two.put({ mail: 'a' }, { id: b })])
+    const mails = [(await one.get(a))?.['mail'], (await one.get(b))?.['mail']]
+    expect(mails).toEqual(['a', 'b'])
+  })
+
+  it('one that waits for another gets it when that one fails', { timeout: 20_000 }, async () => {
+    const shared = keepOpen(await memoryShards(3).connect())
+    let holdsUp = false
+    const reached = Promise.withResolvers<void>()
+    const stuck = await open(({ operation, table }) => {
+      if (!holdsUp || table !== 'entities' || operation !== 'insert') return undefined
+      return {
+        async before() {
+          reached.resolve()
+          await new Promise(() => {})
+        },
+      }
+    }, shared)
+    const store = await open(undefined, shared)
+    holdsUp = true
+    // It holds the key, and never commits.
+    void stuck.put({ mail: 'ada' }).catch(() => {})
+    await reached.promise
+    const { id } = await store.put({ mail: 'ada' })
+    expect(await claims(store)).toEqual({ ada: hex(id) })
+    opened.splice(opened.indexOf(stuck), 1)
+  })
+})
+
+describe('what a database answers', () => {
+  const isTake = (call: { operation: string; table: string }): boolean =>
+    call.operation === 'take' && call.table.startsWith('claims')
+
+  it('a shard of claims that is away fails the write, and nothing is written', async () => {
+    let isAway = false
+    const store = await open((call) =>
+      isAway && isTake(call)
+        ? {
+            before() {
+              throw new LooseleafError('SHARD_UNAVAILABLE', 'Away.')
+            },
+          }
+        : undefined,
+    )
+    isAway = true
+    await expect(store.put({ mail: 'ada' })).rejects.toMatchObject({
+      code: 'SHARD_UNAVAILABLE',
+      retryable: true,
+    })
+    isAway = false
+    expect(await store.count(byMail, {}, { scatter: true })).toBe(0)
+    await store.put({ mail: 'ada' })
+  })
+
+  it('a claim whose answer is lost can be taken again by the same call, and the error says that nothing was written', async () => {
+    let losses = 1
+    const store = await open((call) =>
+      isTake(call) && losses-- > 0
+        ? {
+            after() {
+              throw unknownOutcome()
+            },
+          }
+        : undefined,
+    )
+    const id = store.newId()
+    const error: unknown = await store.put({ mail: 'ada' }, { id }).catch((reason: unknown) => reason)
+    expect(error).toMatchObject({ retryable: true, unknownOutcome: false })
+    expect(String(error)).toContain('The entity was not written.')
+    await store.put({ mail: 'ada' }, { id })
+    await expect(store.put({ mail: 'ada' })).rejects.toMatchObject({ holder: id })
+  })
+
+  it('a commit whose answer is lost keeps its key', async () => {
+    let losses = 0
+    const store = await open(({ operation, table }) =>
+      table === 'entities' && operation === 'insert' && losses > 0 && losses-- > 0
+        ? {
+            after() {
+              throw unknownOutcome()
+            },
+          }
+        : undefined,
+    )
+    losses = 1
+    const { id } = await store.put({ mail: 'ada' })
+    expect(losses).toBe(0)
+    await expect(store.put({ mail: 'ada' })).rejects.toMatchObject({ holder: id })
+  })
+})
