@@ -3,13 +3,16 @@ import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from './flavor.ts'
 import { selectedColumns } from './index-row.ts'
 import { columnNames } from './schema.ts'
-import { and, or, slot, slotRows } from './sql-parts.ts'
+import { and, or, slot, slotRows, slots } from './sql-parts.ts'
 
-/** The statements of one table of claims. Parameters stand in the order in which they appear. */
+/**
+ * The statements of one table of claims. Parameters stand in the order in which they appear. Those of a transaction fail in
+ * any other session: one that is in a transaction of its own would answer as if it were ours.
+ */
 export interface ClaimStatements {
-  /** Parameters: of each row the key, entity id and version. */
+  /** Parameters: of each row the key, entity id and version; before the first version those of `ownSession`. */
   take(count: number): RawBuilder<unknown>
-  /** Parameters: keys. */
+  /** Parameters: keys, then those of `ownSession`. */
   read(count: number): RawBuilder<unknown>
   /** Parameters: the next entity id and version; the key, and the entity id and version that it is to have. */
   swap(): RawBuilder<unknown>
@@ -22,9 +25,13 @@ export function claimStatements(spec: IndexTableSpec, flavor: Flavor): ClaimStat
   const own = (name: string): RawBuilder<unknown> => sql.ref(`${spec.table}.${name}`)
   const equal = (name: string): RawBuilder<unknown> => sql`${sql.ref(name)} = ${slot}`
 
+  const inOwnSession = flavor.ownSession.only(sql`1`)
+  const first = sql`(${slots(columns.length + 1)}, ${flavor.ownSession.only(flavor.integer(slot))})`
+
   return {
     take: (count) => sql`
-      INSERT INTO ${table} (${refs}) VALUES ${slotRows(count, columns.length + 2)}
+      INSERT INTO ${table} (${refs})
+      VALUES ${sql.join([first, ...(count > 1 ? [slotRows(count - 1, columns.length + 2)] : [])])}
       ${flavor.onDuplicate(columns)}
       version = CASE WHEN ${own('entity_id')} = ${flavor.incoming('entity_id')}
         THEN ${sql.raw(flavor.greatest)}(${own('version')}, ${flavor.incoming('version')})
@@ -32,7 +39,7 @@ export function claimStatements(spec: IndexTableSpec, flavor: Flavor): ClaimStat
 
     read: (count) => sql`
       SELECT ${selectedColumns(flavor, spec)}, version FROM ${flavor.byPrimaryKey(table)}
-      WHERE ${or(Array.from({ length: count }, () => sql`(${and(columns.map(equal))})`))}`,
+      WHERE ${or(Array.from({ length: count }, () => sql`(${and(columns.map(equal))})`))} AND ${inOwnSession}`,
 
     swap: () => sql`
       UPDATE ${flavor.byPrimaryKey(table)} SET entity_id = ${slot}, version = ${slot}

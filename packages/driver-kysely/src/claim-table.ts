@@ -12,6 +12,7 @@ import { checkWriteRows } from './sql-parts.ts'
 export function createClaimTable({ session, flavor, spec, flush }: IndexTableOptions): ClaimTable {
   const statements = claimStatements(spec, flavor)
   const { writing, shape } = indexCalls(session, spec)
+  const { parameters: ofOwnSession } = flavor.ownSession
   const claimOf = indexRowReader(
     spec.columns.map(({ type }) => type),
     columnNames(spec),
@@ -21,7 +22,9 @@ export function createClaimTable({ session, flavor, spec, flush }: IndexTableOpt
   async function send(rows: readonly IndexRow[], call: Call, through: Session): Promise<number> {
     const { numAffectedRows } = await through.run(
       shape(`take ${rows.length}`, () => statements.take(rows.length)),
-      inKeyOrder(rows).flatMap<unknown>(({ key, entityId, version }) => [...key, entityId, version]),
+      inKeyOrder(rows).flatMap<unknown>(({ key, entityId, version }, i) =>
+        i === 0 ? [...key, entityId, ...ofOwnSession, version] : [...key, entityId, version],
+      ),
       call,
     )
     return toCount(numAffectedRows)
@@ -34,7 +37,7 @@ export function createClaimTable({ session, flavor, spec, flush }: IndexTableOpt
   ): Promise<readonly (IndexRow | undefined)[]> {
     const result = await through.run(
       shape(`claims ${rows.length}`, () => statements.read(rows.length)),
-      rows.flatMap<unknown>(({ key }) => key),
+      [...rows.flatMap<unknown>(({ key }) => key), ...ofOwnSession],
       { ...call, write: false },
     )
     const claims = result.rows.map(claimOf)

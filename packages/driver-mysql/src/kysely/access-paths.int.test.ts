@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Driver, IndexTable, Key, Shard } from '@looseleaf/core'
+import type { ClaimTable, Driver, IndexTable, Key, Shard } from '@looseleaf/core'
 import { startServers, type RunningServers } from '@looseleaf-tooling/mariadb'
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -18,6 +18,8 @@ const spec = {
   ],
 } as const
 
+const unique = { ...spec, table: 'ix_claims', unique: true } as const
+
 const epoch = 1
 const entities = Array.from({ length: ENTITIES }, (_, number) => ({
   id: randomBytes(16),
@@ -35,6 +37,8 @@ let counter: Connection
 let driver: Driver
 let shard: Shard
 let index: IndexTable
+let claims: ClaimTable
+let taken: IndexTable
 
 // A server of its own, because it counts for all who use it.
 beforeAll(async () => {
@@ -46,16 +50,21 @@ beforeAll(async () => {
   await shard.createTables()
   await shard.catalog.init({ epoch, storeId: 's', shardNumber: 0, shardCount: 1, router: 'r', indexes: [] })
   await shard.createIndexTable(spec)
+  await shard.createIndexTable(unique)
   index = shard.index(spec)
+  claims = shard.claims(unique)
+  taken = shard.index(unique)
   for (let from = 0; from < ENTITIES; from += 250) {
     const rows = entities.slice(from, from + 250)
     await shard.entities.insert(
       rows.map((row) => ({ ...row, deferred: [spec.table] })),
       { epoch },
     )
-    await index.upsert(rows.map(({ key, id }) => ({ key, entityId: id, version: 1 })))
+    const indexRows = rows.map(({ key, id }) => ({ key, entityId: id, version: 1 }))
+    await index.upsert(indexRows)
+    await claims.take(indexRows)
   }
-  await counter.query('ANALYZE TABLE entities, ix_user, looseleaf_pending')
+  await counter.query('ANALYZE TABLE entities, ix_user, ix_claims, looseleaf_pending')
 })
 
 afterAll(async () => {
@@ -135,6 +144,33 @@ test.each<[what: string, rows: number, act: () => Promise<unknown>]>([
     'a page of what is pending',
     ROWS,
     () => shard.pending.page({ after: { entityId: midst, table: spec.table }, limit: ROWS }),
+  ],
+  [
+    'claims that are there already',
+    2 * ROWS,
+    () => claims.take(some.map(({ key, id }) => ({ key, entityId: id, version: 1 }))),
+  ],
+  [
+    'claims that others have',
+    2 * ROWS,
+    () => claims.take(some.map(({ key }) => ({ key, entityId: entry(1).entityId, version: 9 }))),
+  ],
+  ['a swap', 1, () => claims.swap({ ...entry(7), version: 1 }, { ...entry(7), version: 2 })],
+  ['the first claims', ROWS, () => taken.scan({ prefix: [], order: 'asc', limit: ROWS })],
+  [
+    'all claims behind one',
+    ROWS,
+    () => taken.scan({ prefix: [], after: entry(1_507), order: 'asc', limit: ROWS }),
+  ],
+  [
+    'a user’s claims before one of them',
+    ROWS,
+    () => taken.scan({ prefix: [user], after: entry(1_507), order: 'desc', limit: ROWS }),
+  ],
+  [
+    'removals of claims that have a later stamp',
+    ROWS,
+    () => taken.remove(some.map(({ key, id }) => ({ key, entityId: id, before: 1 }))),
   ],
   ['a count of a user’s rows', ENTITIES / USERS, () => index.count({ prefix: [user] })],
 ])('for %s the server goes through no other rows, however many there are', async (_, rows, act) => {

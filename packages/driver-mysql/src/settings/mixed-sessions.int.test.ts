@@ -208,6 +208,34 @@ describe('a transaction is not acknowledged when', () => {
     const versions = await direct.entities.readVersions(entities.map(({ id }) => id))
     if (!(error as LooseleafError).unknownOutcome) expect(versions).toEqual([1, 1])
   })
+
+  const ofTake = {
+    'its START': /^START/,
+    'its INSERT': /^\s*INSERT INTO `ix_taken_/,
+    'its SELECT': /^\s*SELECT `ix_taken_/,
+    'its COMMIT': /^COMMIT/,
+  }
+  const takeCases = Object.entries(ofTake).flatMap(([step, statement]) =>
+    Object.entries(states).map(([state, told]) => [step, state, statement, told] as const),
+  )
+
+  test.each(takeCases)('%s comes to another session that %s: claims', async (_, _state, ...how) => {
+    const { pooler, shard, direct } = await withPooler(2, { poolSize: 1 })
+    const table = `ix_taken_${randomUUID().replaceAll('-', '')}`
+    const spec = { table, columns: [{ name: 'n', type: 'integer' }], unique: true } as const
+    await direct.createIndexTable(spec)
+    const rows = [1n, 2n].map((n) => ({ key: [n], entityId: newEntity().id, version: 1 }))
+    await stray(pooler, ...how)
+    const error: unknown = await shard
+      .claims(spec)
+      .take(rows)
+      .catch((reason: unknown) => reason)
+    expect(error).toMatchObject({ code: 'STATEMENT_FAILED', retryable: false })
+    await pooler.close()
+    await undone(await bench.observe())
+    if (!(error as LooseleafError).unknownOutcome)
+      expect(await direct.index(spec).count({ prefix: [] })).toBe(0)
+  })
 })
 
 test('a transaction that fails rolls back nobody else’s', async () => {

@@ -1,0 +1,111 @@
+import type { ClaimTable, IndexRow, Shard } from '@looseleaf/core'
+import type { Connection, RowDataPacket } from 'mysql2/promise'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { freshBench } from '../../test/bench.ts'
+import type { TcpProxy } from '../../test/tcp-proxy.ts'
+
+const bench = await freshBench()
+
+const spec = { table: 'ix_claims', columns: [{ name: 'n', type: 'integer' }], unique: true } as const
+const [OWN, OTHER] = [Buffer.alloc(16, 7), Buffer.alloc(16, 8)]
+const claim = (n: bigint, entityId: Buffer, version: number): IndexRow => ({ key: [n], entityId, version })
+
+let proxy: TcpProxy
+let shard: Shard
+let claims: ClaimTable
+let observer: Connection
+/** The first words of what was sent since a test began to listen. */
+let sent: string[]
+
+beforeEach(async () => {
+  const behind = await bench.behindProxy()
+  proxy = behind.proxy
+  shard = (await bench.migrate({}, behind.url)).shard
+  observer = await bench.observe()
+  await shard.dropIndexTable(spec)
+  await shard.createIndexTable(spec)
+  claims = shard.claims(spec)
+  sent = []
+  proxy.rewrite = (bytes) => {
+    sent.push(/\w+/.exec(bytes.toString('latin1').slice(5))?.[0] ?? '')
+    return bytes
+  }
+})
+
+async function flushes(): Promise<number> {
+  const [rows] = await observer.query<RowDataPacket[]>(
+    "SELECT lease_until AS n FROM looseleaf_tasks WHERE name = 'flush'",
+  )
+  return Number(rows[0]?.['n'] ?? 0)
+}
+
+const all = () => shard.index(spec).scan({ prefix: [], order: 'asc', limit: 9 })
+
+describe('a take', () => {
+  test.each<[what: string, rows: readonly IndexRow[]]>([
+    ['the same stamp', [claim(1n, OWN, 5)]],
+    ['a lower stamp', [claim(1n, OWN, 4)]],
+    ['a claim of another', [claim(2n, OWN, 9)]],
+    ['several that are there', [claim(2n, OWN, 9), claim(1n, OWN, 5)]],
+  ])('that changes nothing flushes what others have committed: %s', async (_, rows) => {
+    const there = [claim(1n, OWN, 5), claim(2n, OTHER, 5)]
+    await claims.take(there)
+    const before = await flushes()
+    expect(await claims.take(rows)).toEqual(
+      rows.map(({ key }) => there.find((each) => each.key[0] === key[0])),
+    )
+    expect(await flushes()).toBe(before + 1)
+  })
+
+  test('that changes a claim is flushed by itself', async () => {
+    const before = await flushes()
+    await claims.take([claim(1n, OWN, 5)])
+    await claims.take([claim(1n, OWN, 6)])
+    await claims.take([claim(1n, OWN, 6), claim(2n, OWN, 6)])
+    await claims.take([claim(1n, OTHER, 9), claim(2n, OWN, 7)])
+    expect(await flushes()).toBe(before)
+  })
+
+  test('of one key is one statement where it gets it, or raises its stamp', async () => {
+    expect(await claims.take([claim(1n, OWN, 5)])).toEqual([claim(1n, OWN, 5)])
+    expect(await claims.take([claim(1n, OWN, 6)])).toEqual([claim(1n, OWN, 6)])
+    expect(sent).toEqual(['INSERT', 'INSERT'])
+  })
+
+  test('of several keys reads them before it is committed', async () => {
+    await claims.take([claim(1n, OWN, 5), claim(2n, OWN, 5)])
+    // The last makes sure that the COMMIT came to the session of the transaction.
+    expect(sent).toEqual(['START', 'INSERT', 'SELECT', 'COMMIT', 'SELECT'])
+  })
+
+  test('that cannot read what it took has taken nothing', async () => {
+    proxy.rewrite = (bytes) => {
+      if (!bytes.includes('SELECT `ix_claims`')) return bytes
+      proxy.rewrite = (later) => later
+      proxy.cut()
+      return Buffer.alloc(0)
+    }
+    const take = claims.take([claim(1n, OWN, 5), claim(2n, OWN, 5)])
+    await expect(take).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE', unknownOutcome: false })
+    expect(await all()).toEqual([])
+  })
+
+  test('holds what it has left as it was until that is flushed', async () => {
+    await claims.take([claim(1n, OWN, 5), claim(2n, OTHER, 5)])
+    await shard.flush()
+    const holder = await bench.observe()
+    await holder.query('START TRANSACTION')
+    await holder.query("SELECT name FROM looseleaf_tasks WHERE name = 'flush' FOR UPDATE")
+    sent = []
+    const take = claims.take([claim(1n, OWN, 4), claim(2n, OWN, 9)])
+    // The count of the flush is on its way, and has to wait.
+    await expect.poll(() => sent).toEqual(['START', 'INSERT', 'SELECT', 'INSERT'])
+    await observer.query('SET innodb_lock_wait_timeout = 1')
+    for (const n of [1, 2])
+      await expect(observer.query('DELETE FROM ix_claims WHERE n = ?', [n])).rejects.toMatchObject({
+        errno: 1205,
+      })
+    await holder.query('ROLLBACK')
+    expect(await take).toEqual([claim(1n, OWN, 5), claim(2n, OTHER, 5)])
+  })
+})
