@@ -6,7 +6,7 @@ import { paging } from './commands/paging.ts'
 import { reads } from './commands/reads.ts'
 import { writes } from './commands/writes.ts'
 import type { Command } from './commands/command.ts'
-import { baseIndexes } from './indexes.ts'
+import { indexesOfOne } from './indexes.ts'
 import { Model } from './model.ts'
 import { Oracle } from './oracle.ts'
 import { assertReplayable } from './replay.ts'
@@ -61,7 +61,7 @@ export function modelProperty(
 async function runOn(backend: Backend, commands: Iterable<Command>): Promise<readonly string[]> {
   const world = await World.create(backend)
   try {
-    const model = new Model(new Oracle(baseIndexes))
+    const model = new Model(new Oracle(indexesOfOne))
     await fc.asyncModelRun(() => ({ model, real: world }), commands)
     await checkAtRest(model, world)
     return world.trace

@@ -44,9 +44,25 @@ export class Oracle {
       ({ definition }) => definition.onMisfit === 'refuse' && rowsOf(definition, bag).hasMisfit,
     )
     if (refused) throw new Refusal('BAD_INDEX_VALUE')
+    if (this.hasKeyOfAnother(id, bag)) throw new Refusal('DUPLICATE_KEY')
     const created = !this.entities.has(id)
     this.entities.set(id, asStored(bag))
     return { created }
+  }
+
+  /** Whether another entity has a key of a unique index that this bag has; one with nothing in it is none. */
+  private hasKeyOfAnother(id: string, bag: Bag): boolean {
+    const keysOf = (definition: IndexDefinitionData, of: Bag): string[] =>
+      rowsOf(definition, of)
+        .rows.filter((row) => row.every(({ nothing }) => nothing === undefined))
+        .map((row) => row.map(({ whole }) => `${typeof whole} ${String(whole)}`).join('\n'))
+    return this.indexes.some(({ definition }) => {
+      if (!definition.unique) return false
+      const own = new Set(keysOf(definition, bag))
+      return [...this.entities].some(
+        ([other, theirs]) => other !== id && keysOf(definition, theirs).some((key) => own.has(key)),
+      )
+    })
   }
 
   insert(id: string, bag: Bag): { created: boolean } {
@@ -140,7 +156,8 @@ export function haveSameRows(a: IndexDefinitionData, b: IndexDefinitionData): bo
   return (
     a.name === b.name &&
     a.shardOn === b.shardOn &&
-    JSON.stringify(a.properties) === JSON.stringify(b.properties)
+    JSON.stringify(a.properties) === JSON.stringify(b.properties) &&
+    a.unique === b.unique
   )
 }
 

@@ -16,6 +16,7 @@ import { indexPages } from '../look/index-pages.ts'
 import { inspect } from '../look/inspect.ts'
 import { lookAgain } from '../look/look-again.ts'
 import { checkCall, checkName } from '../pass/check-call.ts'
+import { tellDuplicates } from '../look/tell-duplicates.ts'
 import { indexesNamed, indexTarget, type IndexTarget } from '../pass/index-target.ts'
 import { rate, type Problem } from '../pass/pass-options.ts'
 import { createPass, type Pass } from '../pass/pass.ts'
@@ -123,16 +124,16 @@ async function compare(context: EngineContext, name: string, options: CheckOptio
     if (problem.kind === 'undecodable') addExample(counts, problem.entity)
     options.onProblem?.(problem)
   }
+  const onDuplicate = (problem: Problem): void => {
+    if (problem.kind === 'duplicate') options.onProblem?.(problem)
+  }
   const limit = pLimit(SHARDS_AT_ONCE)
   const passes: Pass[] = []
   for (const each of entries) {
     const target = indexTarget(context, each)
     // Entities, and what is wrong with them, are counted with the rows.
     const isFirst = passes.length === 0
-    const pass = createPass(
-      context,
-      isFirst ? { ...options, onProblem } : { ...options, onProblem: undefined },
-    )
+    const pass = createPass(context, { ...options, onProblem: isFirst ? onProblem : onDuplicate })
     passes.push(pass)
     await untilOneFails(
       options.signal,
@@ -216,6 +217,7 @@ function createSuspects(pass: Pass, target: IndexTarget, options: ConfirmOptions
     async settle() {
       const found = await lookAgain(pass, (again) => confirm(again, target, candidates, options))
       candidates.clear()
+      if (target.entry.unique) await tellDuplicates(pass, found.missing)
       const misplaced = found.dangling.filter((row) => row.misplaced).length
       counts[target.entry.unique ? 'unclaimed' : 'missing'] += found.missing.length
       counts.misplaced += misplaced
