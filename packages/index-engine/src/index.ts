@@ -2,7 +2,7 @@ export { DEFAULT_QUERY_TIME_MS, keptRowsMs, mergeCatalogs, type Catalog } from '
 export { changeCatalog, changeCatalogContents, contentsOf, propagateCatalog } from './change-catalog.ts'
 export { columnName } from './column-name.ts'
 export { compareKeys, compareKeyValues, keyIdentity } from './compare-keys.ts'
-export { decodeCursor, encodeCursor, type CursorScope, type RowPlace } from './cursor.ts'
+export { decodeCursor, encodeCursor, type CursorScope, type PageStart, type RowPlace } from './cursor.ts'
 export {
   defineIndex,
   definitionData,
@@ -19,7 +19,7 @@ export { createCatalogHolder, type CatalogHolder, type EngineContext } from './e
 export { hasIndexTable, indexesWithLostTables } from './lost-tables.ts'
 export { fromKeyValue, toKeyValue, type KeyValueResult } from './key-value.ts'
 export { shardOfRow, shardsOfQuery } from './place-row.ts'
-export { planQuery, type QueryPlan } from './plan-query.ts'
+export { planQuery, type PlannedRange, type QueryPlan } from './plan-query.ts'
 export type {
   Beginning,
   IndexedBag,
@@ -27,6 +27,7 @@ export type {
   IndexProperties,
   PropertyType,
   Range,
+  ValueList,
   ValueOf,
   Where,
 } from './property-types.ts'
