@@ -192,9 +192,9 @@ describe('a cursor is refused', () => {
       [2, 1],
       [2, 2 + 8],
     ]) {
-      const other = Buffer.from(payload)
-      other.set([format as number, wayByte as number])
-      expect(errorOf(() => decodeCursor(scopeOf(), sealed(other))).code).toBe('BAD_CURSOR')
+      const changed = Buffer.from(payload)
+      changed.set([format as number, wayByte as number])
+      expect(errorOf(() => decodeCursor(scopeOf(), sealed(changed))).code).toBe('BAD_CURSOR')
     }
   })
 

@@ -5,6 +5,7 @@ import { idOf } from '../test/model.ts'
 import { fill, numberOf, numbersOf, pagesFrom, pagesOf, plan } from '../test/pages.ts'
 import { defineIndex, type IndexDefinition } from './define-index.ts'
 import type { QueryPage } from './query-types.ts'
+import type { QueryPlan } from './plan-query.ts'
 import { runQuery } from './run-query.ts'
 
 type Scalar = string | bigint | boolean
@@ -499,6 +500,23 @@ describe('the work of a call', () => {
     const { cost, items } = await runQuery(store, plan(byRank, {}, { limit: 20 }, 3))
     expect(items).toHaveLength(5)
     expect(cost).toMatchObject({ shards: 3, indexReads: 3, entityReads: 1, entitiesRead: 5 })
+  })
+
+  it('is one scan for a list where its first values have enough, and some together where they have not', async () => {
+    const list = Array.from({ length: 100 }, (_, i) => `${i + 100}`)
+    const byUser = INDEXES[0] as IndexDefinition
+    const entities = list.map((user, rank) => ({ now: { user, rank }, left: [] }))
+    const store = fill(byUser, entities, 3)
+    const query = (limit: number): QueryPlan => plan(byUser, { user: { in: list } }, { limit }, 3)
+    const { cost } = await runQuery(store, query(1))
+    // The second one, to see whether another follows, and one beside it.
+    expect(cost).toMatchObject({ indexReads: 3, shards: 3, entitiesRead: 2, rowsExamined: 1 })
+    const several = Array.from({ length: 40 }, (_, rank) => ({ now: { user: '100', rank }, left: [] }))
+    const first = await runQuery(fill(byUser, several, 3), query(30))
+    expect(first.cost).toMatchObject({ indexReads: 1, shards: 1, rowsExamined: 30 })
+    const all = await runQuery(store, query(200))
+    expect(all.items).toHaveLength(100)
+    expect(all.cost).toMatchObject({ indexReads: 100, shards: 3, entityReads: 1 })
   })
 
   it('grows in few steps over many leftovers, and no scan is larger than 1,001 rows', async () => {

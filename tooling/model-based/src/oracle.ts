@@ -96,7 +96,8 @@ export class Oracle {
     const known = this.indexes.find((index) => haveSameRows(index.definition, definition))
     if (known === undefined) throw new Refusal('INDEX_NOT_FOUND')
     if (known.state === 'building') throw new Refusal('INDEX_NOT_READY')
-    if (!scatter && !isValue(where[definition.shardOn])) throw new Refusal('BAD_QUERY')
+    if (!scatter && !isValue(where[definition.shardOn]) && listOf(where[definition.shardOn]) === undefined)
+      throw new Refusal('BAD_QUERY')
     const sign = order === 'asc' ? 1 : -1
     const compare = (a: Found, b: Found): number => sign * comparePlaces(a.place, b.place)
     const found: Found[] = []
@@ -126,6 +127,8 @@ export function matches(definition: IndexDefinitionData, where: Conditions, row:
     const { whole } = row[i]!
     const distance = (value: unknown): number => compareValues(whole, column(type, value)!.whole)
     if (isValue(condition)) return distance(condition) === 0
+    const list = listOf(condition)
+    if (list !== undefined) return list.some((value) => distance(value) === 0)
     return Object.entries(condition as object).every(([operator, bound]) => {
       const d = distance(bound)
       const startsWith = String(whole).startsWith(String(bound))
@@ -141,6 +144,11 @@ export function haveSameRows(a: IndexDefinitionData, b: IndexDefinitionData): bo
     a.shardOn === b.shardOn &&
     JSON.stringify(a.properties) === JSON.stringify(b.properties)
   )
+}
+
+/** The values of a list, any of which will do; undefined for another condition. */
+function listOf(condition: unknown): readonly unknown[] | undefined {
+  return (condition as { readonly in?: readonly unknown[] } | undefined)?.in
 }
 
 function isValue(condition: unknown): boolean {

@@ -21,6 +21,8 @@ export interface QueryPlan {
   /** How many leading properties get a value. */
   readonly depth: number
   readonly picks: readonly Pick[]
+  /** For each leading property, how many values stand in a list in the place of its value; none for the value itself. */
+  readonly lists: readonly number[]
   /** The beginning goes alone, and with strings alone. */
   readonly lower: 'gt' | 'gte' | 'startsWith' | undefined
   readonly upper: 'lt' | 'lte' | undefined
@@ -46,6 +48,7 @@ export const queryPlans: fc.Arbitrary<QueryPlan> = fc.record({
   index: fc.nat(indexes.length - 1),
   depth: fc.constantFrom(0, 0, 1, 1, 2, 3),
   picks: fc.array(pick, { minLength: 5, maxLength: 5 }),
+  lists: fc.array(fc.constantFrom(0, 0, 0, 1, 2, 4), { minLength: 3, maxLength: 3 }),
   lower: fc.constantFrom(undefined, undefined, 'gt', 'gte', 'startsWith'),
   upper: fc.constantFrom(undefined, undefined, 'lt', 'lte'),
   order: fc.constantFrom(undefined, 'asc', 'desc', 'desc'),
@@ -54,14 +57,19 @@ export const queryPlans: fc.Arbitrary<QueryPlan> = fc.record({
 
 /** The query to send: half of its values are those of entities, so that it finds some. */
 export function requestOf(plan: QueryPlan, oracle: Oracle): QueryRequest {
-  const { depth, picks, lower, upper, order, scatter } = plan
+  const { depth, picks, lists, lower, upper, order, scatter } = plan
   const index = indexes[plan.index]!
   const where: Record<string, unknown> = {}
   for (const [i, property] of index.properties.entries()) {
     const { name, type } = property
     const value = (place: number): unknown => valueOf(picks[place]!, property, oracle)
     if (i < depth) {
-      where[name] = value(i)
+      const { from, number } = picks[i]!
+      // Some of them are one and the same: an entity's value, and its neighbours'.
+      const list = Array.from({ length: lists[i]! }, (_, step) =>
+        valueOf({ from, number: number + 7 * step }, property, oracle),
+      )
+      where[name] = list.length === 0 ? value(i) : { in: list }
       continue
     }
     if (lower === 'startsWith') {
