@@ -15,7 +15,7 @@ export interface RowJudge {
   knows(i: number): boolean
   /** The entity to take at this row of the batch; undefined when the row is to be discarded. All before it were judged. */
   entityAt(i: number): ReadEntity | undefined
-  /** Says that the entity of this row is on the page: no other row gives it again. */
+  /** Says that the entity which `entityAt` has just given is on the page: no other row gives it again. */
   markTaken(i: number): void
   /**
    * Takes an entity that was passed over because its own row was still to come, and did not, since it was deferred: the
@@ -106,8 +106,7 @@ export function createJudge(
       return undefined
     },
     markTaken(i) {
-      const candidate = candidates.get(identities[i] as string)
-      if (candidate) take(candidate)
+      take(candidates.get(identities[i] as string) as Candidate)
     },
     takeOverdue(before) {
       const first = passed[0]

@@ -184,24 +184,36 @@ describe('an entity of several rows', () => {
     expect(page?.cost).toMatchObject({ rowsExamined: 5, entitiesRead: 3 })
   })
 
+  /** Entities of 10 bytes with these tags, and one behind them, from whose page they are read backward. */
+  async function pagesOfTens(tagsOf: (text: string) => string[], maxBytes: number): Promise<QueryPage[]> {
+    const all = Array.from({ length: 100 }, (_, i) => there({ tags: tagsOf(`${1000 + i}`), bytes: 10 }))
+    const store = fill(byTags, [...all, there({ tags: ['z'] })], 1)
+    const query = plan(byTags, {}, { limit: 100 })
+    const last = (await pagesOf(store, query)).at(-1) as QueryPage
+    expect(numbersOn(last)).toEqual([100])
+    const pages = await pagesFrom(store, query, last, 'previous', { maxBytes })
+    expect(pages.toReversed().flatMap(numbersOn)).toEqual(Array.from({ length: 100 }, (_, i) => i))
+    for (const { cost, previous } of pages) expect(cost.complete).toBe(previous === undefined)
+    return pages
+  }
+  const sizesOf = (pages: readonly QueryPage[]): number[] => pages.map(({ items }) => items.length)
+  const times = (count: number, size: number): number[] => Array.from({ length: count }, () => size)
+
   it('counts with its bytes from the row on at which it is met: what is in hand is bounded', async () => {
-    const size = 100
-    const tags = (i: number): string[] => [`a${1000 + i}`, `b${1000 + i}`]
-    const all = Array.from({ length: size }, (_, i) => there({ tags: tags(i), bytes: 10 }))
-    const store = fill(byTags, [...all, there({ tags: ['c'] })], 1)
-    const last = (await pagesOf(store, plan(byTags, {}, { limit: size }))).at(-1) as QueryPage
-    expect(numbersOn(last)).toEqual([size])
-    const options: RunOptions = { maxBytes: 100 }
-    const pages = await pagesFrom(store, plan(byTags, {}, { limit: size }), last, 'previous', options)
-    expect(pages.toReversed().flatMap(numbersOn)).toEqual(Array.from({ length: size }, (_, i) => i))
-    for (const { cost, previous } of pages) {
-      expect(cost.rowsExamined).toBeLessThanOrEqual(11)
-      expect(cost.complete).toBe(previous === undefined)
-    }
-    // Those that were passed over do not count any more when they are taken.
-    expect(pages.map(({ items }) => items.length)).toEqual([
-      ...Array.from({ length: 10 }, () => 0),
-      ...Array.from({ length: 10 }, () => 10),
-    ])
+    const pages = await pagesOfTens((text) => [`a${text}`, `b${text}`], 100)
+    expect(sizesOf(pages)).toEqual([...times(10, 0), ...times(10, 10)])
+    for (const { cost } of pages.slice(0, -1)) expect(cost.rowsExamined).toBe(10)
+  })
+
+  it('counts once, however many of its rows are met', async () => {
+    const pages = await pagesOfTens((text) => [`a${text}`, `b${text}`, `b${text}1`], 100)
+    expect(pages[0]?.cost.rowsExamined).toBe(19)
+  })
+
+  it('does not count twice when it is taken', async () => {
+    const pages = await pagesOfTens((text) => [`a${text}`, `a${text}1`], 100)
+    // The tenth is met, and left to the next page.
+    expect(pages[0]?.items).toHaveLength(9)
+    expect(pages[1]?.items).toHaveLength(9)
   })
 })
