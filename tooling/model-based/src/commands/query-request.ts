@@ -64,11 +64,7 @@ export function requestOf(plan: QueryPlan, oracle: Oracle): QueryRequest {
     const { name, type } = property
     const value = (place: number): unknown => valueOf(picks[place]!, property, oracle)
     if (i < depth) {
-      const { from, number } = picks[i]!
-      // Some of them are one and the same: an entity's value, and its neighbours'.
-      const list = Array.from({ length: lists[i]! }, (_, step) =>
-        valueOf({ from, number: number + 7 * step }, property, oracle),
-      )
+      const list = Array.from({ length: lists[i]! }, (_, step) => valueOf(picks[i]!, property, oracle, step))
       where[name] = list.length === 0 ? value(i) : { in: list }
       continue
     }
@@ -93,13 +89,14 @@ function beginningOf(text: string, number: number): string {
   return characters.slice(0, number % (characters.length + 1)).join('')
 }
 
-function valueOf({ from, number }: Pick, { name, type }: IndexedProperty, oracle: Oracle): unknown {
+/** Steps lead on: two by two to other elements of an entity's array, or the same value once more, then to the next one. */
+function valueOf({ from, number }: Pick, { name, type }: IndexedProperty, oracle: Oracle, step = 0): unknown {
   const alphabet = alphabets[type]!
-  const usual = alphabet[number % alphabet.length]
+  const usual = alphabet[(number + step) % alphabet.length]
   if (from === 'alphabet' || oracle.entities.size === 0) return usual
-  const bag = [...oracle.entities.values()][number % oracle.entities.size]!
+  const bag = [...oracle.entities.values()][(number + (step >> 1)) % oracle.entities.size]!
   const held = heldBy(bag, name)
-  const value: unknown = Array.isArray(held) ? held[number % Math.max(1, held.length)] : held
+  const value: unknown = Array.isArray(held) ? held[(number + step) % Math.max(1, held.length)] : held
   // Misfits and what is absent cannot be asked for.
   const isUsual = alphabet.some(
     (one) => one === value || (one instanceof Date && value instanceof Date && +one === +value),
