@@ -1,5 +1,5 @@
 import { metaOf, type Bag } from '@looseleaf/core'
-import type { IndexDefinition, IndexProperties, QueryPage, Where } from '@looseleaf/index-engine'
+import type { IndexDefinition, IndexProperties, Where } from '@looseleaf/index-engine'
 import type { Random } from '@looseleaf-tooling/random'
 import type { Act, ClientOptions } from './client.ts'
 import type { Asked } from './history.ts'
@@ -38,10 +38,7 @@ function anyQuestion(random: Random): Question {
   const tags = random.pick(TAGS)
   const group = random.pick(GROUPS)
   const rank = random.below(RANKS)
-  switch (random.below(10)) {
-    case 8:
-    case 9:
-      return anyQuestionForLists(random)
+  switch (random.below(8)) {
     case 0:
     case 1:
       return question(byGroup, { group }, (bag) => bag['group'] === group)
@@ -67,18 +64,6 @@ function anyQuestion(random: Random): Question {
       )
     }
   }
-}
-
-/** For any of two values: of an index with a row for an entity, and of one with several, on any shards. */
-function anyQuestionForLists(random: Random): Question {
-  if (random.chance(0.5)) {
-    const groups = [random.pick(GROUPS), random.pick(GROUPS)]
-    return question(byGroup, { group: { in: groups } }, (bag) => groups.includes(bag['group'] as never))
-  }
-  const tags = [random.pick(TAGS), random.pick(TAGS)]
-  return question(byTag, { tags: { in: tags } }, (bag) =>
-    (bag['tags'] as readonly string[]).some((tag) => tags.includes(tag as never)),
-  )
 }
 
 /** Of the index in which entities move from shard to shard. */
@@ -115,24 +100,19 @@ const allFor =
     history.gotAll(operation, asked, await store.getAll(asked.index, asked.where, options))
   }
 
-/** All pages from the front, and at times from the last one back to the first. */
 const pages: Act = async ({ store, random, history }, operation) => {
   const asked = anyQuestion(random)
   const options = { limit: 1 + random.below(2), scatter: true, order: order(random) }
-  const turn = async (way: 'cursor' | 'previous', first: QueryPage): Promise<QueryPage> => {
-    const items: Bag[] = [...first.items]
-    let last = first
-    let isComplete = first.cost.complete
-    for (let cursor = first[way]; cursor !== undefined; cursor = last[way]) {
-      last = await store.query(asked.index, asked.where, { ...options, cursor })
-      items.push(...last.items)
-      isComplete &&= last.cost.complete
-    }
-    history.paged(operation, asked, items, isComplete)
-    return last
+  const items: Bag[] = []
+  let isComplete = true
+  for (let cursor: string | undefined; ;) {
+    const page = await store.query(asked.index, asked.where, { ...options, ...(cursor && { cursor }) })
+    items.push(...page.items)
+    isComplete &&= page.cost.complete
+    if (page.cursor === undefined) break
+    cursor = page.cursor
   }
-  const last = await turn('cursor', await store.query(asked.index, asked.where, options))
-  if (random.chance(0.5)) await turn('previous', last)
+  history.paged(operation, asked, items, isComplete)
 }
 
 const count: Act = async ({ store, random, history }, operation) => {
