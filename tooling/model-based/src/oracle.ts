@@ -112,7 +112,8 @@ export class Oracle {
     const known = this.indexes.find((index) => haveSameRows(index.definition, definition))
     if (known === undefined) throw new Refusal('INDEX_NOT_FOUND')
     if (known.state === 'building') throw new Refusal('INDEX_NOT_READY')
-    if (!scatter && !isValue(where[definition.shardOn])) throw new Refusal('BAD_QUERY')
+    if (!scatter && !isValue(where[definition.shardOn]) && listOf(where[definition.shardOn]) === undefined)
+      throw new Refusal('BAD_QUERY')
     const sign = order === 'asc' ? 1 : -1
     const compare = (a: Found, b: Found): number => sign * comparePlaces(a.place, b.place)
     const found: Found[] = []
@@ -140,6 +141,13 @@ export function matches(definition: IndexDefinitionData, where: Conditions, row:
     const condition = where[property.name]
     if (condition === undefined) return true
     const { whole, nothing } = row[i]!
+    const list = listOf(condition)
+    if (list !== undefined) {
+      const { name } = property
+      return list.some((value) =>
+        matches({ ...definition, properties: [property] }, { [name]: value }, [row[i]!]),
+      )
+    }
     if (condition === null || nothing !== undefined) return condition === null && nothing !== undefined
     const distance = (value: unknown): number => compareValues(whole, keyed(property, value)!.whole)
     if (isValue(condition)) return distance(condition) === 0
@@ -159,6 +167,11 @@ export function haveSameRows(a: IndexDefinitionData, b: IndexDefinitionData): bo
     JSON.stringify(a.properties) === JSON.stringify(b.properties) &&
     a.unique === b.unique
   )
+}
+
+/** The values of a list, any of which will do; undefined for another condition. */
+function listOf(condition: unknown): readonly unknown[] | undefined {
+  return (condition as { readonly in?: readonly unknown[] } | undefined)?.in
 }
 
 function isValue(condition: unknown): boolean {
