@@ -46,7 +46,7 @@ function newBag({ random }: ClientOptions, { number }: Operation): Bag {
   return {
     by: number,
     group: random.pick([...GROUPS, null]),
-    rank: random.below(RANKS),
+    rank: random.pick(RANKS),
     tags: TAGS.filter(() => random.chance(0.4)),
   }
 }
@@ -86,7 +86,7 @@ const move: Act = async (options, operation) => {
   const { version } = await options.store.update(id, (before) => ({
     ...before,
     by: operation.number,
-    rank: options.random.below(RANKS),
+    rank: options.random.pick(RANKS),
   }))
   options.history.acknowledged(operation, id, version)
 }
