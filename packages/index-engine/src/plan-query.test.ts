@@ -76,28 +76,28 @@ describe('a query of keys and nulls', () => {
   const link = 'https://Example.com/a'
   const host = Buffer.from('example.com')
 
-  const rangeOf = ({ ranges }: QueryPlan): KeyRange => ranges[0]!.range
+  const onlyRange = ({ ranges }: QueryPlan): KeyRange => ranges[0]!.range
 
   it('asks for the key of a value', () => {
-    expect(rangeOf(plan(index, { host: link }))).toEqual({ prefix: [host] })
-    expect(rangeOf(plan(index, { host: 'EXAMPLE.com' }))).toEqual({ prefix: [host] })
+    expect(onlyRange(plan(index, { host: link }))).toEqual({ prefix: [host] })
+    expect(onlyRange(plan(index, { host: 'EXAMPLE.com' }))).toEqual({ prefix: [host] })
   })
 
   it('asks for what is not there by null', () => {
-    expect(rangeOf(plan(index, { host: link, due: null }))).toEqual({ prefix: [host, 0n, 0n] })
-    expect(rangeOf(plan(index, { host: link, due: null, title: null })).prefix.slice(3)).toEqual([
+    expect(onlyRange(plan(index, { host: link, due: null }))).toEqual({ prefix: [host, 0n, 0n] })
+    expect(onlyRange(plan(index, { host: link, due: null, title: null })).prefix.slice(3)).toEqual([
       1n,
       Buffer.alloc(0),
     ])
   })
 
   it('asks for a value, or a range, among those that are there', () => {
-    expect(rangeOf(plan(index, { host: link, due: published }))).toEqual({ prefix: [host, 1n, 5000n] })
-    expect(rangeOf(plan(index, { host: link, due: { gt: published } }))).toEqual({
+    expect(onlyRange(plan(index, { host: link, due: published }))).toEqual({ prefix: [host, 1n, 5000n] })
+    expect(onlyRange(plan(index, { host: link, due: { gt: published } }))).toEqual({
       prefix: [host, 1n],
       lower: { value: 5000n, inclusive: false },
     })
-    expect(rangeOf(plan(index, { host: link, due: null, title: { startsWith: 'HO' } }))).toEqual({
+    expect(onlyRange(plan(index, { host: link, due: null, title: { startsWith: 'HO' } }))).toEqual({
       prefix: [host, 0n, 0n, 0n],
       lower: { value: Buffer.from('ho'), inclusive: true },
       upper: { value: Buffer.from('hp'), inclusive: false },
