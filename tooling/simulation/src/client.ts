@@ -2,7 +2,7 @@ import { isLooseleafError, metaOf, type Bag, type EntityId } from '@looseleaf/co
 import type { DataStore } from '@looseleaf/store'
 import type { Random } from '@looseleaf-tooling/random'
 import type { History, Operation } from './history.ts'
-import { GROUPS, RANKS, TAGS } from './indexes.ts'
+import { GROUPS, NAMES, RANKS, SEATS, TAGS } from './indexes.ts'
 import { searches, searchesForMoved } from './searches.ts'
 import type { Circumstances } from './world.ts'
 
@@ -21,7 +21,11 @@ export interface ClientOptions {
 /** One caller of a process: one operation after the other, each told to the history. */
 export async function runClient(options: ClientOptions): Promise<void> {
   const { random, clients } = options
-  const acts = { everything: [writes, searches], moves: [moves, searchesForMoved] }[clients]
+  const acts = {
+    everything: [writes, searches],
+    moves: [moves, searchesForMoved],
+    keys: [writesOfKeys, searches],
+  }[clients]
   for (let n = 0; options.mayGoOn(n); n++) {
     const act = random.pick(acts[random.chance(0.6) ? 0 : 1] as readonly Act[])
     const operation = options.history.begin()
@@ -38,17 +42,32 @@ function told(history: History, operation: Operation, error: unknown): void {
   if (!isLooseleafError(error)) throw error
   if (error.unknownOutcome) history.counts.unknown++
   else history.failed(operation)
+  if (error.code === 'DUPLICATE_KEY') history.refused(operation, error)
 }
 
 export type Act = (options: ClientOptions, operation: Operation) => Promise<void>
 
-function newBag({ random }: ClientOptions, { number }: Operation): Bag {
-  return {
-    by: number,
+function newBag({ random, clients }: ClientOptions, operation: Operation): Bag {
+  const bag = {
+    by: operation.number,
     group: random.pick([...GROUPS, null]),
     rank: random.below(RANKS),
     tags: TAGS.filter(() => random.chance(0.4)),
   }
+  return clients === 'keys' ? wanting(operation, { ...bag, ...newKeys(random) }) : bag
+}
+
+function newKeys(random: Random): Bag {
+  return {
+    names: NAMES.filter(() => random.chance(0.2)),
+    seat: random.chance(0.5) ? null : random.below(SEATS),
+  }
+}
+
+/** The history is told what was refused. */
+function wanting(operation: Operation, bag: Bag): Bag {
+  operation.wanted = bag
+  return bag
 }
 
 const put: Act = async (options, operation) => {
@@ -91,6 +110,16 @@ const move: Act = async (options, operation) => {
   options.history.acknowledged(operation, id, version)
 }
 
+/** Only its keys change; often to one that it had before. */
+const rename: Act = async (options, operation) => {
+  const { history, ids, random, store } = options
+  const id = random.pick(ids)
+  const { version } = await store.update(id, (before) =>
+    wanting(operation, { ...before, by: operation.number, names: [random.pick(NAMES)] }),
+  )
+  history.acknowledged(operation, id, version)
+}
+
 /** A tombstone has no bag to say whose it is, so a delete is held to its effect. */
 const remove: Act = async ({ random, ids, store, history }, operation) => {
   const id = random.pick(ids)
@@ -113,4 +142,5 @@ const putMany: Act = async (options, operation) => {
 }
 
 const writes: readonly Act[] = [put, put, putIfUnchanged, insert, insert, update, move, remove, putMany]
+const writesOfKeys: readonly Act[] = [...writes, rename, rename, rename, rename, rename, remove]
 const moves: readonly Act[] = [put, move, move, move, move, move]

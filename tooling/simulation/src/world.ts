@@ -10,7 +10,7 @@ import { chooseFaults, noFaults, type FaultKind, type Faults } from './faults.ts
 import { withFlaw } from './flawed-driver.ts'
 import { cleanersContext, writersDriver, writersTime } from './flawed-process.ts'
 import type { Flaw } from './flaws.ts'
-import { byGroup, byRank, byTag } from './indexes.ts'
+import { byGroup, byName, byRank, byTag } from './indexes.ts'
 import type { Life } from './life.ts'
 import type { Scheduler } from './scheduler.ts'
 import { simulatedDriver } from './simulated-driver.ts'
@@ -27,8 +27,11 @@ export interface Circumstances {
   /** What a shard loses that fails over: the last commits of entities, or of all its tables, catalog and layout too. */
   readonly failoverOf: 'entities' | 'everything'
   readonly ids: readonly EntityId[]
-  /** Whether clients do everything, or move entities from shard to shard in one index and look for them there. */
-  readonly clients: 'everything' | 'moves'
+  /**
+   * Whether clients do everything, or move entities from shard to shard in one index and look for them there, or do everything
+   * where entities fight over the keys of unique indexes.
+   */
+  readonly clients: 'everything' | 'moves' | 'keys'
 }
 
 export const SHARDS = 2
@@ -54,8 +57,13 @@ export function chooseCircumstances(random: Random, allowed: readonly FaultKind[
     maxSkewMs: random.chance(0.5) ? 0 : random.below(worstSkewMs),
     failoverOf: random.chance(0.75) ? 'entities' : 'everything',
     ids,
-    clients: random.chance(0.25) ? 'moves' : 'everything',
+    clients: chooseClients(random),
   }
+}
+
+function chooseClients(random: Random): Circumstances['clients'] {
+  const drawn = random.next()
+  return drawn < 0.25 ? 'moves' : drawn < 0.45 ? 'keys' : 'everything'
 }
 
 function anyId(random: Random): EntityId {
@@ -120,7 +128,7 @@ export function createWorld(
         shards: { shardCount: SHARDS, connect: async () => writersDriver(connected, flaw) },
         router,
         codec,
-        indexes: [byTag, byGroup, byRank],
+        indexes: [byTag, byGroup, byRank, ...(world.clients === 'keys' ? [byName] : [])],
         migrate,
         writeOrder: world.writeOrder,
         onIndexFailure: world.onIndexFailure,
