@@ -14,6 +14,7 @@ export interface ClientOptions {
   readonly ids: readonly EntityId[]
   /** What clients do, see `Circumstances`. */
   readonly clients: Circumstances['clients']
+  readonly names: Circumstances['names']
   /** Whether there is more to do after so many operations. */
   mayGoOn(operations: number): boolean
 }
@@ -47,20 +48,24 @@ function told(history: History, operation: Operation, error: unknown): void {
 
 export type Act = (options: ClientOptions, operation: Operation) => Promise<void>
 
-function newBag({ random, clients }: ClientOptions, operation: Operation): Bag {
+function newBag(options: ClientOptions, operation: Operation): Bag {
+  const { random, clients } = options
   const bag = {
     by: operation.number,
     group: random.pick([...GROUPS, null]),
     rank: random.below(RANKS),
     tags: TAGS.filter(() => random.chance(0.4)),
   }
-  return clients === 'keys' ? wanting(operation, { ...bag, ...newKeys(random) }) : bag
+  return clients === 'keys' ? wanting(operation, { ...bag, ...newKeys(options) }) : bag
 }
 
-function newKeys(random: Random): Bag {
+const namesIn = ({ names }: ClientOptions): readonly string[] => NAMES.slice(0, names)
+
+function newKeys(options: ClientOptions): Bag {
+  const { random } = options
   return {
-    names: NAMES.filter(() => random.chance(0.2)),
-    seat: random.chance(0.5) ? null : random.below(SEATS),
+    names: namesIn(options).filter(() => random.chance(0.2)),
+    seat: random.chance(0.2) ? null : random.below(SEATS),
   }
 }
 
@@ -115,8 +120,21 @@ const rename: Act = async (options, operation) => {
   const { history, ids, random, store } = options
   const id = random.pick(ids)
   const { version } = await store.update(id, (before) =>
-    wanting(operation, { ...before, by: operation.number, names: [random.pick(NAMES)] }),
+    wanting(operation, { ...before, by: operation.number, names: [random.pick(namesIn(options))] }),
   )
+  history.acknowledged(operation, id, version)
+}
+
+/** One key alone, whatever the entity had before, and whether it was there. */
+const takeOne: Act = async (options, operation) => {
+  const { history, ids, random, store } = options
+  const id = random.pick(ids)
+  const bag = wanting(operation, {
+    ...newBag(options, operation),
+    names: [random.pick(namesIn(options))],
+    seat: null,
+  })
+  const { version } = await store.put(bag, { id })
   history.acknowledged(operation, id, version)
 }
 
@@ -142,5 +160,5 @@ const putMany: Act = async (options, operation) => {
 }
 
 const writes: readonly Act[] = [put, put, putIfUnchanged, insert, insert, update, move, remove, putMany]
-const writesOfKeys: readonly Act[] = [...writes, rename, rename, rename, rename, rename, remove]
+const writesOfKeys: readonly Act[] = [...writes, rename, rename, rename, takeOne, takeOne, takeOne]
 const moves: readonly Act[] = [put, move, move, move, move, move]

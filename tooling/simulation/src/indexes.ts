@@ -43,7 +43,7 @@ export function keysIn(index: string, bag: Bag): readonly unknown[] {
 }
 
 export const NAMES = ['ada', 'bob', 'cyd', 'dan', 'eve', 'fay'] as const
-export const SEATS = 4
+export const SEATS = 5
 export const TAGS = ['red', 'green', 'blue', 'grey'] as const
 export const GROUPS = ['north', 'south', 'east'] as const
 export const RANKS = 4

@@ -48,7 +48,7 @@ export interface SimulationResult {
 
 const PROCESSES = 3
 const CLIENTS = 2
-const OPERATIONS = { everything: 5, moves: 15, keys: 8 }
+const OPERATIONS = { everything: 5, moves: 15, keys: 12 }
 /** More, so that some are under way when a repair ends. */
 const OPERATIONS_UNTIL_REPAIRED = 60
 /** Milliseconds that go by at a step when only administrators are still at work: they wait for leases of a minute. */
@@ -64,6 +64,8 @@ const CLEANER = {
   settleMs: 20,
   pollMs: 50,
 }
+/** Longer than writers wait for one another, so that they come to take keys over before a cleaner does. */
+const GRACE_OF_KEYS_MS = 1000
 /** A run that has not come to rest by then hangs. */
 const MAX_STEPS = 40_000
 
@@ -349,11 +351,12 @@ class Simulation {
     const random = this.#random
     const { store, cleaned } = await this.#open(life)
     const isCleaned = !onlyDrains(this.#flaw) && (number === 0 || random.chance(0.4))
-    this.#cleaners[number] = isCleaned ? startCleaner(cleaned, CLEANER) : undefined
     const time = this.#scheduler.timeOf(life)
     const isAdministered = number === 0 || (number === 1 && random.chance(0.3))
     const changes = isAdministered ? 1 + random.below(3) : 0
     const hasKeys = this.#world.clients === 'keys'
+    const options = hasKeys ? { ...CLEANER, graceMs: GRACE_OF_KEYS_MS } : CLEANER
+    this.#cleaners[number] = isCleaned ? startCleaner(cleaned, options) : undefined
     const clients = this.#runClients(store).then(() => void this.#busy.delete(life))
     const drains = onlyDrains(this.#flaw) && keepDraining(cleaned, time, () => !this.#busy.has(life))
     await Promise.all([clients, drains, runAdministrator({ store, life, time, random, changes, hasKeys })])
@@ -363,13 +366,14 @@ class Simulation {
   async #runClients(store: DataStore): Promise<void> {
     const mayGoOn = (operations: number): boolean =>
       operations < (this.#isRepaired ? OPERATIONS[this.#world.clients] : OPERATIONS_UNTIL_REPAIRED)
-    const { ids, clients } = this.#world
+    const { ids, clients, names } = this.#world
     const client = {
       store: clientsStore(store, this.#flaw),
       random: this.#random,
       history: this.#history,
       ids,
       clients,
+      names,
       mayGoOn,
     }
     await Promise.all(Array.from({ length: CLIENTS }, () => runClient(client)))

@@ -32,6 +32,8 @@ export interface Circumstances {
    * where entities fight over the keys of unique indexes.
    */
   readonly clients: 'everything' | 'moves' | 'keys'
+  /** How many different names there are to fight over. */
+  readonly names: number
 }
 
 export const SHARDS = 2
@@ -48,7 +50,7 @@ export function chooseCircumstances(random: Random, allowed: readonly FaultKind[
   const deleteDelayMs = hasDelay ? random.pick([40, 150, 600]) : 0
   const worstSkewMs = hasDelay ? deleteDelayMs / 4 : 120_000
   const ids = Array.from({ length: 1 + random.below(random.pick(MOST_ENTITIES)) }, () => anyId(random))
-  return {
+  const chosen = {
     faults,
     writeOrder,
     onIndexFailure: mayDefer ? 'defer' : 'fail',
@@ -57,8 +59,9 @@ export function chooseCircumstances(random: Random, allowed: readonly FaultKind[
     maxSkewMs: random.chance(0.5) ? 0 : random.below(worstSkewMs),
     failoverOf: random.chance(0.75) ? 'entities' : 'everything',
     ids,
-    clients: chooseClients(random),
-  }
+  } as const
+  const clients = chooseClients(random)
+  return { ...chosen, clients, names: clients === 'keys' ? random.pick([2, 4, 6]) : 0 }
 }
 
 function chooseClients(random: Random): Circumstances['clients'] {
