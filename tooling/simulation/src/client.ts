@@ -25,7 +25,7 @@ export async function runClient(options: ClientOptions): Promise<void> {
   const acts = {
     everything: [writes, searches],
     moves: [moves, searchesForMoved],
-    keys: [writesOfKeys, searches],
+    keys: [writesOfKeys, [...writesOfKeys, ...searches]],
   }[clients]
   for (let n = 0; options.mayGoOn(n); n++) {
     const act = random.pick(acts[random.chance(0.6) ? 0 : 1] as readonly Act[])
@@ -160,5 +160,6 @@ const putMany: Act = async (options, operation) => {
 }
 
 const writes: readonly Act[] = [put, put, putIfUnchanged, insert, insert, update, move, remove, putMany]
-const writesOfKeys: readonly Act[] = [...writes, rename, rename, rename, takeOne, takeOne, takeOne]
+const fights: readonly Act[] = [rename, rename, rename, rename, takeOne, takeOne, takeOne, takeOne]
+const writesOfKeys: readonly Act[] = [put, putIfUnchanged, insert, update, move, remove, putMany, ...fights]
 const moves: readonly Act[] = [put, move, move, move, move, move]

@@ -27,7 +27,8 @@ const fight = {
   deleteDelayMs: 0,
   maxSkewMs: 0,
   clients: 'keys',
-  ids: unsafeLife.ids,
+  names: 2,
+  ids: Array.from({ length: 4 }, (_, n) => `${n}b0f323c-2209-7c02-ac20-03022d0d2d01`),
 } as const
 
 /** Something that a driver, a process or a database could get wrong. A run with it has to tell. */
@@ -130,7 +131,7 @@ export const flaws = {
   },
   /** Whoever takes a key over does not see that its holder has taken it again. */
   'swap ignores the stamp': {
-    life: { ...fight, names: 1, faults: { ...noFaults, errorBefore: 0.1, late: 0.1, pause: 0.02 } },
+    life: { ...fight, faults: { ...noFaults, errorBefore: 0.1, late: 0.1, pause: 0.02 } },
   },
   /** Shows where a take comes late, and after it what released the claim then. */
   'take overwrites the stamp': {
@@ -148,7 +149,7 @@ export const flaws = {
   'keys are taken over without a fence': {
     shownBy: 'pause',
     among: ['pause', 'errorBefore', 'shardDown'],
-    life: { ...fight, names: 1, faults: { ...noFaults, pause: 0.02, errorBefore: 0.03 } },
+    life: { ...fight, faults: { ...noFaults, pause: 0.03, errorBefore: 0.03 } },
   },
   /** A crash undoes what the holder was seen to have become. */
   'keys are taken over without a flush': {
@@ -162,7 +163,7 @@ export const flaws = {
       ...fight,
       names: 3,
       maxSkewMs: 1000,
-      ids: fight.ids.slice(0, 1),
+      ids: unsafeLife.ids.slice(0, 1),
       faults: { ...noFaults, diskHangs: 0.05, serverCrash: 0.02 },
     },
   },
