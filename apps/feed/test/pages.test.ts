@@ -10,20 +10,32 @@ beforeAll(async () => {
 })
 afterAll(() => site.close())
 
-test('home shows twenty entries, and Older leads through all of them without a repeat', async () => {
+const entriesIn = (body: string): string[] =>
+  [...body.matchAll(/<article class="entry" id="e-([^"]+)"/g)].map((match) => match[1] as string)
+
+const linkIn = (body: string, rel: 'next' | 'prev'): string | undefined =>
+  new RegExp(`<a class="button" rel="${rel}" href="([^"]+)"`).exec(body)?.[1]?.replaceAll('&amp;', '&')
+
+test('home shows twenty entries; Older leads through all of them without a repeat, and Newer back', async () => {
   const visitor = createVisitor(site.app)
   const seen: string[] = []
+  const back: string[] = []
   let path: string | undefined = '/'
+  let last = ''
   while (path !== undefined) {
     const { body, statusCode } = await visitor.get(path)
     expect(statusCode).toBe(200)
-    const ids = [...body.matchAll(/<article class="entry" id="e-([^"]+)"/g)].map(
-      (match) => match[1] as string,
-    )
+    const ids = entriesIn(body)
     expect(ids.length).toBeLessThanOrEqual(20)
     seen.push(...ids)
-    path = /<a class="button" rel="next" href="([^"]+)"/.exec(body)?.[1]?.replaceAll('&amp;', '&')
+    last = body
+    path = linkIn(body, 'next')
   }
+  for (let body = last; (path = linkIn(body, 'prev')) !== undefined;) {
+    body = (await visitor.get(path)).body
+    back.unshift(...entriesIn(body))
+  }
+  expect([...back, ...entriesIn(last)]).toEqual(seen)
   expect(seen.length).toBeGreaterThan(250)
   expect(new Set(seen).size).toBe(seen.length)
 })

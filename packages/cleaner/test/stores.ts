@@ -51,6 +51,7 @@ export interface OpenOptions {
   readonly time?: Time
   readonly migrate?: boolean
   readonly indexes?: readonly IndexDefinitionData[]
+  readonly onIndexFailure?: 'fail' | 'defer'
   readonly onWarning?: (message: string) => void
 }
 

@@ -40,6 +40,7 @@ export function steppedTime(): SteppedTime {
   return {
     now: () => now,
     async sleep(milliseconds, signal) {
+      if (signal?.aborted) throw abortedError(signal)
       await new Promise<void>((resolve) => {
         const sleeper = { until: now + milliseconds, wake: resolve }
         sleepers.add(sleeper)

@@ -44,6 +44,16 @@ test('two bounds of one property make a stretch, beside values for others', () =
   })
 })
 
+test('several values of one property make a list, and a comma is a part of its value', () => {
+  expect(
+    parseWhere(index, ['title=a,b', 'score=1', 'title=c', 'score=2', 'title=a,b', 'isPublic=true']),
+  ).toEqual({
+    title: { in: ['a,b', 'c', 'a,b'] },
+    score: { in: [1, 2] },
+    isPublic: true,
+  })
+})
+
 test.each([
   [['colour=red'], 'the properties of this index are user, title'],
   [['title'], 'a condition is a property'],
@@ -57,7 +67,8 @@ test.each([
   [['published=yesterday'], 'published is of type time'],
   [['published=2009-02-27T12:30'], 'a time with a zone'],
   [['published=2009-13-27'], 'published is of type time'],
-  [['score=1', 'score=2'], 'a second condition'],
+  [['score=1', 'score=two'], 'score is of type number'],
+  [['score=1', 'score=2', 'score>2'], 'a second condition'],
   [['score=1', 'score>2'], 'a second condition'],
   [['score>1', 'score=2'], 'a second condition'],
   [['score>1', 'score>=2'], 'two lower bounds'],

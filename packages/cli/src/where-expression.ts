@@ -17,35 +17,36 @@ type Operator = keyof typeof OPERATORS | 'is null'
 
 /**
  * Reads conditions such as `user_id=0192…` and `published>=2009-02-27`, each with a value of its property's type.
- * `due is null` asks for entities without it, where the index has rows for those. Two of one
- * property make a stretch, as in `published>=2009-02-01 published<2009-03-01`. Throws `BAD_QUERY`.
+ * `due is null` asks for entities without it, where the index has rows for those.
+ * Two bounds of one property make a stretch, as in `published>=2009-02-01 published<2009-03-01`; several values of one make a
+ * list, as in `status=open status=waiting`. Throws `BAD_QUERY`.
  */
 export function parseWhere(index: IndexDefinitionData, expressions: readonly string[]): Where {
-  const where: Record<string, Scalar | null | Record<string, Scalar>> = {}
+  const values = new Map<string, (Scalar | null)[]>()
+  const ranges = new Map<string, Readonly<Record<string, Scalar>>>()
   for (const expression of expressions) {
     const { property, operator, text } = split(index, expression)
-    const before = where[property.name]
-    if (operator === '=' || operator === 'is null') {
-      if (before !== undefined) throw bad(index, `${property.name} has a second condition beside "=".`)
-      where[property.name] = operator === '=' ? parseValue(index, property, text) : null
+    const { name } = property
+    const range = ranges.get(name)
+    const list = values.get(name)
+    const isValue = operator === '=' || operator === 'is null'
+    if (isValue ? range !== undefined : list !== undefined)
+      throw bad(index, `${name} has a second condition beside "=".`)
+    const value = operator === 'is null' ? null : parseValue(index, property, text)
+    if (isValue || value === null) {
+      values.set(name, [...(list ?? []), value])
       continue
     }
-    const name = OPERATORS[operator]
-    const value = parseValue(index, property, text)
-    if (before !== undefined && !isStretch(before))
-      throw bad(index, `${property.name} has a second condition beside "=".`)
-    const side = name.slice(0, 1)
-    if (before !== undefined && Object.keys(before).some((other) => other.startsWith(side))) {
-      throw bad(index, `${property.name} has two ${side === 'g' ? 'lower' : 'upper'} bounds.`)
+    const bound = OPERATORS[operator]
+    const side = bound.slice(0, 1)
+    if (range !== undefined && Object.keys(range).some((other) => other.startsWith(side))) {
+      throw bad(index, `${name} has two ${side === 'g' ? 'lower' : 'upper'} bounds.`)
     }
-    where[property.name] = { ...before, [name]: value }
+    ranges.set(name, { ...range, [bound]: value })
   }
+  const conditions = [...values].map(([name, list]) => [name, list.length === 1 ? list[0] : { in: list }])
   // Built from the definition itself, whose types are only known at run time.
-  return where as Where
-}
-
-function isStretch(value: Scalar | null | Record<string, Scalar>): value is Record<string, Scalar> {
-  return typeof value === 'object' && value !== null && !(value instanceof Date)
+  return Object.fromEntries([...conditions, ...ranges]) as Where
 }
 
 function split(

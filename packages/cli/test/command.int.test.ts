@@ -24,13 +24,30 @@ test('a store on two MariaDB shards is worked on with --shards alone', async () 
     ['query', 'by_user', `user_id=${user}`, 'n<10', '--order', 'desc', '--limit', '6', '--json'],
     { cwd, env },
   )
-  const page = first.json<{ items: { properties: { n: number } }[]; cursor: string }>()
+  const page = first.json<{ items: { properties: { n: number } }[]; cursor: string; previous: string }>()
   expect(page.items.map(({ properties }) => properties.n)).toEqual([9, 8, 7, 6, 5, 4])
   const second = await runCommand(
     ['query', 'by_user', `user_id=${user}`, 'n<10', '--order', 'desc', '--cursor', page.cursor, '--json'],
     { cwd, env },
   )
   expect(second.json<typeof page>().items.map(({ properties }) => properties.n)).toEqual([3, 2, 1, 0])
+  const { previous } = second.json<typeof page>()
+  const back = await runCommand(
+    ['query', 'by_user', `user_id=${user}`, 'n<10', '--order', 'desc', '--limit', '4', '--cursor', previous],
+    { cwd, env },
+  )
+  expect(back.stdout).toContain('Next page: --cursor ')
+  expect(back.stdout).toContain('Page before: --cursor ')
+  const listed = await runCommand(
+    ['query', 'by_user', `user_id=${user}`, 'n=7', 'n=1100', 'n=3', 'n=5000', '--json'],
+    { cwd, env },
+  )
+  expect(listed.json<typeof page>().items.map(({ properties }) => properties.n)).toEqual([3, 7, 1100])
+  const count = await runCommand(['count', 'by_user', `user_id=${user}`, 'n=7', 'n=1100', '--json'], {
+    cwd,
+    env,
+  })
+  expect(count.json()).toEqual({ count: 2 })
 
   expect((await runCommand(['clean', '--check', '--json'], { cwd, env })).json()).toMatchObject({ ok: true })
   const schema = await runCommand(['schema'], { cwd, env })

@@ -38,11 +38,11 @@ export function claimStatements(spec: IndexTableSpec, flavor: Flavor): ClaimStat
         ELSE ${own('version')} END`,
 
     read: (count) => sql`
-      SELECT ${selectedColumns(flavor, spec)}, version FROM ${flavor.byPrimaryKey(table)}
+      SELECT ${selectedColumns(flavor, spec)}, version FROM ${table}
       WHERE ${or(Array.from({ length: count }, () => sql`(${and(columns.map(equal))})`))} AND ${inOwnSession}`,
 
     swap: () => sql`
-      UPDATE ${flavor.byPrimaryKey(table)} SET entity_id = ${slot}, version = ${slot}
+      UPDATE ${flavor.updateSource(table)} SET entity_id = ${slot}, version = ${slot}
       WHERE ${and([...columns, 'entity_id', 'version'].map(equal))}`,
   }
 }

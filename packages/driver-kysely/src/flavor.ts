@@ -65,8 +65,8 @@ export interface Flavor {
   incoming(column: string): RawBuilder<unknown>
   /** True where the number of rows of a write leaves out those that it found just as it would have made them. */
   readonly countsChanges: boolean
-  /** What follows UPDATE, or FROM in a SELECT: the table, found by its primary key. */
-  byPrimaryKey(table: RawBuilder<unknown>): RawBuilder<unknown>
+  /** What follows UPDATE: the table, found by its primary key. */
+  updateSource(table: RawBuilder<unknown>): RawBuilder<unknown>
   /** What follows DELETE: the table, found by its primary key. */
   deleteSource(table: RawBuilder<unknown>): RawBuilder<unknown>
   /** The statement of a batched compare-and-swap. */

@@ -47,7 +47,7 @@ export const sqliteFlavor: Flavor = {
   onDuplicate: (key) => sql`ON CONFLICT (${sql.join(key.map((name) => sql.ref(name)))}) DO UPDATE SET`,
   incoming: (column) => sql`excluded.${sql.ref(column)}`,
   countsChanges: false,
-  byPrimaryKey: (table) => table,
+  updateSource: (table) => table,
   deleteSource: (table) => sql`FROM ${table}`,
   swap: ({ table, count, fence }) => {
     const entities = sql.table(table)

@@ -39,23 +39,49 @@ const bagArbitrary = fc.record({
   at: fc.date({ noInvalidDate: true }),
 })
 
+const way = fc.record({ backward: fc.boolean(), inclusive: fc.boolean() })
+
 const key =
   deriveRows(byAll, { user, title: 'a', rank: 1, score: 0.5, open: true, at: new Date(7) }).keys[0] ?? []
-const place = { key, entityId: idOf(9) }
+const behind = { backward: false, inclusive: false }
+const place = { key, entityId: idOf(9), ...behind }
 const cursor = encodeCursor(scopeOf(), place)
 
 describe('a cursor', () => {
   it('gives back the place that it was made of', () => {
     fc.assert(
-      fc.property(bagArbitrary, fc.uint8Array({ minLength: 16, maxLength: 16 }), (bag, entityId) => {
-        const [derived = []] = deriveRows(byAll, bag).keys
-        const text = encodeCursor(scopeOf(), { key: derived, entityId })
-        expect(text).toMatch(/^[\w-]+$/)
-        const decoded = decodeCursor(scopeOf(), text)
-        expect(decoded.key).toEqual(derived)
-        expect(Buffer.compare(decoded.entityId, entityId)).toBe(0)
-      }),
+      fc.property(
+        bagArbitrary,
+        fc.uint8Array({ minLength: 16, maxLength: 16 }),
+        way,
+        (bag, entityId, given) => {
+          const [derived = []] = deriveRows(byAll, bag).keys
+          const text = encodeCursor(scopeOf(), { key: derived, entityId, ...given })
+          expect(text).toMatch(/^[\w-]+$/)
+          const decoded = decodeCursor(scopeOf(), text)
+          expect(decoded).toMatchObject({ key: derived, ...given })
+          expect(Buffer.compare(decoded.entityId, entityId)).toBe(0)
+        },
+      ),
     )
+  })
+
+  /** The same in all of them: the entity's id and the key. */
+  const PLACE = 'AAAAAAAAAAAAAAAAAAAACQAQAAAAAAAAAAAAAAAAAAAAAgABYQAAAAAAAAABP-AAAAAAAAAAAAAAAAAAAQAAAAAAABtY'
+  it.each([
+    ['asc', { user }, `AQCrzOhks0YPWR7py6B5CwGY${PLACE}Iy3tZ_aA`],
+    ['asc', { user, title: { gte: 'a' } }, `AQCrzOhks0YPWdTjgb9XmP3S${PLACE}ayGCVzfG`],
+    ['desc', { user }, `AQGrzOhks0YPWR7py6B5CwGY${PLACE}sfGlJw15`],
+    ['desc', { user, title: { gte: 'a' } }, `AQGrzOhks0YPWdTjgb9XmP3S${PLACE}BW12_3I3`],
+  ])('that goes on behind a place is what it was before there were others: %s %j', (order, where, text) => {
+    const scope = scopeOf(where, { order })
+    expect(encodeCursor(scope, place)).toBe(text)
+    expect(decodeCursor(scope, text)).toEqual(place)
+  })
+
+  it('goes on with the values of a list in another order, and with repeats', () => {
+    const text = encodeCursor(scopeOf({ user, title: { in: ['a', 'b'] } }), place)
+    expect(decodeCursor(scopeOf({ user, title: { in: ['b', 'a', 'b'] } }), text).key).toEqual(key)
   })
 
   it('is never too long to come back', () => {
@@ -68,7 +94,9 @@ describe('a cursor', () => {
     const bag = { a: long, b: long, c: long, d: long, e: long, f: user, g: user, h: user }
     const scope = scopeOf({}, {}, index as IndexDefinition)
     const [derived = []] = deriveRows(index, bag).keys
-    expect(decodeCursor(scope, encodeCursor(scope, { key: derived, entityId: idOf(1) })).key).toEqual(derived)
+    expect(
+      decodeCursor(scope, encodeCursor(scope, { key: derived, entityId: idOf(1), ...behind })).key,
+    ).toEqual(derived)
   })
 
   it('goes on with another limit, and with the same values written otherwise', () => {
@@ -77,6 +105,7 @@ describe('a cursor', () => {
     const other = {
       key: [Buffer.from('0000abcd000000000000000000000002', 'hex'), ...key.slice(1)],
       entityId: idOf(9),
+      ...behind,
     }
     const text = encodeCursor(scopeOf({ user: upper }), other)
     expect(decodeCursor(scopeOf({ user: upper.toLowerCase() }), text).entityId).toEqual(idOf(9))
@@ -112,6 +141,13 @@ describe('a cursor is refused', () => {
   it.each([
     ['an inclusive bound for an exclusive one', { user, title: { gt: 'a' } }, { user, title: { gte: 'a' } }],
     ['a lower bound for an upper one', { user, title: { gt: 'a' } }, { user, title: { lt: 'a' } }],
+    ['a list for a value', { user, title: 'a' }, { user, title: { in: ['a', 'b'] } }],
+    ['a longer list', { user, title: { in: ['a', 'b'] } }, { user, title: { in: ['a', 'b', 'c'] } }],
+    [
+      'a list for a range between',
+      { user, title: { in: ['a', 'b'] } },
+      { user, title: { gte: 'a', lte: 'b' } },
+    ],
     ['an equal value for a bound', { user, title: 'a' }, { user, title: { gte: 'a' } }],
     [
       'a long bound for another with the same beginning',
@@ -142,10 +178,24 @@ describe('a cursor is refused', () => {
 
   it('when it is of a later format', () => {
     const later = Buffer.from(payload)
-    later[0] = 2
+    later[0] = 3
     expect(errorOf(() => decodeCursor(scopeOf(), sealed(later))).message).toMatch(
       /format that this version does not know/,
     )
+  })
+
+  it('when its way is not one that its format knows, or that there is', () => {
+    for (const [format, wayByte] of [
+      [1, 2],
+      [1, 4],
+      [2, 0],
+      [2, 1],
+      [2, 2 + 8],
+    ]) {
+      const changed = Buffer.from(payload)
+      changed.set([format as number, wayByte as number])
+      expect(errorOf(() => decodeCursor(scopeOf(), sealed(changed))).code).toBe('BAD_CURSOR')
+    }
   })
 
   it('when its key is not one of the index or of the query, although its checksum fits', () => {
@@ -154,6 +204,7 @@ describe('a cursor is refused', () => {
     const notFinite = Buffer.from(payload)
     notFinite.writeDoubleBE(Number.NaN, payload.length - 24)
     const cases = [
+      Buffer.concat([Buffer.of(2, 2), elsewhere.subarray(2)]),
       payload.subarray(0, -1),
       Buffer.concat([payload, Buffer.of(0)]),
       payload.subarray(0, 35),

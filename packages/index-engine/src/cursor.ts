@@ -7,9 +7,10 @@ import {
   type ColumnType,
   type IndexDefinitionData,
   type Key,
+  type KeyRange,
   type KeyValue,
 } from '@looseleaf/core'
-import { compareKeyValues } from './compare-keys.ts'
+import { rangeOf } from './key-ranges.ts'
 import { openIndex } from './open-index.ts'
 import type { ParsedWhere } from './parse-where.ts'
 import type { QueryOrder } from './query-types.ts'
@@ -21,19 +22,32 @@ export interface RowPlace {
   readonly entityId: Uint8Array
 }
 
+/** Where a page begins, and which way it is read from there: what a cursor says. */
+export interface PageStart extends RowPlace {
+  /** Against the query's order, for the page that stands before this place. */
+  readonly backward: boolean
+  /** Whether what stands at this very place is on the page. */
+  readonly inclusive: boolean
+}
+
 /** The query that a cursor belongs to. */
 export interface CursorScope {
   readonly name: string
   readonly types: readonly ColumnType[]
-  /** The values that every row of the query begins with. */
-  readonly prefix: Key
+  /** The values that every row of the query begins with: one of these prefixes. */
+  readonly ranges: readonly Pick<KeyRange, 'prefix'>[]
   readonly order: QueryOrder
   /** 8 bytes each. */
   readonly indexHash: Buffer
   readonly whereHash: Buffer
 }
 
-const FORMAT = 1
+/** By how the page begins: 1 is of one that goes on behind a place, 2 of any other, which was not known from the first. */
+const FORMATS = { behind: 1, other: 2 }
+/** Bits of the byte behind the format. */
+const DESCENDING = 1
+const BACKWARD = 2
+const INCLUSIVE = 4
 const HASH_BYTES = 8
 const CHECKSUM_BYTES = 6
 const HEADER_BYTES = 2 + 2 * HASH_BYTES + ID_BYTES
@@ -47,11 +61,13 @@ export function cursorScope(
 ): CursorScope {
   const bound = (side: ParsedWhere['lower']): string =>
     side === undefined ? '-' : `${side.inclusive ? '=' : '≠'}${textOf(side.value)}`
-  const conditions = [...where.equal.map(textOf), bound(where.lower), bound(where.upper)]
+  // What keeps the ranges of a list apart is no value's text.
+  const values = where.equal.flatMap((key, i) => [...(i === 0 ? [] : ['|']), ...key.map(textOf)])
+  const conditions = [...values, bound(where.lower), bound(where.upper)]
   return {
     name: index.name,
     types: openIndex(index).types,
-    prefix: where.range.prefix,
+    ranges: where.ranges,
     order,
     indexHash: hash(`${index.name} ${index.generation}`, HASH_BYTES),
     whereHash: hash(conditions.join(' '), HASH_BYTES),
@@ -59,22 +75,22 @@ export function cursorScope(
 }
 
 /**
- * The cursor that goes on behind this row: base64url without a meaning to others. It holds the row's key, so it says as
- * much as the indexed values do, and it is not signed: it decides where a query goes on, never what may be read.
+ * The cursor of a page: base64url without a meaning to others. It holds a row's key, so it says as much as the indexed values
+ * do, and it is not signed: it decides where a query goes on, never what may be read.
  */
-export function encodeCursor(scope: CursorScope, place: RowPlace): string {
+export function encodeCursor(scope: CursorScope, start: PageStart): string {
   const head = [
-    Uint8Array.of(FORMAT, orderByte(scope.order)),
+    Uint8Array.of(formatOf(start), wayByte(scope.order, start)),
     scope.indexHash,
     scope.whereHash,
-    place.entityId,
+    start.entityId,
   ]
-  const payload = Buffer.concat([...head, ...place.key.flatMap(encodeValue)])
+  const payload = Buffer.concat([...head, ...start.key.flatMap(encodeValue)])
   return Buffer.concat([payload, hash(payload, CHECKSUM_BYTES)]).toString('base64url')
 }
 
-/** The place of a cursor of this query. Throws `BAD_CURSOR`, and nothing else, for whatever else is given. */
-export function decodeCursor(scope: CursorScope, cursor: unknown): RowPlace {
+/** What a cursor of this query says. Throws `BAD_CURSOR`, and nothing else, for whatever else is given. */
+export function decodeCursor(scope: CursorScope, cursor: unknown): PageStart {
   if (typeof cursor !== 'string') refuse(scope, `has to be a string; got ${describeKind(cursor)}`)
   if (cursor.length > MAX_CURSOR_LENGTH) {
     refuse(scope, `is longer than any cursor: ${cursor.length} characters`)
@@ -86,20 +102,21 @@ export function decodeCursor(scope: CursorScope, cursor: unknown): RowPlace {
   if (!whole || !hash(payload, CHECKSUM_BYTES).equals(bytes.subarray(-CHECKSUM_BYTES))) {
     refuse(scope, 'is damaged, or was not made by a query')
   }
-  if (payload[0] !== FORMAT) refuse(scope, 'is of a format that this version does not know')
+  const way = payload[1] as number
+  const start = { backward: (way & BACKWARD) > 0, inclusive: (way & INCLUSIVE) > 0 }
+  if (payload[0] !== formatOf(start)) refuse(scope, 'is of a format that this version does not know')
   const indexHash = payload.subarray(2, 2 + HASH_BYTES)
   const whereHash = payload.subarray(2 + HASH_BYTES, 2 + 2 * HASH_BYTES)
   if (!scope.indexHash.equals(indexHash))
     refuse(scope, 'is of another index, or of an earlier definition of it')
   if (!scope.whereHash.equals(whereHash)) refuse(scope, 'is of a query with another where')
-  if (payload[1] !== orderByte(scope.order))
-    refuse(scope, `is of a query in another order than ${scope.order}`)
+  if (way !== wayByte(scope.order, start)) refuse(scope, `is of a query in another order than ${scope.order}`)
   const entityId = payload.subarray(2 + 2 * HASH_BYTES, HEADER_BYTES)
   const key = decodeKey(scope.types, payload.subarray(HEADER_BYTES))
-  const fits =
-    key !== undefined && scope.prefix.every((value, i) => compareKeyValues(value, key[i] as KeyValue) === 0)
-  if (!fits) refuse(scope, 'is damaged: its place is not one of this index')
-  return { key, entityId }
+  if (key === undefined || rangeOf(scope.ranges, key) === -1) {
+    refuse(scope, 'is damaged: its place is not one of this index')
+  }
+  return { key, entityId, ...start }
 }
 
 function encodeValue(value: KeyValue): Uint8Array[] {
@@ -137,8 +154,14 @@ function decodeKey(types: readonly ColumnType[], bytes: Buffer): Key | undefined
   return offset === bytes.length ? key : undefined
 }
 
-function orderByte(order: QueryOrder): number {
-  return order === 'asc' ? 0 : 1
+type PageWay = Pick<PageStart, 'backward' | 'inclusive'>
+
+function formatOf({ backward, inclusive }: PageWay): number {
+  return backward || inclusive ? FORMATS.other : FORMATS.behind
+}
+
+function wayByte(order: QueryOrder, { backward, inclusive }: PageWay): number {
+  return (order === 'asc' ? 0 : DESCENDING) | (backward ? BACKWARD : 0) | (inclusive ? INCLUSIVE : 0)
 }
 
 function textOf(value: KeyValue): string {

@@ -51,6 +51,20 @@ ask(entriesByTag, { tags: 'x', score: 1, likes: 1n, open: true })
 ask(entriesByTag, { tags: 'x', score: 1, likes: { lt: 5 } })
 // Strings may be asked for by their beginning, whatever else by a value or a range.
 ask(entriesByTag, { tags: { startsWith: 'x' } })
+// In place of a value there may be a list, before a range too; of an array's elements as well.
+ask(entriesByUser, { user_id: { in: ['', ''] }, published: { gte: now } })
+ask(entriesByUser, { user_id: '', published: { in: [now] as const } })
+ask(entriesByTag, { tags: { in: ['x'] }, score: { in: [1] }, likes: { in: [1, 2n] }, open: { in: [true] } })
+// @ts-expect-error a Date is not a UUID in a list either
+ask(entriesByUser, { user_id: { in: [now] } })
+// @ts-expect-error a list is an array
+ask(entriesByUser, { user_id: { in: 'x' } })
+// @ts-expect-error a value that may be missing is none of a list
+ask(entriesByUser, { user_id: { in: [undefined] } })
+// @ts-expect-error a list goes alone
+ask(entriesByUser, { user_id: { in: [''], gt: '' } })
+// @ts-expect-error also for strings
+ask(entriesByTag, { tags: { in: ['x'], startsWith: 'x' } })
 // @ts-expect-error of a UUID there is no beginning
 ask(entriesByUser, { user_id: { startsWith: 'x' } })
 // @ts-expect-error a beginning goes alone

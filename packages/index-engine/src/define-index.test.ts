@@ -5,6 +5,7 @@ import {
   defineIndex,
   definitionData,
   definitionFromData,
+  entriesOf,
   sameRows,
   tableName,
   tableSpec,
@@ -82,9 +83,16 @@ describe('a definition that is not valid is refused', () => {
       'a misspelt option',
       'a',
       { properties, shardOn, onMisfits: 'skip' },
-      /Index a has no option "onMisfits"; there are properties, shardOn, onMisfit\./,
+      /Index a has no option "onMisfits"; there are properties, shardOn, onMisfit, unique\./,
     ],
-    ['an option of other stores', 'a', { properties, shardOn, unique: true }, /has no option "unique"/],
+    ['an option of other stores', 'a', { properties, shardOn, sparse: true }, /has no option "sparse"/],
+    ['unique as a word', 'a', { properties, shardOn, unique: 'yes' }, /needs unique to be true or false/],
+    [
+      'unique beside its entities',
+      'a',
+      { properties, shardOn: 'id', unique: true },
+      /is unique, so shardOn has to be a property/,
+    ],
     ['a reserved name', 'looseleaf_x', { properties, shardOn }, /Index looseleaf_x needs another name/],
     [
       'the name of the entity table',
@@ -312,6 +320,35 @@ describe('a property with options', () => {
       'due is dates.due time, nulls first',
       's string',
     ])
+  })
+})
+
+describe('a unique definition', () => {
+  const options = { properties: { mail: 'string' }, shardOn: 'mail' } as const
+  const unique = defineIndex('users_by_mail', { ...options, unique: true })
+
+  it('says so in its plain data, and comes back from that', () => {
+    expect(definitionData(unique)).toMatchObject({ name: 'users_by_mail', unique: true })
+    expect(definitionData(definitionFromData(JSON.parse(JSON.stringify(unique))))).toEqual(
+      definitionData(unique),
+    )
+    expect(definitionData(defineIndex('a', { ...options, unique: false }))).not.toHaveProperty('unique')
+  })
+
+  it('has an entry for its rows, and one for its claims with a table of another name', () => {
+    const [rows, claims] = entriesOf(unique)
+    expect(rows).toEqual(definitionData(defineIndex('users_by_mail', options)))
+    expect(claims).toEqual(definitionData(unique))
+    expect(entriesOf(unique).map((entry) => tableName(entry, 2))).toEqual([
+      'index_users_by_mail_2',
+      'claims_users_by_mail_2',
+    ])
+    expect(tableSpec({ ...unique, table: 't' })).toMatchObject({ unique: true })
+    expect(tableSpec({ ...definitionData(rows!), table: 't' })).not.toHaveProperty('unique')
+  })
+
+  it('has the rows of one that is not', () => {
+    expect(sameRows(unique, defineIndex('users_by_mail', options))).toBe(true)
   })
 })
 

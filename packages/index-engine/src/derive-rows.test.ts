@@ -2,8 +2,8 @@ import { formatId, type Bag } from '@looseleaf/core'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { keyIdentity } from './compare-keys.ts'
-import { defineIndex } from './define-index.ts'
-import { deriveRows } from './derive-rows.ts'
+import { defineIndex, entriesOf } from './define-index.ts'
+import { deriveClaims, deriveEntryRows, deriveRows } from './derive-rows.ts'
 import { defineKey } from './key-functions.ts'
 
 const byUser = defineIndex('by_user', { properties: { user: 'string', at: 'time' }, shardOn: 'user' })
@@ -179,6 +179,38 @@ describe('with nulls', () => {
       keys: [],
       misfits: [{ property: 'due', reason: 'a valid Date is expected, got a number' }],
     })
+  })
+})
+
+describe('what an entity has to itself in a unique index', () => {
+  const seats = defineIndex('a', {
+    properties: {
+      car: { type: 'integer', nulls: 'last' },
+      train: 'string',
+      seats: { type: 'integer[]', nulls: 'first' },
+    },
+    shardOn: 'train',
+    unique: true,
+  })
+
+  it('is each of its keys of which nothing is absent', () => {
+    const train = Buffer.from('ICE 1')
+    const claims = (bag: Bag): unknown => deriveClaims(seats, { train: 'ICE 1', ...bag })
+    expect(claims({ car: 2, seats: [5, 6] })).toEqual([
+      [0n, 2n, train, 1n, 5n],
+      [0n, 2n, train, 1n, 6n],
+    ])
+    expect(claims({ car: 2 })).toEqual([])
+    expect(claims({ seats: [5] })).toEqual([])
+    expect(deriveEntryRows(seats, { train: 'ICE 1', car: 2, seats: [5, 'x'] })).toEqual({
+      keys: [[0n, 2n, train, 1n, 5n]],
+      misfits: [],
+    })
+  })
+
+  it('is not asked of the entry of its rows', () => {
+    const [rows] = entriesOf(seats)
+    expect(deriveEntryRows(rows!, { train: 'ICE 1', car: 2 }).keys).toHaveLength(1)
   })
 })
 

@@ -2,7 +2,7 @@ export { DEFAULT_QUERY_TIME_MS, keptRowsMs, mergeCatalogs, type Catalog } from '
 export { changeCatalog, changeCatalogContents, contentsOf, propagateCatalog } from './change-catalog.ts'
 export { columnName } from './column-name.ts'
 export { compareKeys, compareKeyValues, keyIdentity } from './compare-keys.ts'
-export { decodeCursor, encodeCursor, type CursorScope, type RowPlace } from './cursor.ts'
+export { decodeCursor, encodeCursor, type CursorScope, type PageStart, type RowPlace } from './cursor.ts'
 export {
   defineIndex,
   definitionData,
@@ -29,7 +29,7 @@ export { defineKey, type BuiltInKey, type KeyFunction, type KeyOptions } from '.
 export { propertyText } from './parse-property.ts'
 export { fromKeyValue, toKeyValue, type KeyValueResult } from './key-value.ts'
 export { shardOfRow, shardsOfQuery } from './place-row.ts'
-export { planQuery, type QueryPlan } from './plan-query.ts'
+export { planQuery, type PlannedRange, type QueryPlan } from './plan-query.ts'
 export type {
   Beginning,
   IndexedBag,
@@ -38,6 +38,7 @@ export type {
   PropertyOptions,
   PropertyType,
   Range,
+  ValueList,
   ValueOf,
   Where,
 } from './property-types.ts'

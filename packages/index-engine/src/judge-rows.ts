@@ -1,50 +1,74 @@
-import { idKey, type IndexRow } from '@looseleaf/core'
+import { idKey } from '@looseleaf/core'
 import type { RowPlace } from './cursor.ts'
-import { comparePlaces, type MergedRows } from './merge-rows.ts'
+import { comparePlaces, indexOfPlace, type MergedRows, type RowsStart } from './merge-rows.ts'
 import type { QueryPlan } from './plan-query.ts'
+import type { QueryOrder } from './query-types.ts'
 import type { ReadEntity } from './to-entity.ts'
 
 /** Decides at which row of a call an entity is taken, batch by batch; see `runQuery` for the rule. */
 export interface RowJudge {
   /** Begins with the next batch of rows: gives the entities that have to be read for it, each once. */
-  begin(batch: readonly IndexRow[]): readonly Uint8Array[]
+  begin(batch: readonly RowPlace[]): readonly Uint8Array[]
   /** Takes in the next ones that were read, in the order that `begin` asked for. */
   learn(entities: readonly (ReadEntity | undefined)[]): void
   /** Whether the entity of this row of the batch was read. */
   knows(i: number): boolean
   /** The entity to take at this row of the batch; undefined when the row is to be discarded. All before it were judged. */
   entityAt(i: number): ReadEntity | undefined
-  /** Says that the entity of this row is on the page: no other row gives it again. */
+  /** Says that the entity which `entityAt` has just given is on the page: no other row gives it again. */
   markTaken(i: number): void
   /**
    * Takes an entity that was passed over because its own row was still to come, and did not, since it was deferred: the
    * first of those whose place is before this one, or of all.
    */
   takeOverdue(before?: RowPlace): Candidate | undefined
+  /** Bytes of the entities that were passed over and not taken since, see `ReadEntity`. */
+  passedBytes(): number
 }
 
-export interface Candidate {
+/** An answer, and where it stands: at the first row, in the query's order, that it should have; so, backward, at the last. */
+export interface Candidate extends RowPlace {
   readonly entity: ReadEntity
-  /** Where the entity belongs: the first row, in the query's order, that it should have. */
-  readonly place: RowPlace
 }
 
-export function createJudge(plan: QueryPlan, start: RowPlace | undefined, rows: MergedRows): RowJudge {
+/** `order` is that in which the rows come: the query's, or the reverse for a page backward. */
+export function createJudge(
+  plan: QueryPlan,
+  order: QueryOrder,
+  start: RowsStart | undefined,
+  rows: MergedRows,
+): RowJudge {
   /** By the entity's identity. Null: not an answer, or not one any more. */
   const candidates = new Map<string, Candidate | null>()
-  let batch: readonly IndexRow[] = []
+  let batch: readonly RowPlace[] = []
   let identities: readonly string[] = []
-  /** Those that were passed over. */
-  const passed = new Map<string, Candidate>()
+  /** Those that were passed over, by their places in this order: on a page backward there may be many. */
+  const passed: Candidate[] = []
+  let passedBytes = 0
   /** What was asked for and not learned yet, in order. */
   let asked = new Map<string, Uint8Array>()
 
   function candidateOf(entity: ReadEntity | undefined, entityId: Uint8Array): Candidate | null {
     const key = entity === undefined ? undefined : plan.firstKey(entity.bag)
     if (entity === undefined || key === undefined) return null
-    const place = { key, entityId }
-    const onEarlierPage = start !== undefined && comparePlaces(place, start, plan.order) <= 0
-    return onEarlierPage ? null : { entity, place }
+    const candidate = { key, entityId, entity }
+    const distance = start === undefined ? 1 : comparePlaces(candidate, start, order)
+    return distance > 0 || (distance === 0 && start?.inclusive === true) ? candidate : null
+  }
+
+  function pass(candidate: Candidate): void {
+    const { at, isThere } = indexOfPlace(passed, candidate, order)
+    if (isThere) return
+    passed.splice(at, 0, candidate)
+    passedBytes += candidate.entity.bytes
+  }
+
+  function take(candidate: Candidate): void {
+    candidates.set(idKey(candidate.entityId), null)
+    const { at, isThere } = indexOfPlace(passed, candidate, order)
+    if (!isThere) return
+    passed.splice(at, 1)
+    passedBytes -= candidate.entity.bytes
   }
 
   return {
@@ -53,7 +77,7 @@ export function createJudge(plan: QueryPlan, start: RowPlace | undefined, rows: 
       identities = batch.map((row) => idKey(row.entityId))
       asked = new Map()
       for (const [i, identity] of identities.entries()) {
-        if (!candidates.has(identity)) asked.set(identity, (batch[i] as IndexRow).entityId)
+        if (!candidates.has(identity)) asked.set(identity, (batch[i] as RowPlace).entityId)
       }
       return [...asked.values()]
     },
@@ -69,32 +93,28 @@ export function createJudge(plan: QueryPlan, start: RowPlace | undefined, rows: 
     },
     knows: (i) => candidates.has(identities[i] as string),
     entityAt(i) {
-      const row = batch[i] as IndexRow
+      const row = batch[i] as RowPlace
       const candidate = candidates.get(identities[i] as string)
       if (candidate === undefined || candidate === null) return undefined
-      const { entity, place } = candidate
-      if (comparePlaces(place, row, plan.order) <= 0) return entity
+      if (comparePlaces(candidate, row, order) <= 0) return candidate.entity
+      // Of the batch, those before this row are before the place too.
       const stillComes =
-        batch.slice(i + 1).some((other) => comparePlaces(other, place, plan.order) === 0) ||
-        rows.mayCome(plan.shardOf(place.key, row.entityId), place)
-      if (!stillComes) return entity
-      passed.set(identities[i] as string, candidate)
+        indexOfPlace(batch, candidate, order).isThere ||
+        rows.mayCome(plan.shardOf(candidate.key, row.entityId), candidate)
+      if (!stillComes) return candidate.entity
+      pass(candidate)
       return undefined
     },
     markTaken(i) {
-      candidates.set(identities[i] as string, null)
-      passed.delete(identities[i] as string)
+      take(candidates.get(identities[i] as string) as Candidate)
     },
     takeOverdue(before) {
-      const overdue = [...passed].filter(
-        ([, { place }]) => before === undefined || comparePlaces(place, before, plan.order) < 0,
-      )
-      const [first] = overdue.toSorted(([, a], [, b]) => comparePlaces(a.place, b.place, plan.order))
+      const first = passed[0]
       if (first === undefined) return undefined
-      const [identity, candidate] = first
-      candidates.set(identity, null)
-      passed.delete(identity)
-      return candidate
+      if (before !== undefined && comparePlaces(first, before, order) >= 0) return undefined
+      take(first)
+      return first
     },
+    passedBytes: () => passedBytes,
   }
 }

@@ -7,8 +7,9 @@ import {
   type KeyRange,
   type KeyValue,
 } from '@looseleaf/core'
-import { compareKeyValues } from './compare-keys.ts'
+import { compareKeys, compareKeyValues, keyIdentity } from './compare-keys.ts'
 import type { ExactRow } from './derive-rows.ts'
+import { rangeOf } from './key-ranges.ts'
 import { openIndex, type Cells, type OpenProperty } from './open-index.ts'
 import { isPlainObject } from './plain-object.ts'
 
@@ -20,14 +21,23 @@ interface ExactBound {
 
 /** `where`, checked: what to scan, and what holds exactly. */
 export interface ParsedWhere {
-  /** The stretch of the index that has every row in question, and a few more where bounds are long strings. */
-  readonly range: KeyRange
-  /** The values that the leading properties have. */
-  readonly equal: Key
+  /**
+   * The ranges of the index that have every row in question, and a few more where bounds are long strings: one, or with lists
+   * one for each of their values. Sorted, with different prefixes of one length.
+   */
+  readonly ranges: readonly KeyRange[]
+  /** For each range the values that the leading properties have. */
+  readonly equal: readonly Key[]
   readonly lower: ExactBound | undefined
   readonly upper: ExactBound | undefined
+  /** Whether one entity may have rows in several ranges: there is a list for a property that holds arrays. */
+  readonly overlaps: boolean
 }
 
+/** Values of a list, and ranges of a query with several lists, at the most. */
+const MAX_RANGES = 100
+
+const VALUE = 'a value, a range such as { gte: … } or a list such as { in: [ … ] }'
 const OPERATORS = ['gt', 'gte', 'lt', 'lte'] as const
 type Operator = (typeof OPERATORS)[number]
 
@@ -43,8 +53,9 @@ export function parseWhere(definition: IndexDefinitionData, where: unknown): Par
       refuse(index, `has no property ${clip(name)}; it has ${properties.map((p) => p.name).join(', ')}`)
     }
   }
-  const prefix: KeyValue[] = []
-  const equal: KeyValue[] = []
+  const choices: (readonly Cells[])[] = []
+  const lists: string[] = []
+  let overlaps = false
   let bounds: Bounds | undefined
   let rangeOn: string | undefined
   let missing: string | undefined
@@ -64,33 +75,84 @@ export function parseWhere(definition: IndexDefinitionData, where: unknown): Par
       refuse(index, `cannot use ${name} without a value of ${missing}, which stands before it`)
     }
     const condition = where[name]
-    if (isPlainObject(condition)) {
+    if (!isPlainObject(condition)) {
+      choices.push([valueOf(index, property, condition, VALUE)])
+    } else if (Object.hasOwn(condition, 'in')) {
+      const values = parseList(index, property, condition)
+      choices.push(values)
+      lists.push(name)
+      overlaps ||= property.many && values.length > 1
+    } else {
       bounds = parseRange(index, property, condition)
       rangeOn = name
-      prefix.push(...property.present)
-      equal.push(...property.present)
-    } else {
-      const { value, exact } = valueOf(index, property, condition, 'a value or a range such as { gte: … }')
-      prefix.push(...value)
-      equal.push(...exact)
+      // It is one of values that are there.
+      choices.push([{ value: property.present, exact: property.present }])
     }
   }
-  return { range: { prefix, ...bounds?.scan }, equal, lower: bounds?.lower, upper: bounds?.upper }
+  const count = choices.reduce((product, { length }) => product * length, 1)
+  if (count > MAX_RANGES) {
+    refuse(
+      index,
+      `reads ${MAX_RANGES} ranges for a query at the most; the lists for ${lists.join(' and ')} make ${count}`,
+    )
+  }
+  const prefixes = combinations(choices)
+  return {
+    ranges: prefixes.map((prefix) => ({ prefix: prefix.flatMap(({ value }) => value), ...bounds?.scan })),
+    equal: prefixes.map((prefix) => prefix.flatMap(({ exact }) => exact)),
+    lower: bounds?.lower,
+    upper: bounds?.upper,
+    overlaps,
+  }
+}
+
+/** One choice of each, in every combination: in order where those of each are. */
+function combinations(choices: readonly (readonly Cells[])[]): readonly (readonly Cells[])[] {
+  let prefixes: readonly (readonly Cells[])[] = [[]]
+  for (const values of choices) {
+    prefixes = prefixes.flatMap((prefix) => values.map((value) => [...prefix, value]))
+  }
+  return prefixes
 }
 
 /** Whether a row of a bag satisfies the query, on the whole values. */
-export function satisfies({ equal, lower, upper }: ParsedWhere, row: ExactRow): boolean {
-  for (let i = 0; i < equal.length; i++) {
-    if (compareKeyValues(row.exact[i] as KeyValue, equal[i] as KeyValue) !== 0) return false
+export function satisfies({ ranges, equal, lower, upper }: ParsedWhere, row: ExactRow): boolean {
+  const values = equal[rangeOf(ranges, row.key)]
+  if (values === undefined) return false
+  for (let i = 0; i < values.length; i++) {
+    if (compareKeyValues(row.exact[i] as KeyValue, values[i] as KeyValue) !== 0) return false
   }
   if (lower === undefined && upper === undefined) return true
-  const value = row.exact[equal.length] as KeyValue
+  const value = row.exact[values.length] as KeyValue
   if (lower !== undefined && !within(compareKeyValues(value, lower.value), lower)) return false
   return upper === undefined || within(compareKeyValues(upper.value, value), upper)
 }
 
 function within(distance: number, bound: ExactBound): boolean {
   return bound.inclusive ? distance >= 0 : distance > 0
+}
+
+/** The different values of a list, in order. */
+function parseList(
+  index: string,
+  property: OpenProperty,
+  condition: Record<string, unknown>,
+): readonly Cells[] {
+  const { name } = property
+  if (Object.keys(condition).length > 1) refuse(index, `got in and other bounds for ${name}; it goes alone`)
+  const list = condition['in']
+  if (!Array.isArray(list)) {
+    refuse(index, `needs an array of 1 to ${MAX_RANGES} values for in for ${name}; got ${describeKind(list)}`)
+  }
+  const different = new Map<string, Cells>()
+  for (const element of list as unknown[]) {
+    const choice = valueOf(index, property, element, 'values for in')
+    different.set(keyIdentity(choice.value), choice)
+  }
+  if (different.size < 1 || different.size > MAX_RANGES) {
+    refuse(index, `needs 1 to ${MAX_RANGES} different values for in for ${name}; got ${different.size}`)
+  }
+  return [...different.values()].toSorted((a, b) => compareKeys(a.value, b.value))
 }
 
 interface Bounds {
@@ -107,12 +169,15 @@ function parseRange(index: string, property: OpenProperty, range: Record<string,
     if (!isOperator(operator) && operator !== 'startsWith') {
       refuse(
         index,
-        `knows gt, gte, lt and lte, and startsWith for strings; got ${clip(operator)} for ${name}`,
+        `knows gt, gte, lt, lte and in, and startsWith for strings; got ${clip(operator)} for ${name}`,
       )
     }
   }
   if (operators.length === 0)
-    refuse(index, `got an empty range for ${name}; it needs gt, gte, lt or lte, or startsWith for strings`)
+    refuse(
+      index,
+      `got an empty range for ${name}; it needs gt, gte, lt, lte or in, or startsWith for strings`,
+    )
   if (Object.hasOwn(range, 'startsWith')) {
     if (operators.length > 1) refuse(index, `got startsWith and other bounds for ${name}; it goes alone`)
     return stretch(...beginningWith(index, property, range['startsWith']))

@@ -1,4 +1,4 @@
-import type { Bag } from '@looseleaf/core'
+import type { Bag, KeyRange } from '@looseleaf/core'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { errorOf } from '../test/codes.ts'
@@ -13,11 +13,25 @@ const byUser = defineIndex('by_user', {
 })
 const byTag = defineIndex('by_tag', { properties: { tags: 'string[]', rank: 'integer' }, shardOn: 'id' })
 const byTitle = defineIndex('by_title', { properties: { title: 'string' }, shardOn: 'title' })
+const byUserTag = defineIndex('by_user_tag', {
+  properties: { user: 'uuid', tags: 'string[]' },
+  shardOn: 'user',
+})
 const user = '00000000-0000-0000-0000-000000000002'
+const user3 = '00000000-0000-0000-0000-000000000003'
 const published = new Date(5)
 
 function plan(index: IndexDefinition, where: unknown, options: object = {}): QueryPlan {
   return planQuery({ ...index, generation: 1 }, where, options, lastByteRouter(4))
+}
+
+const rangesOf = ({ ranges }: QueryPlan): KeyRange[] => ranges.map(({ range }) => range)
+
+/** The range of a query that has one. */
+function rangeOf(query: QueryPlan): KeyRange {
+  const [range, ...others] = rangesOf(query)
+  expect(others).toEqual([])
+  return range as KeyRange
 }
 
 describe('whether rows may be counted in place of entities', () => {
@@ -32,6 +46,17 @@ describe('whether rows may be counted in place of entities', () => {
     ['rows of an array that are spread over shards', false, byOwner, {}, { scatter: true }],
     ['rows behind a long string', false, byTitle, { title: { gt: long } }, { scatter: true }],
     ['rows before a long string', false, byTitle, { title: { lt: long } }, { scatter: true }],
+    ['rows of a list, of which an entity has one', true, byTitle, { title: { in: ['a', 'b'] } }, {}],
+    [
+      'rows of an array behind a list',
+      true,
+      byUserTag,
+      { user: { in: [user, user3] }, tags: { gt: 'a' } },
+      { scatter: true },
+    ],
+    ['rows of a list of elements', false, byTag, { tags: { in: ['a', 'b'] } }, { scatter: true }],
+    ['rows of a list of elements on one shard', false, byOwner, { owners: { in: ['a', 'e'] } }, {}],
+    ['rows of a list of one element', true, byOwner, { owners: { in: ['a', 'a'] } }, {}],
     ['rows behind a short string', true, byTitle, { title: { gt: long.slice(1) } }, { scatter: true }],
   ])('%s: %s', (_, expected, index, where, options) => {
     expect(plan(index, where, options).canCountRows).toBe(expected)
@@ -51,26 +76,28 @@ describe('a query of keys and nulls', () => {
   const link = 'https://Example.com/a'
   const host = Buffer.from('example.com')
 
+  const onlyRange = ({ ranges }: QueryPlan): KeyRange => ranges[0]!.range
+
   it('asks for the key of a value', () => {
-    expect(plan(index, { host: link }).range).toEqual({ prefix: [host] })
-    expect(plan(index, { host: 'EXAMPLE.com' }).range).toEqual({ prefix: [host] })
+    expect(onlyRange(plan(index, { host: link }))).toEqual({ prefix: [host] })
+    expect(onlyRange(plan(index, { host: 'EXAMPLE.com' }))).toEqual({ prefix: [host] })
   })
 
   it('asks for what is not there by null', () => {
-    expect(plan(index, { host: link, due: null }).range).toEqual({ prefix: [host, 0n, 0n] })
-    expect(plan(index, { host: link, due: null, title: null }).range.prefix.slice(3)).toEqual([
+    expect(onlyRange(plan(index, { host: link, due: null }))).toEqual({ prefix: [host, 0n, 0n] })
+    expect(onlyRange(plan(index, { host: link, due: null, title: null })).prefix.slice(3)).toEqual([
       1n,
       Buffer.alloc(0),
     ])
   })
 
   it('asks for a value, or a range, among those that are there', () => {
-    expect(plan(index, { host: link, due: published }).range).toEqual({ prefix: [host, 1n, 5000n] })
-    expect(plan(index, { host: link, due: { gt: published } }).range).toEqual({
+    expect(onlyRange(plan(index, { host: link, due: published }))).toEqual({ prefix: [host, 1n, 5000n] })
+    expect(onlyRange(plan(index, { host: link, due: { gt: published } }))).toEqual({
       prefix: [host, 1n],
       lower: { value: 5000n, inclusive: false },
     })
-    expect(plan(index, { host: link, due: null, title: { startsWith: 'HO' } }).range).toEqual({
+    expect(onlyRange(plan(index, { host: link, due: null, title: { startsWith: 'HO' } }))).toEqual({
       prefix: [host, 0n, 0n, 0n],
       lower: { value: Buffer.from('ho'), inclusive: true },
       upper: { value: Buffer.from('hp'), inclusive: false },
@@ -100,7 +127,7 @@ describe('a query of keys and nulls', () => {
   })
 
   it.each<[string, object, RegExp]>([
-    ['null where there are no such rows', { host: null }, /needs a value .* for host; got null/],
+    ['null where there are no such rows', { host: null }, /needs a value, .* for host; got null/],
     [
       'null as a bound',
       { host: link, due: { gt: null } },
@@ -119,6 +146,19 @@ describe('a query of keys and nulls', () => {
     })
   })
 
+  it('takes null among the values of a list, in the order of the index', () => {
+    const { ranges } = plan(index, { host: link, due: { in: [published, null, new Date(1)] } })
+    expect(ranges.map(({ range }) => range.prefix.slice(1))).toEqual([
+      [0n, 0n],
+      [1n, 1000n],
+      [1n, 5000n],
+    ])
+  })
+
+  it('takes values with one key for one', () => {
+    expect(plan(index, { host: { in: [link, 'EXAMPLE.COM', 'example.org'] } }).ranges).toHaveLength(2)
+  })
+
   it('may count rows', () => {
     expect(plan(index, { host: link, due: null }).canCountRows).toBe(true)
   })
@@ -127,11 +167,13 @@ describe('a query of keys and nulls', () => {
 describe('a query that fits its index', () => {
   it('scans what its values say, on the shard that has it', () => {
     const query = plan(byUser, { user, published: { gt: published, lte: new Date(9) } })
-    expect(query.range).toEqual({
-      prefix: [idOf(2)],
-      lower: { value: 5000n, inclusive: false },
-      upper: { value: 9000n, inclusive: true },
-    })
+    expect(rangesOf(query)).toEqual([
+      {
+        prefix: [idOf(2)],
+        lower: { value: 5000n, inclusive: false },
+        upper: { value: 9000n, inclusive: true },
+      },
+    ])
     expect(query).toMatchObject({ index: 'by_user', shards: [2], order: 'asc', limit: 50 })
     expect(query.shardOf([idOf(3), 5n, idOf(1)], idOf(9))).toBe(3)
   })
@@ -139,7 +181,7 @@ describe('a query that fits its index', () => {
   it.each(['a', 'how ', 'é', '\u{10ffff}', ''])(
     'about strings that begin with %j scans from there to behind all of them',
     (startsWith) => {
-      const { range } = plan(byTitle, { title: { startsWith } }, { scatter: true })
+      const range = rangeOf(plan(byTitle, { title: { startsWith } }, { scatter: true }))
       expect(range.lower).toEqual({ value: Buffer.from(startsWith), inclusive: true })
       const upper = range.upper?.value as Uint8Array | undefined
       for (const end of ['', '\0', 'z', '\u{10ffff}', '\u{10ffff}\u{10ffff}']) {
@@ -169,7 +211,10 @@ describe('a query that fits its index', () => {
   })
 
   it('may be about the whole index', () => {
-    expect(plan(byUser, {}, { scatter: true })).toMatchObject({ range: { prefix: [] }, shards: [0, 1, 2, 3] })
+    expect(plan(byUser, {}, { scatter: true })).toMatchObject({
+      ranges: [{ range: { prefix: [] } }],
+      shards: [0, 1, 2, 3],
+    })
   })
 
   it('asks one shard also when it may ask all', () => {
@@ -192,6 +237,77 @@ describe('a query that fits its index', () => {
     expect(plan(byTag, where, { scatter: true }).firstKey(bag)).toEqual([Buffer.from('b'), 1n])
     expect(plan(byTag, where, { scatter: true, order: 'desc' }).firstKey(bag)).toEqual([Buffer.from('c'), 1n])
     expect(plan(byTag, { tags: { gt: 'c' } }, { scatter: true }).firstKey(bag)).toBeUndefined()
+  })
+})
+
+describe('a list of values', () => {
+  const prefixesOf = (query: QueryPlan): unknown[] => rangesOf(query).map(({ prefix }) => prefix)
+  const a = Buffer.from('a')
+  const b = Buffer.from('b')
+
+  it('is a range for each different value, in the order of the index, on the shard that has it', () => {
+    const query = plan(byTitle, { title: { in: ['b', '', 'a', 'b'] } }, { order: 'desc' })
+    expect(prefixesOf(query)).toEqual([[Buffer.alloc(0)], [a], [b]])
+    // By the last byte, of four.
+    expect(query.ranges.map(({ shards }) => shards)).toEqual([[0], [1], [2]])
+    expect(query.shards).toEqual([0, 1, 2])
+  })
+
+  it('has integers by their size, and the two zeros once', () => {
+    const byRank = defineIndex('by_rank', { properties: { rank: 'integer' }, shardOn: 'rank' })
+    const query = plan(byRank, { rank: { in: [10, 9, -1n, 0, -0, 2n ** 63n - 1n] } })
+    expect(prefixesOf(query)).toEqual([[-1n], [0n], [9n], [10n], [2n ** 63n - 1n]])
+  })
+
+  it('may stand before a range, and before and behind values and lists', () => {
+    const query = plan(byUser, {
+      user: { in: [user3, user] },
+      published: { in: [new Date(7), published] },
+      title: { gte: 'a' },
+    })
+    const lower = { value: a, inclusive: true }
+    expect(rangesOf(query)).toEqual(
+      [
+        [idOf(2), 5000n],
+        [idOf(2), 7000n],
+        [idOf(3), 5000n],
+        [idOf(3), 7000n],
+      ].map((prefix) => ({ prefix, lower })),
+    )
+    expect(query.shards).toEqual([2, 3])
+    expect(prefixesOf(plan(byUser, { user, published: { in: [published] }, title: 'b' }))).toEqual([
+      [idOf(2), 5000n, b],
+    ])
+  })
+
+  it('matches what has any of its values, at the first row in the order of the query', () => {
+    const where = { tags: { in: ['c', 'a'] }, rank: { gt: 0 } }
+    const bag = { tags: ['b', 'c', 'a'], rank: 1 }
+    expect(plan(byTag, where, { scatter: true }).firstKey(bag)).toEqual([a, 1n])
+    expect(plan(byTag, where, { scatter: true, order: 'desc' }).firstKey(bag)).toEqual([Buffer.from('c'), 1n])
+    expect(plan(byTag, where, { scatter: true }).matches({ tags: ['b'], rank: 1 })).toBe(false)
+    expect(plan(byTag, where, { scatter: true }).matches({ tags: ['a'], rank: 0 })).toBe(false)
+  })
+
+  it('takes strings of over 512 bytes by their whole', () => {
+    const long = 'x'.repeat(600)
+    const query = plan(byTitle, { title: { in: [`${long}b`, 'x', `${long}a`, `${long}b`] } })
+    expect(query.ranges).toHaveLength(3)
+    expect(query.canCountRows).toBe(true)
+    for (const [title, expected] of [
+      ['x', true],
+      [`${long}a`, true],
+      [`${long}b`, true],
+      [long, false],
+      [`${long}c`, false],
+    ] as const)
+      expect(query.matches({ title })).toBe(expected)
+  })
+
+  it('has up to 100 different values, and so do all lists of a query together', () => {
+    const ranks = Array.from({ length: 100 }, (_, i) => i)
+    const where = { tags: { in: ['a'] }, rank: { in: [...ranks, 99] } }
+    expect(plan(byTag, where, { scatter: true }).ranges).toHaveLength(100)
   })
 })
 
@@ -221,7 +337,7 @@ describe('a query that does not fit its index is refused', () => {
       byUser,
       { user, published: { above: published } },
       {},
-      /gt, gte, lt and lte, and startsWith for strings; got above for published/,
+      /gt, gte, lt, lte and in, and startsWith for strings; got above for published/,
     ],
     [
       'two lower bounds',
@@ -242,7 +358,7 @@ describe('a query that does not fit its index is refused', () => {
       byUser,
       { user, published: '2009' },
       {},
-      /needs a value or a range .* for published: a valid Date is expected, got a string of 4 characters/,
+      /needs a value, a range .* or a list .* for published: a valid Date is expected, got a string of 4 characters/,
     ],
     [
       'a bound of a wrong type',
@@ -258,6 +374,76 @@ describe('a query that does not fit its index is refused', () => {
       {},
       /a value for gt for published; got nothing/,
     ],
+    [
+      'an empty list',
+      byTitle,
+      { title: { in: [] } },
+      {},
+      /1 to 100 different values for in for title; got 0/,
+    ],
+    [
+      'a list of 101 values',
+      byTitle,
+      { title: { in: Array.from({ length: 101 }, (_, i) => `${i}`) } },
+      {},
+      /1 to 100 different values for in for title; got 101/,
+    ],
+    [
+      'lists that make more than 100 ranges',
+      byUser,
+      {
+        user: { in: [user, user3] },
+        published: { in: Array.from({ length: 51 }, (_, i) => new Date(i)) },
+      },
+      {},
+      /100 ranges for a query at the most; the lists for user and published make 102/,
+    ],
+    [
+      'what is no list',
+      byTitle,
+      { title: { in: 'ab' } },
+      {},
+      /an array of 1 to 100 values for in for title; got a string of 2 characters/,
+    ],
+    [
+      'a set',
+      byTitle,
+      { title: { in: new Set(['a']) } },
+      {},
+      /an array of 1 to 100 values for in for title; got an object of class Set/,
+    ],
+    [
+      'a list with a value of a wrong type',
+      byTitle,
+      { title: { in: ['a', 5] } },
+      {},
+      /needs values for in for title: a string is expected, got a number/,
+    ],
+    ['a list with null', byTitle, { title: { in: ['a', null] } }, {}, /values for in for title; got null/],
+    // oxlint-disable-next-line no-sparse-arrays
+    ['a list with a hole', byTitle, { title: { in: ['a', , 'b'] } }, {}, /for in for title; got nothing/],
+    ['a list in a list', byTag, { tags: { in: [['a']] } }, { scatter: true }, /\(of an element\) for tags/],
+    [
+      'a list and a bound',
+      byTitle,
+      { title: { in: ['a'], gt: '' } },
+      {},
+      /got in and other bounds for title/,
+    ],
+    [
+      'a list behind a range',
+      byUser,
+      { user, published: { gt: published }, title: { in: ['x'] } },
+      {},
+      /cannot use title behind the range on published/,
+    ],
+    [
+      'a list behind a gap',
+      byUser,
+      { user, title: { in: ['x'] } },
+      {},
+      /cannot use title without a value of published/,
+    ],
     ['an undefined value', byUser, { user: undefined }, {}, /for user; got nothing, which no index row has/],
     ['null', byUser, { user: null }, {}, /for user; got null/],
     [
@@ -272,7 +458,7 @@ describe('a query that does not fit its index is refused', () => {
       byUser,
       {},
       {},
-      /by_user is kept by user: give a value for it, or ask all shards with \{ scatter: true \}/,
+      /by_user is kept by user: give a value or a list for it, or ask all shards with \{ scatter: true \}/,
     ],
     ['a range on the shard', byUser, { user: { gt: user } }, {}, /scatter: true/],
     [
@@ -331,7 +517,7 @@ describe('a range over strings of more than 512 bytes', () => {
         const bag: Bag = { title: stored }
         expect(query.matches(bag)).toBe(expected)
         const [key = []] = deriveRows(byTitle, bag).keys
-        expect(expected === false || inRange(query.range, { key })).toBe(true)
+        expect(expected === false || inRange(rangeOf(query), { key })).toBe(true)
       }),
       { numRuns: 1000 },
     )
@@ -340,7 +526,7 @@ describe('a range over strings of more than 512 bytes', () => {
   it('scans no more than asked for when the bounds are short, and what shares their beginning when they are long', () => {
     const scanned = (bound: string, stored: string): boolean => {
       const [key = []] = deriveRows(byTitle, { title: stored }).keys
-      return inRange(plan(byTitle, { title: { lt: bound } }, { scatter: true }).range, { key })
+      return inRange(rangeOf(plan(byTitle, { title: { lt: bound } }, { scatter: true })), { key })
     }
     const long = 'x'.repeat(512)
     expect(scanned(long, `${long}a`)).toBe(false)

@@ -16,19 +16,29 @@ import { parseWhere, satisfies, type ParsedWhere } from './parse-where.ts'
 import { shardOfRow, shardsOfQuery } from './place-row.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT, type QueryOptions, type QueryOrder } from './query-types.ts'
 
+/** A range of an index, and the shards to scan for it, in rising order. */
+export interface PlannedRange {
+  readonly range: KeyRange
+  readonly shards: readonly number[]
+}
+
 /** A query that was checked and worked out. It can be run any number of times, with the cursors of its own pages. */
 export interface QueryPlan {
   /** The index's name. */
   readonly index: string
-  /** The stretch of the index to scan. It may hold rows that do not match: where bounds are strings of over 512 bytes. */
-  readonly range: KeyRange
+  /**
+   * The ranges of the index to scan, in rising order: one, or with lists one for each value. They may hold rows that do not
+   * match: where bounds are strings of over 512 bytes.
+   */
+  readonly ranges: readonly PlannedRange[]
   readonly order: QueryOrder
   readonly limit: number
-  /** The shards to scan, in rising order. */
+  /** The shards of all ranges, in rising order. */
   readonly shards: readonly number[]
   /**
-   * Whether the entities of the rows in `range`, counted on each shard, are the answers while nothing is in flight. Not
-   * where a bound is a string of over 512 bytes, and not where the rows of one entity are on several of these shards.
+   * Whether the entities of the rows in each range, counted on each of its shards, are the answers while nothing is in flight.
+   * Not where a bound is a string of over 512 bytes, and not where the rows of one entity are in several of these ranges, or on
+   * several of these shards.
    */
   readonly canCountRows: boolean
   /** What cursors of this query are bound to. */
@@ -56,14 +66,14 @@ export function planQuery(
   const order = parseOrder(name, options.order)
   const limit = parseLimit(name, options.limit)
   const scatter = parseScatter(name, options.scatter)
-  const { range } = parsed
+  const depth = parsed.equal[0]?.length ?? 0
   const { shardColumn, isSpread } = openIndex(index)
-  if (!scatter && (shardColumn === undefined || shardColumn >= range.prefix.length)) {
+  if (!scatter && (shardColumn === undefined || shardColumn >= depth)) {
     throw new LooseleafError(
       'BAD_QUERY',
       shardColumn === undefined
         ? `Index ${name} has its rows on the shards of their entities, so a query has to ask all of them: say so with { scatter: true }, or keep the index by a property (shardOn).`
-        : `Index ${name} is kept by ${shardOn}: give a value for it, or ask all shards with { scatter: true }.`,
+        : `Index ${name} is kept by ${shardOn}: give a value or a list for it, or ask all shards with { scatter: true }.`,
     )
   }
 
@@ -75,14 +85,16 @@ export function planQuery(
     }
     return first
   }
-  const shards = shardsOfQuery(index, router, range.prefix)
+  const ranges = parsed.ranges.map((range) => ({ range, shards: shardsOfQuery(index, router, range.prefix) }))
+  const shards = [...new Set(ranges.flatMap((each) => each.shards))].toSorted((a, b) => a - b)
+  const isCountable = !parsed.overlaps && !(isSpread && shards.length > 1)
   return {
     index: name,
-    range,
+    ranges,
     order,
     limit,
     shards,
-    canCountRows: !(isSpread && shards.length > 1) && ![parsed.lower, parsed.upper].some(isLongString),
+    canCountRows: isCountable && ![parsed.lower, parsed.upper].some(isLongString),
     scope: cursorScope(index, parsed, order),
     matches: (bag) => firstKey(bag) !== undefined,
     firstKey,

@@ -57,24 +57,36 @@ type Lower<V> = { readonly gt: V; readonly gte?: never } | { readonly gt?: never
 type Upper<V> = { readonly lt: V; readonly lte?: never } | { readonly lt?: never; readonly lte: V }
 
 /** A stretch of values: a lower bound, an upper one, or both. */
-export type Range<V> = { readonly startsWith?: never } & (
+export type Range<V> = { readonly startsWith?: never; readonly in?: never } & (
   (Lower<V> & (Upper<V> | NoUpper)) | (NoLower & Upper<V>)
 )
 
 /** All strings with this beginning. */
 export interface Beginning extends NoLower, NoUpper {
   readonly startsWith: string
+  readonly in?: never
+}
+
+/** Any of these values: 1 to 100 different ones. */
+export interface ValueList<V> extends NoLower, NoUpper {
+  readonly in: readonly V[]
+  readonly startsWith?: never
 }
 
 type RangeOf<T extends PropertyType> =
   Range<ValueOf<T>> | (T extends 'string' | 'string[]' ? Beginning : never)
 
 /**
- * What a query asks of an index: values for its first properties, then at most one range on the next.
+ * What a query asks of an index: values for its first properties, then at most one range on the next. In place of a value there
+ * may be a list of which any will do; lists for several properties may make 100 combinations at the most.
  * For a property of type `type[]` an element is given.
  */
 export type Where<P extends IndexProperties = IndexProperties> = {
-  readonly [K in keyof P]?: ValueOf<TypeOf<P[K]>> | RangeOf<TypeOf<P[K]>> | NullOf<P[K]>
+  readonly [K in keyof P]?:
+    | ValueOf<TypeOf<P[K]>>
+    | NullOf<P[K]>
+    | ValueList<ValueOf<TypeOf<P[K]>> | NullOf<P[K]>>
+    | RangeOf<TypeOf<P[K]>>
 }
 
 /**

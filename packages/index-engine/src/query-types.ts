@@ -30,14 +30,23 @@ export interface GetAllOptions {
 export interface QueryOptions extends GetAllOptions {
   /** Entities of a page, 1 to 1,000; 50 by default. It may change from page to page. */
   readonly limit?: number | undefined
-  /** The `cursor` of the page before, from the same index, `where` and order. */
+  /** The `cursor` or the `previous` of another page of the same index, `where` and order. */
   readonly cursor?: string | undefined
 }
 
 export interface QueryPage<P extends IndexProperties = IndexProperties> {
   readonly items: readonly IndexedEntity<P>[]
-  /** Where the next page begins; not there on the last page. */
+  /**
+   * Leads to the next page. On a page that was reached from the front: there exactly when another entity follows, or the call
+   * reached a bound. On one that was reached by `previous`: always there, and leads to what followed it then.
+   */
   readonly cursor?: string
+  /**
+   * Leads to the page before: the entities that stand directly before this one's first, in the same order. Not there without
+   * a `cursor` among the options; always there on a page that was reached by one from the front; on a page that was itself
+   * reached by a `previous`, there exactly when another entity stands before, or the call reached a bound.
+   */
+  readonly previous?: string
   readonly cost: QueryCost
 }
 

@@ -1,14 +1,15 @@
-import { isLooseleafError, metaOf, type Bag, type Entity, type PropertyValue } from '@looseleaf/core'
+import { isLooseleafError, metaOf, type Bag, type PropertyValue } from '@looseleaf/core'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { idOf, lastByteRouter, modelStore, type ModelStore } from '../test/model.ts'
+import { idOf } from '../test/model.ts'
+import { fill, numberOf, numbersOf, pagesFrom, pagesOf, plan } from '../test/pages.ts'
 import { defineIndex, type IndexDefinition } from './define-index.ts'
-import { planQuery, type QueryPlan } from './plan-query.ts'
-import type { QueryOptions, QueryPage } from './query-types.ts'
-import { runQuery, type RunOptions } from './run-query.ts'
+import type { QueryPage } from './query-types.ts'
+import type { QueryPlan } from './plan-query.ts'
+import { runQuery } from './run-query.ts'
 
 type Scalar = string | bigint | boolean
-type Condition = Scalar | { readonly [operator: string]: Scalar }
+type Condition = Scalar | { readonly [operator: string]: Scalar | readonly Scalar[] }
 
 /** The last two are in another order in UTF-8 than in UTF-16. */
 const WORDS = ['', 'a', 'ab', 'b', '\uffee', '\u{1f600}']
@@ -57,6 +58,7 @@ function tuplesOf(index: IndexDefinition, bag: Bag): Scalar[][] {
 function holds(value: Scalar, condition: Condition): boolean {
   if (typeof condition !== 'object') return value === condition
   return Object.entries(condition).every(([operator, bound]) => {
+    if (typeof bound === 'object') return bound.includes(value)
     const order = compareScalars(value, bound)
     return { gt: order > 0, gte: order >= 0, lt: order < 0, lte: order <= 0 }[operator]
   })
@@ -123,6 +125,13 @@ const rangeArbitrary = (pool: readonly Scalar[]): fc.Arbitrary<Condition> =>
       ...(upper === '' ? {} : { [upper]: high }),
     }))
 
+/** A value, or a list of some with repeats. */
+const valueArbitrary = (pool: readonly Scalar[]): fc.Arbitrary<Condition> =>
+  fc.oneof(
+    fc.constantFrom(...pool),
+    fc.array(fc.constantFrom(...pool), { minLength: 1, maxLength: 6 }).map((list) => ({ in: list })),
+  )
+
 const queryArbitrary = fc.constantFrom(...INDEXES).chain((index) =>
   fc
     .tuple(fc.nat(index.properties.length), fc.boolean())
@@ -130,7 +139,7 @@ const queryArbitrary = fc.constantFrom(...INDEXES).chain((index) =>
       const names = index.properties.slice(0, equal + (withRange ? 1 : 0)).map(({ name }) => name)
       const conditions = names.map((name, i) => {
         const pool = POOLS[name] ?? []
-        return i < equal ? fc.constantFrom<Condition[]>(...pool) : rangeArbitrary(pool)
+        return i < equal ? valueArbitrary(pool) : rangeArbitrary(pool)
       })
       return fc
         .tuple(...conditions)
@@ -146,36 +155,6 @@ const caseArbitrary = fc.record({
   limit: fc.integer({ min: 1, max: 9 }),
   shards: fc.integer({ min: 1, max: 3 }),
 })
-
-function fill(
-  index: IndexDefinition,
-  entities: readonly { readonly now: Bag | undefined; readonly left: readonly Bag[] }[],
-  shards: number,
-): ModelStore {
-  const store = modelStore(index, lastByteRouter(shards))
-  for (const [number, { now, left }] of entities.entries()) {
-    for (const bag of left) store.addRows(idOf(number), bag)
-    if (now !== undefined) store.addRows(idOf(number), now)
-    store.commit(idOf(number), now)
-  }
-  return store
-}
-
-function plan(index: IndexDefinition, where: unknown, options: QueryOptions, shards = 1): QueryPlan {
-  return planQuery({ ...index, generation: 1 }, where, { scatter: true, ...options }, lastByteRouter(shards))
-}
-
-async function pagesOf(store: ModelStore, query: QueryPlan, options: RunOptions = {}): Promise<QueryPage[]> {
-  const pages = [await runQuery(store, query, options)]
-  for (let cursor = pages[0]?.cursor; cursor !== undefined; cursor = pages.at(-1)?.cursor) {
-    if (pages.length > 2000) throw new Error('The pages do not end.')
-    pages.push(await runQuery(store, query, { ...options, cursor }))
-  }
-  return pages
-}
-
-const numberOf = (entity: Entity): number => Number.parseInt(entity.id.slice(-8), 16)
-const numbersOf = (pages: readonly QueryPage[]): number[] => pages.flatMap((page) => page.items.map(numberOf))
 
 describe('paging through a store that nobody writes', () => {
   it('gives exactly what matches, in order, full pages, and no cursor on the last one', async () => {
@@ -280,6 +259,82 @@ describe('paging through a store that nobody writes', () => {
     expect(groups).toBe(2)
     expect(cursor).toBeDefined()
     expect(cost).toMatchObject({ complete: false, rowsExamined: 4 })
+  })
+
+  /** What a page's cursors lead to, from any page that was reached by any way. */
+  const walk = fc.array(
+    fc.record({ way: fc.constantFrom('cursor', 'previous'), limit: fc.integer({ min: 1, max: 5 }) }),
+    { minLength: 1, maxLength: 12 },
+  )
+  const bounds = fc.record(
+    { maxRowsExamined: fc.integer({ min: 1, max: 5 }), maxBytes: fc.integer({ min: 1, max: 6 }) },
+    { requiredKeys: [] },
+  )
+
+  it('gives the same backward as forward, each page in the order of the query, full but for the first', async () => {
+    await fc.assert(
+      fc.asyncProperty(caseArbitrary, async ({ query: { index, where }, entities, order, limit, shards }) => {
+        const store = fill(index, entities, shards)
+        const query = plan(index, where, { order, limit }, shards)
+        const forward = await pagesOf(store, query)
+        expect(forward[0]?.previous).toBeUndefined()
+        for (const page of forward.slice(1)) expect(page.previous).toBeDefined()
+        const last = forward.at(-1) as QueryPage
+        const backward = await pagesFrom(store, query, last, 'previous')
+        expect(numbersOf([...backward.toReversed(), last])).toEqual(numbersOf(forward))
+        for (const { cursor, cost, items } of backward) {
+          expect(cursor).toBeDefined()
+          expect(items).toHaveLength(limit)
+          expect(cost.complete).toBe(true)
+          expect(cost.rowsMatched).toBe(items.length)
+          expect(cost.rowsExamined).toBe(cost.rowsMatched + cost.rowsDiscarded)
+        }
+        // As many as there are in front of the last one: no empty page more.
+        expect(backward).toHaveLength(forward.length - 1)
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  it('to and fro gives what stands directly behind or before, with any limits and bounds', async () => {
+    await fc.assert(
+      fc.asyncProperty(caseArbitrary, walk, bounds, async (given, steps, options) => {
+        const { index, where } = given.query
+        const { entities, order, shards } = given
+        const store = fill(index, entities, shards)
+        const expected = oracle(
+          index,
+          entities.map(({ now }) => now),
+          where,
+          order,
+        )
+        /** The cuts around the page, as numbers of entities before them. */
+        let [from, to] = [0, 0]
+        let page: QueryPage | undefined
+        for (const { way, limit } of steps) {
+          const cursor = page?.[way]
+          if (page !== undefined && cursor === undefined) {
+            // What has no cursor is the end.
+            if (way === 'cursor') expect(to).toBe(expected.length)
+            else expect(from).toBe(0)
+            continue
+          }
+          const backward = page !== undefined && way === 'previous'
+          const query = plan(index, where, { order, limit }, shards)
+          page = await runQuery(store, query, { ...options, cursor })
+          const numbers = page.items.map(numberOf)
+          if (backward) [from, to] = [from - numbers.length, from]
+          else [from, to] = [to, to + numbers.length]
+          expect(numbers).toEqual(expected.slice(Math.max(0, from), to))
+          const onward = backward ? page.previous : page.cursor
+          if (page.cost.complete && numbers.length < limit) expect(onward).toBeUndefined()
+          if (options.maxRowsExamined === undefined && options.maxBytes === undefined) {
+            expect(onward === undefined).toBe(backward ? from === 0 : to === expected.length)
+          }
+        }
+      }),
+      { numRuns: 2000 },
+    )
   })
 
   it('reads an entity once a call at the most, and counts what it asked for', async () => {
@@ -445,6 +500,23 @@ describe('the work of a call', () => {
     const { cost, items } = await runQuery(store, plan(byRank, {}, { limit: 20 }, 3))
     expect(items).toHaveLength(5)
     expect(cost).toMatchObject({ shards: 3, indexReads: 3, entityReads: 1, entitiesRead: 5 })
+  })
+
+  it('is one scan for a list where its first values have enough, and some together where they have not', async () => {
+    const list = Array.from({ length: 100 }, (_, i) => `${i + 100}`)
+    const byUser = INDEXES[0] as IndexDefinition
+    const entities = list.map((user, rank) => ({ now: { user, rank }, left: [] }))
+    const store = fill(byUser, entities, 3)
+    const query = (limit: number): QueryPlan => plan(byUser, { user: { in: list } }, { limit }, 3)
+    const { cost } = await runQuery(store, query(1))
+    // The second one, to see whether another follows, and one beside it.
+    expect(cost).toMatchObject({ indexReads: 3, shards: 3, entitiesRead: 2, rowsExamined: 1 })
+    const several = Array.from({ length: 40 }, (_, rank) => ({ now: { user: '100', rank }, left: [] }))
+    const first = await runQuery(fill(byUser, several, 3), query(30))
+    expect(first.cost).toMatchObject({ indexReads: 1, shards: 1, rowsExamined: 30 })
+    const all = await runQuery(store, query(200))
+    expect(all.items).toHaveLength(100)
+    expect(all.cost).toMatchObject({ indexReads: 100, shards: 3, entityReads: 1 })
   })
 
   it('grows in few steps over many leftovers, and no scan is larger than 1,001 rows', async () => {

@@ -1,5 +1,5 @@
 import { throwIfAborted, type IndexRow, type IndexScan } from '@looseleaf/core'
-import { decodeCursor, encodeCursor, type RowPlace } from './cursor.ts'
+import { decodeCursor, encodeCursor, type PageStart, type RowPlace } from './cursor.ts'
 import { createJudge } from './judge-rows.ts'
 import { mergeRows } from './merge-rows.ts'
 import type { QueryPlan } from './plan-query.ts'
@@ -22,7 +22,7 @@ export interface QueryPorts {
 export type TakeGroup = (group: readonly (ReadEntity | undefined)[]) => boolean
 
 export interface RunOptions {
-  /** The cursor of the page before. */
+  /** The `cursor` or the `previous` of another page. */
   readonly cursor?: string | undefined
   readonly signal?: AbortSignal | undefined
   /** Index rows that one call examines at the most; 10,000 by default. */
@@ -44,9 +44,13 @@ const MAX_FIRST_FETCH = MAX_LIMIT + 1
 /** The second fetch is at least of twice so many; each further one of twice the one before. */
 const MIN_FETCH = 4
 
+const REVERSE = { asc: 'desc', desc: 'asc' } as const
+
 /** What a run over the rows of a query has come to. */
 interface Run {
   readonly cost: QueryCost
+  /** Where it has begun; undefined at the front. */
+  readonly start: PageStart | undefined
   /** Where another entity may follow; undefined where nothing does. */
   readonly next: RowPlace | undefined
 }
@@ -64,9 +68,16 @@ interface Run {
  * found exactly once by paging. One that moves between two pages may be met again, or missed when it moves to an earlier
  * one: pages are no snapshot.
  *
- * There is a cursor exactly when another entity follows, or when the call reached its bound on work or on bytes
- * (`cost.complete: false` if that happened with the page not full). Of large entities a page has few: it ends with the one
- * that brings it to 32 MiB. Throws `BAD_CURSOR`, `ABORTED`, and what the ports throw.
+ * A page is what stands between two cuts through the order, each before or behind some row: the one where it begins, and the
+ * one up to which rows were examined. Its cursors lead on from these cuts, away from it. So whoever pages, to and fro as they
+ * like, is given what stands between two cuts whenever they go from the one to the other. To go backward the rows are read in
+ * the reverse order, and the page is turned round in the end; an entity stands where it always stands, which then is the last
+ * of its rows that comes. Until it does the entity is in hand, and its bytes count as if it were on the page.
+ *
+ * There is a cursor in the direction of reading exactly when another entity follows there, or when the call reached its bound
+ * on work or on bytes (`cost.complete: false` if that happened with the page not full). There is one in the other direction
+ * on every page that was begun with a cursor. Of large entities a page has few: it ends with the one that brings it to 32 MiB.
+ * Throws `BAD_CURSOR`, `ABORTED`, and what the ports throw.
  */
 export async function runQuery<P extends IndexProperties = IndexProperties>(
   ports: QueryPorts,
@@ -74,7 +85,7 @@ export async function runQuery<P extends IndexProperties = IndexProperties>(
   options: RunOptions = {},
 ): Promise<QueryPage<P>> {
   const items: IndexedEntity<P>[] = []
-  const { cost, next } = await run(
+  const { cost, start, next } = await run(
     ports,
     plan,
     {
@@ -86,7 +97,17 @@ export async function runQuery<P extends IndexProperties = IndexProperties>(
     // It matches, so it has the properties of P with their types.
     (entity) => items.push(toEntity(entity) as IndexedEntity<P>),
   )
-  return next === undefined ? { items, cost } : { items, cursor: encodeCursor(plan.scope, next), cost }
+  const backward = start?.backward === true
+  const onward = next && encodeCursor(plan.scope, { ...next, backward, inclusive: false })
+  const back =
+    start && encodeCursor(plan.scope, { ...start, backward: !backward, inclusive: !start.inclusive })
+  const [cursor, previous] = backward ? [back, onward] : [onward, back]
+  return {
+    items: backward ? items.toReversed() : items,
+    ...(cursor !== undefined && { cursor }),
+    ...(previous !== undefined && { previous }),
+    cost,
+  }
 }
 
 /**
@@ -108,29 +129,33 @@ async function run(
   options: RunOptions & { readonly limit: number; readonly maxRows: number; readonly maxBytes: number },
   onMatch: (entity: ReadEntity) => void,
 ): Promise<Run> {
-  const { order } = plan
   const { limit, maxRows, maxBytes } = options
   const start = options.cursor === undefined ? undefined : decodeCursor(plan.scope, options.cursor)
+  const backward = start?.backward === true
+  const order = backward ? REVERSE[plan.order] : plan.order
+  const asked = new Set<number>()
   const spent = { indexReads: 0, entityReads: 0, rowsExamined: 0, entitiesRead: 0 }
-  const rows = mergeRows(plan.shards, order, start, (shard, after, size) => {
+  const rows = mergeRows(plan.ranges, order, start, (range, shard, after, size) => {
     throwIfAborted(options.signal)
     spent.indexReads++
+    asked.add(shard)
     const place = after === undefined ? {} : { after: { key: after.key, entityId: after.entityId } }
-    return ports.scan(shard, { ...plan.range, order, ...place, limit: size }, options.signal)
+    return ports.scan(shard, { ...range, order, ...place, limit: size }, options.signal)
   })
-  const judge = createJudge(plan, start, rows)
+  const judge = createJudge(plan, order, start, rows)
   let matched = 0
   let bytes = 0
-  let last = start
+  let last: RowPlace | undefined = start
 
   const end = (more: boolean, complete: boolean): Run => ({
     cost: {
-      shards: plan.shards.length,
+      shards: asked.size,
       ...spent,
       rowsMatched: matched,
       rowsDiscarded: spent.rowsExamined - matched,
       complete,
     },
+    start,
     next: more ? last : undefined,
   })
 
@@ -147,13 +172,13 @@ async function run(
       if (overdue === undefined) return undefined
       if (matched === limit) return end(true, true)
       match(overdue.entity)
-      last = overdue.place
+      last = overdue
       if (bytes >= maxBytes) return end(true, matched === limit)
     }
   }
 
   /** Takes a row of the batch, or answers how the run ends before it or with it. */
-  function examine(row: IndexRow, i: number): Run | undefined {
+  function examine(row: RowPlace, i: number): Run | undefined {
     const ended = takeOverdue(row)
     if (ended !== undefined) return ended
     const entity = judge.entityAt(i)
@@ -167,7 +192,8 @@ async function run(
     return undefined
   }
 
-  const hasEnough = (): boolean => spent.rowsExamined >= maxRows || bytes >= maxBytes
+  const hasEnough = (): boolean =>
+    spent.rowsExamined >= maxRows || bytes + (backward ? judge.passedBytes() : 0) >= maxBytes
 
   for (let round = 0; ; round++) {
     const size = nextSize(round, limit + 1 - matched, matched, spent.rowsExamined)
@@ -188,7 +214,7 @@ async function run(
       judge.learn(group)
       for (; i < batch.length && ended === undefined; i++) {
         if (hasEnough()) ended = end(true, matched === limit)
-        else if (judge.knows(i)) ended = examine(batch[i] as IndexRow, i)
+        else if (judge.knows(i)) ended = examine(batch[i] as RowPlace, i)
         else return true
       }
       return ended === undefined

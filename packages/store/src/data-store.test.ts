@@ -265,6 +265,43 @@ describe('query', () => {
     await store.delete(id)
   })
 
+  it('finds what has any value of a list, value by value, and leads on and back through them', async () => {
+    const store = await openStore()
+    const users = Array.from({ length: 6 }, () => store.newId()).toSorted()
+    const asked = [users[4], users[1], users[2], users[1]] as string[]
+    for (let n = 0; n < 30; n++) {
+      await store.put({ user_id: users[n % 6]!, published: new Date(1e12 + n), n })
+    }
+    const where = { user_id: { in: asked }, published: { gte: new Date(1e12 + 6) } }
+    const expected = [1, 2, 4].flatMap((user) => [6, 12, 18, 24].map((n) => n + user))
+    const numbersOf = (entities: readonly object[]): unknown[] =>
+      entities.map((entity) => Reflect.get(entity, 'n'))
+    expect(numbersOf(await byUser.getAll(store, where))).toEqual(expected)
+    expect(numbersOf(await byUser.getAll(store, where, { order: 'desc' }))).toEqual(expected.toReversed())
+    expect(await store.count(byUser, where)).toBe(12)
+    expect(await store.count(byUser, where, { exact: true })).toBe(12)
+
+    const pages = [await store.query(byUser, where, { limit: 5 })]
+    for (let cursor; (cursor = pages.at(-1)?.cursor) !== undefined;)
+      pages.push(await store.query(byUser, where, { limit: 5, cursor }))
+    expect(pages.map(({ items }) => items.length)).toEqual([5, 5, 2])
+    expect(numbersOf(pages.flatMap(({ items }) => items))).toEqual(expected)
+    const back = await store.query(byUser, where, { limit: 5, cursor: pages[2]?.previous })
+    expect(back.items).toEqual(pages[1]?.items)
+    const front = await store.query(byUser, where, { limit: 50, cursor: back.previous })
+    expect(front.items).toEqual(pages[0]?.items)
+    expect(front.previous).toBeUndefined()
+  })
+
+  it('counts and gives an entity once that has several values of a list', async () => {
+    const store = await openStore()
+    await store.putMany([{ tags: ['a', 'b', 'c'] }, { tags: ['c'] }, { tags: ['b', 'x'] }, { tags: ['x'] }])
+    const where = { tags: { in: ['c', 'b', 'none'] } }
+    expect(await store.count(byTag, where)).toBe(3)
+    expect(await byTag.getAll(store, where)).toHaveLength(3)
+    expect((await store.query(byTag, where, { limit: 3 })).cursor).toBeUndefined()
+  })
+
   it('counts an entity once, on however many shards its rows are', async () => {
     const byPlace = defineIndex('by_place', { properties: { places: 'string[]' }, shardOn: 'places' })
     const store = await DataStore.open({ shards: memoryShards(2), indexes: [byPlace], migrate: true })

@@ -210,7 +210,7 @@ export class DataStore {
 
   /**
    * A page of the entities that match, in the order of the index. What was committed before the call is found; what
-   * does not match is never returned. The cursor, when there is one, leads to the next page.
+   * does not match is never returned. `cursor`, when there is one, leads to the next page, and `previous` to the one before.
    */
   async query<const P extends IndexProperties>(
     index: IndexDefinition<P>,

@@ -52,6 +52,23 @@ export const baseIndexes: readonly IndexDefinition[] = [
   defineIndex('by_people', { properties: { 'in.people.name': 'string[]' }, shardOn: 'id', onMisfit: 'skip' }),
 ]
 
+/** Those of a store that has one writer at a time, where it is certain who is first. */
+export const indexesOfOne: readonly IndexDefinition[] = [
+  ...baseIndexes,
+  defineIndex('only_one', {
+    properties: { s: { type: 'string', key: 'lower' }, i: { type: 'integer', nulls: 'last' }, b: 'boolean' },
+    shardOn: 's',
+    onMisfit: 'skip',
+    unique: true,
+  }),
+  defineIndex('only_time', {
+    properties: { times: 'time[]', s: 'string' },
+    shardOn: 's',
+    onMisfit: 'skip',
+    unique: true,
+  }),
+]
+
 /** Those that come and go: two definitions of one name, one that differs in what becomes of misfits, and another. */
 export const passingIndexes: readonly IndexDefinition[] = [
   defineIndex('extra', { properties: { i: 'integer', s: 'string' }, shardOn: 'id' }),
@@ -65,4 +82,4 @@ export const passingIndexes: readonly IndexDefinition[] = [
   }),
 ]
 
-export const allIndexes: readonly IndexDefinition[] = [...baseIndexes, ...passingIndexes]
+export const allIndexes: readonly IndexDefinition[] = [...indexesOfOne, ...passingIndexes]

@@ -2,18 +2,24 @@ import type { Found, Oracle } from './oracle.ts'
 import { knownIds } from './ids.ts'
 import type { QueryRequest } from './commands/query-request.ts'
 
-/** A query that is being paged through. */
+/** Where a cursor of a page leads from, and which way. */
 export interface Pager {
   readonly request: QueryRequest
   /** The index as the oracle knew it at the first page: a cursor does not outlive a generation. */
   readonly index: unknown
-  cursor: string
-  /** The last entity that was given, and the one that was to follow then. */
-  last: Found
-  next: Found
-  /** What earlier pages gave, less what was written since. */
-  readonly given: Set<string>
+  readonly cursor: string
+  readonly way: 'cursor' | 'previous'
+  readonly cut: Cut
 }
+
+/** A place between two entities that stood side by side when a page ended there: behind the one, before the other. */
+export interface Cut {
+  readonly before: Found
+  readonly behind: Found
+}
+
+/** Pages that may be turned from at a time; the oldest is forgotten. */
+const PAGERS = 6
 
 /** The oracle, and what a client would remember of the answers so far. */
 export class Model {
@@ -37,10 +43,14 @@ export class Model {
     return this.oracle.entities.has(key) ? (this.#versions.get(key) ?? 0) : 0
   }
 
+  turnFrom(pager: Pager): void {
+    this.pagers.push(pager)
+    if (this.pagers.length > PAGERS) this.pagers.shift()
+  }
+
   /** Remembers a write: its version has to be greater than every one before it. */
   wrote(id: string, version: number | undefined): void {
     const key = id.toLowerCase()
-    for (const pager of this.pagers) pager.given.delete(key)
     if (version === undefined) return
     const before = this.#versions.get(key) ?? 0
     if (!Number.isSafeInteger(version) || version <= before) {

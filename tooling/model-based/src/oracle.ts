@@ -44,9 +44,25 @@ export class Oracle {
       ({ definition }) => definition.onMisfit === 'refuse' && rowsOf(definition, bag).hasMisfit,
     )
     if (refused) throw new Refusal('BAD_INDEX_VALUE')
+    if (this.hasKeyOfAnother(id, bag)) throw new Refusal('DUPLICATE_KEY')
     const created = !this.entities.has(id)
     this.entities.set(id, asStored(bag))
     return { created }
+  }
+
+  /** Whether another entity has a key of a unique index that this bag has; one with nothing in it is none. */
+  private hasKeyOfAnother(id: string, bag: Bag): boolean {
+    const keysOf = (definition: IndexDefinitionData, of: Bag): string[] =>
+      rowsOf(definition, of)
+        .rows.filter((row) => row.every(({ nothing }) => nothing === undefined))
+        .map((row) => row.map(({ whole }) => `${typeof whole} ${String(whole)}`).join('\n'))
+    return this.indexes.some(({ definition }) => {
+      if (!definition.unique) return false
+      const own = new Set(keysOf(definition, bag))
+      return [...this.entities].some(
+        ([other, theirs]) => other !== id && keysOf(definition, theirs).some((key) => own.has(key)),
+      )
+    })
   }
 
   insert(id: string, bag: Bag): { created: boolean } {
@@ -96,7 +112,8 @@ export class Oracle {
     const known = this.indexes.find((index) => haveSameRows(index.definition, definition))
     if (known === undefined) throw new Refusal('INDEX_NOT_FOUND')
     if (known.state === 'building') throw new Refusal('INDEX_NOT_READY')
-    if (!scatter && !isValue(where[definition.shardOn])) throw new Refusal('BAD_QUERY')
+    if (!scatter && !isValue(where[definition.shardOn]) && listOf(where[definition.shardOn]) === undefined)
+      throw new Refusal('BAD_QUERY')
     const sign = order === 'asc' ? 1 : -1
     const compare = (a: Found, b: Found): number => sign * comparePlaces(a.place, b.place)
     const found: Found[] = []
@@ -124,6 +141,13 @@ export function matches(definition: IndexDefinitionData, where: Conditions, row:
     const condition = where[property.name]
     if (condition === undefined) return true
     const { whole, nothing } = row[i]!
+    const list = listOf(condition)
+    if (list !== undefined) {
+      const { name } = property
+      return list.some((value) =>
+        matches({ ...definition, properties: [property] }, { [name]: value }, [row[i]!]),
+      )
+    }
     if (condition === null || nothing !== undefined) return condition === null && nothing !== undefined
     const distance = (value: unknown): number => compareValues(whole, keyed(property, value)!.whole)
     if (isValue(condition)) return distance(condition) === 0
@@ -140,8 +164,14 @@ export function haveSameRows(a: IndexDefinitionData, b: IndexDefinitionData): bo
   return (
     a.name === b.name &&
     a.shardOn === b.shardOn &&
-    JSON.stringify(a.properties) === JSON.stringify(b.properties)
+    JSON.stringify(a.properties) === JSON.stringify(b.properties) &&
+    a.unique === b.unique
   )
+}
+
+/** The values of a list, any of which will do; undefined for another condition. */
+function listOf(condition: unknown): readonly unknown[] | undefined {
+  return (condition as { readonly in?: readonly unknown[] } | undefined)?.in
 }
 
 function isValue(condition: unknown): boolean {

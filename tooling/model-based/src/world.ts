@@ -5,7 +5,7 @@ import { withoutPauses } from '@looseleaf/testkit'
 import type { Backend, Databases } from './backend.ts'
 import { canonical } from './canonical.ts'
 import { countingRouter } from './ids.ts'
-import { baseIndexes } from './indexes.ts'
+import { indexesOfOne } from './indexes.ts'
 
 const SHARDS = 3
 const codecs = [msgpackZlibCodec, jsonCodec, jsonZlibCodec] as const
@@ -81,7 +81,7 @@ async function openStore(databases: Databases, router: Router, codec: number): P
     shards: databases.shards,
     router,
     codec: codecs[codec % codecs.length]!(),
-    indexes: baseIndexes,
+    indexes: indexesOfOne,
     migrate: true,
     onWarning: () => {},
     time: withoutPauses,

@@ -14,19 +14,24 @@ interface Target {
 const TARGETS: readonly Target[] = [
   {
     code: [
-      'packages/index-engine/src/{catalog,change-catalog,derive-rows,diff-rows,engine-context,understood}.ts',
+      'packages/index-engine/src/{catalog,change-catalog,derive-rows,diff-rows,engine-context,key-functions,open-index,understood}.ts',
       'packages/index-engine/src/{judge-rows,lost-tables,merge-rows,plan-query,property-value,read-catalogs,run-query}.ts',
     ],
     tests: ['packages/{index-engine,store}/src/**/*.test.ts'],
   },
   {
     code: [
+      'packages/protocol/src/*.ts',
       'packages/store/src/catalog/{catalog-watch,deferring,manage-indexes,policies}.ts',
       'packages/store/src/opening/{check-layout,initialise,late-shard,open-store}.ts',
-      'packages/store/src/writing/{entity-writer,index-row-writer,row-removals}.ts',
+      'packages/store/src/writing/{claim-writer,entity-writer,index-row-writer,row-removals}.ts',
     ],
     // Some of what writers leave is seen when a cleaner comes by.
-    tests: ['packages/store/src/**/*.test.ts', 'packages/cleaner/test/!(*.int).test.ts'],
+    tests: [
+      'packages/store/src/**/*.test.ts',
+      'packages/cleaner/src/repair/*.test.ts',
+      'packages/cleaner/test/!(*.int).test.ts',
+    ],
   },
   {
     code: ['packages/cleaner/src/**/*.ts'],
@@ -36,6 +41,7 @@ const TARGETS: readonly Target[] = [
   {
     code: [
       'packages/driver-kysely/src/{entity-statements,entity-table,own-writes,swap-winners}.ts',
+      'packages/driver-kysely/src/claim-*.ts',
       'packages/driver-{mysql/src/kysely,sqlite/src}/flavor.ts',
     ],
     // Of the driver for MySQL those that are about its tables, not about connections.

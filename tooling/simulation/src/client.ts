@@ -53,7 +53,7 @@ function newBag(options: ClientOptions, operation: Operation): Bag {
   const bag = {
     by: operation.number,
     group: random.pick([...GROUPS, null]),
-    rank: random.below(RANKS),
+    rank: random.pick(RANKS),
     tags: TAGS.filter(() => random.chance(0.4)),
   }
   return clients === 'keys' ? wanting(operation, { ...bag, ...newKeys(options) }) : bag
@@ -110,7 +110,7 @@ const move: Act = async (options, operation) => {
   const { version } = await options.store.update(id, (before) => ({
     ...before,
     by: operation.number,
-    rank: options.random.below(RANKS),
+    rank: options.random.pick(RANKS),
   }))
   options.history.acknowledged(operation, id, version)
 }

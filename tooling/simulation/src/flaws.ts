@@ -1,3 +1,4 @@
+import type { EntityId } from '@looseleaf/core'
 import { noFaults, type FaultKind } from './faults.ts'
 import type { Circumstances } from './world.ts'
 
@@ -9,6 +10,18 @@ export interface FlawInfo {
   /** What a life has to be like for it to show at all. */
   readonly life?: Partial<Circumstances>
 }
+
+const entities = (count: number): readonly EntityId[] =>
+  Array.from({ length: count }, (_, n) => `0b0f323c-2209-7c02-ac20-${String(n).padStart(12, '0')}`)
+
+/** Clients move a few entities from shard to shard, and look for them. */
+const moving = {
+  writeOrder: 'index-first',
+  deleteDelayMs: 0,
+  maxSkewMs: 0,
+  clients: 'moves',
+  ids: entities(4),
+} as const
 
 /** Disks hang and servers crash, while entities move. */
 const unsafe = ['diskHangs', 'serverCrash'] as const
@@ -44,7 +57,18 @@ export const flaws = {
   },
   'remove is unguarded': {},
   'replace is unguarded': {},
-  'epoch is ignored': {},
+  /** A write begins before an index is added, and goes on when that has been filled. */
+  'epoch is ignored': {
+    among: ['pause'],
+    life: {
+      writeOrder: 'index-first',
+      onIndexFailure: 'fail',
+      deleteDelayMs: 0,
+      maxSkewMs: 0,
+      clients: 'everything',
+      faults: { ...noFaults, pause: 0.02 },
+    },
+  },
   /** A cleaner deletes what it takes for the leavings of the dead without making sure that they cannot commit. */
   'fences do nothing': {
     shownBy: 'pause',
@@ -59,11 +83,12 @@ export const flaws = {
     // A write has to be held up from before the failover until after the clean, and not to be overtaken meanwhile.
     life: {
       writeOrder: 'index-first',
+      onIndexFailure: 'fail',
       failoverOf: 'everything',
       deleteDelayMs: 600,
       maxSkewMs: 0,
-      faults: { ...noFaults, pause: 0.02, failover: 0.005 },
-      ids: Array.from({ length: 64 }, (_, n) => `0b0f323c-2209-7c02-ac20-${String(n).padStart(12, '0')}`),
+      faults: { ...noFaults, pause: 0.04, failover: 0.01 },
+      ids: entities(64),
     },
   },
   /** What is noted as pending is not in the transaction of its entity, and does not fall back with it. */
@@ -117,17 +142,18 @@ export const flaws = {
   /** Writers delete the rows that an entity has lost while queries are under way that need them. */
   'writers delete at once': {
     among: [],
-    life: { writeOrder: 'index-first', queryTimeMs: 1500, clients: 'moves' },
+    life: { ...moving, queryTimeMs: 1500 },
   },
   /** Cleaners do. */
   'cleaner deletes at once': {
-    among: ['crash', 'errorBefore'],
-    life: { writeOrder: 'index-first', queryTimeMs: 1500, clients: 'moves' },
+    among: ['pause'],
+    // With a delay, writers leave these rows to cleaners. Queries freeze between two shards, and are not too long for it.
+    life: { ...moving, deleteDelayMs: 1, queryTimeMs: 200_000, faults: { ...noFaults, pause: 0.02 } },
   },
   /** A query that took longer than rows are kept says that it is complete. */
   'queries are not bounded': {
     among: [],
-    life: { writeOrder: 'index-first', queryTimeMs: 5, clients: 'moves' },
+    life: { ...moving, queryTimeMs: 1 },
   },
   /** Whoever takes a key over does not see that its holder has taken it again. */
   'swap ignores the stamp': {

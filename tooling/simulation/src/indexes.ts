@@ -46,4 +46,5 @@ export const NAMES = ['ada', 'bob', 'cyd', 'dan', 'eve', 'fay'] as const
 export const SEATS = 5
 export const TAGS = ['red', 'green', 'blue', 'grey'] as const
 export const GROUPS = ['north', 'south', 'east'] as const
-export const RANKS = 4
+/** On one shard and the other in turn: a test sees to it. */
+export const RANKS = [9, 10, 11, 12] as const

@@ -37,7 +37,7 @@ function question<const P extends IndexProperties>(
 function anyQuestion(random: Random): Question {
   const tags = random.pick(TAGS)
   const group = random.pick(GROUPS)
-  const rank = random.below(RANKS)
+  const rank = random.pick(RANKS)
   switch (random.below(8)) {
     case 0:
     case 1:
@@ -69,8 +69,10 @@ function anyQuestion(random: Random): Question {
 /** Of the index in which entities move from shard to shard. */
 function anyQuestionForMoved(random: Random): Question {
   return random.chance(0.7)
-    ? question(byRank, { rank: { gte: 0 } }, () => true)
-    : question(byRank, { rank: { gte: 1, lte: 2 } }, (bag) => [1, 2].includes(Number(bag['rank'])))
+    ? question(byRank, { rank: { gte: RANKS[0] } }, () => true)
+    : question(byRank, { rank: { gte: RANKS[1], lte: RANKS[2] } }, (bag) =>
+        [RANKS[1], RANKS[2]].some((rank) => rank === bag['rank']),
+      )
 }
 
 /** Mostly the whole of what there is, by one look at each shard or by several. */

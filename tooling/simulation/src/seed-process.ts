@@ -1,4 +1,4 @@
-import type { Job } from './run-seeds.ts'
+import type { Job } from './seed-processes.ts'
 import { simulate } from './simulate.ts'
 import { addTotals, noTotals, totalsOf } from './totals.ts'
 

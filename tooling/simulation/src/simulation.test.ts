@@ -1,8 +1,10 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import { availableParallelism } from 'node:os'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { checkNames } from './checks.ts'
 import { faultKinds } from './faults.ts'
 import { flawInfo, flawNames } from './flaws.ts'
 import { runSeeds } from './run-seeds.ts'
+import { startSeedProcesses } from './seed-processes.ts'
 import { simulate } from './simulate.ts'
 import type { SimulationTotals } from './totals.ts'
 
@@ -14,11 +16,14 @@ const HIDDEN_SEEDS = 20
 
 const timeout = 900_000
 
+const by = startSeedProcesses(availableParallelism())
+afterAll(() => by.stop())
+
 describe(`${SEEDS} lives`, () => {
   let totals: SimulationTotals
 
   beforeAll(async () => {
-    totals = await runSeeds({ from: 1, seeds: SEEDS })
+    totals = await runSeeds({ from: 1, seeds: SEEDS, by })
   }, timeout)
 
   it('have all that can go wrong, and get things done', () => {
@@ -52,7 +57,7 @@ describe('the simulation', () => {
   })
 
   it.each(flawNames)('finds the flaw: %s', { timeout }, async (flaw) => {
-    const { violations } = await runSeeds({ from: 1, seeds: FLAW_SEEDS, flaw, stopsAtFirst: true })
+    const { violations } = await runSeeds({ from: 1, seeds: FLAW_SEEDS, flaw, stopsAtFirst: true, by })
     expect(violations[0]?.what).toBeDefined()
     expect(violations[0]?.check).not.toBe('nobody throws what nobody expects, or waits for ever')
   })
@@ -63,7 +68,7 @@ describe('the simulation', () => {
     async (flaw) => {
       const { among = faultKinds, shownBy } = flawInfo(flaw)
       const faults = among.filter((kind) => kind !== shownBy)
-      const { violations } = await runSeeds({ from: 1, seeds: HIDDEN_SEEDS, flaw, faults })
+      const { violations } = await runSeeds({ from: 1, seeds: HIDDEN_SEEDS, flaw, faults, by })
       expect(violations).toEqual([])
     },
   )

@@ -12,8 +12,10 @@ export interface ListOptions {
 
 export interface List<Item> {
   readonly items: readonly Item[]
-  /** Where the next page begins; undefined at the end. */
+  /** Leads to the next page; undefined at the end. */
   readonly cursor: string | undefined
+  /** Leads to the page before; undefined on the first one. */
+  readonly previous: string | undefined
 }
 
 /** The reads of one page: all of them go through here, so that the page can say what it cost. */
@@ -62,7 +64,7 @@ export function createReader(store: DataStore, sent: () => Sent): Reader {
       })
       addQueryCost(cost, page.cost)
       const items = page.items.map(make).filter((item) => item !== undefined)
-      return { items, cursor: page.cursor }
+      return { items, cursor: page.cursor, previous: page.previous }
     },
     count(index, where) {
       cost.questions++

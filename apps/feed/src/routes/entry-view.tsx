@@ -33,7 +33,7 @@ export async function entryView(
       ctx={ctx}
       card={card}
       comments={items}
-      paging={{ cursor: comments.cursor, paged: after !== undefined }}
+      paging={{ cursor: comments.cursor, previous: comments.previous, paged: after !== undefined }}
       shares={shares}
       form={form}
     />

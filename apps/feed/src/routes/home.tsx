@@ -13,9 +13,9 @@ import type { RouteContext } from './index.ts'
 export function registerHomeRoutes(app: FastifyInstance, { site, pages }: RouteContext): void {
   app.get('/', async (request, reply) => {
     const { ctx, reader, after, paging } = await pages.openList(request)
-    const { items, cursor } = await newestEntries(reader, after)
-    const cards = await cardsOf(reader, items, ctx.viewer?.id)
-    return pages.send(reply, <HomePage ctx={ctx} cards={cards} paging={paging(cursor)} />)
+    const list = await newestEntries(reader, after)
+    const cards = await cardsOf(reader, list.items, ctx.viewer?.id)
+    return pages.send(reply, <HomePage ctx={ctx} cards={cards} paging={paging(list)} />)
   })
 
   app.get('/post', async (request, reply) => {

@@ -66,7 +66,7 @@ export function registerImportRoutes(app: FastifyInstance, { site, pages }: Rout
         form={form}
         notice={notice}
         imports={list?.items ?? []}
-        paging={{ cursor: list?.cursor, paged: after !== undefined }}
+        paging={{ cursor: list?.cursor, previous: list?.previous, paged: after !== undefined }}
       />,
       status,
     )

@@ -16,8 +16,8 @@ import type { RouteContext } from './index.ts'
 export function registerPeopleRoutes(app: FastifyInstance, { pages }: RouteContext): void {
   app.get('/people', async (request, reply) => {
     const { ctx, reader, after, paging } = await pages.openList(request)
-    const { items, cursor } = await listPeople(reader, after)
-    return pages.send(reply, <PeoplePage ctx={ctx} people={items} paging={paging(cursor)} />)
+    const list = await listPeople(reader, after)
+    return pages.send(reply, <PeoplePage ctx={ctx} people={list.items} paging={paging(list)} />)
   })
 
   app.get('/people/:name', (request, reply) => sendPerson(request, reply, 'entries'))
@@ -27,10 +27,10 @@ export function registerPeopleRoutes(app: FastifyInstance, { pages }: RouteConte
     const { ctx, reader, after, paging } = await pages.openList(request)
     const person = await personByName(reader, nameOf(request))
     if (person === undefined) throw notFound('person of this name')
-    const { items, cursor } = await sourcesOfUser(reader, person.id, after)
+    const list = await sourcesOfUser(reader, person.id, after)
     return pages.send(
       reply,
-      <PersonSourcesPage ctx={ctx} person={person} sources={items} paging={paging(cursor)} />,
+      <PersonSourcesPage ctx={ctx} person={person} sources={list.items} paging={paging(list)} />,
     )
   })
 
@@ -57,14 +57,14 @@ export function registerPeopleRoutes(app: FastifyInstance, { pages }: RouteConte
         sources={sources}
         view={view}
         cards={cards}
-        paging={paging(list.cursor)}
+        paging={paging(list)}
       />,
     )
   }
 }
 
 async function likedEntries(reader: Reader, person: Person, after: string | undefined): Promise<List<Entry>> {
-  const { items, cursor } = await likesOf(reader, person.id, after)
-  const ids = items.map((like) => like.entry_id)
-  return { items: await entriesById(reader, ids), cursor }
+  const likes = await likesOf(reader, person.id, after)
+  const ids = likes.items.map((like) => like.entry_id)
+  return { ...likes, items: await entriesById(reader, ids) }
 }

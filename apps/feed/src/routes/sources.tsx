@@ -12,14 +12,14 @@ import type { RouteContext } from './index.ts'
 export function registerSourceRoutes(app: FastifyInstance, { pages }: RouteContext): void {
   app.get('/sources', async (request, reply) => {
     const { ctx, reader, after, paging } = await pages.openList(request)
-    const { items, cursor } = await listSources(reader, after)
+    const list = await listSources(reader, after)
     const owners = await peopleById(
       reader,
-      items.map((source) => source.user_id).filter((id) => id !== undefined),
+      list.items.map((source) => source.user_id).filter((id) => id !== undefined),
     )
     return pages.send(
       reply,
-      <SourcesPage ctx={ctx} sources={items} owners={owners} paging={paging(cursor)} />,
+      <SourcesPage ctx={ctx} sources={list.items} owners={owners} paging={paging(list)} />,
     )
   })
 
@@ -27,12 +27,12 @@ export function registerSourceRoutes(app: FastifyInstance, { pages }: RouteConte
     const { ctx, reader, after, paging } = await pages.openList(request)
     const source = await sourceById(reader, idOf(request, 'source'))
     if (source === undefined) throw notFound('source')
-    const [{ items, cursor }, total, owner] = await Promise.all([
+    const [list, total, owner] = await Promise.all([
       entriesOfSource(reader, source.id, after),
       countEntriesOfSource(reader, source.id),
       source.user_id === undefined ? undefined : personById(reader, source.user_id),
     ])
-    const cards = await cardsOf(reader, items, ctx.viewer?.id)
+    const cards = await cardsOf(reader, list.items, ctx.viewer?.id)
     return pages.send(
       reply,
       <SourcePage
@@ -41,7 +41,7 @@ export function registerSourceRoutes(app: FastifyInstance, { pages }: RouteConte
         owner={owner}
         total={total}
         cards={cards}
-        paging={paging(cursor)}
+        paging={paging(list)}
       />,
     )
   })

@@ -71,6 +71,7 @@ export function EntryPage(props: EntryPageProps): JSX.Element {
           path={path}
           paging={paging}
           label="Later comments"
+          before="Earlier comments"
           start="Back to the first comments"
           end="These are the last comments."
         />

@@ -39,7 +39,13 @@ export function ImportPage(props: ImportPageProps): JSX.Element {
         <ImportForm ctx={ctx} form={form} />
       )}
       <ImportsList ctx={ctx} imports={imports} />
-      <OlderLink path="/import" paging={paging} label="Earlier imports" end="Those are all of them." />
+      <OlderLink
+        path="/import"
+        paging={paging}
+        label="Earlier imports"
+        before="Later imports"
+        end="Those are all of them."
+      />
     </Layout>
   )
 }

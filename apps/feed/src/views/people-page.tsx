@@ -39,6 +39,7 @@ export function PeoplePage({ ctx, people, paging }: PeoplePageProps): JSX.Elemen
         path="/people"
         paging={paging}
         label="More people"
+        before="People before"
         start="Back to the first people"
         end="That is everybody."
       />

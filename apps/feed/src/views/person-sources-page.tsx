@@ -34,7 +34,13 @@ export function PersonSourcesPage({ ctx, person, sources, paging }: PersonSource
       ) : (
         <SourceTiles sources={sources} />
       )}
-      <OlderLink path={`${home}/sources`} paging={paging} label="More sources" end="Those are all of them." />
+      <OlderLink
+        path={`${home}/sources`}
+        paging={paging}
+        label="More sources"
+        before="Sources before"
+        end="Those are all of them."
+      />
     </Layout>
   )
 }

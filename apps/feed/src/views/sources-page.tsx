@@ -26,7 +26,13 @@ export function SourcesPage({ ctx, sources, owners, paging }: SourcesPageProps):
       ) : (
         <SourceTiles sources={sources} owners={owners} />
       )}
-      <OlderLink path="/sources" paging={paging} label="More sources" end="Those are all of them." />
+      <OlderLink
+        path="/sources"
+        paging={paging}
+        label="More sources"
+        before="Sources before"
+        end="Those are all of them."
+      />
     </Layout>
   )
 }

@@ -30,7 +30,7 @@ import { forgetSession, formToken, isFormToken, readSession, writeSession, type 
 export interface Pages {
   /** The context of a request's page, with a reader whose cost is the page's. */
   open(request: FastifyRequest): Promise<OpenPage>
-  /** The same for a page of a list, which begins at the cursor of the address. */
+  /** The same for a page of a list, which the cursor of the address leads to. */
   openList(request: FastifyRequest): Promise<OpenList>
   /** Begins a session where there is none, for a form that is shown to somebody who is not signed in. */
   openWithSession(request: FastifyRequest, reply: FastifyReply): Promise<OpenPage>
@@ -61,10 +61,10 @@ export interface OpenPage {
 }
 
 export interface OpenList extends OpenPage {
-  /** Where this page begins; undefined for the first one. */
+  /** What leads to this page from another one; undefined for the first one. */
   readonly after: string | undefined
-  /** Where it stands in its list, once the next page's cursor is known. */
-  paging(cursor: string | undefined): Paging
+  /** Where it stands in its list, once that is read. */
+  paging(list: Pick<Paging, 'cursor' | 'previous'>): Paging
 }
 
 export interface PagesOptions extends AppOptions {
@@ -173,7 +173,11 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
     async openList(request) {
       const after = cursorOf(request)
       const paged = after !== undefined
-      return { ...(await open(request)), after, paging: (cursor) => ({ cursor, paged }) }
+      return {
+        ...(await open(request)),
+        after,
+        paging: ({ cursor, previous }) => ({ cursor, previous, paged }),
+      }
     },
     openWithSession: (request, reply) =>
       open(request, readSession(request) ?? writeSession(reply, undefined, isSecure(request))),

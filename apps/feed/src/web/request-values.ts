@@ -3,7 +3,7 @@ import { isId } from 'looseleaf'
 import type { Person } from '../model/entities.ts'
 import { notFound, Problem } from './problem.ts'
 
-/** The cursor in a page's address. */
+/** The cursor in a page's address, of whichever way. */
 export function cursorOf(request: FastifyRequest): string | undefined {
   const { after } = request.query as { after?: unknown }
   if (after === undefined || after === '') return undefined

@@ -142,16 +142,17 @@ it('an index is swept once a day', async () => {
 })
 
 it.each([
-  ['does not keep the process running', systemTime, false, true],
-  ['does so where it is to', systemTime, true, false],
-  ['leaves any other time as it is', { ...systemTime }, false, false],
-])('a pause %s', async (_, time, keepAlive, isQuiet) => {
+  ['does not keep the process running', systemTime, NONE, true],
+  ['does not where it is not to', systemTime, { keepAlive: false }, true],
+  ['does so where it is to', systemTime, { keepAlive: true }, false],
+  ['leaves any other time as it is', { ...systemTime }, NONE, false],
+])('a pause %s', async (_, time, options, isQuiet) => {
   const forever = (__: number, signal?: AbortSignal): Promise<void> =>
     new Promise((resolve) => signal?.addEventListener('abort', () => resolve(), { once: true }))
   const quiet = vi.spyOn(backgroundTime, 'sleep').mockImplementation(forever)
   const loud = vi.spyOn(time, 'sleep').mockImplementation(forever)
   onTestFinished(() => void vi.restoreAllMocks())
-  const cleaner = startCleaner({ context: { ...store.context, time } }, { keepAlive })
+  const cleaner = startCleaner({ context: { ...store.context, time } }, options)
   await until(() => quiet.mock.calls.length + loud.mock.calls.length >= 3)
   expect(quiet.mock.calls.length > 0).toBe(isQuiet)
   expect(loud.mock.calls.length > 0).toBe(!isQuiet)

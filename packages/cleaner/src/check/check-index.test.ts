@@ -15,6 +15,7 @@ test('an index in step has nothing to tell', async () => {
     entities: 30,
     rows: 60,
     missing: 0,
+    unclaimed: 0,
     dangling: 0,
     misplaced: 0,
     misfits: 0,

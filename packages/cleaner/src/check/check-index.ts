@@ -2,6 +2,7 @@ import {
   formatId,
   LooseleafError,
   optionKinds,
+  type CatalogEntry,
   withCallbacks,
   type CallOptions,
   type EntityId,
@@ -16,6 +17,7 @@ import { indexPages } from '../look/index-pages.ts'
 import { inspect } from '../look/inspect.ts'
 import { lookAgain } from '../look/look-again.ts'
 import { checkCall, checkName } from '../pass/check-call.ts'
+import { tellDuplicates } from '../look/tell-duplicates.ts'
 import { indexesNamed, indexTarget, type IndexTarget } from '../pass/index-target.ts'
 import { rate, type Problem } from '../pass/pass-options.ts'
 import { createPass, type Pass } from '../pass/pass.ts'
@@ -49,7 +51,7 @@ export interface CheckResult {
   readonly generation: number
   /** Living entities. */
   readonly entities: number
-  /** Rows of the index. */
+  /** Rows of the index, without its claims. */
   readonly rows: number
   /** Rows that are not there although the committed entity has them. Must be 0 for a ready index. */
   readonly missing: number
@@ -105,9 +107,31 @@ export async function checkIndex(
 async function compare(context: EngineContext, name: string, options: CheckOptions): Promise<CheckResult> {
   await context.catalog.reload({ signal: options.signal })
   // Its rows, and its claims where it is unique.
-  const entries = indexesNamed(context, name)
-  const [entry] = entries
+  const [entry, claims] = indexesNamed(context, name)
   if (entry === undefined) throw new LooseleafError('INDEX_NOT_FOUND', `The store has no index ${name}.`)
+  const result = await compareEntry(context, entry, options)
+  if (claims?.unique !== true) return result
+  const onProblem = (problem: Problem): void => {
+    // Of the others the rows have told.
+    if (problem.kind === 'duplicate') options.onProblem?.(problem)
+  }
+  const more = await compareEntry(context, claims, { ...options, onProblem })
+  return {
+    ...result,
+    unclaimed: more.unclaimed,
+    dangling: result.dangling + more.dangling,
+    misplaced: result.misplaced + more.misplaced,
+    unsettled: result.unsettled + more.unsettled,
+    examples: [...new Set([...result.examples, ...more.examples])].slice(0, MAX_EXAMPLES),
+  }
+}
+
+async function compareEntry(
+  context: EngineContext,
+  entry: CatalogEntry,
+  options: CheckOptions,
+): Promise<CheckResult> {
+  const target = indexTarget(context, entry)
   const settleMs = options.settleMs ?? DEFAULT_SETTLE_MS
   const keptMs = keptRowsMs(context.catalog.current())
   const counts: Counts = {
@@ -123,27 +147,17 @@ async function compare(context: EngineContext, name: string, options: CheckOptio
     if (problem.kind === 'undecodable') addExample(counts, problem.entity)
     options.onProblem?.(problem)
   }
+  const pass = createPass(context, { ...options, onProblem })
   const limit = pLimit(SHARDS_AT_ONCE)
-  const passes: Pass[] = []
-  for (const each of entries) {
-    const target = indexTarget(context, each)
-    // Entities, and what is wrong with them, are counted with the rows.
-    const isFirst = passes.length === 0
-    const pass = createPass(
-      context,
-      isFirst ? { ...options, onProblem } : { ...options, onProblem: undefined },
-    )
-    passes.push(pass)
-    await untilOneFails(
-      options.signal,
-      context.driver.shards.flatMap((_, shard) => [
-        (signal) => limit(() => checkEntities({ ...pass, signal }, target, shard, settleMs, counts)),
-        // Rows that an entity has lost are there for a while on purpose.
-        (signal) => limit(() => checkRows({ ...pass, signal }, target, shard, keptMs + settleMs, counts)),
-      ]),
-    )
-  }
-  const { entities, misfits, undecodable } = (passes[0] as Pass).tally
+  await untilOneFails(
+    options.signal,
+    context.driver.shards.flatMap((_, shard) => [
+      (signal) => limit(() => checkEntities({ ...pass, signal }, target, shard, settleMs, counts)),
+      // Rows that an entity has lost are there for a while on purpose.
+      (signal) => limit(() => checkRows({ ...pass, signal }, target, shard, keptMs + settleMs, counts)),
+    ]),
+  )
+  const { entities, misfits, undecodable } = pass.tally
   return {
     ...counts,
     entities,
@@ -216,6 +230,7 @@ function createSuspects(pass: Pass, target: IndexTarget, options: ConfirmOptions
     async settle() {
       const found = await lookAgain(pass, (again) => confirm(again, target, candidates, options))
       candidates.clear()
+      if (target.entry.unique) await tellDuplicates(pass, found.missing)
       const misplaced = found.dangling.filter((row) => row.misplaced).length
       counts[target.entry.unique ? 'unclaimed' : 'missing'] += found.missing.length
       counts.misplaced += misplaced

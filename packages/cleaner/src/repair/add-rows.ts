@@ -1,5 +1,6 @@
-import { formatId, type IndexRow } from '@looseleaf/core'
+import type { IndexRow } from '@looseleaf/core'
 import type { MissingRow } from '../look/inspect.ts'
+import { tellDuplicate } from '../look/tell-duplicates.ts'
 import type { IndexTarget } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
 import { chunks, ROWS_PER_WRITE } from '../tools/chunks.ts'
@@ -27,7 +28,9 @@ export async function addRows(pass: Pass, rows: readonly MissingRow[]): Promise<
       [...shards].map(async ([shard, group]) => {
         for (const chunk of chunks(group, ROWS_PER_WRITE)) {
           const duplicates = await writeRows(pass.context, target, shard, chunk, pass.signal)
-          for (const { row, holder } of duplicates) tellDuplicate(pass, target, row.entityId, holder)
+          for (const { row, holder } of duplicates)
+            tellDuplicate(pass, target.entry.name, row.entityId, holder)
+          pass.tallyOf(target).duplicates += duplicates.length
           notHad += duplicates.length
           pass.tallyOf(target).added += chunk.length - duplicates.length
         }
@@ -35,17 +38,4 @@ export async function addRows(pass: Pass, rows: readonly MissingRow[]): Promise<
     ),
   )
   return notHad
-}
-
-function tellDuplicate(pass: Pass, target: IndexTarget, id: Uint8Array, holderId: Uint8Array): void {
-  const { name } = target.entry
-  const holder = formatId(holderId)
-  pass.tallyOf(target).duplicates++
-  pass.report({
-    kind: 'duplicate',
-    id,
-    index: name,
-    holder,
-    reason: `index ${name} is unique, and entity ${holder} has the same key`,
-  })
 }

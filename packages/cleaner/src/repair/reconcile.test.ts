@@ -87,7 +87,7 @@ describe('an entity', () => {
 
   it('that is right is looked at once', async () => {
     const { id } = await writer.put(ada)
-    expect(await reconcile(pass, targets, [parseId(id)])).toEqual([])
+    expect(await reconcile(pass, targets, [parseId(id)])).toEqual({ waiting: [], duplicates: 0 })
     expect(pass.tally.entities).toBe(1)
     expect(count('readVersions') + count('upsert') + count('flush')).toBe(0)
   })

@@ -4,17 +4,18 @@ import { defineCommand, type AddCommand } from '../define-command.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { indexTable } from '../index-table.ts'
 import type { CommonOptions, Settings } from '../session.ts'
+import { listViolations } from './violations.ts'
 
 interface DropOptions extends CommonOptions {
   readonly generation?: number
 }
 
-/** `looseleaf index add|drop|list`. */
+/** `looseleaf index add|drop|violations|list`. */
 export const addIndexCommands: AddCommand = (program, run) => {
   const group = program
     .command('index')
-    .summary('Add, drop or list indexes')
-    .description('Add, drop or list indexes.')
+    .summary('Add, drop, list or look into indexes')
+    .description('Add, drop, list or look into indexes.')
     .helpCommand(false)
 
   defineCommand(group, {
@@ -75,6 +76,16 @@ export const addIndexCommands: AddCommand = (program, run) => {
         return dropped ? exitCodes.ok : exitCodes.found
       }),
     )
+
+  defineCommand(group, {
+    usage: 'violations <name>',
+    summary: 'List the entities that share a key of a unique index',
+    details:
+      'The claims of a unique index that is added over entities which share keys become ready when these have been changed or deleted, and `looseleaf clean` has run again. Reads every entity and changes nothing. The exit code is 1 when there are some.\n\nJSON: { "violations": [{ "entity", "holder" }] }: both have one key, and the holder has claimed it',
+    examples: [['index violations users_by_mail', 'who has to get another key']],
+  }).action((name: string, options: CommonOptions) =>
+    run(options, (session) => listViolations(session, name)),
+  )
 
   defineCommand(group, {
     usage: 'list',

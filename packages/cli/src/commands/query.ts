@@ -17,14 +17,14 @@ interface QueryCommandOptions extends CommonOptions {
 }
 
 export const WHERE_HELP =
-  'A condition is a property, one of = > >= < <= and ^= (a string that begins with), and a value of the property’s type: a day (2009-02-27) or a time with a zone (2009-02-27T12:30:00Z) for time, true or false for boolean. “due is null” asks for entities without a property that the index has nulls of. Conditions go with the index: values for its first properties, then at most one stretch on the next. Quote those with > or < for the shell.'
+  'A condition is a property, one of = > >= < <= and ^= (a string that begins with), and a value of the property’s type: a day (2009-02-27) or a time with a zone (2009-02-27T12:30:00Z) for time, true or false for boolean. “due is null” asks for entities without a property that the index has nulls of. Conditions go with the index: values for its first properties, then at most one stretch on the next. Several values of one property, each a condition of its own (status=open status=waiting), mean any of them. Quote those with > or < for the shell.'
 
 /** `looseleaf query`: a page of entities by an index. */
 export const addQuery: AddCommand = (program, run) => {
   defineCommand(program, {
     usage: 'query <index> [conditions...]',
     summary: 'Print entities by an index, a page at a time',
-    details: `${WHERE_HELP}\n\nJSON: { "items": [{ "id", "version", "updated", "properties" }], "cursor"?, "cost": { "shards", "indexReads", "entityReads", "rowsExamined", "rowsMatched", "rowsDiscarded", "entitiesRead", "complete" } }`,
+    details: `${WHERE_HELP}\n\nJSON: { "items": [{ "id", "version", "updated", "properties" }], "cursor"?, "previous"?, "cost": { "shards", "indexReads", "entityReads", "rowsExamined", "rowsMatched", "rowsDiscarded", "entitiesRead", "complete" } }`,
     examples: [
       [
         'query entries_by_user user_id=0192f0c1-7c1e-7abc-8def-0123456789ab --order desc --limit 30',
@@ -34,12 +34,13 @@ export const addQuery: AddCommand = (program, run) => {
         `query entries_by_user user_id=0192f0c1-7c1e-7abc-8def-0123456789ab 'published>=2009-02-01'`,
         'since a day',
       ],
+      ['query jobs_by_status status=open status=waiting', 'of two values'],
       ['query entries_by_user --scatter', 'from all shards'],
     ],
   })
     .addOption(new Option('--order <order>', 'order of the index').choices(['asc', 'desc']))
     .option('--limit <n>', `entities of the page, 1 to ${MAX_LIMIT} (default: 50)`, parseLimit)
-    .option('--cursor <text>', 'where the page before has ended')
+    .option('--cursor <text>', 'where another page leads: to the next one, or to the one before')
     .option('--scatter', 'ask all shards where the conditions do not say which one')
     .action((name: string, conditions: string[], options: QueryCommandOptions) =>
       run(options, async (session) => {
@@ -58,6 +59,7 @@ export const addQuery: AddCommand = (program, run) => {
         const result = {
           items: items.map(entityJson),
           ...(page.cursor !== undefined && { cursor: page.cursor }),
+          ...(page.previous !== undefined && { previous: page.previous }),
           cost,
         }
         output.result(result, () =>
@@ -73,7 +75,7 @@ export const addQuery: AddCommand = (program, run) => {
 
 function pageText(output: Output, names: readonly string[], page: QueryPage): string {
   const { colors, width } = output
-  const { items, cost, cursor } = page
+  const { items, cost, cursor, previous } = page
   const shown = items.map((entity) => names.map((name) => clip(valueText(entity[name]), 40)))
   const taken = names.map((name, i) => Math.max(name.length, ...shown.map((row) => row[i]?.length ?? 0)) + 2)
   const left = Math.max(20, width - 38 - taken.reduce((sum, n) => sum + n, 0))
@@ -89,6 +91,7 @@ function pageText(output: Output, names: readonly string[], page: QueryPage): st
     ...(items.length === 0 ? [] : [output.table(['ID', ...names, 'OTHER PROPERTIES'], rows)]),
     summary,
     ...(cursor === undefined ? [] : [`Next page: --cursor ${cursor}`]),
+    ...(previous === undefined ? [] : [`Page before: --cursor ${previous}`]),
   ].join('\n')
 }
 

@@ -109,3 +109,25 @@ describe('a take', () => {
     expect(await take).toEqual([claim(1n, OWN, 5), claim(2n, OTHER, 5)])
   })
 })
+
+test('a swap finds its claim by the key, however few claims its entity has', async () => {
+  const strings = { ...spec, table: 'ix_strings', columns: [{ name: 's', type: 'string' }] } as const
+  await shard.createIndexTable(strings)
+  const rows = Array.from({ length: 400 }, (_, i) => ({
+    key: [Buffer.from(`${'x'.repeat(400)}${i}`)],
+    entityId: Buffer.alloc(16, i % 250),
+    version: 1,
+  }))
+  await shard.claims(strings).take(rows)
+  await observer.query('ANALYZE TABLE ix_strings')
+  let update = ''
+  proxy.rewrite = (bytes) => {
+    if (bytes.includes('UPDATE')) update = bytes.toString('latin1').slice(5)
+    return bytes
+  }
+  const first = rows[0]!
+  expect(await shard.claims(strings).swap({ ...first, version: 9 }, { ...first, version: 10 })).toBe(false)
+  const [plan] = await observer.query<RowDataPacket[]>(`EXPLAIN ${update}`)
+  // By the other key it would lock in another order than a take, and one of the two would be rolled back.
+  expect(plan).toMatchObject([{ key: 'PRIMARY' }])
+})

@@ -69,7 +69,7 @@ export const mysqlFlavor: Flavor = {
   // MariaDB has no alias for the new row, and MySQL still takes this.
   incoming: (column) => sql`VALUES(${sql.ref(column)})`,
   countsChanges: true,
-  byPrimaryKey,
+  updateSource: byPrimaryKey,
   deleteSource: (table) => sql`${table} FROM ${byPrimaryKey(table)}`,
   swap,
   swapReturnsIds: false,

@@ -197,12 +197,15 @@ export function createIndexQueries(
       onIndex(definition, async (entry) => {
         const { plan } = await planFor(entry, where, options)
         if (exact || !plan.canCountRows) return countEntities(entry, plan, options)
-        const counts = await Promise.all(
-          plan.shards.map((shard) =>
-            driver.shards[shard]!.index(tableSpec(entry)).count(plan.range, options),
-          ),
-        )
-        return counts.reduce((sum, n) => sum + n, 0)
+        let sum = 0
+        // Ranges one after the other: a list has up to a hundred, and others want connections too.
+        for (const { range, shards } of plan.ranges) {
+          const counts = await Promise.all(
+            shards.map((shard) => driver.shards[shard]!.index(tableSpec(entry)).count(range, options)),
+          )
+          for (const count of counts) sum += count
+        }
+        return sum
       }),
   }
 }

@@ -41,7 +41,6 @@ export function createClaimWriter(context: EngineContext, lanes: readonly ShardL
 
   return {
     async take(keys, entityId, version, signal) {
-      if (keys.length === 0) return
       await Promise.all(
         keys.map(async (key) => {
           try {

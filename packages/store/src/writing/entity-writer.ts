@@ -227,7 +227,7 @@ export function createEntityWriter(
       const version = context.clock.next(found.version)
       // By what the shard says whose epoch the commit carries: others may be a change behind.
       const defers = catalog.shards[shard]?.onIndexFailure === 'defer'
-      await claims.take(rows.claimed, id, version, signal)
+      if (rows.claimed.length > 0) await claims.take(rows.claimed, id, version, signal)
       const deferred = await writeBefore(defers, rows.gained, id, version, signal)
       const epoch = catalog.epochs[shard] ?? 0
       const attempted: Unsettled = { found, body, rows, catalog, indexed: deferred.length === 0 }

@@ -15,7 +15,11 @@ const bySeat = defineIndex('by_seat', {
   shardOn: 'train',
   unique: true,
 })
-const byPhone = defineIndex('by_phone', { properties: { phones: 'string[]' }, shardOn: 'phones', unique: true })
+const byPhone = defineIndex('by_phone', {
+  properties: { phones: 'string[]' },
+  shardOn: 'phones',
+  unique: true,
+})
 
 const opened: DataStore[] = []
 afterEach(async () => {
@@ -50,10 +54,12 @@ async function claims(store: DataStore, table = 'claims_users_by_mail'): Promise
     driver.shards.map((shard: Shard) => shard.index(spec).scan({ prefix: [], order: 'asc', limit: 1000 })),
   )
   return Object.fromEntries(
-    rows.flat().map(({ key, entityId }) => [
-      Buffer.from(key[0] as Uint8Array).toString(),
-      Buffer.from(entityId).toString('hex'),
-    ]),
+    rows
+      .flat()
+      .map(({ key, entityId }) => [
+        Buffer.from(key[0] as Uint8Array).toString(),
+        Buffer.from(entityId).toString('hex'),
+      ]),
   )
 }
 

@@ -14,7 +14,7 @@ function cursorOf(
   const entry = typed.context.catalog.current().indexes.find(({ name }) => name === index.name)!
   const plan = planQuery(entry, where, { ...all, order }, typed.context.router)
   const key = index === byName ? [Buffer.from(MARKER), 5n, 1.5] : [index === byAge ? 5n : 1.5]
-  return encodeCursor(plan.scope, { key, entityId: Buffer.alloc(16) })
+  return encodeCursor(plan.scope, { key, entityId: Buffer.alloc(16), backward: false, inclusive: false })
 }
 
 /** The cursor with its bytes changed; with a checksum that holds again. */
@@ -70,8 +70,14 @@ refuses('a cursor that was changed', [
     /damaged/,
   ],
   ['twice in a row', withCursor((on) => cursorOf(on).repeat(2)), 'BAD_CURSOR', /damaged/],
-  ['of a later format', withCursor((on) => forged(on, (b) => ((b[0] = 2), b))), 'BAD_CURSOR', /format/],
-  ['of no order', withCursor((on) => forged(on, (b) => ((b[1] = 7), b))), 'BAD_CURSOR', /order/],
+  ['of a later format', withCursor((on) => forged(on, (b) => ((b[0] = 3), b))), 'BAD_CURSOR', /format/],
+  [
+    'backward of a format that was not',
+    withCursor((on) => forged(on, (b) => ((b[1] = 2), b))),
+    'BAD_CURSOR',
+    /format/,
+  ],
+  ['of no order', withCursor((on) => forged(on, (b) => ((b[1] = 8), b))), 'BAD_CURSOR', /order/],
   [
     'with its key cut',
     withCursor((on) => forged(on, (b) => b.subarray(0, -1))),

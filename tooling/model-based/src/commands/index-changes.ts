@@ -1,22 +1,28 @@
 import { cleanIndex } from '@looseleaf/cleaner'
 import fc from 'fast-check'
 import { passingIndexes } from '../indexes.ts'
-import { answerOf } from '../world.ts'
+import { answerOf, type World } from '../world.ts'
 import { command, type Command } from './command.ts'
 
 const numbers = fc.nat(passingIndexes.length - 1)
 const names = fc.constantFrom('extra', 'more')
 const quickly = { settleMs: 0, pollMs: 1, graceMs: 0 }
 
+/** Rows of entities that have moved are left to the cleaner when the epoch rises before they are deleted. */
+async function change(world: World, work: () => Promise<unknown>): Promise<string> {
+  await world.store.settled()
+  return answerOf(work)
+}
+
 const add = command('addIndex', numbers, async (number, model, world, text) => {
   const definition = passingIndexes[number]!
-  const actual = await answerOf(() => world.store.addIndex(definition))
+  const actual = await change(world, () => world.store.addIndex(definition))
   const expected = await answerOf(() => model.oracle.addIndex(definition))
   world.compare(text, actual, expected)
 })
 
 const clean = command('cleanIndex', names, async (name, model, world, text) => {
-  const actual = await answerOf(async () => {
+  const actual = await change(world, async () => {
     await cleanIndex(world.store, name, quickly)
   })
   const expected = await answerOf(() => model.oracle.clean(name))
@@ -25,7 +31,7 @@ const clean = command('cleanIndex', names, async (name, model, world, text) => {
 
 const addAndClean = command('addIndex and cleanIndex', numbers, async (number, model, world, text) => {
   const definition = passingIndexes[number]!
-  const actual = await answerOf(async () => {
+  const actual = await change(world, async () => {
     await world.store.addIndex(definition)
     await cleanIndex(world.store, definition.name, quickly)
   })
@@ -38,7 +44,7 @@ const addAndClean = command('addIndex and cleanIndex', numbers, async (number, m
 
 const drop = command('dropIndex', fc.oneof(names, numbers), async (nameOrNumber, model, world, text) => {
   const which = typeof nameOrNumber === 'string' ? nameOrNumber : passingIndexes[nameOrNumber]!
-  const actual = await answerOf(() => world.store.dropIndex(which))
+  const actual = await change(world, () => world.store.dropIndex(which))
   const expected = await answerOf(() => model.oracle.dropIndex(which))
   world.compare(text, actual, expected)
 })

@@ -1,7 +1,8 @@
 import type { Entity } from '@looseleaf/core'
+import type { QueryPage } from '@looseleaf/index-engine'
 import fc from 'fast-check'
 import { canonical } from '../canonical.ts'
-import type { Model, Pager } from '../model.ts'
+import type { Cut, Model, Pager } from '../model.ts'
 import { haveSameRows, type Found } from '../oracle.ts'
 import { comparePlaces, type Place } from '../oracle-rows.ts'
 import { answerOf, errorText, type World } from '../world.ts'
@@ -16,7 +17,7 @@ const begin = command(
 )
 
 const goOn = command(
-  'next page',
+  'turned page',
   fc.record({ pager: fc.nat(5), limit: fc.integer({ min: 1, max: 4 }), wide: queryPlans }),
   async ({ pager: number, limit, wide }, model, world) => {
     const pager = model.pagers[number % Math.max(1, model.pagers.length)]
@@ -29,12 +30,44 @@ const goOn = command(
   },
 )
 
-export const paging: readonly fc.Arbitrary<Command>[] = [begin, goOn, goOn, goOn, goOn]
+const thereAndBack = command(
+  'there and back',
+  fc.record({
+    plan: queryPlans,
+    limit: fc.integer({ min: 1, max: 5 }),
+    back: fc.integer({ min: 1, max: 5 }),
+  }),
+  async ({ plan, limit, back }, model, world, text) => {
+    const request = requestOf(plan, model.oracle)
+    const { index, where } = request
+    const answer = await answerOf(async () => {
+      const read = (size: number, cursor?: string): Promise<QueryPage> =>
+        world.store.query(index, where as never, {
+          ...optionsOf(request),
+          limit: size,
+          ...(cursor !== undefined && { cursor }),
+        })
+      const there = [await read(limit)]
+      for (let cursor; (cursor = there.at(-1)!.cursor) !== undefined;) there.push(await read(limit, cursor))
+      const last = there.at(-1)!
+      const pages = [last]
+      for (let cursor; (cursor = pages[0]!.previous) !== undefined;) pages.unshift(await read(back, cursor))
+      return [there, pages].map((all) => all.flatMap(({ items }) => items))
+    })
+    const expected = await answerOf(() => {
+      const all = model.oracle.query(index, where, request).map(({ id, bag }) => ({ ...bag, id }))
+      return [all, all]
+    })
+    world.compare(`${text}: ${describeRequest(request)}`, answer, expected)
+  },
+)
+
+export const paging: readonly fc.Arbitrary<Command>[] = [begin, goOn, goOn, goOn, goOn, goOn, thereAndBack]
 
 /**
- * One page, with whatever was written since the one before. The oracle cannot say where exactly the cursor stands: it is
- * somewhere from the last entity that was given to before the one that was to follow. Only entities that were written
- * into this gap may be found or not; all others are certain.
+ * One page, with whatever was written since the one that led to it. The oracle cannot say where exactly a cursor stands: it is
+ * somewhere between two entities that stood side by side. Only entities that were written into this gap may be found or not;
+ * all others are certain.
  */
 async function page(
   request: QueryRequest,
@@ -44,57 +77,64 @@ async function page(
   world: World,
 ): Promise<void> {
   const { index, where } = request
-  const text = `${pager ? 'next' : 'first'} page of ${describeRequest(request)}, ${limit} at the most`
+  const way = pager?.way ?? 'cursor'
+  const text = `${pager ? pager.way : 'first'} page of ${describeRequest(request)}, ${limit} at the most`
+  const options = { ...optionsOf(request), limit, ...(pager && { cursor: pager.cursor }) }
   await world.store.settled()
+  if (pager !== undefined) model.pagers.splice(model.pagers.indexOf(pager), 1)
+  const known = model.oracle.indexes.find(({ definition }) => haveSameRows(definition, index))
   let all: Found[]
   try {
     all = model.oracle.query(index, where, request)
-    if (pager !== undefined && knownIndex(model, request) !== pager.index) throw gone
+    if (pager !== undefined && known !== pager.index) throw gone
   } catch (error) {
     const expected = error === gone ? 'error BAD_CURSOR' : errorText(error)
-    const options = { ...optionsOf(request), limit, ...(pager && { cursor: pager.cursor }) }
     const actual = await answerOf(() => world.store.query(index, where as never, options))
-    if (pager !== undefined) model.pagers.splice(model.pagers.indexOf(pager), 1)
     return world.compare(text, actual, expected)
   }
 
-  const options = { ...optionsOf(request), limit, ...(pager && { cursor: pager.cursor }) }
-  const { items, cursor } = await world.store.query(index, where as never, options)
-  world.note(text, `${canonical(items)}${cursor === undefined ? '' : ' and more'}`)
+  const { items, cursor, previous } = await world.store.query(index, where as never, options)
+  const hasMore = { cursor: cursor !== undefined, previous: previous !== undefined }
+  world.note(text, `${canonical(items)} ${canonical(hasMore)}`)
   for (const item of items) checkMeta(item, model, world)
-  const problem = problemWith(request, pager, limit, items, cursor !== undefined, all)
+  const inOrder = way === 'cursor' ? all : all.toReversed()
+  const read = way === 'cursor' ? items : items.toReversed()
+  const problem =
+    hasMore[turned(way)] === (pager === undefined)
+      ? `the way back is ${pager ? 'not ' : ''}there`
+      : problemWith(request, pager, limit, read, hasMore[way], inOrder)
   if (problem !== undefined) world.fail(`${text}: ${problem}`)
 
-  const given = new Set([...(pager?.given ?? []), ...items.map(({ id }) => id)])
-  if (pager !== undefined) model.pagers.splice(model.pagers.indexOf(pager), 1)
-  if (cursor === undefined) return
-  const at = all.findIndex(({ id }) => id === items.at(-1)!.id)
-  model.pagers.push({
-    request,
-    index: knownIndex(model, request),
-    cursor,
-    last: all[at]!,
-    next: all[at + 1]!,
-    given,
-  })
+  const cursors = { cursor, previous }
+  const turn = (to: Pager['way'], cut: Cut | undefined): void => {
+    const from = cursors[to]
+    if (from !== undefined && cut !== undefined)
+      model.turnFrom({ request, index: known, cursor: from, way: to, cut })
+  }
+  turn(turned(way), pager?.cut)
+  const at = inOrder.findIndex(({ id }) => id === read.at(-1)?.id)
+  const [end, other] = [inOrder[at], inOrder[at + 1]]
+  if (end === undefined || other === undefined) return
+  turn(way, way === 'cursor' ? { before: end, behind: other } : { before: other, behind: end })
 }
 
 const gone = new Error('The generation that the cursor belongs to is gone.')
 
-function knownIndex(model: Model, { index }: QueryRequest): unknown {
-  return model.oracle.indexes.find(({ definition }) => haveSameRows(definition, index))
-}
+const turned = (way: Pager['way']): Pager['way'] => (way === 'cursor' ? 'previous' : 'cursor')
 
+/** What is wrong with a page, in the order of reading: its items, and all that there are. */
 function problemWith(
   { order }: QueryRequest,
   pager: Pager | undefined,
   limit: number,
   items: readonly Entity[],
-  hasCursor: boolean,
+  hasMore: boolean,
   all: readonly Found[],
 ): string | undefined {
-  const sign = order === 'desc' ? -1 : 1
+  const sign = (order === 'desc' ? -1 : 1) * (pager?.way === 'previous' ? -1 : 1)
   const isBefore = (a: Place, b: Place): boolean => sign * comparePlaces(a, b) < 0
+  const [passed, ahead] =
+    pager?.way === 'previous' ? [pager.cut.behind, pager.cut.before] : [pager?.cut.before, pager?.cut.behind]
   let last = -1
   for (const item of items) {
     const at = all.findIndex(({ id }) => id === item.id)
@@ -103,17 +143,16 @@ function problemWith(
     if (canonical(item) !== canonical({ ...found.bag, id: found.id }))
       return `${item.id} is not as it was written`
     if (at <= last) return `${item.id} is out of order or comes twice`
-    if (pager && !isBefore(pager.last.place, found.place)) return `${item.id} belongs to an earlier page`
-    if (pager?.given.has(item.id)) return `${item.id} was given before and not written since`
+    if (passed && !isBefore(passed.place, found.place)) return `${item.id} belongs to another page`
     last = at
   }
   const isFull = items.length === limit
   if (items.length > limit) return `there are ${items.length} of ${limit} at the most`
-  if (hasCursor && !isFull) return `there are only ${items.length}, and a cursor`
-  if (isFull && hasCursor !== last + 1 < all.length) return `the cursor is ${hasCursor ? '' : 'not '}there`
+  if (hasMore && !isFull) return `there are only ${items.length}, and a cursor`
+  if (isFull && hasMore !== last + 1 < all.length) return `the cursor is ${hasMore ? '' : 'not '}there`
   const mustBeThere = all
     .slice(0, isFull ? last + 1 : all.length)
-    .filter(({ place }) => pager === undefined || !isBefore(place, pager.next.place))
+    .filter(({ place }) => ahead === undefined || !isBefore(place, ahead.place))
   const missed = mustBeThere.find(({ id }) => !items.some((item) => item.id === id))
   return missed && `${missed.id} is not found`
 }

@@ -21,6 +21,8 @@ export interface QueryPlan {
   /** How many leading properties get a value. */
   readonly depth: number
   readonly picks: readonly Pick[]
+  /** For each leading property, how many values stand in a list in the place of its value; none for the value itself. */
+  readonly lists: readonly number[]
   /** The beginning goes alone, and with strings alone. */
   readonly lower: 'gt' | 'gte' | 'startsWith' | undefined
   readonly upper: 'lt' | 'lte' | undefined
@@ -46,6 +48,7 @@ export const queryPlans: fc.Arbitrary<QueryPlan> = fc.record({
   index: fc.nat(indexes.length - 1),
   depth: fc.constantFrom(0, 0, 1, 1, 2, 3),
   picks: fc.array(pick, { minLength: 5, maxLength: 5 }),
+  lists: fc.array(fc.constantFrom(0, 0, 0, 1, 2, 4), { minLength: 3, maxLength: 3 }),
   lower: fc.constantFrom(undefined, undefined, 'gt', 'gte', 'startsWith'),
   upper: fc.constantFrom(undefined, undefined, 'lt', 'lte'),
   order: fc.constantFrom(undefined, 'asc', 'desc', 'desc'),
@@ -54,14 +57,19 @@ export const queryPlans: fc.Arbitrary<QueryPlan> = fc.record({
 
 /** The query to send: half of its values are those of entities, so that it finds some. */
 export function requestOf(plan: QueryPlan, oracle: Oracle): QueryRequest {
-  const { depth, picks, lower, upper, order, scatter } = plan
+  const { depth, picks, lists, lower, upper, order, scatter } = plan
   const index = indexes[plan.index]!
   const where: Record<string, unknown> = {}
   for (const [i, property] of index.properties.entries()) {
     const { name, type, key, nulls } = property
     const value = (place: number): unknown => valueOf(picks[place]!, property, oracle)
     if (i < depth) {
-      where[name] = nulls !== undefined && picks[i]!.number % 4 === 0 ? null : value(i)
+      const orNull = (one: unknown, at: number): unknown =>
+        nulls !== undefined && (picks[i]!.number + at) % 4 === 0 ? null : one
+      const list = Array.from({ length: lists[i]! }, (_, step) =>
+        orNull(valueOf(picks[i]!, property, oracle, step), step),
+      )
+      where[name] = list.length === 0 ? orNull(value(i), 0) : { in: list }
       continue
     }
     // Hashes have no order.
@@ -87,17 +95,19 @@ function beginningOf(text: string, number: number): string {
   return characters.slice(0, number % (characters.length + 1)).join('')
 }
 
+/** Steps lead on: two by two to other elements of an entity's array, or the same value once more, then to the next one. */
 function valueOf(
   { from, number }: Pick,
   { name, of = name, type }: IndexedProperty,
   oracle: Oracle,
+  step = 0,
 ): unknown {
   const alphabet = alphabets[type]!
-  const usual = alphabet[number % alphabet.length]
+  const usual = alphabet[(number + step) % alphabet.length]
   if (from === 'alphabet' || oracle.entities.size === 0) return usual
-  const bag = [...oracle.entities.values()][number % oracle.entities.size]!
+  const bag = [...oracle.entities.values()][(number + (step >> 1)) % oracle.entities.size]!
   const held = heldBy(bag, of)
-  const value: unknown = Array.isArray(held) ? held[number % Math.max(1, held.length)] : held
+  const value: unknown = Array.isArray(held) ? held[(number + step) % Math.max(1, held.length)] : held
   // Misfits and what is absent cannot be asked for.
   const isUsual = alphabet.some(
     (one) => one === value || (one instanceof Date && value instanceof Date && +one === +value),

@@ -20,7 +20,7 @@ export const cleaner: Equivalents = {
     'lookForDangling: first.get(idKey(row.entity.id))?.dangling → first.get(idKey(row.entity.id)).dangling':
       'Only candidates are looked at.',
   },
-  'cleaner/repair/fence': {
+  'protocol/fence': {
     'fence: isLooseleafError(error) && error.unknownOutcome → (error.unknownOutcome)':
       'An error that is not of Looseleaf has no such property.',
   },

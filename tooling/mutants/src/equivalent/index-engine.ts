@@ -28,16 +28,12 @@ export const indexEngine: Equivalents = {
     'createJudge.begin: asked = new Map() → (nothing)':
       'All that was asked for was learned when the next batch begins; otherwise the run has ended.',
     'createJudge.learn: value === undefined → false': 'No more entities come than were asked for.',
-    'createJudge.takeOverdue: comparePlaces(place, before, plan.order) < 0 → comparePlaces(place, before, plan.order) <= 0':
+    'createJudge.takeOverdue: comparePlaces(first, before, order) >= 0 → comparePlaces(first, before, order) > 0':
       'At its own place the entity is taken in any case, by its row or without it.',
     'createJudge.entityAt: candidate === undefined || candidate === null → (candidate === null)':
       'Every entity of the batch was asked for.',
-    'createJudge.entityAt: comparePlaces(place, row, plan.order) <= 0 → false':
+    'createJudge.entityAt: comparePlaces(candidate, row, order) <= 0 → false':
       'A shortcut: a row at or before the one in hand neither follows in the batch nor was left unread.',
-    'createJudge.entityAt: comparePlaces(place, row, plan.order) <= 0 → comparePlaces(place, row, plan.order) < 0':
-      'A shortcut: the row in hand neither follows in the batch nor was left unread.',
-    'createJudge.entityAt: batch.slice(i + 1) → batch': 'Rows up to this one are before the place.',
-    'createJudge.entityAt: i + 1 → i': 'This row is before the place.',
   },
   'index-engine/merge-rows': {
     'mergeRows.refill: rows.at(-1) ?? stream.reached → (rows.at(-1))':
@@ -45,16 +41,12 @@ export const indexEngine: Equivalents = {
     'mergeRows.first: comparePlaces(row, bestRow, order) < 0 → comparePlaces(row, bestRow, order) <= 0':
       sameRow,
     'mergeRows.take: empty.length > 0 → true': 'To wait for nothing changes nothing.',
-    'mergeRows.mayCome: streams.find((candidate) => candidate.shard === shard) → streams.findLast((candidate) => candidate.shard === shard)':
-      oneOfEach,
     'mergeRows.mayCome: stream === undefined → false': 'Answers are on the shards that the query asks.',
     'mergeRows.mayCome: return false → return true': 'Answers are on the shards that the query asks.',
     'mergeRows.mayCome: reached === undefined || comparePlaces(reached, place, order) < 0 → (comparePlaces(reached, place, order) < 0)':
       'When a row is judged every shard was read from, or has ended.',
     'mergeRows.mayCome: comparePlaces(reached, place, order) < 0 → comparePlaces(reached, place, order) <= 0':
       'The row that was reached is in hand, or follows in the batch, which is looked at first.',
-    'mergeRows.mayCome: rows.slice(next) → rows':
-      'What was taken and is behind the row in hand follows in the batch, which is looked at first.',
   },
   'index-engine/plan-query': {
     "parseLimit: typeof limit === 'number' && Number.isInteger(limit) → (Number.isInteger(limit))":

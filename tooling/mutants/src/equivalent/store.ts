@@ -51,8 +51,4 @@ export const store: Equivalents = {
       'A shortcut: without it nothing is asked for either.',
     'beforeCommit: !isLooseleafError(error) || !error.unknownOutcome → (!error.unknownOutcome)': onlyOurs,
   },
-  'store/catalog/manage-indexes': {
-    "addIndex: catalog.indexes.find((entry) => sameRows(entry, definition) && entry.state !== 'retiring') → catalog.indexes.findLast((entry) => sameRows(…y, definition) && entry.state !== 'retiring')":
-      oneOfEach,
-  },
 }

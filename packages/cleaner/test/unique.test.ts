@@ -1,0 +1,155 @@
+import { parseId, type IndexRow } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { defineIndex, deriveClaims, keyIdentity, shardOfRow } from '@looseleaf/index-engine'
+import type { DataStore } from '@looseleaf/store'
+import { expect, test } from 'vitest'
+import { checkIndex } from '../src/check/check-index.ts'
+import { cleanIndex } from '../src/clean/clean-index.ts'
+import type { Problem } from '../src/pass/pass-options.ts'
+import { sweep } from '../src/sweep/sweep.ts'
+import { openStore } from './stores.ts'
+import { leapingTime } from './times.ts'
+
+const plain = { properties: { mail: 'string' }, shardOn: 'mail' } as const
+const byMail = defineIndex('by_mail', { ...plain, unique: true })
+const CLAIMS = 'claims_by_mail'
+
+async function open(indexes = [byMail], driver = memoryShards(3).connect()): Promise<DataStore> {
+  return openStore({ driver: await driver, indexes, time: leapingTime() })
+}
+
+function claimTable(store: DataStore, shard: number) {
+  const spec = { table: CLAIMS, columns: [{ name: 'mail', type: 'string' as const }], unique: true as const }
+  const on = store.context.driver.shards[shard]!
+  return { rows: on.index(spec), claims: on.claims(spec) }
+}
+
+async function claims(store: DataStore): Promise<IndexRow[]> {
+  const shards = store.context.driver.shards.keys()
+  const all = await Promise.all(
+    Array.from(shards, (shard) =>
+      claimTable(store, shard).rows.scan({ prefix: [], order: 'asc', limit: 1000 }),
+    ),
+  )
+  return all.flat()
+}
+
+/** Key and entity of each claim, in words. */
+async function held(store: DataStore): Promise<string[]> {
+  return (await claims(store))
+    .map(({ key, entityId }) => `${keyIdentity(key)} ${Buffer.from(entityId).toString('hex')}`)
+    .toSorted()
+}
+
+async function expectHeld(store: DataStore): Promise<void> {
+  const expected: string[] = []
+  for await (const { id, ...bag } of store.scan()) {
+    for (const key of deriveClaims(byMail, bag))
+      expected.push(`${keyIdentity(key)} ${Buffer.from(parseId(id)).toString('hex')}`)
+  }
+  expect(await held(store)).toEqual(expected.toSorted())
+}
+
+async function states(store: DataStore): Promise<string[]> {
+  return (await store.indexes()).map(({ table, state }) => `${table} ${state}`)
+}
+
+test('a unique index that is added over entities gets a claim for each key, and is ready then', async () => {
+  const store = await open([])
+  await store.putMany(Array.from({ length: 50 }, (_, i) => ({ mail: `user ${i}`, n: i })))
+  await store.put({ n: 1 })
+  await store.addIndex(byMail)
+  expect(await states(store)).toEqual(['index_by_mail building', 'claims_by_mail building'])
+  const { indexes } = await cleanIndex(store, 'by_mail', { pageSize: 10 })
+  expect(indexes).toMatchObject([
+    { index: 'by_mail', state: 'ready', added: 50 },
+    { index: 'by_mail', state: 'ready', unique: true, added: 50, duplicates: 0 },
+  ])
+  await expectHeld(store)
+  await expect(store.put({ mail: 'user 7' })).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
+})
+
+test('the same over an index that has been there without being unique fills its claims alone', async () => {
+  const store = await open([defineIndex('by_mail', plain)])
+  await store.put({ mail: 'ada' })
+  await store.addIndex(byMail)
+  expect(await states(store)).toEqual(['index_by_mail ready', 'claims_by_mail building'])
+  expect((await store.query(byMail, { mail: 'ada' })).items).toHaveLength(1)
+  expect((await cleanIndex(store, 'by_mail')).indexes).toMatchObject([{ unique: true, state: 'ready' }])
+  expect(await states(store)).toEqual(['index_by_mail ready', 'claims_by_mail ready'])
+})
+
+test('over entities that share keys it loses nothing, tells them, and is ready when they are resolved', async () => {
+  const store = await open([])
+  const { id: first } = await store.put({ mail: 'ada' })
+  const { id: second } = await store.put({ mail: 'ada' })
+  await store.put({ mail: 'eve' })
+  await store.addIndex(byMail)
+  const problems: Problem[] = []
+  const onProblem = (problem: Problem): void => void problems.push(problem)
+  const cleaned = await cleanIndex(store, 'by_mail', { onProblem })
+  expect(cleaned.indexes).toMatchObject([{ state: 'ready' }, { state: 'building', duplicates: 1 }])
+  expect(await store.count(byMail, { mail: 'ada' }, { exact: true })).toBe(2)
+  const [problem] = problems.filter(({ kind }) => kind === 'duplicate')
+  expect(problem).toMatchObject({ index: 'by_mail' })
+  expect([problem?.entity, problem?.holder].toSorted()).toEqual([first, second].toSorted())
+
+  problems.length = 0
+  expect(await checkIndex(store, 'by_mail', { onProblem })).toMatchObject({ unclaimed: 1, entities: 3 })
+  expect(problems).toMatchObject([{ kind: 'duplicate', entity: problem?.entity, holder: problem?.holder }])
+
+  // Nobody new gets the key, and what has it may be written.
+  await expect(store.put({ mail: 'ada' })).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
+  await store.put({ mail: 'ada', n: 2 }, { id: second })
+  await store.put({ mail: 'ada two' }, { id: second })
+  const again = await cleanIndex(store, 'by_mail')
+  expect(again.indexes).toMatchObject([{ state: 'ready', unique: true, duplicates: 0 }])
+  await expectHeld(store)
+})
+
+test('a sweep gives back claims that nobody needs, and takes those that are missing', async () => {
+  const store = await open()
+  const { id, version } = await store.put({ mail: 'ada' })
+  const { id: eve } = await store.put({ mail: 'eve' })
+  const { router } = store.context
+  const at = (mail: string, owner: string): number =>
+    shardOfRow(byMail, router, [Buffer.from(mail)], parseId(owner))
+  // Left behind by an attempt that has died, in the past and lately.
+  const dead = parseId(store.newId())
+  for (const [mail, stamp] of [
+    ['old', version - 1],
+    ['new', version + 1_000_000],
+  ] as const) {
+    const row = { key: [Buffer.from(mail)], entityId: dead, version: stamp }
+    await claimTable(store, at(mail, id)).claims.take([row])
+  }
+  await claimTable(store, at('eve', eve)).rows.remove([
+    { key: [Buffer.from('eve')], entityId: parseId(eve), before: Infinity },
+  ])
+  expect(await checkIndex(store, 'by_mail', { settleMs: 0 })).toMatchObject({ unclaimed: 1, missing: 0 })
+  await sweep(store, { graceMs: 0 })
+  await expectHeld(store)
+  expect(await checkIndex(store, 'by_mail', { settleMs: 0 })).toMatchObject({ unclaimed: 0, dangling: 0 })
+})
+
+test('a sweep takes a key from who has left it behind, and leaves it to who has it', async () => {
+  const store = await open()
+  const { id } = await store.put({ mail: 'ada' })
+  const shard = shardOfRow(byMail, store.context.router, [Buffer.from('ada')], parseId(id))
+  const { claims: table } = claimTable(store, shard)
+  const [claim] = (await claims(store)) as [IndexRow]
+  const other = parseId(store.newId())
+  await table.swap(claim, { entityId: other, version: claim.version + 1 })
+  await sweep(store, { graceMs: 0 })
+  await expectHeld(store)
+})
+
+test('dropped, it takes its claims along', async () => {
+  const store = await open()
+  await store.put({ mail: 'ada' })
+  await store.dropIndex('by_mail')
+  expect(await states(store)).toEqual([])
+  await store.put({ mail: 'ada' })
+  await store.addIndex(byMail)
+  expect(await states(store)).toEqual(['index_by_mail_2 building', 'claims_by_mail_2 building'])
+})

@@ -1,0 +1,16 @@
+import type { Key, KeyRange } from '@looseleaf/core'
+import { compareKeys } from './compare-keys.ts'
+
+/** Which of these ranges has the prefix that a key begins with; -1 for none. They are sorted, with prefixes of one length. */
+export function rangeOf(ranges: readonly Pick<KeyRange, 'prefix'>[], key: Key): number {
+  let [low, high] = [0, ranges.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    const { prefix } = ranges[middle] as KeyRange
+    const order = compareKeys(prefix, key.slice(0, prefix.length))
+    if (order === 0) return middle
+    if (order < 0) low = middle + 1
+    else high = middle
+  }
+  return -1
+}

@@ -1,0 +1,56 @@
+import type { Bag, Entity } from '@looseleaf/core'
+import type { IndexDefinition } from '../src/define-index.ts'
+import { planQuery, type QueryPlan } from '../src/plan-query.ts'
+import type { QueryOptions, QueryPage } from '../src/query-types.ts'
+import { runQuery, type RunOptions } from '../src/run-query.ts'
+import { idOf, lastByteRouter, modelStore, type ModelStore } from './model.ts'
+
+/** A store with these entities, and rows that were left behind by bags that they had. */
+export function fill(
+  index: IndexDefinition,
+  entities: readonly { readonly now: Bag | undefined; readonly left: readonly Bag[] }[],
+  shards: number,
+): ModelStore {
+  const store = modelStore(index, lastByteRouter(shards))
+  for (const [number, { now, left }] of entities.entries()) {
+    for (const bag of left) store.addRows(idOf(number), bag)
+    if (now !== undefined) store.addRows(idOf(number), now)
+    store.commit(idOf(number), now)
+  }
+  return store
+}
+
+export function plan(index: IndexDefinition, where: unknown, options: QueryOptions, shards = 1): QueryPlan {
+  return planQuery({ ...index, generation: 1 }, where, { scatter: true, ...options }, lastByteRouter(shards))
+}
+
+/** The first page, and all that lead on from it. */
+export const pagesOf = async (
+  store: ModelStore,
+  query: QueryPlan,
+  options: RunOptions = {},
+): Promise<QueryPage[]> => {
+  const first = await runQuery(store, query, options)
+  return [first, ...(await pagesFrom(store, query, first, 'cursor', options))]
+}
+
+/** The pages that follow this one in one direction, in the order in which they are reached. */
+export async function pagesFrom(
+  store: ModelStore,
+  query: QueryPlan,
+  page: QueryPage,
+  way: 'cursor' | 'previous',
+  options: RunOptions = {},
+): Promise<QueryPage[]> {
+  const pages: QueryPage[] = []
+  for (let cursor = page[way]; cursor !== undefined; cursor = pages.at(-1)?.[way]) {
+    if (pages.length > 2000) throw new Error('The pages do not end.')
+    pages.push(await runQuery(store, query, { ...options, cursor }))
+  }
+  return pages
+}
+
+/** The number that the entity's id was made of. */
+export const numberOf = (entity: Entity): number => Number.parseInt(entity.id.slice(-8), 16)
+export const numbersOf = (pages: readonly QueryPage[]): number[] =>
+  pages.flatMap((page) => page.items.map(numberOf))

@@ -1,0 +1,27 @@
+import type { Bag } from '@looseleaf/core'
+import { deriveRows, shardOfRow, type IndexDefinition } from '@looseleaf/index-engine'
+import { bucketRouter } from '@looseleaf/router'
+import { expect, it } from 'vitest'
+import { byGroup, byRank, byTag, GROUPS, RANKS, TAGS } from './indexes.ts'
+import { SHARDS } from './world.ts'
+
+const router = bucketRouter({ shards: SHARDS })
+
+/** The shards of the rows that these entities have, in their order. */
+function shardsOf(index: unknown, bags: readonly Bag[]): number[] {
+  const definition = index as IndexDefinition
+  return bags.map((bag) => {
+    const [key] = deriveRows(definition, bag).keys
+    return shardOfRow(definition, router, key!, new Uint8Array(16))
+  })
+}
+
+it.each([
+  ['by_tag', byTag, TAGS.map((tag) => ({ tags: [tag] })), [1, 1, 0, 0]],
+  ['by_group', byGroup, GROUPS.map((group) => ({ group })), [1, 0, 0]],
+  // In turn, so that what is asked for a range is on several shards as well.
+  ['by_rank', byRank, RANKS.map((rank) => ({ rank })), [0, 1, 0, 1]],
+])('%s has rows on every shard', (_, index, bags, shards) => {
+  expect(shardsOf(index, bags)).toEqual(shards)
+  expect(new Set(shards).size).toBe(SHARDS)
+})
