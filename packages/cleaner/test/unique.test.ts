@@ -7,7 +7,7 @@ import { checkIndex } from '../src/check/check-index.ts'
 import { cleanIndex } from '../src/clean/clean-index.ts'
 import type { Problem } from '../src/pass/pass-options.ts'
 import { sweep } from '../src/sweep/sweep.ts'
-import { openStore } from './stores.ts'
+import { openStore, withDeleteDelay } from './stores.ts'
 import { leapingTime } from './times.ts'
 
 const plain = { properties: { mail: 'string' }, shardOn: 'mail' } as const
@@ -140,6 +140,30 @@ test('a sweep takes a key from who has left it behind, and leaves it to who has 
   const [claim] = (await claims(store)) as [IndexRow]
   const other = parseId(store.newId())
   await table.swap(claim, { entityId: other, version: claim.version + 1 })
+  await sweep(store, { graceMs: 0 })
+  await expectHeld(store)
+})
+
+test('a key that a failover may bring back to another keeps no sweep from the others, and is taken when it is over', async () => {
+  const store = await open()
+  const { router } = store.context
+  for (const mail of ['ada', 'eve']) await store.put({ mail })
+  const left = (await claims(store)).map(({ key, entityId, version }) => ({
+    key,
+    entityId,
+    before: version + 1,
+  }))
+  for (const claim of left) {
+    const { rows, claims: table } = claimTable(store, shardOfRow(byMail, router, claim.key, claim.entityId))
+    await rows.remove([claim])
+    // An attempt that has died has taken one of them meanwhile.
+    const version = claim.before + 1_000_000_000
+    if (claim === left[0]) await table.take([{ key: claim.key, entityId: parseId(store.newId()), version }])
+  }
+  await sweep({ context: withDeleteDelay(store.context, 60_000) }, { graceMs: 0 })
+  const owners = (await claims(store)).map(({ entityId }) => entityId)
+  expect(owners).toContainEqual(left[1]!.entityId)
+  expect(owners).not.toContainEqual(left[0]!.entityId)
   await sweep(store, { graceMs: 0 })
   await expectHeld(store)
 })

@@ -11,7 +11,7 @@ import { writeRows } from './write-rows.ts'
  * entity meanwhile may have deleted such a row before it was added again: it dangles then, with a stamp below the
  * entity's version, and whoever looks at the entity again deletes it.
  *
- * Answers how many claims could not be had, because another entity is committed with their key; these are reported.
+ * Answers how many claims could not be had: because another entity is committed with their key, which is reported, or not yet.
  */
 export async function addRows(pass: Pass, rows: readonly MissingRow[]): Promise<number> {
   const groups = new Map<IndexTarget, Map<number, IndexRow[]>>()
@@ -27,12 +27,12 @@ export async function addRows(pass: Pass, rows: readonly MissingRow[]): Promise<
     [...groups].flatMap(([target, shards]) =>
       [...shards].map(async ([shard, group]) => {
         for (const chunk of chunks(group, ROWS_PER_WRITE)) {
-          const duplicates = await writeRows(pass.context, target, shard, chunk, pass.signal)
+          const { duplicates, later } = await writeRows(pass.context, target, shard, chunk, pass.signal)
           for (const { row, holder } of duplicates)
             tellDuplicate(pass, target.entry.name, row.entityId, holder)
           pass.tallyOf(target).duplicates += duplicates.length
-          notHad += duplicates.length
-          pass.tallyOf(target).added += chunk.length - duplicates.length
+          notHad += duplicates.length + later
+          pass.tallyOf(target).added += chunk.length - duplicates.length - later
         }
       }),
     ),
