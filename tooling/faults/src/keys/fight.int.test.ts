@@ -4,7 +4,7 @@ import { keyFlaws } from './flawed-keys.ts'
 import { runFight } from './run-fight.ts'
 
 const LIMIT_MS = 120_000
-const FIGHT = { processes: 3, entities: 12, keys: 4, seconds: 8 }
+const FIGHT = { processes: 3, entities: 24, keys: 4, seconds: 8 }
 
 describe('processes that fight over keys', () => {
   test('never have one key twice, and every answer is right', { timeout: LIMIT_MS }, async () => {
@@ -12,8 +12,8 @@ describe('processes that fight over keys', () => {
     const { wrongs, counts, kills, stops, looks } = await runFight({ ...FIGHT, urls, seed: 1 })
     expect(wrongs).toEqual([])
     // A fight in which nothing happens would be right too.
-    expect(Math.min(counts.acknowledged, counts.refused, counts.changes, looks)).toBeGreaterThan(50)
-    expect(Math.min(kills, stops)).toBeGreaterThan(0)
+    expect(Math.min(counts.acknowledged, counts.refused, looks)).toBeGreaterThan(20)
+    expect(Math.min(counts.changes, kills, stops)).toBeGreaterThan(0)
   })
 
   test.each(keyFlaws)('a guard that is off is noticed: %s', { timeout: LIMIT_MS }, async (flaw) => {

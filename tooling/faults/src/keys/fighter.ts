@@ -9,6 +9,7 @@ import { moment } from '../history/records.ts'
 import { createRecorder } from '../load/recorder.ts'
 import type { FightEnd, FightRecord } from './fight-records.ts'
 import { withKeyFlaw, type KeyFlaw } from './flawed-keys.ts'
+import { withHeldCommits } from './held-commits.ts'
 import { byName } from './names.ts'
 
 /** What a process is told, as JSON, on its command line. */
@@ -36,9 +37,10 @@ const config = JSON.parse(process.argv[2] ?? '') as FighterConfig
 const recorder = createRecorder<FightRecord>(config.file)
 let count = 0
 let isStopping = false
+let isDone = false
 process.on('message', () => (isStopping = true))
 // Nobody to work for any more.
-process.on('disconnect', () => process.exit(1))
+process.on('disconnect', () => process.exit(isDone ? 0 : 1))
 
 async function run(): Promise<void> {
   const store = await open()
@@ -56,6 +58,7 @@ async function run(): Promise<void> {
   await cleaner?.stop()
   await store.close()
   recorder.close()
+  isDone = true
   process.disconnect?.()
 }
 
@@ -67,7 +70,7 @@ async function open(): Promise<DataStore> {
     lockWaitSeconds: 1,
   })
   const connect = async (): ReturnType<DriverFactory['connect']> =>
-    withKeyFlaw(await shards.connect(), config.flaw)
+    withKeyFlaw(withHeldCommits(await shards.connect(), createRandom(config.fighter)), config.flaw)
   for (;;) {
     try {
       return await DataStore.open({
