@@ -187,6 +187,8 @@ export const flaws = {
     shownBy: 'serverCrash',
     life: {
       ...fight,
+      // Else the rows of the index, which are on the same shards, are waited for.
+      writeOrder: 'entity-first',
       names: 3,
       maxSkewMs: 1000,
       ids: unsafeLife.ids.slice(0, 1),
