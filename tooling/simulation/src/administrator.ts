@@ -1,7 +1,7 @@
 import { isLooseleafError, type Time } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import type { Random } from '@looseleaf-tooling/random'
-import { byGroupAndRank, byGroupAndRankElsewhere } from './indexes.ts'
+import { byGroupAndRank, byGroupAndRankElsewhere, bySeat } from './indexes.ts'
 import type { Life } from './life.ts'
 
 export interface AdministratorOptions {
@@ -11,13 +11,16 @@ export interface AdministratorOptions {
   readonly random: Random
   /** How many things to do. */
   readonly changes: number
+  /** Whether one that is unique is among them. */
+  readonly hasKeys: boolean
 }
 
 /** Somebody who adds, drops and redefines an index while everybody uses it; what fails is tried again a few times. */
 export async function runAdministrator(options: AdministratorOptions): Promise<void> {
-  const { store, random, changes } = options
+  const { store, random, changes, hasKeys } = options
+  const definitions = [byGroupAndRank, byGroupAndRankElsewhere, ...(hasKeys ? [bySeat, bySeat] : [])]
   for (let n = 0; n < changes; n++) {
-    const definition = random.pick([byGroupAndRank, byGroupAndRankElsewhere])
+    const definition = random.pick(definitions)
     const isAdded = n === 0 || random.chance(0.5)
     await retry(options, async () => {
       if (isAdded) await store.addIndex(definition)

@@ -2,7 +2,7 @@ import { isLooseleafError, metaOf, type Bag, type EntityId } from '@looseleaf/co
 import type { DataStore } from '@looseleaf/store'
 import type { Random } from '@looseleaf-tooling/random'
 import type { History, Operation } from './history.ts'
-import { GROUPS, RANKS, TAGS } from './indexes.ts'
+import { GROUPS, NAMES, RANKS, SEATS, TAGS } from './indexes.ts'
 import { searches, searchesForMoved } from './searches.ts'
 import type { Circumstances } from './world.ts'
 
@@ -14,6 +14,7 @@ export interface ClientOptions {
   readonly ids: readonly EntityId[]
   /** What clients do, see `Circumstances`. */
   readonly clients: Circumstances['clients']
+  readonly names: Circumstances['names']
   /** Whether there is more to do after so many operations. */
   mayGoOn(operations: number): boolean
 }
@@ -21,7 +22,11 @@ export interface ClientOptions {
 /** One caller of a process: one operation after the other, each told to the history. */
 export async function runClient(options: ClientOptions): Promise<void> {
   const { random, clients } = options
-  const acts = { everything: [writes, searches], moves: [moves, searchesForMoved] }[clients]
+  const acts = {
+    everything: [writes, searches],
+    moves: [moves, searchesForMoved],
+    keys: [writesOfKeys, [...writesOfKeys, ...searches]],
+  }[clients]
   for (let n = 0; options.mayGoOn(n); n++) {
     const act = random.pick(acts[random.chance(0.6) ? 0 : 1] as readonly Act[])
     const operation = options.history.begin()
@@ -38,17 +43,36 @@ function told(history: History, operation: Operation, error: unknown): void {
   if (!isLooseleafError(error)) throw error
   if (error.unknownOutcome) history.counts.unknown++
   else history.failed(operation)
+  if (error.code === 'DUPLICATE_KEY') history.refused(operation, error)
 }
 
 export type Act = (options: ClientOptions, operation: Operation) => Promise<void>
 
-function newBag({ random }: ClientOptions, { number }: Operation): Bag {
-  return {
-    by: number,
+function newBag(options: ClientOptions, operation: Operation): Bag {
+  const { random, clients } = options
+  const bag = {
+    by: operation.number,
     group: random.pick([...GROUPS, null]),
     rank: random.pick(RANKS),
     tags: TAGS.filter(() => random.chance(0.4)),
   }
+  return clients === 'keys' ? wanting(operation, { ...bag, ...newKeys(options) }) : bag
+}
+
+const namesIn = ({ names }: ClientOptions): readonly string[] => NAMES.slice(0, names)
+
+function newKeys(options: ClientOptions): Bag {
+  const { random } = options
+  return {
+    names: namesIn(options).filter(() => random.chance(0.2)),
+    seat: random.chance(0.2) ? null : random.below(SEATS),
+  }
+}
+
+/** The history is told what was refused. */
+function wanting(operation: Operation, bag: Bag): Bag {
+  operation.wanted = bag
+  return bag
 }
 
 const put: Act = async (options, operation) => {
@@ -91,6 +115,29 @@ const move: Act = async (options, operation) => {
   options.history.acknowledged(operation, id, version)
 }
 
+/** Only its keys change; often to one that it had before. */
+const rename: Act = async (options, operation) => {
+  const { history, ids, random, store } = options
+  const id = random.pick(ids)
+  const { version } = await store.update(id, (before) =>
+    wanting(operation, { ...before, by: operation.number, names: [random.pick(namesIn(options))] }),
+  )
+  history.acknowledged(operation, id, version)
+}
+
+/** One key alone, whatever the entity had before, and whether it was there. */
+const takeOne: Act = async (options, operation) => {
+  const { history, ids, random, store } = options
+  const id = random.pick(ids)
+  const bag = wanting(operation, {
+    ...newBag(options, operation),
+    names: [random.pick(namesIn(options))],
+    seat: null,
+  })
+  const { version } = await store.put(bag, { id })
+  history.acknowledged(operation, id, version)
+}
+
 /** A tombstone has no bag to say whose it is, so a delete is held to its effect. */
 const remove: Act = async ({ random, ids, store, history }, operation) => {
   const id = random.pick(ids)
@@ -113,4 +160,6 @@ const putMany: Act = async (options, operation) => {
 }
 
 const writes: readonly Act[] = [put, put, putIfUnchanged, insert, insert, update, move, remove, putMany]
+const fights: readonly Act[] = [rename, rename, rename, rename, takeOne, takeOne, takeOne, takeOne]
+const writesOfKeys: readonly Act[] = [put, putIfUnchanged, insert, update, move, remove, putMany, ...fights]
 const moves: readonly Act[] = [put, move, move, move, move, move]

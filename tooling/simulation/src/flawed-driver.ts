@@ -1,4 +1,14 @@
-import type { EntityInsert, EntityReplace, EntityTable, IndexRow, IndexTable, Shard } from '@looseleaf/core'
+import type {
+  ClaimTable,
+  EntityInsert,
+  EntityReplace,
+  EntityTable,
+  IndexRow,
+  IndexTable,
+  IndexTableSpec,
+  Shard,
+} from '@looseleaf/core'
+import { keyIdentity } from '@looseleaf/index-engine'
 import type { ReferenceIndex, ReferenceShard } from '@looseleaf-tooling/reference-driver'
 import type { Flaw } from './flaws.ts'
 
@@ -7,7 +17,8 @@ export function withFlaw(shard: ReferenceShard, flaw: Flaw | undefined): Shard {
   return {
     ...shard,
     entities: flawedEntities(shard, flaw),
-    index: (spec) => flawedIndex(shard.index(spec), flaw),
+    index: (spec) => flawedIndex(shard.index(spec), spec, flaw),
+    claims: (spec) => flawedClaims(shard.index(spec), flaw),
   }
 }
 
@@ -67,7 +78,47 @@ function flawedEntities(shard: ReferenceShard, flaw: Flaw | undefined): EntityTa
 /** What an upsert answers, with the flaw, that has changed nothing: nobody waits for the disk. */
 export const UNCHANGED = Symbol('unchanged')
 
-function flawedIndex(table: ReferenceIndex, flaw: Flaw | undefined): IndexTable {
+/** The same of a take: its answer is to be told from others. */
+export const unchangedTakes: WeakSet<object> = new WeakSet()
+
+function flawedClaims(table: ReferenceIndex, flaw: Flaw | undefined): ClaimTable {
+  const { claims } = table
+  const claimOf = ({ key }: Pick<IndexRow, 'key'>): IndexRow | undefined =>
+    table.rows.find((claim) => keyIdentity(claim.key) === keyIdentity(key))
+  const isHeld = (row: IndexRow): boolean => {
+    const claim = claimOf(row)
+    return claim !== undefined && isOf(claim, row) && claim.version >= row.version
+  }
+  const mayPutInPlace = (claim: IndexRow, row: IndexRow): boolean =>
+    isOf(claim, row)
+      ? flaw === 'take overwrites the stamp' && claim.version !== row.version
+      : flaw === 'take overwrites the holder'
+  return {
+    async take(rows, options) {
+      const isUnchanged = rows.every(isHeld)
+      for (const row of rows) {
+        const claim = claimOf(row)
+        if (claim !== undefined && mayPutInPlace(claim, row)) claims.swap(claim, row).catch(() => undefined)
+      }
+      const answer = await claims.take(rows, options)
+      if (isUnchanged && flaw === 'take that changes nothing without a flush') unchangedTakes.add(answer)
+      return answer
+    },
+    async swap(claim, to, options) {
+      const now = claimOf(claim)
+      const isTheirs = now !== undefined && isOf(now, claim)
+      return claims.swap(isTheirs && flaw === 'swap ignores the stamp' ? now : claim, to, options)
+    },
+  }
+}
+
+function isOf(claim: IndexRow, { entityId }: Pick<IndexRow, 'entityId'>): boolean {
+  return Buffer.compare(claim.entityId, entityId) === 0
+}
+
+function flawedIndex(table: ReferenceIndex, { unique }: IndexTableSpec, flaw: Flaw | undefined): IndexTable {
+  const removesAll =
+    flaw === 'remove is unguarded' || (unique === true && flaw === 'claims are released whatever their stamp')
   const isThere = ({ key, entityId, version }: IndexRow): boolean =>
     (table.versionOf(key, entityId) ?? 0) >= version
   return {
@@ -81,7 +132,6 @@ function flawedIndex(table: ReferenceIndex, flaw: Flaw | undefined): IndexTable 
       }
       return table.upsert(rows)
     },
-    remove: (rows) =>
-      table.remove(flaw === 'remove is unguarded' ? rows.map((row) => ({ ...row, before: Infinity })) : rows),
+    remove: (rows) => table.remove(removesAll ? rows.map((row) => ({ ...row, before: Infinity })) : rows),
   }
 }

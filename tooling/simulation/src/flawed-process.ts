@@ -6,7 +6,15 @@ import type { Flaw } from './flaws.ts'
 
 /** What the writers of a process use, with the flaw. */
 export function writersDriver(driver: Driver, flaw: Flaw | undefined): Driver {
-  return flaw === 'read back without a flush' ? withoutFlush(driver) : driver
+  switch (flaw) {
+    case 'read back without a flush':
+    case 'keys are taken over without a flush':
+      return withoutFlush(driver)
+    case 'keys are taken over without a fence':
+      return withoutFences(driver)
+    default:
+      return driver
+  }
 }
 
 /** The time of writers. With the flaw they do not wait for queries of others before they delete rows. */
@@ -40,6 +48,32 @@ export function cleanersContext(context: EngineContext, flaw: Flaw | undefined):
 
 function withoutFlush(driver: Driver): Driver {
   return { ...driver, shards: driver.shards.map((shard) => ({ ...shard, flush: async () => {} })) }
+}
+
+/** A driver whose fences do nothing: what writes the very body that was read, or a tombstone where nothing is. */
+export function withoutFences(driver: Driver): Driver {
+  const shards = driver.shards.map(({ entities, ...shard }) => {
+    const read = new WeakSet<Uint8Array>()
+    return {
+      ...shard,
+      entities: {
+        ...entities,
+        async read(...args: Parameters<typeof entities.read>) {
+          const rows = await entities.read(...args)
+          for (const row of rows) if (row?.body) read.add(row.body)
+          return rows
+        },
+        async insert(...args: Parameters<typeof entities.insert>) {
+          if (!args[0].every(({ body }) => body === null)) await entities.insert(...args)
+        },
+        async replace(...args: Parameters<typeof entities.replace>) {
+          const isFence = args[0].every(({ body }) => body !== null && read.has(body))
+          return isFence ? args[0].map(() => true) : entities.replace(...args)
+        },
+      },
+    }
+  })
+  return { ...driver, shards }
 }
 
 const SLOW_MS = 20

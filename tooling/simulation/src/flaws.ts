@@ -33,6 +33,17 @@ const unsafeLife = {
   ids: ['0b0f323c-2209-7c02-ac20-03022d0d2d01', '1c0f323c-2209-7c02-ac20-03022d0d2d02'],
 } as const
 
+/** Two entities fight over keys. */
+const fight = {
+  writeOrder: 'index-first',
+  onIndexFailure: 'fail',
+  deleteDelayMs: 0,
+  maxSkewMs: 0,
+  clients: 'keys',
+  names: 2,
+  ids: Array.from({ length: 4 }, (_, n) => `${n}b0f323c-2209-7c02-ac20-03022d0d2d01`),
+} as const
+
 /** Something that a driver, a process or a database could get wrong. A run with it has to tell. */
 export const flaws = {
   /** Shows only where an upsert and a delete of one row both come late, so there is much of that, and one entity. */
@@ -143,6 +154,46 @@ export const flaws = {
   'queries are not bounded': {
     among: [],
     life: { ...moving, queryTimeMs: 1 },
+  },
+  /** Whoever takes a key over does not see that its holder has taken it again. */
+  'swap ignores the stamp': {
+    life: { ...fight, faults: { ...noFaults, errorBefore: 0.1, late: 0.1, pause: 0.02 } },
+  },
+  /** Shows where a take comes late, and after it what released the claim then. */
+  'take overwrites the stamp': {
+    life: {
+      ...fight,
+      names: 1,
+      faults: { ...noFaults, late: 0.2, duplicate: 0.3 },
+      ids: fight.ids.slice(0, 1),
+    },
+  },
+  'take overwrites the holder': { life: fight },
+  /** The claim that an entity has lost goes, although it has taken it again. */
+  'claims are released whatever their stamp': { life: fight },
+  /** An attempt of the holder that is under way may commit after its key was taken over. */
+  'keys are taken over without a fence': {
+    shownBy: 'pause',
+    among: ['pause', 'errorBefore', 'shardDown'],
+    life: { ...fight, faults: { ...noFaults, pause: 0.03, errorBefore: 0.03 } },
+  },
+  /** A crash undoes what the holder was seen to have become. */
+  'keys are taken over without a flush': {
+    shownBy: 'serverCrash',
+    life: { ...fight, names: 3, faults: { ...noFaults, diskHangs: 0.05, serverCrash: 0.01 } },
+  },
+  /** A take is answered before the stamp that it has met is on disk. */
+  'take that changes nothing without a flush': {
+    shownBy: 'serverCrash',
+    life: {
+      ...fight,
+      // Else the rows of the index, which are on the same shards, are waited for.
+      writeOrder: 'entity-first',
+      names: 3,
+      maxSkewMs: 1000,
+      ids: unsafeLife.ids.slice(0, 1),
+      faults: { ...noFaults, diskHangs: 0.05, serverCrash: 0.02 },
+    },
   },
 } as const satisfies Record<string, FlawInfo>
 

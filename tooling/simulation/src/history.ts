@@ -1,13 +1,16 @@
-import type { Bag, Codec, EntityId } from '@looseleaf/core'
+import type { Bag, Codec, EntityId, LooseleafError } from '@looseleaf/core'
 import type { QueryPage } from '@looseleaf/index-engine'
 import type { ReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import type { Check, Checker } from './checks.ts'
+import { keysIn } from './indexes.ts'
 import { createStates, type State } from './states.ts'
 
 /** An operation under way, from the moment it was called. */
 export interface Operation {
   readonly number: number
   readonly since: number
+  /** What was last to be written. */
+  wanted?: Bag
 }
 
 /** What a query asked for. */
@@ -43,6 +46,8 @@ export interface History {
   deleted(operation: Operation, id: EntityId, wasThere: boolean): void
   /** A write failed, and it was said that it did not take place. */
   failed(operation: Operation): void
+  /** A write was refused, because this entity has a key of this index that it was to have. */
+  refused(operation: Operation, refusal: Pick<LooseleafError, 'index' | 'holder'>): void
   /** A read gave this. */
   read(operation: Operation, id: EntityId, version: number | undefined, bag: Bag | undefined): void
   /** A query gave this first page. */
@@ -198,6 +203,18 @@ export function createHistory(driver: ReferenceDriver, codec: Codec, options: Hi
       check(
         'a write that has failed does not take place',
         states.wasCommittedBy(number) && `operation ${number} was reported as failed and took place`,
+      )
+    },
+
+    refused(operation, { index = '', holder = '' }) {
+      const wanted = new Set(operation.wanted && keysIn(index, operation.wanted))
+      const had = during(operation, holder).some(
+        ({ bag }) => bag !== null && keysIn(index, bag).some((key) => wanted.has(key)),
+      )
+      check(
+        'whoever is refused a key is told of one who has it',
+        !had &&
+          `operation ${operation.number} was refused a key of ${index} that ${holder} never had meanwhile`,
       )
     },
 

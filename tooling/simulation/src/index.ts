@@ -1,4 +1,5 @@
 export { checkNames, checks } from './checks.ts'
+export { withoutFences } from './flawed-process.ts'
 export { noFaults } from './faults.ts'
 export type { SimulationResultFile } from './result-file.ts'
 export { noTotals } from './totals.ts'

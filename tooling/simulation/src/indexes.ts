@@ -1,3 +1,4 @@
+import type { Bag } from '@looseleaf/core'
 import { defineIndex } from '@looseleaf/index-engine'
 
 /** A row per tag, each on the shard of its tag: a write gains and loses several rows on both shards. */
@@ -21,6 +22,28 @@ export const byGroupAndRankElsewhere = defineIndex('by_group_and_rank', {
   shardOn: 'group',
 })
 
+/** Several keys per entity, on both shards, which entities take from one another. */
+export const byName = defineIndex('by_name', {
+  properties: { names: 'string[]' },
+  shardOn: 'names',
+  unique: true,
+})
+
+/** Added, dropped and added again over entities that have the same keys. */
+export const bySeat = defineIndex('by_seat', {
+  properties: { seat: 'integer' },
+  shardOn: 'seat',
+  unique: true,
+})
+
+/** The keys of an entity in a unique index, by the index's name. */
+export function keysIn(index: string, bag: Bag): readonly unknown[] {
+  if (index === byName.name) return bag['names'] as readonly unknown[]
+  return bag['seat'] === null ? [] : [bag['seat']]
+}
+
+export const NAMES = ['ada', 'bob', 'cyd', 'dan', 'eve', 'fay'] as const
+export const SEATS = 5
 export const TAGS = ['red', 'green', 'blue', 'grey'] as const
 export const GROUPS = ['north', 'south', 'east'] as const
 /** On one shard and the other in turn: a test sees to it. */

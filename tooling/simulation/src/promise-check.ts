@@ -1,12 +1,16 @@
-import { formatId, type Bag, type CatalogEntry, type Codec, type Key, type Router } from '@looseleaf/core'
-import { deriveRows, keyIdentity, mergeCatalogs, shardOfRow, tableSpec } from '@looseleaf/index-engine'
-import type { ReferenceDriver, ReferenceIndex } from '@looseleaf-tooling/reference-driver'
+import { formatId, type CatalogEntry, type Router } from '@looseleaf/core'
+import { keyIdentity } from '@looseleaf/index-engine'
+import type { ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import type { CommittedRows, PlacedRow } from './committed-rows.ts'
 
 /** Looks beneath the store, into what the databases hold at this instant. */
 export interface PromiseCheck {
-  /** Rows that a ready index lacks, in words; but for those that are known to be pending. */
+  /** Rows that a ready index lacks, in words; but for those that are known to be pending, and claims (`KeyCheck`). */
   missing(): string[]
-  /** Everything that keeps the tables from being exactly what the entities say, of every index that is kept up. */
+  /**
+   * Everything that keeps the tables from being exactly what the entities say, of every index that is kept up. A claim may be
+   * missing where `KeyCheck` says so.
+   */
   inexact(): string[]
   /** Tables that stood for another definition before, in words; until `forget`. */
   renamed(): string[]
@@ -18,73 +22,38 @@ export interface PromiseCheck {
   readonly checks: number
 }
 
-interface PlacedRow {
-  readonly shard: number
-  readonly key: Key
-}
-
-export function createPromiseCheck(driver: ReferenceDriver, router: Router, codec: Codec): PromiseCheck {
-  /** The rows that a body gives, by the table of an index: bodies do not change. */
-  const derived = new WeakMap<Uint8Array, Map<string, readonly PlacedRow[]>>()
-  let merged: { epochs: string; entries: readonly CatalogEntry[] } = { epochs: '', entries: [] }
+export function createPromiseCheck(
+  driver: ReferenceDriver,
+  router: Router,
+  committed: CommittedRows,
+): PromiseCheck {
+  const { entries, rowsOf } = committed
   let checks = 0
   const definitions = new Map<string, string>()
 
-  function entries(): readonly CatalogEntry[] {
-    const catalogs = driver.shards.map((shard) => shard.contents())
-    const known = catalogs.filter((catalog) => catalog !== undefined)
-    const epochs = known.map(({ epoch }) => epoch).join()
-    if (known.length < catalogs.length) return []
-    if (merged.epochs !== epochs) merged = { epochs, entries: mergeCatalogs(known).indexes }
-    return merged.entries
-  }
-
-  function rowsOf(entry: CatalogEntry, id: Uint8Array, body: Uint8Array): readonly PlacedRow[] {
-    const byTable = derived.get(body) ?? new Map<string, readonly PlacedRow[]>()
-    derived.set(body, byTable)
-    let rows = byTable.get(entry.table)
-    if (rows === undefined) {
-      const bag: Bag = codec.decode(body)
-      rows = deriveRows(entry, bag).keys.map((key) => ({ key, shard: shardOfRow(entry, router, key, id) }))
-      byTable.set(entry.table, rows)
-    }
-    return rows
-  }
-
-  const tablesOf = (entry: CatalogEntry): ReferenceIndex[] => {
-    const spec = tableSpec(entry)
-    return driver.shards.map((shard) => shard.index(spec))
-  }
-
-  const say = (entry: CatalogEntry, id: Uint8Array, { shard, key }: PlacedRow): string =>
-    `${entry.table} on ${shard}: ${formatId(id)} ${keyIdentity(key)}`
+  const say = (entry: CatalogEntry, id: Uint8Array, { shard, identity }: Omit<PlacedRow, 'key'>): string =>
+    `${entry.table} on ${shard}: ${formatId(id)} ${identity}`
 
   /** Rows of committed entities that are not there. */
   function lacking(entry: CatalogEntry, isPending: (id: Uint8Array) => boolean): string[] {
-    const tables = tablesOf(entry)
     const found: string[] = []
-    for (const { entities } of driver.shards) {
-      for (const { id, body } of entities.rows) {
-        if (body === null) continue
-        for (const row of rowsOf(entry, id, body)) {
-          const version = (tables[row.shard] as ReferenceIndex).versionOf(row.key, id)
-          if (version === undefined && !isPending(id)) found.push(say(entry, id, row))
-        }
-      }
-    }
+    committed.each(entry, (row, id, isThere) => {
+      if (!isThere && !isPending(id)) found.push(say(entry, id, row))
+    })
     return found
   }
 
   /** Rows that stand for no committed entity. */
   function dangling(entry: CatalogEntry): string[] {
-    return tablesOf(entry).flatMap((table, shard) =>
+    return committed.tablesOf(entry).flatMap((table, shard) =>
       table.rows
-        .filter(({ entityId, key }) => {
+        .map(({ entityId, key }) => ({ entityId, shard, identity: keyIdentity(key) }))
+        .filter(({ entityId, identity }) => {
           const body = driver.shards[router.shardOfId(entityId)]?.entities.current(entityId)?.body
           const rows = body ? rowsOf(entry, entityId, body) : []
-          return !rows.some((row) => row.shard === shard && keyIdentity(row.key) === keyIdentity(key))
+          return !rows.some((row) => row.shard === shard && row.identity === identity)
         })
-        .map((row) => say(entry, row.entityId, { shard, key: row.key })),
+        .map((row) => say(entry, row.entityId, row)),
     )
   }
 
@@ -93,14 +62,17 @@ export function createPromiseCheck(driver: ReferenceDriver, router: Router, code
       return checks
     },
     renamed() {
-      return entries().flatMap(({ table, properties, shardOn, generation }) => {
-        const definition = JSON.stringify([properties, shardOn, generation])
+      return entries().flatMap(({ table, properties, shardOn, generation, unique = false }) => {
+        const definition = JSON.stringify([properties, shardOn, generation, unique])
         const known = definitions.get(table) ?? definition
         definitions.set(table, definition)
         return known === definition ? [] : [`${table} was ${known} and is ${definition}`]
       })
     },
-    forget: () => definitions.clear(),
+    forget() {
+      definitions.clear()
+      committed.forget()
+    },
     catalogsAgree() {
       const catalogs = driver.shards.map((shard) => shard.contents())
       const contents = catalogs.map((catalog) => JSON.stringify([catalog?.epoch, catalog?.indexes]))
@@ -109,7 +81,7 @@ export function createPromiseCheck(driver: ReferenceDriver, router: Router, code
     missing() {
       checks++
       return entries()
-        .filter(({ state }) => state === 'ready')
+        .filter(({ state, unique }) => state === 'ready' && !unique)
         .flatMap((entry) => lacking(entry, (id) => isPendingIn(driver, entry.table, id)))
     },
     inexact() {
@@ -124,7 +96,10 @@ export function createPromiseCheck(driver: ReferenceDriver, router: Router, code
         .flatMap((shard) => shard.pending.rows)
         .filter(({ table }) => !leaving.has(table))
       return [
-        ...kept.flatMap((entry) => lacking(entry, () => false)).map((row) => `missing ${row}`),
+        ...kept
+          .filter(({ unique }) => !unique)
+          .flatMap((entry) => lacking(entry, () => false))
+          .map((row) => `missing ${row}`),
         ...kept.flatMap((entry) => dangling(entry)).map((row) => `dangling ${row}`),
         ...pending.map(({ table, entityId }) => `still pending ${table}: ${formatId(entityId)}`),
       ]

@@ -3,16 +3,19 @@ import { isLooseleafError } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import { createRandom, type Random } from '@looseleaf-tooling/random'
 import { runAdministrator } from './administrator.ts'
-import { createChecker, type Broken, type Check, type CheckCounts } from './checks.ts'
+import { createChecker, type Broken, type CheckCounts } from './checks.ts'
 import { runClient } from './client.ts'
+import { createCommittedRows } from './committed-rows.ts'
 import { faultKinds, onlyFaults, type FaultKind } from './faults.ts'
 import { failingOver } from './flawed-driver.ts'
 import { clientsStore, keepDraining, onlyDrains } from './flawed-process.ts'
 import { flawInfo, type Flaw } from './flaws.ts'
 import { createHistory, type Counts, type History } from './history.ts'
+import { createKeyCheck } from './key-check.ts'
 import { createLife, type Life } from './life.ts'
 import { repair } from './operator.ts'
-import { createPromiseCheck, type PromiseCheck } from './promise-check.ts'
+import { lookAtKeys, lookAtRows, type Beneath } from './look-beneath.ts'
+import { createPromiseCheck } from './promise-check.ts'
 import { createScheduler, type Scheduler, type Statement } from './scheduler.ts'
 import { createShardPast, type ShardPast } from './shard-past.ts'
 import { createWeather, type Weather } from './weather.ts'
@@ -45,7 +48,7 @@ export interface SimulationResult {
 
 const PROCESSES = 3
 const CLIENTS = 2
-const OPERATIONS = { everything: 5, moves: 15 }
+const OPERATIONS = { everything: 5, moves: 15, keys: 12 }
 /** More, so that some are under way when a repair ends. */
 const OPERATIONS_UNTIL_REPAIRED = 60
 /** Milliseconds that go by at a step when only administrators are still at work: they wait for leases of a minute. */
@@ -61,6 +64,8 @@ const CLEANER = {
   settleMs: 20,
   pollMs: 50,
 }
+/** Longer than writers wait for one another, so that they come to take keys over before a cleaner does. */
+const GRACE_OF_KEYS_MS = 1000
 /** A run that has not come to rest by then hangs. */
 const MAX_STEPS = 40_000
 
@@ -96,7 +101,7 @@ class Simulation {
   readonly #scheduler: Scheduler
   readonly #world: World
   readonly #history: History
-  readonly #check: PromiseCheck
+  readonly #beneath: Beneath
   readonly #pasts: readonly ShardPast[]
   readonly #weather: Weather
   readonly #running = new Set<Promise<void>>()
@@ -107,7 +112,7 @@ class Simulation {
   /** Whether the last step may have changed what the databases hold. */
   #changed = false
   /** False from when a whole shard has fallen back until somebody has repaired it. */
-  #isPromised: boolean
+  #isWhole = true
   /** Operations up to this number began before the last repair. */
   #begunBefore = 0
   /** Failovers of whole shards. */
@@ -130,14 +135,19 @@ class Simulation {
     const circumstances = { ...chosen, faults: onlyFaults(chosen.faults, allowed) }
     this.#world = createWorld(circumstances, this.#scheduler, random, flaw)
     const { driver, router, codec } = this.#world
-    this.#isPromised = this.#world.writeOrder === 'index-first'
     this.#history = createHistory(driver, codec, {
       checker: this.#checker,
       promisesRows: ({ number }) => this.#isPromised && number > this.#begunBefore,
       mayDefer: this.#world.onIndexFailure === 'defer',
       mayFailOver: this.#world.faults.failover > 0,
     })
-    this.#check = createPromiseCheck(driver, router, codec)
+    const committed = createCommittedRows(driver, router, codec)
+    this.#beneath = {
+      world: this.#world,
+      checker: this.#checker,
+      promise: createPromiseCheck(driver, router, committed),
+      keys: createKeyCheck(driver, committed),
+    }
     this.#pasts = driver.shards.map((shard) => createShardPast(failingOver(shard, flaw)))
     this.#weather = createWeather({
       world: this.#world,
@@ -156,6 +166,11 @@ class Simulation {
     this.#checker.check('nobody throws what nobody expects, or waits for ever', what)
   }
 
+  /** Whether no row may be missing at any instant. */
+  get #isPromised(): boolean {
+    return this.#isWhole && this.#world.writeOrder === 'index-first'
+  }
+
   get #isBroken(): boolean {
     return this.#checker.broken !== undefined
   }
@@ -170,7 +185,7 @@ class Simulation {
     while (!this.#isBroken && (this.#running.size > 0 || this.#steps === 0)) {
       this.#changed = false
       await this.#step()
-      if (this.#changed && this.#isPromised) this.#lookBeneath()
+      if (this.#changed) this.#lookBeneath()
     }
     if (!this.#isBroken) {
       await this.#endWell().catch((error: unknown) => this.fail(`the end failed: ${String(error)}`))
@@ -181,7 +196,7 @@ class Simulation {
       circumstances: this.#world,
       steps: this.#steps,
       happened: this.#world.happened,
-      checks: this.#check.checks,
+      checks: this.#beneath.promise.checks,
       repairs: this.#repairs,
       counts: this.#history.counts,
       checked: this.#checker.counts,
@@ -192,27 +207,17 @@ class Simulation {
 
   /** Holds the tables against the entities, at this instant. */
   #lookBeneath(): void {
-    const { happened, failoverOf, onIndexFailure } = this.#world
-    const missing = this.#check.missing().map((row) => `missing ${row}`)
-    const names: readonly (Check | false)[] = [
-      'no row is missing',
-      happened.crash > 0 && 'no row is missing when a process has stopped dead',
-      happened.serverCrash > 0 && 'no row is missing when a server has crashed',
-      onIndexFailure === 'defer' && 'no row is missing where none but deferred ones may be',
-      happened.failover > 0 &&
-        failoverOf === 'entities' &&
-        'no row is missing when a failover has lost commits of entities',
-      this.#hasBegunWithout && 'no row is missing when a process has begun while a shard was down',
-      this.#repairs > 0 && 'no row is missing when an operator has repaired what a failover has lost',
-    ]
-    for (const name of names) if (name !== false) this.#checker.check(name, ...missing)
-    this.#checker.check('a table is of one definition for ever', ...this.#check.renamed())
+    if (!this.#isWhole) return
+    lookAtKeys(this.#beneath)
+    if (!this.#isPromised) return
+    lookAtRows(this.#beneath, { hasBegunWithout: this.#hasBegunWithout, repairs: this.#repairs })
   }
 
   /** Calm weather: what is under way ends, one sweep passes, and then everything has to be exact. */
   async #endWell(): Promise<void> {
-    const { deleteDelayMs, happened, writeOrder } = this.#world
+    const { clients, deleteDelayMs, happened, writeOrder } = this.#world
     const { check } = this.#checker
+    const { promise, keys } = this.#beneath
     this.#world.isCalm = true
     this.#world.down.clear()
     this.#weather.wakeAll()
@@ -228,12 +233,13 @@ class Simulation {
       this.#scheduler.leap(deleteDelayMs)
       await this.#play(sweep(store, { graceMs: 0 }))
     }
-    const inexact = this.#check.inexact().map((what) => `after the sweep: ${what}`)
+    const inexact = promise.inexact().map((what) => `after the sweep: ${what}`)
     check('one sweep makes tables exact', ...inexact)
     if (writeOrder === 'entity-first')
       check('one sweep makes tables exact where rows come after their entities', ...inexact)
+    if (clients === 'keys') check('one sweep gives every key to an entity that has it', ...keys.unheld())
     if (this.#fallbacks + happened.serverCrash > 0) {
-      const agree = this.#check.catalogsAgree()
+      const agree = promise.catalogsAgree()
       check('catalogs agree in the end when a shard has forgotten changes', !agree && 'catalogs differ')
     }
     const { added, removed, fenced } = await this.#play(sweep(store, { graceMs: 0 }))
@@ -263,8 +269,8 @@ class Simulation {
     this.#changed = true
     this.#history.failedOver()
     if (this.#world.failoverOf !== 'everything') return
-    this.#check.forget()
-    this.#isPromised = false
+    this.#beneath.promise.forget()
+    this.#isWhole = false
     this.#fallbacks++
     if (this.#isRepaired) this.#track(this.#repair())
   }
@@ -288,7 +294,8 @@ class Simulation {
       })
       if (!isDone) break
       if (fallbacks === this.#fallbacks) {
-        this.#isPromised = this.#world.writeOrder === 'index-first'
+        this.#isWhole = true
+        this.#beneath.keys.promisedAgain()
         this.#begunBefore = this.#history.counts.operations
         this.#repairs++
         this.#scheduler.note(`-- the operator has repaired it; ${this.#busy.size} processes are busy`)
@@ -344,26 +351,29 @@ class Simulation {
     const random = this.#random
     const { store, cleaned } = await this.#open(life)
     const isCleaned = !onlyDrains(this.#flaw) && (number === 0 || random.chance(0.4))
-    this.#cleaners[number] = isCleaned ? startCleaner(cleaned, CLEANER) : undefined
     const time = this.#scheduler.timeOf(life)
     const isAdministered = number === 0 || (number === 1 && random.chance(0.3))
     const changes = isAdministered ? 1 + random.below(3) : 0
+    const hasKeys = this.#world.clients === 'keys'
+    const options = hasKeys ? { ...CLEANER, graceMs: GRACE_OF_KEYS_MS } : CLEANER
+    this.#cleaners[number] = isCleaned ? startCleaner(cleaned, options) : undefined
     const clients = this.#runClients(store).then(() => void this.#busy.delete(life))
     const drains = onlyDrains(this.#flaw) && keepDraining(cleaned, time, () => !this.#busy.has(life))
-    await Promise.all([clients, drains, runAdministrator({ store, life, time, random, changes })])
+    await Promise.all([clients, drains, runAdministrator({ store, life, time, random, changes, hasKeys })])
     await store.settled()
   }
 
   async #runClients(store: DataStore): Promise<void> {
     const mayGoOn = (operations: number): boolean =>
       operations < (this.#isRepaired ? OPERATIONS[this.#world.clients] : OPERATIONS_UNTIL_REPAIRED)
-    const { ids, clients } = this.#world
+    const { ids, clients, names } = this.#world
     const client = {
       store: clientsStore(store, this.#flaw),
       random: this.#random,
       history: this.#history,
       ids,
       clients,
+      names,
       mayGoOn,
     }
     await Promise.all(Array.from({ length: CLIENTS }, () => runClient(client)))

@@ -2,7 +2,7 @@ import { LooseleafError, type Driver, type Shard } from '@looseleaf/core'
 import type { Random } from '@looseleaf-tooling/random'
 import type { Disk } from './disk.ts'
 import type { FaultKind, Faults } from './faults.ts'
-import { UNCHANGED } from './flawed-driver.ts'
+import { UNCHANGED, unchangedTakes } from './flawed-driver.ts'
 import { reach, type Life } from './life.ts'
 import type { Scheduler } from './scheduler.ts'
 
@@ -47,7 +47,8 @@ const saysUnchanged: Readonly<Record<string, (answer: unknown) => boolean>> = {
   // An upsert waits for what others have written, too; but for one with a flaw.
   upsert: (changed) => changed === UNCHANGED,
   remove: (removed) => removed === 0,
-  // A take waits for what others have written, as an upsert does.
+  // A take waits for what others have written, as an upsert does; but for one with a flaw.
+  take: (answer) => unchangedTakes.has(answer as object),
   swap: (swapped) => swapped === false,
   claim: (task) => task === undefined,
   save: (saved) => saved === false,

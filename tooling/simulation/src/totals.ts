@@ -26,6 +26,8 @@ export interface SimulationTotals extends Counts {
     deferring: number
     withDeleteDelay: number
     withWrongClocks: number
+    /** Lives in which entities fight over the keys of unique indexes. */
+    withKeys: number
     /** Of those with a delay, lives in which a whole shard fell back, which is beyond the promise. */
     beyondPromise: number
     /** Of these, lives in which an operator repaired that, so that everything was promised again. */
@@ -53,6 +55,7 @@ export function noTotals(): SimulationTotals {
       deferring: 0,
       withDeleteDelay: 0,
       withWrongClocks: 0,
+      withKeys: 0,
       beyondPromise: 0,
       repaired: 0,
     },
@@ -61,7 +64,7 @@ export function noTotals(): SimulationTotals {
 }
 
 export function totalsOf(result: SimulationResult): SimulationTotals {
-  const { writeOrder, onIndexFailure, deleteDelayMs, maxSkewMs, failoverOf } = result.circumstances
+  const { writeOrder, onIndexFailure, deleteDelayMs, maxSkewMs, failoverOf, clients } = result.circumstances
   const { failover } = result.happened
   return {
     ...result.counts,
@@ -76,6 +79,7 @@ export function totalsOf(result: SimulationResult): SimulationTotals {
       deferring: Number(onIndexFailure === 'defer'),
       withDeleteDelay: Number(deleteDelayMs > 0),
       withWrongClocks: Number(maxSkewMs > 0),
+      withKeys: Number(clients === 'keys'),
       beyondPromise: Number(failover > 0 && failoverOf === 'everything'),
       repaired: Number(result.repairs > 0),
     },

@@ -10,7 +10,7 @@ import { chooseFaults, noFaults, type FaultKind, type Faults } from './faults.ts
 import { withFlaw } from './flawed-driver.ts'
 import { cleanersContext, writersDriver, writersTime } from './flawed-process.ts'
 import type { Flaw } from './flaws.ts'
-import { byGroup, byRank, byTag } from './indexes.ts'
+import { byGroup, byName, byRank, byTag } from './indexes.ts'
 import type { Life } from './life.ts'
 import type { Scheduler } from './scheduler.ts'
 import { simulatedDriver } from './simulated-driver.ts'
@@ -27,8 +27,13 @@ export interface Circumstances {
   /** What a shard loses that fails over: the last commits of entities, or of all its tables, catalog and layout too. */
   readonly failoverOf: 'entities' | 'everything'
   readonly ids: readonly EntityId[]
-  /** Whether clients do everything, or move entities from shard to shard in one index and look for them there. */
-  readonly clients: 'everything' | 'moves'
+  /**
+   * Whether clients do everything, or move entities from shard to shard in one index and look for them there, or do everything
+   * where entities fight over the keys of unique indexes.
+   */
+  readonly clients: 'everything' | 'moves' | 'keys'
+  /** How many different names there are to fight over. */
+  readonly names: number
 }
 
 export const SHARDS = 2
@@ -45,7 +50,7 @@ export function chooseCircumstances(random: Random, allowed: readonly FaultKind[
   const deleteDelayMs = hasDelay ? random.pick([40, 150, 600]) : 0
   const worstSkewMs = hasDelay ? deleteDelayMs / 4 : 120_000
   const ids = Array.from({ length: 1 + random.below(random.pick(MOST_ENTITIES)) }, () => anyId(random))
-  return {
+  const chosen = {
     faults,
     writeOrder,
     onIndexFailure: mayDefer ? 'defer' : 'fail',
@@ -54,8 +59,14 @@ export function chooseCircumstances(random: Random, allowed: readonly FaultKind[
     maxSkewMs: random.chance(0.5) ? 0 : random.below(worstSkewMs),
     failoverOf: random.chance(0.75) ? 'entities' : 'everything',
     ids,
-    clients: random.chance(0.25) ? 'moves' : 'everything',
-  }
+  } as const
+  const clients = chooseClients(random)
+  return { ...chosen, clients, names: clients === 'keys' ? random.pick([2, 4, 6]) : 0 }
+}
+
+function chooseClients(random: Random): Circumstances['clients'] {
+  const drawn = random.next()
+  return drawn < 0.25 ? 'moves' : drawn < 0.45 ? 'keys' : 'everything'
 }
 
 function anyId(random: Random): EntityId {
@@ -120,7 +131,7 @@ export function createWorld(
         shards: { shardCount: SHARDS, connect: async () => writersDriver(connected, flaw) },
         router,
         codec,
-        indexes: [byTag, byGroup, byRank],
+        indexes: [byTag, byGroup, byRank, ...(world.clients === 'keys' ? [byName] : [])],
         migrate,
         writeOrder: world.writeOrder,
         onIndexFailure: world.onIndexFailure,

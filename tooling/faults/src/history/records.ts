@@ -119,10 +119,10 @@ export function moment(): number {
 }
 
 /** A process that was killed may have left half a line, at the very end, or nothing at all. */
-export function readRecords(path: string): HistoryRecord[] {
+export function readRecords<Line = HistoryRecord>(path: string): Line[] {
   if (!existsSync(path)) return []
   const lines = readFileSync(path, 'utf8').split('\n')
   lines.pop()
   // Our own processes wrote them.
-  return lines.map((line) => JSON.parse(line) as HistoryRecord)
+  return lines.map((line) => JSON.parse(line) as Line)
 }

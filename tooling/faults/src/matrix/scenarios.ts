@@ -1,4 +1,5 @@
 import { fullDisk } from './full-disk.ts'
+import { manyForOneKey } from './key-fight.ts'
 import { killServers, killWithDeleteDelay, killWriters, stopWriters } from './kills.ts'
 import { lateCommits, lateCommitsForTails } from './late-commits.ts'
 import {
@@ -31,6 +32,7 @@ export const scenarios: readonly Scenario[] = [
   stopWriters,
   killWithDeleteDelay,
   killStorm,
+  manyForOneKey,
   deadlockStorm,
   readOnly,
   tooManyConnections,

@@ -4,7 +4,7 @@ import { LOAD_USER, type ClusterShard } from '../cluster/cluster.ts'
 import type { Facts, Scenario, Stage } from './scenario.ts'
 
 /** Ends connections of the load on a server; those who hold them learn of it at their next word. */
-async function killConnections(shard: ClusterShard, chosen: () => boolean): Promise<number> {
+export async function killConnections(shard: ClusterShard, chosen: () => boolean): Promise<number> {
   const found = await shard.admin('SHOW PROCESSLIST')
   let killed = 0
   for (const row of found) {

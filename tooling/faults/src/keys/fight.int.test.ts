@@ -1,0 +1,24 @@
+import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
+import { describe, expect, test } from 'vitest'
+import { keyFlaws } from './flawed-keys.ts'
+import { runFight } from './run-fight.ts'
+
+const LIMIT_MS = 120_000
+const FIGHT = { processes: 3, entities: 24, keys: 4, seconds: 8 }
+
+describe('processes that fight over keys', () => {
+  test('never have one key twice, and every answer is right', { timeout: LIMIT_MS }, async () => {
+    const { urls } = await freshShards(2)
+    const { wrongs, counts, kills, stops, looks } = await runFight({ ...FIGHT, urls, seed: 1 })
+    expect(wrongs).toEqual([])
+    // A fight in which nothing happens would be right too.
+    expect(Math.min(counts.acknowledged, counts.refused, looks)).toBeGreaterThan(20)
+    expect(Math.min(counts.changes, kills, stops)).toBeGreaterThan(0)
+  })
+
+  test.each(keyFlaws)('a guard that is off is noticed: %s', { timeout: LIMIT_MS }, async (flaw) => {
+    const { urls } = await freshShards(2)
+    const { wrongs } = await runFight({ ...FIGHT, urls, seed: 2, flaw })
+    expect(wrongs.join('\n')).toMatch(/both had/)
+  })
+})

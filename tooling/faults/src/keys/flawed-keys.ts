@@ -1,0 +1,29 @@
+import type { ClaimTable, Driver, IndexTable } from '@looseleaf/core'
+import { withoutFences } from '@looseleaf-tooling/simulation'
+
+/** A guard of unique indexes that is off. A checker that does not notice is no checker. */
+export type KeyFlaw = 'swap compares nothing' | 'no fence before a take-over'
+
+export const keyFlaws: readonly KeyFlaw[] = ['swap compares nothing', 'no fence before a take-over']
+
+/** The driver, with one guard off; for tests of the checker only. */
+export function withKeyFlaw(driver: Driver, flaw: KeyFlaw | undefined): Driver {
+  if (flaw === undefined) return driver
+  if (flaw === 'no fence before a take-over') return { ...withoutFences(driver), close: () => driver.close() }
+  const shards = driver.shards.map((shard) => ({
+    ...shard,
+    claims: (spec: Parameters<typeof shard.claims>[0]) => carelessSwap(shard.claims(spec), shard.index(spec)),
+  }))
+  return { shards, close: () => driver.close() }
+}
+
+/** Gives the key away whoever has it by now. */
+function carelessSwap(claims: ClaimTable, table: IndexTable): ClaimTable {
+  return {
+    take: (rows, options) => claims.take(rows, options),
+    async swap(claim, to, options) {
+      const [now] = await table.scan({ prefix: claim.key, order: 'asc', limit: 1 }, options)
+      return now !== undefined && claims.swap(now, to, options)
+    },
+  }
+}

@@ -1,0 +1,77 @@
+import type { CatalogEntry, Codec, Key, Router } from '@looseleaf/core'
+import { deriveEntryRows, keyIdentity, mergeCatalogs, shardOfRow, tableSpec } from '@looseleaf/index-engine'
+import type { ReferenceDriver, ReferenceIndex } from '@looseleaf-tooling/reference-driver'
+
+export interface PlacedRow {
+  readonly shard: number
+  readonly key: Key
+  /** See `keyIdentity`. */
+  readonly identity: string
+}
+
+/** What the committed entities say of the tables, at this instant. */
+export interface CommittedRows {
+  /** The catalog of all shards; nothing before each has one. */
+  entries(): readonly CatalogEntry[]
+  /** The rows that an entity with this body has in the table of an entry. */
+  rowsOf(entry: CatalogEntry, id: Uint8Array, body: Uint8Array): readonly PlacedRow[]
+  /** Every row that an entity is to have, and whether it is there. */
+  each(entry: CatalogEntry, visit: (row: PlacedRow, entityId: Uint8Array, isThere: boolean) => void): void
+  /** The tables of an entry, shard by shard. */
+  tablesOf(entry: CatalogEntry): readonly ReferenceIndex[]
+  /** A shard has fallen back: its next catalog may have an epoch that it had before. */
+  forget(): void
+}
+
+export function createCommittedRows(driver: ReferenceDriver, router: Router, codec: Codec): CommittedRows {
+  /** By the table of an entry: bodies do not change. */
+  const derived = new WeakMap<Uint8Array, Map<string, readonly PlacedRow[]>>()
+  let merged: { epochs: string; entries: readonly CatalogEntry[] } = { epochs: '', entries: [] }
+
+  function rowsOf(entry: CatalogEntry, id: Uint8Array, body: Uint8Array): readonly PlacedRow[] {
+    const byTable = derived.get(body) ?? new Map<string, readonly PlacedRow[]>()
+    derived.set(body, byTable)
+    let rows = byTable.get(entry.table)
+    if (rows === undefined) {
+      const { keys } = deriveEntryRows(entry, codec.decode(body))
+      rows = keys.map((key) => ({
+        key,
+        shard: shardOfRow(entry, router, key, id),
+        identity: keyIdentity(key),
+      }))
+      byTable.set(entry.table, rows)
+    }
+    return rows
+  }
+
+  function tablesOf(entry: CatalogEntry): readonly ReferenceIndex[] {
+    const spec = tableSpec(entry)
+    return driver.shards.map((shard) => shard.index(spec))
+  }
+
+  return {
+    entries() {
+      const catalogs = driver.shards.map((shard) => shard.contents())
+      const known = catalogs.filter((catalog) => catalog !== undefined)
+      const epochs = known.map(({ epoch }) => epoch).join()
+      if (known.length < catalogs.length) return []
+      if (merged.epochs !== epochs) merged = { epochs, entries: mergeCatalogs(known).indexes }
+      return merged.entries
+    },
+    rowsOf,
+    tablesOf,
+    each(entry, visit) {
+      const tables = tablesOf(entry)
+      for (const { entities } of driver.shards) {
+        for (const { id, body } of entities.rows) {
+          if (body === null) continue
+          for (const row of rowsOf(entry, id, body)) {
+            const table = tables[row.shard] as ReferenceIndex
+            visit(row, id, table.versionOf(row.key, id) !== undefined)
+          }
+        }
+      }
+    },
+    forget: () => void (merged = { epochs: '', entries: [] }),
+  }
+}
