@@ -178,10 +178,18 @@ function isBlank(bytes: Buffer): boolean {
 /** The first line that failed: with ids in the lines, an import can go on from there. */
 function atLine({ line, error }: { readonly line: number; readonly error: Error }): Error {
   if (!isLooseleafError(error)) return error
-  const { code, shard, entity, retryable, unknownOutcome } = error
+  const { code, shard, entity, index, holder, retryable, unknownOutcome } = error
   // Without an id the line would be another entity when it is taken up again.
   const isFresh = unknownOutcome && !retryable
   const how = isFresh ? `Write the id into the line, then go on with` : 'Go on with'
   const message = `Line ${line}: ${error.message} ${how} --from-line ${line}.`
-  return new LooseleafError(code, message, { shard, entity, retryable, unknownOutcome, cause: error })
+  return new LooseleafError(code, message, {
+    shard,
+    entity,
+    index,
+    holder,
+    retryable,
+    unknownOutcome,
+    cause: error,
+  })
 }

@@ -42,10 +42,17 @@ function report(console: Console, output: Output, error: unknown, debug: boolean
   }
   const message = redact(inOptions(error instanceof Error ? error.message : String(error)))
   if (output.json) {
-    const { code, retryable, shard, entity } = known
+    const { code, retryable, shard, entity, index, holder } = known
       ? error
-      : { code: 'UNEXPECTED', retryable: false, shard: undefined, entity: undefined }
-    writeError(console, { code, message, retryable, shard, entity })
+      : {
+          code: 'UNEXPECTED',
+          retryable: false,
+          shard: undefined,
+          entity: undefined,
+          index: undefined,
+          holder: undefined,
+        }
+    writeError(console, { code, message, retryable, shard, entity, index, holder })
   } else {
     const advice = known || debug ? '' : ' (Unexpected; --debug shows where it comes from.)'
     console.stderr.write(`${output.colors.red('Error:')} ${printable(message)}${advice}\n`)

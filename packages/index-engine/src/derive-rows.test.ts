@@ -113,6 +113,14 @@ describe('a key function', () => {
     ])
   })
 
+  it('tells what has no key of what has one', () => {
+    const index = defineIndex('a', { properties: { link: { type: 'string', key: 'host' } }, shardOn: 'id' })
+    expect(deriveRows(index, { link: 'no host' })).toEqual({
+      keys: [],
+      misfits: [{ property: 'link', reason: 'a URL with a host, or a host name is expected' }],
+    })
+  })
+
   it('is asked of values of its type alone', () => {
     expect(deriveRows(byTitle, { title: 5, meta: { at: new Date(0) } }).misfits).toEqual([
       { property: 'title', reason: 'a string is expected, got a number' },

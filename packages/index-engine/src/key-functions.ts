@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describeKind, LooseleafError, type ColumnType } from '@looseleaf/core'
+import { clip, isObject } from './bad-index.ts'
 
 /** What an index may keep instead of a property's value itself. */
 export interface KeyFunction {
@@ -14,6 +15,8 @@ export interface KeyFunction {
    * any value with the same key. The same value has to give the same key on every machine, for ever.
    */
   readonly derive: (value: never) => unknown
+  /** What a value has to be that it has a key of, in words, where not every value of the type has one. */
+  readonly expected?: string | undefined
 }
 
 /** The key functions that every store has. A number stands in the brackets of `prefix`. */
@@ -30,11 +33,15 @@ export interface KeyOptions<V, K> {
   readonly derive: (value: V) => K
 }
 
+const OPTIONS: readonly string[] = ['name', 'version', 'from', 'to', 'derive'] satisfies (keyof KeyOptions<
+  unknown,
+  unknown
+>)[]
 const NAME = /^[a-z][a-z0-9_]{0,39}$/
 const PREFIX = /^prefix\(([1-9][0-9]{0,2})\)$/
 export const COLUMN_TYPES: readonly ColumnType[] = ['uuid', 'string', 'integer', 'number', 'boolean', 'time']
 
-const text = (name: string, derive: (value: string) => string): KeyFunction => ({
+const text = (name: string, derive: (value: string) => string | undefined): KeyFunction => ({
   name,
   from: 'string',
   to: 'string',
@@ -49,7 +56,7 @@ const bucket = (name: string, derive: (time: Date) => number): KeyFunction => ({
 
 const builtIn: readonly KeyFunction[] = [
   text('lower', (value) => value.toLowerCase()),
-  text('host', hostOf),
+  { ...text('host', hostOf), expected: 'a URL with a host, or a host name' },
   { name: 'hash', from: 'string', to: 'uuid', derive: hashOf },
   bucket('hour', (time) => Math.floor(time.getTime() / HOUR_MS) * HOUR_MS),
   bucket('day', (time) => Math.floor(time.getTime() / DAY_MS) * DAY_MS),
@@ -89,7 +96,14 @@ export function requireKey(name: string, shard?: string): KeyFunction {
  * `STORE_TOO_NEW`. A value for which it throws, or gives nothing, is a misfit. It is told from another one of its name and version by
  * its text, so what it goes by has to stand in it, or in its name. Throws `BAD_INDEX`.
  */
-export function defineKey<V, K>({ name, version, from, to = from, derive }: KeyOptions<V, K>): KeyFunction {
+export function defineKey<V, K>(options: KeyOptions<V, K>): KeyFunction {
+  if (!isObject(options))
+    refuse(
+      'A key',
+      "is defined by options such as { name: 'slug', version: 1, from: 'string', derive }",
+      options,
+    )
+  const { name, version, from, to = from, derive } = options
   if (typeof name !== 'string' || !NAME.test(name)) {
     refuse('The name of a key', 'begins with a letter and has lower case letters, digits and "_"', name)
   }
@@ -99,6 +113,13 @@ export function defineKey<V, K>({ name, version, from, to = from, derive }: KeyO
   for (const type of [from, to]) {
     if (!COLUMN_TYPES.includes(type))
       refuse(`The key ${name}`, `is from and to ${COLUMN_TYPES.join(', ')}`, type)
+  }
+  for (const option of Object.keys(options)) {
+    if (OPTIONS.includes(option)) continue
+    throw new LooseleafError(
+      'BAD_INDEX',
+      `The key ${name} has no option "${clip(option)}"; there are ${OPTIONS.join(', ')}.`,
+    )
   }
   if (typeof derive !== 'function') refuse(`The key ${name}`, 'needs a function as derive', derive)
   const made: KeyFunction = Object.freeze({ name: `${name}@${version}`, from, to, derive })
@@ -126,10 +147,13 @@ function firstCharacters(value: string, count: number): string {
   return value.slice(0, end)
 }
 
-/** The host name in a URL, without a port; of a host name, itself. */
-function hostOf(value: string): string {
-  return (hostIn(value) || hostIn(`https://${value}`) || value).toLowerCase()
+/** The host name in a URL, without a port; of a host name, itself; nothing for anything else. */
+function hostOf(value: string): string | undefined {
+  const host = hostIn(value) || (BARE_HOST.test(value) && hostIn(`https://${value}`))
+  return host ? host.toLowerCase() : undefined
 }
+
+const BARE_HOST = /^(?:\[[0-9a-f:.]+\]|[^\s/\\?#@:[\]]+)(?::\d{1,5})?$/i
 
 function hostIn(url: string): string {
   return URL.canParse(url) ? new URL(url).hostname : ''

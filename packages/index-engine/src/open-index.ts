@@ -137,7 +137,7 @@ function openProperty(property: IndexedProperty): OpenProperty {
   }
 }
 
-function derived({ name, to, derive }: KeyFunction, given: unknown): ReturnType<typeof toKeyValue> {
+function derived({ name, to, derive, expected }: KeyFunction, given: unknown): ReturnType<typeof toKeyValue> {
   let key: unknown
   try {
     // It fits the type that the function is from.
@@ -145,6 +145,7 @@ function derived({ name, to, derive }: KeyFunction, given: unknown): ReturnType<
   } catch {
     return { misfit: `the key ${name} of it cannot be told: its function threw` }
   }
+  if (key === undefined && expected !== undefined) return { misfit: `${expected} is expected` }
   const found = toKeyValue(to, key)
   return 'misfit' in found ? { misfit: `the key ${name} gave something else: ${found.misfit}` } : found
 }

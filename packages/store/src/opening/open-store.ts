@@ -1,4 +1,5 @@
 import {
+  isOutage,
   LooseleafError,
   type Driver,
   type IndexDefinitionData,
@@ -121,8 +122,15 @@ export async function tellAllWarnings(
 ): Promise<void> {
   for (const [number, shard] of driver.shards.entries()) {
     const error = silent.get(number)
-    if (error === undefined) await tellWarnings(shard, onWarning)
-    else onWarning(`Calls that need this shard fail until it answers. ${error.message}`)
+    if (error !== undefined) {
+      onWarning(`Calls that need this shard fail until it answers. ${error.message}`)
+      continue
+    }
+    await tellWarnings(shard, onWarning).catch((reason: unknown) => {
+      // One that has answered, and does not any more, keeps no store from opening.
+      if (!isOutage(reason)) throw reason
+      onWarning(`The settings of a shard could not be looked at. ${reason.message}`)
+    })
   }
 }
 

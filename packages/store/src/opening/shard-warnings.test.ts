@@ -79,3 +79,14 @@ it('a shard that answers late, but not what it warns of, is nobody’s trouble',
   await turn()
   expect(told).toHaveLength(2)
 })
+
+it('a shard that is lost while it is asked what it warns of keeps no store from opening', async () => {
+  warningsOf = (shard) =>
+    shard === 'memory 0'
+      ? Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'Gone again.'))
+      : Promise.resolve([`${shard} is slow.`])
+  await open()
+  expect(told).toEqual(['The settings of a shard could not be looked at. Gone again.', 'memory 1 is slow.'])
+  warningsOf = () => Promise.reject(new LooseleafError('STATEMENT_FAILED', 'No.'))
+  await expect(open()).rejects.toMatchObject({ code: 'STATEMENT_FAILED' })
+})

@@ -149,6 +149,25 @@ export function createEntityWriter(
     }
   }
 
+  /**
+   * Takes keys of unique indexes. Where that fails, those that were had are given back if the id was just made: nobody else can
+   * write the entity, and so rely on them. Of another one they are left to the cleaner, or to who wants them next.
+   */
+  async function claim(
+    keys: readonly PlacedKey[],
+    id: Uint8Array,
+    version: number,
+    isOurs: boolean,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    try {
+      await claims.take(keys, id, version, signal)
+    } catch (error) {
+      if (isOurs) removals.now(keys, id, version + 1)
+      throw error
+    }
+  }
+
   /** Law 1. Answers the tables whose rows are deferred, where that is allowed. */
   async function writeBefore(
     defers: boolean,
@@ -227,7 +246,8 @@ export function createEntityWriter(
       const version = context.clock.next(found.version)
       // By what the shard says whose epoch the commit carries: others may be a change behind.
       const defers = catalog.shards[shard]?.onIndexFailure === 'defer'
-      if (rows.claimed.length > 0) await claims.take(rows.claimed, id, version, signal)
+      const isOurs = isFresh && tries === 0
+      if (rows.claimed.length > 0) await claim(rows.claimed, id, version, isOurs, signal)
       const deferred = await writeBefore(defers, rows.gained, id, version, signal)
       const epoch = catalog.epochs[shard] ?? 0
       const attempted: Unsettled = { found, body, rows, catalog, indexed: deferred.length === 0 }

@@ -158,6 +158,20 @@ describe('a key of a unique index', () => {
     await store.put({ phones: ['2', '4'] })
   })
 
+  it('is given back by a write of a new entity that is refused for another one', async () => {
+    const store = await open()
+    await store.put({ mail: 'ada' })
+    await expect(store.put({ mail: 'ada', phones: ['1'] })).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
+    await store.settled()
+    expect(await claims(store, 'claims_by_phone')).toEqual({})
+    // Of one that others may be writing it is left.
+    const { id } = await store.put({ mail: 'eve' })
+    const replaced = store.put({ mail: 'ada', phones: ['1'] }, { id })
+    await expect(replaced).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
+    await store.settled()
+    expect(await claims(store, 'claims_by_phone')).toEqual({ 1: hex(id) })
+  })
+
   it('is taken by insert, update and putMany as well', async () => {
     const store = await open()
     await store.insert({ mail: 'ada' })
