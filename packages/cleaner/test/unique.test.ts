@@ -3,6 +3,7 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex, deriveClaims, keyIdentity, shardOfRow } from '@looseleaf/index-engine'
 import type { DataStore } from '@looseleaf/store'
 import { expect, test } from 'vitest'
+import { createIndexKeeper } from '../src/background/keep-indexes.ts'
 import { checkIndex } from '../src/check/check-index.ts'
 import { cleanIndex } from '../src/clean/clean-index.ts'
 import type { Problem } from '../src/pass/pass-options.ts'
@@ -75,7 +76,10 @@ test('the same over an index that has been there without being unique fills its 
   await store.addIndex(byMail)
   expect(await states(store)).toEqual(['index_by_mail ready', 'claims_by_mail building'])
   expect((await store.query(byMail, { mail: 'ada' })).items).toHaveLength(1)
-  expect((await cleanIndex(store, 'by_mail')).indexes).toMatchObject([{ unique: true, state: 'ready' }])
+  expect((await cleanIndex(store, 'by_mail')).indexes).toMatchObject([
+    { state: 'ready', added: 0 },
+    { unique: true, state: 'ready', added: 1 },
+  ])
   expect(await states(store)).toEqual(['index_by_mail ready', 'claims_by_mail ready'])
 })
 
@@ -103,8 +107,59 @@ test('over entities that share keys it loses nothing, tells them, and is ready w
   await store.put({ mail: 'ada', n: 2 }, { id: second })
   await store.put({ mail: 'ada two' }, { id: second })
   const again = await cleanIndex(store, 'by_mail')
-  expect(again.indexes).toMatchObject([{ state: 'ready', unique: true, duplicates: 0 }])
+  expect(again.indexes).toMatchObject([{ state: 'ready' }, { state: 'ready', unique: true, duplicates: 0 }])
   await expectHeld(store)
+})
+
+test('while its claims are being filled, its rows are checked and cleaned as they are', async () => {
+  const store = await open([defineIndex('by_mail', plain)])
+  const { id } = await store.put({ mail: 'ada' })
+  await store.put({ mail: 'ada' })
+  await store.addIndex(byMail)
+  const entry = store.context.catalog.current().indexes.find(({ unique }) => !unique)!
+  const shard = shardOfRow(entry, store.context.router, [Buffer.from('ada')], parseId(id))
+  await store.context.driver.shards[shard]!.index({
+    table: entry.table,
+    columns: [{ name: 'mail', type: 'string' }],
+  }).remove([{ key: [Buffer.from('ada')], entityId: parseId(id), before: Infinity }])
+  expect(await checkIndex(store, 'by_mail', { settleMs: 0 })).toMatchObject({
+    missing: 1,
+    unclaimed: 2,
+    rows: 1,
+  })
+  await cleanIndex(store, 'by_mail')
+  expect(await checkIndex(store, 'by_mail', { settleMs: 0 })).toMatchObject({
+    missing: 0,
+    unclaimed: 1,
+    rows: 2,
+  })
+})
+
+test('a cleaner in the background does not fill claims over and over while entities share keys', async () => {
+  const store = await open([])
+  await store.putMany([{ mail: 'ada' }, { mail: 'ada' }])
+  await store.addIndex(byMail)
+  let scans = 0
+  for (const shard of store.context.driver.shards) {
+    const page = shard.entities.pageByAdded.bind(shard.entities)
+    shard.entities.pageByAdded = (...args) => (scans++, page(...args))
+  }
+  const keeper = createIndexKeeper(
+    store.context,
+    { signal: new AbortController().signal, sweepEveryMs: 86_400_000, settleMs: 0, pollMs: 1 },
+    {},
+    (error) => {
+      throw error
+    },
+  )
+  await keeper.startDue({})
+  await keeper.ended()
+  expect(await states(store)).toEqual(['index_by_mail ready', 'claims_by_mail building'])
+  const after = scans
+  expect(after).toBeGreaterThan(0)
+  await keeper.startDue({})
+  await keeper.ended()
+  expect(scans).toBe(after)
 })
 
 test('a sweep gives back claims that nobody needs, and takes those that are missing', async () => {

@@ -92,6 +92,11 @@ function adviceFor(wrong: readonly CheckResult[]): string[] {
   const repairable = wrong.filter(isRepairable).map(({ index }) => index)
   return [
     ...(repairable.length === 0 ? [] : [`Repair with: looseleaf clean --index ${repairable.join(' ')}`]),
+    ...wrong.flatMap(({ index, unclaimed }) =>
+      unclaimed === 0
+        ? []
+        : [`If keys stay unclaimed, entities share them: looseleaf index violations ${index}`],
+    ),
     ...(wrong.some(({ undecodable }) => undecodable > 0) ? [UNDECODABLE] : []),
   ]
 }

@@ -34,7 +34,13 @@ export interface ImportResult {
 }
 
 /** Errors of a line itself: the next line may be better. Any other error ends an import. */
-const LINE_ERRORS: readonly ErrorCode[] = ['BAD_PROPERTY', 'BAD_ID', 'BAD_INDEX_VALUE', 'BODY_TOO_LARGE']
+const LINE_ERRORS: readonly ErrorCode[] = [
+  'BAD_PROPERTY',
+  'BAD_ID',
+  'BAD_INDEX_VALUE',
+  'BODY_TOO_LARGE',
+  'DUPLICATE_KEY',
+]
 
 /** Two batches under way keep the lanes full while the next one is read. */
 const BATCH = 500

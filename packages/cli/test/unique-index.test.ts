@@ -30,13 +30,21 @@ test('an index is made unique in use: duplicates are listed, and it is ready whe
 
   file = 'unique.config.ts'
   writeFileSync(join(cwd, file), config(true))
-  expect((await run('index', 'add', 'by_mail')).code).toBe(0)
+  const refusal = await run('index', 'violations', 'by_mail')
+  expect([refusal.code, refusal.stderr]).toEqual([2, expect.stringContaining('by_mail is not unique')])
+  const added = await run('index', 'add', 'by_mail')
+  expect(added.stdout).toBe(
+    'Index by_mail is building its claims. Fill it with: looseleaf clean --index by_mail\n',
+  )
+  const early = await run('index', 'violations', 'by_mail')
+  expect([early.code, early.stderr]).toEqual([1, expect.stringContaining('3 keys are claimed by nobody yet')])
   const listed = await run('index', 'list')
   expect(listed.stdout).toMatch(/by_mail +1 +ready .*index_by_mail/)
   expect(listed.stdout).toMatch(/by_mail \(unique\) +1 +building .*claims_by_mail/)
 
   const cleaned = await run('clean', '--index', 'by_mail')
   expect(cleaned.stdout).toContain('looseleaf index violations by_mail')
+  expect(cleaned.code).toBe(1)
   const found = await run('index', 'violations', 'by_mail', '--json')
   expect(found.code).toBe(1)
   const { violations } = found.json<{ violations: { entity: string; holder: string }[] }>()
@@ -52,7 +60,38 @@ test('an index is made unique in use: duplicates are listed, and it is ready whe
   await put(`{"mail":"ada two"}`, '--id', entity)
   expect((await run('clean', '--index', 'by_mail')).code).toBe(0)
   const none = await run('index', 'violations', 'by_mail')
-  expect([none.code, none.stdout]).toEqual([0, 'No entities share a key of by_mail.\n'])
+  expect([none.code, none.stdout]).toEqual([0, 'No entity has a key that another has claimed.\n'])
   expect((await run('status')).stdout).toMatch(/by_mail \(unique\) +1 +ready/)
   expect((await run('clean', '--check')).code).toBe(0)
+})
+
+test('a generation is dropped with its claims, and no other one when the command is given twice', async () => {
+  const cwd = projectFolder()
+  const write = (name: string, properties: string, unique: boolean): void =>
+    writeFileSync(join(cwd, name), config(unique).replace("{ mail: 'string' }", properties))
+  write('one.config.ts', "{ mail: 'string' }", false)
+  write('two.config.ts', "{ mail: { type: 'string', key: 'lower' } }", true)
+  const run = (...words: string[]): ReturnType<typeof runInside> =>
+    runInside([...words, '--config', 'two.config.ts'], { cwd })
+  await runInside(['init', '--config', 'one.config.ts'], { cwd })
+  await run('put', '{"mail":"ada"}')
+  await run('index', 'add', 'by_mail')
+  await run('clean')
+  const drop = ['index', 'drop', 'by_mail', '--generation', '1']
+  expect([(await run(...drop)).code, (await run(...drop)).code]).toEqual([0, 1])
+  const { indexes } = (await run('index', 'list', '--json')).json<{ indexes: { table: string }[] }>()
+  expect(indexes.map(({ table }) => table)).toEqual(['index_by_mail_2', 'claims_by_mail'])
+})
+
+test('lines whose keys are taken are skipped by an import that may skip', async () => {
+  const cwd = projectFolder()
+  writeFileSync(join(cwd, 'unique.config.ts'), config(true))
+  const run = (...words: string[]): ReturnType<typeof runInside> =>
+    runInside([...words, '--config', 'unique.config.ts'], { cwd })
+  await run('init')
+  await run('put', '{"mail":"ada"}')
+  writeFileSync(join(cwd, 'lines.jsonl'), '{"mail":"eve"}\n{"mail":"ada"}\n{"mail":"bob"}\n')
+  await run('import', 'lines.jsonl', '--on-error', 'skip')
+  const { count } = (await run('count', 'by_mail', '--scatter', '--json')).json<{ count: number }>()
+  expect(count).toBe(3)
 })

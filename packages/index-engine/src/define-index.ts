@@ -117,7 +117,9 @@ export function definitionFromData(data: IndexDefinitionData): IndexDefinition {
   if (!Array.isArray(data.properties)) refuse(data.name, 'needs a list of properties', data.properties)
   const properties = data.properties.map((property: unknown) => propertyFromData(data.name, property))
   const { name, shardOn, onMisfit, unique } = data
-  return build({ name, properties, shardOn, onMisfit, ...(unique === true && { unique }) })
+  if (unique !== undefined && typeof unique !== 'boolean')
+    refuse(name, 'needs unique to be true or false', unique)
+  return build({ name, properties, shardOn, onMisfit, ...(unique && { unique }) })
 }
 
 /** The plain data of a definition or a catalog entry, and nothing else: what a catalog keeps. */

@@ -32,7 +32,7 @@ export interface KeyOptions<V, K> {
 
 const NAME = /^[a-z][a-z0-9_]{0,39}$/
 const PREFIX = /^prefix\(([1-9][0-9]{0,2})\)$/
-const TYPES: readonly ColumnType[] = ['uuid', 'string', 'integer', 'number', 'boolean', 'time']
+export const COLUMN_TYPES: readonly ColumnType[] = ['uuid', 'string', 'integer', 'number', 'boolean', 'time']
 
 const text = (name: string, derive: (value: string) => string): KeyFunction => ({
   name,
@@ -86,7 +86,8 @@ export function requireKey(name: string, shard?: string): KeyFunction {
 /**
  * A key function of one's own, for the `key` of a property of an index. It is known in the whole process from then on, and has to
  * be defined in every process that opens a store with such an index, the cleaner's included: one without it refuses with
- * `STORE_TOO_NEW`. A value for which it throws, or gives nothing, is a misfit. Throws `BAD_INDEX`.
+ * `STORE_TOO_NEW`. A value for which it throws, or gives nothing, is a misfit. It is told from another one of its name and version by
+ * its text, so what it goes by has to stand in it, or in its name. Throws `BAD_INDEX`.
  */
 export function defineKey<V, K>({ name, version, from, to = from, derive }: KeyOptions<V, K>): KeyFunction {
   if (typeof name !== 'string' || !NAME.test(name)) {
@@ -96,7 +97,8 @@ export function defineKey<V, K>({ name, version, from, to = from, derive }: KeyO
     refuse(`The version of the key ${name}`, 'is a whole number from 1 on', version)
   }
   for (const type of [from, to]) {
-    if (!TYPES.includes(type)) refuse(`The key ${name}`, `is from and to ${TYPES.join(', ')}`, type)
+    if (!COLUMN_TYPES.includes(type))
+      refuse(`The key ${name}`, `is from and to ${COLUMN_TYPES.join(', ')}`, type)
   }
   if (typeof derive !== 'function') refuse(`The key ${name}`, 'needs a function as derive', derive)
   const made: KeyFunction = Object.freeze({ name: `${name}@${version}`, from, to, derive })

@@ -29,6 +29,8 @@ export interface OpenProperty {
   readonly many: boolean
   /** Whether the order of what is kept says something of the order of values. */
   readonly isOrdered: boolean
+  /** Whether the key of a string's beginning is a beginning of its key. */
+  readonly keepsBeginnings: boolean
   /** Where the bag has it. */
   readonly path: string
   /** The columns of a row in which nothing is there; undefined for a property without which there is no row. */
@@ -118,6 +120,7 @@ function openProperty(property: IndexedProperty): OpenProperty {
     keyType,
     many,
     isOrdered: key !== 'hash',
+    keepsBeginnings: type === 'string' && (key === undefined || key === 'lower' || key.startsWith('prefix(')),
     path,
     absent: nulls === undefined ? undefined : { value: nothing, exact: nothing },
     present,

@@ -1,9 +1,8 @@
 import { describeKind, LooseleafError, type ColumnType, type IndexedProperty } from '@looseleaf/core'
 import { clip, isObject, refuse } from './bad-index.ts'
-import { keyFunction } from './key-functions.ts'
+import { COLUMN_TYPES, keyFunction } from './key-functions.ts'
 import type { PropertyOptions, PropertyType } from './property-types.ts'
 
-const TYPES: readonly ColumnType[] = ['uuid', 'string', 'integer', 'number', 'boolean', 'time']
 const OPTIONS: readonly string[] = ['type', 'of', 'key', 'nulls'] satisfies (keyof PropertyOptions)[]
 const NULLS: readonly unknown[] = [undefined, 'first', 'last'] satisfies PropertyOptions['nulls'][]
 const MAX_PROPERTY_NAME = 64
@@ -115,7 +114,7 @@ function checkName(index: string, name: unknown): asserts name is string {
 function parseType(index: string, name: string, type: unknown): Pick<IndexedProperty, 'type' | 'many'> {
   const many = typeof type === 'string' && type.endsWith('[]')
   const column = many ? type.slice(0, -2) : type
-  const found = TYPES.find((each) => each === column)
+  const found = COLUMN_TYPES.find((each) => each === column)
   if (found !== undefined) return { type: found, many }
   throw bad(
     index,

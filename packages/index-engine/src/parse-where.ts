@@ -7,6 +7,7 @@ import {
   type KeyRange,
   type KeyValue,
 } from '@looseleaf/core'
+import { clip } from './bad-index.ts'
 import { compareKeys, compareKeyValues, keyIdentity } from './compare-keys.ts'
 import type { ExactRow } from './derive-rows.ts'
 import { rangeOf } from './key-ranges.ts'
@@ -211,9 +212,10 @@ function beginningWith(
   property: OpenProperty,
   beginning: unknown,
 ): [lower: ExactBound | undefined, upper: ExactBound | undefined] {
-  const { name, type, keyType } = property
-  if (type !== 'string' || keyType !== 'string') {
-    refuse(index, `knows startsWith for strings alone; ${name} is of type ${keyType}`)
+  const { name, type, keepsBeginnings } = property
+  if (!keepsBeginnings) {
+    const has = type === 'string' ? 'has keys that do not begin as its values do' : `is of type ${type}`
+    refuse(index, `knows startsWith for strings, and for their keys lower and prefix(n); ${name} ${has}`)
   }
   const bytes = boundOf(index, property, beginning, 'a string for startsWith') as Uint8Array
   // Every string has the empty beginning.
@@ -265,10 +267,6 @@ function boundOf(index: string, property: OpenProperty, value: unknown, expected
 
 function isOperator(text: string): text is Operator {
   return (OPERATORS as readonly string[]).includes(text)
-}
-
-function clip(text: string): string {
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text
 }
 
 function refuse(index: string, problem: string): never {

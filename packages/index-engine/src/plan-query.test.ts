@@ -138,6 +138,11 @@ describe('a query of keys and nulls', () => {
       { host: link, due: null, title: null, link: { gt: 'a' } },
       /has hashes of link, which have no order/,
     ],
+    [
+      'a beginning of keys that have none',
+      { host: { startsWith: 'exa' } },
+      /knows startsWith for strings, .* host has keys that do not begin as its values do/,
+    ],
     ['a value of another type', { host: 5 }, /for host: a string is expected, got a number/],
   ])('is refused with %s', (_, where, message) => {
     expect(errorOf(() => plan(index, where))).toMatchObject({

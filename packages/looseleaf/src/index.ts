@@ -16,7 +16,9 @@ export {
   type EntityId,
   type EntityMeta,
   type ErrorCode,
+  type ColumnType,
   type IndexDefinitionData,
+  type IndexedProperty,
   type IndexState,
   type LooseleafErrorOptions,
   type PropertyValue,
@@ -66,6 +68,7 @@ export {
   type QueryPage,
   type Beginning,
   type Range,
+  type ValueList,
   type ValueOf,
   type Where,
 } from '@looseleaf/index-engine'

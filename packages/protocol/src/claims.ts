@@ -2,6 +2,7 @@ import {
   elapsedBy,
   formatId,
   isLooseleafError,
+  isVersion,
   LooseleafError,
   type CatalogEntry,
   type EntityRow,
@@ -119,14 +120,16 @@ async function readHolder(
   return { id, version: row?.version ?? 0, row }
 }
 
-/** One whose body cannot be read may have it. */
+/** One that cannot be read may have it, and is left as it is. */
 function hasKey(
   { codec }: EngineContext,
   entry: CatalogEntry,
   key: Key,
   row: EntityRow | undefined,
 ): boolean {
-  if (row === undefined || row.body === null) return false
+  if (row === undefined) return false
+  if (!isVersion(row.version)) return true
+  if (row.body === null) return false
   const identity = keyIdentity(key)
   try {
     return deriveClaims(entry, codec.decode(row.body)).some((own) => keyIdentity(own) === identity)
@@ -186,7 +189,7 @@ function tooEarly(
   const [entity, holder] = [formatId(entityId), formatId(id)]
   return new LooseleafError(
     'CONFLICT',
-    `Index ${name}: entity ${holder} has given up the key that entity ${entity} wants, and a failover may bring it back for ${deleteDelayMs(context)} ms (deleteDelayMs). Try again then.`,
+    `Index ${name}: entity ${holder} had the key that entity ${entity} wants, or wanted it, and a failover may bring that back for ${deleteDelayMs(context)} ms (deleteDelayMs). Try again then.`,
     { entity, index: name, holder },
   )
 }

@@ -73,9 +73,15 @@ export const flaws = {
   'fences do nothing': {
     shownBy: 'pause',
     among: ['pause', 'crash', 'errorBefore', 'shardDown'],
-    // A clock that is ahead makes a cleaner take young rows for old ones, which shows it too.
-    // So does one slow statement where an entity is deleted, or entities fight over keys.
-    life: { writeOrder: 'index-first', deleteDelayMs: 0, maxSkewMs: 0, clients: 'moves' },
+    // A clock that is ahead makes a cleaner take young rows for old ones, which shows it too; so do keys that are taken over,
+    // and writers that have many entities to get round to.
+    life: {
+      writeOrder: 'index-first',
+      deleteDelayMs: 0,
+      maxSkewMs: 0,
+      clients: 'everything',
+      ids: unsafeLife.ids,
+    },
   },
   /** Rows that a write made superfluous go at once, although a failover may undo the write. */
   'no delete delay': { shownBy: 'failover', life: { writeOrder: 'index-first', failoverOf: 'entities' } },

@@ -22,6 +22,9 @@ export interface IndexKeeper {
   readonly sweeping: readonly string[]
 }
 
+/** Claims that are still being filled when a run has ended wait for somebody to change entities that share a key. */
+const UNRESOLVED_MS = 600_000
+
 interface Work {
   readonly entries: readonly CatalogEntry[]
   readonly isFill: boolean
@@ -63,13 +66,18 @@ export function createIndexKeeper(
     underWay.add(work)
   }
 
-  async function due(entries: readonly CatalogEntry[], call: CallOptions): Promise<CatalogEntry[]> {
+  async function due(
+    entries: readonly CatalogEntry[],
+    everyMs: number,
+    call: CallOptions,
+  ): Promise<CatalogEntry[]> {
+    if (entries.length === 0) return []
     const tables = entries.map(({ table }) => table)
     const records = await loadRuns(context, tables, call)
     return entries.filter(({ table }) => {
       const record = records.get(table)
       if (record === undefined || record.state === 'running') return true
-      return record.finishedAt + options.sweepEveryMs <= context.time.now()
+      return record.finishedAt + everyMs <= context.time.now()
     })
   }
 
@@ -92,14 +100,14 @@ export function createIndexKeeper(
         ({ table }) => !busy.has(table) && (failed.get(table)?.retryAt ?? 0) <= context.time.now(),
       )
       // All that are to be filled share one reading of the entities, and so do all that are to be swept.
-      start(
-        free.filter(({ state }) => state === 'building'),
-        true,
-      )
+      const building = free.filter(({ state }) => state === 'building')
+      const claims = building.filter(({ unique }) => unique)
+      const open = await due(claims, Math.min(options.sweepEveryMs, UNRESOLVED_MS), call)
+      start([...building.filter(({ unique }) => !unique), ...open], true)
       // A sweep has time: one at once, and it is looked for again when that has ended.
       if ([...underWay].some((work) => !work.isFill)) return
       const ready = free.filter(({ state }) => state === 'ready')
-      start(await due(ready, call), false)
+      start(await due(ready, options.sweepEveryMs, call), false)
     },
     async ended() {
       await Promise.all([...underWay].map((work) => work.ended))

@@ -8,7 +8,7 @@ import {
   type EntityId,
   type OptionKinds,
 } from '@looseleaf/core'
-import { keptRowsMs, type EngineContext } from '@looseleaf/index-engine'
+import { keptRowsMs, sameRows, type EngineContext } from '@looseleaf/index-engine'
 import pLimit from 'p-limit'
 import { danglingAmong } from '../look/dangling-among.ts'
 import { derivedBatches } from '../look/derive-entity.ts'
@@ -55,7 +55,10 @@ export interface CheckResult {
   readonly rows: number
   /** Rows that are not there although the committed entity has them. Must be 0 for a ready index. */
   readonly missing: number
-  /** Keys of a unique index that their entity does not hold, for another one has them. Must be 0 for one whose claims are ready. */
+  /**
+   * Keys of a unique index that their entity does not hold: another one has them, see `onProblem`, or nobody has claimed them
+   * yet. Must be 0 for one whose claims are ready.
+   */
   readonly unclaimed: number
   /** Rows that match no committed entity. They cost a read each and nothing else. */
   readonly dangling: number
@@ -107,10 +110,12 @@ export async function checkIndex(
 async function compare(context: EngineContext, name: string, options: CheckOptions): Promise<CheckResult> {
   await context.catalog.reload({ signal: options.signal })
   // Its rows, and its claims where it is unique.
-  const [entry, claims] = indexesNamed(context, name)
+  const entries = indexesNamed(context, name)
+  const entry = entries.find(({ unique }) => !unique)
   if (entry === undefined) throw new LooseleafError('INDEX_NOT_FOUND', `The store has no index ${name}.`)
+  const claims = entries.find((other) => other.unique && sameRows(other, entry))
   const result = await compareEntry(context, entry, options)
-  if (claims?.unique !== true) return result
+  if (claims === undefined) return result
   const onProblem = (problem: Problem): void => {
     // Of the others the rows have told.
     if (problem.kind === 'duplicate') options.onProblem?.(problem)

@@ -55,10 +55,15 @@ export function indexesNamed(
   if (names === undefined) return cleanable
   return (typeof names === 'string' ? [names] : names).flatMap((name) => {
     const entries = cleanable.filter((entry) => entry.name === name)
-    const building = entries.filter(({ state }) => state === 'building')
     if (entries.length === 0) {
       throw new LooseleafError('INDEX_NOT_FOUND', `The store has no index ${name}, or it is being dropped.`)
     }
-    return building.length > 0 ? building : entries
+    // Claims may be filled while the rows serve: neither says anything of the other.
+    return [entries.filter(({ unique }) => !unique), entries.filter(({ unique }) => unique)].flatMap(
+      (kind) => {
+        const building = kind.filter(({ state }) => state === 'building')
+        return building.length > 0 ? building : kind
+      },
+    )
   })
 }

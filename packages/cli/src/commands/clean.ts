@@ -34,7 +34,7 @@ export const addClean: AddCommand = (program, run) => {
     usage: 'clean',
     summary: 'Fill new indexes and repair others, or check them',
     details:
-      'Adds the index rows that are missing, deletes those that match no entity, checks, and makes the indexes that were being filled ready. The store may be in use. It may be stopped at any time, by Ctrl-C too, and goes on from there when it is run again; several may run at once and share the work.\n\nWith --check nothing is changed, and the exit code is 1 when something is wrong: index rows missing or on the wrong shard, bodies that cannot be decoded. Rows that match no entity are counted; they change no answer, and a clean deletes them.\n\nJSON: { "indexes": [{ "index", "generation", "state", "entities", "rows", "added", "removed", "fenced", "waiting", "misplaced", "misfits", "undecodable" }], "added", "removed", "fenced", "waiting" }; with --check: { "ok", "indexes": [{ "index", "generation", "entities", "rows", "missing", "dangling", "misplaced", "misfits", "undecodable", "unsettled", "examples": [id] }] }',
+      'Adds the index rows that are missing, deletes those that match no entity, checks, and makes the indexes that were being filled ready. The store may be in use. It may be stopped at any time, by Ctrl-C too, and goes on from there when it is run again; several may run at once and share the work.\n\nWith --check nothing is changed, and the exit code is 1 when something is wrong: index rows missing or on the wrong shard, keys of a unique index that their entity has not claimed, bodies that cannot be decoded. Rows that match no entity are counted; they change no answer, and a clean deletes them.\n\nJSON: { "indexes": [{ "index", "generation", "state", "entities", "rows", "added", "removed", "fenced", "waiting", "misplaced", "misfits", "duplicates", "undecodable", "unique": true for claims }], "added", "removed", "fenced", "waiting" }; with --check: { "ok", "indexes": [{ "index", "generation", "entities", "rows", "missing", "unclaimed", "dangling", "misplaced", "misfits", "undecodable", "unsettled", "examples": [id] }] }',
     examples: [
       ['clean', 'every index of the store'],
       ['clean --index entries_by_link', 'fill an index that was just added'],
@@ -91,7 +91,8 @@ async function clean(
     progress.stop()
   }
   output.result(result, () => cleanText(output, result))
-  return result.indexes.some(({ undecodable }) => undecodable > 0) ? exitCodes.found : exitCodes.ok
+  const isLeft = result.indexes.some(({ undecodable, duplicates }) => undecodable + duplicates > 0)
+  return isLeft ? exitCodes.found : exitCodes.ok
 }
 
 async function check(session: Session, options: CleanCommandOptions): Promise<ExitCode> {

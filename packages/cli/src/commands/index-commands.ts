@@ -22,7 +22,7 @@ export const addIndexCommands: AddCommand = (program, run) => {
     usage: 'add <name>',
     summary: 'Add an index of the config to a store in use',
     details:
-      'Writers write it from now on; it can be queried when `looseleaf clean` has filled it. A changed definition becomes a new generation beside the old one.\n\nJSON: { "name", "generation", "table", "state", "columns", "shardOn" }',
+      'Writers write it from now on; it can be queried when `looseleaf clean` has filled it. A changed definition becomes a new generation beside the old one.\n\nJSON: { "name", "generation", "table", "state", "columns", "shardOn", "claims": the state of these, where it is unique }',
     examples: [['index add entries_by_link', 'the definition of this name in looseleaf.config.ts']],
   }).action((name: string, options: CommonOptions) =>
     run(options, async (session) => {
@@ -30,13 +30,16 @@ export const addIndexCommands: AddCommand = (program, run) => {
       const definition = definitionNamed(await session.settings(), name)
       const store = await session.store()
       await store.addIndex(definition, { signal })
-      const [added] = (await store.indexes({ signal }))
+      const own = (await store.indexes({ signal }))
         .filter((index) => index.name === name)
         .toSorted((a, b) => b.generation - a.generation)
-      output.result(added, () =>
-        added?.state === 'ready'
+      const added = own.find(({ unique }) => !unique)
+      const claims = definition.unique ? own.find(({ unique }) => unique)?.state : undefined
+      const state = added?.state === 'ready' ? claims : added?.state
+      output.result({ ...added, ...(claims && { claims }) }, () =>
+        state === undefined || state === 'ready'
           ? `Index ${name} is ready.`
-          : `Index ${name} is ${added?.state}. Fill it with: looseleaf clean --index ${name}`,
+          : `Index ${name} is ${state}${added?.state === 'ready' ? ' its claims' : ''}. Fill it with: looseleaf clean --index ${name}`,
       )
     }),
   )
@@ -58,11 +61,13 @@ export const addIndexCommands: AddCommand = (program, run) => {
         const { generation } = options
         const store = await session.store()
         await store.indexes({ signal })
-        const going = store.context.catalog
-          .current()
-          .indexes.filter(
-            (entry) => entry.name === name && (generation === undefined || entry.generation === generation),
-          )
+        const going = store.context.catalog.current().indexes.filter(
+          // Claims go with the rows that they belong to.
+          (entry) =>
+            entry.name === name &&
+            !entry.unique &&
+            (generation === undefined || entry.generation === generation),
+        )
         const generations = going.map((entry) => entry.generation)
         const words = generationsText(generation === undefined ? generations : [generation])
         if (going.length > 0) output.note(`Dropping index ${name}, ${words} …`)
@@ -81,7 +86,7 @@ export const addIndexCommands: AddCommand = (program, run) => {
     usage: 'violations <name>',
     summary: 'List the entities that share a key of a unique index',
     details:
-      'The claims of a unique index that is added over entities which share keys become ready when these have been changed or deleted, and `looseleaf clean` has run again. Reads every entity and changes nothing. The exit code is 1 when there are some.\n\nJSON: { "violations": [{ "entity", "holder" }] }: both have one key, and the holder has claimed it',
+      'The claims of a unique index that is added over entities which share keys become ready when these have been changed or deleted, and `looseleaf clean` has run again. Reads every entity and changes nothing. The exit code is 1 when there are some, or when keys are claimed by nobody yet.\n\nJSON: { "violations": [{ "entity", "holder" }], "unclaimed" }: both have one key, and the holder has claimed it',
     examples: [['index violations users_by_mail', 'who has to get another key']],
   }).action((name: string, options: CommonOptions) =>
     run(options, (session) => listViolations(session, name)),
@@ -90,7 +95,8 @@ export const addIndexCommands: AddCommand = (program, run) => {
   defineCommand(group, {
     usage: 'list',
     summary: 'List the indexes of a store',
-    details: 'JSON: { "indexes": [{ "name", "generation", "table", "state", "columns", "shardOn" }] }',
+    details:
+      'JSON: { "indexes": [{ "name", "generation", "table", "state", "columns", "shardOn", "unique": true for claims }] }',
     examples: [['index list', 'those of the store that the config names']],
   }).action((options: CommonOptions) =>
     run(options, async (session) => {

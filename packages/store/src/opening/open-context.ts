@@ -1,11 +1,34 @@
 import { msgpackZlibCodec } from '@looseleaf/codec'
-import { createVersionClock, LooseleafError, systemTime } from '@looseleaf/core'
-import { createCatalogHolder, type EngineContext } from '@looseleaf/index-engine'
+import {
+  createVersionClock,
+  LooseleafError,
+  systemTime,
+  type CatalogEntry,
+  type IndexDefinitionData,
+} from '@looseleaf/core'
+import { createCatalogHolder, sameRows, type EngineContext } from '@looseleaf/index-engine'
 import { bucketRouter } from '@looseleaf/router'
 import { addIndexes, replaceLostIndexes } from '../catalog/manage-indexes.ts'
 import { openStore, tellAllWarnings } from './open-store.ts'
 import { agreeOnPolicies } from '../catalog/policies.ts'
 import type { DataStoreOptions } from '../types.ts'
+
+/** Queries do not show that an index is not unique although this program takes it for that. */
+function missingClaims(
+  { catalog }: EngineContext,
+  definitions: readonly IndexDefinitionData[],
+): readonly string[] {
+  const { indexes } = catalog.current()
+  return definitions.flatMap((definition) => {
+    const isOwn = (entry: CatalogEntry): boolean =>
+      entry.unique === true && entry.state !== 'retiring' && sameRows(entry, definition)
+    const state = definition.unique ? indexes.find(isOwn)?.state : 'ready'
+    if (state === 'ready') return []
+    return state === undefined
+      ? `Index ${definition.name} is unique in this program, and not in the store, where entities may share its keys: add it, by \`migrate: true\`, \`addIndex\` or \`looseleaf index add\`.`
+      : `Index ${definition.name} is not unique yet: entities that were there before may share its keys until the cleaner has filled its claims and found no duplicates.`
+  })
+}
 
 /** Connects, opens the store that is there, and brings about what the options ask for. Closes the connections when that fails. */
 export async function openContext(
@@ -48,6 +71,7 @@ export async function openContext(
       await addIndexes(context, indexes)
     }
     await tellAllWarnings(opened, onWarning)
+    for (const warning of missingClaims(context, indexes)) onWarning(warning)
     return context
   } catch (error) {
     await connected.close()

@@ -41,16 +41,22 @@ export function createClaimWriter(context: EngineContext, lanes: readonly ShardL
 
   return {
     async take(keys, entityId, version, signal) {
+      // The first that cannot be had ends the work for the others: it would end attempts of others for nothing.
+      const ended = new AbortController()
+      let failure: { readonly error: unknown } | undefined
+      const both = signal === undefined ? ended.signal : AbortSignal.any([signal, ended.signal])
       await Promise.all(
         keys.map(async (key) => {
           try {
-            await takeOne(key, entityId, version, signal)
+            await takeOne(key, entityId, version, both)
           } catch (error) {
             if (isLooseleafError(error, 'INDEX_NOT_FOUND') && (await isDropped(key))) return
-            throw beforeCommit(error)
+            failure ??= { error }
+            ended.abort()
           }
         }),
       )
+      if (failure !== undefined) throw beforeCommit(failure.error)
     },
   }
 }

@@ -1,6 +1,6 @@
 import { LooseleafError, parseId, type DriverFactory, type Shard } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { defineIndex } from '@looseleaf/index-engine'
+import { defineIndex, type IndexDefinition } from '@looseleaf/index-engine'
 import { faultyDriver, keepOpen, unknownOutcome, type FaultPlan } from '@looseleaf/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
@@ -169,6 +169,41 @@ describe('a key of a unique index', () => {
   })
 })
 
+describe('a program that takes an index for unique', () => {
+  const plain = defineIndex('users_by_mail', {
+    properties: { mail: { type: 'string', key: 'lower' } },
+    shardOn: 'mail',
+  })
+
+  it('is warned while it is not, or not yet', async () => {
+    const shards = keepOpen(await memoryShards(2).connect())
+    const warnings: string[] = []
+    const openWith = async (index: IndexDefinition, migrate: boolean): Promise<DataStore> => {
+      warnings.length = 0
+      const onWarning = (message: string): void => void warnings.push(message)
+      const store = await DataStore.open({ shards, indexes: [index], migrate, onWarning })
+      opened.push(store)
+      return store
+    }
+    const store = await openWith(plain, true)
+    await store.put({ mail: 'ada' })
+    expect(warnings).toEqual([])
+    await openWith(byMail as unknown as IndexDefinition, false)
+    expect(warnings).toEqual([
+      expect.stringMatching(/users_by_mail is unique in this program, and not in the store/),
+    ])
+    await openWith(byMail as unknown as IndexDefinition, true)
+    expect(warnings).toEqual([expect.stringMatching(/users_by_mail is not unique yet/)])
+    // One without stays as it is.
+    await openWith(plain, true)
+    expect(warnings).toEqual([])
+    expect((await store.indexes()).map(({ table }) => table)).toEqual([
+      'index_users_by_mail',
+      'claims_users_by_mail',
+    ])
+  })
+})
+
 describe('of many who want one key', () => {
   it('one gets it, whatever process they are of', async () => {
     const stores = await openTwo()
@@ -243,6 +278,32 @@ describe('what a database answers', () => {
     isAway = false
     expect(await store.count(byMail, {}, { scatter: true })).toBe(0)
     await store.put({ mail: 'ada' })
+  })
+
+  it('a write that is refused for one key is at no other one any more when it says so', async () => {
+    const fences: string[] = []
+    const store = await open(({ operation, table }) => {
+      if (table === 'entities' && operation === 'replace') fences.push(operation)
+      return undefined
+    })
+    await store.put({ mail: 'ada' })
+    // An attempt that has died holds the other key, and would be fenced after a while.
+    const { id, version } = await store.put({ phones: ['1'] })
+    await store.put({ phones: [] }, { id })
+    await store.settled()
+    const entry = store.context.catalog.current().indexes.find(({ table }) => table === 'claims_by_phone')!
+    const spec = {
+      table: entry.table,
+      columns: [{ name: 'phones', type: 'string' as const }],
+      unique: true as const,
+    }
+    const key = [Buffer.from('2')]
+    for (const shard of store.context.driver.shards)
+      await shard.claims(spec).take([{ key, entityId: parseId(id), version: version + 60_000_000 }])
+    fences.length = 0
+    await expect(store.put({ mail: 'ada', phones: ['2'] })).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
+    await new Promise((resolve) => setTimeout(resolve, 400))
+    expect(fences).toEqual([])
   })
 
   it('a claim whose answer is lost can be taken again by the same call, and the error says that nothing was written', async () => {
