@@ -8,6 +8,8 @@ export interface KeyCheck {
   look(): WrongKeys
   /** What is wrong when all is quiet and swept: keys that nobody holds, though some entity is committed with them. */
   unheld(): string[]
+  /** Entities may be again what they were before all writers knew of claims that are not ready. */
+  fellBack(): void
   /**
    * From now on it is promised again, after a failover of a whole shard and its repair: keys that two entities have by now are
    * nobody's fault.
@@ -97,6 +99,14 @@ export function createKeyCheck(driver: ReferenceDriver, committed: CommittedRows
         for (const { identity, isHeld } of all) if (isHeld) lone.delete(identity)
         return [...lone].map((identity) => `nobody who has it holds ${identity} of ${entry.table}`)
       })
+    },
+    fellBack() {
+      for (const entry of kept()) {
+        if (entry.state !== 'building') continue
+        const all = named(entry)
+        unboundOf(entry, all)
+        for (const { name } of all) unbound.get(entry.table)?.names.add(name)
+      }
     },
     promisedAgain() {
       unbound.clear()

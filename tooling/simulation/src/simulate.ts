@@ -268,6 +268,7 @@ class Simulation {
   #failedOver(): void {
     this.#changed = true
     this.#history.failedOver()
+    this.#beneath.keys.fellBack()
     if (this.#world.failoverOf !== 'everything') return
     this.#beneath.promise.forget()
     this.#isWhole = false
@@ -278,6 +279,7 @@ class Simulation {
   #serverCrashed(): void {
     this.#changed = true
     this.#history.serverCrashed()
+    this.#beneath.keys.fellBack()
   }
 
   /** An operator repairs what a failover has lost, and what another one has lost meanwhile. */
