@@ -57,5 +57,8 @@ function list(what: string, lines: readonly string[]): string {
 }
 
 function code(text: string): string {
-  return text.includes('`') ? `\`\` ${text} \`\`` : `\`${text}\``
+  if (!text.includes('`')) return `\`${text}\``
+  // One at an end would be taken for one of those that enclose it.
+  const edge = /^`|`$/.test(text) ? ' ' : ''
+  return `\`\`${edge}${text}${edge}\`\``
 }
