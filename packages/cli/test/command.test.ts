@@ -334,6 +334,7 @@ test('status --json has the shape that is promised to monitors', async () => {
     waiting: 0,
     misplaced: 0,
     misfits: 0,
+    duplicates: 0,
     undecodable: 0,
   }
   const shard = {

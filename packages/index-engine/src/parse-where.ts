@@ -261,7 +261,7 @@ function valueOf(index: string, property: OpenProperty, value: unknown, expected
 
 /** A bound is one of values that are there. */
 function boundOf(index: string, property: OpenProperty, value: unknown, expected: string): KeyValue {
-  if (value === null) refuse(index, `needs ${expected} of ${property.name}; got null, which has no order`)
+  if (value === null) refuse(index, `needs ${expected} for ${property.name}; got null, which has no order`)
   return valueOf(index, property, value, expected).exact.at(-1) as KeyValue
 }
 

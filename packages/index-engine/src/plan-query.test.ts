@@ -131,7 +131,7 @@ describe('a query of keys and nulls', () => {
     [
       'null as a bound',
       { host: link, due: { gt: null } },
-      /needs a value for gt of due; got null, which has no order/,
+      /needs a value for gt for due; got null, which has no order/,
     ],
     [
       'a range of hashes',

@@ -124,7 +124,7 @@ const definitions: readonly (readonly [what: string, name: unknown, options: unk
   [
     'an object for a type',
     'x',
-    { properties: { age: { type: 'integer' } }, shardOn: 'id' },
+    { properties: { age: { type: { of: 'integer' } } }, shardOn: 'id' },
     /type of age.*an object/,
   ],
   [

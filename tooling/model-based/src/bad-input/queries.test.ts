@@ -78,7 +78,7 @@ const wheres: readonly (readonly [what: string, index: IndexDefinition, where: u
     'a beginning of an integer',
     byAge,
     { age: { startsWith: '1' } },
-    /startsWith for strings alone; age is of type integer/,
+    /startsWith for strings, .* age is of type integer/,
   ],
   ['a number as a beginning', byName, { name: { startsWith: 5 } }, /a string for startsWith for name/],
   [
