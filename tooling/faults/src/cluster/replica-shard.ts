@@ -48,7 +48,7 @@ export interface SemiSyncStatus {
 
 /** A commit waits for the replica for as long as it takes. */
 const SEMI_SYNC_TIMEOUT_MS = 3_600_000
-const WAIT_SECONDS = 30
+const WAIT_SECONDS = 120
 
 interface Pair {
   readonly mode: ReplicationMode
