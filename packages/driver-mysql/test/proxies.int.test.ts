@@ -21,7 +21,10 @@ const kinds: Readonly<
       return { url, close: async () => {} }
     },
   },
-  'HAProxy (needs haproxy)': { start: () => startHaproxy(bench.url), isThere: hasHaproxy },
+  [`HAProxy${hasHaproxy ? '' : ' (left out: needs the program haproxy)'}`]: {
+    start: () => startHaproxy(bench.url),
+    isThere: hasHaproxy,
+  },
   'a pooler that keeps a session for each connection': {
     start: () => startSessionPooler(bench.url, { sessions: 2 * POOL, setUp: "SET SESSION sql_mode = ''" }),
   },
