@@ -36,7 +36,10 @@ export interface FinalOptions {
 /** How long a server may take to notice that a client is gone: a statement of it may still wait for a lock. */
 const UNTIL_QUIET_MS = 15_000
 
-/** When every process of the load is gone: nothing missing, one sweep, then everything exact. */
+/** What the clocks of a server and of this process may differ by. */
+const CLOCKS_MS = 500
+
+/** When every process of the load is gone: nothing missing, one sweep (two with a `deleteDelayMs`), then everything exact. */
 export async function checkInTheEnd(
   tables: Tables,
   urls: readonly string[],
@@ -67,6 +70,12 @@ export async function checkInTheEnd(
       ]
     }
     await sweep(store, { graceMs: 0 })
+    // What a lost write has left is fenced off by one sweep, and deleted by one that comes so much later.
+    const { deleteDelayMs } = store.context.catalog.current().policies
+    if (deleteDelayMs > 0) {
+      await sleep(deleteDelayMs + CLOCKS_MS)
+      await sweep(store, { graceMs: 0 })
+    }
     for (const { name } of allIndexes) {
       const { missing, dangling, misplaced, unsettled } = await checkIndex(store, name, { settleMs: 0 })
       checkedMissing += missing + unsettled
