@@ -105,9 +105,8 @@ export function defineIndex<const P extends IndexProperties>(
       `Index ${name} has several properties, so none of them may be named by a whole number: objects do not keep the order of those.`,
     )
   }
-  const { shardOn, onMisfit = 'refuse', unique = false } = options
-  if (typeof unique !== 'boolean') refuse(name, 'needs unique to be true or false', unique)
-  return build<P>({ name, properties, shardOn, onMisfit, ...(unique && { unique }) })
+  const { shardOn, onMisfit = 'refuse', unique } = options
+  return build<P>({ name, properties, shardOn, onMisfit, ...uniqueData(name, unique) })
 }
 
 /** The definition of plain data, such as a catalog's. Throws `BAD_INDEX`. */
@@ -117,9 +116,7 @@ export function definitionFromData(data: IndexDefinitionData): IndexDefinition {
   if (!Array.isArray(data.properties)) refuse(data.name, 'needs a list of properties', data.properties)
   const properties = data.properties.map((property: unknown) => propertyFromData(data.name, property))
   const { name, shardOn, onMisfit, unique } = data
-  if (unique !== undefined && typeof unique !== 'boolean')
-    refuse(name, 'needs unique to be true or false', unique)
-  return build({ name, properties, shardOn, onMisfit, ...(unique && { unique }) })
+  return build({ name, properties, shardOn, onMisfit, ...uniqueData(name, unique) })
 }
 
 /** The plain data of a definition or a catalog entry, and nothing else: what a catalog keeps. */
@@ -158,6 +155,27 @@ export function tableName(
 ): string {
   const first = `${unique ? 'claims' : 'index'}_${name}`
   return generation === 1 ? first : `${first}_${generation}`
+}
+
+/**
+ * Entries for these definitions, each of one generation more than the last under its name. Dropped ones count, so that
+ * no table's name is used twice.
+ */
+export function nextGenerations(
+  indexes: readonly CatalogEntry[],
+  definitions: readonly IndexDefinitionData[],
+): readonly CatalogEntry[] {
+  const entries: CatalogEntry[] = []
+  for (const definition of definitions) {
+    const { name, unique } = definition
+    const generations = [...indexes, ...entries]
+      .filter((entry) => entry.name === name && entry.unique === unique)
+      .map((entry) => entry.generation)
+    const generation = Math.max(0, ...generations) + 1
+    const table = tableName({ name, unique }, generation)
+    entries.push({ ...definitionData(definition), generation, table, state: 'dropped' })
+  }
+  return entries
 }
 
 /** Asked for with every index row: entries stay the same objects for as long as a process's catalog does. */
@@ -202,6 +220,12 @@ function build<P extends IndexProperties>(data: IndexDefinitionData): IndexDefin
     getAll: (store, where, options) => store.getAll(definition, where, options),
   }
   return Object.freeze(definition)
+}
+
+function uniqueData(index: string, unique: unknown): Pick<IndexDefinitionData, 'unique'> {
+  if (unique !== undefined && typeof unique !== 'boolean')
+    refuse(index, 'needs unique to be true or false', unique)
+  return unique ? { unique } : {}
 }
 
 function checkName(name: unknown): asserts name is string {

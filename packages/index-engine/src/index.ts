@@ -8,6 +8,7 @@ export {
   definitionData,
   definitionFromData,
   entriesOf,
+  nextGenerations,
   sameRows,
   tableName,
   tableSpec,

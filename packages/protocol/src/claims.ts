@@ -13,7 +13,7 @@ import {
 } from '@looseleaf/core'
 import { deriveClaims, keyIdentity, shardOfRow, tableSpec, type EngineContext } from '@looseleaf/index-engine'
 import { fence } from './fence.ts'
-import { deleteDelayMs, learnPolicies } from './policies.ts'
+import { deleteDelayMs, learnPolicies, mayBeLost } from './policies.ts'
 
 /** A key of a unique index that an attempt at writing an entity needs. */
 export interface WantedKey {
@@ -68,12 +68,9 @@ export async function takeKey(
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const readAt = context.time.now()
     const claim = await take(shard, spec, { key, entityId, version }, signal)
-    if (claim === undefined) continue
-    if (sameId(claim.entityId, entityId)) {
-      if (claim.version >= version) return undefined
-      // An earlier attempt's, which came between.
-      continue
-    }
+    if (isHeld(claim, { entityId, version })) return undefined
+    // Gone again, or an earlier attempt's, which came between.
+    if (claim === undefined || sameId(claim.entityId, entityId)) continue
     const holder = await readHolder(context, claim.entityId, signal)
     if (hasKey(context, entry, key, holder.row)) return claim.entityId
     const isUnderWay = claim.version > holder.version
@@ -86,7 +83,8 @@ export async function takeKey(
       if (deleteDelayMs(context) > 0) throw tooEarly(context, entry, entityId, holder)
     } else {
       await learnPolicies(context, [holder.id], signal)
-      if (mayComeBack(context, holder, readAt)) throw tooEarly(context, entry, entityId, holder)
+      if (holder.row !== undefined && mayBeLost(context, holder.row, readAt))
+        throw tooEarly(context, entry, entityId, holder)
       if (!(await isOnDisk(context, holder, signal))) continue
     }
     await unlessUnknown(claims.swap(claim, { entityId, version }, { signal }))
@@ -96,6 +94,14 @@ export async function takeKey(
     `Index ${entry.name}: entity ${formatId(entityId)} wants a key that others have taken and given up ${MAX_TRIES} times in a row.`,
     { entity: formatId(entityId), index: entry.name },
   )
+}
+
+/** Whether a claim lets an attempt at this version commit: it is the entity's, with that stamp or a greater one. */
+export function isHeld(
+  claim: IndexRow | undefined,
+  { entityId, version }: Pick<IndexRow, 'entityId' | 'version'>,
+): boolean {
+  return claim !== undefined && sameId(claim.entityId, entityId) && claim.version >= version
 }
 
 interface Holder {
@@ -151,12 +157,6 @@ function createPatience({ time }: EngineContext): (claim: IndexRow) => boolean {
     }
     return elapsed() - since >= PATIENCE_MS
   }
-}
-
-/** Whether a failover can still bring back what the holder was before. */
-function mayComeBack(context: EngineContext, { row }: Holder, readAt: number): boolean {
-  const delayMs = deleteDelayMs(context)
-  return delayMs > 0 && row !== undefined && readAt - row.updated / 1000 < delayMs
 }
 
 /** What was there before a flush and is there after it, stays. */

@@ -1,3 +1,3 @@
-export { duplicateKey, takeKey, type TakeKey, type WantedKey } from './claims.ts'
+export { duplicateKey, isHeld, takeKey, type TakeKey, type WantedKey } from './claims.ts'
 export { fence, type SeenEntity } from './fence.ts'
-export { deleteDelayMs, learnPolicies } from './policies.ts'
+export { deleteDelayMs, learnPolicies, mayBeLost } from './policies.ts'

@@ -1,4 +1,4 @@
-import type { Shard } from '@looseleaf/core'
+import type { EntityRow, Shard } from '@looseleaf/core'
 import { loadShardCatalog, type EngineContext } from '@looseleaf/index-engine'
 
 /** How long a commit may be lost by a failover, in milliseconds, by the catalog at hand. */
@@ -24,4 +24,18 @@ export async function learnPolicies(
     }),
   )
   if (isBehind.includes(true)) await context.catalog.reload({ signal })
+}
+
+/**
+ * Whether a failover can still undo the commit of what was read: then it is no ground to take away what the one before
+ * it needs. `readAt` is the time before the reading, in milliseconds, and no later one: a process that was held up since
+ * would find the commit old enough, although it may have been lost meanwhile.
+ */
+export function mayBeLost(
+  context: EngineContext,
+  { updated }: Pick<EntityRow, 'updated'>,
+  readAt: number,
+): boolean {
+  const delayMs = deleteDelayMs(context)
+  return delayMs > 0 && readAt - updated / 1000 < delayMs
 }

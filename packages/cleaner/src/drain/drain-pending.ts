@@ -9,14 +9,13 @@ import {
   type PendingRow,
 } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
-import { learnPolicies } from '@looseleaf/protocol'
+import { learnPolicies, mayBeLost } from '@looseleaf/protocol'
 import { checkCall } from '../pass/check-call.ts'
 import { indexTarget, shardAt } from '../pass/index-target.ts'
 import { passOptionKinds, type PassOptions } from '../pass/pass-options.ts'
 import { watchUnreadable, type Pass } from '../pass/pass.ts'
 import type { CleanerTarget } from '../pass/target.ts'
 import { createKeptRemovals, type KeptRemovals } from '../repair/kept-removals.ts'
-import { mayBeLost } from '../repair/may-be-lost.ts'
 import { movedOrUndone } from '../repair/on-disk.ts'
 import { createRepairPass, type RepairPass } from '../repair/repair-pass.ts'
 import { restamp } from './restamp.ts'
@@ -108,7 +107,7 @@ async function drainRows(pass: RepairPass, shard: number, rows: readonly Pending
     const entity = entityOf.get(idKey(entityId))
     if (entity === undefined || tables.has(table) || unreadable.has(idKey(entityId))) return []
     // A failover can bring back the version before it, whose rows may be pending too.
-    return mayBeLost(pass, entity, readAt) ? [] : [{ entityId, table, before: entity.version + 1 }]
+    return mayBeLost(pass.context, entity, readAt) ? [] : [{ entityId, table, before: entity.version + 1 }]
   })
   const removed = await pending.remove(settled, call(pass))
   return { removed, tables, error }

@@ -1,9 +1,8 @@
-import { deleteDelayMs } from '@looseleaf/protocol'
+import { deleteDelayMs, mayBeLost } from '@looseleaf/protocol'
 import type { DerivedEntity } from '../look/derive-entity.ts'
 import type { DanglingRow } from '../look/inspect.ts'
 import type { Pass } from '../pass/pass.ts'
 import { fenceEntity } from './fence-entity.ts'
-import { mayBeLost } from './may-be-lost.ts'
 import { movedOrUndone } from './on-disk.ts'
 import { countRemoved, type RepairPass } from './repair-pass.ts'
 
@@ -41,7 +40,7 @@ export async function removeRows(
   const later = new Map<DerivedEntity, DanglingRow[]>()
   for (const found of dangling) {
     const { entity, row } = found
-    if (mayBeLost(pass, entity, readAt)) waiting.push(found)
+    if (mayBeLost(pass.context, entity, readAt)) waiting.push(found)
     else if (row.version <= entity.version) {
       if (pass.leaves?.(found) !== true) earlier.push(found)
     } else if (isYoung(pass, row.version)) waiting.push(found)

@@ -1,6 +1,6 @@
 import { isLooseleafError, type IndexRow } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
-import { takeKey, type TakeKey } from '@looseleaf/protocol'
+import { isHeld, takeKey, type TakeKey } from '@looseleaf/protocol'
 import { shardAt, tableOn, type IndexTarget } from '../pass/index-target.ts'
 
 /** A key that is not its entity's alone: another one is committed with it. */
@@ -50,8 +50,4 @@ export async function writeRows<Row extends IndexRow>(
     }
   }
   return { duplicates, later }
-}
-
-function isHeld(claim: IndexRow | undefined, { entityId, version }: IndexRow): boolean {
-  return claim !== undefined && Buffer.compare(claim.entityId, entityId) === 0 && claim.version >= version
 }

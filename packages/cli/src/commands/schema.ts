@@ -3,8 +3,8 @@ import {
   entriesOf,
   indexesWithLostTables,
   loadShardCatalog,
+  nextGenerations,
   sameRows,
-  tableName,
   tableSpec,
 } from '@looseleaf/index-engine'
 import { defineCommand, type AddCommand } from '../define-command.ts'
@@ -61,16 +61,6 @@ async function indexTables(
   const added = settings.indexes
     .flatMap(entriesOf)
     .filter((each) => !known.some((entry) => sameRows(entry, each) && entry.unique === each.unique))
-  const taken = [...(catalog?.indexes ?? [])]
-  const fresh = [...lost, ...added].map((definition) => {
-    const { name, properties, unique } = definition
-    const generations = taken
-      .filter((entry) => entry.name === name && entry.unique === unique)
-      .map((entry) => entry.generation)
-    const generation = Math.max(0, ...generations) + 1
-    const table = tableName(definition, generation)
-    taken.push({ ...definition, generation, table, state: 'building' })
-    return { properties, table, unique }
-  })
+  const fresh = nextGenerations(catalog?.indexes ?? [], [...lost, ...added])
   return [...kept, ...fresh].map(tableSpec)
 }

@@ -1,12 +1,11 @@
 import { type CallOptions, type CatalogEntry, type IndexDefinitionData, type Shard } from '@looseleaf/core'
 import {
   changeCatalog,
-  definitionData,
   entriesOf,
   indexesWithLostTables,
   loadCatalog,
+  nextGenerations,
   sameRows,
-  tableName,
   tableSpec,
   type Catalog,
   type EngineContext,
@@ -233,27 +232,6 @@ async function changeMisfits(
     options,
   )
   context.catalog.adopt(changed)
-}
-
-/**
- * Entries for these definitions, each of one generation more than the last under its name. Dropped ones count, so that
- * no table's name is used twice.
- */
-function nextGenerations(
-  indexes: readonly CatalogEntry[],
-  definitions: readonly IndexDefinitionData[],
-): readonly CatalogEntry[] {
-  const entries: CatalogEntry[] = []
-  for (const definition of definitions) {
-    const { name, unique } = definition
-    const generations = [...indexes, ...entries]
-      .filter((entry) => entry.name === name && entry.unique === unique)
-      .map((entry) => entry.generation)
-    const generation = Math.max(0, ...generations) + 1
-    const table = tableName({ name, unique }, generation)
-    entries.push({ ...definitionData(definition), generation, table, state: 'dropped' })
-  }
-  return entries
 }
 
 async function everyShard(context: EngineContext, work: (shard: Shard) => Promise<void>): Promise<void> {

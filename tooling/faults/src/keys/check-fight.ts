@@ -19,17 +19,6 @@ export interface FightResult {
 /** A write that has ended. */
 type Ended = FightBegin & { readonly end: FightEnd | undefined }
 
-/** A moment between two at which an entity was at a version. */
-interface Evidence {
-  readonly id: string
-  readonly version: number
-  readonly key: string | null
-  /** The write that has made it; a fence leaves that as it is. Null for a tombstone. */
-  readonly by: number | null
-  readonly start: number
-  readonly end: number
-}
-
 /** A time in which an entity had a key for certain. */
 interface Holding {
   readonly id: string
@@ -48,7 +37,7 @@ export function checkFight(records: readonly FightRecord[], sights: readonly Fig
   const writes = records.flatMap((record): Ended[] =>
     record.kind === 'begin' ? [{ ...record, end: ends.get(record.number) }] : [],
   )
-  const acknowledged = writes.flatMap(({ number, id, key, at, end }): Evidence[] =>
+  const acknowledged = writes.flatMap(({ number, id, key, at, end }): FightSight[] =>
     end?.outcome === 'acknowledged' && end.version !== undefined
       ? [{ id, key, by: number, version: end.version, start: at, end: end.at }]
       : [],
@@ -77,7 +66,7 @@ export function checkFight(records: readonly FightRecord[], sights: readonly Fig
   }
 }
 
-function holdingsOf(byEntity: ReadonlyMap<string, readonly Evidence[]>): Holding[] {
+function holdingsOf(byEntity: ReadonlyMap<string, readonly FightSight[]>): Holding[] {
   return [...byEntity].flatMap(([id, all]) =>
     [...Map.groupBy(all, ({ version }) => version)].flatMap(([version, seen]): Holding[] => {
       const key = seen[0]?.key ?? null
@@ -109,8 +98,8 @@ function keysHeldTwice(holdings: readonly Holding[]): { wrongs: string[]; change
 
 /** What was seen after an acknowledgement is no older. */
 function lostWrites(
-  acknowledged: readonly Evidence[],
-  byEntity: ReadonlyMap<string, readonly Evidence[]>,
+  acknowledged: readonly FightSight[],
+  byEntity: ReadonlyMap<string, readonly FightSight[]>,
 ): string[] {
   return acknowledged.flatMap(({ id, version, end }) => {
     const older = byEntity.get(id)?.find((seen) => seen.start > end && seen.version < version)
@@ -136,7 +125,7 @@ function strangers(writes: readonly Ended[], sights: readonly FightSight[]): str
 /** Whoever is named as having a key may have had it during the call. */
 function falseRefusals(
   writes: readonly Ended[],
-  byEntity: ReadonlyMap<string, readonly Evidence[]>,
+  byEntity: ReadonlyMap<string, readonly FightSight[]>,
 ): string[] {
   const takers = Map.groupBy(writes, ({ id, key }) => `${id} ${key}`)
   return writes.flatMap(({ number, key, at, end }) => {
