@@ -24,8 +24,6 @@ export interface OpenProperty {
   readonly name: string
   /** The type of what the bag holds, and of what a query gives. */
   readonly type: ColumnType
-  /** The type of what is kept and compared. */
-  readonly keyType: ColumnType
   readonly many: boolean
   /** Whether the order of what is kept says something of the order of values. */
   readonly isOrdered: boolean
@@ -117,7 +115,6 @@ function openProperty(property: IndexedProperty): OpenProperty {
   return {
     name,
     type,
-    keyType,
     many,
     isOrdered: key !== 'hash',
     keepsBeginnings: type === 'string' && (key === undefined || key === 'lower' || key.startsWith('prefix(')),
