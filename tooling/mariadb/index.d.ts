@@ -19,6 +19,13 @@ export interface StartOptions {
   readonly database?: string | undefined
   /** More arguments for every server, such as `--innodb-buffer-pool-size=512M`; they win over those of the launcher. */
   readonly serverArguments?: readonly string[] | undefined
+  /**
+   * The system's user that they run as, where this process is root. Default: root. Of another one the data and all files that
+   * the arguments name have to be his.
+   */
+  readonly user?: string | undefined
+  /** More of the environment of every server. */
+  readonly environment?: NodeJS.ProcessEnv | undefined
   /** Milliseconds until a server has to answer; 60,000 by default. */
   readonly startTimeoutMs?: number | undefined
 }

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it, test } from 'vitest'
 import {
   checkIndex,
   cleanIndex,
+  cleaning,
   drainPending,
   readCleanerReport,
   startCleaner,
@@ -29,6 +30,7 @@ const calls: Readonly<Record<string, (target: unknown, options?: unknown) => unk
   startCleaner: (target, options) => (startCleaner as Call)(target as never, options as never),
   cleanIndex: (target, options) =>
     (cleanIndex as Call)(target as never, undefined as never, options as never),
+  cleaning: (target, options) => (cleaning as Call)(target as never, undefined as never, options as never),
   checkIndex: (target, options) =>
     (checkIndex as Call)(target as never, 'by_user' as never, options as never),
   sweep: (target, options) => (sweep as Call)(target as never, options as never),

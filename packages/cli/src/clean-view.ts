@@ -1,6 +1,7 @@
-import type { CheckResult, CleanResult } from '@looseleaf/cleaner'
+import type { CheckResult, CleanProgress, CleanResult } from '@looseleaf/cleaner'
 import type { Output } from './output.ts'
-import { indexName } from './index-table.ts'
+import { indexName, stateText } from './index-table.ts'
+import { durationText } from './duration-text.ts'
 import { counted, grouped } from './text.ts'
 
 /**
@@ -16,12 +17,13 @@ export function cleanText(output: Output, { indexes }: CleanResult): string {
   if (indexes.length === 0) return 'There is no index to clean.'
   const rows = indexes.map((index) => [
     indexName(output, index),
-    index.state === 'ready' ? output.colors.green(index.state) : output.colors.yellow(index.state),
+    stateText(output, index),
     ...[index.entities, index.added, index.removed, index.waiting, index.misfits].map(grouped),
     bad(output, index.duplicates),
     bad(output, index.undecodable),
   ])
   const names = indexes.filter(({ duplicates }) => duplicates > 0).map(({ index }) => index)
+  const halted = indexes.filter((index) => index.halted).map(({ index }) => index)
   const waiting = indexes.reduce((sum, index) => sum + index.waiting, 0)
   return [
     output.table(
@@ -34,12 +36,25 @@ export function cleanText(output: Output, { indexes }: CleanResult): string {
           '',
           `${counted(waiting, 'row', 'rows')} may belong to writes under way; a later run removes those that do not.`,
         ]),
+    ...[...new Set(halted)].map(
+      (name) => `\n${output.colors.yellow(`${name} is not filled now, see: looseleaf index show ${name}`)}`,
+    ),
     ...names.map(
       (name) =>
         `\n${output.colors.red(`Entities that share a key are listed by: looseleaf index violations ${name}`)}`,
     ),
     ...(indexes.some(({ undecodable }) => undecodable > 0) ? ['', output.colors.red(UNDECODABLE)] : []),
   ].join('\n')
+}
+
+/** How fast it goes, how long it may take, what is under way and to come, and what holds it up. */
+export function progressText(at: CleanProgress): string {
+  const { rate, timeLeftMs, phase, toCome, throttledBy, waited } = at
+  const left = timeLeftMs === undefined ? [] : [`about ${durationText(timeLeftMs)} left`]
+  const phases = toCome.length === 0 ? phase : `${phase}, then ${toCome.join(', ')}`
+  const slowed =
+    throttledBy === undefined ? [] : [`waits ${Math.round(waited * 100)}% of the time: ${throttledBy}`]
+  return [`${grouped(rate)}/s`, ...left, phases, ...slowed].join(', ')
 }
 
 /** What a check found, for people: a line an index, and what to do. */

@@ -10,7 +10,7 @@ export function findIndex(store: DataStore, name: string): CatalogEntry {
   const generations = indexes
     .filter((entry) => entry.name === name)
     .toSorted((a, b) => b.generation - a.generation)
-  const found = generations.find((entry) => entry.state === 'ready') ?? generations[0]
+  const found = generations.find(({ state, hidden }) => state === 'ready' && !hidden) ?? generations[0]
   if (found !== undefined) return found
   // A shard that does not answer may know it.
   if (silent[0] !== undefined) throw silent[0]

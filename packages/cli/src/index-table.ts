@@ -3,18 +3,29 @@ import type { Output } from './output.ts'
 
 /** The indexes of a store for people, a line each. */
 export function indexTable(output: Output, indexes: readonly IndexStatus[]): string {
-  const { colors } = output
   return output.table(
     ['INDEX', 'GENERATION', 'STATE', 'PROPERTIES', 'SHARDED ON', 'TABLE'],
-    indexes.map(({ name, generation, state, columns, shardOn, table, unique }) => [
-      indexName(output, { index: name, unique }),
-      String(generation),
-      state === 'ready' ? colors.green(state) : colors.yellow(state),
-      columns,
-      shardOn,
-      table,
-    ]),
+    indexes.map((index) => {
+      const { name, generation, columns, shardOn, table, unique } = index
+      return [
+        indexName(output, { index: name, unique }),
+        String(generation),
+        stateText(output, index),
+        columns,
+        shardOn,
+        table,
+      ]
+    }),
   )
+}
+
+/** `ready`, `building, paused`. */
+export function stateText(
+  { colors }: Output,
+  { state, hidden, paused }: Pick<IndexStatus, 'state' | 'hidden' | 'paused'>,
+): string {
+  const words = [state, ...(hidden ? ['hidden'] : []), ...(paused ? ['paused'] : [])].join(', ')
+  return words === 'ready' ? colors.green(words) : colors.yellow(words)
 }
 
 /** An index's name; of its claims, which stand in a line of their own, with a word that says so. */

@@ -2,7 +2,13 @@ import { once } from 'node:events'
 import Table from 'cli-table3'
 import pc from 'picocolors'
 import type { Console } from './console.ts'
-import { createProgress, type Progress, type ProgressOptions } from './progress.ts'
+import {
+  createProgressBar,
+  createProgressLines,
+  noProgress,
+  type Progress,
+  type ProgressOptions,
+} from './progress.ts'
 import { printable } from './text.ts'
 
 /** Where a command's results go: tables and sentences for people, or one JSON value for programs. */
@@ -19,7 +25,7 @@ export interface Output {
   /** Raw text to stdout, at the reader's pace. */
   write(text: string): Promise<void>
   table(head: readonly string[], rows: readonly (readonly string[])[]): string
-  /** A bar on stderr; on a terminal alone, and never with `--json`. */
+  /** On stderr: a bar on a terminal, a line every few seconds elsewhere, and nothing with `--json`. */
   progress(options: ProgressOptions): Progress
 }
 
@@ -56,7 +62,15 @@ export function createOutput(console: Console, json: boolean): Output {
         .map((line) => line.trimEnd())
         .join('\n')
     },
-    progress: (options) => createProgress(stderr, options, stderr.isTTY === true && !json),
+    progress(options) {
+      if (json) return noProgress
+      if (stderr.isTTY === true) return createProgressBar(stderr, options)
+      return createProgressLines(
+        options,
+        (line) => stderr.write(`${line}\n`),
+        () => performance.now(),
+      )
+    },
   }
 }
 

@@ -43,8 +43,16 @@ test('--version is that of the package, and every command has help with examples
     for (const args of name === 'index'
       ? [
           ['index', 'add'],
-          ['index', 'drop'],
           ['index', 'list'],
+          ['index', 'show'],
+          ['index', 'pause'],
+          ['index', 'resume'],
+          ['index', 'swap'],
+          ['index', 'drop'],
+          ['index', 'restore'],
+          ['index', 'check'],
+          ['index', 'repair'],
+          ['index', 'violations'],
         ]
       : [[name]]) {
       const { code, stdout } = await run([...args, '--help'])

@@ -77,23 +77,21 @@ test('generations are listed, and dropped one by one or all together', async () 
   expect(listed.stdout).toMatch(/^by_name +2 +ready +name string, age integer/m)
 
   const none = await run(['index', 'drop', 'by_name', '--generation', '3'])
-  expect(none).toMatchObject({ code: 1, stdout: 'There is no index by_name of generation 3.\n' })
+  expect(none).toMatchObject({ code: 2, stderr: 'Error: Index by_name has no generation 3; it has 1, 2.\n' })
   expect(await run(['index', 'drop', 'by_name', '--generation', 'old'])).toMatchObject({ code: 2 })
 
-  const one = await run(['index', 'drop', 'by_name', '--generation', '1'])
+  const one = await run(['index', 'drop', 'by_name', '--generation', '1', '--now', '--yes'])
   expect(one).toMatchObject({ code: 0, stdout: 'Index by_name, generation 1, is dropped.\n' })
   expect(await store.indexes()).toMatchObject([{ name: 'by_name', generation: 2 }])
 
   await store.addIndex(byName)
-  const all = await run(['index', 'drop', 'by_name'])
+  const all = await run(['index', 'drop', 'by_name', '--now', '--yes'])
   expect(all).toMatchObject({
     code: 0,
     stdout: 'Index by_name, generations 2, 3, is dropped.\n',
     stderr: 'Dropping index by_name, generations 2, 3 …\n',
   })
-  expect((await run(['index', 'drop', 'by_name', '--json'])).json()).toEqual({
-    dropped: false,
-    generations: [],
-  })
+  const again = await run(['index', 'drop', 'by_name', '--now', '--yes', '--json'])
+  expect([again.code, JSON.parse(again.stderr)]).toMatchObject([2, { error: { code: 'INDEX_NOT_FOUND' } }])
   expect(await store.indexes()).toEqual([])
 })

@@ -208,7 +208,9 @@ test('an index is added, filled by clean, checked, and dropped', async () => {
   writeFileSync(join(cwd, 'looseleaf.config.ts'), CONFIG)
 
   const added = await runInside(['index', 'add', 'entries_by_tag', '--json'], { cwd })
-  expect(added.json()).toMatchObject({ name: 'entries_by_tag', generation: 1, state: 'building' })
+  expect(added.json()).toMatchObject({
+    indexes: [{ name: 'entries_by_tag', generation: 1, state: 'building' }],
+  })
   const query = ['query', 'entries_by_tag', 'tags=tag 1', '--scatter', '--json']
   expect(await runInside(query, { cwd })).toMatchObject({ code: 4 })
 
@@ -218,6 +220,17 @@ test('an index is added, filled by clean, checked, and dropped', async () => {
     indexes: [{ index: 'entries_by_tag', state: 'ready', added: 120 - 60 }],
   })
   expect((await runInside(query, { cwd })).json<{ items: unknown[] }>().items).toHaveLength(10)
+  const both = [...query, '--and', 'entries_by_tag', 'tags=all', 'entries_by_tag', 'tags=tag 1']
+  const found = (await runInside(both, { cwd })).json<{ items: unknown[]; cost: object }>()
+  expect(found.items).toHaveLength(10)
+  expect(found.cost).toMatchObject({ rowsExamined: 10, complete: true })
+  const none = await runInside([...query, '--and', 'entries_by_tag', 'tags=tag 2'], { cwd })
+  expect(none.json()).toMatchObject({ items: [] })
+  const shown = await runInside(
+    both.filter((word) => word !== '--json'),
+    { cwd },
+  )
+  expect(shown.stdout).toContain('10 entities; 10 index rows examined')
 
   const store = await openStore(cwd)
   const table = store.context.driver.shards[0]?.index({
@@ -236,9 +249,10 @@ test('an index is added, filled by clean, checked, and dropped', async () => {
   expect(good.code).toBe(0)
   expect(good.json()).toMatchObject({ ok: true, indexes: [{ missing: 0, dangling: 0 }] })
 
-  expect(await runInside(['index', 'drop', 'entries_by_tag'], { cwd })).toMatchObject({ code: 0 })
-  expect((await runInside(['index', 'list', '--json'], { cwd })).json()).toEqual({ indexes: [] })
-  expect(await runInside(['index', 'drop', 'entries_by_tag'], { cwd })).toMatchObject({ code: 1 })
+  const drop = ['index', 'drop', 'entries_by_tag', '--now', '--yes']
+  expect(await runInside(drop, { cwd })).toMatchObject({ code: 0 })
+  expect((await runInside(['index', 'list', '--json'], { cwd })).json()).toEqual({ indexes: [], advice: [] })
+  expect(await runInside(drop, { cwd })).toMatchObject({ code: 2 })
 })
 
 test('rows that match no entity are counted by clean --check, and are no failure', async () => {
@@ -346,6 +360,22 @@ test('status --json has the shape that is promised to monitors', async () => {
     error: null,
   }
   const index = { generation: 1, state: 'ready', underWay: null }
+  const followed = {
+    name: shard.name,
+    isFollowed: false,
+    worker: null,
+    lastRoundAt: null,
+    lagMs: null,
+    isFallingBehind: false,
+    pending: null,
+  }
+  const unfollowed = {
+    rule: 'no cleaner',
+    about: expect.stringContaining('shard-'),
+    what: expect.any(String),
+    todo: expect.any(String),
+    see: 'The cleaner',
+  }
   expect(status.json()).toEqual({
     storeId: expect.stringMatching(/^[0-9a-f-]{36}$/),
     policies: { deleteDelayMs: 0, onIndexFailure: 'fail' },
@@ -357,7 +387,8 @@ test('status --json has the shape that is promised to monitors', async () => {
         table: 'index_entries_by_user',
         columns: 'user_id uuid, published time',
         shardOn: 'user_id',
-        lastCleaned: { ...tally, finishedAt: expect.any(String) },
+        lastCleaned: { ...tally, missing: 0, finishedAt: expect.any(String) },
+        misfits: { count: 0, countedAt: expect.any(String) },
       },
       {
         ...index,
@@ -366,9 +397,18 @@ test('status --json has the shape that is promised to monitors', async () => {
         columns: 'tags string[]',
         shardOn: 'id',
         lastCleaned: null,
+        misfits: null,
       },
     ],
-    cleaner: { updatedAt: null, lastFoundAt: null, totals: tally, lastError: null },
+    cleaner: {
+      updatedAt: null,
+      lastFoundAt: null,
+      totals: tally,
+      lastError: null,
+      sweepEveryMs: null,
+      shards: [followed, followed],
+    },
+    findings: [unfollowed, unfollowed],
   })
   const { shards } = status.json<{ shards: { entities: number }[] }>()
   expect(shards.reduce((sum, { entities }) => sum + entities, 0)).toBe(3)

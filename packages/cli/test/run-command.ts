@@ -6,6 +6,7 @@ import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
+import type { Console } from '../src/console.ts'
 import { runProgram } from '../src/program.ts'
 
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url))
@@ -15,6 +16,8 @@ export interface RunOptions {
   readonly cwd?: string
   readonly env?: Readonly<Record<string, string>>
   readonly input?: string
+  /** Stands for a terminal where the command runs within this process. */
+  readonly stdin?: Console['stdin']
   /** Stands for Ctrl-C where the command runs within this process. */
   readonly stop?: AbortSignal
 }
@@ -70,7 +73,7 @@ export async function runInside(args: readonly string[], options: RunOptions = {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()]
   const texts = Promise.all([text(stdout), text(stderr)])
   const code = await runProgram(args, {
-    stdin: Readable.from([Buffer.from(options.input ?? '')]),
+    stdin: options.stdin ?? Readable.from([Buffer.from(options.input ?? '')]),
     stdout,
     stderr,
     env: options.env ?? {},

@@ -77,8 +77,8 @@ test('a generation is dropped with its claims, and no other one when the command
   await run('put', '{"mail":"ada"}')
   await run('index', 'add', 'by_mail')
   await run('clean')
-  const drop = ['index', 'drop', 'by_mail', '--generation', '1']
-  expect([(await run(...drop)).code, (await run(...drop)).code]).toEqual([0, 1])
+  const drop = ['index', 'drop', 'by_mail', '--generation', '1', '--now', '--yes']
+  expect([(await run(...drop)).code, (await run(...drop)).code]).toEqual([0, 2])
   const { indexes } = (await run('index', 'list', '--json')).json<{ indexes: { table: string }[] }>()
   expect(indexes.map(({ table }) => table)).toEqual(['index_by_mail_2', 'claims_by_mail'])
 })

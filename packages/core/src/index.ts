@@ -22,6 +22,8 @@ export {
   type ErrorCode,
   type LooseleafErrorOptions,
 } from './errors.ts'
+export { compareKeys, compareKeyValues, directionsOf, type Direction } from './key-order.ts'
+export { createGate, type Gate } from './gate.ts'
 export { createLane, type Lane, type LaneOptions } from './lane.ts'
 export type { CallOptions } from './ports/call.ts'
 export type {
@@ -64,6 +66,7 @@ export type { PendingPage, PendingRow, PendingTable } from './ports/pending-tabl
 export type { Router } from './ports/router.ts'
 export type { TaskState, TaskTable } from './ports/task-table.ts'
 export { formatPath } from './property-path.ts'
+export { systemRandomness, type Randomness } from './randomness.ts'
 export { isVersion, requireVersion } from './stored-version.ts'
 export {
   abortedError,

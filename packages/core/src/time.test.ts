@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { errorOf } from '../test/error-of.ts'
-import { abortedError, systemTime, throwIfAborted } from './time.ts'
+import { abortedError, elapsedBy, systemTime, throwIfAborted } from './time.ts'
 
 describe('systemTime', () => {
   beforeEach(() => void vi.useFakeTimers())
@@ -10,6 +10,22 @@ describe('systemTime', () => {
   test('now is in milliseconds since 1970', () => {
     vi.setSystemTime(1235697046123)
     expect(systemTime.now()).toBe(1235697046123)
+  })
+
+  test('how long something takes does not depend on whether the clock is set', () => {
+    const elapsed = elapsedBy({ ...systemTime, now: () => 0 })
+    const from = elapsed()
+    vi.setSystemTime(0)
+    vi.advanceTimersByTime(250)
+    vi.setSystemTime(9_000_000)
+    expect(elapsed() - from).toBe(250)
+  })
+
+  test('a time without a clock for durations goes by its one clock', () => {
+    let now = 5
+    const elapsed = elapsedBy({ now: () => now, sleep: async () => undefined })
+    now = 12
+    expect(elapsed()).toBe(12)
   })
 
   test('sleep ends after its milliseconds, not before', async () => {

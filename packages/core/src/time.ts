@@ -2,21 +2,30 @@ import { LooseleafError } from './errors.ts'
 
 /** Time as a port, so that schedules can be tested without waiting. */
 export interface Time {
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970: for what is stored, and compared by others. The clock may be set at any time. */
   now(): number
+  /**
+   * Milliseconds that pass, from no moment in particular, by a clock that nobody sets: for how long something takes. A time
+   * without it goes by `now`.
+   */
+  elapsed?(): number
   /** Resolves after this many milliseconds; rejects with `ABORTED` when the signal fires. */
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>
 }
 
 /** The machine's own time. */
-export const systemTime: Time = { now: () => Date.now(), sleep: (...args) => sleep(true, ...args) }
+export const systemTime: Time = {
+  now: () => Date.now(),
+  elapsed: () => performance.now(),
+  sleep: (...args) => sleep(true, ...args),
+}
 
 /** The same for work in the background: a process that has nothing else to do may end while it sleeps. */
 export const backgroundTime: Time = { ...systemTime, sleep: (...args) => sleep(false, ...args) }
 
-/** Milliseconds that pass, from no moment in particular: of the machine's own time by a clock that nobody sets. */
+/** The clock for durations: milliseconds that pass, from no moment in particular. */
 export function elapsedBy(time: Time): () => number {
-  return time.now === systemTime.now ? () => performance.now() : () => time.now()
+  return () => time.elapsed?.() ?? time.now()
 }
 
 function sleep(keepsAlive: boolean, milliseconds: number, signal?: AbortSignal): Promise<void> {

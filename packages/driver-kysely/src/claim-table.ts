@@ -1,4 +1,4 @@
-import { LooseleafError, type ClaimTable, type IndexRow, type Key } from '@looseleaf/core'
+import { directionsOf, LooseleafError, type ClaimTable, type IndexRow, type Key } from '@looseleaf/core'
 import { claimStatements } from './claim-statements.ts'
 import { indexCalls } from './index-calls.ts'
 import { indexRowReader } from './index-row.ts'
@@ -11,6 +11,7 @@ import { checkWriteRows } from './sql-parts.ts'
 
 export function createClaimTable({ session, flavor, spec, flush }: IndexTableOptions): ClaimTable {
   const statements = claimStatements(spec, flavor)
+  const directions = directionsOf(spec.columns)
   const { writing, shape } = indexCalls(session, spec)
   const { parameters: ofOwnSession } = flavor.ownSession
   const claimOf = indexRowReader(
@@ -22,7 +23,7 @@ export function createClaimTable({ session, flavor, spec, flush }: IndexTableOpt
   async function send(rows: readonly IndexRow[], call: Call, through: Session): Promise<number> {
     const { numAffectedRows } = await through.run(
       shape(`take ${rows.length}`, () => statements.take(rows.length)),
-      inKeyOrder(rows).flatMap<unknown>(({ key, entityId, version }, i) =>
+      inKeyOrder(rows, directions).flatMap<unknown>(({ key, entityId, version }, i) =>
         i === 0 ? [...key, entityId, ...ofOwnSession, version] : [...key, entityId, version],
       ),
       call,

@@ -1,6 +1,5 @@
-import type { Driver } from '@looseleaf/core'
-import { createGate } from './gate.ts'
-import { kyselyShard, type KyselyShardOptions } from './shard.ts'
+import { createGate, type Driver } from '@looseleaf/core'
+import { CLOSED, kyselyShard, type KyselyShardOptions } from './shard.ts'
 
 export interface KyselyDriverOptions {
   readonly shards: readonly Omit<KyselyShardOptions, 'gate'>[]
@@ -10,7 +9,7 @@ export interface KyselyDriverOptions {
 
 /** A driver over the shards of these databases. */
 export function kyselyDriver({ shards, closeConnections }: KyselyDriverOptions): Driver {
-  const gate = createGate()
+  const gate = createGate(CLOSED)
   let closed: Promise<void> | undefined
 
   return {

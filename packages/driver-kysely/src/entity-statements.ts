@@ -3,8 +3,10 @@ import type { Flavor } from './flavor.ts'
 import { META_TABLE } from './schema.ts'
 import { and, slot, slots } from './sql-parts.ts'
 
-/** The statements of an entity table. Parameters stand in the order in which they appear. */
+/** The statements of an entity table, but for batched compare-and-swaps, which are the flavor's. Parameters stand in the order in which they appear. */
 export interface EntityStatements {
+  /** Of every replacement: true while the writer's epoch is the shard's. Parameters: the epoch, then those of `ownSession`. */
+  readonly fence: RawBuilder<boolean>
   /** Parameters: ids. */
   read(count: number): RawBuilder<unknown>
   /** As `read`, with no bytes in place of a body that is too long. Parameters: the most bytes of a body; ids. */
@@ -13,14 +15,10 @@ export interface EntityStatements {
   bodyLengths(count: number): RawBuilder<unknown>
   /** Parameters: ids, then those of `ownSession`. */
   readVersions(count: number): RawBuilder<unknown>
-  /** Versions, and a CRC-32 of each body; only for databases whose swaps do not return ids. Parameters: ids. */
-  readSums(count: number): RawBuilder<unknown>
   /** Parameters: of the first row id, those of `ownSession`, version, epoch, body; of each other one id, version, body. */
   insert(count: number): RawBuilder<unknown>
   /** Parameters: version, body, id, base, epoch, those of `ownSession`. */
   replaceOne(): RawBuilder<unknown>
-  /** Parameters: of each row id, base, version, body; then the epoch and those of `ownSession`. */
-  replaceMany(count: number, isLong: boolean): RawBuilder<unknown>
   /** No parameters. */
   epoch(): RawBuilder<unknown>
   /** Bodies as in `readBounded`. Parameters: the most bytes of a body; the addedId before the first, the limit. */
@@ -44,6 +42,8 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
   const boundedBody = sql`CASE WHEN LENGTH(body) > ${slot} THEN X'' ELSE body END AS body`
 
   return {
+    fence,
+
     read: (count) => sql`
       SELECT id, version, ${updatedMicros} AS updated_micros, body FROM ${table} WHERE id IN (${slots(count)})`,
 
@@ -56,9 +56,6 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
 
     readVersions: (count) => sql`
       SELECT id, version FROM ${table} WHERE id IN (${slots(count)}) AND ${inOwnSession}`,
-
-    readSums: (count) => sql`
-      SELECT id, version, CRC32(body) AS body_sum FROM ${table} WHERE id IN (${slots(count)})`,
 
     // The first row gets its version by way of the catalog row. With another epoch there it has none,
     // and the whole statement fails. Taking the row in share mode makes a change of the
@@ -78,8 +75,6 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
     replaceOne: () => sql`
       UPDATE ${table} SET version = ${slot}, body = ${slot}, updated = ${flavor.now}
       WHERE id = ${slot} AND version = ${slot} AND ${fence}`,
-
-    replaceMany: (count, isLong) => flavor.swap({ table: name, count, isLong, fence }),
 
     epoch: () => sql`SELECT epoch FROM ${meta} WHERE id = 1`,
 

@@ -1,4 +1,3 @@
-import { crc32 } from 'node:zlib'
 import type { EntityReplace } from '@looseleaf/core'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { scriptedShard, type ScriptedShard, type Step } from '../test/scripted-shard.ts'
@@ -6,28 +5,14 @@ import type { Row } from './session.ts'
 
 const epoch = 1
 
-/** So long after the last write that nothing tells of other writers. */
-const LATER = 10_000_000
-
-const [A, B, C] = [1, 2, 3].map((number) => Buffer.alloc(16, number)) as [Buffer, Buffer, Buffer]
+const [A, B] = [Buffer.alloc(16, 1), Buffer.alloc(16, 2)]
 const text = Buffer.from('text')
 
-const swap = (id: Buffer, body: Uint8Array | null = text, base = 1, version = LATER): EntityReplace => ({
-  id,
-  base,
-  version,
-  body,
-})
-
-/** What stands there: a version, and the CRC-32 of a body where it was asked for. */
-const row = (id: Buffer, version = LATER, sum?: number | null): Row => ({ id, version, body_sum: sum })
+const swap = (id: Buffer): EntityReplace => ({ id, base: 1, version: 2, body: text })
 
 const won = <T>(value: T): PromiseSettledResult<T> => ({ status: 'fulfilled', value })
-const unknown = { status: 'rejected', reason: { code: 'OUTCOME_UNKNOWN', unknownOutcome: true } }
 
 const SWAP = 'SWAP'
-const VERSIONS = 'SELECT id, version FROM'
-const SUMS = 'CRC32'
 const EPOCH = 'SELECT epoch'
 const here: Step = [EPOCH, { rows: [{ epoch }] }]
 
@@ -41,25 +26,15 @@ const replace = (rows: readonly EntityReplace[], ...steps: readonly Step[]) =>
 
 describe('a swap of several rows', () => {
   test('that changed none has lost them all, and nothing else is read but the epoch', async () => {
-    const outcome = await replace([swap(A), swap(B)], [SWAP, { changed: 0 }], here)
+    const outcome = await replace([swap(A), swap(B)], [SWAP, { rows: [] }], here)
     expect(outcome).toEqual(won([false, false]))
     expect(shard.sent.map(({ write }) => write)).toEqual([true, false])
   })
 
-  test('that changed some is told apart by the versions, where nobody replaced a row again', async () => {
-    const rows = [row(A), row(B, 7)]
-    const outcome = await replace([swap(A), swap(B), swap(C)], [SWAP, { changed: 1 }], [VERSIONS, { rows }])
-    expect(outcome).toEqual(won([true, false, false]))
-  })
-
-  test('says so where one of the bodies is long', async () => {
-    const [short, long] = [new Uint8Array(65_535), new Uint8Array(65_536)]
-    const of = 'SWAP 2 rows'
-    expect(await replace([swap(A, short), swap(B, null)], [`${of} WHERE`, { changed: 2 }])).toEqual(
-      won([true, true]),
-    )
-    const again = [swap(A, null, LATER, 2 * LATER), swap(B, long, LATER, 2 * LATER)]
-    expect(await replace(again, [`${of} with long bodies WHERE`, { changed: 2 }])).toEqual(won([true, true]))
+  test('locks them in the order of their ids, and answers in that of the call', async () => {
+    const outcome = await replace([swap(B), swap(A)], [`${SWAP} 2 rows`, { rows: [{ id: B }] }])
+    expect(outcome).toEqual(won([true, false]))
+    expect(shard.sent.at(-1)).toMatchObject({ parameters: [A, B, epoch] })
   })
 
   test('of one row is a statement of its own', async () => {
@@ -71,100 +46,6 @@ describe('a swap of several rows', () => {
     const refused = { status: 'rejected', reason: { code: 'BAD_OPTION' } }
     expect(await replace(rows)).toMatchObject(refused)
     expect(await shard.act([], () => shard.entities.insert(rows, { epoch }))).toMatchObject(refused)
-  })
-
-  test('locks them in the order of their ids, and answers in that of the call', async () => {
-    const rows = [row(B), row(A, 7)]
-    const outcome = await replace([swap(B), swap(A)], [SWAP, { changed: 1 }], [VERSIONS, { rows }])
-    expect(outcome).toEqual(won([true, false]))
-    expect(shard.sent.at(-1)).toMatchObject({ parameters: [A, B] })
-  })
-})
-
-describe('a swap of which a row was replaced again', () => {
-  const taken = row(C, LATER + 1)
-
-  /** Two rows that have the version that was to be written, and one that has a greater one. */
-  const withTaken = (body: Uint8Array | null, sums: readonly Row[]) =>
-    replace(
-      [swap(A), swap(B, body), swap(C)],
-      [SWAP, { changed: 3 - 1 }],
-      [VERSIONS, { rows: [row(A), row(B), taken] }],
-      [SUMS, { rows: sums }],
-    )
-
-  test('is told apart by the numbers when the others have the bodies that were written', async () => {
-    const outcome = await withTaken(null, [row(A, LATER, crc32(text)), row(B, LATER, null)])
-    expect(outcome).toEqual(won([true, true, false]))
-    expect(shard.sent.at(-1)).toMatchObject({ parameters: [A, B], write: false })
-  })
-
-  test('asks for no body of a row that lost', async () => {
-    const rows = [row(A), row(B, 7), taken]
-    const outcome = await replace(
-      [swap(A), swap(B), swap(C)],
-      [SWAP, { changed: 2 }],
-      [VERSIONS, { rows }],
-      [SUMS, { rows: [row(A, LATER, crc32(text))] }],
-    )
-    expect(outcome).toEqual(won([true, false, true]))
-    expect(shard.sent.at(-1)).toMatchObject({ parameters: [A] })
-  })
-
-  test.each<[what: string, body: Uint8Array | null, sums: readonly Row[]]>([
-    ['another body', text, [row(A, LATER, crc32(text)), row(B, LATER, crc32('other'))]],
-    ['a body in place of a tombstone', null, [row(A, LATER, crc32(text)), row(B, LATER, crc32('other'))]],
-    ['a tombstone in place of a body', text, [row(A, LATER, crc32(text)), row(B, LATER, null)]],
-    // The sum of no bytes is 0.
-    ['a tombstone in place of an empty body', Buffer.of(), [row(A, LATER, crc32(text)), row(B, LATER, null)]],
-    ['another version by now', text, [row(A, LATER, crc32(text)), row(B, LATER + 1, crc32(text))]],
-    ['no row', null, [row(A, LATER, crc32(text))]],
-  ])('has an unknown outcome when one of the others has %s', async (_, body, sums) => {
-    expect(await withTaken(body, sums)).toMatchObject(unknown)
-  })
-
-  test('has an unknown outcome when the number leaves it open, and asks for no bodies', async () => {
-    const rows = [row(A), row(B, LATER + 1), taken]
-    const outcome = await replace([swap(A), swap(B), swap(C)], [SWAP, { changed: 2 }], [VERSIONS, { rows }])
-    expect(outcome).toMatchObject(unknown)
-  })
-
-  test('cannot be, within a transaction: a greater version was there before', async () => {
-    const soon = [swap(A, text, 1, 5), swap(B, text, 1, 5), swap(C, text, 1, 5)]
-    const rows = [row(A, 5), row(B, 5), row(C, 9)]
-    const outcome = await replace(soon, ['BEGIN'], [SWAP, { changed: 2 }], [VERSIONS, { rows }], ['COMMIT'])
-    expect(outcome).toEqual(won([true, true, false]))
-  })
-})
-
-describe('a swap needs a transaction', () => {
-  const soon = (id: Buffer, base: number): EntityReplace => swap(id, text, base, base + 1)
-  const alone: Step[] = [[SWAP, { changed: 2 }]]
-  const careful: Step[] = [['BEGIN'], ...alone, ['COMMIT']]
-
-  beforeEach(async () => {
-    const rows = [A, B, C].map((id) => ({ id, version: 1, body: text }))
-    await shard.act([['INSERT', { changed: 3 }]], () => shard.entities.insert(rows, { epoch }))
-  })
-
-  test('not while this process alone writes its entities', async () => {
-    expect(await replace([soon(A, 1), soon(B, 1)], ...alone)).toEqual(won([true, true]))
-    expect(await replace([soon(A, 2), soon(B, 2)], ...alone)).toEqual(won([true, true]))
-  })
-
-  test('after one that lost, and not for those that won beside it', async () => {
-    const rows = [row(A, 2), row(B, 1)]
-    const half = await replace([soon(A, 1), soon(B, 1)], [SWAP, { changed: 1 }], [VERSIONS, { rows }])
-    expect(half).toEqual(won([true, false]))
-    expect(await replace([soon(A, 2), soon(C, 1)], ...alone)).toEqual(won([true, true]))
-    expect(await replace([soon(A, 3), soon(B, 1)], ...careful)).toEqual(won([true, true]))
-  })
-
-  test('after one whose outcome is unknown', async () => {
-    const rows = [row(A, 3), row(B, 3)]
-    const lost = await replace([soon(A, 1), soon(B, 1)], [SWAP, { changed: 1 }], [VERSIONS, { rows }])
-    expect(lost).toMatchObject(unknown)
-    expect(await replace([soon(A, 1), soon(C, 1)], ...careful)).toEqual(won([true, true]))
   })
 })
 

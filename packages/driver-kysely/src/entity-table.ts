@@ -1,4 +1,3 @@
-import { crc32 } from 'node:zlib'
 import {
   idKey,
   LooseleafError,
@@ -15,12 +14,10 @@ import {
 import type { CompiledQuery } from 'kysely'
 import { entityStatements } from './entity-statements.ts'
 import type { Flavor } from './flavor.ts'
-import { createOwnWrites } from './own-writes.ts'
 import { writePending } from './pending-table.ts'
 import { toCount, toNumber } from './row-values.ts'
 import type { Call, FaultCodes, Row, Session } from './session.ts'
 import { checkWriteRows, idChunks } from './sql-parts.ts'
-import { swapWinners } from './swap-winners.ts'
 
 const staleEpoch = [
   'STALE_EPOCH',
@@ -43,7 +40,6 @@ export interface EntityTableOptions {
 export function createEntityTable(options: EntityTableOptions): EntityTable {
   const { session, flavor, shardName } = options
   const statements = entityStatements(options.table, flavor)
-  const ownWrites = createOwnWrites()
   const { parameters: ofOwnSession } = flavor.ownSession
 
   const reading = (call: CallOptions | undefined): Call => ({ write: false, signal: call?.signal, faults })
@@ -51,7 +47,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
 
   /** Rows by their ids; `parameters` stand before those in the statement. */
   async function select(
-    kind: 'read' | 'readBounded' | 'bodyLengths' | 'readVersions' | 'readSums',
+    kind: 'read' | 'readBounded' | 'bodyLengths' | 'readVersions',
     ids: readonly Uint8Array[],
     call: Call,
     through: Session = session,
@@ -70,6 +66,26 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     for (const { rows } of results) for (const row of rows) found.set(idKey(row.id as Uint8Array), row)
     return found
   }
+
+  async function readVersions(
+    ids: readonly Uint8Array[],
+    call: Call,
+    through: Session = session,
+  ): Promise<readonly (number | undefined)[]> {
+    const found = await select('readVersions', ids, call, through)
+    return ids.map((id) => {
+      const row = found.get(idKey(id))
+      return row === undefined ? undefined : toNumber(row.version)
+    })
+  }
+
+  const swaps = flavor.batchedSwap({
+    shardName,
+    session,
+    table: options.table,
+    fence: statements.fence,
+    readVersions,
+  })
 
   /** The lengths of the bodies that were left out of these rows, by id. */
   async function lengthsOf(rows: Iterable<Row>, call: Call): Promise<ReadonlyMap<string, Row>> {
@@ -98,89 +114,6 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     const query = session.shape('replaceOne', () => statements.replaceOne())
     const result = await through.run(query, [version, body, id, base, epoch, ...ofOwnSession], call)
     return toCount(result.numAffectedRows) === 1
-  }
-
-  /** Reads versions back after a swap. Some of its rows are committed by then, unless it is within a transaction. */
-  async function readBack(
-    kind: 'readVersions' | 'readSums',
-    ids: readonly Uint8Array[],
-    call: Call,
-    through: Session,
-  ): Promise<Map<string, Row>> {
-    try {
-      return await select(kind, ids, { ...call, write: false }, through)
-    } catch (cause) {
-      if (through !== session) throw cause
-      throw new LooseleafError(
-        'OUTCOME_UNKNOWN',
-        `${shardName}: some of ${ids.length} entities were written, and it could not be read which.`,
-        { shard: shardName, cause },
-      )
-    }
-  }
-
-  /** Whether all of these rows are there with the version and the body that they were to have. */
-  async function areOwn(rows: readonly EntityReplace[], call: Call): Promise<boolean> {
-    const ids = rows.map(({ id }) => id)
-    const found = await readBack('readSums', ids, call, session)
-    return rows.every(({ id, version, body }) => {
-      const row = found.get(idKey(id))
-      const sum = row === undefined || row.body_sum === null ? null : toNumber(row.body_sum)
-      return versionOf(row) === version && sum === (body === null ? null : crc32(body))
-    })
-  }
-
-  /** Sends one compare-and-swap of rows in the order of their ids, and says which of them it changed. */
-  async function swapMany(
-    rows: readonly EntityReplace[],
-    epoch: number,
-    call: Call,
-    outer: Session,
-  ): Promise<readonly boolean[]> {
-    const isLong = rows.some(({ body }) => body !== null && body.length > 65_535)
-    const query = session.shape(`replace ${rows.length} ${isLong}`, () =>
-      statements.replaceMany(rows.length, isLong),
-    )
-    const parameters = rows.flatMap<unknown>(({ id, base, version, body }) => [id, base, version, body])
-    parameters.push(epoch, ...ofOwnSession)
-
-    if (flavor.swapReturnsIds) {
-      const result = await outer.run(query, parameters, call)
-      const changed = new Set(result.rows.map((row) => idKey(row.id as Uint8Array)))
-      return rows.map(({ id }) => changed.has(idKey(id)))
-    }
-    const ids = rows.map(({ id }) => id)
-    const send = async (through: Session): Promise<readonly boolean[] | undefined> => {
-      const result = await through.run(query, parameters, call)
-      const changed = toCount(result.numAffectedRows)
-      if (changed === rows.length || changed === 0) return rows.map(() => changed > 0)
-      const found = await readBack('readVersions', ids, call, through)
-      const foundOf = ({ id }: EntityReplace): number => versionOf(found.get(idKey(id))) ?? 0
-      const winners = swapWinners(
-        rows.map((row) => ({ version: row.version, found: foundOf(row) })),
-        changed,
-      )
-      // Two processes may, though hardly ever, choose one version for one entity, and its body tells them apart. Only
-      // where a row was replaced again can the numbers agree all the same; within a transaction none is.
-      const mayBeTaken = through === session && rows.some((row) => foundOf(row) > row.version)
-      if (winners === undefined || !mayBeTaken) return winners
-      const own = await areOwn(
-        rows.filter((row) => foundOf(row) === row.version),
-        call,
-      )
-      return own ? winners : undefined
-    }
-    // Where other processes write the same entities, the transaction keeps their writes from coming between
-    // the swap and the reading back. Elsewhere it would only cost round trips and hold locks for longer.
-    const careful = outer === session && ownWrites.areContested(rows)
-    const won = careful ? await session.transaction(call, send) : await send(outer)
-    if (won !== undefined) return won
-    ownWrites.lost(rows)
-    throw new LooseleafError(
-      'OUTCOME_UNKNOWN',
-      `${shardName}: other writers were so quick to replace these entities again that it cannot be told which of the ${rows.length} writes came first.`,
-      { shard: shardName },
-    )
   }
 
   /**
@@ -231,10 +164,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
       })
     },
 
-    async readVersions(ids, call) {
-      const found = await select('readVersions', ids, reading(call))
-      return ids.map((id) => versionOf(found.get(idKey(id))))
-    },
+    readVersions: (ids, call) => readVersions(ids, reading(call)),
 
     async insert(rows, call: WriteOptions) {
       if (rows.length === 0) return
@@ -249,7 +179,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
           writing(call),
         ),
       )
-      ownWrites.inserted(rows)
+      swaps.inserted?.(rows)
     },
 
     async replace(rows, call: WriteOptions) {
@@ -259,13 +189,15 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
       const won = await withPending(sorted, writing(call), async (through) =>
         sorted.length === 1
           ? [await swapOne(sorted[0] as EntityReplace, call.epoch, writing(call), through)]
-          : swapMany(sorted, call.epoch, writing(call), through),
+          : swaps.send(sorted, [call.epoch, ...ofOwnSession], writing(call), through),
       )
       // All lost: to other writers, or to the epoch, which holds back a statement as a whole.
       if (!won.includes(true)) await refuseStaleEpoch(call.epoch, reading(call))
       const written = sorted.filter((_, i) => won[i])
-      ownWrites.won(written)
-      ownWrites.lost(sorted.filter((_, i) => !won[i]))
+      swaps.replaced?.(
+        written,
+        sorted.filter((_, i) => !won[i]),
+      )
       const winners = new Set(written.map(({ id }) => idKey(id)))
       return rows.map(({ id }) => winners.has(idKey(id)))
     },
@@ -306,10 +238,6 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
 /** Statements that lock rows in one order do not lock each other out. */
 function inOrder<Item extends { readonly id: Uint8Array }>(rows: readonly Item[]): readonly Item[] {
   return rows.toSorted((a, b) => Buffer.compare(a.id, b.id))
-}
-
-function versionOf(row: Row | undefined): number | undefined {
-  return row === undefined ? undefined : toNumber(row.version)
 }
 
 function entityRow(row: Row): EntityRow {

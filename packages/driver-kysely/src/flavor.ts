@@ -1,5 +1,6 @@
-import type { ColumnType, ErrorCode } from '@looseleaf/core'
+import type { ColumnType, EntityInsert, EntityReplace, ErrorCode } from '@looseleaf/core'
 import type { RawBuilder } from 'kysely'
+import type { Call, Session } from './session.ts'
 
 /** What differs between databases, as data. Everything else is written once, in the files beside this one. */
 export interface Flavor {
@@ -69,10 +70,8 @@ export interface Flavor {
   updateSource(table: RawBuilder<unknown>): RawBuilder<unknown>
   /** What follows DELETE: the table, found by its primary key. */
   deleteSource(table: RawBuilder<unknown>): RawBuilder<unknown>
-  /** The statement of a batched compare-and-swap. */
-  swap(parts: SwapParts): RawBuilder<unknown>
-  /** True where `swap` returns the ids of the rows that it changed; else it is told by their number. */
-  readonly swapReturnsIds: boolean
+  /** Compare-and-swaps of several rows of an entity table, which differ most between databases. */
+  batchedSwap(table: SwapTable): BatchedSwap
   /** True where `(a, b) > (?, ?)` finds its place in an index. */
   readonly rowValuesSeek: boolean
   /** True where nobody reads a commit that a crash could still undo. */
@@ -81,15 +80,37 @@ export interface Flavor {
   faultOf(error: unknown, write: boolean): Fault
 }
 
-/** The pieces of a compare-and-swap; a batch of them is what differs most between databases. */
-export interface SwapParts {
+/** The entity table of a batched compare-and-swap, and what its statements are made of. */
+export interface SwapTable {
+  readonly shardName: string
+  /** Outside a transaction. */
+  readonly session: Session
   readonly table: string
-  /** How many rows; each has the parameters id, base, version, body in this order. */
-  readonly count: number
-  /** Whether one of the bodies is longer than 65,535 bytes. */
-  readonly isLong: boolean
-  /** True while the writer's epoch is the shard's; its parameters stand after those of the rows. */
+  /** True while the writer's epoch is the shard's. It has parameters. */
   readonly fence: RawBuilder<boolean>
+  /** The versions of these entities, in the order of their ids. */
+  readVersions(
+    ids: readonly Uint8Array[],
+    call: Call,
+    through: Session,
+  ): Promise<readonly (number | undefined)[]>
+}
+
+export interface BatchedSwap {
+  /**
+   * Sends one compare-and-swap of two rows or more, in the order of their ids, and says which of them it changed. `through`:
+   * the transaction that it is part of, or `session` of its table.
+   */
+  send(
+    rows: readonly EntityReplace[],
+    fenceParameters: readonly unknown[],
+    call: Call,
+    through: Session,
+  ): Promise<readonly boolean[]>
+  /** Called with entities that this shard has inserted. */
+  inserted?(rows: readonly EntityInsert[]): void
+  /** Called with those of a replacement, of one row as well, that have won and that have lost. */
+  replaced?(won: readonly EntityReplace[], lost: readonly EntityReplace[]): void
 }
 
 /** Faults that mean one thing to an entity table and another to an index table. */

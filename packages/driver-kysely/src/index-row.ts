@@ -25,6 +25,7 @@ export function indexRowReader(
     key: names.map((name, i) => (readers[i] as (value: unknown) => KeyValue)(row[name])),
     entityId: row.entity_id as Uint8Array,
     version: toNumber(row.version),
+    ...(row.included !== undefined && { included: row.included as Uint8Array | null }),
   })
 }
 

@@ -1,4 +1,4 @@
-import { LooseleafError, type IndexTable, type IndexTableSpec } from '@looseleaf/core'
+import { directionsOf, LooseleafError, type IndexTable, type IndexTableSpec } from '@looseleaf/core'
 import type { Flavor } from './flavor.ts'
 import type { Flush } from './flush.ts'
 import { indexRowReader } from './index-row.ts'
@@ -18,6 +18,7 @@ export interface IndexTableOptions {
 
 export function createIndexTable({ session, flavor, spec, flush }: IndexTableOptions): IndexTable {
   const statements = indexStatements(spec, flavor)
+  const directions = directionsOf(spec.columns)
   const { reading, writing, shape } = indexCalls(session, spec)
 
   const indexRow = indexRowReader(
@@ -35,11 +36,14 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
       }
       if (rows.length === 0) return
       checkWriteRows(spec.table, rows.length)
-      const parameters = inOrder(rows).flatMap<unknown>(({ key, entityId, version }) => [
-        ...key,
-        entityId,
-        version,
-      ])
+      const parameters = inOrder(rows, directions).flatMap<unknown>(
+        ({ key, entityId, version, included = null }) => [
+          ...key,
+          entityId,
+          version,
+          ...(spec.covering ? [included] : []),
+        ],
+      )
       const send = (through: Session): ReturnType<Session['run']> =>
         through.run(
           shape(`upsert ${rows.length}`, () => statements.upsert(rows.length)),
@@ -56,7 +60,7 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
       checkWriteRows(spec.table, rows.length)
       const result = await session.run(
         shape(`remove ${rows.length}`, () => statements.remove(rows.length)),
-        inOrder(rows).flatMap<unknown>(({ key, entityId, before }) => [...key, entityId, before]),
+        inOrder(rows, directions).flatMap<unknown>(({ key, entityId, before }) => [...key, entityId, before]),
         writing(call),
       )
       return toCount(result.numAffectedRows)

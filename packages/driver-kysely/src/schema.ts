@@ -6,6 +6,9 @@ export const META_TABLE = 'looseleaf_meta'
 export const TASK_TABLE = 'looseleaf_tasks'
 export const PENDING_TABLE = 'looseleaf_pending'
 
+/** The column of what the rows of a covering index hold besides their key. */
+export const INCLUDED = 'included'
+
 /** The statements that create the entity, catalog, task and pending tables where they are missing. */
 export function tableStatements(entityTable: string, flavor: Flavor): readonly RawBuilder<unknown>[] {
   const { types } = flavor
@@ -45,6 +48,15 @@ export function primaryKey(spec: IndexTableSpec): readonly string[] {
   return spec.unique ? columnNames(spec) : [...columnNames(spec), 'entity_id']
 }
 
+/** The same, each with its direction. A server that ignores the word reads a range and sorts it. */
+function keyParts(spec: IndexTableSpec): RawBuilder<unknown> {
+  return sql.join(
+    primaryKey(spec).map((name, i) =>
+      spec.columns[i]?.order === 'desc' ? sql`${sql.ref(name)} DESC` : sql.ref(name),
+    ),
+  )
+}
+
 /** The statements that create an index table where it is missing. */
 export function indexTableStatements(spec: IndexTableSpec, flavor: Flavor): readonly RawBuilder<unknown>[] {
   const names = columnNames(spec)
@@ -56,7 +68,8 @@ export function indexTableStatements(spec: IndexTableSpec, flavor: Flavor): read
       ),
       column('entity_id', flavor.types.id, 'NOT NULL'),
       column('version', flavor.types.integer, 'NOT NULL'),
-      sql`PRIMARY KEY (${sql.join(primaryKey(spec).map((name) => sql.ref(name)))})`,
+      ...(spec.covering ? [column(INCLUDED, flavor.types.body)] : []),
+      sql`PRIMARY KEY (${keyParts(spec)})`,
       ...entityKey,
     ]),
     ...keyStatements,
@@ -68,7 +81,7 @@ export function indexTableStatements(spec: IndexTableSpec, flavor: Flavor): read
  * a column, else `property_` and its place. The same for the same spec, for ever.
  */
 export function columnNames(spec: IndexTableSpec): readonly string[] {
-  const taken = new Set(['entity_id', 'version'])
+  const taken = new Set(['entity_id', 'version', ...(spec.covering ? [INCLUDED] : [])])
   return spec.columns.map(({ name }, i) => {
     const plain = /^[a-z][a-z0-9_]{0,59}$/i.test(name) && !/^property_\d+$/i.test(name)
     const free = plain && !taken.has(name.toLowerCase())

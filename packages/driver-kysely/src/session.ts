@@ -4,11 +4,11 @@ import {
   throwIfAborted,
   untilAborted,
   type ErrorCode,
+  type Gate,
 } from '@looseleaf/core'
 import { CompiledQuery, type Kysely, type QueryResult, type RawBuilder } from 'kysely'
 import { withCallSignal } from './call-signal.ts'
 import type { Flavor, TableFault } from './flavor.ts'
-import type { Gate } from './gate.ts'
 
 /** What a connection may want to know of a statement before it sends it. */
 export interface StatementHints {

@@ -1,9 +1,11 @@
 import {
+  createGate,
   isLooseleafError,
   LooseleafError,
   systemTime,
   type CallOptions,
   type ClaimTable,
+  type Gate,
   type IndexTable,
   type IndexTableSpec,
   type Shard,
@@ -14,12 +16,11 @@ import { createClaimTable } from './claim-table.ts'
 import { createEntityTable } from './entity-table.ts'
 import type { Flavor } from './flavor.ts'
 import { createFlush } from './flush.ts'
-import { createGate, type Gate } from './gate.ts'
 import { createIndexTable } from './index-table.ts'
 import { createPendingTable } from './pending-table.ts'
 import { createRowsOf } from './rows-of.ts'
 import { toNumber, toText } from './row-values.ts'
-import { columnNames, indexTableStatements, primaryKey, tableStatements } from './schema.ts'
+import { columnNames, INCLUDED, indexTableStatements, primaryKey, tableStatements } from './schema.ts'
 import { createSession, type Call, type FaultCodes, type Row } from './session.ts'
 import { createTaskTable } from './task-table.ts'
 
@@ -38,6 +39,9 @@ export interface KyselyShardOptions {
     ((query: (text: RawBuilder<Row>) => Promise<readonly Row[]>) => Promise<readonly string[]>) | undefined
 }
 
+/** What a call is told after `close`. */
+export const CLOSED = 'The connections to the shards are closed.'
+
 /** How often a drop is tried, and how long readers get between two attempts. */
 const DROP_ATTEMPTS = 10
 const DROP_PAUSE_MS = 200
@@ -47,7 +51,7 @@ const faults: FaultCodes = {}
 /** Core's `Shard` on a Kysely instance. */
 export function kyselyShard(options: KyselyShardOptions): Shard {
   const { name, db, flavor, entityTable = 'entities' } = options
-  const session = createSession({ name, db, flavor, gate: options.gate ?? createGate() })
+  const session = createSession({ name, db, flavor, gate: options.gate ?? createGate(CLOSED) })
   const flush = createFlush(name, session, flavor)
   const indexTables = new Map<string, IndexTable>()
   const claimTables = new Map<string, ClaimTable>()
@@ -76,7 +80,8 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
     const names = columnNames(spec)
     const key = primaryKey(spec)
     const fits =
-      there.length === spec.columns.length + 2 &&
+      there.length === spec.columns.length + (spec.covering ? 3 : 2) &&
+      (!spec.covering || there.some(({ name: column }) => toText(column) === INCLUDED)) &&
       there.every(({ name: column, inKey }) => inKey === key.includes(toText(column))) &&
       spec.columns.every(({ type }, i) => {
         const found = there.find(({ name: column }) => toText(column) === names[i])

@@ -32,7 +32,7 @@ export interface ScriptedShard extends Pick<Shard, 'entities'> {
   act<T>(steps: readonly Step[], work: () => Promise<T>): Promise<PromiseSettledResult<T>>
 }
 
-/** A database whose swaps tell by a number alone how many rows they changed. */
+/** A database whose swaps give the ids of the rows that they changed. */
 const flavor = {
   now: sql`NOW`,
   microsOf: (updated) => sql<number>`${updated}`,
@@ -41,9 +41,13 @@ const flavor = {
   integer: (parameter) => parameter,
   required: (value) => value,
   ownSession: { only: (value) => value, parameters: [] },
-  swap: ({ count, isLong, fence }) =>
-    sql`SWAP ${sql.raw(`${count} rows${isLong ? ' with long bodies' : ''}`)} WHERE ${fence}`,
-  swapReturnsIds: false,
+  batchedSwap: ({ session, fence }) => ({
+    async send(rows, fenceParameters, call, through) {
+      const query = session.shape('swap', () => sql`SWAP ${sql.raw(`${rows.length} rows`)} WHERE ${fence}`)
+      const result = await through.run(query, [...rows.map(({ id }) => id), ...fenceParameters], call)
+      return rows.map(({ id }) => result.rows.some((row) => row.id === id))
+    },
+  }),
   visibleIsDurable: true,
   faultOf: (error) => ({ kind: (error as Error).message as Fault['kind'], message: 'as scripted.' }),
 } satisfies Partial<Flavor> as unknown as Flavor

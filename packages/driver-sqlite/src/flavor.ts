@@ -1,6 +1,7 @@
-import type { Flavor } from '@looseleaf/driver-kysely'
+import { idKey } from '@looseleaf/core'
+import type { BatchedSwap, Flavor, SwapTable } from '@looseleaf/driver-kysely'
 import { slotRows } from '@looseleaf/driver-kysely'
-import { sql } from 'kysely'
+import { sql, type RawBuilder } from 'kysely'
 import { sqliteFault } from './errors.ts'
 
 /** The database's clock has milliseconds; the rest of the code counts microseconds. */
@@ -49,17 +50,28 @@ export const sqliteFlavor: Flavor = {
   countsChanges: false,
   updateSource: (table) => table,
   deleteSource: (table) => sql`FROM ${table}`,
-  swap: ({ table, count, fence }) => {
-    const entities = sql.table(table)
-    return sql`
-      WITH n (id, base, version, body) AS (VALUES ${slotRows(count, 4)})
-      UPDATE ${entities} SET version = n.version, body = n.body, updated = ${nowMicros}
-      FROM n WHERE ${entities}.id = n.id AND ${entities}.version = n.base AND ${fence}
-      RETURNING id`
-  },
-  swapReturnsIds: true,
+  batchedSwap,
   rowValuesSeek: true,
   // A commit is shown when the log has been synced.
   visibleIsDurable: true,
   faultOf: sqliteFault,
+}
+
+/** One statement, which returns the ids of the rows that it has changed. */
+function batchedSwap({ session, table, fence }: SwapTable): BatchedSwap {
+  const entities = sql.table(table)
+  const statement = (count: number): RawBuilder<unknown> => sql`
+    WITH n (id, base, version, body) AS (VALUES ${slotRows(count, 4)})
+    UPDATE ${entities} SET version = n.version, body = n.body, updated = ${nowMicros}
+    FROM n WHERE ${entities}.id = n.id AND ${entities}.version = n.base AND ${fence}
+    RETURNING id`
+  return {
+    async send(rows, fenceParameters, call, through) {
+      const query = session.shape(`replace ${rows.length}`, () => statement(rows.length))
+      const values = rows.flatMap<unknown>(({ id, base, version, body }) => [id, base, version, body])
+      const result = await through.run(query, [...values, ...fenceParameters], call)
+      const changed = new Set(result.rows.map(({ id }) => idKey(id as Uint8Array)))
+      return rows.map(({ id }) => changed.has(idKey(id)))
+    },
+  }
 }

@@ -38,6 +38,16 @@ export function keptRowsMs({ queryTimeMs }: Catalog): number {
   return Math.ceil(queryTimeMs * 1.1)
 }
 
+/** Whether an index is one that writers write and cleaners keep: not on its way out, and not gone. */
+export function isInUse({ state }: CatalogEntry): boolean {
+  return state === 'building' || state === 'ready'
+}
+
+/** Whether somebody has stopped the filling of an index. */
+export function isPaused({ state, paused }: CatalogEntry): boolean {
+  return state === 'building' && paused === true
+}
+
 /** Merges the catalogs of all shards, in the order of the shards; undefined for one that has never answered. */
 export function mergeCatalogs(
   shards: readonly (ShardCatalog | undefined)[],

@@ -5,6 +5,7 @@ import {
   LooseleafError,
   STRING_KEY_BYTES,
   type ColumnType,
+  type Direction,
   type IndexDefinitionData,
   type Key,
   type KeyRange,
@@ -34,6 +35,7 @@ export interface PageStart extends RowPlace {
 export interface CursorScope {
   readonly name: string
   readonly types: readonly ColumnType[]
+  readonly directions: readonly Direction[]
   /** The values that every row of the query begins with: one of these prefixes. */
   readonly ranges: readonly Pick<KeyRange, 'prefix'>[]
   readonly order: QueryOrder
@@ -59,19 +61,42 @@ export function cursorScope(
   where: ParsedWhere,
   order: QueryOrder,
 ): CursorScope {
+  return {
+    name: index.name,
+    types: openIndex(index).types,
+    directions: where.directions,
+    ranges: where.ranges,
+    order,
+    indexHash: hash(`${index.name} ${index.generation}`, HASH_BYTES),
+    whereHash: hash(conditionsText(where), HASH_BYTES),
+  }
+}
+
+/** Of an intersection: places are what stands behind the prefix of each range. The order of the conditions means nothing. */
+export function intersectionScope(
+  conditions: readonly {
+    readonly index: IndexDefinitionData & { readonly generation: number }
+    readonly where: ParsedWhere
+  }[],
+  scope: Pick<CursorScope, 'name' | 'types' | 'directions' | 'order'>,
+): CursorScope {
+  const indexes = conditions.map(({ index }) => `${index.name} ${index.generation}`)
+  const wheres = conditions.map(({ where }, i) => `${indexes[i]} ${conditionsText(where)}`)
+  return {
+    ...scope,
+    ranges: [{ prefix: [] }],
+    // No name of an index has such a sign.
+    indexHash: hash(`& ${indexes.toSorted().join(' & ')}`, HASH_BYTES),
+    whereHash: hash(wheres.toSorted().join(' & '), HASH_BYTES),
+  }
+}
+
+function conditionsText(where: ParsedWhere): string {
   const bound = (side: ParsedWhere['lower']): string =>
     side === undefined ? '-' : `${side.inclusive ? '=' : '≠'}${textOf(side.value)}`
   // What keeps the ranges of a list apart is no value's text.
   const values = where.equal.flatMap((key, i) => [...(i === 0 ? [] : ['|']), ...key.map(textOf)])
-  const conditions = [...values, bound(where.lower), bound(where.upper)]
-  return {
-    name: index.name,
-    types: openIndex(index).types,
-    ranges: where.ranges,
-    order,
-    indexHash: hash(`${index.name} ${index.generation}`, HASH_BYTES),
-    whereHash: hash(conditions.join(' '), HASH_BYTES),
-  }
+  return [...values, bound(where.lower), bound(where.upper)].join(' ')
 }
 
 /**
@@ -98,7 +123,7 @@ export function decodeCursor(scope: CursorScope, cursor: unknown): PageStart {
   const bytes = Buffer.from(cursor, 'base64url')
   const payload = bytes.subarray(0, -CHECKSUM_BYTES)
   // Decoding is lenient with letters that do not belong; a cursor has one form only.
-  const whole = bytes.length > HEADER_BYTES + CHECKSUM_BYTES && bytes.toString('base64url') === cursor
+  const whole = bytes.length >= HEADER_BYTES + CHECKSUM_BYTES && bytes.toString('base64url') === cursor
   if (!whole || !hash(payload, CHECKSUM_BYTES).equals(bytes.subarray(-CHECKSUM_BYTES))) {
     refuse(scope, 'is damaged, or was not made by a query')
   }
@@ -113,7 +138,7 @@ export function decodeCursor(scope: CursorScope, cursor: unknown): PageStart {
   if (way !== wayByte(scope.order, start)) refuse(scope, `is of a query in another order than ${scope.order}`)
   const entityId = payload.subarray(2 + 2 * HASH_BYTES, HEADER_BYTES)
   const key = decodeKey(scope.types, payload.subarray(HEADER_BYTES))
-  if (key === undefined || rangeOf(scope.ranges, key) === -1) {
+  if (key === undefined || rangeOf(scope.ranges, key, scope.directions) === -1) {
     refuse(scope, 'is damaged: its place is not one of this index')
   }
   return { key, entityId, ...start }

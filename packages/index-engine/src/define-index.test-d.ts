@@ -98,6 +98,16 @@ expectTypeOf(ask(byHost, {})['host']).toEqualTypeOf<PropertyValue | undefined>()
 ask(byHost, { host: null })
 // @ts-expect-error null has no order
 ask(byHost, { host: 'a', due: { gte: null } })
+// A property may stand high to low; what is asked for, and what comes back, is the same.
+const bestFirst = defineIndex('best_first', {
+  properties: { user_id: 'uuid', score: { type: 'integer', order: 'desc' }, published: 'time' },
+  shardOn: 'user_id',
+})
+ask(bestFirst, { user_id: '', score: { gte: 5 } })
+expectTypeOf(ask(bestFirst, {}).score).toEqualTypeOf<number | bigint>()
+defineIndex('a', { properties: { s: { type: 'string', order: 'asc' } }, shardOn: 's' })
+// @ts-expect-error there is no other order
+defineIndex('a', { properties: { s: { type: 'string', order: 'down' } }, shardOn: 's' })
 // @ts-expect-error there is no such key
 defineIndex('a', { properties: { s: { type: 'string', key: 'upper' } }, shardOn: 's' })
 

@@ -83,7 +83,7 @@ describe('a definition that is not valid is refused', () => {
       'a misspelt option',
       'a',
       { properties, shardOn, onMisfits: 'skip' },
-      /Index a has no option "onMisfits"; there are properties, shardOn, onMisfit, unique\./,
+      /Index a has no option "onMisfits"; there are properties, shardOn, onMisfit, unique, include\./,
     ],
     ['an option of other stores', 'a', { properties, shardOn, sparse: true }, /has no option "sparse"/],
     ['unique as a word', 'a', { properties, shardOn, unique: 'yes' }, /needs unique to be true or false/],
@@ -166,7 +166,7 @@ describe('a definition that is not valid is refused', () => {
       'an option of a property that there is not',
       'a',
       { properties: { user_id: { type: 'uuid', unique: true } }, shardOn },
-      /Index a: user_id has no option "unique"; there are type, of, key, nulls\./,
+      /Index a: user_id has no option "unique"; there are type, of, key, order, nulls\./,
     ],
     [
       'a property without a type',
@@ -191,6 +191,12 @@ describe('a definition that is not valid is refused', () => {
       'a',
       { properties: { a: 'uuid', b: { type: 'uuid', nulls: true } }, shardOn: 'a' },
       /nulls of b have to be 'first' or 'last'; got a boolean/,
+    ],
+    [
+      'an order that is none',
+      'a',
+      { properties: { a: 'uuid', b: { type: 'uuid', order: 'down' } }, shardOn: 'a' },
+      /the order of b has to be 'asc' or 'desc'; got 'down'/,
     ],
     [
       'nulls everywhere',
@@ -270,6 +276,8 @@ describe('a property with options', () => {
       user_id: { type: 'uuid' },
       initial: { type: 'string[]', of: 'author.names', key: 'prefix(1)', nulls: 'last' },
       link: { type: 'string', of: 'link', key: 'hash' },
+      score: { type: 'integer', order: 'desc', nulls: 'first' },
+      rank: { type: 'integer', order: 'asc' },
     },
     shardOn: 'initial',
   })
@@ -279,11 +287,15 @@ describe('a property with options', () => {
       { name: 'user_id', type: 'uuid', many: false },
       { name: 'initial', type: 'string', many: true, of: 'author.names', key: 'prefix(1)', nulls: 'last' },
       { name: 'link', type: 'string', many: false, key: 'hash' },
+      { name: 'score', type: 'integer', many: false, order: 'desc', nulls: 'first' },
+      { name: 'rank', type: 'integer', many: false },
     ])
     expect(index.types).toEqual({
       user_id: 'uuid',
       initial: { type: 'string[]', of: 'author.names', key: 'prefix(1)', nulls: 'last' },
       link: { type: 'string', key: 'hash' },
+      score: { type: 'integer', order: 'desc', nulls: 'first' },
+      rank: 'integer',
     })
   })
 
@@ -293,7 +305,7 @@ describe('a property with options', () => {
     expect(sameRows(definitionFromData(data), index)).toBe(true)
   })
 
-  it.each(['of', 'key', 'nulls'])('is another one with another %s', (option) => {
+  it.each(['of', 'key', 'order', 'nulls'])('is another one with another %s', (option) => {
     const properties = index.properties.map((property) => ({ ...property, [option]: undefined }))
     expect(sameRows({ ...index, properties }, index)).toBe(false)
     expect(sameRows(index, { ...index, properties })).toBe(false)
@@ -305,6 +317,10 @@ describe('a property with options', () => {
       { name: 'initial_is_null', type: 'boolean' },
       { name: 'initial', type: 'string' },
       { name: 'link', type: 'uuid' },
+      // What is not there stands first, whichever way the values do.
+      { name: 'score_is_there', type: 'boolean' },
+      { name: 'score', type: 'integer', order: 'desc' },
+      { name: 'rank', type: 'integer' },
     ])
   })
 
@@ -317,6 +333,8 @@ describe('a property with options', () => {
       'user_id uuid',
       'initial prefix(1) of author.names string[], nulls last',
       'link hash of link string',
+      'score integer desc, nulls first',
+      'rank integer',
       'due is dates.due time, nulls first',
       's string',
     ])

@@ -10,6 +10,7 @@ import {
 import { clip, isObject, refuse } from './bad-index.ts'
 import { keyColumns } from './open-index.ts'
 import {
+  checkPropertyName,
   parseProperty,
   propertyData,
   propertyFromData,
@@ -38,6 +39,12 @@ export interface IndexOptions<P extends IndexProperties = IndexProperties> {
    * holder's id. `shardOn` has to be a property then. What is absent, where the index has `nulls`, is no key. Default: false.
    */
   readonly unique?: boolean | undefined
+  /**
+   * Up to 16 properties that rows hold beside their key, dots leading into objects as above: `store.list` draws a list from
+   * rows alone. Rows of such an index are written with every write of their entity, so take small properties, and few
+   * such indexes. What takes more than 4,096 bytes as the codec writes it, indexed properties included, is read from its entity.
+   */
+  readonly include?: readonly string[] | undefined
 }
 
 /** An index as a program names it: plain data, the types of its properties, and the call that reads by it. */
@@ -56,11 +63,13 @@ const OPTIONS: readonly string[] = [
   'shardOn',
   'onMisfit',
   'unique',
+  'include',
 ] satisfies (keyof IndexOptions)[]
 const NAME = /^[a-z][a-z0-9_]{0,39}$/
 const LIKE_A_GENERATION = /_(?:[2-9]|[1-9][0-9]+)$/
 const ARRAY_INDEX = /^(?:0|[1-9][0-9]*)$/
 const MAX_PROPERTIES = 8
+const MAX_INCLUDED = 16
 
 /** Bytes that a value takes in a key of MySQL, at the most. */
 const KEY_BYTES: Readonly<Record<ColumnType, number>> = {
@@ -105,8 +114,15 @@ export function defineIndex<const P extends IndexProperties>(
       `Index ${name} has several properties, so none of them may be named by a whole number: objects do not keep the order of those.`,
     )
   }
-  const { shardOn, onMisfit = 'refuse', unique } = options
-  return build<P>({ name, properties, shardOn, onMisfit, ...uniqueData(name, unique) })
+  const { shardOn, onMisfit = 'refuse', unique, include } = options
+  return build<P>({
+    name,
+    properties,
+    shardOn,
+    onMisfit,
+    ...uniqueData(name, unique),
+    ...includeData(name, include),
+  })
 }
 
 /** The definition of plain data, such as a catalog's. Throws `BAD_INDEX`. */
@@ -115,15 +131,22 @@ export function definitionFromData(data: IndexDefinitionData): IndexDefinition {
   checkName(data.name)
   if (!Array.isArray(data.properties)) refuse(data.name, 'needs a list of properties', data.properties)
   const properties = data.properties.map((property: unknown) => propertyFromData(data.name, property))
-  const { name, shardOn, onMisfit, unique } = data
-  return build({ name, properties, shardOn, onMisfit, ...uniqueData(name, unique) })
+  const { name, shardOn, onMisfit, unique, include } = data
+  return build({
+    name,
+    properties,
+    shardOn,
+    onMisfit,
+    ...uniqueData(name, unique),
+    ...includeData(name, include),
+  })
 }
 
 /** The plain data of a definition or a catalog entry, and nothing else: what a catalog keeps. */
 export function definitionData(definition: IndexDefinitionData): IndexDefinitionData {
-  const { name, shardOn, onMisfit, unique } = definition
+  const { name, shardOn, onMisfit, unique, include } = definition
   const properties = definition.properties.map(propertyData)
-  return { name, properties, shardOn, onMisfit, ...(unique && { unique }) }
+  return { name, properties, shardOn, onMisfit, ...(unique && { unique }), ...(include && { include }) }
 }
 
 /**
@@ -135,14 +158,17 @@ export function sameRows(a: IndexDefinitionData, b: IndexDefinitionData): boolea
     a.name === b.name &&
     a.shardOn === b.shardOn &&
     a.properties.length === b.properties.length &&
-    a.properties.every((property, i) => sameProperty(property, b.properties[i]))
+    a.properties.every((property, i) => sameProperty(property, b.properties[i])) &&
+    String(a.include) === String(b.include)
   )
 }
 
 /** What catalogs have for a definition: an entry for its rows and, where it is unique, one for its claims. */
 export function entriesOf(definition: IndexDefinitionData): readonly IndexDefinitionData[] {
   const { unique, ...rows } = definitionData(definition)
-  return unique ? [rows, { ...rows, unique }] : [rows]
+  if (!unique) return [rows]
+  const { include: _, ...keys } = rows
+  return [rows, { ...keys, unique }]
 }
 
 /**
@@ -182,11 +208,19 @@ export function nextGenerations(
 const specs = new WeakMap<object, IndexTableSpec>()
 
 /** The table of a catalog entry as drivers take it; the same object for the same entry. */
-export function tableSpec(entry: Pick<CatalogEntry, 'table' | 'properties' | 'unique'>): IndexTableSpec {
+export function tableSpec(
+  entry: Pick<CatalogEntry, 'table' | 'properties' | 'unique' | 'include'>,
+): IndexTableSpec {
   let spec = specs.get(entry)
   if (spec === undefined) {
-    const { table, unique } = entry
-    specs.set(entry, (spec = { table, columns: keyColumns(entry), ...(unique && { unique }) }))
+    const { table, unique, include } = entry
+    spec = {
+      table,
+      columns: keyColumns(entry),
+      ...(unique && { unique }),
+      ...(include && { covering: true }),
+    }
+    specs.set(entry, spec)
   }
   return spec
 }
@@ -215,6 +249,7 @@ function build<P extends IndexProperties>(data: IndexDefinitionData): IndexDefin
     shardOn: data.shardOn,
     onMisfit: data.onMisfit,
     ...(data.unique && { unique: true }),
+    ...(data.include && { include: Object.freeze([...data.include]) }),
     // The names and types of P are these; `Object.fromEntries` cannot say so.
     types: Object.freeze(Object.fromEntries(entries)) as unknown as P,
     getAll: (store, where, options) => store.getAll(definition, where, options),
@@ -226,6 +261,25 @@ function uniqueData(index: string, unique: unknown): Pick<IndexDefinitionData, '
   if (unique !== undefined && typeof unique !== 'boolean')
     refuse(index, 'needs unique to be true or false', unique)
   return unique ? { unique } : {}
+}
+
+function includeData(index: string, include: unknown): Pick<IndexDefinitionData, 'include'> {
+  if (include === undefined) return {}
+  if (!Array.isArray(include)) refuse(index, `needs include to be a list of properties`, include)
+  if (include.length === 0 || include.length > MAX_INCLUDED) {
+    throw new LooseleafError(
+      'BAD_INDEX',
+      `Index ${index} has to include 1 to ${MAX_INCLUDED} properties; got ${include.length}.`,
+    )
+  }
+  const names = include.map((name: unknown) => {
+    checkPropertyName(index, name)
+    return name
+  })
+  if (new Set(names).size < names.length) {
+    throw new LooseleafError('BAD_INDEX', `Index ${index} includes a property twice.`)
+  }
+  return { include: names }
 }
 
 function checkName(name: unknown): asserts name is string {

@@ -1,7 +1,7 @@
 import { formatId, type Bag } from '@looseleaf/core'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { keyIdentity } from './compare-keys.ts'
+import { keyIdentity } from './key-identity.ts'
 import { defineIndex, entriesOf } from './define-index.ts'
 import { deriveClaims, deriveEntryRows, deriveRows } from './derive-rows.ts'
 import { defineKey } from './key-functions.ts'

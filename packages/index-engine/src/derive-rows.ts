@@ -1,5 +1,5 @@
 import { describeKind, type Bag, type IndexDefinitionData, type Key, type KeyValue } from '@looseleaf/core'
-import { keyIdentity } from './compare-keys.ts'
+import { keyIdentity } from './key-identity.ts'
 import { openIndex, type Cells, type OpenProperty } from './open-index.ts'
 import { isPath } from './property-value.ts'
 

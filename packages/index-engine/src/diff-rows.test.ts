@@ -1,7 +1,7 @@
 import type { Bag } from '@looseleaf/core'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { keyIdentity } from './compare-keys.ts'
+import { keyIdentity } from './key-identity.ts'
 import { defineIndex } from './define-index.ts'
 import { deriveRows } from './derive-rows.ts'
 import { diffRows } from './diff-rows.ts'

@@ -1,9 +1,9 @@
 import type { Bag, IndexDefinitionData, Key } from '@looseleaf/core'
-import { keyIdentity } from './compare-keys.ts'
+import { keyIdentity } from './key-identity.ts'
 import { deriveEntryRows, type DerivedRows, type Misfit } from './derive-rows.ts'
 
 export interface RowDiff {
-  /** Keys to upsert before the entity is committed. */
+  /** Keys to upsert before the entity is committed: all that it has, in an index that includes properties. */
   readonly gained: readonly Key[]
   /** Keys to delete, below the new version, after it. */
   readonly lost: readonly Key[]
@@ -15,7 +15,8 @@ export interface RowDiff {
 
 /**
  * What a write does to an entity's rows in one index. Undefined stands for an entity that is not there: before it was
- * made, or after it was deleted. A key that both bags have is neither gained nor lost. Of a catalog entry of claims these
+ * made, or after it was deleted. A key that both bags have is neither gained nor lost; but rows that hold properties of the
+ * entity are written with each of its writes, so that their stamp says that they are its own. Of a catalog entry of claims these
  * are the keys that the entity needs to itself.
  */
 export function diffRows(
@@ -26,7 +27,7 @@ export function diffRows(
   const { keys: oldKeys } = derive(definition, before)
   const { keys: newKeys, misfits } = derive(definition, after)
   return {
-    gained: without(newKeys, oldKeys),
+    gained: definition.include === undefined ? without(newKeys, oldKeys) : newKeys,
     lost: without(oldKeys, newKeys),
     isIndexed: newKeys.length > 0,
     misfits,

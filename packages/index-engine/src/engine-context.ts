@@ -6,6 +6,7 @@ import {
   type Codec,
   type Driver,
   type LooseleafError,
+  type Randomness,
   type Router,
   type Time,
   type VersionClock,
@@ -19,6 +20,7 @@ export interface EngineContext {
   readonly router: Router
   readonly codec: Codec
   readonly time: Time
+  readonly random: Randomness
   readonly clock: VersionClock
   readonly catalog: CatalogHolder
 }

@@ -1,7 +1,13 @@
-export { DEFAULT_QUERY_TIME_MS, keptRowsMs, mergeCatalogs, type Catalog } from './catalog.ts'
+export {
+  DEFAULT_QUERY_TIME_MS,
+  isInUse,
+  isPaused,
+  keptRowsMs,
+  mergeCatalogs,
+  type Catalog,
+} from './catalog.ts'
 export { changeCatalog, changeCatalogContents, contentsOf, propagateCatalog } from './change-catalog.ts'
 export { columnName } from './column-name.ts'
-export { compareKeys, compareKeyValues, keyIdentity } from './compare-keys.ts'
 export { decodeCursor, encodeCursor, type CursorScope, type PageStart, type RowPlace } from './cursor.ts'
 export {
   defineIndex,
@@ -27,9 +33,17 @@ export { diffRows, type RowDiff } from './diff-rows.ts'
 export { createCatalogHolder, type CatalogHolder, type EngineContext } from './engine-context.ts'
 export { hasIndexTable, indexesWithLostTables } from './lost-tables.ts'
 export { defineKey, type BuiltInKey, type KeyFunction, type KeyOptions } from './key-functions.ts'
+export { includedBytes, includedPart, MAX_INCLUDED_BYTES } from './included.ts'
 export { propertyText } from './parse-property.ts'
+export { keyIdentity } from './key-identity.ts'
 export { fromKeyValue, toKeyValue, type KeyValueResult } from './key-value.ts'
 export { shardOfRow, shardsOfQuery } from './place-row.ts'
+export {
+  MAX_CONDITIONS,
+  planIntersection,
+  type IntersectionPlan,
+  type PlannedCondition,
+} from './plan-intersection.ts'
 export { planQuery, type PlannedRange, type QueryPlan } from './plan-query.ts'
 export type {
   Beginning,
@@ -47,7 +61,11 @@ export {
   DEFAULT_LIMIT,
   MAX_LIMIT,
   type GetAllOptions,
+  type IndexCondition,
+  type IndexConditions,
   type IndexReader,
+  type IntersectedBag,
+  type IntersectionPage,
   type OnDamaged,
   type QueryCost,
   type QueryOptions,
@@ -70,6 +88,7 @@ export {
   type RunOptions,
   type TakeGroup,
 } from './run-query.ts'
+export type { PagePlan } from './row-source.ts'
 export { toEntity, type ReadEntity } from './to-entity.ts'
 export { CATALOG_FORMAT, requirementsOf } from './understood.ts'
 export { longestBody, wholeRows, type WholeRow } from './whole-rows.ts'

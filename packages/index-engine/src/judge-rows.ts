@@ -1,8 +1,8 @@
 import { idKey } from '@looseleaf/core'
 import type { RowPlace } from './cursor.ts'
-import { comparePlaces, indexOfPlace, type MergedRows, type RowsStart } from './merge-rows.ts'
-import type { QueryPlan } from './plan-query.ts'
+import { indexOfPlace, placeOrder } from './place-order.ts'
 import type { QueryOrder } from './query-types.ts'
+import type { PagePlan, RowSource, RowsStart } from './row-source.ts'
 import type { ReadEntity } from './to-entity.ts'
 
 /** Decides at which row of a call an entity is taken, batch by batch; see `runQuery` for the rule. */
@@ -33,11 +33,12 @@ export interface Candidate extends RowPlace {
 
 /** `order` is that in which the rows come: the query's, or the reverse for a page backward. */
 export function createJudge(
-  plan: QueryPlan,
+  plan: PagePlan,
   order: QueryOrder,
   start: RowsStart | undefined,
-  rows: MergedRows,
+  rows: RowSource,
 ): RowJudge {
+  const compare = placeOrder(plan.directions, order)
   /** By the entity's identity. Null: not an answer, or not one any more. */
   const candidates = new Map<string, Candidate | null>()
   let batch: readonly RowPlace[] = []
@@ -52,12 +53,12 @@ export function createJudge(
     const key = entity === undefined ? undefined : plan.firstKey(entity.bag)
     if (entity === undefined || key === undefined) return null
     const candidate = { key, entityId, entity }
-    const distance = start === undefined ? 1 : comparePlaces(candidate, start, order)
+    const distance = start === undefined ? 1 : compare(candidate, start)
     return distance > 0 || (distance === 0 && start?.inclusive === true) ? candidate : null
   }
 
   function pass(candidate: Candidate): void {
-    const { at, isThere } = indexOfPlace(passed, candidate, order)
+    const { at, isThere } = indexOfPlace(passed, candidate, compare)
     if (isThere) return
     passed.splice(at, 0, candidate)
     passedBytes += candidate.entity.bytes
@@ -65,7 +66,7 @@ export function createJudge(
 
   function take(candidate: Candidate): void {
     candidates.set(idKey(candidate.entityId), null)
-    const { at, isThere } = indexOfPlace(passed, candidate, order)
+    const { at, isThere } = indexOfPlace(passed, candidate, compare)
     if (!isThere) return
     passed.splice(at, 1)
     passedBytes -= candidate.entity.bytes
@@ -96,11 +97,9 @@ export function createJudge(
       const row = batch[i] as RowPlace
       const candidate = candidates.get(identities[i] as string)
       if (candidate === undefined || candidate === null) return undefined
-      if (comparePlaces(candidate, row, order) <= 0) return candidate.entity
+      if (compare(candidate, row) <= 0) return candidate.entity
       // Of the batch, those before this row are before the place too.
-      const stillComes =
-        indexOfPlace(batch, candidate, order).isThere ||
-        rows.mayCome(plan.shardOf(candidate.key, row.entityId), candidate)
+      const stillComes = indexOfPlace(batch, candidate, compare).isThere || rows.mayCome(candidate)
       if (!stillComes) return candidate.entity
       pass(candidate)
       return undefined
@@ -111,7 +110,7 @@ export function createJudge(
     takeOverdue(before) {
       const first = passed[0]
       if (first === undefined) return undefined
-      if (before !== undefined && comparePlaces(first, before, order) >= 0) return undefined
+      if (before !== undefined && compare(first, before) >= 0) return undefined
       take(first)
       return first
     },

@@ -1,13 +1,19 @@
-import type { Key, KeyRange } from '@looseleaf/core'
-import { compareKeys } from './compare-keys.ts'
+import { compareKeys, type Direction, type Key, type KeyRange } from '@looseleaf/core'
 
-/** Which of these ranges has the prefix that a key begins with; -1 for none. They are sorted, with prefixes of one length. */
-export function rangeOf(ranges: readonly Pick<KeyRange, 'prefix'>[], key: Key): number {
+/**
+ * Which of these ranges has the prefix that a key begins with; -1 for none. They are in the order of the index, with prefixes
+ * of one length.
+ */
+export function rangeOf(
+  ranges: readonly Pick<KeyRange, 'prefix'>[],
+  key: Key,
+  directions: readonly Direction[],
+): number {
   let [low, high] = [0, ranges.length]
   while (low < high) {
     const middle = (low + high) >> 1
     const { prefix } = ranges[middle] as KeyRange
-    const order = compareKeys(prefix, key.slice(0, prefix.length))
+    const order = compareKeys(prefix, key.slice(0, prefix.length), directions)
     if (order === 0) return middle
     if (order < 0) low = middle + 1
     else high = middle

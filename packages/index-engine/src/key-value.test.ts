@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { ColumnType } from '@looseleaf/core'
+import { compareKeyValues, type ColumnType } from '@looseleaf/core'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { compareKeyValues } from './compare-keys.ts'
 import { fromKeyValue, toKeyValue } from './key-value.ts'
 
 function keyOf(type: ColumnType, value: unknown): Uint8Array | number | bigint {

@@ -2,14 +2,15 @@ import type { KeyRange } from '@looseleaf/core'
 import { describe, expect, it } from 'vitest'
 import { idOf } from '../test/model.ts'
 import type { RowPlace } from './cursor.ts'
-import { mergeRows, type FetchRows } from './merge-rows.ts'
+import { mergeRows } from './merge-rows.ts'
+import type { FetchRows } from './row-source.ts'
 
 const rowOf = (rank: number) => ({ key: [BigInt(rank)], entityId: idOf(rank), version: 1 })
 
 it('a row may come that is in hand, or behind what was fetched, as long as something follows there', async () => {
   const pages = [[1, 4], [7]].map((ranks) => ranks.map(rowOf))
   const rows = mergeRows(
-    [{ range: { prefix: [] }, shards: [3] }],
+    { ranges: [{ range: { prefix: [] }, shards: [3] }], directions: [1] },
     'asc',
     undefined,
     async () => pages.shift() ?? [],
@@ -44,7 +45,7 @@ describe('ranges', () => {
       const from = after === undefined ? 0 : sorted.findIndex((row) => row.key[1] === after.key[1]) + 1
       return sorted.slice(from, from + size)
     }
-    return { rows: mergeRows(ranges, order, start, fetch), asked }
+    return { rows: mergeRows({ ranges, directions: [1, 1] }, order, start, fetch), asked }
   }
   const rowIn = (range: number, rank: number) => ({
     key: [BigInt(range), BigInt(rank)],

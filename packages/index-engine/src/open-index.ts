@@ -1,11 +1,13 @@
-import type {
-  Bag,
-  ColumnType,
-  IndexDefinitionData,
-  IndexedProperty,
-  IndexTableSpec,
-  Key,
-  KeyValue,
+import {
+  directionsOf,
+  type Bag,
+  type ColumnType,
+  type Direction,
+  type IndexDefinitionData,
+  type IndexedProperty,
+  type IndexTableSpec,
+  type Key,
+  type KeyValue,
 } from '@looseleaf/core'
 import { columnName } from './column-name.ts'
 import { requireKey, type KeyFunction } from './key-functions.ts'
@@ -35,6 +37,8 @@ export interface OpenProperty {
   readonly absent: Cells | undefined
   /** What stands before the column of a value that is there: nothing, or the mark that it is. */
   readonly present: readonly KeyValue[]
+  /** Which way its columns stand. */
+  readonly directions: readonly Direction[]
   /** What the bag holds. */
   read(bag: Bag): unknown
   /** The columns of a value, or why it gives none. */
@@ -46,6 +50,8 @@ export interface OpenIndex {
   readonly properties: readonly OpenProperty[]
   /** The types of all columns of the key. */
   readonly types: readonly ColumnType[]
+  /** Which way each of them stands. */
+  readonly directions: readonly Direction[]
   /** The column that says on which shard a row stands; undefined where it stands with its entity. */
   readonly shardColumn: number | undefined
   /** Whether the rows of one entity may stand on several shards. */
@@ -69,27 +75,28 @@ export function openIndex(definition: Definition): OpenIndex {
 /** The columns of an index's key, with their names as tables have them. */
 export function keyColumns({ properties }: Pick<Definition, 'properties'>): IndexTableSpec['columns'] {
   return properties.flatMap((property) => {
-    const { name, nulls } = property
-    const own = { name: columnName(name), type: keyTypeOf(property) }
+    const { name, nulls, order } = property
+    const own = { name: columnName(name), type: keyTypeOf(property), ...(order && { order }) }
     return nulls === undefined
       ? [own]
       : [{ name: columnName(`${name}${MARKS[nulls]}`), type: 'boolean' as const }, own]
   })
 }
 
-/** How the column is called that says whether a value is there. By ascending order, 0 comes first. */
+/** How the column is called that says whether a value is there. 0 comes first, whichever way the values stand. */
 const MARKS = { first: '_is_there', last: '_is_null' } as const
 
 function open({ properties, shardOn }: Definition): OpenIndex {
   const all = properties.map(openProperty)
-  const types = keyColumns({ properties }).map(({ type }) => type)
+  const columns = keyColumns({ properties })
   const kept = properties.findIndex((property) => property.name === shardOn)
   const shardColumn = all.slice(0, kept).reduce((sum, { present }) => sum + present.length + 1, 0)
   const marks = marksOf(all)
   return {
     isClaimed: (key) => marks.every(({ column, present }) => key[column] === present),
     properties: all,
-    types,
+    types: columns.map(({ type }) => type),
+    directions: directionsOf(columns),
     shardColumn: kept === -1 ? undefined : shardColumn + (all[kept] as OpenProperty).present.length,
     isSpread: all[kept]?.many === true,
   }
@@ -121,6 +128,7 @@ function openProperty(property: IndexedProperty): OpenProperty {
     path,
     absent: nulls === undefined ? undefined : { value: nothing, exact: nothing },
     present,
+    directions: directionsOf(keyColumns({ properties: [property] })),
     read: (bag) => propertyValue(bag, path),
     toCells(given) {
       // As the property has it: whatever the function makes of another type would be a surprise.

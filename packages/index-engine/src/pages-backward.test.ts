@@ -34,6 +34,7 @@ describe('a page backward', () => {
     expect(cost).toEqual({
       shards: 1,
       indexReads: 1,
+      rowsRead: 21,
       entityReads: 1,
       rowsExamined: 20,
       rowsMatched: 20,

@@ -3,26 +3,30 @@ import { clip, isObject, refuse } from './bad-index.ts'
 import { COLUMN_TYPES, keyFunction } from './key-functions.ts'
 import type { PropertyOptions, PropertyType } from './property-types.ts'
 
-const OPTIONS: readonly string[] = ['type', 'of', 'key', 'nulls'] satisfies (keyof PropertyOptions)[]
+const OPTIONS: readonly string[] = ['type', 'of', 'key', 'order', 'nulls'] satisfies (keyof PropertyOptions)[]
 const NULLS: readonly unknown[] = [undefined, 'first', 'last'] satisfies PropertyOptions['nulls'][]
+const ORDERS: readonly unknown[] = [undefined, 'asc', 'desc'] satisfies PropertyOptions['order'][]
 const MAX_PROPERTY_NAME = 64
 
 /** A property of a definition, from what a program says of it: a type, or options. Throws `BAD_INDEX`. */
 export function parseProperty(index: string, name: unknown, spec: unknown): IndexedProperty {
-  checkName(index, name)
+  checkPropertyName(index, name)
   if (!isObject(spec)) return { name, ...parseType(index, name, spec) }
   for (const option of Object.keys(spec)) {
     if (OPTIONS.includes(option)) continue
     throw bad(index, `${name} has no option "${clip(option)}"; there are ${OPTIONS.join(', ')}`)
   }
   const { type, many } = parseType(index, name, spec['type'])
-  const { of, nulls } = spec
+  const { of, nulls, order } = spec
   if (of !== undefined) {
-    checkName(index, of)
+    checkPropertyName(index, of)
     if (name.includes('.')) throw bad(index, `${name} is where "of" says, so its own name has no dots`)
   }
   if (!NULLS.includes(nulls)) {
     throw bad(index, `nulls of ${name} have to be 'first' or 'last'; got ${what(nulls)}`)
+  }
+  if (!ORDERS.includes(order)) {
+    throw bad(index, `the order of ${name} has to be 'asc' or 'desc'; got ${what(order)}`)
   }
   return propertyData({
     name,
@@ -30,6 +34,8 @@ export function parseProperty(index: string, name: unknown, spec: unknown): Inde
     many,
     of: of === name ? undefined : of,
     key: parseKey(index, name, type, spec['key']),
+    // What every property has that says nothing is not said.
+    order: order === 'desc' ? order : undefined,
     nulls: nulls as IndexedProperty['nulls'],
   })
 }
@@ -43,13 +49,14 @@ export function propertyFromData(index: string, property: unknown): IndexedPrope
 }
 
 /** The plain data of a property, and nothing else: what is not said is not there. */
-export function propertyData({ name, type, many, of, key, nulls }: IndexedProperty): IndexedProperty {
+export function propertyData({ name, type, many, of, key, order, nulls }: IndexedProperty): IndexedProperty {
   return {
     name,
     type,
     many,
     ...(of !== undefined && { of }),
     ...(key !== undefined && { key }),
+    ...(order !== undefined && { order }),
     ...(nulls !== undefined && { nulls }),
   }
 }
@@ -60,23 +67,31 @@ export function propertySpec({
   many,
   of,
   key,
+  order,
   nulls,
 }: IndexedProperty): PropertyType | PropertyOptions {
   const written: PropertyType = many ? `${type}[]` : type
-  if (of === undefined && key === undefined && nulls === undefined) return written
+  if (of === undefined && key === undefined && order === undefined && nulls === undefined) return written
   return Object.freeze({
     type: written,
     ...(of !== undefined && { of }),
     // It was one of these when it was parsed.
     ...(key !== undefined && { key: key as PropertyOptions['key'] & string }),
+    ...(order !== undefined && { order }),
     ...(nulls !== undefined && { nulls }),
   })
 }
 
-/** A property in words, such as `initial prefix(1) of title string, nulls first`. */
-export function propertyText({ name, type, many, of, key, nulls }: IndexedProperty): string {
+/** A property in words, such as `initial prefix(1) of title string desc, nulls first`. */
+export function propertyText({ name, type, many, of, key, order, nulls }: IndexedProperty): string {
   const taken = [key, key !== undefined && 'of', (key !== undefined || of !== undefined) && (of ?? name)]
-  const words = [name, key === undefined && of !== undefined && 'is', ...taken, many ? `${type}[]` : type]
+  const words = [
+    name,
+    key === undefined && of !== undefined && 'is',
+    ...taken,
+    many ? `${type}[]` : type,
+    order,
+  ]
   return `${words.filter(Boolean).join(' ')}${nulls === undefined ? '' : `, nulls ${nulls}`}`
 }
 
@@ -88,11 +103,12 @@ export function sameProperty(a: IndexedProperty, b: IndexedProperty | undefined)
     a.many === b.many &&
     a.of === b.of &&
     a.key === b.key &&
+    a.order === b.order &&
     a.nulls === b.nulls
   )
 }
 
-function checkName(index: string, name: unknown): asserts name is string {
+export function checkPropertyName(index: string, name: unknown): asserts name is string {
   if (typeof name !== 'string' || name === '' || name.length > MAX_PROPERTY_NAME || !name.isWellFormed()) {
     refuse(index, `needs property names of 1 to ${MAX_PROPERTY_NAME} characters`, name)
   }

@@ -1,21 +1,24 @@
 import {
+  compareKeys,
+  compareKeyValues,
   describeKind,
   LooseleafError,
   STRING_PREFIX_BYTES,
+  type Direction,
   type IndexDefinitionData,
   type Key,
   type KeyRange,
   type KeyValue,
 } from '@looseleaf/core'
 import { clip } from './bad-index.ts'
-import { compareKeys, compareKeyValues, keyIdentity } from './compare-keys.ts'
 import type { ExactRow } from './derive-rows.ts'
+import { keyIdentity } from './key-identity.ts'
 import { rangeOf } from './key-ranges.ts'
 import { openIndex, type Cells, type OpenProperty } from './open-index.ts'
 import { isPlainObject } from './plain-object.ts'
 
 /** A bound as it was asked for, with the whole of a string. */
-interface ExactBound {
+export interface ExactBound {
   readonly value: KeyValue
   readonly inclusive: boolean
 }
@@ -24,15 +27,19 @@ interface ExactBound {
 export interface ParsedWhere {
   /**
    * The ranges of the index that have every row in question, and a few more where bounds are long strings: one, or with lists
-   * one for each of their values. Sorted, with different prefixes of one length.
+   * one for each of their values. In the order of the index, with different prefixes of one length.
    */
   readonly ranges: readonly KeyRange[]
   /** For each range the values that the leading properties have. */
   readonly equal: readonly Key[]
   readonly lower: ExactBound | undefined
   readonly upper: ExactBound | undefined
+  /** How many of the leading properties have a value or a list. */
+  readonly given: number
   /** Whether one entity may have rows in several ranges: there is a list for a property that holds arrays. */
   readonly overlaps: boolean
+  /** Those of the index's columns. */
+  readonly directions: readonly Direction[]
 }
 
 /** Values of a list, and ranges of a query with several lists, at the most. */
@@ -45,7 +52,7 @@ type Operator = (typeof OPERATORS)[number]
 /** Throws `BAD_QUERY`, with the index, the property and what was expected. */
 export function parseWhere(definition: IndexDefinitionData, where: unknown): ParsedWhere {
   const { name: index } = definition
-  const { properties } = openIndex(definition)
+  const { properties, directions } = openIndex(definition)
   if (!isPlainObject(where)) {
     refuse(index, `needs an object of properties and values as its where; got ${describeKind(where)}`)
   }
@@ -103,7 +110,9 @@ export function parseWhere(definition: IndexDefinitionData, where: unknown): Par
     equal: prefixes.map((prefix) => prefix.flatMap(({ exact }) => exact)),
     lower: bounds?.lower,
     upper: bounds?.upper,
+    given: choices.length - (rangeOn === undefined ? 0 : 1),
     overlaps,
+    directions,
   }
 }
 
@@ -117,8 +126,8 @@ function combinations(choices: readonly (readonly Cells[])[]): readonly (readonl
 }
 
 /** Whether a row of a bag satisfies the query, on the whole values. */
-export function satisfies({ ranges, equal, lower, upper }: ParsedWhere, row: ExactRow): boolean {
-  const values = equal[rangeOf(ranges, row.key)]
+export function satisfies({ ranges, equal, lower, upper, directions }: ParsedWhere, row: ExactRow): boolean {
+  const values = equal[rangeOf(ranges, row.key, directions)]
   if (values === undefined) return false
   for (let i = 0; i < values.length; i++) {
     if (compareKeyValues(row.exact[i] as KeyValue, values[i] as KeyValue) !== 0) return false
@@ -153,10 +162,10 @@ function parseList(
   if (different.size < 1 || different.size > MAX_RANGES) {
     refuse(index, `needs 1 to ${MAX_RANGES} different values for in for ${name}; got ${different.size}`)
   }
-  return [...different.values()].toSorted((a, b) => compareKeys(a.value, b.value))
+  return [...different.values()].toSorted((a, b) => compareKeys(a.value, b.value, property.directions))
 }
 
-interface Bounds {
+export interface Bounds {
   readonly scan: Pick<KeyRange, 'lower' | 'upper'>
   readonly lower: ExactBound | undefined
   readonly upper: ExactBound | undefined
@@ -195,7 +204,8 @@ function parseRange(index: string, property: OpenProperty, range: Record<string,
   return stretch(bound('gt', 'gte'), bound('lt', 'lte'))
 }
 
-function stretch(lower: ExactBound | undefined, upper: ExactBound | undefined): Bounds {
+/** Bounds as they were asked for, and those of the index rows in question. */
+export function stretch(lower: ExactBound | undefined, upper: ExactBound | undefined): Bounds {
   return {
     lower,
     upper,

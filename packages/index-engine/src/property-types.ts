@@ -17,8 +17,14 @@ export interface PropertyOptions {
    */
   readonly key?: BuiltInKey | KeyFunction | `${string}@${number}` | undefined
   /**
-   * Gives entities a row in which the property is absent or null, or an empty array; queries ask for them by `null`. In
-   * ascending order they come before, or behind, all others. One property of an index has to be without it.
+   * `desc`: a query gives the property's values from the greatest to the least; with `order: 'desc'` of the query, which turns the
+   * whole order round, from the least to the greatest. Default: `asc`.
+   */
+  readonly order?: 'asc' | 'desc' | undefined
+  /**
+   * Gives entities a row in which the property is absent or null, or an empty array; queries ask for them by `null`. They come
+   * before, or behind, all others where the query does not turn the order round, whichever way the values themselves stand.
+   * One property of an index has to be without it.
    */
   readonly nulls?: 'first' | 'last' | undefined
 }

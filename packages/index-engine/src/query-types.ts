@@ -1,7 +1,8 @@
-import type { EntityId, LooseleafError } from '@looseleaf/core'
+import type { Bag, Entity, EntityId, LooseleafError } from '@looseleaf/core'
 import type { IndexDefinition } from './define-index.ts'
-import type { IndexedEntity, IndexProperties, Where } from './property-types.ts'
+import type { IndexedBag, IndexedEntity, IndexProperties, Where } from './property-types.ts'
 
+/** The order of an index as its properties have it, or all of it turned round. */
 export type QueryOrder = 'asc' | 'desc'
 
 /** Entities that a query gives at once when no limit is asked for. */
@@ -18,7 +19,7 @@ export const MAX_LIMIT = 1000
 export type OnDamaged = 'fail' | 'skip' | ((error: LooseleafError) => void)
 
 export interface GetAllOptions {
-  /** Order of the index's key: 'asc' (default) or 'desc'. */
+  /** 'asc' (default): in the index's order. 'desc': the other way round. */
   readonly order?: QueryOrder | undefined
   /** Asks all shards; needed where `where` does not say which one has the rows. */
   readonly scatter?: boolean | undefined
@@ -50,12 +51,39 @@ export interface QueryPage<P extends IndexProperties = IndexProperties> {
   readonly cost: QueryCost
 }
 
+/** One condition of an intersection: an index, and what is asked of it. */
+export interface IndexCondition<P extends IndexProperties = IndexProperties> {
+  readonly index: IndexDefinition<P>
+  /** Values for its first properties, and at most one range on the next. */
+  readonly where: Where<NoInfer<P>>
+}
+
+/** The conditions of an intersection on indexes with these properties. */
+export type IndexConditions<Ps extends readonly IndexProperties[]> = {
+  readonly [K in keyof Ps]: IndexCondition<Ps[K]>
+}
+
+/** The bag of an entity that an intersection gave: what each of its indexes says of it. */
+export type IntersectedBag<Ps extends readonly IndexProperties[]> = Ps extends readonly [
+  infer P extends IndexProperties,
+  ...infer Others extends readonly IndexProperties[],
+]
+  ? IndexedBag<P> & IntersectedBag<Others>
+  : Bag
+
+/** A page of an intersection: as one of a query. */
+export interface IntersectionPage<Ps extends readonly IndexProperties[]> extends Omit<QueryPage, 'items'> {
+  readonly items: readonly Entity<IntersectedBag<Ps>>[]
+}
+
 /** What a page took. Always `rowsExamined = rowsMatched + rowsDiscarded`. */
 export interface QueryCost {
   /** Shards whose index rows were asked for. */
   readonly shards: number
   /** Scans of index rows, over all shards. */
   readonly indexReads: number
+  /** Index rows that the scans gave. */
+  readonly rowsRead: number
   /** Look-ups of entities, each of many. */
   readonly entityReads: number
   /** Index rows that were held against their entity. */

@@ -29,6 +29,14 @@ const INDEXES: readonly IndexDefinition[] = [
     properties: { rank: 'integer', tags: 'string[]', open: 'boolean' },
     shardOn: 'rank',
   }),
+  defineIndex('best_first', {
+    properties: { user: 'string', rank: { type: 'integer', order: 'desc' }, tags: 'string[]' },
+    shardOn: 'user',
+  }),
+  defineIndex('tags_down', {
+    properties: { tags: { type: 'string[]', order: 'desc' }, rank: 'integer' },
+    shardOn: 'tags',
+  }),
 ]
 
 // What the index holds, said once more in the plainest way.
@@ -64,8 +72,12 @@ function holds(value: Scalar, condition: Condition): boolean {
   })
 }
 
-function compareTuples(a: readonly Scalar[], b: readonly Scalar[]): number {
-  return a.map((value, i) => compareScalars(value, b[i] as Scalar)).find((order) => order !== 0) ?? 0
+function compareTuples(index: IndexDefinition, a: readonly Scalar[], b: readonly Scalar[]): number {
+  const orders = a.map((value, i) => {
+    const isDown = index.properties[i]?.order === 'desc'
+    return isDown ? compareScalars(b[i] as Scalar, value) : compareScalars(value, b[i] as Scalar)
+  })
+  return orders.find((order) => order !== 0) ?? 0
 }
 
 /** The numbers of the entities that match, in order. */
@@ -82,11 +94,11 @@ function oracle(
         ({ name }, i) => where[name] === undefined || holds(tuple[i] as Scalar, where[name]),
       ),
     )
-    const first = tuples.toSorted((a, b) => sign * compareTuples(a, b))[0]
+    const first = tuples.toSorted((a, b) => sign * compareTuples(index, a, b))[0]
     return first === undefined ? [] : [{ number, first }]
   })
   return found
-    .toSorted((a, b) => sign * (compareTuples(a.first, b.first) || a.number - b.number))
+    .toSorted((a, b) => sign * (compareTuples(index, a.first, b.first) || a.number - b.number))
     .map(({ number }) => number)
 }
 
@@ -485,6 +497,7 @@ describe('the work of a call', () => {
     expect(cost).toEqual({
       shards: 1,
       indexReads: 1,
+      rowsRead: 21,
       entityReads: 1,
       rowsExamined: 20,
       rowsMatched: 20,

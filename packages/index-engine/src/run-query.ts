@@ -1,16 +1,20 @@
 import { throwIfAborted, type IndexRow, type IndexScan } from '@looseleaf/core'
 import { decodeCursor, encodeCursor, type PageStart, type RowPlace } from './cursor.ts'
 import { createJudge } from './judge-rows.ts'
-import { mergeRows } from './merge-rows.ts'
-import type { QueryPlan } from './plan-query.ts'
 import type { IndexedEntity, IndexProperties } from './property-types.ts'
 import { MAX_LIMIT, type QueryCost, type QueryPage } from './query-types.ts'
+import type { FetchRows, PagePlan, RowsStart } from './row-source.ts'
 import { toEntity, type ReadEntity } from './to-entity.ts'
 
 /** What a query needs of a store. */
 export interface QueryPorts {
-  /** Rows of the plan's index on one shard, as `IndexTable.scan` gives them. */
-  scan(shard: number, scan: IndexScan, signal: AbortSignal | undefined): Promise<readonly IndexRow[]>
+  /** Rows of the plan's index on one shard, as `IndexTable.scan` gives them; of an intersection, of the index of this number. */
+  scan(
+    shard: number,
+    scan: IndexScan,
+    signal: AbortSignal | undefined,
+    index: number,
+  ): Promise<readonly IndexRow[]>
   /**
    * Reads the living entities of these ids, and hands them over in their order, in groups that are small enough to be held;
    * undefined for one that is not there or was deleted. Ids do not repeat. Ends when `take` answers that it has enough.
@@ -27,12 +31,17 @@ export interface RunOptions {
   readonly signal?: AbortSignal | undefined
   /** Index rows that one call examines at the most; 10,000 by default. */
   readonly maxRowsExamined?: number | undefined
+  /** Index rows that one call of an intersection reads at the most; 100,000 by default. */
+  readonly maxRowsRead?: number | undefined
   /** Bytes of entities with which a page ends, see `ReadEntity`; 32 MiB by default. */
   readonly maxBytes?: number | undefined
 }
 
 /** Index rows that one call examines at the most, unless it is told otherwise. */
 export const MAX_ROWS_EXAMINED = 10_000
+
+/** Index rows that an intersection reads at the most, unless it is told otherwise: most of them lead to no entity. */
+const MAX_ROWS_READ = 100_000
 
 /** Bytes of entities with which a page ends, unless it is told otherwise. */
 const MAX_PAGE_BYTES = 32 * 1024 * 1024
@@ -51,8 +60,8 @@ interface Run {
   readonly cost: QueryCost
   /** Where it has begun; undefined at the front. */
   readonly start: PageStart | undefined
-  /** Where another entity may follow; undefined where nothing does. */
-  readonly next: RowPlace | undefined
+  /** Where another entity may follow: behind a place, or at it where it is inclusive. Undefined where nothing does. */
+  readonly next: RowsStart | undefined
 }
 
 /**
@@ -81,7 +90,7 @@ interface Run {
  */
 export async function runQuery<P extends IndexProperties = IndexProperties>(
   ports: QueryPorts,
-  plan: QueryPlan,
+  plan: PagePlan,
   options: RunOptions = {},
 ): Promise<QueryPage<P>> {
   const items: IndexedEntity<P>[] = []
@@ -92,13 +101,14 @@ export async function runQuery<P extends IndexProperties = IndexProperties>(
       ...options,
       limit: plan.limit,
       maxRows: Math.max(1, options.maxRowsExamined ?? MAX_ROWS_EXAMINED),
+      maxRead: Math.max(1, options.maxRowsRead ?? MAX_ROWS_READ),
       maxBytes: options.maxBytes ?? MAX_PAGE_BYTES,
     },
     // It matches, so it has the properties of P with their types.
     (entity) => items.push(toEntity(entity) as IndexedEntity<P>),
   )
   const backward = start?.backward === true
-  const onward = next && encodeCursor(plan.scope, { ...next, backward, inclusive: false })
+  const onward = next && encodeCursor(plan.scope, { ...next, backward })
   const back =
     start && encodeCursor(plan.scope, { ...start, backward: !backward, inclusive: !start.inclusive })
   const [cursor, previous] = backward ? [back, onward] : [onward, back]
@@ -116,38 +126,53 @@ export async function runQuery<P extends IndexProperties = IndexProperties>(
  */
 export async function forEachMatch(
   ports: QueryPorts,
-  plan: QueryPlan,
+  plan: PagePlan,
   options: { readonly signal?: AbortSignal | undefined },
   onMatch: (entity: ReadEntity) => void,
 ): Promise<void> {
-  await run(ports, plan, { ...options, limit: Infinity, maxRows: Infinity, maxBytes: Infinity }, onMatch)
+  const unbounded = { limit: Infinity, maxRows: Infinity, maxRead: Infinity, maxBytes: Infinity }
+  await run(ports, plan, { ...options, ...unbounded }, onMatch)
 }
 
 async function run(
   ports: QueryPorts,
-  plan: QueryPlan,
-  options: RunOptions & { readonly limit: number; readonly maxRows: number; readonly maxBytes: number },
+  plan: PagePlan,
+  options: RunOptions & {
+    readonly limit: number
+    readonly maxRows: number
+    readonly maxRead: number
+    readonly maxBytes: number
+  },
   onMatch: (entity: ReadEntity) => void,
 ): Promise<Run> {
-  const { limit, maxRows, maxBytes } = options
+  const { limit, maxRows, maxRead, maxBytes } = options
   const start = options.cursor === undefined ? undefined : decodeCursor(plan.scope, options.cursor)
   const backward = start?.backward === true
   const order = backward ? REVERSE[plan.order] : plan.order
   const asked = new Set<number>()
-  const spent = { indexReads: 0, entityReads: 0, rowsExamined: 0, entitiesRead: 0 }
-  const rows = mergeRows(plan.ranges, order, start, (range, shard, after, size) => {
+  const spent = { indexReads: 0, rowsRead: 0, entityReads: 0, rowsExamined: 0, entitiesRead: 0 }
+  const fetch: FetchRows = async (range, shard, after, size, index) => {
     throwIfAborted(options.signal)
     spent.indexReads++
     asked.add(shard)
-    const place = after === undefined ? {} : { after: { key: after.key, entityId: after.entityId } }
-    return ports.scan(shard, { ...range, order, ...place, limit: size }, options.signal)
-  })
+    const place = after && { key: after.key, entityId: after.entityId, inclusive: after.inclusive }
+    const read = await ports.scan(
+      shard,
+      { ...range, order, ...(place !== undefined && { after: place }), limit: size },
+      options.signal,
+      index,
+    )
+    spent.rowsRead += read.length
+    return read
+  }
+  const rows = plan.open(order, start, maxRead, fetch)
   const judge = createJudge(plan, order, start, rows)
   let matched = 0
   let bytes = 0
+  /** Up to here, and with it, rows were examined. */
   let last: RowPlace | undefined = start
 
-  const end = (more: boolean, complete: boolean): Run => ({
+  const end = (more: boolean, complete: boolean, next = last && { ...last, inclusive: false }): Run => ({
     cost: {
       shards: asked.size,
       ...spent,
@@ -156,7 +181,7 @@ async function run(
       complete,
     },
     start,
-    next: more ? last : undefined,
+    next: more ? next : undefined,
   })
 
   function match(entity: ReadEntity): void {
@@ -200,7 +225,13 @@ async function run(
     // One row more than may be examined: it tells whether the bound cuts anything off.
     const wanted = Math.min(size, maxRows - spent.rowsExamined + 1)
     const batch = await rows.take(wanted)
-    if (batch.length === 0) return takeOverdue() ?? end(false, true)
+    if (batch.length === 0) {
+      const stoppedAt = rows.stoppedAt()
+      return (
+        takeOverdue(stoppedAt) ??
+        end(stoppedAt !== undefined, stoppedAt === undefined || matched === limit, stoppedAt)
+      )
+    }
     if (hasEnough()) return end(true, matched === limit)
     const unread = judge.begin(batch)
     if (unread.length > 0) {

@@ -33,6 +33,7 @@ test.each<[string, PropertyOptions]>([
   ['keys', { type: 'string', key: 'lower' }],
   ['keys', { type: 'string', of: 'title' }],
   ['nulls', { type: 'string', nulls: 'first' }],
+  ['descending', { type: 'string', order: 'desc' }],
 ])('it requires %s for %o', (name, options) => {
   const index = defineIndex('a', { properties: { a: 'string', b: options }, shardOn: 'a' })
   const entry = { ...index, generation: 1, table: 'index_a' }

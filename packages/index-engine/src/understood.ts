@@ -33,6 +33,18 @@ const KNOWN: readonly (Requirement & { isRequired(contents: Contents): boolean }
     since: '0.1.0',
     isRequired: (contents) => keptOf(contents).some(({ nulls }) => nulls !== undefined),
   },
+  // Properties whose values stand from the greatest to the least.
+  {
+    name: 'descending',
+    since: '0.1.0',
+    isRequired: (contents) => keptOf(contents).some(({ order }) => order !== undefined),
+  },
+  // Rows that hold properties of their entity, and so are written with each of its writes.
+  {
+    name: 'include',
+    since: '0.1.0',
+    isRequired: ({ indexes }) => indexes.some(({ state, include }) => state !== 'dropped' && include),
+  },
   // Claims, which writers take before they commit.
   {
     name: 'unique',

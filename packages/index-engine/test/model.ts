@@ -1,21 +1,16 @@
-import type {
-  Bag,
-  IndexDefinitionData,
-  IndexRow,
-  IndexScan,
-  KeyRange,
-  KeyValue,
-  Router,
-} from '@looseleaf/core'
 import {
-  compareKeys,
   compareKeyValues,
-  deriveRows,
-  keyIdentity,
-  shardOfRow,
-  type QueryPorts,
-  type ReadEntity,
-} from '../src/index.ts'
+  type Bag,
+  type Direction,
+  type IndexDefinitionData,
+  type IndexRow,
+  type IndexScan,
+  type KeyRange,
+  type KeyValue,
+  type Router,
+} from '@looseleaf/core'
+import { openIndex } from '../src/open-index.ts'
+import { deriveRows, keyIdentity, shardOfRow, type QueryPorts, type ReadEntity } from '../src/index.ts'
 
 /** A router of the simplest kind: by the last byte. */
 export function lastByteRouter(shardCount: number): Router {
@@ -90,7 +85,7 @@ export function modelStore(definition: IndexDefinitionData, router: Router): Mod
     async scan(shard, scan) {
       store.onCall()
       store.calls.push({ scan })
-      return scanRows([...(shards[shard]?.values() ?? [])], scan)
+      return scanRows([...(shards[shard]?.values() ?? [])], scan, openIndex(definition).directions)
     },
     async read(ids, _, take) {
       store.onCall()
@@ -109,13 +104,24 @@ function bytesIn({ bytes }: Bag): number {
   return typeof bytes === 'number' ? bytes : 1
 }
 
-function scanRows(rows: readonly IndexRow[], scan: IndexScan): readonly IndexRow[] {
+function scanRows(
+  rows: readonly IndexRow[],
+  scan: IndexScan,
+  directions: readonly Direction[],
+): readonly IndexRow[] {
   const sign = scan.order === 'asc' ? 1 : -1
-  const compare = (a: Pick<IndexRow, 'key' | 'entityId'>, b: Pick<IndexRow, 'key' | 'entityId'>): number =>
-    sign * (compareKeys(a.key, b.key) || Buffer.compare(a.entityId, b.entityId))
+  const compare = (a: Pick<IndexRow, 'key' | 'entityId'>, b: Pick<IndexRow, 'key' | 'entityId'>): number => {
+    const column = a.key.findIndex((value, i) => compareKeyValues(value, b.key[i] as KeyValue) !== 0)
+    if (column === -1) return sign * Buffer.compare(a.entityId, b.entityId)
+    const way = sign * (directions[column] as Direction)
+    return way * compareKeyValues(a.key[column] as KeyValue, b.key[column] as KeyValue)
+  }
   return rows
     .filter((row) => inRange(scan, row))
-    .filter((row) => scan.after === undefined || compare(row, scan.after) > 0)
+    .filter((row) => {
+      const distance = scan.after === undefined ? 1 : compare(row, scan.after)
+      return distance > 0 || (distance === 0 && scan.after?.inclusive === true)
+    })
     .toSorted(compare)
     .slice(0, scan.limit)
 }

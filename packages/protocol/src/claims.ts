@@ -9,11 +9,12 @@ import {
   type IndexRow,
   type IndexTableSpec,
   type Key,
-  type Shard,
 } from '@looseleaf/core'
 import { deriveClaims, keyIdentity, shardOfRow, tableSpec, type EngineContext } from '@looseleaf/index-engine'
 import { fence } from './fence.ts'
+import { movedOrUndone, type SeenEntity } from './on-disk.ts'
 import { deleteDelayMs, learnPolicies, mayBeLost } from './policies.ts'
+import { shardAt } from './shards.ts'
 
 /** A key of a unique index that an attempt at writing an entity needs. */
 export interface WantedKey {
@@ -63,7 +64,7 @@ export async function takeKey(
 ): Promise<Uint8Array | undefined> {
   const spec = tableSpec(entry)
   const shard = shardOfRow(entry, context.router, key, entityId)
-  const claims = shardOf(context, shard).claims(spec)
+  const claims = shardAt(context, shard).claims(spec)
   const isOver = createPatience(context)
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const readAt = context.time.now()
@@ -75,7 +76,7 @@ export async function takeKey(
     if (hasKey(context, entry, key, holder.row)) return claim.entityId
     const isUnderWay = claim.version > holder.version
     if (isUnderWay && !isOver(claim)) {
-      await context.time.sleep(1 + Math.random() * PAUSE_MS, signal)
+      await context.time.sleep(1 + context.random.next() * PAUSE_MS, signal)
       continue
     }
     if (isUnderWay) {
@@ -85,7 +86,7 @@ export async function takeKey(
       await learnPolicies(context, [holder.id], signal)
       if (holder.row !== undefined && mayBeLost(context, holder.row, readAt))
         throw tooEarly(context, entry, entityId, holder)
-      if (!(await isOnDisk(context, holder, signal))) continue
+      if ((await movedOrUndone(context, [holder], { signal })).length > 0) continue
     }
     await unlessUnknown(claims.swap(claim, { entityId, version }, { signal }))
   }
@@ -104,16 +105,8 @@ export function isHeld(
   return claim !== undefined && sameId(claim.entityId, entityId) && claim.version >= version
 }
 
-interface Holder {
-  readonly id: Uint8Array
-  /** 0 where there is none. */
-  readonly version: number
+interface Holder extends SeenEntity {
   readonly row: EntityRow | undefined
-}
-
-function shardOf({ driver }: EngineContext, shard: number): Shard {
-  // Of the router, whose shards are the driver's.
-  return driver.shards[shard] as Shard
 }
 
 async function readHolder(
@@ -121,7 +114,7 @@ async function readHolder(
   id: Uint8Array,
   signal: AbortSignal | undefined,
 ): Promise<Holder> {
-  const { entities } = shardOf(context, context.router.shardOfId(id))
+  const { entities } = shardAt(context, context.router.shardOfId(id))
   const [row] = await entities.read([id], { signal })
   return { id, version: row?.version ?? 0, row }
 }
@@ -157,18 +150,6 @@ function createPatience({ time }: EngineContext): (claim: IndexRow) => boolean {
     }
     return elapsed() - since >= PATIENCE_MS
   }
-}
-
-/** What was there before a flush and is there after it, stays. */
-async function isOnDisk(
-  context: EngineContext,
-  { id, version }: Holder,
-  signal: AbortSignal | undefined,
-): Promise<boolean> {
-  const shard = shardOf(context, context.router.shardOfId(id))
-  await shard.flush({ signal })
-  const [now] = await shard.entities.readVersions([id], { signal })
-  return (now ?? 0) === version
 }
 
 /** Whether it has happened, the next look tells. */

@@ -1,13 +1,8 @@
-import { isLooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
+import type { CallOptions } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
-
-/** An entity as it was read. */
-export interface SeenEntity {
-  /** 16 bytes. */
-  readonly id: Uint8Array
-  /** 0 where there is none, not even a tombstone. */
-  readonly version: number
-}
+import { commit } from './commit.ts'
+import type { SeenEntity } from './on-disk.ts'
+import { shardAt } from './shards.ts'
 
 /** A catalog that changes so often in a row is no accident. */
 const MAX_TRIES = 8
@@ -27,27 +22,22 @@ export async function fence(
   { signal }: CallOptions = {},
 ): Promise<number | undefined> {
   const number = context.router.shardOfId(id)
-  // The router's shards are the driver's.
-  const { entities } = context.driver.shards[number] as Shard
+  const { entities } = shardAt(context, number)
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const version = context.clock.next(Math.max(stamp, base))
     const epoch = context.catalog.current().epochs[number] ?? 0
-    try {
-      if (base === 0) await entities.insert([{ id, version, body: null }], { epoch, signal })
-      else {
-        const [row] = await entities.read([id], { signal })
-        if (row?.version !== base) return undefined
-        const [won] = await entities.replace([{ id, version, body: row.body, base }], { epoch, signal })
-        if (won !== true) return undefined
-      }
-      return version
-    } catch (error) {
-      if (isLooseleafError(error, 'ALREADY_EXISTS')) return undefined
-      // It may have happened; the next look tells.
-      if (isLooseleafError(error) && error.unknownOutcome) return undefined
-      if (!isLooseleafError(error, 'STALE_EPOCH')) throw error
-      await context.catalog.reload({ signal })
-    }
+    const [row] = base === 0 ? [] : await entities.read([id], { signal })
+    if ((row?.version ?? 0) !== base) return undefined
+    const outcome = await commit(
+      { id, version, body: row?.body ?? null, base, epoch },
+      {
+        insert: (fresh) => entities.insert([fresh], { epoch, signal }),
+        replace: async (next) => (await entities.replace([next], { epoch, signal })).includes(true),
+      },
+    )
+    if (outcome === 'won') return version
+    if (outcome !== 'stale') return undefined
+    await context.catalog.reload({ signal })
   }
   return undefined
 }

@@ -1,5 +1,6 @@
-import type { EntityRow, Shard } from '@looseleaf/core'
+import type { EntityRow } from '@looseleaf/core'
 import { loadShardCatalog, type EngineContext } from '@looseleaf/index-engine'
+import { shardAt } from './shards.ts'
 
 /** How long a commit may be lost by a failover, in milliseconds, by the catalog at hand. */
 export function deleteDelayMs({ catalog }: EngineContext): number {
@@ -19,7 +20,7 @@ export async function learnPolicies(
   const { epochs } = context.catalog.current()
   const isBehind = await Promise.all(
     Array.from(shards, async (shard) => {
-      const found = await loadShardCatalog(context.driver.shards[shard] as Shard, { signal })
+      const found = await loadShardCatalog(shardAt(context, shard), { signal })
       return found?.epoch !== epochs[shard]
     }),
   )

@@ -2,6 +2,7 @@ import { hasMethods, optionKinds, type CallOptions, type OptionKind, type Option
 import type { GetAllOptions, QueryOptions } from '@looseleaf/index-engine'
 import type { PolicyChange } from './catalog/policies.ts'
 import type { CountOptions } from './reading/index-queries.ts'
+import type { ListOptions } from './reading/covering-reads.ts'
 import type {
   ChangeOptions,
   DataStoreOptions,
@@ -23,6 +24,7 @@ interface OptionsOf {
   readonly getMany: OptionKinds<GetManyOptions>
   readonly scan: OptionKinds<ScanOptions>
   readonly query: OptionKinds<QueryOptions>
+  readonly list: OptionKinds<ListOptions>
   readonly getAll: OptionKinds<GetAllOptions>
   readonly count: OptionKinds<CountOptions>
 }
@@ -53,6 +55,10 @@ const time: OptionKind = {
   expected: 'an object with now and sleep',
   fits: (value) => hasMethods(value, ['now', 'sleep']),
 }
+const random: OptionKind = {
+  expected: 'an object with next and uuid',
+  fits: (value) => hasMethods(value, ['next', 'uuid']),
+}
 
 const policies: OptionKinds<PolicyChange> = {
   deleteDelayMs: milliseconds,
@@ -60,6 +66,15 @@ const policies: OptionKinds<PolicyChange> = {
     expected: "'fail' or 'defer'",
     fits: (value) => value === 'fail' || value === 'defer',
   },
+}
+
+const query: OptionKinds<QueryOptions> = {
+  order: elsewhere,
+  scatter: elsewhere,
+  limit: elsewhere,
+  cursor: elsewhere,
+  onDamaged: damaged,
+  signal,
 }
 
 /** What the options of every call have to be. */
@@ -77,6 +92,7 @@ export const optionsOf: OptionsOf = {
     writeTimeoutMs: elsewhere,
     onWarning: callback,
     time,
+    random,
   },
   policies,
   newId: { near: elsewhere },
@@ -86,14 +102,8 @@ export const optionsOf: OptionsOf = {
   call: { signal },
   getMany: { onDamaged: damaged, signal },
   scan: { onDamaged: damaged, signal },
-  query: {
-    order: elsewhere,
-    scatter: elsewhere,
-    limit: elsewhere,
-    cursor: elsewhere,
-    onDamaged: damaged,
-    signal,
-  },
+  query,
+  list: { ...query, verify: flag },
   getAll: {
     order: elsewhere,
     scatter: elsewhere,

@@ -16,7 +16,35 @@ export async function results(): Promise<[string, Date, unknown, Entity | undefi
   return [item.user_id, item.published, item['anything'], item]
 }
 
+const byTag = defineIndex('by_tag', {
+  properties: { tags: 'string[]', published: 'time' },
+  shardOn: 'tags',
+})
+
+/** What an intersection gives has the properties of all its indexes. */
+export async function intersections(): Promise<
+  [string, Date, readonly PropertyValue[], unknown] | undefined
+> {
+  const { items, cursor, cost } = await store.intersect([
+    { index: byUser, where: { user_id: 'x', published: { gte: new Date() } } },
+    { index: byTag, where: { tags: 'a' } },
+  ])
+  const [item] = items
+  if (item === undefined || cursor === undefined || !cost.complete) return undefined
+  // As many as a program has at run time; of the bags nothing is known then.
+  const some = ['a', 'b'].map((tags) => ({ index: byTag, where: { tags } }))
+  const [other] = (await store.intersect(some, { limit: 5, order: 'desc', scatter: true })).items
+  return [item.user_id, item.published, item.tags, other?.['anything']]
+}
+
 export async function mistakes(): Promise<void> {
+  const ofUser = { index: byUser, where: { user_id: 'x' } } as const
+  // @ts-expect-error not a property of the second index
+  await store.intersect([ofUser, { index: byTag, where: { user_id: 'x' } }])
+  // @ts-expect-error not the type of the property
+  await store.intersect([{ index: byTag, where: { tags: 7 } }])
+  // @ts-expect-error conditions stand in an array
+  await store.intersect({ index: byTag, where: { tags: 'a' } })
   // @ts-expect-error not a property of the index
   await store.query(byUser, { user: 'x' })
   // @ts-expect-error not the type of the property

@@ -14,7 +14,7 @@ const byTag = defineIndex('entries_by_tag', { properties: { tags: 'string[]' }, 
 const byTime = defineIndex('entries_by_time', { properties: { published: 'time' }, shardOn: 'id' })
 
 const opened: DataStore[] = []
-async function openStore(options: Pick<DataStoreOptions, 'time'> = {}): Promise<DataStore> {
+async function openStore(options: Pick<DataStoreOptions, 'time' | 'indexes'> = {}): Promise<DataStore> {
   const store = await DataStore.open({
     shards: memoryShards(3),
     indexes: [byUser, byTag, byTime],
@@ -236,6 +236,44 @@ describe('query', () => {
     expect(
       await store.count(byUser, { user_id, published: { gte: new Date(1e12 + 20) } }, { exact: true }),
     ).toBe(4)
+  })
+
+  it('gives the best first and, of one score, the oldest first, over all shards and back again', async () => {
+    const bestFirst = defineIndex('best_first', {
+      properties: {
+        kind: 'string',
+        score: { type: 'integer', order: 'desc', nulls: 'last' },
+        rank: 'integer',
+      },
+      shardOn: 'id',
+    })
+    const store = await openStore({ indexes: [bestFirst] })
+    const bags = [
+      { kind: 'a', score: 3, rank: 1 },
+      { kind: 'a', score: 3, rank: 2 },
+      { kind: 'a', score: 2, rank: 0 },
+      { kind: 'a', score: -1, rank: 5 },
+      { kind: 'a', rank: 3 },
+      { kind: 'a', rank: 4 },
+    ]
+    for (const bag of bags.toReversed()) await store.put(bag)
+    const options = { scatter: true, limit: 2 }
+    const read = async (order: 'asc' | 'desc') => {
+      let page = await store.query(bestFirst, { kind: 'a' }, { ...options, order })
+      const pages = [page]
+      while (page.cursor !== undefined) {
+        page = await store.query(bestFirst, { kind: 'a' }, { ...options, order, cursor: page.cursor })
+        pages.push(page)
+      }
+      const { previous } = page
+      const before = await store.query(bestFirst, { kind: 'a' }, { ...options, order, cursor: previous })
+      expect(before.items).toEqual(pages.at(-2)?.items)
+      return pages.flatMap(({ items }) => items.map(({ id: _, ...bag }) => bag))
+    }
+    expect(await read('asc')).toEqual(bags)
+    expect(await read('desc')).toEqual(bags.toReversed())
+    const good = await store.query(bestFirst, { kind: 'a', score: { gt: -1, lte: 3 } }, { scatter: true })
+    expect(good.items.map(({ rank }) => rank)).toEqual([1, 2, 0])
   })
 
   it('merges all shards in order when asked to scatter', async () => {

@@ -9,7 +9,6 @@ import {
   type CallOptions,
   type Entity,
   type EntityId,
-  type IndexDefinitionData,
   type Storable,
 } from '@looseleaf/core'
 import {
@@ -17,15 +16,17 @@ import {
   toEntity,
   type EngineContext,
   type GetAllOptions,
+  type IndexConditions,
   type IndexDefinition,
   type IndexedEntity,
   type IndexProperties,
+  type IntersectionPage,
   type QueryOptions,
   type QueryPage,
   type Where,
 } from '@looseleaf/index-engine'
 import { optionsOf } from './call-options.ts'
-import { createCalls, type Calls } from './calls/calls.ts'
+import { StoreManagement } from './catalog/store-management.ts'
 import { damagedTeller } from './reading/damaged-teller.ts'
 import { isThere, toDelete, toDeleteDamaged, toInsert, toPut, toUpdate } from './writing/decisions.ts'
 import { createEntityReader, type EntityReader } from './reading/entity-reader.ts'
@@ -36,18 +37,16 @@ import {
   type WriteOptions,
   type WriteOutcome,
 } from './writing/entity-writer.ts'
+import type { ListOptions, ListPage } from './reading/covering-reads.ts'
 import { createIndexQueries, type CountOptions, type IndexQueries } from './reading/index-queries.ts'
-import { createClaimWriter } from './writing/claim-writer.ts'
 import { createIndexRowWriter } from './writing/index-row-writer.ts'
-import { addIndex, dropIndex } from './catalog/manage-indexes.ts'
-import { changePolicies, type PolicyChange } from './catalog/policies.ts'
 import { openContext } from './opening/open-context.ts'
 import { createRowRemovals, type RowRemovals } from './writing/row-removals.ts'
 import { putMany } from './writing/put-many.ts'
 import { requireDefinition } from './calls/require-definition.ts'
 import { scanDamaged, scanEntities } from './reading/scan-entities.ts'
 import { createShardLanes } from './calls/shard-lanes.ts'
-import { indexStatus, readStatus } from './catalog/status.ts'
+import { takeConditions } from './calls/take-conditions.ts'
 import { takeBag, type TakenBag } from './calls/take-bag.ts'
 import type {
   Change,
@@ -55,14 +54,12 @@ import type {
   DamagedEntity,
   DataStoreOptions,
   GetManyOptions,
-  IndexStatus,
   InsertOptions,
   NewIdOptions,
   PutManyResult,
   PutOptions,
   PutResult,
   ScanOptions,
-  StoreStatus,
 } from './types.ts'
 import { writePolicy, type WritePolicy } from './writing/write-policy.ts'
 
@@ -70,24 +67,20 @@ import { writePolicy, type WritePolicy } from './writing/write-policy.ts'
  * Schema-less entities over the shards of a driver, with indexes. One per process and store is enough: calls made at
  * the same time share statements. Nothing here holds a lock or a transaction across calls.
  */
-export class DataStore {
-  /** For those who work beneath the store: the cleaner, the command line, tests. */
-  readonly context: EngineContext
+export class DataStore extends StoreManagement {
   readonly #reader: EntityReader
   readonly #writer: EntityWriter
   readonly #queries: IndexQueries
   readonly #removals: RowRemovals
-  readonly #calls: Calls = createCalls()
   #closing: Promise<void> | undefined
 
   private constructor(context: EngineContext, policy: WritePolicy, onWarning: (message: string) => void) {
+    super(context)
     const lanes = context.driver.shards.map(createShardLanes)
-    this.context = context
     const indexRows = createIndexRowWriter(context, lanes)
-    const claims = createClaimWriter(context, lanes)
     this.#removals = createRowRemovals(context, indexRows, onWarning)
     this.#reader = createEntityReader(context.router, context.codec, lanes)
-    this.#writer = createEntityWriter(context, lanes, this.#reader, claims, indexRows, this.#removals, policy)
+    this.#writer = createEntityWriter(context, lanes, this.#reader, indexRows, this.#removals, policy)
     this.#queries = createIndexQueries(context, lanes, this.#reader)
   }
 
@@ -123,14 +116,14 @@ export class DataStore {
    */
   async put<B extends object>(bag: Storable<B>, options: PutOptions = {}): Promise<PutResult> {
     checkOptions('put', options, optionsOf.put)
-    return this.#calls.run(() => this.#put(takeBag(this.context.router, bag, options.id), options))
+    return this.calls.pass(() => this.#put(takeBag(this.context.router, bag, options.id), options))
   }
 
   /** Writes an entity that must not be there yet; `ALREADY_EXISTS` otherwise. An id that was deleted is free again. */
   async insert<B extends object>(bag: Storable<B>, options: InsertOptions = {}): Promise<PutResult> {
     checkOptions('insert', options, optionsOf.insert)
     const { id, isFresh, properties } = takeBag(this.context.router, bag, options.id)
-    return this.#calls.run(async () =>
+    return this.calls.pass(async () =>
       putResult(id, await this.#write(id, toInsert(id, properties), { signal: options.signal, isFresh })),
     )
   }
@@ -150,7 +143,7 @@ export class DataStore {
     const { signal, ifVersion } = options
     const decide = toUpdate(bytes, change as Change, ifVersion)
     const addsUp = ifVersion === undefined
-    return this.#calls.run(async () => putResult(bytes, await this.#write(bytes, decide, { signal, addsUp })))
+    return this.calls.pass(async () => putResult(bytes, await this.#write(bytes, decide, { signal, addsUp })))
   }
 
   /** Deletes an entity and answers whether it was there. A tombstone stays, so that nothing late can bring it back. */
@@ -158,7 +151,7 @@ export class DataStore {
     checkOptions('delete', options, optionsOf.change)
     const bytes = parseId(id)
     const decide = toDelete(bytes, options.ifVersion)
-    return this.#calls.run(async () => (await this.#write(bytes, decide, { signal: options.signal })).written)
+    return this.calls.pass(async () => (await this.#write(bytes, decide, { signal: options.signal })).written)
   }
 
   /**
@@ -171,7 +164,7 @@ export class DataStore {
   ): Promise<PutManyResult[]> {
     checkOptions('putMany', options, optionsOf.call)
     if (!Array.isArray(bags)) throw badArgument('putMany', 'an array of bags', bags)
-    return this.#calls.run(() =>
+    return this.calls.pass(() =>
       putMany(
         bags,
         (bag) => takeBag(this.context.router, bag, undefined),
@@ -184,7 +177,7 @@ export class DataStore {
   async get(id: EntityId, options: CallOptions = {}): Promise<Entity | undefined> {
     checkOptions('get', options, optionsOf.call)
     const bytes = parseId(id)
-    return this.#calls.run(async () => {
+    return this.calls.pass(async () => {
       const found = await this.#reader.one(bytes, options)
       return found && toEntity(found)
     })
@@ -205,7 +198,7 @@ export class DataStore {
       })
       return entities
     }
-    return this.#calls.run(() => withCallbacks(options, read))
+    return this.calls.pass(() => withCallbacks(options, read))
   }
 
   /**
@@ -220,9 +213,44 @@ export class DataStore {
     checkOptions('query', options, optionsOf.query)
     requireDefinition('query', index)
     // Every item matched a row of the index, so it has the indexed properties.
-    return this.#calls.run(() =>
+    return this.calls.pass(() =>
       withCallbacks(options, (taken) => this.#queries.query(index, where, taken)),
     ) as unknown as Promise<QueryPage<P>>
+  }
+
+  /**
+   * A page of the entities that match several conditions at once, of different indexes or of one index several times, such as
+   * two tags. Each gives values for the first properties of its index; behind these all have to have the same properties, which
+   * is the order of the page; a range on the first of them goes for all. Rows are read where all indexes may have some in
+   * common, not all rows of each. For the rest as `query`: with its options, its promises and its errors.
+   */
+  async intersect<const Ps extends readonly IndexProperties[]>(
+    conditions: IndexConditions<Ps>,
+    options: QueryOptions = {},
+  ): Promise<IntersectionPage<Ps>> {
+    checkOptions('intersect', options, optionsOf.query)
+    const taken = takeConditions(conditions)
+    // Every item matched a row of each index, so it has all of the indexed properties.
+    return this.calls.pass(() =>
+      withCallbacks(options, (checked) => this.#queries.intersect(taken, checked)),
+    ) as unknown as Promise<IntersectionPage<Ps>>
+  }
+
+  /**
+   * A page of a list that is drawn from the rows of an index with `include`: as `query`, with items that have the properties of
+   * the index and those that it includes, and no others; `metaOf` knows nothing of them. Each is checked by the version of its entity,
+   * which costs a small look-up, unless `verify` is false. Throws `BAD_QUERY` for an index that includes nothing.
+   */
+  async list<const P extends IndexProperties>(
+    index: IndexDefinition<P>,
+    where: Where<P>,
+    options: ListOptions = {},
+  ): Promise<ListPage<P>> {
+    checkOptions('list', options, optionsOf.list)
+    requireDefinition('list', index)
+    return this.calls.pass(() =>
+      withCallbacks(options, (taken) => this.#queries.list(index, where, taken)),
+    ) as unknown as Promise<ListPage<P>>
   }
 
   /**
@@ -237,7 +265,7 @@ export class DataStore {
   ): Promise<IndexedEntity<P>[]> {
     checkOptions('getAll', options, optionsOf.getAll)
     requireDefinition('query', index)
-    return this.#calls.run(() =>
+    return this.calls.pass(() =>
       withCallbacks(options, (taken) => this.#queries.all(index, where, taken)),
     ) as unknown as Promise<IndexedEntity<P>[]>
   }
@@ -253,13 +281,13 @@ export class DataStore {
   ): Promise<number> {
     checkOptions('count', options, optionsOf.count)
     requireDefinition('count', index)
-    return this.#calls.run(() => withCallbacks(options, (taken) => this.#queries.count(index, where, taken)))
+    return this.calls.pass(() => withCallbacks(options, (taken) => this.#queries.count(index, where, taken)))
   }
 
   /** Every entity of the store, in no order. */
   scan(options: ScanOptions = {}): AsyncIterable<Entity> {
     checkOptions('scan', options, optionsOf.scan)
-    this.#calls.checkOpen()
+    this.calls.checkOpen()
     return scanEntities(this.context.driver, this.#reader, options)
   }
 
@@ -269,7 +297,7 @@ export class DataStore {
    */
   scanDamaged(options: CallOptions = {}): AsyncIterable<DamagedEntity> {
     checkOptions('scanDamaged', options, optionsOf.call)
-    this.#calls.checkOpen()
+    this.calls.checkOpen()
     return scanDamaged(this.context.driver, this.#reader, options)
   }
 
@@ -284,48 +312,7 @@ export class DataStore {
     const bytes = parseId(found.id)
     if (!isVersion(found.version)) return false
     const decide = toDeleteDamaged(found)
-    return this.#calls.run(async () => (await this.#write(bytes, decide, options)).written)
-  }
-
-  /** Adds an index while the store is in use. It is `building` until the cleaner has filled it. */
-  async addIndex(definition: IndexDefinitionData, options: CallOptions = {}): Promise<void> {
-    checkOptions('addIndex', options, optionsOf.call)
-    const checked = definitionFromData(definition)
-    await this.#calls.run(() => addIndex(this.context, checked, options))
-  }
-
-  /** Drops an index while the store is in use; by definition its generation, by name all of them. */
-  async dropIndex(which: string | IndexDefinitionData, options: CallOptions = {}): Promise<boolean> {
-    checkOptions('dropIndex', options, optionsOf.call)
-    if (typeof which !== 'string') requireDefinition('dropIndex', which)
-    return this.#calls.run(() => dropIndex(this.context, which, options))
-  }
-
-  /**
-   * Changes what all processes of the store do. When it resolves, no commit goes by what was before, and rows that later commits
-   * make superfluous stay as long as it says. With `onIndexFailure: 'defer'` for the first time it waits for five seconds,
-   * until the queries of all processes know of it. It needs every shard; one that fails may have begun, and is finished by
-   * the next change of the catalog or the next `open`.
-   */
-  async setPolicies(policies: PolicyChange, options: CallOptions = {}): Promise<void> {
-    checkOptions('setPolicies', policies, optionsOf.policies)
-    checkOptions('setPolicies', options, optionsOf.call)
-    await this.#calls.run(() => changePolicies(this.context, policies, options))
-  }
-
-  /** The indexes of the store as they are now. */
-  async indexes(options: CallOptions = {}): Promise<IndexStatus[]> {
-    checkOptions('indexes', options, optionsOf.call)
-    return this.#calls.run(async () => {
-      const catalog = await this.context.catalog.reload(options)
-      return catalog.indexes.map(indexStatus)
-    })
-  }
-
-  /** Shards, counted entities, indexes, warnings. */
-  async status(options: CallOptions = {}): Promise<StoreStatus> {
-    checkOptions('status', options, optionsOf.call)
-    return this.#calls.run(() => readStatus(this.context, options))
+    return this.calls.pass(async () => (await this.#write(bytes, decide, options)).written)
   }
 
   /**
@@ -341,7 +328,7 @@ export class DataStore {
    * are kept for queries of other processes are left to the cleaner; wait for `settled` before to have them deleted.
    */
   async close(): Promise<void> {
-    this.#closing ??= this.#calls
+    this.#closing ??= this.calls
       .close()
       .then(() => this.#removals.close())
       .then(() => this.context.driver.close())

@@ -7,6 +7,7 @@ import type {
   IndexDefinitionData,
   IndexState,
   LooseleafError,
+  Randomness,
   Router,
   Storable,
   StorePolicies,
@@ -72,6 +73,8 @@ export interface DataStoreOptions {
   readonly onWarning?: (message: string) => void
   /** Default: the machine's time. */
   readonly time?: Time
+  /** Default: the machine's own. */
+  readonly random?: Randomness
 }
 
 export type WriteOrder = 'index-first' | 'entity-first'
@@ -171,4 +174,8 @@ export interface IndexStatus {
   readonly shardOn: string
   /** There for the claims of a unique index, which are beside its rows and have a state of their own. */
   readonly unique?: true
+  /** There when it is hidden: written, queried by nobody, and whole when it is restored. See `hideIndex`. */
+  readonly hidden?: true
+  /** There when its filling is paused in every process. See `pauseIndex`. */
+  readonly paused?: true
 }

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type {
+  ColumnType,
   Driver,
   EntityInsert,
   IndexRow,
@@ -110,15 +111,23 @@ export function newEntity(version = 1, body: Uint8Array | null = randomBytes(40)
   return { id: newId(), version, body }
 }
 
-/** The table of a fresh index with these columns, created. */
+/** The table of a fresh index with columns of these types, created; with a minus before it one stands high to low. */
 export async function freshIndex(
   shard: Shard,
-  ...types: readonly IndexTableSpec['columns'][number]['type'][]
+  ...types: readonly (ColumnType | `-${ColumnType}`)[]
 ): Promise<IndexTable> {
-  const spec: IndexTableSpec = {
+  return freshTable(shard, {
     table: newName('ix'),
-    columns: types.map((type, i) => ({ name: `c${i}`, type })),
-  }
+    columns: types.map((type, i) => ({
+      name: `c${i}`,
+      type: type.replace('-', '') as ColumnType,
+      ...(type.startsWith('-') && { order: 'desc' as const }),
+    })),
+  })
+}
+
+/** The table of this spec, created. */
+export async function freshTable(shard: Shard, spec: IndexTableSpec): Promise<IndexTable> {
   await shard.createIndexTable(spec)
   const index = shard.index(spec)
   specOf.set(index, spec)

@@ -1,4 +1,4 @@
-import type { ColumnType, IndexRow, IndexScan, IndexTable, KeyRange, KeyValue } from '@looseleaf/core'
+import type { IndexRow, IndexScan, IndexTable, KeyRange, KeyValue } from '@looseleaf/core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { comparable } from './driver-contract-index.ts'
 import {
@@ -7,10 +7,17 @@ import {
   newId,
   pseudoRandom,
   withBench,
+  type Bench,
   type MakeDriverHarness,
 } from './driver-contract-harness.ts'
 
-const types: readonly ColumnType[] = ['string', 'integer', 'number']
+/** The columns of tables that are searched, all of one direction and of several; those with a minus stand high to low. */
+const tables = [
+  ['string', 'integer', 'number'],
+  ['-string', '-integer', '-number'],
+  ['string', '-integer', 'number'],
+  ['-string', 'integer', '-number'],
+] as const
 
 /** Few different values, so that there are ties at every column. */
 const domain: readonly (readonly KeyValue[])[] = [
@@ -21,81 +28,8 @@ const domain: readonly (readonly KeyValue[])[] = [
 
 export function indexScanContract(make: MakeDriverHarness): void {
   const bench = withBench(make)
-  const random = pseudoRandom(20090227)
-  const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T
-  let index: IndexTable
-  const rows: IndexRow[] = []
-
-  beforeAll(async () => {
-    index = await freshIndex(bench.shard, ...types)
-    const entityIds = Array.from({ length: 40 }, newId)
-    const seen = new Set<string>()
-    for (let version = 1; rows.length < 300; version++) {
-      const row = { key: domain.map(pick), entityId: pick(entityIds), version }
-      const name = describeRow(row)
-      if (seen.has(name)) continue
-      seen.add(name)
-      rows.push(row)
-    }
-    await index.upsert(rows)
-  })
-
-  /** A range with bounds at values that are there, and some that are not. */
-  function randomRange(): KeyRange {
-    const depth = Math.floor(random() * (types.length + 1))
-    const prefix = domain.slice(0, depth).map(pick)
-    const column = domain[depth]
-    if (column === undefined) return { prefix }
-    const bound = (): { value: KeyValue; inclusive: boolean } => ({
-      value: pick(column),
-      inclusive: random() < 0.5,
-    })
-    return {
-      prefix,
-      ...(random() < 0.4 ? { lower: bound() } : {}),
-      ...(random() < 0.4 ? { upper: bound() } : {}),
-    }
-  }
-
-  test('a scan gives what a naive search gives', async () => {
-    for (let i = 0; i < 120; i++) {
-      const range = randomRange()
-      const after = random() < 0.5 ? pick(matching(rows, range).concat(pick(rows))) : undefined
-      const scan: IndexScan = {
-        ...range,
-        order: pick(['asc', 'desc']),
-        limit: pick([1, 3, 20, 1_000]),
-        // A place in the stretch: that is what a cursor is.
-        ...(after === undefined || !within(after, range) ? {} : { after }),
-      }
-      const found = await index.scan(scan)
-      expect(found.map(describeRow)).toEqual(naiveScan(rows, scan).map(describeRow))
-      expect(found.map(({ version }) => version)).toEqual(naiveScan(rows, scan).map(({ version }) => version))
-    }
-  }, 30_000)
-
-  test('a count gives the different entities of the range', async () => {
-    for (let i = 0; i < 60; i++) {
-      const range = randomRange()
-      const entities = new Set(matching(rows, range).map(({ entityId }) => hex(entityId)))
-      expect(await index.count(range)).toBe(entities.size)
-    }
-  }, 30_000)
-
-  for (const order of ['asc', 'desc'] as const) {
-    test(`pages of every size meet each row once, ${order}`, async () => {
-      for (const limit of [1, 7, 299, 300]) {
-        const prefix = limit === 1 ? [domain[0]?.[1] as KeyValue] : []
-        const met: IndexRow[] = []
-        for (let page = await index.scan({ prefix, order, limit }); page.length > 0;) {
-          met.push(...page)
-          page = await index.scan({ prefix, order, limit, after: page[page.length - 1] as IndexRow })
-        }
-        expect(met.map(describeRow)).toEqual(
-          naiveScan(rows, { prefix, order, limit: 1_000 }).map(describeRow),
-        )
-      }
-    }, 30_000)
+  for (const columns of tables) {
+    describe(`by ${columns.join(', ')}`, () => scansOf(bench, columns))
   }
 
   describe('by hand', () => {
@@ -129,6 +63,89 @@ export function indexScanContract(make: MakeDriverHarness): void {
   })
 }
 
+function scansOf(bench: Bench, columns: (typeof tables)[number]): void {
+  const random = pseudoRandom(20090227)
+  const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T
+  let index: IndexTable
+  const rows: IndexRow[] = []
+
+  beforeAll(async () => {
+    index = await freshIndex(bench.shard, ...columns)
+    const entityIds = Array.from({ length: 40 }, newId)
+    const seen = new Set<string>()
+    for (let version = 1; rows.length < 300; version++) {
+      const row = { key: domain.map(pick), entityId: pick(entityIds), version }
+      const name = describeRow(row)
+      if (seen.has(name)) continue
+      seen.add(name)
+      rows.push(row)
+    }
+    await index.upsert(rows)
+  })
+
+  /** A range with bounds at values that are there, and some that are not. */
+  function randomRange(): KeyRange {
+    const depth = Math.floor(random() * (columns.length + 1))
+    const prefix = domain.slice(0, depth).map(pick)
+    const column = domain[depth]
+    if (column === undefined) return { prefix }
+    const bound = (): { value: KeyValue; inclusive: boolean } => ({
+      value: pick(column),
+      inclusive: random() < 0.5,
+    })
+    return {
+      prefix,
+      ...(random() < 0.4 ? { lower: bound() } : {}),
+      ...(random() < 0.4 ? { upper: bound() } : {}),
+    }
+  }
+
+  test('a scan gives what a naive search gives', async () => {
+    for (let i = 0; i < 120; i++) {
+      const range = randomRange()
+      const after = random() < 0.5 ? pick(matching(rows, range).concat(pick(rows))) : undefined
+      const scan: IndexScan = {
+        ...range,
+        order: pick(['asc', 'desc']),
+        limit: pick([1, 3, 20, 1_000]),
+        // A place in the stretch: that is what a cursor is.
+        ...(after === undefined || !within(after, range)
+          ? {}
+          : { after: { ...after, inclusive: random() < 0.4 } }),
+      }
+      const found = await index.scan(scan)
+      expect(found.map(describeRow)).toEqual(naiveScan(rows, columns, scan).map(describeRow))
+      expect(found.map(({ version }) => version)).toEqual(
+        naiveScan(rows, columns, scan).map(({ version }) => version),
+      )
+    }
+  }, 30_000)
+
+  test('a count gives the different entities of the range', async () => {
+    for (let i = 0; i < 60; i++) {
+      const range = randomRange()
+      const entities = new Set(matching(rows, range).map(({ entityId }) => hex(entityId)))
+      expect(await index.count(range)).toBe(entities.size)
+    }
+  }, 30_000)
+
+  for (const order of ['asc', 'desc'] as const) {
+    test(`pages of every size meet each row once, ${order}`, async () => {
+      for (const limit of [1, 7, 299, 300]) {
+        const prefix = limit === 1 ? [domain[0]?.[1] as KeyValue] : []
+        const met: IndexRow[] = []
+        for (let page = await index.scan({ prefix, order, limit }); page.length > 0;) {
+          met.push(...page)
+          page = await index.scan({ prefix, order, limit, after: page[page.length - 1] as IndexRow })
+        }
+        expect(met.map(describeRow)).toEqual(
+          naiveScan(rows, columns, { prefix, order, limit: 1_000 }).map(describeRow),
+        )
+      }
+    }, 30_000)
+  }
+}
+
 function describeRow({ key, entityId }: IndexRow): string {
   return [...key.map((value) => String(comparable(value))), hex(entityId)].join(' ')
 }
@@ -138,10 +155,14 @@ function compareValues(a: KeyValue, b: KeyValue): number {
   return a < (b as typeof a) ? -1 : a > (b as typeof a) ? 1 : 0
 }
 
-function compareRows(a: Pick<IndexRow, 'key' | 'entityId'>, b: Pick<IndexRow, 'key' | 'entityId'>): number {
+function compareRows(
+  columns: readonly string[],
+  a: Pick<IndexRow, 'key' | 'entityId'>,
+  b: Pick<IndexRow, 'key' | 'entityId'>,
+): number {
   for (let i = 0; i < a.key.length; i++) {
     const order = compareValues(a.key[i] as KeyValue, b.key[i] as KeyValue)
-    if (order !== 0) return order
+    if (order !== 0) return columns[i]?.startsWith('-') ? -order : order
   }
   return Buffer.compare(a.entityId, b.entityId)
 }
@@ -162,11 +183,14 @@ function matching(rows: readonly IndexRow[], range: KeyRange): IndexRow[] {
   return rows.filter((row) => within(row, range))
 }
 
-function naiveScan(rows: readonly IndexRow[], scan: IndexScan): IndexRow[] {
+function naiveScan(rows: readonly IndexRow[], columns: readonly string[], scan: IndexScan): IndexRow[] {
   const sign = scan.order === 'asc' ? 1 : -1
   const { after } = scan
   return matching(rows, scan)
-    .filter((row) => after === undefined || sign * compareRows(row, after) > 0)
-    .toSorted((a, b) => sign * compareRows(a, b))
+    .filter((row) => {
+      const distance = after === undefined ? 1 : sign * compareRows(columns, row, after)
+      return distance > 0 || (distance === 0 && after?.inclusive === true)
+    })
+    .toSorted((a, b) => sign * compareRows(columns, a, b))
     .slice(0, scan.limit)
 }

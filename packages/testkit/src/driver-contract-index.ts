@@ -116,6 +116,11 @@ export function indexContract(make: MakeDriverHarness): void {
         expect(rows.map(({ key }) => comparable(key[0]))).toEqual([comparable(value)])
         expect(await index.count({ prefix: [value] })).toBe(1)
       }
+      // A column that stands high to low has the same values, the other way round.
+      const down = await freshIndex(bench.shard, `-${type}`)
+      await down.upsert(values.map((value) => ({ key: [value], entityId, version: 1 })))
+      const highToLow = await down.scan({ prefix: [], order: 'asc', limit: 100 })
+      expect(highToLow.map(({ key }) => comparable(key[0]))).toEqual(values.toReversed().map(comparable))
       expect(await index.remove(values.map((value) => ({ key: [value], entityId, before: 2 })))).toBe(
         values.length,
       )

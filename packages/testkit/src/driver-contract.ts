@@ -5,6 +5,7 @@ import { entityContract } from './driver-contract-entities.ts'
 import { entityPagesContract } from './driver-contract-pages.ts'
 import { fenceContract } from './driver-contract-fence.ts'
 import type { DriverContractOptions, MakeDriverHarness } from './driver-contract-harness.ts'
+import { coveringContract } from './driver-contract-covering.ts'
 import { indexScanContract } from './driver-contract-index-scan.ts'
 import { indexContract } from './driver-contract-index.ts'
 import { pendingContract } from './driver-contract-pending.ts'
@@ -30,6 +31,7 @@ export function driverContract(
     describe('the epoch fence', () => fenceContract(make, options))
     describe('index rows', () => indexContract(make))
     describe('scans', () => indexScanContract(make))
+    describe('covering tables', () => coveringContract(make))
     describe('claims', () => claimContract(make))
     describe('pending rows', () => pendingContract(make))
     describe('tasks', () => taskContract(make))

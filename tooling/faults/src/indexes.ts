@@ -1,10 +1,5 @@
 import { defineIndex } from '@looseleaf/index-engine'
-
-/** A row per tag, each on the shard of its tag: a write gains and loses several rows on all shards. */
-export const byTag = defineIndex('by_tag', { properties: { tags: 'string[]' }, shardOn: 'tags' })
-
-/** One row per entity, which moves between the shards. */
-export const byGroup = defineIndex('by_group', { properties: { group: 'string' }, shardOn: 'group' })
+import { byGroup, byTag } from '@looseleaf-tooling/lab/indexes'
 
 /** Two columns, kept beside the entity; the time is one that zones and the year 2038 could bend. */
 export const byGroupAndTime = defineIndex('by_group_and_time', {
@@ -12,7 +7,13 @@ export const byGroupAndTime = defineIndex('by_group_and_time', {
   shardOn: 'id',
 })
 
-export const allIndexes = [byTag, byGroup, byGroupAndTime] as const
+/** A key that is derived, so that writes change the value and leave the row; and a row for what is in no group as well. */
+export const byDay = defineIndex('by_day', {
+  properties: { day: { type: 'time', of: 'at', key: 'day' }, group: { type: 'string', nulls: 'last' } },
+  shardOn: 'id',
+})
+
+export const allIndexes = [byTag, byGroup, byGroupAndTime, byDay] as const
 
 export const TAGS = ['red', 'green', 'blue', 'grey', 'ünïcode'] as const
 export const GROUPS = ['north', 'south', 'east'] as const
@@ -22,13 +23,21 @@ export const RANGES = [
   ['east', 'north'],
   ['north', 'south'],
 ] as const
-/** Before 1970, in the hour that summer time skips or repeats in most zones, and after the last 32-bit second. */
+/** Before 1970, in the hour that summer time skips or repeats in most zones, after the last 32-bit second; two of one day. */
 export const TIMES = [
   '1969-12-31T23:59:59.999Z',
   '2024-03-31T01:30:00.000Z',
+  '2024-03-31T22:15:00.000Z',
   '2024-10-27T01:30:00.000Z',
   '2038-01-19T03:14:08.500Z',
 ] as const
+
+export const DAYS: readonly string[] = [...new Set(TIMES.map(dayOf))]
+
+/** As a key function has it: in UTC. */
+export function dayOf(time: string): string {
+  return time.slice(0, 10)
+}
 
 /** What a write of the load says, besides who it is. */
 export interface Content {
@@ -42,27 +51,60 @@ export function signatureOf({ group, tags, at }: Content): string {
   return `${group ?? '-'} ${tags.join(',')} ${at}`
 }
 
-/** What a query asked for. */
+/** What a query asked for. Of several values, any will do. */
 export type Asked =
-  | { readonly index: 'by_tag'; readonly tag: string }
-  | { readonly index: 'by_group'; readonly group: string }
+  | { readonly index: 'by_tag'; readonly tags: readonly string[] }
+  | { readonly index: 'by_group'; readonly groups: readonly string[] }
   /** Of all shards; both bounds are in it. */
   | { readonly index: 'by_group'; readonly between: readonly [from: string, to: string] }
   | { readonly index: 'by_group_and_time'; readonly group: string; readonly at: string }
+  /** Without groups: in whatever group, or in none, which is null. */
+  | {
+      readonly index: 'by_day'
+      readonly days: readonly string[]
+      readonly groups?: readonly (string | null)[] | undefined
+    }
 
-export function matches(asked: Asked, content: Content): boolean {
-  if (asked.index === 'by_tag') return content.tags.includes(asked.tag)
-  if ('between' in asked) {
-    const [from, to] = asked.between
-    return content.group !== null && content.group >= from && content.group <= to
+export function matches(asked: Asked, { group, tags, at }: Content): boolean {
+  switch (asked.index) {
+    case 'by_tag':
+      return asked.tags.some((tag) => tags.includes(tag))
+    case 'by_group': {
+      if (group === null) return false
+      return 'groups' in asked
+        ? asked.groups.includes(group)
+        : group >= asked.between[0] && group <= asked.between[1]
+    }
+    case 'by_group_and_time':
+      return group === asked.group && at === asked.at
+    case 'by_day':
+      return asked.days.includes(dayOf(at)) && asked.groups?.includes(group) !== false
   }
-  if (asked.index === 'by_group') return content.group === asked.group
-  return content.group === asked.group && content.at === asked.at
+}
+
+/** Whether all that matches has one key, so that nothing that matches all the time moves within the order. */
+export function isOfOneKey(asked: Asked): boolean {
+  switch (asked.index) {
+    case 'by_tag':
+      return asked.tags.length === 1
+    case 'by_group':
+      return 'groups' in asked && asked.groups.length === 1
+    case 'by_group_and_time':
+      return true
+    case 'by_day':
+      return asked.days.length === 1 && asked.groups?.length === 1
+  }
 }
 
 export function textOfAsked(asked: Asked): string {
-  if (asked.index === 'by_tag') return `by_tag ${asked.tag}`
-  if ('between' in asked) return `by_group from ${asked.between.join(' to ')}`
-  if (asked.index === 'by_group') return `by_group ${asked.group}`
-  return `by_group_and_time ${asked.group} ${asked.at}`
+  switch (asked.index) {
+    case 'by_tag':
+      return `by_tag ${asked.tags.join(' or ')}`
+    case 'by_group':
+      return `by_group ${'groups' in asked ? asked.groups.join(' or ') : `from ${asked.between.join(' to ')}`}`
+    case 'by_group_and_time':
+      return `by_group_and_time ${asked.group} ${asked.at}`
+    case 'by_day':
+      return `by_day ${asked.days.join(' or ')} ${asked.groups?.map((group) => group ?? 'none').join(' or ') ?? ''}`
+  }
 }

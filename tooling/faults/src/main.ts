@@ -1,6 +1,5 @@
 import { parseArgs } from 'node:util'
-import type { Cluster } from './cluster/cluster.ts'
-import { startCluster } from './cluster/start-cluster.ts'
+import { type Cluster, startCluster } from '@looseleaf-tooling/lab/cluster'
 import { runHistory, type HistoryRun } from './history/run-history.ts'
 import { runScenario, type ScenarioRun } from './matrix/run-scenario.ts'
 import { Skip } from './matrix/scenario.ts'

@@ -34,7 +34,7 @@ export function renderReport(
   onMysql: readonly ResultFile[] = [],
 ): string {
   const history = results.find((result) => result.kind === 'history')
-  const simulation = results.find((result) => result.kind === 'simulation')
+  const simulations = results.filter((result) => result.kind === 'simulation')
   const mutants = results.find((result) => result.kind === 'mutants')
   const measured = measuredIn(results)
   const isFailover = ({ scenario }: Measured): boolean => replicaFailovers.includes(scenario)
@@ -50,11 +50,11 @@ export function renderReport(
   const mysql = mysqlIn(onMysql)
   const parts = [
     intro(shown),
-    summary({ history, simulation, faults, failovers, galera, mysql, notRun, brokeOff }),
+    summary({ history, simulations, faults, failovers, galera, mysql, notRun, brokeOff }),
     ...(history === undefined ? [] : [historyPart(history)]),
     ...(faults.length === 0 ? [] : [faultsPart(faults)]),
     ...(failovers.length === 0 ? [] : [failoverPart(failovers)]),
-    ...(simulation === undefined ? [] : [simulationPart(simulation)]),
+    ...(simulations.length === 0 ? [] : [simulationPart(simulations)]),
     ...(galera.length === 0 ? [] : [galeraPart(galera)]),
     ...(mysql === undefined ? [] : [mysqlPart(mysql)]),
     ...(mutants === undefined ? [] : [mutantsPart(mutants)]),

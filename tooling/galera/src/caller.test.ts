@@ -2,7 +2,8 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore } from '@looseleaf/store'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { checkCounters, createCaller, type Caller } from './caller.ts'
-import { allIndexes, byGroup } from './indexes.ts'
+import { byGroup } from '@looseleaf-tooling/lab/indexes'
+import { allIndexes } from './site.ts'
 import { createTally, type Tally } from './tally.ts'
 
 // The run is only worth something if its callers notice what must not be.

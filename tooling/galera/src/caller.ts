@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { isLooseleafError, type Bag, type EntityId } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
-import { byGroup, byTag } from './indexes.ts'
+import { byGroup, byTag } from '@looseleaf-tooling/lab/indexes'
+import { holdsWithin } from '@looseleaf-tooling/lab/until'
 import type { Tally } from './tally.ts'
 
 /** What a caller has written to an entity of its own; null when there is none. */
@@ -101,32 +101,44 @@ export function createCaller(
     )
   }
 
+  /** Looks until it is right, which is stale if it was not so at once; answers whether it came right. */
+  async function catchUp(look: () => Promise<boolean>): Promise<boolean> {
+    let tries = 0
+    const isRight = await holdsWithin(
+      catchUpMs,
+      async () => {
+        tries++
+        const isSo = await look()
+        tally.looks++
+        return isSo
+      },
+      20,
+    )
+    if (isRight && tries > 1) tally.staleLooks++
+    return isRight
+  }
+
   /** Reads an entity until it is in a state that it may be in. */
   async function lookAt(store: DataStore, own: Own): Promise<void> {
-    const deadline = performance.now() + catchUpMs
-    for (let tries = 0; ; tries++) {
-      const found = await store.get(own.id)
-      tally.looks++
-      const state = own.possible.find((one) => fits(one, found))
-      if (state !== undefined) {
-        if (tries > 0) tally.staleLooks++
-        if (own.possible.length > 1) {
-          const done = state !== own.possible[0]
-          if (done) tally.unknownDone++
-          else tally.unknownNotDone++
-        }
-        own.possible = [state]
-        return
-      }
-      if (performance.now() > deadline) {
-        const expected = own.possible.map((one) => one?.write ?? 'none').join(' or ')
-        tally.wrongs.push(
-          `${own.id}: write ${String(found?.['write'] ?? 'none')} is there, expected ${expected}`,
-        )
-        return
-      }
-      await sleep(20)
+    let found: Bag | undefined
+    let state: State | undefined
+    await catchUp(async () => {
+      found = await store.get(own.id)
+      state = own.possible.find((one) => fits(one, found))
+      return state !== undefined
+    })
+    if (state === undefined) {
+      const expected = own.possible.map((one) => one?.write ?? 'none').join(' or ')
+      tally.wrongs.push(
+        `${own.id}: write ${String(found?.['write'] ?? 'none')} is there, expected ${expected}`,
+      )
+      return
     }
+    if (own.possible.length > 1) {
+      if (state === own.possible[0]) tally.unknownNotDone++
+      else tally.unknownDone++
+    }
+    own.possible = [state]
   }
 
   /** What a group or a tag of this caller finds is exactly what it knows to be there. */
@@ -148,20 +160,13 @@ export function createCaller(
     ]
     for (const { key, query, holds } of asked) {
       const expected = owned.filter(({ possible }) => holds(possible[0] ?? null)).map(({ id }) => id)
-      const deadline = performance.now() + catchUpMs
-      for (let tries = 0; ; tries++) {
-        const found = new Set((await query()).map(({ id }) => id))
-        tally.looks++
-        if (found.size === expected.length && expected.every((id) => found.has(id))) {
-          if (tries > 0) tally.staleLooks++
-          break
-        }
-        if (performance.now() > deadline) {
-          tally.wrongs.push(`the key ${key} finds ${found.size} entities, expected ${expected.length}`)
-          break
-        }
-        await sleep(20)
-      }
+      let found = new Set<string>()
+      const isRight = await catchUp(async () => {
+        found = new Set((await query()).map(({ id }) => id))
+        return found.size === expected.length && expected.every((id) => found.has(id))
+      })
+      if (!isRight)
+        tally.wrongs.push(`the key ${key} finds ${found.size} entities, expected ${expected.length}`)
     }
   }
 

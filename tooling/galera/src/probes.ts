@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isLooseleafError, type Bag } from '@looseleaf/core'
-import { mysqlShards } from '@looseleaf/driver-mysql'
-import { DataStore } from '@looseleaf/store'
+import type { DataStore } from '@looseleaf/store'
+import { openStore } from '@looseleaf-tooling/lab/open-store'
 import { startServers } from '@looseleaf-tooling/mariadb'
 import { createConnection, type ResultSetHeader, type RowDataPacket } from 'mysql2/promise'
-import { allIndexes } from './indexes.ts'
-import { openSite } from './site.ts'
+import { allIndexes, openSite } from './site.ts'
 import { startCluster, type Cluster } from './start-cluster.ts'
 import type { Tally } from './tally.ts'
 
@@ -16,12 +15,7 @@ export async function measureRates(
 ): Promise<Readonly<Record<string, number>>> {
   const rates: Record<string, number> = {}
   const measure = async (name: string, url: string): Promise<void> => {
-    const store = await DataStore.open({
-      shards: mysqlShards([url]),
-      indexes: allIndexes,
-      migrate: true,
-      onWarning: () => undefined,
-    })
+    const store = await openStore([url], { indexes: allIndexes, migrate: true })
     const begin = performance.now()
     let written = 0
     await Promise.all(
@@ -192,12 +186,7 @@ export interface TwoNodesRun {
 /** What is not supported: two stores write the same entities through two nodes at once. */
 export async function probeTwoNodes(cluster: Cluster, seconds: number): Promise<TwoNodesRun> {
   const open = (node: number, migrate: boolean): Promise<DataStore> =>
-    DataStore.open({
-      shards: mysqlShards([cluster.urls[node] ?? '']),
-      indexes: allIndexes,
-      migrate,
-      onWarning: () => undefined,
-    })
+    openStore([cluster.urls[node] ?? ''], { indexes: allIndexes, migrate })
   const stores = [await open(0, true), await open(1, false)]
   const { id } = await (stores[0] as DataStore).put({ group: 'counter' })
   await sleep(500)

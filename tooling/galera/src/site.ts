@@ -1,18 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { checkIndex, sweep } from '@looseleaf/cleaner'
 import { isLooseleafError, type EntityId } from '@looseleaf/core'
-import { mysqlShards } from '@looseleaf/driver-mysql'
-import { DataStore } from '@looseleaf/store'
+import type { DataStore } from '@looseleaf/store'
+import { checkIndexes, type IndexesCheck } from '@looseleaf-tooling/lab/check-indexes'
+import { byGroup, byTag } from '@looseleaf-tooling/lab/indexes'
+import { openStore } from '@looseleaf-tooling/lab/open-store'
 import { checkCounters, createCaller, type Caller } from './caller.ts'
-import { allIndexes } from './indexes.ts'
 import { createTally, type Tally } from './tally.ts'
 
-export interface IndexCheck {
-  readonly missing: number
-  readonly dangling: number
-  readonly entities: number
-  readonly rows: number
-}
+export const allIndexes = [byGroup, byTag] as const
+
+export type IndexCheck = Omit<IndexesCheck, 'unclaimed'>
 
 /** Callers under load on one store, which can be moved to other servers. */
 export interface Site {
@@ -96,7 +94,7 @@ export async function openSite(urls: readonly string[], callerCount: number): Pr
       const begin = performance.now()
       const old = store
       const closing = old.close()
-      store = await openWithPatience(newUrls)
+      store = await open(newUrls, false)
       const openMs = performance.now() - begin
       // Calls that wait for a silent node end at their deadlines.
       await closing
@@ -112,14 +110,7 @@ export async function openSite(urls: readonly string[], callerCount: number): Pr
     },
     async sweepAndCheck() {
       await sweep(store, { graceMs: 0 })
-      let [missing, dangling, entities, rows] = [0, 0, 0, 0]
-      for (const { name } of allIndexes) {
-        const found = await checkIndex(store, name, { settleMs: 0 })
-        missing += found.missing + found.unsettled
-        dangling += found.dangling + found.misplaced
-        entities = found.entities
-        rows += found.rows
-      }
+      const { missing, dangling, entities, rows } = await checkIndexes(store, allIndexes)
       if (missing + dangling > 0)
         tally.wrongs.push(`after the sweep: ${missing} missing, ${dangling} dangling`)
       return { missing, dangling, entities, rows }
@@ -138,24 +129,13 @@ export async function openSite(urls: readonly string[], callerCount: number): Pr
   }
 }
 
+/** The next node may not take anything until the group has agreed that the last one is gone. */
 function open(urls: readonly string[], migrate: boolean): Promise<DataStore> {
-  return DataStore.open({
-    shards: mysqlShards(urls, { poolSize: 20 }),
+  const deadline = performance.now() + OPEN_TRIES_MS
+  return openStore(urls, {
+    connections: { poolSize: 20 },
     indexes: allIndexes,
     migrate,
-    onWarning: () => undefined,
+    again: (error) => isLooseleafError(error) && error.retryable && performance.now() <= deadline,
   })
-}
-
-/** The next node may not take anything until the group has agreed that the last one is gone. */
-async function openWithPatience(urls: readonly string[]): Promise<DataStore> {
-  const deadline = performance.now() + OPEN_TRIES_MS
-  for (;;) {
-    try {
-      return await open(urls, false)
-    } catch (error) {
-      if (!isLooseleafError(error) || !error.retryable || performance.now() > deadline) throw error
-      await sleep(50)
-    }
-  }
 }

@@ -1,25 +1,18 @@
-import { spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { freePort } from '@looseleaf-tooling/mariadb'
-import { createConnection, type RowDataPacket } from 'mysql2/promise'
+import { createServers, type Server } from '@looseleaf-tooling/lab/server'
+import type { Row } from '@looseleaf-tooling/lab/session'
+import { holdsWithin } from '@looseleaf-tooling/lab/until'
 import { findGalera, howToInstallGalera } from './find-galera.ts'
-import type { Answer, Command, NodePorts, Order } from './keeping.ts'
 
 export interface ClusterOptions {
-  /** Default 3. */
-  readonly nodes?: number
   /** More arguments for every node; they win over those of the launcher. */
   readonly serverArguments?: readonly string[]
-  /** Milliseconds until a node has to be in step; 60,000 by default. */
-  readonly startTimeoutMs?: number
 }
 
 export interface Cluster {
-  /** `mysql://…` of each node. */
+  /** `mysql://…` of each node; another one after a start. */
   readonly urls: readonly string[]
   /** SIGKILL; resolves when the process is gone. */
   kill(node: number): Promise<void>
@@ -29,15 +22,19 @@ export interface Cluster {
   resume(node: number): Promise<void>
   /** Starts a node that was killed; resolves when it is in step with the group. */
   rejoin(node: number): Promise<void>
-  /** Sends one statement to a node, on a connection of its own. */
-  ask(node: number, statement: string): Promise<Record<string, unknown>[]>
+  /** Sends one statement to a node. */
+  ask(node: number, statement: string): Promise<Row[]>
   /** `wsrep_…` of SHOW GLOBAL STATUS. */
   status(node: number): Promise<ReadonlyMap<string, string>>
   /** Resolves when every process is gone, and the folder with them. */
   stop(): Promise<void>
 }
 
+const NODES = 3
 const BETWEEN_LOOKS_MS = 50
+const IN_STEP_MS = 60_000
+
+const run = promisify(execFile)
 
 /**
  * Starts a Galera cluster that belongs to this process: 127.0.0.1, free ports, folders of its own. It ends with
@@ -46,113 +43,117 @@ const BETWEEN_LOOKS_MS = 50
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   const galera = findGalera()
   if (galera === undefined) throw new Error(howToInstallGalera)
-  const ports = await freePorts((options.nodes ?? 3) * 4)
-  const nodes = Array.from({ length: options.nodes ?? 3 }, (_, i): NodePorts => {
-    const [client, group, ist, sst] = ports.slice(i * 4) as [number, number, number, number]
-    return { client, group, ist, sst }
+  // As root, rsync would give up its rights and could not write the folders of nodes.
+  const user = process.getuid?.() === 0 ? 'mysql' : undefined
+  const groupPorts = await freePorts(NODES)
+  const group = groupPorts.map((port) => `127.0.0.1:${port}`).join()
+  const servers = await createServers({
+    user,
+    serverArguments: [
+      '--binlog-format=ROW',
+      '--innodb-autoinc-lock-mode=2',
+      '--innodb-log-file-size=48M',
+      '--wsrep-on=ON',
+      `--wsrep-provider=${galera.provider}`,
+      '--wsrep-cluster-name=looseleaf',
+      `--wsrep-cluster-address=gcomm://${group}`,
+      '--wsrep-node-address=127.0.0.1',
+      '--wsrep-sst-method=rsync',
+      ...(options.serverArguments ?? []),
+    ],
+    database: 'looseleaf',
   })
-  const password = randomBytes(12).toString('hex')
-  const database = 'looseleaf'
-  const urls = nodes.map(({ client }) => `mysql://looseleaf:${password}@127.0.0.1:${client}/${database}`)
+  const nodes: Server[] = []
 
-  const keeper = spawn(process.execPath, [fileURLToPath(new URL('./keeper.ts', import.meta.url))], {
-    detached: true,
-    stdio: ['pipe', 'pipe', 'inherit'],
-    env: { ...process.env, NODE_OPTIONS: '', NODE_NO_WARNINGS: '1' },
-  })
-  const gone = once(keeper, 'exit')
-  keeper.stdin.on('error', () => undefined)
-  const waiting = new Map<number, (answer: Answer) => void>()
-  createInterface({ input: keeper.stdout }).on('line', (line) => {
-    const answer = JSON.parse(line) as Answer // The keeper is ours and writes nothing else.
-    waiting.get(answer.call)?.(answer)
-    waiting.delete(answer.call)
-  })
-  const order: Order = { galera, nodes, password, database, serverArguments: options.serverArguments ?? [] }
-  keeper.stdin.write(`${JSON.stringify(order)}\n`)
-
-  let calls = 0
-  async function tell(action: Command['action'], node: number): Promise<void> {
-    const command: Command = { call: ++calls, action, node }
-    const answered = new Promise<Answer>((resolve) => waiting.set(command.call, resolve))
-    keeper.stdin.write(`${JSON.stringify(command)}\n`)
-    const { error } = await Promise.race([answered, gone.then(() => ({ error: 'The keeper is gone.' }))])
-    if (error !== undefined) throw new Error(`Node ${node}, ${action}: ${error}`)
+  async function startNode(number: number): Promise<void> {
+    const [ist, sst] = await freePorts(2)
+    const node = await servers.start({
+      serverArguments: [
+        `--wsrep-node-name=node-${number}`,
+        `--wsrep-sst-receive-address=127.0.0.1:${sst}`,
+        `--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:${groupPorts[number]};ist.recv_addr=127.0.0.1:${ist};gcache.size=64M`,
+      ],
+      firstArguments: number === 0 ? ['--wsrep-new-cluster'] : [],
+    })
+    nodes.push(node)
+    await untilInStep(number)
   }
 
-  async function ask(node: number, statement: string): Promise<Record<string, unknown>[]> {
-    const connection = await createConnection({ uri: urls[node] ?? '', connectTimeout: 2_000 })
-    connection.on('error', () => undefined)
-    try {
-      const [rows] = await connection.query<RowDataPacket[]>(statement)
-      return Array.isArray(rows) ? rows : []
-    } finally {
-      connection.destroy()
-    }
+  function nodeOf(number: number): Server {
+    const node = nodes[number]
+    if (node === undefined) throw new RangeError(`There is no node ${number}.`)
+    return node
+  }
+
+  /** What a service does after a crash: reads from InnoDB how far the node had come, so that it is sent only the rest. */
+  async function startPosition(node: Server): Promise<string[]> {
+    const output = await run(
+      galera?.server ?? '',
+      [
+        '--no-defaults',
+        ...(user === undefined ? [] : [`--user=${user}`]),
+        ...node.serverArguments,
+        '--wsrep-recover',
+      ],
+      { maxBuffer: 2 ** 26 },
+    ).then(
+      ({ stdout, stderr }) => stdout + stderr,
+      () => '',
+    )
+    const position = /Recovered position:\s*(\S+)/.exec(output)?.[1]
+    return position === undefined ? [] : [`--wsrep-start-position=${position}`]
   }
 
   async function status(node: number): Promise<ReadonlyMap<string, string>> {
-    const rows = await ask(node, "SHOW GLOBAL STATUS LIKE 'wsrep%'")
+    const rows = await nodeOf(node).ask("SHOW GLOBAL STATUS LIKE 'wsrep%'")
     return new Map(rows.map((row) => [String(row['Variable_name']), String(row['Value'])]))
   }
 
-  async function untilInStep(node: number): Promise<void> {
-    const deadline = performance.now() + (options.startTimeoutMs ?? 60_000)
-    for (;;) {
-      const found = await status(node).catch(() => new Map<string, string>())
-      if (found.get('wsrep_local_state_comment') === 'Synced' && found.get('wsrep_ready') === 'ON') return
-      if (performance.now() > deadline) throw new Error(`Node ${node} did not come into step with the group.`)
-      await sleep(BETWEEN_LOOKS_MS)
-    }
+  const statusOrNone = (node: number): Promise<ReadonlyMap<string, string>> =>
+    status(node).catch(() => new Map<string, string>())
+
+  async function until(holds: () => Promise<boolean>, otherwise: string): Promise<void> {
+    if (!(await holdsWithin(IN_STEP_MS, holds, BETWEEN_LOOKS_MS))) throw new Error(otherwise)
   }
+
+  const untilInStep = (node: number): Promise<void> =>
+    until(async () => {
+      const found = await statusOrNone(node)
+      return found.get('wsrep_local_state_comment') === 'Synced' && found.get('wsrep_ready') === 'ON'
+    }, `Node ${node} did not come into step with the group.`)
 
   /** A node that was silent still takes the old group for the present one; then all agree on a new one. */
-  async function untilAllAgree(): Promise<void> {
-    const deadline = performance.now() + (options.startTimeoutMs ?? 60_000)
-    for (;;) {
-      const all = await Promise.all(
-        urls.map((_, node) => status(node).catch(() => new Map<string, string>())),
-      )
+  const untilAllAgree = (): Promise<void> =>
+    until(async () => {
+      const all = await Promise.all(nodes.keys().map(statusOrNone))
       const groups = new Set(all.map((found) => found.get('wsrep_cluster_conf_id')))
-      const complete = all.every((found) => found.get('wsrep_cluster_size') === String(nodes.length))
-      if (groups.size === 1 && complete) return
-      if (performance.now() > deadline) throw new Error('The nodes did not come together again.')
-      await sleep(BETWEEN_LOOKS_MS)
-    }
-  }
-
-  let stopped: Promise<void> | undefined
-  const stop = (): Promise<void> =>
-    (stopped ??= (async () => {
-      keeper.stdin.end()
-      await gone
-    })())
+      return groups.size === 1 && all.every((found) => found.get('wsrep_cluster_size') === String(NODES))
+    }, 'The nodes did not come together again.')
 
   try {
-    for (const node of nodes.keys()) {
-      await tell(node === 0 ? 'bootstrap' : 'join', node)
-      await untilInStep(node)
-    }
+    for (let number = 0; number < NODES; number++) await startNode(number)
   } catch (error) {
-    await stop()
+    await servers.stop()
     throw error
   }
   return {
-    urls,
-    kill: (node) => tell('kill', node),
-    pause: (node) => tell('pause', node),
+    get urls() {
+      return nodes.map(({ url }) => url.href)
+    },
+    kill: (node) => nodeOf(node).kill(),
+    pause: async (node) => nodeOf(node).freeze(),
     async resume(node) {
-      await tell('resume', node)
+      nodeOf(node).thaw()
       await untilAllAgree()
       await untilInStep(node)
     },
     async rejoin(node) {
-      await tell('join', node)
+      await nodeOf(node).restart(await startPosition(nodeOf(node)))
       await untilInStep(node)
     },
-    ask,
+    ask: (node, statement) => nodeOf(node).ask(statement),
     status,
-    stop,
+    stop: () => servers.stop(),
   }
 }
 

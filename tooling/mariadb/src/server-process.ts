@@ -30,6 +30,8 @@ export interface ServerProcessOptions {
   readonly password: string
   readonly database: string | undefined
   readonly serverArguments: readonly string[]
+  readonly user: string
+  readonly environment: NodeJS.ProcessEnv | undefined
   readonly startTimeoutMs: number
 }
 
@@ -58,6 +60,7 @@ async function launch(options: ServerProcessOptions, logPath: string): Promise<C
   const log = openSync(logPath, 'w', 0o600)
   const child = spawn(options.server.path, serverArguments(options, initPath), {
     stdio: ['ignore', log, log],
+    env: { ...process.env, ...options.environment },
   })
   closeSync(log)
   child.on('error', () => undefined)
@@ -74,7 +77,7 @@ function temporaryFolder(options: ServerProcessOptions): string {
 function serverArguments(options: ServerProcessOptions, initPath: string): string[] {
   return [
     '--no-defaults',
-    ...(runsAsRoot() ? ['--user=root'] : []),
+    ...(runsAsRoot() ? [`--user=${options.user}`] : []),
     `--datadir=${options.dataFolder}`,
     `--port=${options.port}`,
     '--bind-address=127.0.0.1',

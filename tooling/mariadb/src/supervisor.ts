@@ -68,6 +68,8 @@ async function start({ count, options }: Order): Promise<void> {
           password: userPassword,
           database: options.database,
           serverArguments: options.serverArguments ?? [],
+          user: options.user ?? 'root',
+          environment: options.environment,
           startTimeoutMs: options.startTimeoutMs ?? 60_000,
         })
         running.add(started)

@@ -2,6 +2,7 @@ import { checkIndex, sweep } from '@looseleaf/cleaner'
 import fc from 'fast-check'
 import type { Backend } from './backend.ts'
 import { indexChanges } from './commands/index-changes.ts'
+import { intersections } from './commands/intersections.ts'
 import { paging } from './commands/paging.ts'
 import { reads } from './commands/reads.ts'
 import { writes } from './commands/writes.ts'
@@ -39,11 +40,14 @@ export function modelProperty(
   backends: readonly Backend[],
   commands: number,
 ): fc.IAsyncPropertyWithHooks<[Iterable<Command>]> {
-  const histories = fc.commands([...writes, ...writes, ...reads, ...paging, ...indexChanges], {
-    maxCommands: commands,
-    size: 'max',
-    ...(replayPath === undefined ? {} : { replayPath }),
-  })
+  const histories = fc.commands(
+    [...writes, ...writes, ...reads, ...paging, ...intersections, ...indexChanges],
+    {
+      maxCommands: commands,
+      size: 'max',
+      ...(replayPath === undefined ? {} : { replayPath }),
+    },
+  )
   return fc.asyncProperty(histories, async (history) => {
     const traces: (readonly string[])[] = []
     for (const backend of backends) traces.push(await runOn(backend, history))

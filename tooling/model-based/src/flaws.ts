@@ -1,15 +1,11 @@
-import type { Driver, EntityRow, EntityTable, IndexTable, Shard } from '@looseleaf/core'
+import type { EntityRow } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { keepOpen } from '@looseleaf/testkit'
+import { changed, type Changes } from '@looseleaf-tooling/lab/drivers'
 import type { Backend } from './backend.ts'
 
-interface Flaw {
-  readonly entities?: (table: EntityTable) => Partial<EntityTable>
-  readonly index?: (table: IndexTable) => Partial<IndexTable>
-}
-
 /** Ways in which a database or a driver could be wrong, one at a time. The model has to notice each. */
-export const flaws: Readonly<Record<string, Flaw>> = {
+export const flaws: Readonly<Record<string, Changes>> = {
   'index rows are not written': { index: () => ({ upsert: async () => {} }) },
   'one index row of a statement is not written': {
     index: (table) => ({ upsert: (rows, options) => table.upsert(rows.slice(1), options) }),
@@ -62,40 +58,11 @@ export const flaws: Readonly<Record<string, Flaw>> = {
 
 /** Memory shards with one of these flaws. */
 export function flawedBackend(name: string): Backend {
-  const { entities, index } = flaws[name]!
-  const flawedShard = (shard: Shard): Shard => {
-    const tables = new Map<string, IndexTable>()
-    return {
-      ...bound(shard),
-      entities: { ...bound(shard.entities), ...entities?.(shard.entities) },
-      index(spec) {
-        const table = tables.get(spec.table) ?? { ...bound(shard.index(spec)), ...index?.(shard.index(spec)) }
-        tables.set(spec.table, table)
-        return table
-      },
-    }
-  }
   return {
     name,
     async create(shards) {
-      const driver: Driver = await memoryShards(shards).connect()
-      return {
-        shards: keepOpen({ shards: driver.shards.map(flawedShard), close: async () => {} }),
-        drop: () => driver.close(),
-      }
+      const driver = await memoryShards(shards).connect()
+      return { shards: keepOpen(changed(driver, flaws[name]!)), drop: () => driver.close() }
     },
   }
-}
-
-/** An object's own and inherited methods, so that a spread of it works. */
-function bound<T extends object>(object: T): T {
-  const copy: Record<string, unknown> = {}
-  for (let level: object | null = object; level !== null && level !== Object.prototype;) {
-    for (const name of Object.getOwnPropertyNames(level)) {
-      const value: unknown = Reflect.get(object, name)
-      copy[name] ??= typeof value === 'function' ? value.bind(object) : value
-    }
-    level = Object.getPrototypeOf(level) as object | null
-  }
-  return copy as T
 }

@@ -49,6 +49,36 @@ export const baseIndexes: readonly IndexDefinition[] = [
     shardOn: 'tags',
     onMisfit: 'skip',
   }),
+  defineIndex('downward', {
+    properties: {
+      b: { type: 'boolean', order: 'desc' },
+      i: { type: 'integer', order: 'desc', nulls: 'first' },
+      s: 'string',
+    },
+    shardOn: 'id',
+    onMisfit: 'skip',
+  }),
+  defineIndex('tags_downward', {
+    properties: {
+      tags: { type: 'string[]', order: 'desc' },
+      n: 'number',
+      t: { type: 'time', order: 'desc' },
+    },
+    shardOn: 'tags',
+    onMisfit: 'skip',
+  }),
+  defineIndex('list_by_string', {
+    properties: { s: 'string', i: { type: 'integer', order: 'desc', nulls: 'last' } },
+    shardOn: 's',
+    onMisfit: 'skip',
+    include: ['b', 'n', 'in', 'in.s', 'tags'],
+  }),
+  defineIndex('list_by_tag', {
+    properties: { tags: { type: 'string[]', key: 'lower' }, 'in.s': { type: 'string', nulls: 'first' } },
+    shardOn: 'tags',
+    onMisfit: 'skip',
+    include: ['s', 't'],
+  }),
   defineIndex('by_people', { properties: { 'in.people.name': 'string[]' }, shardOn: 'id', onMisfit: 'skip' }),
 ]
 
@@ -62,7 +92,7 @@ export const indexesOfOne: readonly IndexDefinition[] = [
     unique: true,
   }),
   defineIndex('only_time', {
-    properties: { times: 'time[]', s: 'string' },
+    properties: { times: { type: 'time[]', order: 'desc' }, s: 'string' },
     shardOn: 's',
     onMisfit: 'skip',
     unique: true,
@@ -74,6 +104,17 @@ export const passingIndexes: readonly IndexDefinition[] = [
   defineIndex('extra', { properties: { i: 'integer', s: 'string' }, shardOn: 'id' }),
   defineIndex('extra', { properties: { i: 'integer', s: 'string' }, shardOn: 'id', onMisfit: 'skip' }),
   defineIndex('extra', { properties: { s: 'string', n: 'number' }, shardOn: 's', onMisfit: 'skip' }),
+  defineIndex('extra', {
+    properties: { i: { type: 'integer', order: 'desc' }, s: 'string' },
+    shardOn: 'id',
+    onMisfit: 'skip',
+  }),
+  defineIndex('extra', {
+    properties: { s: 'string', n: 'number' },
+    shardOn: 's',
+    onMisfit: 'skip',
+    include: ['i', 'b'],
+  }),
   defineIndex('more', { properties: { tags: 'string[]' }, shardOn: 'tags', onMisfit: 'skip' }),
   defineIndex('more', {
     properties: { tags: { type: 'string[]', key: 'prefix(1)', nulls: 'first' }, b: 'boolean' },

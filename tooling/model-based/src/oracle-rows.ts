@@ -7,6 +7,8 @@ interface Column {
   readonly whole: Buffer | bigint | number
   /** There is nothing: it stands before all others, or behind them. */
   readonly nothing?: 'first' | 'last'
+  /** Greater ones come first. */
+  readonly isDown?: boolean
 }
 export type Row = readonly Column[]
 
@@ -29,7 +31,7 @@ export function rowsOf({ properties }: IndexDefinitionData, bag: Bag): Rows {
   let hasMisfit = false
   let rows: Row[] = [[]]
   for (const property of properties) {
-    const { name, of = name, many, nulls } = property
+    const { name, of = name, many, nulls, order } = property
     if (nulls !== undefined && hasNothing(property, bag)) {
       rows = rows.map((row) => [...row, { place: 0, whole: 0, nothing: nulls }])
       continue
@@ -40,7 +42,8 @@ export function rowsOf({ properties }: IndexDefinitionData, bag: Bag): Rows {
     const columns = elements.map((element) => keyed(property, element))
     if ((many && !isList) || columns.includes(undefined)) hasMisfit = true
     const different = new Map<string, Column>()
-    for (const one of columns) if (one !== undefined) different.set(textOf(one.whole), one)
+    for (const one of columns)
+      if (one !== undefined) different.set(textOf(one.whole), { ...one, isDown: order === 'desc' })
     rows = rows.flatMap((row) => [...different.values()].map((one) => [...row, one]))
   }
   return { rows, hasMisfit }
@@ -124,7 +127,7 @@ export function compareValues(a: Buffer | bigint | number, b: Buffer | bigint | 
 export function comparePlaces(a: Place, b: Place): number {
   for (const [i, own] of a.row.entries()) {
     const other = b.row[i]!
-    const order = rank(own) - rank(other) || compareValues(own.place, other.place)
+    const order = rank(own) - rank(other) || (own.isDown ? -1 : 1) * compareValues(own.place, other.place)
     if (order !== 0) return order
   }
   return a.id < b.id ? -1 : a.id > b.id ? 1 : 0

@@ -6,6 +6,13 @@ import { comparePlaces, compareValues, keyed, rowsOf, type Place, type Row } fro
 export type Conditions = Readonly<Record<string, unknown>>
 type Operator = 'gt' | 'gte' | 'lt' | 'lte' | 'startsWith'
 
+/** One of several conditions: with values for so many of the first properties, and perhaps a range on the next. */
+export interface GivenCondition {
+  readonly index: IndexDefinitionData
+  readonly where: Conditions
+  readonly given: number
+}
+
 export interface Found {
   readonly id: string
   readonly bag: Bag
@@ -109,11 +116,8 @@ export class Oracle {
     where: Conditions,
     { order = 'asc', scatter = false }: { order?: 'asc' | 'desc' | undefined; scatter?: boolean | undefined },
   ): Found[] {
-    const known = this.indexes.find((index) => haveSameRows(index.definition, definition))
-    if (known === undefined) throw new Refusal('INDEX_NOT_FOUND')
-    if (known.state === 'building') throw new Refusal('INDEX_NOT_READY')
-    if (!scatter && !isValue(where[definition.shardOn]) && listOf(where[definition.shardOn]) === undefined)
-      throw new Refusal('BAD_QUERY')
+    this.requireReady(definition)
+    if (!scatter && !saysShard(definition, where)) throw new Refusal('BAD_QUERY')
     const sign = order === 'asc' ? 1 : -1
     const compare = (a: Found, b: Found): number => sign * comparePlaces(a.place, b.place)
     const found: Found[] = []
@@ -125,6 +129,41 @@ export class Oracle {
       if (first !== undefined) found.push(first)
     }
     return found.toSorted(compare)
+  }
+
+  /**
+   * Everything that matches all conditions with rows that are the same behind the first properties, of which each gives a value,
+   * in the order of that rest.
+   */
+  intersect(
+    conditions: readonly GivenCondition[],
+    { order = 'asc', scatter = false }: { order?: 'asc' | 'desc' | undefined; scatter?: boolean | undefined },
+  ): Found[] {
+    for (const { index } of conditions) this.requireReady(index)
+    if (!scatter && !conditions.every(({ index, where }) => saysShard(index, where)))
+      throw new Refusal('BAD_QUERY')
+    const sign = order === 'asc' ? 1 : -1
+    const compare = (a: Found, b: Found): number => sign * comparePlaces(a.place, b.place)
+    const found: Found[] = []
+    for (const [id, bag] of this.entities) {
+      const [own, ...others] = conditions.map(({ index, where, given }) =>
+        rowsOf(index, bag)
+          .rows.filter((row) => matches(index, where, row))
+          .map((row) => row.slice(given)),
+      )
+      const isCommon = (rest: Row): boolean =>
+        others.every((rests) => rests.some((other) => wholeText(other) === wholeText(rest)))
+      const places = own!.filter(isCommon).map((row): Found => ({ id, bag, place: { row, id } }))
+      const first = places.toSorted(compare)[0]
+      if (first !== undefined) found.push(first)
+    }
+    return found.toSorted(compare)
+  }
+
+  private requireReady(definition: IndexDefinitionData): void {
+    const known = this.indexes.find((index) => haveSameRows(index.definition, definition))
+    if (known === undefined) throw new Refusal('INDEX_NOT_FOUND')
+    if (known.state === 'building') throw new Refusal('INDEX_NOT_READY')
   }
 
   /** How many rows the tables of an index hold between them. */
@@ -165,13 +204,27 @@ export function haveSameRows(a: IndexDefinitionData, b: IndexDefinitionData): bo
     a.name === b.name &&
     a.shardOn === b.shardOn &&
     JSON.stringify(a.properties) === JSON.stringify(b.properties) &&
-    a.unique === b.unique
+    a.unique === b.unique &&
+    JSON.stringify(a.include) === JSON.stringify(b.include)
   )
 }
 
 /** The values of a list, any of which will do; undefined for another condition. */
 function listOf(condition: unknown): readonly unknown[] | undefined {
   return (condition as { readonly in?: readonly unknown[] } | undefined)?.in
+}
+
+function saysShard({ shardOn }: IndexDefinitionData, where: Conditions): boolean {
+  return isValue(where[shardOn]) || listOf(where[shardOn]) !== undefined
+}
+
+function wholeText(row: Row): string {
+  return row
+    .map(
+      ({ whole, nothing }) =>
+        nothing ?? `${typeof whole} ${Buffer.isBuffer(whole) ? whole.toString('hex') : whole}`,
+    )
+    .join(' | ')
 }
 
 function isValue(condition: unknown): boolean {

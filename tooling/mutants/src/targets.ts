@@ -24,7 +24,7 @@ const TARGETS: readonly Target[] = [
       'packages/protocol/src/*.ts',
       'packages/store/src/catalog/{catalog-watch,deferring,manage-indexes,policies}.ts',
       'packages/store/src/opening/{check-layout,initialise,late-shard,open-store}.ts',
-      'packages/store/src/writing/{claim-writer,entity-writer,index-row-writer,row-removals}.ts',
+      'packages/store/src/writing/{entity-writer,index-row-writer,row-removals}.ts',
     ],
     // Some of what writers leave is seen when a cleaner comes by.
     tests: [
@@ -40,9 +40,10 @@ const TARGETS: readonly Target[] = [
   },
   {
     code: [
-      'packages/driver-kysely/src/{entity-statements,entity-table,own-writes,swap-winners}.ts',
+      'packages/driver-kysely/src/{entity-statements,entity-table}.ts',
       'packages/driver-kysely/src/claim-*.ts',
       'packages/driver-{mysql/src/kysely,sqlite/src}/flavor.ts',
+      'packages/driver-mysql/src/kysely/{batched-swap,own-writes,swap-winners}.ts',
     ],
     // Of the driver for MySQL those that are about its tables, not about connections.
     tests: [

@@ -27,12 +27,26 @@ export interface ReferenceIndex extends IndexTable {
   restore(state: readonly IndexRow[] | undefined): void
 }
 
+type Place = Pick<IndexRow, 'key' | 'entityId'>
+
 /** No id comes before it. */
 const FIRST_ID = new Uint8Array(16)
 
 export function createReferenceIndex(shard: string, spec: IndexTableSpec): ReferenceIndex {
   let rows: IndexRow[] = []
   let exists = false
+
+  function comparePlaces(a: Place, b: Place): number {
+    return compareKeys(a.key, b.key) || Buffer.compare(a.entityId, b.entityId)
+  }
+
+  function compareKeys(a: Key, b: Key): number {
+    for (const [i, value] of a.entries()) {
+      const difference = compareValues(value, b[i] as KeyValue)
+      if (difference !== 0) return spec.columns[i]?.order === 'desc' ? -difference : difference
+    }
+    return 0
+  }
 
   function check(): void {
     if (!exists)
@@ -94,10 +108,16 @@ export function createReferenceIndex(shard: string, spec: IndexTableSpec): Refer
         throw new LooseleafError('BAD_OPTION', message)
       }
       check()
-      for (const { key, entityId, version } of upserts) {
+      for (const { key, entityId, version, included = null } of upserts) {
         const { at, there } = find(key, entityId)
-        const kept = there ? (rows[at] as IndexRow).version : 0
-        rows.splice(at, there ? 1 : 0, { key, entityId, version: Math.max(kept, version) })
+        const kept = there ? (rows[at] as IndexRow) : undefined
+        const isLatest = kept === undefined || version >= kept.version
+        rows.splice(at, there ? 1 : 0, {
+          key,
+          entityId,
+          version: isLatest ? version : kept.version,
+          ...(spec.covering && { included: isLatest ? included : kept.included }),
+        })
       }
     },
     async remove(removals) {
@@ -114,9 +134,11 @@ export function createReferenceIndex(shard: string, spec: IndexTableSpec): Refer
     async scan({ order, after, limit, ...range }) {
       check()
       const sign = order === 'asc' ? 1 : -1
-      const within = rows.filter(
-        (row) => isWithin(row.key, range) && (after === undefined || sign * comparePlaces(row, after) > 0),
-      )
+      const within = rows.filter((row) => {
+        if (!isWithin(row.key, range)) return false
+        const distance = after === undefined ? 1 : sign * comparePlaces(row, after)
+        return distance > 0 || (distance === 0 && after?.inclusive === true)
+      })
       return (order === 'asc' ? within : within.toReversed()).slice(0, limit)
     },
     async rowsOf(entityIds) {
@@ -144,20 +166,6 @@ function isWithin(key: Key, { prefix, lower, upper }: KeyRange): boolean {
     if (difference > 0 || (difference === 0 && !upper.inclusive)) return false
   }
   return true
-}
-
-type Place = Pick<IndexRow, 'key' | 'entityId'>
-
-function comparePlaces(a: Place, b: Place): number {
-  return compareKeys(a.key, b.key) || Buffer.compare(a.entityId, b.entityId)
-}
-
-function compareKeys(a: Key, b: Key): number {
-  for (const [i, value] of a.entries()) {
-    const difference = compareValues(value, b[i] as KeyValue)
-    if (difference !== 0) return difference
-  }
-  return 0
 }
 
 function compareValues(a: KeyValue, b: KeyValue): number {

@@ -15,12 +15,31 @@ export interface AdministratorOptions {
   readonly hasKeys: boolean
 }
 
-/** Somebody who adds, drops and redefines an index while everybody uses it; what fails is tried again a few times. */
+/** Of things done to an index that is there, this many hide it or pause its filling, for a while as a rule. */
+const MARKED = 0.4
+const MAX_MARKED_MS = 40
+
+/**
+ * Somebody who adds, drops, redefines, hides, restores and pauses an index while everybody uses it; what fails is tried again
+ * a few times. A hidden index is looked at like any other that is ready: it may be restored at any time.
+ */
 export async function runAdministrator(options: AdministratorOptions): Promise<void> {
-  const { store, random, changes, hasKeys } = options
+  const { store, time, random, changes, hasKeys } = options
   const definitions = [byGroupAndRank, byGroupAndRankElsewhere, ...(hasKeys ? [bySeat, bySeat] : [])]
   for (let n = 0; n < changes; n++) {
     const definition = random.pick(definitions)
+    if (n > 0 && random.chance(MARKED)) {
+      const isHidden = random.chance(0.6)
+      await retry(options, async () => {
+        await (isHidden ? store.hideIndex(definition.name) : store.pauseIndex(definition.name))
+      })
+      await time.sleep(random.below(MAX_MARKED_MS))
+      if (random.chance(0.2)) continue
+      await retry(options, async () => {
+        await (isHidden ? store.restoreIndex(definition.name) : store.resumeIndex(definition.name))
+      })
+      continue
+    }
     const isAdded = n === 0 || random.chance(0.5)
     await retry(options, async () => {
       if (isAdded) await store.addIndex(definition)

@@ -13,7 +13,7 @@ export const checks = {
   'versions grow': ['2.1'],
   'a write has replaced the version that it was to replace': ['2.2'],
   'a delete takes place where it says so, and there alone': ['2.3'],
-  'no row is missing': ['3.1', '5.1'],
+  'no row is missing': ['3.1', '5.1', '5.12'],
   'no row is missing when a process has stopped dead': ['3.2'],
   'no row is missing when a server has crashed': ['1.4'],
   'no row is missing where none but deferred ones may be': ['3.4'],

@@ -2,6 +2,7 @@ import { drainPending, type CleanerTarget } from '@looseleaf/cleaner'
 import type { Driver, Time } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import type { DataStore } from '@looseleaf/store'
+import { changed } from '@looseleaf-tooling/lab/drivers'
 import type { Flaw } from './flaws.ts'
 
 /** What the writers of a process use, with the flaw. */
@@ -47,50 +48,45 @@ export function cleanersContext(context: EngineContext, flaw: Flaw | undefined):
 }
 
 function withoutFlush(driver: Driver): Driver {
-  return { ...driver, shards: driver.shards.map((shard) => ({ ...shard, flush: async () => {} })) }
+  return changed(driver, { shard: () => ({ flush: async () => {} }) })
 }
 
 /** A driver whose fences do nothing: what writes the very body that was read, or a tombstone where nothing is. */
 export function withoutFences(driver: Driver): Driver {
-  const shards = driver.shards.map(({ entities, ...shard }) => {
-    const read = new WeakSet<Uint8Array>()
-    return {
-      ...shard,
-      entities: {
-        ...entities,
-        async read(...args: Parameters<typeof entities.read>) {
-          const rows = await entities.read(...args)
-          for (const row of rows) if (row?.body) read.add(row.body)
-          return rows
-        },
-        async insert(...args: Parameters<typeof entities.insert>) {
-          if (!args[0].every(({ body }) => body === null)) await entities.insert(...args)
-        },
-        async replace(...args: Parameters<typeof entities.replace>) {
-          const isFence = args[0].every(({ body }) => body !== null && read.has(body))
-          return isFence ? args[0].map(() => true) : entities.replace(...args)
-        },
+  const read = new WeakSet<Uint8Array>()
+  return changed(driver, {
+    entities: (entities) => ({
+      async read(ids, options) {
+        const rows = await entities.read(ids, options)
+        for (const row of rows) if (row?.body) read.add(row.body)
+        return rows
       },
-    }
+      async insert(rows, options) {
+        if (!rows.every(({ body }) => body === null)) await entities.insert(rows, options)
+      },
+      async replace(rows, options) {
+        const isFence = rows.every(({ body }) => body !== null && read.has(body))
+        return isFence ? rows.map(() => true) : entities.replace(rows, options)
+      },
+    }),
   })
-  return { ...driver, shards }
 }
 
 const SLOW_MS = 20
 
 /** A server has time to crash between what a drain has read and what it does on the strength of it. */
 function withSlowRemovals(driver: Driver, time: Time): Driver {
-  const shards = driver.shards.map(({ pending, ...shard }) => ({
-    ...shard,
-    pending: {
-      ...pending,
-      async remove(...args: Parameters<typeof pending.remove>) {
-        await time.sleep(SLOW_MS)
-        return pending.remove(...args)
+  return changed(driver, {
+    shard: ({ pending }) => ({
+      pending: {
+        ...pending,
+        async remove(rows, options) {
+          await time.sleep(SLOW_MS)
+          return pending.remove(rows, options)
+        },
       },
-    },
-  }))
-  return { ...driver, shards }
+    }),
+  })
 }
 
 /** The store as clients have it, with the flaw. */

@@ -1,8 +1,9 @@
 import type { Bag } from '@looseleaf/core'
 import { deriveRows, shardOfRow, type IndexDefinition } from '@looseleaf/index-engine'
 import { bucketRouter } from '@looseleaf/router'
+import { byGroup, byTag } from '@looseleaf-tooling/lab/indexes'
 import { expect, it } from 'vitest'
-import { byGroup, byRank, byTag, GROUPS, RANKS, TAGS } from './indexes.ts'
+import { byPair, byRank, GROUPS, RANKS, TAGS } from './indexes.ts'
 import { SHARDS } from './world.ts'
 
 const router = bucketRouter({ shards: SHARDS })
@@ -21,6 +22,7 @@ it.each([
   ['by_group', byGroup, GROUPS.map((group) => ({ group })), [1, 0, 0]],
   // In turn, so that what is asked for a range is on several shards as well.
   ['by_rank', byRank, RANKS.map((rank) => ({ rank })), [0, 1, 0, 1]],
+  ['by_pair', byPair, RANKS.map((rank) => ({ rank })), [1, 0, 0, 0]],
 ])('%s has rows on every shard', (_, index, bags, shards) => {
   expect(shardsOf(index, bags)).toEqual(shards)
   expect(new Set(shards).size).toBe(SHARDS)

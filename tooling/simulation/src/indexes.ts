@@ -1,14 +1,19 @@
 import type { Bag } from '@looseleaf/core'
-import { defineIndex } from '@looseleaf/index-engine'
-
-/** A row per tag, each on the shard of its tag: a write gains and loses several rows on both shards. */
-export const byTag = defineIndex('by_tag', { properties: { tags: 'string[]' }, shardOn: 'tags' })
-
-/** One row per entity, moving between two shards. */
-export const byGroup = defineIndex('by_group', { properties: { group: 'string' }, shardOn: 'group' })
+import { defineIndex, defineKey } from '@looseleaf/index-engine'
 
 /** One row per entity, which moves within what is asked for, between shards and in either direction. */
 export const byRank = defineIndex('by_rank', { properties: { rank: 'integer' }, shardOn: 'rank' })
+
+/** Two ranks have one key. */
+export const pairOf = (rank: number): number => Math.floor(rank / 2)
+
+const pair = defineKey({ name: 'pair', version: 1, from: 'integer', derive: pairOf })
+
+/** A key that is derived, so that an entity may get another rank and keep its row; and a row for what is in no group as well. */
+export const byPair = defineIndex('by_pair', {
+  properties: { pair: { type: 'integer', of: 'rank', key: pair }, group: { type: 'string', nulls: 'last' } },
+  shardOn: 'pair',
+})
 
 /** Added, dropped and added again while everything is going on. */
 export const byGroupAndRank = defineIndex('by_group_and_rank', {

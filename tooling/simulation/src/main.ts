@@ -6,10 +6,13 @@ import { saveSimulation } from './result-file.ts'
 import { runSeeds } from './run-seeds.ts'
 import { simulate, type SimulationOptions } from './simulate.ts'
 import type { SimulationTotals } from './totals.ts'
+import { clientKinds } from './world.ts'
 
 const usage = `Usage: pnpm sim [--seeds 2000] [--from 1] [--processes n]   run that many seeds
        pnpm sim --seed 42                                  run one and print every step
-Both take --flaw and --faults, a list with commas, to break something on purpose or to let only some things go wrong.
+Both take --flaw and --faults, a list with commas, to break something on purpose or to let only some things go wrong,
+and --clients, for what they do in every life.
+  clients: ${clientKinds.join(', ')}
   flaws:  ${flawNames.join(', ')}
   faults: ${faultKinds.join(', ')}`
 
@@ -23,6 +26,7 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     flaw: { type: 'string' },
     faults: { type: 'string' },
+    clients: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 })
@@ -31,9 +35,11 @@ const faults = values.faults?.split(',')
 const options: SimulationOptions = {
   flaw: values.flaw as Flaw | undefined,
   faults: faults as FaultKind[] | undefined,
+  clients: values.clients as SimulationOptions['clients'],
 }
 const isKnown =
   (values.flaw === undefined || flawNames.includes(values.flaw as Flaw)) &&
+  (values.clients === undefined || clientKinds.some((kind) => kind === values.clients)) &&
   (faults ?? []).every((fault) => faultKinds.includes(fault as FaultKind))
 const numbers = [values.seeds, values.from, values.processes, values.seed ?? '1'].map(Number)
 
@@ -58,6 +64,7 @@ function replay(seed: number): string {
   const given = [
     values.flaw === undefined ? '' : ` --flaw '${values.flaw}'`,
     values.faults === undefined ? '' : ` --faults ${values.faults}`,
+    values.clients === undefined ? '' : ` --clients ${values.clients}`,
   ]
   return `pnpm sim --seed ${seed}${given.join('')}`
 }
@@ -83,7 +90,14 @@ async function runMany(): Promise<void> {
     console.error(`${done} of ${seeds} seeds, ${violations.length} violations, ${seconds()} s`)
   }
   const totals = await runSeeds({ from, seeds, processes, onProgress, ...options })
-  const run = { from, to: from + seeds - 1, processes, seconds: seconds(), ...totals }
+  const run = {
+    from,
+    to: from + seeds - 1,
+    processes,
+    seconds: seconds(),
+    clients: options.clients,
+    ...totals,
+  }
   // What was broken on purpose, or only in part a simulation, is no result to be kept.
   if (values.flaw === undefined && values.faults === undefined) saveSimulation(run)
   console.log(run)

@@ -1,4 +1,5 @@
 import { circumstances, saveResult, type Circumstances } from '@looseleaf-tooling/results'
+import type { SimulationOptions } from './simulate.ts'
 import type { SimulationTotals } from './totals.ts'
 
 /** A run over many seeds, as it is kept for the page on reliability. */
@@ -13,9 +14,11 @@ export interface SimulationRun extends SimulationTotals {
   readonly to: number
   readonly processes: number
   readonly seconds: number
+  /** What clients do in all of these lives; undefined where each seed chooses. */
+  readonly clients?: SimulationOptions['clients']
 }
 
 export function saveSimulation(run: SimulationRun): void {
   const file: SimulationResultFile = { kind: 'simulation', ...circumstances(), run }
-  saveResult('faults', file.kind, file)
+  saveResult('faults', run.clients === undefined ? file.kind : `${file.kind} of ${run.clients}`, file)
 }

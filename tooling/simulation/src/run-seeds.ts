@@ -20,14 +20,18 @@ const SEEDS_PER_JOB = 5
 
 /** Runs many seeds on several cores and sums up. Rejects when a process that runs them dies. */
 export async function runSeeds(options: RunOptions): Promise<SimulationTotals> {
-  const { from, seeds, flaw, faults } = options
+  const { from, seeds, flaw, faults, clients } = options
   const totals = noTotals()
   const end = from + seeds
   let next = from
 
   function takeJob(): Job | undefined {
     if (next >= end || (options.stopsAtFirst === true && totals.violations.length > 0)) return undefined
-    const job: Job = { from: next, seeds: Math.min(SEEDS_PER_JOB, end - next), options: { flaw, faults } }
+    const job: Job = {
+      from: next,
+      seeds: Math.min(SEEDS_PER_JOB, end - next),
+      options: { flaw, faults, clients },
+    }
     next += job.seeds
     return job
   }

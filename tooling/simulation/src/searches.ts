@@ -1,15 +1,16 @@
 import { metaOf, type Bag } from '@looseleaf/core'
-import type { IndexDefinition, IndexProperties, Where } from '@looseleaf/index-engine'
+import type { IndexDefinition, IndexProperties, QueryPage, Where } from '@looseleaf/index-engine'
+import { byGroup, byTag } from '@looseleaf-tooling/lab/indexes'
 import type { Random } from '@looseleaf-tooling/random'
 import type { Act, ClientOptions } from './client.ts'
 import type { Asked } from './history.ts'
 import {
-  byGroup,
   byGroupAndRank,
   byGroupAndRankElsewhere,
+  byPair,
   byRank,
-  byTag,
   GROUPS,
+  pairOf,
   RANKS,
   TAGS,
 } from './indexes.ts'
@@ -35,16 +36,20 @@ function question<const P extends IndexProperties>(
 }
 
 function anyQuestion(random: Random): Question {
-  const tags = random.pick(TAGS)
   const group = random.pick(GROUPS)
   const rank = random.pick(RANKS)
-  switch (random.below(8)) {
+  switch (random.below(10)) {
     case 0:
-    case 1:
-      return question(byGroup, { group }, (bag) => bag['group'] === group)
+    case 1: {
+      const groups = some(GROUPS, random)
+      return question(byGroup, { group: anyOf(groups) }, (bag) => groups.includes(bag['group'] as never))
+    }
     case 2:
-    case 3:
-      return question(byTag, { tags }, (bag) => (bag['tags'] as readonly string[]).includes(tags))
+    case 3: {
+      const tags = some(TAGS, random)
+      const has = (bag: Bag, tag: string): boolean => (bag['tags'] as readonly string[]).includes(tag)
+      return question(byTag, { tags: anyOf(tags) }, (bag) => tags.some((tag) => has(bag, tag)))
+    }
     case 4:
       return anyQuestionForMoved(random)
     case 5:
@@ -53,6 +58,9 @@ function anyQuestion(random: Random): Question {
         { group, rank },
         (bag) => bag['group'] === group && bag['rank'] === rank,
       )
+    case 6:
+    case 7:
+      return questionForPairs(random)
     default: {
       const index = random.pick([byGroupAndRank, byGroupAndRankElsewhere])
       const range = random.pick([{ gte: rank }, { lt: rank + 1 }])
@@ -64,6 +72,30 @@ function anyQuestion(random: Random): Question {
       )
     }
   }
+}
+
+/** Of the index with a derived key, in which entities without a group have a row too. */
+function questionForPairs(random: Random): Question {
+  const ranks = some(RANKS, random)
+  const isOne = (bag: Bag): boolean => ranks.some((rank) => pairOf(rank) === pairOf(Number(bag['rank'])))
+  if (random.chance(0.3)) return question(byPair, { pair: anyOf(ranks) }, isOne)
+  const groups = some([...GROUPS, null], random)
+  return question(
+    byPair,
+    { pair: anyOf(ranks), group: anyOf(groups) },
+    (bag) => isOne(bag) && groups.includes(bag['group'] as never),
+  )
+}
+
+/** Mostly one, else a list. */
+function some<T>(values: readonly T[], random: Random): readonly T[] {
+  const chosen = random.chance(0.6) ? [] : values.filter(() => random.chance(0.5))
+  return chosen.length === 0 ? [random.pick(values)] : chosen
+}
+
+function anyOf<T>(values: readonly T[]): T | { readonly in: readonly T[] } {
+  const [first] = values
+  return values.length === 1 ? (first as T) : { in: values }
 }
 
 /** Of the index in which entities move from shard to shard. */
@@ -102,17 +134,24 @@ const allFor =
     history.gotAll(operation, asked, await store.getAll(asked.index, asked.where, options))
   }
 
+/** All pages, one after the other; or those on the way back from the last one. */
 const pages: Act = async ({ store, random, history }, operation) => {
   const asked = anyQuestion(random)
   const options = { limit: 1 + random.below(2), scatter: true, order: order(random) }
+  const isBackward = random.chance(0.4)
   const items: Bag[] = []
   let isComplete = true
-  for (let cursor: string | undefined; ;) {
+  const turn = async (cursor: string | undefined): Promise<QueryPage> => {
     const page = await store.query(asked.index, asked.where, { ...options, ...(cursor && { cursor }) })
-    items.push(...page.items)
     isComplete &&= page.cost.complete
-    if (page.cursor === undefined) break
-    cursor = page.cursor
+    return page
+  }
+  let page = await turn(undefined)
+  for (; page.cursor !== undefined; page = await turn(page.cursor)) if (!isBackward) items.push(...page.items)
+  items.push(...page.items)
+  while (isBackward && page.previous !== undefined) {
+    page = await turn(page.previous)
+    items.push(...page.items)
   }
   history.paged(operation, asked, items, isComplete)
 }

@@ -25,6 +25,8 @@ export interface SimulationOptions {
   readonly flaw?: Flaw | undefined
   /** The faults that may happen. Default: all, or those that the flaw needs. */
   readonly faults?: readonly FaultKind[] | undefined
+  /** What clients do in every life. Default: each seed chooses. */
+  readonly clients?: Circumstances['clients'] | undefined
 }
 
 export interface SimulationResult {
@@ -76,9 +78,7 @@ const MAX_STEPS = 40_000
  */
 export async function simulate(seed: number, options: SimulationOptions = {}): Promise<SimulationResult> {
   const random = createRandom(seed)
-  const realRandom = Math.random
   const realLimit = Error.stackTraceLimit
-  Math.random = random.next
   // Thousands of errors are part of a life, and nobody reads where they come from.
   Error.stackTraceLimit = 0
   const simulation = new Simulation(seed, random, options)
@@ -89,7 +89,6 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
     return await simulation.run()
   } finally {
     process.off('unhandledRejection', onUnhandled)
-    Math.random = realRandom
     Error.stackTraceLimit = realLimit
   }
 }
@@ -124,14 +123,14 @@ class Simulation {
   #steps = 0
   readonly #checker = createChecker()
 
-  constructor(seed: number, random: Random, { flaw, faults }: SimulationOptions) {
+  constructor(seed: number, random: Random, { flaw, faults, clients }: SimulationOptions) {
     this.#seed = seed
     this.#flaw = flaw
     this.#random = random
     this.#scheduler = createScheduler(random, (statement) => this.#observe(statement))
     const info = flaw && flawInfo(flaw)
     const allowed = faults ?? info?.among ?? faultKinds
-    const chosen = { ...chooseCircumstances(random, allowed), ...info?.life }
+    const chosen = { ...chooseCircumstances(random, allowed, clients), ...info?.life }
     const circumstances = { ...chosen, faults: onlyFaults(chosen.faults, allowed) }
     this.#world = createWorld(circumstances, this.#scheduler, random, flaw)
     const { driver, router, codec } = this.#world

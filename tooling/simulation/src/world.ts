@@ -1,16 +1,17 @@
 import type { CleanerTarget } from '@looseleaf/cleaner'
 import { msgpackZlibCodec } from '@looseleaf/codec'
-import { formatId, type Codec, type EntityId, type Router } from '@looseleaf/core'
+import { formatId, type Codec, type EntityId, type Randomness, type Router } from '@looseleaf/core'
 import { bucketRouter } from '@looseleaf/router'
 import { DataStore } from '@looseleaf/store'
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
-import type { Random } from '@looseleaf-tooling/random'
+import { byGroup, byTag } from '@looseleaf-tooling/lab/indexes'
+import { createRandom, type Random } from '@looseleaf-tooling/random'
 import { createDisk, type Disk } from './disk.ts'
 import { chooseFaults, noFaults, type FaultKind, type Faults } from './faults.ts'
 import { withFlaw } from './flawed-driver.ts'
 import { cleanersContext, writersDriver, writersTime } from './flawed-process.ts'
 import type { Flaw } from './flaws.ts'
-import { byGroup, byName, byRank, byTag } from './indexes.ts'
+import { byName, byPair, byRank } from './indexes.ts'
 import type { Life } from './life.ts'
 import type { Scheduler } from './scheduler.ts'
 import { simulatedDriver } from './simulated-driver.ts'
@@ -31,10 +32,12 @@ export interface Circumstances {
    * Whether clients do everything, or move entities from shard to shard in one index and look for them there, or do everything
    * where entities fight over the keys of unique indexes.
    */
-  readonly clients: 'everything' | 'moves' | 'keys'
+  readonly clients: (typeof clientKinds)[number]
   /** How many different names there are to fight over. */
   readonly names: number
 }
+
+export const clientKinds = ['everything', 'moves', 'keys'] as const
 
 export const SHARDS = 2
 /** A query takes some tens of milliseconds, and some hundreds where a statement of it is slow. */
@@ -42,7 +45,11 @@ const QUERY_TIMES_MS = [50, 300, 1500]
 /** Mostly few, for everybody to meet; more, for a write to be held up and not be overtaken. */
 const MOST_ENTITIES = [4, 4, 4, 40]
 
-export function chooseCircumstances(random: Random, allowed: readonly FaultKind[]): Circumstances {
+export function chooseCircumstances(
+  random: Random,
+  allowed: readonly FaultKind[],
+  given?: Circumstances['clients'],
+): Circumstances {
   const faults = chooseFaults(random, allowed)
   const writeOrder = random.chance(0.12) ? 'entity-first' : 'index-first'
   const mayDefer = random.chance(0.35) && writeOrder === 'index-first'
@@ -60,7 +67,8 @@ export function chooseCircumstances(random: Random, allowed: readonly FaultKind[
     failoverOf: random.chance(0.75) ? 'entities' : 'everything',
     ids,
   } as const
-  const clients = chooseClients(random)
+  const drawn = chooseClients(random)
+  const clients = given ?? drawn
   return { ...chosen, clients, names: clients === 'keys' ? random.pick([2, 4, 6]) : 0 }
 }
 
@@ -107,6 +115,8 @@ export function createWorld(
 ): World {
   const driver = createReferenceDriver({ shards: SHARDS, now: () => scheduler.now() * 1000 })
   const router = bucketRouter({ shards: SHARDS })
+  // Names are drawn apart: how many there are says nothing of what happens.
+  const chance: Randomness = { next: random.next, uuid: createRandom(0).uuid }
   const codec = msgpackZlibCodec()
   const flawed = { ...driver, shards: driver.shards.map((shard) => withFlaw(shard, flaw)) }
   const world: World = {
@@ -131,13 +141,14 @@ export function createWorld(
         shards: { shardCount: SHARDS, connect: async () => writersDriver(connected, flaw) },
         router,
         codec,
-        indexes: [byTag, byGroup, byRank, ...(world.clients === 'keys' ? [byName] : [])],
+        indexes: [byTag, byGroup, byRank, byPair, ...(world.clients === 'keys' ? [byName] : [])],
         migrate,
         writeOrder: world.writeOrder,
         onIndexFailure: world.onIndexFailure,
         deleteDelayMs: flaw === 'no delete delay' ? 0 : world.deleteDelayMs,
         queryTimeMs: world.queryTimeMs,
         time: writersTime(scheduler.timeOf(life), world, flaw),
+        random: chance,
         onWarning: () => undefined,
       })
       const time = scheduler.timeOf(life)

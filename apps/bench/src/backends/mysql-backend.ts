@@ -19,7 +19,7 @@ export interface MysqlBackendOptions {
 }
 
 /** More memory than the launcher gives for tests: data and log of a run fit, so neither side waits for the other's leftovers. */
-const serverArguments = [
+export const serverArguments: readonly string[] = [
   '--innodb-buffer-pool-size=512M',
   // The log has one name with MariaDB and another with MySQL; `loose` is for the one that does not know it.
   '--loose-innodb-log-file-size=512M',

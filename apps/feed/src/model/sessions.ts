@@ -1,6 +1,5 @@
-import type { DataStore } from 'looseleaf'
+import { deriveId, type DataStore } from 'looseleaf'
 import { asPerson, type Person } from './entities.ts'
-import { derivedId } from './ids.ts'
 import { sessionsByUser } from './indexes.ts'
 import type { Reader } from './reader.ts'
 
@@ -65,7 +64,7 @@ export async function noticeOf(reader: Reader, session: SessionKey): Promise<Not
 
 /** Beside its person, and without the word itself. */
 function idOfSession({ nonce, userId }: SessionKey): string {
-  return derivedId(['session', nonce], userId)
+  return deriveId('session', nonce, { near: userId })
 }
 
 function oldest(now: Date): Date {

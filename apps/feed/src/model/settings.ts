@@ -1,5 +1,4 @@
-import { isLooseleafError, type DataStore } from 'looseleaf'
-import { derivedId } from './ids.ts'
+import { deriveId, isLooseleafError, type DataStore } from 'looseleaf'
 
 /** A setting is an entity like any other; `insert` makes the first process to ask the one that decides it. */
 export async function settingOnce(store: DataStore, name: string, make: () => string): Promise<string> {
@@ -26,5 +25,5 @@ export async function writeSetting(store: DataStore, name: string, value: string
 }
 
 function settingId(name: string): string {
-  return derivedId(['setting', name])
+  return deriveId('setting', name)
 }

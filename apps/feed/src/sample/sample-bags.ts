@@ -1,5 +1,5 @@
-import type { Bag } from 'looseleaf'
-import { derivedId, likeId, sourceId } from '../model/ids.ts'
+import { deriveId, type Bag } from 'looseleaf'
+import { likeId, sourceId } from '../model/ids.ts'
 import { namesOfSource } from '../model/save-sources.ts'
 import { fractionOf, shuffled } from './fraction.ts'
 import type { Sample, SampleEntry } from './sample-types.ts'
@@ -15,7 +15,7 @@ const OLDEST = 75 * DAY
  */
 export function sampleBags(sample: Sample, now: Date): Bag[] {
   const userIds = new Map(
-    sample.people.map((person) => [person.name, derivedId(['sample person', person.name])]),
+    sample.people.map((person) => [person.name, deriveId('sample person', person.name)]),
   )
   const idOf = (name: string): string => {
     const id = userIds.get(name)
@@ -62,7 +62,7 @@ interface Place {
 
 function entryBags(entry: SampleEntry, place: Place): Bag[] {
   const { user_id, source_id, published, now, userIds } = place
-  const id = derivedId(['sample entry', user_id, entry.title])
+  const id = deriveId('sample entry', [user_id, entry.title])
   const { title, body, link } = entry
   const at = (minutes: number): Date => new Date(published.getTime() + minutes * MINUTE)
   let minutes = 0
@@ -72,7 +72,7 @@ function entryBags(entry: SampleEntry, place: Place): Bag[] {
       throw new TypeError(`The sample has a comment by ${name}, who is not among its people.`)
     }
     minutes += 3 + 40 * fractionOf(text) ** 2
-    const commentId = derivedId(['sample comment', id, String(i)], id)
+    const commentId = deriveId('sample comment', [id, i], { near: id })
     return { id: commentId, kind: 'comment', entry_id: id, user_id: commenter, text, commented: at(minutes) }
   })
   const fans = shuffled(

@@ -1,8 +1,8 @@
-import type { CallOptions, CatalogEntry } from '@looseleaf/core'
+import { elapsedBy, type CallOptions, type CatalogEntry } from '@looseleaf/core'
 import { propagateCatalog, type EngineContext } from '@looseleaf/index-engine'
 import { cleanEntries, type CleanOptions, type SharedByWork } from '../clean/clean-index.ts'
 import { loadRuns } from '../clean/run-record.ts'
-import { cleanableIndexes } from '../pass/index-target.ts'
+import { cleanableIndexes, isHalted } from '../pass/index-target.ts'
 import { retryAfter } from './background-loop.ts'
 
 export interface KeepOptions extends CleanOptions {
@@ -37,8 +37,9 @@ export function createIndexKeeper(
   shared: SharedByWork,
   onError: (error: unknown) => void,
 ): IndexKeeper {
+  const elapsed = elapsedBy(context.time)
   const underWay = new Set<Work>()
-  /** Work that has failed, by table: how often in a row, and when it is tried again. */
+  /** Work that has failed, by table: how often in a row, and when it is tried again, by `elapsed`. */
   const failed = new Map<string, { readonly failures: number; readonly retryAt: number }>()
 
   async function run(entries: readonly CatalogEntry[], isFill: boolean): Promise<void> {
@@ -51,7 +52,7 @@ export function createIndexKeeper(
       onError(error)
       for (const { table } of entries) {
         const failures = failed.get(table)?.failures ?? 0
-        failed.set(table, { failures: failures + 1, retryAt: context.time.now() + retryAfter(failures) })
+        failed.set(table, { failures: failures + 1, retryAt: elapsed() + retryAfter(failures) })
       }
     }
   }
@@ -97,10 +98,10 @@ export function createIndexKeeper(
       await context.catalog.reload(call)
       const busy = new Set([...underWay].flatMap((work) => work.entries.map(({ table }) => table)))
       const free = cleanableIndexes(context).filter(
-        ({ table }) => !busy.has(table) && (failed.get(table)?.retryAt ?? 0) <= context.time.now(),
+        ({ table }) => !busy.has(table) && (failed.get(table)?.retryAt ?? -Infinity) <= elapsed(),
       )
       // All that are to be filled share one reading of the entities, and so do all that are to be swept.
-      const building = free.filter(({ state }) => state === 'building')
+      const building = free.filter((entry) => entry.state === 'building' && !isHalted(entry))
       const claims = building.filter(({ unique }) => unique)
       const open = await due(claims, Math.min(options.sweepEveryMs, UNRESOLVED_MS), call)
       start([...building.filter(({ unique }) => !unique), ...open], true)

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { backgroundTime, isLooseleafError, onRejected, systemTime } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import type { CleanProgress } from '../clean/progress.ts'
@@ -58,9 +57,10 @@ export function startCleaner(store: CleanerTarget, given: CleanerOptions = {}): 
   const { signal } = controller
   const context = withQuietTime(store.context, given.keepAlive ?? false)
   const { time } = context
-  const owner = randomUUID()
+  const owner = context.random.uuid()
   const leaseMs = given.leaseMs ?? 30_000
-  const reporter = createReporter(context, owner)
+  const sweepEveryMs = given.sweepEveryMs ?? 24 * HOUR
+  const reporter = createReporter(context, owner, sweepEveryMs)
   const lastProgress = new Map<number, CleanProgress>()
 
   const onError = (error: unknown): void => {
@@ -81,7 +81,7 @@ export function startCleaner(store: CleanerTarget, given: CleanerOptions = {}): 
     {
       signal,
       leaseMs,
-      sweepEveryMs: options.sweepEveryMs ?? 24 * HOUR,
+      sweepEveryMs,
       graceMs: options.graceMs,
       settleMs: options.settleMs,
       pollMs: options.pollMs,

@@ -18,7 +18,7 @@ import { inspect } from '../look/inspect.ts'
 import { lookAgain } from '../look/look-again.ts'
 import { checkCall, checkName } from '../pass/check-call.ts'
 import { tellDuplicates } from '../look/tell-duplicates.ts'
-import { indexesNamed, indexTarget, type IndexTarget } from '../pass/index-target.ts'
+import { indexesNamed, indexTarget, type IndexName, type IndexTarget } from '../pass/index-target.ts'
 import { rate, type Problem } from '../pass/pass-options.ts'
 import { createPass, type Pass } from '../pass/pass.ts'
 import type { CleanerTarget } from '../pass/target.ts'
@@ -94,12 +94,13 @@ interface Counts {
 
 /**
  * Recomputes an index from all entities and compares, in both directions. Writers may go on meanwhile: what seems wrong
- * is looked at again before it counts. While a new generation is being filled, a name means that one.
+ * is looked at again before it counts. While a new generation is being filled, a name
+ * alone means that one, and `{ name, generation }` another one.
  * Throws `INDEX_NOT_FOUND`.
  */
 export async function checkIndex(
   store: CleanerTarget,
-  name: string,
+  name: IndexName,
   options: CheckOptions = {},
 ): Promise<CheckResult> {
   checkCall('checkIndex', store, options, checkOptionKinds)
@@ -107,12 +108,13 @@ export async function checkIndex(
   return withCallbacks(options, (taken) => compare(store.context, name, taken))
 }
 
-async function compare(context: EngineContext, name: string, options: CheckOptions): Promise<CheckResult> {
+async function compare(context: EngineContext, name: IndexName, options: CheckOptions): Promise<CheckResult> {
   await context.catalog.reload({ signal: options.signal })
   // Its rows, and its claims where it is unique.
   const entries = indexesNamed(context, name)
   const entry = entries.find(({ unique }) => !unique)
-  if (entry === undefined) throw new LooseleafError('INDEX_NOT_FOUND', `The store has no index ${name}.`)
+  if (entry === undefined)
+    throw new LooseleafError('INDEX_NOT_FOUND', `The store has no index ${JSON.stringify(name)}.`)
   const claims = entries.find((other) => other.unique && sameRows(other, entry))
   const result = await compareEntry(context, entry, options)
   if (claims === undefined) return result

@@ -92,7 +92,7 @@ async function lookForMissing(
   const { missing } = await inspect(pass, [target], await readDerived(pass, [target], ids), {
     everywhere: false,
   })
-  return { missing, dangling: [] }
+  return { missing, outdated: [], dangling: [] }
 }
 
 /** Only the rows that were found first: others are found, and counted, where the pass comes upon them. */
@@ -107,6 +107,7 @@ async function lookForDangling(
   })
   return {
     missing: [],
+    outdated: [],
     dangling: dangling.filter((row) => first.get(idKey(row.entity.id))?.dangling.has(placeOfDangling(row))),
   }
 }

@@ -3,6 +3,7 @@ import { changeCatalog, tableSpec } from '@looseleaf/index-engine'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { pace } from '../../test/pace.ts'
 import { byTag, byUser, openStore } from '../../test/stores.ts'
 import { leapingTime, type LeapingTime } from '../../test/times.ts'
 import { indexTarget } from '../pass/index-target.ts'
@@ -131,7 +132,13 @@ describe('a part that another worker has', () => {
     const worker = { owner: 'another', leaseMs: 5_000, pollMs: 1 }
     const { run } = (await joinRuns(store.context, [TABLE], worker, {})).get(TABLE)!
     const target = indexTarget(store.context, store.context.catalog.current().indexes[0]!)
-    const lease = { owner: 'another', leaseMs: 3_000, checkpointMs: 0, onRemoved: () => {} }
+    const lease = {
+      owner: 'another',
+      leaseMs: 3_000,
+      checkpointMs: 0,
+      onRemoved: () => {},
+      paceOf: () => pace,
+    }
     const { leases } = await claimParts(store.context, new Map([[target, run]]), 2, lease, {})
     expect(leases).toHaveLength(1)
     const slept: number[] = []

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import {
   LooseleafError,
   optionKinds,
@@ -12,13 +11,20 @@ import { changeCatalog, propagateCatalog, type EngineContext } from '@looseleaf/
 import { deleteDelayMs } from '@looseleaf/protocol'
 import { DEFAULT_SETTLE_MS } from '../check/check-index.ts'
 import { checkCall, checkNames } from '../pass/check-call.ts'
-import { indexesNamed, indexTarget, type IndexTarget } from '../pass/index-target.ts'
+import {
+  indexesNamed,
+  indexTarget,
+  isHalted,
+  type IndexName,
+  type IndexTarget,
+} from '../pass/index-target.ts'
 import { passOptionKinds, type PassOptions } from '../pass/pass-options.ts'
 import { emptyTally, sumTallies, type Tally } from '../pass/tally.ts'
 import type { CleanerTarget } from '../pass/target.ts'
 import { createThrottle, type Throttle } from '../pass/throttle.ts'
 import type { CleanJob } from './clean-job.ts'
 import { completePhase } from './complete-phase.ts'
+import { createHalts } from './halts.ts'
 import { loadParts, type LeaseOptions } from './part-lease.ts'
 import { freshPart, phases } from './part.ts'
 import { createProgressMeter, type CleanProgress } from './progress.ts'
@@ -48,7 +54,8 @@ export interface CleanOptions extends PassOptions {
   readonly pollMs?: number | undefined
 }
 
-const cleanOptionKinds: OptionKinds<CleanOptions> = {
+/** What each of them has to be. */
+export const cleanOptionKinds: OptionKinds<CleanOptions> = {
   ...passOptionKinds,
   onProgress: optionKinds.function,
   onWait: optionKinds.function,
@@ -69,6 +76,8 @@ export interface CleanedIndex extends Tally {
   readonly state: IndexState
   /** There for the claims of a unique index. */
   readonly unique?: true
+  /** There where its filling was not begun, or left, because it is paused or the index is hidden. The counts are what was done. */
+  readonly halted?: true
 }
 
 export interface CleanResult {
@@ -85,14 +94,15 @@ export interface CleanResult {
 
 /**
  * Brings indexes in step with the entities, and makes those that are being filled ready: adds missing rows, deletes
- * dangling ones, checks that nothing is missing. Takes the name of an index, several, or none for every index.
+ * dangling ones, checks that nothing is missing. Takes the name of an index, several, or none for every index; a generation
+ * is named by `{ name, generation }`. A filling that is paused is left alone, from within some seconds of the pause on.
  *
  * It may be cut off at any point and called again, in this process or another: it goes on where it was. Several workers
  * may do it at once; each shard's part is worked on by one of them.
  */
 export async function cleanIndex(
   store: CleanerTarget,
-  names?: string | readonly string[],
+  names?: IndexName | readonly IndexName[],
   options: CleanOptions = {},
 ): Promise<CleanResult> {
   checkCall('cleanIndex', store, options, cleanOptionKinds)
@@ -120,22 +130,34 @@ export async function cleanEntries(
   context: EngineContext,
   entries: readonly CatalogEntry[],
   options: CleanOptions,
-  { throttle, onWork }: SharedByWork = {},
+  { throttle: shared, onWork }: SharedByWork = {},
 ): Promise<CleanResult> {
   const { signal } = options
-  const meter = createProgressMeter(context.time, options.onProgress, onWork)
+  const throttle = shared ?? createThrottle(context.time, options.rowsPerSecond)
+  const isChecked = entries.some((entry) => mustCheck(entry, options))
+  const planned = phases.filter((phase) => phase !== 'check' || isChecked)
+  const meter = createProgressMeter({
+    time: context.time,
+    throttle,
+    shards: context.driver.shards.length,
+    planned,
+    onProgress: options.onProgress,
+    onWork,
+  })
   const lease: LeaseOptions = {
-    owner: randomUUID(),
+    owner: context.random.uuid(),
     leaseMs: options.leaseMs ?? 30_000,
     checkpointMs: options.checkpointMs ?? 1_000,
     onRemoved: (removed) => meter.did({ ...emptyTally(), removed }),
+    paceOf: meter.paceOf,
   }
   const pollMs = options.pollMs ?? 500
-  const tables = entries.map(({ table }) => table)
+  const going = entries.filter((entry) => !isHalted(entry))
+  const tables = going.map(({ table }) => table)
   const { restart } = options
   const records = await joinRuns(context, tables, workerOf(lease, pollMs), { signal, restart })
   const runs = new Map(
-    entries.map((entry) => [indexTarget(context, entry), records.get(entry.table) as RunRecord] as const),
+    going.map((entry) => [indexTarget(context, entry), records.get(entry.table) as RunRecord] as const),
   )
   const job: CleanJob = {
     context,
@@ -146,15 +168,20 @@ export async function cleanEntries(
     shardsAtOnce: options.shardsAtOnce ?? 4,
     options,
     onWait: options.onWait,
-    throttle: throttle ?? createThrottle(context.time, options.rowsPerSecond),
+    throttle,
+    halts: createHalts(context, [...runs.keys()], lease.checkpointMs),
     meter,
   }
-  for (const phase of phases) {
+  for (const phase of planned) {
     const targets = [...runs.keys()].filter(({ entry }) => phase !== 'check' || mustCheck(entry, options))
     await completePhase(job, targets, phase, signal)
     if (phase === 'entities') await untilOutOfReach(job, targets, signal)
   }
-  const indexes = await finish(job, { signal })
+  const ended = await finish(job, { signal })
+  const left = entries.filter(isHalted).map(({ name: index, generation, state, unique }): CleanedIndex => {
+    return { index, generation, state, ...(unique && { unique }), halted: true, ...emptyTally() }
+  })
+  const indexes = [...ended, ...left]
   const { added, removed, fenced, waiting } = sumTallies(indexes)
   return { indexes, added, removed, fenced, waiting }
 }
@@ -190,7 +217,8 @@ async function finish(job: CleanJob, call: CallOptions): Promise<CleanedIndex[]>
   const parts = await Promise.all(
     context.driver.shards.map((_, shard) => loadParts(context, tables, shard, call)),
   )
-  const ends = Array.from(runs, ([{ entry }, own]) => {
+  const ends = Array.from(runs, ([target, own]) => {
+    const { entry } = target
     const record = records.get(entry.table)
     if (isForgotten(own, record)) {
       throw new LooseleafError(
@@ -203,23 +231,31 @@ async function finish(job: CleanJob, call: CallOptions): Promise<CleanedIndex[]>
       return part?.run === own.run ? part : freshPart(own.run)
     })
     // A worker that ended the run before this one has made the index ready and summed up.
-    const isMine = record?.run === own.run && record.state === 'running'
-    const tally = isMine ? sumTallies(ownParts.map((part) => part.tally)) : (record?.tally ?? emptyTally())
-    return { entry, run: own.run, parts: ownParts, isMine, tally }
+    const isOpen = record?.run === own.run && record.state === 'running'
+    const halted = isOpen && job.halts.has(target)
+    const isMine = isOpen && !halted
+    const tally = isOpen ? sumTallies(ownParts.map((part) => part.tally)) : (record?.tally ?? emptyTally())
+    return { entry, run: own.run, rewrites: own.rewrites, parts: ownParts, isMine, halted, tally }
   })
   const mine = ends.filter(({ isMine }) => isMine)
   const isWhole = ({ entry, parts: own }: (typeof mine)[number]): boolean =>
     entry.state === 'building' && own.every(({ duplicates }) => duplicates === 0)
   const filled = mine.filter(isWhole).map(({ entry }) => entry.table)
   if (filled.length > 0) await makeReady(context, filled, call)
-  const ended = new Map(mine.map(({ entry, run, tally }) => [entry.table, { run, tally }]))
+  const ended = new Map(
+    mine.map(({ entry, run, tally, rewrites }) => {
+      const isFilling = entry.state === 'building' || rewrites
+      return [entry.table, { run, tally, filled: isFilling }] as const
+    }),
+  )
   await finishRuns(context, ended, workerOf(lease, job.pollMs), call)
   if (mine.length < ends.length) await context.catalog.reload(call)
   const now = new Map(context.catalog.current().indexes.map((entry) => [entry.table, entry.state]))
-  return ends.map(({ entry: { name, table, generation, unique }, parts: own, tally }) => {
+  return ends.map(({ entry: { name, table, generation, unique }, parts: own, halted, tally }) => {
     const state = now.get(table)
     if (state === undefined)
       throw new LooseleafError('INDEX_NOT_FOUND', `Index ${name} was dropped meanwhile.`)
+    if (halted) return { index: name, generation, state, ...(unique && { unique }), halted, ...tally }
     for (const [shard, part] of own.entries()) meter.tell('ready', shard, [{ index: name, part }])
     return { index: name, generation, state, ...(unique && { unique }), ...tally }
   })
@@ -237,7 +273,12 @@ async function makeReady(
     context.driver,
     (indexes) =>
       indexes.some(becomesReady)
-        ? indexes.map((entry) => (becomesReady(entry) ? { ...entry, state: 'ready' as const } : entry))
+        ? // Whoever paused it in this very moment has come too late.
+          indexes.map(({ paused, ...entry }) =>
+            becomesReady(entry)
+              ? { ...entry, state: 'ready' as const }
+              : { ...entry, ...(paused && { paused }) },
+          )
         : undefined,
     call,
   )

@@ -4,6 +4,7 @@ import type { IndexTarget } from '../pass/index-target.ts'
 import type { PassOptions } from '../pass/pass-options.ts'
 import type { Throttle } from '../pass/throttle.ts'
 import { createRepairPass, type RepairPass } from '../repair/repair-pass.ts'
+import type { Halts } from './halts.ts'
 import type { LeasedParts, LeaseOptions } from './part-lease.ts'
 import type { ProgressMeter } from './progress.ts'
 import type { RunRecord } from './run-record.ts'
@@ -23,6 +24,7 @@ export interface CleanJob {
   readonly onWait?: (() => void) | undefined
   readonly options: PassOptions
   readonly throttle: Throttle
+  readonly halts: Halts
   readonly meter: ProgressMeter
 }
 

@@ -19,7 +19,9 @@ export async function completePhase(
 ): Promise<void> {
   const limit = pLimit(job.shardsAtOnce)
   for (;;) {
-    const open = await openParts(job, targets, phase, signal)
+    await job.halts.look({ signal })
+    const going = targets.filter((target) => !job.halts.has(target))
+    const open = await openParts(job, going, phase, signal)
     if (open.size === 0) return
     let hasWorked = false
     await untilOneFails(

@@ -2,6 +2,7 @@ import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import type { TaskTable } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { pace } from '../../test/pace.ts'
 import { entryOf, openStore } from '../../test/stores.ts'
 import { leapingTime, type LeapingTime } from '../../test/times.ts'
 import { indexTarget, tableOn, type IndexTarget } from '../pass/index-target.ts'
@@ -30,7 +31,7 @@ interface Claimed extends Pick<LeasedParts, 'checkpoint' | 'release' | 'removals
 
 /** The part of one index; undefined while another worker has it. */
 async function claim(owner: string, run = 'run', leaseMs = LEASE_MS): Promise<Claimed | undefined> {
-  const options = { owner, leaseMs, checkpointMs: 1_000, onRemoved: () => {} }
+  const options = { owner, leaseMs, checkpointMs: 1_000, onRemoved: () => {}, paceOf: () => pace }
   const { leases, ...parts } = await claimParts(context, new Map([[target, run]]), 1, options, {})
   const [lease] = leases
   return lease && { lease, ...parts }
@@ -169,7 +170,7 @@ describe('parts of several indexes', () => {
         own,
         new Map(some.map((one) => [one, 'run'])),
         0,
-        { owner, leaseMs: 60_000, checkpointMs: 0, onRemoved: () => {} },
+        { owner, leaseMs: 60_000, checkpointMs: 0, onRemoved: () => {}, paceOf: () => pace },
         {},
       )
     const first = await take('a', [byUser])

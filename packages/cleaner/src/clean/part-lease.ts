@@ -1,7 +1,8 @@
-import type { CallOptions } from '@looseleaf/core'
+import { elapsedBy, type CallOptions } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { shardAt, type IndexTarget } from '../pass/index-target.ts'
 import { createKeptRemovals, type KeptRemovals } from '../repair/kept-removals.ts'
+import type { Pace } from './pace.ts'
 import { freshPart, partFromText, partToText, type Part } from './part.ts'
 
 /** The right to work on one index on one shard, for a time. */
@@ -32,6 +33,8 @@ export interface LeaseOptions {
   readonly checkpointMs: number
   /** Told of rows deleted. */
   readonly onRemoved: (count: number) => void
+  /** How the work on a shard goes, to be saved with its parts. */
+  readonly paceOf: (shard: number) => Pace
 }
 
 export function partTask(table: string): string {
@@ -62,14 +65,15 @@ export async function claimParts(
   context: EngineContext,
   runs: ReadonlyMap<IndexTarget, string>,
   shard: number,
-  { owner, leaseMs, checkpointMs, onRemoved }: LeaseOptions,
+  { owner, leaseMs, checkpointMs, onRemoved, paceOf }: LeaseOptions,
   options: CallOptions,
 ): Promise<LeasedParts> {
   const { tasks } = shardAt(context, shard)
   const taskOf = ({ entry }: IndexTarget): string => partTask(entry.table)
   const claimed = await tasks.claimAll([...runs.keys()].map(taskOf), owner, leaseMs, options)
   const removals = createKeptRemovals(context)
-  let savedAt = context.time.now()
+  const elapsed = elapsedBy(context.time)
+  let savedAt = elapsed()
 
   const leases = [...runs].flatMap(([target, run]) => {
     const state = claimed.get(taskOf(target))
@@ -91,7 +95,11 @@ export async function claimParts(
 
   /** From now on the parts are saved as they are now. */
   function keep(): void {
-    for (const lease of leases) lease.saved = partToText(lease.part)
+    const pace = paceOf(shard)
+    for (const lease of leases) {
+      lease.part.pace = pace
+      lease.saved = partToText(lease.part)
+    }
   }
 
   async function settle(call: CallOptions): Promise<void> {
@@ -113,9 +121,9 @@ export async function claimParts(
     async checkpoint(call) {
       // To wait for rows at every checkpoint would be to wait nearly all the time.
       const everyMs = removals.isEmpty ? checkpointMs : Math.max(checkpointMs, leaseMs / 3)
-      if (!removals.isFull && context.time.now() - savedAt < everyMs) return
+      if (!removals.isFull && elapsed() - savedAt < everyMs) return
       await settle(call)
-      savedAt = context.time.now()
+      savedAt = elapsed()
       keep()
       await save(call)
     },

@@ -1,5 +1,6 @@
 import { emptyTally, tallyFrom, type Tally } from '../pass/tally.ts'
 import { countIn, parseObject } from '../tools/json-object.ts'
+import { paceFrom, type Pace } from './pace.ts'
 
 /** The phases of one cleaning, in their order. */
 export const phases = ['entities', 'dangling', 'check'] as const
@@ -25,6 +26,8 @@ export interface Part {
   duplicates: number
   /** What all phases have done so far. */
   tally: Tally
+  /** How the work on it went when it was saved last; undefined before. */
+  pace: Pace | undefined
 }
 
 export function freshPart(run: string): Part {
@@ -39,6 +42,7 @@ export function freshPart(run: string): Part {
     rounds: 0,
     duplicates: 0,
     tally: emptyTally(),
+    pace: undefined,
   }
 }
 
@@ -81,5 +85,6 @@ export function partFromText(text: string): Part | undefined {
     rounds: countIn(value, 'rounds'),
     duplicates: countIn(value, 'duplicates'),
     tally: tallyFrom(value['tally']),
+    pace: paceFrom(value['pace']),
   }
 }

@@ -35,7 +35,12 @@ const load = async (): Promise<RunRecord | undefined> => (await loadRuns(context
 const join = async (options: { restart?: boolean } = {}, owner = 'a'): Promise<RunRecord> =>
   (await joinRuns(context, [TABLE], { ...worker, owner }, options)).get(TABLE)!
 const finish = (run: string, added: number): Promise<void> =>
-  finishRuns(context, new Map([[TABLE, { run, tally: { ...emptyTally(), added } }]]), worker, {})
+  finishRuns(
+    context,
+    new Map([[TABLE, { run, tally: { ...emptyTally(), added }, filled: true }]]),
+    worker,
+    {},
+  )
 
 describe('a run', () => {
   it('is begun by the first worker, and joined by those that come while it is running', async () => {
@@ -59,7 +64,7 @@ describe('a run', () => {
     const first = await join()
     time.leap(1_000)
     await finish(first.run, 3)
-    const done = { state: 'done', finishedAt: time.now(), tally: { ...emptyTally(), added: 3 } }
+    const done = { state: 'done', filled: true, finishedAt: time.now(), tally: { ...emptyTally(), added: 3 } }
     expect(await load()).toEqual({ ...first, ...done })
     time.leap(1_000)
     const second = await join()
@@ -160,6 +165,7 @@ test.each<[boolean, string, Partial<RunRecord> | undefined]>([
     startedAt: 1,
     finishedAt: 0,
     tally: emptyTally(),
+    filled: false,
   }
   expect(isForgotten(own, record && { ...own, ...record })).toBe(forgotten)
 })

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { CallOptions, TaskTable } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { shardAt } from '../pass/index-target.ts'
@@ -25,7 +24,12 @@ export interface RunRecord {
   readonly finishedAt: number
   /** What the last complete one did. */
   readonly tally: Tally
+  /** Whether that one wrote rows without asking which were there: then `added` says nothing of missing ones. */
+  readonly filled: boolean
 }
+
+/** What a run has come to. */
+export interface RunEnd extends Pick<RunRecord, 'run' | 'tally' | 'filled'> {}
 
 /** Who changes a record, and how. */
 export interface RunWorker {
@@ -69,13 +73,14 @@ export async function joinRuns(
     record?.state === 'running' && !restart
       ? record
       : {
-          run: randomUUID(),
+          run: context.random.uuid(),
           number: (record?.number ?? 0) + 1,
           state: 'running',
           rewrites: restart,
           startedAt: now,
           finishedAt: record?.finishedAt ?? 0,
           tally: record?.tally ?? emptyTally(),
+          filled: record?.filled ?? false,
         },
   )
 }
@@ -91,7 +96,7 @@ export function isForgotten(own: RunRecord, record: RunRecord | undefined): bool
 /** Ends runs, given by table with what they have done; nothing happens where another worker has ended one. */
 export async function finishRuns(
   context: EngineContext,
-  runs: ReadonlyMap<string, { readonly run: string; readonly tally: Tally }>,
+  runs: ReadonlyMap<string, RunEnd>,
   worker: RunWorker,
   options: CallOptions,
 ): Promise<void> {
@@ -99,7 +104,7 @@ export async function finishRuns(
   await change(context, [...runs.keys()], worker, options, (table, record) => {
     const own = runs.get(table)
     return own !== undefined && record?.run === own.run && record.state === 'running'
-      ? { ...record, state: 'done', finishedAt, tally: own.tally }
+      ? { ...record, state: 'done', finishedAt, tally: own.tally, filled: own.filled }
       : record
   })
 }
@@ -146,6 +151,7 @@ function runFromText(text: string): RunRecord | undefined {
     startedAt: countIn(value, 'startedAt'),
     finishedAt: countIn(value, 'finishedAt'),
     tally: tallyFrom(value['tally']),
+    filled: value['filled'] === true,
   }
 }
 

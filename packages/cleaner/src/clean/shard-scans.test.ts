@@ -3,6 +3,7 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { pace } from '../../test/pace.ts'
 import {
   addRow,
   byTag,
@@ -20,6 +21,7 @@ import { emptyTally } from '../pass/tally.ts'
 import { createThrottle } from '../pass/throttle.ts'
 import { createKeptRemovals } from '../repair/kept-removals.ts'
 import type { CleanJob } from './clean-job.ts'
+import { createHalts } from './halts.ts'
 import type { LeasedParts } from './part-lease.ts'
 import { freshPart, type Part } from './part.ts'
 import { placeToText } from './place-text.ts'
@@ -35,6 +37,7 @@ const run: RunRecord = {
   startedAt: 1,
   finishedAt: 0,
   tally: emptyTally(),
+  filled: false,
 }
 const { signal } = new AbortController()
 
@@ -107,14 +110,17 @@ function jobOf(pageSize: number, rewrites = false): CleanJob {
   return {
     context: store.context,
     runs: new Map([user, tag].map((target) => [target, { ...run, rewrites }])),
-    lease: { owner: 'me', leaseMs: 30_000, checkpointMs: 0, onRemoved: () => {} },
+    lease: { owner: 'me', leaseMs: 30_000, checkpointMs: 0, onRemoved: () => {}, paceOf: () => pace },
     pollMs: 1,
     settleMs: 0,
     shardsAtOnce: 1,
     options: { pageSize },
+    halts: createHalts(store.context, [], 0),
     throttle: createThrottle(time, undefined),
     meter: {
-      count: (rows) => void log.push(`count ${rows}`),
+      begin: () => {},
+      paceOf: () => pace,
+      count: (_, rows) => void log.push(`count ${rows}`),
       did: ({ entities, rows, added }) => void log.push(`did ${entities} ${rows} ${added}`),
       tell(phase, shard, parts) {
         const texts = parts.map(({ index, part }) => `${index} ${part.seen}/${part.total}`)

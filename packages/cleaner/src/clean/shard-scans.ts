@@ -31,6 +31,7 @@ export async function scanEntities(
   const { context, meter } = job
   const { entities, tombstones } = await shardAt(context, shard).entities.count({ signal })
   for (const { part } of leases) part.total = entities + tombstones
+  meter.begin(shard, partsOf(leases))
 
   let open = leases
   const reading = passOf(job, parts, signal)
@@ -42,9 +43,11 @@ export async function scanEntities(
       // Those that stand at the same place share the work.
       for (const together of Map.groupBy(open, ({ part }) => part.addedId).values())
         await workOnPage(job, phase, parts, together, page, signal)
-      meter.count(page.length)
+      meter.count(shard, page.length)
       await parts.checkpoint({ signal })
       meter.tell(phase, shard, partsOf(open))
+      await job.halts.look({ signal })
+      open = open.filter(({ target }) => !job.halts.has(target))
     }
     await parts.settle({ signal })
     open = open.filter((lease) => !endRound(lease, phase))
@@ -147,17 +150,19 @@ export async function scanRows(
       const tally = of(target)
       addTally(part.tally, tally)
       meter.did(tally)
-      meter.count(count)
+      meter.count(shard, count)
     }
     meter.tell('dangling', shard, partsOf([...reached.keys()]))
     reached = new Map()
   }
 
+  meter.begin(shard, partsOf(leases))
   for (const lease of leases) {
     const { target, part } = lease
     part.total = 0
     for await (const page of indexPages(reading, target, shard, placeFromText(part.place))) {
-      if (!lease.isHeld) break
+      await job.halts.look({ signal })
+      if (!lease.isHeld || job.halts.has(target)) break
       // A short page is the last one. Others are worth a count.
       if (part.total === 0) {
         const isAll = page.length < reading.maxPage
@@ -173,7 +178,8 @@ export async function scanRows(
   }
   await work()
   await parts.settle({ signal })
-  for (const { part, isHeld } of leases) if (isHeld) enterPhase(part, 'check')
+  for (const { target, part, isHeld } of leases)
+    if (isHeld && !job.halts.has(target)) enterPhase(part, 'check')
 }
 
 function countRows(target: IndexTarget, shard: number, signal: AbortSignal): Promise<number> {

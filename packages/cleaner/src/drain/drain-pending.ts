@@ -9,14 +9,13 @@ import {
   type PendingRow,
 } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
-import { learnPolicies, mayBeLost } from '@looseleaf/protocol'
+import { learnPolicies, mayBeLost, movedOrUndone, upTo } from '@looseleaf/protocol'
 import { checkCall } from '../pass/check-call.ts'
 import { indexTarget, shardAt } from '../pass/index-target.ts'
 import { passOptionKinds, type PassOptions } from '../pass/pass-options.ts'
 import { watchUnreadable, type Pass } from '../pass/pass.ts'
 import type { CleanerTarget } from '../pass/target.ts'
 import { createKeptRemovals, type KeptRemovals } from '../repair/kept-removals.ts'
-import { movedOrUndone } from '../repair/on-disk.ts'
 import { createRepairPass, type RepairPass } from '../repair/repair-pass.ts'
 import { restamp } from './restamp.ts'
 
@@ -99,7 +98,7 @@ async function drainRows(pass: RepairPass, shard: number, rows: readonly Pending
   const readAt = pass.time.now()
   const found = (await entities.readBounded(ids, 0, call(pass))).filter((row) => row !== undefined)
   // Of one that has moved, or that a crash has undone, nothing is said in this round.
-  const moved = new Set(await movedOrUndone(pass, found))
+  const moved = new Set(await movedOrUndone(pass.context, found, call(pass)))
   const entityOf = new Map(found.filter((row) => !moved.has(row)).map((row) => [idKey(row.id), row]))
   const { tables, unreadable, error } = await writeRows(pass, rows, ids)
   await learnPolicies(pass.context, ids, pass.signal)
@@ -107,7 +106,7 @@ async function drainRows(pass: RepairPass, shard: number, rows: readonly Pending
     const entity = entityOf.get(idKey(entityId))
     if (entity === undefined || tables.has(table) || unreadable.has(idKey(entityId))) return []
     // A failover can bring back the version before it, whose rows may be pending too.
-    return mayBeLost(pass.context, entity, readAt) ? [] : [{ entityId, table, before: entity.version + 1 }]
+    return mayBeLost(pass.context, entity, readAt) ? [] : [{ entityId, table, before: upTo(entity.version) }]
   })
   const removed = await pending.remove(settled, call(pass))
   return { removed, tables, error }

@@ -1,5 +1,11 @@
 import { isLooseleafError, requireVersion, type Bag, type EntityRow, type Key } from '@looseleaf/core'
-import { deriveEntryRows, keyIdentity, shardOfRow, type EngineContext } from '@looseleaf/index-engine'
+import {
+  deriveEntryRows,
+  includedBytes,
+  keyIdentity,
+  shardOfRow,
+  type EngineContext,
+} from '@looseleaf/index-engine'
 import type { IndexTarget } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
 
@@ -8,6 +14,8 @@ export interface ExpectedRow {
   readonly shard: number
   readonly key: Key
   readonly identity: string
+  /** What the row holds besides, where the index is covering. */
+  readonly included?: Uint8Array | null | undefined
 }
 
 /** An entity at the version at which it was read, and the rows that belong to it. */
@@ -64,7 +72,9 @@ function expectedRows(
       pass.tallyOf(target).misfits++
       pass.report({ kind: 'misfit', id, index: target.entry.name, reason: `${property}: ${reason}` })
     }
-    expected.set(target, placed(pass.context, target, id, keys))
+    const rows = placed(pass.context, target, id, keys)
+    const included = rows.length === 0 ? undefined : includedBytes(target.entry, bag, pass.context.codec)
+    expected.set(target, included === undefined ? rows : rows.map((row) => ({ ...row, included })))
   }
   return expected
 }

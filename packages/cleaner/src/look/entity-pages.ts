@@ -2,6 +2,7 @@ import { throwIfAborted, type EntityPageRow } from '@looseleaf/core'
 import { longestBody, wholeRows, type WholeRow } from '@looseleaf/index-engine'
 import { shardAt } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
+import { sizeClass } from '../pass/throttle.ts'
 
 /**
  * The entities of a shard, tombstones too, in the order of writing, as pages within the pass's limits: of so many rows, and
@@ -13,16 +14,28 @@ export async function* entityPages(
   after = 0,
 ): AsyncGenerator<readonly WholeRow<EntityPageRow>[], void, undefined> {
   const { entities } = shardAt(pass.context, shard)
-  const { maxPage, signal } = pass
+  const { maxPage, signal, throttle } = pass
   for (;;) {
     throwIfAborted(signal)
-    const page = await entities.pageByAdded(after, maxPage, { signal, maxBody: longestBody(maxPage) })
+    const from = after
+    const page = await throttle.send(
+      shard,
+      kindOfPage,
+      () => entities.pageByAdded(from, maxPage, { signal, maxBody: longestBody(maxPage) }),
+      signal,
+    )
     for await (const rows of wholeRows(entities, page, { signal })) {
       if (rows.length > 0) yield rows
-      await pass.throttle.take(rows.length, signal)
+      await throttle.take(shard, rows.length, signal)
     }
     const last = page.at(-1)
     if (last === undefined || page.length < maxPage) return
     after = last.addedId
   }
+}
+
+/** By its rows and its bytes: to read a page is to move both. */
+function kindOfPage(page: readonly EntityPageRow[]): string {
+  const bytes = page.reduce((sum, { body }) => sum + (body?.length ?? 0), 0)
+  return `entities ${sizeClass(page.length)} ${sizeClass(bytes)}`
 }

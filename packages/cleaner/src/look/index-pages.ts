@@ -1,6 +1,7 @@
 import { throwIfAborted, type IndexRow, type Key } from '@looseleaf/core'
 import { tableOn, type IndexTarget } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
+import { sizeClass } from '../pass/throttle.ts'
 
 /** A place in an index table. */
 export interface IndexPlace {
@@ -19,14 +20,22 @@ export async function* indexPages(
   let after = from
   for (;;) {
     throwIfAborted(pass.signal)
-    const page = await table.scan(
-      { prefix: [], order: 'asc', limit: pass.maxPage, ...(after === undefined ? {} : { after }) },
-      { signal: pass.signal },
+    const query = {
+      prefix: [],
+      order: 'asc' as const,
+      limit: pass.maxPage,
+      ...(after === undefined ? {} : { after }),
+    }
+    const page = await pass.throttle.send(
+      shard,
+      ({ length }) => `rows ${target.entry.table} ${sizeClass(length)}`,
+      () => table.scan(query, { signal: pass.signal }),
+      pass.signal,
     )
     const last = page.at(-1)
     if (last === undefined) return
     yield page
-    await pass.throttle.take(page.length, pass.signal)
+    await pass.throttle.take(shard, page.length, pass.signal)
     if (page.length < pass.maxPage) return
     after = { key: last.key, entityId: last.entityId }
   }

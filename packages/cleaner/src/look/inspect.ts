@@ -24,6 +24,8 @@ export interface DanglingRow {
 /** What is wrong with some entities' rows. */
 export interface Findings {
   readonly missing: MissingRow[]
+  /** Rows of a covering index that are there, and hold what their entity had before: written again like a missing one. */
+  readonly outdated: MissingRow[]
   readonly dangling: DanglingRow[]
 }
 
@@ -42,7 +44,7 @@ export async function inspect(
   entities: readonly DerivedEntity[],
   { everywhere }: { readonly everywhere: boolean },
 ): Promise<Findings> {
-  const findings: Findings = { missing: [], dangling: [] }
+  const findings: Findings = { missing: [], outdated: [], dangling: [] }
   const known = entities.filter(({ expected }) => expected !== undefined)
   const asked = everywhere ? undefined : expectedByShard(targets, known)
   await Promise.all(
@@ -117,9 +119,13 @@ function compare(
   }
   for (const entity of entities) {
     const there = byEntity.get(idKey(entity.id)) ?? []
-    const identities = new Set(there.map((row) => keyIdentity(row.key)))
+    const versions = new Map(there.map((row) => [keyIdentity(row.key), row.version]))
     for (const row of expectedIn(entity, target)) {
-      if (row.shard === shard && !identities.has(row.identity)) findings.missing.push({ entity, target, row })
+      if (row.shard !== shard) continue
+      const version = versions.get(row.identity)
+      if (version === undefined) findings.missing.push({ entity, target, row })
+      else if (target.spec.covering && version < entity.version)
+        findings.outdated.push({ entity, target, row })
     }
     if (!everywhere) continue
     for (const row of there) {

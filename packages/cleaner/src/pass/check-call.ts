@@ -1,4 +1,5 @@
 import { badArgument, checkOptions, isRecord, type OptionKinds } from '@looseleaf/core'
+import type { IndexName } from './index-target.ts'
 import type { CleanerTarget } from './target.ts'
 
 /** Throws `BAD_OPTION` for what is no store, and for options that are not right. */
@@ -15,16 +16,22 @@ export function checkCall<Options extends object>(
   checkOptions(name, options, known)
 }
 
-/** Throws `BAD_OPTION` for what is neither a name, nor names, nor nothing. */
+/** Throws `BAD_OPTION` for what is neither a name (of a generation, perhaps), nor names, nor nothing. */
 export function checkNames(call: string, names: unknown): void {
-  if (names === undefined || typeof names === 'string') return
+  if (names === undefined || isName(names)) return
   if (Array.isArray(names)) for (const name of names) checkName(call, name)
   else throw notNamed(call, 'the name of an index, an array of names, or undefined for all indexes', names)
 }
 
 /** Throws `BAD_OPTION` for what is no name. */
 export function checkName(call: string, name: unknown): void {
-  if (typeof name !== 'string') throw notNamed(call, 'the name of an index', name)
+  if (!isName(name)) throw notNamed(call, 'the name of an index', name)
+}
+
+/** A name, or `{ name, generation }`; a definition has neither the one form nor the other. */
+function isName(value: unknown): value is IndexName {
+  if (!isRecord(value)) return typeof value === 'string'
+  return typeof value['name'] === 'string' && Number.isSafeInteger(value['generation'])
 }
 
 function notNamed(call: string, expected: string, value: unknown): Error {

@@ -1,12 +1,11 @@
 import { elapsedBy, isLooseleafError, isVersion, type IndexRowRemoval } from '@looseleaf/core'
 import { keptRowsMs, type EngineContext } from '@looseleaf/index-engine'
-import { deleteDelayMs, learnPolicies } from '@looseleaf/protocol'
+import { deleteDelayMs, learnPolicies, upTo, writeAgain } from '@looseleaf/protocol'
 import { expectedIn } from '../look/derive-entity.ts'
 import type { DanglingRow } from '../look/inspect.ts'
 import { tableOn, type IndexTarget } from '../pass/index-target.ts'
 import { chunks, ROWS_PER_WRITE } from '../tools/chunks.ts'
 import { neededAgain } from './needed-again.ts'
-import { writeRows } from './write-rows.ts'
 
 /** How many rows of each index were deleted. */
 export type RemovedRows = ReadonlyMap<IndexTarget, number>
@@ -65,7 +64,7 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
     const rows = [...needed].flatMap(([{ row }, version]) =>
       isVersion(version) ? [{ key: row.key, entityId: row.entityId, version }] : [],
     )
-    if (rows.length > 0) await writeRows(context, target, shard, rows, signal)
+    if (rows.length > 0) await writeAgain(context, target.entry, shard, rows, signal)
   }
 
   /** What cannot be deleted now is due again. */
@@ -139,7 +138,7 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
       const removal = {
         target,
         shard,
-        row: { key: row.key, entityId: row.entityId, before: version + 1 },
+        row: { key: row.key, entityId: row.entityId, before: upTo(version) },
         delayMs: deleteDelayMs(context),
       }
       if (expectedIn(entity, target).length === 0) dueNow.push({ ...removal, due: 0 })

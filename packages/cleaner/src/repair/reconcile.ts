@@ -1,8 +1,8 @@
 import { distinctIds, type EntityRow } from '@looseleaf/core'
-import { deleteDelayMs } from '@looseleaf/protocol'
+import { deleteDelayMs, movedEntities } from '@looseleaf/protocol'
 import { deriveEntity, type DerivedEntity } from '../look/derive-entity.ts'
 import { inspect, type DanglingRow } from '../look/inspect.ts'
-import { movedEntities, readDerived } from '../look/read-entities.ts'
+import { readDerived } from '../look/read-entities.ts'
 import type { IndexTarget } from '../pass/index-target.ts'
 import { addRows } from './add-rows.ts'
 import { removeRows } from './remove-rows.ts'
@@ -33,11 +33,12 @@ export async function reconcile(
     const readAt = pass.time.now()
     const entities = derived ?? (await readDerived(pass, targets, left))
     const findings = await inspect(pass, targets, entities, { everywhere: true })
-    duplicates += await addRows(pass, findings.missing)
+    const added = [...findings.missing, ...findings.outdated]
+    duplicates += await addRows(pass, added)
     const outcome = await removeRows(pass, findings.dangling, readAt)
     waiting.push(...outcome.waiting)
-    const touched = new Set<DerivedEntity>(findings.missing.map(({ entity }) => entity))
-    const moved = await movedEntities(pass, [...touched])
+    const touched = new Set<DerivedEntity>(added.map(({ entity }) => entity))
+    const moved = await movedEntities(pass.context, [...touched], pass)
     left = distinctIds([...moved.map(({ id }) => id), ...outcome.moved.map(({ row }) => row.entityId)])
     derived = undefined
   }

@@ -3,11 +3,14 @@ import { LooseleafError } from '@looseleaf/core'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import type { DataStore } from '@looseleaf/store'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { byTag, byUser, openStore } from '../../test/stores.ts'
+import { byTag, byUser, openStore, removeRow, rowFor } from '../../test/stores.ts'
 import { leapingTime, type LeapingTime } from '../../test/times.ts'
 import { cleanIndex } from '../clean/clean-index.ts'
 import { partTask } from '../clean/part-lease.ts'
+import type { Pace } from '../clean/pace.ts'
 import { freshPart, partToText, type Part } from '../clean/part.ts'
+import { emptyTally } from '../pass/tally.ts'
+import type { IndexReport } from './index-report.ts'
 import { joinRuns } from '../clean/run-record.ts'
 import { readCleanerReport } from './cleaner-report.ts'
 
@@ -26,10 +29,11 @@ beforeEach(async () => {
   store = await openStore({ driver: faultyDriver(driver, (call) => plan(call)), time, indexes: [byUser] })
 })
 
-async function savePart(shard: number, part: Part): Promise<void> {
+/** `leaseMs`: for how long a worker has it from now on; 0 for a part that was given up. */
+async function savePart(shard: number, part: Part, leaseMs = 0): Promise<void> {
   const { tasks } = driver.shards[shard]!
   await tasks.claim(partTask(TABLE), 'worker', 5_000)
-  await tasks.save(partTask(TABLE), 'worker', partToText(part), 0)
+  await tasks.save(partTask(TABLE), 'worker', partToText(part), leaseMs)
 }
 
 /** Shard 2 answers nothing of tasks but this error. */
@@ -42,7 +46,14 @@ describe('the report of an index', () => {
   it('has no run before the first', async () => {
     const { indexes } = await readCleanerReport(store)
     expect(indexes).toEqual([
-      { index: 'by_user', generation: 1, state: 'ready', lastRun: undefined, underWay: undefined },
+      {
+        index: 'by_user',
+        generation: 1,
+        state: 'ready',
+        lastRun: undefined,
+        underWay: undefined,
+        misfits: undefined,
+      },
     ])
   })
 
@@ -52,14 +63,91 @@ describe('the report of an index', () => {
     await savePart(1, { ...freshPart('an earlier one'), phase: 'check', seen: 9, total: 9 })
     refuse(new LooseleafError('SHARD_UNAVAILABLE', 'Away.'))
     const { indexes } = await readCleanerReport(store)
+    const idle = { worker: undefined, rate: 0, throttledBy: undefined, waited: 0 }
     expect(indexes[0]!.underWay).toEqual({
       startedAt: new Date(record.startedAt),
+      savedAt: undefined,
+      rate: 0,
+      timeLeftMs: undefined,
       shards: [
-        { shard: 0, phase: 'dangling', done: 5, total: 5 },
-        { shard: 1, phase: 'waiting', done: 0, total: 0 },
-        { shard: 2, phase: 'unknown', done: 0, total: 0 },
+        { shard: 0, phase: 'dangling', done: 5, total: 5, ...idle },
+        { shard: 1, phase: 'waiting', done: 0, total: 0, ...idle },
+        { shard: 2, phase: 'unknown', done: 0, total: 0, ...idle },
       ],
     })
+  })
+
+  it('says by whom, how fast and how long it will take, of those who are at it', async () => {
+    const { run } = (await joinRuns(store.context, [TABLE], WORKER, {})).get(TABLE)!
+    const savedAt = time.now()
+    const paceOf = (rate: number, at: number): Pace => ({
+      savedAt: at,
+      worker: `host:${rate}`,
+      rate,
+      throttledBy: 'latency',
+      waited: 0.5,
+    })
+    const tally = { ...emptyTally(), rows: 10 }
+    const part = { ...freshPart(run), phase: 'entities', seen: 10, total: 100, tally } as const
+    await savePart(0, { ...part, pace: paceOf(30, savedAt) }, 5_000)
+    await savePart(1, { ...part, pace: paceOf(10, savedAt - 7) }, 5_000)
+    await savePart(2, { ...part, pace: paceOf(99, savedAt - 9) })
+    const { underWay } = (await readCleanerReport(store)).indexes[0]!
+    // Ready, so it is swept: no check. 90 entities and 100 rows, by a guess, on each shard.
+    expect(underWay).toMatchObject({
+      savedAt: new Date(savedAt),
+      rate: 40,
+      timeLeftMs: ((3 * 190) / 40) * 1_000,
+    })
+    expect(underWay!.shards).toMatchObject([
+      { worker: 'host:30', rate: 30, throttledBy: 'latency', waited: 0.5 },
+      { worker: 'host:10', rate: 10 },
+      { worker: undefined, rate: 0, throttledBy: undefined, waited: 0 },
+    ])
+  })
+
+  it('says how many values the index leaves out, and when they were counted', async () => {
+    const misfitting = { user_id: 7, published: 'x' }
+    await store.put(misfitting)
+    await store.put(misfitting)
+    await store.put({ user_id: 'ada', published: 1 })
+    const counts = async () => (await readCleanerReport(store)).indexes[0]!.misfits
+    expect(await counts()).toBeUndefined()
+    await cleanIndex(store, 'by_user')
+    const [{ lastRun }] = (await readCleanerReport(store)).indexes as [IndexReport]
+    const { misfits } = lastRun!.tally
+    expect(misfits).toBeGreaterThanOrEqual(2)
+    expect(await counts()).toEqual({ count: misfits, countedAt: lastRun!.finishedAt })
+  })
+
+  it('says how many a filling has counted so far, or the last run while another one is under way', async () => {
+    const { run } = (await joinRuns(store.context, [TABLE], WORKER, {})).get(TABLE)!
+    const pace: Pace = { savedAt: 5_000, worker: '', rate: 1, throttledBy: undefined, waited: 0 }
+    const tally = { ...emptyTally(), misfits: 3 }
+    await savePart(0, { ...freshPart(run), tally, pace })
+    await savePart(1, { ...freshPart(run), tally, pace: { ...pace, savedAt: 4_000 } })
+    const misfits = async () => (await readCleanerReport(store)).indexes[0]!.misfits
+    expect(await misfits()).toEqual({ count: 6, countedAt: new Date(5_000) })
+    await cleanIndex(store, 'by_user')
+    await joinRuns(store.context, [TABLE], WORKER, {})
+    expect((await misfits())!.countedAt.getTime()).toBeGreaterThan(5_000)
+  })
+
+  it('counts rows as missing that should have been there, and not those of a filling', async () => {
+    const other = await openStore({ driver, time })
+    const bag = { user_id: 'ada', published: 1, tags: ['a'] }
+    const { id } = await other.put(bag)
+    await other.addIndex(byTag)
+    await cleanIndex(other, 'by_tag')
+    const lastOf = async () =>
+      (await readCleanerReport(other)).indexes.find(({ index }) => index === 'by_tag')!.lastRun!
+    expect(await lastOf()).toMatchObject({ missing: 0, tally: { added: 1 } })
+    await removeRow(other, 'by_tag', rowFor(other, 'by_tag', id, bag, 0))
+    await cleanIndex(other, 'by_tag')
+    expect(await lastOf()).toMatchObject({ missing: 1, tally: { added: 1 } })
+    // Written again, whether they are there or not.
+    await cleanIndex(other, 'by_tag', { restart: true })
+    expect(await lastOf()).toMatchObject({ missing: 0 })
   })
 
   it('is not had where a shard refuses', async () => {

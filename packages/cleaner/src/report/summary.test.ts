@@ -38,11 +38,12 @@ describe('the summary of a store', () => {
       totals: emptyTally(),
       lastFoundAt: undefined,
       lastError: undefined,
+      sweepEveryMs: undefined,
     })
   })
 
   it('is what all cleaners have found, added up', async () => {
-    const [one, other] = [createReporter(context, 'a'), createReporter(context, 'b')]
+    const [one, other] = [createReporter(context, 'a', 60_000), createReporter(context, 'b', 60_000)]
     one.found(found(1))
     const foundAt = new Date(time.now())
     await one.save()
@@ -54,6 +55,7 @@ describe('the summary of a store', () => {
       totals: { ...emptyTally(), entities: 20, added: 1 },
       lastFoundAt: foundAt,
       lastError: undefined,
+      sweepEveryMs: 60_000,
     })
     expect(one.totals).toEqual(found(1))
     one.found({ ...emptyTally(), removed: 1 })
@@ -65,7 +67,7 @@ describe('the summary of a store', () => {
   })
 
   it('has the last error, of whichever cleaner', async () => {
-    const [one, other] = [createReporter(context, 'a'), createReporter(context, 'b')]
+    const [one, other] = [createReporter(context, 'a', 60_000), createReporter(context, 'b', 60_000)]
     expect(one.lastError).toBeUndefined()
     one.failed(new LooseleafError('SHARD_UNAVAILABLE', 'Shard 1 is away.'))
     const away = { at: new Date(time.now()), code: 'SHARD_UNAVAILABLE', message: 'Shard 1 is away.' }
@@ -76,7 +78,7 @@ describe('the summary of a store', () => {
   })
 
   it('does not give away what the message of any other error says', async () => {
-    const reporter = createReporter(context, 'a')
+    const reporter = createReporter(context, 'a', 60_000)
     const told = (error: unknown): unknown => {
       reporter.failed(error)
       return reporter.lastError
@@ -107,7 +109,7 @@ describe('the summary of a store', () => {
 
 describe('saving', () => {
   it('is done at first, then with news, and without them once a minute', async () => {
-    const reporter = createReporter(context, 'a')
+    const reporter = createReporter(context, 'a', 60_000)
     await reporter.save()
     expect(saves).toBe(1)
     time.leap(59_999)
@@ -129,7 +131,7 @@ describe('saving', () => {
   })
 
   it('is left for the next time while another process is at it', async () => {
-    const reporter = createReporter(context, 'a')
+    const reporter = createReporter(context, 'a', 60_000)
     reporter.found(found(1))
     await tasks.claim('clean-report', 'b', 1_000)
     await reporter.save()
@@ -143,7 +145,7 @@ describe('saving', () => {
     ['fails', { before: () => Promise.reject(new Error('away')) }],
     ['is lost to another process', { before: async () => void (await takeOver()) }],
   ])('that %s is made good by the next one, and nothing counts twice', async (_, fault) => {
-    const reporter = createReporter(context, 'a')
+    const reporter = createReporter(context, 'a', 60_000)
     reporter.found(found(1))
     plan = () => (saves === 1 ? fault : undefined)
     await reporter.save().catch(() => {})

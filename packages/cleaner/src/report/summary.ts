@@ -1,4 +1,4 @@
-import { isLooseleafError, type CallOptions } from '@looseleaf/core'
+import { elapsedBy, isLooseleafError, type CallOptions } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { shardAt } from '../pass/index-target.ts'
 import { addTally, emptyTally, tallyFrom, type Tally } from '../pass/tally.ts'
@@ -20,6 +20,8 @@ export interface CleanerSummary {
   /** When something was added, removed or fenced last. */
   readonly lastFoundAt: Date | undefined
   readonly lastError: RoundError | undefined
+  /** How often the cleaners sweep everything, in milliseconds, as the one says that saved this. */
+  readonly sweepEveryMs: number | undefined
 }
 
 /** Gathers what this process's cleaner does, and adds it to the store's summary from time to time. */
@@ -38,13 +40,14 @@ const LEASE_MS = 5_000
 /** A summary without news is saved this often, in milliseconds, as a sign of life. */
 const QUIET_MS = 60_000
 
-export function createReporter(context: EngineContext, owner: string): Reporter {
+export function createReporter(context: EngineContext, owner: string, sweepEveryMs: number): Reporter {
+  const elapsed = elapsedBy(context.time)
   const totals = emptyTally()
   let unsaved = emptyTally()
   let lastFoundAt = 0
   let lastError: RoundError | undefined
   let hasNews = true
-  let savedAt = 0
+  let savedAt = -Infinity
   return {
     totals,
     get lastError() {
@@ -62,8 +65,7 @@ export function createReporter(context: EngineContext, owner: string): Reporter 
       hasNews = true
     },
     async save(options) {
-      const now = context.time.now()
-      if (!hasNews && now - savedAt < QUIET_MS) return
+      if (!hasNews && elapsed() - savedAt < QUIET_MS) return
       const { tasks } = shardAt(context, 0)
       const claimed = await tasks.claim(TASK, owner, LEASE_MS, options)
       if (claimed === undefined) return
@@ -74,17 +76,18 @@ export function createReporter(context: EngineContext, owner: string): Reporter 
       try {
         addTally(summary.totals, more)
         const text = JSON.stringify({
-          updatedAt: now,
+          updatedAt: context.time.now(),
           totals: summary.totals,
           lastFoundAt: Math.max(lastFoundAt, summary.lastFoundAt?.getTime() ?? 0),
           lastError: lastError ?? summary.lastError,
+          sweepEveryMs,
         })
         isSaved = await tasks.save(TASK, owner, text, 0, options)
       } finally {
         if (!isSaved) addTally(unsaved, more)
       }
       if (!isSaved) return
-      savedAt = now
+      savedAt = elapsed()
       hasNews = false
     },
   }
@@ -103,6 +106,7 @@ function summaryFromText(text: string): CleanerSummary {
     totals: tallyFrom(value['totals']),
     lastFoundAt: dateIn(value, 'lastFoundAt'),
     lastError: errorFrom(value['lastError']),
+    sweepEveryMs: countIn(value, 'sweepEveryMs') || undefined,
   }
 }
 

@@ -1,11 +1,11 @@
 import type { EntityRow } from '@looseleaf/core'
+import { movedEntities, movedOrUndone } from '@looseleaf/protocol'
 import { derivedBatches, expectedIn, type DerivedEntity } from '../look/derive-entity.ts'
 import { inspect, type MissingRow } from '../look/inspect.ts'
 import { lookAgain } from '../look/look-again.ts'
-import { movedEntities, readDerived } from '../look/read-entities.ts'
+import { readDerived } from '../look/read-entities.ts'
 import type { IndexTarget } from '../pass/index-target.ts'
 import { addRows } from '../repair/add-rows.ts'
-import { movedOrUndone } from '../repair/on-disk.ts'
 import { reconcile } from '../repair/reconcile.ts'
 import type { RepairPass } from '../repair/repair-pass.ts'
 
@@ -42,12 +42,14 @@ export async function sweepDerived(
 ): Promise<void> {
   const missing = allRows(targets.filter(fill), entities)
   const looked = targets.filter((target) => !fill(target))
-  if (looked.length > 0)
-    missing.push(...(await inspect(pass, looked, entities, { everywhere: false })).missing)
+  if (looked.length > 0) {
+    const found = await inspect(pass, looked, entities, { everywhere: false })
+    missing.push(...found.missing, ...found.outdated)
+  }
   if (missing.length === 0) return
   await addRows(pass, missing)
   // An entity that has moved meanwhile may have lost a row before it was added here.
-  const moved = await movedEntities(pass, [...new Set(missing.map(({ entity }) => entity))])
+  const moved = await movedEntities(pass.context, [...new Set(missing.map(({ entity }) => entity))], pass)
   if (moved.length > 0) await lookAgain(pass, (again) => reconcile(again, targets, moved.map(idOf)))
 }
 
@@ -60,14 +62,14 @@ async function fillForGood(
   targets: readonly IndexTarget[],
   rows: readonly EntityRow[],
 ): Promise<void> {
-  const moved = await movedOrUndone(pass, rows)
+  const moved = await movedOrUndone(pass.context, rows, pass)
   if (moved.length === 0) return
   await lookAgain(pass, async (again) => {
     let left: readonly { readonly id: Uint8Array }[] = moved
     for (let look = 1; left.length > 0 && look < MAX_LOOKS; look++) {
       const now = await readDerived(again, targets, left.map(idOf))
       await addRows(again, allRows(targets, now))
-      left = await movedOrUndone(again, now)
+      left = await movedOrUndone(pass.context, now, pass)
     }
     // One that has moved may have lost a row before it was added here.
     await reconcile(again, targets, moved.map(idOf))

@@ -104,11 +104,7 @@ async function* stretch(
   }
 }
 
-export function windowToText(window: TailWindow): string {
-  return JSON.stringify(window)
-}
-
-/** The window of a text that `windowToText` gave; undefined for any other. */
+/** The window of a text, which is its JSON; undefined for any other. */
 export function windowFromText(text: string): TailWindow | undefined {
   const value = parseObject(text)
   const seenUntil = value === undefined ? 0 : countIn(value, 'seenUntil')

@@ -1,4 +1,4 @@
-import { idKey, type EntityRow, type TaskTable } from '@looseleaf/core'
+import { elapsedBy, idKey, type EntityRow, type TaskTable } from '@looseleaf/core'
 import { wholeRows, type EngineContext } from '@looseleaf/index-engine'
 import { deleteDelayMs } from '@looseleaf/protocol'
 import { shardAt, type IndexTarget } from '../pass/index-target.ts'
@@ -8,13 +8,8 @@ import { reconcile } from '../repair/reconcile.ts'
 import { countRemoved, type RepairPass } from '../repair/repair-pass.ts'
 import { chunks } from '../tools/chunks.ts'
 import { createLeftToWriters } from './left-to-writers.ts'
-import {
-  updatedPages,
-  windowFromText,
-  windowToText,
-  type TailWindow,
-  type WindowOptions,
-} from './tail-window.ts'
+import { behindOf, recordToText } from './tail-record.ts'
+import { updatedPages, windowFromText, type TailWindow, type WindowOptions } from './tail-window.ts'
 
 export interface TailOptions extends WindowOptions {
   readonly owner: string
@@ -49,8 +44,11 @@ const REVISITS_PER_ROUND = 100
 const ENTITIES_AT_ONCE = 100
 
 export function createTail(context: EngineContext, shard: number, options: TailOptions): Tail {
+  const elapsed = elapsedBy(context.time)
   let window: TailWindow | undefined
   let savedAt = 0
+  /** When it was saved last, for others to see whether it falls behind. */
+  let behindMs = 0
   /** The version at which an entity was put right last, oldest first. */
   const settled = new Map<string, number>()
   const revisits = new Map<string, { readonly id: Uint8Array; readonly due: number }>()
@@ -60,9 +58,15 @@ export function createTail(context: EngineContext, shard: number, options: TailO
   let tables = ''
   const tasks = (): TaskTable => shardAt(context, shard).tasks
 
+  function toText(held: TailWindow): string {
+    const text = recordToText(held, behindMs)
+    behindMs = behindOf(held)
+    return text
+  }
+
   /** The window of the round to come; undefined while another process has the shard. */
   async function hold({ signal }: Pass): Promise<TailWindow | undefined> {
-    const now = context.time.now()
+    const now = elapsed()
     if (window === undefined) {
       const claimed = await tasks().claim(tailTask(), options.owner, options.leaseMs, { signal })
       if (claimed === undefined) return undefined
@@ -75,7 +79,7 @@ export function createTail(context: EngineContext, shard: number, options: TailO
     }
     if (now - savedAt > options.leaseMs / 3) {
       savedAt = now
-      const isHeld = await tasks().save(tailTask(), options.owner, windowToText(window), options.leaseMs, {
+      const isHeld = await tasks().save(tailTask(), options.owner, toText(window), options.leaseMs, {
         signal,
       })
       if (!isHeld) window = undefined
@@ -90,14 +94,14 @@ export function createTail(context: EngineContext, shard: number, options: TailO
     read?: readonly EntityRow[],
   ): Promise<void> {
     const { waiting } = await reconcile(pass, targets, ids, read)
-    const due = context.time.now() + Math.max(pass.graceMs, deleteDelayMs(context))
+    const due = elapsed() + Math.max(pass.graceMs, deleteDelayMs(context))
     for (const { row } of waiting) {
       if (revisits.size < MAX_REVISITS) revisits.set(idKey(row.entityId), { id: row.entityId, due })
     }
   }
 
   async function revisit(pass: RepairPass, targets: readonly IndexTarget[]): Promise<number> {
-    const now = context.time.now()
+    const now = elapsed()
     const due: Uint8Array[] = []
     for (const [key, entity] of revisits) {
       // In the order in which they fall due.
@@ -152,7 +156,7 @@ export function createTail(context: EngineContext, shard: number, options: TailO
     },
     async release() {
       if (window === undefined) return
-      const text = windowToText(window)
+      const text = toText(window)
       window = undefined
       await tasks().save(tailTask(), options.owner, text, 0)
     },

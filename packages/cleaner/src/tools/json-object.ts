@@ -1,11 +1,15 @@
 /** The object of a text of JSON; undefined for any other text. */
 export function parseObject(text: string): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
+    return toObject(JSON.parse(text))
   } catch {
     return undefined
   }
+}
+
+/** An object of parsed JSON; undefined for any other value. */
+export function toObject(value: unknown): Record<string, unknown> | undefined {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
 }
 
 /** A count in such an object; 0 for what is none. */

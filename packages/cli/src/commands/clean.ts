@@ -1,17 +1,10 @@
-import {
-  checkIndex,
-  cleanIndex,
-  type CheckResult,
-  type CleanProgress,
-  type CleanResult,
-  type Problem,
-} from '@looseleaf/cleaner'
-import { InvalidArgumentError } from 'commander'
-import { checkText, cleanText, isRight } from '../clean-view.ts'
+import { isInUse } from '@looseleaf/index-engine'
+import { checkText, cleanText } from '../clean-view.ts'
+import { checkTelling, cleanTelling, exitCodeOfClean } from '../cleaning.ts'
 import { defineCommand, type AddCommand } from '../define-command.ts'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { findIndex } from '../find-index.ts'
-import type { Output } from '../output.ts'
+import { parseWhole } from '../parse-whole.ts'
 import type { CommonOptions, Session } from '../session.ts'
 
 interface CleanCommandOptions extends CommonOptions {
@@ -21,12 +14,6 @@ interface CleanCommandOptions extends CommonOptions {
   readonly rate?: number
   readonly lease?: number
 }
-
-/** Entities with a problem that are told one by one; the counts have them all. */
-const MAX_TOLD = 20
-
-const WAITING =
-  'Another process works on the rest. Waiting for it to end; if it died, for its lease to run out (--lease, 30 seconds by default).'
 
 /** `looseleaf clean`: brings indexes in step with the entities. */
 export const addClean: AddCommand = (program, run) => {
@@ -59,102 +46,24 @@ async function clean(
   session: Session,
   { index: names, restart, rate, lease }: CleanCommandOptions,
 ): Promise<ExitCode> {
-  const { output, signal } = session
+  const { output } = session
   const store = await session.store()
   for (const name of names ?? []) findIndex(store, name)
-  const progress = output.progress({ label: 'cleaning', unit: 'rows' })
-  const position = createPosition(store.context.driver.shards.length)
-  const problems = createProblemTeller(output, (write) => progress.aside(write))
-  let hasWaited = false
-  let result: CleanResult
-  try {
-    result = await cleanIndex(store, names, {
-      signal,
-      restart,
-      rowsPerSecond: rate,
-      leaseMs: lease && lease * 1000,
-      onProblem: problems,
-      onProgress: (at) => progress.update(...position(at)),
-      onWait() {
-        if (hasWaited) return
-        hasWaited = true
-        progress.aside(() => output.note(WAITING))
-      },
-    })
-  } catch (error) {
-    if (signal.aborted) {
-      progress.stop()
-      output.note('What was done is kept: the same command goes on from here.')
-    }
-    throw error
-  } finally {
-    progress.stop()
-  }
+  const result = await cleanTelling(session, names, {
+    restart,
+    rowsPerSecond: rate,
+    leaseMs: lease && lease * 1000,
+  })
   output.result(result, () => cleanText(output, result))
-  const isLeft = result.indexes.some(({ undecodable, duplicates }) => undecodable + duplicates > 0)
-  return isLeft ? exitCodes.found : exitCodes.ok
+  return exitCodeOfClean(result)
 }
 
 async function check(session: Session, options: CleanCommandOptions): Promise<ExitCode> {
-  const { output, signal } = session
+  const { output } = session
   const store = await session.store()
-  const names = options.index ?? [
-    ...new Set(
-      store.context.catalog
-        .current()
-        .indexes.filter(({ state }) => state !== 'retiring')
-        .map(({ name }) => name),
-    ),
-  ]
-  const onProblem = createProblemTeller(output, (write) => write())
-  const results: CheckResult[] = []
-  for (const name of names) {
-    results.push(await checkIndex(store, name, { signal, rowsPerSecond: options.rate, onProblem }))
-  }
-  const ok = results.every(isRight)
-  output.result({ ok, indexes: results }, () => checkText(output, results))
-  return ok ? exitCodes.ok : exitCodes.found
-}
-
-const PHASES: readonly CleanProgress['phase'][] = ['entities', 'dangling', 'check', 'ready']
-
-/** Sums the shards up to rows done and the share of the whole, in which every phase of a shard counts the same. */
-function createPosition(shardCount: number): (at: CleanProgress) => [done: number, fraction: number] {
-  const shares = new Map<number, number>()
-  const seen = new Map<string, number>()
-  return ({ phase, shard, done, total }) => {
-    const phases = PHASES.indexOf(phase) + (phase === 'ready' ? 0 : done / Math.max(1, total))
-    shares.set(shard, Math.max(shares.get(shard) ?? 0, phases / (PHASES.length - 1)))
-    seen.set(`${phase} ${shard}`, done)
-    return [sum(seen.values()), sum(shares.values()) / shardCount]
-  }
-}
-
-function sum(numbers: Iterable<number>): number {
-  let total = 0
-  for (const number of numbers) total += number
-  return total
-}
-
-function createProblemTeller(output: Output, aside: (write: () => void) => void): (problem: Problem) => void {
-  const told = new Set<string>()
-  return ({ kind, entity, shard, index, reason }) => {
-    const key = `${kind} ${entity} ${index ?? ''}`
-    if (told.has(key) || told.size > MAX_TOLD) return
-    told.add(key)
-    aside(() => {
-      if (told.size > MAX_TOLD) output.note('More of these are counted below.')
-      else
-        output.note(
-          `${output.colors.yellow(`${kind}:`)} entity ${entity} on ${shard}${index === undefined ? '' : `, index ${index}`}: ${reason}`,
-        )
-    })
-  }
-}
-
-function parseWhole(text: string): number {
-  const value = Number(text)
-  if (!/^\d{1,9}$/.test(text) || value < 1)
-    throw new InvalidArgumentError('It has to be a whole number, 1 or more.')
-  return value
+  const kept = store.context.catalog.current().indexes.filter(isInUse)
+  const names = options.index ?? [...new Set(kept.map(({ name }) => name))]
+  const result = await checkTelling(session, names, options.rate)
+  output.result(result, () => checkText(output, result.indexes))
+  return result.ok ? exitCodes.ok : exitCodes.found
 }

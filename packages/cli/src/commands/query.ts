@@ -1,4 +1,5 @@
-import type { QueryPage } from '@looseleaf/index-engine'
+import type { Entity } from '@looseleaf/core'
+import type { IndexCondition, QueryPage } from '@looseleaf/index-engine'
 import { definitionFromData, MAX_LIMIT } from '@looseleaf/index-engine'
 import { InvalidArgumentError, Option } from 'commander'
 import { defineCommand, type AddCommand } from '../define-command.ts'
@@ -14,17 +15,21 @@ interface QueryCommandOptions extends CommonOptions {
   readonly limit?: number
   readonly cursor?: string
   readonly scatter?: boolean
+  readonly and?: readonly string[]
 }
 
 export const WHERE_HELP =
   'A condition is a property, one of = > >= < <= and ^= (a string that begins with), and a value of the property’s type: a day (2009-02-27) or a time with a zone (2009-02-27T12:30:00Z) for time, true or false for boolean. “due is null” asks for entities without a property that the index has nulls of. Conditions go with the index: values for its first properties, then at most one stretch on the next. Several values of one property, each a condition of its own (status=open status=waiting), mean any of them. Quote those with > or < for the shell.'
+
+const AND_HELP =
+  'With --and, entities that match conditions on other indexes too, or on the same one once more. Behind the values that are given, all have to be in the same order, which is that of the page.'
 
 /** `looseleaf query`: a page of entities by an index. */
 export const addQuery: AddCommand = (program, run) => {
   defineCommand(program, {
     usage: 'query <index> [conditions...]',
     summary: 'Print entities by an index, a page at a time',
-    details: `${WHERE_HELP}\n\nJSON: { "items": [{ "id", "version", "updated", "properties" }], "cursor"?, "previous"?, "cost": { "shards", "indexReads", "entityReads", "rowsExamined", "rowsMatched", "rowsDiscarded", "entitiesRead", "complete" } }`,
+    details: `${WHERE_HELP}\n\n${AND_HELP}\n\nJSON: { "items": [{ "id", "version", "updated", "properties" }], "cursor"?, "previous"?, "cost": { "shards", "indexReads", "rowsRead", "entityReads", "rowsExamined", "rowsMatched", "rowsDiscarded", "entitiesRead", "complete" } }`,
     examples: [
       [
         'query entries_by_user user_id=0192f0c1-7c1e-7abc-8def-0123456789ab --order desc --limit 30',
@@ -36,25 +41,27 @@ export const addQuery: AddCommand = (program, run) => {
       ],
       ['query jobs_by_status status=open status=waiting', 'of two values'],
       ['query entries_by_user --scatter', 'from all shards'],
+      ['query entries_by_tag tags=cats --and entries_by_tag tags=dogs', 'with both tags'],
     ],
   })
     .addOption(new Option('--order <order>', 'order of the index').choices(['asc', 'desc']))
     .option('--limit <n>', `entities of the page, 1 to ${MAX_LIMIT} (default: 50)`, parseLimit)
     .option('--cursor <text>', 'where another page leads: to the next one, or to the one before')
     .option('--scatter', 'ask all shards where the conditions do not say which one')
+    .option('--and <index and conditions...>', 'another index, and what is asked of it; may be repeated')
     .action((name: string, conditions: string[], options: QueryCommandOptions) =>
       run(options, async (session) => {
         const { output, signal } = session
         const store = await session.store()
-        const index = definitionFromData(findIndex(store, name))
-        const { order, limit, cursor, scatter } = options
-        const page = await store.query(index, parseWhere(index, conditions), {
-          order,
-          limit,
-          cursor,
-          scatter,
-          signal,
+        const asked = [{ name, expressions: conditions }, ...parseAnd(options.and)].map((each) => {
+          const index = definitionFromData(findIndex(store, each.name))
+          return { index, where: parseWhere(index, each.expressions) }
         })
+        const { order, limit, cursor, scatter } = options
+        const how = { order, limit, cursor, scatter, signal }
+        const [{ index, where }, ...others] = asked as [IndexCondition, ...IndexCondition[]]
+        const page =
+          others.length === 0 ? await store.query(index, where, how) : await store.intersect(asked, how)
         const { items, cost } = page
         const result = {
           items: items.map(entityJson),
@@ -65,7 +72,7 @@ export const addQuery: AddCommand = (program, run) => {
         output.result(result, () =>
           pageText(
             output,
-            index.properties.map((property) => property.name),
+            [...new Set(asked.flatMap((each) => each.index.properties.map((property) => property.name)))],
             page,
           ),
         )
@@ -73,7 +80,23 @@ export const addQuery: AddCommand = (program, run) => {
     )
 }
 
-function pageText(output: Output, names: readonly string[], page: QueryPage): string {
+type Page = Omit<QueryPage, 'items'> & { readonly items: readonly Entity[] }
+
+/** A name of an index; a condition has a sign or a space besides. */
+const NAME = /^[a-z][a-z0-9_]*$/
+
+/** The words of all --and: each name of an index begins another one. */
+function parseAnd(words: readonly string[] = []): { name: string; expressions: string[] }[] {
+  const asked: { name: string; expressions: string[] }[] = []
+  for (const word of words) {
+    const last = asked.at(-1)
+    if (last === undefined || NAME.test(word)) asked.push({ name: word, expressions: [] })
+    else last.expressions.push(word)
+  }
+  return asked
+}
+
+function pageText(output: Output, names: readonly string[], page: Page): string {
   const { colors, width } = output
   const { items, cost, cursor, previous } = page
   const shown = items.map((entity) => names.map((name) => clip(valueText(entity[name]), 40)))

@@ -56,7 +56,7 @@ export interface Requirement {
 }
 
 /**
- * `building`: written by all, queried by none, being filled. `ready`: queried. `retiring`: still written, no more queried.
+ * `building`: written by all, queried by none, being filled. `ready`: queried, unless it is hidden. `retiring`: still written, no more queried.
  * `dropped`: neither; kept so that its table's name is never used again.
  */
 export type IndexState = 'building' | 'ready' | 'retiring' | 'dropped'
@@ -66,6 +66,13 @@ export interface CatalogEntry extends IndexDefinitionData {
   readonly generation: number
   readonly table: string
   readonly state: IndexState
+  /**
+   * Queried by nobody, though it is written as before, so that it is whole when it is shown again. One that is `building` is not
+   * filled meanwhile. Does no harm to a process that does not know it: that one goes by the state.
+   */
+  readonly hidden?: true | undefined
+  /** While it is `building`: no cleaner fills it. One that does not know of this fills it, which does no harm. */
+  readonly paused?: true | undefined
 }
 
 /** An index definition as plain data. */
@@ -81,6 +88,8 @@ export interface IndexDefinitionData {
    * key; the rows of the index are those of another entry.
    */
   readonly unique?: true | undefined
+  /** Rows hold what the bag has under these names, too; undefined for an index whose rows are keys alone. */
+  readonly include?: readonly string[] | undefined
 }
 
 export interface IndexedProperty {
@@ -94,7 +103,12 @@ export interface IndexedProperty {
   readonly of?: string | undefined
   /** The name of the function whose result is kept instead of the value. */
   readonly key?: string | undefined
-  /** Where, in ascending order, rows of entities stand that have nothing there; undefined means that they have no row. */
+  /** Its values stand from the greatest to the least; undefined means from the least to the greatest. */
+  readonly order?: 'desc' | undefined
+  /**
+   * Where, as the index is read in its own order, rows of entities stand that have nothing there; undefined means that they have
+   * no row.
+   */
   readonly nulls?: 'first' | 'last' | undefined
 }
 

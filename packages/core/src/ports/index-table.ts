@@ -21,9 +21,16 @@ export const STRING_KEY_BYTES: number = STRING_PREFIX_BYTES + 32
 export interface IndexTableSpec {
   /** The table's name, safe in SQL without quoting, unique to the index and its generation. */
   readonly table: string
-  readonly columns: readonly { readonly name: string; readonly type: ColumnType }[]
+  readonly columns: readonly {
+    readonly name: string
+    readonly type: ColumnType
+    /** The table is kept, and read, from the column's greatest value to its least. */
+    readonly order?: 'desc' | undefined
+  }[]
   /** A table of claims: one row per key, so that `entity_id` is no part of its primary key. */
   readonly unique?: true | undefined
+  /** Rows have `included` bytes. */
+  readonly covering?: true | undefined
 }
 
 export interface IndexRow {
@@ -32,6 +39,11 @@ export interface IndexRow {
   readonly entityId: Uint8Array
   /** The greatest version that any writer has stamped on this row. */
   readonly version: number
+  /**
+   * In a table that is `covering`: bytes of the write whose version this is, null where that had none to give. A scan gives them when
+   * it is asked to, other calls do not.
+   */
+  readonly included?: Uint8Array | null | undefined
 }
 
 /** A row to delete if its stamp is lower than `before`. */
@@ -45,23 +57,33 @@ export interface IndexRowRemoval {
 export interface KeyRange {
   /** Values of the leading columns that rows have exactly. May be empty. */
   readonly prefix: Key
-  /** Bounds of the column after the prefix. */
+  /** Bounds of the column after the prefix: its least and its greatest value, whichever way it stands. */
   readonly lower?: { readonly value: KeyValue; readonly inclusive: boolean }
   readonly upper?: { readonly value: KeyValue; readonly inclusive: boolean }
 }
 
 export interface IndexScan extends KeyRange {
-  /** Order of the columns after the prefix, then of the entity id: all up or all down. */
+  /**
+   * Order of the columns after the prefix, then of the entity id. `asc`: each column as the table has it, ids low to high.
+   * `desc`: all of that turned round.
+   */
   readonly order: 'asc' | 'desc'
-  /** Rows strictly behind this one in the order. */
-  readonly after?: { readonly key: Key; readonly entityId: Uint8Array }
+  /** Rows strictly behind this one in the order; with `inclusive` this one too, if it is there. */
+  readonly after?: {
+    readonly key: Key
+    readonly entityId: Uint8Array
+    readonly inclusive?: boolean | undefined
+  }
   readonly limit: number
+  /** Gives the rows of a `covering` table with their `included` bytes. Default: false. */
+  readonly included?: boolean | undefined
 }
 
 /** One index's rows on one shard. Writes are one statement each, atomic by itself. A missing table is `INDEX_NOT_FOUND`. */
 export interface IndexTable {
   /**
-   * Adds rows; where one is there its version becomes the greater of the two. Repeats are allowed. When it resolves, the
+   * Adds rows; where one is there its version becomes the greater of the two, and its `included` bytes those of the greater,
+   * of two that are equal those that come. Repeats are allowed. When it resolves, the
    * rows survive a crash of the server, those too that were there with a greater version. A table of claims refuses it
    * with `BAD_OPTION`: claims are taken, see `ClaimTable`.
    */

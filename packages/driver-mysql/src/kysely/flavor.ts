@@ -1,7 +1,8 @@
-import { slot, type Flavor, type SwapParts } from '@looseleaf/driver-kysely'
+import type { Flavor } from '@looseleaf/driver-kysely'
 import { sql, type RawBuilder } from 'kysely'
 import { mysqlFault } from '../errors/errors.ts'
 import { ownSession } from '../settings/session-token.ts'
+import { batchedSwap } from './batched-swap.ts'
 
 /** Of the server's clock, whatever the zone of its session or its machine. */
 const now = sql`UTC_TIMESTAMP(6)`
@@ -71,32 +72,9 @@ export const mysqlFlavor: Flavor = {
   countsChanges: true,
   updateSource: byPrimaryKey,
   deleteSource: (table) => sql`${table} FROM ${byPrimaryKey(table)}`,
-  swap,
-  swapReturnsIds: false,
+  batchedSwap: (table) => batchedSwap(table, now),
   rowValuesSeek: false,
   // Without a binary log, InnoDB shows a commit before its redo log is written.
   visibleIsDurable: false,
   faultOf: mysqlFault,
-}
-
-/**
- * The rows as a derived table that drives the join, so that each entity is found by its unique key. The casts say what
- * the parameters of a prepared statement are, which has no values yet when the types of the derived table are decided.
- * MySQL decides on 65,535 bytes for a body, and cuts what is longer where it is not strict, unless it may be something
- * longer; MariaDB would put the derived table on disk for that.
- */
-function swap({ table, count, isLong, fence }: SwapParts): RawBuilder<unknown> {
-  const cast = sql`CAST(${slot} AS BINARY)`
-  const body = isLong ? sql`IFNULL(${cast}, CAST(NULL AS BINARY(16777215)))` : cast
-  const row = sql`
-      SELECT CAST(${slot} AS BINARY(16)) AS id, CAST(${slot} AS UNSIGNED) AS base,
-        CAST(${slot} AS UNSIGNED) AS version, ${body} AS body`
-  return sql`
-    UPDATE (${sql.join(
-      Array.from({ length: count }, () => row),
-      sql` UNION ALL`,
-    )}
-    ) n STRAIGHT_JOIN ${sql.table(table)} e ON e.id = n.id AND e.version = n.base
-    SET e.version = n.version, e.body = n.body, e.updated = ${now}
-    WHERE ${fence}`
 }

@@ -2,8 +2,6 @@ import {
   createLane,
   idKey,
   type BoundedRow,
-  type EntityInsert,
-  type EntityReplace,
   type EntityRow,
   type IndexRow,
   type IndexRowRemoval,
@@ -11,9 +9,7 @@ import {
   type Lane,
   type Shard,
 } from '@looseleaf/core'
-
-/** An entity write together with the epoch of the catalog that its index rows were derived by. */
-export type Fenced<Row> = Row & { readonly epoch: number }
+import type { Commit } from '@looseleaf/protocol'
 
 /** The lanes of one shard: a lane per table and kind of statement. */
 export interface ShardLanes {
@@ -22,12 +18,10 @@ export interface ShardLanes {
   /** Without the body where it is a long one; that one comes through `readLong`. */
   readonly read: Lane<Uint8Array, EntityRow | BoundedRow | undefined>
   readonly readLong: Lane<LongBody, EntityRow | undefined>
-  readonly insert: Lane<Fenced<EntityInsert>, void>
-  readonly replace: Lane<Fenced<EntityReplace>, boolean>
+  readonly insert: Lane<Commit, void>
+  readonly replace: Lane<Commit, boolean>
   /** Whether an index table has pending rows here. */
   readonly pending: Lane<string, boolean>
-  /** See `Shard.flush`. */
-  flush(signal: AbortSignal | undefined): Promise<void>
   /** The lanes of an index table. */
   index(spec: IndexTableSpec): IndexLanes
   /** Takes keys of a table of claims, see `ClaimTable.take`. */
@@ -89,7 +83,7 @@ export function createShardLanes(shard: Shard): ShardLanes {
     insert: createLane({
       ...entityWrite,
       name: `${shard.name} entities insert`,
-      run: async (rows: readonly Fenced<EntityInsert>[]) => {
+      run: async (rows: readonly Commit[]) => {
         await shard.entities.insert(rows, { epoch: epochOf(rows) })
         return rows.map(() => undefined)
       },
@@ -97,7 +91,7 @@ export function createShardLanes(shard: Shard): ShardLanes {
     replace: createLane({
       ...entityWrite,
       name: `${shard.name} entities replace`,
-      run: (rows: readonly Fenced<EntityReplace>[]) => shard.entities.replace(rows, { epoch: epochOf(rows) }),
+      run: (rows: readonly Commit[]) => shard.entities.replace(rows, { epoch: epochOf(rows) }),
     }),
     pending: createLane({
       ...limits,
@@ -107,7 +101,6 @@ export function createShardLanes(shard: Shard): ShardLanes {
         return tables.map((table) => there.has(table))
       },
     }),
-    flush: (signal) => shard.flush({ signal }),
     index(spec) {
       let lanes = byTable.get(spec.table)
       if (lanes === undefined) {

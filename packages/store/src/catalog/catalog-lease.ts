@@ -1,5 +1,4 @@
-import { randomUUID } from 'node:crypto'
-import { isLooseleafError, LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
+import { elapsedBy, isLooseleafError, LooseleafError, type CallOptions, type Shard } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 
 /** One process at a time adds or drops indexes; a dead one is waited for this long. */
@@ -14,8 +13,9 @@ export async function exclusively<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const { tasks, name } = context.driver.shards[0] as Shard
-  const owner = randomUUID()
-  const deadline = context.time.now() + 2 * LEASE_MS
+  const owner = context.random.uuid()
+  const elapsed = elapsedBy(context.time)
+  const deadline = elapsed() + 2 * LEASE_MS
 
   /** A claim whose answer was lost is made again: for the same owner it makes no difference how often. */
   async function claim(): Promise<boolean> {
@@ -28,7 +28,7 @@ export async function exclusively<T>(
   }
 
   while (!(await claim())) {
-    if (context.time.now() > deadline) {
+    if (elapsed() > deadline) {
       throw new LooseleafError('SHARD_BUSY', 'Another process is changing the indexes of this store.', {
         shard: name,
       })

@@ -3,6 +3,7 @@ import {
   changeCatalog,
   entriesOf,
   indexesWithLostTables,
+  isInUse,
   loadCatalog,
   nextGenerations,
   sameRows,
@@ -15,33 +16,34 @@ import { createIndexTable } from './create-tables.ts'
 import { requireMayCreate, requireMayDrop } from './table-rights.ts'
 
 /**
- * Adds an index while the store is in use: creates its tables, then makes every writer write it (state `building`).
- * The cleaner fills it and makes it ready. Nothing happens where the store has this very definition already; a change of
- * `onMisfit` alone takes effect at once; any other changed definition becomes a new generation beside the old one.
+ * Adds indexes while the store is in use: creates their tables, then makes every writer write them (state `building`), all
+ * at once. The cleaner fills them and makes them ready. Nothing happens for a definition that the store has as it is; one
+ * that is hidden is shown again, and a change of `onMisfit` alone takes effect at once; any other changed definition
+ * becomes a new generation beside the old one.
  */
 export async function addIndex(
   context: EngineContext,
-  definition: IndexDefinitionData,
+  definitions: readonly IndexDefinitionData[],
   options: CallOptions = {},
 ): Promise<void> {
   await exclusively(context, options, async () => {
-    const catalog = await readWhole(context, options)
-    const there = catalog.indexes.filter((entry) => sameRows(entry, definition) && entry.state !== 'retiring')
-    const others = there.filter(({ onMisfit }) => onMisfit !== definition.onMisfit)
-    if (others.length > 0) await changeMisfits(context, tablesOf(others), definition.onMisfit, options)
-    const missing = entriesOf(definition).filter(
-      (each) => !there.some(({ unique }) => unique === each.unique),
-    )
+    const { indexes } = await readWhole(context, options)
+    await makeAsWanted(context, definitions, options)
+    const missing = definitions
+      .flatMap(entriesOf)
+      .filter(
+        (each, i, all) =>
+          !indexes.some((entry) => isInUse(entry) && sameEntry(entry, each)) &&
+          all.findIndex((other) => sameEntry(other, each)) === i,
+      )
     if (missing.length === 0) return
     const coming = await prepareTables(context, missing, options)
-    context.catalog.adopt(
-      await changeCatalog(context.driver, (indexes) => withComing(indexes, coming), options),
-    )
+    context.catalog.adopt(await changeCatalog(context.driver, (all) => withComing(all, coming), options))
     await dropUnused(context, coming, options)
   })
 }
 
-/** As `addIndex` of each, without a word to the shards about those that the store has as they are. */
+/** As `addIndex`, without a word to the shards about those that the store has as they are. */
 export async function addIndexes(
   context: EngineContext,
   definitions: readonly IndexDefinitionData[],
@@ -49,9 +51,12 @@ export async function addIndexes(
   const { indexes } = await context.catalog.reload()
   const isThere = (definition: IndexDefinitionData): boolean =>
     entriesOf(definition).every((each) =>
-      indexes.some((entry) => isInUse(entry) && sameEntry(entry, each) && entry.onMisfit === each.onMisfit),
+      indexes.some(
+        (entry) => isInUse(entry) && sameEntry(entry, each) && asWanted(entry, definitions) === entry,
+      ),
     )
-  for (const definition of definitions) if (!isThere(definition)) await addIndex(context, definition)
+  const absent = definitions.filter((definition) => !isThere(definition))
+  if (absent.length > 0) await addIndex(context, absent)
 }
 
 /**
@@ -92,7 +97,8 @@ export async function replaceLostIndexes(context: EngineContext, options: CallOp
     const going = await lost(await readWhole(context, options))
     if (going.length === 0) return
     await requireMayDrop(context.driver.shards, options)
-    const again = going.filter(({ state }) => state !== 'retiring')
+    // A hidden one that has lost rows is of no use to anybody: who wants it again adds it.
+    const again = going.filter((entry) => isInUse(entry) && !entry.hidden)
     const coming = await prepareTables(context, again, options)
     await takeOut(context, going, coming, options)
     await dropUnused(context, coming, options)
@@ -203,8 +209,6 @@ async function dropUnused(
 const sameEntry = (a: IndexDefinitionData, b: IndexDefinitionData): boolean =>
   sameRows(a, b) && a.unique === b.unique
 
-const isInUse = ({ state }: CatalogEntry): boolean => state === 'building' || state === 'ready'
-
 function tablesOf(entries: readonly CatalogEntry[]): ReadonlySet<string> {
   return new Set(entries.map(({ table }) => table))
 }
@@ -219,19 +223,29 @@ async function dropTables(
   }
 }
 
-/** What becomes of misfits is a matter of the writers alone; the rows are the same. */
-async function changeMisfits(
+/** What becomes of misfits is a matter of the writers alone, and a hidden index is whole: the rows are the same. */
+async function makeAsWanted(
   context: EngineContext,
-  tables: ReadonlySet<string>,
-  onMisfit: CatalogEntry['onMisfit'],
+  definitions: readonly IndexDefinitionData[],
   options: CallOptions,
 ): Promise<void> {
+  const isAsWanted = (entry: CatalogEntry): boolean => asWanted(entry, definitions) === entry
+  if (context.catalog.current().indexes.every(isAsWanted)) return
   const changed = await changeCatalog(
     context.driver,
-    (indexes) => indexes.map((entry) => (tables.has(entry.table) ? { ...entry, onMisfit } : entry)),
+    (indexes) => indexes.map((entry) => asWanted(entry, definitions)),
     options,
   )
   context.catalog.adopt(changed)
+}
+
+/** The entry, shown and with the `onMisfit` of its definition among these; the same object where it is like that. */
+function asWanted(entry: CatalogEntry, definitions: readonly IndexDefinitionData[]): CatalogEntry {
+  const wanted = definitions.find((definition) => sameRows(entry, definition))
+  if (wanted === undefined || !isInUse(entry)) return entry
+  const { hidden, ...shown } = entry
+  const { onMisfit } = wanted
+  return hidden || entry.onMisfit !== onMisfit ? { ...shown, onMisfit } : entry
 }
 
 async function everyShard(context: EngineContext, work: (shard: Shard) => Promise<void>): Promise<void> {

@@ -6,6 +6,7 @@ import {
   type ShardCatalog,
 } from '@looseleaf/core'
 import {
+  isPaused,
   loadShardCatalog,
   mergeCatalogs,
   notMigrated,
@@ -45,7 +46,18 @@ async function readShard(
 }
 
 export function indexStatus(entry: CatalogEntry): IndexStatus {
-  const { name, generation, table, state, shardOn, unique } = entry
+  const { name, generation, table, state, shardOn, unique, hidden } = entry
   const columns = entry.properties.map(propertyText).join(', ')
-  return { name, generation, table, state, columns, shardOn, ...(unique && { unique }) }
+  const paused = isPaused(entry)
+  return {
+    name,
+    generation,
+    table,
+    state,
+    columns,
+    shardOn,
+    ...(unique && { unique }),
+    ...(hidden && { hidden }),
+    ...(paused && { paused }),
+  }
 }

@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto'
 import {
   isLooseleafError,
+  systemRandomness,
   type CatalogEntry,
   type Driver,
   type IndexDefinitionData,
@@ -63,7 +63,7 @@ export async function initialise(
     const catalog: ShardCatalog = {
       epoch: source?.epoch ?? 1,
       format: CATALOG_FORMAT,
-      storeId: source?.storeId ?? randomUUID(),
+      storeId: source?.storeId ?? systemRandomness.uuid(),
       shardNumber,
       shardCount: driver.shards.length,
       router: router.fingerprint,

@@ -2,11 +2,12 @@ import { msgpackZlibCodec } from '@looseleaf/codec'
 import {
   createVersionClock,
   LooseleafError,
+  systemRandomness,
   systemTime,
   type CatalogEntry,
   type IndexDefinitionData,
 } from '@looseleaf/core'
-import { createCatalogHolder, sameRows, type EngineContext } from '@looseleaf/index-engine'
+import { createCatalogHolder, isInUse, sameRows, type EngineContext } from '@looseleaf/index-engine'
 import { bucketRouter } from '@looseleaf/router'
 import { addIndexes, replaceLostIndexes } from '../catalog/manage-indexes.ts'
 import { openStore, tellAllWarnings } from './open-store.ts'
@@ -30,13 +31,28 @@ function missingClaims(
   })
 }
 
+/** The program would meet these with its first query only. */
+function hiddenIndexes(
+  { catalog }: EngineContext,
+  definitions: readonly IndexDefinitionData[],
+): readonly string[] {
+  return catalog
+    .current()
+    .indexes.filter((entry) => entry.hidden && !entry.unique && isInUse(entry))
+    .filter((entry) => definitions.some((definition) => sameRows(entry, definition)))
+    .map(
+      ({ name, generation }) =>
+        `Index ${name} is hidden, and queries of it are refused: bring it back with \`looseleaf index restore ${name} --generation ${generation}\`, \`store.restoreIndex\` or \`migrate: true\`.`,
+    )
+}
+
 /** Connects, opens the store that is there, and brings about what the options ask for. Closes the connections when that fails. */
 export async function openContext(
   options: DataStoreOptions,
   onWarning: (message: string) => void,
 ): Promise<EngineContext> {
   const { shards, indexes = [], migrate = false, acceptEmptyShards = false, time = systemTime } = options
-  const { queryTimeMs, deleteDelayMs, onIndexFailure } = options
+  const { queryTimeMs, deleteDelayMs, onIndexFailure, random = systemRandomness } = options
   const router = options.router ?? bucketRouter({ shards: shards.shardCount })
   if (router.shardCount !== shards.shardCount) {
     throw new LooseleafError(
@@ -62,7 +78,8 @@ export async function openContext(
       router,
       codec: options.codec ?? msgpackZlibCodec(),
       time,
-      clock: createVersionClock(time),
+      random,
+      clock: createVersionClock(time, random),
       catalog: createCatalogHolder(driver, catalog),
     }
     await agreeOnPolicies(context, policies, onWarning)
@@ -72,6 +89,7 @@ export async function openContext(
     }
     await tellAllWarnings(opened, onWarning)
     for (const warning of missingClaims(context, indexes)) onWarning(warning)
+    for (const warning of hiddenIndexes(context, indexes)) onWarning(warning)
     return context
   } catch (error) {
     await connected.close()

@@ -8,6 +8,8 @@ import {
 } from '@looseleaf/core'
 import {
   forEachMatch,
+  isPaused,
+  planIntersection,
   planQuery,
   runQuery,
   sameRows,
@@ -16,6 +18,7 @@ import {
   type EngineContext,
   type GetAllOptions,
   type IndexedEntity,
+  type IntersectionPlan,
   type OnDamaged,
   type QueryOptions,
   type QueryPage,
@@ -25,15 +28,30 @@ import {
 } from '@looseleaf/index-engine'
 import { createAge } from '../catalog/age.ts'
 import { createCatalogWatch } from '../catalog/catalog-watch.ts'
+import {
+  createCoveringReads,
+  notCovering,
+  type CoveringReads,
+  type ListOptions,
+  type ListPage,
+} from './covering-reads.ts'
 import { damagedTeller } from './damaged-teller.ts'
 import type { EntityReader, ReadOptions } from './entity-reader.ts'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
 
 /** What the store does with an index, whatever its properties are; the face of the store adds the types. */
 export interface IndexQueries {
+  intersect(conditions: readonly Condition[], options: QueryOptions): Promise<QueryPage>
   query(index: IndexDefinitionData, where: object, options: QueryOptions): Promise<QueryPage>
+  list(index: IndexDefinitionData, where: object, options: ListOptions): Promise<ListPage>
   all(index: IndexDefinitionData, where: object, options: GetAllOptions): Promise<IndexedEntity[]>
   count(index: IndexDefinitionData, where: object, options: CountOptions): Promise<number>
+}
+
+/** An index, and what is asked of it. */
+interface Condition {
+  readonly index: IndexDefinitionData
+  readonly where: object
 }
 
 export interface CountOptions extends CallOptions {
@@ -65,35 +83,36 @@ export function createIndexQueries(
         .current()
         .indexes.find((entry) => !entry.unique && entry.state !== 'retiring' && sameRows(entry, definition))
     let entry = find()
-    if (entry?.state !== 'ready') {
+    if (entry?.state !== 'ready' || entry.hidden) {
       await context.catalog.reload()
       entry = find()
     }
     const { indexes, silent } = context.catalog.current()
     // One that does not answer may know it.
     if (entry === undefined) throw silent[0] ?? indexNotFound(definition, indexes)
-    if (entry.state !== 'ready') {
-      throw new LooseleafError(
-        'INDEX_NOT_READY',
-        `Index ${entry.name} is ${entry.state}: it can be queried when the cleaner has filled it.`,
-      )
-    }
+    if (entry.hidden || entry.state !== 'ready') throw notReady(entry)
     return entry
   }
 
-  /** Works on the index of a definition; one whose table has gone since the catalog was read is looked up again. */
-  async function onIndex<T>(
-    definition: IndexDefinitionData,
-    work: (entry: CatalogEntry) => Promise<T>,
+  async function readyEntries(definitions: readonly IndexDefinitionData[]): Promise<CatalogEntry[]> {
+    const entries: CatalogEntry[] = []
+    for (const definition of definitions) entries.push(await readyEntry(definition))
+    return entries
+  }
+
+  /** Works on the indexes of definitions; where a table has gone since the catalog was read they are looked up again. */
+  async function onIndexes<T>(
+    definitions: readonly IndexDefinitionData[],
+    work: (entries: readonly CatalogEntry[]) => Promise<T>,
   ): Promise<T> {
-    const entry = await readyEntry(definition)
+    const entries = await readyEntries(definitions)
     try {
-      return await work(entry)
+      return await work(entries)
     } catch (error) {
       if (!isLooseleafError(error, 'INDEX_NOT_FOUND')) throw error
       await context.catalog.reload()
-      const now = await readyEntry(definition)
-      if (now.table !== entry.table) return work(now)
+      const now = await readyEntries(definitions)
+      if (now.some(({ table }, i) => table !== entries[i]?.table)) return work(now)
       throw new LooseleafError(
         'INDEX_NOT_FOUND',
         `${error.message} Open the store with \`migrate: true\`, or run \`looseleaf init\`: the index begins anew then.`,
@@ -102,38 +121,47 @@ export function createIndexQueries(
     }
   }
 
+  const onIndex = <T>(
+    definition: IndexDefinitionData,
+    work: (entry: CatalogEntry) => Promise<T>,
+  ): Promise<T> => onIndexes([definition], ([entry]) => work(entry as CatalogEntry))
+
   /** Entities on any shard may have rows pending; a shard that does not answer may have them too. */
-  async function hasPending(entry: CatalogEntry): Promise<boolean> {
-    const answers = await Promise.allSettled(lanes.map((lane) => lane.pending.submit(entry.table)))
+  async function hasPending(entries: readonly CatalogEntry[]): Promise<boolean> {
+    const tables = [...new Set(entries.map(({ table }) => table))]
+    const answers = await Promise.allSettled(
+      lanes.flatMap((lane) => tables.map((table) => lane.pending.submit(table))),
+    )
     return answers.some((answer) => answer.status === 'rejected' || answer.value)
   }
 
-  const query: IndexQueries['query'] = (definition, where, options) =>
-    onIndex(definition, (entry) => queryIndex(entry, where, options))
+  const mayBePending = ({ shards }: { readonly shards: readonly number[] }): Promise<boolean> =>
+    watch.mayBePending(shards[0] ?? 0)
 
   /** Of a process that knows its store, as of now or some seconds ago. */
-  async function planFor(
-    entry: CatalogEntry,
-    where: object,
-    options: QueryOptions | GetAllOptions,
-  ): Promise<{ readonly plan: QueryPlan; readonly mayBePending: boolean }> {
+  async function planFor(entry: CatalogEntry, where: object, options: GetAllOptions): Promise<QueryPlan> {
     const plan = planQuery(entry, where, options, router)
-    return { plan, mayBePending: await watch.mayBePending(plan.shards[0] ?? 0) }
+    await mayBePending(plan)
+    return plan
   }
 
-  const portsOf = (entry: CatalogEntry, tellDamaged: ReadOptions['tellDamaged']): QueryPorts => ({
-    scan: (shard, scan, signal) => driver.shards[shard]!.index(tableSpec(entry)).scan(scan, { signal }),
+  const portsOf = (
+    entries: readonly CatalogEntry[],
+    tellDamaged: ReadOptions['tellDamaged'],
+  ): QueryPorts => ({
+    scan: (shard, scan, signal, index) =>
+      driver.shards[shard]!.index(tableSpec(entries[index]!)).scan(scan, { signal }),
     read: (ids, signal, take) => reader.each(ids, { signal, tellDamaged }, take),
   })
 
-  async function queryIndex(
-    entry: CatalogEntry,
-    where: object,
-    { onDamaged, ...options }: QueryOptions,
+  async function readPage(
+    entries: readonly CatalogEntry[],
+    plan: QueryPlan | IntersectionPlan,
+    { onDamaged, cursor, signal }: QueryOptions,
+    readBy: (ports: QueryPorts) => QueryPorts = (ports) => ports,
   ): Promise<QueryPage> {
-    const { plan, mayBePending } = await planFor(entry, where, options)
     // Before the rows are read: what is no longer pending by then has its rows.
-    const isIndexed = !mayBePending || !(await hasPending(entry))
+    const isIndexed = !(await mayBePending(plan)) || !(await hasPending(entries))
     const isTooLong = createAge(context.time, context.catalog.current().queryTimeMs)
     const damaged = new Set<EntityId>()
     const tell = damagedTeller(onDamaged)
@@ -143,7 +171,7 @@ export function createIndexQueries(
         if (error.entity !== undefined) damaged.add(error.entity)
         tell(error)
       })
-    const page = await runQuery(portsOf(entry, tellDamaged), plan, options)
+    const page = await runQuery(readBy(portsOf(entries, tellDamaged)), plan, { cursor, signal })
     const complete = page.cost.complete && isIndexed && !isTooLong()
     if (complete === page.cost.complete && damaged.size === 0) return page
     const cost = { ...page.cost, complete, ...(damaged.size > 0 && { damaged: [...damaged] }) }
@@ -162,7 +190,7 @@ export function createIndexQueries(
     const checkTime = (): void => {
       if (isTooLong()) throw tookTooLong(entry.name, queryTimeMs)
     }
-    const ports = portsOf(entry, damagedTeller(onDamaged))
+    const ports = portsOf([entry], damagedTeller(onDamaged))
     const scan: QueryPorts['scan'] = (...asked) => {
       checkTime()
       return ports.scan(...asked)
@@ -182,10 +210,35 @@ export function createIndexQueries(
   }
 
   return {
-    query,
+    query: (definition, where, options) =>
+      onIndex(definition, (entry) => readPage([entry], planQuery(entry, where, options, router), options)),
+    intersect: (conditions, options) =>
+      onIndexes(
+        conditions.map(({ index }) => index),
+        (entries) => {
+          const planned = conditions.map(({ where }, i) => ({ index: entries[i]!, where }))
+          return readPage(entries, planIntersection(planned, options, router), options)
+        },
+      ),
+    list: (definition, where, { verify = true, ...options }) =>
+      onIndex(definition, async (entry) => {
+        if (entry.include === undefined) throw notCovering(entry)
+        let covered: CoveringReads['covered'] = () => 0
+        const page = await readPage(
+          [entry],
+          planQuery(entry, where, options, router),
+          options,
+          ({ read }) => {
+            const reads = createCoveringReads(context, entry, read, verify)
+            covered = reads.covered
+            return reads.ports
+          },
+        )
+        return { ...page, verified: verify, cost: { ...page.cost, entitiesCovered: covered() } }
+      }),
     all: (definition, where, options) =>
       onIndex(definition, async (entry) => {
-        const { plan } = await planFor(entry, where, options)
+        const plan = await planFor(entry, where, options)
         const entities: IndexedEntity[] = []
         await readAll(entry, plan, options, (entity) => {
           // It matches, so it has the indexed properties.
@@ -195,7 +248,7 @@ export function createIndexQueries(
       }),
     count: (definition, where, { exact = false, ...options }) =>
       onIndex(definition, async (entry) => {
-        const { plan } = await planFor(entry, where, options)
+        const plan = await planFor(entry, where, options)
         if (exact || !plan.canCountRows) return countEntities(entry, plan, options)
         let sum = 0
         // Ranges one after the other: a list has up to a hundred, and others want connections too.
@@ -208,6 +261,16 @@ export function createIndexQueries(
         return sum
       }),
   }
+}
+
+function notReady(entry: CatalogEntry): LooseleafError {
+  const { name, generation, state, hidden } = entry
+  const why = hidden
+    ? `hidden, as one that is about to be dropped: bring it back with \`looseleaf index restore ${name} --generation ${generation}\` or \`store.restoreIndex\`.`
+    : isPaused(entry)
+      ? `${state}, and its filling is paused: it can be queried when that was resumed (\`looseleaf index resume ${name}\`) and is done.`
+      : `${state}: it can be queried when the cleaner has filled it.`
+  return new LooseleafError('INDEX_NOT_READY', `Index ${name} is ${why}`)
 }
 
 function tookTooLong(index: string, queryTimeMs: number): LooseleafError {

@@ -7,14 +7,14 @@ import {
   type Bag,
   type CallOptions,
   type CatalogEntry,
-  type EntityReplace,
+  type Codec,
 } from '@looseleaf/core'
-import { diffRows, type Catalog, type EngineContext } from '@looseleaf/index-engine'
+import { diffRows, includedBytes, type Catalog, type EngineContext } from '@looseleaf/index-engine'
+import { commit, movedOrUndone, type EntityWrites, type PlacedKey } from '@looseleaf/protocol'
 import type { EntityReader } from '../reading/entity-reader.ts'
-import type { ClaimWriter } from './claim-writer.ts'
-import type { IndexRowWriter, PlacedKey } from './index-row-writer.ts'
+import type { IndexRowWriter } from './index-row-writer.ts'
 import type { RowRemovals } from './row-removals.ts'
-import type { Fenced, ShardLanes } from '../calls/shard-lanes.ts'
+import type { ShardLanes } from '../calls/shard-lanes.ts'
 import { unknownOutcome } from './unknown-outcome.ts'
 import type { WritePolicy } from './write-policy.ts'
 
@@ -84,17 +84,11 @@ const backOffMs = (tries: number): number => (tries < 2 ? 0 : Math.min(2 ** trie
 
 const NOTHING: Found = { version: 0, bag: undefined, damaged: undefined, body: null }
 
-/**
- * The write path. It keeps the three laws: (1) index rows that an entity gains are there before it is committed,
- * stamped with the version about to be committed, and the entity holds the keys of unique indexes that it gains; (2) the entity is committed by compare-and-swap; (3) rows that it
- * lost are deleted afterwards, if their stamp is older than the commit. An attempt that fails or loses leaves its rows
- * to the cleaner.
- */
+/** The write path: the three laws of the protocol in their order. An attempt that fails or loses leaves its rows to the cleaner. */
 export function createEntityWriter(
   context: EngineContext,
   lanes: readonly ShardLanes[],
   reader: EntityReader,
-  claims: ClaimWriter,
   indexRows: IndexRowWriter,
   removals: RowRemovals,
   policy: WritePolicy,
@@ -114,39 +108,17 @@ export function createEntityWriter(
     }
   }
 
-  /**
-   * Whether a version that was read stays, although nobody has said that it is on disk. If it was there before the flush and
-   * is after it, it is: also where the server has died and come back meanwhile.
-   */
+  /** Whether a version that was read stays, although nobody has said that it is on disk. */
   async function isOnDisk(
     id: Uint8Array,
     version: number,
-    lane: ShardLanes,
     signal: AbortSignal | undefined,
   ): Promise<boolean> {
-    await lane.flush(signal)
-    return (await reader.row(id, { signal }))?.version === version
-  }
-
-  /**
-   * Sends the commit of an attempt: `won`, `lost` to another write, `unsettled` when the answer got lost on the way,
-   * `stale` when the shard's epoch has moved.
-   */
-  async function commit(
-    lane: ShardLanes,
-    row: Fenced<EntityReplace>,
-    signal: AbortSignal | undefined,
-  ): Promise<'won' | 'lost' | 'unsettled' | 'stale'> {
-    try {
-      if (row.base === 0) await lane.insert.submit(row, signal)
-      else if (!(await lane.replace.submit(row, signal))) return 'lost'
-      return 'won'
-    } catch (error) {
-      if (isLooseleafError(error, 'ALREADY_EXISTS')) return 'lost'
-      if (isLooseleafError(error, 'STALE_EPOCH')) return 'stale'
-      if (isLooseleafError(error) && error.unknownOutcome) return 'unsettled'
-      throw error
-    }
+    const moved = await movedOrUndone(context, [{ id, version }], {
+      signal,
+      readVersions: async () => [(await reader.row(id, { signal }))?.version],
+    })
+    return moved.length === 0
   }
 
   /**
@@ -161,7 +133,7 @@ export function createEntityWriter(
     signal: AbortSignal | undefined,
   ): Promise<void> {
     try {
-      await claims.take(keys, id, version, signal)
+      await indexRows.claim(keys, id, version, signal)
     } catch (error) {
       if (isOurs) removals.now(keys, id, version + 1)
       throw error
@@ -204,6 +176,10 @@ export function createEntityWriter(
   ): Promise<WriteOutcome> {
     const shard = context.router.shardOfId(id)
     const lane = lanes[shard] as ShardLanes
+    const writes: EntityWrites = {
+      insert: (row) => lane.insert.submit(row, signal),
+      replace: (row) => lane.replace.submit(row, signal),
+    }
     const endsAt = now() + policy.writeTimeoutMs
     const won = async (
       version: number,
@@ -228,7 +204,7 @@ export function createEntityWriter(
       const landed = unsettled.get(found.version)
       // Another process may have chosen the same version, though hardly ever; its body tells them apart.
       if (landed !== undefined && sameBody(landed.body, found.body)) {
-        if (await isOnDisk(id, found.version, lane, signal)) return won(found.version, landed)
+        if (await isOnDisk(id, found.version, signal)) return won(found.version, landed)
         continue
       }
       // Only an attempt from the same base can still tell: if it wins, those before it never will.
@@ -242,7 +218,7 @@ export function createEntityWriter(
       if (bag === undefined) return { found, written: false, version: found.version, indexed: true }
 
       const body = bag === null ? null : context.codec.encode(bag)
-      const rows = diffAll(catalog, id, found.bag, bag)
+      const rows = diffAll(catalog, context.codec, id, found.bag, bag)
       const version = context.clock.next(found.version)
       // By what the shard says whose epoch the commit carries: others may be a change behind.
       const defers = catalog.shards[shard]?.onIndexFailure === 'defer'
@@ -252,11 +228,12 @@ export function createEntityWriter(
       const epoch = catalog.epochs[shard] ?? 0
       const attempted: Unsettled = { found, body, rows, catalog, indexed: deferred.length === 0 }
 
-      const outcome = await commit(lane, { id, version, body, base: found.version, epoch, deferred }, signal)
+      const outcome = await commit({ id, version, body, base: found.version, epoch, deferred }, writes)
       if (outcome === 'won') return won(version, attempted)
       if (outcome === 'stale') await context.catalog.reload({ signal })
       if (outcome === 'unsettled') unsettled.set(version, attempted)
-      const pause = outcome === 'lost' ? Math.min(Math.random() * backOffMs(tries), endsAt - now()) : 0
+      const pause =
+        outcome === 'lost' ? Math.min(context.random.next() * backOffMs(tries), endsAt - now()) : 0
       if (pause > 0 && tries < MAX_TRIES - 1) await context.time.sleep(pause, signal)
     }
     throw new LooseleafError(
@@ -306,7 +283,13 @@ function mayDefer(error: unknown): boolean {
 }
 
 /** What an entity's change means for every index, building and retiring ones included. */
-function diffAll(catalog: Catalog, id: Uint8Array, before: Bag | undefined, after: Bag | null): RowChange {
+function diffAll(
+  catalog: Catalog,
+  codec: Codec,
+  id: Uint8Array,
+  before: Bag | undefined,
+  after: Bag | null,
+): RowChange {
   const claimed: PlacedKey[] = []
   const gained: PlacedKey[] = []
   const deletedNow: PlacedKey[] = []
@@ -314,7 +297,9 @@ function diffAll(catalog: Catalog, id: Uint8Array, before: Bag | undefined, afte
   for (const entry of catalog.indexes) {
     const diff = diffRows(entry, before, after ?? undefined)
     refuseMisfits(entry, id, diff.misfits)
-    for (const key of diff.gained) (entry.unique ? claimed : gained).push({ entry, key })
+    const included =
+      after === null || diff.gained.length === 0 ? undefined : includedBytes(entry, after, codec)
+    for (const key of diff.gained) (entry.unique ? claimed : gained).push({ entry, key, included })
     for (const key of diff.lost)
       (diff.isIndexed && !entry.unique ? deletedLater : deletedNow).push({ entry, key })
   }

@@ -1,11 +1,12 @@
 import { setImmediate } from 'node:timers/promises'
 import { LooseleafError, type CatalogEntry, type IndexState } from '@looseleaf/core'
 import { changeCatalog, defineIndex, shardOfRow, tableSpec } from '@looseleaf/index-engine'
+import type { PlacedKey } from '@looseleaf/protocol'
 import { faultyDriver, unknownOutcome, type FaultPlan } from '@looseleaf/testkit'
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
-import { createIndexRowWriter, type IndexRowWriter, type PlacedKey } from './index-row-writer.ts'
+import { createIndexRowWriter, type IndexRowWriter } from './index-row-writer.ts'
 import { createShardLanes } from '../calls/shard-lanes.ts'
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })

@@ -1,7 +1,7 @@
 import { backgroundTime, systemTime, type Time } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
+import type { PlacedKey } from '@looseleaf/protocol'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { PlacedKey } from './index-row-writer.ts'
 import { createRowRemovals, type RowRemovals } from './row-removals.ts'
 
 // How many rows are kept and sent at a time, and when. The rows here go nowhere.
@@ -37,7 +37,6 @@ const time: Time = {
 function create(its: Time = time): RowRemovals {
   const catalog = { current: () => ({ queryTimeMs: QUERY_TIME_MS }) }
   const indexRows = {
-    upsert: async () => [],
     remove(rows: readonly PlacedKey[]) {
       sent.push(rows.length)
       return answer()

@@ -1,7 +1,8 @@
 import { backgroundTime, elapsedBy, systemTime, type Shard } from '@looseleaf/core'
 import { keptRowsMs, type EngineContext } from '@looseleaf/index-engine'
+import type { PlacedKey } from '@looseleaf/protocol'
 import { createBackground } from './background.ts'
-import type { IndexRowWriter, PlacedKey } from './index-row-writer.ts'
+import type { IndexRowWriter } from './index-row-writer.ts'
 
 /**
  * Law 3 of a writer: deletes the rows that a committed version has lost, those with a lower stamp than its own. Nobody
@@ -50,7 +51,7 @@ const GATHER_MS = 25
 
 export function createRowRemovals(
   context: EngineContext,
-  indexRows: IndexRowWriter,
+  indexRows: Pick<IndexRowWriter, 'remove'>,
   onWarning: (message: string) => void,
 ): RowRemovals {
   const { time } = context

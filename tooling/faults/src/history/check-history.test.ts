@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import type { Content } from '../indexes.ts'
+import type { Asked, Content } from '../indexes.ts'
 import { checkHistory } from './check-history.ts'
 import type { EndRecord, HistoryRecord, ProcessHistory, QueryRecord, SightRecord } from './records.ts'
 
 const ID = 'entity'
 const red: Content = { group: 'north', tags: ['red'], at: '2024-03-31T01:30:00.000Z' }
 const blue: Content = { group: 'south', tags: ['blue'], at: '2024-03-31T01:30:00.000Z' }
+const late: Content = { group: null, tags: ['red'], at: '2024-03-31T22:15:00.000Z' }
+const lateBlue: Content = { ...blue, at: late.at }
 
 /** A write from `start` to `end`, put or delete. */
 function write(
@@ -24,18 +26,16 @@ function sight([start, end]: readonly [number, number], seen: Partial<SightRecor
   return { kind: 'sight', id: ID, start, end, ...seen }
 }
 
-function query([start, end]: readonly [number, number], found: readonly string[]): QueryRecord {
-  return { kind: 'query', start, end, asked: { index: 'by_tag', tag: 'red' }, found }
+function query(
+  [start, end]: readonly [number, number],
+  found: readonly string[],
+  asked: Asked = { index: 'by_tag', tags: ['red'] },
+): QueryRecord {
+  return { kind: 'query', start, end, asked, found }
 }
 
-/** Over all groups from one to another. */
-function rangeQuery(
-  moments: readonly [number, number],
-  between: readonly [string, string],
-  found: readonly string[],
-): QueryRecord {
-  return { ...query(moments, found), asked: { index: 'by_group', between } }
-}
+/** All groups from one to another. */
+const over = (...between: [from: string, to: string]): Asked => ({ index: 'by_group', between })
 
 function check(...records: (HistoryRecord | readonly HistoryRecord[])[]): readonly string[] {
   return checkHistory([{ records: records.flat(), goneAt: 1_000 }]).wrongs
@@ -90,9 +90,18 @@ describe('a history that can be', () => {
       [
         write(1, [0, 1], { version: 5 }),
         write(2, [2, 9], { version: 6, content: blue }),
-        rangeQuery([3, 4], ['east', 'north'], []),
-        rangeQuery([10, 11], ['east', 'north'], []),
-        rangeQuery([3, 4], ['north', 'south'], [ID]),
+        query([3, 4], [], over('east', 'north')),
+        query([10, 11], [], over('east', 'north')),
+        query([3, 4], [ID], over('north', 'south')),
+      ],
+    ],
+    [
+      'a query for no group during a move out of one',
+      [
+        write(1, [0, 1], { version: 5 }),
+        write(2, [2, 9], { version: 6, content: late }),
+        query([3, 4], [], { index: 'by_day', days: ['2024-03-31'], groups: [null] }),
+        query([10, 11], [ID], { index: 'by_day', days: ['2024-03-31'], groups: [null] }),
       ],
     ],
     [
@@ -214,12 +223,38 @@ describe('a history that cannot be', () => {
       [write(1, [0, 1], { version: 5 }), write(2, [2, 9], { version: 6 }), query([3, 4], [])],
     ],
     [
+      'a query by a list that lacks what only moved from one of its values to another meanwhile',
+      /by_tag red or blue lacks it/,
+      [
+        write(1, [0, 1], { version: 5 }),
+        write(2, [2, 9], { version: 6, content: blue }),
+        query([3, 4], [], { index: 'by_tag', tags: ['red', 'blue'] }),
+      ],
+    ],
+    [
+      'a query by day that lacks what only has another time of that day',
+      /by_day 2024-03-31 south lacks it/,
+      [
+        write(1, [0, 1], { version: 5, content: blue }),
+        write(2, [2, 9], { version: 6, content: lateBlue }),
+        query([3, 4], [], { index: 'by_day', days: ['2024-03-31'], groups: ['south'] }),
+      ],
+    ],
+    [
+      'a query for no group that lacks what is in none',
+      /by_day 2024-03-31 none lacks it/,
+      [
+        write(1, [0, 1], { version: 5, content: late }),
+        query([3, 4], [], { index: 'by_day', days: ['2024-03-31'], groups: [null] }),
+      ],
+    ],
+    [
       'a query over groups that lacks what only moved from one to another meanwhile',
       /by_group from north to south lacks it/,
       [
         write(1, [0, 1], { version: 5 }),
         write(2, [2, 9], { version: 6, content: blue }),
-        rangeQuery([3, 4], ['north', 'south'], []),
+        query([3, 4], [], over('north', 'south')),
       ],
     ],
   ])('%s', (_, message, records) => {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import type { Recording } from '@looseleaf-tooling/lab/processes'
 import type { Asked, Content } from '../indexes.ts'
 
 /*
@@ -108,21 +108,4 @@ export type HistoryRecord =
   | StoppedRecord
 
 /** What one process wrote down, and when it was known to be gone. */
-export interface ProcessHistory {
-  readonly records: readonly HistoryRecord[]
-  readonly goneAt: number
-}
-
-/** Microseconds of the monotonic clock. */
-export function moment(): number {
-  return Number(process.hrtime.bigint()) / 1_000
-}
-
-/** A process that was killed may have left half a line, at the very end, or nothing at all. */
-export function readRecords<Line = HistoryRecord>(path: string): Line[] {
-  if (!existsSync(path)) return []
-  const lines = readFileSync(path, 'utf8').split('\n')
-  lines.pop()
-  // Our own processes wrote them.
-  return lines.map((line) => JSON.parse(line) as Line)
-}
+export type ProcessHistory = Recording<HistoryRecord>

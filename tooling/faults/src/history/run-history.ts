@@ -1,19 +1,17 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { mysqlShards } from '@looseleaf/driver-mysql'
-import { DataStore } from '@looseleaf/store'
+import { openStore } from '@looseleaf-tooling/lab/open-store'
 import { createRandom } from '@looseleaf-tooling/random'
+import { moment } from '@looseleaf-tooling/lab/records'
 import { allIndexes } from '../indexes.ts'
 import type { Flaw } from '../load/flawed-driver.ts'
-import { createLoad } from '../load/load.ts'
-import type { WorkerConfig } from '../load/worker-config.ts'
+import { createLoad, type WorkerConfig } from '../load/load.ts'
 import { resourcesOf, type Resources } from '../matrix/resources.ts'
 import { checkInTheEnd, type FinalCheck } from '../watch/final-check.ts'
 import { lastSights, openTables } from '../watch/tables.ts'
 import { startWatcher, type WatchResult } from '../watch/watcher.ts'
 import { checkHistory, type HistoryCounts } from './check-history.ts'
-import { moment } from './records.ts'
 
 export interface HistoryRunOptions {
   /** One empty database each. */
@@ -56,8 +54,7 @@ export async function runHistory(options: HistoryRunOptions): Promise<HistoryRun
   const started = performance.now()
   const { hot, cold } = await createStore(urls, options.hot ?? HOT, COLD)
   const tables = openTables(() => urls)
-  const load = createLoad({
-    folder,
+  const load = createLoad(folder, {
     seed,
     urls,
     hot,
@@ -116,13 +113,7 @@ export async function createStore(
   cold: number,
   writing: WorkerConfig['writing'] = {},
 ): Promise<{ readonly hot: string[]; readonly cold: string[] }> {
-  const store = await DataStore.open({
-    shards: mysqlShards(urls),
-    indexes: allIndexes,
-    migrate: true,
-    onWarning: () => undefined,
-    ...writing,
-  })
+  const store = await openStore(urls, { indexes: allIndexes, migrate: true, ...writing })
   const ids = (count: number): string[] => Array.from({ length: count }, () => store.newId())
   try {
     return { hot: ids(hot), cold: ids(cold) }

@@ -1,4 +1,5 @@
 import type { ClaimTable, Driver, IndexTable } from '@looseleaf/core'
+import { changed } from '@looseleaf-tooling/lab/drivers'
 import { withoutFences } from '@looseleaf-tooling/simulation'
 
 /** A guard of unique indexes that is off. A checker that does not notice is no checker. */
@@ -9,12 +10,10 @@ export const keyFlaws: readonly KeyFlaw[] = ['swap compares nothing', 'no fence 
 /** The driver, with one guard off; for tests of the checker only. */
 export function withKeyFlaw(driver: Driver, flaw: KeyFlaw | undefined): Driver {
   if (flaw === undefined) return driver
-  if (flaw === 'no fence before a take-over') return { ...withoutFences(driver), close: () => driver.close() }
-  const shards = driver.shards.map((shard) => ({
-    ...shard,
-    claims: (spec: Parameters<typeof shard.claims>[0]) => carelessSwap(shard.claims(spec), shard.index(spec)),
-  }))
-  return { shards, close: () => driver.close() }
+  if (flaw === 'no fence before a take-over') return withoutFences(driver)
+  return changed(driver, {
+    shard: (shard) => ({ claims: (spec) => carelessSwap(shard.claims(spec), shard.index(spec)) }),
+  })
 }
 
 /** Gives the key away whoever has it by now. */

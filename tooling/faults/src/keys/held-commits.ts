@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Driver, EntityTable } from '@looseleaf/core'
+import type { Driver } from '@looseleaf/core'
+import { changed } from '@looseleaf-tooling/lab/drivers'
 import type { Random } from '@looseleaf-tooling/random'
 
 const HELD = 0.15
@@ -11,19 +12,16 @@ export function withHeldCommits(driver: Driver, random: Random): Driver {
   const hold = async (): Promise<void> => {
     if (random.chance(HELD)) await sleep(HELD_MS.least + random.below(HELD_MS.more))
   }
-  const shards = driver.shards.map((shard) => {
-    const entities: EntityTable = {
-      ...shard.entities,
+  return changed(driver, {
+    entities: (entities) => ({
       async insert(rows, options) {
         await hold()
-        await shard.entities.insert(rows, options)
+        await entities.insert(rows, options)
       },
       async replace(rows, options) {
         await hold()
-        return shard.entities.replace(rows, options)
+        return entities.replace(rows, options)
       },
-    }
-    return { ...shard, entities }
+    }),
   })
-  return { shards, close: () => driver.close() }
 }

@@ -1,19 +1,17 @@
-import { fork, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import { checkIndex, sweep } from '@looseleaf/cleaner'
-import { msgpackZlibCodec } from '@looseleaf/codec'
+import { sweep } from '@looseleaf/cleaner'
 import { formatId } from '@looseleaf/core'
-import { mysqlShards } from '@looseleaf/driver-mysql'
 import { deriveClaims, keyIdentity, tableName, tableSpec } from '@looseleaf/index-engine'
-import { DataStore } from '@looseleaf/store'
+import type { DataStore } from '@looseleaf/store'
+import { checkIndexes } from '@looseleaf-tooling/lab/check-indexes'
+import { openStore } from '@looseleaf-tooling/lab/open-store'
+import { createProcesses } from '@looseleaf-tooling/lab/processes'
+import { moment } from '@looseleaf-tooling/lab/records'
 import { createRandom } from '@looseleaf-tooling/random'
-import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
-import { moment, readRecords } from '../history/records.ts'
+import { openTables, type Tables } from '../watch/tables.ts'
 import { checkFight, type FightResult } from './check-fight.ts'
 import type { FightRecord, FightSight } from './fight-records.ts'
 import type { FighterConfig } from './fighter.ts'
@@ -52,57 +50,55 @@ const END_MS = 60_000
  * answer is held against what is seen in the tables meanwhile and, in the end, against the claims.
  */
 export async function runFight(options: FightOptions): Promise<Fight> {
-  const { urls, adminUrls = (): readonly string[] => urls, seed, processes, flaw } = options
+  const { urls, adminUrls = (): readonly string[] => urls, seed, flaw } = options
   const folder = await mkdtemp(join(tmpdir(), 'looseleaf-fight-'))
   const random = createRandom(seed)
-  const store = await DataStore.open({
-    shards: mysqlShards(adminUrls()),
-    indexes: [byName],
-    migrate: true,
-    onWarning: () => undefined,
-  })
+  const store = await openStore(adminUrls(), { indexes: [byName], migrate: true })
   const ids = Array.from({ length: options.entities }, () => store.newId())
   const keys = Array.from({ length: options.keys }, (_, n) => `key ${n}`)
-  const children: ChildProcess[] = []
-  const start = async (): Promise<void> => {
-    const fighter = children.length + 1
-    const file = join(folder, `${fighter}.jsonl`)
-    const cleanerGraceMs = fighter === 1 ? CLEANER_GRACE_MS : undefined
-    const config: FighterConfig = { fighter, seed, urls, file, ids, keys, flaw, cleanerGraceMs }
-    const child = startFighter(config)
-    children.push(child)
-    await Promise.race([once(child, 'message'), once(child, 'exit')])
-  }
-  const watcher = createWatcher(adminUrls)
+  const program = new URL('./fighter.ts', import.meta.url)
+  const fighters = createProcesses<FighterConfig, FightRecord>(program, folder, {
+    seed,
+    urls,
+    ids,
+    keys,
+    flaw,
+  })
+  const watcher = createWatcher(openTables(adminUrls))
   let [kills, stops] = [0, 0]
   try {
-    await Promise.all(Array.from({ length: processes }, start))
+    fighters.start({ cleanerGraceMs: CLEANER_GRACE_MS })
+    while (fighters.all.length < options.processes) fighters.start()
+    await Promise.allSettled(fighters.all.map(({ ready }) => ready))
     const looking = watcher.run()
     const until = performance.now() + options.seconds * 1000
     while (performance.now() < until) {
       await sleep(random.below(200))
       // The first one has the cleaner, and stays.
-      const victims = children.slice(1).filter(isRunning)
+      const victims = fighters.all.slice(1).filter(({ isGone }) => !isGone)
       if (victims.length === 0) break
       const victim = random.pick(victims)
       if (random.chance(0.15)) {
         kills++
-        victim.kill('SIGKILL')
-        await start()
+        victim.signal('SIGKILL')
+        await fighters.start().ready.catch(() => undefined)
       } else {
         stops++
-        victim.kill('SIGSTOP')
+        victim.signal('SIGSTOP')
         await sleep(random.below(LONGEST_STOP_MS))
-        victim.kill('SIGCONT')
+        victim.signal('SIGCONT')
       }
     }
-    const hanging = await endAll(children)
+    for (const fighter of fighters.all) fighter.stop()
+    const { histories, hanging } = await fighters.end(END_MS)
     await sleep(4 * LOOK_EVERY_MS)
     watcher.stop()
     await looking
-    const records = children.flatMap((_, n) => readRecords<FightRecord>(join(folder, `${n + 1}.jsonl`)))
-    const { counts, wrongs } = checkFight(records, watcher.sights())
-    const failed = children.filter(({ exitCode }) => (exitCode ?? 0) !== 0).length
+    const { counts, wrongs } = checkFight(
+      histories.flatMap(({ records }) => records),
+      watcher.sights(),
+    )
+    const failed = fighters.all.filter(({ hasFailed }) => hasFailed).length
     return {
       counts,
       kills,
@@ -116,29 +112,10 @@ export async function runFight(options: FightOptions): Promise<Fight> {
     }
   } finally {
     watcher.stop()
-    for (const child of children) child.kill('SIGKILL')
+    await fighters.kill()
     await store.close()
     await rm(folder, { recursive: true, force: true })
   }
-}
-
-function startFighter(config: FighterConfig): ChildProcess {
-  return fork(fileURLToPath(new URL('./fighter.ts', import.meta.url)), [JSON.stringify(config)], {
-    execArgv: ['--conditions=@looseleaf/source', '--disable-warning=ExperimentalWarning'],
-    env: { ...process.env, NODE_OPTIONS: '' },
-  })
-}
-
-const isRunning = ({ exitCode, signalCode }: ChildProcess): boolean =>
-  exitCode === null && signalCode === null
-
-/** Lets every call end. Answers how many processes had to be killed. */
-async function endAll(children: readonly ChildProcess[]): Promise<number> {
-  const running = children.filter(isRunning)
-  const gone = running.map((child) => once(child, 'exit'))
-  for (const child of running) child.send('stop', () => undefined)
-  await Promise.race([Promise.all(gone), sleep(END_MS, undefined, { ref: false })])
-  return running.filter(isRunning).length
 }
 
 interface Watcher {
@@ -149,50 +126,38 @@ interface Watcher {
   stop(): void
 }
 
-/** Looks past the store: at the shards one by one, for what is consistent is told by versions. */
-function createWatcher(urls: () => readonly string[]): Watcher {
-  const codec = msgpackZlibCodec()
+/** Looks past the store: at all shards, for what is consistent is told by versions. */
+function createWatcher(tables: Tables): Watcher {
   /** Of each version of an entity, which are all different, the first sight and the last one say all. */
   const seen = new Map<string, { readonly first: FightSight; last: FightSight }>()
   let looks = 0
   let isStopped = false
 
-  async function look(connection: Connection): Promise<void> {
+  async function look(): Promise<void> {
     const start = moment()
-    const [rows] = await connection.query<RowDataPacket[]>('SELECT id, version, body FROM entities')
+    const states = await tables.entities()
     const end = moment()
-    for (const row of rows) {
-      const id = formatId(row['id'] as Buffer)
-      const version = Number(row['version'])
-      const bag = row['body'] === null ? undefined : codec.decode(row['body'] as Buffer)
+    for (const { id, version, bag } of states) {
       const key = typeof bag?.['name'] === 'string' ? bag['name'] : null
       const sight = { id, version, key, by: bag === undefined ? null : Number(bag['by']), start, end }
       const before = seen.get(`${id} ${version}`)
       if (before === undefined) seen.set(`${id} ${version}`, { first: sight, last: sight })
       else before.last = sight
     }
-  }
-
-  async function lookOn(shard: number): Promise<void> {
-    let connection: Connection | undefined
-    while (!isStopped) {
-      try {
-        connection ??= await createConnection({ uri: urls()[shard] ?? '', supportBigNumbers: true })
-        await look(connection)
-        looks++
-      } catch {
-        connection?.destroy()
-        connection = undefined
-      }
-      await sleep(LOOK_EVERY_MS)
-    }
-    await connection?.end()
+    looks++
   }
 
   return {
     sights: () => [...seen.values()].flatMap(({ first, last }) => [first, last]),
     looks: () => looks,
-    run: async () => void (await Promise.all(urls().map((_, shard) => lookOn(shard)))),
+    async run() {
+      while (!isStopped) {
+        // A server is away for a while, which is the point.
+        await look().catch(() => undefined)
+        await sleep(LOOK_EVERY_MS)
+      }
+      tables.close()
+    },
     stop: () => void (isStopped = true),
   }
 }
@@ -200,8 +165,8 @@ function createWatcher(urls: () => readonly string[]): Watcher {
 /** One sweep, and then every key is with its entity, and no claim is without. */
 async function wrongInTheEnd(store: DataStore): Promise<string[]> {
   await sweep(store, { graceMs: 0 })
-  const { missing, dangling, unclaimed, unsettled } = await checkIndex(store, byName.name, { settleMs: 0 })
-  const left = missing + dangling + unclaimed + unsettled
+  const { missing, dangling, unclaimed } = await checkIndexes(store, [byName])
+  const left = missing + dangling + unclaimed
   const spec = tableSpec({
     ...byName,
     unique: true,

@@ -2,15 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isLooseleafError, metaOf, type Bag } from '@looseleaf/core'
 import type { DataStore, PutResult } from '@looseleaf/store'
 import type { Random } from '@looseleaf-tooling/random'
-import { moment, type EndRecord, type SightRecord } from '../history/records.ts'
-import { byGroup, byGroupAndTime, byTag, GROUPS, matches, RANGES, TAGS, TIMES } from '../indexes.ts'
-import type { Asked, Content } from '../indexes.ts'
-import type { Recorder } from './recorder.ts'
+import { moment, type Recorder } from '@looseleaf-tooling/lab/records'
+import type { EndRecord, HistoryRecord, SightRecord } from '../history/records.ts'
+import { GROUPS, matches, TAGS, textOfAsked, TIMES, type Content } from '../indexes.ts'
+import { ask, whatToAsk, type Found } from './ask.ts'
 
 export interface ClientOptions {
   readonly store: DataStore
   readonly random: Random
-  readonly recorder: Recorder
+  readonly recorder: Recorder<HistoryRecord>
   readonly hot: readonly string[]
   readonly cold: readonly string[]
   readonly largeBodies: number
@@ -23,7 +23,6 @@ export interface ClientOptions {
 const LARGE_BYTES = 80_000
 /** After an error, so that a shard that is down is not asked thousands of times a second. */
 const AFTER_ERROR_MS = 20
-const PAGE = 7
 
 type Answer = Pick<EndRecord, 'outcome' | 'version' | 'previous' | 'base' | 'code' | 'indexed'>
 
@@ -180,81 +179,23 @@ async function get(options: ClientOptions, ids: readonly string[]): Promise<bool
 
 async function query(options: ClientOptions): Promise<boolean> {
   const { store, random, recorder } = options
-  const otherwise = random.chance(0.2)
   const asked = whatToAsk(random)
-  const start = moment()
+  const called = moment()
   try {
-    const { found, complete } = await ask(store, asked, otherwise)
+    const { found, complete, start } = await ask(store, asked, random)
     const end = moment()
+    const ids = found.map((entity) => entity.id)
+    if (new Set(ids).size < ids.length)
+      recorder.write({ kind: 'wrong', message: `a query ${textOfAsked(asked)} gave an entity twice` })
     for (const entity of found) {
       if (!matches(asked, contentIn(entity)))
         recorder.write({ kind: 'wrong', message: `${entity.id}: a query gave it, though it does not match` })
       recordSight(options, entity.id, start, entity, true)
     }
-    const ids = found.map((entity) => entity.id)
     recorder.write({ kind: 'query', start, end, asked, found: ids, ...(!complete && { complete }) })
     return false
   } catch (error) {
-    return recordError(options, start, error)
-  }
-}
-
-function whatToAsk(random: Random): Asked {
-  const chosen = random.next()
-  if (chosen < 0.2) return { index: 'by_tag', tag: random.pick(TAGS) }
-  if (chosen < 0.5) return { index: 'by_group', group: random.pick(GROUPS) }
-  // Whoever moves between these groups, and so between shards, matches all the time.
-  if (chosen < 0.8) return { index: 'by_group', between: random.pick(RANGES) }
-  return { index: 'by_group_and_time', group: random.pick(GROUPS), at: random.pick(TIMES) }
-}
-
-type Found = Bag & { readonly id: string }
-
-interface Answered {
-  readonly found: readonly Found[]
-  /** True when every page said that it lacks nothing. */
-  readonly complete: boolean
-}
-
-/** `otherwise`: in pages, or by a list, where there is such a way to ask for the same. */
-function ask(store: DataStore, asked: Asked, otherwise: boolean): Promise<Answered> {
-  if (asked.index === 'by_tag')
-    return everyPage((options) => store.query(byTag, { tags: asked.tag }, options))
-  if ('between' in asked) {
-    const [gte, lte] = asked.between
-    // The same in other words: by a list the groups are read one after the other, and not side by side.
-    const group = otherwise ? { in: GROUPS.filter((each) => each >= gte && each <= lte) } : { gte, lte }
-    // In one page: on a later one it may be missed who has moved to an earlier one.
-    return everyPage((options) => store.query(byGroup, { group }, { ...options, scatter: true }))
-  }
-  if (asked.index === 'by_group') {
-    const limit = otherwise ? PAGE : undefined
-    const order = otherwise ? 'asc' : 'desc'
-    return everyPage((options) => store.query(byGroup, { group: asked.group }, { ...options, order }), limit)
-  }
-  const where = { group: asked.group, at: new Date(asked.at) }
-  return everyPage((options) => store.query(byGroupAndTime, where, { ...options, scatter: true }))
-}
-
-interface Page {
-  readonly items: readonly object[]
-  readonly cursor?: string | undefined
-  readonly cost: { readonly complete: boolean }
-}
-
-async function everyPage(
-  pageOf: (options: { readonly limit: number; readonly cursor?: string }) => Promise<Page>,
-  limit = 1_000,
-): Promise<Answered> {
-  const found: Found[] = []
-  let complete = true
-  for (let cursor: string | undefined; ;) {
-    const page = await pageOf({ limit, ...(cursor !== undefined && { cursor }) })
-    // Whatever is indexed has the properties of this load.
-    found.push(...(page.items as readonly Found[]))
-    complete &&= page.cost.complete
-    if (page.cursor === undefined) return { found, complete }
-    cursor = page.cursor
+    return recordError(options, called, error)
   }
 }
 

@@ -1,42 +1,38 @@
-import type { Driver, EntityReplace, EntityTable, IndexTable, Shard } from '@looseleaf/core'
+import type { Driver, EntityReplace, EntityTable } from '@looseleaf/core'
 import { tableName, tableSpec } from '@looseleaf/index-engine'
-import { byGroup } from '../indexes.ts'
+import { changed, type Changes } from '@looseleaf-tooling/lab/drivers'
+import { byGroup } from '@looseleaf-tooling/lab/indexes'
 
-/** A guard of the protocol that is off. A checker that does not notice is no checker. */
-export type Flaw =
-  'upsert overwrites' | 'remove is unguarded' | 'replace is unguarded' | 'lost rows go at once'
+/** Guards of the protocol that are off, one at a time. A checker that does not notice is no checker. */
+const changesOf = {
+  'upsert overwrites': () => ({
+    index: (table) => ({
+      async upsert(rows, options) {
+        await table.remove(rows.map(regardless))
+        await table.upsert(rows, options)
+      },
+    }),
+  }),
+  'remove is unguarded': () => ({
+    index: (table) => ({ remove: (rows, options) => table.remove(rows.map(regardless), options) }),
+  }),
+  'replace is unguarded': () => ({ entities: unguardedReplace }),
+  'lost rows go at once': (driver) => ({ entities: (table) => hastyReplace(table, driver) }),
+} satisfies Record<string, (driver: Driver) => Changes>
 
-export const flaws: readonly Flaw[] = [
-  'upsert overwrites',
-  'remove is unguarded',
-  'replace is unguarded',
-  'lost rows go at once',
-]
+export type Flaw = keyof typeof changesOf
+
+export const flaws: readonly Flaw[] = Object.keys(changesOf) as Flaw[]
 
 /** The driver, with one guard off; for tests of the checkers only. */
 export function withFlaw(driver: Driver, flaw: Flaw): Driver {
-  const shards = driver.shards.map((shard): Shard => {
-    const tables = new Map<string, IndexTable>()
-    return {
-      ...shard,
-      entities: flawedEntities(shard.entities, driver, flaw),
-      index(spec) {
-        let table = tables.get(spec.table)
-        if (table === undefined) tables.set(spec.table, (table = flawedIndex(shard.index(spec), flaw)))
-        return table
-      },
-    }
-  })
-  return { shards, close: () => driver.close() }
+  return changed(driver, changesOf[flaw](driver))
 }
 
-function flawedEntities(entities: EntityTable, driver: Driver, flaw: Flaw): EntityTable {
-  if (flaw === 'replace is unguarded') return unguardedReplace(entities)
-  return flaw === 'lost rows go at once' ? hastyReplace(entities, driver) : entities
-}
+const regardless = <Row>(row: Row): Row & { before: number } => ({ ...row, before: Number.MAX_SAFE_INTEGER })
 
 /** Right behind a commit it deletes the row of the state before, which a query that is under way may need. */
-function hastyReplace(entities: EntityTable, { shards }: Driver): EntityTable {
+function hastyReplace(entities: EntityTable, { shards }: Driver): Partial<EntityTable> {
   const spec = tableSpec({ ...byGroup, table: tableName(byGroup, 1) })
   async function removeLost({ id, version }: EntityReplace): Promise<void> {
     const tables = shards.map((shard) => shard.index(spec))
@@ -48,7 +44,6 @@ function hastyReplace(entities: EntityTable, { shards }: Driver): EntityTable {
       await table.remove((rows[i] ?? []).map(({ key, entityId }) => ({ key, entityId, before })))
   }
   return {
-    ...entities,
     async replace(rows, options) {
       const won = await entities.replace(rows, options)
       for (const [i, row] of rows.entries()) if (won[i]) await removeLost(row)
@@ -58,9 +53,8 @@ function hastyReplace(entities: EntityTable, { shards }: Driver): EntityTable {
 }
 
 /** Replaces whatever is there. */
-function unguardedReplace(entities: EntityTable): EntityTable {
+function unguardedReplace(entities: EntityTable): Partial<EntityTable> {
   return {
-    ...entities,
     async replace(rows, options) {
       const found = await entities.readVersions(rows.map(({ id }) => id))
       return entities.replace(
@@ -68,21 +62,5 @@ function unguardedReplace(entities: EntityTable): EntityTable {
         options,
       )
     },
-  }
-}
-
-function flawedIndex(table: IndexTable, flaw: Flaw): IndexTable {
-  const regardless = <Row>(row: Row): Row & { before: number } => ({
-    ...row,
-    before: Number.MAX_SAFE_INTEGER,
-  })
-  return {
-    ...table,
-    async upsert(rows, options) {
-      if (flaw === 'upsert overwrites') await table.remove(rows.map(regardless))
-      await table.upsert(rows, options)
-    },
-    remove: (rows, options) =>
-      table.remove(flaw === 'remove is unguarded' ? rows.map(regardless) : rows, options),
   }
 }

@@ -1,6 +1,7 @@
 import { readdirSync, readlinkSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { moment, type MemoryRecord } from '../history/records.ts'
+import { moment } from '@looseleaf-tooling/lab/records'
+import { holdsWithin } from '@looseleaf-tooling/lab/until'
+import type { MemoryRecord } from '../history/records.ts'
 
 const DESCRIPTORS = '/proc/self/fd'
 
@@ -24,12 +25,12 @@ const UNTIL_CLOSED_MS = 5_000
 
 /** What is left when the store is closed; `sockets`: how many there were before it was opened. */
 export async function sampleClosed(sockets: number): Promise<MemoryRecord> {
-  const deadline = performance.now() + UNTIL_CLOSED_MS
-  for (;;) {
-    const sample = sampleResources('after')
-    if ((sample.sockets ?? 0) <= sockets || performance.now() > deadline) return sample
-    await sleep(20)
-  }
+  let sample = sampleResources('after')
+  await holdsWithin(UNTIL_CLOSED_MS, () => {
+    sample = sampleResources('after')
+    return (sample.sockets ?? 0) <= sockets
+  })
+  return sample
 }
 
 /** Undefined where the system does not tell. */

@@ -1,6 +1,8 @@
 import { writeSync } from 'node:fs'
-import type { Driver, IndexTable, Shard } from '@looseleaf/core'
-import { moment, type StoppedRecord } from '../history/records.ts'
+import type { Driver } from '@looseleaf/core'
+import { changed } from '@looseleaf-tooling/lab/drivers'
+import { moment } from '@looseleaf-tooling/lab/records'
+import type { StoppedRecord } from '../history/records.ts'
 
 /** Between which steps of a write a process stops dead. */
 export type StopPoint =
@@ -15,7 +17,7 @@ export const stopPoints: readonly StopPoint[] = [
 ]
 
 /** Written to standard output just before the process stops. */
-export const STOPPING = 'stopping\n'
+const STOPPING = 'stopping\n'
 
 const SIGNAL_MS = 20
 
@@ -35,47 +37,31 @@ export function withStop(driver: Driver, point: StopPoint, record: (stopped: Sto
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, SIGNAL_MS)
     record({ kind: 'stopped', start, end: moment() })
   }
-  const shards = driver.shards.map((shard): Shard => {
-    const { entities } = shard
-    const tables = new Map<string, IndexTable>()
-    return {
-      ...shard,
-      entities: {
-        ...entities,
-        async insert(rows, options) {
-          stop('before the commit')
-          await entities.insert(rows, options)
-          stop('after the commit')
-        },
-        async replace(rows, options) {
-          stop('before the commit')
-          const won = await entities.replace(rows, options)
-          stop('after the commit')
-          return won
-        },
+  return changed(driver, {
+    entities: (entities) => ({
+      async insert(rows, options) {
+        stop('before the commit')
+        await entities.insert(rows, options)
+        stop('after the commit')
       },
-      index(spec) {
-        let table = tables.get(spec.table)
-        if (table === undefined) tables.set(spec.table, (table = stoppingIndex(shard.index(spec), stop)))
-        return table
+      async replace(rows, options) {
+        stop('before the commit')
+        const won = await entities.replace(rows, options)
+        stop('after the commit')
+        return won
       },
-    }
+    }),
+    index: (table) => ({
+      async upsert(rows, options) {
+        stop('before the rows')
+        await table.upsert(rows, options)
+      },
+      async remove(rows, options) {
+        stop('before the removal')
+        const removed = await table.remove(rows, options)
+        stop('after the removal')
+        return removed
+      },
+    }),
   })
-  return { shards, close: () => driver.close() }
-}
-
-function stoppingIndex(table: IndexTable, stop: (here: StopPoint) => void): IndexTable {
-  return {
-    ...table,
-    async upsert(rows, options) {
-      stop('before the rows')
-      await table.upsert(rows, options)
-    },
-    async remove(rows, options) {
-      stop('before the removal')
-      const removed = await table.remove(rows, options)
-      stop('after the removal')
-      return removed
-    },
-  }
 }

@@ -1,84 +1,63 @@
-/** A process of the load: one store, some callers, everything written down. Started by `load.ts`. */
+/** A process of the load: one store, some callers, everything written down. */
 import { startCleaner } from '@looseleaf/cleaner'
-import { systemTime, type Driver, type DriverFactory, type Time } from '@looseleaf/core'
-import { mysqlShards } from '@looseleaf/driver-mysql'
-import { DataStore } from '@looseleaf/store'
+import type { Driver } from '@looseleaf/core'
+import { runAsChild, type Child } from '@looseleaf-tooling/lab/child'
+import { openStore } from '@looseleaf-tooling/lab/open-store'
 import { createRandom } from '@looseleaf-tooling/random'
+import type { HistoryRecord } from '../history/records.ts'
 import { allIndexes } from '../indexes.ts'
 import { runClient } from './client.ts'
+import { withLateScans, withRefusals } from './disturbed-driver.ts'
 import { withFlaw } from './flawed-driver.ts'
-import { withLateScans } from './late-scans-driver.ts'
-import { createRecorder, type Recorder } from './recorder.ts'
-import { withRefusals } from './refusing-driver.ts'
+import type { WorkerConfig } from './load.ts'
 import { sampleClosed, sampleResources } from './sample-resources.ts'
 import { withStop } from './stopping-driver.ts'
-import {
-  NUMBERS_PER_WORKER,
-  type WorkerConfig,
-  type WorkerMessage,
-  type WorkerOrder,
-} from './worker-config.ts'
 
-const OPEN_AGAIN_MS = 100
 /** A collection takes tens of milliseconds, so not every sample is worth one. */
 const SAMPLES_PER_COLLECTION = 4
 
-// Our parent wrote it.
-const config = JSON.parse(process.argv[2] ?? '') as WorkerConfig
-const file = createRecorder(config.file)
-let stopping = false
-let saysWhenWritten = false
+type Worker = Child<WorkerConfig, HistoryRecord>
 
-const recorder: Recorder = {
-  write(record) {
-    file.write(record)
-    if (!saysWhenWritten || record.kind !== 'end' || record.outcome !== 'acknowledged') return
-    saysWhenWritten = false
-    tell('written')
-  },
-  close: () => file.close(),
-}
-
-process.on('message', (order: WorkerOrder) => {
-  if (order === 'stop') stopping = true
-  else saysWhenWritten = true
-})
-// Nobody to work for any more.
-process.on('disconnect', () => process.exit(1))
-
-const tell = (message: WorkerMessage): void => void process.send?.(message)
-
-async function run(): Promise<void> {
+async function run(worker: Worker): Promise<void> {
+  const { config, recorder } = worker
+  const { deadlineMs, poolSize, cleanerGraceMs: graceMs } = config
   const before = sampleResources('before')
   recorder.write(before)
-  const socketsBefore = before.sockets ?? 0
-  const store = await open()
+  const store = await openStore(config.urls, {
+    connections: { deadlineMs, connectTimeoutMs: deadlineMs, poolSize, lockWaitSeconds: 1 },
+    change: (driver) => disturbed(driver, worker),
+    indexes: allIndexes,
+    clockOffsetMs: config.clockOffsetMs,
+    // The shards may be away when this process starts.
+    again: () => !worker.isStopping,
+    ...config.writing,
+  })
   const cleaner =
-    config.cleanerGraceMs === undefined
+    graceMs === undefined
       ? undefined
       : startCleaner(store, {
-          graceMs: config.cleanerGraceMs,
+          graceMs,
           intervalMs: 50,
           idleIntervalMs: 200,
           overlapMs: 1_000,
           leaseMs: 2_000,
           sweepEveryMs: 2_000,
         })
-  tell('ready')
+  worker.ready()
   let samples = 0
   const sampler = setInterval(() => {
     recorder.write(sampleResources(undefined, ++samples % SAMPLES_PER_COLLECTION === 0))
   }, 1_000)
-  let count = 0
   const next = (): number | undefined => {
-    if (stopping || (config.operations > 0 && count >= config.operations)) return undefined
-    return config.worker * NUMBERS_PER_WORKER + ++count
+    if (worker.isStopping || (config.operations > 0 && worker.operations >= config.operations))
+      return undefined
+    return worker.nextNumber()
   }
   await Promise.all(
     Array.from({ length: config.clients }, (_, client) =>
       runClient({
         store,
-        random: createRandom(config.seed * 1_000 + config.worker * 64 + client),
+        random: createRandom(config.seed * 1_000 + config.number * 64 + client),
         recorder,
         hot: config.hot,
         cold: config.cold,
@@ -93,57 +72,22 @@ async function run(): Promise<void> {
   recorder.write(sampleResources('idle', true))
   await cleaner?.stop()
   await store.close()
-  recorder.write(await sampleClosed(socketsBefore))
-  recorder.close()
-  tell('done')
-  process.disconnect?.()
+  recorder.write(await sampleClosed(before.sockets ?? 0))
 }
 
-function withDisturbances(driver: Driver): Driver {
+function disturbed(driver: Driver, { config, recorder }: Worker): Driver {
   const { flaw, stopAt, refuseRows, scansApartMs } = config
-  const random = createRandom(config.worker)
-  let disturbed = driver
-  if (flaw !== undefined) disturbed = withFlaw(disturbed, flaw)
-  if (refuseRows !== undefined) disturbed = withRefusals(disturbed, refuseRows, random)
-  if (scansApartMs !== undefined) disturbed = withLateScans(disturbed, scansApartMs, random)
-  if (stopAt !== undefined) disturbed = withStop(disturbed, stopAt, (record) => recorder.write(record))
-  return disturbed
+  const random = createRandom(config.number)
+  let through = driver
+  if (flaw !== undefined) through = withFlaw(through, flaw)
+  if (refuseRows !== undefined) through = withRefusals(through, refuseRows, random)
+  if (scansApartMs !== undefined) through = withLateScans(through, scansApartMs, random)
+  if (stopAt !== undefined) through = withStop(through, stopAt, (record) => recorder.write(record))
+  return through
 }
 
-/** The shards may be away when this process starts. */
-async function open(): Promise<DataStore> {
-  const shards = mysqlShards(config.urls, {
-    deadlineMs: config.deadlineMs,
-    connectTimeoutMs: config.deadlineMs,
-    poolSize: config.poolSize,
-    lockWaitSeconds: 1,
-  })
-  const { clockOffsetMs = 0, writing } = config
-  const time: Time = { ...systemTime, now: () => Date.now() + clockOffsetMs }
-  const factory: DriverFactory = {
-    shardCount: shards.shardCount,
-    async connect() {
-      return withDisturbances(await shards.connect())
-    },
-  }
-  for (;;) {
-    try {
-      return await DataStore.open({
-        shards: factory,
-        indexes: allIndexes,
-        time,
-        onWarning: () => undefined,
-        ...writing,
-      })
-    } catch (error) {
-      if (stopping) throw error
-      await new Promise((resolve) => setTimeout(resolve, OPEN_AGAIN_MS))
-    }
-  }
-}
-
-run().catch((error: unknown) => {
-  recorder.write({ kind: 'wrong', message: `A process ended with ${String(error)}` })
-  process.exitCode = 1
-  process.disconnect?.()
-})
+runAsChild<WorkerConfig, HistoryRecord>(
+  run,
+  (record) => record.kind === 'end' && record.outcome === 'acknowledged',
+  (error) => ({ kind: 'wrong', message: `A process ended with ${String(error)}` }),
+)

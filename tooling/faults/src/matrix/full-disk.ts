@@ -29,7 +29,7 @@ export const fullDisk: Scenario = {
     }
     disk = folder
     return {
-      options: { folders: { 1: join(folder, 'data') } },
+      options: { own: { 1: { folder: join(folder, 'data') } } },
       async remove() {
         await run('umount', [folder])
         await rmdir(folder)

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sweep } from '@looseleaf/cleaner'
-import { mysqlShards } from '@looseleaf/driver-mysql'
-import { DataStore } from '@looseleaf/store'
+import type { DataStore } from '@looseleaf/store'
+import { openStore } from '@looseleaf-tooling/lab/open-store'
 import type { Random } from '@looseleaf-tooling/random'
+import type { Shard } from '@looseleaf-tooling/lab/shard'
 import { stopPoints } from '../load/stopping-driver.ts'
-import type { ClusterShard } from '../cluster/cluster.ts'
 import type { Scenario, Stage } from './scenario.ts'
 
 export const killServers: Scenario = {
@@ -69,7 +69,7 @@ export const killWithDeleteDelay: Scenario = {
   },
 }
 
-async function killServer(shard: ClusterShard, random: Random): Promise<void> {
+async function killServer(shard: Shard, random: Random): Promise<void> {
   await shard.kill()
   await sleep(random.below(300))
   await shard.restart()
@@ -99,10 +99,7 @@ export const stopWriters: Scenario = {
   // Sweeps wait for so long before they delete.
   config: { writing: { queryTimeMs: 300 } },
   async run({ load, database, random, amount }) {
-    const store = await DataStore.open({
-      shards: mysqlShards(database.adminUrls()),
-      onWarning: () => undefined,
-    })
+    const store = await openStore(database.adminUrls())
     let stops = 0
     let sweeps = 0
     let fenced = 0

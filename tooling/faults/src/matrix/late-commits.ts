@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readCleanerReport, startCleaner, type Cleaner } from '@looseleaf/cleaner'
-import { mysqlShards } from '@looseleaf/driver-mysql'
-import { DataStore } from '@looseleaf/store'
+import type { DataStore } from '@looseleaf/store'
+import { openStore } from '@looseleaf-tooling/lab/open-store'
+import { holdsWithin } from '@looseleaf-tooling/lab/until'
 import { createConnection } from 'mysql2/promise'
 import { compareTables } from '../watch/tables.ts'
 import type { Scenario, Stage } from './scenario.ts'
@@ -149,12 +150,12 @@ function forTheTail(looksBack: boolean): Scenario {
       try {
         const { holds, followers } = await tail.end()
         const started = performance.now()
-        const until = performance.now() + (looksBack ? REPAIR_MS : 2 * OVERLAP_MS)
-        let missing = (await compareTables(stage.tables)).missing.length
-        while (missing > 0 && performance.now() < until) {
-          await sleep(100)
+        let missing = 0
+        const look = async (): Promise<boolean> => {
           missing = (await compareTables(stage.tables)).missing.length
+          return missing === 0
         }
+        await holdsWithin(looksBack ? REPAIR_MS : 2 * OVERLAP_MS, look, 100)
         if (looksBack && missing > 0) stage.wrong(`${missing} rows are missing that the tail has not written`)
         if ((await sweepsOf(store)) !== tail.sweeps)
           stage.wrong('a sweep has passed, so this says nothing of the tail')
@@ -182,10 +183,7 @@ function forTheTail(looksBack: boolean): Scenario {
 export const lateCommitsForTails: readonly Scenario[] = [forTheTail(true), forTheTail(false)]
 
 async function startTail(stage: Stage, overlapMs: number): Promise<Tail> {
-  const store = await DataStore.open({
-    shards: mysqlShards(stage.database.adminUrls()),
-    onWarning: () => undefined,
-  })
+  const store = await openStore(stage.database.adminUrls())
   const cleaner = startCleaner(store, {
     overlapMs,
     graceMs: 50,

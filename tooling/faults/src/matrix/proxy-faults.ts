@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { holdsWithin } from '@looseleaf-tooling/lab/until'
 import type { Random } from '@looseleaf-tooling/random'
-import type { Fault, FaultRule, Occasion } from '../proxy/fault.ts'
+import type { Fault, FaultRule, Occasion } from '@looseleaf-tooling/lab/proxy/fault'
 import type { Facts, Scenario, Stage } from './scenario.ts'
 
 /** Sets a rule on every shard for so many seconds, and tells how many faults there were. */
@@ -158,13 +159,8 @@ export const shardDownDeferred: Scenario = {
     const facts = await takeShardAway(stage)
     const notes = (await tables.pending()).size
     const started = performance.now()
-    while ((await tables.pending()).size > 0) {
-      if (performance.now() - started > DRAINED_MS) {
-        stage.wrong('the cleaner of the load has not written what was pending')
-        break
-      }
-      await sleep(20)
-    }
+    if (!(await holdsWithin(DRAINED_MS, async () => (await tables.pending()).size === 0)))
+      stage.wrong('the cleaner of the load has not written what was pending')
     return {
       ...facts,
       'notes in the end of it': notes,

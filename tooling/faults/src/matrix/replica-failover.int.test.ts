@@ -1,8 +1,7 @@
 import { findServer } from '@looseleaf-tooling/mariadb'
-import { mysqlShards } from '@looseleaf/driver-mysql'
-import { DataStore, type DataStoreOptions } from '@looseleaf/store'
+import { openStore } from '@looseleaf-tooling/lab/open-store'
 import { describe, expect, test } from 'vitest'
-import { startReplicaCluster } from '../cluster/replica-cluster.ts'
+import { startReplicaCluster } from '@looseleaf-tooling/lab/replica-shard'
 import { semiSyncFailover } from './replica-failover.ts'
 import { runScenario } from './run-scenario.ts'
 
@@ -25,12 +24,10 @@ describe.skipIf(lacks)(`replicas${lacks ? ' (left out: needs the program mariadb
       try {
         const [shard] = cluster.shards
         const { urls } = await cluster.createDatabase()
-        const open = async (options: Partial<DataStoreOptions>): Promise<DataStore> =>
-          DataStore.open({ shards: mysqlShards(urls), onWarning: () => undefined, ...options })
-        const patient = await open({ migrate: true })
+        const patient = await openStore(urls, { migrate: true })
         const { id } = await patient.put({ confirmed: true })
         await patient.close()
-        const store = await open({ shards: mysqlShards(urls, { deadlineMs: 2_000 }), writeTimeoutMs: 5_000 })
+        const store = await openStore(urls, { connections: { deadlineMs: 2_000 }, writeTimeoutMs: 5_000 })
         await shard!.cutReplica()
         const writing = store.put({ confirmed: false }, { id })
         await expect(writing).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })

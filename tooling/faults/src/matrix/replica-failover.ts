@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { cleanIndex } from '@looseleaf/cleaner'
 import { msgpackZlibCodec } from '@looseleaf/codec'
 import { formatId } from '@looseleaf/core'
-import { mysqlShards } from '@looseleaf/driver-mysql'
 import { bucketRouter } from '@looseleaf/router'
-import { DataStore } from '@looseleaf/store'
-import { startReplicaCluster, type ReplicaCluster } from '../cluster/replica-cluster.ts'
-import type { ReplicaServer } from '../cluster/replica-server.ts'
-import { moment } from '../history/records.ts'
+import { openStore } from '@looseleaf-tooling/lab/open-store'
+import type { Cluster } from '@looseleaf-tooling/lab/cluster'
+import { moment } from '@looseleaf-tooling/lab/records'
+import { type ReplicaShard, startReplicaCluster } from '@looseleaf-tooling/lab/replica-shard'
+import type { Server } from '@looseleaf-tooling/lab/server'
 import { contentIn } from '../load/client.ts'
 import type { RowText, Tables } from '../watch/tables.ts'
 import { checkLossyHistory, type LossyFailover, type Survivor } from './replica-history.ts'
@@ -20,7 +20,7 @@ const DELETE_DELAY_MS = 5_000
 
 /** Semi-synchronous replication: what is acknowledged is with the replica. */
 export function semiSyncFailover(): Scenario {
-  let cluster: ReplicaCluster | undefined
+  let cluster: Cluster<ReplicaShard> | undefined
   return {
     name: 'failover, semi-synchronous',
     what: 'the primary of a shard is killed or frozen, its replica takes its place and gets a new one; commits wait for the replica (AFTER_SYNC)',
@@ -31,7 +31,7 @@ export function semiSyncFailover(): Scenario {
       return { cluster, remove: async () => undefined }
     },
     async run({ random, amount, wrong }) {
-      const { shards } = cluster as ReplicaCluster
+      const { shards } = cluster as Cluster<ReplicaShard>
       let closedMs = 0
       for (let failovers = 0; failovers < amount; failovers++) {
         await sleep(1_500 + random.below(1_000))
@@ -67,7 +67,7 @@ interface LossyLayout {
 function lossyFailover(layout: LossyLayout): Scenario {
   const { shards, replicated, deleteDelayMs } = layout
   const router = bucketRouter({ shards })
-  let cluster: ReplicaCluster | undefined
+  let cluster: Cluster<ReplicaShard> | undefined
   let failovers: LossyFailover[] = []
   /** Rows that were missing right after a failover. */
   let suspects: RowText[] = []
@@ -97,7 +97,7 @@ function lossyFailover(layout: LossyLayout): Scenario {
         const shard = replicated[n % replicated.length] as number
         const lagMs = LAG_MS.least + random.below(LAG_MS.most - LAG_MS.least)
         let survivors: ReadonlyMap<string, Survivor> = new Map()
-        const failover = await (cluster as ReplicaCluster).shards[shard]?.failOver({
+        const failover = await (cluster as Cluster<ReplicaShard>).shards[shard]?.failOver({
           lagMs,
           freeze: n % 3 === 2,
           beforeOpening: async (ask) => {
@@ -175,7 +175,7 @@ export const replicaFailovers: readonly Scenario[] = [
   }),
 ]
 
-async function survivorsOf(ask: ReplicaServer['ask'], database: string): Promise<Map<string, Survivor>> {
+async function survivorsOf(ask: Server['ask'], database: string): Promise<Map<string, Survivor>> {
   const codec = msgpackZlibCodec()
   const rows = await ask(`SELECT id, version, body FROM ${database}.entities`)
   return new Map(
@@ -210,10 +210,7 @@ async function missingNow(tables: Tables): Promise<RowText[]> {
 
 /** As whoever runs the store has to do it: through the same addresses, while the load goes on. */
 async function cleanOnce({ database }: Stage): Promise<{ readonly fenced: number }> {
-  const store = await DataStore.open({
-    shards: mysqlShards(database.urls),
-    onWarning: () => undefined,
-  })
+  const store = await openStore(database.urls)
   try {
     return await cleanIndex(store, undefined, { restart: true })
   } finally {

@@ -43,7 +43,7 @@ function sight([start, end]: readonly [number, number], version: number, by: num
 }
 
 function query([start, end]: readonly [number, number], found: readonly string[]): QueryRecord {
-  return { kind: 'query', start, end, asked: { index: 'by_tag', tag: 'red' }, found }
+  return { kind: 'query', start, end, asked: { index: 'by_tag', tags: ['red'] }, found }
 }
 
 interface Given {

@@ -1,5 +1,5 @@
 import type { Router } from '@looseleaf/core'
-import type { Failover } from '../cluster/replica-shard.ts'
+import type { Failover } from '@looseleaf-tooling/lab/replica-shard'
 import { checkEntity } from '../history/check-entity.ts'
 import {
   gather,
@@ -222,12 +222,10 @@ interface RowPlace {
 
 /** Where the row of an entity may be that a query has to find. */
 function rowShards(asked: Asked, entityShard: number, router: Router): number[] {
-  if (asked.index === 'by_group_and_time') return [entityShard]
+  if (asked.index === 'by_group_and_time' || asked.index === 'by_day') return [entityShard]
   const keys =
     asked.index === 'by_tag'
-      ? [asked.tag]
-      : 'between' in asked
-        ? GROUPS.filter((group) => matches(asked, { group, tags: [], at: '' }))
-        : [asked.group]
+      ? asked.tags
+      : GROUPS.filter((group) => matches(asked, { group, tags: [], at: '' }))
   return [...new Set(keys.map((key) => router.shardOfKey(Buffer.from(key))))]
 }

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRandom } from '@looseleaf-tooling/random'
-import { LOAD_USER, type Cluster } from '../cluster/cluster.ts'
-import { startCluster } from '../cluster/start-cluster.ts'
+import { type Cluster, LOAD_USER, startCluster } from '@looseleaf-tooling/lab/cluster'
+import { moment } from '@looseleaf-tooling/lab/records'
+import { holdsWithin } from '@looseleaf-tooling/lab/until'
 import { checkHistory, type HistoryCounts } from '../history/check-history.ts'
-import { moment, type ProcessHistory } from '../history/records.ts'
+import type { ProcessHistory } from '../history/records.ts'
 import { createStore } from '../history/run-history.ts'
-import { createLoad } from '../load/load.ts'
-import type { WorkerConfig } from '../load/worker-config.ts'
+import { createLoad, type WorkerConfig } from '../load/load.ts'
 import { checkInTheEnd, type FinalCheck } from '../watch/final-check.ts'
 import { lastSights, openTables } from '../watch/tables.ts'
 import { startWatcher, type Promised, type WatchResult } from '../watch/watcher.ts'
@@ -98,8 +98,7 @@ async function runOn(
   const { hot, cold } = await createStore(database.adminUrls(), entities.hot, entities.cold, writing)
   const tables = openTables(() => database.adminUrls())
   const poolSize = scenario.config?.poolSize ?? 6
-  const load = createLoad({
-    folder,
+  const load = createLoad(folder, {
     seed,
     urls: database.urls,
     hot,
@@ -119,7 +118,7 @@ async function runOn(
         { ...(n === 0 && { cleanerGraceMs: 50 }), ...scenario.ofProcess?.(n) },
         scenario.environmentOf?.(n),
       )
-    const lasting = load.workers.slice()
+    const lasting = load.all
     await Promise.all(lasting.map(({ ready }) => ready))
     const watcher = startWatcher(tables, hot, random, {
       promised,
@@ -143,7 +142,7 @@ async function runOn(
     ])
     await sleep(AFTER_FAULT_MS)
     const connections = await quietConnections(cluster, lasting.length * (poolSize + BESIDE_POOL))
-    for (const worker of load.workers) worker.stop()
+    for (const worker of load.all) worker.stop()
     const { histories, hanging } = await load.end(END_MS)
     const watch = await watcher.stop()
     const after = await scenario.afterLoad?.(stage)
@@ -219,7 +218,7 @@ function judgeStrictly(promised: Promised): (recorded: Recorded) => Judgement {
 }
 
 function crashesOf({ shards }: Cluster): number {
-  return shards.reduce((sum, { crashes }) => sum + crashes, 0)
+  return shards.reduce((sum, { crashes }) => sum + crashes(), 0)
 }
 
 /** Undefined when a process had no write acknowledged after that moment. */
@@ -251,18 +250,19 @@ async function quietConnections(
   { shards }: Cluster,
   allowed: number,
 ): Promise<{ readonly found: number; readonly allowed: number }> {
-  const deadline = performance.now() + UNTIL_QUIET_MS
-  for (;;) {
+  let found = 0
+  const look = async (): Promise<boolean> => {
     const counts = await Promise.all(
       shards.map(async (shard) => {
-        const found = await shard.admin('SHOW PROCESSLIST')
-        return found.filter((row) => row['User'] === LOAD_USER).length
+        const rows = await shard.admin('SHOW PROCESSLIST')
+        return rows.filter((row) => row['User'] === LOAD_USER).length
       }),
     )
-    const found = Math.max(...counts)
-    if (found <= allowed || performance.now() > deadline) return { found, allowed }
-    await sleep(100)
+    found = Math.max(...counts)
+    return found <= allowed
   }
+  await holdsWithin(UNTIL_QUIET_MS, look, 100)
+  return { found, allowed }
 }
 
 /** What the options of the stores promise about the rows of a committed entity. */

@@ -1,11 +1,9 @@
 import type { ErrorCode } from '@looseleaf/core'
 import type { Random } from '@looseleaf-tooling/random'
-import type { Cluster, ClusterDatabase } from '../cluster/cluster.ts'
-import type { ClusterOptions } from '../cluster/start-cluster.ts'
+import type { Cluster, ClusterDatabase, ClusterOptions } from '@looseleaf-tooling/lab/cluster'
 import type { HistoryResult } from '../history/check-history.ts'
 import type { ProcessHistory, SightRecord } from '../history/records.ts'
-import type { Load, LoadConfig } from '../load/load.ts'
-import type { WorkerConfig } from '../load/worker-config.ts'
+import type { Load, WorkerConfig } from '../load/load.ts'
 import type { Tables } from '../watch/tables.ts'
 import type { WatchResult } from '../watch/watcher.ts'
 
@@ -51,7 +49,7 @@ export interface Scenario {
   /** Processes of the load. Default: 3. */
   readonly processes?: number | undefined
   readonly entities?: { readonly hot: number; readonly cold: number } | undefined
-  readonly config?: Partial<Omit<LoadConfig, 'folder'>> | undefined
+  readonly config?: Partial<WorkerConfig> | undefined
   /** What is different for each process. */
   readonly ofProcess?: ((number: number) => Partial<WorkerConfig>) | undefined
   readonly environmentOf?: ((number: number) => NodeJS.ProcessEnv) | undefined

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createConnection } from 'mysql2/promise'
-import { LOAD_USER, type ClusterShard } from '../cluster/cluster.ts'
+import { LOAD_USER } from '@looseleaf-tooling/lab/cluster'
+import type { Shard } from '@looseleaf-tooling/lab/shard'
 import type { Facts, Scenario, Stage } from './scenario.ts'
 
 /** Ends connections of the load on a server; those who hold them learn of it at their next word. */
-export async function killConnections(shard: ClusterShard, chosen: () => boolean): Promise<number> {
+export async function killConnections(shard: Shard, chosen: () => boolean): Promise<number> {
   const found = await shard.admin('SHOW PROCESSLIST')
   let killed = 0
   for (const row of found) {

@@ -20,7 +20,31 @@ const WORDS: Readonly<Record<string, string>> = {
   serverCrash: 'a server that crashes, and loses what was not on disk',
 }
 
-export function simulationPart({ run, commit }: SimulationResultFile): string {
+/** What clients do where a run is of one kind of life alone. */
+const ALONE: Readonly<Record<string, string>> = {
+  keys: 'Entities that fight over keys of unique indexes',
+  moves: 'Entities that move from shard to shard',
+  everything: 'Clients that do everything',
+}
+
+/** The run in which every seed chooses its life, and those of one kind of life. */
+export function simulationPart(files: readonly SimulationResultFile[]): string {
+  const tables = files
+    .toSorted((a, b) => Number(a.run.clients !== undefined) - Number(b.run.clients !== undefined))
+    .map((file) => {
+      const { clients } = file.run
+      return `${clients === undefined ? '' : `### ${ALONE[clients] ?? clients}\n\n`}${tableOf(file)}`
+    })
+  return `## Simulation
+
+The real store, index engine and cleaner over databases in memory, where every step, every moment and every fault is
+decided by a seed: several processes write, read, query and change the indexes, and after each step that changes a table no
+ready index may lack a row of anything committed that its life's options promise.
+
+${tables.join('\n\n')}`
+}
+
+function tableOf({ run, commit }: SimulationResultFile): string {
   const counted = (prefix: string, counts: Readonly<Record<string, number>>): [string, string][] =>
     Object.entries(counts).map(([name, count]) => [`${prefix}${WORDS[name] ?? wordsOf(name)}`, number(count)])
   const rows: [string, string][] = [
@@ -39,11 +63,5 @@ export function simulationPart({ run, commit }: SimulationResultFile): string {
     ['commit', commit],
   ]
   const broken = run.violations.slice(0, 5).map(({ seed, what }) => `- seed ${seed}: ${what}`)
-  return `## Simulation
-
-The real store, index engine and cleaner over databases in memory, where every step, every moment and every fault is
-decided by a seed: several processes write, read, query and change the indexes, and after each step that changes a table no
-ready index may lack a row of anything committed that its life's options promise.
-
-${markdownTable([left('what'), right('measured')], rows)}${broken.length === 0 ? '' : `\n\n${broken.join('\n')}`}`
+  return `${markdownTable([left('what'), right('measured')], rows)}${broken.length === 0 ? '' : `\n\n${broken.join('\n')}`}`
 }

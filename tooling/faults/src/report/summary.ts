@@ -8,7 +8,7 @@ import type { OnMysql } from './mysql-part.ts'
 
 export interface Everything {
   readonly history: HistoryResultFile | undefined
-  readonly simulation: SimulationResultFile | undefined
+  readonly simulations: readonly SimulationResultFile[]
   readonly faults: readonly Measured[]
   readonly failovers: readonly Measured[]
   readonly galera: readonly GaleraResultFile[]
@@ -21,19 +21,15 @@ export interface Everything {
 
 /** What was run and what came of it, a line each. */
 export function summary(everything: Everything): string {
-  const { history, simulation, faults, failovers, galera, mysql, notRun, brokeOff } = everything
+  const { history, simulations, faults, failovers, galera, mysql, notRun, brokeOff } = everything
   const rows = [
-    ...(simulation === undefined
-      ? []
-      : [
-          [
-            'simulation, every step by a seed',
-            number(simulation.run.operations),
-            number(sum(Object.values(simulation.run.faults))),
-            `${number(simulation.run.seeds)} seeds`,
-            simulation.run.violations.length === 0 ? 'held' : `BROKEN: ${simulation.run.violations.length}`,
-          ],
-        ]),
+    ...simulations.map(({ run }) => [
+      `simulation, every step by a seed${run.clients === undefined ? '' : `, ${run.clients} alone`}`,
+      number(run.operations),
+      number(sum(Object.values(run.faults))),
+      `${number(run.seeds)} seeds`,
+      run.violations.length === 0 ? 'held' : `BROKEN: ${run.violations.length}`,
+    ]),
     ...historyRow('history on real servers, no faults', history),
     ...matrixRow(`${faults.length} kinds of faults on real servers`, faults),
     ...matrixRow(`${failovers.length} kinds of failover to a replica`, failovers),

@@ -1,8 +1,9 @@
 import { sweep } from '@looseleaf/cleaner'
-import { isLooseleafError, type DriverFactory } from '@looseleaf/core'
+import { isLooseleafError, type Driver } from '@looseleaf/core'
+import { changed } from '@looseleaf-tooling/lab/drivers'
 import { ACT_MS, type Experiment } from './experiment.ts'
 import { HANGING, holdsWithin, insist, PATIENT_MS, SOUND } from './ground.ts'
-import { leaveNewVersion } from './leave-behind.ts'
+import { judgeNewVersion, leaveNewVersion } from './leave-behind.ts'
 
 /** In which a server is back, as a rule. */
 const QUERY_TIME_MS = 4_000
@@ -35,17 +36,12 @@ export const cleanedLater: Experiment = {
       },
       async judge() {
         await cleaning
-        const standing = await ground.entity(HANGING, id)
-        const wrongs: string[] = []
-        if (standing !== undefined && (await ground.stamp(standing.group, id)) === undefined)
-          wrongs.push(
-            'the row of what is committed is missing: a cleaner deleted it for a commit that it had read before a crash',
-          )
-        return {
-          wasSeen: seen !== undefined,
-          wasLost: seen !== undefined && standing?.version !== seen,
-          wrongs,
-        }
+        return judgeNewVersion(
+          ground,
+          id,
+          seen,
+          'a cleaner deleted it for a commit that it had read before a crash',
+        )
       },
     }
   },
@@ -53,21 +49,14 @@ export const cleanedLater: Experiment = {
 
 /** Tells the versions of entities that are read from the shard whose log hangs. */
 function noticingReads(notice: (versions: readonly number[]) => void) {
-  return (factory: DriverFactory): DriverFactory => ({
-    shardCount: factory.shardCount,
-    async connect() {
-      const driver = await factory.connect()
-      const shards = driver.shards.map((shard, number) => {
-        if (number !== HANGING) return shard
-        const { entities } = shard
-        const read: typeof entities.read = async (ids, options) => {
+  return (driver: Driver): Driver =>
+    changed(driver, {
+      entities: (entities, shard) => ({
+        async read(ids, options) {
           const rows = await entities.read(ids, options)
-          notice(rows.flatMap((row) => (row === undefined ? [] : [row.version])))
+          if (shard === HANGING) notice(rows.flatMap((row) => (row === undefined ? [] : [row.version])))
           return rows
-        }
-        return { ...shard, entities: { ...entities, read } }
-      })
-      return { shards, close: () => driver.close() }
-    },
-  })
+        },
+      }),
+    })
 }

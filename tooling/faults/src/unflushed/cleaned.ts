@@ -2,7 +2,7 @@ import { sweep } from '@looseleaf/cleaner'
 import { isLooseleafError } from '@looseleaf/core'
 import { ACT_MS, type Experiment } from './experiment.ts'
 import { HANGING, holdsWithin, insist, PATIENT_MS, SOUND } from './ground.ts'
-import { leaveNewVersion } from './leave-behind.ts'
+import { judgeNewVersion, leaveNewVersion } from './leave-behind.ts'
 
 /** The entity on the shard that dies, its rows on the other one. */
 export const cleaned: Experiment = {
@@ -26,19 +26,7 @@ export const cleaned: Experiment = {
           return (await ground.stamp(before, id)) === undefined
         })
       },
-      async judge() {
-        const standing = await ground.entity(HANGING, id)
-        const wrongs: string[] = []
-        if (standing !== undefined && (await ground.stamp(standing.group, id)) === undefined)
-          wrongs.push(
-            'the row of what is committed is missing: a cleaner deleted it for a commit that no disk had',
-          )
-        return {
-          wasSeen: seen !== undefined,
-          wasLost: seen !== undefined && standing?.version !== seen,
-          wrongs,
-        }
-      },
+      judge: () => judgeNewVersion(ground, id, seen, 'a cleaner deleted it for a commit that no disk had'),
     }
   },
 }

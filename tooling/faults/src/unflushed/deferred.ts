@@ -1,14 +1,9 @@
 import { drainPending } from '@looseleaf/cleaner'
-import { isLooseleafError, type DriverFactory } from '@looseleaf/core'
+import { isLooseleafError } from '@looseleaf/core'
 import { createRandom } from '@looseleaf-tooling/random'
-import { withRefusals } from '../load/refusing-driver.ts'
+import { withRefusals } from '../load/disturbed-driver.ts'
 import { ACT_MS, type Experiment } from './experiment.ts'
 import { HANGING, holdsWithin, insist, SOUND } from './ground.ts'
-
-const refusingAll = (shards: DriverFactory): DriverFactory => ({
-  shardCount: shards.shardCount,
-  connect: async () => withRefusals(await shards.connect(), 1, createRandom(1)),
-})
 
 /** The row on the shard that dies, its entity and the note on the other one. */
 export const deferred: Experiment = {
@@ -16,7 +11,7 @@ export const deferred: Experiment = {
   what: 'a row was deferred, and noted with its entity; a cleaner writes it, waits for the log in vain, tries again, which changes nothing, and takes the note away',
   making: { onIndexFailure: 'defer' },
   async prepare(ground) {
-    const store = await ground.open({ wrap: refusingAll })
+    const store = await ground.open({ wrap: (driver) => withRefusals(driver, 1, createRandom(1)) })
     const cleaner = await ground.open()
     const id = ground.idOn(SOUND)
     const group = ground.groupOn(HANGING)

@@ -1,11 +1,12 @@
-import type { DriverFactory, Shard } from '@looseleaf/core'
+import type { Driver } from '@looseleaf/core'
+import { changed } from '@looseleaf-tooling/lab/drivers'
 
 /**
  * Can hold up whoever flushes one shard to make sure of what he has read there: the server may die and come back in
  * between, and then the flush succeeds and says nothing of what was read before.
  */
 export interface FlushGate {
-  wrap(shards: DriverFactory): DriverFactory
+  wrap(driver: Driver): Driver
   /** From now on flushes wait, until the gate is opened. */
   close(): void
   open(): void
@@ -29,29 +30,19 @@ export function createFlushGate(number: number): FlushGate {
     await opened
   }
 
-  const gated = (shard: Shard): Shard =>
-    new Proxy(shard, {
-      get(target, property, receiver) {
-        const value: unknown = Reflect.get(target, property, receiver)
-        if (property !== 'flush' || typeof value !== 'function') return value
-        return async (...args: unknown[]) => {
-          await pass()
-          return Reflect.apply(value, target, args) as unknown
-        }
-      },
-    })
-
   return {
-    wrap: (shards) => ({
-      shardCount: shards.shardCount,
-      async connect() {
-        const driver = await shards.connect()
-        return {
-          shards: driver.shards.map((shard, i) => (i === number ? gated(shard) : shard)),
-          close: () => driver.close(),
-        }
-      },
-    }),
+    wrap: (driver) =>
+      changed(driver, {
+        shard: (shard, i) =>
+          i !== number
+            ? {}
+            : {
+                async flush(options) {
+                  await pass()
+                  await shard.flush(options)
+                },
+              },
+      }),
     close() {
       const gate = Promise.withResolvers<void>()
       opened = gate.promise

@@ -1,20 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { msgpackZlibCodec } from '@looseleaf/codec'
-import { isLooseleafError, parseId, systemTime, type DriverFactory, type Time } from '@looseleaf/core'
-import { mysqlShards } from '@looseleaf/driver-mysql'
-import { defineIndex, tableName } from '@looseleaf/index-engine'
+import { isLooseleafError, parseId, type Driver } from '@looseleaf/core'
+import { tableName } from '@looseleaf/index-engine'
 import { bucketRouter } from '@looseleaf/router'
-import { DataStore, type DataStoreOptions } from '@looseleaf/store'
-import type { Cluster } from '../cluster/cluster.ts'
+import type { DataStore, DataStoreOptions } from '@looseleaf/store'
+import { byGroup } from '@looseleaf-tooling/lab/indexes'
+import { openStore } from '@looseleaf-tooling/lab/open-store'
+import { holdsWithin as holdsAnywhere } from '@looseleaf-tooling/lab/until'
+import type { Cluster } from '@looseleaf-tooling/lab/cluster'
 import { createFlushGate, type FlushGate } from './flush-gate.ts'
 
 /** The shard whose log hangs, and whose server is killed. */
 export const HANGING = 0
 /** The other one, to which nothing happens. */
 export const SOUND = 1
-
-/** One row per entity, on the shard of its group. */
-const byGroup = defineIndex('by_group', { properties: { group: 'string' }, shardOn: 'group' })
 
 /** For a statement; what waits for the log is given up then. */
 const DEADLINE_MS = 1_000
@@ -28,7 +27,7 @@ export interface OpenOptions {
   readonly deadlineMs?: number | undefined
   /** What its clock is ahead by, in milliseconds. */
   readonly clockAheadMs?: number | undefined
-  readonly wrap?: ((shards: DriverFactory) => DriverFactory) | undefined
+  readonly wrap?: ((driver: Driver) => Driver) | undefined
 }
 
 /** An entity as the tables have it. */
@@ -72,16 +71,14 @@ export async function prepareGround(cluster: Cluster, making: Making): Promise<G
 
   async function open(options: OpenOptions = {}, made?: Making): Promise<DataStore> {
     const { deadlineMs = DEADLINE_MS, clockAheadMs = 0, wrap } = options
-    const time: Time = { ...systemTime, now: () => Date.now() + clockAheadMs }
-    const shards = mysqlShards(made === undefined ? database.urls : database.adminUrls(), { deadlineMs })
     const store = await insist(() =>
-      DataStore.open({
-        shards: flushes.wrap(wrap === undefined ? shards : wrap(shards)),
+      openStore(made === undefined ? database.urls : database.adminUrls(), {
+        connections: { deadlineMs },
+        change: (driver) => flushes.wrap(wrap?.(driver) ?? driver),
         indexes: [byGroup],
-        time,
+        clockOffsetMs: clockAheadMs,
         ...(made !== undefined && { migrate: true, queryTimeMs: QUERY_TIME_MS, ...made }),
         writeTimeoutMs: WRITE_TIMEOUT_MS,
-        onWarning: () => undefined,
       }),
     )
     opened.push(store)
@@ -158,29 +155,19 @@ export async function insist<T>(call: () => Promise<T>): Promise<T> {
 
 const BETWEEN_LOOKS_MS = 10
 
-/** Looks until it holds, or for so long; says whether it held. Where machines are slow, a server may be killed meanwhile. */
-export async function holdsWithin(
-  milliseconds: number,
-  holds: () => Promise<boolean> | boolean,
-): Promise<boolean> {
-  const until = performance.now() + milliseconds
-  for (;;) {
-    if (await whereThereIsAServer(holds)) return true
-    if (performance.now() > until) return false
-    await sleep(BETWEEN_LOOKS_MS)
-  }
-}
-
 /** What becomes of a connection to a server that is killed. */
 const GONE = ['ECONNREFUSED', 'ECONNRESET', 'PROTOCOL_CONNECTION_LOST']
 
-async function whereThereIsAServer(holds: () => Promise<boolean> | boolean): Promise<boolean> {
-  try {
-    return await holds()
-  } catch (error) {
-    if (GONE.includes((error as NodeJS.ErrnoException).code ?? '')) return false
-    throw error
-  }
+/** Looks until it holds, or for so long; says whether it held. Where machines are slow, a server may be killed meanwhile. */
+export function holdsWithin(milliseconds: number, holds: () => Promise<boolean> | boolean): Promise<boolean> {
+  return holdsAnywhere(milliseconds, async () => {
+    try {
+      return await holds()
+    } catch (error) {
+      if (GONE.includes((error as NodeJS.ErrnoException).code ?? '')) return false
+      throw error
+    }
+  })
 }
 
 function literal(id: string): string {

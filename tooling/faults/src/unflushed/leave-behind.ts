@@ -1,6 +1,6 @@
 import { isLooseleafError, type Bag } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
-import { SEEN_MS } from './experiment.ts'
+import { SEEN_MS, type Verdict } from './experiment.ts'
 import { HANGING, holdsWithin, type Ground } from './ground.ts'
 
 /**
@@ -40,4 +40,21 @@ export async function leaveNewVersion(
     }),
   )
   return seen
+}
+
+/** What became of a new version of an entity there, and whether what is committed now has its row. */
+export async function judgeNewVersion(
+  ground: Ground,
+  id: string,
+  seen: number | undefined,
+  why: string,
+): Promise<Verdict & { readonly version: number | undefined }> {
+  const standing = await ground.entity(HANGING, id)
+  const lacksRow = standing !== undefined && (await ground.stamp(standing.group, id)) === undefined
+  return {
+    version: standing?.version,
+    wasSeen: seen !== undefined,
+    wasLost: seen !== undefined && standing?.version !== seen,
+    wrongs: lacksRow ? [`the row of what is committed is missing: ${why}`] : [],
+  }
 }

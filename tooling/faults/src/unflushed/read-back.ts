@@ -1,6 +1,7 @@
 import { isLooseleafError } from '@looseleaf/core'
 import { ACT_MS, type Experiment } from './experiment.ts'
 import { HANGING, holdsWithin, insist, SOUND } from './ground.ts'
+import { judgeNewVersion } from './leave-behind.ts'
 
 /** The entity on the shard that dies, its rows on the other one. */
 export const readBack: Experiment = {
@@ -34,19 +35,11 @@ export const readBack: Experiment = {
         await putting
       },
       async judge() {
-        const standing = await ground.entity(HANGING, id)
-        const wrongs: string[] = []
-        if (acknowledged !== undefined && standing?.version !== acknowledged)
-          wrongs.push('a put that was acknowledged is lost: it was read back from a commit that no disk had')
-        if (standing !== undefined && (await ground.stamp(standing.group, id)) === undefined)
-          wrongs.push(
-            'the row of what is committed is missing: it was deleted after a commit that no disk had',
-          )
-        return {
-          wasSeen: seen !== undefined,
-          wasLost: seen !== undefined && standing?.version !== seen,
-          wrongs,
-        }
+        const why = 'it was deleted after a commit that no disk had'
+        const { version, wrongs, ...verdict } = await judgeNewVersion(ground, id, seen, why)
+        const lost = 'a put that was acknowledged is lost: it was read back from a commit that no disk had'
+        const isLost = acknowledged !== undefined && version !== acknowledged
+        return { ...verdict, wrongs: [...(isLost ? [lost] : []), ...wrongs] }
       },
     }
   },

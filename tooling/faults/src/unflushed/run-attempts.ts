@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Cluster } from '../cluster/cluster.ts'
-import { moment } from '../history/records.ts'
+import type { Cluster } from '@looseleaf-tooling/lab/cluster'
+import { moment } from '@looseleaf-tooling/lab/records'
 import type { Experiment, Verdict } from './experiment.ts'
 import { HANGING, type Ground } from './ground.ts'
 import type { LogHang } from './log-hang.ts'

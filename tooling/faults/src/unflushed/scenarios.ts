@@ -41,7 +41,7 @@ function unflushed(experiment: Experiment, binaryLog: boolean): Scenario {
       const { environment, remove } = hang
       return {
         options: {
-          environments: { [HANGING]: environment },
+          own: { [HANGING]: { environment } },
           serverArguments: serverArguments(binaryLog),
         },
         remove,

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Cluster } from '../cluster/cluster.ts'
-import { startCluster } from '../cluster/start-cluster.ts'
+import { type Cluster, startCluster } from '@looseleaf-tooling/lab/cluster'
 import { HANGING, prepareGround, type Ground } from './ground.ts'
 import { buildLogHang, whyNoLogHang, type LogHang } from './log-hang.ts'
 import { runAttempts, type AttemptsRun } from './run-attempts.ts'
@@ -24,7 +23,7 @@ describe.skipIf(why !== undefined).each([
   beforeAll(async () => {
     hang = await buildLogHang()
     cluster = await startCluster({
-      environments: { [HANGING]: hang.environment },
+      own: { [HANGING]: { environment: hang.environment } },
       serverArguments: serverArguments(binaryLog),
     })
     const grounds: Ground[] = []

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { checkIndex, drainPending, sweep } from '@looseleaf/cleaner'
-import { mysqlShards } from '@looseleaf/driver-mysql'
-import { DataStore } from '@looseleaf/store'
+import { drainPending, sweep } from '@looseleaf/cleaner'
+import { checkIndexes, type IndexesCheck } from '@looseleaf-tooling/lab/check-indexes'
+import { openStore } from '@looseleaf-tooling/lab/open-store'
+import { holdsWithin } from '@looseleaf-tooling/lab/until'
 import { allIndexes } from '../indexes.ts'
 import { compareTables, pendingOf, type Tables } from './tables.ts'
 import type { Promised } from './watcher.ts'
@@ -52,13 +53,8 @@ export async function checkInTheEnd(
   const mayBeMissing = (row: string): boolean =>
     promised === 'in the end' || (promised === 'unless pending' && pending.has(pendingOf(row)))
   const unexcused = before.missing.filter((row) => !mayBeMissing(row))
-  const store = await DataStore.open({
-    shards: mysqlShards(urls),
-    indexes: allIndexes,
-    onWarning: () => undefined,
-  })
-  let checkedMissing = 0
-  let checkedDangling = 0
+  const store = await openStore(urls, { indexes: allIndexes })
+  let checked: Pick<IndexesCheck, 'missing' | 'dangling'>
   let undrained: readonly string[] = []
   try {
     if (pending.size > 0) {
@@ -69,18 +65,16 @@ export async function checkInTheEnd(
         ...[...(await tables.pending())].slice(0, 5).map((note) => `still pending: ${note}`),
       ]
     }
-    await sweep(store, { graceMs: 0 })
-    // What a lost write has left is fenced off by one sweep, and deleted by one that comes so much later.
     const { deleteDelayMs } = store.context.catalog.current().policies
     if (deleteDelayMs > 0) {
+      // Nothing is concluded from a commit that a failover may still undo. What a lost write has left is fenced off by one sweep,
+      // and deleted by one that comes so much later again.
       await sleep(deleteDelayMs + CLOCKS_MS)
       await sweep(store, { graceMs: 0 })
+      await sleep(deleteDelayMs + CLOCKS_MS)
     }
-    for (const { name } of allIndexes) {
-      const { missing, dangling, misplaced, unsettled } = await checkIndex(store, name, { settleMs: 0 })
-      checkedMissing += missing + unsettled
-      checkedDangling += dangling + misplaced
-    }
+    await sweep(store, { graceMs: 0 })
+    checked = await checkIndexes(store, allIndexes)
   } finally {
     await store.close()
   }
@@ -94,16 +88,16 @@ export async function checkInTheEnd(
     pendingBeforeSweep: pending.size,
     missing: after.missing.length,
     dangling: after.dangling.length,
-    checkedMissing,
-    checkedDangling,
+    checkedMissing: checked.missing,
+    checkedDangling: checked.dangling,
     leakedConnections,
     wrongs: [
       ...unexcused.slice(0, 5).map((row) => `missing before the sweep: ${row}`),
       ...undrained,
       ...after.missing.slice(0, 5).map((row) => `missing after the sweep: ${row}`),
       ...after.dangling.slice(0, 5).map((row) => `dangling after the sweep: ${row}`),
-      ...(checkedMissing + checkedDangling > 0
-        ? [`checkIndex counts ${checkedMissing} missing and ${checkedDangling} dangling after the sweep`]
+      ...(checked.missing + checked.dangling > 0
+        ? [`checkIndex counts ${checked.missing} missing and ${checked.dangling} dangling after the sweep`]
         : []),
       ...(leakedConnections > 0 ? [`${leakedConnections} connections are left on the servers`] : []),
     ],
@@ -117,9 +111,9 @@ async function untilQuiet(
   user: string | undefined,
   quietMs: number,
 ): Promise<number> {
-  const deadline = performance.now() + quietMs
-  for (;;) {
-    let left = 0
+  let left = 0
+  await holdsWithin(quietMs, async () => {
+    left = 0
     for (const shard of urls.keys()) {
       const found = await tables.ask(shard, 'SHOW PROCESSLIST')
       const own = await tables.ask(shard, 'SELECT CONNECTION_ID() AS id, DATABASE() AS db')
@@ -130,7 +124,7 @@ async function untilQuiet(
           : row['User'] === user,
       ).length
     }
-    if (left === 0 || performance.now() > deadline) return left
-    await sleep(50)
-  }
+    return left === 0
+  })
+  return left
 }

@@ -2,17 +2,18 @@ import { msgpackZlibCodec } from '@looseleaf/codec'
 import { formatId, type Bag } from '@looseleaf/core'
 import { tableName } from '@looseleaf/index-engine'
 import { bucketRouter } from '@looseleaf/router'
-import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
+import { createSession, type Row } from '@looseleaf-tooling/lab/session'
 import type { SightRecord } from '../history/records.ts'
-import { allIndexes, type Content } from '../indexes.ts'
+import { allIndexes, dayOf, type Content } from '../indexes.ts'
 import { contentIn } from '../load/client.ts'
 
 /*
- * What the tables hold, without the store, its drivers or its index engine: plain SQL, and the rules of the three
+ * What the tables hold, without the store, its drivers or its index engine: plain SQL, and the rules of the four
  * indexes written down once more by hand.
  */
 
-const [TAGS_TABLE, GROUP_TABLE, TIME_TABLE] = allIndexes.map((index) => tableName(index, 1)) as [
+const [TAGS_TABLE, GROUP_TABLE, TIME_TABLE, DAY_TABLE] = allIndexes.map((index) => tableName(index, 1)) as [
+  string,
   string,
   string,
   string,
@@ -39,7 +40,7 @@ export interface Tables {
   /** What was committed with index rows left for later; see `pendingOf`. */
   pending(): Promise<ReadonlySet<string>>
   /** Sends one statement to a shard. */
-  ask(shard: number, statement: string): Promise<Record<string, unknown>[]>
+  ask(shard: number, statement: string): Promise<Row[]>
   close(): void
 }
 
@@ -47,40 +48,13 @@ const codec = msgpackZlibCodec()
 
 /** `urls` is asked again after a connection was lost, for a server may come back elsewhere. */
 export function openTables(urls: () => readonly string[]): Tables {
-  const shardCount = urls().length
-  const router = bucketRouter({ shards: shardCount })
-  const connections: (Promise<Connection> | undefined)[] = []
-
-  function connect(shard: number): Promise<Connection> {
-    return (connections[shard] ??= createConnection({
-      uri: urls()[shard] ?? '',
-      supportBigNumbers: true,
-      connectTimeout: 5_000,
-    }).then(async (connection) => {
-      connection.on('error', () => undefined)
-      await connection.query('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
-      return connection
-    }))
-  }
-
-  async function ask(shard: number, statement: string): Promise<Record<string, unknown>[]> {
-    const opening = connect(shard)
-    try {
-      const [rows] = await (await opening).query<RowDataPacket[]>(statement)
-      return Array.isArray(rows) ? rows : []
-    } catch (error) {
-      connections[shard] = undefined
-      opening.then(
-        (connection) => connection.destroy(),
-        () => undefined,
-      )
-      throw error
-    }
-  }
-
-  const shards = Array.from({ length: shardCount }, (_, shard) => shard)
-  const everywhere = async (statement: string): Promise<Record<string, unknown>[][]> =>
-    Promise.all(shards.map((shard) => ask(shard, statement)))
+  const router = bucketRouter({ shards: urls().length })
+  const sessions = urls().map((_, shard) =>
+    createSession(() => urls()[shard] ?? '', 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'),
+  )
+  const ask: Tables['ask'] = async (shard, statement) => (await sessions[shard]?.ask(statement)) ?? []
+  const everywhere = async (statement: string): Promise<Row[][]> =>
+    Promise.all(sessions.map((session) => session.ask(statement)))
   const among = (column: string, ids: readonly string[] | undefined): string =>
     ids === undefined ? '' : ` WHERE ${column} IN (${ids.map((id) => `x'${id.replaceAll('-', '')}'`).join()})`
 
@@ -101,6 +75,7 @@ export function openTables(urls: () => readonly string[]): Tables {
         [TAGS_TABLE, 'HEX(`tags`)'],
         [GROUP_TABLE, 'HEX(`group`)'],
         [TIME_TABLE, "CONCAT(HEX(`group`), ' ', `at`)"],
+        [DAY_TABLE, "CONCAT(`day`, ' ', `group_is_null`, ' ', HEX(`group`))"],
       ]
       for (const [table, columns] of queries) {
         const found = await everywhere(`SELECT ${columns} AS k, entity_id FROM \`${table}\`${where}`)
@@ -124,24 +99,27 @@ export function openTables(urls: () => readonly string[]): Tables {
       if (bag === undefined) return []
       const { group, tags, at }: Content = contentIn(bag)
       const shardOfText = (text: string): number => router.shardOfKey(Buffer.from(text))
-      const rows = tags.map((tag) => rowText(shardOfText(tag), TAGS_TABLE, hex(tag), id))
-      if (group === null) return rows
       const own = router.shardOfId(Buffer.from(id.replaceAll('-', ''), 'hex'))
-      const micros = BigInt(new Date(at).getTime()) * 1000n
+      const day = `${micros(dayOf(at))} ${group === null ? 1 : 0} ${hex(group ?? '')}`
+      const rows = [
+        ...tags.map((tag) => rowText(shardOfText(tag), TAGS_TABLE, hex(tag), id)),
+        rowText(own, DAY_TABLE, day, id),
+      ]
+      if (group === null) return rows
       return [
         ...rows,
         rowText(shardOfText(group), GROUP_TABLE, hex(group), id),
-        rowText(own, TIME_TABLE, `${hex(group)} ${micros}`, id),
+        rowText(own, TIME_TABLE, `${hex(group)} ${micros(at)}`, id),
       ]
     },
     close() {
-      for (const connection of connections)
-        connection?.then(
-          (open) => open.destroy(),
-          () => undefined,
-        )
+      for (const session of sessions) session.close()
     },
   }
+}
+
+function micros(time: string): bigint {
+  return BigInt(new Date(time).getTime()) * 1000n
 }
 
 function hex(text: string): string {

@@ -31,12 +31,12 @@ export interface QueryPlan {
 }
 
 /** A value: one that this entity has, or any of those that there are. */
-interface Pick {
+export interface Pick {
   readonly from: 'entity' | 'alphabet'
   readonly number: number
 }
 
-const pick = fc.record<Pick>({
+export const anyPick: fc.Arbitrary<Pick> = fc.record<Pick>({
   from: fc.constantFrom('entity', 'entity', 'entity', 'alphabet'),
   number: fc.nat(30),
 })
@@ -47,13 +47,21 @@ const indexes = [...baseIndexes, ...baseIndexes, ...passingIndexes]
 export const queryPlans: fc.Arbitrary<QueryPlan> = fc.record({
   index: fc.nat(indexes.length - 1),
   depth: fc.constantFrom(0, 0, 1, 1, 2, 3),
-  picks: fc.array(pick, { minLength: 5, maxLength: 5 }),
+  picks: fc.array(anyPick, { minLength: 5, maxLength: 5 }),
   lists: fc.array(fc.constantFrom(0, 0, 0, 1, 2, 4), { minLength: 3, maxLength: 3 }),
   lower: fc.constantFrom(undefined, undefined, 'gt', 'gte', 'startsWith'),
   upper: fc.constantFrom(undefined, undefined, 'lt', 'lte'),
   order: fc.constantFrom(undefined, 'asc', 'desc', 'desc'),
   scatter: fc.constantFrom(true, true, true, true, true, false, undefined),
 })
+
+/** Of indexes that include something. */
+export const listPlans: fc.Arbitrary<QueryPlan> = fc
+  .tuple(
+    queryPlans,
+    fc.constantFrom(...indexes.flatMap(({ include }, number) => (include === undefined ? [] : [number]))),
+  )
+  .map(([plan, index]) => ({ ...plan, index }))
 
 /** The query to send: half of its values are those of entities, so that it finds some. */
 export function requestOf(plan: QueryPlan, oracle: Oracle): QueryRequest {
@@ -96,7 +104,7 @@ function beginningOf(text: string, number: number): string {
 }
 
 /** Steps lead on: two by two to other elements of an entity's array, or the same value once more, then to the next one. */
-function valueOf(
+export function valueOf(
   { from, number }: Pick,
   { name, of = name, type }: IndexedProperty,
   oracle: Oracle,

@@ -1,11 +1,12 @@
-import { metaOf, type Bag, type Entity } from '@looseleaf/core'
+import { metaOf, type Bag, type Entity, type IndexDefinitionData } from '@looseleaf/core'
 import { entriesOf } from '@looseleaf/index-engine'
 import fc from 'fast-check'
 import { canonical } from '../canonical.ts'
 import type { Model } from '../model.ts'
+import { valueOf } from '../oracle-rows.ts'
 import { answerOf, type World } from '../world.ts'
 import { command, type Command } from './command.ts'
-import { describeRequest, optionsOf, queryPlans, requestOf } from './query-request.ts'
+import { describeRequest, listPlans, optionsOf, queryPlans, requestOf } from './query-request.ts'
 
 const get = command('get', fc.nat(12), async (slot, model, world, text) => {
   const id = model.idAt(slot)
@@ -57,6 +58,36 @@ const query = command(
     world.compare(text, actual, expected)
   },
 )
+
+const list = command(
+  'list',
+  fc.record({ plan: listPlans, limit: fc.constantFrom(1, 2, 5, 1000), verify: fc.boolean() }),
+  async ({ plan, limit, verify }, model, world) => {
+    const request = requestOf(plan, model.oracle)
+    const text = `list ${describeRequest(request)}, ${limit} at the most${verify ? '' : ', believed'}`
+    const { index, where } = request
+    // A row that is believed may be one that is to be deleted.
+    if (!verify) await world.store.settled()
+    const options = { ...optionsOf(request), limit, verify }
+    const actual = await answerOf(async () => {
+      const { items, cursor } = await world.store.list(index, where as never, options)
+      return { items, more: cursor !== undefined }
+    })
+    const expected = await answerOf(() => {
+      const all = model.oracle.query(index, where, request)
+      const items = all.slice(0, limit).map(({ id, bag }) => ({ ...partOf(index, bag), id }))
+      return { items, more: all.length > limit }
+    })
+    world.compare(text, actual, expected)
+  },
+)
+
+/** What rows of the index hold of a bag. */
+function partOf({ properties, include = [] }: IndexDefinitionData, bag: Bag): Bag {
+  const paths = [...properties.map(({ name, of }) => of ?? name), ...include]
+  const held = paths.map((path) => [path, valueOf(bag, path)] as const)
+  return Object.fromEntries(held.filter(([, value]) => value !== undefined)) as Bag
+}
 
 const getAll = command('getAll', queryPlans, async (plan, model, world) => {
   const request = requestOf(plan, model.oracle)
@@ -121,6 +152,7 @@ export const reads: readonly fc.Arbitrary<Command>[] = [
   get,
   getMany,
   ...Array.from({ length: 8 }, () => query),
+  list,
   getAll,
   count,
   count,

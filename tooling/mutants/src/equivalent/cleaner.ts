@@ -7,7 +7,7 @@ const oneMore = 'Of so many in hand one more or less is the same.'
 export const cleaner: Equivalents = {
   'cleaner/check/check-index': {
     'compare: entry === undefined → false': 'Where there is none, the look for it has said so.',
-    "compare: new LooseleafError('INDEX_NOT_FOUND', `The store has no index ${name}.`) → new LooseleafError('', `The store has no index ${name}.`)":
+    "compare: new LooseleafError('INDEX_NOT_FOUND', `The store has no index ${JSON.stringify(name)}.`) → new LooseleafError('', `The store has no index ${JSON.stringify(name)}.`)":
       'Where there is none, the look for it has said so.',
     "checkRows: direction: 'dangling' → direction: ''":
       'There are two directions, and this is not the other.',
@@ -19,10 +19,6 @@ export const cleaner: Equivalents = {
       'Of an entity with which nothing is wrong any more no row is to be settled.',
     'lookForDangling: first.get(idKey(row.entity.id))?.dangling → first.get(idKey(row.entity.id)).dangling':
       'Only candidates are looked at.',
-  },
-  'protocol/fence': {
-    'fence: isLooseleafError(error) && error.unknownOutcome → (error.unknownOutcome)':
-      'An error that is not of Looseleaf has no such property.',
   },
   'cleaner/repair/kept-removals': {
     'createKeptRemovals.settle: waiting?.onWait → waiting.onWait': 'Without it there is one pause.',

@@ -12,17 +12,19 @@ export const drivers: Equivalents = {
       aName,
     "createEntityTable.count: session.shape('count', () => statements.count()) → session.shape('', () => statements.count())":
       aName,
-    'createEntityTable.swapMany.send.foundOf: versionOf(found.get(idKey(id))) ?? 0 → (versionOf(found.get(idKey(id))))':
-      'No version is equal to undefined or below it, as none is equal to 0 or below it.',
     'createEntityTable.count: row.last_added_id ?? 0 → (row.last_added_id)': 'NULL as a number is 0.',
   },
-  'driver-kysely/own-writes': {
+  'driver-mysql/kysely/batched-swap': {
+    'batchedSwap.send.swap: versions[i] ?? 0 → (versions[i])':
+      'No version is equal to undefined or below it, as none is equal to 0 or below it.',
+    'swapStatement: sql` UNION ALL` → sql` UNION`': 'No two rows of a swap have one id.',
+  },
+  'driver-mysql/kysely/own-writes': {
     'createOwnWrites.remember: recent.size >= REMEMBERED → recent.size > REMEMBERED':
       'Of so many that are remembered one more or less is the same.',
   },
   'driver-mysql/kysely/flavor': {
     'required: sql`COALESCE(${value}, (SELECT 1 UNION ALL SELECT 2))` → sql`COALESCE(${value}, (SELECT 1 UNION SELECT 2))`':
       'One and two are two rows with either.',
-    'swap: sql` UNION ALL` → sql` UNION`': 'No two rows of a swap have one id.',
   },
 }

@@ -28,31 +28,27 @@ export const indexEngine: Equivalents = {
     'createJudge.begin: asked = new Map() → (nothing)':
       'All that was asked for was learned when the next batch begins; otherwise the run has ended.',
     'createJudge.learn: value === undefined → false': 'No more entities come than were asked for.',
-    'createJudge.takeOverdue: comparePlaces(first, before, order) >= 0 → comparePlaces(first, before, order) > 0':
+    'createJudge.takeOverdue: compare(first, before) >= 0 → compare(first, before) > 0':
       'At its own place the entity is taken in any case, by its row or without it.',
     'createJudge.entityAt: candidate === undefined || candidate === null → (candidate === null)':
       'Every entity of the batch was asked for.',
-    'createJudge.entityAt: comparePlaces(candidate, row, order) <= 0 → false':
+    'createJudge.entityAt: compare(candidate, row) <= 0 → false':
       'A shortcut: a row at or before the one in hand neither follows in the batch nor was left unread.',
   },
   'index-engine/merge-rows': {
     'mergeRows.refill: rows.at(-1) ?? stream.reached → (rows.at(-1))':
       'Where nothing came the shard has ended, and how far it was read does not matter any more.',
-    'mergeRows.first: comparePlaces(row, bestRow, order) < 0 → comparePlaces(row, bestRow, order) <= 0':
-      sameRow,
+    'mergeRows.first: compare(row, bestRow) < 0 → compare(row, bestRow) <= 0': sameRow,
     'mergeRows.take: empty.length > 0 → true': 'To wait for nothing changes nothing.',
     'mergeRows.mayCome: stream === undefined → false': 'Answers are on the shards that the query asks.',
     'mergeRows.mayCome: return false → return true': 'Answers are on the shards that the query asks.',
-    'mergeRows.mayCome: reached === undefined || comparePlaces(reached, place, order) < 0 → (comparePlaces(reached, place, order) < 0)':
+    'mergeRows.mayCome: reached === undefined || compare(reached, place) < 0 → (compare(reached, place) < 0)':
       'When a row is judged every shard was read from, or has ended.',
-    'mergeRows.mayCome: comparePlaces(reached, place, order) < 0 → comparePlaces(reached, place, order) <= 0':
+    'mergeRows.mayCome: compare(reached, place) < 0 → compare(reached, place) <= 0':
       'The row that was reached is in hand, or follows in the batch, which is looked at first.',
   },
   'index-engine/plan-query': {
-    "parseLimit: typeof limit === 'number' && Number.isInteger(limit) → (Number.isInteger(limit))":
-      'What is a whole number is a number.',
-    'parseScatter: scatter ?? false → (scatter)': 'Undefined is as little as false.',
-    'planQuery.firstKey: compareKeys(row.key, first) < 0 → compareKeys(row.key, first) <= 0':
+    'planQuery.firstKey: compareKeys(row.key, first, directions) < 0 → compareKeys(row.key, first, directions) <= 0':
       'The rows of an entity have different keys.',
   },
   'index-engine/property-value': {

@@ -14,8 +14,6 @@ export const store: Equivalents = {
       'Where all answer they have been brought to the same before; where one does not, it is about a warning.',
   },
   'store/writing/entity-writer': {
-    'createEntityWriter.commit: isLooseleafError(error) && error.unknownOutcome → (error.unknownOutcome)':
-      onlyOurs,
     'createEntityWriter.attempt: catalog.epochs[shard] ?? 0 → (catalog.epochs[shard])':
       'A catalog has an epoch for every shard.',
     'createEntityWriter.attempt.won: catalog.epochs[shard] ?? 0 → (catalog.epochs[shard])':
@@ -43,12 +41,14 @@ export const store: Equivalents = {
     'createRowRemovals.settled: last !== undefined && kept.includes(last) → (kept.includes(last))':
       'What is not there is not among them.',
   },
-  'store/writing/index-row-writer': {
-    'createIndexRowWriter.unlessDropped: indexes.find(({ table }) => table === entry.table) → indexes.findLast(({ table }) => table === entry.table)':
+  'protocol/commit': {
+    'commit: isLooseleafError(error) && error.unknownOutcome → (error.unknownOutcome)': onlyOurs,
+  },
+  'protocol/index-rows': {
+    'unlessDropped: indexes.find((entry) => entry.table === table) → indexes.findLast((entry) => entry.table === table)':
       oneOfEach,
-    'createIndexRowWriter.upsert: return undefined → (nothing)': 'To end is to answer undefined.',
-    'createIndexRowWriter.upsert: rows.length === 0 → false':
-      'A shortcut: without it nothing is asked for either.',
+  },
+  'protocol/write-early': {
     'beforeCommit: !isLooseleafError(error) || !error.unknownOutcome → (!error.unknownOutcome)': onlyOurs,
   },
 }

@@ -1,0 +1,73 @@
+import { createConnection, type Connection } from 'mysql2/promise'
+import { createPost, postId, twinOf } from './posts.ts'
+import { hex, jsonShardOf } from './post-sides.ts'
+
+/** What a team would do without the store: a JSON column, and generated columns for what is indexed. */
+const TABLE = `CREATE TABLE posts (
+  id BINARY(16) PRIMARY KEY,
+  body JSON NOT NULL,
+  user_id VARCHAR(36) CHARACTER SET ascii AS (JSON_VALUE(body, '$.user_id')) STORED,
+  published VARCHAR(24) CHARACTER SET ascii AS (JSON_VALUE(body, '$.published')) STORED,
+  KEY by_user (user_id, published)
+)`
+
+const ROWS_OF_A_STATEMENT = 500
+
+export async function fillJsonTables(urls: readonly string[], posts: number, twins: number): Promise<void> {
+  const connections = await connectAll(urls)
+  await Promise.all(connections.map((connection) => connection.query(TABLE)))
+  const waiting: [Buffer, string][][] = urls.map(() => [])
+  const send = async (shard: number): Promise<void> => {
+    const rows = waiting[shard] ?? []
+    waiting[shard] = []
+    if (rows.length > 0) await connections[shard]?.query('INSERT INTO posts (id, body) VALUES ?', [rows])
+  }
+  for (let number = 0; number < posts; number++) {
+    const post = createPost(number, 0, firstHandle(number, posts, twins))
+    const shard = jsonShardOf(post.user_id, urls.length)
+    const rows = waiting[shard] ?? []
+    rows.push([Buffer.from(hex(postId(number)), 'hex'), JSON.stringify(post)])
+    if (rows.length >= ROWS_OF_A_STATEMENT) await send(shard)
+  }
+  await Promise.all(urls.map((_, shard) => send(shard)))
+  await Promise.all(connections.map((connection) => connection.end()))
+}
+
+/** Whose handle a post is given: the last ones get those of the first ones. */
+export function firstHandle(number: number, posts: number, twins: number): number {
+  const twin = twinOf(number, posts)
+  return twin < twins ? twin : number
+}
+
+/** The columns first, which is instant, and then an index each: as it is done on a table in use. */
+const CHANGES = {
+  'ADD COLUMN title_key': `ALTER TABLE posts ADD COLUMN title_key VARCHAR(200) AS (LOWER(JSON_VALUE(body, '$.title'))) VIRTUAL`,
+  'ADD INDEX by_title': 'ALTER TABLE posts ADD INDEX by_title (title_key)',
+  'ADD COLUMN handle': `ALTER TABLE posts ADD COLUMN handle VARCHAR(60) AS (JSON_VALUE(body, '$.handle')) VIRTUAL`,
+  'ADD UNIQUE by_handle': 'ALTER TABLE posts ADD UNIQUE by_handle (handle)',
+}
+
+export interface Altered {
+  readonly change: string
+  readonly seconds: number
+  /** What the server said where it refused, by shard. */
+  readonly refused: readonly string[]
+}
+
+/** On all shards at once. A tag index is none of these: MariaDB has no index over the elements of an array. */
+export async function alterJsonTables(urls: readonly string[]): Promise<Altered[]> {
+  const connections = await connectAll(urls)
+  const altered: Altered[] = []
+  for (const [change, sql] of Object.entries(CHANGES)) {
+    const start = performance.now()
+    const ends = await Promise.allSettled(connections.map((connection) => connection.query(sql)))
+    const refused = ends.flatMap((end) => (end.status === 'rejected' ? [String(end.reason)] : []))
+    altered.push({ change, seconds: (performance.now() - start) / 1000, refused })
+  }
+  await Promise.all(connections.map((connection) => connection.end()))
+  return altered
+}
+
+function connectAll(urls: readonly string[]): Promise<Connection[]> {
+  return Promise.all(urls.map((uri) => createConnection({ uri })))
+}

@@ -1,0 +1,21 @@
+import { optionKinds, type CallOptions } from '@looseleaf/core'
+import { partTask } from '../clean/part-lease.ts'
+import { checkCall } from '../pass/check-call.ts'
+import type { CleanerTarget } from '../pass/target.ts'
+
+/** How many workers are at each of these tables of indexes now: in which processes, nobody knows. */
+export async function readWorkers(
+  store: CleanerTarget,
+  tables: readonly string[],
+  options: CallOptions = {},
+): Promise<ReadonlyMap<string, number>> {
+  checkCall('readWorkers', store, options, { signal: optionKinds.signal })
+  const { shards } = store.context.driver
+  const states = await Promise.all(shards.map(({ tasks }) => tasks.loadAll(tables.map(partTask), options)))
+  return new Map(
+    tables.map((table) => {
+      const owners = states.flatMap((onShard) => onShard.get(partTask(table))?.owner ?? [])
+      return [table, new Set(owners).size] as const
+    }),
+  )
+}

@@ -1,0 +1,4 @@
+import { hostname } from 'node:os'
+
+/** Says to people which process has work: the host and the process id. */
+export const workerName: string = `${hostname()}:${process.pid}`

@@ -1,0 +1,49 @@
+import { parseId } from '@looseleaf/core'
+import { defineIndex } from '@looseleaf/index-engine'
+import { fence } from '@looseleaf/protocol'
+import type { DataStore } from '@looseleaf/store'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { checkIndex } from '../src/check/check-index.ts'
+import { cleanIndex } from '../src/clean/clean-index.ts'
+import { sweep } from '../src/sweep/sweep.ts'
+import { openStore } from './stores.ts'
+
+/* Rows that hold properties of their entity tell of the version that wrote them. */
+
+const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name', include: ['title'] })
+const bag = { name: 'ada', title: 'one', text: 'long' }
+
+let store: DataStore
+
+beforeEach(async () => {
+  store = await openStore({ indexes: [byName] })
+})
+afterEach(() => store.close())
+
+async function covered(): Promise<[titles: unknown[], covered: number]> {
+  const { items, cost } = await store.list(byName, { name: 'ada' })
+  return [items.map(({ title }) => title), cost.entitiesCovered]
+}
+
+it('a row that is older than its entity is written again by a sweep, and is not missing meanwhile', async () => {
+  const { id, version } = await store.put(bag)
+  const shard = store.context.router.shardOfId(parseId(id))
+  await fence(store.context, { id: parseId(id), version }, version + 10)
+  expect(await covered()).toEqual([['one'], 0])
+  expect(await checkIndex(store, byName.name)).toMatchObject({ missing: 0, dangling: 0 })
+  await sweep(store, { shard })
+  expect(await covered()).toEqual([['one'], 1])
+  const again = await sweep(store)
+  expect(again).toMatchObject({ added: 0, removed: 0 })
+})
+
+it('a filling writes what rows include', async () => {
+  await store.dropIndex(byName)
+  await store.put(bag)
+  await store.put({ ...bag, title: 'two' })
+  await store.addIndex(byName)
+  await cleanIndex(store, byName.name)
+  const [titles, count] = await covered()
+  expect(titles.toSorted()).toEqual(['one', 'two'])
+  expect(count).toBe(2)
+})

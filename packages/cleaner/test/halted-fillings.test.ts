@@ -1,0 +1,153 @@
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import type { DataStore } from '@looseleaf/store'
+import { faultyDriver } from '@looseleaf/testkit'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { checkIndex, cleanIndex, readWorkers, startCleaner, type CleanOptions } from '../src/index.ts'
+import { byTag, byUser, entryOf, expectedRows, openStore, rowsIn } from './stores.ts'
+import { until } from './times.ts'
+
+// Fillings that somebody stops for a while: by pausing them, or by hiding their index.
+
+const ENTITIES = 300
+const OPTIONS: CleanOptions = { settleMs: 1, pollMs: 1, checkpointMs: 0, pageSize: 10 }
+
+let store: DataStore
+/** As of another process, on the same shards. */
+let operator: DataStore
+/** Entities that have been read for cleaning. */
+let pagesRead: number
+
+beforeEach(async () => {
+  const shards = await memoryShards(1).connect()
+  pagesRead = 0
+  const counting = faultyDriver(shards, ({ operation }) => {
+    if (operation === 'pageByAdded') pagesRead++
+    return undefined
+  })
+  store = await openStore({ driver: counting, indexes: [] })
+  operator = await openStore({ driver: shards, indexes: [] })
+  const bags = Array.from({ length: ENTITIES }, (_, i) => ({
+    user_id: `${i % 7}`,
+    published: i,
+    tags: ['a'],
+  }))
+  await store.putMany(bags)
+})
+
+const halts = [
+  ['paused', () => operator.pauseIndex('by_user'), () => operator.resumeIndex('by_user')],
+  ['hidden', () => operator.hideIndex('by_user'), () => operator.restoreIndex('by_user')],
+] as const
+
+describe.each(halts)('a filling whose index is %s', (_, halt, goOn) => {
+  it('stops in a process that is at it, keeps what is done, and goes on from there', async () => {
+    await store.addIndex(byUser)
+    let isHalted = false
+    const first = await cleanIndex(store, 'by_user', {
+      ...OPTIONS,
+      async onProgress({ done }) {
+        if (done < ENTITIES / 3 || isHalted) return
+        isHalted = true
+        await halt()
+      },
+    })
+    expect(first.indexes).toMatchObject([{ index: 'by_user', state: 'building', halted: true }])
+    const { added = 0 } = first.indexes[0] ?? {}
+    expect(added).toBeGreaterThanOrEqual(ENTITIES / 3)
+    expect(added).toBeLessThan(ENTITIES)
+    // Nobody keeps the work.
+    expect(await readWorkers(store, ['index_by_user'])).toEqual(new Map([['index_by_user', 0]]))
+    expect(await cleanIndex(store, undefined, OPTIONS)).toMatchObject({ indexes: [{ halted: true }] })
+
+    await goOn()
+    const second = await cleanIndex(store, 'by_user', OPTIONS)
+    expect(second.indexes).toMatchObject([{ state: 'ready' }])
+    // Counts are of the whole run: no entity was read twice for the same.
+    expect(second.indexes).toMatchObject([{ added: ENTITIES }])
+    expect(second.indexes[0]).not.toHaveProperty('halted')
+    expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
+    expect(entryOf(store, 'by_user')).not.toHaveProperty('paused')
+  })
+
+  it('is not begun, while another is filled', async () => {
+    await store.addIndex([byUser, byTag])
+    await halt()
+    const { indexes } = await cleanIndex(store, ['by_user', 'by_tag'], OPTIONS)
+    expect(indexes).toMatchObject([
+      { index: 'by_tag', state: 'ready' },
+      { index: 'by_user', state: 'building', halted: true, added: 0 },
+    ])
+  })
+
+  it('is written by writers all the same', async () => {
+    await store.addIndex(byUser)
+    await halt()
+    const { id } = await store.put({ user_id: 'x', published: 1 })
+    expect((await rowsIn(store, 'by_user')).join()).toContain(id)
+  })
+
+  it('is left alone by a cleaner that runs, until it goes on', async () => {
+    await store.addIndex(byUser)
+    await halt()
+    const read = pagesRead
+    const cleaner = startCleaner(store, { catalogMs: 5, settleMs: 1, pollMs: 1 })
+    try {
+      await store.addIndex(byTag)
+      await until(() => entryOf(store, 'by_tag').state === 'ready')
+      expect(pagesRead).toBeGreaterThan(read)
+      expect(entryOf(store, 'by_user').state).toBe('building')
+      await goOn()
+      await until(() => entryOf(store, 'by_user').state === 'ready')
+    } finally {
+      await cleaner.stop()
+    }
+    expect(await checkIndex(store, 'by_user')).toMatchObject({ missing: 0, rows: ENTITIES })
+  })
+})
+
+it('while rows are looked through for dangling ones, a filling stops too', async () => {
+  await store.addIndex(byUser)
+  let phase: string | undefined
+  const stop: CleanOptions = {
+    ...OPTIONS,
+    async onProgress(at) {
+      if (at.phase !== 'dangling' || phase !== undefined) return
+      phase = at.phase
+      await operator.pauseIndex('by_user')
+    },
+  }
+  expect(await cleanIndex(store, 'by_user', stop)).toMatchObject({ indexes: [{ halted: true }] })
+  expect(phase).toBe('dangling')
+  await operator.resumeIndex('by_user')
+  expect(await cleanIndex(store, 'by_user', OPTIONS)).toMatchObject({ indexes: [{ state: 'ready' }] })
+})
+
+it('the sweep of a hidden index goes on, so that it stays as exact as others', async () => {
+  await store.addIndex(byUser)
+  await cleanIndex(store, 'by_user', OPTIONS)
+  await operator.hideIndex('by_user')
+  expect(await cleanIndex(store, 'by_user', OPTIONS)).toMatchObject({
+    indexes: [{ state: 'ready', entities: expect.any(Number), added: 0 }],
+  })
+  expect((await cleanIndex(store, 'by_user', OPTIONS)).indexes[0]).not.toHaveProperty('halted')
+})
+
+it('a generation is named by its number, with the claims of its definition alone', async () => {
+  await store.addIndex(byUser)
+  await cleanIndex(store, 'by_user', OPTIONS)
+  await store.addIndex({ ...byUser, shardOn: 'id' })
+  expect(await checkIndex(store, { name: 'by_user', generation: 1 })).toMatchObject({
+    generation: 1,
+    rows: ENTITIES,
+    missing: 0,
+  })
+  expect(await checkIndex(store, 'by_user')).toMatchObject({ generation: 2, missing: ENTITIES })
+  expect(await cleanIndex(store, { name: 'by_user', generation: 1 }, OPTIONS)).toMatchObject({
+    indexes: [{ generation: 1 }],
+  })
+  await expect(checkIndex(store, { name: 'by_user', generation: 3 })).rejects.toMatchObject({
+    code: 'INDEX_NOT_FOUND',
+    message: expect.stringContaining('by_user of generation 3'),
+  })
+  await expect(cleanIndex(store, { name: 'by_user' } as never)).rejects.toMatchObject({ code: 'BAD_OPTION' })
+})

@@ -1,0 +1,94 @@
+import type { CallOptions, IndexDefinitionData } from '@looseleaf/core'
+import { LooseleafError } from '@looseleaf/core'
+import type { DataStore, IndexStatus } from '@looseleaf/store'
+import { cleanText } from '../../clean-view.ts'
+import { cleanTelling, exitCodeOfClean } from '../../cleaning.ts'
+import { defineCommand, type AddCommand } from '../../define-command.ts'
+import { exitCodes } from '../../exit-codes.ts'
+import { planAdd } from '../../plan-add.ts'
+import { planText } from '../../plan-view.ts'
+import type { CommonOptions, Settings } from '../../session.ts'
+
+interface AddOptions extends CommonOptions {
+  readonly fill?: boolean
+  readonly dryRun?: boolean
+}
+
+interface Added extends IndexStatus {
+  /** The state of its claims, where it is unique. */
+  readonly claims?: IndexStatus['state']
+}
+
+/** `looseleaf index add`. */
+export const addAddIndex: AddCommand = (group, run) => {
+  defineCommand(group, {
+    usage: 'add <names...>',
+    summary: 'Add indexes of the config to a store in use, and fill them',
+    details:
+      'Writers write them from now on; they can be queried when they are filled, by --fill or `looseleaf clean`. Several are added in one change and filled by one reading of the entities. A changed definition becomes a new generation beside the old one, and a hidden index is shown again. What was stopped goes on when it is given again.\n\nJSON: { "indexes": [{ "name", "generation", "table", "state", "columns", "shardOn", "claims": the state of these, where it is unique }], "filled": with --fill, as `looseleaf clean --json` has it }; with --dry-run: { "indexes": [{ "index", "action": "new", "generation", "claims", "restore", "misfits" or "nothing", "generation", "differs": [text], "tables": [{ "table", "statements": [sql] }] }], "shards": [name], "entities": an estimate of what a filling reads }',
+    examples: [
+      ['index add entries_by_link --dry-run', 'what would be done, with the SQL'],
+      ['index add entries_by_link --fill', 'the definition of this name in looseleaf.config.ts'],
+      ['index add entries_by_link entries_by_tag --fill', 'two, by one reading of the entities'],
+    ],
+  })
+    .option(
+      '--fill',
+      'fill them, as `looseleaf clean` does; may be stopped, and goes on when it is run again',
+    )
+    .option('--dry-run', 'say what would be done, and change nothing')
+    .action((given: string[], options: AddOptions) =>
+      run(options, async (session) => {
+        const { output, signal } = session
+        const names = [...new Set(given)]
+        const settings = await session.settings()
+        const definitions = names.flatMap((name) => definitionsNamed(settings, name))
+        const store = await session.store()
+        if (options.dryRun === true) {
+          const plan = await planAdd(store, definitions, { signal })
+          output.result(plan, () => planText(plan))
+          return exitCodes.ok
+        }
+        await store.addIndex(definitions, { signal })
+        const filled = options.fill === true ? await cleanTelling(session, names) : undefined
+        const indexes = await addedNow(store, definitions, { signal })
+        output.result({ indexes, ...(filled && { filled }) }, () =>
+          filled === undefined ? indexes.map(addedText).join('\n') : cleanText(output, filled),
+        )
+        return filled === undefined ? exitCodes.ok : exitCodeOfClean(filled)
+      }),
+    )
+}
+
+/** The generations of these definitions, as they are now. */
+async function addedNow(
+  store: DataStore,
+  definitions: readonly IndexDefinitionData[],
+  options: CallOptions,
+): Promise<Added[]> {
+  const all = await store.indexes(options)
+  return definitions.flatMap(({ name, unique }) => {
+    const own = all.filter((index) => index.name === name).toSorted((a, b) => b.generation - a.generation)
+    const added = own.find((index) => !index.unique)
+    const claims = unique ? own.find((index) => index.unique)?.state : undefined
+    return added === undefined ? [] : [{ ...added, ...(claims && { claims }) }]
+  })
+}
+
+function addedText({ name, state, claims = 'ready' }: Added): string {
+  if (state === 'ready' && claims === 'ready') return `Index ${name} is ready.`
+  const doing = state === 'ready' ? `${claims} its claims` : state
+  return `Index ${name} is ${doing}. Fill it with: looseleaf clean --index ${name}`
+}
+
+function definitionsNamed({ indexes, file }: Settings, name: string): readonly IndexDefinitionData[] {
+  const found = indexes.filter((index) => index.name === name)
+  if (found.length > 0) return found
+  const where =
+    file === undefined ? 'There is no config file, and' : `${file} has no index ${JSON.stringify(name)};`
+  const names = indexes.map((index) => index.name).join(', ') || 'none'
+  throw new LooseleafError(
+    'INDEX_NOT_FOUND',
+    `${where} an index is added by its definition in the config${file === undefined ? '' : `, which has ${names}`}.`,
+  )
+}

@@ -1,0 +1,29 @@
+import { defineCommand, type AddCommand } from '../../define-command.ts'
+import { indexAdvice } from '../../index-advice.ts'
+import { generationsOf } from '../../index-generations.ts'
+import { indexTable } from '../../index-table.ts'
+import type { CommonOptions } from '../../session.ts'
+
+/** `looseleaf index list`. */
+export const addListIndexes: AddCommand = (group, run) => {
+  defineCommand(group, {
+    usage: 'list',
+    summary: 'List the indexes of a store, and what to do about them',
+    details:
+      'Names the generations that the config needs no more: see `looseleaf index swap`.\n\nJSON: { "indexes": [{ "name", "generation", "table", "state", "columns", "shardOn", "unique": true for claims, "hidden": true, "paused": true }], "advice": [text] }',
+    examples: [['index list', 'those of the store that the config names']],
+  }).action((options: CommonOptions) =>
+    run(options, async (session) => {
+      const { output, signal } = session
+      const settings = await session.settings()
+      const store = await session.store()
+      const indexes = await store.indexes({ signal })
+      const advice = indexAdvice(generationsOf(store), settings.indexes)
+      output.result({ indexes, advice }, () =>
+        indexes.length === 0
+          ? 'No indexes.'
+          : [indexTable(output, indexes), ...advice.map((text) => `\n${text}`)].join('\n'),
+      )
+    }),
+  )
+}

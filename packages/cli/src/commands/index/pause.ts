@@ -1,0 +1,74 @@
+import { LooseleafError } from '@looseleaf/core'
+import { defineCommand, type AddCommand, type CommandText } from '../../define-command.ts'
+import {
+  addGenerationOption,
+  generationsNamed,
+  generationsText,
+  numbersOf,
+  type Generation,
+} from '../../index-generations.ts'
+import type { CommonOptions, Session } from '../../session.ts'
+
+interface PauseOptions extends CommonOptions {
+  readonly generation?: number
+}
+
+const JSON_SHAPE = 'JSON: { "generations": [number], "paused": true or false }'
+
+const PAUSE: CommandText = {
+  usage: 'pause <name>',
+  summary: 'Stop the filling of an index in every process',
+  details: `Within some seconds no cleaner works on it any more, whoever has started it. What was done is kept, and writers go on writing the index. It stays so until \`looseleaf index resume\`.\n\n${JSON_SHAPE}`,
+  examples: [['index pause entries_by_link', 'while there is much to do for others']],
+}
+
+const RESUME: CommandText = {
+  usage: 'resume <name>',
+  summary: 'Let the filling of an index go on where it was paused',
+  details: `A cleaner that runs takes it up by itself; otherwise run \`looseleaf clean\`.\n\n${JSON_SHAPE}`,
+  examples: [['index resume entries_by_link', 'it goes on where it was']],
+}
+
+/** `looseleaf index pause|resume`. */
+export const addPauseIndex: AddCommand = (group, run) => {
+  addGenerationOption(defineCommand(group, PAUSE)).action((name: string, options: PauseOptions) =>
+    run(options, async (session) => {
+      const { output, signal } = session
+      const building = await buildingNamed(session, name, options.generation)
+      const store = await session.store()
+      for (const { rows } of building) await store.pauseIndex(rows, { signal })
+      output.result({ generations: numbersOf(building), paused: true }, () => {
+        const what = `Index ${name}, ${generationsText(building)}`
+        return `${what}, is paused. Go on with: looseleaf index resume ${name}`
+      })
+    }),
+  )
+  addGenerationOption(defineCommand(group, RESUME)).action((name: string, options: PauseOptions) =>
+    run(options, async (session) => {
+      const { output, signal } = session
+      const building = await buildingNamed(session, name, options.generation)
+      const store = await session.store()
+      for (const { rows } of building) await store.resumeIndex(rows, { signal })
+      output.result({ generations: numbersOf(building), paused: false }, () => {
+        const what = `Index ${name}, ${generationsText(building)}`
+        return `${what}, is building. A cleaner fills it, or: looseleaf clean --index ${name}`
+      })
+    }),
+  )
+}
+
+/** Throws `BAD_OPTION` where nothing is being filled. */
+async function buildingNamed(
+  session: Session,
+  name: string,
+  number: number | undefined,
+): Promise<readonly Generation[]> {
+  const { signal } = session
+  const named = await generationsNamed(await session.store(), name, number, { signal })
+  const building = named.filter(({ rows, claims }) => [rows.state, claims?.state].includes('building'))
+  if (building.length > 0) return building
+  throw new LooseleafError(
+    'BAD_OPTION',
+    `Index ${name} is ${named.at(-1)?.rows.state}: there is no filling to pause or resume.`,
+  )
+}

@@ -1,0 +1,42 @@
+import { LooseleafError } from '@looseleaf/core'
+import { isInUse } from '@looseleaf/index-engine'
+import { defineCommand, type AddCommand } from '../../define-command.ts'
+import { addGenerationOption, generationsNamed, generationsText, numbersOf } from '../../index-generations.ts'
+import type { CommonOptions } from '../../session.ts'
+
+/** `looseleaf index restore`: brings back what `drop` or `swap` has hidden. */
+export const addRestoreIndex: AddCommand = (group, run) => {
+  const command = defineCommand(group, {
+    usage: 'restore <name>',
+    summary: 'Bring back a hidden index, at once and without filling it',
+    details:
+      'It has been written all the time. One that was being filled when it was hidden goes on to be filled.\n\nJSON: { "restored": [number], "state": of the newest }',
+    examples: [
+      ['index restore entries_by_link', 'all generations that are hidden'],
+      ['index restore entries_by_link --generation 1', 'the old one, which somebody still queries'],
+    ],
+  })
+  addGenerationOption(command).action(
+    (name: string, options: CommonOptions & { readonly generation?: number }) =>
+      run(options, async (session) => {
+        const { output, signal } = session
+        const store = await session.store()
+        const named = await generationsNamed(store, name, options.generation, { signal })
+        const there = named.filter(({ rows }) => isInUse(rows))
+        const newest = there.at(-1)
+        if (newest === undefined) {
+          throw new LooseleafError(
+            'INDEX_NOT_FOUND',
+            `Index ${name} is being dropped, which is not to be taken back. Add it again with: looseleaf index add ${name} --fill`,
+          )
+        }
+        const hidden = there.filter(({ rows }) => rows.hidden)
+        for (const { rows } of hidden) await store.restoreIndex(rows, { signal })
+        output.result({ restored: numbersOf(hidden), state: newest.rows.state }, () =>
+          hidden.length === 0
+            ? `Index ${name} is not hidden.`
+            : `Index ${name}, ${generationsText(hidden)}, is back: ${newest.rows.state}.`,
+        )
+      }),
+  )
+}

@@ -1,0 +1,118 @@
+import { readCleanerReport, readWorkers, type CleanerReport, type IndexReport } from '@looseleaf/cleaner'
+import type { CatalogEntry } from '@looseleaf/core'
+import { isPaused, propertyText } from '@looseleaf/index-engine'
+import { defineCommand, type AddCommand } from '../../define-command.ts'
+import { indexAdvice } from '../../index-advice.ts'
+import { addGenerationOption, generationsNamed, type Generation } from '../../index-generations.ts'
+import { stateText } from '../../index-table.ts'
+import type { Output } from '../../output.ts'
+import type { CommonOptions } from '../../session.ts'
+import { counted, grouped } from '../../text.ts'
+
+/** `looseleaf index show`. */
+export const addShowIndex: AddCommand = (group, run) => {
+  const command = defineCommand(group, {
+    usage: 'show <name>',
+    summary: 'Show all that is known of an index, and how far its filling is',
+    details:
+      'Counts nothing: rows and misfits are what the last cleaning has met.\n\nJSON: { "name", "generations": [{ "generation", "properties": [text], "shardOn", "onMisfit", "rows": T, "claims": T | null }], "advice": [text] }, where T is { "table", "state", "hidden": true, "paused": true, "lastCleaned": { "finishedAt", "added", "removed", "misfits", … } | null, "underWay": { "startedAt", "workers": processes at it now, "shards": [{ "shard", "phase", "done", "total" }] } | null }',
+    examples: [
+      ['index show entries_by_link', 'its definition, generations, states and filling'],
+      ['index show entries_by_link --json', 'for a script that waits for a filling'],
+    ],
+  })
+  addGenerationOption(command).action(
+    (name: string, options: CommonOptions & { readonly generation?: number }) =>
+      run(options, async (session) => {
+        const { output, signal } = session
+        const { indexes } = await session.settings()
+        const store = await session.store()
+        const all = await generationsNamed(store, name, undefined, { signal })
+        const shown = await generationsNamed(store, name, options.generation, { signal })
+        const entries = shown.flatMap(({ rows, claims }) => [rows, ...(claims ? [claims] : [])])
+        const report = await readCleanerReport(store, { signal })
+        const workers = await readWorkers(
+          store,
+          entries.map(({ table }) => table),
+          { signal },
+        )
+        const tables = new Map(entries.map((entry) => [entry, tableView(entry, report, workers)] as const))
+        const view = (entry: CatalogEntry | undefined): TableView | undefined => entry && tables.get(entry)
+        const advice = indexAdvice(all, indexes)
+        const generations = shown.map(({ rows, claims }) => ({
+          generation: rows.generation,
+          properties: rows.properties.map(propertyText),
+          shardOn: rows.shardOn,
+          onMisfit: rows.onMisfit,
+          rows: view(rows) ?? null,
+          claims: view(claims) ?? null,
+        }))
+        output.result({ name, generations, advice }, () =>
+          [...shown.map((generation) => generationText(output, generation, view)), ...advice].join('\n\n'),
+        )
+      }),
+  )
+}
+
+interface TableView {
+  readonly table: string
+  readonly state: CatalogEntry['state']
+  readonly hidden?: true
+  readonly paused?: true
+  readonly lastCleaned: ({ readonly finishedAt: Date } & NonNullable<IndexReport['lastRun']>['tally']) | null
+  readonly underWay: (NonNullable<IndexReport['underWay']> & { readonly workers: number }) | null
+}
+
+function tableView(
+  entry: CatalogEntry,
+  report: CleanerReport,
+  workers: ReadonlyMap<string, number>,
+): TableView {
+  const { name, generation, table, state, hidden, unique } = entry
+  const own = report.indexes.find(
+    (each) => each.index === name && each.generation === generation && each.unique === unique,
+  )
+  return {
+    table,
+    state,
+    ...(hidden && { hidden }),
+    ...(isPaused(entry) && { paused: true }),
+    lastCleaned: own?.lastRun ? { finishedAt: own.lastRun.finishedAt, ...own.lastRun.tally } : null,
+    underWay: own?.underWay ? { workers: workers.get(table) ?? 0, ...own.underWay } : null,
+  }
+}
+
+function generationText(
+  output: Output,
+  { rows, claims }: Generation,
+  view: (entry: CatalogEntry | undefined) => TableView | undefined,
+): string {
+  const { name, generation, shardOn, onMisfit } = rows
+  return [
+    `${output.colors.bold(name)}, generation ${generation}${claims === undefined ? '' : ', unique'}`,
+    `  properties  ${rows.properties.map(propertyText).join(', ')}`,
+    `  sharded on  ${shardOn}`,
+    `  misfits     ${onMisfit === 'refuse' ? 'are refused' : 'get no row'}`,
+    ...[view(rows), view(claims)].flatMap((table) => (table === undefined ? [] : tableText(output, table))),
+  ].join('\n')
+}
+
+function tableText(output: Output, { lastCleaned, underWay, ...table }: TableView): string[] {
+  return [
+    `  table       ${table.table}: ${stateText(output, table)}`,
+    ...(lastCleaned === null
+      ? []
+      : [
+          `  cleaned     ${lastCleaned.finishedAt.toISOString()}: ${counted(lastCleaned.added, 'row', 'rows')} added, ${grouped(lastCleaned.removed)} removed, ${counted(lastCleaned.misfits, 'misfit', 'misfits')}`,
+        ]),
+    ...(underWay === null
+      ? []
+      : [
+          `  under way   since ${underWay.startedAt.toISOString()}, ${underWay.workers === 0 ? 'by nobody now' : `by ${counted(underWay.workers, 'worker', 'workers')}`}`,
+          ...underWay.shards.map(
+            ({ shard, phase, done, total }) =>
+              `              shard ${shard}: ${phase}${total === 0 ? '' : `, ${grouped(done)} of ${grouped(total)}`}`,
+          ),
+        ]),
+  ]
+}

@@ -1,0 +1,76 @@
+import { LooseleafError } from '@looseleaf/core'
+import { defineCommand, type AddCommand } from '../../define-command.ts'
+import { exitCodes } from '../../exit-codes.ts'
+import {
+  addGenerationOption,
+  generationsNamed,
+  isReady,
+  neededOf,
+  type Generation,
+} from '../../index-generations.ts'
+import type { Session } from '../../session.ts'
+import { addTakeOutOptions, takeOut, TAKE_OUT_JSON, type TakeOutOptions } from './take-out.ts'
+
+interface SwapOptions extends TakeOutOptions {
+  readonly generation?: number
+}
+
+/** `looseleaf index swap`: takes out the generations beside the one that is needed. */
+export const addSwapIndex: AddCommand = (group, run) => {
+  const command = defineCommand(group, {
+    usage: 'swap <name>',
+    summary: 'Take out the generations of an index that are needed no more',
+    details: `Keeps the generation that the config defines, or the newest one where the config has no such index, and hides all others; given again, drops them. Refused while the one to keep is not ready. Processes of an older version of a program query an older generation, and nobody knows who runs: hide it, and see whether queries fail.\n\nJSON: ${TAKE_OUT_JSON}`,
+    examples: [
+      ['index swap entries_by_link', 'hide the old generations; the same again drops them'],
+      ['index swap entries_by_link --generation 1', 'go back to the first, and take out what came after it'],
+    ],
+  })
+  addTakeOutOptions(
+    addGenerationOption(command, 'the one to keep (default: that of the config, or the newest)'),
+  ).action((name: string, options: SwapOptions) =>
+    run(options, async (session) => {
+      const { output, signal } = session
+      const all = await generationsNamed(await session.store(), name, undefined, { signal })
+      const kept = await generationToKeep(session, name, all, options.generation)
+      const going = all.filter((generation) => generation !== kept)
+      if (going.length === 0) {
+        output.result(
+          { step: 'none', generations: [], done: true },
+          () => `Index ${name} has no other generation.`,
+        )
+        return exitCodes.ok
+      }
+      const which = options.generation === undefined ? name : `${name} --generation ${options.generation}`
+      return takeOut(session, name, going, { all, again: `looseleaf index swap ${which}` }, options)
+    }),
+  )
+}
+
+async function generationToKeep(
+  session: Session,
+  name: string,
+  all: readonly Generation[],
+  number: number | undefined,
+): Promise<Generation> {
+  const { indexes, file } = await session.settings()
+  const kept =
+    number === undefined
+      ? neededOf(all, indexes)
+      : (await generationsNamed(await session.store(), name, number, { signal: session.signal }))[0]
+  if (kept === undefined) {
+    throw new LooseleafError(
+      'INDEX_NOT_FOUND',
+      `No generation of index ${name} in the store is as ${file} defines it. Add it with: looseleaf index add ${name} --fill`,
+    )
+  }
+  if (isReady(kept)) return all.find(({ rows }) => rows.table === kept.rows.table) ?? kept
+  const { generation, state, hidden } = kept.rows
+  const which = `${name} --generation ${generation}`
+  throw new LooseleafError(
+    'INDEX_NOT_READY',
+    hidden
+      ? `Index ${name}, generation ${generation}, is hidden, so it cannot take the place of the others. Bring it back with: looseleaf index restore ${which}`
+      : `Index ${name}, generation ${generation}, is ${state === 'ready' ? 'building its claims' : state}: the others stay until it is ready. Fill it with: looseleaf index repair ${which}`,
+  )
+}

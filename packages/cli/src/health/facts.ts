@@ -1,0 +1,37 @@
+import type { CleanerReport, IndexReport } from '@looseleaf/cleaner'
+import type { LooseleafError, StorePolicies } from '@looseleaf/core'
+
+/** What is known of a store when somebody asks whether all is well. */
+export interface Facts {
+  /** Milliseconds since 1970. */
+  readonly now: number
+  /** Undefined where it could not be read, for which `error` has the cause. */
+  readonly report: CleanerReport | undefined
+  /** Why the store could not be opened, or its report not be read. */
+  readonly error: LooseleafError | undefined
+  readonly policies: StorePolicies | undefined
+}
+
+/** Something that somebody should know. */
+export interface Finding {
+  /** The rule that says so; a name never changes its meaning. */
+  readonly rule: string
+  /** The shard or the index that it is about; undefined for the whole store. */
+  readonly about: string | undefined
+  readonly what: string
+  /** What to do about it. */
+  readonly todo: string
+  /** The heading of docs/operations.md that has more. */
+  readonly see: string
+}
+
+export interface Rule {
+  readonly name: string
+  readonly see: string
+  find(facts: Facts): readonly Omit<Finding, 'rule' | 'see'>[]
+}
+
+/** An index by its name, with its generation where that says more, and a word for claims. */
+export function indexText({ index, generation, unique }: IndexReport): string {
+  return `index ${index}${generation > 1 ? ` (generation ${generation})` : ''}${unique ? ' (unique)' : ''}`
+}

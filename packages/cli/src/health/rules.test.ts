@@ -1,0 +1,225 @@
+import { readFileSync } from 'node:fs'
+import type { CleanerReport, IndexReport, ShardReport } from '@looseleaf/cleaner'
+import { LooseleafError, type StorePolicies } from '@looseleaf/core'
+import { describe, expect, it, test } from 'vitest'
+import type { Facts, Finding } from './facts.ts'
+import { findingsOf, LAG_MS, NO_CLEANER_MS, PENDING_MS, rules, STALLED_MS, SWEEPS_MISSED } from './rules.ts'
+
+const NOW = Date.UTC(2030, 0, 1)
+const DAY = 86_400_000
+const ago = (milliseconds: number): Date => new Date(NOW - milliseconds)
+
+const tally = {
+  entities: 10,
+  rows: 10,
+  added: 0,
+  removed: 3,
+  fenced: 0,
+  waiting: 0,
+  misplaced: 0,
+  misfits: 12,
+  duplicates: 0,
+  undecodable: 0,
+}
+const shard: ShardReport = {
+  shard: 0,
+  name: 'one',
+  error: undefined,
+  isFollowed: true,
+  worker: 'host:7',
+  lastRoundAt: ago(1_000),
+  sinceLastRoundMs: 1_000,
+  lagMs: 2_000,
+  isFallingBehind: false,
+  pending: undefined,
+}
+const lastRun = { finishedAt: ago(DAY / 2), tally, missing: 0 }
+const index: IndexReport = {
+  index: 'by_user',
+  generation: 1,
+  state: 'ready',
+  lastRun,
+  underWay: undefined,
+  misfits: undefined,
+}
+const report: CleanerReport = {
+  updatedAt: ago(1_000),
+  totals: tally,
+  lastFoundAt: undefined,
+  lastError: undefined,
+  sweepEveryMs: DAY,
+  indexes: [index],
+  shards: [shard],
+}
+const policies: StorePolicies = { deleteDelayMs: 0, onIndexFailure: 'fail' }
+const well: Facts = { now: NOW, report, error: undefined, policies }
+
+const withShard = (fields: Partial<ShardReport>): Facts => ({
+  ...well,
+  report: { ...report, shards: [{ ...shard, ...fields }] },
+})
+const withIndex = (fields: Partial<IndexReport>): Facts => ({
+  ...well,
+  report: { ...report, indexes: [{ ...index, ...fields }] },
+})
+const withRun = (fields: Partial<NonNullable<IndexReport['lastRun']>>): Facts =>
+  withIndex({ lastRun: { ...lastRun, ...fields } })
+const underWay = (savedMsAgo: number | undefined, startedMsAgo = DAY): IndexReport['underWay'] => ({
+  startedAt: ago(startedMsAgo),
+  savedAt: savedMsAgo === undefined ? undefined : ago(savedMsAgo),
+  rate: 0,
+  timeLeftMs: undefined,
+  shards: [],
+})
+const away = new LooseleafError('SHARD_UNAVAILABLE', 'Connection refused.', { shard: 'one' })
+const pending = (msAgo: number) => ({ rows: 4, oldestAt: ago(msAgo) })
+
+test('where all is well nothing is found', () => {
+  expect(findingsOf(well)).toEqual([])
+})
+
+/** By rule: what it finds, with words of its line; and what lies just within its bound. */
+const cases: Readonly<
+  Record<string, { readonly found: readonly [Facts, ...string[]][]; readonly well: readonly Facts[] }>
+> = {
+  shard: {
+    found: [
+      [withShard({ error: away, sinceLastRoundMs: undefined }), 'shard one', 'SHARD_UNAVAILABLE'],
+      [{ ...well, report: undefined, error: away }, 'shard one', 'Connection refused.'],
+    ],
+    well: [],
+  },
+  catalog: {
+    found: [
+      [
+        { ...well, report: undefined, error: new LooseleafError('STORE_TOO_NEW', 'Use version 9.') },
+        'STORE_TOO_NEW',
+        'Use version 9.',
+      ],
+    ],
+    well: [],
+  },
+  'no cleaner': {
+    found: [
+      [withShard({ sinceLastRoundMs: NO_CLEANER_MS + 1 }), 'shard one', 'for 5 min', 'host:7'],
+      [withShard({ sinceLastRoundMs: undefined, worker: undefined }), 'so far'],
+    ],
+    well: [
+      withShard({ sinceLastRoundMs: NO_CLEANER_MS }),
+      // Nothing to be kept in step.
+      { ...well, report: { ...report, indexes: [], shards: [{ ...shard, sinceLastRoundMs: undefined }] } },
+    ],
+  },
+  lag: {
+    found: [
+      [
+        withShard({ lagMs: LAG_MS + 1, isFallingBehind: true }),
+        '5 min behind',
+        'falls further behind',
+        'rowsPerRound',
+      ],
+      [withShard({ lagMs: LAG_MS + 1 }), 'catches up'],
+    ],
+    well: [withShard({ lagMs: LAG_MS }), withShard({ lagMs: undefined })],
+  },
+  'sweep overdue': {
+    found: [
+      [withRun({ finishedAt: ago(SWEEPS_MISSED * DAY + 1) }), 'index by_user', '2 days'],
+      [withIndex({ lastRun: undefined }), 'never swept'],
+      [{ ...well, report: { ...report, sweepEveryMs: 1_000 } }, '12 h', 'looseleaf clean --index by_user'],
+      [{ ...withRun({ finishedAt: ago(3 * DAY) }) }, '3 days'],
+    ],
+    well: [
+      withRun({ finishedAt: ago(SWEEPS_MISSED * DAY) }),
+      withIndex({ lastRun: undefined, underWay: underWay(0) }),
+      withIndex({ lastRun: undefined, state: 'building' }),
+      {
+        ...well,
+        report: {
+          ...report,
+          sweepEveryMs: 2 * DAY,
+          indexes: [{ ...index, lastRun: { ...lastRun, finishedAt: ago(3 * DAY) } }],
+        },
+      },
+      { ...well, report: { ...report, updatedAt: undefined, indexes: [{ ...index, lastRun: undefined }] } },
+    ],
+  },
+  'run stalls': {
+    found: [
+      [
+        withIndex({ state: 'building', underWay: underWay(STALLED_MS + 1) }),
+        'index by_user',
+        'filling',
+        '10 min',
+      ],
+      [withIndex({ generation: 2, underWay: underWay(undefined) }), '(generation 2)', 'cleaning', '24 h'],
+      [withIndex({ unique: true, underWay: underWay(undefined) }), '(unique)'],
+    ],
+    well: [
+      withIndex({ underWay: underWay(STALLED_MS) }),
+      withIndex({ state: 'building', halted: true, underWay: underWay(STALLED_MS + 1) }),
+      withIndex({ underWay: underWay(undefined, 1_000) }),
+      { ...withIndex({ underWay: underWay(STALLED_MS + 1) }), policies: { ...policies, deleteDelayMs: 1 } },
+    ],
+  },
+  'missing rows': {
+    found: [
+      [withRun({ missing: 1 }), 'index by_user', '1 row missing', 'added it'],
+      [withRun({ missing: 1_234 }), '1,234 rows missing', 'added them'],
+    ],
+    well: [{ ...withRun({ missing: 3 }), policies: { ...policies, onIndexFailure: 'defer' } }],
+  },
+  'pending rows': {
+    found: [[withShard({ pending: pending(PENDING_MS + 1) }), 'shard one', '4 index rows', '10 min']],
+    well: [
+      withShard({ pending: pending(PENDING_MS) }),
+      withShard({ pending: { rows: 0, oldestAt: undefined } }),
+      { ...withShard({ pending: pending(PENDING_MS + 1) }), policies: { ...policies, deleteDelayMs: 1 } },
+    ],
+  },
+  duplicates: {
+    found: [
+      [withRun({ tally: { ...tally, duplicates: 2 } }), '2 entities have a key', 'index violations by_user'],
+    ],
+    well: [],
+  },
+  damaged: {
+    found: [[withRun({ tally: { ...tally, undecodable: 1 } }), '1 entity', 'looseleaf damaged']],
+    well: [],
+  },
+}
+
+const textOf = ({ about, what, todo }: Finding): string => [about, what, todo].join(' ')
+
+test('every rule is tried', () => {
+  expect(rules.map(({ name }) => name)).toEqual(Object.keys(cases))
+})
+
+describe.each(Object.entries(cases))('%s', (name, { found, well: nothing }) => {
+  it.each(found.map((each, i) => [i, ...each] as const))('is found: %i', (_, facts, ...words) => {
+    const own = findingsOf(facts).filter(({ rule }) => rule === name)
+    expect(own).toHaveLength(1)
+    for (const word of words) expect(textOf(own[0]!)).toContain(word)
+    expect(own[0]!.todo).not.toBe('')
+  })
+
+  it('is not found within its bounds', () => {
+    for (const facts of nothing) expect(findingsOf(facts).map(({ rule }) => rule)).not.toContain(name)
+  })
+})
+
+test('where a shard does not answer, nothing else is said of it', () => {
+  const facts = withShard({ error: away, sinceLastRoundMs: undefined, lagMs: undefined })
+  expect(findingsOf(facts).map(({ rule }) => rule)).toEqual(['shard'])
+})
+
+test('each says which heading of the operations page has more', () => {
+  const page = readFileSync(new URL('../../../../docs/operations.md', import.meta.url), 'utf8')
+  const headings = page.split('\n').flatMap((line) => /^#+ (.+)$/.exec(line)?.[1] ?? [])
+  for (const { see } of rules) expect(headings).toContain(see)
+})
+
+test('the operations page has each rule', () => {
+  const page = readFileSync(new URL('../../../../docs/operations.md', import.meta.url), 'utf8')
+  for (const { name } of rules) expect(page).toContain(`| \`${name}\``)
+})

@@ -1,0 +1,224 @@
+import type { IndexReport, ShardReport } from '@looseleaf/cleaner'
+import { isOutage, type LooseleafError } from '@looseleaf/core'
+import { durationText } from '../duration-text.ts'
+import { counted } from '../text.ts'
+import { indexText, type Facts, type Finding, type Rule } from './facts.ts'
+
+const MINUTE = 60_000
+
+/** Its rounds are seconds apart, and saved every ten: what is older is no pause. */
+export const NO_CLEANER_MS: number = 5 * MINUTE
+/** A round that has more to do than it can goes on at once, so a lag of minutes means that it does not keep up. */
+export const LAG_MS: number = 5 * MINUTE
+/** A worker saves about every second; a page may take long, and one that died is followed when its lease has run out. */
+export const STALLED_MS: number = 10 * MINUTE
+/** Pending rows are written within seconds of their shard's return. */
+export const PENDING_MS: number = 10 * MINUTE
+/** A sweep may be late by as much as it has time. */
+export const SWEEPS_MISSED = 2
+const SWEEP_EVERY_MS = 24 * 60 * MINUTE
+
+const lastRunOf = ({ lastRun }: IndexReport): NonNullable<IndexReport['lastRun']>['tally'] | undefined =>
+  lastRun?.tally
+
+const indexesOf = ({ report }: Facts): readonly IndexReport[] => report?.indexes ?? []
+
+/** Shards whose writes have to be followed, and that answer. */
+const followedShards = ({ report }: Facts): readonly ShardReport[] =>
+  report === undefined || report.indexes.length === 0
+    ? []
+    : report.shards.filter(({ error }) => error === undefined)
+
+/** Whether it is a shard that does not answer, and not one that refuses. */
+const isDown = (error: LooseleafError): boolean => isOutage(error)
+
+const isAbandoned = ({ sinceLastRoundMs }: ShardReport): boolean =>
+  sinceLastRoundMs === undefined || sinceLastRoundMs > NO_CLEANER_MS
+
+/** For how long anything may wait on purpose: until no failover can bring back what was before. */
+const onPurposeMs = ({ policies }: Facts): number => policies?.deleteDelayMs ?? 0
+
+/** What a pager should know, rule by rule. Each finds nothing where all is well. */
+export const rules: readonly Rule[] = [
+  {
+    name: 'shard',
+    see: 'When something fails',
+    find: ({ report, error }) => [
+      ...(report?.shards ?? []).flatMap((shard) =>
+        shard.error === undefined
+          ? []
+          : [
+              {
+                about: `shard ${shard.name}`,
+                what: `${shard.error.code}: ${shard.error.message}`,
+                todo: 'bring the server back, or look at its address, its user and its rights',
+              },
+            ],
+      ),
+      ...(error !== undefined && isDown(error)
+        ? [
+            {
+              about: error.shard === undefined ? undefined : `shard ${error.shard}`,
+              what: `${error.code}: ${error.message}`,
+              todo: 'bring the server back',
+            },
+          ]
+        : []),
+    ],
+  },
+  {
+    name: 'catalog',
+    see: 'What a pager should know',
+    find: ({ error }) =>
+      error === undefined || isDown(error)
+        ? []
+        : [
+            {
+              about: undefined,
+              what: `the catalog cannot be read: ${error.code}: ${error.message}`,
+              todo: 'do what the message says; no process can open the store before',
+            },
+          ],
+  },
+  {
+    name: 'no cleaner',
+    see: 'The cleaner',
+    find: (facts) =>
+      followedShards(facts)
+        .filter(isAbandoned)
+        .map(({ name, sinceLastRoundMs, worker }) => ({
+          about: `shard ${name}`,
+          what:
+            sinceLastRoundMs === undefined
+              ? 'no cleaner has followed its writes so far'
+              : `no cleaner has followed its writes for ${durationText(sinceLastRoundMs)}; the last was ${worker ?? 'one'}`,
+          todo: 'run startCleaner in a process of the store',
+        })),
+  },
+  {
+    name: 'lag',
+    see: 'The cleaner',
+    find: (facts) =>
+      followedShards(facts)
+        .filter((shard) => !isAbandoned(shard) && (shard.lagMs ?? 0) > LAG_MS)
+        .map(({ name, lagMs, isFallingBehind }) => ({
+          about: `shard ${name}`,
+          what: `the cleaner is ${durationText(lagMs ?? 0)} behind the writes, and ${isFallingBehind ? 'falls further behind' : 'catches up'}`,
+          todo: isFallingBehind
+            ? 'raise rowsPerRound, or give the cleaner a process of its own'
+            : 'wait; look again in some minutes',
+        })),
+  },
+  {
+    name: 'sweep overdue',
+    see: 'The cleaner',
+    find(facts) {
+      const { report, now } = facts
+      // Without a cleaner there is nobody to sweep, and another rule says so.
+      if (report?.updatedAt === undefined) return []
+      const allowedMs = SWEEPS_MISSED * (report.sweepEveryMs ?? SWEEP_EVERY_MS)
+      return indexesOf(facts)
+        .filter(({ state, underWay }) => state === 'ready' && underWay === undefined)
+        .filter(({ lastRun }) => lastRun === undefined || now - lastRun.finishedAt.getTime() > allowedMs)
+        .map((index) => ({
+          about: indexText(index),
+          what:
+            index.lastRun === undefined
+              ? 'was never swept'
+              : `was swept last ${durationText(now - index.lastRun.finishedAt.getTime())} ago`,
+          todo: `look at the cleaner's last error in looseleaf status, or run: looseleaf clean --index ${index.index}`,
+        }))
+    },
+  },
+  {
+    name: 'run stalls',
+    see: 'Indexes on a live site',
+    find(facts) {
+      const allowedMs = STALLED_MS + onPurposeMs(facts)
+      return indexesOf(facts).flatMap((index) => {
+        const { underWay, halted } = index
+        if (underWay === undefined || halted) return []
+        const idleMs = facts.now - (underWay.savedAt ?? underWay.startedAt).getTime()
+        if (idleMs <= allowedMs) return []
+        return [
+          {
+            about: indexText(index),
+            what: `its ${index.state === 'building' ? 'filling' : 'cleaning'} has not gone on for ${durationText(idleMs)}`,
+            todo: `run a cleaner, or: looseleaf clean --index ${index.index}`,
+          },
+        ]
+      })
+    },
+  },
+  {
+    name: 'missing rows',
+    see: 'What a pager should know',
+    find: (facts) =>
+      indexesOf(facts).flatMap((index) => {
+        const missing = index.lastRun?.missing ?? 0
+        // What a store defers is missing for a while by design, and is pending until then.
+        if (missing === 0 || facts.policies?.onIndexFailure === 'defer') return []
+        return [
+          {
+            about: indexText(index),
+            what: `its last cleaning found ${counted(missing, 'row', 'rows')} missing, and added ${missing === 1 ? 'it' : 'them'}`,
+            todo: 'find out what writes past the store, or which shard has lost commits; then: looseleaf clean --check',
+          },
+        ]
+      }),
+  },
+  {
+    name: 'pending rows',
+    see: 'An index shard is down',
+    find(facts) {
+      const allowedMs = PENDING_MS + onPurposeMs(facts)
+      return (facts.report?.shards ?? []).flatMap(({ name, pending }) => {
+        const ageMs = pending?.oldestAt === undefined ? 0 : facts.now - pending.oldestAt.getTime()
+        if (pending === undefined || ageMs <= allowedMs) return []
+        return [
+          {
+            about: `shard ${name}`,
+            what: `${counted(pending.rows, 'index row is', 'index rows are')} pending, the oldest for ${durationText(ageMs)}; queries on them are not complete`,
+            todo: 'bring the index shards back, and run a cleaner',
+          },
+        ]
+      })
+    },
+  },
+  {
+    name: 'duplicates',
+    see: 'Indexes on a live site',
+    find: (facts) =>
+      indexesOf(facts).flatMap((index) => {
+        const duplicates = lastRunOf(index)?.duplicates ?? 0
+        if (duplicates === 0) return []
+        return [
+          {
+            about: indexText(index),
+            what: `${counted(duplicates, 'entity has a key', 'entities have a key')} that another one has`,
+            todo: `change one of each; they are listed by: looseleaf index violations ${index.index}`,
+          },
+        ]
+      }),
+  },
+  {
+    name: 'damaged',
+    see: 'A damaged body',
+    find: (facts) => {
+      const damaged = Math.max(0, ...indexesOf(facts).map((index) => lastRunOf(index)?.undecodable ?? 0))
+      if (damaged === 0) return []
+      return [
+        {
+          about: undefined,
+          what: `${counted(damaged, 'entity', 'entities')} could not be decoded`,
+          todo: 'they are listed by: looseleaf damaged',
+        },
+      ]
+    },
+  },
+]
+
+/** Everything that somebody should know; nothing when all is well. */
+export function findingsOf(facts: Facts): readonly Finding[] {
+  return rules.flatMap(({ name, see, find }) => find(facts).map((found) => ({ rule: name, ...found, see })))
+}

@@ -1,0 +1,38 @@
+import { checkIndex } from '@looseleaf/cleaner'
+import { LooseleafError } from '@looseleaf/core'
+import { exitCodes, type ExitCode } from './exit-codes.ts'
+import type { Session } from './session.ts'
+import { counted } from './text.ts'
+
+/** Entities that share a key of a unique index, a line each. */
+export async function listViolations(session: Session, name: string): Promise<ExitCode> {
+  const { output, signal } = session
+  const store = await session.store()
+  const entries = (await store.indexes({ signal })).filter((index) => index.name === name)
+  if (entries.length > 0 && !entries.some(({ unique }) => unique)) {
+    throw new LooseleafError('BAD_OPTION', `Index ${name} is not unique: entities may share its keys.`)
+  }
+  const violations: { readonly entity: string; readonly holder: string }[] = []
+  const { unclaimed } = await checkIndex(store, name, {
+    signal,
+    onProblem({ kind, entity, holder }) {
+      if (kind === 'duplicate' && holder !== undefined) violations.push({ entity, holder })
+    },
+  })
+  const rows = violations.map(({ entity, holder }) => [entity, holder])
+  output.result({ violations, unclaimed }, () =>
+    rows.length === 0
+      ? `No entity has a key that another has claimed.`
+      : output.table(['ENTITY', 'HAS A KEY OF'], rows),
+  )
+  const clean = `looseleaf clean --index ${name}`
+  if (rows.length > 0) {
+    const have = counted(rows.length, 'entity has', 'entities have')
+    output.note(
+      `${have} a key that another has claimed. Change or delete one of the two each time, then run: ${clean}`,
+    )
+  } else if (unclaimed > 0) {
+    output.note(`${counted(unclaimed, 'key is', 'keys are')} claimed by nobody yet. Run: ${clean}`)
+  }
+  return unclaimed === 0 ? exitCodes.ok : exitCodes.found
+}

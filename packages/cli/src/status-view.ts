@@ -1,0 +1,212 @@
+import type { CleanerReport, IndexReport, PartReport, ShardReport } from '@looseleaf/cleaner'
+import type { IndexStatus, StoreStatus } from '@looseleaf/store'
+import { durationText } from './duration-text.ts'
+import type { Finding } from './health/facts.ts'
+import { findingsText } from './health/findings-text.ts'
+import { indexName, indexTable } from './index-table.ts'
+import type { Output } from './output.ts'
+import { policiesText } from './policies-text.ts'
+import { grouped } from './text.ts'
+
+/** What `looseleaf status` tells. */
+export interface StatusView {
+  readonly status: StoreStatus
+  /** Undefined while shard 0 does not answer. */
+  readonly report: CleanerReport | undefined
+  readonly findings: readonly Finding[]
+}
+
+function reportOf(
+  report: CleanerReport | undefined,
+  { name, generation, unique }: IndexStatus,
+): IndexReport | undefined {
+  return report?.indexes.find(
+    (other) => other.index === name && other.generation === generation && other.unique === unique,
+  )
+}
+
+export function statusJson({ status, report, findings }: StatusView): unknown {
+  return {
+    storeId: status.storeId,
+    policies: status.policies,
+    shards: status.shards.map(({ name, error, epoch, entities, tombstones, warnings }) => ({
+      name,
+      error: error === undefined ? null : { code: error.code, message: error.message },
+      epoch: epoch ?? null,
+      entities: entities ?? null,
+      tombstones: tombstones ?? null,
+      warnings,
+    })),
+    indexes: status.indexes.map((index) => {
+      const own = reportOf(report, index)
+      return {
+        ...index,
+        lastCleaned:
+          own?.lastRun === undefined
+            ? null
+            : { finishedAt: own.lastRun.finishedAt, missing: own.lastRun.missing, ...own.lastRun.tally },
+        misfits: own?.misfits ?? null,
+        underWay: underWayJson(own),
+      }
+    }),
+    cleaner: report === undefined ? null : cleanerJson(report),
+    findings,
+  }
+}
+
+function underWayJson(report: IndexReport | undefined): unknown {
+  if (report?.underWay === undefined) return null
+  const { startedAt, savedAt = null, rate, timeLeftMs = null, shards } = report.underWay
+  const parts = shards.map(({ worker = null, throttledBy = null, ...part }) => ({
+    ...part,
+    worker,
+    throttledBy,
+  }))
+  return { startedAt, savedAt, rate, timeLeftMs, shards: parts }
+}
+
+function cleanerJson(report: CleanerReport): unknown {
+  const { updatedAt = null, lastFoundAt = null, totals, lastError = null, sweepEveryMs = null } = report
+  const shards = report.shards.map(
+    ({ name, isFollowed, worker, lastRoundAt, lagMs, isFallingBehind, pending }) => ({
+      name,
+      isFollowed,
+      worker: worker ?? null,
+      lastRoundAt: lastRoundAt ?? null,
+      lagMs: lagMs ?? null,
+      isFallingBehind,
+      pending: pending === undefined ? null : { rows: pending.rows, oldestAt: pending.oldestAt ?? null },
+    }),
+  )
+  return { updatedAt, lastFoundAt, totals, lastError, sweepEveryMs, shards }
+}
+
+export function statusText(output: Output, { status, report, findings }: StatusView): string {
+  const { colors } = output
+  const number = (value: number | undefined): string => (value === undefined ? '?' : grouped(value))
+  const shards = status.shards.map(({ name, entities, tombstones, epoch }) => [
+    colors.bold(name),
+    number(entities),
+    number(tombstones),
+    String(epoch ?? '?'),
+  ])
+  const errors = status.shards.flatMap(({ name, error }) =>
+    error === undefined ? [] : [`${colors.red('Error:')} ${name}: ${error.code} ${error.message}`],
+  )
+  const warnings = status.shards.flatMap((shard) =>
+    shard.warnings.map((warning) => `${colors.yellow('Warning:')} ${shard.name}: ${warning}`),
+  )
+  const told = findingsText(
+    output,
+    findings.filter(({ rule }) => rule !== 'shard'),
+  )
+  return [
+    `Store ${status.storeId}`,
+    policiesText(status.policies),
+    '',
+    output.table(['SHARD', 'ENTITIES', 'TOMBSTONES', 'EPOCH'], shards),
+    '',
+    ...indexLines(output, status, report),
+    ...(report === undefined ? [] : cleanerText(output, report)),
+    ...(errors.length + warnings.length + told.length === 0 ? [] : ['', ...errors, ...warnings, ...told]),
+  ].join('\n')
+}
+
+function indexLines(output: Output, status: StoreStatus, report: CleanerReport | undefined): string[] {
+  if (status.indexes.length === 0) return ['No indexes.']
+  const cleaned = status.indexes.map((index) => {
+    const own = reportOf(report, index)
+    return [
+      indexName(output, { ...index, index: index.name }),
+      report === undefined ? '?' : lastRunText(own),
+      own?.misfits === undefined ? '?' : grouped(own.misfits.count),
+      underWayText(own),
+    ]
+  })
+  return [
+    indexTable(output, status.indexes),
+    '',
+    output.table(['INDEX', 'LAST CLEANED', 'MISFITS', 'UNDER WAY'], cleaned),
+  ]
+}
+
+function cleanerText(output: Output, report: CleanerReport): string[] {
+  const { updatedAt, totals, lastFoundAt, lastError, shards } = report
+  const lines: string[] = []
+  if (shards.some(({ lastRoundAt }) => lastRoundAt !== undefined)) {
+    lines.push(
+      '',
+      output.table(['SHARD', 'FOLLOWED BY', 'LAST ROUND', 'LAG', 'PENDING'], shards.map(followed)),
+    )
+  }
+  if (updatedAt !== undefined) {
+    const last = lastFoundAt === undefined ? '' : `, the last ${time(lastFoundAt)}`
+    const counts = `${grouped(totals.added)} rows added, ${grouped(totals.removed)} removed in all${last}`
+    lines.push('', `Cleaner last seen ${time(updatedAt)}: ${counts}.`)
+  }
+  const swept = sweptText(report)
+  if (swept !== undefined) lines.push(swept)
+  if (lastError !== undefined) {
+    lines.push(`Its last error, ${time(lastError.at)}: ${lastError.code} ${lastError.message}`)
+  }
+  return lines
+}
+
+function followed({ name, worker, isFollowed, lastRoundAt, lagMs, isFallingBehind, pending }: ShardReport) {
+  return [
+    name,
+    isFollowed ? (worker ?? 'a cleaner') : 'nobody',
+    lastRoundAt === undefined ? 'never' : time(lastRoundAt),
+    lagMs === undefined ? '?' : `${durationText(lagMs)}${isFallingBehind ? ', growing' : ''}`,
+    pending === undefined ? '' : grouped(pending.rows),
+  ]
+}
+
+/** What the last look at everything found: since when every ready index was cleaned once. */
+function sweptText({ indexes }: CleanerReport): string | undefined {
+  const runs = indexes.filter(({ state }) => state === 'ready').map(({ lastRun }) => lastRun)
+  const last = runs.filter((run) => run !== undefined)
+  if (last.length === 0 || last.length < runs.length) return undefined
+  const sum = (of: (run: (typeof last)[number]) => number): string =>
+    grouped(last.reduce((total, run) => total + of(run), 0))
+  const oldest = new Date(Math.min(...last.map(({ finishedAt }) => finishedAt.getTime())))
+  const damaged = Math.max(...last.map(({ tally }) => tally.undecodable))
+  const found = [
+    `${sum(({ missing }) => missing)} missing`,
+    `${sum(({ tally }) => tally.removed + tally.waiting)} dangling`,
+    `${sum(({ tally }) => tally.duplicates)} duplicates`,
+    `${grouped(damaged)} damaged`,
+  ]
+  return `Everything was swept since ${time(oldest)}: ${found.join(', ')}.`
+}
+
+function lastRunText(report: IndexReport | undefined): string {
+  if (report?.lastRun === undefined) return 'never'
+  const { finishedAt, tally } = report.lastRun
+  const counts = (['added', 'removed', 'waiting', 'duplicates', 'undecodable'] as const)
+    .filter((name) => tally[name] > 0)
+    .map((name) => `${grouped(tally[name])} ${name}`)
+  return `${time(finishedAt)}: ${counts.join(', ') || 'nothing to do'}`
+}
+
+function underWayText(report: IndexReport | undefined): string {
+  if (report?.underWay === undefined) return ''
+  const { startedAt, shards, rate, timeLeftMs } = report.underWay
+  const where = shards.map(({ phase, done, total }) =>
+    total === 0 ? phase : `${phase} ${grouped(done)}/${grouped(total)}`,
+  )
+  const left = timeLeftMs === undefined ? '' : `, about ${durationText(timeLeftMs)} left`
+  const pace = rate === 0 ? ['nobody is at it now'] : [`${grouped(rate)} rows/s${left}`]
+  return `since ${time(startedAt)}: ${[...where, ...pace, ...slowedText(shards)].join(', ')}`
+}
+
+function slowedText(shards: readonly PartReport[]): string[] {
+  const [most] = shards.toSorted((a, b) => b.waited - a.waited)
+  return most?.throttledBy === undefined
+    ? []
+    : [`waits ${Math.round(most.waited * 100)}% of the time: ${most.throttledBy}`]
+}
+
+function time(date: Date): string {
+  return date.toISOString().replace('T', ' ').slice(0, 19)
+}

@@ -1,0 +1,258 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { defineIndex } from '@looseleaf/index-engine'
+import { DataStore } from '@looseleaf/store'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { shardsFrom } from '../src/shards-from.ts'
+import { projectFolder, runInside, type Finished, type RunOptions } from './run-command.ts'
+
+// The life of an index, from a dry run to its end, as a person at a terminal leads it.
+
+const SHARDS = 'sqlite:data?shards=2'
+const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
+const byNameAndAge = defineIndex('by_name', {
+  properties: { name: 'string', age: 'integer' },
+  shardOn: 'name',
+})
+
+const CONFIG = `
+import { defineConfig } from '@looseleaf/cli'
+import { defineIndex } from '@looseleaf/index-engine'
+
+export default defineConfig({
+  shards: '${SHARDS}',
+  indexes: [
+    defineIndex('by_name', { properties: { name: 'string', age: 'integer' }, shardOn: 'name' }),
+    defineIndex('by_age', { properties: { age: 'integer' }, shardOn: 'age', unique: true }),
+  ],
+})
+`
+
+let cwd: string
+let store: DataStore
+beforeEach(async () => {
+  cwd = projectFolder()
+  writeFileSync(join(cwd, 'looseleaf.config.ts'), CONFIG)
+  const shards = shardsFrom(SHARDS, { relativeTo: cwd, create: true })
+  store = await DataStore.open({ shards, indexes: [byName], migrate: true, queryTimeMs: 10 })
+  onTestFinished(() => store.close())
+  for (let i = 0; i < 6; i++) await store.put({ name: `name ${i % 3}`, age: i })
+})
+
+const run = (text: string, options: RunOptions = {}): Promise<Finished> =>
+  runInside(text.split(' '), { cwd, ...options })
+const states = async (): Promise<string[]> =>
+  (await store.indexes()).map(({ table, state, hidden, paused }) =>
+    [table, state, ...(hidden ? ['hidden'] : []), ...(paused ? ['paused'] : [])].join(' '),
+  )
+
+test('a dry run of add says what would be done, with the SQL, and changes nothing', async () => {
+  const before = store.context.catalog.current().epochs
+  const planned = await run('index add by_name by_age --dry-run')
+  expect(planned.code).toBe(0)
+  expect(planned.stdout).toContain('Index by_name would get a new generation, 2, beside the one that it has:')
+  expect(planned.stdout).toContain('  properties: name string → name string, age integer')
+  expect(planned.stdout).toContain('Index by_age would be new, generation 1.')
+  for (const table of ['index_by_name_2', 'index_by_age', 'claims_by_age'])
+    expect(planned.stdout).toContain(`CREATE TABLE IF NOT EXISTS "${table}"`)
+  expect(planned.stdout).not.toContain('"entities"')
+  expect(planned.stdout).toContain('A filling would read about 6 entities, which is an estimate')
+  expect((await store.context.catalog.reload()).epochs).toEqual(before)
+
+  const { indexes, entities } = (await run('index add by_name --dry-run --json')).json<{
+    indexes: { action: string; tables: { table: string }[] }[]
+    entities: number
+  }>()
+  expect(indexes).toMatchObject([
+    { action: 'generation', generation: 2, tables: [{ table: 'index_by_name_2' }] },
+  ])
+  expect(entities).toBe(6)
+})
+
+test('a dry run tells what is there, hidden, of other misfits, or not yet unique', async () => {
+  const action = async (name: string): Promise<string | undefined> =>
+    (await run(`index add ${name} --dry-run --json`)).json<{ indexes: { action: string }[] }>().indexes[0]
+      ?.action
+  await store.addIndex(byNameAndAge)
+  expect(await action('by_name')).toBe('nothing')
+  expect((await run('index add by_name --dry-run')).stdout).toContain('There would be nothing to fill.')
+  await store.hideIndex('by_name')
+  expect(await action('by_name')).toBe('restore')
+  await store.addIndex({ ...byNameAndAge, onMisfit: 'skip' })
+  expect(await action('by_name')).toBe('misfits')
+  await store.addIndex(defineIndex('by_age', { properties: { age: 'integer' }, shardOn: 'age' }))
+  expect(await action('by_age')).toBe('claims')
+})
+
+test('several are added and filled by one command, in one change and one reading', async () => {
+  const added = await run('index add by_name by_age --fill')
+  expect([added.code, added.stderr]).toEqual([0, ''])
+  expect(added.stdout).toMatch(/by_name +ready +6/)
+  expect(added.stdout).toMatch(/by_age \(unique\) +ready/)
+  expect(await states()).toEqual([
+    'index_by_name ready',
+    'index_by_name_2 ready',
+    'index_by_age ready',
+    'claims_by_age ready',
+  ])
+  const again = await run('index add by_name by_age --fill --json')
+  expect(again.json()).toMatchObject({
+    indexes: [
+      { name: 'by_name', generation: 2, state: 'ready' },
+      { name: 'by_age', claims: 'ready' },
+    ],
+    filled: { added: 0 },
+  })
+})
+
+test('a filling is paused and resumed, which list, show and status tell', async () => {
+  await run('index add by_name')
+  const paused = await run('index pause by_name')
+  expect(paused.stdout).toBe(
+    'Index by_name, generation 2, is paused. Go on with: looseleaf index resume by_name\n',
+  )
+  for (const command of ['index list', 'index show by_name', 'status']) {
+    const { stdout } = await run(command)
+    expect(stdout).toContain('building, paused')
+    expect(stdout).toContain('looseleaf index resume by_name --generation 2')
+  }
+  const filled = await run('index add by_name --fill')
+  expect([filled.code, filled.stdout]).toEqual([1, expect.stringContaining('by_name is not filled now')])
+  expect((await run('index resume by_name --json')).json()).toEqual({ generations: [2], paused: false })
+  expect((await run('clean')).code).toBe(0)
+  expect(await states()).toEqual(['index_by_name ready', 'index_by_name_2 ready'])
+  const late = await run('index pause by_name')
+  expect([late.code, late.stderr]).toEqual([2, expect.stringContaining('no filling to pause')])
+})
+
+test('drop hides first, restore brings back at once, and drop again drops', async () => {
+  const refused = await run('index drop by_name')
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('say --yes')])
+  expect(await states()).toEqual(['index_by_name ready'])
+  expect((await run('index drop by_name --dry-run --json')).json()).toEqual({
+    step: 'hide',
+    generations: [1],
+    done: false,
+  })
+
+  const hidden = await run('index drop by_name --yes')
+  expect(hidden.stdout).toContain('Index by_name, generation 1, is hidden.')
+  expect(hidden.stdout).toContain('looseleaf index restore by_name')
+  expect(await states()).toEqual(['index_by_name ready hidden'])
+  const queried = await run('count by_name --scatter')
+  expect([queried.code, queried.stderr]).toEqual([
+    4,
+    expect.stringContaining('looseleaf index restore by_name'),
+  ])
+  expect((await run('index list')).stdout).toContain('is hidden. Bring it back with')
+
+  const back = await run('index restore by_name')
+  expect(back.stdout).toBe('Index by_name, generation 1, is back: ready.\n')
+  expect((await run('count by_name --scatter --json')).json()).toMatchObject({ count: 6 })
+  expect((await run('index restore by_name')).stdout).toBe('Index by_name is not hidden.\n')
+
+  await run('index drop by_name --yes')
+  const dropped = await run('index drop by_name --yes --json')
+  expect(dropped.json()).toEqual({ step: 'drop', generations: [1], done: true })
+  expect(await states()).toEqual([])
+  const gone = await run('index restore by_name')
+  expect([gone.code, gone.stderr]).toEqual([2, 'Error: The store has no index "by_name"; it has none.\n'])
+})
+
+test('at a terminal, drop asks, and takes anything but yes for no', async () => {
+  const ask = async (answer: string): Promise<Finished> => {
+    const stdin = Object.assign(new PassThrough(), { isTTY: true })
+    stdin.end(`${answer}\n`)
+    return run('index drop by_name', { stdin })
+  }
+  const no = await ask('')
+  expect([no.code, no.stdout]).toEqual([1, 'Nothing was changed.\n'])
+  expect(no.stderr).toContain('Hide index by_name, generation 1?')
+  expect((await ask('y')).code).toBe(0)
+  expect(await states()).toEqual(['index_by_name ready hidden'])
+})
+
+test('swap takes out what the config needs no more, when the new generation is ready', async () => {
+  await run('index add by_name')
+  const early = await run('index swap by_name --yes')
+  expect([early.code, early.stderr]).toEqual([4, expect.stringContaining('generation 2, is building')])
+  await run('index repair by_name --generation 2')
+  const advice = 'generation 1, is not needed by this config any more. When no process queries it'
+  for (const command of ['index list', 'index show by_name', 'status'])
+    expect((await run(command)).stdout).toContain(advice)
+
+  const swapped = await run('index swap by_name --yes')
+  expect([swapped.code, swapped.stdout]).toEqual([
+    0,
+    expect.stringContaining('looseleaf index restore by_name --generation 1 brings it back'),
+  ])
+  expect(await states()).toEqual(['index_by_name ready hidden', 'index_by_name_2 ready'])
+  // Back to what was: the first generation is kept, and the second one goes.
+  expect((await run('index swap by_name --generation 1 --yes')).code).toBe(4)
+  await run('index swap by_name --yes')
+  expect(await states()).toEqual(['index_by_name_2 ready'])
+  expect((await run('index swap by_name --yes')).stdout).toBe('Index by_name has no other generation.\n')
+})
+
+test('swap without the definition of the config in the store, and of an index that the config has not', async () => {
+  const none = await run('index swap by_name --yes')
+  expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('looseleaf index add by_name --fill')])
+  const byLink = (age: boolean): typeof byName =>
+    defineIndex('by_link', {
+      properties: { link: 'string', ...(age && { age: 'integer' }) },
+      shardOn: 'link',
+    }) as unknown as typeof byName
+  await store.addIndex([byLink(false), byLink(true)])
+  await run('clean')
+  expect((await run('index list')).stdout).toContain('by_link, generation 1, has a newer one beside it')
+  expect((await run('index swap by_link --yes --json')).json()).toMatchObject({
+    step: 'hide',
+    generations: [1],
+  })
+})
+
+test('check compares a generation and repair puts it right', async () => {
+  const table = store.context.driver.shards.map((shard) =>
+    shard.index({ table: 'index_by_name', columns: [{ name: 'name', type: 'string' }] }),
+  )
+  const pages = await Promise.all(table.map((each) => each.scan({ prefix: [], order: 'asc', limit: 9 })))
+  const shard = pages.findIndex((page) => page.length > 0)
+  await table[shard]!.remove([{ ...pages[shard]![0]!, before: Number.MAX_SAFE_INTEGER }])
+  const bad = await run('index check by_name --generation 1 --json')
+  expect([bad.code, bad.json()]).toMatchObject([1, { ok: false, indexes: [{ missing: 1 }] }])
+  expect((await run('index repair by_name --json')).json()).toMatchObject({ added: 1 })
+  expect((await run('index check by_name')).code).toBe(0)
+  expect((await run('index repair by_name --restart --json')).json()).toMatchObject({ added: 6 })
+  const unknown = await run('index check by_nam')
+  expect([unknown.code, unknown.stderr]).toEqual([
+    2,
+    'Error: The store has no index "by_nam"; it has by_name.\n',
+  ])
+})
+
+test('show tells what is known of an index, and how far its filling is', async () => {
+  await store.addIndex(byNameAndAge)
+  await run('index repair by_name --generation 1')
+  const [first] = store.context.driver.shards
+  await first!.tasks.claim('clean-part/index_by_name_2', 'another process', 60_000)
+  const stop = new AbortController()
+  const filling = run('clean --index by_name', { stop: stop.signal })
+  await expect
+    .poll(async () => (await run('index show by_name --generation 2 --json')).json(), { timeout: 10_000 })
+    .toMatchObject({ generations: [{ rows: { underWay: { workers: 1 } } }] })
+  stop.abort()
+  await filling
+  const { stdout } = await run('index show by_name')
+  expect(stdout).toContain('by_name, generation 1\n  properties  name string\n  sharded on  name')
+  expect(stdout).toContain('  table       index_by_name: ready\n')
+  expect(stdout).toMatch(/ {2}cleaned .*: 0 rows added, 0 removed, 0 misfits/)
+  expect(stdout).toMatch(/ {2}under way .* by 1 worker/)
+  expect((await run('index show by_name --json')).json()).toMatchObject({
+    name: 'by_name',
+    generations: [
+      { generation: 1, properties: ['name string'], claims: null, rows: { lastCleaned: { added: 0 } } },
+      { generation: 2, rows: { table: 'index_by_name_2', state: 'building', lastCleaned: null } },
+    ],
+  })
+})

@@ -1,0 +1,97 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { startCleaner } from '@looseleaf/cleaner'
+import { DataStore } from '@looseleaf/store'
+import { expect, onTestFinished, test } from 'vitest'
+import { shardsFrom } from '../src/shards-from.ts'
+import { projectFolder, runInside } from './run-command.ts'
+
+const CONFIG = `
+import { defineIndex } from '@looseleaf/index-engine'
+
+export default {
+  shards: 'sqlite:data?shards=2',
+  indexes: [defineIndex('by_user', { properties: { user: 'string' }, shardOn: 'user', onMisfit: 'skip' })],
+}
+`
+
+interface Checked {
+  readonly ok: boolean
+  readonly findings: readonly { readonly rule: string; readonly about: string | null; readonly see: string }[]
+}
+
+async function project(): Promise<string> {
+  const cwd = projectFolder()
+  writeFileSync(join(cwd, 'looseleaf.config.ts'), CONFIG)
+  await runInside(['init'], { cwd })
+  return cwd
+}
+
+async function openStore(cwd: string): Promise<DataStore> {
+  const shards = shardsFrom('sqlite:data?shards=2', { relativeTo: cwd, create: false })
+  const store = await DataStore.open({ shards })
+  onTestFinished(() => store.close())
+  return store
+}
+
+test('a store that nobody cleans is found, and one that is cleaned is well', async () => {
+  const cwd = await project()
+  const found = await runInside(['status', '--check', '--json'], { cwd })
+  expect(found.code).toBe(1)
+  const { ok, findings } = found.json<Checked>()
+  expect(ok).toBe(false)
+  expect(findings.map(({ rule }) => rule)).toEqual(['no cleaner', 'no cleaner'])
+  const told = await runInside(['status', '--check'], { cwd })
+  expect(told.code).toBe(1)
+  expect(told.stdout.trimEnd().split('\n')).toHaveLength(2)
+  expect(told.stdout).toContain('To do: run startCleaner')
+
+  const cleaner = startCleaner(await openStore(cwd), { intervalMs: 10, catalogMs: 10, leaseMs: 300 })
+  onTestFinished(() => cleaner.stop())
+  let last = await runInside(['status', '--check', '--json'], { cwd })
+  // Until it has followed both shards, swept everything and saved that.
+  while (last.code !== 0) last = await runInside(['status', '--check', '--json'], { cwd })
+  expect(last.json()).toEqual({ ok: true, findings: [] })
+  expect((await runInside(['status', '--check'], { cwd })).stdout).toBe('All is well.\n')
+  const shown = await runInside(['status'], { cwd })
+  expect(shown.stdout).toContain(`:${process.pid}`)
+  expect(shown.stdout).toMatch(
+    /Everything was swept since .*: 0 missing, 0 dangling, 0 duplicates, 0 damaged\./,
+  )
+})
+
+test('status has the misfits of each index', async () => {
+  const cwd = await project()
+  await runInside(['import', '-'], { cwd, input: '{"user":"ada"}\n{"user":7}\n{"user":true}\n' })
+  await runInside(['clean'], { cwd })
+  const { indexes } = (await runInside(['status', '--json'], { cwd })).json<{
+    indexes: readonly { misfits: { count: number; countedAt: string } | null }[]
+  }>()
+  expect(indexes[0]!.misfits!.count).toBe(2)
+  expect(Date.now() - Date.parse(indexes[0]!.misfits!.countedAt)).toBeLessThan(60_000)
+  expect((await runInside(['status'], { cwd })).stdout).toMatch(/MISFITS/)
+})
+
+test('shards that are not there are findings, with the exit code of their error', async () => {
+  const cwd = projectFolder()
+  const away = ['--shards', 'mysql://127.0.0.1:9/none']
+  const checked = await runInside(['status', '--check', '--json', ...away], { cwd })
+  expect(checked.code).toBe(3)
+  expect(checked.json<Checked>().findings.map(({ rule }) => rule)).toEqual(['shard'])
+})
+
+test('a store whose catalog cannot be read is a finding', async () => {
+  const cwd = projectFolder()
+  mkdirSync(join(cwd, 'other'))
+  writeFileSync(join(cwd, 'other', 'shard-0.sqlite'), '')
+  const checked = await runInside(['status', '--check', '--json', '--shards', 'sqlite:other?shards=1'], {
+    cwd,
+  })
+  expect(checked.code).toBe(4)
+  expect(checked.json<Checked>().findings).toMatchObject([{ rule: 'catalog', about: null }])
+})
+
+test('a mistake in the command line is none', async () => {
+  const checked = await runInside(['status', '--check', '--json'], { cwd: projectFolder() })
+  expect(checked).toMatchObject({ code: 2, stdout: '' })
+})

@@ -1,0 +1,41 @@
+import { LooseleafError } from './errors.ts'
+
+/** Lets calls in until it is closed, and knows when the last of them has ended. */
+export interface Gate {
+  /** Does the work of a call; rejects with `CLOSED` once `close` was called. */
+  pass<T>(work: () => Promise<T>): Promise<T>
+  /** Throws `CLOSED` once `close` was called. */
+  checkOpen(): void
+  /** Lets no call in any more; resolves when none is under way. */
+  close(): Promise<void>
+}
+
+/** `closed`: the message of the errors, which says what is closed. */
+export function createGate(closed: string): Gate {
+  let underWay = 0
+  let isClosed = false
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>()
+
+  function checkOpen(): void {
+    if (isClosed) throw new LooseleafError('CLOSED', closed)
+  }
+
+  return {
+    checkOpen,
+    async pass(work) {
+      checkOpen()
+      underWay++
+      try {
+        return await work()
+      } finally {
+        underWay--
+        if (isClosed && underWay === 0) end()
+      }
+    },
+    close() {
+      isClosed = true
+      if (underWay === 0) end()
+      return ended
+    },
+  }
+}

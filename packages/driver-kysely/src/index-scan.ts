@@ -1,0 +1,185 @@
+import {
+  directionsOf,
+  type Direction,
+  type IndexScan,
+  type IndexTableSpec,
+  type KeyRange,
+} from '@looseleaf/core'
+import { sql, type RawBuilder } from 'kysely'
+import type { Flavor } from './flavor.ts'
+import { selectedColumns } from './index-row.ts'
+import { columnNames, INCLUDED } from './schema.ts'
+import { and, or, slot, slots } from './sql-parts.ts'
+
+/** A statement together with its parameters; `shape` is the same for all that have the same SQL. */
+export interface Stretch {
+  readonly shape: string
+  build(): RawBuilder<unknown>
+  readonly parameters: readonly unknown[]
+}
+
+/** A column of the key in the order of a scan. */
+interface Column {
+  readonly name: string
+  readonly direction: Direction
+}
+
+/** The rows of a range. */
+export function within(key: readonly string[], { prefix, lower, upper }: KeyRange): Stretch {
+  const column = sql.ref(key[prefix.length] as string)
+  const bounds = [
+    ...(lower === undefined ? [] : [{ operator: lower.inclusive ? '>=' : '>', value: lower.value }]),
+    ...(upper === undefined ? [] : [{ operator: upper.inclusive ? '<=' : '<', value: upper.value }]),
+  ]
+  return {
+    shape: `${prefix.length}${bounds.map(({ operator }) => operator).join('')}`,
+    build: () =>
+      and([
+        ...prefix.map((_, i) => equal(key[i] as string)),
+        ...bounds.map(({ operator }) => sql`${column} ${sql.raw(operator)} ${slot}`),
+      ]),
+    parameters: [...prefix, ...bounds.map(({ value }) => value)],
+  }
+}
+
+/** The statement of a scan, for one table. */
+export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexScan) => Stretch {
+  const table = sql.table(spec.table)
+  const key = [...columnNames(spec), 'entity_id']
+  const directions: readonly Direction[] = [...directionsOf(spec.columns), 1]
+  const selected = selectedColumns(flavor, spec)
+
+  function restOf({ prefix, order }: IndexScan): readonly Column[] {
+    const sign = order === 'asc' ? 1 : -1
+    return key.slice(prefix.length).map((name, i) => {
+      const direction = directions[prefix.length + i] as Direction
+      return { name, direction: (sign * direction) as Direction }
+    })
+  }
+
+  function select(
+    condition: readonly RawBuilder<unknown>[],
+    rest: readonly Column[],
+    included: boolean,
+  ): RawBuilder<unknown> {
+    return sql`
+      SELECT ${selected}, version${included ? sql`, ${sql.ref(INCLUDED)}` : sql``} FROM ${table}
+      WHERE ${and(condition)} ORDER BY ${inOrder(rest, `${spec.table}.`)} LIMIT ${slot}`
+  }
+
+  function inOrder(rest: readonly Column[], source = ''): RawBuilder<unknown> {
+    // Where a key has one row, its columns say the order; MySQL would sort the whole range by one more.
+    const sorted = spec.unique && rest.length > 1 ? rest.slice(0, -1) : rest
+    return sql.join(
+      sorted.map(({ name, direction }) =>
+        direction === 1 ? sql.ref(`${source}${name}`) : sql`${sql.ref(`${source}${name}`)} DESC`,
+      ),
+    )
+  }
+
+  return (scan) => {
+    const { order, after, limit, included = false, ...range } = scan
+    const stretch = within(key, range)
+    const rest = restOf(scan)
+    const shape = `scan ${order} ${stretch.shape}${included ? ' included' : ''}`
+    if (after === undefined) {
+      return {
+        shape,
+        build: () => select([stretch.build()], rest, included),
+        parameters: [...stretch.parameters, limit],
+      }
+    }
+    const { inclusive = false } = after
+    const place = [...after.key.slice(range.prefix.length), after.entityId]
+    if (!flavor.rowValuesSeek) {
+      const behind = spelledOut(rest, place, inclusive)
+      return {
+        shape: `${shape} ${inclusive ? 'from' : 'after'}`,
+        build: () => select([stretch.build(), behind.build()], rest, included),
+        parameters: [...stretch.parameters, ...behind.parameters, limit],
+      }
+    }
+    const steps = stepsBehind(rest, place, inclusive)
+    const parts = (): readonly RawBuilder<unknown>[] =>
+      steps.map(({ build }) => select([stretch.build(), build()], rest, included))
+    return {
+      shape: `${shape} ${inclusive ? 'from' : 'after'}`,
+      build: () =>
+        steps.length === 1
+          ? (parts()[0] as RawBuilder<unknown>)
+          : sql`
+              ${sql.join(
+                parts().map((part) => sql`SELECT * FROM (${part})`),
+                sql` UNION ALL `,
+              )} ORDER BY ${inOrder(rest)} LIMIT ${slot}`,
+      parameters: [
+        ...steps.flatMap(({ parameters }) => [...stretch.parameters, ...parameters, limit]),
+        ...(steps.length === 1 ? [] : [limit]),
+      ],
+    }
+  }
+}
+
+type Condition = Pick<Stretch, 'build' | 'parameters'>
+
+/**
+ * Rows behind a place, or with it, as databases read it in one range each where row values would read all of it:
+ * a > ? OR (a = ? AND b > ?) OR …
+ */
+function spelledOut(rest: readonly Column[], place: readonly unknown[], inclusive: boolean): Condition {
+  const { name: first, direction } = rest[0] as Column
+  return {
+    build: () =>
+      and([
+        sql`${sql.ref(first)} ${beyond(direction, true)} ${slot}`,
+        or(
+          rest.map(
+            ({ name, direction: way }, i) =>
+              sql`(${and([
+                ...rest.slice(0, i).map((before) => equal(before.name)),
+                sql`${sql.ref(name)} ${beyond(way, inclusive && i === rest.length - 1)} ${slot}`,
+              ])})`,
+          ),
+        ),
+      ]),
+    parameters: [place[0], ...rest.flatMap((_, i) => place.slice(0, i + 1))],
+  }
+}
+
+/**
+ * Rows behind a place, or with it, in steps that follow each other: one for each run of columns in one direction, from the
+ * last run to the first. `(a, b) > (?, ?)` finds its place in an index, and takes columns of one direction alone.
+ */
+function stepsBehind(
+  rest: readonly Column[],
+  place: readonly unknown[],
+  inclusive: boolean,
+): readonly Condition[] {
+  const steps: Condition[] = []
+  let end = rest.length
+  while (end > 0) {
+    const { direction } = rest[end - 1] as Column
+    const start = rest.slice(0, end).findLastIndex((column) => column.direction !== direction) + 1
+    const before = rest.slice(0, start)
+    const run = rest.slice(start, end)
+    const withPlace = inclusive && end === rest.length
+    steps.push({
+      build: () =>
+        and([
+          ...before.map(({ name }) => equal(name)),
+          sql`(${sql.join(run.map(({ name }) => sql.ref(name)))}) ${beyond(direction, withPlace)} (${slots(run.length)})`,
+        ]),
+      parameters: place.slice(0, end),
+    })
+    end = start
+  }
+  return steps
+}
+
+function beyond(direction: Direction, inclusive: boolean): RawBuilder<unknown> {
+  return sql.raw(`${direction === 1 ? '>' : '<'}${inclusive ? '=' : ''}`)
+}
+
+function equal(name: string): RawBuilder<unknown> {
+  return sql`${sql.ref(name)} = ${slot}`
+}

@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto'
+import type { IndexScan, IndexTable, IndexTableSpec, Shard } from '@looseleaf/core'
+import { kyselyShard } from '@looseleaf/driver-kysely'
+import Database from 'better-sqlite3'
+import { beforeAll, expect, test } from 'vitest'
+import { createKysely } from './dialect.ts'
+import { sqliteFlavor } from './flavor.ts'
+
+/** Its values stand high to low, and those behind them low to high. */
+const spec: IndexTableSpec = {
+  table: 'index_mixed',
+  columns: [
+    { name: 'user', type: 'integer' },
+    { name: 'score', type: 'integer', order: 'desc' },
+    { name: 'published', type: 'time' },
+  ],
+}
+
+const database = new Database(':memory:')
+const sent: string[] = []
+let shard: Shard
+let index: IndexTable
+
+beforeAll(async () => {
+  const prepare = database.prepare.bind(database)
+  database.prepare = ((text: string) => {
+    sent.push(text)
+    return prepare(text)
+  }) as typeof database.prepare
+  shard = kyselyShard({ name: 'memory', db: createKysely(database, 1_000), flavor: sqliteFlavor })
+  await shard.createIndexTable(spec)
+  index = shard.index(spec)
+  return () => database.close()
+})
+
+/** What SQLite does for the parts of a scan's statement, a line each; what collects its parts left out. */
+async function planOf(scan: Omit<IndexScan, 'limit'>): Promise<readonly string[]> {
+  sent.length = 0
+  await index.scan({ ...scan, limit: 20 })
+  const statement = database.prepare(`EXPLAIN QUERY PLAN ${sent[0]}`)
+  const parameters = Array.from({ length: (sent[0] ?? '').split('?').length - 1 }, () => 1)
+  const lines = (statement.all(...parameters) as { detail: string }[]).map(({ detail }) => detail)
+  return lines.filter((line) => /^(SEARCH|SCAN index|USE TEMP)/.test(line))
+}
+
+const after = { key: [1n, 5n, 7n], entityId: randomBytes(16) }
+
+test('the primary key has the directions of its columns', () => {
+  expect(shard.schema([spec]).join('\n')).toContain(
+    'PRIMARY KEY ("user", "score" DESC, "published", "entity_id")',
+  )
+})
+
+test.each(['asc', 'desc'] as const)(
+  'a scan of two directions reads its range and sorts nothing, %s',
+  async (order) => {
+    expect(await planOf({ prefix: [1n], order })).toEqual(['SEARCH index_mixed USING PRIMARY KEY (user=?)'])
+  },
+)
+
+test.each([
+  ['asc', '<', '>'],
+  ['desc', '>', '<'],
+] as const)(
+  'behind a place in the midst of equal scores it reads the rest of these, then the next scores, %s',
+  async (order, nextScore, nextTime) => {
+    const plan = await planOf({ prefix: [1n], after, order })
+    expect(plan.filter((line) => line.startsWith('S'))).toEqual([
+      `SEARCH index_mixed USING PRIMARY KEY (user=? AND score=? AND (published,entity_id)${nextTime}(?,?))`,
+      `SEARCH index_mixed USING PRIMARY KEY (user=? AND score${nextScore}?)`,
+    ])
+  },
+)
+
+test.each([
+  ['asc', '>'],
+  ['desc', '<'],
+] as const)('behind a place, by columns of one direction, it is one search, %s', async (order, way) => {
+  expect(await planOf({ prefix: [1n, 5n], after, order })).toEqual([
+    `SEARCH index_mixed USING PRIMARY KEY (user=? AND score=? AND (published,entity_id)${way}(?,?))`,
+  ])
+})

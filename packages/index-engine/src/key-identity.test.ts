@@ -1,0 +1,23 @@
+import { compareKeys } from '@looseleaf/core'
+import * as fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { keyIdentity } from './key-identity.ts'
+
+const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values)
+/** Keys of one index: the same kinds of values in the same columns. */
+const key = fc.tuple(
+  fc.uint8Array({ maxLength: 2, max: 2 }),
+  fc.integer({ min: -2, max: 2 }),
+  fc.bigInt({ min: -2n, max: 2n }),
+)
+
+it('gives two keys one identity exactly when they are equal', () => {
+  fc.assert(
+    fc.property(key, key, (a, b) => {
+      expect(keyIdentity(a) === keyIdentity(b)).toBe(compareKeys(a, b, [1, 1, 1]) === 0)
+    }),
+    { numRuns: 1000 },
+  )
+  expect(keyIdentity([bytes(49), bytes()])).not.toBe(keyIdentity([bytes(), bytes(49)]))
+  expect(keyIdentity([0])).toBe(keyIdentity([-0]))
+})

@@ -1,0 +1,14 @@
+import type { Key } from '@looseleaf/core'
+
+/** A string that two keys of one index share exactly when they are equal; for maps and sets. */
+export function keyIdentity(key: Key): string {
+  let identity = ''
+  for (const value of key) {
+    identity += value instanceof Uint8Array ? `${value.length}:${latin1(value)}` : `${value};`
+  }
+  return identity
+}
+
+function latin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
+}

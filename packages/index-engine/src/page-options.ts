@@ -1,0 +1,33 @@
+import { describeKind, LooseleafError } from '@looseleaf/core'
+import { DEFAULT_LIMIT, MAX_LIMIT, type QueryOrder } from './query-types.ts'
+
+/*
+ * What a page is asked for by. Each throws `BAD_QUERY`, with the subject: `Index entries_by_user`, for one.
+ */
+
+export function parseOrder(subject: string, order: unknown): QueryOrder {
+  if (order === undefined) return 'asc'
+  if (order === 'asc' || order === 'desc') return order
+  throw new LooseleafError(
+    'BAD_QUERY',
+    `${subject}: order has to be 'asc' or 'desc'; got ${describeKind(order)}.`,
+  )
+}
+
+export function parseLimit(subject: string, limit: unknown): number {
+  if (limit === undefined) return DEFAULT_LIMIT
+  if (typeof limit === 'number' && Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT) return limit
+  const what = typeof limit === 'number' ? String(limit) : describeKind(limit)
+  throw new LooseleafError(
+    'BAD_QUERY',
+    `${subject}: limit has to be a whole number from 1 to ${MAX_LIMIT}; got ${what}.`,
+  )
+}
+
+export function parseScatter(subject: string, scatter: unknown): boolean {
+  if (scatter === undefined || typeof scatter === 'boolean') return scatter ?? false
+  throw new LooseleafError(
+    'BAD_QUERY',
+    `${subject}: scatter has to be true or false; got ${describeKind(scatter)}.`,
+  )
+}

@@ -1,0 +1,48 @@
+import type { Bag } from '@looseleaf/core'
+import type { IndexDefinition } from '../src/define-index.ts'
+import { planIntersection, type IntersectionPlan } from '../src/plan-intersection.ts'
+import type { QueryOptions } from '../src/query-types.ts'
+import type { QueryPorts } from '../src/run-query.ts'
+import { idOf, lastByteRouter, modelStore } from './model.ts'
+
+/** A condition as a test writes it. */
+export interface Asked {
+  readonly index: IndexDefinition
+  readonly where: object
+}
+
+/** Entities, and rows of them in the index of each condition. */
+export interface SeveralIndexes extends QueryPorts {
+  commit(number: number, bag: Bag | undefined): void
+  /** In all indexes, or in some. */
+  addRows(number: number, bag: Bag, indexes?: readonly number[]): void
+  removeRows(number: number, bag: Bag): void
+  /** Called before each scan. */
+  onScan: () => void
+}
+
+export function severalIndexes(asked: readonly Asked[], shards: number): SeveralIndexes {
+  const stores = asked.map(({ index }) => modelStore(index, lastByteRouter(shards)))
+  const first = stores[0]!
+  const several: SeveralIndexes = {
+    onScan: () => {},
+    commit: (number, bag) => first.commit(idOf(number), bag),
+    addRows(number, bag, indexes = stores.keys().toArray()) {
+      for (const index of indexes) stores[index]!.addRows(idOf(number), bag)
+    },
+    removeRows(number, bag) {
+      for (const store of stores) store.removeRows(idOf(number), bag)
+    },
+    scan(shard, scan, signal, index) {
+      several.onScan()
+      return stores[index]!.scan(shard, scan, signal, index)
+    },
+    read: first.read,
+  }
+  return several
+}
+
+export function planOf(asked: readonly Asked[], options: QueryOptions = {}, shards = 1): IntersectionPlan {
+  const conditions = asked.map(({ index, where }) => ({ index: { ...index, generation: 1 }, where }))
+  return planIntersection(conditions, { scatter: true, ...options }, lastByteRouter(shards))
+}

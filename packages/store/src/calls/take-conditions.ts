@@ -1,0 +1,25 @@
+import { badArgument, isRecord, LooseleafError, type IndexDefinitionData } from '@looseleaf/core'
+import { MAX_CONDITIONS } from '@looseleaf/index-engine'
+import { requireDefinition } from './require-definition.ts'
+
+const EXPECTED = `an array of 1 to ${MAX_CONDITIONS} conditions, each { index, where }`
+
+/** The conditions of an intersection. Throws `BAD_OPTION` for what is none, and `BAD_INDEX`; what they ask is looked at later. */
+export function takeConditions(
+  conditions: unknown,
+): readonly { readonly index: IndexDefinitionData; readonly where: object }[] {
+  if (!Array.isArray(conditions)) throw badArgument('intersect', EXPECTED, conditions)
+  const { length } = conditions
+  if (length < 1 || length > MAX_CONDITIONS) {
+    throw new LooseleafError(
+      'BAD_OPTION',
+      `intersect takes 1 to ${MAX_CONDITIONS} conditions; got ${length}.`,
+    )
+  }
+  return Array.from(conditions as unknown[], (condition) => {
+    if (!isRecord(condition)) throw badArgument('intersect', EXPECTED, condition)
+    const { index, where } = condition
+    requireDefinition('intersect', index)
+    return { index, where: where as object }
+  })
+}

@@ -1,0 +1,99 @@
+import {
+  checkOptions,
+  createGate,
+  type CallOptions,
+  type Gate,
+  type IndexDefinitionData,
+} from '@looseleaf/core'
+import { definitionFromData, type EngineContext } from '@looseleaf/index-engine'
+import { optionsOf } from '../call-options.ts'
+import { requireDefinition } from '../calls/require-definition.ts'
+import type { IndexStatus, StoreStatus } from '../types.ts'
+import { addIndex, dropIndex } from './manage-indexes.ts'
+import { markIndex } from './mark-indexes.ts'
+import { changePolicies, type PolicyChange } from './policies.ts'
+import { indexStatus, readStatus } from './status.ts'
+
+/** The calls about a store itself, its indexes and its policies; `DataStore` adds those about entities. */
+export abstract class StoreManagement {
+  /** For those who work beneath the store: the cleaner, the command line, tests. */
+  readonly context: EngineContext
+  protected readonly calls: Gate = createGate('The store is closed.')
+
+  protected constructor(context: EngineContext) {
+    this.context = context
+  }
+
+  /**
+   * Adds an index, or several in one change of the catalog, while the store is in use. Each is `building` until the cleaner
+   * has filled it; several are filled by one reading of the entities. One that the store has is shown again if it is hidden.
+   */
+  async addIndex(
+    definitions: IndexDefinitionData | readonly IndexDefinitionData[],
+    options: CallOptions = {},
+  ): Promise<void> {
+    checkOptions('addIndex', options, optionsOf.call)
+    const checked = [definitions].flat().map((definition) => definitionFromData(definition))
+    await this.calls.pass(() => addIndex(this.context, checked, options))
+  }
+
+  /**
+   * Hides an index, before it is dropped: queries of it are refused (`INDEX_NOT_READY`), and writers go on writing it. One that
+   * is `building` is not filled meanwhile. By definition its generation, by name all; false if there is none.
+   */
+  async hideIndex(which: string | IndexDefinitionData, options: CallOptions = {}): Promise<boolean> {
+    return this.calls.pass(() => markIndex(this.context, 'hideIndex', which, options))
+  }
+
+  /**
+   * Shows a hidden index again, as it was: one that was ready can be queried at once. `addIndex`, and `open` with `migrate`, do
+   * so for their definitions. False if there is none, or it is being dropped.
+   */
+  async restoreIndex(which: string | IndexDefinitionData, options: CallOptions = {}): Promise<boolean> {
+    return this.calls.pass(() => markIndex(this.context, 'restoreIndex', which, options))
+  }
+
+  /** Stops the filling of an index, in every process within seconds; what is done is kept. False if none is `building`. */
+  async pauseIndex(which: string | IndexDefinitionData, options: CallOptions = {}): Promise<boolean> {
+    return this.calls.pass(() => markIndex(this.context, 'pauseIndex', which, options))
+  }
+
+  /** Lets a cleaner go on with a filling that was paused. False if no such index is `building`. */
+  async resumeIndex(which: string | IndexDefinitionData, options: CallOptions = {}): Promise<boolean> {
+    return this.calls.pass(() => markIndex(this.context, 'resumeIndex', which, options))
+  }
+
+  /** Drops an index while the store is in use, at once and for good; by definition its generation, by name all of them. */
+  async dropIndex(which: string | IndexDefinitionData, options: CallOptions = {}): Promise<boolean> {
+    checkOptions('dropIndex', options, optionsOf.call)
+    if (typeof which !== 'string') requireDefinition('dropIndex', which)
+    return this.calls.pass(() => dropIndex(this.context, which, options))
+  }
+
+  /**
+   * Changes what all processes of the store do. When it resolves, no commit goes by what was before, and rows that later commits
+   * make superfluous stay as long as it says. With `onIndexFailure: 'defer'` for the first time it waits for five seconds,
+   * until the queries of all processes know of it. It needs every shard; one that fails may have begun, and is finished by
+   * the next change of the catalog or the next `open`.
+   */
+  async setPolicies(policies: PolicyChange, options: CallOptions = {}): Promise<void> {
+    checkOptions('setPolicies', policies, optionsOf.policies)
+    checkOptions('setPolicies', options, optionsOf.call)
+    await this.calls.pass(() => changePolicies(this.context, policies, options))
+  }
+
+  /** The indexes of the store as they are now. */
+  async indexes(options: CallOptions = {}): Promise<IndexStatus[]> {
+    checkOptions('indexes', options, optionsOf.call)
+    return this.calls.pass(async () => {
+      const catalog = await this.context.catalog.reload(options)
+      return catalog.indexes.map(indexStatus)
+    })
+  }
+
+  /** Shards, counted entities, indexes, warnings. */
+  async status(options: CallOptions = {}): Promise<StoreStatus> {
+    checkOptions('status', options, optionsOf.call)
+    return this.calls.pass(() => readStatus(this.context, options))
+  }
+}

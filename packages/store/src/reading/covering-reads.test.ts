@@ -1,0 +1,195 @@
+import { randomBytes } from 'node:crypto'
+import { parseId, type Driver, type EntityId } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { defineIndex, includedBytes, tableSpec } from '@looseleaf/index-engine'
+import { faultyDriver, keepOpen } from '@looseleaf/testkit'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { DataStore } from '../data-store.ts'
+
+const byUser = defineIndex('by_user', {
+  properties: { user: 'string', at: { type: 'integer', order: 'desc' } },
+  shardOn: 'user',
+  include: ['title', 'author.name', 'tags'],
+})
+const byTag = defineIndex('by_tag', { properties: { tags: 'string[]' }, shardOn: 'tags', include: ['title'] })
+const plain = defineIndex('plain', { properties: { user: 'string' }, shardOn: 'user' })
+
+let memory: Driver
+let store: DataStore
+/** Statements that read bodies. */
+let bodyReads: number
+
+beforeEach(async () => {
+  memory = await memoryShards(2).connect()
+  bodyReads = 0
+  const driver = faultyDriver(memory, ({ operation }) => {
+    if (operation === 'read' || operation === 'readBounded') bodyReads++
+    return undefined
+  })
+  store = await DataStore.open({ shards: keepOpen(driver), indexes: [byUser, byTag, plain], migrate: true })
+})
+
+afterEach(async () => {
+  await store.close()
+  await memory.close()
+})
+
+const bag = {
+  user: 'ada',
+  at: 1,
+  title: 'one',
+  author: { name: 'Ada', age: 36 },
+  tags: ['x', 'y'],
+  text: 'long',
+}
+const item = { user: 'ada', at: 1, title: 'one', 'author.name': 'Ada', tags: ['x', 'y'] }
+
+/** Writes the entity's row as an attempt with this version would that died before its commit. */
+async function strayRow(id: EntityId, version: number, title: string): Promise<void> {
+  const entry = store.context.catalog.current().indexes.find(({ name }) => name === byUser.name)!
+  const row = {
+    key: [Buffer.from('ada'), 1n],
+    entityId: parseId(id),
+    version,
+    included: includedBytes(byUser, { ...bag, title }, store.context.codec) ?? null,
+  }
+  await memory.shards[store.context.router.shardOfKey(Buffer.from('ada'))]!.index(tableSpec(entry)).upsert([
+    row,
+  ])
+}
+
+describe('a list', () => {
+  it('is drawn from rows alone, with the properties of the index and those that it includes', async () => {
+    const { id } = await store.put(bag)
+    const other = await store.put({ ...bag, at: 2, title: undefined, author: 'nobody', tags: undefined })
+    bodyReads = 0
+    const page = await store.list(byUser, { user: 'ada' })
+    expect(page.items).toEqual([
+      { id: other.id, user: 'ada', at: 2 },
+      { id, ...item },
+    ])
+    expect(page).toMatchObject({
+      verified: true,
+      cost: { complete: true, entitiesRead: 2, entitiesCovered: 2 },
+    })
+    expect(bodyReads).toBe(0)
+  })
+
+  it('stays so when an entity is written, whether what is included changes or not', async () => {
+    const { id } = await store.put(bag)
+    await store.update(id, (now) => ({ ...now, text: 'longer' }))
+    expect((await store.list(byUser, { user: 'ada' })).cost.entitiesCovered).toBe(1)
+    await store.update(id, (now) => ({ ...now, title: 'two' }))
+    const page = await store.list(byUser, { user: 'ada' })
+    expect(page.items).toEqual([{ id, ...item, title: 'two' }])
+    expect(page.cost.entitiesCovered).toBe(1)
+  })
+
+  it('has each entity once where it has several rows, and pages like a query', async () => {
+    const ids = await Promise.all(
+      Array.from(
+        { length: 6 },
+        async (_, n) => (await store.put({ ...bag, at: n, tags: ['x', `y${n}`] })).id,
+      ),
+    )
+    const asked = { tags: { gte: 'x' } }
+    const all: unknown[] = []
+    let cursor: string | undefined
+    do {
+      const page = await store.list(byTag, asked, { scatter: true, limit: 2, ...(cursor && { cursor }) })
+      all.push(...page.items.map(({ id }) => id))
+      cursor = page.cursor
+      expect(page.cost.entitiesCovered).toBe(page.cost.entitiesRead)
+    } while (cursor !== undefined)
+    expect(all).toEqual(ids.toSorted())
+    expect(bodyReads).toBe(0)
+  })
+
+  it('reads the entity where a row is not that of its committed version', async () => {
+    const { id, version } = await store.put(bag)
+    await strayRow(id, version + 1_000_000, 'never committed')
+    const page = await store.list(byUser, { user: 'ada' })
+    expect(page.items).toEqual([{ id, ...item }])
+    expect(page.cost.entitiesCovered).toBe(0)
+    const believed = await store.list(byUser, { user: 'ada' }, { verify: false })
+    expect(believed.items).toEqual([{ id, ...item, title: 'never committed' }])
+    expect(believed).toMatchObject({ verified: false, cost: { entitiesCovered: 1 } })
+  })
+
+  it('tells of no attempt that lost, whatever writers do meanwhile', async () => {
+    const other = await DataStore.open({ shards: keepOpen(memory), indexes: [byUser] })
+    const { id } = await store.put({ ...bag, title: 'first' })
+    const committed = new Set<unknown>(['first'])
+    let attempts = 0
+    const write = async (writer: DataStore): Promise<void> => {
+      for (let n = 0; n < 40; n++) {
+        let title = ''
+        await writer.update(id, (now) => ({ ...now, title: (title = `attempt ${++attempts}`) }))
+        committed.add(title)
+      }
+    }
+    const seen = { verified: new Set<unknown>(), believed: new Set<unknown>() }
+    let isOver = false
+    const read = async (): Promise<void> => {
+      while (!isOver) {
+        for (const verify of [true, false]) {
+          const { items } = await store.list(byUser, { user: 'ada' }, { verify })
+          expect(items).toHaveLength(1)
+          seen[verify ? 'verified' : 'believed'].add(items[0]?.title)
+        }
+      }
+    }
+    const reading = read()
+    await Promise.all([write(store), write(store), write(other), write(other)])
+    isOver = true
+    await reading
+    await other.close()
+    expect([...seen.verified].filter((title) => !committed.has(title))).toEqual([])
+    // Otherwise there was nothing to be taken in by.
+    expect([...seen.believed].some((title) => !committed.has(title))).toBe(true)
+  })
+
+  it('leaves out an entity that has moved on or gone, though its old row is there still', async () => {
+    const moved = await store.put(bag)
+    const gone = await store.put(bag)
+    const stays = await store.put(bag)
+    await store.put({ ...bag, user: 'grace' }, { id: moved.id })
+    await store.delete(gone.id)
+    await strayRow(moved.id, moved.version, 'old')
+    await strayRow(gone.id, gone.version, 'old')
+    const page = await store.list(byUser, { user: 'ada' })
+    expect(page.items.map(({ id }) => id)).toEqual([stays.id])
+  })
+
+  it('reads entities whose row would be too long, in their place among the others', async () => {
+    const ids: string[] = []
+    for (const [at, title] of [
+      'short',
+      randomBytes(4500).toString('base64'),
+      'short',
+      randomBytes(4500).toString('base64'),
+    ].entries()) {
+      ids.unshift((await store.put({ ...bag, at, title })).id)
+    }
+    const page = await store.list(byUser, { user: 'ada' })
+    expect(page.items.map(({ id }) => id)).toEqual(ids)
+    expect(page.items.map(({ title }) => String(title).length)).toEqual([6000, 5, 6000, 5])
+    expect(page.cost).toMatchObject({ entitiesRead: 4, entitiesCovered: 2 })
+  })
+
+  it('of an index that includes nothing is BAD_QUERY', async () => {
+    await expect(store.list(plain, { user: 'ada' })).rejects.toMatchObject({ code: 'BAD_QUERY' })
+    await expect(store.list(byUser, { user: 'ada' }, { verify: 1 as never })).rejects.toMatchObject({
+      code: 'BAD_OPTION',
+    })
+  })
+
+  it('is no list of another index with the same properties', async () => {
+    const less = defineIndex('by_user', { ...optionsOf(byUser), include: ['title'] })
+    await expect(store.list(less, { user: 'ada' })).rejects.toMatchObject({ code: 'INDEX_NOT_FOUND' })
+  })
+})
+
+function optionsOf({ types, shardOn }: typeof byUser): { properties: typeof types; shardOn: 'user' } {
+  return { properties: types, shardOn: shardOn as 'user' }
+}

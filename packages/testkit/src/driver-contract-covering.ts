@@ -1,0 +1,100 @@
+import type { IndexTable, IndexTableSpec } from '@looseleaf/core'
+import { expect, test } from 'vitest'
+import {
+  codeOf,
+  freshTable,
+  newId,
+  newName,
+  rowsOf,
+  withBench,
+  type MakeDriverHarness,
+} from './driver-contract-harness.ts'
+
+/** Tables whose rows hold bytes beside their key. */
+export function coveringContract(make: MakeDriverHarness): void {
+  const bench = withBench(make)
+
+  const fresh = (): Promise<IndexTable> => freshTable(bench.shard, specOf(newName('index')))
+
+  const included = async (table: IndexTable): Promise<unknown[]> =>
+    (await table.scan({ prefix: [], order: 'asc', limit: 100, included: true })).map((row) =>
+      row.included ? Buffer.from(row.included).toString() : row.included,
+    )
+
+  test('bytes come back as they were, none and many, when a scan asks for them', async () => {
+    const table = await fresh()
+    const all = [Buffer.from('a'), null, Buffer.alloc(0), Buffer.alloc(4096, 0xff)]
+    await table.upsert(
+      all.map((bytes, i) => ({ key: [BigInt(i)], entityId: newId(), version: 1, included: bytes })),
+    )
+    const range = { prefix: [], limit: 100 } as const
+    for (const order of ['asc', 'desc'] as const) {
+      const rows = await table.scan({ ...range, order, included: true })
+      const expected = order === 'asc' ? all : all.toReversed()
+      expect(rows.map((row) => row.included && Buffer.from(row.included))).toEqual(expected)
+    }
+    const after = { key: [1n], entityId: Buffer.alloc(16, 0xff) }
+    const behind = await table.scan({ ...range, order: 'asc', after, included: true })
+    expect(behind.map((row) => row.included?.length)).toEqual([0, 4096])
+    expect(await table.scan({ ...range, order: 'asc' })).not.toContainEqual(
+      expect.objectContaining({ included: expect.anything() }),
+    )
+  })
+
+  test('a row keeps the bytes of its greatest version, whatever comes when', async () => {
+    const table = await fresh()
+    const row = { key: [1n], entityId: newId() }
+    for (const [version, bytes, kept] of [
+      [5, 'five', 'five'],
+      [3, 'three', 'five'],
+      [7, 'seven', 'seven'],
+      // An attempt that is sent again.
+      [7, 'seven', 'seven'],
+      [9, null, null],
+      [8, 'eight', null],
+    ] as const) {
+      await table.upsert([{ ...row, version, included: bytes === null ? null : Buffer.from(bytes) }])
+      expect(await included(table)).toEqual([kept])
+    }
+  })
+
+  test('a row may stand in one call twice; the bytes of the greater version are kept', async () => {
+    const table = await fresh()
+    const row = { key: [1n], entityId: newId() }
+    await table.upsert([
+      { ...row, version: 2, included: Buffer.from('two') },
+      { ...row, version: 9, included: Buffer.from('nine') },
+      { ...row, version: 4, included: Buffer.from('four') },
+    ])
+    expect(await included(table)).toEqual(['nine'])
+  })
+
+  test('a row that is written without bytes has none', async () => {
+    const table = await fresh()
+    await table.upsert([{ key: [1n], entityId: newId(), version: 1 }])
+    expect(await included(table)).toEqual([null])
+  })
+
+  test('rows are deleted, and looked up by their entity, as any others', async () => {
+    const table = await fresh()
+    const row = { key: [1n], entityId: newId() }
+    await table.upsert([{ ...row, version: 5, included: Buffer.from('five') }])
+    expect(await rowsOf(bench.shard, table, [row.entityId])).toMatchObject([{ version: 5 }])
+    expect(await table.remove([{ ...row, before: 5 }])).toBe(0)
+    expect(await table.remove([{ ...row, before: 6 }])).toBe(1)
+  })
+
+  test('a table without the bytes is not taken for one with them, nor the reverse', async () => {
+    for (const covering of [true, undefined] as const) {
+      const spec = specOf(newName('index'))
+      await bench.shard.createIndexTable({ ...spec, covering })
+      const other: IndexTableSpec = { ...spec, covering: covering ? undefined : true }
+      expect(await codeOf(bench.shard.createIndexTable(other))).toBe('BAD_INDEX')
+    }
+  })
+}
+
+function specOf(table: string): IndexTableSpec {
+  // A column of the name that drivers would like to give to the bytes.
+  return { table, columns: [{ name: 'included', type: 'integer' }], covering: true }
+}

@@ -1,0 +1,120 @@
+import type { Bag } from '@looseleaf/core'
+import type { DataStore } from '@looseleaf/store'
+import { byGroup, byTag } from '@looseleaf-tooling/lab/indexes'
+import { moment } from '@looseleaf-tooling/lab/records'
+import type { Random } from '@looseleaf-tooling/random'
+import {
+  byDay,
+  byGroupAndTime,
+  DAYS,
+  GROUPS,
+  isOfOneKey,
+  RANGES,
+  TAGS,
+  TIMES,
+  type Asked,
+} from '../indexes.ts'
+
+export type Found = Bag & { readonly id: string }
+
+export interface Answered {
+  readonly found: readonly Found[]
+  /** True when every page said that it lacks nothing. */
+  readonly complete: boolean
+  /** When the first page was asked for of which something was found. */
+  readonly start: number
+}
+
+interface PageOptions {
+  readonly order: 'asc' | 'desc'
+  readonly scatter: true
+  readonly limit: number
+  readonly cursor?: string
+}
+
+interface Page {
+  readonly items: readonly object[]
+  readonly cursor?: string | undefined
+  readonly previous?: string | undefined
+  readonly cost: { readonly complete: boolean }
+}
+
+const PAGE = 7
+const WHOLE = 1_000
+
+export function whatToAsk(random: Random): Asked {
+  const chosen = random.next()
+  if (chosen < 0.2) return { index: 'by_tag', tags: some(TAGS, random) }
+  if (chosen < 0.5) return { index: 'by_group', groups: some(GROUPS, random) }
+  // Whoever moves between these groups, and so between shards, matches all the time.
+  if (chosen < 0.7) return { index: 'by_group', between: random.pick(RANGES) }
+  if (chosen < 0.85) return { index: 'by_group_and_time', group: random.pick(GROUPS), at: random.pick(TIMES) }
+  const days = some(DAYS, random)
+  return { index: 'by_day', days, ...(random.chance(0.7) && { groups: some([...GROUPS, null], random) }) }
+}
+
+/** Mostly one, else a list. */
+function some<T>(values: readonly T[], random: Random): readonly T[] {
+  const chosen = random.chance(0.6) ? [] : values.filter(() => random.chance(0.5))
+  return chosen.length === 0 ? [random.pick(values)] : chosen
+}
+
+/** In one page, or in several where nothing can be missed by moving to one that was read before: on, or on and back again. */
+export async function ask(store: DataStore, asked: Asked, random: Random): Promise<Answered> {
+  const order = random.pick(['asc', 'desc'] as const)
+  const inPages = isOfOneKey(asked) && random.chance(0.4)
+  const isBackward = inPages && random.chance(0.5)
+  const query = pageOf(store, asked)
+  const turn = (cursor?: string): Promise<Page> =>
+    query({
+      order,
+      scatter: true,
+      limit: inPages ? PAGE : WHOLE,
+      ...(cursor !== undefined && { cursor }),
+    })
+
+  let start = moment()
+  let page = await turn()
+  let taken = [page]
+  while (page.cursor !== undefined) {
+    if (isBackward) [start, taken] = [moment(), []]
+    page = await turn(page.cursor)
+    taken.push(page)
+  }
+  while (isBackward && page.previous !== undefined) {
+    page = await turn(page.previous)
+    taken.unshift(page)
+  }
+  return {
+    // Whatever is indexed has the properties of this load.
+    found: taken.flatMap(({ items }) => items as readonly Found[]),
+    complete: taken.every(({ cost }) => cost.complete),
+    start,
+  }
+}
+
+function pageOf(store: DataStore, asked: Asked): (options: PageOptions) => Promise<Page> {
+  switch (asked.index) {
+    case 'by_tag':
+      return (options) => store.query(byTag, { tags: anyOf(asked.tags) }, options)
+    case 'by_group': {
+      const group = 'groups' in asked ? anyOf(asked.groups) : { gte: asked.between[0], lte: asked.between[1] }
+      return (options) => store.query(byGroup, { group }, options)
+    }
+    case 'by_group_and_time': {
+      const { group, at } = asked
+      return (options) => store.query(byGroupAndTime, { group, at: new Date(at) }, options)
+    }
+    case 'by_day': {
+      // Any time of a day asks for it.
+      const day = anyOf(asked.days.map((date) => new Date(`${date}T12:34:56.789Z`)))
+      const where = asked.groups === undefined ? { day } : { day, group: anyOf(asked.groups) }
+      return (options) => store.query(byDay, where, options)
+    }
+  }
+}
+
+function anyOf<T>(values: readonly T[]): T | { readonly in: readonly T[] } {
+  const [first] = values
+  return values.length === 1 ? (first as T) : { in: values }
+}

@@ -1,0 +1,49 @@
+import type { Driver, DriverFactory, EntityTable, IndexTable, IndexTableSpec, Shard } from '@looseleaf/core'
+
+/** What is otherwise than it was: whatever a part does not give stays. */
+export interface Changes {
+  readonly entities?: ((table: EntityTable, shard: number) => Partial<EntityTable>) | undefined
+  /** Asked once for each table. */
+  readonly index?: ((table: IndexTable, spec: IndexTableSpec) => Partial<IndexTable>) | undefined
+  readonly shard?: ((shard: Shard, number: number) => Partial<Shard>) | undefined
+}
+
+/** A driver that does some of it otherwise: a guard is off, a call waits, fails, or is noticed. */
+export function changed(driver: Driver, changes: Changes): Driver {
+  const shards = driver.shards.map((shard, number): Shard => {
+    const tables = new Map<string, IndexTable>()
+    return {
+      ...whole(shard),
+      entities: { ...whole(shard.entities), ...changes.entities?.(shard.entities, number) },
+      index(spec) {
+        let table = tables.get(spec.table)
+        if (table === undefined) {
+          const real = shard.index(spec)
+          table = { ...whole(real), ...changes.index?.(real, spec) }
+          tables.set(spec.table, table)
+        }
+        return table
+      },
+      ...changes.shard?.(shard, number),
+    }
+  })
+  return { shards, close: () => driver.close() }
+}
+
+/** The same for whoever connects by himself. */
+export function through(shards: DriverFactory, change: (driver: Driver) => Driver): DriverFactory {
+  return { shardCount: shards.shardCount, connect: async () => change(await shards.connect()) }
+}
+
+/** An object's own and inherited methods, so that a spread of it works. */
+function whole<T extends object>(object: T): T {
+  const copy: Record<string, unknown> = {}
+  for (let level: object | null = object; level !== null && level !== Object.prototype;) {
+    for (const name of Object.getOwnPropertyNames(level)) {
+      const value: unknown = Reflect.get(object, name)
+      copy[name] ??= typeof value === 'function' ? value.bind(object) : value
+    }
+    level = Object.getPrototypeOf(level) as object | null
+  }
+  return copy as T
+}

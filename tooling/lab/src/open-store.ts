@@ -1,0 +1,36 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { systemTime, type Driver } from '@looseleaf/core'
+import { mysqlShards, type MysqlShardsOptions } from '@looseleaf/driver-mysql'
+import { DataStore, type DataStoreOptions } from '@looseleaf/store'
+import { through } from './drivers.ts'
+
+export interface OpenOptions extends Partial<Omit<DataStoreOptions, 'shards'>> {
+  readonly connections?: MysqlShardsOptions | undefined
+  /** What its driver does otherwise. */
+  readonly change?: ((driver: Driver) => Driver) | undefined
+  /** What its clock is off by. */
+  readonly clockOffsetMs?: number | undefined
+  /** Whether to try again after this error. Default: never. */
+  readonly again?: ((error: unknown) => boolean) | undefined
+}
+
+const AGAIN_MS = 50
+
+/** A store on these servers, which warns nobody. */
+export async function openStore(urls: readonly string[], options: OpenOptions = {}): Promise<DataStore> {
+  const { connections, change, clockOffsetMs = 0, again, ...rest } = options
+  const shards = mysqlShards(urls, connections)
+  for (;;) {
+    try {
+      return await DataStore.open({
+        shards: change === undefined ? shards : through(shards, change),
+        time: { ...systemTime, now: () => Date.now() + clockOffsetMs },
+        onWarning: () => undefined,
+        ...rest,
+      })
+    } catch (error) {
+      if (again?.(error) !== true) throw error
+      await sleep(AGAIN_MS)
+    }
+  }
+}

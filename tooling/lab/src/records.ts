@@ -1,0 +1,29 @@
+import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs'
+
+/** Writes records so that SIGKILL loses none that was written: the kernel has each line when the call returns. */
+export interface Recorder<Line> {
+  write(record: Line): void
+  close(): void
+}
+
+export function createRecorder<Line>(path: string): Recorder<Line> {
+  const file = openSync(path, 'a', 0o600)
+  return {
+    write: (record) => void writeSync(file, `${JSON.stringify(record)}\n`),
+    close: () => closeSync(file),
+  }
+}
+
+/** A process that was killed may have left half a line, at the very end, or nothing at all. */
+export function readRecords<Line>(path: string): Line[] {
+  if (!existsSync(path)) return []
+  const lines = readFileSync(path, 'utf8').split('\n')
+  lines.pop()
+  // Our own processes wrote them.
+  return lines.map((line) => JSON.parse(line) as Line)
+}
+
+/** Microseconds of the monotonic clock, which all processes of a machine share. */
+export function moment(): number {
+  return Number(process.hrtime.bigint()) / 1_000
+}

@@ -1,0 +1,61 @@
+import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
+
+export type Row = Record<string, unknown>
+
+/** One connection to a server that may go away: it is opened when it is needed, and again after it was lost. */
+export interface Session {
+  ask(statement: string): Promise<Row[]>
+  close(): void
+}
+
+/** `url` is asked each time, for a server may come back elsewhere. `first` is said to every new connection. */
+export function createSession(url: () => string, first?: string): Session {
+  let current: Promise<Connection> | undefined
+
+  function connection(): Promise<Connection> {
+    if (current !== undefined) return current
+    const opening = open()
+    current = opening
+    opening.then(
+      (opened) => opened.on('error', () => forget(opening)),
+      () => forget(opening),
+    )
+    return opening
+  }
+
+  async function open(): Promise<Connection> {
+    const opened = await createConnection({ uri: url(), connectTimeout: 10_000, supportBigNumbers: true })
+    if (first !== undefined) await opened.query(first)
+    return opened
+  }
+
+  function forget(lost: Promise<Connection>): void {
+    if (current === lost) current = undefined
+    lost.then(
+      (opened) => opened.destroy(),
+      () => undefined,
+    )
+  }
+
+  return {
+    async ask(statement) {
+      const mine = connection()
+      try {
+        const [rows] = await (await mine).query<RowDataPacket[]>(statement)
+        return Array.isArray(rows) ? rows : []
+      } catch (error) {
+        if (!isAnswer(error)) forget(mine)
+        throw error
+      }
+    },
+    close() {
+      if (current !== undefined) forget(current)
+    },
+  }
+}
+
+/** What the server itself has said, such as that there is no such thread to be killed: the connection is as it was. */
+export function isAnswer(error: unknown): boolean {
+  const { sqlState, fatal } = error as { sqlState?: string; fatal?: boolean }
+  return sqlState !== undefined && fatal !== true
+}
