@@ -199,7 +199,7 @@ export const flaws = {
       names: 3,
       maxSkewMs: 1000,
       ids: unsafeLife.ids.slice(0, 1),
-      faults: { ...noFaults, diskHangs: 0.05, serverCrash: 0.02 },
+      faults: { ...noFaults, diskHangs: 0.3, serverCrash: 0.08 },
     },
   },
 } as const satisfies Record<string, FlawInfo>

@@ -193,7 +193,7 @@ test('a row that its entity has again by the time that it is deleted is written 
     table.startsWith('index_') && operation === 'remove'
       ? { before: async () => void (await writer.put(ada, { id })) }
       : undefined
-  const store = await openStore({ driver: faultyDriver(memory, plan) })
+  const store = await openStore({ driver: faultyDriver(memory, plan), time: leapingTime() })
   const { id } = await store.put(ada)
   // It has no key in the index for a while, so its row goes at once.
   await writer.put({ other: 1 }, { id })

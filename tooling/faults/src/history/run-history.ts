@@ -44,6 +44,8 @@ export interface HistoryRun {
 const SCANS_APART_MS = 150
 const HOT = 24
 const COLD = 150
+/** Sweeps wait for so long before they delete, and so does a load that ends: more than a query takes here. */
+const QUERY_TIME_MS = 2_000
 /** A process that needs longer for its last calls hangs. */
 const END_MS = 900_000
 
@@ -113,7 +115,12 @@ export async function createStore(
   cold: number,
   writing: WorkerConfig['writing'] = {},
 ): Promise<{ readonly hot: string[]; readonly cold: string[] }> {
-  const store = await openStore(urls, { indexes: allIndexes, migrate: true, ...writing })
+  const store = await openStore(urls, {
+    indexes: allIndexes,
+    migrate: true,
+    queryTimeMs: QUERY_TIME_MS,
+    ...writing,
+  })
   const ids = (count: number): string[] => Array.from({ length: count }, () => store.newId())
   try {
     return { hot: ids(hot), cold: ids(cold) }

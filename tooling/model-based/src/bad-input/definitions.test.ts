@@ -189,7 +189,8 @@ const data: readonly (readonly [what: string, data: unknown, names: RegExp])[] =
   ['nothing', undefined, /has to be an object.*nothing/],
   ['null', null, /has to be an object.*null/],
   ['a name', 'by_age', /has to be an object.*a string/],
-  ['an array of definitions', [byAge], /has to be an object.*an array/],
+  // One array of them is what addIndex takes.
+  ['arrays of definitions', [[byAge]], /has to be an object.*an array/],
   ['an empty object', {}, /name of an index.*nothing/],
   ['the options of defineIndex', { name: 'x', ...fine }, /Index x needs a list of properties.*an object/],
   [
