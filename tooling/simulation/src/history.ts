@@ -278,10 +278,9 @@ export function createHistory(driver: ReferenceDriver, codec: Codec, options: Hi
       // What is written meanwhile may be met twice, or missed.
       const still = new Set([...states.ids()].filter((id) => during(operation, id).length === 1))
       const held = items.filter((item) => still.has(String(item['id'])))
-      // A row that was deferred may come when its entity was given at its old place.
-      if (!isComplete) return
+      // An entity whose row is still to come is given at an old one that is left of it, and at each of several on several pages.
+      if (!isComplete || !options.promisesRows(operation)) return
       checkTwice(asked, held)
-      if (!options.promisesRows(operation)) return
       for (const id of still) {
         const [state] = during(operation, id)
         if (state === undefined || !fits(state, asked)) continue

@@ -69,7 +69,7 @@ const CLEANER = {
 /** Longer than writers wait for one another, so that they come to take keys over before a cleaner does. */
 const GRACE_OF_KEYS_MS = 1000
 /** A run that has not come to rest by then hangs. */
-const MAX_STEPS = 40_000
+const MAX_STEPS = 200_000
 
 /**
  * One life of a store, from a seed: several processes with clients, cleaners and administrators of indexes, and faults.
