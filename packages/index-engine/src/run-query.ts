@@ -73,8 +73,8 @@ interface Run {
  * was deferred, the entity is taken at its place all the same. Where it would be lost, because its place was passed before
  * the row got there, it is taken where it was met. Rows that an entity has lost stay for as
  * long as a call may take, so one that moves during the call is met by its old row or its new one. So an entity that
- * matches from before the call until its end, and stands on this page for as long, is found; one that nobody writes is
- * found exactly once by paging. One that moves between two pages may be met again, or missed when it moves to an earlier
+ * matches from before the call until its end, and stands on this page for as long, is found; one that nobody writes, and whose
+ * row is there, is found exactly once by paging. One that moves between two pages may be met again, or missed when it moves to an earlier
  * one: pages are no snapshot.
  *
  * A page is what stands between two cuts through the order, each before or behind some row: the one where it begins, and the

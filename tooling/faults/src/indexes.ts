@@ -1,10 +1,11 @@
 import { defineIndex } from '@looseleaf/index-engine'
 import { byGroup, byTag } from '@looseleaf-tooling/lab/indexes'
 
-/** Two columns, kept beside the entity; the time is one that zones and the year 2038 could bend. */
+/** Two columns and a list, kept beside the entity; the time is one that zones and the year 2038 could bend. */
 export const byGroupAndTime = defineIndex('by_group_and_time', {
-  properties: { group: 'string', at: 'time' },
+  properties: { group: 'string', at: { type: 'time', order: 'desc' } },
   shardOn: 'id',
+  include: ['tags', 'by'],
 })
 
 /** A key that is derived, so that writes change the value and leave the row; and a row for what is in no group as well. */
@@ -58,6 +59,8 @@ export type Asked =
   /** Of all shards; both bounds are in it. */
   | { readonly index: 'by_group'; readonly between: readonly [from: string, to: string] }
   | { readonly index: 'by_group_and_time'; readonly group: string; readonly at: string }
+  /** What both indexes have. */
+  | { readonly index: 'by_tag and by_group'; readonly tag: string; readonly group: string }
   /** Without groups: in whatever group, or in none, which is null. */
   | {
       readonly index: 'by_day'
@@ -77,6 +80,8 @@ export function matches(asked: Asked, { group, tags, at }: Content): boolean {
     }
     case 'by_group_and_time':
       return group === asked.group && at === asked.at
+    case 'by_tag and by_group':
+      return tags.includes(asked.tag) && group === asked.group
     case 'by_day':
       return asked.days.includes(dayOf(at)) && asked.groups?.includes(group) !== false
   }
@@ -90,6 +95,7 @@ export function isOfOneKey(asked: Asked): boolean {
     case 'by_group':
       return 'groups' in asked && asked.groups.length === 1
     case 'by_group_and_time':
+    case 'by_tag and by_group':
       return true
     case 'by_day':
       return asked.days.length === 1 && asked.groups?.length === 1
@@ -104,6 +110,8 @@ export function textOfAsked(asked: Asked): string {
       return `by_group ${'groups' in asked ? asked.groups.join(' or ') : `from ${asked.between.join(' to ')}`}`
     case 'by_group_and_time':
       return `by_group_and_time ${asked.group} ${asked.at}`
+    case 'by_tag and by_group':
+      return `by_tag ${asked.tag} and by_group ${asked.group}`
     case 'by_day':
       return `by_day ${asked.days.join(' or ')} ${asked.groups?.map((group) => group ?? 'none').join(' or ') ?? ''}`
   }

@@ -14,7 +14,8 @@ interface Known {
   readonly by: number
 }
 
-type LivingSight = SightRecord & { readonly version: number; readonly by: number }
+type LivingSight = SightRecord & { readonly by: number }
+type VersionedSight = LivingSight & { readonly version: number }
 
 /**
  * Holds everything that was told about one entity against what a register could have told: versions are the order of
@@ -27,24 +28,27 @@ export function checkEntity(history: EntityHistory): string[] {
     wrongs.push(`${id}: ${what}`)
   }
   const byNumber = new Map(writes.map((write) => [write.number, write]))
-  const living = history.sights.filter((sight): sight is LivingSight => sight.version !== undefined)
-  const absent = history.sights.filter(({ version }) => version === undefined)
+  const living = history.sights.filter((sight): sight is LivingSight => sight.by !== undefined)
+  const versioned = living.filter((sight): sight is VersionedSight => sight.version !== undefined)
+  const absent = history.sights.filter(({ by }) => by === undefined)
   const acknowledged = writes.filter(
     (write): write is Write & { version: number } =>
       write.outcome === 'acknowledged' && write.version !== undefined,
   )
-  const known = knownStates(acknowledged, living, say)
+  const known = knownStates(acknowledged, versioned, say)
   const supersession = createSupersession(writes)
 
   checkOrderOfWrites(acknowledged, say)
   checkSteps(known, byNumber, supersession.of, say)
 
   const newestAcknowledged = prefixMaximum(acknowledged.map(({ end, version }) => ({ end, value: version })))
-  const newestSeen = prefixMaximum(living.map(({ end, version }) => ({ end, value: version })))
+  const newestSeen = prefixMaximum(versioned.map(({ end, version }) => ({ end, value: version })))
   const goneAfter = suffixMinimum(absent.map(({ start, end }) => ({ at: start, end })))
   for (const sight of living) {
     const write = byNumber.get(sight.by)
-    const what = `a read gave version ${sight.version} of operation ${sight.by}`
+    // A list tells no versions.
+    const { version = Infinity } = sight
+    const what = `a read gave ${sight.version === undefined ? '' : `version ${sight.version} of `}operation ${sight.by}`
     if (write === undefined || write.content === null) {
       say(`${what}, which never wrote it`)
       continue
@@ -53,11 +57,11 @@ export function checkEntity(history: EntityHistory): string[] {
     if (sight.content !== undefined && signatureOf(sight.content) !== signatureOf(write.content))
       say(`${what}, with another content than it wrote`)
     if (write.start > sight.end) say(`${what}, which was only called afterwards`)
-    if (write.version !== undefined && write.version > sight.version)
+    if (write.version !== undefined && write.version > version)
       say(`${what}, which was acknowledged with version ${write.version}`)
-    if (newestAcknowledged(sight.start) > sight.version)
+    if (newestAcknowledged(sight.start) > version)
       say(`${what}; ${newestAcknowledged(sight.start)} was acknowledged before it began`)
-    else if (newestSeen(sight.start) > sight.version)
+    else if (newestSeen(sight.start) > version)
       say(`${what}; ${newestSeen(sight.start)} was seen before it began`)
     else if (supersession.of(write) < sight.start) say(`${what}; it had been replaced before it began`)
     else if (write.outcome === 'acknowledged' && goneAfter(write.end) < sight.start)
@@ -82,13 +86,13 @@ export function checkEntity(history: EntityHistory): string[] {
 /** States by their version; also says so when two operations claim one version. */
 function knownStates(
   acknowledged: readonly (Write & { version: number })[],
-  living: readonly LivingSight[],
+  versioned: readonly VersionedSight[],
   say: (what: string) => void,
 ): readonly Known[] {
   const states = new Map<number, number>()
   const claims = [
     ...acknowledged.map(({ version, number }) => ({ version, by: number })),
-    ...living.map(({ version, by }) => ({ version, by })),
+    ...versioned.map(({ version, by }) => ({ version, by })),
   ]
   for (const { version, by } of claims) {
     const other = states.get(version)

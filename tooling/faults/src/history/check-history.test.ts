@@ -47,6 +47,14 @@ describe('a history that can be', () => {
     ['a read before anything was written', [sight([0, 1])]],
     ['write, read', [write(1, [0, 1], { version: 5 }), sight([2, 3], { version: 5, by: 1, content: red })]],
     [
+      'a list that tells no version, of a state whose version was raised since',
+      [
+        write(1, [0, 1], { version: 5 }),
+        sight([2, 3], { version: 7, by: 1 }),
+        sight([4, 5], { by: 1, content: red }),
+      ],
+    ],
+    [
       'a read that overlaps the write, either way',
       [write(1, [0, 10], { version: 5 }), sight([1, 2]), sight([3, 4], { version: 5, by: 1 })],
     ],
@@ -138,6 +146,16 @@ describe('a history that cannot be', () => {
         sight([4, 5], { version: 7, by: 2 }),
         sight([6, 7], { version: 5, by: 1 }),
       ],
+    ],
+    [
+      'a list gives what was replaced before it began',
+      /had been replaced before it began/,
+      [write(1, [0, 1], { version: 5 }), write(2, [2, 3], { version: 7 }), sight([4, 5], { by: 1 })],
+    ],
+    [
+      'a list gives another content',
+      /another content/,
+      [write(1, [0, 1], { version: 5 }), sight([2, 3], { by: 1, content: blue })],
     ],
     [
       'a write that was refused took place',

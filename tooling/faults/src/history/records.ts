@@ -34,12 +34,13 @@ export interface EndRecord {
   readonly indexed?: false | undefined
 }
 
-/** A state that somebody has seen; without a version: nothing was there. */
+/** A state that somebody has seen; without an operation that wrote it: nothing was there. */
 export interface SightRecord {
   readonly kind: 'sight'
   readonly id: string
   readonly start: number
   readonly end: number
+  /** Not told by a list. */
   readonly version?: number | undefined
   /** The operation that says it wrote this. */
   readonly by?: number | undefined

@@ -45,9 +45,11 @@ const WHOLE = 1_000
 export function whatToAsk(random: Random): Asked {
   const chosen = random.next()
   if (chosen < 0.2) return { index: 'by_tag', tags: some(TAGS, random) }
-  if (chosen < 0.5) return { index: 'by_group', groups: some(GROUPS, random) }
+  if (chosen < 0.4) return { index: 'by_group', groups: some(GROUPS, random) }
   // Whoever moves between these groups, and so between shards, matches all the time.
-  if (chosen < 0.7) return { index: 'by_group', between: random.pick(RANGES) }
+  if (chosen < 0.6) return { index: 'by_group', between: random.pick(RANGES) }
+  if (chosen < 0.7)
+    return { index: 'by_tag and by_group', tag: random.pick(TAGS), group: random.pick(GROUPS) }
   if (chosen < 0.85) return { index: 'by_group_and_time', group: random.pick(GROUPS), at: random.pick(TIMES) }
   const days = some(DAYS, random)
   return { index: 'by_day', days, ...(random.chance(0.7) && { groups: some([...GROUPS, null], random) }) }
@@ -64,7 +66,7 @@ export async function ask(store: DataStore, asked: Asked, random: Random): Promi
   const order = random.pick(['asc', 'desc'] as const)
   const inPages = isOfOneKey(asked) && random.chance(0.4)
   const isBackward = inPages && random.chance(0.5)
-  const query = pageOf(store, asked)
+  const query = pageOf(store, asked, random)
   const turn = (cursor?: string): Promise<Page> =>
     query({
       order,
@@ -93,7 +95,7 @@ export async function ask(store: DataStore, asked: Asked, random: Random): Promi
   }
 }
 
-function pageOf(store: DataStore, asked: Asked): (options: PageOptions) => Promise<Page> {
+function pageOf(store: DataStore, asked: Asked, random: Random): (options: PageOptions) => Promise<Page> {
   switch (asked.index) {
     case 'by_tag':
       return (options) => store.query(byTag, { tags: anyOf(asked.tags) }, options)
@@ -103,7 +105,16 @@ function pageOf(store: DataStore, asked: Asked): (options: PageOptions) => Promi
     }
     case 'by_group_and_time': {
       const { group, at } = asked
-      return (options) => store.query(byGroupAndTime, { group, at: new Date(at) }, options)
+      const where = { group, at: new Date(at) }
+      if (random.chance(0.5)) return (options) => store.list(byGroupAndTime, where, options)
+      return (options) => store.query(byGroupAndTime, where, options)
+    }
+    case 'by_tag and by_group': {
+      const conditions = [
+        { index: byTag, where: { tags: asked.tag } },
+        { index: byGroup, where: { group: asked.group } },
+      ] as const
+      return (options) => store.intersect(conditions, options)
     }
     case 'by_day': {
       // Any time of a day asks for it.
