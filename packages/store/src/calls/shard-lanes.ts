@@ -18,6 +18,8 @@ export interface ShardLanes {
   /** Without the body where it is a long one; that one comes through `readLong`. */
   readonly read: Lane<Uint8Array, EntityRow | BoundedRow | undefined>
   readonly readLong: Lane<LongBody, EntityRow | undefined>
+  /** Only its version; undefined where there is nothing. */
+  readonly version: Lane<Uint8Array, number | undefined>
   readonly insert: Lane<Commit, void>
   readonly replace: Lane<Commit, boolean>
   /** Whether an index table has pending rows here. */
@@ -79,6 +81,11 @@ export function createShardLanes(shard: Shard): ShardLanes {
       maxBytes: MAX_READ_BYTES,
       bytesOf: ({ bytes }) => bytes,
       run: (bodies: readonly LongBody[]) => shard.entities.read(bodies.map(({ id }) => id)),
+    }),
+    version: createLane({
+      ...limits,
+      name: `${shard.name} entities versions`,
+      run: (ids: readonly Uint8Array[]) => shard.entities.readVersions(ids),
     }),
     insert: createLane({
       ...entityWrite,

@@ -10,6 +10,7 @@ import {
   type QueryPorts,
   type ReadEntity,
 } from '@looseleaf/index-engine'
+import type { ShardLanes } from '../calls/shard-lanes.ts'
 
 export interface ListOptions extends QueryOptions {
   /**
@@ -47,6 +48,7 @@ export interface CoveringReads {
  */
 export function createCoveringReads(
   { driver, router, codec }: EngineContext,
+  lanes: readonly ShardLanes[],
   entry: CatalogEntry,
   readWhole: QueryPorts['read'],
   verify: boolean,
@@ -63,7 +65,7 @@ export function createCoveringReads(
     const versions = new Map<string, number | undefined>()
     await Promise.all(
       Array.from(byShard, async ([shard, own]) => {
-        const found = await driver.shards[shard]!.entities.readVersions(own, { signal })
+        const found = await lanes[shard]!.version.submitAll(own, signal)
         for (const [i, id] of own.entries()) versions.set(idKey(id), found[i])
       }),
     )

@@ -229,7 +229,7 @@ export function createIndexQueries(
           planQuery(entry, where, options, router),
           options,
           ({ read }) => {
-            const reads = createCoveringReads(context, entry, read, verify)
+            const reads = createCoveringReads(context, lanes, entry, read, verify)
             covered = reads.covered
             return reads.ports
           },
