@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { defineIndex } from '@looseleaf/index-engine'
 import { DataStore } from '@looseleaf/store'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { shardsFrom } from '../src/shards-from.ts'
 import { projectFolder, runInside, type Finished, type RunOptions } from './run-command.ts'
 
@@ -171,6 +171,38 @@ test('at a terminal, drop asks, and takes anything but yes for no', async () => 
   expect(no.stderr).toContain('Hide index by_name, generation 1?')
   expect((await ask('y')).code).toBe(0)
   expect(await states()).toEqual(['index_by_name ready hidden'])
+})
+
+describe('at the question of drop, at a terminal that hands over its keys', () => {
+  const press = (key: string, options: RunOptions = {}): Promise<Finished> => {
+    const stdin = Object.assign(new PassThrough(), { isTTY: true })
+    stdin.write(key)
+    return run('index drop by_name', { stdin, isTerminal: true, ...options })
+  }
+
+  test('Ctrl-C ends the command, as anywhere else', async () => {
+    const stopped = await press('\u0003')
+    expect([stopped.code, stopped.stdout]).toEqual([130, ''])
+    expect(stopped.stderr).toMatch(/\nStopped\.\n$/)
+  })
+
+  test('Ctrl-D is a no', async () => {
+    const no = await press('\u0004')
+    expect([no.code, no.stdout]).toEqual([1, 'Nothing was changed.\n'])
+    expect(no.stderr).toMatch(/\[y\/N\] .*\n$/s)
+  })
+
+  test('a signal ends it too', async () => {
+    const stop = new AbortController()
+    const stopped = press('', { stop: stop.signal })
+    setTimeout(() => stop.abort(), 100)
+    expect(await stopped).toMatchObject({ code: 130, stdout: '' })
+  })
+
+  test('yes is a yes', async () => {
+    expect((await press('y\r')).code).toBe(0)
+    expect(await states()).toEqual(['index_by_name ready hidden'])
+  })
 })
 
 test('swap takes out what the config needs no more, when the new generation is ready', async () => {

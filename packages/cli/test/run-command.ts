@@ -18,6 +18,8 @@ export interface RunOptions {
   readonly input?: string
   /** Stands for a terminal where the command runs within this process. */
   readonly stdin?: Console['stdin']
+  /** Whether stderr stands for a terminal too, where the command runs within this process. */
+  readonly isTerminal?: boolean
   /** Stands for Ctrl-C where the command runs within this process. */
   readonly stop?: AbortSignal
 }
@@ -68,9 +70,13 @@ export function runCommand(args: readonly string[], options?: RunOptions): Promi
   return startCommand(args, options).finished
 }
 
+function terminal(isTTY: boolean): PassThrough {
+  return Object.assign(new PassThrough(), { isTTY, columns: 200 })
+}
+
 /** The command within this process: quicker, where its process is not what matters. */
 export async function runInside(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
-  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+  const [stdout, stderr] = [new PassThrough(), terminal(options.isTerminal === true)]
   const texts = Promise.all([text(stdout), text(stderr)])
   const code = await runProgram(args, {
     stdin: options.stdin ?? Readable.from([Buffer.from(options.input ?? '')]),
