@@ -2,7 +2,15 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { checkIndex, cleanIndex, readWorkers, startCleaner, type CleanOptions } from '../src/index.ts'
+import {
+  checkIndex,
+  cleanIndex,
+  cleaning,
+  readWorkers,
+  startCleaner,
+  type CleanOptions,
+  type CleanProgress,
+} from '../src/index.ts'
 import { byTag, byUser, entryOf, expectedRows, openStore, rowsIn } from './stores.ts'
 import { until } from './times.ts'
 
@@ -145,6 +153,11 @@ it('a generation is named by its number, with the claims of its definition alone
   expect(await cleanIndex(store, { name: 'by_user', generation: 1 }, OPTIONS)).toMatchObject({
     indexes: [{ generation: 1 }],
   })
+  const told: CleanProgress[] = []
+  for await (const progress of cleaning(store, [{ name: 'by_user', generation: 1 }], OPTIONS))
+    told.push(progress)
+  expect(told.at(-1)).toMatchObject({ phase: 'ready' })
+  expect((await store.indexes()).map(({ state }) => state)).toEqual(['ready', 'building'])
   await expect(checkIndex(store, { name: 'by_user', generation: 3 })).rejects.toMatchObject({
     code: 'INDEX_NOT_FOUND',
     message: expect.stringContaining('by_user of generation 3'),

@@ -48,7 +48,10 @@ export interface CleanOptions extends PassOptions {
   readonly shardsAtOnce?: number | undefined
   /** How long a part stays with a worker that shows no sign of life, in milliseconds. Default: 30,000. */
   readonly leaseMs?: number | undefined
-  /** Time between two saves of the progress, in milliseconds. Default: 1,000. */
+  /**
+   * Time between two saves of the progress, and between two looks at whether a filling was paused meanwhile, in
+   * milliseconds. Default: 1,000.
+   */
   readonly checkpointMs?: number | undefined
   /** Time between two looks at what other workers hold, in milliseconds. Default: 500. */
   readonly pollMs?: number | undefined

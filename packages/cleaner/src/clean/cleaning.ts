@@ -1,4 +1,5 @@
 import { checkCall, checkNames } from '../pass/check-call.ts'
+import type { IndexName } from '../pass/index-target.ts'
 import type { CleanerTarget } from '../pass/target.ts'
 import { cleanIndex, cleanOptionKinds, type CleanOptions, type CleanResult } from './clean-index.ts'
 import type { CleanProgress } from './progress.ts'
@@ -16,7 +17,7 @@ const { onProgress: _, ...cleaningOptionKinds } = cleanOptionKinds
  */
 export function cleaning(
   store: CleanerTarget,
-  names?: string | readonly string[],
+  names?: IndexName | readonly IndexName[],
   options: CleaningOptions = {},
 ): AsyncGenerator<CleanProgress, CleanResult, undefined> {
   checkCall('cleaning', store, options, cleaningOptionKinds)
@@ -26,7 +27,7 @@ export function cleaning(
 
 async function* tellProgress(
   store: CleanerTarget,
-  names: string | readonly string[] | undefined,
+  names: IndexName | readonly IndexName[] | undefined,
   options: CleaningOptions,
 ): AsyncGenerator<CleanProgress, CleanResult, undefined> {
   const left = new AbortController()

@@ -1,8 +1,8 @@
-import type { CallOptions } from '@looseleaf/core'
+import { elapsedBy, type CallOptions } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { isHalted, type IndexTarget } from '../pass/index-target.ts'
 
-/** Which fillings of a job somebody has stopped since it began, by pausing them or hiding their index. */
+/** Which fillings of a job are halted: stopped by somebody since it began, by pausing them or hiding their index. */
 export interface Halts {
   /** Reads the catalog, where that is due; it is not where nothing is being filled. */
   look(options: CallOptions): Promise<void>
@@ -13,11 +13,12 @@ export interface Halts {
 export function createHalts(context: EngineContext, targets: readonly IndexTarget[], everyMs: number): Halts {
   const halted = new Set<string>()
   const filling = targets.filter(({ entry }) => entry.state === 'building').map(({ entry }) => entry.table)
-  let lookedAt = context.time.now()
+  const elapsed = elapsedBy(context.time)
+  let lookedAt = elapsed()
 
   return {
     async look(options) {
-      const now = context.time.now()
+      const now = elapsed()
       if (filling.length === halted.size || now - lookedAt < everyMs) return
       lookedAt = now
       const { indexes } = await context.catalog.reload(options)
