@@ -57,6 +57,22 @@ test('what is stopped by Ctrl-C with --json leaves one line of JSON on stderr', 
   expect(JSON.parse(stderr)).toEqual({ error: { code: 'ABORTED', message: 'Stopped.', retryable: false } })
 })
 
+test.each([['clean'], ['index repair by_name']])(
+  'the help of %s has what it says of a paused filling',
+  async (text) => {
+    await store.addIndex(byNameAndAge)
+    await store.pauseIndex('by_name')
+    const args = text.split(' ')
+    const paused = await run([...args, '--json'])
+    expect(paused.code).toBe(1)
+    const help = (await run([...args, '--help'])).stdout.replaceAll(/\s+/g, ' ')
+    expect(help).toContain('Ends with 1 where something is left: a filling that is paused')
+    const { indexes } = paused.json<{ indexes: readonly Record<string, unknown>[] }>()
+    const left = indexes.find(({ halted }) => halted === true)!
+    for (const name of Object.keys(left)) expect(help).toContain(`"${name}"`)
+  },
+)
+
 test('bodies that cannot be decoded lead to looseleaf damaged, not to a clean that cannot help', async () => {
   const { id } = await store.put({ name: 'a' })
   await damageBody(store, id, (body) => Buffer.concat([body, Buffer.from('x')]))

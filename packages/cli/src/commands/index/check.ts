@@ -41,7 +41,7 @@ export const addCheckIndex: AddCommand = (group, run) => {
     usage: 'repair <name>',
     summary: 'Fill an index, or repair it, and check it',
     details:
-      'As `looseleaf clean`, of one index: adds rows that are missing, deletes those that match no entity. It may be stopped at any time, and goes on from there when it is run again.\n\nJSON: { "indexes": [{ "index", "generation", "state", "entities", "rows", "added", "removed", "fenced", "waiting", "misplaced", "misfits", "duplicates", "undecodable", "unique": true for claims, "halted": true where it is paused or hidden }], "added", "removed", "fenced", "waiting" }',
+      'As `looseleaf clean`, of one index: adds rows that are missing, deletes those that match no entity. It may be stopped at any time, and goes on from there when it is run again. Ends with 1 where something is left: a filling that is paused or whose index is hidden, entities that share a key of a unique index, bodies that cannot be decoded.\n\nJSON: { "indexes": [{ "index", "generation", "state", "entities", "rows", "added", "removed", "fenced", "waiting", "misplaced", "misfits", "duplicates", "undecodable", "unique": true for claims, "halted": true where it is paused or hidden }], "added", "removed", "fenced", "waiting" }',
     examples: [
       ['index repair entries_by_link', 'add what is missing, delete what dangles'],
       ['index repair entries_by_link --restart', 'write every row again: after a restore or a failover'],
