@@ -11,7 +11,7 @@ import { grouped } from './text.ts'
 /** What `looseleaf status` tells. */
 export interface StatusView {
   readonly status: StoreStatus
-  /** Undefined while shard 0 does not answer. */
+  /** Undefined while shard 0 does not answer, or refuses. */
   readonly report: CleanerReport | undefined
   readonly findings: readonly Finding[]
 }
@@ -75,7 +75,10 @@ function cleanerJson(report: CleanerReport): unknown {
       lastRoundAt: lastRoundAt ?? null,
       lagMs: lagMs ?? null,
       isFallingBehind,
-      pending: pending === undefined ? null : { rows: pending.rows, oldestAt: pending.oldestAt ?? null },
+      pending:
+        pending === undefined
+          ? null
+          : { rows: pending.rows, more: pending.more, oldestAt: pending.oldestAt ?? null },
     }),
   )
   return { updatedAt, lastFoundAt, totals, lastError, sweepEveryMs, shards }
@@ -96,9 +99,12 @@ export function statusText(output: Output, { status, report, findings }: StatusV
   const warnings = status.shards.flatMap((shard) =>
     shard.warnings.map((warning) => `${colors.yellow('Warning:')} ${shard.name}: ${warning}`),
   )
+  // A shard may answer here what it refuses the cleaners.
+  const isTold = ({ rule, about }: Finding): boolean =>
+    rule === 'shard' && status.shards.some(({ name, error }) => error && about === `shard ${name}`)
   const told = findingsText(
     output,
-    findings.filter(({ rule }) => rule !== 'shard'),
+    findings.filter((finding) => !isTold(finding)),
   )
   return [
     `Store ${status.storeId}`,
@@ -158,7 +164,7 @@ function followed({ name, worker, isFollowed, lastRoundAt, lagMs, isFallingBehin
     isFollowed ? (worker ?? 'a cleaner') : 'nobody',
     lastRoundAt === undefined ? 'never' : time(lastRoundAt),
     lagMs === undefined ? '?' : `${durationText(lagMs)}${isFallingBehind ? ', growing' : ''}`,
-    pending === undefined ? '' : grouped(pending.rows),
+    pending === undefined ? '' : `${grouped(pending.rows)}${pending.more ? '+' : ''}`,
   ]
 }
 

@@ -80,6 +80,35 @@ test('shards that are not there are findings, with the exit code of their error'
   expect(checked.json<Checked>().findings.map(({ rule }) => rule)).toEqual(['shard'])
 })
 
+test.each([0, 1])('shard %i, which has lost a table, is a finding, and hides nothing else', async (lost) => {
+  const cwd = await project()
+  await runInside(['put', '{"user":"ada"}'], { cwd })
+  const driver = await shardsFrom('sqlite:data?shards=2', { relativeTo: cwd }).connect()
+  await driver.shards[lost]!.dropIndexTable({ table: 'looseleaf_tasks', columns: [] })
+  await driver.close()
+  const checked = await runInside(['status', '--check', '--json'], { cwd })
+  const [{ rule, about, what }] = checked.json<{ findings: [Record<string, string>] }>().findings
+  expect([checked.code, rule, about]).toEqual([
+    4,
+    'shard',
+    expect.stringMatching(`^shard .*shard-${lost}\\.sqlite$`),
+  ])
+
+  const shown = await runInside(['status'], { cwd })
+  expect(shown.code).toBe(4)
+  expect(shown.stdout).toContain(`shard: ${about}: ${what}`)
+  expect(shown.stdout).toMatch(/shard-0\.sqlite .*\n\S*shard-1\.sqlite /m)
+  expect(shown.stdout).toContain('index_by_user')
+  const { cleaner, findings } = (await runInside(['status', '--json'], { cwd })).json<{
+    cleaner: unknown
+    findings: readonly Checked['findings'][number][]
+  }>()
+  // What all cleaners have found is kept on the first shard.
+  if (lost === 0) expect(cleaner).toBeNull()
+  else expect(cleaner).toMatchObject({ shards: [{}, {}] })
+  expect(findings.filter((finding) => finding.rule === 'shard')).toHaveLength(1)
+})
+
 test('a store whose catalog cannot be read is a finding', async () => {
   const cwd = projectFolder()
   mkdirSync(join(cwd, 'other'))

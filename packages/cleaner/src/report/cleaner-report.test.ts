@@ -36,10 +36,10 @@ async function savePart(shard: number, part: Part, leaseMs = 0): Promise<void> {
   await tasks.save(partTask(TABLE), 'worker', partToText(part), leaseMs)
 }
 
-/** Shard 2 answers nothing of tasks but this error. */
-function refuse(refusal: Error): void {
+/** A shard answers nothing of tasks but this error. */
+function refuse(refusal: Error, on = 2): void {
   plan = ({ shard, table }) =>
-    shard === 2 && table === 'tasks' ? { before: () => Promise.reject(refusal) } : undefined
+    shard === on && table === 'tasks' ? { before: () => Promise.reject(refusal) } : undefined
 }
 
 describe('the report of an index', () => {
@@ -150,9 +150,25 @@ describe('the report of an index', () => {
     expect(await lastOf()).toMatchObject({ missing: 0 })
   })
 
-  it('is not had where a shard refuses', async () => {
-    refuse(new LooseleafError('SHARD_DENIED', 'The user lacks a privilege.'))
-    await expect(readCleanerReport(store)).rejects.toMatchObject({ code: 'SHARD_DENIED' })
+  it.each([
+    new LooseleafError('SHARD_DENIED', 'The user lacks a privilege.'),
+    new LooseleafError('STATEMENT_FAILED', 'The table of tasks is gone.'),
+  ])('has what the other shards say where one refuses: $code', async (refusal) => {
+    await joinRuns(store.context, [TABLE], WORKER, {})
+    refuse(refusal)
+    const { indexes, shards } = await readCleanerReport(store)
+    expect(indexes[0]!.underWay!.shards.map(({ phase }) => phase)).toEqual(['waiting', 'waiting', 'unknown'])
+    expect(shards.map(({ error }) => error?.code)).toEqual([undefined, undefined, refusal.code])
+  })
+
+  it.each([
+    [new LooseleafError('SHARD_DENIED', 'The user lacks a privilege.'), 0],
+    [new LooseleafError('ABORTED', 'Stopped.'), 2],
+    [new LooseleafError('CLOSED', 'The store is closed.'), 2],
+    [new Error('A mistake in the program.'), 2],
+  ])('is not had where shard 0 refuses, nor where it is no shard that does: %s', async (error, shard) => {
+    refuse(error, shard)
+    await expect(readCleanerReport(store)).rejects.toBe(error)
   })
 
   it('says when the last run ended, and what it did', async () => {

@@ -1,4 +1,4 @@
-import { isOutage, optionKinds, type CallOptions } from '@looseleaf/core'
+import { optionKinds, type CallOptions } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { partTask } from '../clean/part-lease.ts'
 import { partFromText } from '../clean/part.ts'
@@ -7,7 +7,7 @@ import { checkCall } from '../pass/check-call.ts'
 import { cleanableIndexes, shardAt } from '../pass/index-target.ts'
 import type { CleanerTarget } from '../pass/target.ts'
 import { reportIndex, type IndexReport, type PartsOnShard } from './index-report.ts'
-import { reportShard, type ShardReport } from './shard-report.ts'
+import { isOfShard, reportShard, type ShardReport } from './shard-report.ts'
 import { readSummary, type CleanerSummary } from './summary.ts'
 
 export interface CleanerReport extends CleanerSummary {
@@ -18,7 +18,7 @@ export interface CleanerReport extends CleanerSummary {
 
 /**
  * What the cleaners of a store have found, how far behind the writes they are, and where each index stands; from any process,
- * whether or not it runs one. Little is read, and nothing counted. Rejects when shard 0 does not answer.
+ * whether or not it runs one. Little is read, and nothing counted. Rejects when shard 0 does not answer, or refuses.
  */
 export async function readCleanerReport(
   store: CleanerTarget,
@@ -57,7 +57,7 @@ async function partsOn(
       }),
     )
   } catch (error) {
-    if (!isOutage(error)) throw error
+    if (!isOfShard(error)) throw error
     return 'unknown'
   }
 }

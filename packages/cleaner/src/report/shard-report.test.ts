@@ -62,7 +62,7 @@ describe('the report of a shard', () => {
       sinceLastRoundMs: undefined,
       lagMs: undefined,
       isFallingBehind: false,
-      pending: { rows: 0, oldestAt: undefined },
+      pending: { rows: 0, more: false, oldestAt: undefined },
     })
   })
 
@@ -124,7 +124,23 @@ describe('the report of a shard', () => {
       const row = { id, version: (at - age) * 1_000, body: Buffer.from('any'), deferred: ['index_by_user'] }
       await driver.shards[1]!.entities.insert([row], { epoch })
     }
-    expect((await report()).pending).toEqual({ rows: 3, oldestAt: new Date(at - 5_000) })
+    expect((await report()).pending).toEqual({
+      rows: 3,
+      more: false,
+      oldestAt: new Date(at - 5_000),
+    })
+  })
+
+  it.each([
+    [500, 500, false],
+    [501, 500, true],
+    [600, 500, true],
+  ])('says of %d pending rows that there are %d, and whether more', async (count, rows, more) => {
+    const { epoch } = driver.shards[1]!.contents()!
+    const deferred = Array.from({ length: count }, (_, i) => `table_${i}`)
+    const row = { id: Buffer.alloc(16, 1), version: time.now() * 1_000, body: Buffer.from('any'), deferred }
+    await driver.shards[1]!.entities.insert([row], { epoch })
+    expect((await report()).pending).toMatchObject({ rows, more })
   })
 
   it('makes nothing of a text that is not its own', async () => {

@@ -30,7 +30,12 @@ export interface ShardReport {
 export interface PendingReport {
   /** Up to 500. */
   readonly rows: number
-  /** When the oldest of these was committed, by its writer's clock; undefined when there are none. */
+  /** Whether there are more, which were not read. */
+  readonly more: boolean
+  /**
+   * When the oldest of these was committed, by its writer's clock; undefined when there are none. Where there are more, one
+   * of them may be older.
+   */
   readonly oldestAt: Date | undefined
 }
 
@@ -49,9 +54,14 @@ export async function reportShard(
     ])
     return { shard, name, error: undefined, ...tail, pending }
   } catch (error) {
-    if (!isLooseleafError(error) || error.code === 'ABORTED' || error.code === 'CLOSED') throw error
+    if (!isOfShard(error)) throw error
     return { shard, name, error, ...NOT_FOLLOWED, pending: undefined }
   }
+}
+
+/** Whether it is the shard that has said so, or its silence: the others may answer. */
+export function isOfShard(error: unknown): error is LooseleafError {
+  return isLooseleafError(error) && error.code !== 'ABORTED' && error.code !== 'CLOSED'
 }
 
 type TailReport = Omit<ShardReport, 'shard' | 'name' | 'error' | 'pending'>
@@ -89,7 +99,11 @@ async function reportPending(
   options: CallOptions,
 ): Promise<PendingReport | undefined> {
   if (!context.catalog.current().mayDefer) return undefined
-  const rows = await shardAt(context, shard).pending.page({ limit: MAX_PENDING }, options)
+  const rows = await shardAt(context, shard).pending.page({ limit: MAX_PENDING + 1 }, options)
   const oldest = Math.min(...rows.map(({ version }) => version))
-  return { rows: rows.length, oldestAt: rows.length === 0 ? undefined : new Date(oldest / 1000) }
+  return {
+    rows: Math.min(rows.length, MAX_PENDING),
+    more: rows.length > MAX_PENDING,
+    oldestAt: rows.length === 0 ? undefined : new Date(oldest / 1000),
+  }
 }

@@ -32,9 +32,9 @@ export const addStatus: AddCommand = (program, run) => {
 
 const DETAILS = `Counts every entity, which takes a while on a large store. A shard that cannot be asked is shown with its error; the exit code is that of the error then, 3 for one that does not answer.
 
-With --check nothing is counted, so it may be run every minute. It ends with 0 when all is well. Otherwise it tells a line for each finding, with what to do and where docs/operations.md has more, and ends with 1; with 3 where a shard does not answer, and 4 where the catalog cannot be read.
+With --check nothing is counted, so it may be run every minute. It ends with 0 when all is well. Otherwise it tells a line for each finding, with what to do and where docs/operations.md has more, and ends with 1; with 3 where a shard does not answer or lets nobody in, and 4 where one refuses a statement or the catalog cannot be read.
 
-JSON: { "storeId", "policies": { "deleteDelayMs", "onIndexFailure" }, "shards": [{ "name", "error": { "code", "message" } | null, "epoch" | null, "entities" | null, "tombstones" | null, "warnings": [text] }], "indexes": [{ "name", "generation", "table", "state", "columns", "shardOn", "lastCleaned": { "finishedAt", "missing", "added", "removed", … } | null, "misfits": { "count", "countedAt" } | null, "underWay": { "startedAt", "savedAt" | null, "rate", "timeLeftMs" | null, "shards": [{ "shard", "phase", "done", "total", "rate", "worker" | null, "throttledBy" | null, "waited" }] } | null }], "cleaner": { "updatedAt" | null, "lastFoundAt" | null, "totals": { "added", "removed", … }, "lastError" | null, "sweepEveryMs" | null, "shards": [{ "name", "isFollowed", "worker" | null, "lastRoundAt" | null, "lagMs" | null, "isFallingBehind", "pending": { "rows", "oldestAt" | null } | null }] } | null, "findings": [finding] }. "cleaner" is null while shard 0 does not answer. "timeLeftMs" is an estimate. With --check: { "ok", "findings": [{ "rule", "about" | null, "what", "todo", "see" }] }`
+JSON: { "storeId", "policies": { "deleteDelayMs", "onIndexFailure" }, "shards": [{ "name", "error": { "code", "message" } | null, "epoch" | null, "entities" | null, "tombstones" | null, "warnings": [text] }], "indexes": [{ "name", "generation", "table", "state", "columns", "shardOn", "lastCleaned": { "finishedAt", "missing", "added", "removed", … } | null, "misfits": { "count", "countedAt" } | null, "underWay": { "startedAt", "savedAt" | null, "rate", "timeLeftMs" | null, "shards": [{ "shard", "phase", "done", "total", "rate", "worker" | null, "throttledBy" | null, "waited" }] } | null }], "cleaner": { "updatedAt" | null, "lastFoundAt" | null, "totals": { "added", "removed", … }, "lastError" | null, "sweepEveryMs" | null, "shards": [{ "name", "isFollowed", "worker" | null, "lastRoundAt" | null, "lagMs" | null, "isFallingBehind", "pending": { "rows", "more", "oldestAt" | null } | null }] } | null, "findings": [finding] }. "cleaner" is null while shard 0 does not answer, or refuses. "timeLeftMs" is an estimate. With --check: { "ok", "findings": [{ "rule", "about" | null, "what", "todo", "see" }] }`
 
 async function show(session: Session): Promise<ExitCode | undefined> {
   const { output, signal } = session
@@ -42,8 +42,8 @@ async function show(session: Session): Promise<ExitCode | undefined> {
   const store = await session.store({ warn: false })
   const [status, { report, error }] = await Promise.all([
     store.status({ signal }),
-    // It is kept on shard 0, which may be the one that does not answer.
-    reportUnless(session, isOutage),
+    // It is kept on shard 0, which may be the one that does not answer, or refuses.
+    reportUnless(session, isOfStore),
   ])
   const { policies } = status
   const findings = findingsOf({ now: Date.now(), report, error, policies })
@@ -52,8 +52,7 @@ async function show(session: Session): Promise<ExitCode | undefined> {
   output.result(statusJson(view), () =>
     [statusText(output, view), ...advice.map((text) => `\n${text}`)].join('\n'),
   )
-  const [first] = status.shards.flatMap((shard) => shard.error ?? [])
-  return first && exitCodeOf[first.code]
+  return exitCodeOfFirst([...status.shards.map((shard) => shard.error), ...errorsOf(report, error)])
 }
 
 async function check(session: Session): Promise<ExitCode> {
@@ -66,18 +65,39 @@ async function check(session: Session): Promise<ExitCode> {
     () => (ok ? output.colors.green('All is well.') : findingsText(output, findings).join('\n')),
   )
   if (ok) return exitCodes.ok
-  const failures = [facts.error, ...(facts.report?.shards ?? []).map(({ error }) => error)]
-  const [first] = failures.filter((error) => error !== undefined)
-  return first === undefined ? exitCodes.found : exitCodeOf[first.code]
+  return exitCodeOfFirst(errorsOf(facts.report, facts.error)) ?? exitCodes.found
+}
+
+function errorsOf(
+  report: CleanerReport | undefined,
+  error: LooseleafError | undefined,
+): readonly (LooseleafError | undefined)[] {
+  return [error, ...(report?.shards ?? []).map((shard) => shard.error)]
+}
+
+function exitCodeOfFirst(errors: readonly (LooseleafError | undefined)[]): ExitCode | undefined {
+  const [first] = errors.filter((error) => error !== undefined)
+  return first && exitCodeOf[first.code]
 }
 
 async function factsOf(session: Session): Promise<Facts> {
   const { report, error } = await reportUnless(session, isOfStore)
   // After the report, which is what the time is held against.
   const now = Date.now()
-  if (report === undefined) return { now, report, error, policies: undefined }
-  const { context } = await session.store()
-  return { now, report, error, policies: context.catalog.current().policies }
+  // Where a shard refuses, the report alone may be what cannot be had.
+  const isKnown = report !== undefined || (!isOutage(error) && (await hasCatalog(session)))
+  const policies = isKnown ? (await session.store()).context.catalog.current().policies : undefined
+  return { now, report, error, policies }
+}
+
+async function hasCatalog(session: Session): Promise<boolean> {
+  try {
+    await (await session.store()).context.catalog.reload({ signal: session.signal })
+    return true
+  } catch (error) {
+    if (!isLooseleafError(error) || !isOfStore(error)) throw error
+    return false
+  }
 }
 
 /** The report of the cleaners, or an error that stands in its place. */

@@ -9,6 +9,7 @@ export interface Facts {
   readonly report: CleanerReport | undefined
   /** Why the store could not be opened, or its report not be read. */
   readonly error: LooseleafError | undefined
+  /** Of the catalog; undefined where that could not be read. */
   readonly policies: StorePolicies | undefined
 }
 

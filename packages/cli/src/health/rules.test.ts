@@ -72,7 +72,8 @@ const underWay = (savedMsAgo: number | undefined, startedMsAgo = DAY): IndexRepo
   shards: [],
 })
 const away = new LooseleafError('SHARD_UNAVAILABLE', 'Connection refused.', { shard: 'one' })
-const pending = (msAgo: number) => ({ rows: 4, oldestAt: ago(msAgo) })
+const refusal = new LooseleafError('STATEMENT_FAILED', 'The table is gone.', { shard: 'one' })
+const pending = (msAgo: number, more = false) => ({ rows: more ? 500 : 4, more, oldestAt: ago(msAgo) })
 
 test('where all is well nothing is found', () => {
   expect(findingsOf(well)).toEqual([])
@@ -86,18 +87,30 @@ const cases: Readonly<
     found: [
       [withShard({ error: away, sinceLastRoundMs: undefined }), 'shard one', 'SHARD_UNAVAILABLE'],
       [{ ...well, report: undefined, error: away }, 'shard one', 'Connection refused.'],
+      [
+        { ...well, report: undefined, error: away, policies: undefined },
+        'shard one',
+        'bring the server back',
+      ],
+      [{ ...well, report: undefined, error: refusal }, 'shard one', 'The table is gone.', 'tables'],
     ],
-    well: [],
+    well: [{ ...well, report: undefined, error: refusal, policies: undefined }],
   },
   catalog: {
     found: [
       [
-        { ...well, report: undefined, error: new LooseleafError('STORE_TOO_NEW', 'Use version 9.') },
+        {
+          ...well,
+          report: undefined,
+          error: new LooseleafError('STORE_TOO_NEW', 'Use version 9.'),
+          policies: undefined,
+        },
         'STORE_TOO_NEW',
         'Use version 9.',
       ],
     ],
-    well: [],
+    // The catalog was read: it is the shard that refuses.
+    well: [{ ...well, report: undefined, error: refusal }],
   },
   'no cleaner': {
     found: [
@@ -170,10 +183,17 @@ const cases: Readonly<
     well: [{ ...withRun({ missing: 3 }), policies: { ...policies, onIndexFailure: 'defer' } }],
   },
   'pending rows': {
-    found: [[withShard({ pending: pending(PENDING_MS + 1) }), 'shard one', '4 index rows', '10 min']],
+    found: [
+      [withShard({ pending: pending(PENDING_MS + 1) }), 'shard one', '4 index rows', 'oldest for 10 min'],
+      [
+        withShard({ pending: pending(PENDING_MS + 1, true) }),
+        'more than 500 index rows',
+        'oldest for at least 10 min',
+      ],
+    ],
     well: [
       withShard({ pending: pending(PENDING_MS) }),
-      withShard({ pending: { rows: 0, oldestAt: undefined } }),
+      withShard({ pending: { rows: 0, more: false, oldestAt: undefined } }),
       { ...withShard({ pending: pending(PENDING_MS + 1) }), policies: { ...policies, deleteDelayMs: 1 } },
     ],
   },

@@ -1,4 +1,4 @@
-import type { IndexReport, ShardReport } from '@looseleaf/cleaner'
+import type { IndexReport, PendingReport, ShardReport } from '@looseleaf/cleaner'
 import { isOutage, type LooseleafError } from '@looseleaf/core'
 import { durationText } from '../duration-text.ts'
 import { counted } from '../text.ts'
@@ -29,8 +29,9 @@ const followedShards = ({ report }: Facts): readonly ShardReport[] =>
     ? []
     : report.shards.filter(({ error }) => error === undefined)
 
-/** Whether it is a shard that does not answer, and not one that refuses. */
-const isDown = (error: LooseleafError): boolean => isOutage(error)
+/** Whether an error is of a shard: one that does not answer, or refuses although the catalog could be read. */
+const isOfShard = (error: LooseleafError, { policies }: Facts): boolean =>
+  (error.shard !== undefined && policies !== undefined) || isOutage(error)
 
 const isAbandoned = ({ sinceLastRoundMs }: ShardReport): boolean =>
   sinceLastRoundMs === undefined || sinceLastRoundMs > NO_CLEANER_MS
@@ -38,47 +39,50 @@ const isAbandoned = ({ sinceLastRoundMs }: ShardReport): boolean =>
 /** For how long anything may wait on purpose: until no failover can bring back what was before. */
 const onPurposeMs = ({ policies }: Facts): number => policies?.deleteDelayMs ?? 0
 
+function pendingText({ rows, more }: PendingReport): string {
+  return more
+    ? `more than ${counted(rows, 'index row is', 'index rows are')}`
+    : counted(rows, 'index row is', 'index rows are')
+}
+
 /** What a pager should know, rule by rule. Each finds nothing where all is well. */
 export const rules: readonly Rule[] = [
   {
     name: 'shard',
     see: 'When something fails',
-    find: ({ report, error }) => [
-      ...(report?.shards ?? []).flatMap((shard) =>
-        shard.error === undefined
+    find(facts) {
+      const { report, error } = facts
+      const answers = (report?.shards ?? []).map(({ name, error: own }) => ({ name, error: own }))
+      const whole = error !== undefined && isOfShard(error, facts) ? [{ name: error.shard, error }] : []
+      return [...answers, ...whole].flatMap(({ name, error: own }) =>
+        own === undefined
           ? []
           : [
               {
-                about: `shard ${shard.name}`,
-                what: `${shard.error.code}: ${shard.error.message}`,
-                todo: 'bring the server back, or look at its address, its user and its rights',
+                about: name === undefined ? undefined : `shard ${name}`,
+                what: `${own.code}: ${own.message}`,
+                todo: isOutage(own)
+                  ? 'bring the server back, or look at its address'
+                  : 'do what the message says; look at the tables, the user and its rights',
               },
             ],
-      ),
-      ...(error !== undefined && isDown(error)
-        ? [
-            {
-              about: error.shard === undefined ? undefined : `shard ${error.shard}`,
-              what: `${error.code}: ${error.message}`,
-              todo: 'bring the server back',
-            },
-          ]
-        : []),
-    ],
+      )
+    },
   },
   {
     name: 'catalog',
     see: 'What a pager should know',
-    find: ({ error }) =>
-      error === undefined || isDown(error)
-        ? []
-        : [
-            {
-              about: undefined,
-              what: `the catalog cannot be read: ${error.code}: ${error.message}`,
-              todo: 'do what the message says; no process can open the store before',
-            },
-          ],
+    find(facts) {
+      const { error } = facts
+      if (error === undefined || isOfShard(error, facts)) return []
+      return [
+        {
+          about: undefined,
+          what: `the catalog cannot be read: ${error.code}: ${error.message}`,
+          todo: 'do what the message says; no process can open the store before',
+        },
+      ]
+    },
   },
   {
     name: 'no cleaner',
@@ -178,7 +182,7 @@ export const rules: readonly Rule[] = [
         return [
           {
             about: `shard ${name}`,
-            what: `${counted(pending.rows, 'index row is', 'index rows are')} pending, the oldest for ${durationText(ageMs)}; queries on them are not complete`,
+            what: `${pendingText(pending)} pending, the oldest for ${pending.more ? 'at least ' : ''}${durationText(ageMs)}; queries on them are not complete`,
             todo: 'bring the index shards back, and run a cleaner',
           },
         ]
