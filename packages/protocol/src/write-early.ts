@@ -84,11 +84,15 @@ export interface NotHad {
   readonly later: number
 }
 
+/** Sends a statement, which may be timed on its way. */
+type SendStatement = <T>(statement: () => Promise<T>) => Promise<T>
+
 /**
  * Law 1 of a cleaner: writes rows of entities that were read at these versions, to one table; no stamp gets lower. A writer that
  * has moved the entity meanwhile may have deleted such a row before it was written again: it dangles then, with a stamp below
  * the entity's version, so whoever calls this looks at the version of the entity afterwards. Claims are taken, from
- * entities that have left them behind as well; answers those that could not be.
+ * entities that have left them behind as well; answers those that could not be. `send` is given the statement that writes
+ * them all; to wait for claims that others want is not part of it.
  */
 export async function writeAgain(
   context: EngineContext,
@@ -96,16 +100,17 @@ export async function writeAgain(
   number: number,
   rows: readonly IndexRow[],
   signal: AbortSignal | undefined,
+  send: SendStatement = (statement) => statement(),
 ): Promise<NotHad> {
   const spec = tableSpec(entry)
   const shard = shardAt(context, number)
   if (!entry.unique) {
-    await shard.index(spec).upsert(rows, { signal })
+    await send(() => shard.index(spec).upsert(rows, { signal }))
     return { duplicates: [], later: 0 }
   }
-  const take: TakeKey = async (at, table, row) =>
-    (await shardAt(context, at).claims(table).take([row], { signal }))[0]
-  const claims = await shard.claims(spec).take(rows, { signal })
+  const take: TakeKey = async (at, table, row, own) =>
+    (await shardAt(context, at).claims(table).take([row], { signal: own }))[0]
+  const claims = await send(() => shard.claims(spec).take(rows, { signal }))
   const duplicates: DuplicateKey[] = []
   let later = 0
   for (const [i, row] of rows.entries()) {

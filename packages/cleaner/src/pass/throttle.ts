@@ -18,6 +18,13 @@ export interface Throttle {
     statement: () => Promise<T>,
     signal: AbortSignal | undefined,
   ): Promise<T>
+  /** The same for work of more than a statement, which may wait on purpose: only what it sends by `measured` is measured. */
+  work<T>(
+    shard: number,
+    kind: string,
+    work: (measured: Measured) => Promise<T>,
+    signal: AbortSignal | undefined,
+  ): Promise<T>
   /** Resolves when so many rows that were just read of a shard are paid for. Rejects with `ABORTED` when the signal fires. */
   take(shard: number, rows: number, signal: AbortSignal | undefined): Promise<void>
   /** Rows a page should have at the most, so that no wait is longer than about a second. */
@@ -25,6 +32,9 @@ export interface Throttle {
   /** What has held the work up most lately, on the shard where it was held up most: work on one shard writes to others. */
   lately(): Throttled
 }
+
+/** Sends a statement, and takes in how long that has taken. */
+export type Measured = <T>(statement: () => Promise<T>) => Promise<T>
 
 /** How often a statement is sent again that failed because others were at the shard; one that took all of its time, once. */
 const AGAIN: Partial<Record<ErrorCode, number>> = { SHARD_BUSY: 4, DEADLINE: 1 }
@@ -83,23 +93,36 @@ export function createThrottle(time: Time, rowsPerSecond: number | undefined): T
     return answer
   }
 
+  async function again<T>(
+    state: ShardState,
+    work: () => Promise<T>,
+    signal: AbortSignal | undefined,
+  ): Promise<T> {
+    for (let failures = 0; ; failures++) {
+      await wait(state, 'latency', state.restsUntil - elapsed(), signal)
+      try {
+        return await work()
+      } catch (error) {
+        if (!isLooseleafError(error) || failures >= (AGAIN[error.code] ?? 0)) throw error
+        await wait(state, 'lock waits', FIRST_PAUSE_MS * 2 ** failures, signal)
+      }
+    }
+  }
+
   return {
     maxPage: rowsPerSecond === undefined ? Infinity : Math.max(1, Math.floor(rowsPerSecond)),
     lately() {
       const all = Array.from(shards.values(), ({ waits }) => waits.lately())
       return all.reduce((most, each) => (each.waited > most.waited ? each : most), NOTHING)
     },
-    async send(shard, kindOf, statement, signal) {
+    send(shard, kindOf, statement, signal) {
       const state = stateOf(shard)
-      for (let failures = 0; ; failures++) {
-        await wait(state, 'latency', state.restsUntil - elapsed(), signal)
-        try {
-          return await measured(state, kindOf, statement)
-        } catch (error) {
-          if (!isLooseleafError(error) || failures >= (AGAIN[error.code] ?? 0)) throw error
-          await wait(state, 'lock waits', FIRST_PAUSE_MS * 2 ** failures, signal)
-        }
-      }
+      return again(state, () => measured(state, kindOf, statement), signal)
+    },
+    work(shard, kind, work, signal) {
+      const state = stateOf(shard)
+      const send: Measured = (statement) => measured(state, () => kind, statement)
+      return again(state, () => work(send), signal)
     },
     async take(shard, rows, signal) {
       if (rowsPerSecond === undefined) return

@@ -26,10 +26,10 @@ export async function addRows(pass: Pass, missing: readonly MissingRow[]): Promi
           version: entity.version,
           included: row.included,
         }))
-        const { duplicates, later } = await pass.throttle.send(
+        const { duplicates, later } = await pass.throttle.work(
           first.shard,
-          () => `writes ${target.entry.table} ${sizeClass(rows.length)}`,
-          () => writeAgain(pass.context, target.entry, first.shard, rows, pass.signal),
+          `writes ${target.entry.table} ${sizeClass(rows.length)}`,
+          (measured) => writeAgain(pass.context, target.entry, first.shard, rows, pass.signal, measured),
           pass.signal,
         )
         for (const { entityId, holder } of duplicates)

@@ -1,0 +1,48 @@
+import { idKey, parseId } from '@looseleaf/core'
+import { defineIndex, deriveClaims, shardOfRow, tableSpec } from '@looseleaf/index-engine'
+import { expect, test } from 'vitest'
+import { openStore } from '../../test/stores.ts'
+import { leapingTime } from '../../test/times.ts'
+import { eachEntity } from '../look/read-entities.ts'
+import { deriveEntity, expectedIn } from '../look/derive-entity.ts'
+import type { MissingRow } from '../look/inspect.ts'
+import { indexTarget } from '../pass/index-target.ts'
+import { createPass } from '../pass/pass.ts'
+import { addRows } from './add-rows.ts'
+
+const byMail = defineIndex('by_mail', { properties: { mail: 'string' }, shardOn: 'mail', unique: true })
+
+test('to wait for a claim that somebody else wants is not taken for a slow shard', async () => {
+  const time = leapingTime()
+  const store = await openStore({ indexes: [byMail], shards: 1, time })
+  const { context } = store
+  const entry = context.catalog.current().indexes.find(({ unique }) => unique)!
+  const target = indexTarget(context, entry)
+  const claims = context.driver.shards[0]!.claims(tableSpec(entry))
+  const pass = createPass(context)
+
+  async function missingClaim(mail: string, isWanted: boolean): Promise<MissingRow> {
+    const { id } = await store.put({ mail })
+    const [key] = deriveClaims(byMail, { mail })
+    expect(shardOfRow(entry, context.router, key!, parseId(id))).toBe(0)
+    const [claim] = await target.tables[0]!.scan({ prefix: key!, order: 'asc', limit: 1 })
+    // Nobody has it, or an attempt that has not committed so far.
+    await target.tables[0]!.remove([{ ...claim!, before: Number.MAX_SAFE_INTEGER }])
+    if (isWanted) await claims.take([{ ...claim!, entityId: Buffer.from(mail.padEnd(16)) }])
+    const found: MissingRow[] = []
+    await eachEntity(pass, [parseId(id)], (row) => {
+      const entity = deriveEntity(pass, [target], row.id, row)
+      found.push(...expectedIn(entity, target).map((expected) => ({ entity, target, row: expected })))
+    })
+    expect(found.map(({ entity }) => idKey(entity.id))).toEqual([idKey(parseId(id))])
+    return found[0]!
+  }
+
+  for (let i = 0; i < 10; i++) await addRows(pass, [await missingClaim(`calm ${i}`, false)])
+  expect(time.slept).toBe(0)
+  for (let i = 0; i < 10; i++) await addRows(pass, [await missingClaim(`wanted ${i}`, true)])
+  // Each has waited for the attempt, and got the claim; the shard answered at once.
+  expect(time.slept).toBeGreaterThanOrEqual(10 * 250)
+  expect(pass.throttle.lately()).toEqual({ throttledBy: undefined, waited: 0 })
+  expect(pass.tally.added).toBe(20)
+})
