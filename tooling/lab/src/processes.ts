@@ -70,14 +70,17 @@ export function createProcesses<Config extends object, Line>(
           process.signal('SIGKILL')
         }
       }, limitMs)
-      const histories = await Promise.all(
-        started.map(async ({ process, file }) => {
-          const goneAt = await process.gone
-          return { records: readRecords<Line>(file), goneAt }
-        }),
-      )
-      clearTimeout(timer)
-      return { histories, hanging }
+      try {
+        const histories = await Promise.all(
+          started.map(async ({ process, file }) => {
+            const goneAt = await process.gone
+            return { records: readRecords<Line>(file), goneAt }
+          }),
+        )
+        return { histories, hanging }
+      } finally {
+        clearTimeout(timer)
+      }
     },
     async kill() {
       for (const { process } of started) if (!process.isGone) process.signal('SIGKILL')
@@ -117,10 +120,15 @@ function startProcess(program: URL, config: object, environment: NodeJS.ProcessE
     },
     written: () =>
       new Promise((resolve) => {
-        void gone.then(() => resolve())
-        child.on('message', (message: Message) => {
-          if (message === 'written') resolve()
-        })
+        const end = (): void => {
+          child.off('message', hear)
+          resolve()
+        }
+        const hear = (message: Message): void => {
+          if (message === 'written') end()
+        }
+        child.on('message', hear)
+        void gone.then(end)
         send('say when written')
       }),
     signal: (name) => void child.kill(name),
