@@ -1,4 +1,4 @@
-export { duplicateKey, takeKey, type TakeKey, type WantedKey } from './claims.ts'
+export type { TakeKey } from './claims.ts'
 export { commit, type Commit, type CommitOutcome, type EntityWrites } from './commit.ts'
 export { deleteLost, judgeDangling, upTo, type Judged, type JudgeOptions } from './delete-late.ts'
 export { fence } from './fence.ts'
@@ -6,4 +6,4 @@ export type { PlacedKey, RowFailure, RowLanes, RowLanesOf } from './index-rows.t
 export { movedEntities, movedOrUndone, type SeenEntity, type VersionsOptions } from './on-disk.ts'
 export { deleteDelayMs, learnPolicies, mayBeLost } from './policies.ts'
 export { idsByShard } from './shards.ts'
-export { claimEarly, writeAgain, writeEarly, type DuplicateKey, type NotHad } from './write-early.ts'
+export { claimEarly, writeAgain, writeEarly } from './write-early.ts'
