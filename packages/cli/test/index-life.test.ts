@@ -217,7 +217,7 @@ test('swap takes out what the config needs no more, when the new generation is r
   const swapped = await run('index swap by_name --yes')
   expect([swapped.code, swapped.stdout]).toEqual([
     0,
-    expect.stringContaining('looseleaf index restore by_name --generation 1 brings it back'),
+    expect.stringContaining('`looseleaf index restore by_name --generation 1` brings it back at once.'),
   ])
   expect(await states()).toEqual(['index_by_name ready hidden', 'index_by_name_2 ready'])
   // Back to what was: the first generation is kept, and the second one goes.

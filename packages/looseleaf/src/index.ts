@@ -22,6 +22,7 @@ export {
   type IndexState,
   type LooseleafErrorOptions,
   type PropertyValue,
+  type Randomness,
   type Router,
   type Shard,
   type Storable,

@@ -32,7 +32,7 @@ async function openStorePosts(urls: readonly string[]): Promise<PostSide> {
 }
 
 /**
- * The table of `createJsonTable`, one a shard. All posts of a user are on one shard, so a page is one statement; a post is found on
+ * The table of `fillJsonTables`, one a shard. All posts of a user are on one shard, so a page is one statement; a post is found on
  * its shard by the id alone, which is generous: a program would have to know the user.
  */
 function openJsonPosts(urls: readonly string[]): PostSide {

@@ -1,6 +1,6 @@
 import { idKey } from '@looseleaf/core'
 import { keyIdentity } from '@looseleaf/index-engine'
-import { inspect, type DanglingRow, type Findings, type MissingRow } from '../look/inspect.ts'
+import { inspect, type DanglingRow, type WrongRows, type MissingRow } from '../look/inspect.ts'
 import { readDerived } from '../look/read-entities.ts'
 import type { IndexTarget } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
@@ -88,7 +88,7 @@ async function lookForMissing(
   pass: Pass,
   target: IndexTarget,
   ids: readonly Uint8Array[],
-): Promise<Findings> {
+): Promise<WrongRows> {
   const { missing } = await inspect(pass, [target], await readDerived(pass, [target], ids), {
     everywhere: false,
   })
@@ -101,7 +101,7 @@ async function lookForDangling(
   target: IndexTarget,
   ids: readonly Uint8Array[],
   first: ReadonlyMap<string, Candidate>,
-): Promise<Findings> {
+): Promise<WrongRows> {
   const { dangling } = await inspect(pass, [target], await readDerived(pass, [target], ids), {
     everywhere: true,
   })
@@ -113,7 +113,7 @@ async function lookForDangling(
 }
 
 /** Gathers what a look found by entity. */
-export function candidatesOf(findings: Partial<Findings>): Map<string, Candidate> {
+export function candidatesOf(wrong: Partial<WrongRows>): Map<string, Candidate> {
   const candidates = new Map<string, Candidate>()
   const of = ({ id, version }: { readonly id: Uint8Array; readonly version: number }): Candidate => {
     const key = idKey(id)
@@ -124,8 +124,8 @@ export function candidatesOf(findings: Partial<Findings>): Map<string, Candidate
     }
     return candidate
   }
-  for (const { entity, row } of findings.missing ?? []) of(entity).missing.add(`${row.shard}/${row.identity}`)
-  for (const found of findings.dangling ?? []) {
+  for (const { entity, row } of wrong.missing ?? []) of(entity).missing.add(`${row.shard}/${row.identity}`)
+  for (const found of wrong.dangling ?? []) {
     of(found.entity).dangling.set(placeOfDangling(found), found.row.version)
   }
   return candidates

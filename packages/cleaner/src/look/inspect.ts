@@ -22,7 +22,7 @@ export interface DanglingRow {
 }
 
 /** What is wrong with some entities' rows. */
-export interface Findings {
+export interface WrongRows {
   readonly missing: MissingRow[]
   /** Rows of a covering index that are there, and hold what their entity had before: written again like a missing one. */
   readonly outdated: MissingRow[]
@@ -43,8 +43,8 @@ export async function inspect(
   targets: readonly IndexTarget[],
   entities: readonly DerivedEntity[],
   { everywhere }: { readonly everywhere: boolean },
-): Promise<Findings> {
-  const findings: Findings = { missing: [], outdated: [], dangling: [] }
+): Promise<WrongRows> {
+  const wrong: WrongRows = { missing: [], outdated: [], dangling: [] }
   const known = entities.filter(({ expected }) => expected !== undefined)
   const asked = everywhere ? undefined : expectedByShard(targets, known)
   await Promise.all(
@@ -52,10 +52,10 @@ export async function inspect(
       const those = everywhere ? { entities: known, targets } : asked?.get(shard)
       if (those === undefined) return
       for (const chunk of chunks([...those.entities], IDS_PER_LOOKUP))
-        await inspectShard(pass, [...those.targets], shard, chunk, everywhere, findings)
+        await inspectShard(pass, [...those.targets], shard, chunk, everywhere, wrong)
     }),
   )
-  return findings
+  return wrong
 }
 
 interface Asked {
@@ -88,7 +88,7 @@ async function inspectShard(
   shard: number,
   entities: readonly DerivedEntity[],
   everywhere: boolean,
-  findings: Findings,
+  wrong: WrongRows,
 ): Promise<void> {
   const found = await shardAt(pass.context, shard).rowsOf(
     targets.map(({ spec }) => spec),
@@ -98,7 +98,7 @@ async function inspectShard(
   for (const [i, target] of targets.entries()) {
     const rows = found[i] ?? []
     pass.tallyOf(target).rows += rows.length
-    compare(target, shard, entities, rows, everywhere, findings)
+    compare(target, shard, entities, rows, everywhere, wrong)
   }
 }
 
@@ -108,7 +108,7 @@ function compare(
   entities: readonly DerivedEntity[],
   rows: readonly IndexRow[],
   everywhere: boolean,
-  findings: Findings,
+  wrong: WrongRows,
 ): void {
   const byEntity = new Map<string, IndexRow[]>()
   for (const row of rows) {
@@ -123,15 +123,14 @@ function compare(
     for (const row of expectedIn(entity, target)) {
       if (row.shard !== shard) continue
       const version = versions.get(row.identity)
-      if (version === undefined) findings.missing.push({ entity, target, row })
-      else if (target.spec.covering && version < entity.version)
-        findings.outdated.push({ entity, target, row })
+      if (version === undefined) wrong.missing.push({ entity, target, row })
+      else if (target.spec.covering && version < entity.version) wrong.outdated.push({ entity, target, row })
     }
     if (!everywhere) continue
     for (const row of there) {
       const place = placeOf(entity, target, shard, row)
       if (place !== 'right') {
-        findings.dangling.push({ entity, target, shard, row, misplaced: place === 'misplaced' })
+        wrong.dangling.push({ entity, target, shard, row, misplaced: place === 'misplaced' })
       }
     }
   }

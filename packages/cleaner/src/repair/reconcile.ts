@@ -32,10 +32,10 @@ export async function reconcile(
   for (let look = 0; left.length > 0 && look < MAX_LOOKS; look++) {
     const readAt = pass.time.now()
     const entities = derived ?? (await readDerived(pass, targets, left))
-    const findings = await inspect(pass, targets, entities, { everywhere: true })
-    const added = [...findings.missing, ...findings.outdated]
+    const found = await inspect(pass, targets, entities, { everywhere: true })
+    const added = [...found.missing, ...found.outdated]
     duplicates += await addRows(pass, added)
-    const outcome = await removeRows(pass, findings.dangling, readAt)
+    const outcome = await removeRows(pass, found.dangling, readAt)
     waiting.push(...outcome.waiting)
     const touched = new Set<DerivedEntity>(added.map(({ entity }) => entity))
     const moved = await movedEntities(pass.context, [...touched], pass)

@@ -41,7 +41,7 @@ export async function takeOut(
   const what = `index ${name}, ${generationsText(those)}`
   const meaning =
     step === 'hide'
-      ? `Queries are refused, and it is written still: looseleaf index restore ${argumentsFor(name, those, all.length)} brings it back.`
+      ? `Queries of it are refused; writers keep it up to date, so \`looseleaf index restore ${argumentsFor(name, those, all.length)}\` brings it back at once.`
       : 'Its tables go on every shard. To have it again is to add and fill it. Entities are not touched.'
   if (dryRun === true) {
     output.result({ ...result, done: false }, () => `This would ${step} ${what}. ${meaning}`)
