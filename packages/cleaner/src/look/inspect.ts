@@ -9,6 +9,8 @@ export interface MissingRow {
   readonly entity: DerivedEntity
   readonly target: IndexTarget
   readonly row: ExpectedRow
+  /** True for a row that is there, of a covering index, and holds what its entity had before. */
+  readonly outdated?: true
 }
 
 export interface DanglingRow {
@@ -125,7 +127,7 @@ function compare(
       const version = versions.get(row.identity)
       if (version === undefined) findings.missing.push({ entity, target, row })
       else if (target.spec.covering && version < entity.version)
-        findings.outdated.push({ entity, target, row })
+        findings.outdated.push({ entity, target, row, outdated: true })
     }
     if (!everywhere) continue
     for (const row of there) {
