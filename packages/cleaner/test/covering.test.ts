@@ -1,10 +1,13 @@
-import { parseId } from '@looseleaf/core'
-import { defineIndex } from '@looseleaf/index-engine'
+import { parseId, type CatalogEntry, type EntityId, type Key } from '@looseleaf/core'
+import { defineIndex, shardOfRow } from '@looseleaf/index-engine'
 import { fence } from '@looseleaf/protocol'
 import type { DataStore } from '@looseleaf/store'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { checkIndex } from '../src/check/check-index.ts'
 import { cleanIndex } from '../src/clean/clean-index.ts'
+import { indexTarget } from '../src/pass/index-target.ts'
+import { createKeptRemovals } from '../src/repair/kept-removals.ts'
+import { readCleanerReport } from '../src/report/cleaner-report.ts'
 import { sweep } from '../src/sweep/sweep.ts'
 import { openStore } from './stores.ts'
 
@@ -20,6 +23,14 @@ beforeEach(async () => {
 })
 afterEach(() => store.close())
 
+/** Where the row of an entity stands. */
+function placeOf(id: EntityId): { entry: CatalogEntry; key: Key; shard: number } {
+  const { catalog, router } = store.context
+  const entry = catalog.current().indexes.find(({ name }) => name === byName.name) as CatalogEntry
+  const key = [Buffer.from(bag.name)]
+  return { entry, key, shard: shardOfRow(entry, router, key, parseId(id)) }
+}
+
 async function covered(): Promise<[titles: unknown[], covered: number]> {
   const { items, cost } = await store.list(byName, { name: 'ada' })
   return [items.map(({ title }) => title), cost.entitiesCovered]
@@ -31,10 +42,30 @@ it('a row that is older than its entity is written again by a sweep, and is not 
   await fence(store.context, { id: parseId(id), version }, version + 10)
   expect(await covered()).toEqual([['one'], 0])
   expect(await checkIndex(store, byName.name)).toMatchObject({ missing: 0, dangling: 0 })
-  await sweep(store, { shard })
+  expect(await sweep(store, { shard })).toMatchObject({ added: 0 })
   expect(await covered()).toEqual([['one'], 1])
   const again = await sweep(store)
   expect(again).toMatchObject({ added: 0, removed: 0 })
+})
+
+it('a row that has to be written again is none that a pager should hear of', async () => {
+  const { id, version } = await store.put(bag)
+  await fence(store.context, { id: parseId(id), version }, version + 10)
+  expect(await cleanIndex(store, byName.name)).toMatchObject({ added: 0 })
+  expect(await covered()).toEqual([['one'], 1])
+  const { indexes } = await readCleanerReport(store)
+  expect(indexes[0]?.lastRun).toMatchObject({ missing: 0 })
+})
+
+it('a row that is put back, since its entity has it again, holds what it includes', async () => {
+  const { id, version } = await store.put(bag)
+  const { entry, key, shard } = placeOf(id)
+  const removals = createKeptRemovals(store.context)
+  const entity = { id: parseId(id), version, updated: 0, expected: new Map() }
+  const row = { key, entityId: parseId(id), version }
+  removals.add({ target: indexTarget(store.context, entry), shard, row, misplaced: false, entity }, version)
+  await removals.settle(undefined)
+  expect(await covered()).toEqual([['one'], 1])
 })
 
 it('a filling writes what rows include', async () => {

@@ -2,7 +2,7 @@ import type { ColumnType, IndexRow, IndexTableSpec, KeyValue } from '@looseleaf/
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from './flavor.ts'
 import { toBigInt, toNumber } from './row-values.ts'
-import { columnNames } from './schema.ts'
+import { columnNames, INCLUDED } from './schema.ts'
 import type { Row } from './session.ts'
 
 /** What a column's value is turned into before a port gives it away. */
@@ -21,11 +21,13 @@ export function indexRowReader(
   names: readonly string[],
 ): (row: Row) => IndexRow {
   const readers = types.map((type) => keyValues[type])
+  // In a table that includes nothing a property may have this name.
+  const isOfKey = names.includes(INCLUDED)
   return (row) => ({
     key: names.map((name, i) => (readers[i] as (value: unknown) => KeyValue)(row[name])),
     entityId: row.entity_id as Uint8Array,
     version: toNumber(row.version),
-    ...(row.included !== undefined && { included: row.included as Uint8Array | null }),
+    ...(row[INCLUDED] !== undefined && !isOfKey && { included: row[INCLUDED] as Uint8Array | null }),
   })
 }
 

@@ -2,6 +2,7 @@ import type { Bag, Entity, EntityId, PropertyValue } from '@looseleaf/core'
 import { expectTypeOf } from 'vitest'
 import {
   defineIndex,
+  defineKey,
   type GetAllOptions,
   type IndexDefinition,
   type IndexedEntity,
@@ -155,3 +156,14 @@ expectTypeOf(entriesByUser.getAll(store, { user_id: '' })).resolves.items.toExte
 }>()
 // @ts-expect-error the same checks hold there
 void entriesByUser.getAll(store, { user_id: 1 })
+
+// The keys of a function are of the type that it says.
+defineKey({ name: 'half', version: 1, from: 'integer', derive: (n: number) => n / 2 })
+defineKey({ name: 'text', version: 1, from: 'integer', to: 'string', derive: (n) => String(n) })
+defineKey({ name: 'some', version: 1, from: 'string', derive: (text) => (text === '' ? undefined : text) })
+// @ts-expect-error a string is no integer
+defineKey({ name: 'text', version: 1, from: 'integer', derive: (n: number) => String(n) })
+// @ts-expect-error an integer is no Date
+defineKey({ name: 'year', version: 1, from: 'integer', derive: (time: Date) => time.getFullYear() })
+// @ts-expect-error nobody waits for a key
+defineKey({ name: 'later', version: 1, from: 'string', derive: async (text: string) => text })

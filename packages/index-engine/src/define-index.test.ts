@@ -148,6 +148,18 @@ describe('a definition that is not valid is refused', () => {
       /got 'constructor'/,
     ],
     ['a type that is no string', 'a', { properties: { p: 5 }, shardOn: 'p' }, /got a number/],
+    [
+      '[] in the name of a property',
+      'a',
+      { properties: { 'authors[].id': 'uuid' }, shardOn: 'id' },
+      /"authors\[\].id" has \[\] in its name/,
+    ],
+    [
+      '[] in what is included',
+      'a',
+      { properties: { p: 'uuid' }, shardOn: 'p', include: ['tags[]'] },
+      /"tags\[\]" has \[\] in its name/,
+    ],
     ['an array of arrays', 'a', { properties: { p: 'string[][]' }, shardOn: 'p' }, /got 'string\[\]\[\]'/],
     [
       'two arrays',

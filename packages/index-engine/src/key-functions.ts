@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describeKind, LooseleafError, type ColumnType } from '@looseleaf/core'
 import { clip, isObject } from './bad-index.ts'
+import type { ValueOf } from './property-types.ts'
 
 /** What an index may keep instead of a property's value itself. */
 export interface KeyFunction {
@@ -22,21 +23,19 @@ export interface KeyFunction {
 /** The key functions that every store has. A number stands in the brackets of `prefix`. */
 export type BuiltInKey = 'lower' | `prefix(${number})` | 'host' | 'hash' | 'hour' | 'day' | 'month'
 
-export interface KeyOptions<V, K> {
+export interface KeyOptions<F extends ColumnType = ColumnType, T extends ColumnType = F> {
   /** Lower case letters, digits and `_`, beginning with a letter; at most 40 of them. */
   readonly name: string
   /** From 1 on. A function that gives another key for any value is another version, and an index with it another index. */
   readonly version: number
-  readonly from: ColumnType
-  /** Default: as `from`. */
-  readonly to?: ColumnType | undefined
-  readonly derive: (value: V) => K
+  readonly from: F
+  /** The type of what it gives. Default: as `from`. */
+  readonly to?: T | undefined
+  /** A method by its type, so that it may be written for `number` where integers may be `bigint` too. */
+  derive(value: ValueOf<F>): ValueOf<T> | null | undefined
 }
 
-const OPTIONS: readonly string[] = ['name', 'version', 'from', 'to', 'derive'] satisfies (keyof KeyOptions<
-  unknown,
-  unknown
->)[]
+const OPTIONS: readonly string[] = ['name', 'version', 'from', 'to', 'derive'] satisfies (keyof KeyOptions)[]
 const NAME = /^[a-z][a-z0-9_]{0,39}$/
 const PREFIX = /^prefix\(([1-9][0-9]{0,2})\)$/
 export const COLUMN_TYPES: readonly ColumnType[] = ['uuid', 'string', 'integer', 'number', 'boolean', 'time']
@@ -96,7 +95,9 @@ export function requireKey(name: string, shard?: string): KeyFunction {
  * `STORE_TOO_NEW`. A value for which it throws, or gives nothing, is a misfit. It is told from another one of its name and version by
  * its text, so what it goes by has to stand in it, or in its name. Throws `BAD_INDEX`.
  */
-export function defineKey<V, K>(options: KeyOptions<V, K>): KeyFunction {
+export function defineKey<const F extends ColumnType, const T extends ColumnType = F>(
+  options: KeyOptions<F, T>,
+): KeyFunction {
   if (!isObject(options))
     refuse(
       'A key',

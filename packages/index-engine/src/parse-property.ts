@@ -119,6 +119,12 @@ export function checkPropertyName(index: string, name: unknown): asserts name is
       `the property "${clip(name)}" has a dot without a name before or behind it; dots lead into objects, as in "author.id"`,
     )
   }
+  if (name.includes('[]')) {
+    throw bad(
+      index,
+      `the property "${clip(name)}" has [] in its name; it goes with the type of an indexed property, as in { "authors.id": "uuid[]" }, and is not needed elsewhere`,
+    )
+  }
   if (name === 'id' || steps.includes('__proto__')) {
     throw new LooseleafError(
       'BAD_INDEX',

@@ -356,6 +356,32 @@ describe('a list of values', () => {
     const where = { tags: { in: ['a'] }, rank: { in: [...ranks, 99] } }
     expect(plan(byTag, where, { scatter: true }).ranges).toHaveLength(100)
   })
+
+  it('looks at no more values of a list than it takes, however many there are', () => {
+    let looked = 0
+    const asked = (length: number): unknown[] =>
+      new Proxy(
+        Array.from({ length }, (_, i) => i),
+        {
+          get(list, name) {
+            if (typeof name === 'string' && /^[0-9]+$/.test(name)) looked++
+            return Reflect.get(list, name) as unknown
+          },
+        },
+      )
+    const refusal = (list: unknown): string =>
+      errorOf(() => plan(byTag, { tags: 'a', rank: { in: list } }, { scatter: true })).message
+    expect(refusal(asked(5_000))).toMatch(/1 to 100 different values for in for rank; got 101 and more/)
+    expect(looked).toBe(101)
+    expect(refusal(asked(10_001))).toMatch(/takes arrays of up to 10000 values for in for rank; got 10001/)
+    expect(looked).toBe(101)
+    const endless = Object.assign([1, 2], {
+      *[Symbol.iterator]() {
+        for (;;) yield 1
+      },
+    })
+    expect(plan(byTag, { tags: 'a', rank: { in: endless } }, { scatter: true }).ranges).toHaveLength(2)
+  })
 })
 
 describe('a query that does not fit its index is refused', () => {

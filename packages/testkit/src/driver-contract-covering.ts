@@ -75,6 +75,15 @@ export function coveringContract(make: MakeDriverHarness): void {
     expect(await included(table)).toEqual([null])
   })
 
+  test('a key column of that name is part of the key alone where a table has no bytes', async () => {
+    const table = await freshTable(bench.shard, { ...specOf(newName('index')), covering: undefined })
+    const row = { key: [1n], entityId: newId() }
+    await table.upsert([{ ...row, version: 1 }])
+    const [scanned] = await table.scan({ prefix: [], order: 'asc', limit: 2 })
+    const [ofEntity] = await rowsOf(bench.shard, table, [row.entityId])
+    for (const found of [scanned, ofEntity]) expect(found).toEqual({ ...row, version: 1 })
+  })
+
   test('rows are deleted, and looked up by their entity, as any others', async () => {
     const table = await fresh()
     const row = { key: [1n], entityId: newId() }

@@ -9,6 +9,8 @@ export interface MissingRow {
   readonly entity: DerivedEntity
   readonly target: IndexTarget
   readonly row: ExpectedRow
+  /** True for a row that is there, of a covering index, and holds what its entity had before. */
+  readonly outdated?: true
 }
 
 export interface DanglingRow {
@@ -124,7 +126,8 @@ function compare(
       if (row.shard !== shard) continue
       const version = versions.get(row.identity)
       if (version === undefined) wrong.missing.push({ entity, target, row })
-      else if (target.spec.covering && version < entity.version) wrong.outdated.push({ entity, target, row })
+      else if (target.spec.covering && version < entity.version)
+        wrong.outdated.push({ entity, target, row, outdated: true })
     }
     if (!everywhere) continue
     for (const row of there) {

@@ -36,7 +36,8 @@ export async function addRows(pass: Pass, missing: readonly MissingRow[]): Promi
           tellDuplicate(pass, target.entry.name, entityId, holder)
         const refused = duplicates.length + later
         tally.duplicates += duplicates.length
-        tally.added += rows.length - refused
+        // A row that a fence has left behind was not missing.
+        tally.added += rows.length - refused - chunk.filter(({ outdated }) => outdated).length
         notHad += refused
       }
     }),

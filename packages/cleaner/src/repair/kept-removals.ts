@@ -61,8 +61,8 @@ export function createKeptRemovals(context: EngineContext): KeptRemovals {
     signal: AbortSignal | undefined,
   ): Promise<void> {
     const needed = await neededAgain(context, chunk, signal)
-    const rows = [...needed].flatMap(([{ row }, version]) =>
-      isVersion(version) ? [{ key: row.key, entityId: row.entityId, version }] : [],
+    const rows = [...needed].flatMap(([{ row }, again]) =>
+      isVersion(again.version) ? [{ key: row.key, entityId: row.entityId, ...again }] : [],
     )
     if (rows.length > 0) await writeAgain(context, target.entry, shard, rows, signal)
   }

@@ -51,6 +51,31 @@ async function commit(count: number): Promise<void> {
 }
 
 describe('the report of a shard', () => {
+  it('takes no cleaner that ended before its first round for one of long ago', async () => {
+    const tail = follow()
+    plan = ({ operation }) =>
+      operation === 'pageByUpdated'
+        ? {
+            before() {
+              throw new LooseleafError('SHARD_UNAVAILABLE', 'Down, on purpose.')
+            },
+          }
+        : undefined
+    await commit(1)
+    await expect(round(tail)).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
+    // Long enough for what it holds to be saved again.
+    time.leap(LEASE_MS / 2)
+    await expect(round(tail)).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
+    expect(await report()).toMatchObject({ isFollowed: true, lastRoundAt: undefined, lagMs: undefined })
+    await tail.release()
+    expect(await report()).toMatchObject({ isFollowed: false, lastRoundAt: undefined, lagMs: undefined })
+    plan = () => undefined
+    const next = follow()
+    await round(next)
+    await next.release()
+    expect(await report()).toMatchObject({ lastRoundAt: new Date(time.now()), lagMs: 0 })
+  })
+
   it('knows of no cleaner before the first', async () => {
     expect(await report()).toMatchObject({
       shard: 1,

@@ -46,6 +46,8 @@ const ENTITIES_AT_ONCE = 100
 export function createTail(context: EngineContext, shard: number, options: TailOptions): Tail {
   const elapsed = elapsedBy(context.time)
   let window: TailWindow | undefined
+  /** Where a shard that nobody has followed is begun. */
+  let begunAt: number | undefined
   let savedAt = 0
   /** When it was saved last, for others to see whether it falls behind. */
   let behindMs = 0
@@ -59,6 +61,8 @@ export function createTail(context: EngineContext, shard: number, options: TailO
   const tasks = (): TaskTable => shardAt(context, shard).tasks
 
   function toText(held: TailWindow): string {
+    // Nothing is said of a shard that no round has been over: it would read as a round of long ago.
+    if (held.seenUntil === begunAt) return ''
     const text = recordToText(held, behindMs)
     behindMs = behindOf(held)
     return text
@@ -75,6 +79,7 @@ export function createTail(context: EngineContext, shard: number, options: TailO
       if (saved !== undefined) return (window = saved)
       const shardNow = await shardAt(context, shard).now({ signal })
       const since = shardNow - options.lookBackMs * 1000
+      begunAt = since
       return (window = { seenUntil: since, lookedBackAt: since, gap: undefined })
     }
     if (now - savedAt > options.leaseMs / 3) {

@@ -18,8 +18,15 @@ export function takeConditions(
   }
   return Array.from(conditions as unknown[], (condition) => {
     if (!isRecord(condition)) throw badArgument('intersect', EXPECTED, condition)
-    const { index, where } = condition
+    const { index, where, ...others } = condition
     requireDefinition('intersect', index)
+    const [other] = Object.keys(others)
+    if (other !== undefined) {
+      throw new LooseleafError(
+        'BAD_OPTION',
+        `A condition of intersect is { index, where }, and has no "${other}"; options of the page come behind the conditions.`,
+      )
+    }
     return { index, where: where as object }
   })
 }

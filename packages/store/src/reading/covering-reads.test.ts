@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { parseId, type Driver, type EntityId } from '@looseleaf/core'
+import { metaOf, parseId, type Driver, type EntityId } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex, includedBytes, tableSpec } from '@looseleaf/index-engine'
 import { faultyDriver, keepOpen } from '@looseleaf/testkit'
@@ -45,14 +45,11 @@ const bag = {
 const item = { user: 'ada', at: 1, title: 'one', 'author.name': 'Ada', tags: ['x', 'y'] }
 
 /** Writes the entity's row as an attempt with this version would that died before its commit. */
-async function strayRow(id: EntityId, version: number, title: string): Promise<void> {
+async function strayRow(id: EntityId, version: number, what: string | Uint8Array): Promise<void> {
   const entry = store.context.catalog.current().indexes.find(({ name }) => name === byUser.name)!
-  const row = {
-    key: [Buffer.from('ada'), 1n],
-    entityId: parseId(id),
-    version,
-    included: includedBytes(byUser, { ...bag, title }, store.context.codec) ?? null,
-  }
+  const included =
+    typeof what === 'string' ? includedBytes(byUser, { ...bag, title: what }, store.context.codec) : what
+  const row = { key: [Buffer.from('ada'), 1n], entityId: parseId(id), version, included: included ?? null }
   await memory.shards[store.context.router.shardOfKey(Buffer.from('ada'))]!.index(tableSpec(entry)).upsert([
     row,
   ])
@@ -114,6 +111,39 @@ describe('a list', () => {
     const believed = await store.list(byUser, { user: 'ada' }, { verify: false })
     expect(believed.items).toEqual([{ id, ...item, title: 'never committed' }])
     expect(believed).toMatchObject({ verified: false, cost: { entitiesCovered: 1 } })
+  })
+
+  it('reads the entity where a row cannot be read', async () => {
+    const { id, version } = await store.put(bag)
+    await strayRow(id, version, Buffer.from('damaged'))
+    for (const verify of [true, false]) {
+      const page = await store.list(byUser, { user: 'ada' }, { verify })
+      expect(page.items).toEqual([{ id, ...item }])
+      expect(page.cost).toMatchObject({ entitiesRead: 1, entitiesCovered: 0 })
+    }
+  })
+
+  it('has items without a version, wherever they come from', async () => {
+    const { id, version } = await store.put(bag)
+    for (const stamp of [version, version + 1]) {
+      await strayRow(id, stamp, 'one')
+      expect((await store.list(byUser, { user: 'ada' })).items.map((each) => metaOf(each))).toEqual([
+        undefined,
+      ])
+    }
+  })
+
+  it('goes with others in one statement that looks versions up', async () => {
+    let lookUps = 0
+    const driver = faultyDriver(memory, ({ operation }) => {
+      if (operation === 'readVersions') lookUps++
+      return undefined
+    })
+    await store.put(bag)
+    const reader = await DataStore.open({ shards: keepOpen(driver), indexes: [byUser] })
+    await Promise.all(Array.from({ length: 20 }, () => reader.list(byUser, { user: 'ada' })))
+    await reader.close()
+    expect(lookUps).toBeLessThan(10)
   })
 
   it('tells of no attempt that lost, whatever writers do meanwhile', async () => {

@@ -75,11 +75,17 @@ export function createCoveringReads(
   function partOf(row: IndexRow | undefined, id: Uint8Array): ReadEntity | undefined {
     if (row?.included === undefined || row.included === null) return undefined
     const bytes = ITEM_BYTES + row.included.length
-    return { id, bag: codec.decode(row.included), version: row.version, updated: undefined, bytes }
+    try {
+      return { id, bag: codec.decode(row.included), version: row.version, updated: undefined, bytes }
+    } catch {
+      // The entity says the same, or what is wrong with it.
+      return undefined
+    }
   }
 
+  /** As a row would tell of it. */
   const partOfWhole = (entity: ReadEntity | undefined): ReadEntity | undefined =>
-    entity && { ...entity, bag: includedPart(entry, entity.bag) }
+    entity && { ...entity, bag: includedPart(entry, entity.bag), updated: undefined }
 
   return {
     covered: () => covered,

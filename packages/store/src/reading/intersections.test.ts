@@ -167,6 +167,13 @@ describe('what is no intersection', () => {
       /intersect takes an array of 1 to 8 conditions/,
     ],
     ['no condition', [], {}, 'BAD_OPTION', /intersect takes 1 to 8 conditions; got 0/],
+    [
+      'an option among the conditions',
+      [{ ...aAndB[0], order: 'desc' }, aAndB[1]],
+      {},
+      'BAD_OPTION',
+      /condition of intersect is { index, where }, and has no "order"/,
+    ],
     ['too many', Array.from({ length: 9 }, () => aAndB[0]), {}, 'BAD_OPTION', /1 to 8 conditions; got 9/],
     ['a hole', [aAndB[0], undefined], {}, 'BAD_OPTION', /each { index, where }; got /],
     ['no index', [{ where: {} }], {}, 'BAD_INDEX', /intersect takes an index as defineIndex gives it/],

@@ -316,8 +316,6 @@ function refuseMisfits(
   throw new LooseleafError(
     'BAD_INDEX_VALUE',
     `Index ${entry.name}: property ${misfit.property}: ${misfit.reason}.`,
-    {
-      entity: formatId(id),
-    },
+    { entity: formatId(id), index: entry.name },
   )
 }

@@ -280,6 +280,46 @@ describe('a history that cannot be', () => {
   })
 })
 
+describe('what was seen before a server has crashed', () => {
+  const unflushed: [string, RegExp, (HistoryRecord | readonly HistoryRecord[])[]][] = [
+    [
+      'of a put whose writer was told nothing',
+      /was there all the time/,
+      [write(1, [0, 9], { outcome: 'unknown' }), sight([1, 2], { version: 5, by: 1 }), sight([3, 4])],
+    ],
+    [
+      'of an attempt that was made again',
+      /acknowledged with version 7/,
+      [write(1, [0, 9], { version: 7 }), sight([1, 2], { version: 5, by: 1 })],
+    ],
+    [
+      'of a delete whose writer was told nothing',
+      /seen deleted before it began/,
+      [
+        write(1, [0, 1], { version: 5 }),
+        write(2, [2, 99], { outcome: 'unknown', content: null }),
+        sight([3, 4]),
+        sight([5, 6], { version: 5, by: 1 }),
+      ],
+    ],
+  ]
+  const crashed = (records: (HistoryRecord | readonly HistoryRecord[])[]): readonly string[] =>
+    checkHistory([{ records: records.flat(), goneAt: 1_000 }], [], { serversCrash: true }).wrongs
+
+  test.each(unflushed)('may have been undone: %s', (_, otherwise, records) => {
+    expect(check(...records).join()).toMatch(otherwise)
+    expect(crashed(records)).toEqual([])
+  })
+
+  test('is there still where it was acknowledged', () => {
+    expect(crashed([write(1, [0, 1], { version: 5 }), sight([2, 3])])).not.toEqual([])
+    const seen = sight([4, 5], { version: 5, by: 1 })
+    expect(crashed([write(1, [0, 1], { version: 5 }), write(2, [2, 3], { version: 7 }), seen])).not.toEqual(
+      [],
+    )
+  })
+})
+
 describe('a query that lacks what matched all the time', () => {
   const lacking = (changes: Partial<QueryRecord>): HistoryRecord[] => [
     ...write(1, [0, 1], { version: 5 }),

@@ -1,5 +1,5 @@
 import { matches, textOfAsked, type Asked, type Content } from '../indexes.ts'
-import { checkEntity } from './check-entity.ts'
+import { checkEntity, type EntityCheckOptions } from './check-entity.ts'
 import { createSupersession, type EntityHistory, type Write } from './entity-history.ts'
 import type { BeginRecord, EndRecord, ProcessHistory, QueryRecord, SightRecord } from './records.ts'
 
@@ -24,7 +24,7 @@ export interface HistoryCounts {
   longestMs: number
 }
 
-export interface HistoryOptions {
+export interface HistoryOptions extends EntityCheckOptions {
   /** Rows may come after their entity, so that a query may lack what was acknowledged. Default: false. */
   readonly queriesMayLack?: boolean | undefined
 }
@@ -57,7 +57,7 @@ export function checkHistory(
     return { id, writes: withSeenVersions(writes, sights), sights }
   })
   const { wrongs, counts } = gathered
-  for (const history of histories) wrongs.push(...checkEntity(history))
+  for (const history of histories) wrongs.push(...checkEntity(history, options))
   const lacks = checkQueries(histories, gathered.queries, counts)
   if (options.queriesMayLack === true) counts.lackedInQueries = lacks.length
   else wrongs.push(...lacks)

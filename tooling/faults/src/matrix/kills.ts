@@ -13,6 +13,7 @@ export const killServers: Scenario = {
   unit: 'kills',
   full: 50,
   short: 1,
+  serversCrash: true,
   needsErrors: ['SHARD_UNAVAILABLE'],
   async run({ cluster, random, amount }) {
     let kills = 0
@@ -56,6 +57,7 @@ export const killWithDeleteDelay: Scenario = {
   unit: 'kills',
   full: 60,
   processes: 2,
+  serversCrash: true,
   config: { writing: { deleteDelayMs: DELETE_DELAY_MS } },
   async run(stage) {
     let kills = 0

@@ -148,7 +148,7 @@ async function runOn(
     const after = await scenario.afterLoad?.(stage)
     const final = await checkInTheEnd(tables, database.adminUrls(), LOAD_USER, { promised })
     const sights = await lastSights(tables, [...hot, ...cold], moment())
-    const judge = scenario.judge ?? judgeStrictly(promised)
+    const judge = scenario.judge ?? judgeStrictly(promised, scenario)
     const { counts, wrongs, facts: judged } = judge({ histories, sights, watch })
     const lived = histories.slice(0, lasting.length)
     const recoveredMs = recovery(lived, healedAt)
@@ -208,10 +208,11 @@ async function runOn(
 }
 
 /** Nothing acknowledged is lost, and nothing that is promised is missing at any moment. */
-function judgeStrictly(promised: Promised): (recorded: Recorded) => Judgement {
+function judgeStrictly(promised: Promised, { serversCrash }: Scenario): (recorded: Recorded) => Judgement {
   return ({ histories, sights, watch }) => {
     const { counts, wrongs } = checkHistory(histories, sights, {
       queriesMayLack: promised === 'in the end',
+      serversCrash,
     })
     return { counts, wrongs: [...wrongs, ...watch.missing.map((row) => `missing during the run: ${row}`)] }
   }

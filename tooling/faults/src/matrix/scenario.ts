@@ -56,6 +56,8 @@ export interface Scenario {
   /** A cluster of its own, with whatever it needs; throws `Skip` when that cannot be had. */
   readonly ownCluster?:
     (() => Promise<{ options?: ClusterOptions; cluster?: Cluster; remove(): Promise<void> }>) | undefined
+  /** Servers crash, so that a plain read may see what is undone. */
+  readonly serversCrash?: true
   /** Judges what was recorded, where not everything may be demanded. Default: all is. */
   readonly judge?: ((recorded: Recorded) => Judgement) | undefined
   /** Facts that have to be above 0: else the run has done nothing. Default: the first that `run` tells. */
