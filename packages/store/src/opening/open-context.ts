@@ -7,7 +7,13 @@ import {
   type CatalogEntry,
   type IndexDefinitionData,
 } from '@looseleaf/core'
-import { createCatalogHolder, isClaimsOf, isInUse, sameRows, type EngineContext } from '@looseleaf/index-engine'
+import {
+  createCatalogHolder,
+  isClaimsOf,
+  isInUse,
+  sameRows,
+  type EngineContext,
+} from '@looseleaf/index-engine'
 import { bucketRouter } from '@looseleaf/router'
 import { addIndexes, replaceLostIndexes } from '../catalog/manage-indexes.ts'
 import { openStore, tellAllWarnings } from './open-store.ts'
