@@ -43,6 +43,7 @@ export interface IndexOptions<P extends IndexProperties = IndexProperties> {
    * Up to 16 properties that rows hold beside their key, dots leading into objects as above: `store.list` draws a list from
    * rows alone. Rows of such an index are written with every write of their entity, so take small properties, and few
    * such indexes. What takes more than 4,096 bytes as the codec writes it, indexed properties included, is read from its entity.
+   * Their order says nothing.
    */
   readonly include?: readonly string[] | undefined
 }
