@@ -106,6 +106,12 @@ test('several are added and filled by one command, in one change and one reading
   })
 })
 
+test('add tells of the generation that the config has, whatever others there are', async () => {
+  await store.addIndex(byNameAndAge)
+  const on = withConfig('old', "defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })")
+  expect((await on('index add by_name')).stdout).toBe('Index by_name is ready.\n')
+})
+
 test('a filling is paused and resumed, which list, show and status tell', async () => {
   await run('index add by_name')
   const paused = await run('index pause by_name')
