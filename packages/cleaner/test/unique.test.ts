@@ -135,6 +135,40 @@ test('while its claims are being filled, its rows are checked and cleaned as the
   })
 })
 
+test('claims are checked and cleaned with each generation that shares them, whatever it includes', async () => {
+  const listed = defineIndex('by_mail', { ...plain, unique: true, include: ['title'] })
+  const store = await open([byMail])
+  const { id } = await store.put({ mail: 'ada', title: 'x' })
+  await store.addIndex(listed)
+  const second = { name: 'by_mail', generation: 2 }
+  expect((await cleanIndex(store, second)).indexes).toMatchObject([
+    { generation: 2, state: 'ready', added: 1 },
+    { generation: 1, state: 'ready', unique: true },
+  ])
+  const key = [Buffer.from('ada')]
+  const entry = store.context.catalog.current().indexes.find(({ unique }) => unique)!
+  const shard = shardOfRow(entry, store.context.router, key, parseId(id))
+  await claimTable(store, shard).rows.remove([{ key, entityId: parseId(id), before: Infinity }])
+  for (const name of ['by_mail', { name: 'by_mail', generation: 1 }, second])
+    expect(await checkIndex(store, name, { settleMs: 0 })).toMatchObject({ missing: 0, unclaimed: 1 })
+  await cleanIndex(store, second)
+  await expectHeld(store)
+})
+
+test('a name alone means the generation whose claims are being filled, beside one that is not unique', async () => {
+  const store = await open([defineIndex('by_mail', plain)])
+  await store.putMany([{ mail: 'ada' }, { mail: 'Ada' }])
+  const lower = { properties: { mail: { type: 'string', key: 'lower' } }, shardOn: 'mail' } as const
+  await store.addIndex(defineIndex('by_mail', { ...lower, unique: true }))
+  await cleanIndex(store, 'by_mail')
+  expect(await states(store)).toEqual([
+    'index_by_mail ready',
+    'index_by_mail_2 ready',
+    'claims_by_mail building',
+  ])
+  expect(await checkIndex(store, 'by_mail')).toMatchObject({ generation: 2, unclaimed: 1 })
+})
+
 test('a cleaner in the background does not fill claims over and over while entities share keys', async () => {
   const store = await open([])
   await store.putMany([{ mail: 'ada' }, { mail: 'ada' }])

@@ -8,7 +8,7 @@ import type { DataStore } from '@looseleaf/store'
 export function findIndex(store: DataStore, name: string): CatalogEntry {
   const { indexes, silent } = store.context.catalog.current()
   const generations = indexes
-    .filter((entry) => entry.name === name)
+    .filter((entry) => entry.name === name && !entry.unique)
     .toSorted((a, b) => b.generation - a.generation)
   const found = generations.find(({ state, hidden }) => state === 'ready' && !hidden) ?? generations[0]
   if (found !== undefined) return found

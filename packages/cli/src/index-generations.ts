@@ -4,12 +4,15 @@ import {
   type CatalogEntry,
   type IndexDefinitionData,
 } from '@looseleaf/core'
-import { isInUse, sameRows } from '@looseleaf/index-engine'
+import { isClaimsOf, isInUse, sameRows } from '@looseleaf/index-engine'
 import type { DataStore } from '@looseleaf/store'
 import { Option, type Command } from 'commander'
 import { parseWhole } from './parse-whole.ts'
 
-/** A generation of an index as a store has it: the entry of its rows and, where it is unique, that of its claims. */
+/**
+ * A generation of an index as a store has it: the entry of its rows and, where it is unique, that of its claims, which it may
+ * share with others.
+ */
 export interface Generation {
   readonly rows: CatalogEntry
   readonly claims: CatalogEntry | undefined
@@ -22,7 +25,8 @@ export function generationsOf(store: DataStore): readonly Generation[] {
     .filter(({ unique }) => !unique)
     .map((rows) => ({
       rows,
-      claims: indexes.find((entry) => entry.unique && isInUse(entry) && sameRows(entry, rows)),
+      // Where it is on its way out, those of one that has come in its place are none of its business.
+      claims: indexes.find((entry) => isInUse(entry) === isInUse(rows) && isClaimsOf(entry, rows)),
     }))
     .toSorted((a, b) => a.rows.name.localeCompare(b.rows.name) || a.rows.generation - b.rows.generation)
 }

@@ -6,17 +6,22 @@ export function indexTable(output: Output, indexes: readonly IndexStatus[]): str
   return output.table(
     ['INDEX', 'GENERATION', 'STATE', 'PROPERTIES', 'SHARDED ON', 'TABLE'],
     indexes.map((index) => {
-      const { name, generation, columns, shardOn, table, unique } = index
+      const { name, generation, columns, shardOn, table, include, unique } = index
       return [
         indexName(output, { index: name, unique }),
         String(generation),
         stateText(output, index),
-        columns,
+        include === undefined ? columns : `${columns}; includes ${includedText(index)}`,
         shardOn,
         table,
       ]
     }),
   )
+}
+
+/** The properties that rows hold beside their key: `title, likes`, or `nothing`. Their order says nothing. */
+export function includedText({ include = [] }: { readonly include?: readonly string[] | undefined }): string {
+  return include.toSorted().join(', ') || 'nothing'
 }
 
 /** `ready`, `building, paused`. */

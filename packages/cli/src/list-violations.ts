@@ -34,5 +34,5 @@ export async function listViolations(session: Session, name: string): Promise<Ex
   } else if (unclaimed > 0) {
     output.note(`${counted(unclaimed, 'key is', 'keys are')} claimed by nobody yet. Run: ${clean}`)
   }
-  return unclaimed === 0 ? exitCodes.ok : exitCodes.found
+  return violations.length + unclaimed === 0 ? exitCodes.ok : exitCodes.found
 }

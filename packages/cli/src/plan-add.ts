@@ -1,13 +1,16 @@
 import type { CallOptions, CatalogEntry, IndexDefinitionData, Shard } from '@looseleaf/core'
 import {
   entriesOf,
+  isClaimsOf,
   isInUse,
   nextGenerations,
   propertyText,
+  sameEntry,
   sameRows,
   tableSpec,
 } from '@looseleaf/index-engine'
 import type { DataStore } from '@looseleaf/store'
+import { includedText } from './index-table.ts'
 
 /** What adding a definition would do. */
 export interface PlannedIndex {
@@ -63,10 +66,9 @@ function planOne(
 ): { readonly index: PlannedIndex; readonly coming: readonly CatalogEntry[] } {
   const { name } = definition
   const using = known.filter((entry) => entry.name === name && isInUse(entry))
-  const same = using.filter((entry) => sameRows(entry, definition))
-  const missing = entriesOf(definition).filter((each) => !same.some(({ unique }) => unique === each.unique))
+  const missing = entriesOf(definition).filter((each) => !using.some((entry) => sameEntry(entry, each)))
   const coming = nextGenerations(everUsed, missing)
-  const own = same.find(({ unique }) => !unique)
+  const own = using.find((entry) => !entry.unique && sameRows(entry, definition))
   const before = own ?? using.findLast(({ unique }) => !unique)
   const rows = coming.find(({ unique }) => !unique)
   const action =
@@ -105,15 +107,17 @@ function differences(
   using: readonly CatalogEntry[],
   after: IndexDefinitionData,
 ): string[] {
-  const wasUnique = using.some((entry) => entry.unique && sameRows(entry, before))
+  // Where keys are claimed for one generation, they are for all that have the same.
+  const hasClaims = (side: IndexDefinitionData): boolean => using.some((entry) => isClaimsOf(entry, side))
   const sides = [before, after].map((side) => ({
     properties: side.properties.map(propertyText).join(', '),
     shardOn: side.shardOn,
+    include: includedText(side),
     onMisfit: side.onMisfit,
-    unique: String(side === before ? wasUnique : (after.unique ?? false)),
+    unique: String(hasClaims(side) || side.unique === true),
   }))
   const [a, b] = sides as [(typeof sides)[number], (typeof sides)[number]]
-  return (['properties', 'shardOn', 'onMisfit', 'unique'] as const)
+  return (['properties', 'shardOn', 'include', 'onMisfit', 'unique'] as const)
     .filter((what) => a[what] !== b[what])
     .map((what) => `${what}: ${a[what]} → ${b[what]}`)
 }

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { defineIndex } from '@looseleaf/index-engine'
+import { changeCatalog, defineIndex } from '@looseleaf/index-engine'
 import { DataStore } from '@looseleaf/store'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { shardsFrom } from '../src/shards-from.ts'
@@ -104,6 +104,12 @@ test('several are added and filled by one command, in one change and one reading
     ],
     filled: { added: 0 },
   })
+})
+
+test('add tells of the generation that the config has, whatever others there are', async () => {
+  await store.addIndex(byNameAndAge)
+  const on = withConfig('old', "defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })")
+  expect((await on('index add by_name')).stdout).toBe('Index by_name is ready.\n')
 })
 
 test('a filling is paused and resumed, which list, show and status tell', async () => {
@@ -242,6 +248,90 @@ test('swap without the definition of the config in the store, and of an index th
     step: 'hide',
     generations: [1],
   })
+})
+
+/** Another config, by a name of its own: a process reads a file once. */
+function withConfig(name: string, indexes: string): (text: string) => Promise<Finished> {
+  const file = `${name}.config.ts`
+  const imports = [
+    "import { defineConfig } from '@looseleaf/cli'",
+    "import { defineIndex } from '@looseleaf/index-engine'",
+  ]
+  const config = `export default defineConfig({ shards: '${SHARDS}', indexes: [${indexes}] })`
+  writeFileSync(join(cwd, file), [...imports, config].join('\n'))
+  return (text) => run(`${text} --config ${file}`)
+}
+
+test('a unique index that includes other properties stays unique when the old generation is swapped out', async () => {
+  const unique = { properties: { mail: 'string' }, shardOn: 'mail', unique: true } as const
+  await store.addIndex(defineIndex('by_mail', unique))
+  await store.put({ mail: 'ada' })
+  const on = withConfig(
+    'mail',
+    "defineIndex('by_mail', { properties: { mail: 'string' }, shardOn: 'mail', unique: true, include: ['title', 'age'] })",
+  )
+  const planned = (await on('index add by_mail --dry-run')).stdout
+  expect(planned).toContain(
+    'a new generation, 2, beside the one that it has:\n  include: nothing → age, title\n',
+  )
+  expect(planned).not.toContain('claims_by_mail')
+  await on('index add by_mail')
+  const early = await on('index swap by_mail --yes')
+  expect([early.code, early.stderr]).toEqual([4, expect.stringContaining('generation 2, is building')])
+  await on('index repair by_mail --generation 2')
+  expect((await on('index add by_mail --dry-run')).stdout).toContain('is there as it is defined')
+
+  expect((await on('index list')).stdout).toMatch(/by_mail +2 +ready +mail string; includes age, title +mail/)
+  expect((await on('status')).stdout).toContain('mail string; includes age, title')
+  const shown = await on('index show by_mail')
+  expect(shown.stdout).toMatch(
+    /generation 1, unique[^]*claims_by_mail: ready[^]*generation 2, unique[^]*claims_by_mail: ready/,
+  )
+  expect(shown.stdout).toContain('  includes    age, title\n')
+  expect((await on('index show by_mail --json')).json()).toMatchObject({
+    generations: [{ include: [] }, { include: ['title', 'age'], claims: { table: 'claims_by_mail' } }],
+  })
+
+  await on('index swap by_mail --yes')
+  expect(await states()).toContain('claims_by_mail ready')
+  const asked = await on('index swap by_mail --dry-run')
+  expect(asked.stdout).toContain(
+    'Its tables go on every shard, but for its claims, which generation 2 needs, too.',
+  )
+  await on('index swap by_mail --yes')
+  expect(await states()).toEqual(['index_by_name ready', 'claims_by_mail ready', 'index_by_mail_2 ready'])
+  await expect(store.put({ mail: 'ada' })).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
+  expect((await on('count by_mail mail=ada --json')).json()).toMatchObject({ count: 1 })
+  await on('index drop by_mail --now --yes')
+  expect(await states()).toEqual(['index_by_name ready'])
+})
+
+test('what a migration that died has left half dropped is taken out alone', async () => {
+  const setRetiring = (): Promise<unknown> =>
+    changeCatalog(store.context.driver, (indexes) =>
+      indexes.map((entry) => (entry.name === 'by_name' ? { ...entry, state: 'retiring' } : entry)),
+    )
+  await setRetiring()
+  const swap = await run('index swap by_name --yes')
+  expect([swap.code, swap.stderr]).toEqual([
+    4,
+    'Error: Index by_name, generation 1, is half dropped, so it cannot be kept. End that with: looseleaf index drop by_name\n',
+  ])
+  await store.addIndex(byName)
+  await run('index repair by_name')
+  const on = withConfig('name', "defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })")
+  const back = await on('index swap by_name --generation 1 --yes')
+  expect([back.code, back.stderr]).toEqual([
+    4,
+    expect.stringContaining('index drop by_name --generation 1\n'),
+  ])
+  expect((await on('index list')).stdout).toContain(
+    'generation 1, is half dropped. End that with: looseleaf index drop by_name --generation 1',
+  )
+  const dropped = await on('index drop by_name --generation 1 --yes')
+  expect(dropped.stdout).toBe('Index by_name, generation 1, is dropped.\n')
+  expect(await states()).toEqual(['index_by_name_2 ready'])
+  expect((await store.query(byName, { name: 'name 1' })).items).toHaveLength(2)
 })
 
 test('check compares a generation and repair puts it right', async () => {

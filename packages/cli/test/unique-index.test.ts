@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { projectFolder, runInside } from './run-command.ts'
 
@@ -81,6 +82,27 @@ test('a generation is dropped with its claims, and no other one when the command
   expect([(await run(...drop)).code, (await run(...drop)).code]).toEqual([0, 2])
   const { indexes } = (await run('index', 'list', '--json')).json<{ indexes: { table: string }[] }>()
   expect(indexes.map(({ table }) => table)).toEqual(['index_by_mail_2', 'claims_by_mail'])
+})
+
+test('an index is asked by its rows, though its claims are of a later generation', async () => {
+  const cwd = projectFolder()
+  const listed = config(true).replace('unique: true', "unique: true, include: ['title']")
+  writeFileSync(join(cwd, 'listed.config.ts'), listed)
+  const run = (...words: string[]): ReturnType<typeof runInside> =>
+    runInside([...words, '--config', 'listed.config.ts'], { cwd })
+  await run('init')
+  await run('put', '{"mail":"ada"}')
+  const db = new DatabaseSync(join(cwd, 'data', 'shard-0.sqlite'))
+  db.exec('DROP TABLE claims_by_mail')
+  db.close()
+  await run('init')
+  await run('clean')
+  const { indexes } = (await run('index', 'list', '--json')).json<{ indexes: object[] }>()
+  expect(indexes).toMatchObject([
+    { table: 'index_by_mail', state: 'ready', include: ['title'] },
+    { table: 'claims_by_mail_2', state: 'ready', unique: true },
+  ])
+  expect((await run('count', 'by_mail', 'mail=ada', '--json')).json()).toMatchObject({ count: 1 })
 })
 
 test('lines whose keys are taken are skipped by an import that may skip', async () => {

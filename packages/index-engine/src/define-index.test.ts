@@ -6,6 +6,9 @@ import {
   definitionData,
   definitionFromData,
   entriesOf,
+  isClaimsOf,
+  isEntryOf,
+  sameEntry,
   sameRows,
   tableName,
   tableSpec,
@@ -377,6 +380,25 @@ describe('a unique definition', () => {
     expect(tableSpec({ ...definitionData(rows!), table: 't' })).not.toHaveProperty('unique')
   })
 
+  it.each([
+    ['what is included', { include: ['name'] }, true],
+    ['what becomes of misfits', { onMisfit: 'skip' }, true],
+    ['the name', { name: 'users' }, false],
+    ['the order', { properties: { mail: { type: 'string', order: 'desc' } } }, false],
+    ['the key', { properties: { mail: { type: 'string', key: 'lower' } } }, false],
+    ['where it is from', { properties: { mail: { type: 'string', of: 'address' } } }, false],
+    ['another property', { properties: { mail: 'string', n: { type: 'integer', nulls: 'last' } } }, false],
+  ])('shares claims with one of the same keys: differs in %s', (_, change, isShared) => {
+    const { name, ...changed } = { name: unique.name, ...options, unique: true, ...change }
+    const other = define(name, changed)
+    const [rows, claims] = entriesOf(other)
+    expect(entriesOf(unique).map((entry) => isClaimsOf(entry, other))).toEqual([false, isShared])
+    expect(entriesOf(unique).map((entry) => isClaimsOf(entry, rows!))).toEqual([false, isShared])
+    expect(isEntryOf(claims!, unique)).toBe(isShared)
+    expect(sameEntry(claims!, entriesOf(unique)[1]!)).toBe(isShared)
+    expect(sameEntry(rows!, claims!)).toBe(false)
+  })
+
   it('has the rows of one that is not', () => {
     expect(sameRows(unique, defineIndex('users_by_mail', options))).toBe(true)
   })
@@ -385,6 +407,14 @@ describe('a unique definition', () => {
 describe('two definitions', () => {
   const other = (change: object): IndexDefinition =>
     definitionFromData({ ...definitionData(entriesByUser), ...change })
+
+  it('have the same rows when they include the same, in whatever order', () => {
+    const include = (...names: string[]): IndexDefinition => other({ include: names })
+    expect(sameRows(include('a', 'b'), include('b', 'a'))).toBe(true)
+    expect(sameRows(include('a', 'b'), include('a,b'))).toBe(false)
+    expect(sameRows(include('a', 'b'), include('a', 'c'))).toBe(false)
+    expect(sameRows(include('a'), include('a', 'b'))).toBe(false)
+  })
 
   it('have the same rows when nothing differs, or onMisfit alone', () => {
     expect(sameRows(entriesByUser, other({}))).toBe(true)
@@ -403,6 +433,7 @@ describe('two definitions', () => {
       },
     ],
     ['arrays', { properties: entriesByUser.properties.map((p) => ({ ...p, many: false })) }],
+    ['what is included', { include: ['a'] }],
   ])('have other rows when they differ in %s', (_, change) => {
     expect(sameRows(entriesByUser, other(change))).toBe(false)
     expect(sameRows(other(change), entriesByUser)).toBe(false)

@@ -43,6 +43,7 @@ export interface IndexOptions<P extends IndexProperties = IndexProperties> {
    * Up to 16 properties that rows hold beside their key, dots leading into objects as above: `store.list` draws a list from
    * rows alone. Rows of such an index are written with every write of their entity, so take small properties, and few
    * such indexes. What takes more than 4,096 bytes as the codec writes it, indexed properties included, is read from its entity.
+   * Their order says nothing.
    */
   readonly include?: readonly string[] | undefined
 }
@@ -150,17 +151,45 @@ export function definitionData(definition: IndexDefinitionData): IndexDefinition
 }
 
 /**
- * True when both give the same rows, on the same shards: then they can share a table, whatever `onMisfit` says. Whether they
- * are unique makes no difference to the rows.
+ * True when both give the same rows, on the same shards: then they can share a table, whatever `onMisfit` says, and in whatever
+ * order properties are included. Whether they are unique makes no difference to the rows.
  */
 export function sameRows(a: IndexDefinitionData, b: IndexDefinitionData): boolean {
+  return sameKeys(a, b) && sameNames(a.include, b.include)
+}
+
+/** Each list has a name once. */
+function sameNames(a: readonly string[] = [], b: readonly string[] = []): boolean {
+  return a.length === b.length && a.every((name) => b.includes(name))
+}
+
+/** True when both have the same keys, in the same columns and on the same shards, whatever their rows include. */
+function sameKeys(a: IndexDefinitionData, b: IndexDefinitionData): boolean {
   return (
     a.name === b.name &&
     a.shardOn === b.shardOn &&
     a.properties.length === b.properties.length &&
-    a.properties.every((property, i) => sameProperty(property, b.properties[i])) &&
-    String(a.include) === String(b.include)
+    a.properties.every((property, i) => sameProperty(property, b.properties[i]))
   )
+}
+
+/**
+ * Whether a catalog entry is that of the claims for the keys of this definition, or of this entry of rows. All generations of a
+ * name that have the same keys share it, whatever they include, and whatever they do with misfits, which have no claims. With
+ * another type, key, order or `nulls` of a property, or kept by another one, keys are others, and have claims of their own.
+ */
+export function isClaimsOf(entry: IndexDefinitionData, definition: IndexDefinitionData): boolean {
+  return entry.unique === true && sameKeys(entry, definition)
+}
+
+/** Whether a catalog entry is one that this definition may have: of its rows, or of their claims. */
+export function isEntryOf(entry: IndexDefinitionData, definition: IndexDefinitionData): boolean {
+  return entry.unique ? isClaimsOf(entry, definition) : sameRows(entry, definition)
+}
+
+/** True for two catalog entries, as `entriesOf` has them, when one of them is enough. */
+export function sameEntry(a: IndexDefinitionData, b: IndexDefinitionData): boolean {
+  return a.unique === b.unique && isEntryOf(a, b)
 }
 
 /** What catalogs have for a definition: an entry for its rows and, where it is unique, one for its claims. */

@@ -146,7 +146,12 @@ describe('a key function', () => {
       'the key of_test_3@1 gave something else: a string is expected, got a number',
     ],
   ])('of a program that %s makes a misfit', (_, derive, reason) => {
-    const key = defineKey({ name: `of_test_${derived++}`, version: 1, from: 'string', derive: derive as never })
+    const key = defineKey({
+      name: `of_test_${derived++}`,
+      version: 1,
+      from: 'string',
+      derive: derive as never,
+    })
     const index = defineIndex('a', { properties: { s: { type: 'string', key } }, shardOn: 'id' })
     expect(deriveRows(index, { s: 'secret' })).toEqual({ keys: [], misfits: [{ property: 's', reason }] })
   })

@@ -108,6 +108,7 @@ export {
   type ShardStatus,
   type PolicyChange,
   type StoreStatus,
+  type WhichIndex,
 } from '@looseleaf/store'
 export {
   checkIndex,

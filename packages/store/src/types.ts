@@ -172,6 +172,8 @@ export interface IndexStatus {
   /** `user_id uuid, published time`, with `[]` for properties that hold arrays. */
   readonly columns: string
   readonly shardOn: string
+  /** There where rows hold these properties, too. */
+  readonly include?: readonly string[]
   /** There for the claims of a unique index, which are beside its rows and have a state of their own. */
   readonly unique?: true
   /** There when it is hidden: written, queried by nobody, and whole when it is restored. See `hideIndex`. */

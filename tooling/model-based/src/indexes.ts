@@ -90,6 +90,7 @@ export const indexesOfOne: readonly IndexDefinition[] = [
     shardOn: 's',
     onMisfit: 'skip',
     unique: true,
+    include: ['n', 'in', 'times'],
   }),
   defineIndex('only_time', {
     properties: { times: { type: 'time[]', order: 'desc' }, s: 'string' },
@@ -99,7 +100,7 @@ export const indexesOfOne: readonly IndexDefinition[] = [
   }),
 ]
 
-/** Those that come and go: two definitions of one name, one that differs in what becomes of misfits, and another. */
+/** Those that come and go: several definitions of a name, and some that differ in what becomes of misfits, or in no more than how they are written. */
 export const passingIndexes: readonly IndexDefinition[] = [
   defineIndex('extra', { properties: { i: 'integer', s: 'string' }, shardOn: 'id' }),
   defineIndex('extra', { properties: { i: 'integer', s: 'string' }, shardOn: 'id', onMisfit: 'skip' }),
@@ -115,6 +116,7 @@ export const passingIndexes: readonly IndexDefinition[] = [
     onMisfit: 'skip',
     include: ['i', 'b'],
   }),
+  defineIndex('extra', { properties: { s: 'string', n: 'number' }, shardOn: 's', include: ['b', 'i'] }),
   defineIndex('more', { properties: { tags: 'string[]' }, shardOn: 'tags', onMisfit: 'skip' }),
   defineIndex('more', {
     properties: { tags: { type: 'string[]', key: 'prefix(1)', nulls: 'first' }, b: 'boolean' },

@@ -205,7 +205,7 @@ export function haveSameRows(a: IndexDefinitionData, b: IndexDefinitionData): bo
     a.shardOn === b.shardOn &&
     JSON.stringify(a.properties) === JSON.stringify(b.properties) &&
     a.unique === b.unique &&
-    JSON.stringify(a.include) === JSON.stringify(b.include)
+    JSON.stringify(a.include?.toSorted()) === JSON.stringify(b.include?.toSorted())
   )
 }
 

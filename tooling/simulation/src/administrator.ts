@@ -1,7 +1,7 @@
 import { isLooseleafError, type Time } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import type { Random } from '@looseleaf-tooling/random'
-import { byGroupAndRank, byGroupAndRankElsewhere, bySeat } from './indexes.ts'
+import { byGroupAndRank, byGroupAndRankElsewhere, bySeat, bySeatListed } from './indexes.ts'
 import type { Life } from './life.ts'
 
 export interface AdministratorOptions {
@@ -25,7 +25,7 @@ const MAX_MARKED_MS = 40
  */
 export async function runAdministrator(options: AdministratorOptions): Promise<void> {
   const { store, time, random, changes, hasKeys } = options
-  const definitions = [byGroupAndRank, byGroupAndRankElsewhere, ...(hasKeys ? [bySeat, bySeat] : [])]
+  const definitions = [byGroupAndRank, byGroupAndRankElsewhere, ...(hasKeys ? [bySeat, bySeatListed] : [])]
   for (let n = 0; n < changes; n++) {
     const definition = random.pick(definitions)
     if (n > 0 && random.chance(MARKED)) {

@@ -32,6 +32,7 @@ export const byName = defineIndex('by_name', {
   properties: { names: 'string[]' },
   shardOn: 'names',
   unique: true,
+  include: ['rank'],
 })
 
 /** Added, dropped and added again over entities that have the same keys. */
@@ -39,6 +40,14 @@ export const bySeat = defineIndex('by_seat', {
   properties: { seat: 'integer' },
   shardOn: 'seat',
   unique: true,
+})
+
+/** The same keys, which both generations claim together. */
+export const bySeatListed = defineIndex('by_seat', {
+  properties: { seat: 'integer' },
+  shardOn: 'seat',
+  unique: true,
+  include: ['rank', 'names'],
 })
 
 /** The keys of an entity in a unique index, by the index's name. */

@@ -1,12 +1,17 @@
 import { formatId, type CatalogEntry } from '@looseleaf/core'
+import { isClaimsOf, isInUse } from '@looseleaf/index-engine'
 import type { ReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import type { CommittedRows } from './committed-rows.ts'
+import { byName, bySeat } from './indexes.ts'
 
 /** Looks at the keys of unique indexes, and at who holds them. */
 export interface KeyCheck {
   /** What is wrong at this instant, in words; after each thing that happened. */
   look(): WrongKeys
-  /** What is wrong when all is quiet and swept: keys that nobody holds, though some entity is committed with them. */
+  /**
+   * What is wrong when all is quiet and swept: keys that nobody holds, though some entity is committed with them, and generations of
+   * a unique index without claims.
+   */
   unheld(): string[]
   /** Entities may be again what they were before all writers knew of claims that are not ready. */
   fellBack(): void
@@ -93,12 +98,20 @@ export function createKeyCheck(driver: ReferenceDriver, committed: CommittedRows
       return { ...found, twice, twiceInBuilding, unheld }
     },
     unheld() {
-      return kept().flatMap((entry) => {
+      const claims = kept()
+      const unique: readonly string[] = [byName.name, bySeat.name]
+      const without = committed
+        .entries()
+        .filter((entry) => unique.includes(entry.name) && !entry.unique && isInUse(entry))
+        .filter((rows) => !claims.some((entry) => isClaimsOf(entry, rows)))
+        .map(({ table }) => `nobody claims keys of ${table}`)
+      const keys = claims.flatMap((entry) => {
         const all = named(entry)
         const lone = new Set(all.map(({ identity }) => identity))
         for (const { identity, isHeld } of all) if (isHeld) lone.delete(identity)
         return [...lone].map((identity) => `nobody who has it holds ${identity} of ${entry.table}`)
       })
+      return [...without, ...keys]
     },
     fellBack() {
       for (const entry of kept()) {

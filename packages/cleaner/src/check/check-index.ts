@@ -8,7 +8,7 @@ import {
   type EntityId,
   type OptionKinds,
 } from '@looseleaf/core'
-import { keptRowsMs, sameRows, type EngineContext } from '@looseleaf/index-engine'
+import { isClaimsOf, keptRowsMs, type EngineContext } from '@looseleaf/index-engine'
 import pLimit from 'p-limit'
 import { danglingAmong } from '../look/dangling-among.ts'
 import { derivedBatches } from '../look/derive-entity.ts'
@@ -18,7 +18,13 @@ import { inspect } from '../look/inspect.ts'
 import { lookAgain } from '../look/look-again.ts'
 import { checkCall, checkName } from '../pass/check-call.ts'
 import { tellDuplicates } from '../look/tell-duplicates.ts'
-import { indexesNamed, indexTarget, type IndexName, type IndexTarget } from '../pass/index-target.ts'
+import {
+  cleanableIndexes,
+  indexesNamed,
+  indexTarget,
+  type IndexName,
+  type IndexTarget,
+} from '../pass/index-target.ts'
 import { rate, type Problem } from '../pass/pass-options.ts'
 import { createPass, type Pass } from '../pass/pass.ts'
 import type { CleanerTarget } from '../pass/target.ts'
@@ -94,7 +100,7 @@ interface Counts {
 
 /**
  * Recomputes an index from all entities and compares, in both directions. Writers may go on meanwhile: what seems wrong
- * is looked at again before it counts. While a new generation is being filled, a name
+ * is looked at again before it counts. While a new generation is being filled, or its claims are, a name
  * alone means that one, and `{ name, generation }` another one.
  * Throws `INDEX_NOT_FOUND`.
  */
@@ -110,12 +116,14 @@ export async function checkIndex(
 
 async function compare(context: EngineContext, name: IndexName, options: CheckOptions): Promise<CheckResult> {
   await context.catalog.reload({ signal: options.signal })
-  // Its rows, and its claims where it is unique.
   const entries = indexesNamed(context, name)
-  const entry = entries.find(({ unique }) => !unique)
+  const rows = entries.filter(({ unique }) => !unique)
+  const isFilled = (entry: CatalogEntry): boolean =>
+    entries.some((other) => other.state === 'building' && isClaimsOf(other, entry))
+  const entry = rows.find(isFilled) ?? rows[0]
   if (entry === undefined)
     throw new LooseleafError('INDEX_NOT_FOUND', `The store has no index ${JSON.stringify(name)}.`)
-  const claims = entries.find((other) => other.unique && sameRows(other, entry))
+  const claims = cleanableIndexes(context).find((other) => isClaimsOf(other, entry))
   const result = await compareEntry(context, entry, options)
   if (claims === undefined) return result
   const onProblem = (problem: Problem): void => {

@@ -5,7 +5,7 @@ import {
   type IndexTableSpec,
   type Shard,
 } from '@looseleaf/core'
-import { isInUse, isPaused, sameRows, tableSpec, type EngineContext } from '@looseleaf/index-engine'
+import { isClaimsOf, isInUse, isPaused, tableSpec, type EngineContext } from '@looseleaf/index-engine'
 
 /** An index that is being cleaned. */
 export interface IndexTarget {
@@ -79,14 +79,14 @@ function newestNamed(context: EngineContext, name: string): readonly CatalogEntr
   })
 }
 
-/** Generations are counted by their rows; the claims are those of the same definition. */
+/** Generations are counted by their rows; the claims are those of the same keys, which others may have too. */
 function generationNamed(context: EngineContext, name: string, generation: number): readonly CatalogEntry[] {
   const entries = cleanableIndexes(context)
   const rows = entries.find(
     (entry) => entry.name === name && entry.generation === generation && !entry.unique,
   )
   if (rows === undefined) throw notFound(`${name} of generation ${generation}`)
-  return entries.filter((entry) => sameRows(entry, rows))
+  return [rows, ...entries.filter((entry) => isClaimsOf(entry, rows))]
 }
 
 function notFound(what: string): LooseleafError {

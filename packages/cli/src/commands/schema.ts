@@ -4,7 +4,7 @@ import {
   indexesWithLostTables,
   loadShardCatalog,
   nextGenerations,
-  sameRows,
+  sameEntry,
   tableSpec,
 } from '@looseleaf/index-engine'
 import { defineCommand, type AddCommand } from '../define-command.ts'
@@ -60,7 +60,7 @@ async function indexTables(
   const kept = known.filter((entry) => !lost.has(entry))
   const added = settings.indexes
     .flatMap(entriesOf)
-    .filter((each) => !known.some((entry) => sameRows(entry, each) && entry.unique === each.unique))
+    .filter((each) => !known.some((entry) => sameEntry(entry, each)))
   const fresh = nextGenerations(catalog?.indexes ?? [], [...lost, ...added])
   return [...kept, ...fresh].map(tableSpec)
 }

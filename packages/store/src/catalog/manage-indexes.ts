@@ -3,10 +3,11 @@ import {
   changeCatalog,
   entriesOf,
   indexesWithLostTables,
+  isEntryOf,
   isInUse,
   loadCatalog,
   nextGenerations,
-  sameRows,
+  sameEntry,
   tableSpec,
   type Catalog,
   type EngineContext,
@@ -14,6 +15,7 @@ import {
 import { exclusively } from './catalog-lease.ts'
 import { createIndexTable } from './create-tables.ts'
 import { requireMayCreate, requireMayDrop } from './table-rights.ts'
+import { areClaimsOfAny, entriesMeant, type WhichIndex } from './which-index.ts'
 
 /**
  * Adds indexes while the store is in use: creates their tables, then makes every writer write them (state `building`), all
@@ -61,21 +63,26 @@ export async function addIndexes(
 
 /**
  * Drops an index while the store is in use: first no process may query it any more, then its tables go, then it is no
- * longer written. With a definition only its generation is dropped, with a name all of them. False if there is none.
+ * longer written. Claims that a generation has to have which stays are left. False if there is none.
  */
 export async function dropIndex(
   context: EngineContext,
-  which: string | IndexDefinitionData,
+  which: WhichIndex,
   options: CallOptions = {},
 ): Promise<boolean> {
-  const meant = (entry: CatalogEntry): boolean =>
-    typeof which === 'string' ? entry.name === which : sameRows(entry, which)
-
   return exclusively(context, options, async () => {
-    const catalog = await readWhole(context, options)
-    const going = catalog.indexes.filter(meant)
-    if (going.length === 0) return false
+    const { indexes } = await readWhole(context, options)
+    const meant = entriesMeant(which, indexes)
+    if (meant.length === 0) return false
     await requireMayDrop(context.driver.shards, options)
+    const tables = tablesOf(meant)
+    // Another process may have added a generation by then which shares the claims.
+    const going = (now: readonly CatalogEntry[]): readonly CatalogEntry[] => {
+      const staying = now.filter(({ table }) => !tables.has(table))
+      return now.filter(
+        (entry) => tables.has(entry.table) && !(isInUse(entry) && areClaimsOfAny(entry, staying)),
+      )
+    }
     await takeOut(context, going, [], options)
     return true
   })
@@ -94,13 +101,20 @@ export async function replaceLostIndexes(context: EngineContext, options: CallOp
   if ((await lost(context.catalog.current())).length === 0) return
   await exclusively(context, options, async () => {
     // Another process may have been about to drop it, or has done this already.
-    const going = await lost(await readWhole(context, options))
-    if (going.length === 0) return
+    const catalog = await readWhole(context, options)
+    const without = await lost(catalog)
+    if (without.length === 0) return
     await requireMayDrop(context.driver.shards, options)
+    const others = catalog.indexes.filter((entry) => !without.includes(entry))
     // A hidden one that has lost rows is of no use to anybody: who wants it again adds it.
-    const again = going.filter((entry) => isInUse(entry) && !entry.hidden)
+    const again = without.filter(
+      (entry) => isInUse(entry) && (!entry.hidden || areClaimsOfAny(entry, others)),
+    )
+    const alone = others.filter(
+      (entry) => areClaimsOfAny(entry, without) && !areClaimsOfAny(entry, [...others, ...again]),
+    )
     const coming = await prepareTables(context, again, options)
-    await takeOut(context, going, coming, options)
+    await takeOut(context, () => [...without, ...alone], coming, options)
     await dropUnused(context, coming, options)
   })
 }
@@ -115,11 +129,12 @@ async function readWhole({ driver, catalog }: EngineContext, options: CallOption
 /** Nobody may query these any more, and the others come; then their tables go, then they are no longer written. */
 async function takeOut(
   context: EngineContext,
-  going: readonly CatalogEntry[],
+  goingOf: (indexes: readonly CatalogEntry[]) => readonly CatalogEntry[],
   coming: readonly CatalogEntry[],
   options: CallOptions,
 ): Promise<void> {
-  const tables = tablesOf(going)
+  let going: readonly CatalogEntry[] = []
+  let tables = tablesOf(going)
   for (const state of ['retiring', 'dropped'] as const) {
     // A reader with an older catalog must not find the table there but no longer written: it goes before the writing ends.
     if (state === 'dropped') await dropTables(context, going, options)
@@ -127,10 +142,15 @@ async function takeOut(
     const isNext = (entry: CatalogEntry): boolean => tables.has(entry.table) && entry.state !== 'dropped'
     const changed = await changeCatalog(
       context.driver,
-      (indexes) =>
-        (state === 'retiring' ? withComing(indexes, coming, tables) : indexes).map((entry) =>
+      (indexes) => {
+        if (state === 'retiring') {
+          going = goingOf(indexes)
+          tables = tablesOf(going)
+        }
+        return (state === 'retiring' ? withComing(indexes, coming, tables) : indexes).map((entry) =>
           isNext(entry) ? { ...entry, state } : entry,
-        ),
+        )
+      },
       // A shard may forget it before the others hear of it; to go on then would be to drop tables that are read.
       {
         ...options,
@@ -206,9 +226,6 @@ async function dropUnused(
   )
 }
 
-const sameEntry = (a: IndexDefinitionData, b: IndexDefinitionData): boolean =>
-  sameRows(a, b) && a.unique === b.unique
-
 function tablesOf(entries: readonly CatalogEntry[]): ReadonlySet<string> {
   return new Set(entries.map(({ table }) => table))
 }
@@ -239,12 +256,15 @@ async function makeAsWanted(
   context.catalog.adopt(changed)
 }
 
-/** The entry, shown and with the `onMisfit` of its definition among these; the same object where it is like that. */
+/**
+ * The entry, shown and with the `onMisfit` of its definition among these; the same object where it is like that. Claims have no
+ * misfits, and several definitions may share them.
+ */
 function asWanted(entry: CatalogEntry, definitions: readonly IndexDefinitionData[]): CatalogEntry {
-  const wanted = definitions.find((definition) => sameRows(entry, definition))
+  const wanted = definitions.find((definition) => isEntryOf(entry, definition))
   if (wanted === undefined || !isInUse(entry)) return entry
   const { hidden, ...shown } = entry
-  const { onMisfit } = wanted
+  const { onMisfit } = entry.unique ? entry : wanted
   return hidden || entry.onMisfit !== onMisfit ? { ...shown, onMisfit } : entry
 }
 

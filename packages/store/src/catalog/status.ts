@@ -46,7 +46,7 @@ async function readShard(
 }
 
 export function indexStatus(entry: CatalogEntry): IndexStatus {
-  const { name, generation, table, state, shardOn, unique, hidden } = entry
+  const { name, generation, table, state, shardOn, include, unique, hidden } = entry
   const columns = entry.properties.map(propertyText).join(', ')
   const paused = isPaused(entry)
   return {
@@ -56,6 +56,7 @@ export function indexStatus(entry: CatalogEntry): IndexStatus {
     state,
     columns,
     shardOn,
+    ...(include && { include }),
     ...(unique && { unique }),
     ...(hidden && { hidden }),
     ...(paused && { paused }),

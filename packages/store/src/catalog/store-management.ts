@@ -7,12 +7,12 @@ import {
 } from '@looseleaf/core'
 import { definitionFromData, type EngineContext } from '@looseleaf/index-engine'
 import { optionsOf } from '../call-options.ts'
-import { requireDefinition } from '../calls/require-definition.ts'
 import type { IndexStatus, StoreStatus } from '../types.ts'
 import { addIndex, dropIndex } from './manage-indexes.ts'
 import { markIndex } from './mark-indexes.ts'
 import { changePolicies, type PolicyChange } from './policies.ts'
 import { indexStatus, readStatus } from './status.ts'
+import { requireWhich, type WhichIndex } from './which-index.ts'
 
 /** The calls about a store itself, its indexes and its policies; `DataStore` adds those about entities. */
 export abstract class StoreManagement {
@@ -39,9 +39,10 @@ export abstract class StoreManagement {
 
   /**
    * Hides an index, before it is dropped: queries of it are refused (`INDEX_NOT_READY`), and writers go on writing it. One that
-   * is `building` is not filled meanwhile. By definition its generation, by name all; false if there is none.
+   * is `building` is not filled meanwhile. By definition its generation, by name all, or one as `{ name, generation }`; false if
+   * there is none.
    */
-  async hideIndex(which: string | IndexDefinitionData, options: CallOptions = {}): Promise<boolean> {
+  async hideIndex(which: WhichIndex, options: CallOptions = {}): Promise<boolean> {
     return this.calls.pass(() => markIndex(this.context, 'hideIndex', which, options))
   }
 
@@ -49,24 +50,27 @@ export abstract class StoreManagement {
    * Shows a hidden index again, as it was: one that was ready can be queried at once. `addIndex`, and `open` with `migrate`, do
    * so for their definitions. False if there is none, or it is being dropped.
    */
-  async restoreIndex(which: string | IndexDefinitionData, options: CallOptions = {}): Promise<boolean> {
+  async restoreIndex(which: WhichIndex, options: CallOptions = {}): Promise<boolean> {
     return this.calls.pass(() => markIndex(this.context, 'restoreIndex', which, options))
   }
 
   /** Stops the filling of an index, in every process within seconds; what is done is kept. False if none is `building`. */
-  async pauseIndex(which: string | IndexDefinitionData, options: CallOptions = {}): Promise<boolean> {
+  async pauseIndex(which: WhichIndex, options: CallOptions = {}): Promise<boolean> {
     return this.calls.pass(() => markIndex(this.context, 'pauseIndex', which, options))
   }
 
   /** Lets a cleaner go on with a filling that was paused. False if no such index is `building`. */
-  async resumeIndex(which: string | IndexDefinitionData, options: CallOptions = {}): Promise<boolean> {
+  async resumeIndex(which: WhichIndex, options: CallOptions = {}): Promise<boolean> {
     return this.calls.pass(() => markIndex(this.context, 'resumeIndex', which, options))
   }
 
-  /** Drops an index while the store is in use, at once and for good; by definition its generation, by name all of them. */
-  async dropIndex(which: string | IndexDefinitionData, options: CallOptions = {}): Promise<boolean> {
+  /**
+   * Drops an index while the store is in use, at once and for good; by definition its generation, by name all of them, or one
+   * as `{ name, generation }`. Generations of a unique index that have the same keys share their claims, which go with the last.
+   */
+  async dropIndex(which: WhichIndex, options: CallOptions = {}): Promise<boolean> {
     checkOptions('dropIndex', options, optionsOf.call)
-    if (typeof which !== 'string') requireDefinition('dropIndex', which)
+    requireWhich('dropIndex', which)
     return this.calls.pass(() => dropIndex(this.context, which, options))
   }
 

@@ -7,7 +7,13 @@ import {
   type CatalogEntry,
   type IndexDefinitionData,
 } from '@looseleaf/core'
-import { createCatalogHolder, isInUse, sameRows, type EngineContext } from '@looseleaf/index-engine'
+import {
+  createCatalogHolder,
+  isClaimsOf,
+  isInUse,
+  sameRows,
+  type EngineContext,
+} from '@looseleaf/index-engine'
 import { bucketRouter } from '@looseleaf/router'
 import { addIndexes, replaceLostIndexes } from '../catalog/manage-indexes.ts'
 import { openStore, tellAllWarnings } from './open-store.ts'
@@ -22,7 +28,7 @@ function missingClaims(
   const { indexes } = catalog.current()
   return definitions.flatMap((definition) => {
     const isOwn = (entry: CatalogEntry): boolean =>
-      entry.unique === true && entry.state !== 'retiring' && sameRows(entry, definition)
+      entry.state !== 'retiring' && isClaimsOf(entry, definition)
     const state = definition.unique ? indexes.find(isOwn)?.state : 'ready'
     if (state === 'ready') return []
     return state === undefined

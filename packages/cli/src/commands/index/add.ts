@@ -5,6 +5,7 @@ import { cleanText } from '../../clean-view.ts'
 import { cleanTelling, exitCodeOfClean } from '../../cleaning.ts'
 import { defineCommand, type AddCommand } from '../../define-command.ts'
 import { exitCodes } from '../../exit-codes.ts'
+import { generationsOf, neededOf } from '../../index-generations.ts'
 import { planAdd } from '../../plan-add.ts'
 import { planText } from '../../plan-view.ts'
 import type { CommonOptions, Settings } from '../../session.ts'
@@ -67,10 +68,12 @@ async function addedNow(
   options: CallOptions,
 ): Promise<Added[]> {
   const all = await store.indexes(options)
-  return definitions.flatMap(({ name, unique }) => {
-    const own = all.filter((index) => index.name === name).toSorted((a, b) => b.generation - a.generation)
-    const added = own.find((index) => !index.unique)
-    const claims = unique ? own.find((index) => index.unique)?.state : undefined
+  const generations = generationsOf(store)
+  return definitions.flatMap((definition) => {
+    const own = generations.filter(({ rows }) => rows.name === definition.name)
+    const needed = neededOf(own, [definition])
+    const added = all.find(({ table }) => table === needed?.rows.table)
+    const claims = definition.unique ? needed?.claims?.state : undefined
     return added === undefined ? [] : [{ ...added, ...(claims && { claims }) }]
   })
 }

@@ -4,7 +4,7 @@ import { isPaused, propertyText } from '@looseleaf/index-engine'
 import { defineCommand, type AddCommand } from '../../define-command.ts'
 import { indexAdvice } from '../../index-advice.ts'
 import { addGenerationOption, generationsNamed, type Generation } from '../../index-generations.ts'
-import { stateText } from '../../index-table.ts'
+import { includedText, stateText } from '../../index-table.ts'
 import type { Output } from '../../output.ts'
 import type { CommonOptions } from '../../session.ts'
 import { counted, grouped } from '../../text.ts'
@@ -15,7 +15,7 @@ export const addShowIndex: AddCommand = (group, run) => {
     usage: 'show <name>',
     summary: 'Show all that is known of an index, and how far its filling is',
     details:
-      'Counts nothing: rows and misfits are what the last cleaning has met.\n\nJSON: { "name", "generations": [{ "generation", "properties": [text], "shardOn", "onMisfit", "rows": T, "claims": T | null }], "advice": [text] }, where T is { "table", "state", "hidden": true, "paused": true, "lastCleaned": { "finishedAt", "added", "removed", "misfits", … } | null, "underWay": { "startedAt", "workers": processes at it now, "shards": [{ "shard", "phase", "done", "total" }] } | null }',
+      'Counts nothing: rows and misfits are what the last cleaning has met.\n\nJSON: { "name", "generations": [{ "generation", "properties": [text], "shardOn", "include": [text], "onMisfit", "rows": T, "claims": T | null }], "advice": [text] }, where T is { "table", "state", "hidden": true, "paused": true, "lastCleaned": { "finishedAt", "added", "removed", "misfits", … } | null, "underWay": { "startedAt", "workers": processes at it now, "shards": [{ "shard", "phase", "done", "total" }] } | null }',
     examples: [
       ['index show entries_by_link', 'its definition, generations, states and filling'],
       ['index show entries_by_link --json', 'for a script that waits for a filling'],
@@ -43,6 +43,7 @@ export const addShowIndex: AddCommand = (group, run) => {
           generation: rows.generation,
           properties: rows.properties.map(propertyText),
           shardOn: rows.shardOn,
+          include: rows.include ?? [],
           onMisfit: rows.onMisfit,
           rows: view(rows) ?? null,
           claims: view(claims) ?? null,
@@ -92,6 +93,7 @@ function generationText(
     `${output.colors.bold(name)}, generation ${generation}${claims === undefined ? '' : ', unique'}`,
     `  properties  ${rows.properties.map(propertyText).join(', ')}`,
     `  sharded on  ${shardOn}`,
+    ...(rows.include === undefined ? [] : [`  includes    ${includedText(rows)}`]),
     `  misfits     ${onMisfit === 'refuse' ? 'are refused' : 'get no row'}`,
     ...[view(rows), view(claims)].flatMap((table) => (table === undefined ? [] : tableText(output, table))),
   ].join('\n')

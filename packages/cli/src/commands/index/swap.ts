@@ -1,9 +1,12 @@
 import { LooseleafError } from '@looseleaf/core'
+import { isInUse } from '@looseleaf/index-engine'
 import { defineCommand, type AddCommand } from '../../define-command.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import {
   addGenerationOption,
+  argumentsFor,
   generationsNamed,
+  generationsText,
   isReady,
   neededOf,
   type Generation,
@@ -58,12 +61,15 @@ async function generationToKeep(
     number === undefined
       ? neededOf(all, indexes)
       : (await generationsNamed(await session.store(), name, number, { signal: session.signal }))[0]
+  const using = all.filter(({ rows }) => isInUse(rows))
+  if (using.length === 0) throw halfDropped(name, all, all.length)
   if (kept === undefined) {
     throw new LooseleafError(
       'INDEX_NOT_FOUND',
       `No generation of index ${name} in the store is as ${file} defines it. Add it with: looseleaf index add ${name} --fill`,
     )
   }
+  if (!isInUse(kept.rows)) throw halfDropped(name, [kept], all.length)
   if (isReady(kept)) return all.find(({ rows }) => rows.table === kept.rows.table) ?? kept
   const { generation, state, hidden } = kept.rows
   const which = `${name} --generation ${generation}`
@@ -72,5 +78,13 @@ async function generationToKeep(
     hidden
       ? `Index ${name}, generation ${generation}, is hidden, so it cannot take the place of the others. Bring it back with: looseleaf index restore ${which}`
       : `Index ${name}, generation ${generation}, is ${state === 'ready' ? 'building its claims' : state}: the others stay until it is ready. Fill it with: looseleaf index repair ${which}`,
+  )
+}
+
+/** What is on its way out takes nobody's place, and cannot be made to. */
+function halfDropped(name: string, going: readonly Generation[], of: number): LooseleafError {
+  return new LooseleafError(
+    'INDEX_NOT_READY',
+    `Index ${name}, ${generationsText(going)}, is half dropped, so it cannot be kept. End that with: looseleaf index drop ${argumentsFor(name, going, of)}`,
   )
 }

@@ -42,7 +42,7 @@ export async function takeOut(
   const meaning =
     step === 'hide'
       ? `Queries of it are refused; writers keep it up to date, so \`looseleaf index restore ${argumentsFor(name, those, all.length)}\` brings it back at once.`
-      : 'Its tables go on every shard. To have it again is to add and fill it. Entities are not touched.'
+      : `Its tables go on every shard${staying(those, all)}. To have it again is to add and fill it. Entities are not touched.`
   if (dryRun === true) {
     output.result({ ...result, done: false }, () => `This would ${step} ${what}. ${meaning}`)
     return exitCodes.ok
@@ -62,4 +62,15 @@ export async function takeOut(
       : `I${what.slice(1)}, is dropped.`,
   )
   return exitCodes.ok
+}
+
+/** Claims that others need as well are left. */
+function staying(those: readonly Generation[], all: readonly Generation[]): string {
+  const rows = new Set(those.map((each) => each.rows.table))
+  const claims = new Set(those.map((each) => each.claims?.table))
+  const sharing = all.filter(
+    (each) =>
+      isInUse(each.rows) && !rows.has(each.rows.table) && each.claims && claims.has(each.claims.table),
+  )
+  return sharing.length === 0 ? '' : `, but for its claims, which ${generationsText(sharing)} needs, too`
 }

@@ -1,0 +1,265 @@
+import type { DriverFactory, IndexDefinitionData } from '@looseleaf/core'
+import { changeCatalog, defineIndex, entriesOf, tableSpec } from '@looseleaf/index-engine'
+import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { DataStore } from '../data-store.ts'
+
+// Generations of a unique index that have the same keys share their claims; those with other keys have their own.
+
+const mail = { properties: { mail: 'string' }, shardOn: 'mail' } as const
+const plain = defineIndex('by_mail', { ...mail, unique: true })
+const listed = defineIndex('by_mail', { ...mail, unique: true, include: ['title'] })
+const wider = defineIndex('by_mail', { ...mail, unique: true, include: ['title', 'likes'] })
+const lower = defineIndex('by_mail', {
+  properties: { mail: { type: 'string', key: 'lower' } },
+  shardOn: 'mail',
+  unique: true,
+})
+const downward = defineIndex('by_mail', {
+  properties: { mail: { type: 'string', order: 'desc' } },
+  shardOn: 'mail',
+  unique: true,
+})
+
+let driver: ReferenceDriver
+let plan: FaultPlan
+beforeEach(() => {
+  driver = createReferenceDriver({ shards: 2 })
+  plan = () => undefined
+})
+
+function open(
+  indexes: readonly IndexDefinitionData[],
+  {
+    migrate = true,
+    onWarning = () => undefined,
+  }: { migrate?: boolean; onWarning?: (text: string) => void } = {},
+): Promise<DataStore> {
+  const faulty = faultyDriver(driver, (call) => plan(call))
+  const shards: DriverFactory = { shardCount: 2, connect: async () => faulty }
+  return DataStore.open({ shards, indexes, migrate, onWarning })
+}
+
+/** As the cleaner does when all is filled. */
+async function makeReady(store: DataStore): Promise<void> {
+  const change = await changeCatalog(store.context.driver, (indexes) =>
+    indexes.map((entry) => (entry.state === 'building' ? { ...entry, state: 'ready' } : entry)),
+  )
+  store.context.catalog.adopt(change)
+}
+
+async function states(store: DataStore): Promise<string[]> {
+  const indexes = await store.indexes()
+  return indexes
+    .map(({ table, state, hidden, paused }) =>
+      [table, state, ...(hidden ? ['hidden'] : []), ...(paused ? ['paused'] : [])].join(' '),
+    )
+    .toSorted()
+}
+
+async function expectUnique(store: DataStore): Promise<void> {
+  await expect(store.put({ mail: 'ada' })).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
+}
+
+/** An entity, and these generations, all of them ready. */
+async function openWith(...indexes: readonly IndexDefinitionData[]): Promise<DataStore> {
+  const store = await open([])
+  for (const index of indexes) await store.addIndex(index)
+  await makeReady(store)
+  await store.put({ mail: 'ada' })
+  return store
+}
+
+it('a generation that includes other properties is unique by the claims that are there', async () => {
+  const store = await openWith(plain)
+  await store.addIndex(listed)
+  expect(await states(store)).toEqual([
+    'claims_by_mail ready',
+    'index_by_mail ready',
+    'index_by_mail_2 building',
+  ])
+  expect(await store.indexes()).toMatchObject([{}, {}, { generation: 2, include: ['title'] }])
+})
+
+describe('claims that generations share', () => {
+  it.each([
+    ['definitions', [plain, listed, wider]],
+    ['numbers', [1, 2, 3].map((generation) => ({ name: 'by_mail', generation }))],
+  ])('stay until the last of them is dropped, by %s', async (_, [first, second, third]) => {
+    const store = await openWith(plain, listed, wider)
+    await store.dropIndex(first!)
+    await expectUnique(store)
+    await store.dropIndex(third!)
+    await expectUnique(store)
+    expect(await states(store)).toEqual(['claims_by_mail ready', 'index_by_mail_2 ready'])
+    expect(await store.dropIndex(first!)).toBe(false)
+    expect(await store.dropIndex(second!)).toBe(true)
+    expect(await states(store)).toEqual([])
+    await store.put({ mail: 'ada' })
+  })
+
+  it('stay for one that is hidden, which may be restored', async () => {
+    const store = await openWith(plain, listed)
+    await store.hideIndex(plain)
+    await store.dropIndex(listed)
+    expect(await states(store)).toEqual(['claims_by_mail ready', 'index_by_mail ready hidden'])
+    await expectUnique(store)
+  })
+
+  it('are hidden with the last of them, and shown with the first', async () => {
+    const store = await openWith(plain, listed)
+    await store.hideIndex(plain)
+    expect(await states(store)).toContain('claims_by_mail ready')
+    await store.hideIndex({ name: 'by_mail', generation: 2 })
+    expect(await states(store)).toEqual([
+      'claims_by_mail ready hidden',
+      'index_by_mail ready hidden',
+      'index_by_mail_2 ready hidden',
+    ])
+    await store.restoreIndex(listed)
+    expect(await states(store)).toEqual([
+      'claims_by_mail ready',
+      'index_by_mail ready hidden',
+      'index_by_mail_2 ready',
+    ])
+    await store.hideIndex('by_mail')
+    await store.addIndex(wider)
+    expect(await states(store)).toContain('claims_by_mail ready')
+  })
+
+  it('are paused with any of them that is named, and with none that is not there', async () => {
+    const store = await open([])
+    await store.put({ mail: 'ada' })
+    await store.addIndex(listed)
+    expect(await store.dropIndex({ name: 'by_mail', generation: 7 })).toBe(false)
+    expect(await store.pauseIndex(plain)).toBe(false)
+    expect(await store.pauseIndex(listed)).toBe(true)
+    expect(await states(store)).toEqual(['claims_by_mail building paused', 'index_by_mail building paused'])
+    expect(await store.resumeIndex({ name: 'by_mail', generation: 1 })).toBe(true)
+    expect(await states(store)).toEqual(['claims_by_mail building', 'index_by_mail building'])
+  })
+
+  it('are left as they are by programs that differ in what becomes of misfits', async () => {
+    const store = await openWith(plain, { ...listed, onMisfit: 'skip' })
+    const before = (await store.context.catalog.reload()).epochs
+    await open([plain])
+    await open([{ ...listed, onMisfit: 'skip' }])
+    expect((await store.context.catalog.reload()).epochs).toEqual(before)
+  })
+
+  it('are known to a program that opens with any of them', async () => {
+    await openWith(plain, listed)
+    const warnings: string[] = []
+    for (const index of [plain, listed])
+      await open([index], { migrate: false, onWarning: (text) => warnings.push(text) })
+    expect(warnings).toEqual([])
+  })
+
+  it('stay for a generation that another process adds while one drops the other', async () => {
+    const store = await openWith(plain)
+    let isFirst = true
+    plan = ({ shard, operation }) => {
+      if (shard !== 0 || operation !== 'change' || !isFirst) return undefined
+      isFirst = false
+      return {
+        async before() {
+          // It thought that the one that drops was dead, and has the lease.
+          const [rows] = entriesOf(listed)
+          const entry = { ...rows!, generation: 2, table: 'index_by_mail_2', state: 'ready' as const }
+          for (const each of driver.shards) await each.createIndexTable(tableSpec(entry))
+          await changeCatalog(driver, (indexes) => [...indexes, entry])
+        },
+      }
+    }
+    await store.dropIndex('by_mail')
+    expect(await states(store)).toEqual(['claims_by_mail ready', 'index_by_mail_2 ready'])
+  })
+})
+
+it.each([
+  ['a derived key', lower],
+  ['another order', downward],
+])('a generation of %s has claims of its own, which go with it', async (_, other) => {
+  const store = await openWith(plain, other)
+  expect(await states(store)).toEqual([
+    'claims_by_mail ready',
+    'claims_by_mail_2 ready',
+    'index_by_mail ready',
+    'index_by_mail_2 ready',
+  ])
+  await store.hideIndex(plain)
+  expect(await states(store)).toContain('claims_by_mail ready hidden')
+  await store.dropIndex(plain)
+  expect(await states(store)).toEqual(['claims_by_mail_2 ready', 'index_by_mail_2 ready'])
+  await expectUnique(store)
+})
+
+describe('a generation that is half dropped, as after a migration that has died', () => {
+  /** Its definition is in use again, as the next generation. */
+  async function halfDropped(): Promise<DataStore> {
+    const store = await openWith(listed)
+    await changeCatalog(driver, (indexes) => indexes.map((entry) => ({ ...entry, state: 'retiring' })))
+    const next = await open([listed])
+    await makeReady(next)
+    await next.put({ mail: 'eve' })
+    await store.close()
+    expect(await states(next)).toEqual([
+      'claims_by_mail retiring',
+      'claims_by_mail_2 ready',
+      'index_by_mail retiring',
+      'index_by_mail_2 ready',
+    ])
+    return next
+  }
+
+  it('goes alone by its number, with its own claims', async () => {
+    const store = await halfDropped()
+    expect(await store.dropIndex({ name: 'by_mail', generation: 1 })).toBe(true)
+    expect(await states(store)).toEqual(['claims_by_mail_2 ready', 'index_by_mail_2 ready'])
+    expect((await store.list(listed, { mail: 'eve' })).items).toHaveLength(1)
+    await expect(store.put({ mail: 'eve' })).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
+  })
+
+  it('goes by its definition with the one that has come in its place', async () => {
+    const store = await halfDropped()
+    await store.dropIndex(listed)
+    expect(await states(store)).toEqual([])
+  })
+
+  it('is not what hiding is about', async () => {
+    const store = await halfDropped()
+    expect(await store.hideIndex({ name: 'by_mail', generation: 1 })).toBe(false)
+    expect(await states(store)).toContain('claims_by_mail_2 ready')
+  })
+})
+
+describe('a hidden unique index that has lost a table', () => {
+  const lose = async (table: string): Promise<void> => {
+    for (const shard of driver.shards) await shard.dropIndexTable({ table, columns: [] })
+  }
+
+  it('gets claims anew where its rows are there, so that it is unique when it is restored', async () => {
+    const store = await openWith(listed)
+    await store.hideIndex('by_mail')
+    await lose('claims_by_mail')
+    await open([])
+    expect(await states(store)).toEqual(['claims_by_mail_2 building', 'index_by_mail ready hidden'])
+  })
+
+  it('goes with its claims where its rows are not', async () => {
+    const store = await openWith(listed)
+    await store.hideIndex('by_mail')
+    await lose('index_by_mail')
+    await open([])
+    expect(await states(store)).toEqual([])
+  })
+
+  it('leaves its claims to another generation', async () => {
+    const store = await openWith(plain, listed)
+    await store.hideIndex(plain)
+    await lose('index_by_mail')
+    await open([])
+    expect(await states(store)).toEqual(['claims_by_mail ready', 'index_by_mail_2 ready'])
+  })
+})
