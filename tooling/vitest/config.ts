@@ -15,9 +15,9 @@ export default defineConfig({
     exclude: [...configDefaults.exclude, ...(skipsMysql ? ['**/*.int.test.{ts,tsx}'] : [])],
     globalSetup: fileURLToPath(new URL('./src/mariadb-setup.ts', import.meta.url)),
     typecheck: { enabled: false },
-    // The tests wait for databases about as much as they compute, so every core has a worker. Vitest does not pass this on
-    // from the root to the projects, and its own default leaves a machine of two cores with one.
-    maxWorkers: Math.max(2, availableParallelism()),
+    // The tests wait for databases about as much as they compute: one worker more than there are cores keeps these busy. Vitest
+    // does not pass this on from the root to the projects, and its own default leaves a machine of two cores with one.
+    maxWorkers: availableParallelism() + 1,
     // Not expectations of speed: a limit for what hangs, wide enough for a busy machine.
     testTimeout: 120_000,
     hookTimeout: 120_000,
