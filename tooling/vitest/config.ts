@@ -14,6 +14,7 @@ export default defineConfig({
     // The reporter at the root lists what is left out here.
     exclude: [...configDefaults.exclude, ...(skipsMysql ? ['**/*.int.test.{ts,tsx}'] : [])],
     globalSetup: fileURLToPath(new URL('./src/mariadb-setup.ts', import.meta.url)),
+    setupFiles: [fileURLToPath(new URL('./src/drop-shards.ts', import.meta.url))],
     typecheck: { enabled: false },
     // The tests wait for databases about as much as they compute: one worker more than there are cores keeps these busy. Vitest
     // does not pass this on from the root to the projects, and its own default leaves a machine of two cores with one.

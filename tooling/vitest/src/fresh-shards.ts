@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { createConnection } from 'mysql2/promise'
-import { afterAll, inject } from 'vitest'
+import { inject } from 'vitest'
 import type { MysqlOffer } from './mariadb-setup.ts'
+import { openShards } from './open-shards.ts'
 
 export interface FreshShards {
   /** One URL a shard, with a user, a password and the name of an empty database. */
@@ -13,13 +14,6 @@ export interface FreshShards {
 const instructions =
   'Tests in *.int.test.ts need MariaDB or MySQL: install one (it need not run), or name servers with ' +
   'LOOSELEAF_TEST_MYSQL=mysql://user:password@host:port,…, or leave these tests out with LOOSELEAF_SKIP_MYSQL=1.'
-
-const open = new Set<FreshShards>()
-
-// Every test file loads this module for itself, so this runs once after each.
-afterAll(async () => {
-  await Promise.all([...open].map((shards) => shards.drop()))
-})
 
 /** New, empty databases of random names, spread evenly over the servers of the run. Usable at the top of a file too. */
 export async function freshShards(count: number): Promise<FreshShards> {
@@ -33,11 +27,11 @@ export async function freshShards(count: number): Promise<FreshShards> {
   const shards: FreshShards = {
     urls,
     drop() {
-      open.delete(shards)
+      openShards.delete(shards)
       return (dropped ??= onEachDatabase(urls, (name) => `DROP DATABASE IF EXISTS \`${name}\``))
     },
   }
-  open.add(shards)
+  openShards.add(shards)
   await onEachDatabase(urls, (name) => `CREATE DATABASE \`${name}\``)
   return shards
 }

@@ -46,9 +46,10 @@ export function checkEntity(
     (write): write is Write & { version: number } =>
       write.outcome === 'acknowledged' && write.version !== undefined,
   )
-  const binding = versioned.filter(
-    ({ by, version }) => !serversCrash || acknowledged.some((w) => w.number === by && w.version === version),
-  )
+  const binding = versioned.filter(({ by, version }) => {
+    const write = byNumber.get(by)
+    return !serversCrash || (write?.outcome === 'acknowledged' && write.version === version)
+  })
   const known = knownStates(acknowledged, binding, say)
   const supersession = createSupersession(writes)
 
@@ -139,6 +140,7 @@ function checkSteps(
   say: (what: string) => void,
 ): void {
   const seen = new Set<number>()
+  const everKnown = new Set(known.map(({ by }) => by))
   for (const [place, { version, by }] of known.entries()) {
     const before = known[place - 1]
     // The cleaner raises versions and leaves the state as it is, so a state may have several versions in a row.
@@ -151,8 +153,7 @@ function checkSteps(
       say(`operation ${by} replaced version ${write.base}, though ${before.version} came between`)
     if (write.previous === undefined) continue
     const previous = byNumber.get(write.previous)
-    const wasKnown = previous !== undefined && (previous.version !== undefined || seen.has(previous.number))
-    if (wasKnown && before !== undefined && before.by !== write.previous)
+    if (everKnown.has(write.previous) && before !== undefined && before.by !== write.previous)
       say(`operation ${by} updated ${write.previous}, though ${before.by} came between: a lost update`)
     if (previous !== undefined && overAt(previous) < write.start)
       say(`operation ${by} updated ${write.previous}, which had been replaced before it began`)

@@ -311,6 +311,17 @@ describe('what was seen before a server has crashed', () => {
     expect(crashed(records)).toEqual([])
   })
 
+  test('may have been kept, though nobody was told, and be what an update was made from', () => {
+    const kept = [
+      write(1, [0, 1], { version: 5 }),
+      write(2, [2, 3], { outcome: 'unknown' }),
+      sight([4, 5], { version: 7, by: 2 }),
+      write(3, [6, 7], { version: 9, previous: 2 }),
+    ]
+    expect(crashed(kept)).toEqual([])
+    expect(crashed([...kept, write(4, [8, 9], { version: 11, previous: 1 })]).join()).toMatch(/lost update/)
+  })
+
   test('is there still where it was acknowledged', () => {
     expect(crashed([write(1, [0, 1], { version: 5 }), sight([2, 3])])).not.toEqual([])
     const seen = sight([4, 5], { version: 5, by: 1 })

@@ -4,7 +4,7 @@ import { keyFlaws } from './flawed-keys.ts'
 import { runFight } from './run-fight.ts'
 
 const LIMIT_MS = 120_000
-const FIGHT = { processes: 3, entities: 24, keys: 4, seconds: 8 }
+const FIGHT = { processes: 3, entities: 24, keys: 4, seconds: 4 }
 
 describe('processes that fight over keys', () => {
   test('never have one key twice, and every answer is right', { timeout: LIMIT_MS }, async () => {

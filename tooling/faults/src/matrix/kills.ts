@@ -33,7 +33,7 @@ export const killWriters: Scenario = {
   what: 'processes are killed at any point of what they do, and others follow',
   unit: 'kills',
   full: 300,
-  short: 4,
+  short: 2,
   processes: 2,
   async run(stage) {
     let kills = 0
@@ -94,7 +94,7 @@ export const stopWriters: Scenario = {
   what: 'a writer stops between two steps; others write the same entities and a cleaner without grace sweeps; it goes on',
   unit: 'stops',
   full: 100,
-  short: 5,
+  short: 3,
   processes: 2,
   // So few that whatever the stopped one was about to write has been written and lost again meanwhile.
   entities: { hot: 2, cold: 1 },
