@@ -21,6 +21,7 @@ export {
   LooseleafError,
   type ErrorCode,
   type LooseleafErrorOptions,
+  type SchemaIssue,
 } from './errors.ts'
 export { compareKeys, compareKeyValues, directionsOf, type Direction } from './key-order.ts'
 export { createGate, type Gate } from './gate.ts'

@@ -36,7 +36,7 @@ export type IndexProperties = { readonly [property: string]: PropertyType | Prop
 export type TypeOf<S extends PropertyType | PropertyOptions> = S extends PropertyOptions ? S['type'] : S
 
 /** Null where entities without the property have rows. */
-type NullOf<S extends PropertyType | PropertyOptions> = S extends { readonly nulls: 'first' | 'last' }
+export type NullOf<S extends PropertyType | PropertyOptions> = S extends { readonly nulls: 'first' | 'last' }
   ? null
   : never
 
@@ -79,7 +79,8 @@ export interface ValueList<V> extends NoLower, NoUpper {
   readonly startsWith?: never
 }
 
-type RangeOf<T extends PropertyType> =
+/** What a range may say of a property: bounds, or of a string its beginning. */
+export type RangeOf<T extends PropertyType> =
   Range<ValueOf<T>> | (T extends 'string' | 'string[]' ? Beginning : never)
 
 /**

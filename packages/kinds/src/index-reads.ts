@@ -1,0 +1,60 @@
+import type { IndexDefinition, QueryOptions } from '@looseleaf/index-engine'
+import type { DataStore } from '@looseleaf/store'
+import type { IndexOf, Page } from './collection.ts'
+import type { Entities } from './entities.ts'
+import { readItem, type Shape } from './shape.ts'
+import { changeWhere } from './where-changes.ts'
+
+/** The calls of one index of a kind. Nothing here is typed: the collection knows the types. */
+export function createIndexReads(
+  store: DataStore,
+  shape: Shape,
+  definition: IndexDefinition,
+  entities: Entities,
+): IndexOf<object, readonly never[]> {
+  /** Of a query that `where` does not fit, the store says so: it looks at every condition. */
+  async function page(where: unknown, options: QueryOptions = {}): Promise<Page<object>> {
+    const found = await store.query(definition, where as object, options)
+    return { ...found, items: found.items.map((entity) => readItem(shape, entity)) }
+  }
+
+  return {
+    definition,
+    page,
+    async all(where, options = {}) {
+      const found = await store.getAll(definition, where as object, options)
+      return found.map((entity) => readItem(shape, entity))
+    },
+    async first(where, options = {}) {
+      let cursor: string | undefined
+      do {
+        const found = await page(where, { ...options, limit: 1, ...(cursor !== undefined && { cursor }) })
+        if (found.items.length > 0) return found.items[0]
+        // A page that reached its bound may be empty with more behind it.
+        cursor = found.cursor
+      } while (cursor !== undefined)
+      return undefined
+    },
+    async *each(where, options = {}) {
+      let { cursor } = options
+      do {
+        const found = await page(where, { ...options, ...(cursor !== undefined && { cursor }) })
+        yield* found.items
+        cursor = found.cursor
+      } while (cursor !== undefined)
+    },
+    count: (where, options = {}) => store.count(definition, where as object, options),
+    updateWhere: (where, patch, options = {}) =>
+      changeWhere(
+        (paging) => page(where, paging),
+        (found) => entities.updateMany(found, patch, { signal: options.signal }),
+        options,
+      ),
+    deleteWhere: (where, options = {}) =>
+      changeWhere(
+        (paging) => page(where, paging),
+        (found) => entities.deleteMany(found, { signal: options.signal }),
+        options,
+      ),
+  }
+}
