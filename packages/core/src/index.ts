@@ -30,6 +30,7 @@ export type {
   CatalogEntry,
   CatalogTable,
   IndexDefinitionData,
+  IndexPredicate,
   IndexedProperty,
   IndexState,
   Requirement,
