@@ -31,6 +31,7 @@ export type {
   CatalogEntry,
   CatalogTable,
   IndexDefinitionData,
+  IndexPredicate,
   IndexedProperty,
   IndexState,
   Requirement,

@@ -24,7 +24,7 @@ export interface PropertyOptions {
   /**
    * Gives entities a row in which the property is absent or null, or an empty array; queries ask for them by `null`. They come
    * before, or behind, all others where the query does not turn the order round, whichever way the values themselves stand.
-   * One property of an index has to be without it.
+   * One property of an index has to be without it, unless the index has `on`.
    */
   readonly nulls?: 'first' | 'last' | undefined
 }
