@@ -90,6 +90,7 @@ export { mysqlShards, type MysqlShardOptions, type MysqlShardsOptions } from '@l
 export { memoryShards, sqliteShards, type SqliteShardsOptions } from '@looseleaf/driver-sqlite'
 export {
   DataStore,
+  unchanged,
   type Change,
   type ChangeOptions,
   type CountOptions,

@@ -36,7 +36,8 @@ const damaged: OptionKind = {
   fits: (value) => value === 'fail' || value === 'skip' || typeof value === 'function',
 }
 const version: OptionKind = {
-  expected: 'a version, as `put` answers it, or 0',
+  expected: 'a version, as `put` answers it, or 0 (leave the option out to write in any case)',
+  refusesUndefined: true,
   fits: (value) => Number.isSafeInteger(value) && (value as number) >= 0,
 }
 const shards: OptionKind = {

@@ -130,7 +130,8 @@ export class DataStore extends StoreManagement {
 
   /**
    * Reads an entity, changes it and writes it back, again and again until no other write came between. `change` gets a
-   * bag of its own without the id, and may be called several times.
+   * bag of its own without the id, and may be called several times. It returns the new bag, or `unchanged` to leave the entity as
+   * it is; `BAD_OPTION` when it returns nothing.
    */
   async update<B extends object>(
     id: EntityId,
@@ -333,6 +334,11 @@ export class DataStore extends StoreManagement {
       .then(() => this.#removals.close())
       .then(() => this.context.driver.close())
     await this.#closing
+  }
+
+  /** `close`, for `await using store = await DataStore.open(…)`. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
   }
 
   async #put({ id, isFresh, properties }: TakenBag, { signal, ifVersion }: PutOptions): Promise<PutResult> {

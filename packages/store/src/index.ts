@@ -1,4 +1,5 @@
 export { DataStore } from './data-store.ts'
+export { unchanged } from './unchanged.ts'
 export type { PolicyChange } from './catalog/policies.ts'
 export type { WhichIndex } from './catalog/which-index.ts'
 export type { ListCost, ListOptions, ListPage } from './reading/covering-reads.ts'

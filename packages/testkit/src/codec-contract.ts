@@ -13,12 +13,12 @@ import { seededRandom } from './codec-contract-random.ts'
 
 export interface CodecContractOptions {
   /** The codec's limit, which every codec has to have: a bag of twice as many bytes is refused. Default: 8 MiB. */
-  readonly maxBodyBytes?: number
+  readonly maxBodyBytes?: number | undefined
   /**
    * A body whose bag is `{ a: [[], [], …] }` with so many empty arrays, made without `encode`, which refuses it. Only the
    * author of a codec knows how; without it the tests of what reading such a body takes are left out.
    */
-  readonly bodyOfArrays?: (count: number) => Uint8Array
+  readonly bodyOfArrays?: ((count: number) => Uint8Array) | undefined
 }
 
 /**

@@ -56,16 +56,16 @@ interface Condition {
 
 export interface CountOptions extends CallOptions {
   /** Ask every shard where the shard cannot be told from `where`. */
-  readonly scatter?: boolean
+  readonly scatter?: boolean | undefined
   /**
    * Look at every entity instead of counting index rows. Rows of writes in flight, and of those that died, make a plain
    * count run high for a while; it runs low only while rows are pending, see `onIndexFailure`. Where rows cannot tell,
    * every entity is looked at in any case: over all shards of an index that is kept by the elements of an array, and
    * between bounds of over 512 bytes.
    */
-  readonly exact?: boolean
+  readonly exact?: boolean | undefined
   /** What becomes of a call that looks at entities and meets a damaged one. Default: `fail`. */
-  readonly onDamaged?: OnDamaged
+  readonly onDamaged?: OnDamaged | undefined
 }
 
 export function createIndexQueries(
