@@ -1,10 +1,9 @@
 import type { CallOptions, EntityId } from '@looseleaf/core'
 import type { GetAllOptions, IndexDefinition, QueryCost, QueryOptions } from '@looseleaf/index-engine'
-import type { CountOptions, DataStore, GetManyOptions } from '@looseleaf/store'
+import type { CountOptions, DataStore, GetManyOptions, unchanged } from '@looseleaf/store'
 import type { Reference } from './reference.ts'
 import type { InputOf, OutputOf, Schema } from './schema.ts'
 import type { Item } from './shape.ts'
-import type { unchanged } from './unchanged.ts'
 import type { ChangeWhereOptions, ChangedWhere } from './where-changes.ts'
 import type { WhereOf } from './where.ts'
 

@@ -6,12 +6,11 @@ import {
   type CallOptions,
   type EntityId,
 } from '@looseleaf/core'
-import type { DataStore, GetManyOptions } from '@looseleaf/store'
+import { unchanged, type DataStore, type GetManyOptions } from '@looseleaf/store'
 import pLimit from 'p-limit'
 import type { Fate } from './collection.ts'
 import { takeReference, takeValue } from './reference.ts'
 import { readItem, type Item, type Shape } from './shape.ts'
-import { unchanged } from './unchanged.ts'
 
 /** Writes under way at once: enough to fill the lanes of many shards. */
 const CONCURRENCY = 512
@@ -46,7 +45,7 @@ export function createEntities(store: DataStore, shape: Shape): Entities {
   ): Promise<AnyItem> {
     const { id: own, properties } = takeValue('insert', value)
     const bag = shape.toBag(properties)
-    const { id, version } = await store.insert(bag, { ...idOf(given ?? own), ...(signal && { signal }) })
+    const { id, version } = await store.insert(bag, { ...idOf(given ?? own), signal })
     return written(bag, id, version)
   }
 
@@ -54,7 +53,7 @@ export function createEntities(store: DataStore, shape: Shape): Entities {
   async function change(
     id: EntityId,
     ifVersion: number | undefined,
-    decide: (bag: Bag) => Bag | undefined,
+    decide: (bag: Bag) => Bag | typeof unchanged,
     signal: AbortSignal | undefined,
   ): Promise<AnyItem> {
     let last: Bag = {}
@@ -63,10 +62,10 @@ export function createEntities(store: DataStore, shape: Shape): Entities {
       (bag) => {
         if (!shape.isOf(bag)) throw notFound(id)
         const decided = decide(bag)
-        last = decided ?? bag
+        last = decided === unchanged ? bag : decided
         return decided
       },
-      { ...(ifVersion !== undefined && { ifVersion }), ...(signal && { signal }) },
+      { ...(ifVersion !== undefined && { ifVersion }), signal },
     )
     return written(last, id, version)
   }
@@ -79,7 +78,12 @@ export function createEntities(store: DataStore, shape: Shape): Entities {
     }
     const patchOf = (shown: object): object | undefined =>
       taken?.properties ?? checkPatch((patch as (shown: object) => unknown)(shown))
-    return change(id, version ?? taken?.version, (bag) => shape.patched(bag, patchOf, id), signal)
+    return change(
+      id,
+      version ?? taken?.version,
+      (bag) => shape.patched(bag, patchOf, id) ?? unchanged,
+      signal,
+    )
   }
 
   async function put(
@@ -113,11 +117,11 @@ export function createEntities(store: DataStore, shape: Shape): Entities {
 
   async function remove(of: unknown, { signal }: CallOptions = {}): Promise<boolean> {
     const { id, version } = takeReference('delete', of)
-    const found = await store.get(id, { ...(signal && { signal }) })
+    const found = await store.get(id, { signal })
     if (found !== undefined && !shape.isOf(found)) return false
     return store.delete(id, {
       ...(version !== undefined && { ifVersion: version }),
-      ...(signal && { signal }),
+      signal,
     })
   }
 

@@ -1,8 +1,8 @@
 // Compiled, never run: what has to be a compile error, and what has to be known of a result.
 import type { EntityId } from '@looseleaf/core'
-import type { DataStore } from '@looseleaf/store'
+import { unchanged, type DataStore } from '@looseleaf/store'
 import { z } from 'zod'
-import { defineKind, typed, unchanged } from './index.ts'
+import { defineKind, typed } from './index.ts'
 
 declare const store: DataStore
 

@@ -1,5 +1,5 @@
 import type { CallOptions } from '@looseleaf/core'
-import type { DataStore } from '@looseleaf/store'
+import { unchanged, type DataStore } from '@looseleaf/store'
 import type { Kind } from './define-kind.ts'
 
 export interface UpgradeOptions extends CallOptions {
@@ -40,7 +40,7 @@ export async function upgradeKind(
       id,
       (bag) => {
         did = shape.isOf(bag) && shape.isOld(bag)
-        return did ? shape.upgraded(bag) : undefined
+        return did ? shape.upgraded(bag) : unchanged
       },
       { signal },
     )

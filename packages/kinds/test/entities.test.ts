@@ -1,6 +1,7 @@
 import { metaOf } from '@looseleaf/core'
+import { unchanged } from '@looseleaf/store'
 import { expect, test } from 'vitest'
-import { defineKind, typed, unchanged } from '../src/index.ts'
+import { defineKind, typed } from '../src/index.ts'
 import { Issue, openStore } from './issues.ts'
 
 const Note = defineKind('note', { schema: typed<{ text: string }>() })
