@@ -1,4 +1,5 @@
 import type { Codec, DriverFactory, IndexDefinitionData, Router } from '@looseleaf/core'
+import type { AnyKind } from '@looseleaf/kinds'
 
 /** What `looseleaf.config.ts` says: the store that the `looseleaf` command works on. */
 export interface LooseleafConfig {
@@ -9,6 +10,8 @@ export interface LooseleafConfig {
   readonly shards: DriverFactory | string
   /** The indexes that `looseleaf init` and `looseleaf index add` create, from `defineIndex`. */
   readonly indexes?: readonly IndexDefinitionData[] | undefined
+  /** The kinds of the store, from `defineKind`: their indexes are among those above, and `looseleaf kind upgrade` knows their shapes. */
+  readonly kinds?: readonly AnyKind[] | undefined
   /** Has to be the one that the program gives to `DataStore.open`. Default: as there. */
   readonly router?: Router | undefined
   /** Has to be able to read what the program writes. Default: as for `DataStore.open`. */

@@ -99,6 +99,7 @@ export function projectFolder(): string {
   const scope = join(folder, 'node_modules', '@looseleaf')
   mkdirSync(scope, { recursive: true })
   symlinkSync(PACKAGE, join(scope, 'cli'), 'dir')
-  symlinkSync(join(PACKAGE, 'node_modules', '@looseleaf', 'index-engine'), join(scope, 'index-engine'), 'dir')
+  for (const name of ['index-engine', 'kinds'])
+    symlinkSync(join(PACKAGE, 'node_modules', '@looseleaf', name), join(scope, name), 'dir')
   return folder
 }

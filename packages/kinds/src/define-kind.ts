@@ -37,12 +37,16 @@ export interface KindOptions<S extends Schema, Indexes> {
   readonly checkReads?: boolean | undefined
 }
 
-/** A kind of entities: what is known of it without a store. */
-export interface Kind<S extends Schema = Schema, Indexes = unknown> {
+/** A kind, whatever its entities are. */
+export interface AnyKind {
   readonly name: string
   /** Of all its indexes, for `indexes` of `DataStore.open`. */
   readonly indexes: readonly IndexDefinition[]
   readonly shape: Shape
+}
+
+/** A kind of entities: what is known of it without a store. */
+export interface Kind<S extends Schema, Indexes> extends AnyKind {
   /** The collection of its entities in a store. */
   in(store: DataStore): Collection<S, Indexes>
 }

@@ -2,7 +2,7 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore } from '@looseleaf/store'
 import { onTestFinished } from 'vitest'
 import { z } from 'zod'
-import { defineKind, indexesOf, type Kind } from '../src/index.ts'
+import { defineKind, indexesOf, type AnyKind } from '../src/index.ts'
 
 export const Issue = defineKind('issue', {
   schema: z.object({
@@ -24,7 +24,7 @@ export const Issue = defineKind('issue', {
 })
 
 /** A store in memory with the indexes of these kinds. */
-export async function openStore(...kinds: readonly Pick<Kind, 'indexes'>[]): Promise<DataStore> {
+export async function openStore(...kinds: readonly AnyKind[]): Promise<DataStore> {
   const store = await DataStore.open({ shards: memoryShards(2), indexes: indexesOf(...kinds), migrate: true })
   onTestFinished(() => store.close())
   return store

@@ -2,7 +2,7 @@ import type { Bag } from '@looseleaf/core'
 import { expect, test } from 'vitest'
 import * as v from 'valibot'
 import { z } from 'zod'
-import { defineKind, typed, upgradeKind } from '../src/index.ts'
+import { defineKind, typed, upgradeKinds } from '../src/index.ts'
 import { openStore } from './issues.ts'
 
 const indexes = { byName: { by: [{ name: 'string' }] } } as const
@@ -92,16 +92,40 @@ test('what is read and does not fit is told with its id', async () => {
   await expect(things.get(id)).rejects.toMatchObject({ code: 'SCHEMA_MISMATCH', entity: id })
 })
 
-test('upgradeKind writes what is old in the newest shape, and nothing twice', async () => {
+test('upgradeKinds writes what is old in the newest shape, and nothing twice', async () => {
   const store = await openStore(Third)
   const people = First.in(store)
-  for (let n = 0; n < 150; n++) await people.insert({ first: 'Ada', last: String(n) })
+  for (let n = 0; n < 250; n++) await people.insert({ first: 'Ada', last: String(n) })
   await Third.in(store).insert({ name: 'new', email: null })
   await store.put({ first: 'not', last: 'one of them' })
+  expect(await upgradeKinds(store, [Third])).toEqual({ scanned: 252, upgraded: { person: 250 } })
+  expect(await Third.in(store).byName.first({ name: 'Ada 249' })).toBeDefined()
+  expect(await upgradeKinds(store, [Third])).toEqual({ scanned: 252, upgraded: { person: 0 } })
+})
+
+test('upgradeKinds tells how far it is', async () => {
+  const store = await openStore(Third)
+  await First.in(store).insertMany(Array.from({ length: 1_000 }, () => ({ first: 'Ada', last: 'L' })))
   const told: number[] = []
-  const result = await upgradeKind(store, Third, { onProgress: ({ upgraded }) => told.push(upgraded) })
-  expect(result).toEqual({ scanned: 152, upgraded: 150 })
-  expect(told.at(-1)).toBe(150)
-  expect(await Third.in(store).byName.first({ name: 'Ada 149' })).toBeDefined()
-  expect(await upgradeKind(store, Third)).toEqual({ scanned: 152, upgraded: 0 })
+  await upgradeKinds(store, [Third], { onProgress: ({ scanned }) => told.push(scanned) })
+  expect(told).toEqual([1_000])
+})
+
+test('an entity that cannot be upgraded ends it, and the others are upgraded when it is begun again', async () => {
+  const store = await openStore(Third)
+  const { id } = await store.put({ $kind: 'person', $version: 1, name: 'Ada', age: 'old' })
+  const Strict = defineKind('person', {
+    schema: typed<{ name: string }>(),
+    indexes,
+    upgrades: [
+      (bag) => bag,
+      (bag) => {
+        if (typeof bag['age'] !== 'number') throw new Error('An age has to be a number.')
+        return bag
+      },
+    ],
+  })
+  await expect(upgradeKinds(store, [Strict])).rejects.toThrow('An age has to be a number.')
+  await store.update(id, (bag) => ({ ...bag, age: 36 }))
+  expect(await upgradeKinds(store, [Strict])).toMatchObject({ upgraded: { person: 1 } })
 })
