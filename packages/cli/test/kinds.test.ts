@@ -22,13 +22,13 @@ test('the indexes of kinds are the config’s, and entities of an old shape are 
     stdout: expect.stringContaining('2 shards, 1 index'),
   })
   for (const first of ['Ada', 'Eve']) {
-    expect((await run('put', JSON.stringify({ $kind: 'person', first }))).code).toBe(0)
+    expect((await run('put', JSON.stringify({ _kind: 'person', first }))).code).toBe(0)
   }
   configure('upgrades: [({ first, ...others }) => ({ ...others, name: first })]')
   expect((await run('query', 'person_by_name', 'name=Ada', '--json')).json()).toMatchObject({ items: [] })
   expect((await run('kind', 'upgrade', '--json')).json()).toEqual({ scanned: 2, upgraded: { person: 2 } })
   expect((await run('query', 'person_by_name', 'name=Ada', '--json')).json()).toMatchObject({
-    items: [{ properties: { $kind: 'person', $version: 1, name: 'Ada' } }],
+    items: [{ properties: { _kind: 'person', _version: 1, name: 'Ada' } }],
   })
   const again = await run('kind', 'upgrade', 'person')
   expect(again.stdout).toBe('person: 0 upgraded\n2 entities of the store read.\n')

@@ -12,7 +12,7 @@ test('indexes are named after the kind, and see it alone', () => {
   expect(indexesOf(kind, kind)).toHaveLength(2)
   expect(kind.indexes[0]).toMatchObject({
     name: 'issue_by_status',
-    on: { $kind: 'issue' },
+    on: { _kind: 'issue' },
     shardOn: 'status',
     include: ['title'],
     types: { status: 'string', title: 'string' },

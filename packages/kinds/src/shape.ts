@@ -3,9 +3,9 @@ import { applyPatch, withUnknown } from './keep-unknown.ts'
 import { validated, type Schema } from './schema.ts'
 
 /** The property of a bag that says of which kind an entity is. */
-export const KIND = '$kind'
+export const KIND = '_kind'
 /** The property that says how many upgrades its shape has behind it; not there for none. */
-export const SHAPE = '$version'
+export const SHAPE = '_version'
 
 const KEPT: readonly string[] = ['id', 'version', KIND, SHAPE]
 

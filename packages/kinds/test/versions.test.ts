@@ -31,8 +31,8 @@ test('old shapes are brought up when they are read, and stored so when they are 
   await people.update(id, { email: 'ada@example.com' })
   expect(await store.get(id)).toEqual({
     id,
-    $kind: 'person',
-    $version: 2,
+    _kind: 'person',
+    _version: 2,
     name: 'Ada Lovelace',
     email: 'ada@example.com',
   })
@@ -44,7 +44,7 @@ test('what a newer program has stored survives an update by an older one, and so
   const { id } = await Third.in(store).insert({ name: 'Ada', email: 'ada@example.com' })
   const updated = await Second.in(store).update(id, { name: 'Ada L.' })
   expect(updated).toMatchObject({ name: 'Ada L.', email: 'ada@example.com' })
-  expect(await store.get(id)).toMatchObject({ $version: 2, name: 'Ada L.', email: 'ada@example.com' })
+  expect(await store.get(id)).toMatchObject({ _version: 2, name: 'Ada L.', email: 'ada@example.com' })
 })
 
 const loose = { a: 1, author: { name: 'Ada', karma: 3 }, tags: [{ text: 'x', by: 'Ada' }], extra: true }
@@ -69,7 +69,7 @@ test.each([
 ])('with checked reads by %s unknown properties are not seen, and survive', async (_, schema) => {
   const store = await openStore()
   const things = defineKind('thing', { schema, checkReads: true }).in(store)
-  const { id } = await store.put({ ...loose, $kind: 'thing' })
+  const { id } = await store.put({ ...loose, _kind: 'thing' })
   const shown = { a: 1, author: { name: 'Ada' }, tags: [{ text: 'x' }] }
   expect(await things.get(id)).toEqual({ ...shown, id, version: expect.any(Number) })
   await things.update(id, ({ author, tags }) => ({
@@ -78,7 +78,7 @@ test.each([
   }))
   expect(await store.get(id)).toEqual({
     ...loose,
-    $kind: 'thing',
+    _kind: 'thing',
     id,
     author: { name: 'Eve', karma: 3 },
     tags: [{ text: 'new' }, { text: 'x', by: 'Ada' }],
@@ -88,7 +88,7 @@ test.each([
 test('what is read and does not fit is told with its id', async () => {
   const store = await openStore()
   const things = defineKind('thing', { schema: z.object({ a: z.number() }), checkReads: true }).in(store)
-  const { id } = await store.put({ a: 'x', $kind: 'thing' })
+  const { id } = await store.put({ a: 'x', _kind: 'thing' })
   await expect(things.get(id)).rejects.toMatchObject({ code: 'SCHEMA_MISMATCH', entity: id })
 })
 
@@ -113,7 +113,7 @@ test('upgradeKinds tells how far it is', async () => {
 
 test('an entity that cannot be upgraded ends it, and the others are upgraded when it is begun again', async () => {
   const store = await openStore(Third)
-  const { id } = await store.put({ $kind: 'person', $version: 1, name: 'Ada', age: 'old' })
+  const { id } = await store.put({ _kind: 'person', _version: 1, name: 'Ada', age: 'old' })
   const Strict = defineKind('person', {
     schema: typed<{ name: string }>(),
     indexes,
