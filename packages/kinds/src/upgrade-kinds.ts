@@ -31,7 +31,13 @@ export async function upgradeKinds(
 ): Promise<UpgradeResult> {
   let scanned = 0
   const upgraded = Object.fromEntries(kinds.map(({ name }) => [name, 0]))
-  let batch: Promise<void>[] = []
+  let batch: { readonly id: EntityId; readonly shape: Shape }[] = []
+
+  async function upgradeBatch(): Promise<void> {
+    const taken = batch
+    batch = []
+    await Promise.all(taken.map(({ id, shape }) => upgrade(id, shape)))
+  }
 
   async function upgrade(id: EntityId, shape: Shape): Promise<void> {
     let isOld = false
@@ -50,11 +56,9 @@ export async function upgradeKinds(
     if (++scanned % TELL_EVERY === 0) onProgress?.({ scanned, upgraded: { ...upgraded } })
     const kind = kinds.find(({ shape }) => shape.isOf(entity))
     if (kind?.shape.isOld(entity) !== true) continue
-    batch.push(upgrade(entity.id, kind.shape))
-    if (batch.length < AT_ONCE) continue
-    await Promise.all(batch)
-    batch = []
+    batch.push({ id: entity.id, shape: kind.shape })
+    if (batch.length >= AT_ONCE) await upgradeBatch()
   }
-  await Promise.all(batch)
+  await upgradeBatch()
   return { scanned, upgraded }
 }
