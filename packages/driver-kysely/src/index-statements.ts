@@ -14,7 +14,8 @@ export interface IndexStatements {
   /** Parameters: of each row the key, entity id and the version that it has to be below. */
   remove(count: number): RawBuilder<unknown>
   scan(scan: IndexScan): Stretch
-  count(range: KeyRange): Stretch
+  /** Gives a row, or with a limit of 0 none. */
+  count(range: KeyRange & { readonly limit: number }): Stretch
 }
 
 export function indexStatements(spec: IndexTableSpec, flavor: Flavor): IndexStatements {
@@ -58,8 +59,8 @@ export function indexStatements(spec: IndexTableSpec, flavor: Flavor): IndexStat
       return {
         shape: `count ${stretch.shape}`,
         build: () => sql`
-          SELECT COUNT(DISTINCT entity_id) AS entities FROM ${table} WHERE ${stretch.build()}`,
-        parameters: stretch.parameters,
+          SELECT COUNT(DISTINCT entity_id) AS entities FROM ${table} WHERE ${stretch.build()} LIMIT ${slot}`,
+        parameters: [...stretch.parameters, range.limit],
       }
     },
   }

@@ -1,13 +1,24 @@
-import { directionsOf, LooseleafError, type IndexTable, type IndexTableSpec } from '@looseleaf/core'
+import {
+  directionsOf,
+  LooseleafError,
+  type CallOptions,
+  type IndexRow,
+  type IndexScan,
+  type IndexTable,
+  type IndexTableSpec,
+  type KeyRange,
+} from '@looseleaf/core'
 import type { Flavor } from './flavor.ts'
 import type { Flush } from './flush.ts'
 import { indexRowReader } from './index-row.ts'
+import type { Stretch } from './index-scan.ts'
 import { indexStatements } from './index-statements.ts'
 import { indexCalls } from './index-calls.ts'
 import { inOrder } from './key-order.ts'
 import { toCount, toNumber } from './row-values.ts'
-import type { Session } from './session.ts'
+import type { Row, Session } from './session.ts'
 import { checkWriteRows } from './sql-parts.ts'
+import { unionOf } from './union.ts'
 
 export interface IndexTableOptions {
   readonly session: Session
@@ -25,6 +36,40 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
     spec.columns.map(({ type }) => type),
     statements.columns,
   )
+
+  async function many<Item extends { readonly limit: number }>(
+    items: readonly Item[],
+    of: (item: Item) => Stretch,
+    call: CallOptions | undefined,
+  ): Promise<readonly Row[][]> {
+    return unionOf(items, {
+      of,
+      nothing: (item) => ({ ...item, limit: 0 }),
+      run: async (key, build, parameters) =>
+        (await session.run(shape(key, build), parameters, reading(call))).rows,
+    })
+  }
+
+  async function scanMany(
+    scans: readonly IndexScan[],
+    call?: CallOptions,
+  ): Promise<readonly (readonly IndexRow[])[]> {
+    const found = await many(scans, statements.scan, call)
+    return found.map((rows, i) => {
+      // No database promises to keep the order of the parts of a union.
+      const sorted = inOrder(rows.map(indexRow), directions)
+      return scans[i]?.order === 'desc' ? sorted.toReversed() : sorted
+    })
+  }
+
+  async function countMany(ranges: readonly KeyRange[], call?: CallOptions): Promise<readonly number[]> {
+    const found = await many(
+      ranges.map((range) => ({ ...range, limit: 1 })),
+      statements.count,
+      call,
+    )
+    return found.map(([row]) => toNumber(row?.entities ?? 0))
+  }
 
   return {
     async upsert(rows, call) {
@@ -66,24 +111,9 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
       return toCount(result.numAffectedRows)
     },
 
-    async scan(scan, call) {
-      const statement = statements.scan(scan)
-      const { rows } = await session.run(
-        shape(statement.shape, () => statement.build()),
-        statement.parameters,
-        reading(call),
-      )
-      return rows.map(indexRow)
-    },
-
-    async count(range, call) {
-      const statement = statements.count(range)
-      const { rows } = await session.run(
-        shape(statement.shape, () => statement.build()),
-        statement.parameters,
-        reading(call),
-      )
-      return toNumber(rows[0]?.entities ?? 0)
-    },
+    scan: async (scan, call) => (await scanMany([scan], call))[0] as readonly IndexRow[],
+    scanMany,
+    count: async (range, call) => (await countMany([range], call))[0] as number,
+    countMany,
   }
 }

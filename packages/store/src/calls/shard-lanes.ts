@@ -5,7 +5,9 @@ import {
   type EntityRow,
   type IndexRow,
   type IndexRowRemoval,
+  type IndexScan,
   type IndexTableSpec,
+  type KeyRange,
   type Lane,
   type Shard,
 } from '@looseleaf/core'
@@ -39,6 +41,8 @@ export interface LongBody {
 export interface IndexLanes {
   readonly upsert: Lane<IndexRow, void>
   readonly remove: Lane<IndexRowRemoval, void>
+  readonly scan: Lane<IndexScan, readonly IndexRow[]>
+  readonly count: Lane<KeyRange, number>
 }
 
 /** Rows per statement: enough to pay for the round trip and the flush many times over, few enough to answer soon. */
@@ -47,6 +51,11 @@ const MAX_BATCH = 256
 const MAX_BYTES = 2 * 1024 * 1024
 /** Bodies of one answer, in bytes, or one body; a few of these may be in hand at once for each shard. */
 const MAX_READ_BYTES = 4 * 1024 * 1024
+/** Scans and counts per statement. */
+const MAX_SCANS = 128
+/** Bytes of a row and of what it includes, about. */
+const ROW_BYTES = 200
+const INCLUDED_BYTES = 1024
 /** Items lined up in a lane; calls beyond wait for room. */
 const MAX_QUEUE = 20_000
 /** Turns of the event loop that a statement under load waits for more calls; with three it gains nothing any more. */
@@ -151,6 +160,22 @@ function createIndexLanes(shard: Shard, spec: IndexTableSpec): IndexLanes {
         await table.remove(rows)
         return rows.map(() => undefined)
       },
+    }),
+    scan: createLane({
+      ...limits,
+      maxBatch: MAX_SCANS,
+      maxBytes: MAX_READ_BYTES,
+      name: `${shard.name} ${spec.table} scan`,
+      bytesOf: ({ limit, included = false }) => limit * (ROW_BYTES + (included ? INCLUDED_BYTES : 0)),
+      run: async (scans: readonly IndexScan[]) =>
+        scans.length === 1 ? [await table.scan(scans[0] as IndexScan)] : table.scanMany(scans),
+    }),
+    count: createLane({
+      ...limits,
+      maxBatch: MAX_SCANS,
+      name: `${shard.name} ${spec.table} count`,
+      run: async (ranges: readonly KeyRange[]) =>
+        ranges.length === 1 ? [await table.count(ranges[0] as KeyRange)] : table.countMany(ranges),
     }),
   }
 }

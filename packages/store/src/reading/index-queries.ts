@@ -150,7 +150,7 @@ export function createIndexQueries(
     tellDamaged: ReadOptions['tellDamaged'],
   ): QueryPorts => ({
     scan: (shard, scan, signal, index) =>
-      driver.shards[shard]!.index(tableSpec(entries[index]!)).scan(scan, { signal }),
+      lanes[shard]!.index(tableSpec(entries[index]!)).scan.submit(scan, signal),
     read: (ids, signal, take) => reader.each(ids, { signal, tellDamaged }, take),
   })
 
