@@ -14,8 +14,7 @@ export interface IndexStatements {
   /** Parameters: of each row the key, entity id and the version that it has to be below. */
   remove(count: number): RawBuilder<unknown>
   scan(scan: IndexScan): Stretch
-  /** Gives a row, or with a limit of 0 none. */
-  count(range: KeyRange & { readonly limit: number }): Stretch
+  count(range: KeyRange): Stretch
 }
 
 export function indexStatements(spec: IndexTableSpec, flavor: Flavor): IndexStatements {
@@ -59,8 +58,8 @@ export function indexStatements(spec: IndexTableSpec, flavor: Flavor): IndexStat
       return {
         shape: `count ${stretch.shape}`,
         build: () => sql`
-          SELECT COUNT(DISTINCT entity_id) AS entities FROM ${table} WHERE ${stretch.build()} LIMIT ${slot}`,
-        parameters: [...stretch.parameters, range.limit],
+          SELECT COUNT(DISTINCT entity_id) AS entities FROM ${table} WHERE ${stretch.build()}`,
+        parameters: stretch.parameters,
       }
     },
   }

@@ -2,11 +2,8 @@ import {
   directionsOf,
   LooseleafError,
   type CallOptions,
-  type IndexRow,
-  type IndexScan,
   type IndexTable,
   type IndexTableSpec,
-  type KeyRange,
 } from '@looseleaf/core'
 import type { Flavor } from './flavor.ts'
 import type { Flush } from './flush.ts'
@@ -18,7 +15,7 @@ import { inOrder } from './key-order.ts'
 import { toCount, toNumber } from './row-values.ts'
 import type { Row, Session } from './session.ts'
 import { checkWriteRows } from './sql-parts.ts'
-import { unionOf } from './union.ts'
+import { limited, unionOf } from './union.ts'
 
 export interface IndexTableOptions {
   readonly session: Session
@@ -37,38 +34,9 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
     statements.columns,
   )
 
-  async function many<Item extends { readonly limit: number }>(
-    items: readonly Item[],
-    of: (item: Item) => Stretch,
-    call: CallOptions | undefined,
-  ): Promise<readonly Row[][]> {
-    return unionOf(items, {
-      of,
-      nothing: (item) => ({ ...item, limit: 0 }),
-      run: async (key, build, parameters) =>
-        (await session.run(shape(key, build), parameters, reading(call))).rows,
-    })
-  }
-
-  async function scanMany(
-    scans: readonly IndexScan[],
-    call?: CallOptions,
-  ): Promise<readonly (readonly IndexRow[])[]> {
-    const found = await many(scans, statements.scan, call)
-    return found.map((rows, i) => {
-      // No database promises to keep the order of the parts of a union.
-      const sorted = inOrder(rows.map(indexRow), directions)
-      return scans[i]?.order === 'desc' ? sorted.toReversed() : sorted
-    })
-  }
-
-  async function countMany(ranges: readonly KeyRange[], call?: CallOptions): Promise<readonly number[]> {
-    const found = await many(
-      ranges.map((range) => ({ ...range, limit: 1 })),
-      statements.count,
-      call,
-    )
-    return found.map(([row]) => toNumber(row?.entities ?? 0))
+  async function select(statement: Stretch, call: CallOptions | undefined): Promise<readonly Row[]> {
+    const query = shape(statement.shape, () => statement.build())
+    return (await session.run(query, statement.parameters, reading(call))).rows
   }
 
   return {
@@ -111,9 +79,36 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
       return toCount(result.numAffectedRows)
     },
 
-    scan: async (scan, call) => (await scanMany([scan], call))[0] as readonly IndexRow[],
-    scanMany,
-    count: async (range, call) => (await countMany([range], call))[0] as number,
-    countMany,
+    scan: async (scan, call) => (await select(statements.scan(scan), call)).map(indexRow),
+
+    async scanMany(scans, call) {
+      const found = await unionOf(scans, {
+        statementOf: statements.scan,
+        nothing: (scan) => ({ ...scan, limit: 0 }),
+        select: (statement) => select(statement, call),
+      })
+      return found.map((rows, i) => {
+        // No database promises to keep the order of the parts of a union.
+        const sorted = inOrder(rows.map(indexRow), directions)
+        return scans[i]?.order === 'desc' ? sorted.toReversed() : sorted
+      })
+    },
+
+    async count(range, call) {
+      const [row] = await select(statements.count(range), call)
+      return toNumber(row?.entities ?? 0)
+    },
+
+    async countMany(ranges, call) {
+      const found = await unionOf(
+        ranges.map((range) => ({ range, limit: 1 })),
+        {
+          statementOf: ({ range, limit }) => limited(statements.count(range), limit),
+          nothing: ({ range }) => ({ range, limit: 0 }),
+          select: (statement) => select(statement, call),
+        },
+      )
+      return found.map(([row]) => toNumber(row?.entities ?? 0))
+    },
   }
 }

@@ -85,8 +85,10 @@ export {
 } from './read-catalogs.ts'
 export {
   forEachMatch,
+  MAX_PAGE_BYTES,
   MAX_ROWS_EXAMINED,
   runQuery,
+  type ByteBudget,
   type QueryPorts,
   type RunOptions,
   type TakeGroup,
