@@ -88,8 +88,10 @@ export {
 } from './read-catalogs.ts'
 export {
   forEachMatch,
+  MAX_PAGE_BYTES,
   MAX_ROWS_EXAMINED,
   runQuery,
+  type ByteBudget,
   type QueryPorts,
   type RunOptions,
   type TakeGroup,

@@ -1,7 +1,7 @@
 import { hasMethods, optionKinds, type CallOptions, type OptionKind, type OptionKinds } from '@looseleaf/core'
 import type { GetAllOptions, QueryOptions } from '@looseleaf/index-engine'
 import type { PolicyChange } from './catalog/policies.ts'
-import type { CountOptions } from './reading/index-queries.ts'
+import type { CountOptions, QueryManyOptions } from './reading/index-queries.ts'
 import type { ListOptions } from './reading/covering-reads.ts'
 import type {
   ChangeOptions,
@@ -24,6 +24,7 @@ interface OptionsOf {
   readonly getMany: OptionKinds<GetManyOptions>
   readonly scan: OptionKinds<ScanOptions>
   readonly query: OptionKinds<QueryOptions>
+  readonly queryMany: OptionKinds<QueryManyOptions>
   readonly list: OptionKinds<ListOptions>
   readonly getAll: OptionKinds<GetAllOptions>
   readonly count: OptionKinds<CountOptions>
@@ -69,14 +70,14 @@ const policies: OptionKinds<PolicyChange> = {
   },
 }
 
-const query: OptionKinds<QueryOptions> = {
+const firstPage: OptionKinds<Omit<QueryOptions, 'cursor'>> = {
   order: elsewhere,
   scatter: elsewhere,
   limit: elsewhere,
-  cursor: elsewhere,
   onDamaged: damaged,
   signal,
 }
+const query: OptionKinds<QueryOptions> = { ...firstPage, cursor: elsewhere }
 
 /** What the options of every call have to be. */
 export const optionsOf: OptionsOf = {
@@ -104,6 +105,7 @@ export const optionsOf: OptionsOf = {
   getMany: { onDamaged: damaged, signal },
   scan: { onDamaged: damaged, signal },
   query,
+  queryMany: { ...firstPage, count: flag },
   list: { ...query, verify: flag },
   getAll: {
     order: elsewhere,

@@ -38,7 +38,13 @@ import {
   type WriteOutcome,
 } from './writing/entity-writer.ts'
 import type { ListOptions, ListPage } from './reading/covering-reads.ts'
-import { createIndexQueries, type CountOptions, type IndexQueries } from './reading/index-queries.ts'
+import {
+  createIndexQueries,
+  type CountedPage,
+  type CountOptions,
+  type IndexQueries,
+  type QueryManyOptions,
+} from './reading/index-queries.ts'
 import { createIndexRowWriter } from './writing/index-row-writer.ts'
 import { openContext } from './opening/open-context.ts'
 import { createRowRemovals, type RowRemovals } from './writing/row-removals.ts'
@@ -47,6 +53,7 @@ import { requireDefinition } from './calls/require-definition.ts'
 import { scanDamaged, scanEntities } from './reading/scan-entities.ts'
 import { createShardLanes } from './calls/shard-lanes.ts'
 import { takeConditions } from './calls/take-conditions.ts'
+import { takeWheres } from './calls/take-wheres.ts'
 import { takeBag, type TakenBag } from './calls/take-bag.ts'
 import type {
   Change,
@@ -220,6 +227,34 @@ export class DataStore extends StoreManagement {
   }
 
   /**
+   * The first page of each of many conditions on one index, 1,000 at the most, in their order: what `query` gives for each, in
+   * a statement or two a shard where each has its own otherwise. With `count: true` each has `count`, what `store.count` gives.
+   * A `cursor` leads on with `query`. The pages share the bytes of one: see `cost.complete`.
+   */
+  async queryMany<const P extends IndexProperties>(
+    index: IndexDefinition<P>,
+    wheres: readonly Where<P>[],
+    options: QueryManyOptions & { readonly count: true },
+  ): Promise<CountedPage<P>[]>
+  async queryMany<const P extends IndexProperties>(
+    index: IndexDefinition<P>,
+    wheres: readonly Where<P>[],
+    options?: QueryManyOptions,
+  ): Promise<QueryPage<P>[]>
+  async queryMany<const P extends IndexProperties>(
+    index: IndexDefinition<P>,
+    wheres: readonly Where<P>[],
+    options: QueryManyOptions = {},
+  ): Promise<QueryPage<P>[]> {
+    checkOptions('queryMany', options, optionsOf.queryMany)
+    requireDefinition('queryMany', index)
+    const taken = takeWheres('queryMany', wheres)
+    return this.calls.pass(() =>
+      withCallbacks(options, (checked) => this.#queries.queryMany(index, taken, checked)),
+    ) as unknown as Promise<QueryPage<P>[]>
+  }
+
+  /**
    * A page of the entities that match several conditions at once, of different indexes or of one index several times, such as
    * two tags. Each gives values for the first properties of its index; behind these all have to have the same properties, which
    * is the order of the page; a range on the first of them goes for all. Rows are read where all indexes may have some in
@@ -283,6 +318,23 @@ export class DataStore extends StoreManagement {
     checkOptions('count', options, optionsOf.count)
     requireDefinition('count', index)
     return this.calls.pass(() => withCallbacks(options, (taken) => this.#queries.count(index, where, taken)))
+  }
+
+  /**
+   * How many entities match each of many conditions on one index, 1,000 at the most, in their order: what `count` gives for each,
+   * in a statement a shard. Those that have to be counted by reading entities are read one condition after the other.
+   */
+  async countMany<const P extends IndexProperties>(
+    index: IndexDefinition<P>,
+    wheres: readonly Where<P>[],
+    options: CountOptions = {},
+  ): Promise<number[]> {
+    checkOptions('countMany', options, optionsOf.count)
+    requireDefinition('countMany', index)
+    const taken = takeWheres('countMany', wheres)
+    return this.calls.pass(() =>
+      withCallbacks(options, (checked) => this.#queries.countMany(index, taken, checked)),
+    )
   }
 
   /** Every entity of the store, in no order. */

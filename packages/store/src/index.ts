@@ -3,7 +3,7 @@ export { unchanged } from './unchanged.ts'
 export type { PolicyChange } from './catalog/policies.ts'
 export type { WhichIndex } from './catalog/which-index.ts'
 export type { ListCost, ListOptions, ListPage } from './reading/covering-reads.ts'
-export type { CountOptions } from './reading/index-queries.ts'
+export type { CountedPage, CountOptions, QueryManyOptions } from './reading/index-queries.ts'
 export type {
   Change,
   ChangeOptions,

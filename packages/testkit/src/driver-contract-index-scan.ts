@@ -100,34 +100,62 @@ function scansOf(bench: Bench, columns: (typeof tables)[number]): void {
     }
   }
 
+  function randomScan(): IndexScan {
+    const range = randomRange()
+    const after = random() < 0.5 ? pick(matching(rows, range).concat(pick(rows))) : undefined
+    return {
+      ...range,
+      order: pick(['asc', 'desc']),
+      limit: pick([1, 3, 20, 1_000]),
+      // A place in the stretch: that is what a cursor is.
+      ...(after === undefined || !within(after, range)
+        ? {}
+        : { after: { ...after, inclusive: random() < 0.4 } }),
+    }
+  }
+
+  const withVersion = (row: IndexRow): string => `${describeRow(row)} ${row.version}`
+  const expected = (scan: IndexScan): string[] => naiveScan(rows, columns, scan).map(withVersion)
+  const entitiesIn = (range: KeyRange): number =>
+    new Set(matching(rows, range).map(({ entityId }) => hex(entityId))).size
+
   test('a scan gives what a naive search gives', async () => {
     for (let i = 0; i < 120; i++) {
-      const range = randomRange()
-      const after = random() < 0.5 ? pick(matching(rows, range).concat(pick(rows))) : undefined
-      const scan: IndexScan = {
-        ...range,
-        order: pick(['asc', 'desc']),
-        limit: pick([1, 3, 20, 1_000]),
-        // A place in the stretch: that is what a cursor is.
-        ...(after === undefined || !within(after, range)
-          ? {}
-          : { after: { ...after, inclusive: random() < 0.4 } }),
-      }
-      const found = await index.scan(scan)
-      expect(found.map(describeRow)).toEqual(naiveScan(rows, columns, scan).map(describeRow))
-      expect(found.map(({ version }) => version)).toEqual(
-        naiveScan(rows, columns, scan).map(({ version }) => version),
-      )
+      const scan = randomScan()
+      expect((await index.scan(scan)).map(withVersion)).toEqual(expected(scan))
     }
   }, 30_000)
+
+  test('many scans give what each gives, in their order', async () => {
+    for (const length of [0, 1, 2, 41, 700]) {
+      const scans = Array.from({ length }, randomScan)
+      // Many that differ in nothing but their values.
+      const alike = Array.from({ length }, (): IndexScan => ({
+        prefix: [pick(domain[0]!)],
+        order: 'desc',
+        limit: 3,
+      }))
+      for (const asked of [scans, alike]) {
+        const found = await index.scanMany(asked)
+        expect(found.map((page) => page.map(withVersion))).toEqual(asked.map(expected))
+      }
+    }
+  }, 60_000)
 
   test('a count gives the different entities of the range', async () => {
     for (let i = 0; i < 60; i++) {
       const range = randomRange()
-      const entities = new Set(matching(rows, range).map(({ entityId }) => hex(entityId)))
-      expect(await index.count(range)).toBe(entities.size)
+      expect(await index.count(range)).toBe(entitiesIn(range))
     }
   }, 30_000)
+
+  test('many counts give what each gives, in their order', async () => {
+    for (const length of [0, 1, 2, 41, 700]) {
+      const ranges = Array.from({ length }, randomRange)
+      const alike = Array.from({ length }, (): KeyRange => ({ prefix: [pick(domain[0]!)] }))
+      for (const asked of [ranges, alike]) expect(await index.countMany(asked)).toEqual(asked.map(entitiesIn))
+    }
+  }, 60_000)
 
   for (const order of ['asc', 'desc'] as const) {
     test(`pages of every size meet each row once, ${order}`, async () => {
