@@ -38,6 +38,7 @@ import {
   type WriteOutcome,
 } from './writing/entity-writer.ts'
 import type { ListOptions, ListPage } from './reading/covering-reads.ts'
+import type { ExplainOptions, QueryExplanation } from './reading/explain.ts'
 import { createIndexQueries, type CountOptions, type IndexQueries } from './reading/index-queries.ts'
 import { createIndexRowWriter } from './writing/index-row-writer.ts'
 import { openContext } from './opening/open-context.ts'
@@ -282,6 +283,20 @@ export class DataStore extends StoreManagement {
     checkOptions('count', options, optionsOf.count)
     requireDefinition('count', index)
     return this.calls.pass(() => withCallbacks(options, (taken) => this.#queries.count(index, where, taken)))
+  }
+
+  /**
+   * What `query` would do with the same arguments: which index and shards it would ask, for how many ranges, and about how many
+   * rows are there. Reads up to 1,001 index rows from each shard, and no entities. Throws what `query` throws.
+   */
+  async explain<const P extends IndexProperties>(
+    index: IndexDefinition<P>,
+    where: Where<P>,
+    options: ExplainOptions = {},
+  ): Promise<QueryExplanation> {
+    checkOptions('explain', options, optionsOf.explain)
+    requireDefinition('explain', index)
+    return this.calls.pass(() => this.#queries.explain(index, where, options))
   }
 
   /** Every entity of the store, in no order. */

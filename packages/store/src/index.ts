@@ -2,6 +2,7 @@ export { DataStore } from './data-store.ts'
 export type { PolicyChange } from './catalog/policies.ts'
 export type { WhichIndex } from './catalog/which-index.ts'
 export type { ListCost, ListOptions, ListPage } from './reading/covering-reads.ts'
+export type { ExplainOptions, QueryExplanation } from './reading/explain.ts'
 export type { CountOptions } from './reading/index-queries.ts'
 export type {
   Change,

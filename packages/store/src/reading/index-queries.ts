@@ -36,6 +36,7 @@ import {
   type ListPage,
 } from './covering-reads.ts'
 import { damagedTeller } from './damaged-teller.ts'
+import { explainQuery, type ExplainOptions, type QueryExplanation } from './explain.ts'
 import type { EntityReader, ReadOptions } from './entity-reader.ts'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
 
@@ -46,6 +47,7 @@ export interface IndexQueries {
   list(index: IndexDefinitionData, where: object, options: ListOptions): Promise<ListPage>
   all(index: IndexDefinitionData, where: object, options: GetAllOptions): Promise<IndexedEntity[]>
   count(index: IndexDefinitionData, where: object, options: CountOptions): Promise<number>
+  explain(index: IndexDefinitionData, where: object, options: ExplainOptions): Promise<QueryExplanation>
 }
 
 /** An index, and what is asked of it. */
@@ -260,6 +262,10 @@ export function createIndexQueries(
         }
         return sum
       }),
+    explain: (definition, where, options) =>
+      onIndex(definition, (entry) =>
+        explainQuery(driver, entry, planQuery(entry, where, options, router), options),
+      ),
   }
 }
 
