@@ -2,6 +2,7 @@ import { hasMethods, optionKinds, type CallOptions, type OptionKind, type Option
 import type { GetAllOptions, QueryOptions } from '@looseleaf/index-engine'
 import type { PolicyChange } from './catalog/policies.ts'
 import type { CountOptions, QueryManyOptions } from './reading/index-queries.ts'
+import type { ExplainOptions } from './reading/explain.ts'
 import type { ListOptions } from './reading/covering-reads.ts'
 import type {
   ChangeOptions,
@@ -28,6 +29,7 @@ interface OptionsOf {
   readonly list: OptionKinds<ListOptions>
   readonly getAll: OptionKinds<GetAllOptions>
   readonly count: OptionKinds<CountOptions>
+  readonly explain: OptionKinds<ExplainOptions>
 }
 
 const { signal, flag, function: callback, array, milliseconds, elsewhere } = optionKinds
@@ -113,5 +115,6 @@ export const optionsOf: OptionsOf = {
     onDamaged: damaged,
     signal,
   },
+  explain: { order: elsewhere, scatter: elsewhere, limit: elsewhere, signal },
   count: { scatter: elsewhere, exact: flag, onDamaged: damaged, signal },
 }

@@ -45,6 +45,7 @@ import {
   type IndexQueries,
   type QueryManyOptions,
 } from './reading/index-queries.ts'
+import type { ExplainOptions, QueryExplanation } from './reading/explain.ts'
 import { createIndexRowWriter } from './writing/index-row-writer.ts'
 import { openContext } from './opening/open-context.ts'
 import { createRowRemovals, type RowRemovals } from './writing/row-removals.ts'
@@ -335,6 +336,20 @@ export class DataStore extends StoreManagement {
     return this.calls.pass(() =>
       withCallbacks(options, (checked) => this.#queries.countMany(index, taken, checked)),
     )
+  }
+
+  /**
+   * What `query` would do with the same arguments: which index and shards it would ask, for how many ranges, and about how many
+   * rows are there. Reads up to 1,001 index rows from each shard, and no entities. Throws what `query` throws.
+   */
+  async explain<const P extends IndexProperties>(
+    index: IndexDefinition<P>,
+    where: Where<P>,
+    options: ExplainOptions = {},
+  ): Promise<QueryExplanation> {
+    checkOptions('explain', options, optionsOf.explain)
+    requireDefinition('explain', index)
+    return this.calls.pass(() => this.#queries.explain(index, where, options))
   }
 
   /** Every entity of the store, in no order. */

@@ -5,6 +5,7 @@ import type {
   DriverFactory,
   EntityId,
   IndexDefinitionData,
+  IndexPredicate,
   IndexState,
   LooseleafError,
   Randomness,
@@ -179,6 +180,8 @@ export interface IndexStatus {
   readonly shardOn: string
   /** There where rows hold these properties, too. */
   readonly include?: readonly string[]
+  /** There where only entities with these values have rows. */
+  readonly on?: IndexPredicate
   /** There for the claims of a unique index, which are beside its rows and have a state of their own. */
   readonly unique?: true
   /** There when it is hidden: written, queried by nobody, and whole when it is restored. See `hideIndex`. */

@@ -37,6 +37,7 @@ import {
   type ListPage,
 } from './covering-reads.ts'
 import { damagedTeller } from './damaged-teller.ts'
+import { explainQuery, type ExplainOptions, type QueryExplanation } from './explain.ts'
 import type { EntityReader, ReadOptions } from './entity-reader.ts'
 import { createReadyIndexes } from './ready-indexes.ts'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
@@ -55,6 +56,7 @@ export interface IndexQueries {
   all(index: IndexDefinitionData, where: object, options: GetAllOptions): Promise<IndexedEntity[]>
   count(index: IndexDefinitionData, where: object, options: CountOptions): Promise<number>
   countMany(index: IndexDefinitionData, wheres: readonly object[], options: CountOptions): Promise<number[]>
+  explain(index: IndexDefinitionData, where: object, options: ExplainOptions): Promise<QueryExplanation>
 }
 
 /** An index, and what is asked of it. */
@@ -291,6 +293,10 @@ export function createIndexQueries(
       }),
     countMany: (definition, wheres, options) =>
       onIndex(definition, (entry) => countAll(entry, planMany(entry, wheres, options), options)),
+    explain: (definition, where, options) =>
+      onIndex(definition, (entry) =>
+        explainQuery(driver, entry, planQuery(entry, where, options, router), options),
+      ),
   }
 }
 
