@@ -1,6 +1,14 @@
 import type { CallOptions, EntityId } from '@looseleaf/core'
 import type { GetAllOptions, IndexDefinition, QueryCost, QueryOptions } from '@looseleaf/index-engine'
-import type { CountOptions, DataStore, GetManyOptions, unchanged } from '@looseleaf/store'
+import type {
+  CountOptions,
+  DataStore,
+  ExplainOptions,
+  GetManyOptions,
+  QueryExplanation,
+  QueryManyOptions,
+  unchanged,
+} from '@looseleaf/store'
 import type { Reference } from './reference.ts'
 import type { InputOf, OutputOf, Schema } from './schema.ts'
 import type { Item } from './shape.ts'
@@ -68,6 +76,11 @@ export interface Page<T> {
   readonly cost: QueryCost
 }
 
+/** A page, and how many entities match in all. */
+export interface PageWithCount<T> extends Page<T> {
+  readonly count: number
+}
+
 /**
  * One index of a kind. Each call takes values, or lists of values, for the index's first properties and at most one range on the
  * next; where that does not say on which shard the rows are, `{ scatter: true }` as well.
@@ -76,6 +89,12 @@ export interface IndexOf<T, Keys extends readonly unknown[]> {
   readonly definition: IndexDefinition
   /** See `query` of the store. */
   page(where: WhereOf<Keys>, options?: QueryOptions): Promise<Page<T>>
+  /** The first page of each of many conditions, in their order, in a statement or two a shard; see `queryMany` of the store. */
+  pageMany(
+    wheres: readonly WhereOf<Keys>[],
+    options: QueryManyOptions & { readonly count: true },
+  ): Promise<PageWithCount<T>[]>
+  pageMany(wheres: readonly WhereOf<Keys>[], options?: QueryManyOptions): Promise<Page<T>[]>
   /** All at once, for results that are known to be small; see `getAll` of the store. */
   all(where: WhereOf<Keys>, options?: GetAllOptions): Promise<Item<T>[]>
   first(where: WhereOf<Keys>, options?: GetAllOptions): Promise<Item<T> | undefined>
@@ -83,6 +102,10 @@ export interface IndexOf<T, Keys extends readonly unknown[]> {
   each(where: WhereOf<Keys>, options?: QueryOptions): AsyncIterable<Item<T>>
   /** Counts index rows; see `count` of the store. */
   count(where: WhereOf<Keys>, options?: CountOptions): Promise<number>
+  /** Counts for each of many conditions, in their order, in a statement a shard. */
+  countMany(wheres: readonly WhereOf<Keys>[], options?: CountOptions): Promise<number[]>
+  /** What `page` would do: which shards it asks, for how many ranges, and about how many rows are there. */
+  explain(where: WhereOf<Keys>, options?: ExplainOptions): Promise<QueryExplanation>
   /** Changes all that match, page after page; one that no longer matches when its turn comes is left alone. */
   updateWhere(where: WhereOf<Keys>, patch: Patch<T>, options?: ChangeWhereOptions): Promise<ChangedWhere>
   /** Deletes all that match, page after page; one that no longer matches when its turn comes stays. */

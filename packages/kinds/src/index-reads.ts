@@ -1,8 +1,9 @@
+import type { Entity } from '@looseleaf/core'
 import type { IndexDefinition, QueryOptions } from '@looseleaf/index-engine'
-import type { DataStore } from '@looseleaf/store'
-import type { IndexOf, Page } from './collection.ts'
+import type { DataStore, QueryManyOptions } from '@looseleaf/store'
+import type { IndexOf, Page, PageWithCount } from './collection.ts'
 import type { Entities } from './entities.ts'
-import { readItem, type Shape } from './shape.ts'
+import { readItem, type Item, type Shape } from './shape.ts'
 import { changeWhere } from './where-changes.ts'
 
 /** The calls of one index of a kind. Nothing here is typed: the collection knows the types. */
@@ -10,20 +11,36 @@ export function createIndexReads(
   store: DataStore,
   shape: Shape,
   definition: IndexDefinition,
-  entities: Entities,
+  writes: Entities,
 ): IndexOf<object, readonly never[]> {
+  const read = (entities: readonly Entity[]): Item<object>[] =>
+    entities.map((entity) => readItem(shape, entity))
+
   /** Of a query that `where` does not fit, the store says so: it looks at every condition. */
   async function page(where: unknown, options: QueryOptions = {}): Promise<Page<object>> {
     const found = await store.query(definition, where as object, options)
-    return { ...found, items: found.items.map((entity) => readItem(shape, entity)) }
+    return { ...found, items: read(found.items) }
+  }
+
+  async function pageMany(
+    wheres: readonly unknown[],
+    options: QueryManyOptions = {},
+  ): Promise<PageWithCount<object>[]> {
+    const pages = await store.queryMany(definition, wheres as readonly object[], options)
+    // There are counts where they were asked for, as the types of the call say.
+    return pages.map((found) => ({
+      ...found,
+      items: read(found.items),
+    })) as unknown as PageWithCount<object>[]
   }
 
   return {
     definition,
     page,
+    pageMany,
     async all(where, options = {}) {
       const found = await store.getAll(definition, where as object, options)
-      return found.map((entity) => readItem(shape, entity))
+      return read(found)
     },
     async first(where, options = {}) {
       let cursor: string | undefined
@@ -44,16 +61,18 @@ export function createIndexReads(
       } while (cursor !== undefined)
     },
     count: (where, options = {}) => store.count(definition, where as object, options),
+    countMany: (wheres, options = {}) => store.countMany(definition, wheres as readonly object[], options),
+    explain: (where, options = {}) => store.explain(definition, where as object, options),
     updateWhere: (where, patch, options = {}) =>
       changeWhere(
         (paging) => page(where, paging),
-        (found) => entities.updateMany(found, patch, { signal: options.signal }),
+        (found) => writes.updateMany(found, patch, { signal: options.signal }),
         options,
       ),
     deleteWhere: (where, options = {}) =>
       changeWhere(
         (paging) => page(where, paging),
-        (found) => entities.deleteMany(found, { signal: options.signal }),
+        (found) => writes.deleteMany(found, { signal: options.signal }),
         options,
       ),
   }

@@ -1,4 +1,13 @@
-export type { Collection, Entities, Fate, IndexOf, NewOptions, Page, Patch } from './collection.ts'
+export type {
+  Collection,
+  Entities,
+  Fate,
+  IndexOf,
+  NewOptions,
+  Page,
+  PageWithCount,
+  Patch,
+} from './collection.ts'
 export { defineKind, type AnyKind, type Kind, type KindIndex, type KindOptions } from './define-kind.ts'
 export { indexesOf } from './indexes-of.ts'
 export type { Reference } from './reference.ts'

@@ -35,6 +35,27 @@ test('an index gives the entities of its kind alone, typed, in its order', async
   ])
 })
 
+test('many conditions are answered at once, with counts where they are asked for', async () => {
+  const issues = Issue.in(await openStore(Issue, Note))
+  for (const project of ['p', 'p', 'p', 'q'])
+    await issues.insert({ project, title: `${project} ${Math.random()}`, due: at(3) })
+  const wheres = ['q', 'none', 'p'].map((project) => ({ project }))
+  const pages = await issues.byProject.pageMany(wheres, { limit: 2, order: 'desc', count: true })
+  expect(pages.map(({ items, count }) => [items.length, count])).toEqual([
+    [1, 1],
+    [0, 0],
+    [2, 3],
+  ])
+  expect(pages[0]?.items[0]).toMatchObject({ project: 'q', version: expect.any(Number) })
+  expect(pages[0]?.items[0]).not.toHaveProperty('_kind')
+  expect(await issues.byProject.countMany(wheres)).toEqual([1, 0, 3])
+  expect(await issues.byProject.explain({ project: 'p' })).toMatchObject({
+    index: 'issue_by_project',
+    scatter: false,
+    estimatedRows: 3,
+  })
+})
+
 test('an index asks on one shard where it can, and says so where it cannot', async () => {
   const issues = Issue.in(await openStore(Issue))
   await expect(issues.byProject.page({})).rejects.toThrow(/scatter/)

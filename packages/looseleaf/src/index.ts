@@ -158,6 +158,7 @@ export {
   type NewOptions,
   type OutputOf,
   type Page,
+  type PageWithCount,
   type Patch,
   type Reference,
   type Schema,
