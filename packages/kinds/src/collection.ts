@@ -10,7 +10,7 @@ import type {
   unchanged,
 } from '@looseleaf/store'
 import type { Reference } from './reference.ts'
-import type { InputOf, OutputOf, Schema } from './schema.ts'
+import type { SchemaInput, SchemaOutput, Schema } from './schema.ts'
 import type { Item } from './shape.ts'
 import type { ChangeWhereOptions, ChangedWhere } from './where-changes.ts'
 import type { WhereOf } from './where.ts'
@@ -18,11 +18,16 @@ import type { WhereOf } from './where.ts'
 /** The fate of one of many: they do not keep each other. */
 export type Fate<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: Error }
 
+/** The properties that change; one that is optional is removed by undefined, and all that are not named stay. */
+export type Changes<T> = {
+  readonly [K in keyof T]?: Record<never, never> extends Pick<T, K> ? T[K] | undefined : T[K]
+}
+
 /**
- * The properties that change, or what makes them of the entity as it is now. One that is undefined is removed, all others stay.
- * The function may be called several times. It returns `unchanged` to leave the entity as it is.
+ * What changes, or what makes it of the entity as it is now: the function may be called several times, and returns `unchanged` to
+ * leave the entity as it is.
  */
-export type Patch<T> = Partial<T> | ((now: T) => Partial<T> | typeof unchanged)
+export type Patch<T> = Changes<T> | ((now: T) => Changes<T> | typeof unchanged)
 
 export interface NewOptions extends CallOptions {
   /** Default: the value's own, or a fresh one. */
@@ -35,36 +40,36 @@ export interface NewOptions extends CallOptions {
  * else has written meanwhile.
  */
 export interface Entities<S extends Schema> {
-  get(id: EntityId, options?: CallOptions): Promise<Item<OutputOf<S>> | undefined>
+  get(id: EntityId, options?: CallOptions): Promise<Item<SchemaOutput<S>> | undefined>
   /** In the order of the ids, undefined where there is none. */
-  getMany(ids: readonly EntityId[], options?: GetManyOptions): Promise<(Item<OutputOf<S>> | undefined)[]>
+  getMany(ids: readonly EntityId[], options?: GetManyOptions): Promise<(Item<SchemaOutput<S>> | undefined)[]>
   /** Writes one that must not be there yet; `ALREADY_EXISTS` otherwise. */
-  insert(value: InputOf<S>, options?: NewOptions): Promise<Item<OutputOf<S>>>
+  insert(value: SchemaInput<S>, options?: NewOptions): Promise<Item<SchemaOutput<S>>>
   /** Writes one whole, whatever was under its id before. With a version, as an item has it, only if that is still its version. */
   put(
-    value: InputOf<S> & { readonly id?: EntityId; readonly version?: number | string },
+    value: SchemaInput<S> & { readonly id?: EntityId; readonly version?: number | string },
     options?: NewOptions,
-  ): Promise<Item<OutputOf<S>>>
+  ): Promise<Item<SchemaOutput<S>>>
   /**
    * Changes some properties, again and again until no other write came between; of `{ id, version }`, or of an item, only if that
    * is still its version. What a newer program has stored beside them stays. `NOT_FOUND` where there is none of this kind.
    */
-  update(of: Reference, patch: Patch<OutputOf<S>>, options?: CallOptions): Promise<Item<OutputOf<S>>>
+  update(of: Reference, patch: Patch<SchemaOutput<S>>, options?: CallOptions): Promise<Item<SchemaOutput<S>>>
   /** Answers whether it was there. */
   delete(of: Reference, options?: CallOptions): Promise<boolean>
   insertMany(
-    values: readonly (InputOf<S> & { readonly id?: EntityId })[],
+    values: readonly (SchemaInput<S> & { readonly id?: EntityId })[],
     options?: CallOptions,
-  ): Promise<Fate<Item<OutputOf<S>>>[]>
+  ): Promise<Fate<Item<SchemaOutput<S>>>[]>
   putMany(
-    values: readonly (InputOf<S> & { readonly id?: EntityId; readonly version?: number | string })[],
+    values: readonly (SchemaInput<S> & { readonly id?: EntityId; readonly version?: number | string })[],
     options?: CallOptions,
-  ): Promise<Fate<Item<OutputOf<S>>>[]>
+  ): Promise<Fate<Item<SchemaOutput<S>>>[]>
   updateMany(
     of: readonly Reference[],
-    patch: Patch<OutputOf<S>>,
+    patch: Patch<SchemaOutput<S>>,
     options?: CallOptions,
-  ): Promise<Fate<Item<OutputOf<S>>>[]>
+  ): Promise<Fate<Item<SchemaOutput<S>>>[]>
   deleteMany(of: readonly Reference[], options?: CallOptions): Promise<Fate<boolean>[]>
 }
 
@@ -114,7 +119,7 @@ export interface IndexOf<T, Keys extends readonly unknown[]> {
 
 /** A kind in a store: its entities, and its indexes by their names. */
 export type Collection<S extends Schema, Indexes> = Entities<S> & {
-  readonly [Name in keyof Indexes]: IndexOf<OutputOf<S>, KeysOf<Indexes[Name]>>
+  readonly [Name in keyof Indexes]: IndexOf<SchemaOutput<S>, KeysOf<Indexes[Name]>>
 } & { readonly store: DataStore }
 
 type KeysOf<Index> = Index extends { readonly by: infer Keys extends readonly unknown[] } ? Keys : never

@@ -6,12 +6,12 @@ import {
   type IndexProperties,
 } from '@looseleaf/index-engine'
 import type { DataStore } from '@looseleaf/store'
-import type { Collection } from './collection.ts'
+import type { Changes, Collection } from './collection.ts'
 import { createEntities, type Entities } from './entities.ts'
 import { createIndexReads } from './index-reads.ts'
 import type { KeyOf, PathOf } from './property-paths.ts'
-import type { Fitting, OutputOf, Schema } from './schema.ts'
-import { createShape, KIND, type Shape, type Upgrade } from './shape.ts'
+import type { Fitting, Schema, SchemaInput, SchemaOutput } from './schema.ts'
+import { createShape, KIND, type Item, type Shape, type Upgrade } from './shape.ts'
 
 /** An index of a kind: it has rows for the entities of this kind alone. */
 export interface KindIndex<T> extends Omit<IndexOptions, 'properties' | 'shardOn' | 'include' | 'on'> {
@@ -47,6 +47,7 @@ export interface AnyKind {
 
 /** A kind of entities: what is known of it without a store. */
 export interface Kind<S extends Schema, Indexes> extends AnyKind {
+  readonly schema: S
   /** The collection of its entities in a store. */
   in(store: DataStore): Collection<S, Indexes>
 }
@@ -63,6 +64,15 @@ type PlainIndex = Omit<KindIndex<object>, 'by' | 'include'> & {
   readonly by: unknown
   readonly include?: readonly string[] | undefined
 }
+
+/** An entity of a kind as it is read: `ItemOf<typeof Issue>`. */
+export type ItemOf<K extends { readonly schema: Schema }> = Item<SchemaOutput<K['schema']>>
+
+/** What an update may change of an entity: `ChangesOf<typeof Issue>`. */
+export type ChangesOf<K extends { readonly schema: Schema }> = Changes<SchemaOutput<K['schema']>>
+
+/** What a kind takes for a new entity: `InputOf<typeof Issue>`. */
+export type InputOf<K extends { readonly schema: Schema }> = SchemaInput<K['schema']>
 
 const OPTIONS: readonly string[] = [
   'schema',
@@ -94,7 +104,7 @@ const INDEX_NAME = /^[a-z][A-Za-z0-9]*$/
  */
 export function defineKind<
   S extends Schema,
-  const Indexes extends { readonly [name: string]: KindIndex<OutputOf<S>> } = {},
+  const Indexes extends { readonly [name: string]: KindIndex<SchemaOutput<S>> } = {},
 >(name: string, options: KindOptions<S, Indexes>): Kind<S, Indexes> {
   if (typeof name !== 'string' || !NAME.test(name)) {
     throw badArgument(
@@ -109,6 +119,7 @@ export function defineKind<
   for (const [key, index] of Object.entries(given)) indexes.set(key, kindIndex(name, key, index))
   return Object.freeze({
     name,
+    schema: options.schema,
     indexes: Object.freeze([...indexes.values()]),
     shape,
     in(store: DataStore) {

@@ -1,4 +1,5 @@
 export type {
+  Changes,
   Collection,
   Entities,
   Fate,
@@ -8,10 +9,19 @@ export type {
   PageWithCount,
   Patch,
 } from './collection.ts'
-export { defineKind, type AnyKind, type Kind, type KindIndex, type KindOptions } from './define-kind.ts'
+export {
+  defineKind,
+  type AnyKind,
+  type ChangesOf,
+  type InputOf,
+  type ItemOf,
+  type Kind,
+  type KindIndex,
+  type KindOptions,
+} from './define-kind.ts'
 export { indexesOf } from './indexes-of.ts'
 export type { Reference } from './reference.ts'
-export { typed, type InputOf, type OutputOf, type Schema } from './schema.ts'
+export { typed, type Schema } from './schema.ts'
 export type { Item, Upgrade } from './shape.ts'
 export { upgradeKinds, type UpgradeOptions, type UpgradeResult } from './upgrade-kinds.ts'
 export type { ChangedWhere, ChangeWhereOptions } from './where-changes.ts'

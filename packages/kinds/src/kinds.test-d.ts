@@ -47,6 +47,9 @@ export async function results(id: EntityId): Promise<[string, Date | undefined, 
   const { version, ...saved } = await issues.update(issue, { title: 'x' })
   await issues.update(id, (now) => (now.status === 'open' ? unchanged : { status: 'open' }))
   await issues.update({ id, version: '17' }, { due: new Date() })
+  await issues.update(id, { due: undefined })
+  // @ts-expect-error one that has to be there
+  await issues.update(id, { title: undefined })
   return [first.id, first.due, version, saved.status]
 }
 

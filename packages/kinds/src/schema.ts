@@ -4,18 +4,18 @@ import { LooseleafError, type Storable } from '@looseleaf/core'
 /** Any schema of zod, valibot, arktype or another library that speaks Standard Schema. */
 export type Schema<In = unknown, Out = unknown> = StandardSchemaV1<In, Out>
 
-export type InputOf<S extends Schema> = StandardSchemaV1.InferInput<S>
-export type OutputOf<S extends Schema> = StandardSchemaV1.InferOutput<S>
+export type SchemaInput<S extends Schema> = StandardSchemaV1.InferInput<S>
+export type SchemaOutput<S extends Schema> = StandardSchemaV1.InferOutput<S>
 
 /** What a kind cannot take of a schema, said as a type: the compiler shows the text beside the schema. */
 export type Fitting<S extends Schema> =
-  OutputOf<S> extends { id: unknown }
+  SchemaOutput<S> extends { id: unknown }
     ? 'The name "id" is kept for the id of the entity'
-    : OutputOf<S> extends { version: unknown }
+    : SchemaOutput<S> extends { version: unknown }
       ? 'The name "version" is kept for the version of the entity'
-      : OutputOf<S> extends InputOf<S>
-        ? OutputOf<S> extends object
-          ? OutputOf<S> extends Storable<OutputOf<S>>
+      : SchemaOutput<S> extends SchemaInput<S>
+        ? SchemaOutput<S> extends object
+          ? SchemaOutput<S> extends Storable<SchemaOutput<S>>
             ? S
             : 'The schema gives what cannot be stored'
           : 'The schema has to give an object'
