@@ -55,6 +55,13 @@ export interface Entities<S extends Schema> {
    * is still its version. What a newer program has stored beside them stays. `NOT_FOUND` where there is none of this kind.
    */
   update(of: Reference, patch: Patch<SchemaOutput<S>>, options?: CallOptions): Promise<Item<SchemaOutput<S>>>
+  /** Inserts the value where there is none of this id, or changes the one that is there. */
+  upsert(
+    id: EntityId,
+    value: SchemaInput<S>,
+    patch: Patch<SchemaOutput<S>>,
+    options?: CallOptions,
+  ): Promise<Item<SchemaOutput<S>>>
   /** Answers whether it was there. */
   delete(of: Reference, options?: CallOptions): Promise<boolean>
   insertMany(

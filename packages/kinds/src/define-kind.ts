@@ -88,6 +88,7 @@ const TAKEN: Readonly<Record<keyof Entities | 'store', true>> = {
   insert: true,
   put: true,
   update: true,
+  upsert: true,
   delete: true,
   insertMany: true,
   putMany: true,

@@ -24,6 +24,7 @@ export interface Entities {
   insert(value: object, options?: CallOptions & { readonly id?: EntityId | undefined }): Promise<AnyItem>
   put(value: object, options?: CallOptions & { readonly id?: EntityId | undefined }): Promise<AnyItem>
   update(of: unknown, change: unknown, options?: CallOptions): Promise<AnyItem>
+  upsert(id: EntityId, value: object, patch: unknown, options?: CallOptions): Promise<AnyItem>
   delete(of: unknown, options?: CallOptions): Promise<boolean>
   insertMany(values: readonly object[], options?: CallOptions): Promise<Fate<AnyItem>[]>
   putMany(values: readonly object[], options?: CallOptions): Promise<Fate<AnyItem>[]>
@@ -94,18 +95,30 @@ export function createEntities(store: DataStore, shape: Shape): Entities {
     const id = given ?? own
     const bag = shape.toBag(properties)
     if (id === undefined) return insert(properties, { signal })
+    if (version !== undefined) return change(id, version, () => bag, signal)
+    return orInsert(id, properties, () => change(id, undefined, () => bag, signal), signal)
+  }
+
+  /** Changes what is there, or inserts where nothing is, again and again while others do the same. */
+  async function orInsert(
+    id: EntityId,
+    value: object,
+    changeIt: () => Promise<AnyItem>,
+    signal: AbortSignal | undefined,
+  ): Promise<AnyItem> {
     for (;;) {
       try {
-        return await change(id, version, () => bag, signal)
+        return await changeIt()
       } catch (error) {
-        if (!isLooseleafError(error, 'NOT_FOUND') || version !== undefined) throw error
+        if (!isLooseleafError(error, 'NOT_FOUND')) throw error
       }
       try {
-        return await insert(properties, { id, signal })
+        return await insert(value, { id, signal })
       } catch (error) {
         if (!isLooseleafError(error, 'ALREADY_EXISTS')) throw error
-        // Of another kind, or put by somebody else in between.
-        if ((await get(id, { signal })) === undefined && (await store.get(id)) !== undefined) throw error
+        // One of another kind stays.
+        const found = await store.get(id, { signal })
+        if (found !== undefined && !shape.isOf(found)) throw error
       }
     }
   }
@@ -136,6 +149,8 @@ export function createEntities(store: DataStore, shape: Shape): Entities {
     insert,
     put,
     update,
+    upsert: (id, value, patch, { signal } = {}) =>
+      orInsert(id, value, () => update(id, patch, { signal }), signal),
     delete: remove,
     insertMany: (values, options) => eachOf('insertMany', values, (value) => insert(value, options)),
     putMany: (values, options) => eachOf('putMany', values, (value) => put(value, options)),

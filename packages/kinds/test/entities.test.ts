@@ -120,6 +120,24 @@ test('put writes whole: what was there before is gone, and what was not is made'
   expect((await issues.put({ ...fresh, title: 'B' })).id).not.toBe(id)
 })
 
+test('of many who change one that is not there yet one inserts it, and none is lost', async () => {
+  const store = await openStore(Issue, Note)
+  const counters = defineKind('counter', { schema: typed<{ count: number }>() }).in(store)
+  const id = store.newId()
+  const counted = await Promise.all(
+    Array.from({ length: 20 }, () =>
+      counters.upsert(id, { count: 1 }, ({ count }) => ({ count: count + 1 })),
+    ),
+  )
+  expect(counted.map(({ count }) => count).toSorted((a, b) => a - b)).toEqual(
+    Array.from({ length: 20 }, (_, n) => n + 1),
+  )
+  const note = await Note.in(store).insert({ text: 'hello' })
+  await expect(counters.upsert(note.id, { count: 1 }, { count: 2 })).rejects.toMatchObject({
+    code: 'ALREADY_EXISTS',
+  })
+})
+
 test('of many each has its own fate', async () => {
   const issues = Issue.in(await openStore(Issue))
   const put = await issues.insertMany([
