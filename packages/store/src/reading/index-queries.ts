@@ -5,6 +5,7 @@ import {
   type CatalogEntry,
   type EntityId,
   type IndexDefinitionData,
+  type KeyRange,
 } from '@looseleaf/core'
 import {
   forEachMatch,
@@ -187,30 +188,35 @@ export function createIndexQueries(
     checkTime()
   }
 
-  /** The ranges of all plans, in one call of each shard. */
+  /** Adds up what the ranges of each plan have, in one call of each shard. */
   async function countRows(
     entry: CatalogEntry,
-    plans: readonly QueryPlan[],
+    plans: readonly (QueryPlan | undefined)[],
     signal: AbortSignal | undefined,
   ): Promise<number[]> {
-    const sums = plans.map(() => 0)
-    const asked = plans.flatMap(({ ranges }, plan) =>
-      ranges.flatMap(({ range, shards }) => shards.map((shard) => ({ plan, range, shard }))),
-    )
+    const counts = plans.map(() => 0)
+    const byShard = new Map<number, { readonly plan: number; readonly range: KeyRange }[]>()
+    for (const [plan, { ranges } = { ranges: [] }] of plans.entries()) {
+      for (const { range, shards } of ranges) {
+        for (const shard of shards) {
+          const own = byShard.get(shard)
+          if (own === undefined) byShard.set(shard, [{ plan, range }])
+          else own.push({ plan, range })
+        }
+      }
+    }
     await Promise.all(
-      Array.from(
-        Map.groupBy(asked, ({ shard }) => shard),
-        async ([shard, own]) => {
-          const table = driver.shards[shard]!.index(tableSpec(entry))
-          const counts = await table.countMany(
-            own.map(({ range }) => range),
-            { signal },
-          )
-          for (const [i, { plan }] of own.entries()) sums[plan]! += counts[i]!
-        },
-      ),
+      Array.from(byShard, async ([shard, asked]) => {
+        const table = driver.shards[shard]!.index(tableSpec(entry))
+        const ranges = asked.map(({ range }) => range)
+        const found =
+          ranges.length === 1
+            ? [await table.count(ranges[0]!, { signal })]
+            : await table.countMany(ranges, { signal })
+        for (const [i, { plan }] of asked.entries()) counts[plan]! += found[i]!
+      }),
     )
-    return sums
+    return counts
   }
 
   async function countAll(
@@ -220,17 +226,13 @@ export function createIndexQueries(
   ): Promise<number[]> {
     // By a process that knows its store, as of now or some seconds ago.
     await mayBePending(plans)
-    const byRows = exact ? [] : plans.filter(({ canCountRows }) => canCountRows)
-    const counted = await countRows(entry, byRows, options.signal)
-    const counts = new Map(byRows.map((plan, i) => [plan, counted[i]!]))
+    const byRows = plans.map((plan) => (exact || !plan.canCountRows ? undefined : plan))
+    const counts = await countRows(entry, byRows, options.signal)
     // One after the other: each reads as much as it takes.
-    for (const plan of plans) {
-      if (counts.has(plan)) continue
-      let count = 0
-      await readAll(entry, plan, options, () => count++)
-      counts.set(plan, count)
+    for (const [i, plan] of plans.entries()) {
+      if (byRows[i] === undefined) await readAll(entry, plan, options, () => counts[i]!++)
     }
-    return plans.map((plan) => counts.get(plan)!)
+    return counts
   }
 
   return {
