@@ -65,8 +65,8 @@ describe('a partial index', () => {
   })
 
   it('refuses misfits of its own entities alone', async () => {
-    const put = (kind: string, open: boolean): Promise<unknown> =>
-      store.put({ kind, assignee: 'ada', state: { open } })
+    const put = (kind: string, isOpen: boolean): Promise<unknown> =>
+      store.put({ kind, assignee: 'ada', state: { open: isOpen } })
     await expect(put('note', true)).rejects.toMatchObject({ code: 'BAD_INDEX_VALUE' })
     await put('note', false)
     await put('issue', true)
