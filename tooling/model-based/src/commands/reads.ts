@@ -83,8 +83,8 @@ const list = command(
 )
 
 /** What rows of the index hold of a bag. */
-function partOf({ properties, include = [] }: IndexDefinitionData, bag: Bag): Bag {
-  const paths = [...properties.map(({ name, of }) => of ?? name), ...include]
+function partOf({ properties, include = [], on = {} }: IndexDefinitionData, bag: Bag): Bag {
+  const paths = [...properties.map(({ name, of }) => of ?? name), ...include, ...Object.keys(on)]
   const held = paths.map((path) => [path, valueOf(bag, path)] as const)
   return Object.fromEntries(held.filter(([, value]) => value !== undefined)) as Bag
 }
