@@ -68,7 +68,7 @@ export const packages: Readonly<Record<string, Allowance>> = {
     thirdParty: ['p-limit'],
     neverReaches: noDriver,
   },
-  '@looseleaf/testkit': { workspace: ['@looseleaf/core'], thirdParty: ['vitest'], neverReaches: noDriver },
+  '@looseleaf/testkit': { workspace: ['@looseleaf/core'], thirdParty: ['expect'], neverReaches: noDriver },
   '@looseleaf/cli': {
     workspace: [
       '@looseleaf/cleaner',
