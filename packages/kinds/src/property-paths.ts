@@ -65,7 +65,7 @@ export type KeyOf<T> = {
   [P in PathOf<T>]: { readonly [K in P]: ColumnAt<T, P> | KeyOptions<ColumnAt<T, P>> }
 }[PathOf<T>]
 
-interface KeyOptions<Column> extends Omit<PropertyOptions, 'type' | 'of'> {
-  readonly type: Column
+interface KeyOptions<Type> extends Omit<PropertyOptions, 'type' | 'of'> {
+  readonly type: Type
   readonly as?: string
 }

@@ -43,9 +43,8 @@ export function createShape({ name, schema, upgrades, checkReads }: ShapeOptions
   const shapeOf = (bag: Bag): number => (typeof bag[SHAPE] === 'number' ? bag[SHAPE] : 0)
 
   function upgraded(bag: Bag): Bag {
-    let { [KIND]: _, [SHAPE]: __, ...now }: Bag = bag
-    for (const upgrade of upgrades.slice(shapeOf(bag))) now = upgrade(now)
-    return now
+    const { [KIND]: _, [SHAPE]: __, ...properties }: Bag = bag
+    return upgrades.slice(shapeOf(bag)).reduce((now, upgrade) => upgrade(now), properties)
   }
 
   /** As it is stored: a shape that is newer than this program's stays said. */

@@ -74,7 +74,7 @@ export const packages: Readonly<Record<string, Allowance>> = {
     node: ['node:util'],
     neverReaches: noDriver,
   },
-  '@looseleaf/testkit': { workspace: ['@looseleaf/core'], thirdParty: ['vitest'], neverReaches: noDriver },
+  '@looseleaf/testkit': { workspace: ['@looseleaf/core'], thirdParty: ['expect'], neverReaches: noDriver },
   '@looseleaf/cli': {
     workspace: [
       '@looseleaf/cleaner',
