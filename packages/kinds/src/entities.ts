@@ -1,19 +1,26 @@
 import {
   badArgument,
+  checkOptions,
   isLooseleafError,
   LooseleafError,
+  optionKinds,
   type Bag,
   type CallOptions,
   type EntityId,
+  type OptionKinds,
 } from '@looseleaf/core'
 import { unchanged, type DataStore, type GetManyOptions } from '@looseleaf/store'
 import pLimit from 'p-limit'
-import type { Fate } from './collection.ts'
+import type { Fate, NewOptions } from './collection.ts'
 import { takeReference, takeValue } from './reference.ts'
 import { readItem, type Item, type Shape } from './shape.ts'
 
 /** Writes under way at once: enough to fill the lanes of many shards. */
 const CONCURRENCY = 512
+
+const CALL: OptionKinds<CallOptions> = { signal: optionKinds.signal }
+/** `parseId` of the store looks at ids. */
+const NEW: OptionKinds<NewOptions> = { ...CALL, id: optionKinds.elsewhere }
 
 type AnyItem = Item<object>
 
@@ -21,8 +28,8 @@ type AnyItem = Item<object>
 export interface Entities {
   get(id: EntityId, options?: CallOptions): Promise<AnyItem | undefined>
   getMany(ids: readonly EntityId[], options?: GetManyOptions): Promise<(AnyItem | undefined)[]>
-  insert(value: object, options?: CallOptions & { readonly id?: EntityId | undefined }): Promise<AnyItem>
-  put(value: object, options?: CallOptions & { readonly id?: EntityId | undefined }): Promise<AnyItem>
+  insert(value: object, options?: NewOptions): Promise<AnyItem>
+  put(value: object, options?: NewOptions): Promise<AnyItem>
   update(of: unknown, change: unknown, options?: CallOptions): Promise<AnyItem>
   upsert(id: EntityId, value: object, patch: unknown, options?: CallOptions): Promise<AnyItem>
   delete(of: unknown, options?: CallOptions): Promise<boolean>
@@ -40,10 +47,9 @@ export function createEntities(store: DataStore, shape: Shape): Entities {
 
   const written = (bag: Bag, id: EntityId, version: number): AnyItem => shape.toItem({ ...bag, id }, version)
 
-  async function insert(
-    value: object,
-    { id: given, signal }: CallOptions & { readonly id?: EntityId | undefined } = {},
-  ): Promise<AnyItem> {
+  async function insert(value: object, options: NewOptions = {}): Promise<AnyItem> {
+    checkOptions('insert', options, NEW)
+    const { id: given, signal } = options
     const { id: own, properties } = takeValue('insert', value)
     const bag = shape.toBag(properties)
     const { id, version } = await store.insert(bag, { ...idOf(given ?? own), signal })
@@ -71,7 +77,8 @@ export function createEntities(store: DataStore, shape: Shape): Entities {
     return written(last, id, version)
   }
 
-  async function update(of: unknown, patch: unknown, { signal }: CallOptions = {}): Promise<AnyItem> {
+  async function update(of: unknown, patch: unknown, options: CallOptions = {}): Promise<AnyItem> {
+    checkOptions('update', options, CALL)
     const { id, version } = takeReference('update', of)
     const taken = typeof patch === 'function' ? undefined : takeValue('update', patch)
     if (taken?.id !== undefined && taken.id !== id) {
@@ -83,14 +90,13 @@ export function createEntities(store: DataStore, shape: Shape): Entities {
       id,
       version ?? taken?.version,
       (bag) => shape.patched(bag, patchOf, id) ?? unchanged,
-      signal,
+      options.signal,
     )
   }
 
-  async function put(
-    value: object,
-    { id: given, signal }: CallOptions & { readonly id?: EntityId | undefined } = {},
-  ): Promise<AnyItem> {
+  async function put(value: object, options: NewOptions = {}): Promise<AnyItem> {
+    checkOptions('put', options, NEW)
+    const { id: given, signal } = options
     const { id: own, version, properties } = takeValue('put', value)
     const id = given ?? own
     const bag = shape.toBag(properties)
@@ -128,7 +134,9 @@ export function createEntities(store: DataStore, shape: Shape): Entities {
     return entity !== undefined && shape.isOf(entity) ? readItem(shape, entity) : undefined
   }
 
-  async function remove(of: unknown, { signal }: CallOptions = {}): Promise<boolean> {
+  async function remove(of: unknown, options: CallOptions = {}): Promise<boolean> {
+    checkOptions('delete', options, CALL)
+    const { signal } = options
     const { id, version } = takeReference('delete', of)
     const found = await store.get(id, { signal })
     if (found !== undefined && !shape.isOf(found)) return false

@@ -98,6 +98,24 @@ test.each([undefined, '', 'x', Number.NaN, 0, -1, null])(
   },
 )
 
+test('options that a call does not have are refused, such as a version in the wrong place', async () => {
+  const issues = Issue.in(await openStore(Issue))
+  const { id, version } = await issues.insert(fresh)
+  const options = { ifVersion: version - 1 } as object
+  const calls = [
+    issues.insert(fresh, options),
+    issues.put(fresh, options),
+    issues.update(id, { title: 'B' }, options),
+    issues.upsert(id, fresh, { title: 'B' }, options),
+    issues.delete(id, options),
+    issues.get(id, options),
+    issues.byProject.page({ project: 'p' }, options),
+    issues.byProject.updateWhere({ project: 'p' }, { title: 'B' }, options),
+  ]
+  for (const call of calls) await expect(call).rejects.toThrow(/has no option "ifVersion"/)
+  expect(await issues.get(id)).toMatchObject({ title: 'A', version })
+})
+
 test('entities of other kinds are not there, and nothing is done to them', async () => {
   const store = await openStore(Issue, Note)
   const [issues, notes] = [Issue.in(store), Note.in(store)]
