@@ -157,8 +157,10 @@ export function createEntities(store: DataStore, shape: Shape): Entities {
     insert,
     put,
     update,
-    upsert: (id, value, patch, { signal } = {}) =>
-      orInsert(id, value, () => update(id, patch, { signal }), signal),
+    async upsert(id, value, patch, options = {}) {
+      checkOptions('upsert', options, CALL)
+      return orInsert(id, value, () => update(id, patch, options), options.signal)
+    },
     delete: remove,
     insertMany: (values, options) => eachOf('insertMany', values, (value) => insert(value, options)),
     putMany: (values, options) => eachOf('putMany', values, (value) => put(value, options)),

@@ -103,16 +103,16 @@ test('options that a call does not have are refused, such as a version in the wr
   const { id, version } = await issues.insert(fresh)
   const options = { ifVersion: version - 1 } as object
   const calls = [
-    issues.insert(fresh, options),
-    issues.put(fresh, options),
-    issues.update(id, { title: 'B' }, options),
-    issues.upsert(id, fresh, { title: 'B' }, options),
-    issues.delete(id, options),
-    issues.get(id, options),
-    issues.byProject.page({ project: 'p' }, options),
-    issues.byProject.updateWhere({ project: 'p' }, { title: 'B' }, options),
+    () => issues.insert(fresh, options),
+    () => issues.put(fresh, options),
+    () => issues.update(id, { title: 'B' }, options),
+    () => issues.upsert(id, fresh, { title: 'B' }, options),
+    () => issues.delete(id, options),
+    () => issues.get(id, options),
+    () => issues.byProject.page({ project: 'p' }, options),
+    () => issues.byProject.updateWhere({ project: 'p' }, { title: 'B' }, options),
   ]
-  for (const call of calls) await expect(call).rejects.toThrow(/has no option "ifVersion"/)
+  for (const call of calls) await expect(call()).rejects.toThrow(/has no option "ifVersion"/)
   expect(await issues.get(id)).toMatchObject({ title: 'A', version })
 })
 
