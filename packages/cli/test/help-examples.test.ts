@@ -127,11 +127,8 @@ describe('the examples of --help', () => {
   afterAll(() => remove())
 
   test('are found in every command', () => {
-    for (const command of ['init', 'put', 'export', 'index add', 'index swap', 'status'])
-      expect(
-        examples.some((line) => line.startsWith(command)),
-        command,
-      ).toBe(true)
+    const commands = ['init', 'put', 'export', 'index add', 'index swap', 'status']
+    expect(commands.filter((name) => !examples.some((line) => line.startsWith(name)))).toEqual([])
   })
 
   test.each(examples)('looseleaf %s', async (line) => {

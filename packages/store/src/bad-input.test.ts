@@ -297,7 +297,7 @@ describe('options', () => {
       ['delete', () => store.delete(id, missing)],
     ] as const
     for (const [name, call] of calls) {
-      await expect(call(), name).rejects.toMatchObject({
+      await expect(call()).rejects.toMatchObject({
         code: 'BAD_OPTION',
         message: expect.stringMatching(
           new RegExp(

@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describeKind, LooseleafError } from '@looseleaf/core'
-import { withDeadline } from '../bounds/with-deadline.ts'
+import { clientError } from '../errors/errors.ts'
 import type { ConnectionTarget } from './target.ts'
 
 /**
@@ -10,20 +11,21 @@ export async function passwordOf(
   { name, password }: ConnectionTarget,
   milliseconds: number,
 ): Promise<string> {
+  const inTime = new AbortController()
   let given: unknown
   try {
-    given = await withDeadline<unknown>(milliseconds, (done) => {
-      Promise.resolve(password()).then(
-        (value) => done(null, value),
-        (error: unknown) => done(error, undefined),
-      )
+    const tooLate = sleep(milliseconds, undefined, { signal: inTime.signal }).then(() => {
+      throw clientError('CALL_DEADLINE')
     })
+    given = await Promise.race([Promise.resolve().then(password), tooLate])
   } catch (cause) {
     throw new LooseleafError(
       'SHARD_UNAVAILABLE',
       `${name}: no connection was opened, because the function that gives the password failed, or took longer than ${Math.round(milliseconds)} ms.`,
       { shard: name, cause },
     )
+  } finally {
+    inTime.abort()
   }
   if (typeof given === 'string') return given
   throw new LooseleafError(
