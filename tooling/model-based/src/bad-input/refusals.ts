@@ -20,6 +20,8 @@ type CallName =
   | 'get'
   | 'getMany'
   | 'query'
+  | 'queryMany'
+  | 'countMany'
   | 'getAll'
   | 'count'
   | 'scan'
