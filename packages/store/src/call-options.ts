@@ -2,6 +2,7 @@ import { hasMethods, optionKinds, type CallOptions, type OptionKind, type Option
 import type { GetAllOptions, QueryOptions } from '@looseleaf/index-engine'
 import type { PolicyChange } from './catalog/policies.ts'
 import type { CountOptions, QueryManyOptions } from './reading/index-queries.ts'
+import type { QueryIdsOptions } from './reading/id-reads.ts'
 import type { ListOptions } from './reading/covering-reads.ts'
 import type {
   ChangeOptions,
@@ -25,6 +26,7 @@ interface OptionsOf {
   readonly scan: OptionKinds<ScanOptions>
   readonly query: OptionKinds<QueryOptions>
   readonly queryMany: OptionKinds<QueryManyOptions>
+  readonly queryIds: OptionKinds<QueryIdsOptions>
   readonly list: OptionKinds<ListOptions>
   readonly getAll: OptionKinds<GetAllOptions>
   readonly count: OptionKinds<CountOptions>
@@ -69,14 +71,13 @@ const policies: OptionKinds<PolicyChange> = {
   },
 }
 
-const firstPage: OptionKinds<Omit<QueryOptions, 'cursor'>> = {
+const selection: OptionKinds<Omit<GetAllOptions, 'onDamaged'>> = {
   order: elsewhere,
   scatter: elsewhere,
-  limit: elsewhere,
-  onDamaged: damaged,
   signal,
 }
-const query: OptionKinds<QueryOptions> = { ...firstPage, cursor: elsewhere }
+const queryIds: OptionKinds<QueryIdsOptions> = { ...selection, limit: elsewhere, cursor: elsewhere }
+const query: OptionKinds<QueryOptions> = { ...queryIds, onDamaged: damaged }
 
 /** What the options of every call have to be. */
 export const optionsOf: OptionsOf = {
@@ -104,13 +105,9 @@ export const optionsOf: OptionsOf = {
   getMany: { onDamaged: damaged, signal },
   scan: { onDamaged: damaged, signal },
   query,
-  queryMany: { ...firstPage, count: flag },
+  queryMany: { ...selection, limit: elsewhere, onDamaged: damaged, count: flag },
+  queryIds,
   list: { ...query, verify: flag },
-  getAll: {
-    order: elsewhere,
-    scatter: elsewhere,
-    onDamaged: damaged,
-    signal,
-  },
+  getAll: { ...selection, onDamaged: damaged },
   count: { scatter: elsewhere, exact: flag, onDamaged: damaged, signal },
 }
