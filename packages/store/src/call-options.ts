@@ -3,6 +3,7 @@ import type { GetAllOptions, QueryOptions } from '@looseleaf/index-engine'
 import type { PolicyChange } from './catalog/policies.ts'
 import type { CountOptions, QueryManyOptions } from './reading/index-queries.ts'
 import type { ExplainOptions } from './reading/explain.ts'
+import type { QueryIdsOptions } from './reading/id-reads.ts'
 import type { ListOptions } from './reading/covering-reads.ts'
 import type {
   ChangeOptions,
@@ -26,6 +27,7 @@ interface OptionsOf {
   readonly scan: OptionKinds<ScanOptions>
   readonly query: OptionKinds<QueryOptions>
   readonly queryMany: OptionKinds<QueryManyOptions>
+  readonly queryIds: OptionKinds<QueryIdsOptions>
   readonly list: OptionKinds<ListOptions>
   readonly getAll: OptionKinds<GetAllOptions>
   readonly count: OptionKinds<CountOptions>
@@ -72,14 +74,13 @@ const policies: OptionKinds<PolicyChange> = {
   },
 }
 
-const firstPage: OptionKinds<Omit<QueryOptions, 'cursor'>> = {
+const selection: OptionKinds<Omit<GetAllOptions, 'onDamaged'>> = {
   order: elsewhere,
   scatter: elsewhere,
-  limit: elsewhere,
-  onDamaged: damaged,
   signal,
 }
-const query: OptionKinds<QueryOptions> = { ...firstPage, cursor: elsewhere }
+const queryIds: OptionKinds<QueryIdsOptions> = { ...selection, limit: elsewhere, cursor: elsewhere }
+const query: OptionKinds<QueryOptions> = { ...queryIds, onDamaged: damaged }
 
 /** What the options of every call have to be. */
 export const optionsOf: OptionsOf = {
@@ -107,14 +108,10 @@ export const optionsOf: OptionsOf = {
   getMany: { onDamaged: damaged, signal },
   scan: { onDamaged: damaged, signal },
   query,
-  queryMany: { ...firstPage, count: flag },
+  queryMany: { ...selection, limit: elsewhere, onDamaged: damaged, count: flag },
+  queryIds,
   list: { ...query, verify: flag },
-  getAll: {
-    order: elsewhere,
-    scatter: elsewhere,
-    onDamaged: damaged,
-    signal,
-  },
-  explain: { order: elsewhere, scatter: elsewhere, limit: elsewhere, signal },
+  getAll: { ...selection, onDamaged: damaged },
+  explain: { ...selection, limit: elsewhere },
   count: { scatter: elsewhere, exact: flag, onDamaged: damaged, signal },
 }

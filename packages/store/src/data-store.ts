@@ -184,6 +184,13 @@ export class DataStore extends StoreQueries {
     return this.calls.pass(() => withCallbacks(options, read))
   }
 
+  /** Whether there is an entity of this id, without reading its body: one that is damaged is there. */
+  async exists(id: EntityId, options: CallOptions = {}): Promise<boolean> {
+    checkOptions('exists', options, optionsOf.call)
+    const bytes = parseId(id)
+    return this.calls.pass(() => this.#reader.exists(bytes, options))
+  }
+
   /** Every entity of the store, in no order. */
   scan(options: ScanOptions = {}): AsyncIterable<Entity> {
     checkOptions('scan', options, optionsOf.scan)

@@ -32,6 +32,7 @@ export {
 export type { PolicyChange } from './catalog/policies.ts'
 export type { WhichIndex } from './catalog/which-index.ts'
 export type { ListCost, ListOptions, ListPage } from './reading/covering-reads.ts'
+export type { IdPage, QueryIdsOptions } from './reading/id-reads.ts'
 export type { CountedPage, CountOptions, QueryManyOptions } from './reading/index-queries.ts'
 export type { ExplainOptions, QueryExplanation } from './reading/explain.ts'
 export type {

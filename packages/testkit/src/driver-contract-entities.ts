@@ -43,6 +43,14 @@ export function entityContract(
     test('nothing is asked for nothing', async () => {
       expect(await bench.shard.entities.read([])).toEqual([])
       expect(await bench.shard.entities.readVersions([])).toEqual([])
+      expect(await bench.shard.entities.exist([])).toEqual([])
+    })
+
+    test('what has a body exists, and a tombstone does not', async () => {
+      const [there, gone] = [newEntity(), newEntity(1, null)]
+      await bench.shard.entities.insert([there, gone], { epoch })
+      const ids = [there.id, gone.id, newId(), there.id]
+      expect(await bench.shard.entities.exist(ids)).toEqual([true, false, false, true])
     })
 
     test('thousands of ids are read at once', async () => {

@@ -21,6 +21,8 @@ export interface ShardLanes {
   readonly readLong: Lane<LongBody, EntityRow | undefined>
   /** Only its version; undefined where there is nothing. */
   readonly version: Lane<Uint8Array, number | undefined>
+  /** Whether it is there and not a tombstone. */
+  readonly exists: Lane<Uint8Array, boolean>
   readonly insert: Lane<Commit, void>
   readonly replace: Lane<Commit, boolean>
   /** Whether an index table has pending rows here. */
@@ -95,6 +97,11 @@ export function createShardLanes(shard: Shard): ShardLanes {
       ...limits,
       name: `${shard.name} entities versions`,
       run: (ids: readonly Uint8Array[]) => shard.entities.readVersions(ids),
+    }),
+    exists: createLane({
+      ...limits,
+      name: `${shard.name} entities exist`,
+      run: (ids: readonly Uint8Array[]) => shard.entities.exist(ids),
     }),
     insert: createLane({
       ...entityWrite,

@@ -40,6 +40,7 @@ import {
 import { damagedTeller } from './damaged-teller.ts'
 import { explainQuery, type ExplainOptions, type QueryExplanation } from './explain.ts'
 import type { EntityReader, ReadOptions } from './entity-reader.ts'
+import { createIdReads, type IdPage, type QueryIdsOptions } from './id-reads.ts'
 import { createReadyIndexes } from './ready-indexes.ts'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
 
@@ -53,6 +54,7 @@ export interface IndexQueries {
     wheres: readonly object[],
     options: QueryManyOptions,
   ): Promise<(QueryPage | CountedPage)[]>
+  queryIds(index: IndexDefinitionData, where: object, options: QueryIdsOptions): Promise<IdPage>
   list(index: IndexDefinitionData, where: object, options: ListOptions): Promise<ListPage>
   all(index: IndexDefinitionData, where: object, options: GetAllOptions): Promise<IndexedEntity[]>
   count(index: IndexDefinitionData, where: object, options: CountOptions): Promise<number>
@@ -264,6 +266,13 @@ export function createIndexQueries(
           pages.push(...found.map((page, i) => (counts ? { ...page, count: counts[i]! } : page)))
         }
         return pages
+      }),
+    queryIds: (definition, where, options) =>
+      onIndex(definition, async (entry) => {
+        const { plan, read } = createIdReads(planQuery(entry, where, options, router))
+        const [page] = await readPages([entry], [plan], options, undefined, ({ scan }) => ({ scan, read }))
+        const items = page!.items.map(({ id }) => ({ id }))
+        return { ...page!, items, cost: { ...page!.cost, entityReads: 0, entitiesRead: 0 } }
       }),
     list: (definition, where, { verify = true, ...options }) =>
       onIndex(definition, async (entry) => {

@@ -20,6 +20,7 @@ import { StoreManagement } from '../catalog/store-management.ts'
 import type { ListOptions, ListPage } from './covering-reads.ts'
 import type { ExplainOptions, QueryExplanation } from './explain.ts'
 import type { EntityReader } from './entity-reader.ts'
+import type { IdPage, QueryIdsOptions } from './id-reads.ts'
 import {
   createIndexQueries,
   type CountedPage,
@@ -80,6 +81,22 @@ export abstract class StoreQueries extends StoreManagement {
     return this.calls.pass(() =>
       withCallbacks(options, (checked) => this.#queries.queryMany(index, taken, checked)),
     ) as unknown as Promise<QueryPage<P>[]>
+  }
+
+  /**
+   * A page of ids, drawn from index rows alone: no entity is read, and so nothing is checked. What was committed before the
+   * call and matches is found, as by `query`. Beside it there may be the ids of entities that no longer match or were deleted, until their rows
+   * are gone, some seconds later, and of writes that died, until the cleaner has passed. A page has an id once; where an entity has
+   * several rows, another page may have it too. For who reads the entities anyway, or can do with a few too many.
+   */
+  async queryIds<const P extends IndexProperties>(
+    index: IndexDefinition<P>,
+    where: Where<P>,
+    options: QueryIdsOptions = {},
+  ): Promise<IdPage> {
+    checkOptions('queryIds', options, optionsOf.queryIds)
+    requireDefinition('queryIds', index)
+    return this.calls.pass(() => this.#queries.queryIds(index, where, options))
   }
 
   /**
