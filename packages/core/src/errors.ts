@@ -1,6 +1,6 @@
 /**
  * Everything that can go wrong, by name. A code never changes its meaning; a message may.
- * The second word of each entry says whether the same call can succeed later without a change by the caller.
+ * Each value says whether the same call can succeed later without a change by the caller.
  */
 export const errorCodes = {
   /** An id is not a UUID string. */

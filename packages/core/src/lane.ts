@@ -24,7 +24,7 @@ export interface LaneOptions<Item, Result> {
   readonly maxBytes?: number | undefined
   /**
    * Awaited before a statement when several calls wait, or several went with the one before: for the others that are
-   * about to come. It may not reject, and should be over before anybody notices. A lone call is never held up by it.
+   * about to come. It may not reject, and should end within a few turns of the event loop. A lone call is never held up by it.
    */
   readonly gather?: (() => Promise<void>) | undefined
 }
