@@ -5,6 +5,8 @@ import type {
   DataStore,
   ExplainOptions,
   GetManyOptions,
+  IdPage,
+  QueryIdsOptions,
   QueryExplanation,
   QueryManyOptions,
   unchanged,
@@ -110,6 +112,8 @@ export interface IndexOf<T, Keys extends readonly unknown[]> {
   /** All at once, for results that are known to be small; see `getAll` of the store. */
   all(where: WhereOf<Keys>, options?: GetAllOptions): Promise<Item<T>[]>
   first(where: WhereOf<Keys>, options?: GetAllOptions): Promise<Item<T> | undefined>
+  /** A page of ids from index rows alone: what has moved on may still be among them; see `queryIds` of the store. */
+  ids(where: WhereOf<Keys>, options?: QueryIdsOptions): Promise<IdPage>
   /** Page after page, from `cursor` on. */
   each(where: WhereOf<Keys>, options?: QueryOptions): AsyncIterable<Item<T>>
   /** Counts index rows; see `count` of the store. */

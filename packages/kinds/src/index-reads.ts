@@ -60,6 +60,7 @@ export function createIndexReads(
         cursor = found.cursor
       } while (cursor !== undefined)
     },
+    ids: (where, options = {}) => store.queryIds(definition, where as object, options),
     count: (where, options = {}) => store.count(definition, where as object, options),
     countMany: (wheres, options = {}) => store.countMany(definition, wheres as readonly object[], options),
     explain: (where, options = {}) => store.explain(definition, where as object, options),

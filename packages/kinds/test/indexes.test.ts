@@ -49,6 +49,7 @@ test('many conditions are answered at once, with counts where they are asked for
   expect(pages[0]?.items[0]).toMatchObject({ project: 'q', version: expect.any(Number) })
   expect(pages[0]?.items[0]).not.toHaveProperty('_kind')
   expect(await issues.byProject.countMany(wheres)).toEqual([1, 0, 3])
+  expect((await issues.byProject.ids({ project: 'q' })).items).toEqual([{ id: pages[0]?.items[0]?.id }])
   expect(await issues.byProject.explain({ project: 'p' })).toMatchObject({
     index: 'issue_by_project',
     scatter: false,
