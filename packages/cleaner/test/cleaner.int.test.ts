@@ -1,5 +1,6 @@
 import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
 import { mysqlShards } from '@looseleaf/driver-mysql'
+import { defineIndex } from '@looseleaf/index-engine'
 import { DataStore } from '@looseleaf/store'
 import { expect, onTestFinished, test } from 'vitest'
 import { checkIndex, cleanIndex, startCleaner, sweep } from '../src/index.ts'
@@ -123,6 +124,31 @@ test('an index that has lost its table on a shard begins anew, and a process tha
   await cleanIndex(store, 'by_user', { settleMs: 20 })
   expect(await reader.getAll(byUser, {}, { scatter: true })).toHaveLength(31)
   expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
+})
+
+test('a partial index is filled, and has the rows of its entities alone', async () => {
+  const open = await databases()
+  const store = await open()
+  for (let i = 0; i < 60; i++) await store.put({ ...bagOf(i), kind: i % 3 === 0 ? 'entry' : i })
+  const entries = defineIndex('entries_by_user', {
+    properties: { user_id: 'string', published: { type: 'integer', order: 'desc' } },
+    shardOn: 'user_id',
+    on: { kind: 'entry' },
+  })
+  await store.addIndex(entries)
+  await cleanIndex(store, entries.name, { settleMs: 20 })
+  expect(await rowsIn(store, entries.name)).toHaveLength(20)
+  expect(await checkIndex(store, entries.name)).toMatchObject({ rows: 20, missing: 0, dangling: 0 })
+  const where = { user_id: { in: ['user 0', 'user 1', 'user 2'] }, published: { lt: 30 } }
+  const found = await store.getAll(entries, where)
+  expect(found.map(({ published }) => published)).toEqual([21, 0, 15, 9])
+  expect(await store.explain(entries, where)).toMatchObject({
+    table: 'index_entries_by_user',
+    scatter: false,
+    ranges: 3,
+    estimatedRows: 4,
+    isAtLeast: false,
+  })
 })
 
 test('a running cleaner follows the writes and fills what is added', async () => {

@@ -35,6 +35,7 @@ export const exitCodeOf: Readonly<Record<ErrorCode, ExitCode>> = {
   DUPLICATE_KEY: exitCodes.found,
   NOT_FOUND: exitCodes.found,
   VERSION_MISMATCH: exitCodes.found,
+  SCHEMA_MISMATCH: exitCodes.found,
   SHARD_UNAVAILABLE: exitCodes.unavailable,
   SHARD_DENIED: exitCodes.unavailable,
   SHARD_BUSY: exitCodes.unavailable,

@@ -14,9 +14,14 @@ export function findIndex(store: DataStore, name: string): CatalogEntry {
   if (found !== undefined) return found
   // A shard that does not answer may know it.
   if (silent[0] !== undefined) throw silent[0]
+  throw noIndex(name, indexes)
+}
+
+/** The error of a name that none of these indexes has. */
+export function noIndex(name: string, indexes: readonly Pick<CatalogEntry, 'name'>[]): LooseleafError {
   const names = [...new Set(indexes.map((entry) => entry.name))]
-  throw new LooseleafError(
+  return new LooseleafError(
     'INDEX_NOT_FOUND',
-    `The store has no index ${JSON.stringify(name)}; it has ${names.length === 0 ? 'none' : names.join(', ')}.`,
+    `The store has no index ${JSON.stringify(name)}; it has ${names.join(', ') || 'none'}.`,
   )
 }

@@ -7,6 +7,7 @@ import {
 import { isClaimsOf, isInUse, sameRows } from '@looseleaf/index-engine'
 import type { DataStore } from '@looseleaf/store'
 import { Option, type Command } from 'commander'
+import { noIndex } from './find-index.ts'
 import { parseWhole } from './parse-whole.ts'
 
 /**
@@ -32,28 +33,25 @@ export function generationsOf(store: DataStore): readonly Generation[] {
 }
 
 /**
- * The generations under a name as the store has them now, or the one of this number. Throws `INDEX_NOT_FOUND` with what
- * there is.
+ * The generations under a name as the store has them now: `all`, and `chosen` of them the one of this number, or all. Throws
+ * `INDEX_NOT_FOUND` with what there is.
  */
 export async function generationsNamed(
   store: DataStore,
   name: string,
   number: number | undefined,
   options: CallOptions,
-): Promise<readonly Generation[]> {
-  const { silent } = await store.context.catalog.reload(options)
-  const all = generationsOf(store)
-  const named = all.filter(({ rows }) => rows.name === name)
-  const found = number === undefined ? named : named.filter(({ rows }) => rows.generation === number)
-  if (found.length > 0) return found
+): Promise<{ readonly all: readonly Generation[]; readonly chosen: readonly Generation[] }> {
+  const { indexes, silent } = await store.context.catalog.reload(options)
+  const all = generationsOf(store).filter(({ rows }) => rows.name === name)
+  const chosen = number === undefined ? all : all.filter(({ rows }) => rows.generation === number)
+  if (chosen.length > 0) return { all, chosen }
   // A shard that does not answer may know it.
   if (silent[0] !== undefined) throw silent[0]
-  const names = [...new Set(all.map(({ rows }) => rows.name))]
+  if (all.length === 0) throw noIndex(name, indexes)
   throw new LooseleafError(
     'INDEX_NOT_FOUND',
-    named.length === 0
-      ? `The store has no index ${JSON.stringify(name)}; it has ${names.join(', ') || 'none'}.`
-      : `Index ${name} has no generation ${number}; it has ${numbersOf(named).join(', ')}.`,
+    `Index ${name} has no generation ${number}; it has ${numbersOf(all).join(', ')}.`,
   )
 }
 

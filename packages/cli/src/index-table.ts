@@ -1,3 +1,6 @@
+import type { CleanerReport, IndexReport } from '@looseleaf/cleaner'
+import type { CatalogEntry } from '@looseleaf/core'
+import { predicateText } from '@looseleaf/index-engine'
 import type { IndexStatus } from '@looseleaf/store'
 import type { Output } from './output.ts'
 
@@ -6,12 +9,12 @@ export function indexTable(output: Output, indexes: readonly IndexStatus[]): str
   return output.table(
     ['INDEX', 'GENERATION', 'STATE', 'PROPERTIES', 'SHARDED ON', 'TABLE'],
     indexes.map((index) => {
-      const { name, generation, columns, shardOn, table, include, unique } = index
+      const { name, generation, shardOn, table, unique } = index
       return [
         indexName(output, { index: name, unique }),
         String(generation),
         stateText(output, index),
-        include === undefined ? columns : `${columns}; includes ${includedText(index)}`,
+        columnsText(index),
         shardOn,
         table,
       ]
@@ -19,9 +22,29 @@ export function indexTable(output: Output, indexes: readonly IndexStatus[]): str
   )
 }
 
+/** `user_id uuid; includes title; on kind = "issue"`. */
+function columnsText({ columns, include, on }: IndexStatus): string {
+  const parts = [
+    columns,
+    ...(include ? [`includes ${includedText({ include })}`] : []),
+    ...(on ? [`on ${predicateText(on)}`] : []),
+  ]
+  return parts.join('; ')
+}
+
 /** The properties that rows hold beside their key: `title, likes`, or `nothing`. Their order says nothing. */
 export function includedText({ include = [] }: { readonly include?: readonly string[] | undefined }): string {
   return include.toSorted().join(', ') || 'nothing'
+}
+
+/** What the cleaner says of an index, or of its claims. */
+export function reportOf(
+  report: CleanerReport | undefined,
+  { name, generation, unique }: Pick<CatalogEntry, 'name' | 'generation' | 'unique'>,
+): IndexReport | undefined {
+  return report?.indexes.find(
+    (own) => own.index === name && own.generation === generation && own.unique === unique,
+  )
 }
 
 /** `ready`, `building, paused`. */

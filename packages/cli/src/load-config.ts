@@ -3,6 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describeKind, LooseleafError } from '@looseleaf/core'
 import { definitionFromData } from '@looseleaf/index-engine'
+import { indexesOf } from '@looseleaf/kinds'
 import type { LooseleafConfig } from './define-config.ts'
 
 export interface LoadedConfig {
@@ -56,6 +57,12 @@ const PROPERTIES: {
     expected: 'an array of what defineIndex(…) gives',
     accepts: (value) => value === undefined || Array.isArray(value),
   },
+  kinds: {
+    expected: 'an array of what defineKind(…) gives',
+    accepts: (value) =>
+      value === undefined ||
+      (Array.isArray(value) && value.every((kind) => isObject(kind) && hasMethods(kind['shape'], ['isOld']))),
+  },
   router: {
     expected: 'what bucketRouter(…) or moduloRouter(…) gives',
     accepts: (value) => value === undefined || hasMethods(value, ['shardOfId', 'shardOfKey', 'newId']),
@@ -102,7 +109,7 @@ export function checkConfig(config: unknown, file: string): LooseleafConfig {
   }
   // Every property was held against its type just now.
   const checked = config as unknown as LooseleafConfig
-  checkIndexes(checked.indexes ?? [], file)
+  checkIndexes([...(checked.indexes ?? []), ...indexesOf(...(checked.kinds ?? []))], file)
   return checked
 }
 

@@ -4,6 +4,7 @@ import {
   isClaimsOf,
   isInUse,
   nextGenerations,
+  predicateText,
   propertyText,
   sameEntry,
   sameRows,
@@ -112,12 +113,13 @@ function differences(
   const sides = [before, after].map((side) => ({
     properties: side.properties.map(propertyText).join(', '),
     shardOn: side.shardOn,
+    on: side.on === undefined ? 'all entities' : predicateText(side.on),
     include: includedText(side),
     onMisfit: side.onMisfit,
     unique: String(hasClaims(side) || side.unique === true),
   }))
   const [a, b] = sides as [(typeof sides)[number], (typeof sides)[number]]
-  return (['properties', 'shardOn', 'include', 'onMisfit', 'unique'] as const)
+  return (['properties', 'shardOn', 'on', 'include', 'onMisfit', 'unique'] as const)
     .filter((what) => a[what] !== b[what])
     .map((what) => `${what}: ${a[what]} → ${b[what]}`)
 }

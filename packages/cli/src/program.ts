@@ -8,6 +8,7 @@ import { addGet } from './commands/get.ts'
 import { addImport } from './commands/import.ts'
 import { addIndexCommands } from './commands/index-commands.ts'
 import { addInit } from './commands/init.ts'
+import { addKindCommands } from './commands/kind-commands.ts'
 import { addPolicies } from './commands/policies.ts'
 import { addPut } from './commands/put.ts'
 import { addQuery } from './commands/query.ts'
@@ -30,6 +31,7 @@ const COMMANDS: readonly AddCommand[] = [
   addClean,
   addDamaged,
   addIndexCommands,
+  addKindCommands,
   addPolicies,
   addStatus,
 ]

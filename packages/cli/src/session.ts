@@ -6,6 +6,7 @@ import {
   type IndexDefinitionData,
   type Router,
 } from '@looseleaf/core'
+import { indexesOf, type AnyKind } from '@looseleaf/kinds'
 import { DataStore } from '@looseleaf/store'
 import { dirname, resolve } from 'node:path'
 import type { LooseleafConfig } from './define-config.ts'
@@ -27,7 +28,9 @@ export interface Settings {
   readonly shards: DriverFactory
   /** False when the command line or the environment names the store. */
   readonly isOfConfig: boolean
+  /** Those of the config and of its kinds. */
   readonly indexes: readonly IndexDefinitionData[]
+  readonly kinds: readonly AnyKind[]
   readonly router: Router | undefined
   readonly codec: Codec | undefined
   /** How the store writes; what is not given is as for `DataStore.open`. */
@@ -115,7 +118,7 @@ async function readSettings(console: Console, options: CommonOptions, create: bo
   const loaded = file === undefined ? undefined : await loadConfig(file)
   const named = options.shards ?? (env['LOOSELEAF_SHARDS'] || undefined)
   const shards = givenShards(named, loaded, { cwd, create })
-  const { indexes = [], router, codec }: Partial<LooseleafConfig> = loaded?.config ?? {}
+  const { indexes: own = [], kinds = [], router, codec }: Partial<LooseleafConfig> = loaded?.config ?? {}
   const { deleteDelayMs, queryTimeMs, writeOrder, onIndexFailure }: Partial<LooseleafConfig> =
     loaded?.config ?? {}
   const writing = {
@@ -124,7 +127,8 @@ async function readSettings(console: Console, options: CommonOptions, create: bo
     ...(writeOrder !== undefined && { writeOrder }),
     ...(onIndexFailure !== undefined && { onIndexFailure }),
   }
-  return { shards, isOfConfig: named === undefined, indexes, router, codec, writing, file }
+  const indexes = [...own, ...indexesOf(...kinds)]
+  return { shards, isOfConfig: named === undefined, indexes, kinds, router, codec, writing, file }
 }
 
 function givenShards(

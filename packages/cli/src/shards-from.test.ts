@@ -11,6 +11,10 @@ test('MySQL shards come one a URL, in their order', () => {
   expect(shardsFrom(' mysql://u:p@a/feed , mysql://u:p@b/feed,mysql://c/feed ').shardCount).toBe(3)
 })
 
+test('MySQL shards are encrypted where their URL says so', () => {
+  expect(shardsFrom('mysql://u:p@a/feed?tls=true,mysql://u:p@b/feed?tls=false').shardCount).toBe(2)
+})
+
 test('a comma within a URL does not divide', () => {
   expect(shardsFrom('mysql://u:a,b@127.0.0.1/feed,mysql://u:a,b@127.0.0.2/feed').shardCount).toBe(2)
 })
@@ -42,6 +46,7 @@ test.each([
   [`mysql://u:${secret}@h:port/d`, 'shard 0'],
   [`mysql://u:${secret}@h/d,`, 'ends with a comma'],
   [`mysql://u:${secret}@h`, 'shard 0'],
+  [`mysql://u:p@h/d?${secret}=true`, 'may have ?tls=true'],
   ['memory:0', 'from 1 to'],
   [`memory:${secret}`, 'from 1 to'],
   ['sqlite:', 'needs the folder'],

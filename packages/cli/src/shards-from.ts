@@ -5,9 +5,9 @@ import { memoryShards, sqliteShards } from '@looseleaf/driver-sqlite'
 
 export interface ShardsFromOptions {
   /** Where a relative folder of SQLite files begins. Default: the process's working directory. */
-  readonly relativeTo?: string
+  readonly relativeTo?: string | undefined
   /** Make a folder of SQLite files that is not there; as the option of `sqliteShards`. Default: true. */
-  readonly create?: boolean
+  readonly create?: boolean | undefined
 }
 
 /** More than anyone's machines, few enough that a slip of the hand opens no million files. */
@@ -41,7 +41,7 @@ export function shardsFrom(text: string, options: ShardsFromOptions = {}): Drive
   }
 }
 
-function checkOptions(options: ShardsFromOptions): Required<ShardsFromOptions> {
+function checkOptions(options: ShardsFromOptions): { relativeTo: string; create: boolean } {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw bad(`shardsFrom takes its options as an object; got ${describeKind(options)}.`)
   }

@@ -1,9 +1,9 @@
 import type { CleanerReport, IndexReport, PartReport, ShardReport } from '@looseleaf/cleaner'
-import type { IndexStatus, StoreStatus } from '@looseleaf/store'
+import type { StoreStatus } from '@looseleaf/store'
 import { durationText } from './duration-text.ts'
 import type { Finding } from './health/facts.ts'
 import { findingsText } from './health/findings-text.ts'
-import { indexName, indexTable } from './index-table.ts'
+import { indexName, indexTable, reportOf } from './index-table.ts'
 import type { Output } from './output.ts'
 import { policiesText } from './policies-text.ts'
 import { grouped } from './text.ts'
@@ -14,15 +14,6 @@ export interface StatusView {
   /** Undefined while shard 0 does not answer, or refuses. */
   readonly report: CleanerReport | undefined
   readonly findings: readonly Finding[]
-}
-
-function reportOf(
-  report: CleanerReport | undefined,
-  { name, generation, unique }: IndexStatus,
-): IndexReport | undefined {
-  return report?.indexes.find(
-    (other) => other.index === name && other.generation === generation && other.unique === unique,
-  )
 }
 
 export function statusJson({ status, report, findings }: StatusView): unknown {

@@ -262,6 +262,36 @@ function withConfig(name: string, indexes: string): (text: string) => Promise<Fi
   return (text) => run(`${text} --config ${file}`)
 }
 
+test('of an index whose entities are others, commands say which', async () => {
+  const tasks = { properties: { due: 'integer' }, shardOn: 'id' } as const
+  await store.addIndex(defineIndex('by_due', { ...tasks, on: { kind: 'task' } }))
+  const on = withConfig(
+    'due',
+    "defineIndex('by_due', { properties: { due: 'integer' }, shardOn: 'id', on: { open: true, kind: 'task' } })",
+  )
+  expect((await on('index add by_due --dry-run')).stdout).toContain(
+    'a new generation, 2, beside the one that it has:\n  on: kind = "task" → kind = "task" and open = true\n',
+  )
+  await store.put({ kind: 'task', open: true, due: 1 })
+  await store.put({ kind: 'note', open: true, due: 'never' })
+  expect((await on('index add by_due --fill --json')).json()).toMatchObject({
+    filled: { indexes: [{ rows: 1 }, { rows: 1, misfits: 0 }] },
+  })
+  expect((await on('index check by_due --generation 2')).code).toBe(0)
+  expect((await on('index list')).stdout).toContain('due integer; on kind = "task" and open = true')
+  expect((await on('status')).stdout).toContain('due integer; on kind = "task" and open = true')
+  expect((await on('index show by_due')).stdout).toContain('\n  on          kind = "task" and open = true\n')
+  expect((await on('index show by_due --json')).json()).toMatchObject({
+    generations: [{ on: { kind: 'task' } }, { on: { kind: 'task', open: true } }],
+  })
+  expect((await on('index list --json')).json()).toMatchObject({
+    indexes: [{ name: 'by_name' }, { on: { kind: 'task' } }, { on: { kind: 'task', open: true } }],
+  })
+  expect((await on('query by_due due=1 --scatter --json')).json()).toMatchObject({
+    items: [{ properties: { kind: 'task' } }],
+  })
+})
+
 test('a unique index that includes other properties stays unique when the old generation is swapped out', async () => {
   const unique = { properties: { mail: 'string' }, shardOn: 'mail', unique: true } as const
   await store.addIndex(defineIndex('by_mail', unique))

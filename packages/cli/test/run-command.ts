@@ -92,13 +92,14 @@ export async function runInside(args: readonly string[], options: RunOptions = {
   return { code, signal: null, stdout: out, stderr: err, json: <T>() => JSON.parse(out) as T }
 }
 
-/** A folder for the length of a test, in which a config finds this package and the one of `defineIndex`. */
-export function projectFolder(): string {
+/** A folder for the length of a test, or until `atEnd`, in which a config finds this package and the one of `defineIndex`. */
+export function projectFolder(atEnd: (remove: () => void) => void = onTestFinished): string {
   const folder = mkdtempSync(join(tmpdir(), 'looseleaf-command-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  atEnd(() => rmSync(folder, { recursive: true, force: true }))
   const scope = join(folder, 'node_modules', '@looseleaf')
   mkdirSync(scope, { recursive: true })
   symlinkSync(PACKAGE, join(scope, 'cli'), 'dir')
-  symlinkSync(join(PACKAGE, 'node_modules', '@looseleaf', 'index-engine'), join(scope, 'index-engine'), 'dir')
+  for (const name of ['index-engine', 'kinds'])
+    symlinkSync(join(PACKAGE, 'node_modules', '@looseleaf', name), join(scope, name), 'dir')
   return folder
 }

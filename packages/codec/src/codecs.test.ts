@@ -2,6 +2,7 @@ import { deepStrictEqual } from 'node:assert/strict'
 import type { Bag, Codec } from '@looseleaf/core'
 import { codecContract } from '@looseleaf/testkit'
 import * as fc from 'fast-check'
+import * as vitest from 'vitest'
 import { describe, expect, test } from 'vitest'
 import { arbitraryBag } from '@looseleaf-tooling/arbitrary-bag'
 import { bodyOfArrays, jsonBombs, msgpackBombs } from '../test/bombs.ts'
@@ -9,10 +10,10 @@ import { codeOf } from '../test/code-of.ts'
 import { envelopeCodec, jsonCodec, jsonFormat, jsonZlibCodec, msgpackZlibCodec } from './index.ts'
 
 // Both formats, and bodies with and without compression. What is left are other ways to put the same parts together.
-codecContract('msgpackZlibCodec', msgpackZlibCodec, {
+codecContract(vitest, 'msgpackZlibCodec', msgpackZlibCodec, {
   bodyOfArrays: (count) => bodyOfArrays(msgpackBombs, count),
 })
-codecContract('jsonCodec', jsonCodec, { bodyOfArrays: (count) => bodyOfArrays(jsonBombs, count) })
+codecContract(vitest, 'jsonCodec', jsonCodec, { bodyOfArrays: (count) => bodyOfArrays(jsonBombs, count) })
 
 const variants: readonly (readonly [string, Codec])[] = [
   ['jsonZlibCodec', jsonZlibCodec()],

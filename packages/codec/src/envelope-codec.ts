@@ -15,20 +15,20 @@ import { msgpackFormat } from './msgpack-format.ts'
 
 export interface EnvelopeCodecOptions {
   /** How bags are written. Default: `msgpackFormat`. */
-  readonly format?: BodyFormat
+  readonly format?: BodyFormat | undefined
   /** What is read besides `format`, told apart by the id in each body. Default: the built-in formats. */
-  readonly alsoReads?: readonly BodyFormat[]
+  readonly alsoReads?: readonly BodyFormat[] | undefined
   /** Compression of what is written; either is always read. Default: `'zlib'`. */
-  readonly compression?: 'zlib' | 'none'
+  readonly compression?: 'zlib' | 'none' | undefined
   /**
    * Bodies of fewer bytes are not tried: below about this size zlib takes ten times as long as the encoding itself to
    * save less than two fifths. A body that does not become smaller is stored as it is in any case. Default: 1,024.
    */
-  readonly minCompressBytes?: number
+  readonly minCompressBytes?: number | undefined
   /** zlib's level, 1 (fast) to 9 (small). Default: 6. */
-  readonly level?: number
+  readonly level?: number | undefined
   /** The most bytes of a body, both as encoded and as stored. Default: 8 MiB; at most 1 GiB. */
-  readonly maxBodyBytes?: number
+  readonly maxBodyBytes?: number | undefined
 }
 
 /** Format, flags, raw length (4 bytes, big endian), CRC-32 (4 bytes, big endian); the payload follows. */
@@ -270,10 +270,12 @@ function checkInteger(what: string, value: number, min: number, max: number): nu
 }
 
 function unknownBody(id: number, flags: number, formats: ReadonlyMap<number, BodyFormat>): LooseleafError {
+  const builtIn = BUILT_IN.find((format) => format.id === id)
+  const which = builtIn === undefined ? String(id) : `${id} (${builtIn.name})`
   const known = [...formats.values()].map((format) => `${format.name} (${format.id})`).join(', ')
   return new LooseleafError(
     'BODY_UNKNOWN',
-    `A stored body is whole, but has format ${id} with flags ${flags}; this codec reads ${known} with flags 0 or ${FLAG_ZLIB}. Add the format to \`alsoReads\`, or update this process.`,
+    `A stored body is whole, but has format ${which} with flags ${flags}; this codec reads ${known} with flags 0 or ${FLAG_ZLIB}. Add the format to \`alsoReads\`, or update this process.`,
   )
 }
 

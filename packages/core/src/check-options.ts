@@ -8,6 +8,8 @@ import { describeKind, LooseleafError } from './errors.ts'
 /** What an option has to be. */
 export interface OptionKind {
   readonly expected: string
+  /** For what would lose its protection by a value that is missing by accident. */
+  readonly refusesUndefined?: true
   fits(value: unknown): boolean
 }
 
@@ -38,7 +40,7 @@ export const optionKinds: Readonly<Record<SharedKind, OptionKind>> = {
   elsewhere: { expected: 'anything', fits: () => true },
 }
 
-/** Throws `BAD_OPTION` for anything but an object of these options, each of its kind or undefined. */
+/** Throws `BAD_OPTION` for anything but an object of these options, each of its kind or, for most, undefined. */
 export function checkOptions<Options extends object>(
   call: string,
   options: Options,
@@ -49,8 +51,9 @@ export function checkOptions<Options extends object>(
   }
   for (const name of Object.keys(options)) {
     const value: unknown = options[name as keyof Options]
-    if (value === undefined) continue
-    if (!Object.hasOwn(known, name)) {
+    const isKnown = Object.hasOwn(known, name)
+    if (value === undefined && !(isKnown && known[name as keyof Options].refusesUndefined)) continue
+    if (!isKnown) {
       throw new LooseleafError(
         'BAD_OPTION',
         `${call} has no option ${JSON.stringify(name.slice(0, 40))}; there are ${Object.keys(known).join(', ')}.`,

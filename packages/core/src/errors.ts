@@ -1,6 +1,6 @@
 /**
  * Everything that can go wrong, by name. A code never changes its meaning; a message may.
- * The second word of each entry says whether the same call can succeed later without a change by the caller.
+ * Each value says whether the same call can succeed later without a change by the caller.
  */
 export const errorCodes = {
   /** An id is not a UUID string. */
@@ -63,11 +63,19 @@ export const errorCodes = {
   OUTCOME_UNKNOWN: 'retryable',
   /** The database refused a statement for a reason that has no code of its own. */
   STATEMENT_FAILED: 'permanent',
+  /** What was given for an entity of a kind, or read of one, does not fit the kind's schema: `issues` says where. */
+  SCHEMA_MISMATCH: 'permanent',
   /** The store is closed. */
   CLOSED: 'permanent',
 } as const
 
 export type ErrorCode = keyof typeof errorCodes
+
+/** One thing that a schema found wrong: a message of the schema's library, and the way to the property. */
+export interface SchemaIssue {
+  readonly message: string
+  readonly path: readonly PropertyKey[]
+}
 
 export interface LooseleafErrorOptions {
   /** The shard's name, never with credentials. */
@@ -78,6 +86,8 @@ export interface LooseleafErrorOptions {
   readonly index?: string | undefined
   /** The id of the entity that has what was asked for. */
   readonly holder?: string | undefined
+  /** What a schema found. */
+  readonly issues?: readonly SchemaIssue[] | undefined
   /** Overrides what the code says by default. */
   readonly retryable?: boolean | undefined
   /** True when a write may have happened although it is reported as failed. */
@@ -94,6 +104,7 @@ export class LooseleafError extends Error {
   readonly entity: string | undefined
   readonly index: string | undefined
   readonly holder: string | undefined
+  readonly issues: readonly SchemaIssue[] | undefined
   readonly unknownOutcome: boolean
 
   constructor(code: ErrorCode, message: string, options: LooseleafErrorOptions = {}) {
@@ -104,6 +115,7 @@ export class LooseleafError extends Error {
     this.entity = options.entity
     this.index = options.index
     this.holder = options.holder
+    this.issues = options.issues
     this.unknownOutcome = options.unknownOutcome ?? code === 'OUTCOME_UNKNOWN'
   }
 }

@@ -21,6 +21,7 @@ export {
   LooseleafError,
   type ErrorCode,
   type LooseleafErrorOptions,
+  type SchemaIssue,
 } from './errors.ts'
 export { compareKeys, compareKeyValues, directionsOf, type Direction } from './key-order.ts'
 export { createGate, type Gate } from './gate.ts'
@@ -30,6 +31,7 @@ export type {
   CatalogEntry,
   CatalogTable,
   IndexDefinitionData,
+  IndexPredicate,
   IndexedProperty,
   IndexState,
   Requirement,

@@ -14,19 +14,19 @@ export interface LaneOptions<Item, Result> {
   /** Items that may be lined up. A call whose items do not fit waits for room, in its turn; as many calls may wait. */
   readonly maxQueue: number
   /** Milliseconds after which a call that still waits for room is refused with `SHARD_BUSY`. Default: 10,000. */
-  readonly maxWaitMs?: number
+  readonly maxWaitMs?: number | undefined
   /** Two items of the same key never share a statement. */
-  readonly keyOf?: (item: Item) => string
+  readonly keyOf?: ((item: Item) => string) | undefined
   /** Only items of one group share a statement. */
-  readonly groupOf?: (item: Item) => unknown
+  readonly groupOf?: ((item: Item) => unknown) | undefined
   /** The weight of an item in bytes; a statement carries `maxBytes` at the most, or one item. */
-  readonly bytesOf?: (item: Item) => number
-  readonly maxBytes?: number
+  readonly bytesOf?: ((item: Item) => number) | undefined
+  readonly maxBytes?: number | undefined
   /**
    * Awaited before a statement when several calls wait, or several went with the one before: for the others that are
-   * about to come. It may not reject, and should be over before anybody notices. A lone call is never held up by it.
+   * about to come. It may not reject, and should end within a few turns of the event loop. A lone call is never held up by it.
    */
-  readonly gather?: () => Promise<void>
+  readonly gather?: (() => Promise<void>) | undefined
 }
 
 /**

@@ -15,6 +15,8 @@ export interface EntityStatements {
   bodyLengths(count: number): RawBuilder<unknown>
   /** Parameters: ids, then those of `ownSession`. */
   readVersions(count: number): RawBuilder<unknown>
+  /** Gives the ids that have a body. Parameters: ids. */
+  exist(count: number): RawBuilder<unknown>
   /** Parameters: of the first row id, those of `ownSession`, version, epoch, body; of each other one id, version, body. */
   insert(count: number): RawBuilder<unknown>
   /** Parameters: version, body, id, base, epoch, those of `ownSession`. */
@@ -56,6 +58,9 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
 
     readVersions: (count) => sql`
       SELECT id, version FROM ${table} WHERE id IN (${slots(count)}) AND ${inOwnSession}`,
+
+    exist: (count) => sql`
+      SELECT id FROM ${table} WHERE id IN (${slots(count)}) AND body IS NOT NULL`,
 
     // The first row gets its version by way of the catalog row. With another epoch there it has none,
     // and the whole statement fails. Taking the row in share mode makes a change of the

@@ -47,7 +47,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
 
   /** Rows by their ids; `parameters` stand before those in the statement. */
   async function select(
-    kind: 'read' | 'readBounded' | 'bodyLengths' | 'readVersions',
+    kind: 'read' | 'readBounded' | 'bodyLengths' | 'readVersions' | 'exist',
     ids: readonly Uint8Array[],
     call: Call,
     through: Session = session,
@@ -165,6 +165,11 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     },
 
     readVersions: (ids, call) => readVersions(ids, reading(call)),
+
+    async exist(ids, call) {
+      const found = await select('exist', ids, reading(call))
+      return ids.map((id) => found.has(idKey(id)))
+    },
 
     async insert(rows, call: WriteOptions) {
       if (rows.length === 0) return

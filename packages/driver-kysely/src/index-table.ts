@@ -1,13 +1,21 @@
-import { directionsOf, LooseleafError, type IndexTable, type IndexTableSpec } from '@looseleaf/core'
+import {
+  directionsOf,
+  LooseleafError,
+  type CallOptions,
+  type IndexTable,
+  type IndexTableSpec,
+} from '@looseleaf/core'
 import type { Flavor } from './flavor.ts'
 import type { Flush } from './flush.ts'
 import { indexRowReader } from './index-row.ts'
+import type { Stretch } from './index-scan.ts'
 import { indexStatements } from './index-statements.ts'
 import { indexCalls } from './index-calls.ts'
 import { inOrder } from './key-order.ts'
 import { toCount, toNumber } from './row-values.ts'
-import type { Session } from './session.ts'
+import type { Row, Session } from './session.ts'
 import { checkWriteRows } from './sql-parts.ts'
+import { limited, unionOf } from './union.ts'
 
 export interface IndexTableOptions {
   readonly session: Session
@@ -25,6 +33,11 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
     spec.columns.map(({ type }) => type),
     statements.columns,
   )
+
+  async function select(statement: Stretch, call: CallOptions | undefined): Promise<readonly Row[]> {
+    const query = shape(statement.shape, () => statement.build())
+    return (await session.run(query, statement.parameters, reading(call))).rows
+  }
 
   return {
     async upsert(rows, call) {
@@ -66,24 +79,36 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
       return toCount(result.numAffectedRows)
     },
 
-    async scan(scan, call) {
-      const statement = statements.scan(scan)
-      const { rows } = await session.run(
-        shape(statement.shape, () => statement.build()),
-        statement.parameters,
-        reading(call),
-      )
-      return rows.map(indexRow)
+    scan: async (scan, call) => (await select(statements.scan(scan), call)).map(indexRow),
+
+    async scanMany(scans, call) {
+      const found = await unionOf(scans, {
+        statementOf: statements.scan,
+        nothing: (scan) => ({ ...scan, limit: 0 }),
+        select: (statement) => select(statement, call),
+      })
+      return found.map((rows, i) => {
+        // No database promises to keep the order of the parts of a union.
+        const sorted = inOrder(rows.map(indexRow), directions)
+        return scans[i]?.order === 'desc' ? sorted.toReversed() : sorted
+      })
     },
 
     async count(range, call) {
-      const statement = statements.count(range)
-      const { rows } = await session.run(
-        shape(statement.shape, () => statement.build()),
-        statement.parameters,
-        reading(call),
+      const [row] = await select(statements.count(range), call)
+      return toNumber(row?.entities ?? 0)
+    },
+
+    async countMany(ranges, call) {
+      const found = await unionOf(
+        ranges.map((range) => ({ range, limit: 1 })),
+        {
+          statementOf: ({ range, limit }) => limited(statements.count(range), limit),
+          nothing: ({ range }) => ({ range, limit: 0 }),
+          select: (statement) => select(statement, call),
+        },
       )
-      return toNumber(rows[0]?.entities ?? 0)
+      return found.map(([row]) => toNumber(row?.entities ?? 0))
     },
   }
 }

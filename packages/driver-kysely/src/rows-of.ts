@@ -61,15 +61,9 @@ export function createRowsOf(session: Session, flavor: Flavor): Shard['rowsOf'] 
   }
 }
 
-/**
- * Tables whose columns have the same types. One with numbers stands alone: in a UNION, MariaDB cuts off the text of a long
- * one.
- */
+/** Tables whose columns have the same types. */
 function bySignature(specs: readonly IndexTableSpec[]): Iterable<readonly IndexTableSpec[]> {
-  return Map.groupBy(new Set(specs), ({ table, columns }) => {
-    const types = columns.map(({ type }) => type)
-    return types.includes('number') ? `alone: ${table}` : types.join()
-  }).values()
+  return Map.groupBy(new Set(specs), ({ columns }) => columns.map(({ type }) => type).join()).values()
 }
 
 function inRuns<Item>(items: readonly Item[], length: number): readonly (readonly Item[])[] {

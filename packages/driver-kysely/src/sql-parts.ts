@@ -38,15 +38,20 @@ export function checkWriteRows(table: string, count: number): void {
 const MAX_READ_IDS = 512
 
 /**
- * Cuts a list of ids into statements' worth, each rounded up by repeating its last id, to an eighth of a power of two:
- * few lengths mean few statements to compile, and an eighth at most is sent for nothing.
+ * How many parts a statement of so many gets: up to the next eighth of a power of two. Few lengths mean few statements to
+ * compile, and an eighth at most is sent for nothing.
  */
+export function roundedUp(length: number): number {
+  const step = Math.max(1, 2 ** (Math.floor(Math.log2(length)) - 3))
+  return Math.ceil(length / step) * step
+}
+
+/** Cuts a list of ids into statements' worth, each rounded up by repeating its last id. */
 export function idChunks(ids: readonly Uint8Array[]): readonly (readonly Uint8Array[])[] {
   const chunks: Uint8Array[][] = []
   for (let start = 0; start < ids.length; start += MAX_READ_IDS) {
     const chunk = ids.slice(start, start + MAX_READ_IDS)
-    const step = Math.max(1, 2 ** (Math.floor(Math.log2(chunk.length)) - 3))
-    const length = Math.ceil(chunk.length / step) * step
+    const length = roundedUp(chunk.length)
     const last = chunk[chunk.length - 1] as Uint8Array
     while (chunk.length < length) chunk.push(last)
     chunks.push(chunk)

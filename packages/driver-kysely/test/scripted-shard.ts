@@ -25,7 +25,7 @@ export interface Answer {
 /** A part of the next statement, or `BEGIN`, `COMMIT` or `ROLLBACK`, and the answer to it. */
 export type Step = readonly [part: string, answer?: Answer]
 
-export interface ScriptedShard extends Pick<Shard, 'entities'> {
+export interface ScriptedShard extends Pick<Shard, 'entities' | 'index'> {
   /** What was sent in the last act. */
   readonly sent: HintedQuery[]
   /** Acts while the database answers these statements, in this order, and no others. */
@@ -35,6 +35,7 @@ export interface ScriptedShard extends Pick<Shard, 'entities'> {
 /** A database whose swaps give the ids of the rows that they changed. */
 const flavor = {
   now: sql`NOW`,
+  rowValuesSeek: true,
   microsOf: (updated) => sql<number>`${updated}`,
   updatedOf: (micros) => micros,
   shareLock: sql``,
@@ -95,10 +96,11 @@ export function scriptedShard(): ScriptedShard {
       destroy: async () => {},
     }),
   }
-  const { entities } = kyselyShard({ name: 'scripted', db: new Kysely({ dialect }), flavor })
+  const { entities, index } = kyselyShard({ name: 'scripted', db: new Kysely({ dialect }), flavor })
 
   return {
     entities,
+    index,
     sent,
     async act(steps, work) {
       script = [...steps]

@@ -33,10 +33,15 @@ beforeAll(async () => {
   return () => database.close()
 })
 
-/** What SQLite does for the parts of a scan's statement, a line each; what collects its parts left out. */
-async function planOf(scan: Omit<IndexScan, 'limit'>): Promise<readonly string[]> {
+/** What SQLite does for the parts of the scan's statement, a line each; what collects its parts left out. */
+const planOf = (scan: Omit<IndexScan, 'limit'>): Promise<readonly string[]> =>
+  planOfSent(() => index.scan({ ...scan, limit: 20 }))
+
+/** The same of the only statement that is sent. */
+async function planOfSent(act: () => Promise<unknown>): Promise<readonly string[]> {
   sent.length = 0
-  await index.scan({ ...scan, limit: 20 })
+  await act()
+  expect(sent).toHaveLength(1)
   const statement = database.prepare(`EXPLAIN QUERY PLAN ${sent[0]}`)
   const parameters = Array.from({ length: (sent[0] ?? '').split('?').length - 1 }, () => 1)
   const lines = (statement.all(...parameters) as { detail: string }[]).map(({ detail }) => detail)
@@ -79,4 +84,23 @@ test.each([
   expect(await planOf({ prefix: [1n, 5n], after, order })).toEqual([
     `SEARCH index_mixed USING PRIMARY KEY (user=? AND score=? AND (published,entity_id)${way}(?,?))`,
   ])
+})
+
+test('each of many scans reads its range', async () => {
+  // One more than has a statement of its own length.
+  const scans = Array.from({ length: 17 }, (_, n): IndexScan => ({
+    prefix: [BigInt(n)],
+    order: 'desc',
+    limit: 3,
+  }))
+  const plan = await planOfSent(() => index.scanMany(scans))
+  expect(plan).toEqual(Array.from({ length: 18 }, () => 'SEARCH index_mixed USING PRIMARY KEY (user=?)'))
+})
+
+test('each of many counts reads its range', async () => {
+  const ranges = Array.from({ length: 17 }, (_, n) => ({ prefix: [BigInt(n)] }))
+  const plan = await planOfSent(() => index.countMany(ranges))
+  expect(plan.filter((line) => line.startsWith('S'))).toEqual(
+    Array.from({ length: 18 }, () => 'SEARCH index_mixed USING PRIMARY KEY (user=?)'),
+  )
 })

@@ -86,7 +86,7 @@ describe('a definition that is not valid is refused', () => {
       'a misspelt option',
       'a',
       { properties, shardOn, onMisfits: 'skip' },
-      /Index a has no option "onMisfits"; there are properties, shardOn, onMisfit, unique, include\./,
+      /Index a has no option "onMisfits"; there are properties, shardOn, onMisfit, unique, include, on\./,
     ],
     ['an option of other stores', 'a', { properties, shardOn, sparse: true }, /has no option "sparse"/],
     ['unique as a word', 'a', { properties, shardOn, unique: 'yes' }, /needs unique to be true or false/],
@@ -384,6 +384,7 @@ describe('a unique definition', () => {
     ['what is included', { include: ['name'] }, true],
     ['what becomes of misfits', { onMisfit: 'skip' }, true],
     ['the name', { name: 'users' }, false],
+    ['the entities that it is of', { on: { kind: 'user' } }, false],
     ['the order', { properties: { mail: { type: 'string', order: 'desc' } } }, false],
     ['the key', { properties: { mail: { type: 'string', key: 'lower' } } }, false],
     ['where it is from', { properties: { mail: { type: 'string', of: 'address' } } }, false],
@@ -434,6 +435,7 @@ describe('two definitions', () => {
     ],
     ['arrays', { properties: entriesByUser.properties.map((p) => ({ ...p, many: false })) }],
     ['what is included', { include: ['a'] }],
+    ['the entities that they are of', { on: { kind: 'user' } }],
   ])('have other rows when they differ in %s', (_, change) => {
     expect(sameRows(entriesByUser, other(change))).toBe(false)
     expect(sameRows(other(change), entriesByUser)).toBe(false)

@@ -5,6 +5,8 @@ import {
   type CatalogEntry,
   type ColumnType,
   type IndexDefinitionData,
+  type IndexedProperty,
+  type IndexPredicate,
   type IndexTableSpec,
 } from '@looseleaf/core'
 import { clip, isObject, refuse } from './bad-index.ts'
@@ -17,6 +19,7 @@ import {
   propertySpec,
   sameProperty,
 } from './parse-property.ts'
+import { parsePredicate, samePredicate } from './predicate.ts'
 import type { IndexedEntity, IndexProperties, Where } from './property-types.ts'
 import type { GetAllOptions, IndexReader } from './query-types.ts'
 
@@ -46,6 +49,12 @@ export interface IndexOptions<P extends IndexProperties = IndexProperties> {
    * Their order says nothing.
    */
   readonly include?: readonly string[] | undefined
+  /**
+   * A partial index, of entities that have exactly these values: `{ kind: 'issue' }`. 1 to 4 properties, dots leading into objects,
+   * with strings of up to 256 characters, numbers or booleans. Other entities have no rows, their misfits are not refused, and
+   * `unique` is among those that have the values. Another `on` is another index.
+   */
+  readonly on?: IndexPredicate | undefined
 }
 
 /** An index as a program names it: plain data, the types of its properties, and the call that reads by it. */
@@ -65,6 +74,7 @@ const OPTIONS: readonly string[] = [
   'onMisfit',
   'unique',
   'include',
+  'on',
 ] satisfies (keyof IndexOptions)[]
 const NAME = /^[a-z][a-z0-9_]{0,39}$/
 const LIKE_A_GENERATION = /_(?:[2-9]|[1-9][0-9]+)$/
@@ -115,15 +125,8 @@ export function defineIndex<const P extends IndexProperties>(
       `Index ${name} has several properties, so none of them may be named by a whole number: objects do not keep the order of those.`,
     )
   }
-  const { shardOn, onMisfit = 'refuse', unique, include } = options
-  return build<P>({
-    name,
-    properties,
-    shardOn,
-    onMisfit,
-    ...uniqueData(name, unique),
-    ...includeData(name, include),
-  })
+  const { onMisfit = 'refuse' } = options
+  return build<P>(name, properties, { ...options, onMisfit })
 }
 
 /** The definition of plain data, such as a catalog's. Throws `BAD_INDEX`. */
@@ -132,22 +135,22 @@ export function definitionFromData(data: IndexDefinitionData): IndexDefinition {
   checkName(data.name)
   if (!Array.isArray(data.properties)) refuse(data.name, 'needs a list of properties', data.properties)
   const properties = data.properties.map((property: unknown) => propertyFromData(data.name, property))
-  const { name, shardOn, onMisfit, unique, include } = data
-  return build({
-    name,
-    properties,
-    shardOn,
-    onMisfit,
-    ...uniqueData(name, unique),
-    ...includeData(name, include),
-  })
+  return build(data.name, properties, data)
 }
 
 /** The plain data of a definition or a catalog entry, and nothing else: what a catalog keeps. */
 export function definitionData(definition: IndexDefinitionData): IndexDefinitionData {
-  const { name, shardOn, onMisfit, unique, include } = definition
+  const { name, shardOn, onMisfit, unique, include, on } = definition
   const properties = definition.properties.map(propertyData)
-  return { name, properties, shardOn, onMisfit, ...(unique && { unique }), ...(include && { include }) }
+  return {
+    name,
+    properties,
+    shardOn,
+    onMisfit,
+    ...(unique && { unique }),
+    ...(include && { include }),
+    ...(on && { on }),
+  }
 }
 
 /**
@@ -163,11 +166,12 @@ function sameNames(a: readonly string[] = [], b: readonly string[] = []): boolea
   return a.length === b.length && a.every((name) => b.includes(name))
 }
 
-/** True when both have the same keys, in the same columns and on the same shards, whatever their rows include. */
+/** True when both have the same keys of the same entities, in the same columns and on the same shards, whatever their rows include. */
 function sameKeys(a: IndexDefinitionData, b: IndexDefinitionData): boolean {
   return (
     a.name === b.name &&
     a.shardOn === b.shardOn &&
+    samePredicate(a.on, b.on) &&
     a.properties.length === b.properties.length &&
     a.properties.every((property, i) => sameProperty(property, b.properties[i]))
   )
@@ -176,7 +180,8 @@ function sameKeys(a: IndexDefinitionData, b: IndexDefinitionData): boolean {
 /**
  * Whether a catalog entry is that of the claims for the keys of this definition, or of this entry of rows. All generations of a
  * name that have the same keys share it, whatever they include, and whatever they do with misfits, which have no claims. With
- * another type, key, order or `nulls` of a property, or kept by another one, keys are others, and have claims of their own.
+ * another type, key, order or `nulls` of a property, kept by another one, or of other entities, keys are others, and have claims
+ * of their own.
  */
 export function isClaimsOf(entry: IndexDefinitionData, definition: IndexDefinitionData): boolean {
   return entry.unique === true && sameKeys(entry, definition)
@@ -254,31 +259,35 @@ export function tableSpec(
   return spec
 }
 
-function build<P extends IndexProperties>(data: IndexDefinitionData): IndexDefinition<P> {
-  checkProperties(data)
-  const properties = data.properties
-  if (data.shardOn !== 'id' && !properties.some(({ name }) => name === data.shardOn)) {
+/** The same of what a program says and of plain data, whose properties were read. */
+function build<P extends IndexProperties>(
+  name: string,
+  properties: readonly IndexedProperty[],
+  { shardOn, onMisfit, unique, include, on }: Omit<IndexOptions, 'properties'>,
+): IndexDefinition<P> {
+  const predicate = on === undefined ? undefined : parsePredicate(name, on)
+  checkProperties(name, properties, predicate)
+  if (shardOn !== 'id' && !properties.some((property) => property.name === shardOn)) {
     const choices = [...properties.map((property) => `'${property.name}'`), `'id'`].join(', ')
-    refuse(data.name, `needs shardOn to be one of ${choices}`, data.shardOn)
+    refuse(name, `needs shardOn to be one of ${choices}`, shardOn)
   }
-  if (data.unique && data.shardOn === 'id') {
-    refuse(
-      data.name,
-      'is unique, so shardOn has to be a property: all who want one key have to meet',
-      data.shardOn,
-    )
+  if (unique !== undefined && typeof unique !== 'boolean')
+    refuse(name, 'needs unique to be true or false', unique)
+  if (unique && shardOn === 'id') {
+    refuse(name, 'is unique, so shardOn has to be a property: all who want one key have to meet', shardOn)
   }
-  if (data.onMisfit !== 'refuse' && data.onMisfit !== 'skip') {
-    refuse(data.name, `needs onMisfit to be 'refuse' or 'skip'`, data.onMisfit)
+  if (onMisfit !== 'refuse' && onMisfit !== 'skip') {
+    refuse(name, `needs onMisfit to be 'refuse' or 'skip'`, onMisfit)
   }
   const entries = properties.map((property) => [property.name, propertySpec(property)] as const)
   const definition: IndexDefinition<P> = {
-    name: data.name,
+    name,
     properties: Object.freeze(properties.map((property) => Object.freeze({ ...property }))),
-    shardOn: data.shardOn,
-    onMisfit: data.onMisfit,
-    ...(data.unique && { unique: true }),
-    ...(data.include && { include: Object.freeze([...data.include]) }),
+    shardOn,
+    onMisfit,
+    ...(unique && { unique }),
+    ...(include !== undefined && { include: parseInclude(name, include) }),
+    ...(predicate && { on: predicate }),
     // The names and types of P are these; `Object.fromEntries` cannot say so.
     types: Object.freeze(Object.fromEntries(entries)) as unknown as P,
     getAll: (store, where, options) => store.getAll(definition, where, options),
@@ -286,14 +295,7 @@ function build<P extends IndexProperties>(data: IndexDefinitionData): IndexDefin
   return Object.freeze(definition)
 }
 
-function uniqueData(index: string, unique: unknown): Pick<IndexDefinitionData, 'unique'> {
-  if (unique !== undefined && typeof unique !== 'boolean')
-    refuse(index, 'needs unique to be true or false', unique)
-  return unique ? { unique } : {}
-}
-
-function includeData(index: string, include: unknown): Pick<IndexDefinitionData, 'include'> {
-  if (include === undefined) return {}
+function parseInclude(index: string, include: unknown): readonly string[] {
   if (!Array.isArray(include)) refuse(index, `needs include to be a list of properties`, include)
   if (include.length === 0 || include.length > MAX_INCLUDED) {
     throw new LooseleafError(
@@ -308,7 +310,7 @@ function includeData(index: string, include: unknown): Pick<IndexDefinitionData,
   if (new Set(names).size < names.length) {
     throw new LooseleafError('BAD_INDEX', `Index ${index} includes a property twice.`)
   }
-  return { include: names }
+  return Object.freeze(names)
 }
 
 function checkName(name: unknown): asserts name is string {
@@ -330,7 +332,11 @@ function checkName(name: unknown): asserts name is string {
   }
 }
 
-function checkProperties({ name, properties }: IndexDefinitionData): void {
+function checkProperties(
+  name: string,
+  properties: readonly IndexedProperty[],
+  on: IndexPredicate | undefined,
+): void {
   const refuseWith = (reason: string): never => {
     throw new LooseleafError('BAD_INDEX', `Index ${name} ${reason}.`)
   }
@@ -344,9 +350,9 @@ function checkProperties({ name, properties }: IndexDefinitionData): void {
   if (new Set(columns.map((column) => column.name)).size < columns.length) {
     refuseWith('has two properties whose column would have the same name; rename one of them')
   }
-  if (properties.every(({ nulls }) => nulls !== undefined)) {
+  if (on === undefined && properties.every(({ nulls }) => nulls !== undefined)) {
     refuseWith(
-      'has nulls for all of its properties, so every entity of the store would have a row; one has to be there',
+      'has nulls for all of its properties, so every entity of the store would have a row; one has to be there, or on has to say which entities are meant',
     )
   }
   const arrays = properties.filter((property) => property.many)

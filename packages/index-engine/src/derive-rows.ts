@@ -26,8 +26,8 @@ export interface ExactRow {
 }
 
 /**
- * The rows of an entity in an index. An entity is an index's business only if every indexed property is there, not null
- * and, where it is an array, has an element that is not null: otherwise there are neither rows nor misfits, so that
+ * The rows of an entity in an index. An entity is an index's business only if it has the values of `on`, and every indexed
+ * property is there, not null and, where it is an array, has an element that is not null: otherwise there are neither rows nor misfits, so that
  * entities of other kinds may use the same names as they like. A property with `nulls` need not be there: its row says so. A scalar where the index has an array is a misfit, and
  * the reverse too. Misfits give no row; the other elements of an array still do.
  */
@@ -52,7 +52,8 @@ export function deriveExactRows(
   definition: IndexDefinitionData,
   bag: Bag,
 ): { readonly rows: readonly ExactRow[]; readonly misfits: readonly Misfit[] } {
-  const { properties } = openIndex(definition)
+  const { properties, isOf } = openIndex(definition)
+  if (!isOf(bag)) return { rows: [], misfits: [] }
   const values = properties.map((property) => property.read(bag))
   if (!properties.every((property, i) => isThere(property, values[i]))) return { rows: [], misfits: [] }
 

@@ -6,12 +6,13 @@ import { propertyValue } from './property-value.ts'
 export const MAX_INCLUDED_BYTES = 4096
 
 /**
- * The part of a bag that rows of a covering index hold: what its properties are of, so that the part has the same rows as the
- * whole, and what is included. Each stands under its path as one name, which comes before what the path leads to.
+ * The part of a bag that rows of a covering index hold: what its properties and `on` are of, so that the part has the same rows
+ * as the whole, and what is included. Each stands under its path as one name, which comes before what the path leads to.
  */
 export function includedPart(definition: IndexDefinitionData, bag: Bag): Bag {
   const part: Record<string, PropertyValue> = {}
-  const paths = [...openIndex(definition).properties.map(({ path }) => path), ...(definition.include ?? [])]
+  const { include = [], on = {} } = definition
+  const paths = [...openIndex(definition).properties.map(({ path }) => path), ...include, ...Object.keys(on)]
   for (const path of paths) {
     // It comes from a bag, so that it can be stored again.
     const value = propertyValue(bag, path) as PropertyValue | undefined

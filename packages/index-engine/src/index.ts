@@ -38,6 +38,7 @@ export { hasIndexTable, indexesWithLostTables } from './lost-tables.ts'
 export { defineKey, type BuiltInKey, type KeyFunction, type KeyOptions } from './key-functions.ts'
 export { includedBytes, includedPart, MAX_INCLUDED_BYTES } from './included.ts'
 export { propertyText } from './parse-property.ts'
+export { predicateText } from './predicate.ts'
 export { keyIdentity } from './key-identity.ts'
 export { fromKeyValue, toKeyValue, type KeyValueResult } from './key-value.ts'
 export { shardOfRow, shardsOfQuery } from './place-row.ts'
@@ -53,9 +54,12 @@ export type {
   IndexedBag,
   IndexedEntity,
   IndexProperties,
+  NullOf,
   PropertyOptions,
   PropertyType,
   Range,
+  RangeOf,
+  TypeOf,
   ValueList,
   ValueOf,
   Where,
@@ -85,8 +89,10 @@ export {
 } from './read-catalogs.ts'
 export {
   forEachMatch,
+  MAX_PAGE_BYTES,
   MAX_ROWS_EXAMINED,
   runQuery,
+  type ByteBudget,
   type QueryPorts,
   type RunOptions,
   type TakeGroup,

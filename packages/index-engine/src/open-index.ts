@@ -12,6 +12,7 @@ import {
 import { columnName } from './column-name.ts'
 import { requireKey, type KeyFunction } from './key-functions.ts'
 import { toKeyValue } from './key-value.ts'
+import { predicateOf } from './predicate.ts'
 import { propertyValue } from './property-value.ts'
 
 /** What a property gives to the key of a row: the values of its columns. */
@@ -56,6 +57,8 @@ export interface OpenIndex {
   readonly shardColumn: number | undefined
   /** Whether the rows of one entity may stand on several shards. */
   readonly isSpread: boolean
+  /** Whether an entity with this bag is one that the index is of. */
+  isOf(bag: Bag): boolean
   /** Whether this key is one that an entity may have to itself: nothing of it is absent. */
   isClaimed(key: Key): boolean
 }
@@ -63,7 +66,7 @@ export interface OpenIndex {
 /** Definitions and catalog entries stay the same objects for as long as a process knows them. */
 const opened = new WeakMap<object, OpenIndex>()
 
-type Definition = Pick<IndexDefinitionData, 'properties' | 'shardOn'>
+type Definition = Pick<IndexDefinitionData, 'properties' | 'shardOn' | 'on'>
 
 /** The same object for the same definition. Throws `STORE_TOO_NEW` where a key function is not known. */
 export function openIndex(definition: Definition): OpenIndex {
@@ -86,13 +89,14 @@ export function keyColumns({ properties }: Pick<Definition, 'properties'>): Inde
 /** How the column is called that says whether a value is there. 0 comes first, whichever way the values stand. */
 const MARKS = { first: '_is_there', last: '_is_null' } as const
 
-function open({ properties, shardOn }: Definition): OpenIndex {
+function open({ properties, shardOn, on }: Definition): OpenIndex {
   const all = properties.map(openProperty)
   const columns = keyColumns({ properties })
   const kept = properties.findIndex((property) => property.name === shardOn)
   const shardColumn = all.slice(0, kept).reduce((sum, { present }) => sum + present.length + 1, 0)
   const marks = marksOf(all)
   return {
+    isOf: predicateOf(on),
     isClaimed: (key) => marks.every(({ column, present }) => key[column] === present),
     properties: all,
     types: columns.map(({ type }) => type),

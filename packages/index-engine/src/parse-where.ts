@@ -16,6 +16,7 @@ import { keyIdentity } from './key-identity.ts'
 import { rangeOf } from './key-ranges.ts'
 import { openIndex, type Cells, type OpenProperty } from './open-index.ts'
 import { isPlainObject } from './plain-object.ts'
+import { servingIndexText } from './serving-index.ts'
 
 /** A bound as it was asked for, with the whole of a string. */
 export interface ExactBound {
@@ -58,10 +59,18 @@ export function parseWhere(definition: IndexDefinitionData, where: unknown): Par
   if (!isPlainObject(where)) {
     refuse(index, `needs an object of properties and values as its where; got ${describeKind(where)}`)
   }
+  const refuseToServe = (problem: string): never => {
+    const serving = servingIndexText(definition, where, parseWhere)
+    refuse(index, serving === undefined ? problem : `${problem}. ${serving}`)
+  }
   for (const name of Object.keys(where)) {
-    if (!properties.some((property) => property.name === name)) {
-      refuse(index, `has no property ${clip(name)}; it has ${properties.map((p) => p.name).join(', ')}`)
-    }
+    if (properties.some((property) => property.name === name)) continue
+    if (Object.hasOwn(definition.on ?? {}, name))
+      refuse(
+        index,
+        `is of entities with one value of ${clip(name)}, see \`on\` in its definition: leave it out`,
+      )
+    refuseToServe(`has no property ${clip(name)}; it has ${properties.map((p) => p.name).join(', ')}`)
   }
   const choices: (readonly Cells[])[] = []
   const lists: string[] = []
@@ -82,7 +91,7 @@ export function parseWhere(definition: IndexDefinitionData, where: unknown): Par
       )
     }
     if (missing !== undefined) {
-      refuse(index, `cannot use ${name} without a value of ${missing}, which stands before it`)
+      refuseToServe(`cannot use ${name} without a value of ${missing}, which stands before it`)
     }
     const condition = where[name]
     if (!isPlainObject(condition)) {

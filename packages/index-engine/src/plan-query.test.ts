@@ -398,6 +398,13 @@ describe('a query that does not fit its index is refused', () => {
     ],
     ['a gap', byUser, { user, title: 'x' }, {}, /cannot use title without a value of published/],
     [
+      'a property of on',
+      defineIndex('open', { properties: { title: 'string' }, shardOn: 'id', on: { 'is.open': true } }),
+      { 'is.open': true, title: 'x' },
+      {},
+      /open is of entities with one value of is\.open, see `on` in its definition: leave it out/,
+    ],
+    [
       'a property behind a range',
       byUser,
       { user, published: { gt: published }, title: 'x' },

@@ -35,6 +35,8 @@ export interface QueryPlan extends PagePlan {
   readonly ranges: readonly PlannedRange[]
   /** The shards of all ranges, from the first one on. */
   readonly shards: readonly number[]
+  /** Whether `where` does not say which shards have the rows, so that all are asked. */
+  readonly scatter: boolean
   /**
    * Whether the entities of the rows in each range, counted on each of its shards, are the answers while nothing is in flight.
    * Not where a bound is a string of over 512 bytes, and not where the rows of one entity are in several of these ranges, or on
@@ -83,6 +85,7 @@ export function planQuery(
     directions,
     limit,
     shards,
+    scatter: isAnywhere(index, depth),
     canCountRows: isCountable && ![parsed.lower, parsed.upper].some(isLongString),
     scope: cursorScope(index, parsed, order),
     matches: (bag) => firstKey(bag) !== undefined,
@@ -107,15 +110,20 @@ export function requireShards(
   depth: number,
   scatter: boolean,
 ): void {
+  if (scatter || !isAnywhere(index, depth)) return
   const { name, shardOn } = index
-  const { shardColumn } = openIndex(index)
-  if (scatter || (shardColumn !== undefined && shardColumn < depth)) return
   throw new LooseleafError(
     'BAD_QUERY',
-    shardColumn === undefined
+    shardOn === 'id'
       ? `Index ${name} has its rows on the shards of their entities, so a query has to ask all of them: say so with { scatter: true }, or keep the index by a property (shardOn).`
       : `Index ${name} is kept by ${shardOn}: give a value or a list for it, or ask all shards with { scatter: true }.`,
   )
+}
+
+/** Whether rows with so many leading columns given may be on any shard. */
+function isAnywhere(index: Pick<IndexDefinitionData, 'properties' | 'shardOn'>, depth: number): boolean {
+  const { shardColumn } = openIndex(index)
+  return shardColumn === undefined || shardColumn >= depth
 }
 
 function isLongString(bound: ParsedWhere['lower']): boolean {

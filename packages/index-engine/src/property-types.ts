@@ -24,7 +24,7 @@ export interface PropertyOptions {
   /**
    * Gives entities a row in which the property is absent or null, or an empty array; queries ask for them by `null`. They come
    * before, or behind, all others where the query does not turn the order round, whichever way the values themselves stand.
-   * One property of an index has to be without it.
+   * One property of an index has to be without it, unless the index has `on`.
    */
   readonly nulls?: 'first' | 'last' | undefined
 }
@@ -36,7 +36,7 @@ export type IndexProperties = { readonly [property: string]: PropertyType | Prop
 export type TypeOf<S extends PropertyType | PropertyOptions> = S extends PropertyOptions ? S['type'] : S
 
 /** Null where entities without the property have rows. */
-type NullOf<S extends PropertyType | PropertyOptions> = S extends { readonly nulls: 'first' | 'last' }
+export type NullOf<S extends PropertyType | PropertyOptions> = S extends { readonly nulls: 'first' | 'last' }
   ? null
   : never
 
@@ -79,7 +79,8 @@ export interface ValueList<V> extends NoLower, NoUpper {
   readonly startsWith?: never
 }
 
-type RangeOf<T extends PropertyType> =
+/** What a range may say of a property: bounds, or of a string its beginning. */
+export type RangeOf<T extends PropertyType> =
   Range<ValueOf<T>> | (T extends 'string' | 'string[]' ? Beginning : never)
 
 /**

@@ -35,6 +35,13 @@ export interface RunOptions {
   readonly maxRowsRead?: number | undefined
   /** Bytes of entities with which a page ends, see `ReadEntity`; 32 MiB by default. */
   readonly maxBytes?: number | undefined
+  /** Bytes that several pages share, in place of `maxBytes`. Each page examines a row at least. */
+  readonly budget?: ByteBudget | undefined
+}
+
+/** Bytes of entities that pages may still take, see `ReadEntity`. What they take is subtracted. */
+export interface ByteBudget {
+  left: number
 }
 
 /** Index rows that one call examines at the most, unless it is told otherwise. */
@@ -44,7 +51,7 @@ export const MAX_ROWS_EXAMINED = 10_000
 const MAX_ROWS_READ = 100_000
 
 /** Bytes of entities with which a page ends, unless it is told otherwise. */
-const MAX_PAGE_BYTES = 32 * 1024 * 1024
+export const MAX_PAGE_BYTES: number = 32 * 1024 * 1024
 
 /** Rows of one scan and ids of one look-up, after the first. */
 const MAX_FETCH = 1000
@@ -102,7 +109,7 @@ export async function runQuery<P extends IndexProperties = IndexProperties>(
       limit: plan.limit,
       maxRows: Math.max(1, options.maxRowsExamined ?? MAX_ROWS_EXAMINED),
       maxRead: Math.max(1, options.maxRowsRead ?? MAX_ROWS_READ),
-      maxBytes: options.maxBytes ?? MAX_PAGE_BYTES,
+      budget: options.budget ?? { left: options.maxBytes ?? MAX_PAGE_BYTES },
     },
     // It matches, so it has the properties of P with their types.
     (entity) => items.push(toEntity(entity) as IndexedEntity<P>),
@@ -130,7 +137,7 @@ export async function forEachMatch(
   options: { readonly signal?: AbortSignal | undefined },
   onMatch: (entity: ReadEntity) => void,
 ): Promise<void> {
-  const unbounded = { limit: Infinity, maxRows: Infinity, maxRead: Infinity, maxBytes: Infinity }
+  const unbounded = { limit: Infinity, maxRows: Infinity, maxRead: Infinity, budget: { left: Infinity } }
   await run(ports, plan, { ...options, ...unbounded }, onMatch)
 }
 
@@ -141,11 +148,11 @@ async function run(
     readonly limit: number
     readonly maxRows: number
     readonly maxRead: number
-    readonly maxBytes: number
+    readonly budget: ByteBudget
   },
   onMatch: (entity: ReadEntity) => void,
 ): Promise<Run> {
-  const { limit, maxRows, maxRead, maxBytes } = options
+  const { limit, maxRows, maxRead, budget } = options
   const start = options.cursor === undefined ? undefined : decodeCursor(plan.scope, options.cursor)
   const backward = start?.backward === true
   const order = backward ? REVERSE[plan.order] : plan.order
@@ -168,7 +175,6 @@ async function run(
   const rows = plan.open(order, start, maxRead, fetch)
   const judge = createJudge(plan, order, start, rows)
   let matched = 0
-  let bytes = 0
   /** Up to here, and with it, rows were examined. */
   let last: RowPlace | undefined = start
 
@@ -187,7 +193,7 @@ async function run(
   function match(entity: ReadEntity): void {
     onMatch(entity)
     matched++
-    bytes += entity.bytes
+    budget.left -= entity.bytes
   }
 
   /** Takes those whose own row, before this one, has not come; or answers how the run ends with them. */
@@ -198,7 +204,7 @@ async function run(
       if (matched === limit) return end(true, true)
       match(overdue.entity)
       last = overdue
-      if (bytes >= maxBytes) return end(true, matched === limit)
+      if (budget.left <= 0) return end(true, matched === limit)
     }
   }
 
@@ -217,8 +223,9 @@ async function run(
     return undefined
   }
 
+  // A budget that others have used up ends a page that has got somewhere, so that its cursor leads on.
   const hasEnough = (): boolean =>
-    spent.rowsExamined >= maxRows || bytes + (backward ? judge.passedBytes() : 0) >= maxBytes
+    spent.rowsExamined >= maxRows || (last !== start && budget.left <= (backward ? judge.passedBytes() : 0))
 
   for (let round = 0; ; round++) {
     const size = nextSize(round, limit + 1 - matched, matched, spent.rowsExamined)

@@ -49,6 +49,14 @@ test('it requires unique for claims', () => {
   expect(requirementsOf({ indexes: [{ ...entry, state: 'dropped' }] })).toBeUndefined()
 })
 
+test('it requires partial for indexes of some entities', () => {
+  const index = defineIndex('a', { properties: { a: 'string' }, shardOn: 'a', on: { kind: 'user' } })
+  const entry = { ...index, generation: 1, table: 'index_a' }
+  const required = [{ name: 'partial', since: '0.1.0' }]
+  expect(requirementsOf({ indexes: [{ ...entry, state: 'retiring' }] })).toEqual(required)
+  expect(requirementsOf({ indexes: [{ ...entry, state: 'dropped' }] })).toBeUndefined()
+})
+
 test('a store that keeps a key of its program is understood where that is defined', () => {
   const properties = [{ name: 'a', type: 'string', many: false, key: 'understood@1' }] as const
   const entry = { ...nested, properties, generation: 1, table: 'index_a' }

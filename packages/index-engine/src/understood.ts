@@ -45,6 +45,12 @@ const KNOWN: readonly (Requirement & { isRequired(contents: Contents): boolean }
     since: '0.1.0',
     isRequired: ({ indexes }) => indexes.some(({ state, include }) => state !== 'dropped' && include),
   },
+  // Indexes of some entities only: other processes would write rows of all.
+  {
+    name: 'partial',
+    since: '0.1.0',
+    isRequired: ({ indexes }) => indexes.some(({ state, on }) => state !== 'dropped' && on),
+  },
   // Claims, which writers take before they commit.
   {
     name: 'unique',

@@ -1,9 +1,14 @@
-import { distinctIds, type Shard } from '@looseleaf/core'
+import { distinctIds, LooseleafError, type Shard } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 
-/** A shard by its number, which is one of the router's: those are the driver's. */
-export function shardAt({ driver }: EngineContext, number: number): Shard {
-  return driver.shards[number] as Shard
+/** A shard by its number, from 0. Throws `BAD_OPTION` for one that the store does not have. */
+export function shardAt({ driver: { shards } }: EngineContext, number: number): Shard {
+  const found = shards[number]
+  if (found !== undefined) return found
+  throw new LooseleafError(
+    'BAD_OPTION',
+    `There is no shard ${number}; the store has ${shards.length}, from 0.`,
+  )
 }
 
 /** Groups ids, each once, by the shard of their entity. */

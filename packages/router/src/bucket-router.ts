@@ -9,9 +9,9 @@ export interface BucketRouterOptions {
   /** Shards, numbered from 0. 1 to 4,096. */
   readonly shards: number
   /** The shard of each bucket: 4,096 numbers, or a function that is asked once for each. Default: `evenBuckets(shards)`. */
-  readonly buckets?: BucketMap | ((bucket: number) => number)
+  readonly buckets?: (BucketMap | ((bucket: number) => number)) | undefined
   /** Where fresh ids take their time from. */
-  readonly time?: Pick<Time, 'now'>
+  readonly time?: Pick<Time, 'now'> | undefined
 }
 
 /**

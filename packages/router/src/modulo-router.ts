@@ -8,7 +8,7 @@ export interface ModuloRouterOptions {
   /** Shards, numbered from 0. 1 to 4,096. */
   readonly shards: number
   /** Where fresh ids take their time from. */
-  readonly time?: Pick<Time, 'now'>
+  readonly time?: Pick<Time, 'now'> | undefined
 }
 
 const MAX_SHARDS = 4096

@@ -288,6 +288,27 @@ describe('options', () => {
     expect(await store.get(id)).toEqual({ id, n: 1 })
   })
 
+  it('refuses an ifVersion that is there and undefined, before anything is sent', async () => {
+    const { id } = await store.put({ n: 1 })
+    const missing = { ifVersion: undefined } as object
+    const calls = [
+      ['put', () => store.put({ n: 2 }, { id, ...missing })],
+      ['update', () => store.update(id, () => ({ n: 2 }), missing)],
+      ['delete', () => store.delete(id, missing)],
+    ] as const
+    for (const [name, call] of calls) {
+      await expect(call()).rejects.toMatchObject({
+        code: 'BAD_OPTION',
+        message: expect.stringMatching(
+          new RegExp(
+            `^The option ifVersion of ${name} has to be a version.*leave the option out.*got nothing`,
+          ),
+        ),
+      })
+    }
+    expect(await store.get(id)).toEqual({ id, n: 1 })
+  })
+
   it('refuses the same options for all bags of a putMany', async () => {
     const bags = [{ n: 1 }, { n: 2 }]
     await expect(store.putMany(bags, { id: store.newId() } as object)).rejects.toEqual(withCode('BAD_OPTION'))

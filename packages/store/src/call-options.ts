@@ -1,7 +1,9 @@
 import { hasMethods, optionKinds, type CallOptions, type OptionKind, type OptionKinds } from '@looseleaf/core'
 import type { GetAllOptions, QueryOptions } from '@looseleaf/index-engine'
 import type { PolicyChange } from './catalog/policies.ts'
-import type { CountOptions } from './reading/index-queries.ts'
+import type { CountOptions, QueryManyOptions } from './reading/index-queries.ts'
+import type { ExplainOptions } from './reading/explain.ts'
+import type { QueryIdsOptions } from './reading/id-reads.ts'
 import type { ListOptions } from './reading/covering-reads.ts'
 import type {
   ChangeOptions,
@@ -24,9 +26,12 @@ interface OptionsOf {
   readonly getMany: OptionKinds<GetManyOptions>
   readonly scan: OptionKinds<ScanOptions>
   readonly query: OptionKinds<QueryOptions>
+  readonly queryMany: OptionKinds<QueryManyOptions>
+  readonly queryIds: OptionKinds<QueryIdsOptions>
   readonly list: OptionKinds<ListOptions>
   readonly getAll: OptionKinds<GetAllOptions>
   readonly count: OptionKinds<CountOptions>
+  readonly explain: OptionKinds<ExplainOptions>
 }
 
 const { signal, flag, function: callback, array, milliseconds, elsewhere } = optionKinds
@@ -36,7 +41,8 @@ const damaged: OptionKind = {
   fits: (value) => value === 'fail' || value === 'skip' || typeof value === 'function',
 }
 const version: OptionKind = {
-  expected: 'a version, as `put` answers it, or 0',
+  expected: 'a version, as `put` answers it, or 0 (leave the option out to write in any case)',
+  refusesUndefined: true,
   fits: (value) => Number.isSafeInteger(value) && (value as number) >= 0,
 }
 const shards: OptionKind = {
@@ -68,14 +74,13 @@ const policies: OptionKinds<PolicyChange> = {
   },
 }
 
-const query: OptionKinds<QueryOptions> = {
+const selection: OptionKinds<Omit<GetAllOptions, 'onDamaged'>> = {
   order: elsewhere,
   scatter: elsewhere,
-  limit: elsewhere,
-  cursor: elsewhere,
-  onDamaged: damaged,
   signal,
 }
+const queryIds: OptionKinds<QueryIdsOptions> = { ...selection, limit: elsewhere, cursor: elsewhere }
+const query: OptionKinds<QueryOptions> = { ...queryIds, onDamaged: damaged }
 
 /** What the options of every call have to be. */
 export const optionsOf: OptionsOf = {
@@ -103,12 +108,10 @@ export const optionsOf: OptionsOf = {
   getMany: { onDamaged: damaged, signal },
   scan: { onDamaged: damaged, signal },
   query,
+  queryMany: { ...selection, limit: elsewhere, onDamaged: damaged, count: flag },
+  queryIds,
   list: { ...query, verify: flag },
-  getAll: {
-    order: elsewhere,
-    scatter: elsewhere,
-    onDamaged: damaged,
-    signal,
-  },
+  getAll: { ...selection, onDamaged: damaged },
+  explain: { ...selection, limit: elsewhere },
   count: { scatter: elsewhere, exact: flag, onDamaged: damaged, signal },
 }

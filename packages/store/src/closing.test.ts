@@ -96,6 +96,17 @@ describe('close', () => {
     await closed
   })
 
+  it('comes by itself at the end of a block with `await using`', async () => {
+    const { store, isDisconnected } = await openHeld('none')
+    {
+      await using used = store
+      await used.put({ name: 'one' })
+      expect(isDisconnected()).toBe(false)
+    }
+    expect(isDisconnected()).toBe(true)
+    await expect(store.put({})).rejects.toEqual(withCode('CLOSED'))
+  })
+
   it('refuses every call afterwards', async () => {
     const { store } = await openHeld('none')
     const id = store.newId()

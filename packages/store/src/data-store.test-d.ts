@@ -2,6 +2,8 @@
 import { defineIndex } from '@looseleaf/index-engine'
 import type { Bag, Entity, PropertyValue } from '@looseleaf/core'
 import type { DataStore } from './data-store.ts'
+import { unchanged } from './unchanged.ts'
+import type { DataStoreOptions, InsertOptions, NewIdOptions, PutOptions } from './types.ts'
 
 declare const store: DataStore
 const byUser = defineIndex('by_user', {
@@ -113,7 +115,7 @@ export async function stored(
   await store.update('x', () => entry)
   await store.update('x', (found) => ({ ...found, likes: 1 }))
   await store.update('x', (found) => {
-    if (found['likes'] === 1) return undefined
+    if (found['likes'] === 1) return unchanged
     return found['title'] === 'x' ? { title: 'y', likes: 2 } : { likes: 3 }
   })
   await store.putMany([entry, entry])
@@ -161,4 +163,44 @@ export async function notStored(promised: Promise<Entry>, unknown: { title: unkn
   await store.update('x', async () => entry)
   // @ts-expect-error a method cannot be stored
   await store.update('x', () => widget)
+  // @ts-expect-error the new bag is missing
+  await store.update('x', () => undefined)
+  // @ts-expect-error nor is it changed in place
+  await store.update('x', (found) => {
+    if (found['likes'] === 1) return { likes: 2 }
+  })
+}
+
+/** Options may be undefined, as what is left out of a form is, but for the one that protects. */
+export async function undefinedOptions(given: { n?: number; text?: string; flag?: boolean }): Promise<void> {
+  const signal: AbortSignal | undefined = undefined
+  const asked: [PutOptions, InsertOptions, NewIdOptions] = [
+    { id: given.text, signal },
+    { id: given.text, signal },
+    { near: given.text },
+  ]
+  const opened: Omit<DataStoreOptions, 'shards'> = {
+    indexes: undefined,
+    router: undefined,
+    codec: undefined,
+    migrate: given.flag,
+    acceptEmptyShards: given.flag,
+    writeOrder: undefined,
+    onIndexFailure: undefined,
+    deleteDelayMs: given.n,
+    queryTimeMs: given.n,
+    writeTimeoutMs: given.n,
+    onWarning: undefined,
+    time: undefined,
+    random: undefined,
+  }
+  await store.put({}, asked[0])
+  await store.count(byUser, {}, { scatter: given.flag, exact: given.flag, onDamaged: undefined, signal })
+  void opened
+  // @ts-expect-error a version that is missing would overwrite what it was meant to protect
+  await store.put({}, { ifVersion: given.n })
+  // @ts-expect-error likewise
+  await store.update('x', (bag) => bag, { ifVersion: given.n })
+  // @ts-expect-error likewise
+  await store.delete('x', { ifVersion: given.n })
 }

@@ -4,7 +4,8 @@ import { defineIndex } from '@looseleaf/index-engine'
 import { withoutPauses } from '@looseleaf/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { DataStore } from './data-store.ts'
-import type { DataStoreOptions } from './types.ts'
+import { unchanged } from './unchanged.ts'
+import type { Change, DataStoreOptions } from './types.ts'
 
 const byUser = defineIndex('entries_by_user', {
   properties: { user_id: 'uuid', published: 'time' },
@@ -122,10 +123,22 @@ describe('update', () => {
     expect((await store.get(id))?.['count']).toBe(100)
   })
 
-  it('writes nothing when the change says undefined', async () => {
+  it('writes nothing when the change returns `unchanged`', async () => {
     const store = await openStore()
     const { id, version } = await store.put({ n: 1 })
-    expect(await store.update(id, () => undefined)).toMatchObject({ id, version, created: false })
+    expect(await store.update(id, () => unchanged)).toMatchObject({ id, version, created: false })
+  })
+
+  it('refuses a change that returns nothing, and says what to return', async () => {
+    const store = await openStore()
+    const { id, version } = await store.put({ n: 1 })
+    // As a program without types may have it, which changes the bag in place.
+    const forgetful = ((bag: { n: number }) => void (bag.n = 2)) as unknown as Change
+    await expect(store.update(id, forgetful)).rejects.toMatchObject({
+      code: 'BAD_OPTION',
+      message: expect.stringMatching(/return the new bag, or `unchanged`.*returned nothing/),
+    })
+    expect(metaOf((await store.get(id))!)?.version).toBe(version)
   })
 
   it('refuses an entity that is not there', async () => {

@@ -11,22 +11,8 @@ import {
   type EntityId,
   type Storable,
 } from '@looseleaf/core'
-import {
-  definitionFromData,
-  toEntity,
-  type EngineContext,
-  type GetAllOptions,
-  type IndexConditions,
-  type IndexDefinition,
-  type IndexedEntity,
-  type IndexProperties,
-  type IntersectionPage,
-  type QueryOptions,
-  type QueryPage,
-  type Where,
-} from '@looseleaf/index-engine'
+import { definitionFromData, toEntity, type EngineContext } from '@looseleaf/index-engine'
 import { optionsOf } from './call-options.ts'
-import { StoreManagement } from './catalog/store-management.ts'
 import { damagedTeller } from './reading/damaged-teller.ts'
 import { isThere, toDelete, toDeleteDamaged, toInsert, toPut, toUpdate } from './writing/decisions.ts'
 import { createEntityReader, type EntityReader } from './reading/entity-reader.ts'
@@ -37,16 +23,13 @@ import {
   type WriteOptions,
   type WriteOutcome,
 } from './writing/entity-writer.ts'
-import type { ListOptions, ListPage } from './reading/covering-reads.ts'
-import { createIndexQueries, type CountOptions, type IndexQueries } from './reading/index-queries.ts'
+import { StoreQueries } from './reading/store-queries.ts'
 import { createIndexRowWriter } from './writing/index-row-writer.ts'
 import { openContext } from './opening/open-context.ts'
 import { createRowRemovals, type RowRemovals } from './writing/row-removals.ts'
 import { putMany } from './writing/put-many.ts'
-import { requireDefinition } from './calls/require-definition.ts'
 import { scanDamaged, scanEntities } from './reading/scan-entities.ts'
 import { createShardLanes } from './calls/shard-lanes.ts'
-import { takeConditions } from './calls/take-conditions.ts'
 import { takeBag, type TakenBag } from './calls/take-bag.ts'
 import type {
   Change,
@@ -67,21 +50,20 @@ import { writePolicy, type WritePolicy } from './writing/write-policy.ts'
  * Schema-less entities over the shards of a driver, with indexes. One per process and store is enough: calls made at
  * the same time share statements. Nothing here holds a lock or a transaction across calls.
  */
-export class DataStore extends StoreManagement {
+export class DataStore extends StoreQueries {
   readonly #reader: EntityReader
   readonly #writer: EntityWriter
-  readonly #queries: IndexQueries
   readonly #removals: RowRemovals
   #closing: Promise<void> | undefined
 
   private constructor(context: EngineContext, policy: WritePolicy, onWarning: (message: string) => void) {
-    super(context)
     const lanes = context.driver.shards.map(createShardLanes)
+    const reader = createEntityReader(context.router, context.codec, lanes)
+    super(context, lanes, reader)
     const indexRows = createIndexRowWriter(context, lanes)
     this.#removals = createRowRemovals(context, indexRows, onWarning)
-    this.#reader = createEntityReader(context.router, context.codec, lanes)
-    this.#writer = createEntityWriter(context, lanes, this.#reader, indexRows, this.#removals, policy)
-    this.#queries = createIndexQueries(context, lanes, this.#reader)
+    this.#reader = reader
+    this.#writer = createEntityWriter(context, lanes, reader, indexRows, this.#removals, policy)
   }
 
   /**
@@ -130,7 +112,8 @@ export class DataStore extends StoreManagement {
 
   /**
    * Reads an entity, changes it and writes it back, again and again until no other write came between. `change` gets a
-   * bag of its own without the id, and may be called several times.
+   * bag of its own without the id, and may be called several times. It returns the new bag, or `unchanged` to leave the entity as
+   * it is; `BAD_OPTION` when it returns nothing.
    */
   async update<B extends object>(
     id: EntityId,
@@ -201,87 +184,11 @@ export class DataStore extends StoreManagement {
     return this.calls.pass(() => withCallbacks(options, read))
   }
 
-  /**
-   * A page of the entities that match, in the order of the index. What was committed before the call is found; what
-   * does not match is never returned. `cursor`, when there is one, leads to the next page, and `previous` to the one before.
-   */
-  async query<const P extends IndexProperties>(
-    index: IndexDefinition<P>,
-    where: Where<P>,
-    options: QueryOptions = {},
-  ): Promise<QueryPage<P>> {
-    checkOptions('query', options, optionsOf.query)
-    requireDefinition('query', index)
-    // Every item matched a row of the index, so it has the indexed properties.
-    return this.calls.pass(() =>
-      withCallbacks(options, (taken) => this.#queries.query(index, where, taken)),
-    ) as unknown as Promise<QueryPage<P>>
-  }
-
-  /**
-   * A page of the entities that match several conditions at once, of different indexes or of one index several times, such as
-   * two tags. Each gives values for the first properties of its index; behind these all have to have the same properties, which
-   * is the order of the page; a range on the first of them goes for all. Rows are read where all indexes may have some in
-   * common, not all rows of each. For the rest as `query`: with its options, its promises and its errors.
-   */
-  async intersect<const Ps extends readonly IndexProperties[]>(
-    conditions: IndexConditions<Ps>,
-    options: QueryOptions = {},
-  ): Promise<IntersectionPage<Ps>> {
-    checkOptions('intersect', options, optionsOf.query)
-    const taken = takeConditions(conditions)
-    // Every item matched a row of each index, so it has all of the indexed properties.
-    return this.calls.pass(() =>
-      withCallbacks(options, (checked) => this.#queries.intersect(taken, checked)),
-    ) as unknown as Promise<IntersectionPage<Ps>>
-  }
-
-  /**
-   * A page of a list that is drawn from the rows of an index with `include`: as `query`, with items that have the properties of
-   * the index and those that it includes, and no others; `metaOf` knows nothing of them. Each is checked by the version of its entity,
-   * which costs a small look-up, unless `verify` is false. Throws `BAD_QUERY` for an index that includes nothing.
-   */
-  async list<const P extends IndexProperties>(
-    index: IndexDefinition<P>,
-    where: Where<P>,
-    options: ListOptions = {},
-  ): Promise<ListPage<P>> {
-    checkOptions('list', options, optionsOf.list)
-    requireDefinition('list', index)
-    return this.calls.pass(() =>
-      withCallbacks(options, (taken) => this.#queries.list(index, where, taken)),
-    ) as unknown as Promise<ListPage<P>>
-  }
-
-  /**
-   * Every entity that matches, page after page. For results that are known to be small: rejects with `DEADLINE` when it takes
-   * longer than `queryTimeMs`, 5 seconds by default, for then it may have missed an entity that moved meanwhile. Where rows may
-   * be pending, see `onIndexFailure`, it is `query` that says so.
-   */
-  async getAll<const P extends IndexProperties>(
-    index: IndexDefinition<P>,
-    where: Where<P>,
-    options: GetAllOptions = {},
-  ): Promise<IndexedEntity<P>[]> {
-    checkOptions('getAll', options, optionsOf.getAll)
-    requireDefinition('query', index)
-    return this.calls.pass(() =>
-      withCallbacks(options, (taken) => this.#queries.all(index, where, taken)),
-    ) as unknown as Promise<IndexedEntity<P>[]>
-  }
-
-  /**
-   * How many entities match. Counts index rows, unless `exact` is asked for: then it reads all entities that match, and rejects
-   * with `DEADLINE` as `getAll` does.
-   */
-  async count<const P extends IndexProperties>(
-    index: IndexDefinition<P>,
-    where: Where<P>,
-    options: CountOptions = {},
-  ): Promise<number> {
-    checkOptions('count', options, optionsOf.count)
-    requireDefinition('count', index)
-    return this.calls.pass(() => withCallbacks(options, (taken) => this.#queries.count(index, where, taken)))
+  /** Whether there is an entity of this id, without reading its body: one that is damaged is there. */
+  async exists(id: EntityId, options: CallOptions = {}): Promise<boolean> {
+    checkOptions('exists', options, optionsOf.call)
+    const bytes = parseId(id)
+    return this.calls.pass(() => this.#reader.exists(bytes, options))
   }
 
   /** Every entity of the store, in no order. */
@@ -333,6 +240,11 @@ export class DataStore extends StoreManagement {
       .then(() => this.#removals.close())
       .then(() => this.context.driver.close())
     await this.#closing
+  }
+
+  /** `close`, for `await using store = await DataStore.open(…)`. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
   }
 
   async #put({ id, isFresh, properties }: TakenBag, { signal, ifVersion }: PutOptions): Promise<PutResult> {

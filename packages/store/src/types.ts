@@ -5,6 +5,7 @@ import type {
   DriverFactory,
   EntityId,
   IndexDefinitionData,
+  IndexPredicate,
   IndexState,
   LooseleafError,
   Randomness,
@@ -14,32 +15,33 @@ import type {
   Time,
 } from '@looseleaf/core'
 import type { OnDamaged } from '@looseleaf/index-engine'
+import type { unchanged } from './unchanged.ts'
 
 export interface DataStoreOptions {
   /** The databases, in an order that stays the same: `mysqlShards([...])`, `sqliteShards({...})`. */
   readonly shards: DriverFactory
   /** The indexes that this process queries. Others of the store are kept up to date all the same. */
-  readonly indexes?: readonly IndexDefinitionData[]
+  readonly indexes?: readonly IndexDefinitionData[] | undefined
   /** Default: `bucketRouter({ shards })`. It has to be the same for ever. */
-  readonly router?: Router
+  readonly router?: Router | undefined
   /** Default: `msgpackZlibCodec()`. May be changed at any time: bodies say by themselves what they are. */
-  readonly codec?: Codec
+  readonly codec?: Codec | undefined
   /**
    * Create missing tables, add the given indexes that the store does not have, and begin those anew that have lost a table.
    * While a shard does not answer nothing of that is done, and a warning says so. Default: false.
    */
-  readonly migrate?: boolean
+  readonly migrate?: boolean | undefined
   /**
    * With `migrate`: begin shards anew that are empty, although others hold entities of a store in use. Their data has to be lost
    * for good; an address that leads to another database looks the same, so it is refused by default.
    */
-  readonly acceptEmptyShards?: boolean
+  readonly acceptEmptyShards?: boolean | undefined
   /**
    * `index-first` (default): index rows are written before the entity is committed, so nothing is ever missing.
    * `entity-first`: the order of FriendFeed's article. The entity is committed first and its rows follow; a query may
    * miss it in between, and after a crash until the cleaner has passed. Rows that it lost are left to the cleaner too.
    */
-  readonly writeOrder?: WriteOrder
+  readonly writeOrder?: WriteOrder | undefined
   /**
    * What to do when the shard of an index row cannot be written. `fail`: nothing is committed, the error is retryable.
    * `defer`: the entity is committed together with a note on its own shard, `put` answers `indexed: false`, and queries on
@@ -47,20 +49,20 @@ export interface DataStoreOptions {
    * the store: the first that gives it sets it, and waits for five seconds where the store is in use, until the queries of all
    * others know of it; after that it has to agree, and `setPolicies` changes it. Default: what the store has, or `fail`.
    */
-  readonly onIndexFailure?: 'fail' | 'defer'
+  readonly onIndexFailure?: 'fail' | 'defer' | undefined
   /**
    * Milliseconds for which an acknowledged commit may still be lost by a failover to a replica that lags. Index rows that a
    * write made superfluous stay until it is older than that, and the cleaner deletes them. One for all processes of the store,
    * as `onIndexFailure`. Default: what the store has, or 0: they go at once, or when no query needs them any more.
    */
-  readonly deleteDelayMs?: number
+  readonly deleteDelayMs?: number | undefined
   /**
    * Milliseconds that one call of a query may take to be complete, for every process of the store: index rows that an
    * entity has lost are kept for somewhat longer, so that a query under way still meets it by them when it moves. A query
    * that takes longer says `complete: false`; `getAll` and exact counts reject. Set when the store is made, and the same for
    * ever: it has an effect with `migrate` on new shards only, and has to agree elsewhere. Default: 5,000.
    */
-  readonly queryTimeMs?: number
+  readonly queryTimeMs?: number | undefined
   /**
    * Milliseconds after which a write begins no further attempt. An attempt is lost when another write of the entity, or a
    * change of the catalog, comes first, or its answer is lost and it turns out not to have taken place. Then the write
@@ -68,34 +70,38 @@ export interface DataStoreOptions {
    * left of which nobody knows. One that is under way goes on to its end: each of its statements has the driver's own
    * deadline. A `signal` ends the wait of a single call at any time. Default: 30,000.
    */
-  readonly writeTimeoutMs?: number
+  readonly writeTimeoutMs?: number | undefined
   /** Takes warnings, such as unsafe durability settings of a database. Default: `process.emitWarning`. */
-  readonly onWarning?: (message: string) => void
+  readonly onWarning?: ((message: string) => void) | undefined
   /** Default: the machine's time. */
-  readonly time?: Time
+  readonly time?: Time | undefined
   /** Default: the machine's own. */
-  readonly random?: Randomness
+  readonly random?: Randomness | undefined
 }
 
 export type WriteOrder = 'index-first' | 'entity-first'
 
 export interface NewIdOptions {
   /** Make it on the shard of this id, now and after shards were added. */
-  readonly near?: EntityId
+  readonly near?: EntityId | undefined
 }
 
 export interface PutOptions extends CallOptions {
   /** The entity's id; wins over an `id` in the bag. Default: a fresh one. */
-  readonly id?: EntityId
-  /** Write only if this is still the entity's version; `VERSION_MISMATCH` otherwise. 0: only if there is no entity. */
+  readonly id?: EntityId | undefined
+  /**
+   * Write only if this is still the entity's version; `VERSION_MISMATCH` otherwise. 0: only if there is no entity. Leave it out to
+   * write in any case: a version that is undefined is refused, so that a missing form field does not switch the check off.
+   */
   readonly ifVersion?: number
 }
 
 export interface InsertOptions extends CallOptions {
-  readonly id?: EntityId
+  readonly id?: EntityId | undefined
 }
 
 export interface ChangeOptions extends CallOptions {
+  /** As in `PutOptions`. */
   readonly ifVersion?: number
 }
 
@@ -141,8 +147,8 @@ export interface PutResult {
 export type PutManyResult =
   ({ readonly ok: true } & PutResult) | { readonly ok: false; readonly error: Error }
 
-/** Changes the properties of an entity; returns the new bag, or undefined to leave it as it is. */
-export type Change<B extends object = Bag> = (bag: Bag) => Bag | Storable<B> | undefined
+/** Changes the properties of an entity; returns the new bag, or `unchanged` to leave the entity as it is. */
+export type Change<B extends object = Bag> = (bag: Bag) => Bag | Storable<B> | typeof unchanged
 
 export interface StoreStatus {
   readonly storeId: string
@@ -174,6 +180,8 @@ export interface IndexStatus {
   readonly shardOn: string
   /** There where rows hold these properties, too. */
   readonly include?: readonly string[]
+  /** There where only entities with these values have rows. */
+  readonly on?: IndexPredicate
   /** There for the claims of a unique index, which are beside its rows and have a state of their own. */
   readonly unique?: true
   /** There when it is hidden: written, queried by nobody, and whole when it is restored. See `hideIndex`. */

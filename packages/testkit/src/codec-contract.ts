@@ -1,5 +1,6 @@
 import { deepStrictEqual } from 'node:assert/strict'
 import {
+  describeKind,
   isLooseleafError,
   MAX_DEPTH,
   MAX_VALUES,
@@ -7,36 +8,38 @@ import {
   type Codec,
   type PropertyValue,
 } from '@looseleaf/core'
-import { describe, expect, test } from 'vitest'
+import { expect } from 'expect'
 import { asDecoded, awkwardNames, edgeValues, randomBag } from './codec-contract-bags.ts'
 import { seededRandom } from './codec-contract-random.ts'
+import type { TestFunctions } from './test-functions.ts'
 
 export interface CodecContractOptions {
   /** The codec's limit, which every codec has to have: a bag of twice as many bytes is refused. Default: 8 MiB. */
-  readonly maxBodyBytes?: number
+  readonly maxBodyBytes?: number | undefined
   /**
    * A body whose bag is `{ a: [[], [], …] }` with so many empty arrays, made without `encode`, which refuses it. Only the
    * author of a codec knows how; without it the tests of what reading such a body takes are left out.
    */
-  readonly bodyOfArrays?: (count: number) => Uint8Array
+  readonly bodyOfArrays?: ((count: number) => Uint8Array) | undefined
 }
 
 /**
- * What every codec has to do, as a vitest suite: call it at the top of a test file. `makeCodec` gives a codec that is
+ * What every codec has to do, as tests of this runner: call it at the top of a test file. `makeCodec` gives a codec that is
  * configured as it will be used; it is called for each test. Nothing here is random from run to run.
  */
 export function codecContract(
+  runner: TestFunctions,
   name: string,
   makeCodec: () => Codec,
   options: CodecContractOptions = {},
 ): void {
+  const { describe, test } = runner
   const maxBodyBytes = options.maxBodyBytes ?? 8 * 1024 * 1024
 
   describe(`${name} keeps the codec contract`, () => {
     describe('every bag comes back', () => {
-      test.each(Object.keys(edgeValues))('%s', (kind) => {
-        expectRoundTrip(makeCodec(), { held: edgeValues[kind] })
-      })
+      for (const [kind, held] of Object.entries(edgeValues))
+        test(kind, () => expectRoundTrip(makeCodec(), { held }))
 
       test('an empty bag, from a body that is not empty', () => {
         const codec = makeCodec()
@@ -44,13 +47,15 @@ export function codecContract(
         expectRoundTrip(codec, {})
       })
 
-      test.each(awkwardNames)('a property named %j, at the top, alone within and among others', (awkward) => {
-        const codec = makeCodec()
-        for (const value of ['text', 7, null, new Date(5), { [awkward]: 1n }, [{ [awkward]: 'x' }]]) {
-          expectRoundTrip(codec, { [awkward]: value })
-          expectRoundTrip(codec, { nested: { [awkward]: value }, other: { [awkward]: value, b: 1 } })
-        }
-      })
+      for (const awkward of awkwardNames) {
+        test(`a property named ${JSON.stringify(awkward)}, at the top, alone within and among others`, () => {
+          const codec = makeCodec()
+          for (const value of ['text', 7, null, new Date(5), { [awkward]: 1n }, [{ [awkward]: 'x' }]]) {
+            expectRoundTrip(codec, { [awkward]: value })
+            expectRoundTrip(codec, { nested: { [awkward]: value }, other: { [awkward]: value, b: 1 } })
+          }
+        })
+      }
 
       test('all the awkward names in one bag', () => {
         expectRoundTrip(makeCodec(), Object.fromEntries(awkwardNames.map((awkward, i) => [awkward, i])))
@@ -155,16 +160,20 @@ export function codecContract(
     })
 
     describe('what cannot come back is refused', () => {
-      test.each(refused)('%s', (_, value) => {
-        // The types forbid these values; a caller without types does not know.
-        const bag = { outer: [{ inner: value }] } as unknown as Bag
-        expect(codeOf(() => makeCodec().encode(bag))).toBe('BAD_PROPERTY')
-        expect(messageOf(() => makeCodec().encode(bag))).toContain('outer[0].inner')
-      })
+      for (const [what, value] of refused) {
+        test(what, () => {
+          // The types forbid these values; a caller without types does not know.
+          const bag = { outer: [{ inner: value }] } as unknown as Bag
+          expect(codeOf(() => makeCodec().encode(bag))).toBe('BAD_PROPERTY')
+          expect(messageOf(() => makeCodec().encode(bag))).toContain('outer[0].inner')
+        })
+      }
 
-      test.each([null, undefined, 1, 'text', [], new Date(0), new Map()])('%s in place of a bag', (value) => {
-        expect(codeOf(() => makeCodec().encode(value as unknown as Bag))).toBe('BAD_PROPERTY')
-      })
+      for (const value of [null, undefined, 1, 'text', [], new Date(0), new Map()]) {
+        test(`${describeKind(value)} in place of a bag`, () => {
+          expect(codeOf(() => makeCodec().encode(value as unknown as Bag))).toBe('BAD_PROPERTY')
+        })
+      }
 
       test('values nested deeper than the limit, and circles', () => {
         const circle: Record<string, unknown> = {}
@@ -174,11 +183,13 @@ export function codecContract(
         }
       })
 
-      test.each(Object.keys(full))('more than MAX_VALUES values, as %s', (kind) => {
-        const bag = { ...full[kind]?.(MAX_VALUES - 1), more: null }
-        expectRoundTrip(makeCodec(), bag)
-        expect(codeOf(() => makeCodec().encode({ ...bag, another: null }))).toBe('BODY_TOO_LARGE')
-      })
+      for (const [kind, bagOf] of Object.entries(full)) {
+        test(`more than MAX_VALUES values, as ${kind}`, () => {
+          const bag = { ...bagOf(MAX_VALUES - 1), more: null }
+          expectRoundTrip(makeCodec(), bag)
+          expect(codeOf(() => makeCodec().encode({ ...bag, another: null }))).toBe('BODY_TOO_LARGE')
+        })
+      }
 
       test('a bag above the limit of bytes', () => {
         // Repeated at a distance that is too great for zlib and its like to find.

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect } from 'expect'
 import {
   catalogOf,
   testTogether,
@@ -6,9 +6,15 @@ import {
   type DriverContractOptions,
   type MakeDriverHarness,
 } from './driver-contract-harness.ts'
+import type { TestFunctions } from './test-functions.ts'
 
-export function catalogContract(make: MakeDriverHarness, options: DriverContractOptions): void {
-  const bench = withBench(make)
+export function catalogContract(
+  runner: TestFunctions,
+  make: MakeDriverHarness,
+  options: DriverContractOptions,
+): void {
+  const { test } = runner
+  const bench = withBench(runner, make)
 
   test('the catalog comes back as it was written', async () => {
     expect(await bench.shard.catalog.load()).toEqual(catalogOf(1))
@@ -49,7 +55,7 @@ export function catalogContract(make: MakeDriverHarness, options: DriverContract
     expect(await bench.shard.catalog.load()).toEqual(large)
   })
 
-  testTogether(options, 'a change is seen by others at once', async () => {
+  testTogether(runner, options, 'a change is seen by others at once', async () => {
     const { epoch } = (await bench.shard.catalog.load()) as { epoch: number }
     await bench.shard.catalog.change(catalogOf(epoch + 1), epoch)
     expect(await bench.other.catalog.load()).toEqual(catalogOf(epoch + 1))

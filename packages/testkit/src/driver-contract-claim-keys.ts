@@ -1,10 +1,12 @@
 import type { ColumnType, IndexRow, Key } from '@looseleaf/core'
-import { expect, test } from 'vitest'
+import { expect } from 'expect'
 import { row, told, type Fresh } from './driver-contract-claims-harness.ts'
 import { orderedValues } from './driver-contract-index.ts'
 import { newId } from './driver-contract-harness.ts'
+import type { TestFunctions } from './test-functions.ts'
 
-export function claimKeyContract(fresh: Fresh): void {
+export function claimKeyContract(runner: TestFunctions, fresh: Fresh): void {
+  const { test } = runner
   /** Takes every key for an entity of its own, then for all others in vain; then swaps and removes each. */
   async function areToldApart(types: readonly ColumnType[], keys: readonly Key[]): Promise<void> {
     const { claims, index, all } = await fresh(...types)
@@ -23,15 +25,11 @@ export function claimKeyContract(fresh: Fresh): void {
   }
 
   for (const [type, values] of Object.entries(orderedValues) as [ColumnType, Key][]) {
-    test(
-      `of type ${type} are told apart`,
-      () =>
-        areToldApart(
-          [type],
-          values.map((value) => [value]),
-        ),
-      30_000,
-    )
+    test(`of type ${type} are told apart`, () =>
+      areToldApart(
+        [type],
+        values.map((value) => [value]),
+      ))
   }
 
   test('that collations take for equal are told apart', () => {

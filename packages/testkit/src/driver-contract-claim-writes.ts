@@ -1,9 +1,11 @@
 import type { Key } from '@looseleaf/core'
-import { expect, test } from 'vitest'
+import { expect } from 'expect'
 import { row, told, type Fresh } from './driver-contract-claims-harness.ts'
 import { codeOf, newId } from './driver-contract-harness.ts'
+import type { TestFunctions } from './test-functions.ts'
 
-export function takeContract(fresh: Fresh): void {
+export function takeContract(runner: TestFunctions, fresh: Fresh): void {
+  const { test } = runner
   test('gives a key that nobody holds to the entity', async () => {
     const { claims, all } = await fresh('integer')
     const claim = row([1n], newId(), Number.MAX_SAFE_INTEGER)
@@ -119,7 +121,7 @@ export function takeContract(fresh: Fresh): void {
       expect(takers.map(told)).toContainEqual(winner)
       expect(answers.map(([claim]) => told(claim))).toEqual(takers.map(() => winner))
     }
-  }, 30_000)
+  })
 
   test('of many keys by several at once, each in another order, locks nobody out', async () => {
     const { claims, elsewhere, all } = await fresh('integer')
@@ -137,10 +139,11 @@ export function takeContract(fresh: Fresh): void {
     const after = await all()
     expect(after).toHaveLength(keys.length)
     for (const answer of answers) expect(answer).toEqual(after)
-  }, 30_000)
+  })
 }
 
-export function swapContract(fresh: Fresh): void {
+export function swapContract(runner: TestFunctions, fresh: Fresh): void {
+  const { test } = runner
   test('gives exactly this claim to another entity, with any stamp', async () => {
     const { claims, all } = await fresh('integer')
     const [a, b] = [newId(), newId()]
@@ -189,5 +192,5 @@ export function swapContract(fresh: Fresh): void {
       const winners = next.filter((_, i) => won[i])
       expect(winners.map(told)).toEqual((await all()).slice(Number(key)))
     }
-  }, 30_000)
+  })
 }

@@ -1,6 +1,10 @@
 import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
-import { describe } from 'vitest'
+import * as vitest from 'vitest'
 import { claimContract } from './driver-contract-claims.ts'
 
-describe('claims of the reference driver', () =>
-  claimContract(async () => ({ driver: createReferenceDriver({ shards: 1 }), cleanUp: async () => {} })))
+vitest.describe('claims of the reference driver', () =>
+  claimContract(vitest, async () => ({
+    driver: createReferenceDriver({ shards: 1 }),
+    cleanUp: async () => {},
+  })),
+)

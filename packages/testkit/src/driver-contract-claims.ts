@@ -1,17 +1,19 @@
 import type { IndexRow } from '@looseleaf/core'
-import { describe, expect, test } from 'vitest'
+import { expect } from 'expect'
 import { claimKeyContract } from './driver-contract-claim-keys.ts'
 import { swapContract, takeContract } from './driver-contract-claim-writes.ts'
 import { freshClaims, row, told, uniqueSpec, type Fresh } from './driver-contract-claims-harness.ts'
 import { codeOf, newId, newName, withBench, type MakeDriverHarness } from './driver-contract-harness.ts'
+import type { TestFunctions } from './test-functions.ts'
 
-export function claimContract(make: MakeDriverHarness): void {
-  const bench = withBench(make)
+export function claimContract(runner: TestFunctions, make: MakeDriverHarness): void {
+  const { describe, test } = runner
+  const bench = withBench(runner, make)
   const fresh: Fresh = (...types) => freshClaims(bench.shard, bench.other, ...types)
 
-  describe('a take', () => takeContract(fresh))
-  describe('a swap', () => swapContract(fresh))
-  describe('keys', () => claimKeyContract(fresh))
+  describe('a take', () => takeContract(runner, fresh))
+  describe('a swap', () => swapContract(runner, fresh))
+  describe('keys', () => claimKeyContract(runner, fresh))
 
   test('the table is the same object for the same name', () => {
     const spec = uniqueSpec('integer')

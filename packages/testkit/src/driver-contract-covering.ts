@@ -1,5 +1,5 @@
 import type { IndexTable, IndexTableSpec } from '@looseleaf/core'
-import { expect, test } from 'vitest'
+import { expect } from 'expect'
 import {
   codeOf,
   freshTable,
@@ -9,10 +9,12 @@ import {
   withBench,
   type MakeDriverHarness,
 } from './driver-contract-harness.ts'
+import type { TestFunctions } from './test-functions.ts'
 
 /** Tables whose rows hold bytes beside their key. */
-export function coveringContract(make: MakeDriverHarness): void {
-  const bench = withBench(make)
+export function coveringContract(runner: TestFunctions, make: MakeDriverHarness): void {
+  const { test } = runner
+  const bench = withBench(runner, make)
 
   const fresh = (): Promise<IndexTable> => freshTable(bench.shard, specOf(newName('index')))
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { EntityReplace } from '@looseleaf/core'
-import { describe, expect, test } from 'vitest'
+import { expect } from 'expect'
 import {
   codeOf,
   hex,
@@ -12,12 +12,18 @@ import {
   type DriverContractOptions,
   type MakeDriverHarness,
 } from './driver-contract-harness.ts'
+import type { TestFunctions } from './test-functions.ts'
 
 const epoch = 1
 
-export function entityContract(make: MakeDriverHarness, options: DriverContractOptions): void {
+export function entityContract(
+  runner: TestFunctions,
+  make: MakeDriverHarness,
+  options: DriverContractOptions,
+): void {
+  const { describe, test } = runner
   describe('reading', () => {
-    const bench = withBench(make)
+    const bench = withBench(runner, make)
 
     test('rows come in the order asked, undefined where there is none, and ids may repeat', async () => {
       const [a, b] = [newEntity(5), newEntity(6)]
@@ -37,6 +43,14 @@ export function entityContract(make: MakeDriverHarness, options: DriverContractO
     test('nothing is asked for nothing', async () => {
       expect(await bench.shard.entities.read([])).toEqual([])
       expect(await bench.shard.entities.readVersions([])).toEqual([])
+      expect(await bench.shard.entities.exist([])).toEqual([])
+    })
+
+    test('what has a body exists, and a tombstone does not', async () => {
+      const [there, gone] = [newEntity(), newEntity(1, null)]
+      await bench.shard.entities.insert([there, gone], { epoch })
+      const ids = [there.id, gone.id, newId(), there.id]
+      expect(await bench.shard.entities.exist(ids)).toEqual([true, false, false, true])
     })
 
     test('thousands of ids are read at once', async () => {
@@ -86,7 +100,7 @@ export function entityContract(make: MakeDriverHarness, options: DriverContractO
       expect(
         Buffer.compare((await bench.shard.entities.read([entity.id]))[0]?.body as Uint8Array, second),
       ).toBe(0)
-    }, 30_000)
+    })
 
     test('a bounded answer leaves out the bodies that are longer, tells their length, and gives all others', async () => {
       const lengths = [1, 99, 100, 101, 5_000, 70_000]
@@ -174,7 +188,7 @@ export function entityContract(make: MakeDriverHarness, options: DriverContractO
   })
 
   describe('writing', () => {
-    const bench = withBench(make)
+    const bench = withBench(runner, make)
 
     test('inserting nothing is nothing', async () => {
       await bench.shard.entities.insert([], { epoch: 99 })
@@ -306,9 +320,9 @@ export function entityContract(make: MakeDriverHarness, options: DriverContractO
         }))
         expect((await bench.shard.entities.replace(next, { epoch })).every(Boolean)).toBe(true)
       }
-    }, 30_000)
+    })
 
-    testTogether(options, 'a write is seen by others once it is acknowledged', async () => {
+    testTogether(runner, options, 'a write is seen by others once it is acknowledged', async () => {
       const entity = newEntity(3)
       await bench.shard.entities.insert([entity], { epoch })
       expect(await bench.other.entities.readVersions([entity.id])).toEqual([3])

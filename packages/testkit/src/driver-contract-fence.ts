@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect } from 'expect'
 import {
   catalogOf,
   codeOf,
@@ -8,9 +8,15 @@ import {
   type DriverContractOptions,
   type MakeDriverHarness,
 } from './driver-contract-harness.ts'
+import type { TestFunctions } from './test-functions.ts'
 
-export function fenceContract(make: MakeDriverHarness, options: DriverContractOptions): void {
-  const bench = withBench(make)
+export function fenceContract(
+  runner: TestFunctions,
+  make: MakeDriverHarness,
+  options: DriverContractOptions,
+): void {
+  const { test } = runner
+  const bench = withBench(runner, make)
   const raise = async (): Promise<number> => {
     const { epoch } = (await bench.shard.catalog.load()) as { epoch: number }
     expect(await bench.shard.catalog.change(catalogOf(epoch + 1), epoch)).toBe(true)
@@ -70,7 +76,7 @@ export function fenceContract(make: MakeDriverHarness, options: DriverContractOp
       expect(await bench.shard.entities.readVersions([entity.id])).toEqual(versions)
       expect(new Set(outcomes)).toEqual(new Set(['no error', 'STALE_EPOCH']))
     }
-    if (together) testTogether(options, name, run)
+    if (together) testTogether(runner, options, name, run)
     else test(name, run)
   }
 }

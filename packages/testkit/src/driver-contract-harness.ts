@@ -9,7 +9,7 @@ import type {
   Shard,
   ShardCatalog,
 } from '@looseleaf/core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { TestFunctions } from './test-functions.ts'
 
 /** A driver on fresh, empty databases: at least one shard, and no tables yet. */
 export interface DriverHarness {
@@ -36,7 +36,8 @@ export interface Bench {
 }
 
 /** Prepares a bench before the cases of a part, and removes it after them. */
-export function withBench(make: MakeDriverHarness): Bench {
+export function withBench(runner: TestFunctions, make: MakeDriverHarness): Bench {
+  const { beforeAll, afterAll } = runner
   let harness: DriverHarness
   let again: Driver | undefined
   let bench: Bench
@@ -48,13 +49,13 @@ export function withBench(make: MakeDriverHarness): Bench {
     await shard.catalog.init(catalogOf(1))
     again = await harness.connectAgain?.()
     bench = { driver: harness.driver, shard, other: again === undefined ? shard : firstShard(again) }
-  }, 60_000)
+  })
 
   afterAll(async () => {
     await again?.close()
     await harness.driver.close()
     await harness.cleanUp()
-  }, 60_000)
+  })
 
   return {
     get driver() {
@@ -70,15 +71,20 @@ export function withBench(make: MakeDriverHarness): Bench {
 }
 
 /** A case that two connections are needed for. */
-export function testTogether(options: DriverContractOptions, name: string, run: () => Promise<void>): void {
+export function testTogether(
+  { test }: TestFunctions,
+  options: DriverContractOptions,
+  name: string,
+  run: () => Promise<void>,
+): void {
   if (options.alone === undefined) test(name, run)
   else test.skip(`${name} (left out: ${options.alone})`, run)
 }
 
 export function firstShard(driver: Driver): Shard {
   const shard = driver.shards[0]
-  expect(shard, 'a driver has a shard').toBeDefined()
-  return shard as Shard
+  if (shard === undefined) throw new Error('A driver has to have a shard.')
+  return shard
 }
 
 export function catalogOf(epoch: number): ShardCatalog {

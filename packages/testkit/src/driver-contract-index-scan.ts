@@ -1,5 +1,5 @@
 import type { IndexRow, IndexScan, IndexTable, KeyRange, KeyValue } from '@looseleaf/core'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { expect } from 'expect'
 import { comparable } from './driver-contract-index.ts'
 import {
   freshIndex,
@@ -10,6 +10,7 @@ import {
   type Bench,
   type MakeDriverHarness,
 } from './driver-contract-harness.ts'
+import type { TestFunctions } from './test-functions.ts'
 
 /** The columns of tables that are searched, all of one direction and of several; those with a minus stand high to low. */
 const tables = [
@@ -26,10 +27,11 @@ const domain: readonly (readonly KeyValue[])[] = [
   [-0.5, 0, 0.1, 1e300],
 ]
 
-export function indexScanContract(make: MakeDriverHarness): void {
-  const bench = withBench(make)
+export function indexScanContract(runner: TestFunctions, make: MakeDriverHarness): void {
+  const { describe, test } = runner
+  const bench = withBench(runner, make)
   for (const columns of tables) {
-    describe(`by ${columns.join(', ')}`, () => scansOf(bench, columns))
+    describe(`by ${columns.join(', ')}`, () => scansOf(runner, bench, columns))
   }
 
   describe('by hand', () => {
@@ -63,7 +65,7 @@ export function indexScanContract(make: MakeDriverHarness): void {
   })
 }
 
-function scansOf(bench: Bench, columns: (typeof tables)[number]): void {
+function scansOf({ beforeAll, test }: TestFunctions, bench: Bench, columns: (typeof tables)[number]): void {
   const random = pseudoRandom(20090227)
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T
   let index: IndexTable
@@ -100,34 +102,62 @@ function scansOf(bench: Bench, columns: (typeof tables)[number]): void {
     }
   }
 
+  function randomScan(): IndexScan {
+    const range = randomRange()
+    const after = random() < 0.5 ? pick(matching(rows, range).concat(pick(rows))) : undefined
+    return {
+      ...range,
+      order: pick(['asc', 'desc']),
+      limit: pick([1, 3, 20, 1_000]),
+      // A place in the stretch: that is what a cursor is.
+      ...(after === undefined || !within(after, range)
+        ? {}
+        : { after: { ...after, inclusive: random() < 0.4 } }),
+    }
+  }
+
+  const withVersion = (row: IndexRow): string => `${describeRow(row)} ${row.version}`
+  const expected = (scan: IndexScan): string[] => naiveScan(rows, columns, scan).map(withVersion)
+  const entitiesIn = (range: KeyRange): number =>
+    new Set(matching(rows, range).map(({ entityId }) => hex(entityId))).size
+
   test('a scan gives what a naive search gives', async () => {
     for (let i = 0; i < 120; i++) {
-      const range = randomRange()
-      const after = random() < 0.5 ? pick(matching(rows, range).concat(pick(rows))) : undefined
-      const scan: IndexScan = {
-        ...range,
-        order: pick(['asc', 'desc']),
-        limit: pick([1, 3, 20, 1_000]),
-        // A place in the stretch: that is what a cursor is.
-        ...(after === undefined || !within(after, range)
-          ? {}
-          : { after: { ...after, inclusive: random() < 0.4 } }),
-      }
-      const found = await index.scan(scan)
-      expect(found.map(describeRow)).toEqual(naiveScan(rows, columns, scan).map(describeRow))
-      expect(found.map(({ version }) => version)).toEqual(
-        naiveScan(rows, columns, scan).map(({ version }) => version),
-      )
+      const scan = randomScan()
+      expect((await index.scan(scan)).map(withVersion)).toEqual(expected(scan))
     }
-  }, 30_000)
+  })
+
+  test('many scans give what each gives, in their order', async () => {
+    for (const length of [0, 1, 2, 41, 700]) {
+      const scans = Array.from({ length }, randomScan)
+      // Many that differ in nothing but their values.
+      const alike = Array.from({ length }, (): IndexScan => ({
+        prefix: [pick(domain[0]!)],
+        order: 'desc',
+        limit: 3,
+      }))
+      for (const asked of [scans, alike]) {
+        const found = await index.scanMany(asked)
+        expect(found.map((page) => page.map(withVersion))).toEqual(asked.map(expected))
+      }
+    }
+  })
 
   test('a count gives the different entities of the range', async () => {
     for (let i = 0; i < 60; i++) {
       const range = randomRange()
-      const entities = new Set(matching(rows, range).map(({ entityId }) => hex(entityId)))
-      expect(await index.count(range)).toBe(entities.size)
+      expect(await index.count(range)).toBe(entitiesIn(range))
     }
-  }, 30_000)
+  })
+
+  test('many counts give what each gives, in their order', async () => {
+    for (const length of [0, 1, 2, 41, 700]) {
+      const ranges = Array.from({ length }, randomRange)
+      const alike = Array.from({ length }, (): KeyRange => ({ prefix: [pick(domain[0]!)] }))
+      for (const asked of [ranges, alike]) expect(await index.countMany(asked)).toEqual(asked.map(entitiesIn))
+    }
+  })
 
   for (const order of ['asc', 'desc'] as const) {
     test(`pages of every size meet each row once, ${order}`, async () => {
@@ -142,7 +172,7 @@ function scansOf(bench: Bench, columns: (typeof tables)[number]): void {
           naiveScan(rows, columns, { prefix, order, limit: 1_000 }).map(describeRow),
         )
       }
-    }, 30_000)
+    })
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ColumnType, IndexRow, IndexTableSpec, KeyValue } from '@looseleaf/core'
-import { expect, test } from 'vitest'
+import { expect } from 'expect'
 import { seededRandom } from './codec-contract-random.ts'
 import {
   codeOf,
@@ -12,6 +12,7 @@ import {
   withBench,
   type MakeDriverHarness,
 } from './driver-contract-harness.ts'
+import type { TestFunctions } from './test-functions.ts'
 
 const INT64_MIN = -(2n ** 63n)
 const INT64_MAX = 2n ** 63n - 1n
@@ -98,8 +99,9 @@ export const orderedValues: Readonly<Record<ColumnType, readonly KeyValue[]>> = 
   time: [INT64_MIN, -1n, 0n, 1_700_000_000_123_456n, INT64_MAX],
 }
 
-export function indexContract(make: MakeDriverHarness): void {
-  const bench = withBench(make)
+export function indexContract(runner: TestFunctions, make: MakeDriverHarness): void {
+  const { test } = runner
+  const bench = withBench(runner, make)
 
   for (const [type, values] of Object.entries(orderedValues) as [ColumnType, KeyValue[]][]) {
     test(`values of type ${type} come back as they were, in their order, and are told apart`, async () => {
@@ -286,7 +288,7 @@ export function indexContract(make: MakeDriverHarness): void {
     expect(await bench.shard.rowsOf(specs.slice(0, 2), [])).toEqual([[], []])
     const missing = { ...(specs[0] as IndexTableSpec), table: newName('ix') }
     expect(await codeOf(bench.shard.rowsOf([...specs, missing], ids))).toBe('INDEX_NOT_FOUND')
-  }, 30_000)
+  })
 
   test('concurrent upserts and removals in any order leave what was stamped last', async () => {
     const index = await freshIndex(bench.shard, 'integer')

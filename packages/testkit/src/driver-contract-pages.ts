@@ -1,14 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import type { EntityPageRow } from '@looseleaf/core'
-import { describe, expect, test } from 'vitest'
+import { expect } from 'expect'
 import { hexed, hex, newEntity, withBench, type MakeDriverHarness } from './driver-contract-harness.ts'
+import type { TestFunctions } from './test-functions.ts'
 
 const epoch = 1
 
 /** Reading a table page by page. */
-export function entityPagesContract(make: MakeDriverHarness): void {
+export function entityPagesContract(runner: TestFunctions, make: MakeDriverHarness): void {
+  const { describe, test } = runner
   describe('passes', () => {
-    const bench = withBench(make)
+    const bench = withBench(runner, make)
 
     test('an empty table has no pages and counts nothing', async () => {
       expect(await bench.shard.entities.pageByAdded(0, 10)).toEqual([])

@@ -1,11 +1,13 @@
 import type { EntityReplace, PendingRow } from '@looseleaf/core'
-import { expect, test } from 'vitest'
+import { expect } from 'expect'
 import { codeOf, hex, newEntity, withBench, type MakeDriverHarness } from './driver-contract-harness.ts'
+import type { TestFunctions } from './test-functions.ts'
 
 const epoch = 1
 
-export function pendingContract(make: MakeDriverHarness): void {
-  const bench = withBench(make)
+export function pendingContract(runner: TestFunctions, make: MakeDriverHarness): void {
+  const { test } = runner
+  const bench = withBench(runner, make)
 
   const rowsOf = async (id: Uint8Array): Promise<(readonly [string, number])[]> =>
     (await bench.shard.pending.page({ limit: 1_000 }))

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Shard } from '@looseleaf/core'
-import { describe, expect, test } from 'vitest'
+import { expect } from 'expect'
 import {
   catalogOf,
   codeOf,
@@ -14,10 +14,12 @@ import {
   type DriverHarness,
   type MakeDriverHarness,
 } from './driver-contract-harness.ts'
+import type { TestFunctions } from './test-functions.ts'
 
-export function shardContract(make: MakeDriverHarness): void {
+export function shardContract(runner: TestFunctions, make: MakeDriverHarness): void {
+  const { describe, test } = runner
   describe('of a driver that is open', () => {
-    const bench = withBench(make)
+    const bench = withBench(runner, make)
 
     test('a shard has a name', () => {
       expect(bench.shard.name).not.toBe('')
@@ -154,7 +156,7 @@ export function shardContract(make: MakeDriverHarness): void {
   })
 
   describe('flush', () => {
-    const bench = withBench(make)
+    const bench = withBench(runner, make)
 
     test('resolves, alone and many at once, and changes nothing that can be read', async () => {
       const entity = newEntity()

@@ -1,10 +1,12 @@
-import { expect, test } from 'vitest'
+import { expect } from 'expect'
 import { newName, withBench, type MakeDriverHarness } from './driver-contract-harness.ts'
+import type { TestFunctions } from './test-functions.ts'
 
 const MINUTE = 60_000
 
-export function taskContract(make: MakeDriverHarness): void {
-  const bench = withBench(make)
+export function taskContract(runner: TestFunctions, make: MakeDriverHarness): void {
+  const { test } = runner
+  const bench = withBench(runner, make)
 
   test('a task that nobody has claimed is not there', async () => {
     expect(await bench.shard.tasks.load(newName('task'))).toBeUndefined()

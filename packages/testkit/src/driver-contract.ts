@@ -1,4 +1,3 @@
-import { describe } from 'vitest'
 import { catalogContract } from './driver-contract-catalog.ts'
 import { claimContract } from './driver-contract-claims.ts'
 import { entityContract } from './driver-contract-entities.ts'
@@ -11,29 +10,32 @@ import { indexContract } from './driver-contract-index.ts'
 import { pendingContract } from './driver-contract-pending.ts'
 import { shardContract } from './driver-contract-shard.ts'
 import { taskContract } from './driver-contract-tasks.ts'
+import type { TestFunctions } from './test-functions.ts'
 
 /**
- * Says in tests what every driver has to do: each sentence of the ports is one. Call it at the top of a test file;
+ * Says in tests of this runner what every driver has to do: each sentence of the ports is one. Call it at the top of a test file;
  * `make` is called for each part and has to give fresh, empty databases.
  */
 export function driverContract(
+  runner: TestFunctions,
   name: string,
   make: MakeDriverHarness,
   options: DriverContractOptions = {},
 ): void {
+  const { describe } = runner
   describe(`the driver contract: ${name}`, () => {
-    describe('shards', () => shardContract(make))
-    describe('the catalog', () => catalogContract(make, options))
+    describe('shards', () => shardContract(runner, make))
+    describe('the catalog', () => catalogContract(runner, make, options))
     describe('entities', () => {
-      entityContract(make, options)
-      entityPagesContract(make)
+      entityContract(runner, make, options)
+      entityPagesContract(runner, make)
     })
-    describe('the epoch fence', () => fenceContract(make, options))
-    describe('index rows', () => indexContract(make))
-    describe('scans', () => indexScanContract(make))
-    describe('covering tables', () => coveringContract(make))
-    describe('claims', () => claimContract(make))
-    describe('pending rows', () => pendingContract(make))
-    describe('tasks', () => taskContract(make))
+    describe('the epoch fence', () => fenceContract(runner, make, options))
+    describe('index rows', () => indexContract(runner, make))
+    describe('scans', () => indexScanContract(runner, make))
+    describe('covering tables', () => coveringContract(runner, make))
+    describe('claims', () => claimContract(runner, make))
+    describe('pending rows', () => pendingContract(runner, make))
+    describe('tasks', () => taskContract(runner, make))
   })
 }

@@ -10,5 +10,6 @@ export {
   type FaultyCall,
   type FaultyDriver,
 } from './faulty-driver.ts'
+export type { TestFunctions } from './test-functions.ts'
 export { keepOpen } from './keep-open.ts'
 export { withoutPauses } from './without-pauses.ts'

@@ -1,12 +1,14 @@
 import { ID_BYTES, isLooseleafError, type Router } from '@looseleaf/core'
-import { describe, expect, test } from 'vitest'
+import { expect } from 'expect'
 import { keysOfAllKinds, idsOfAllKinds } from './router-contract-keys.ts'
+import type { TestFunctions } from './test-functions.ts'
 
 /**
- * What every router has to do, as a vitest suite: call it at the top of a test file. `makeRouter` gives a router that is
+ * What every router has to do, as tests of this runner: call it at the top of a test file. `makeRouter` gives a router that is
  * configured as it will be used, and the same one again whenever it is called.
  */
-export function routerContract(name: string, makeRouter: () => Router): void {
+export function routerContract(runner: TestFunctions, name: string, makeRouter: () => Router): void {
+  const { describe, test } = runner
   describe(`${name} keeps the router contract`, () => {
     test('it has a whole number of shards', () => {
       const { shardCount } = makeRouter()
@@ -89,16 +91,18 @@ export function routerContract(name: string, makeRouter: () => Router): void {
       }
     })
 
-    test.each([0, 15, 17])('an id of %i bytes is refused', (length) => {
-      const router = makeRouter()
-      expect(codeOf(() => router.shardOfId(new Uint8Array(length)))).toBe('BAD_ID')
-      expect(codeOf(() => router.newId(new Uint8Array(length)))).toBe('BAD_ID')
-    })
+    for (const length of [0, 15, 17]) {
+      test(`an id of ${length} bytes is refused`, () => {
+        const router = makeRouter()
+        expect(codeOf(() => router.shardOfId(new Uint8Array(length)))).toBe('BAD_ID')
+        expect(codeOf(() => router.newId(new Uint8Array(length)))).toBe('BAD_ID')
+      })
+    }
   })
 }
 
 function expectShard(router: Router, shard: number): void {
-  expect(Number.isInteger(shard) && shard >= 0 && shard < router.shardCount, `shard ${shard}`).toBe(true)
+  expect([shard, Number.isInteger(shard) && shard >= 0 && shard < router.shardCount]).toEqual([shard, true])
 }
 
 function elsewhere(bytes: Uint8Array): Uint8Array {

@@ -68,7 +68,13 @@ export const packages: Readonly<Record<string, Allowance>> = {
     thirdParty: ['p-limit'],
     neverReaches: noDriver,
   },
-  '@looseleaf/testkit': { workspace: ['@looseleaf/core'], thirdParty: ['vitest'], neverReaches: noDriver },
+  '@looseleaf/kinds': {
+    workspace: ['@looseleaf/core', '@looseleaf/index-engine', '@looseleaf/store'],
+    thirdParty: ['@standard-schema/spec', 'p-limit'],
+    node: ['node:util'],
+    neverReaches: noDriver,
+  },
+  '@looseleaf/testkit': { workspace: ['@looseleaf/core'], thirdParty: ['expect'], neverReaches: noDriver },
   '@looseleaf/cli': {
     workspace: [
       '@looseleaf/cleaner',
@@ -77,6 +83,7 @@ export const packages: Readonly<Record<string, Allowance>> = {
       '@looseleaf/driver-mysql',
       '@looseleaf/driver-sqlite',
       '@looseleaf/index-engine',
+      '@looseleaf/kinds',
       '@looseleaf/store',
     ],
     thirdParty: terminal,
@@ -93,6 +100,7 @@ export const packages: Readonly<Record<string, Allowance>> = {
       '@looseleaf/driver-kysely',
       '@looseleaf/driver-mysql',
       '@looseleaf/driver-sqlite',
+      '@looseleaf/kinds',
       '@looseleaf/store',
     ],
     thirdParty: [],

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { MOST_LINES } from './allowed-imports.ts'
+import { metadataOf, withAbsoluteLinks } from './metadata.ts'
 import { isTest, isThere, read, sourcesOf, workspacePackages } from './repository.ts'
 
 const published = workspacePackages('packages')
@@ -25,6 +26,12 @@ describe.each(published.map((one) => [one.manifest.name, one] as const))('%s', (
     expect(isThere(`${one.folder}/README.md`)).toBe(true)
     expect(one.manifest).toMatchObject({ type: 'module', license: 'MIT' })
     expect(one.manifest.private ?? false).toBe(false)
+  })
+
+  test('says where the project is as the root does; `pnpm metadata` writes it', () => {
+    expect(one.manifest).toMatchObject(metadataOf(one))
+    const readme = read(`${one.folder}/README.md`)
+    expect(readme).toBe(withAbsoluteLinks(one, readme))
   })
 })
 

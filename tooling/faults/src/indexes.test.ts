@@ -8,15 +8,17 @@ const contents = [
   blue,
   { ...red, group: null, at: '2024-03-31T22:15:00.000Z' },
   { ...blue, at: '2024-03-31T22:15:00.000Z' },
+  // Which one index is not of.
+  { ...blue, tags: ['grey'] },
 ]
 
 test.each<[Asked, matching: number, ofOneKey: boolean]>([
   [{ index: 'by_tag', tags: ['red'] }, 2, true],
   [{ index: 'by_tag', tags: ['red', 'blue'] }, 4, false],
-  [{ index: 'by_group', groups: ['south'] }, 2, true],
+  [{ index: 'by_group', groups: ['south'] }, 3, true],
   [{ index: 'by_group', groups: ['east', 'north'] }, 1, false],
-  [{ index: 'by_group', between: ['north', 'south'] }, 3, false],
-  [{ index: 'by_group_and_time', group: 'south', at: blue.at }, 1, true],
+  [{ index: 'by_group', between: ['north', 'south'] }, 4, false],
+  [{ index: 'by_group_and_time', group: 'south', at: blue.at }, 2, true],
   [{ index: 'by_day', days: ['2024-03-31'] }, 4, false],
   [{ index: 'by_day', days: ['2024-03-31'], groups: ['south'] }, 2, true],
   [{ index: 'by_day', days: ['2024-03-31'], groups: [null, 'north'] }, 2, false],

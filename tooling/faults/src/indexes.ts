@@ -8,10 +8,11 @@ export const byGroupAndTime = defineIndex('by_group_and_time', {
   include: ['tags', 'by'],
 })
 
-/** A key that is derived, so that writes change the value and leave the row; and a row for what is in no group as well. */
+/** A key that is derived, so that writes change the value and leave the row; a row for what is in no group; and what is grey has none. */
 export const byDay = defineIndex('by_day', {
   properties: { day: { type: 'time', of: 'at', key: 'day' }, group: { type: 'string', nulls: 'last' } },
   shardOn: 'id',
+  on: { grey: false },
 })
 
 export const allIndexes = [byTag, byGroup, byGroupAndTime, byDay] as const
@@ -52,6 +53,11 @@ export function signatureOf({ group, tags, at }: Content): string {
   return `${group ?? '-'} ${tags.join(',')} ${at}`
 }
 
+/** What a bag says of itself for the index that is not of grey ones. */
+export function isGrey({ tags }: Pick<Content, 'tags'>): boolean {
+  return tags.includes('grey')
+}
+
 /** What a query asked for. Of several values, any will do. */
 export type Asked =
   | { readonly index: 'by_tag'; readonly tags: readonly string[] }
@@ -83,7 +89,7 @@ export function matches(asked: Asked, { group, tags, at }: Content): boolean {
     case 'by_tag and by_group':
       return tags.includes(asked.tag) && group === asked.group
     case 'by_day':
-      return asked.days.includes(dayOf(at)) && asked.groups?.includes(group) !== false
+      return !isGrey({ tags }) && asked.days.includes(dayOf(at)) && asked.groups?.includes(group) !== false
   }
 }
 

@@ -49,8 +49,9 @@ export function renderReport(
   const brokeOff = shown.flatMap((result) => (result.kind === 'broke off' ? result.name : []))
   const mysql = mysqlIn(onMysql)
   const parts = [
-    intro(shown),
+    '# Reliability, measured',
     summary({ history, simulations, faults, failovers, galera, mysql, notRun, brokeOff }),
+    howMeasured(shown),
     ...(history === undefined ? [] : [historyPart(history)]),
     ...(faults.length === 0 ? [] : [faultsPart(faults)]),
     ...(failovers.length === 0 ? [] : [failoverPart(failovers)]),
@@ -80,14 +81,13 @@ function mysqlIn(results: readonly ResultFile[]): OnMysql | undefined {
   return { server, history, measured: measuredIn(results) }
 }
 
-function intro(results: readonly ResultFile[]): string {
+function howMeasured(results: readonly ResultFile[]): string {
   const each = (pick: (result: ResultFile) => string | number | undefined): string =>
     [...new Set(results.flatMap((result) => pick(result) ?? []))].toSorted().join(', ')
-  return `# Reliability, measured
+  return `## How it was measured
 
-This page is written by \`pnpm faults report\` from what the last runs measured; do not edit it. Real processes write and
-read the same entities on real database servers, and every answer is held against every other and against the tables. What
-is promised stands in the [specification](spec.md).
+\`pnpm faults report\` writes this page from what the last runs measured; do not edit it. What is promised stands in the
+[specification](spec.md).
 
 Measured on: ${each(({ at }) => at.slice(0, 10))}; server ${each((result) => serverOf(result))}; Node ${each(({ node }) => node)};
 ${each(({ cpus }) => cpus)} processor cores for servers, processes and checkers together; 2 shards where nothing else is
@@ -106,7 +106,7 @@ function notMeasured(results: readonly ResultFile[], mysql: OnMysql | undefined)
     '- More than one machine: what goes wrong on the way is put in by a proxy.',
     ...(mysql === undefined ? ['- MySQL: only MariaDB was run here.'] : notOnMysql(mysql)),
     '- Runs of days.',
-    '- A server whose own clock is past January 2038: MariaDB 10.11 cuts the time of a session off there. Entities that are dated later are.',
+    '- A server whose own clock is past January 2038: MariaDB 10.11 cuts the time of a session off there. Later-dated entities are measured.',
   ]
   return `## Not measured\n\n${[...skipped, ...known].join('\n')}`
 }

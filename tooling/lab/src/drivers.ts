@@ -19,7 +19,8 @@ export function changed(driver: Driver, changes: Changes): Driver {
         let table = tables.get(spec.table)
         if (table === undefined) {
           const real = shard.index(spec)
-          table = { ...whole(real), ...changes.index?.(real, spec) }
+          const parts = changes.index?.(real, spec) ?? {}
+          table = { ...whole(real), ...manyOf(parts), ...parts }
           tables.set(spec.table, table)
         }
         return table
@@ -28,6 +29,14 @@ export function changed(driver: Driver, changes: Changes): Driver {
     }
   })
   return { shards, close: () => driver.close() }
+}
+
+/** What is changed of one scan or count is changed of each of many. */
+function manyOf({ scan, count }: Partial<IndexTable>): Partial<IndexTable> {
+  return {
+    ...(scan && { scanMany: (scans, options) => Promise.all(scans.map((one) => scan(one, options))) }),
+    ...(count && { countMany: (ranges, options) => Promise.all(ranges.map((one) => count(one, options))) }),
+  }
 }
 
 /** The same for whoever connects by himself. */

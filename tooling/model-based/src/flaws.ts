@@ -29,6 +29,16 @@ export const flaws: Readonly<Record<string, Changes>> = {
   'a count is one too many': {
     index: (table) => ({ count: async (range, options) => (await table.count(range, options)) + 1 }),
   },
+  'scans of one call get each other’s rows': {
+    index: (table) => ({
+      scanMany: async (scans, options) => (await table.scanMany(scans, options)).toReversed(),
+    }),
+  },
+  'counts of one call get each other’s numbers': {
+    index: (table) => ({
+      countMany: async (ranges, options) => (await table.countMany(ranges, options)).toReversed(),
+    }),
+  },
   'a replace says that it wrote and did not': {
     entities: () => ({ replace: async (rows) => rows.map(() => true) }),
   },

@@ -79,6 +79,19 @@ export const baseIndexes: readonly IndexDefinition[] = [
     onMisfit: 'skip',
     include: ['s', 't'],
   }),
+  // Of some entities: others may hold what they like.
+  defineIndex('of_true', {
+    properties: { n: 'number', s: { type: 'string', nulls: 'first' } },
+    shardOn: 'n',
+    on: { b: true },
+  }),
+  defineIndex('list_of_a', {
+    properties: { i: { type: 'integer', nulls: 'last' } },
+    shardOn: 'id',
+    onMisfit: 'skip',
+    include: ['s'],
+    on: { 'in.s': '', b: false },
+  }),
   defineIndex('by_people', { properties: { 'in.people.name': 'string[]' }, shardOn: 'id', onMisfit: 'skip' }),
 ]
 
@@ -97,6 +110,7 @@ export const indexesOfOne: readonly IndexDefinition[] = [
     shardOn: 's',
     onMisfit: 'skip',
     unique: true,
+    on: { b: true },
   }),
 ]
 
@@ -117,7 +131,20 @@ export const passingIndexes: readonly IndexDefinition[] = [
     include: ['i', 'b'],
   }),
   defineIndex('extra', { properties: { s: 'string', n: 'number' }, shardOn: 's', include: ['b', 'i'] }),
+  defineIndex('extra', {
+    properties: { s: 'string', n: 'number' },
+    shardOn: 's',
+    onMisfit: 'skip',
+    include: ['i', 'b'],
+    on: { b: true },
+  }),
   defineIndex('more', { properties: { tags: 'string[]' }, shardOn: 'tags', onMisfit: 'skip' }),
+  defineIndex('more', {
+    properties: { tags: 'string[]' },
+    shardOn: 'tags',
+    onMisfit: 'skip',
+    on: { b: true },
+  }),
   defineIndex('more', {
     properties: { tags: { type: 'string[]', key: 'prefix(1)', nulls: 'first' }, b: 'boolean' },
     shardOn: 'id',

@@ -21,11 +21,12 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /**
  * What an index has of a bag, written down from the promises in the READMEs and from nothing else: a bag counts only
- * with every property of the index, those with nulls aside; a value of another type is a misfit; an array gives a row per
- * different element, or per different key of one.
+ * with the values of `on` and every property of the index, those with nulls aside; a value of another type is a misfit; an
+ * array gives a row per different element, or per different key of one.
  */
-export function rowsOf({ properties }: IndexDefinitionData, bag: Bag): Rows {
-  if (properties.some((property) => property.nulls === undefined && hasNothing(property, bag))) {
+export function rowsOf({ properties, on = {} }: IndexDefinitionData, bag: Bag): Rows {
+  const isOfAnother = Object.keys(on).some((name) => valueOf(bag, name) !== on[name])
+  if (isOfAnother || properties.some((one) => one.nulls === undefined && hasNothing(one, bag))) {
     return { rows: [], hasMisfit: false }
   }
   let hasMisfit = false

@@ -198,13 +198,14 @@ export function matches(definition: IndexDefinitionData, where: Conditions, row:
   })
 }
 
-/** Two definitions of one name with the same properties and the same `shardOn` are one index. */
+/** Two definitions of one name with the same properties, `shardOn`, `on` and `include` are one index. */
 export function haveSameRows(a: IndexDefinitionData, b: IndexDefinitionData): boolean {
   return (
     a.name === b.name &&
     a.shardOn === b.shardOn &&
     JSON.stringify(a.properties) === JSON.stringify(b.properties) &&
     a.unique === b.unique &&
+    JSON.stringify(a.on) === JSON.stringify(b.on) &&
     JSON.stringify(a.include?.toSorted()) === JSON.stringify(b.include?.toSorted())
   )
 }

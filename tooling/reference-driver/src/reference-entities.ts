@@ -67,6 +67,7 @@ export function createReferenceEntities(
         return row && bounded(row, maxBody)
       }),
     readVersions: async (ids) => ids.map((id) => byId.get(keyOf(id))?.version),
+    exist: async (ids) => ids.map((id) => (byId.get(keyOf(id))?.body ?? null) !== null),
     async insert(inserts, { epoch }) {
       checkEpoch(epoch)
       if (inserts.some((row) => byId.has(keyOf(row.id)))) {

@@ -2,6 +2,7 @@ import {
   LooseleafError,
   type ClaimTable,
   type IndexRow,
+  type IndexScan,
   type IndexTable,
   type IndexTableSpec,
   type Key,
@@ -74,6 +75,23 @@ export function createReferenceIndex(shard: string, spec: IndexTableSpec): Refer
     return { at, claim: isOfKey ? row : undefined }
   }
 
+  function rowsFor({ order, after, limit, ...range }: IndexScan): readonly IndexRow[] {
+    check()
+    const sign = order === 'asc' ? 1 : -1
+    const within = rows.filter((row) => {
+      if (!isWithin(row.key, range)) return false
+      const distance = after === undefined ? 1 : sign * comparePlaces(row, after)
+      return distance > 0 || (distance === 0 && after?.inclusive === true)
+    })
+    return (order === 'asc' ? within : within.toReversed()).slice(0, limit)
+  }
+
+  function countFor(range: KeyRange): number {
+    check()
+    const within = rows.filter((row) => isWithin(row.key, range))
+    return new Set(within.map((row) => Buffer.from(row.entityId).toString('hex'))).size
+  }
+
   return {
     claims: createReferenceClaims(spec.table, {
       check,
@@ -131,26 +149,15 @@ export function createReferenceIndex(shard: string, spec: IndexTableSpec): Refer
       }
       return removed
     },
-    async scan({ order, after, limit, ...range }) {
-      check()
-      const sign = order === 'asc' ? 1 : -1
-      const within = rows.filter((row) => {
-        if (!isWithin(row.key, range)) return false
-        const distance = after === undefined ? 1 : sign * comparePlaces(row, after)
-        return distance > 0 || (distance === 0 && after?.inclusive === true)
-      })
-      return (order === 'asc' ? within : within.toReversed()).slice(0, limit)
-    },
+    scan: async (scan) => rowsFor(scan),
+    scanMany: async (scans) => scans.map(rowsFor),
     async rowsOf(entityIds) {
       check()
       const wanted = new Set(entityIds.map((id) => Buffer.from(id).toString('hex')))
       return rows.filter((row) => wanted.has(Buffer.from(row.entityId).toString('hex')))
     },
-    async count(range) {
-      check()
-      const within = rows.filter((row) => isWithin(row.key, range))
-      return new Set(within.map((row) => Buffer.from(row.entityId).toString('hex'))).size
-    },
+    count: async (range) => countFor(range),
+    countMany: async (ranges) => ranges.map(countFor),
   }
 }
 

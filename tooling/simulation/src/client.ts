@@ -52,6 +52,7 @@ function newBag(options: ClientOptions, operation: Operation): Bag {
   const { random, clients } = options
   const bag = {
     by: operation.number,
+    open: operation.number % 4 > 0,
     group: random.pick([...GROUPS, null]),
     rank: random.pick(RANKS),
     tags: TAGS.filter(() => random.chance(0.4)),

@@ -1,6 +1,7 @@
 import type { CatalogEntry, Codec, Key, Router } from '@looseleaf/core'
 import { deriveEntryRows, keyIdentity, mergeCatalogs, shardOfRow, tableSpec } from '@looseleaf/index-engine'
 import type { ReferenceDriver, ReferenceIndex } from '@looseleaf-tooling/reference-driver'
+import { isOf } from './indexes.ts'
 
 export interface PlacedRow {
   readonly shard: number
@@ -33,7 +34,8 @@ export function createCommittedRows(driver: ReferenceDriver, router: Router, cod
     derived.set(body, byTable)
     let rows = byTable.get(entry.table)
     if (rows === undefined) {
-      const { keys } = deriveEntryRows(entry, codec.decode(body))
+      const bag = codec.decode(body)
+      const keys = isOf(entry.on, bag) ? deriveEntryRows(entry, bag).keys : []
       rows = keys.map((key) => ({
         key,
         shard: shardOfRow(entry, router, key, id),

@@ -22,7 +22,7 @@ it.each([
   ['by_group', byGroup, GROUPS.map((group) => ({ group })), [1, 0, 0]],
   // In turn, so that what is asked for a range is on several shards as well.
   ['by_rank', byRank, RANKS.map((rank) => ({ rank })), [0, 1, 0, 1]],
-  ['by_pair', byPair, RANKS.map((rank) => ({ rank })), [1, 0, 0, 0]],
+  ['by_pair', byPair, RANKS.map((rank) => ({ rank, open: true })), [1, 0, 0, 0]],
 ])('%s has rows on every shard', (_, index, bags, shards) => {
   expect(shardsOf(index, bags)).toEqual(shards)
   expect(new Set(shards).size).toBe(SHARDS)

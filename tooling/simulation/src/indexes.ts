@@ -1,4 +1,4 @@
-import type { Bag } from '@looseleaf/core'
+import type { Bag, IndexPredicate } from '@looseleaf/core'
 import { defineIndex, defineKey } from '@looseleaf/index-engine'
 
 /** One row per entity, which moves within what is asked for, between shards and in either direction. */
@@ -9,10 +9,14 @@ export const pairOf = (rank: number): number => Math.floor(rank / 2)
 
 const pair = defineKey({ name: 'pair', version: 1, from: 'integer', derive: pairOf })
 
-/** A key that is derived, so that an entity may get another rank and keep its row; and a row for what is in no group as well. */
+/** What partial indexes are of: writes make entities such, and others, all the time. */
+const open = { open: true } as const
+
+/** A key that is derived, so that an entity may get another rank and keep its row; a row for what is in no group; open ones alone. */
 export const byPair = defineIndex('by_pair', {
   properties: { pair: { type: 'integer', of: 'rank', key: pair }, group: { type: 'string', nulls: 'last' } },
   shardOn: 'pair',
+  on: open,
 })
 
 /** Added, dropped and added again while everything is going on. */
@@ -21,18 +25,20 @@ export const byGroupAndRank = defineIndex('by_group_and_rank', {
   shardOn: 'id',
 })
 
-/** The same under the same name, defined in another way. */
+/** The same under the same name, elsewhere and of open ones alone. */
 export const byGroupAndRankElsewhere = defineIndex('by_group_and_rank', {
   properties: { group: 'string', rank: 'integer' },
   shardOn: 'group',
+  on: open,
 })
 
-/** Several keys per entity, on both shards, which entities take from one another. */
+/** Several keys per entity, on both shards, which open entities take from one another. */
 export const byName = defineIndex('by_name', {
   properties: { names: 'string[]' },
   shardOn: 'names',
   unique: true,
   include: ['rank'],
+  on: open,
 })
 
 /** Added, dropped and added again over entities that have the same keys. */
@@ -50,9 +56,14 @@ export const bySeatListed = defineIndex('by_seat', {
   include: ['rank', 'names'],
 })
 
+/** Whether an index with this `on` is of such an entity. */
+export function isOf(on: IndexPredicate | undefined, bag: Bag): boolean {
+  return on === undefined || bag['open'] === on['open']
+}
+
 /** The keys of an entity in a unique index, by the index's name. */
 export function keysIn(index: string, bag: Bag): readonly unknown[] {
-  if (index === byName.name) return bag['names'] as readonly unknown[]
+  if (index === byName.name) return isOf(byName.on, bag) ? (bag['names'] as readonly unknown[]) : []
   return bag['seat'] === null ? [] : [bag['seat']]
 }
 

@@ -62,8 +62,8 @@ export function createPromiseCheck(
       return checks
     },
     renamed() {
-      return entries().flatMap(({ table, properties, shardOn, generation, unique = false }) => {
-        const definition = JSON.stringify([properties, shardOn, generation, unique])
+      return entries().flatMap(({ table, properties, shardOn, on, generation, unique = false }) => {
+        const definition = JSON.stringify([properties, shardOn, on, generation, unique])
         const known = definitions.get(table) ?? definition
         definitions.set(table, definition)
         return known === definition ? [] : [`${table} was ${known} and is ${definition}`]

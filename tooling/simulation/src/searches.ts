@@ -10,6 +10,7 @@ import {
   byPair,
   byRank,
   GROUPS,
+  isOf,
   pairOf,
   RANKS,
   TAGS,
@@ -31,7 +32,7 @@ function question<const P extends IndexProperties>(
     index: index as unknown as IndexDefinition,
     where: where as unknown as Where<IndexProperties>,
     what: `${index.name} ${JSON.stringify(where)}`,
-    matches,
+    matches: (bag) => isOf(index.on, bag) && matches(bag),
   }
 }
 

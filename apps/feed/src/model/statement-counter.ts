@@ -17,13 +17,15 @@ export interface StatementCounter {
   start(): () => Sent
 }
 
+type Scan = Partial<Parameters<ReturnType<Shard['index']>['scanMany']>[0][number]>
+
 const KINDS = ['indexes', 'entities', 'others'] as const
 type Kind = (typeof KINDS)[number]
 type Tally = Record<Kind, number>
 
 /**
  * Counts statements where the store sends them, after the calls of any number of pages were gathered into them: a call
- * of a table is a statement, as long as it reads.
+ * of a table is a statement, as long as it reads; one for many scans or counts is a statement for those that differ in values alone.
  */
 export function countStatements(factory: DriverFactory): StatementCounter {
   const tallies: Tally[] = Array.from({ length: factory.shardCount }, () => ({
@@ -89,9 +91,25 @@ function counted<Port extends object>(port: Port, tally: Tally, kind: Kind): Por
       const value: unknown = Reflect.get(target, name, target)
       if (typeof value !== 'function') return value
       return (...args: unknown[]): unknown => {
-        tally[kind]++
+        // A port's method gets what its type says.
+        tally[kind] += /^(scan|count)Many$/.test(String(name)) ? kindsOf(args[0] as readonly Scan[]) : 1
         return Reflect.apply(value, target, args)
       }
     },
   })
+}
+
+/** How many different scans, or ranges to count, there are but for their values. */
+function kindsOf(scans: readonly Scan[]): number {
+  const kinds = scans.map(({ prefix, lower, upper, order, after, included }) =>
+    [
+      prefix?.length,
+      lower?.inclusive,
+      upper?.inclusive,
+      order,
+      after && after.inclusive === true,
+      included,
+    ].join(),
+  )
+  return new Set(kinds).size
 }

@@ -45,6 +45,18 @@ test('what is written with a row missing or dangling is put right while it runs'
   expect(report.lastFoundAt).toBeInstanceOf(Date)
 })
 
+test('it is stopped at the end of a block with `await using`', async () => {
+  const store = await openStore({ time: leapingTime() })
+  let used: Cleaner
+  {
+    await using cleaner = startCleaner(store)
+    used = cleaner
+    expect(used.status().isRunning).toBe(true)
+  }
+  expect(used.status().isRunning).toBe(false)
+  await store.close()
+})
+
 test('indexes that are added while it runs are filled', async () => {
   const driver = await memoryShards(2).connect()
   const store = await openStore({ driver, indexes: [], time: leapingTime() })

@@ -40,6 +40,8 @@ export interface CleanerStatus {
 export interface Cleaner {
   /** Ends what is under way at the next page, saves how far it came, and lets other processes take over. */
   stop(): Promise<void>
+  /** `stop`, for `await using cleaner = startCleaner(store)`. */
+  [Symbol.asyncDispose](): Promise<void>
   status(): CleanerStatus
 }
 
@@ -122,7 +124,8 @@ export function startCleaner(store: CleanerTarget, given: CleanerOptions = {}): 
   ]
 
   let stopped: Promise<void> | undefined
-  async function stop(): Promise<void> {
+  const stop = (): Promise<void> => (stopped ??= end())
+  async function end(): Promise<void> {
     controller.abort()
     await Promise.all(loops)
     await keeper.ended()
@@ -131,7 +134,8 @@ export function startCleaner(store: CleanerTarget, given: CleanerOptions = {}): 
   }
 
   return {
-    stop: () => (stopped ??= stop()),
+    stop,
+    [Symbol.asyncDispose]: stop,
     status: () => ({
       isRunning: !signal.aborted,
       shards: tails.map(({ tail, lastRoundAt }) => ({

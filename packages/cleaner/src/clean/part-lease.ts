@@ -1,6 +1,7 @@
 import { elapsedBy, type CallOptions } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
-import { shardAt, type IndexTarget } from '../pass/index-target.ts'
+import { shardAt } from '@looseleaf/protocol'
+import type { IndexTarget } from '../pass/index-target.ts'
 import { createKeptRemovals, type KeptRemovals } from '../repair/kept-removals.ts'
 import type { Pace } from './pace.ts'
 import { freshPart, partFromText, partToText, type Part } from './part.ts'

@@ -1,6 +1,6 @@
 import type { CallOptions, TaskTable } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
-import { shardAt } from '../pass/index-target.ts'
+import { shardAt } from '@looseleaf/protocol'
 import { emptyTally, tallyFrom, type Tally } from '../pass/tally.ts'
 import { countIn, parseObject } from '../tools/json-object.ts'
 

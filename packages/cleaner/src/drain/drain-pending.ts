@@ -9,9 +9,9 @@ import {
   type PendingRow,
 } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
-import { learnPolicies, mayBeLost, movedOrUndone, upTo } from '@looseleaf/protocol'
+import { learnPolicies, mayBeLost, movedOrUndone, shardAt, upTo } from '@looseleaf/protocol'
 import { checkCall } from '../pass/check-call.ts'
-import { indexTarget, shardAt } from '../pass/index-target.ts'
+import { indexTarget } from '../pass/index-target.ts'
 import { passOptionKinds, type PassOptions } from '../pass/pass-options.ts'
 import { watchUnreadable, type Pass } from '../pass/pass.ts'
 import type { CleanerTarget } from '../pass/target.ts'

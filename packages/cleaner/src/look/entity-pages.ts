@@ -1,6 +1,6 @@
 import { throwIfAborted, type EntityPageRow } from '@looseleaf/core'
 import { longestBody, wholeRows, type WholeRow } from '@looseleaf/index-engine'
-import { shardAt } from '../pass/index-target.ts'
+import { shardAt } from '@looseleaf/protocol'
 import type { Pass } from '../pass/pass.ts'
 import { sizeClass } from '../pass/throttle.ts'
 

@@ -1,6 +1,7 @@
 import { idKey, type IndexRow } from '@looseleaf/core'
 import { keyIdentity } from '@looseleaf/index-engine'
-import { shardAt, type IndexTarget } from '../pass/index-target.ts'
+import { shardAt } from '@looseleaf/protocol'
+import type { IndexTarget } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
 import { chunks, IDS_PER_LOOKUP } from '../tools/chunks.ts'
 import { expectedIn, type DerivedEntity, type ExpectedRow } from './derive-entity.ts'

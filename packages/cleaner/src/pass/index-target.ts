@@ -1,10 +1,4 @@
-import {
-  LooseleafError,
-  type CatalogEntry,
-  type IndexTable,
-  type IndexTableSpec,
-  type Shard,
-} from '@looseleaf/core'
+import { LooseleafError, type CatalogEntry, type IndexTable, type IndexTableSpec } from '@looseleaf/core'
 import { isClaimsOf, isInUse, isPaused, tableSpec, type EngineContext } from '@looseleaf/index-engine'
 
 /** An index that is being cleaned. */
@@ -24,15 +18,6 @@ export function indexTarget(context: EngineContext, entry: CatalogEntry): IndexT
 export function tableOn(target: IndexTarget, shard: number): IndexTable {
   // Targets are made with a table for every shard, and shards are numbered by the same router.
   return target.tables[shard] as IndexTable
-}
-
-export function shardAt(context: EngineContext, shard: number): Shard {
-  const found = context.driver.shards[shard]
-  if (found === undefined) {
-    const count = context.driver.shards.length
-    throw new LooseleafError('BAD_OPTION', `There is no shard ${shard}; the store has ${count}, from 0.`)
-  }
-  return found
 }
 
 /**

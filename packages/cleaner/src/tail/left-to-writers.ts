@@ -1,9 +1,9 @@
 import { distinctIds, elapsedBy, idKey } from '@looseleaf/core'
 import { keptRowsMs, keyIdentity, type EngineContext } from '@looseleaf/index-engine'
-import { deleteDelayMs } from '@looseleaf/protocol'
+import { deleteDelayMs, shardAt } from '@looseleaf/protocol'
 import { expectedIn } from '../look/derive-entity.ts'
 import type { DanglingRow } from '../look/inspect.ts'
-import { shardAt, type IndexTarget } from '../pass/index-target.ts'
+import type { IndexTarget } from '../pass/index-target.ts'
 import { chunks, IDS_PER_LOOKUP } from '../tools/chunks.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { throwIfAborted, type EntityPageRow } from '@looseleaf/core'
 import { longestBody } from '@looseleaf/index-engine'
-import { shardAt } from '../pass/index-target.ts'
+import { shardAt } from '@looseleaf/protocol'
 import type { Pass } from '../pass/pass.ts'
 import { countIn, parseObject } from '../tools/json-object.ts'
 

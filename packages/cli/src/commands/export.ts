@@ -22,8 +22,8 @@ export const addExport: AddCommand = (program, run) => {
     examples: [
       ['export > entities.jsonl', 'to a file'],
       [
-        'export --shards mysql://root@127.0.0.1/feed | looseleaf import - --shards sqlite:copy',
-        'from a store to another',
+        'init --shards sqlite:copy && looseleaf export | looseleaf import - --shards sqlite:copy',
+        'to a new store',
       ],
     ],
   })

@@ -29,10 +29,7 @@ export const addImport: AddCommand = (program, run) => {
     examples: [
       ['import entries.jsonl', 'a file'],
       ['import entries.jsonl --on-error skip', 'leave out the lines that cannot be stored'],
-      [
-        'export --shards sqlite:old | looseleaf import - --shards mysql://root@127.0.0.1/feed',
-        'from a store to another',
-      ],
+      ['export --shards sqlite:old | looseleaf import -', 'everything that another store has'],
     ],
   })
     .addOption(

@@ -13,7 +13,7 @@ export const addInit: AddCommand = (program, run) => {
       'May be run again at any time: it only adds what is missing. On a new store the indexes are ready at once; on one in use they are building until `looseleaf clean` has filled them. So is an index that has lost a table on a shard, as after a restore: it begins anew as its next generation.\n\nJSON: { "storeId", "shards": [name], "indexes": [{ "name", "generation", "table", "state", "columns", "shardOn" }] }',
     examples: [
       ['init', 'as the config says'],
-      ['init --shards sqlite:data?shards=2', 'a store of two SQLite files, without indexes'],
+      [`init --shards 'sqlite:other?shards=2'`, 'a store of two SQLite files, without indexes'],
       ['init --accept-empty-shards', 'a store that has lost a shard for good goes on with an empty one'],
     ],
   })

@@ -47,7 +47,7 @@ export const addPut: AddCommand = (program, run) => {
         const { id, ifVersion } = options
         const result = await store.put(bag, {
           signal,
-          ...(id !== undefined && { id }),
+          id,
           ...(ifVersion !== undefined && { ifVersion }),
         })
         output.result(

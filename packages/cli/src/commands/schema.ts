@@ -19,7 +19,7 @@ export const addSchema: AddCommand = (program, run) => {
       'For those whose accounts may not create tables: run it on every shard, then `looseleaf init`, which finds the tables there. It has the tables of the config’s indexes and of those that the store has already.\n\nJSON: { "shards": [{ "name", "statements": [sql] }] }',
     examples: [
       ['schema > schema.sql', 'the SQL of the config’s shards and indexes'],
-      ['schema --shards mysql://root@127.0.0.1/feed', 'that of a MySQL store'],
+      ['schema --shards sqlite:old', 'that of another store'],
     ],
   }).action((options: CommonOptions) =>
     run(options, async ({ output, settings, signal }) => {

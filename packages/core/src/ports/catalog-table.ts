@@ -90,7 +90,15 @@ export interface IndexDefinitionData {
   readonly unique?: true | undefined
   /** Rows hold what the bag has under these names, too; undefined for an index whose rows are keys alone. */
   readonly include?: readonly string[] | undefined
+  /** Only entities with these values have rows; undefined for an index of all entities. Of rows and claims alike. */
+  readonly on?: IndexPredicate | undefined
 }
+
+/**
+ * What entities have to have to be in a partial index: property names, dots leading into objects, and the exact values. Each of
+ * its 1 to 4 properties has to equal its value, type included.
+ */
+export type IndexPredicate = Readonly<Record<string, string | number | boolean>>
 
 export interface IndexedProperty {
   /** What queries and `shardOn` call it. */

@@ -61,6 +61,8 @@ export interface EntityTable {
   ): Promise<readonly (BoundedRow | undefined)[]>
   /** As `read`, with versions alone; cheap, for reading back what became of a write. */
   readVersions(ids: readonly Uint8Array[], options?: CallOptions): Promise<readonly (number | undefined)[]>
+  /** Whether there is a row with a body for each of these ids, in the order asked: a tombstone is none. Ids may repeat. */
+  exist(ids: readonly Uint8Array[], options?: CallOptions): Promise<readonly boolean[]>
   /** Inserts all rows, or none with `ALREADY_EXISTS` when an id is there (a tombstone too). Ids do not repeat. */
   insert(rows: readonly EntityInsert[], options: WriteOptions): Promise<void>
   /** Compare-and-swap of each row: true where the base version was still there and is replaced. Ids do not repeat. */

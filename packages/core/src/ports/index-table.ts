@@ -92,6 +92,13 @@ export interface IndexTable {
   remove(rows: readonly IndexRowRemoval[], options?: CallOptions): Promise<number>
   /** Rows in key order. */
   scan(scan: IndexScan, options?: CallOptions): Promise<readonly IndexRow[]>
+  /**
+   * What `scan` gives for each of these, in their order. Those that differ in their values and limits alone share statements, so that many
+   * cost little more than one. They may be seen at different moments.
+   */
+  scanMany(scans: readonly IndexScan[], options?: CallOptions): Promise<readonly (readonly IndexRow[])[]>
   /** Different entities within the range. */
   count(range: KeyRange, options?: CallOptions): Promise<number>
+  /** What `count` gives for each of these, in their order; as `scanMany`. */
+  countMany(ranges: readonly KeyRange[], options?: CallOptions): Promise<readonly number[]>
 }

@@ -7,7 +7,8 @@ import {
   uptimeStatement,
   type SessionIdentity,
 } from '../settings/session-settings.ts'
-import { connectClient, type ClientAnswer } from './mysql2.ts'
+import { connectClient, type ClientAnswer, type ClientConnection } from './mysql2.ts'
+import { passwordOf } from './password-of.ts'
 import type { ConnectionTarget } from './target.ts'
 
 export interface KillerOptions {
@@ -61,11 +62,13 @@ export function createKiller({ target, connectTimeoutMs, health }: KillerOptions
   async function killAll(sessions: readonly SessionIdentity[]): Promise<void> {
     const began = performance.now()
     const left = (): number => Math.max(1, began + connectTimeoutMs - performance.now())
-    const client = connectClient(target)
+    let client: ClientConnection | undefined
     try {
-      await withDeadline<void>(left(), (done) => client.connected((error) => done(error, undefined)))
+      const password = await passwordOf(target, left())
+      const opened = (client = connectClient(target, password))
+      await withDeadline<void>(left(), (done) => opened.connected((error) => done(error, undefined)))
       const ask = async (sql: string): Promise<unknown> => {
-        const answer = await withDeadline<ClientAnswer>(left(), (done) => client.query({ sql }, done))
+        const answer = await withDeadline<ClientAnswer>(left(), (done) => opened.query({ sql }, done))
         return answer.result
       }
       const mine = identityOf(await ask(identityStatement()), await ask(uptimeStatement))
@@ -76,14 +79,14 @@ export function createKiller({ target, connectTimeoutMs, health }: KillerOptions
         if (mayWait && isWaitingForReplica(session, await ask('SHOW PROCESSLIST'))) continue
         // It may be gone already.
         await withDeadline(left(), (done) =>
-          client.query({ sql: `KILL ${session.thread}` }, () => done(null, undefined)),
+          opened.query({ sql: `KILL ${session.thread}` }, () => done(null, undefined)),
         )
       }
     } catch {
       // The server cannot be reached; neither could it answer the calls that were given up.
-      health.failed(began)
+      if (client !== undefined) health.failed(began)
     } finally {
-      client.destroy()
+      client?.destroy()
     }
   }
 

@@ -50,8 +50,8 @@ const KEEP_ALIVE_MS = 10_000
  */
 export const protocolFlags: readonly string[] = ['-FOUND_ROWS', '-LOCAL_FILES']
 
-/** Begins to connect, without a limit of time: whoever waits has one. */
-export function connectClient(target: ConnectionTarget): ClientConnection {
+/** Begins to connect with this password, without a limit of time: whoever waits has one. */
+export function connectClient(target: ConnectionTarget, password: string): ClientConnection {
   const { host, port, socketPath } = target
   const socket = socketPath === undefined ? connectSocket(port, host) : connectSocket(socketPath)
   socket.setNoDelay(true)
@@ -65,9 +65,10 @@ export function connectClient(target: ConnectionTarget): ClientConnection {
     // Not to connect with: where it is set, a new MySQL is told the password as it wants it over a socket.
     ...(socketPath === undefined ? {} : { socketPath }),
     user: target.user,
-    password: target.password(),
+    password,
     database: target.database,
-    ...(target.tls === undefined ? {} : { ssl: target.tls }),
+    // Some servers, such as RDS for its tokens, want the password as it is: only one that is verified gets it.
+    ...(target.tls === undefined ? {} : { ssl: target.tls, enableCleartextPlugin: true }),
     charset: 'utf8mb4',
     connectTimeout: 0,
     flags: [...protocolFlags],

@@ -15,6 +15,7 @@ import { newToken } from '../settings/session-token.ts'
 import { createConnection, type Connection } from './connection.ts'
 import type { Killer } from './killer.ts'
 import { connectClient, type ClientAnswer, type ClientConnection } from './mysql2.ts'
+import { passwordOf } from './password-of.ts'
 import type { ConnectionTarget } from './target.ts'
 
 export interface OpenOptions {
@@ -31,9 +32,10 @@ export async function openConnection(options: OpenOptions): Promise<Connection> 
   const { target, session, connectTimeoutMs, health, killer } = options
   const began = performance.now()
   const left = (): number => Math.max(1, began + connectTimeoutMs - performance.now())
+  const password = await passwordOf(target, connectTimeoutMs)
   let client: ClientConnection | undefined
   try {
-    const opened = (client = connectClient(target))
+    const opened = (client = connectClient(target, password))
     const token = newToken()
     const ask = (sql: string): Promise<ClientAnswer> =>
       withDeadline(left(), (done) => opened.query({ sql }, done))

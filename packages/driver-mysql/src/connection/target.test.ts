@@ -29,6 +29,14 @@ describe('a URL', () => {
     })
   })
 
+  test('may say whether the connection is encrypted, which goes before the option for all shards', () => {
+    const verified = { verifyIdentity: true, rejectUnauthorized: true }
+    expect(parseTarget('mysql://h/feed?tls=true', 0, undefined).tls).toEqual(verified)
+    expect(parseTarget('mysql://h/feed?tls=false', 0, true).tls).toBeUndefined()
+    expect(parseTarget('mysql://h/feed', 0, true).tls).toEqual(verified)
+    expect(parseTarget('mysql://h/feed?tls=true', 0, undefined).name).toBe('h:3306/feed')
+  })
+
   for (const [url, message] of [
     ['nonsense secret', /shard 3 is not a URL/],
     ['postgres://u:secret@h/feed', /shard 3 has to begin with mysql/],
@@ -36,8 +44,11 @@ describe('a URL', () => {
     ['mysql://u:secret@h', /shard 3 has to name one database/],
     ['mysql://u:secret@h/', /has to name one database/],
     ['mysql://u:secret@h/a/b', /has to name one database/],
-    ['mysql://u:secret@h/feed?ssl=true', /something after a \?/],
-    ['mysql://u:secret@h/feed#x', /something after a \? or #/],
+    ['mysql://u:x@h/feed?secret=true', /shard 3 may have \?tls=true or \?tls=false .* another parameter/],
+    ['mysql://u:x@h/feed?tls=secret', /may have \?tls=true or \?tls=false/],
+    ['mysql://u:secret@h/feed?tls=true&tls=false', /may have \?tls=true or \?tls=false/],
+    ['mysql://u:secret@h/feed?tls=true&ca=x', /may have \?tls=true or \?tls=false/],
+    ['mysql://u:secret@h/feed#x', /has a #/],
     ['mysql://u:sec%ret@h/feed', /password in which a % is not followed/],
     ['mysql://u:secret@h:99999/feed', /is not a URL/],
   ] as const) {
@@ -59,7 +70,7 @@ describe('options', () => {
     [{ port: 0 }, /port/],
     [{ port: '3306' }, /port.*a string of 4 characters/],
     [{ user: 5 }, /user.*a number/],
-    [{ password: 5 }, /password that is a number/],
+    [{ password: 5 }, /password that is a string or a function that gives one; got a number/],
     [{ pasword: 'x' }, /no option "pasword"/],
     [{ tls: 'yes' }, /tls that is a string/],
     [{ tls: [] }, /tls that is an array/],

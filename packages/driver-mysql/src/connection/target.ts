@@ -19,14 +19,18 @@ export interface MysqlShardOptions {
   readonly socketPath?: string | undefined
   /** `root` by default. */
   readonly user?: string | undefined
-  readonly password?: string | undefined
+  /**
+   * The password, or a function that gives it, asked for every new connection: for passwords that expire, such as the tokens of AWS
+   * RDS IAM. `connectTimeoutMs` goes for it too.
+   */
+  readonly password?: string | (() => string | Promise<string>) | undefined
   /** Has to exist. */
   readonly database: string
   /** Overrides the option of this name that stands for all shards. */
   readonly tls?: boolean | MysqlTlsOptions | undefined
 }
 
-/** Where a shard is, checked. The password stands behind a function, so that no inspection prints it. */
+/** Where a shard is, checked. */
 export interface ConnectionTarget {
   /** For people: host, port and database. One for each database, as far as its spelling tells. */
   readonly name: string
@@ -34,7 +38,8 @@ export interface ConnectionTarget {
   readonly port: number
   readonly socketPath: string | undefined
   readonly user: string
-  readonly password: () => string
+  /** Gives the password; a function, so that no inspection prints it. What a user's own function gives is not checked yet. */
+  readonly password: () => unknown
   readonly database: string
   /** One object for all connections, because mysql2 keeps what it has made of the certificates by it. */
   readonly tls: VerifiedTls | undefined
@@ -68,12 +73,7 @@ function parseUrl(text: string, number: number, tls: Tls): ConnectionTarget {
   if (!/^\s*(mysql|mariadb):\/\//i.test(text)) {
     throw refuse(number, 'has to begin with mysql:// or mariadb://')
   }
-  if (url.search !== '' || url.hash !== '') {
-    throw refuse(
-      number,
-      'has something after a ? or #; what is not host, user, password or database is an option',
-    )
-  }
+  if (url.hash !== '') throw refuse(number, 'has a #; write one within a user or a password as %23')
   const path = /^\/([^/]+)$/.exec(url.pathname)
   if (path === null) throw refuse(number, 'has to name one database after the host, such as /feed')
   const host = decode(url.hostname, number, 'host').replace(/^\[(.*)\]$/, '$1')
@@ -84,9 +84,23 @@ function parseUrl(text: string, number: number, tls: Tls): ConnectionTarget {
       user: url.username === '' ? undefined : decode(url.username, number, 'user'),
       password: decode(url.password, number, 'password'),
       database: decode(path[1] as string, number, 'database'),
+      tls: tlsParameter(url.searchParams, number),
     },
     number,
     tls,
+  )
+}
+
+/** What stands after the ?, which may hold a secret by mistake and is not repeated. */
+function tlsParameter(parameters: URLSearchParams, number: number): boolean | undefined {
+  const [first, another] = parameters
+  if (first === undefined) return undefined
+  const [name, value] = first
+  if (name === 'tls' && (value === 'true' || value === 'false') && another === undefined)
+    return value === 'true'
+  throw refuse(
+    number,
+    'may have ?tls=true or ?tls=false after the database, and nothing else; it has another parameter. Give other settings as options',
   )
 }
 
@@ -106,7 +120,12 @@ function parseOptions(options: MysqlShardOptions, number: number, tls: Tls): Con
   checkText(user, 'user', 128, number)
   checkText(database, 'database', 64, number)
   if (socketPath !== undefined) checkText(socketPath, 'socketPath', 255, number)
-  if (typeof password !== 'string') throw refuse(number, `has a password that is ${describeKind(password)}`)
+  if (typeof password !== 'string' && typeof password !== 'function') {
+    throw refuse(
+      number,
+      `has to have a password that is a string or a function that gives one; got ${describeKind(password)}`,
+    )
+  }
   if (!Number.isInteger(port) || port < 1 || port > 65_535) {
     throw refuse(number, `has a port that is not a whole number from 1 to 65535 but ${describeKind(port)}`)
   }
@@ -118,7 +137,7 @@ function parseOptions(options: MysqlShardOptions, number: number, tls: Tls): Con
     port,
     socketPath,
     user,
-    password: () => password,
+    password: typeof password === 'string' ? () => password : password,
     database,
     tls: tlsOf(options.tls ?? tls, number),
   }

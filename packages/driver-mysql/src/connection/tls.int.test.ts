@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Shard } from '@looseleaf/core'
 import { findServer, startServers, type RunningServers } from '@looseleaf-tooling/mariadb'
 import { createConnection } from 'mysql2/promise'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createAuthority, hasOpenssl, type Authority } from '../../test/certificates.ts'
 import { ended, runForgetful } from '../../test/run-forgetful.ts'
 import { startTcpProxy } from '../../test/tcp-proxy.ts'
@@ -106,6 +106,17 @@ describe.skipIf(!hasOpenssl)(
       await expect(connect('localhost', { ca: otherCa })).rejects.toMatchObject(notTrusted)
       await expect(connect('127.0.0.1', { ca: otherCa })).rejects.toMatchObject(notTrusted)
       await expect(connect('localhost', true)).rejects.toMatchObject(notTrusted)
+    })
+
+    test('is used where the URL says so, by the authorities that Node knows', async () => {
+      await certify('DNS:localhost')
+      const url = new URL(servers.urls[0] as string)
+      url.hostname = 'localhost'
+      url.search = '?tls=true'
+      await expect(mysqlShards([url.href]).connect()).rejects.toMatchObject(notTrusted)
+      process.env['NODE_EXTRA_CA_CERTS'] = authority.caFile
+      onTestFinished(() => void delete process.env['NODE_EXTRA_CA_CERTS'])
+      expect(await runForgetful(url.href, 'idle')).toEqual(ended)
     })
 
     test('is not told the password before its certificate is accepted', async () => {

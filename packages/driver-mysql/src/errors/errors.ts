@@ -101,6 +101,8 @@ function meaningOf(error: unknown): Meaning {
       ]
     case 'AUTH_SWITCH_PLUGIN_ERROR':
       return ['SHARD_DENIED', 'the server and this client have no way of authentication in common.']
+    case 'MYSQL_CLEAR_PASSWORD_NOT_ENABLED':
+      return ['SHARD_DENIED', 'the server asks for the password in the clear, which it gets with tls only.']
     default:
   }
   if (typeof code === 'string' && unreachable.test(code)) {

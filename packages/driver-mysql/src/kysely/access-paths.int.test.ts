@@ -41,6 +41,8 @@ const halfOf = (key: Key): Key => [BigInt(Number(key[1]) % 2), BigInt(Number(key
 /** As many ids are before it as behind it. */
 const midst = Buffer.alloc(16, 0x80)
 const user = entities[7]?.key[0] as Uint8Array
+/** So many that a statement for them has parts for nobody. */
+const someUsers = entities.slice(1_500, 1_517).map(({ id, key }) => ({ key, entityId: id }))
 
 let servers: RunningServers
 let counter: Connection
@@ -147,6 +149,28 @@ test.each<[what: string, rows: number, act: () => Promise<unknown>]>([
     ROWS,
     () => index.scan({ prefix: [user], after: { ...entry(1_507), inclusive: true }, order, limit: ROWS }),
   ]),
+  ...(['asc', 'desc'] as const).map((order): [string, number, () => Promise<unknown>] => [
+    `some rows of each of many users, ${order}`,
+    ROWS,
+    () => index.scanMany(someUsers.map(({ key: [own] }) => ({ prefix: [own!], order, limit: 3 }))),
+  ]),
+  [
+    'some rows behind a place of each of many users',
+    ROWS,
+    () =>
+      index.scanMany(someUsers.map((after) => ({ prefix: [after.key[0]!], after, order: 'desc', limit: 3 }))),
+  ],
+  [
+    'counts of some rows of each of many users',
+    ROWS,
+    () =>
+      index.countMany(
+        someUsers.map(({ key: [own] }) => ({
+          prefix: [own!],
+          lower: { value: ENTITIES - 3 * USERS, inclusive: true },
+        })),
+      ),
+  ],
   [
     'all rows behind one',
     ROWS,
@@ -234,6 +258,19 @@ test.for<[what: string, rows: number, act: () => Promise<unknown>]>([
     await expectFewRows(rows, act)
   },
 )
+
+test('scans that differ in their values alone are one statement, and so are counts', async () => {
+  const ranges = someUsers.map(({ key: [own] }) => ({ prefix: [own!] }))
+  const selects = async (): Promise<number> => {
+    const [[row]] = await counter.query<RowDataPacket[]>("SHOW GLOBAL STATUS LIKE 'Com\\_select'")
+    return Number(row?.['Value'])
+  }
+  const before = await selects()
+  await index.scanMany(ranges.map((range) => ({ ...range, order: 'desc', limit: 3 })))
+  expect((await selects()) - before).toBe(1)
+  await index.countMany(ranges)
+  expect((await selects()) - before).toBe(2)
+})
 
 async function expectFewRows(rows: number, act: () => Promise<unknown>): Promise<void> {
   const before = await rowsRead()

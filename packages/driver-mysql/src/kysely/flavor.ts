@@ -56,8 +56,8 @@ export const mysqlFlavor: Flavor = {
   microsOf,
   updatedOf: (micros) => sql`(${epoch} + INTERVAL ${micros} MICROSECOND)`,
   // As text that this client does not parse: mysql2 adds up the digits of a double by itself, and is off by a bit
-  // for many numbers of sixteen digits.
-  numberOf: (column) => sql`CAST(${column} AS CHAR)`,
+  // for many numbers of sixteen digits. With a length, as in a UNION MariaDB cuts off the text of a long one without.
+  numberOf: (column) => sql`CAST(${column} AS CHAR(40))`,
   greatest: 'GREATEST',
   // MariaDB has no FOR SHARE, and MySQL still takes this.
   shareLock: sql`LOCK IN SHARE MODE`,

@@ -5,9 +5,9 @@ export function requireDefinition(
   call: string,
   definition: unknown,
 ): asserts definition is IndexDefinitionData {
-  const { name, properties, include = [] } = isRecord(definition) ? definition : {}
+  const { name, properties, include = [], on = {} } = isRecord(definition) ? definition : {}
   const hasLists = Array.isArray(properties) && properties.every(isRecord) && Array.isArray(include)
-  if (typeof name === 'string' && hasLists) return
+  if (typeof name === 'string' && hasLists && isRecord(on)) return
   throw new LooseleafError(
     'BAD_INDEX',
     `${call} takes an index as defineIndex gives it; got ${describeKind(definition)}.`,

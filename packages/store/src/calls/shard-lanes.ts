@@ -5,6 +5,7 @@ import {
   type EntityRow,
   type IndexRow,
   type IndexRowRemoval,
+  type IndexScan,
   type IndexTableSpec,
   type Lane,
   type Shard,
@@ -20,6 +21,8 @@ export interface ShardLanes {
   readonly readLong: Lane<LongBody, EntityRow | undefined>
   /** Only its version; undefined where there is nothing. */
   readonly version: Lane<Uint8Array, number | undefined>
+  /** Whether it is there and not a tombstone. */
+  readonly exists: Lane<Uint8Array, boolean>
   readonly insert: Lane<Commit, void>
   readonly replace: Lane<Commit, boolean>
   /** Whether an index table has pending rows here. */
@@ -39,6 +42,7 @@ export interface LongBody {
 export interface IndexLanes {
   readonly upsert: Lane<IndexRow, void>
   readonly remove: Lane<IndexRowRemoval, void>
+  readonly scan: Lane<IndexScan, readonly IndexRow[]>
 }
 
 /** Rows per statement: enough to pay for the round trip and the flush many times over, few enough to answer soon. */
@@ -47,6 +51,13 @@ const MAX_BATCH = 256
 const MAX_BYTES = 2 * 1024 * 1024
 /** Bodies of one answer, in bytes, or one body; a few of these may be in hand at once for each shard. */
 const MAX_READ_BYTES = 4 * 1024 * 1024
+/** Scans per statement: more gain nothing. */
+const MAX_SCANS = 128
+/** Rows of one statement of scans, or one scan: so many that none waits long for those of others. */
+const MAX_SCAN_ROWS = 5_000
+/** Bytes of a row, and of what it includes, about. */
+const ROW_BYTES = 200
+const INCLUDED_BYTES = 800
 /** Items lined up in a lane; calls beyond wait for room. */
 const MAX_QUEUE = 20_000
 /** Turns of the event loop that a statement under load waits for more calls; with three it gains nothing any more. */
@@ -86,6 +97,11 @@ export function createShardLanes(shard: Shard): ShardLanes {
       ...limits,
       name: `${shard.name} entities versions`,
       run: (ids: readonly Uint8Array[]) => shard.entities.readVersions(ids),
+    }),
+    exists: createLane({
+      ...limits,
+      name: `${shard.name} entities exist`,
+      run: (ids: readonly Uint8Array[]) => shard.entities.exist(ids),
     }),
     insert: createLane({
       ...entityWrite,
@@ -151,6 +167,15 @@ function createIndexLanes(shard: Shard, spec: IndexTableSpec): IndexLanes {
         await table.remove(rows)
         return rows.map(() => undefined)
       },
+    }),
+    scan: createLane({
+      ...limits,
+      maxBatch: MAX_SCANS,
+      maxBytes: MAX_SCAN_ROWS * ROW_BYTES,
+      name: `${shard.name} ${spec.table} scan`,
+      bytesOf: ({ limit, included = false }) => limit * (included ? ROW_BYTES + INCLUDED_BYTES : ROW_BYTES),
+      run: async (scans: readonly IndexScan[]) =>
+        scans.length === 1 ? [await table.scan(scans[0] as IndexScan)] : table.scanMany(scans),
     }),
   }
 }

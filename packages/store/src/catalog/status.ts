@@ -46,7 +46,7 @@ async function readShard(
 }
 
 export function indexStatus(entry: CatalogEntry): IndexStatus {
-  const { name, generation, table, state, shardOn, include, unique, hidden } = entry
+  const { name, generation, table, state, shardOn, include, on, unique, hidden } = entry
   const columns = entry.properties.map(propertyText).join(', ')
   const paused = isPaused(entry)
   return {
@@ -57,6 +57,7 @@ export function indexStatus(entry: CatalogEntry): IndexStatus {
     columns,
     shardOn,
     ...(include && { include }),
+    ...(on && { on }),
     ...(unique && { unique }),
     ...(hidden && { hidden }),
     ...(paused && { paused }),

@@ -14,7 +14,7 @@ import { changePolicies, type PolicyChange } from './policies.ts'
 import { indexStatus, readStatus } from './status.ts'
 import { requireWhich, type WhichIndex } from './which-index.ts'
 
-/** The calls about a store itself, its indexes and its policies; `DataStore` adds those about entities. */
+/** The calls about a store itself, its indexes and its policies; `StoreQueries` and `DataStore` add those about entities. */
 export abstract class StoreManagement {
   /** For those who work beneath the store: the cleaner, the command line, tests. */
   readonly context: EngineContext

@@ -29,8 +29,8 @@ export type InitialiseOptions = Pick<OpenStoreOptions, 'acceptEmptyShards' | 'po
 
 /**
  * Creates the tables of a store where they are missing and writes the first catalog. On a store that nobody has
- * written to yet the indexes are ready at once: there is nothing to fill; and it is known from the start when its
- * processes defer. Several processes may do this at once. Throws `LAYOUT_MISMATCH` where an empty shard takes the place of
+ * written to yet the indexes are ready at once: there is nothing to fill; and `defers` goes into the
+ * first catalog. Several processes may do this at once. Throws `LAYOUT_MISMATCH` where an empty shard takes the place of
  * one of a store in use, unless that is accepted.
  */
 export async function initialise(

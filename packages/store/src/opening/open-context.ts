@@ -16,6 +16,7 @@ import {
 } from '@looseleaf/index-engine'
 import { bucketRouter } from '@looseleaf/router'
 import { addIndexes, replaceLostIndexes } from '../catalog/manage-indexes.ts'
+import { checkCodec } from './check-codec.ts'
 import { openStore, tellAllWarnings } from './open-store.ts'
 import { agreeOnPolicies } from '../catalog/policies.ts'
 import type { DataStoreOptions } from '../types.ts'
@@ -79,10 +80,13 @@ export async function openContext(
       onWarning,
     })
     const { driver, catalog, silent } = opened
+    const codec = options.codec ?? msgpackZlibCodec()
+    const answering = driver.shards.filter((_, number) => !silent.has(number))
+    await checkCodec(answering, codec, onWarning)
     const context: EngineContext = {
       driver,
       router,
-      codec: options.codec ?? msgpackZlibCodec(),
+      codec,
       time,
       random,
       clock: createVersionClock(time, random),

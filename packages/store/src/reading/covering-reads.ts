@@ -47,7 +47,7 @@ export interface CoveringReads {
  * was committed (see `diffRows`); of all others the whole is read, and its part taken.
  */
 export function createCoveringReads(
-  { driver, router, codec }: EngineContext,
+  { router, codec }: EngineContext,
   lanes: readonly ShardLanes[],
   entry: CatalogEntry,
   readWhole: QueryPorts['read'],
@@ -91,8 +91,8 @@ export function createCoveringReads(
     covered: () => covered,
     ports: {
       async scan(shard, scan, signal) {
-        const table = driver.shards[shard]!.index(tableSpec(entry))
-        const rows = await table.scan({ ...scan, included: true }, { signal })
+        const lane = lanes[shard]!.index(tableSpec(entry)).scan
+        const rows = await lane.submit({ ...scan, included: true }, signal)
         for (const row of rows) {
           const key = idKey(row.entityId)
           const before = scanned.get(key)

@@ -22,6 +22,8 @@ export interface ReadOptions extends CallOptions {
 export interface EntityReader {
   /** The row as it is stored, a tombstone too. */
   row(id: Uint8Array, options?: CallOptions): Promise<EntityRow | undefined>
+  /** Whether it is there and not a tombstone. */
+  exists(id: Uint8Array, options?: CallOptions): Promise<boolean>
   /** A living entity. */
   one(id: Uint8Array, options?: CallOptions): Promise<ReadEntity | undefined>
   /**
@@ -154,6 +156,7 @@ export function createEntityReader(router: Router, codec: Codec, lanes: readonly
 
   return {
     row: readRow,
+    exists: (id, { signal } = {}) => laneOf(id).exists.submit(id, signal),
     async one(id, options) {
       const found = await readRow(id, options)
       return found && entity(found, laneOf(id).shard)

@@ -5,19 +5,21 @@ import {
   type CatalogEntry,
   type EntityId,
   type IndexDefinitionData,
+  type KeyRange,
 } from '@looseleaf/core'
 import {
   forEachMatch,
-  isPaused,
+  MAX_PAGE_BYTES,
   planIntersection,
   planQuery,
   runQuery,
-  sameRows,
   tableSpec,
   toEntity,
+  type ByteBudget,
   type EngineContext,
   type GetAllOptions,
   type IndexedEntity,
+  type IndexProperties,
   type IntersectionPlan,
   type OnDamaged,
   type QueryOptions,
@@ -36,16 +38,28 @@ import {
   type ListPage,
 } from './covering-reads.ts'
 import { damagedTeller } from './damaged-teller.ts'
+import { explainQuery, type ExplainOptions, type QueryExplanation } from './explain.ts'
 import type { EntityReader, ReadOptions } from './entity-reader.ts'
+import { createIdReads, type IdPage, type QueryIdsOptions } from './id-reads.ts'
+import { createReadyIndexes } from './ready-indexes.ts'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
 
 /** What the store does with an index, whatever its properties are; the face of the store adds the types. */
 export interface IndexQueries {
   intersect(conditions: readonly Condition[], options: QueryOptions): Promise<QueryPage>
   query(index: IndexDefinitionData, where: object, options: QueryOptions): Promise<QueryPage>
+  /** As many as `takeWheres` allows. */
+  queryMany(
+    index: IndexDefinitionData,
+    wheres: readonly object[],
+    options: QueryManyOptions,
+  ): Promise<(QueryPage | CountedPage)[]>
+  queryIds(index: IndexDefinitionData, where: object, options: QueryIdsOptions): Promise<IdPage>
   list(index: IndexDefinitionData, where: object, options: ListOptions): Promise<ListPage>
   all(index: IndexDefinitionData, where: object, options: GetAllOptions): Promise<IndexedEntity[]>
   count(index: IndexDefinitionData, where: object, options: CountOptions): Promise<number>
+  countMany(index: IndexDefinitionData, wheres: readonly object[], options: CountOptions): Promise<number[]>
+  explain(index: IndexDefinitionData, where: object, options: ExplainOptions): Promise<QueryExplanation>
 }
 
 /** An index, and what is asked of it. */
@@ -54,19 +68,32 @@ interface Condition {
   readonly where: object
 }
 
+export interface QueryManyOptions extends Omit<QueryOptions, 'cursor'> {
+  /** Counts all that matches each condition too, as `store.count` does. Default: false. */
+  readonly count?: boolean | undefined
+}
+
+/** A page, and how many entities match in all. */
+export interface CountedPage<P extends IndexProperties = IndexProperties> extends QueryPage<P> {
+  readonly count: number
+}
+
 export interface CountOptions extends CallOptions {
   /** Ask every shard where the shard cannot be told from `where`. */
-  readonly scatter?: boolean
+  readonly scatter?: boolean | undefined
   /**
    * Look at every entity instead of counting index rows. Rows of writes in flight, and of those that died, make a plain
    * count run high for a while; it runs low only while rows are pending, see `onIndexFailure`. Where rows cannot tell,
    * every entity is looked at in any case: over all shards of an index that is kept by the elements of an array, and
    * between bounds of over 512 bytes.
    */
-  readonly exact?: boolean
+  readonly exact?: boolean | undefined
   /** What becomes of a call that looks at entities and meets a damaged one. Default: `fail`. */
-  readonly onDamaged?: OnDamaged
+  readonly onDamaged?: OnDamaged | undefined
 }
+
+/** Conditions that are worked on at the same time: what lanes take into one statement. */
+const MAX_TOGETHER = 128
 
 export function createIndexQueries(
   context: EngineContext,
@@ -75,56 +102,7 @@ export function createIndexQueries(
 ): IndexQueries {
   const { driver, router } = context
   const watch = createCatalogWatch(context)
-
-  /** Throws `INDEX_NOT_FOUND` and `INDEX_NOT_READY`. */
-  async function readyEntry(definition: IndexDefinitionData): Promise<CatalogEntry> {
-    const find = (): CatalogEntry | undefined =>
-      context.catalog
-        .current()
-        .indexes.find((entry) => !entry.unique && entry.state !== 'retiring' && sameRows(entry, definition))
-    let entry = find()
-    if (entry?.state !== 'ready' || entry.hidden) {
-      await context.catalog.reload()
-      entry = find()
-    }
-    const { indexes, silent } = context.catalog.current()
-    // One that does not answer may know it.
-    if (entry === undefined) throw silent[0] ?? indexNotFound(definition, indexes)
-    if (entry.hidden || entry.state !== 'ready') throw notReady(entry)
-    return entry
-  }
-
-  async function readyEntries(definitions: readonly IndexDefinitionData[]): Promise<CatalogEntry[]> {
-    const entries: CatalogEntry[] = []
-    for (const definition of definitions) entries.push(await readyEntry(definition))
-    return entries
-  }
-
-  /** Works on the indexes of definitions; where a table has gone since the catalog was read they are looked up again. */
-  async function onIndexes<T>(
-    definitions: readonly IndexDefinitionData[],
-    work: (entries: readonly CatalogEntry[]) => Promise<T>,
-  ): Promise<T> {
-    const entries = await readyEntries(definitions)
-    try {
-      return await work(entries)
-    } catch (error) {
-      if (!isLooseleafError(error, 'INDEX_NOT_FOUND')) throw error
-      await context.catalog.reload()
-      const now = await readyEntries(definitions)
-      if (now.some(({ table }, i) => table !== entries[i]?.table)) return work(now)
-      throw new LooseleafError(
-        'INDEX_NOT_FOUND',
-        `${error.message} Open the store with \`migrate: true\`, or run \`looseleaf init\`: the index begins anew then.`,
-        { shard: error.shard, cause: error },
-      )
-    }
-  }
-
-  const onIndex = <T>(
-    definition: IndexDefinitionData,
-    work: (entry: CatalogEntry) => Promise<T>,
-  ): Promise<T> => onIndexes([definition], ([entry]) => work(entry as CatalogEntry))
+  const { onIndex, onIndexes } = createReadyIndexes(context)
 
   /** Entities on any shard may have rows pending; a shard that does not answer may have them too. */
   async function hasPending(entries: readonly CatalogEntry[]): Promise<boolean> {
@@ -135,14 +113,21 @@ export function createIndexQueries(
     return answers.some((answer) => answer.status === 'rejected' || answer.value)
   }
 
-  const mayBePending = ({ shards }: { readonly shards: readonly number[] }): Promise<boolean> =>
-    watch.mayBePending(shards[0] ?? 0)
+  const mayBePending = ([plan]: readonly { readonly shards: readonly number[] }[]): Promise<boolean> =>
+    watch.mayBePending(plan?.shards[0] ?? 0)
 
-  /** Of a process that knows its store, as of now or some seconds ago. */
-  async function planFor(entry: CatalogEntry, where: object, options: GetAllOptions): Promise<QueryPlan> {
-    const plan = planQuery(entry, where, options, router)
-    await mayBePending(plan)
-    return plan
+  /** Says of a slip which of the conditions has it. */
+  function planMany(entry: CatalogEntry, wheres: readonly object[], options: QueryOptions): QueryPlan[] {
+    return wheres.map((where, i) => {
+      try {
+        return planQuery(entry, where, options, router)
+      } catch (error) {
+        if (!isLooseleafError(error)) throw error
+        throw new LooseleafError(error.code, `Condition ${i} (counted from 0): ${error.message}`, {
+          cause: error,
+        })
+      }
+    })
   }
 
   const portsOf = (
@@ -150,32 +135,38 @@ export function createIndexQueries(
     tellDamaged: ReadOptions['tellDamaged'],
   ): QueryPorts => ({
     scan: (shard, scan, signal, index) =>
-      driver.shards[shard]!.index(tableSpec(entries[index]!)).scan(scan, { signal }),
+      lanes[shard]!.index(tableSpec(entries[index]!)).scan.submit(scan, signal),
     read: (ids, signal, take) => reader.each(ids, { signal, tellDamaged }, take),
   })
 
-  async function readPage(
+  /** Pages that are read at the same time. */
+  async function readPages(
     entries: readonly CatalogEntry[],
-    plan: QueryPlan | IntersectionPlan,
+    plans: readonly (QueryPlan | IntersectionPlan)[],
     { onDamaged, cursor, signal }: QueryOptions,
+    budget: ByteBudget = { left: MAX_PAGE_BYTES },
     readBy: (ports: QueryPorts) => QueryPorts = (ports) => ports,
-  ): Promise<QueryPage> {
+  ): Promise<QueryPage[]> {
     // Before the rows are read: what is no longer pending by then has its rows.
-    const isIndexed = !(await mayBePending(plan)) || !(await hasPending(entries))
+    const isIndexed = !(await mayBePending(plans)) || !(await hasPending(entries))
     const isTooLong = createAge(context.time, context.catalog.current().queryTimeMs)
-    const damaged = new Set<EntityId>()
     const tell = damagedTeller(onDamaged)
-    const tellDamaged =
-      tell &&
-      ((error: LooseleafError): void => {
-        if (error.entity !== undefined) damaged.add(error.entity)
-        tell(error)
-      })
-    const page = await runQuery(readBy(portsOf(entries, tellDamaged)), plan, { cursor, signal })
-    const complete = page.cost.complete && isIndexed && !isTooLong()
-    if (complete === page.cost.complete && damaged.size === 0) return page
-    const cost = { ...page.cost, complete, ...(damaged.size > 0 && { damaged: [...damaged] }) }
-    return { ...page, cost }
+    return Promise.all(
+      plans.map(async (plan) => {
+        const damaged = new Set<EntityId>()
+        const tellDamaged =
+          tell &&
+          ((error: LooseleafError): void => {
+            if (error.entity !== undefined) damaged.add(error.entity)
+            tell(error)
+          })
+        const page = await runQuery(readBy(portsOf(entries, tellDamaged)), plan, { cursor, signal, budget })
+        const complete = page.cost.complete && isIndexed && !isTooLong()
+        if (complete === page.cost.complete && damaged.size === 0) return page
+        const cost = { ...page.cost, complete, ...(damaged.size > 0 && { damaged: [...damaged] }) }
+        return { ...page, cost }
+      }),
+    )
   }
 
   /** Throws `DEADLINE` when it took so long that an entity that moved meanwhile may be missing. */
@@ -199,46 +190,106 @@ export function createIndexQueries(
     checkTime()
   }
 
-  async function countEntities(
+  /** Adds up what the ranges of each plan have, in one call of each shard. */
+  async function countRows(
     entry: CatalogEntry,
-    plan: QueryPlan,
-    options: GetAllOptions,
-  ): Promise<number> {
-    let count = 0
-    await readAll(entry, plan, options, () => count++)
-    return count
+    plans: readonly (QueryPlan | undefined)[],
+    signal: AbortSignal | undefined,
+  ): Promise<number[]> {
+    const counts = plans.map(() => 0)
+    const byShard = new Map<number, { readonly plan: number; readonly range: KeyRange }[]>()
+    for (const [plan, { ranges } = { ranges: [] }] of plans.entries()) {
+      for (const { range, shards } of ranges) {
+        for (const shard of shards) {
+          const own = byShard.get(shard)
+          if (own === undefined) byShard.set(shard, [{ plan, range }])
+          else own.push({ plan, range })
+        }
+      }
+    }
+    await Promise.all(
+      Array.from(byShard, async ([shard, asked]) => {
+        const table = driver.shards[shard]!.index(tableSpec(entry))
+        const ranges = asked.map(({ range }) => range)
+        const found =
+          ranges.length === 1
+            ? [await table.count(ranges[0]!, { signal })]
+            : await table.countMany(ranges, { signal })
+        for (const [i, { plan }] of asked.entries()) counts[plan]! += found[i]!
+      }),
+    )
+    return counts
+  }
+
+  async function countAll(
+    entry: CatalogEntry,
+    plans: readonly QueryPlan[],
+    { exact = false, ...options }: CountOptions,
+  ): Promise<number[]> {
+    // By a process that knows its store, as of now or some seconds ago.
+    await mayBePending(plans)
+    const byRows = plans.map((plan) => (exact || !plan.canCountRows ? undefined : plan))
+    const counts = await countRows(entry, byRows, options.signal)
+    // One after the other: each reads as much as it takes.
+    for (const [i, plan] of plans.entries()) {
+      if (byRows[i] === undefined) await readAll(entry, plan, options, () => counts[i]!++)
+    }
+    return counts
   }
 
   return {
     query: (definition, where, options) =>
-      onIndex(definition, (entry) => readPage([entry], planQuery(entry, where, options, router), options)),
+      onIndex(definition, async (entry) => {
+        const [page] = await readPages([entry], [planQuery(entry, where, options, router)], options)
+        return page!
+      }),
     intersect: (conditions, options) =>
       onIndexes(
         conditions.map(({ index }) => index),
-        (entries) => {
+        async (entries) => {
           const planned = conditions.map(({ where }, i) => ({ index: entries[i]!, where }))
-          return readPage(entries, planIntersection(planned, options, router), options)
+          const [page] = await readPages(entries, [planIntersection(planned, options, router)], options)
+          return page!
         },
       ),
+    queryMany: (definition, wheres, options) =>
+      onIndex(definition, async (entry) => {
+        const plans = planMany(entry, wheres, options)
+        const budget = { left: MAX_PAGE_BYTES }
+        const pages: (QueryPage | CountedPage)[] = []
+        while (pages.length < plans.length) {
+          const next = plans.slice(pages.length, pages.length + MAX_TOGETHER)
+          const [found, counts] = await Promise.all([
+            readPages([entry], next, options, budget),
+            options.count ? countAll(entry, next, options) : undefined,
+          ])
+          pages.push(...found.map((page, i) => (counts ? { ...page, count: counts[i]! } : page)))
+        }
+        return pages
+      }),
+    queryIds: (definition, where, options) =>
+      onIndex(definition, async (entry) => {
+        const { plan, read } = createIdReads(planQuery(entry, where, options, router))
+        const [page] = await readPages([entry], [plan], options, undefined, ({ scan }) => ({ scan, read }))
+        const items = page!.items.map(({ id }) => ({ id }))
+        return { ...page!, items, cost: { ...page!.cost, entityReads: 0, entitiesRead: 0 } }
+      }),
     list: (definition, where, { verify = true, ...options }) =>
       onIndex(definition, async (entry) => {
         if (entry.include === undefined) throw notCovering(entry)
         let covered: CoveringReads['covered'] = () => 0
-        const page = await readPage(
-          [entry],
-          planQuery(entry, where, options, router),
-          options,
-          ({ read }) => {
-            const reads = createCoveringReads(context, lanes, entry, read, verify)
-            covered = reads.covered
-            return reads.ports
-          },
-        )
-        return { ...page, verified: verify, cost: { ...page.cost, entitiesCovered: covered() } }
+        const plan = planQuery(entry, where, options, router)
+        const [page] = await readPages([entry], [plan], options, undefined, ({ read }) => {
+          const reads = createCoveringReads(context, lanes, entry, read, verify)
+          covered = reads.covered
+          return reads.ports
+        })
+        return { ...page!, verified: verify, cost: { ...page!.cost, entitiesCovered: covered() } }
       }),
     all: (definition, where, options) =>
       onIndex(definition, async (entry) => {
-        const plan = await planFor(entry, where, options)
+        const plan = planQuery(entry, where, options, router)
+        await mayBePending([plan])
         const entities: IndexedEntity[] = []
         await readAll(entry, plan, options, (entity) => {
           // It matches, so it has the indexed properties.
@@ -246,48 +297,23 @@ export function createIndexQueries(
         })
         return entities
       }),
-    count: (definition, where, { exact = false, ...options }) =>
+    count: (definition, where, options) =>
       onIndex(definition, async (entry) => {
-        const plan = await planFor(entry, where, options)
-        if (exact || !plan.canCountRows) return countEntities(entry, plan, options)
-        let sum = 0
-        // Ranges one after the other: a list has up to a hundred, and others want connections too.
-        for (const { range, shards } of plan.ranges) {
-          const counts = await Promise.all(
-            shards.map((shard) => driver.shards[shard]!.index(tableSpec(entry)).count(range, options)),
-          )
-          for (const count of counts) sum += count
-        }
-        return sum
+        const [count] = await countAll(entry, [planQuery(entry, where, options, router)], options)
+        return count!
       }),
+    countMany: (definition, wheres, options) =>
+      onIndex(definition, (entry) => countAll(entry, planMany(entry, wheres, options), options)),
+    explain: (definition, where, options) =>
+      onIndex(definition, (entry) =>
+        explainQuery(driver, entry, planQuery(entry, where, options, router), options),
+      ),
   }
-}
-
-function notReady(entry: CatalogEntry): LooseleafError {
-  const { name, generation, state, hidden } = entry
-  const why = hidden
-    ? `hidden, as one that is about to be dropped: bring it back with \`looseleaf index restore ${name} --generation ${generation}\` or \`store.restoreIndex\`.`
-    : isPaused(entry)
-      ? `${state}, and its filling is paused: it can be queried when that was resumed (\`looseleaf index resume ${name}\`) and is done.`
-      : `${state}: it can be queried when the cleaner has filled it.`
-  return new LooseleafError('INDEX_NOT_READY', `Index ${name} is ${why}`)
 }
 
 function tookTooLong(index: string, queryTimeMs: number): LooseleafError {
   return new LooseleafError(
     'DEADLINE',
     `Index ${index}: to read everything takes longer than the ${queryTimeMs} ms (queryTimeMs) for which this store keeps the rows of entities that move, so some might be missed. Read it page by page with \`query\`.`,
-  )
-}
-
-function indexNotFound(definition: IndexDefinitionData, known: readonly CatalogEntry[]): LooseleafError {
-  const other = known.find((entry) => entry.name === definition.name)
-  const message =
-    other === undefined
-      ? `The store has no index ${definition.name}. It has: ${[...new Set(known.map(({ name }) => name))].join(', ') || 'none'}.`
-      : `The store has an index ${definition.name}, but with another definition than the one given.`
-  return new LooseleafError(
-    'INDEX_NOT_FOUND',
-    `${message} Add it with \`store.addIndex\`, or open with \`migrate: true\`.`,
   )
 }

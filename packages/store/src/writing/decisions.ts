@@ -1,5 +1,6 @@
 import { copyEntity, formatId, LooseleafError, parseId, type Bag, type EntityCopy } from '@looseleaf/core'
 import type { Decide, Found } from './entity-writer.ts'
+import { unchanged } from '../unchanged.ts'
 import type { Change, DamagedEntity } from '../types.ts'
 
 /** What `put` makes of whatever it finds: the new bag. */
@@ -29,7 +30,13 @@ export function toUpdate(id: Uint8Array, change: Change, ifVersion: number | und
     }
     checkVersion(id, found, ifVersion)
     const changed = change(structuredClone(found.bag))
-    if (changed === undefined) return undefined
+    if (changed === unchanged) return undefined
+    if (changed === undefined) {
+      throw new LooseleafError(
+        'BAD_OPTION',
+        'The function of update has to return the new bag, or `unchanged` to leave the entity as it is; it returned nothing.',
+      )
+    }
     const { id: own, properties } = copyChanged(changed)
     if (own !== undefined) checkOwnId(id, own)
     return properties

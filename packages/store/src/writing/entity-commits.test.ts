@@ -4,6 +4,7 @@ import { type FaultPlan, faultyDriver, keepOpen, unknownOutcome, withoutPauses }
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
+import { unchanged } from '../unchanged.ts'
 import type { DataStoreOptions } from '../types.ts'
 
 // What a database answers to the commit of an entity, and what a write makes of it.
@@ -183,7 +184,7 @@ describe('what is told of an attempt whose outcome is not known', () => {
   it('is that the entity is to stay as it was', async () => {
     const { id } = await store.put({ name: 'one' })
     let calls = 0
-    const update = store.update(id, () => (++calls === 1 ? { name: 'two' } : undefined))
+    const update = store.update(id, () => (++calls === 1 ? { name: 'two' } : unchanged))
     await expect(update).rejects.toMatchObject({
       code: 'OUTCOME_UNKNOWN',
       cause: { code: 'CONFLICT', message: `Entity ${id} is to stay as it was found.` },

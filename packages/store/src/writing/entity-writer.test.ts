@@ -17,6 +17,7 @@ import {
 } from '@looseleaf/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
+import { unchanged } from '../unchanged.ts'
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
 
@@ -268,7 +269,7 @@ describe('a commit whose answer is lost', () => {
     const arrival = Promise.withResolvers<void>()
     plan(once('replace', { late: arrival.promise }))
     let calls = 0
-    const update = store.update(id, () => (++calls === 1 ? { count: 1 } : undefined))
+    const update = store.update(id, () => (++calls === 1 ? { count: 1 } : unchanged))
     await expect(update).rejects.toEqual(withCode('OUTCOME_UNKNOWN'))
     expect(calls).toBe(2)
     arrival.resolve()

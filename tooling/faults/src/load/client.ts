@@ -4,7 +4,7 @@ import type { DataStore, PutResult } from '@looseleaf/store'
 import type { Random } from '@looseleaf-tooling/random'
 import { moment, type Recorder } from '@looseleaf-tooling/lab/records'
 import type { EndRecord, HistoryRecord, SightRecord } from '../history/records.ts'
-import { GROUPS, matches, TAGS, textOfAsked, TIMES, type Content } from '../indexes.ts'
+import { GROUPS, isGrey, matches, TAGS, textOfAsked, TIMES, type Content } from '../indexes.ts'
 import { ask, whatToAsk, type Found } from './ask.ts'
 
 export interface ClientOptions {
@@ -67,7 +67,14 @@ function contentOf(options: ClientOptions, id: string): Content {
 function bagOf({ random, largeBodies }: ClientOptions, number: number, content: Content): Bag {
   const { group, tags, at } = content
   const large = random.chance(largeBodies)
-  return { by: number, group, tags: [...tags], at: new Date(at), ...(large && { pad: padding(random) }) }
+  return {
+    by: number,
+    group,
+    tags: [...tags],
+    at: new Date(at),
+    grey: isGrey(content),
+    ...(large && { pad: padding(random) }),
+  }
 }
 
 /** Bytes that do not compress. */

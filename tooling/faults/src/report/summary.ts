@@ -52,12 +52,18 @@ export function summary(everything: Everything): string {
     right('chance from'),
     left('verdict'),
   ]
-  return `## Summary
+  const verdict = isBroken
+    ? 'Not all of it held: the table says what did not.'
+    : 'No acknowledged write was lost, no ready index missed an entity, and no answer was impossible.'
+  return `Real processes wrote and read the same entities on real database servers, while servers, networks and processes were broken on
+purpose. Every answer was held against every other, and against the tables. **${verdict}** It was one machine, and no
+run lasted for days: see [what was not measured](#not-measured).
 
 ${markdownTable(columns, rows)}${listed('Not run', notRun)}${listed('Broke off', brokeOff)}
 
 Operations are calls that were answered: reads, queries and writes, refused ones included. Faults are counted as each kind
-counts them: connections damaged or killed, processes killed or stopped, locks held, times that something was changed.`
+counts them: connections damaged or killed, processes killed or stopped, locks held, times that something was changed.
+The rest of the page has each of these in turn, and what they [found](#found-and-fixed-on-the-way).`
 }
 
 function listed(what: string, names: readonly string[]): string {

@@ -103,7 +103,7 @@ export function openTables(urls: () => readonly string[]): Tables {
       const day = `${micros(dayOf(at))} ${group === null ? 1 : 0} ${hex(group ?? '')}`
       const rows = [
         ...tags.map((tag) => rowText(shardOfText(tag), TAGS_TABLE, hex(tag), id)),
-        rowText(own, DAY_TABLE, day, id),
+        ...(tags.includes('grey') ? [] : [rowText(own, DAY_TABLE, day, id)]),
       ]
       if (group === null) return rows
       return [

@@ -59,6 +59,38 @@ const query = command(
   },
 )
 
+const queryMany = command(
+  'queryMany',
+  fc.record({
+    plan: queryPlans,
+    others: fc.array(queryPlans, { maxLength: 4 }),
+    limit: fc.constantFrom(1, 2, 5, 1000),
+  }),
+  async ({ plan: first, others, limit }, model, world) => {
+    const { index: number, order, scatter } = first
+    const plans = [first, ...others.map((plan) => ({ ...plan, index: number, order, scatter }))]
+    const requests = plans.map((plan) => requestOf(plan, model.oracle))
+    const text = `queryMany ${requests.map(describeRequest).join('; ')}, ${limit} at the most`
+    const { index } = requests[0]!
+    const wheres = requests.map(({ where }) => where)
+    // Plain counts are exact once nothing is in flight.
+    await world.store.settled()
+    const actual = await answerOf(async () => {
+      const options = { ...optionsOf(requests[0]!), limit, count: true } as const
+      const pages = await world.store.queryMany(index, wheres as never, options)
+      return pages.map(({ items, cursor, count }) => ({ items, more: cursor !== undefined, count }))
+    })
+    const expected = await answerOf(() =>
+      requests.map((request) => {
+        const all = model.oracle.query(index, request.where, request)
+        const items = all.slice(0, limit).map(({ id, bag }) => ({ ...bag, id }))
+        return { items, more: all.length > limit, count: all.length }
+      }),
+    )
+    world.compare(text, actual, expected)
+  },
+)
+
 const list = command(
   'list',
   fc.record({ plan: listPlans, limit: fc.constantFrom(1, 2, 5, 1000), verify: fc.boolean() }),
@@ -83,8 +115,8 @@ const list = command(
 )
 
 /** What rows of the index hold of a bag. */
-function partOf({ properties, include = [] }: IndexDefinitionData, bag: Bag): Bag {
-  const paths = [...properties.map(({ name, of }) => of ?? name), ...include]
+function partOf({ properties, include = [], on = {} }: IndexDefinitionData, bag: Bag): Bag {
+  const paths = [...properties.map(({ name, of }) => of ?? name), ...include, ...Object.keys(on)]
   const held = paths.map((path) => [path, valueOf(bag, path)] as const)
   return Object.fromEntries(held.filter(([, value]) => value !== undefined)) as Bag
 }
@@ -152,6 +184,7 @@ export const reads: readonly fc.Arbitrary<Command>[] = [
   get,
   getMany,
   ...Array.from({ length: 8 }, () => query),
+  queryMany,
   list,
   getAll,
   count,

@@ -1,5 +1,5 @@
 import type { Bag } from '@looseleaf/core'
-import type { PutResult } from '@looseleaf/store'
+import { unchanged, type PutResult } from '@looseleaf/store'
 import fc from 'fast-check'
 import type { Model } from '../model.ts'
 import { answerOf, type World } from '../world.ts'
@@ -52,14 +52,15 @@ const update = command(
   fc.record({ slot: slots, how: fc.constantFrom('merge', 'replace', 'nothing'), bag: bags, asked }),
   async ({ slot, how, bag, asked: version }, model, world, text) => {
     const id = model.idAt(slot)
-    const change = (before: Bag): Bag | undefined =>
-      how === 'nothing' ? undefined : how === 'replace' ? bag : { ...before, ...bag }
+    const change = (before: Bag): Bag => (how === 'replace' ? bag : { ...before, ...bag })
+    const keeps = how === 'nothing'
     const isCurrent = holds(model, id, version)
     await write(model, world, text, {
       id,
-      changesNothing: how === 'nothing',
-      actual: () => world.store.update(id, change, versionOption(model, id, version)),
-      expected: (key) => model.oracle.update(key, change, isCurrent),
+      changesNothing: keeps,
+      actual: () =>
+        world.store.update(id, keeps ? () => unchanged : change, versionOption(model, id, version)),
+      expected: (key) => model.oracle.update(key, keeps ? () => undefined : change, isCurrent),
     })
   },
 )

@@ -19,10 +19,9 @@ export const addDropIndex: AddCommand = (group, run) => {
       run(options, async (session) => {
         const { signal } = session
         const store = await session.store()
-        const going = await generationsNamed(store, name, options.generation, { signal })
-        const all = await generationsNamed(store, name, undefined, { signal })
+        const { all, chosen } = await generationsNamed(store, name, options.generation, { signal })
         const which = options.generation === undefined ? name : `${name} --generation ${options.generation}`
-        return takeOut(session, name, going, { all, again: `looseleaf index drop ${which}` }, options)
+        return takeOut(session, name, chosen, { all, again: `looseleaf index drop ${which}` }, options)
       }),
   )
 }

@@ -10,7 +10,7 @@ export const addListIndexes: AddCommand = (group, run) => {
     usage: 'list',
     summary: 'List the indexes of a store, and what to do about them',
     details:
-      'Names the generations that the config needs no more: see `looseleaf index swap`.\n\nJSON: { "indexes": [{ "name", "generation", "table", "state", "columns", "shardOn", "include": [text], "unique": true for claims, "hidden": true, "paused": true }], "advice": [text] }',
+      'Names the generations that the config needs no more: see `looseleaf index swap`.\n\nJSON: { "indexes": [{ "name", "generation", "table", "state", "columns", "shardOn", "include": [text], "on": { property: value }, "unique": true for claims, "hidden": true, "paused": true }], "advice": [text] }',
     examples: [['index list', 'those of the store that the config names']],
   }).action((options: CommonOptions) =>
     run(options, async (session) => {

@@ -31,30 +31,25 @@ const RESUME: CommandText = {
 
 /** `looseleaf index pause|resume`. */
 export const addPauseIndex: AddCommand = (group, run) => {
-  addGenerationOption(defineCommand(group, PAUSE)).action((name: string, options: PauseOptions) =>
-    run(options, async (session) => {
-      const { output, signal } = session
-      const building = await buildingNamed(session, name, options.generation)
-      const store = await session.store()
-      for (const { rows } of building) await store.pauseIndex(rows, { signal })
-      output.result({ generations: numbersOf(building), paused: true }, () => {
-        const what = `Index ${name}, ${generationsText(building)}`
-        return `${what}, is paused. Go on with: looseleaf index resume ${name}`
-      })
-    }),
-  )
-  addGenerationOption(defineCommand(group, RESUME)).action((name: string, options: PauseOptions) =>
-    run(options, async (session) => {
-      const { output, signal } = session
-      const building = await buildingNamed(session, name, options.generation)
-      const store = await session.store()
-      for (const { rows } of building) await store.resumeIndex(rows, { signal })
-      output.result({ generations: numbersOf(building), paused: false }, () => {
-        const what = `Index ${name}, ${generationsText(building)}`
-        return `${what}, is building. A cleaner fills it, or: looseleaf clean --index ${name}`
-      })
-    }),
-  )
+  const addMark = (text: CommandText, paused: boolean, next: (name: string) => string): void => {
+    addGenerationOption(defineCommand(group, text)).action((name: string, options: PauseOptions) =>
+      run(options, async (session) => {
+        const { output, signal } = session
+        const building = await buildingNamed(session, name, options.generation)
+        const store = await session.store()
+        for (const { rows } of building) {
+          if (paused) await store.pauseIndex(rows, { signal })
+          else await store.resumeIndex(rows, { signal })
+        }
+        output.result(
+          { generations: numbersOf(building), paused },
+          () => `Index ${name}, ${generationsText(building)}, is ${next(name)}`,
+        )
+      }),
+    )
+  }
+  addMark(PAUSE, true, (name) => `paused. Go on with: looseleaf index resume ${name}`)
+  addMark(RESUME, false, (name) => `building. A cleaner fills it, or: looseleaf clean --index ${name}`)
 }
 
 /** Throws `BAD_OPTION` where nothing is being filled. */
@@ -64,11 +59,11 @@ async function buildingNamed(
   number: number | undefined,
 ): Promise<readonly Generation[]> {
   const { signal } = session
-  const named = await generationsNamed(await session.store(), name, number, { signal })
-  const building = named.filter(({ rows, claims }) => [rows.state, claims?.state].includes('building'))
+  const { chosen } = await generationsNamed(await session.store(), name, number, { signal })
+  const building = chosen.filter(({ rows, claims }) => [rows.state, claims?.state].includes('building'))
   if (building.length > 0) return building
   throw new LooseleafError(
     'BAD_OPTION',
-    `Index ${name} is ${named.at(-1)?.rows.state}: there is no filling to pause or resume.`,
+    `Index ${name} is ${chosen.at(-1)?.rows.state}: there is no filling to pause or resume.`,
   )
 }

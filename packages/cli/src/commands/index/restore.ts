@@ -21,8 +21,8 @@ export const addRestoreIndex: AddCommand = (group, run) => {
       run(options, async (session) => {
         const { output, signal } = session
         const store = await session.store()
-        const named = await generationsNamed(store, name, options.generation, { signal })
-        const there = named.filter(({ rows }) => isInUse(rows))
+        const { chosen } = await generationsNamed(store, name, options.generation, { signal })
+        const there = chosen.filter(({ rows }) => isInUse(rows))
         const newest = there.at(-1)
         if (newest === undefined) {
           throw new LooseleafError(

@@ -1,10 +1,10 @@
 import { readCleanerReport, readWorkers, type CleanerReport, type IndexReport } from '@looseleaf/cleaner'
 import type { CatalogEntry } from '@looseleaf/core'
-import { isPaused, propertyText } from '@looseleaf/index-engine'
+import { isPaused, predicateText, propertyText } from '@looseleaf/index-engine'
 import { defineCommand, type AddCommand } from '../../define-command.ts'
 import { indexAdvice } from '../../index-advice.ts'
 import { addGenerationOption, generationsNamed, type Generation } from '../../index-generations.ts'
-import { includedText, stateText } from '../../index-table.ts'
+import { includedText, reportOf, stateText } from '../../index-table.ts'
 import type { Output } from '../../output.ts'
 import type { CommonOptions } from '../../session.ts'
 import { counted, grouped } from '../../text.ts'
@@ -15,7 +15,7 @@ export const addShowIndex: AddCommand = (group, run) => {
     usage: 'show <name>',
     summary: 'Show all that is known of an index, and how far its filling is',
     details:
-      'Counts nothing: rows and misfits are what the last cleaning has met.\n\nJSON: { "name", "generations": [{ "generation", "properties": [text], "shardOn", "include": [text], "onMisfit", "rows": T, "claims": T | null }], "advice": [text] }, where T is { "table", "state", "hidden": true, "paused": true, "lastCleaned": { "finishedAt", "added", "removed", "misfits", … } | null, "underWay": { "startedAt", "workers": processes at it now, "shards": [{ "shard", "phase", "done", "total" }] } | null }',
+      'Counts nothing: rows and misfits are what the last cleaning has met.\n\nJSON: { "name", "generations": [{ "generation", "properties": [text], "shardOn", "on": { property: value }, "include": [text], "onMisfit", "rows": T, "claims": T | null }], "advice": [text] }, where T is { "table", "state", "hidden": true, "paused": true, "lastCleaned": { "finishedAt", "added", "removed", "misfits", … } | null, "underWay": { "startedAt", "workers": processes at it now, "shards": [{ "shard", "phase", "done", "total" }] } | null }',
     examples: [
       ['index show entries_by_link', 'its definition, generations, states and filling'],
       ['index show entries_by_link --json', 'for a script that waits for a filling'],
@@ -27,9 +27,8 @@ export const addShowIndex: AddCommand = (group, run) => {
         const { output, signal } = session
         const { indexes } = await session.settings()
         const store = await session.store()
-        const all = await generationsNamed(store, name, undefined, { signal })
-        const shown = await generationsNamed(store, name, options.generation, { signal })
-        const entries = shown.flatMap(({ rows, claims }) => [rows, ...(claims ? [claims] : [])])
+        const { all, chosen } = await generationsNamed(store, name, options.generation, { signal })
+        const entries = chosen.flatMap(({ rows, claims }) => [rows, ...(claims ? [claims] : [])])
         const report = await readCleanerReport(store, { signal })
         const workers = await readWorkers(
           store,
@@ -39,17 +38,18 @@ export const addShowIndex: AddCommand = (group, run) => {
         const tables = new Map(entries.map((entry) => [entry, tableView(entry, report, workers)] as const))
         const view = (entry: CatalogEntry | undefined): TableView | undefined => entry && tables.get(entry)
         const advice = indexAdvice(all, indexes)
-        const generations = shown.map(({ rows, claims }) => ({
+        const generations = chosen.map(({ rows, claims }) => ({
           generation: rows.generation,
           properties: rows.properties.map(propertyText),
           shardOn: rows.shardOn,
+          on: rows.on ?? {},
           include: rows.include ?? [],
           onMisfit: rows.onMisfit,
           rows: view(rows) ?? null,
           claims: view(claims) ?? null,
         }))
         output.result({ name, generations, advice }, () =>
-          [...shown.map((generation) => generationText(output, generation, view)), ...advice].join('\n\n'),
+          [...chosen.map((generation) => generationText(output, generation, view)), ...advice].join('\n\n'),
         )
       }),
   )
@@ -69,10 +69,8 @@ function tableView(
   report: CleanerReport,
   workers: ReadonlyMap<string, number>,
 ): TableView {
-  const { name, generation, table, state, hidden, unique } = entry
-  const own = report.indexes.find(
-    (each) => each.index === name && each.generation === generation && each.unique === unique,
-  )
+  const { table, state, hidden } = entry
+  const own = reportOf(report, entry)
   return {
     table,
     state,
@@ -93,6 +91,7 @@ function generationText(
     `${output.colors.bold(name)}, generation ${generation}${claims === undefined ? '' : ', unique'}`,
     `  properties  ${rows.properties.map(propertyText).join(', ')}`,
     `  sharded on  ${shardOn}`,
+    ...(rows.on === undefined ? [] : [`  on          ${predicateText(rows.on)}`]),
     ...(rows.include === undefined ? [] : [`  includes    ${includedText(rows)}`]),
     `  misfits     ${onMisfit === 'refuse' ? 'are refused' : 'get no row'}`,
     ...[view(rows), view(claims)].flatMap((table) => (table === undefined ? [] : tableText(output, table))),

@@ -34,9 +34,11 @@ export const addSwapIndex: AddCommand = (group, run) => {
   ).action((name: string, options: SwapOptions) =>
     run(options, async (session) => {
       const { output, signal } = session
-      const all = await generationsNamed(await session.store(), name, undefined, { signal })
-      const kept = await generationToKeep(session, name, all, options.generation)
-      const going = all.filter((generation) => generation !== kept)
+      const { generation } = options
+      const { all, chosen } = await generationsNamed(await session.store(), name, generation, { signal })
+      const given = generation === undefined ? undefined : chosen[0]
+      const kept = await generationToKeep(session, name, all, given)
+      const going = all.filter((each) => each !== kept)
       if (going.length === 0) {
         output.result(
           { step: 'none', generations: [], done: true },
@@ -44,7 +46,7 @@ export const addSwapIndex: AddCommand = (group, run) => {
         )
         return exitCodes.ok
       }
-      const which = options.generation === undefined ? name : `${name} --generation ${options.generation}`
+      const which = generation === undefined ? name : `${name} --generation ${generation}`
       return takeOut(session, name, going, { all, again: `looseleaf index swap ${which}` }, options)
     }),
   )
@@ -54,13 +56,10 @@ async function generationToKeep(
   session: Session,
   name: string,
   all: readonly Generation[],
-  number: number | undefined,
+  given: Generation | undefined,
 ): Promise<Generation> {
   const { indexes, file } = await session.settings()
-  const kept =
-    number === undefined
-      ? neededOf(all, indexes)
-      : (await generationsNamed(await session.store(), name, number, { signal: session.signal }))[0]
+  const kept = given ?? neededOf(all, indexes)
   const using = all.filter(({ rows }) => isInUse(rows))
   if (using.length === 0) throw halfDropped(name, all, all.length)
   if (kept === undefined) {
@@ -70,7 +69,7 @@ async function generationToKeep(
     )
   }
   if (!isInUse(kept.rows)) throw halfDropped(name, [kept], all.length)
-  if (isReady(kept)) return all.find(({ rows }) => rows.table === kept.rows.table) ?? kept
+  if (isReady(kept)) return kept
   const { generation, state, hidden } = kept.rows
   const which = `${name} --generation ${generation}`
   throw new LooseleafError(

@@ -1,0 +1,148 @@
+import { spawnSync } from 'node:child_process'
+import { chmodSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { startCleaner } from '@looseleaf/cleaner'
+import { parseId } from '@looseleaf/core'
+import { defineIndex } from '@looseleaf/index-engine'
+import { DataStore } from '@looseleaf/store'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { shardsFrom } from '../src/shards-from.ts'
+import { projectFolder, runInside } from './run-command.ts'
+
+const BIN = fileURLToPath(new URL('../src/bin.ts', import.meta.url))
+const ID = '0192f0c1-7c1e-7abc-8def-0123456789ab'
+const LINK_CONFIG = `defineIndex('entries_by_link', { properties: { link: 'string', published: 'time' }, shardOn: 'link' })`
+const CONFIG = `
+import { defineConfig } from '@looseleaf/cli'
+import { defineIndex } from '@looseleaf/index-engine'
+export default defineConfig({
+  shards: 'sqlite:data?shards=2',
+  indexes: [
+    defineIndex('entries_by_user', { properties: { user_id: 'uuid', published: 'time' }, shardOn: 'user_id' }),
+    defineIndex('entries_by_tag', { properties: { tags: 'string[]' }, shardOn: 'tags' }),
+    defineIndex('jobs_by_status', { properties: { status: 'string' }, shardOn: 'status' }),
+    defineIndex('users_by_mail', { properties: { mail: 'string' }, shardOn: 'mail', unique: true }),
+    ${LINK_CONFIG},
+  ],
+})
+`
+const oldLink = defineIndex('entries_by_link', { properties: { link: 'string' }, shardOn: 'link' })
+
+/** What is behind `$ looseleaf ` in the help of every command. */
+async function allExamples(command: readonly string[] = []): Promise<string[]> {
+  const { stdout } = await runInside([...command, '--help'])
+  const own = [...stdout.matchAll(/^ {2}\$ looseleaf (.*)$/gm)].map(([, line]) => line as string)
+  const names = /^Commands:\n((?: .*\n)*)/m.exec(stdout)?.[1]?.matchAll(/^ {2}([a-z-]+)/gm) ?? []
+  const below = await Promise.all(Array.from(names, ([, name]) => allExamples([...command, name as string])))
+  return [...own, ...below.flat()]
+}
+
+async function withStore(cwd: string, use: (store: DataStore) => Promise<unknown>): Promise<void> {
+  await using store = await DataStore.open({
+    shards: shardsFrom('sqlite:data?shards=2', { relativeTo: cwd }),
+  })
+  await use(store)
+}
+
+async function succeed(cwd: string, line: string): Promise<void> {
+  const args = Array.from(line.matchAll(/'([^']*)'|(\S+)/g), ([, quoted, plain]) => quoted ?? plain ?? '')
+  // Somebody sits at the terminal and agrees to whatever is asked.
+  const stdin = Object.assign(Readable.from(['y\n']), { isTTY: true })
+  const { code, stdout, stderr } = await runInside(args, { cwd, stdin, isTerminal: true })
+  expect(code, `${line}\n${stdout}${stderr}`).toBe(0)
+}
+
+/** A folder with a config, files and two stores, such as the examples speak of. */
+async function makeProject(atEnd: (remove: () => void) => void): Promise<string> {
+  const cwd = projectFolder(atEnd)
+  writeFileSync(join(cwd, 'looseleaf.config.ts'), CONFIG)
+  const entry = JSON.stringify({ title: 'Hello', link: 'https://example.com', tags: ['cats', 'dogs'] })
+  writeFileSync(join(cwd, 'entries.jsonl'), `${entry}\n${entry}\n`)
+  writeFileSync(join(cwd, 'entry.json'), entry)
+  mkdirSync(join(cwd, 'bin'))
+  const command = join(cwd, 'bin', 'looseleaf')
+  writeFileSync(
+    command,
+    `#!/bin/sh\nexec '${process.execPath}' --conditions=@looseleaf/source '${BIN}' "$@"\n`,
+  )
+  chmodSync(command, 0o755)
+  await succeed(cwd, 'init --shards sqlite:old')
+  await succeed(cwd, 'import entries.jsonl --shards sqlite:old')
+  writeFileSync(join(cwd, 'looseleaf.config.ts'), CONFIG.replace(LINK_CONFIG, ''))
+  await succeed(cwd, 'init')
+  writeFileSync(join(cwd, 'looseleaf.config.ts'), CONFIG)
+  await withStore(cwd, async (store) => {
+    await store.addIndex(oldLink)
+    const id = parseId(ID)
+    const number = store.context.router.shardOfId(id)
+    const body = store.context.codec.encode({ title: 'One', link: 'https://example.com' })
+    const epoch = store.context.catalog.current().epochs[number] as number
+    const row = { id, version: 1_700_000_000_000_000, body }
+    await store.context.driver.shards[number]?.entities.insert([row], { epoch })
+  })
+  await succeed(cwd, 'init')
+  await succeed(cwd, 'clean')
+  return cwd
+}
+
+/** What has to be so before an example makes sense, by how the example begins. */
+const before: readonly (readonly [RegExp, (cwd: string) => Promise<void>])[] = [
+  [
+    /^index add/,
+    (cwd) =>
+      withStore(cwd, async (store) => {
+        for (const name of ['entries_by_link', 'entries_by_tag']) await store.dropIndex(name)
+      }),
+  ],
+  [/^index restore/, (cwd) => succeed(cwd, 'index drop entries_by_link')],
+  [
+    /^index (pause|resume)/,
+    async (cwd) => {
+      await withStore(cwd, (store) => store.dropIndex('entries_by_link'))
+      await succeed(cwd, 'index add entries_by_link')
+    },
+  ],
+  [
+    /^status --check/,
+    (cwd) =>
+      withStore(cwd, async (store) => {
+        await using cleaner = startCleaner(store)
+        const isFollowed = () => cleaner.status().shards.every(({ lastRoundAt }) => lastRoundAt !== undefined)
+        await vi.waitUntil(isFollowed, { timeout: 30_000 })
+      }),
+  ],
+  [/^index resume/, (cwd) => succeed(cwd, 'index pause entries_by_link')],
+]
+
+const examples = await allExamples()
+
+describe('the examples of --help', () => {
+  let project: string
+  let remove = (): void => {}
+  beforeAll(async () => {
+    project = await makeProject((atEnd) => (remove = atEnd))
+  })
+  afterAll(() => remove())
+
+  test('are found in every command', () => {
+    const commands = ['init', 'put', 'export', 'index add', 'index swap', 'status']
+    expect(commands.filter((name) => !examples.some((line) => line.startsWith(name)))).toEqual([])
+  })
+
+  test.each(examples)('looseleaf %s', async (line) => {
+    const cwd = `${project}-${examples.indexOf(line)}`
+    cpSync(project, cwd, { recursive: true, verbatimSymlinks: true })
+    onTestFinished(() => rmSync(cwd, { recursive: true }))
+    for (const [which, prepare] of before) if (which.test(line)) await prepare(cwd)
+    if (!/[|<>&]/.test(line.replaceAll(/'[^']*'/g, ''))) {
+      await succeed(cwd, line)
+      return
+    }
+    const env = { ...process.env, PATH: `${join(cwd, 'bin')}:${process.env['PATH']}`, LOOSELEAF_SHARDS: '' }
+    const { status, stderr } = spawnSync('sh', ['-c', `looseleaf ${line}`], { cwd, env, encoding: 'utf8' })
+    expect({ status, stderr }).toMatchObject({ status: 0 })
+    expect(stderr).not.toContain('Error')
+  })
+})

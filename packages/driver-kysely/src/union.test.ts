@@ -1,0 +1,82 @@
+import type { IndexScan } from '@looseleaf/core'
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { scriptedShard } from '../test/scripted-shard.ts'
+import type { Stretch } from './index-scan.ts'
+import { unionOf } from './union.ts'
+
+interface Item {
+  readonly shape: string
+  readonly parameters: readonly unknown[]
+}
+
+const itemsOf = (count: number, parameters: readonly unknown[] = [1], shape = 'a'): Item[] =>
+  Array.from({ length: count }, () => ({ shape, parameters }))
+
+/** The statements that are sent for items, in order. */
+async function sentFor(items: readonly Item[]): Promise<Stretch[]> {
+  const sent: Stretch[] = []
+  await unionOf(items, {
+    statementOf: (item) => ({ ...item, build: () => sql`SELECT` }),
+    nothing: (item) => ({ ...item, parameters: item.parameters.map(() => 'nothing') }),
+    async select(statement) {
+      sent.push(statement)
+      return []
+    },
+  })
+  return sent
+}
+
+const lengthsFor = async (items: readonly Item[]): Promise<number[]> =>
+  (await sentFor(items)).map(({ parameters }) => parameters.length / items[0]!.parameters.length)
+
+test('few lengths are sent, filled up with parts that ask for nothing', async () => {
+  const [statement] = await sentFor(itemsOf(17, [1, 2]))
+  expect(statement?.parameters).toEqual([
+    ...Array.from({ length: 34 }, (_, i) => (i % 2) + 1),
+    'nothing',
+    'nothing',
+  ])
+  expect((await sentFor(itemsOf(18, [1, 2])))[0]?.shape).toBe(statement?.shape)
+})
+
+test('shapes are statements of their own, one of a single item as it is', async () => {
+  const sent = await sentFor([...itemsOf(2), ...itemsOf(1, [1], 'b'), ...itemsOf(3)])
+  expect(sent.map(({ shape }) => shape)).toEqual(['5 a', 'b'])
+})
+
+test('many become several statements, and so do those of many parameters or bytes', async () => {
+  expect(await lengthsFor(itemsOf(300))).toEqual([128, 128, 44])
+  const hundred = Array.from({ length: 100 }, () => 1)
+  expect(await lengthsFor(itemsOf(30, hundred))).toEqual([20, 10])
+  expect(
+    await lengthsFor(
+      itemsOf(
+        2,
+        Array.from({ length: 4_000 }, () => 1),
+      ),
+    ),
+  ).toEqual([1, 1])
+  expect(await lengthsFor(itemsOf(10, [Buffer.alloc(128 * 1024)]))).toEqual([4, 4, 2])
+  expect(await lengthsFor([])).toEqual([])
+})
+
+test.each([
+  ['asc', [1n, 2n, 3n]],
+  ['desc', [3n, 2n, 1n]],
+] as const)('rows that come in no order are given in that of their scan, %s', async (order, values) => {
+  const shard = scriptedShard()
+  const index = shard.index({ table: 'ix', columns: [{ name: 'a', type: 'integer' }] })
+  const row = (part: number, a: number): object => ({
+    $part: part,
+    a,
+    entity_id: Buffer.from('x'),
+    version: 1,
+  })
+  const rows = [row(1, 2), row(0, 3), row(1, 3), row(0, 1), row(1, 1), row(0, 2)] as never
+  const scan: IndexScan = { prefix: [], order, limit: 3 }
+  const outcome = await shard.act([['UNION ALL', { rows }]], () => index.scanMany([scan, scan]))
+  expect(outcome).toMatchObject({ status: 'fulfilled' })
+  const pages = outcome.status === 'fulfilled' ? outcome.value : []
+  expect(pages.map((page) => page.map(({ key }) => key[0]))).toEqual([values, values])
+})

@@ -1,0 +1,109 @@
+import { sql } from 'kysely'
+import type { Stretch } from './index-scan.ts'
+import { toNumber } from './row-values.ts'
+import type { Row } from './session.ts'
+import { roundedUp, slot } from './sql-parts.ts'
+
+/** Parts of one statement; SQLite takes 500 at the most. */
+const MAX_PARTS = 128
+/** Parameters of one statement, or one part; SQLite takes 32,766. They also keep its text short: SQLite takes a MB. */
+const MAX_SLOTS = 2_048
+/** Bytes of parameters of one statement, or one part: as literals of a text they are far below any limit of a packet. */
+const MAX_BYTES = 512 * 1024
+
+/** Which part a row is of. No column has this name. */
+const PART = '$part'
+
+/** SELECT statements for items of one kind. */
+export interface Parts<Item> {
+  statementOf(item: Item): Stretch
+  /** An item whose statement has the same shape, and gives no row without looking for one. */
+  nothing(item: Item): Item
+  select(statement: Stretch): Promise<readonly Row[]>
+}
+
+interface Part<Item> {
+  readonly item: Item
+  readonly statement: Stretch
+  /** What its statement has given. */
+  rows: readonly Row[]
+}
+
+/**
+ * Gives the rows of each item, in the order of the items. Statements of one shape become parts of one, joined by UNION ALL,
+ * as long as it stays a sensible one. The rows of an item are in no order.
+ */
+export async function unionOf<Item>(
+  items: readonly Item[],
+  parts: Parts<Item>,
+): Promise<readonly (readonly Row[])[]> {
+  const all = items.map((item): Part<Item> => ({ item, statement: parts.statementOf(item), rows: [] }))
+  const alike = Map.groupBy(all, ({ statement }) => statement.shape)
+  await Promise.all(
+    Array.from(alike.values())
+      .flatMap(inChunks)
+      .map((chunk) => fill(chunk, parts)),
+  )
+  return all.map(({ rows }) => rows)
+}
+
+/** The same with a limit at its end, as a parameter: 0 gives nothing. */
+export function limited({ shape, build, parameters }: Stretch, limit: number): Stretch {
+  return {
+    shape: `${shape} limited`,
+    build: () => sql`${build()} LIMIT ${slot}`,
+    parameters: [...parameters, limit],
+  }
+}
+
+async function fill<Item>(chunk: readonly Part<Item>[], parts: Parts<Item>): Promise<void> {
+  const first = chunk[0] as Part<Item>
+  if (chunk.length === 1) {
+    first.rows = await parts.select(first.statement)
+    return
+  }
+  const { shape, build } = first.statement
+  const count = roundedUp(chunk.length)
+  const filler = parts.statementOf(parts.nothing(first.item))
+  const found = await parts.select({
+    shape: `${count} ${shape}`,
+    // One SELECT in another, because SQLite takes an order and a limit at the end of a UNION alone.
+    build: () =>
+      sql.join(
+        Array.from(
+          { length: count },
+          (_, i) => sql`SELECT ${sql.lit(i)} AS ${sql.ref(PART)}, part.* FROM (${build()}) AS part`,
+        ),
+        sql` UNION ALL `,
+      ),
+    parameters: Array.from({ length: count }, (_, i) => (chunk[i]?.statement ?? filler).parameters).flat(),
+  })
+  const byPart = Map.groupBy(found, (row) => toNumber(row[PART]))
+  for (const [i, part] of chunk.entries()) part.rows = byPart.get(i) ?? []
+}
+
+function inChunks<Item>(alike: readonly Part<Item>[]): readonly (readonly Part<Item>[])[] {
+  // Those of one shape have as many parameters.
+  const most = Math.min(
+    MAX_PARTS,
+    Math.floor(MAX_SLOTS / Math.max(1, alike[0]?.statement.parameters.length ?? 0)),
+  )
+  const chunks: Part<Item>[][] = []
+  let bytes = 0
+  for (const part of alike) {
+    const own = bytesOf(part.statement.parameters)
+    const chunk = chunks.at(-1)
+    bytes += own
+    if (chunk !== undefined && chunk.length < most && bytes <= MAX_BYTES) {
+      chunk.push(part)
+      continue
+    }
+    chunks.push([part])
+    bytes = own
+  }
+  return chunks
+}
+
+function bytesOf(parameters: readonly unknown[]): number {
+  return parameters.reduce<number>((sum, value) => sum + (value instanceof Uint8Array ? value.length : 0), 0)
+}

@@ -1,0 +1,14 @@
+/** The contract under the runner of Node: `node --test contract-of-node-test.ts`. */
+import { after, before, describe, test } from 'node:test'
+import { driverContract } from '@looseleaf/testkit'
+import { memoryShards } from '../src/index.ts'
+
+driverContract(
+  { describe, test, beforeAll: before, afterAll: after },
+  'SQLite in memory',
+  async () => {
+    const driver = await memoryShards(2).connect()
+    return { driver, cleanUp: async () => {} }
+  },
+  { alone: 'a database in memory has one connection' },
+)

@@ -1,0 +1,17 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+
+const FILE = fileURLToPath(new URL('./contract-of-node-test.ts', import.meta.url))
+
+test('the driver contract runs under node:test too', async () => {
+  const args = ['--conditions=@looseleaf/source', '--test', '--test-reporter=tap', FILE]
+  // Under Vitest's own NODE_ENV and options it is to run as anywhere else.
+  const { NODE_OPTIONS: _, NODE_TEST_CONTEXT: __, ...env } = process.env
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env, maxBuffer: 64 * 1024 * 1024 })
+  const count = (what: string): number => Number(new RegExp(`^# ${what} (\\d+)$`, 'm').exec(stdout)?.[1])
+  expect(count('fail')).toBe(0)
+  expect(count('pass')).toBeGreaterThan(100)
+  expect(count('skipped')).toBeGreaterThan(0)
+})

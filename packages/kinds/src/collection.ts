@@ -1,0 +1,136 @@
+import type { CallOptions, EntityId } from '@looseleaf/core'
+import type { GetAllOptions, IndexDefinition, QueryCost, QueryOptions } from '@looseleaf/index-engine'
+import type {
+  CountOptions,
+  DataStore,
+  ExplainOptions,
+  GetManyOptions,
+  IdPage,
+  QueryIdsOptions,
+  QueryExplanation,
+  QueryManyOptions,
+  unchanged,
+} from '@looseleaf/store'
+import type { Reference } from './reference.ts'
+import type { SchemaInput, SchemaOutput, Schema } from './schema.ts'
+import type { Item } from './shape.ts'
+import type { ChangeWhereOptions, ChangedWhere } from './where-changes.ts'
+import type { WhereOf } from './where.ts'
+
+/** The fate of one of many: they do not keep each other. */
+export type Fate<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: Error }
+
+/** The properties that change; one that is optional is removed by undefined, and all that are not named stay. */
+export type Changes<T> = {
+  readonly [K in keyof T]?: Record<never, never> extends Pick<T, K> ? T[K] | undefined : T[K]
+}
+
+/**
+ * What changes, or what makes it of the entity as it is now: the function may be called several times, and returns `unchanged` to
+ * leave the entity as it is.
+ */
+export type Patch<T> = Changes<T> | ((now: T) => Changes<T> | typeof unchanged)
+
+export interface NewOptions extends CallOptions {
+  /** Default: the value's own, or a fresh one. */
+  readonly id?: EntityId | undefined
+}
+
+/**
+ * The entities of one kind in a store. What is read has the kind's type, its id and its version; entities of other kinds are not
+ * there. What was read may be given to `update`, `put` and `delete`, which then refuse with `VERSION_MISMATCH` where somebody
+ * else has written meanwhile.
+ */
+export interface Entities<S extends Schema> {
+  get(id: EntityId, options?: CallOptions): Promise<Item<SchemaOutput<S>> | undefined>
+  /** In the order of the ids, undefined where there is none. */
+  getMany(ids: readonly EntityId[], options?: GetManyOptions): Promise<(Item<SchemaOutput<S>> | undefined)[]>
+  /** Writes one that must not be there yet; `ALREADY_EXISTS` otherwise. */
+  insert(value: SchemaInput<S>, options?: NewOptions): Promise<Item<SchemaOutput<S>>>
+  /** Writes one whole, whatever was under its id before. With a version, as an item has it, only if that is still its version. */
+  put(
+    value: SchemaInput<S> & { readonly id?: EntityId; readonly version?: number | string },
+    options?: NewOptions,
+  ): Promise<Item<SchemaOutput<S>>>
+  /**
+   * Changes some properties, again and again until no other write came between; of `{ id, version }`, or of an item, only if that
+   * is still its version. What a newer program has stored beside them stays. `NOT_FOUND` where there is none of this kind.
+   */
+  update(of: Reference, patch: Patch<SchemaOutput<S>>, options?: CallOptions): Promise<Item<SchemaOutput<S>>>
+  /** Inserts the value where there is none of this id, or changes the one that is there. */
+  upsert(
+    id: EntityId,
+    value: SchemaInput<S>,
+    patch: Patch<SchemaOutput<S>>,
+    options?: CallOptions,
+  ): Promise<Item<SchemaOutput<S>>>
+  /** Answers whether it was there. */
+  delete(of: Reference, options?: CallOptions): Promise<boolean>
+  insertMany(
+    values: readonly (SchemaInput<S> & { readonly id?: EntityId })[],
+    options?: CallOptions,
+  ): Promise<Fate<Item<SchemaOutput<S>>>[]>
+  putMany(
+    values: readonly (SchemaInput<S> & { readonly id?: EntityId; readonly version?: number | string })[],
+    options?: CallOptions,
+  ): Promise<Fate<Item<SchemaOutput<S>>>[]>
+  updateMany(
+    of: readonly Reference[],
+    patch: Patch<SchemaOutput<S>>,
+    options?: CallOptions,
+  ): Promise<Fate<Item<SchemaOutput<S>>>[]>
+  deleteMany(of: readonly Reference[], options?: CallOptions): Promise<Fate<boolean>[]>
+}
+
+/** A page of entities of a kind, as `query` of the store gives it. */
+export interface Page<T> {
+  readonly items: readonly Item<T>[]
+  readonly cursor?: string
+  readonly previous?: string
+  readonly cost: QueryCost
+}
+
+/** A page, and how many entities match in all. */
+export interface PageWithCount<T> extends Page<T> {
+  readonly count: number
+}
+
+/**
+ * One index of a kind. Each call takes values, or lists of values, for the index's first properties and at most one range on the
+ * next; where that does not say on which shard the rows are, `{ scatter: true }` as well.
+ */
+export interface IndexOf<T, Keys extends readonly unknown[]> {
+  readonly definition: IndexDefinition
+  /** See `query` of the store. */
+  page(where: WhereOf<Keys>, options?: QueryOptions): Promise<Page<T>>
+  /** The first page of each of many conditions, in their order, in a statement or two a shard; see `queryMany` of the store. */
+  pageMany(
+    wheres: readonly WhereOf<Keys>[],
+    options: QueryManyOptions & { readonly count: true },
+  ): Promise<PageWithCount<T>[]>
+  pageMany(wheres: readonly WhereOf<Keys>[], options?: QueryManyOptions): Promise<Page<T>[]>
+  /** All at once, for results that are known to be small; see `getAll` of the store. */
+  all(where: WhereOf<Keys>, options?: GetAllOptions): Promise<Item<T>[]>
+  first(where: WhereOf<Keys>, options?: GetAllOptions): Promise<Item<T> | undefined>
+  /** A page of ids from index rows alone: what has moved on may still be among them; see `queryIds` of the store. */
+  ids(where: WhereOf<Keys>, options?: QueryIdsOptions): Promise<IdPage>
+  /** Page after page, from `cursor` on. */
+  each(where: WhereOf<Keys>, options?: QueryOptions): AsyncIterable<Item<T>>
+  /** Counts index rows; see `count` of the store. */
+  count(where: WhereOf<Keys>, options?: CountOptions): Promise<number>
+  /** Counts for each of many conditions, in their order, in a statement a shard. */
+  countMany(wheres: readonly WhereOf<Keys>[], options?: CountOptions): Promise<number[]>
+  /** What `page` would do: which shards it asks, for how many ranges, and about how many rows are there. */
+  explain(where: WhereOf<Keys>, options?: ExplainOptions): Promise<QueryExplanation>
+  /** Changes all that match, page after page; one that no longer matches when its turn comes is left alone. */
+  updateWhere(where: WhereOf<Keys>, patch: Patch<T>, options?: ChangeWhereOptions): Promise<ChangedWhere>
+  /** Deletes all that match, page after page; one that no longer matches when its turn comes stays. */
+  deleteWhere(where: WhereOf<Keys>, options?: ChangeWhereOptions): Promise<ChangedWhere>
+}
+
+/** A kind in a store: its entities, and its indexes by their names. */
+export type Collection<S extends Schema, Indexes> = Entities<S> & {
+  readonly [Name in keyof Indexes]: IndexOf<SchemaOutput<S>, KeysOf<Indexes[Name]>>
+} & { readonly store: DataStore }
+
+type KeysOf<Index> = Index extends { readonly by: infer Keys extends readonly unknown[] } ? Keys : never

@@ -1,0 +1,213 @@
+import { badArgument, hasMethods, isRecord, LooseleafError } from '@looseleaf/core'
+import {
+  defineIndex,
+  type IndexDefinition,
+  type IndexOptions,
+  type IndexProperties,
+} from '@looseleaf/index-engine'
+import type { DataStore } from '@looseleaf/store'
+import type { Changes, Collection } from './collection.ts'
+import { createEntities, type Entities } from './entities.ts'
+import { createIndexReads } from './index-reads.ts'
+import type { KeyOf, PathOf } from './property-paths.ts'
+import type { Fitting, Schema, SchemaInput, SchemaOutput } from './schema.ts'
+import { createShape, KIND, type Item, type Shape, type Upgrade } from './shape.ts'
+
+/** An index of a kind: it has rows for the entities of this kind alone. */
+export interface KindIndex<T> extends Omit<IndexOptions, 'properties' | 'shardOn' | 'include' | 'on'> {
+  /** One to eight properties in the order of the key, each with its type, in an object of its own. */
+  readonly by: readonly [KeyOf<T>, ...KeyOf<T>[]]
+  /** The property that says on which shard a row stands, or 'id': on its entity's shard. Default: the first. */
+  readonly shardOn?: string | undefined
+  readonly include?: readonly PathOf<T>[] | undefined
+}
+
+export interface KindOptions<S extends Schema, Indexes> {
+  /** A schema of any library that speaks Standard Schema, synchronous; or `typed<T>()`, which checks nothing. */
+  readonly schema: Fitting<S> & S
+  /** By the names under which a collection has them. Each is an index `<kind>_<name>` of the store, in lower case with "_". */
+  readonly indexes?: Indexes | undefined
+  /**
+   * What brings older shapes up, each from one shape to the next: an entity that has seen the first two gets the others when it is
+   * read, and is stored so when it is written next. Indexes see what is stored; `upgradeKind` rewrites all that is old. Never take
+   * one away, and add new ones at the end.
+   */
+  readonly upgrades?: readonly Upgrade[] | undefined
+  /** Check with the schema what is read, too, and give what that makes of it. Default: false: what is stored was checked. */
+  readonly checkReads?: boolean | undefined
+}
+
+/** A kind, whatever its entities are. */
+export interface AnyKind {
+  readonly name: string
+  /** Of all its indexes, for `indexes` of `DataStore.open`. */
+  readonly indexes: readonly IndexDefinition[]
+  readonly shape: Shape
+}
+
+/** A kind of entities: what is known of it without a store. */
+export interface Kind<S extends Schema, Indexes> extends AnyKind {
+  readonly schema: S
+  /** The collection of its entities in a store. */
+  in(store: DataStore): Collection<S, Indexes>
+}
+
+/** What `KindOptions` comes to without its types. */
+interface PlainOptions {
+  readonly schema: Schema
+  readonly indexes?: Readonly<Record<string, PlainIndex>>
+  readonly upgrades?: readonly Upgrade[]
+  readonly checkReads?: boolean
+}
+
+type PlainIndex = Omit<KindIndex<object>, 'by' | 'include'> & {
+  readonly by: unknown
+  readonly include?: readonly string[] | undefined
+}
+
+/** An entity of a kind as it is read: `ItemOf<typeof Issue>`. */
+export type ItemOf<K extends { readonly schema: Schema }> = Item<SchemaOutput<K['schema']>>
+
+/** What an update may change of an entity: `ChangesOf<typeof Issue>`. */
+export type ChangesOf<K extends { readonly schema: Schema }> = Changes<SchemaOutput<K['schema']>>
+
+/** What a kind takes for a new entity: `InputOf<typeof Issue>`. */
+export type InputOf<K extends { readonly schema: Schema }> = SchemaInput<K['schema']>
+
+const OPTIONS: readonly string[] = [
+  'schema',
+  'indexes',
+  'upgrades',
+  'checkReads',
+] satisfies (keyof PlainOptions)[]
+
+/** What a collection has beside its indexes. */
+const TAKEN: Readonly<Record<keyof Entities | 'store', true>> = {
+  get: true,
+  getMany: true,
+  insert: true,
+  put: true,
+  update: true,
+  upsert: true,
+  delete: true,
+  insertMany: true,
+  putMany: true,
+  updateMany: true,
+  deleteMany: true,
+  store: true,
+}
+const NAME = /^[a-z][a-z0-9_]{0,29}$/
+const INDEX_NAME = /^[a-z][A-Za-z0-9]*$/
+
+/**
+ * Defines a kind; nothing is sent or created. The name has lower case letters, digits and `_`, and is stored with every entity.
+ * Throws `BAD_OPTION` and `BAD_INDEX`.
+ */
+export function defineKind<
+  S extends Schema,
+  const Indexes extends { readonly [name: string]: KindIndex<SchemaOutput<S>> } = {},
+>(name: string, options: KindOptions<S, Indexes>): Kind<S, Indexes> {
+  if (typeof name !== 'string' || !NAME.test(name)) {
+    throw badArgument(
+      'defineKind',
+      'a name of up to 30 lower case letters, digits and "_", a letter first',
+      name,
+    )
+  }
+  const { schema, upgrades = [], checkReads = false, indexes: given = {} } = checked(name, options)
+  const shape = createShape({ name, schema, upgrades, checkReads })
+  const indexes = new Map<string, IndexDefinition>()
+  for (const [key, index] of Object.entries(given)) indexes.set(key, kindIndex(name, key, index))
+  return Object.freeze({
+    name,
+    schema: options.schema,
+    indexes: Object.freeze([...indexes.values()]),
+    shape,
+    in(store: DataStore) {
+      const entities = createEntities(store, shape)
+      const reads = Array.from(
+        indexes,
+        ([key, definition]) => [key, createIndexReads(store, shape, definition, entities)] as const,
+      )
+      // What the types say of each call is what its definition says.
+      return { ...entities, ...Object.fromEntries(reads), store } as unknown as Collection<S, Indexes>
+    },
+  })
+}
+
+/** Throws `BAD_OPTION` for what JavaScript, or a slip of the hand, may give. */
+function checked(name: string, options: object): PlainOptions {
+  const call = `defineKind('${name}')`
+  if (!isRecord(options)) throw badArgument(call, 'options such as { schema, indexes }', options)
+  for (const option of Object.keys(options)) {
+    if (OPTIONS.includes(option)) continue
+    throw new LooseleafError(
+      'BAD_OPTION',
+      `${call} has no option ${JSON.stringify(option.slice(0, 40))}; there are ${OPTIONS.join(', ')}.`,
+    )
+  }
+  const { schema, indexes, upgrades, checkReads } = options as Readonly<Record<keyof PlainOptions, unknown>>
+  // A schema of arktype is a function.
+  const standard: unknown =
+    typeof schema === 'function' || isRecord(schema) ? Reflect.get(schema, '~standard') : undefined
+  if (!hasMethods(standard, ['validate'])) {
+    throw badArgument(call, 'as its schema one that speaks Standard Schema, or typed<T>()', schema)
+  }
+  if (indexes !== undefined && !isRecord(indexes)) throw badArgument(call, 'as indexes an object', indexes)
+  if (
+    upgrades !== undefined &&
+    !(Array.isArray(upgrades) && upgrades.every((one) => typeof one === 'function'))
+  ) {
+    throw badArgument(call, 'as upgrades an array of functions', upgrades)
+  }
+  if (checkReads !== undefined && typeof checkReads !== 'boolean') {
+    throw badArgument(call, 'as checkReads true or false', checkReads)
+  }
+  // Looked at above; `kindIndex` looks at each index.
+  return options as unknown as PlainOptions
+}
+
+function kindIndex(kind: string, key: string, { by, shardOn, ...options }: PlainIndex): IndexDefinition {
+  if (!INDEX_NAME.test(key)) {
+    throw new LooseleafError(
+      'BAD_INDEX',
+      `An index of a kind has a name such as byAuthor: letters and digits, a small letter first; got "${key}" of ${kind}.`,
+    )
+  }
+  if (key in TAKEN) {
+    throw new LooseleafError(
+      'BAD_INDEX',
+      `Index ${key} of ${kind} needs another name: a collection has a call of this one.`,
+    )
+  }
+  const what = `Index ${key} of ${kind}`
+  if (!Array.isArray(by)) {
+    throw new LooseleafError('BAD_INDEX', `${what} needs a list \`by\` such as [{ status: 'string' }].`)
+  }
+  const properties: Record<string, unknown> = {}
+  for (const property of by as readonly unknown[]) {
+    const [entry, ...others] = isRecord(property) ? Object.entries(property) : []
+    const [own, spec] = entry === undefined ? [] : named(...entry)
+    if (own === undefined || others.length > 0 || own in properties) {
+      throw new LooseleafError(
+        'BAD_INDEX',
+        `${what} needs each property once, in an object of its own: [{ status: 'string' }, { due: 'time' }].`,
+      )
+    }
+    properties[own] = spec
+  }
+  return defineIndex(`${kind}_${key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`, {
+    ...options,
+    on: { [KIND]: kind },
+    // `defineIndex` looks at each.
+    properties: properties as IndexProperties,
+    shardOn: shardOn ?? Object.keys(properties)[0] ?? 'id',
+  })
+}
+
+/** A property as `defineIndex` takes it, under the name that the index has for it. */
+function named(path: string, spec: unknown): [name: string, spec: unknown] {
+  if (!isRecord(spec) || spec['as'] === undefined) return [path, spec]
+  const { as, ...options } = spec
+  return [String(as), { ...options, of: path }]
+}

@@ -1,0 +1,198 @@
+import {
+  badArgument,
+  checkOptions,
+  isLooseleafError,
+  LooseleafError,
+  optionKinds,
+  type Bag,
+  type CallOptions,
+  type EntityId,
+  type OptionKinds,
+} from '@looseleaf/core'
+import { unchanged, type DataStore, type GetManyOptions } from '@looseleaf/store'
+import pLimit from 'p-limit'
+import type { Fate, NewOptions } from './collection.ts'
+import { takeReference, takeValue } from './reference.ts'
+import { readItem, type Item, type Shape } from './shape.ts'
+
+/** Writes under way at once: enough to fill the lanes of many shards. */
+const CONCURRENCY = 512
+
+const CALL: OptionKinds<CallOptions> = { signal: optionKinds.signal }
+/** `parseId` of the store looks at ids. */
+const NEW: OptionKinds<NewOptions> = { ...CALL, id: optionKinds.elsewhere }
+
+type AnyItem = Item<object>
+
+/** What a collection does with single entities and with many of known ids. Nothing here is typed: the collection knows the types. */
+export interface Entities {
+  get(id: EntityId, options?: CallOptions): Promise<AnyItem | undefined>
+  getMany(ids: readonly EntityId[], options?: GetManyOptions): Promise<(AnyItem | undefined)[]>
+  insert(value: object, options?: NewOptions): Promise<AnyItem>
+  put(value: object, options?: NewOptions): Promise<AnyItem>
+  update(of: unknown, change: unknown, options?: CallOptions): Promise<AnyItem>
+  upsert(id: EntityId, value: object, patch: unknown, options?: CallOptions): Promise<AnyItem>
+  delete(of: unknown, options?: CallOptions): Promise<boolean>
+  insertMany(values: readonly object[], options?: CallOptions): Promise<Fate<AnyItem>[]>
+  putMany(values: readonly object[], options?: CallOptions): Promise<Fate<AnyItem>[]>
+  updateMany(of: readonly unknown[], change: unknown, options?: CallOptions): Promise<Fate<AnyItem>[]>
+  deleteMany(of: readonly unknown[], options?: CallOptions): Promise<Fate<boolean>[]>
+}
+
+export function createEntities(store: DataStore, shape: Shape): Entities {
+  const { name } = shape
+
+  const notFound = (entity: EntityId): LooseleafError =>
+    new LooseleafError('NOT_FOUND', `There is no ${name} ${entity}.`, { entity })
+
+  const written = (bag: Bag, id: EntityId, version: number): AnyItem => shape.toItem({ ...bag, id }, version)
+
+  async function insert(value: object, options: NewOptions = {}): Promise<AnyItem> {
+    checkOptions('insert', options, NEW)
+    const { id: given, signal } = options
+    const { id: own, properties } = takeValue('insert', value)
+    const bag = shape.toBag(properties)
+    const { id, version } = await store.insert(bag, { ...idOf(given ?? own), signal })
+    return written(bag, id, version)
+  }
+
+  /** Changes an entity that is of this kind. `undefined` leaves it as it is. */
+  async function change(
+    id: EntityId,
+    ifVersion: number | undefined,
+    decide: (bag: Bag) => Bag | typeof unchanged,
+    signal: AbortSignal | undefined,
+  ): Promise<AnyItem> {
+    let last: Bag = {}
+    const { version } = await store.update(
+      id,
+      (bag) => {
+        if (!shape.isOf(bag)) throw notFound(id)
+        const decided = decide(bag)
+        last = decided === unchanged ? bag : decided
+        return decided
+      },
+      { ...(ifVersion !== undefined && { ifVersion }), signal },
+    )
+    return written(last, id, version)
+  }
+
+  async function update(of: unknown, patch: unknown, options: CallOptions = {}): Promise<AnyItem> {
+    checkOptions('update', options, CALL)
+    const { id, version } = takeReference('update', of)
+    const taken = typeof patch === 'function' ? undefined : takeValue('update', patch)
+    if (taken?.id !== undefined && taken.id !== id) {
+      throw new LooseleafError('BAD_ID', `The patch given for ${name} ${id} has another id.`, { entity: id })
+    }
+    const patchOf = (shown: object): object | undefined =>
+      taken?.properties ?? checkPatch((patch as (shown: object) => unknown)(shown))
+    return change(
+      id,
+      version ?? taken?.version,
+      (bag) => shape.patched(bag, patchOf, id) ?? unchanged,
+      options.signal,
+    )
+  }
+
+  async function put(value: object, options: NewOptions = {}): Promise<AnyItem> {
+    checkOptions('put', options, NEW)
+    const { id: given, signal } = options
+    const { id: own, version, properties } = takeValue('put', value)
+    const id = given ?? own
+    const bag = shape.toBag(properties)
+    if (id === undefined) return insert(properties, { signal })
+    if (version !== undefined) return change(id, version, () => bag, signal)
+    return orInsert(id, properties, () => change(id, undefined, () => bag, signal), signal)
+  }
+
+  /** Changes what is there, or inserts where nothing is, again and again while others do the same. */
+  async function orInsert(
+    id: EntityId,
+    value: object,
+    changeIt: () => Promise<AnyItem>,
+    signal: AbortSignal | undefined,
+  ): Promise<AnyItem> {
+    for (;;) {
+      try {
+        return await changeIt()
+      } catch (error) {
+        if (!isLooseleafError(error, 'NOT_FOUND')) throw error
+      }
+      try {
+        return await insert(value, { id, signal })
+      } catch (error) {
+        if (!isLooseleafError(error, 'ALREADY_EXISTS')) throw error
+        // One of another kind stays.
+        const found = await store.get(id, { signal })
+        if (found !== undefined && !shape.isOf(found)) throw error
+      }
+    }
+  }
+
+  async function get(id: EntityId, options: CallOptions = {}): Promise<AnyItem | undefined> {
+    const entity = await store.get(id, options)
+    return entity !== undefined && shape.isOf(entity) ? readItem(shape, entity) : undefined
+  }
+
+  async function remove(of: unknown, options: CallOptions = {}): Promise<boolean> {
+    checkOptions('delete', options, CALL)
+    const { signal } = options
+    const { id, version } = takeReference('delete', of)
+    const found = await store.get(id, { signal })
+    if (found !== undefined && !shape.isOf(found)) return false
+    return store.delete(id, {
+      ...(version !== undefined && { ifVersion: version }),
+      signal,
+    })
+  }
+
+  return {
+    get,
+    async getMany(ids, options = {}) {
+      const found = await store.getMany(ids, options)
+      return found.map((entity) =>
+        entity !== undefined && shape.isOf(entity) ? readItem(shape, entity) : undefined,
+      )
+    },
+    insert,
+    put,
+    update,
+    async upsert(id, value, patch, options = {}) {
+      checkOptions('upsert', options, CALL)
+      return orInsert(id, value, () => update(id, patch, options), options.signal)
+    },
+    delete: remove,
+    insertMany: (values, options) => eachOf('insertMany', values, (value) => insert(value, options)),
+    putMany: (values, options) => eachOf('putMany', values, (value) => put(value, options)),
+    updateMany: (of, patch, options) => eachOf('updateMany', of, (one) => update(one, patch, options)),
+    deleteMany: (of, options) => eachOf('deleteMany', of, (one) => remove(one, options)),
+  }
+}
+
+/** Undefined for `unchanged`: the entity is left as it is. */
+function checkPatch(made: unknown): object | undefined {
+  if (made === unchanged) return undefined
+  if (typeof made === 'object' && made !== null && !(made instanceof Promise)) return made
+  throw badArgument(
+    'update',
+    'a function that returns the properties that change, or `unchanged` to leave the entity as it is',
+    made,
+  )
+}
+
+const idOf = (id: EntityId | undefined): { readonly id?: EntityId } => (id === undefined ? {} : { id })
+
+async function eachOf<In, Out>(
+  call: string,
+  given: readonly In[],
+  work: (one: In) => Promise<Out>,
+): Promise<Fate<Out>[]> {
+  if (!Array.isArray(given)) throw badArgument(call, 'an array', given)
+  return pLimit(CONCURRENCY).map(given, async (one: In): Promise<Fate<Out>> => {
+    try {
+      return { ok: true, value: await work(one) }
+    } catch (error) {
+      return { ok: false, error: error instanceof Error ? error : new Error(String(error)) }
+    }
+  })
+}

@@ -1,0 +1,80 @@
+import type { Entity } from '@looseleaf/core'
+import type { IndexDefinition, QueryOptions } from '@looseleaf/index-engine'
+import type { DataStore, QueryManyOptions } from '@looseleaf/store'
+import type { IndexOf, Page, PageWithCount } from './collection.ts'
+import type { Entities } from './entities.ts'
+import { readItem, type Item, type Shape } from './shape.ts'
+import { changeWhere } from './where-changes.ts'
+
+/** The calls of one index of a kind. Nothing here is typed: the collection knows the types. */
+export function createIndexReads(
+  store: DataStore,
+  shape: Shape,
+  definition: IndexDefinition,
+  writes: Entities,
+): IndexOf<object, readonly never[]> {
+  const read = (entities: readonly Entity[]): Item<object>[] =>
+    entities.map((entity) => readItem(shape, entity))
+
+  /** Of a query that `where` does not fit, the store says so: it looks at every condition. */
+  async function page(where: unknown, options: QueryOptions = {}): Promise<Page<object>> {
+    const found = await store.query(definition, where as object, options)
+    return { ...found, items: read(found.items) }
+  }
+
+  async function pageMany(
+    wheres: readonly unknown[],
+    options: QueryManyOptions = {},
+  ): Promise<PageWithCount<object>[]> {
+    const pages = await store.queryMany(definition, wheres as readonly object[], options)
+    // There are counts where they were asked for, as the types of the call say.
+    return pages.map((found) => ({
+      ...found,
+      items: read(found.items),
+    })) as unknown as PageWithCount<object>[]
+  }
+
+  return {
+    definition,
+    page,
+    pageMany,
+    async all(where, options = {}) {
+      const found = await store.getAll(definition, where as object, options)
+      return read(found)
+    },
+    async first(where, options = {}) {
+      let cursor: string | undefined
+      do {
+        const found = await page(where, { ...options, limit: 1, ...(cursor !== undefined && { cursor }) })
+        if (found.items.length > 0) return found.items[0]
+        // A page that reached its bound may be empty with more behind it.
+        cursor = found.cursor
+      } while (cursor !== undefined)
+      return undefined
+    },
+    async *each(where, options = {}) {
+      let { cursor } = options
+      do {
+        const found = await page(where, { ...options, ...(cursor !== undefined && { cursor }) })
+        yield* found.items
+        cursor = found.cursor
+      } while (cursor !== undefined)
+    },
+    ids: (where, options = {}) => store.queryIds(definition, where as object, options),
+    count: (where, options = {}) => store.count(definition, where as object, options),
+    countMany: (wheres, options = {}) => store.countMany(definition, wheres as readonly object[], options),
+    explain: (where, options = {}) => store.explain(definition, where as object, options),
+    updateWhere: (where, patch, options = {}) =>
+      changeWhere(
+        (paging) => page(where, paging),
+        (found) => writes.updateMany(found, patch, { signal: options.signal }),
+        options,
+      ),
+    deleteWhere: (where, options = {}) =>
+      changeWhere(
+        (paging) => page(where, paging),
+        (found) => writes.deleteMany(found, { signal: options.signal }),
+        options,
+      ),
+  }
+}

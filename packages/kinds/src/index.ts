@@ -1,0 +1,28 @@
+export type {
+  Changes,
+  Collection,
+  Entities,
+  Fate,
+  IndexOf,
+  NewOptions,
+  Page,
+  PageWithCount,
+  Patch,
+} from './collection.ts'
+export {
+  defineKind,
+  type AnyKind,
+  type ChangesOf,
+  type InputOf,
+  type ItemOf,
+  type Kind,
+  type KindIndex,
+  type KindOptions,
+} from './define-kind.ts'
+export { indexesOf } from './indexes-of.ts'
+export type { Reference } from './reference.ts'
+export { typed, type Schema } from './schema.ts'
+export type { Item, Upgrade } from './shape.ts'
+export { upgradeKinds, type UpgradeOptions, type UpgradeResult } from './upgrade-kinds.ts'
+export type { ChangedWhere, ChangeWhereOptions } from './where-changes.ts'
+export type { WhereOf } from './where.ts'

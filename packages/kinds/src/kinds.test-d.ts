@@ -1,0 +1,98 @@
+// Compiled, never run: what has to be a compile error, and what has to be known of a result.
+import type { EntityId } from '@looseleaf/core'
+import { unchanged, type DataStore } from '@looseleaf/store'
+import { z } from 'zod'
+import { defineKind, typed } from './index.ts'
+
+declare const store: DataStore
+
+interface Issue {
+  project: string
+  title: string
+  status: 'open' | 'closed'
+  labels: readonly string[]
+  author: { id: string; name: string }
+  assignee?: string | null
+  due?: Date
+  watchers: readonly { id: string }[]
+}
+
+const Issues = defineKind('issue', {
+  schema: typed<Issue>(),
+  indexes: {
+    byAssignee: { by: [{ assignee: { type: 'uuid', nulls: 'last' } }, { due: 'time' }] },
+    byStatus: { by: [{ project: 'uuid' }, { status: 'string' }, { due: { type: 'time', order: 'desc' } }] },
+    byLabel: { by: [{ labels: 'string[]' }] },
+    byAuthor: { by: [{ 'author.id': 'uuid' }], include: ['title', 'author.name'] },
+    byWatcher: { by: [{ 'watchers.id': 'uuid[]' }] },
+    byTitle: {
+      by: [{ title: { type: 'string', key: 'prefix(1)', as: 'initial' } }, { title: 'string' }],
+      unique: true,
+    },
+  },
+})
+const issues = Issues.in(store)
+
+export async function results(id: EntityId): Promise<[string, Date | undefined, number, 'open' | 'closed']> {
+  const { items } = await issues.byAssignee.page({ assignee: null, due: { lt: new Date() } }, { limit: 3 })
+  const [first] = items
+  await issues.byStatus.all({ project: 'p', status: { in: ['open', 'closed'] } })
+  await issues.byLabel.count({ labels: 'a' })
+  await issues.byAuthor.first({ 'author.id': 'x' })
+  await issues.byWatcher.first({ 'watchers.id': 'x' })
+  await issues.byTitle.first({ initial: 'T' })
+  await issues.byAssignee.page({}, { scatter: true })
+  const issue = await issues.get(id)
+  if (issue === undefined || first === undefined) throw new Error()
+  const { version, ...saved } = await issues.update(issue, { title: 'x' })
+  await issues.update(id, (now) => (now.status === 'open' ? unchanged : { status: 'open' }))
+  await issues.update({ id, version: '17' }, { due: new Date() })
+  await issues.update(id, { due: undefined })
+  // @ts-expect-error one that has to be there
+  await issues.update(id, { title: undefined })
+  return [first.id, first.due, version, saved.status]
+}
+
+export async function mistakes(id: EntityId): Promise<void> {
+  // @ts-expect-error the first property is missing
+  await issues.byAssignee.page({ due: { lt: new Date() } })
+  // @ts-expect-error not a property of the index
+  await issues.byAssignee.page({ assignee: 'x', title: 'x' })
+  // @ts-expect-error not the type of the property
+  await issues.byAssignee.page({ assignee: 7 })
+  // @ts-expect-error a range before another property
+  await issues.byStatus.page({ project: 'p', status: { startsWith: 'o' }, due: new Date() })
+  // @ts-expect-error no such index
+  await issues.byMilestone.page({ milestone: 1 })
+  // @ts-expect-error no such property
+  await issues.update(id, { titel: 'x' })
+  // @ts-expect-error not the type of the property
+  await issues.update(id, { title: 7 })
+  // @ts-expect-error the function says nothing
+  await issues.update(id, () => {})
+  // @ts-expect-error an id in an object without a version
+  await issues.update({ id }, { title: 'x' })
+  // @ts-expect-error a property is missing
+  await issues.insert({ title: 'x' })
+  defineKind('issue', {
+    schema: typed<Issue>(),
+    // @ts-expect-error not a property of the kind
+    indexes: { byMilestone: { by: [{ milestone: 'string' }] } },
+  })
+  defineKind('issue', {
+    schema: typed<Issue>(),
+    // @ts-expect-error not a type for the property
+    indexes: { byTitle: { by: [{ title: 'time' }] } },
+  })
+  defineKind('issue', {
+    schema: typed<Issue>(),
+    // @ts-expect-error the property holds an array
+    indexes: { byLabel: { by: [{ labels: 'string' }] } },
+  })
+  // @ts-expect-error the name is kept
+  defineKind('issue', { schema: typed<{ version: number }>() })
+  // @ts-expect-error a function cannot be stored
+  defineKind('issue', { schema: typed<{ run: () => void }>() })
+  // @ts-expect-error it does not accept what it gives
+  defineKind('issue', { schema: z.object({ size: z.string().transform(Number) }) })
+}

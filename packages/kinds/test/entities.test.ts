@@ -1,0 +1,178 @@
+import { metaOf } from '@looseleaf/core'
+import { unchanged } from '@looseleaf/store'
+import { expect, test } from 'vitest'
+import { defineKind, typed } from '../src/index.ts'
+import { Issue, openStore } from './issues.ts'
+
+const Note = defineKind('note', { schema: typed<{ text: string }>() })
+const fresh = { project: 'p', title: 'A' }
+
+test('what is inserted is what its schema makes of it, with an id and a version, and is read as such', async () => {
+  const issues = Issue.in(await openStore(Issue))
+  const issue = await issues.insert(fresh)
+  expect(issue).toEqual({
+    ...fresh,
+    status: 'open',
+    labels: [],
+    assignee: null,
+    id: issue.id,
+    version: expect.any(Number),
+  })
+  const read = await issues.get(issue.id)
+  expect(read).toEqual(issue)
+  expect(metaOf(read!)?.version).toBe(issue.version)
+  expect(await issues.getMany([issue.id, issues.store.newId()])).toEqual([issue, undefined])
+})
+
+test('what does not fit is refused with what is wrong where, and nothing is written', async () => {
+  const store = await openStore(Issue)
+  const issues = Issue.in(store)
+  // @ts-expect-error no title of an issue
+  await expect(issues.insert({ project: 'p', title: 7 })).rejects.toMatchObject({
+    code: 'SCHEMA_MISMATCH',
+    message: expect.stringMatching(/^The issue does not fit its schema: title: /),
+    issues: [{ path: ['title'], message: expect.any(String) }],
+  })
+  const { id, version } = await issues.insert(fresh)
+  await expect(issues.update(id, { title: '' })).rejects.toMatchObject({
+    code: 'SCHEMA_MISMATCH',
+    entity: id,
+  })
+  expect(await issues.get(id)).toMatchObject({ title: 'A', version })
+  expect((await store.status()).shards.reduce((sum, { entities = 0 }) => sum + entities, 0)).toBe(1)
+})
+
+test('a patch changes what it names, removes what it gives as undefined, and leaves the rest', async () => {
+  const issues = Issue.in(await openStore(Issue))
+  const { id } = await issues.insert({ ...fresh, due: new Date(0), author: { id: 'x' } })
+  const changed = await issues.update(id, { title: 'B', due: undefined })
+  expect(changed).toMatchObject({ title: 'B', author: { id: 'x' }, project: 'p' })
+  expect(changed).not.toHaveProperty('due')
+  expect(await issues.get(id)).toEqual(changed)
+  const counted = await issues.update(id, ({ labels }) => ({ labels: [...labels, 'bug'] }))
+  expect(counted.labels).toEqual(['bug'])
+})
+
+test('a change that says nothing is an error; one that says `unchanged` writes nothing', async () => {
+  const issues = Issue.in(await openStore(Issue))
+  const { id, version } = await issues.insert(fresh)
+  // @ts-expect-error the function says nothing
+  await expect(issues.update(id, () => {})).rejects.toThrow(
+    /update takes a function that returns the properties that change, or `unchanged` .*; got nothing/,
+  )
+  // @ts-expect-error nor does a promise
+  await expect(issues.update(id, async () => ({ title: 'B' }))).rejects.toThrow(/update takes a function/)
+  expect(await issues.update(id, () => unchanged)).toMatchObject({ title: 'A', version })
+})
+
+test('an edit of what was read is refused when somebody has written meanwhile, also by a version out of a form', async () => {
+  const issues = Issue.in(await openStore(Issue))
+  const read = await issues.insert(fresh)
+  const { id } = read
+  const form = { id, version: String(read.version) }
+  const now = await issues.update(form, { title: 'B' })
+  for (const stale of [read, form]) {
+    await expect(issues.update(stale, { title: 'C' })).rejects.toMatchObject({ code: 'VERSION_MISMATCH' })
+    await expect(issues.delete(stale)).rejects.toMatchObject({ code: 'VERSION_MISMATCH' })
+  }
+  await expect(issues.update(id, { ...read, title: 'C' })).rejects.toMatchObject({ code: 'VERSION_MISMATCH' })
+  await expect(issues.put({ ...read, title: 'C' })).rejects.toMatchObject({ code: 'VERSION_MISMATCH' })
+  expect(await issues.get(id)).toEqual(now)
+  expect((await issues.put({ ...now, title: 'C' })).title).toBe('C')
+})
+
+test.each([undefined, '', 'x', Number.NaN, 0, -1, null])(
+  'a version of %j does not switch the check off',
+  async (version) => {
+    const issues = Issue.in(await openStore(Issue))
+    const { id } = await issues.insert(fresh)
+    const reference = { id, version: version as number }
+    await expect(issues.update(reference, { title: 'B' })).rejects.toMatchObject({ code: 'BAD_OPTION' })
+    await expect(issues.delete(reference)).rejects.toMatchObject({ code: 'BAD_OPTION' })
+    await expect(issues.put({ ...fresh, ...reference })).rejects.toMatchObject({ code: 'BAD_OPTION' })
+    // @ts-expect-error neither does one that is not there
+    await expect(issues.update({ id }, { title: 'B' })).rejects.toThrow(
+      /an id in an object without a version/,
+    )
+    expect(await issues.get(id)).toMatchObject({ title: 'A' })
+  },
+)
+
+test('options that a call does not have are refused, such as a version in the wrong place', async () => {
+  const issues = Issue.in(await openStore(Issue))
+  const { id, version } = await issues.insert(fresh)
+  const options = { ifVersion: version - 1 } as object
+  const calls = [
+    () => issues.insert(fresh, options),
+    () => issues.put(fresh, options),
+    () => issues.update(id, { title: 'B' }, options),
+    () => issues.upsert(id, fresh, { title: 'B' }, options),
+    () => issues.delete(id, options),
+    () => issues.get(id, options),
+    () => issues.byProject.page({ project: 'p' }, options),
+    () => issues.byProject.updateWhere({ project: 'p' }, { title: 'B' }, options),
+  ]
+  for (const call of calls) await expect(call()).rejects.toThrow(/has no option "ifVersion"/)
+  expect(await issues.get(id)).toMatchObject({ title: 'A', version })
+})
+
+test('entities of other kinds are not there, and nothing is done to them', async () => {
+  const store = await openStore(Issue, Note)
+  const [issues, notes] = [Issue.in(store), Note.in(store)]
+  const { id } = await notes.insert({ text: 'hello' })
+  expect(await issues.get(id)).toBeUndefined()
+  expect(await issues.getMany([id])).toEqual([undefined])
+  expect(await issues.delete(id)).toBe(false)
+  await expect(issues.update(id, { title: 'B' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await expect(issues.put({ ...fresh, id })).rejects.toMatchObject({ code: 'ALREADY_EXISTS' })
+  await expect(issues.insert(fresh, { id })).rejects.toMatchObject({ code: 'ALREADY_EXISTS' })
+  expect(await notes.get(id)).toMatchObject({ text: 'hello' })
+})
+
+test('put writes whole: what was there before is gone, and what was not is made', async () => {
+  const issues = Issue.in(await openStore(Issue))
+  const id = issues.store.newId()
+  await issues.put({ ...fresh, due: new Date(0) }, { id })
+  expect(await issues.put(fresh, { id })).not.toHaveProperty('due')
+  expect(await issues.get(id)).not.toHaveProperty('due')
+  expect((await issues.put({ ...fresh, title: 'B' })).id).not.toBe(id)
+})
+
+test('of many who change one that is not there yet one inserts it, and none is lost', async () => {
+  const store = await openStore(Issue, Note)
+  const counters = defineKind('counter', { schema: typed<{ count: number }>() }).in(store)
+  const id = store.newId()
+  const counted = await Promise.all(
+    Array.from({ length: 20 }, () =>
+      counters.upsert(id, { count: 1 }, ({ count }) => ({ count: count + 1 })),
+    ),
+  )
+  expect(counted.map(({ count }) => count).toSorted((a, b) => a - b)).toEqual(
+    Array.from({ length: 20 }, (_, n) => n + 1),
+  )
+  const note = await Note.in(store).insert({ text: 'hello' })
+  await expect(counters.upsert(note.id, { count: 1 }, { count: 2 })).rejects.toMatchObject({
+    code: 'ALREADY_EXISTS',
+  })
+})
+
+test('of many each has its own fate', async () => {
+  const issues = Issue.in(await openStore(Issue))
+  const put = await issues.insertMany([
+    { ...fresh, title: 'x' },
+    { ...fresh, title: '' },
+    { ...fresh, title: 'X' },
+  ])
+  expect(put.map(({ ok }) => ok)).toEqual([true, false, false])
+  const codes = put.map((fate) => (fate.ok ? undefined : (fate.error as { code?: string }).code))
+  expect(codes.slice(1)).toEqual(['SCHEMA_MISMATCH', 'DUPLICATE_KEY'])
+  const [first] = put
+  if (first?.ok !== true) throw new Error('It was put.')
+  const missing = issues.store.newId()
+  const updated = await issues.updateMany([first.value, missing], { project: 'q' })
+  expect(updated.map(({ ok }) => ok)).toEqual([true, false])
+  expect(await issues.deleteMany([first.value.id, missing])).toEqual([
+    { ok: true, value: true },
+    { ok: true, value: false },
+  ])
+})

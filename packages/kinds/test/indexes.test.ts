@@ -1,0 +1,114 @@
+import { expect, test } from 'vitest'
+import { defineKind, typed } from '../src/index.ts'
+import { Issue, openStore } from './issues.ts'
+
+const Note = defineKind('note', {
+  schema: typed<{ project: string }>(),
+  indexes: { byProject: { by: [{ project: 'string' }] } },
+})
+
+const at = (day: number): Date => new Date(Date.UTC(2026, 0, day))
+
+test('an index gives the entities of its kind alone, typed, in its order', async () => {
+  const store = await openStore(Issue, Note)
+  const issues = Issue.in(store)
+  await Note.in(store).insert({ project: 'p' })
+  const late = await issues.insert({ project: 'p', title: 'late', due: at(9), labels: ['bug', 'ui'] })
+  const soon = await issues.insert({ project: 'p', title: 'soon', due: at(2) })
+  const never = await issues.insert({ project: 'p', title: 'never', assignee: 'ann' })
+  await issues.insert({ project: 'q', title: 'other' })
+  const { items, cursor } = await issues.byProject.page({ project: 'p' }, { limit: 2 })
+  expect(items).toEqual([soon, late])
+  expect((await issues.byProject.page({ project: 'p' }, { limit: 2, cursor: cursor! })).items).toEqual([
+    never,
+  ])
+  expect(await issues.byProject.all({ project: 'p', due: { lt: at(5) } })).toEqual([soon])
+  expect(await issues.byLabel.first({ labels: 'ui' })).toEqual(late)
+  expect(await issues.byLabel.first({ labels: 'none' })).toBeUndefined()
+  expect(await issues.byInitial.all({ initial: 's' })).toEqual([soon])
+  expect(await issues.byTitle.first({ title: 'LATE' })).toEqual(late)
+  expect(await issues.byAssignee.count({ assignee: null, status: { in: ['open', 'closed'] } })).toBe(3)
+  expect(await Array.fromAsync(issues.byProject.each({ project: 'p' }, { limit: 1 }))).toEqual([
+    soon,
+    late,
+    never,
+  ])
+})
+
+test('many conditions are answered at once, with counts where they are asked for', async () => {
+  const issues = Issue.in(await openStore(Issue, Note))
+  for (const project of ['p', 'p', 'p', 'q'])
+    await issues.insert({ project, title: `${project} ${Math.random()}`, due: at(3) })
+  const wheres = ['q', 'none', 'p'].map((project) => ({ project }))
+  const pages = await issues.byProject.pageMany(wheres, { limit: 2, order: 'desc', count: true })
+  expect(pages.map(({ items, count }) => [items.length, count])).toEqual([
+    [1, 1],
+    [0, 0],
+    [2, 3],
+  ])
+  expect(pages[0]?.items[0]).toMatchObject({ project: 'q', version: expect.any(Number) })
+  expect(pages[0]?.items[0]).not.toHaveProperty('_kind')
+  expect(await issues.byProject.countMany(wheres)).toEqual([1, 0, 3])
+  expect((await issues.byProject.ids({ project: 'q' })).items).toEqual([{ id: pages[0]?.items[0]?.id }])
+  expect(await issues.byProject.explain({ project: 'p' })).toMatchObject({
+    index: 'issue_by_project',
+    scatter: false,
+    estimatedRows: 3,
+  })
+})
+
+test('an index asks on one shard where it can, and says so where it cannot', async () => {
+  const issues = Issue.in(await openStore(Issue))
+  await expect(issues.byProject.page({})).rejects.toThrow(/scatter/)
+  expect((await issues.byProject.page({ project: 'p' })).cost.shards).toBe(1)
+  expect((await issues.byProject.page({}, { scatter: true })).cost.shards).toBe(2)
+})
+
+async function filled(count: number): Promise<ReturnType<typeof Issue.in>> {
+  const issues = Issue.in(await openStore(Issue))
+  const made = Array.from({ length: count }, (_, n) => ({ project: 'p', title: `issue ${n}`, due: at(1) }))
+  for (const fate of await issues.insertMany(made)) if (!fate.ok) throw fate.error
+  await issues.insert({ project: 'q', title: 'another' })
+  return issues
+}
+
+test('all that match are changed once, though the change moves them ahead in the index', async () => {
+  const issues = await filled(450)
+  const told: number[] = []
+  const next = (due: Date | undefined): Date => new Date(Number(due) + 60_000)
+  const result = await issues.byProject.updateWhere({ project: 'p' }, ({ due }) => ({ due: next(due) }), {
+    onProgress: ({ done }) => told.push(done),
+  })
+  expect(result).toEqual({ done: 450 })
+  expect(told.at(-1)).toBe(450)
+  const all = await issues.byProject.all({ project: 'p' })
+  expect(new Set(all.map(({ due }) => Number(due)))).toEqual(new Set([Number(at(1)) + 60_000]))
+})
+
+test('a change of all goes on from a cursor', async () => {
+  const issues = await filled(450)
+  const stop = new AbortController()
+  let cursor: string | undefined
+  const begun = issues.byProject.deleteWhere(
+    { project: 'p' },
+    {
+      signal: stop.signal,
+      onProgress(progress) {
+        cursor = progress.cursor
+        stop.abort()
+      },
+    },
+  )
+  await expect(begun).rejects.toMatchObject({ code: 'ABORTED' })
+  expect(await issues.byProject.count({ project: 'p' }, { exact: true })).toBe(250)
+  expect(await issues.byProject.deleteWhere({ project: 'p' }, { cursor: cursor! })).toEqual({ done: 250 })
+  expect(await issues.byProject.count({ project: 'p' }, { exact: true })).toBe(0)
+  expect(await issues.byProject.count({ project: 'q' }, { exact: true })).toBe(1)
+})
+
+test('the error of one ends a change of all', async () => {
+  const issues = await filled(3)
+  await expect(issues.byProject.updateWhere({ project: 'p' }, { title: 'same' })).rejects.toMatchObject({
+    code: 'DUPLICATE_KEY',
+  })
+})

@@ -1,0 +1,140 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { envelopeCodec, jsonFormat, msgpackFormat, type BodyFormat } from '@looseleaf/codec'
+import { parseId, type Codec, type Driver } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { keepOpen } from '@looseleaf/testkit'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { DataStore } from '../data-store.ts'
+
+let driver: Driver
+let warnings: string[]
+
+beforeEach(async () => {
+  driver = await memoryShards(2).connect()
+  warnings = []
+  onTestFinished(() => driver.close())
+})
+
+async function open(codec?: Codec): Promise<DataStore> {
+  const store = await DataStore.open({
+    shards: keepOpen(driver),
+    codec,
+    migrate: true,
+    onWarning: (message) => void warnings.push(message),
+  })
+  onTestFinished(() => store.close())
+  return store
+}
+
+async function fill(codec: Codec | undefined, count = 20): Promise<void> {
+  const store = await open(codec)
+  for (let n = 0; n < count; n++) await store.put({ n, text: `number ${n}` })
+}
+
+/** The bodies of these entities lose their first byte. */
+async function damage(numbers: readonly number[], of: number): Promise<void> {
+  const store = await open()
+  const ids = []
+  for (let n = 0; n < of; n++) ids.push((await store.put({ n })).id)
+  for (const number of numbers) {
+    const id = parseId(ids[number]!)
+    const shard = store.context.router.shardOfId(id)
+    const { entities } = driver.shards[shard]!
+    const [row] = await entities.read([id])
+    const epoch = store.context.catalog.current().epochs[shard]!
+    const body = row!.body!.subarray(1)
+    await entities.replace([{ id, base: row!.version, version: row!.version + 1, body }], { epoch })
+  }
+}
+
+/** Bags that only this key reads. */
+function encrypted(key: Buffer): Codec {
+  const format: BodyFormat = {
+    id: 16,
+    name: 'encrypted',
+    encode(bag) {
+      const nonce = randomBytes(12)
+      const cipher = createCipheriv('aes-256-gcm', key, nonce)
+      const text = Buffer.concat([cipher.update(msgpackFormat.encode(bag)), cipher.final()])
+      return Buffer.concat([nonce, cipher.getAuthTag(), text])
+    },
+    decode(bytes) {
+      const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12))
+      decipher.setAuthTag(bytes.subarray(12, 28))
+      return msgpackFormat.decode(Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]))
+    },
+  }
+  return envelopeCodec({ format, alsoReads: [] })
+}
+
+test('a codec that does not know the format of the store opens nothing, and says what is stored', async () => {
+  await fill(undefined)
+  await expect(open(envelopeCodec({ format: jsonFormat, alsoReads: [] }))).rejects.toMatchObject({
+    code: 'BODY_UNKNOWN',
+    message: expect.stringMatching(
+      /^The codec json\+zlib reads none of .* has format 1 \(msgpack\) .*this codec reads json \(2\)/,
+    ),
+  })
+})
+
+test('another key opens nothing; the right one does', async () => {
+  const key = randomBytes(32)
+  await fill(encrypted(key))
+  await expect(open(encrypted(randomBytes(32)))).rejects.toMatchObject({
+    code: 'BODY_UNKNOWN',
+    message: expect.stringMatching(/the format encrypted of this process does not accept it.*and the key/),
+  })
+  await open(encrypted(key))
+  expect(warnings).toEqual([])
+})
+
+test('bytes without an envelope that the codec knows open nothing', async () => {
+  const plain: Codec = {
+    name: 'plain',
+    encode: (bag) => Buffer.from(JSON.stringify(bag)),
+    decode: (body) => JSON.parse(Buffer.from(body).toString()),
+  }
+  await fill(plain)
+  await expect(open()).rejects.toMatchObject({ code: 'BODY_UNKNOWN', cause: { code: 'BODY_DAMAGED' } })
+})
+
+test('an own codec that throws whatever it likes has its words kept out of the message', async () => {
+  await fill(undefined)
+  const naive: Codec = {
+    name: 'naive',
+    encode: (bag) => Buffer.from(JSON.stringify(bag)),
+    decode(body) {
+      throw new SyntaxError(Buffer.from(body).toString('latin1'))
+    },
+  }
+  await expect(open(naive)).rejects.toMatchObject({
+    code: 'BODY_UNKNOWN',
+    message: expect.stringMatching(/The codec threw an object of class SyntaxError\./),
+  })
+})
+
+test('codecs that read several formats open a store of any of them', async () => {
+  await fill(undefined)
+  await fill(envelopeCodec({ format: jsonFormat, compression: 'none' }))
+  await open()
+  expect(warnings).toEqual([])
+})
+
+test('an empty store is opened by every codec, and so is one with an empty shard', async () => {
+  await open(encrypted(randomBytes(32)))
+  await fill(undefined, 1)
+  await open()
+  expect(warnings).toEqual([])
+})
+
+test('one damaged body among others is nothing to tell at the opening', async () => {
+  await damage([0], 20)
+  await open()
+  expect(warnings).toEqual([])
+})
+
+test('a single body that is damaged is a warning', async () => {
+  await damage([0], 1)
+  await open()
+  expect(warnings).toEqual([expect.stringMatching(/does not read .* 1 on shard .*looseleaf damaged/)])
+})

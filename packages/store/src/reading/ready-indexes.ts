@@ -1,0 +1,92 @@
+import {
+  isLooseleafError,
+  LooseleafError,
+  type CatalogEntry,
+  type IndexDefinitionData,
+} from '@looseleaf/core'
+import { isPaused, sameRows, type EngineContext } from '@looseleaf/index-engine'
+
+/** Finds the entries of definitions, for queries. */
+export interface ReadyIndexes {
+  /**
+   * Works on the indexes of definitions; where a table has gone since the catalog was read they are looked up again. Throws
+   * `INDEX_NOT_FOUND` and `INDEX_NOT_READY`.
+   */
+  onIndexes<T>(
+    definitions: readonly IndexDefinitionData[],
+    work: (entries: readonly CatalogEntry[]) => Promise<T>,
+  ): Promise<T>
+  onIndex<T>(definition: IndexDefinitionData, work: (entry: CatalogEntry) => Promise<T>): Promise<T>
+}
+
+export function createReadyIndexes(context: EngineContext): ReadyIndexes {
+  async function readyEntry(definition: IndexDefinitionData): Promise<CatalogEntry> {
+    const find = (): CatalogEntry | undefined =>
+      context.catalog
+        .current()
+        .indexes.find((entry) => !entry.unique && entry.state !== 'retiring' && sameRows(entry, definition))
+    let entry = find()
+    if (entry?.state !== 'ready' || entry.hidden) {
+      await context.catalog.reload()
+      entry = find()
+    }
+    const { indexes, silent } = context.catalog.current()
+    // One that does not answer may know it.
+    if (entry === undefined) throw silent[0] ?? indexNotFound(definition, indexes)
+    if (entry.hidden || entry.state !== 'ready') throw notReady(entry)
+    return entry
+  }
+
+  async function readyEntries(definitions: readonly IndexDefinitionData[]): Promise<CatalogEntry[]> {
+    const entries: CatalogEntry[] = []
+    for (const definition of definitions) entries.push(await readyEntry(definition))
+    return entries
+  }
+
+  async function onIndexes<T>(
+    definitions: readonly IndexDefinitionData[],
+    work: (entries: readonly CatalogEntry[]) => Promise<T>,
+  ): Promise<T> {
+    const entries = await readyEntries(definitions)
+    try {
+      return await work(entries)
+    } catch (error) {
+      if (!isLooseleafError(error, 'INDEX_NOT_FOUND')) throw error
+      await context.catalog.reload()
+      const now = await readyEntries(definitions)
+      if (now.some(({ table }, i) => table !== entries[i]?.table)) return work(now)
+      throw new LooseleafError(
+        'INDEX_NOT_FOUND',
+        `${error.message} Open the store with \`migrate: true\`, or run \`looseleaf init\`: the index begins anew then.`,
+        { shard: error.shard, cause: error },
+      )
+    }
+  }
+
+  return {
+    onIndexes,
+    onIndex: (definition, work) => onIndexes([definition], ([entry]) => work(entry as CatalogEntry)),
+  }
+}
+
+function notReady(entry: CatalogEntry): LooseleafError {
+  const { name, generation, state, hidden } = entry
+  const why = hidden
+    ? `hidden, as one that is about to be dropped: bring it back with \`looseleaf index restore ${name} --generation ${generation}\` or \`store.restoreIndex\`.`
+    : isPaused(entry)
+      ? `${state}, and its filling is paused: it can be queried when that was resumed (\`looseleaf index resume ${name}\`) and is done.`
+      : `${state}: it can be queried when the cleaner has filled it.`
+  return new LooseleafError('INDEX_NOT_READY', `Index ${name} is ${why}`)
+}
+
+function indexNotFound(definition: IndexDefinitionData, known: readonly CatalogEntry[]): LooseleafError {
+  const other = known.find((entry) => entry.name === definition.name)
+  const message =
+    other === undefined
+      ? `The store has no index ${definition.name}. It has: ${[...new Set(known.map(({ name }) => name))].join(', ') || 'none'}.`
+      : `The store has an index ${definition.name}, but with another definition than the one given.`
+  return new LooseleafError(
+    'INDEX_NOT_FOUND',
+    `${message} Add it with \`store.addIndex\`, or open with \`migrate: true\`.`,
+  )
+}
