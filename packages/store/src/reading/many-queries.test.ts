@@ -132,17 +132,18 @@ describe('queries by many conditions', () => {
 
   it('share the bytes of one page: each has something, and a cursor where it was cut off', async () => {
     const large = Buffer.alloc(7 * 1024 * 1024, 1).toString()
-    const some = wheres.slice(0, 6)
+    const some = wheres.slice(0, 4)
     for (const { entry } of some)
       for (const at of [1, 2]) await store.put({ entry, at, text: `${large} ${at}` })
-    const pages = await store.queryMany(byEntry, some)
-    for (const [n, { items, cursor, cost }] of pages.entries()) {
-      expect(items.length).toBeGreaterThan(0)
-      expect(cost.complete).toBe(items.length === 2)
+    // The last two are not asked together with the first.
+    const nobody = Array.from({ length: 126 }, () => ({ entry: 'nobody' }))
+    const pages = await store.queryMany(byEntry, [...some.slice(0, 2), ...nobody, ...some.slice(2)])
+    const filled = pages.filter(({ items }) => items.length > 0)
+    expect(filled.map(({ cost }) => cost.complete)).toEqual([true, true, false, false])
+    for (const [n, { items, cursor }] of filled.entries()) {
       const rest = cursor === undefined ? [] : (await store.query(byEntry, some[n]!, { cursor })).items
       expect([...items, ...rest].map(({ at }) => at)).toEqual([1, 2])
     }
-    expect(pages.filter(({ cost }) => cost.complete).length).toBeLessThan(4)
   }, 30_000)
 
   it('say which condition has a slip, and send nothing', async () => {
