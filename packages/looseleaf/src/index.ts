@@ -19,6 +19,7 @@ export {
   type ColumnType,
   type IndexDefinitionData,
   type IndexedProperty,
+  type IndexPredicate,
   type IndexState,
   type LooseleafErrorOptions,
   type PropertyValue,
@@ -95,6 +96,7 @@ export {
   type CountOptions,
   type DamagedEntity,
   type DataStoreOptions,
+  type ExplainOptions,
   type GetManyOptions,
   type IndexStatus,
   type InsertOptions,
@@ -107,6 +109,7 @@ export {
   type ScanOptions,
   type ShardStatus,
   type PolicyChange,
+  type QueryExplanation,
   type StoreStatus,
   type WhichIndex,
 } from '@looseleaf/store'
