@@ -36,6 +36,8 @@ defineIndex('a', { properties: { user_id: 'uuid' }, shardOn: 'published' })
 defineIndex('a', { properties: { user_id: 'text' }, shardOn: 'user_id' })
 // @ts-expect-error nor such a way with misfits
 defineIndex('a', { properties: { user_id: 'uuid' }, shardOn: 'user_id', onMisfit: 'ignore' })
+// @ts-expect-error nor an index of the entities of a time
+defineIndex('a', { properties: { user_id: 'uuid' }, shardOn: 'user_id', on: { at: new Date(0) } })
 // @ts-expect-error shardOn has to be decided
 defineIndex('a', { properties: { user_id: 'uuid' } })
 

@@ -19,6 +19,7 @@ export {
   type ColumnType,
   type IndexDefinitionData,
   type IndexedProperty,
+  type IndexPredicate,
   type IndexState,
   type LooseleafErrorOptions,
   type PropertyValue,

@@ -21,7 +21,10 @@ export interface ListOptions extends QueryOptions {
   readonly verify?: boolean | undefined
 }
 
-/** A page of a list. Its items have the properties of the index and those that it includes, each under its path, and no others. */
+/**
+ * A page of a list. Its items have the properties of the index, of its `on`, and those that it includes, each under its path, and
+ * no others.
+ */
 export interface ListPage<P extends IndexProperties = IndexProperties> extends QueryPage<P> {
   readonly cost: ListCost
   /** Whether each item is its entity as it was committed when it was read. */

@@ -119,8 +119,9 @@ export abstract class StoreQueries extends StoreManagement {
 
   /**
    * A page of a list that is drawn from the rows of an index with `include`: as `query`, with items that have the properties of
-   * the index and those that it includes, and no others; `metaOf` knows nothing of them. Each is checked by the version of its entity,
-   * which costs a small look-up, unless `verify` is false. Throws `BAD_QUERY` for an index that includes nothing.
+   * the index, of its `on`, and those that it includes, and no others; `metaOf` knows nothing of them. Each is checked by the
+   * version of its entity, which costs a small look-up, unless `verify` is false. Throws `BAD_QUERY` for an index that includes
+   * nothing.
    */
   async list<const P extends IndexProperties>(
     index: IndexDefinition<P>,
