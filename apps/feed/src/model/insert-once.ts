@@ -1,4 +1,4 @@
-import { isId, isLooseleafError, type Bag, type DataStore, type Entity } from 'looseleaf'
+import { isId, isLooseleafError, type DataStore, type EntityId } from 'looseleaf'
 
 /** How something is posted. */
 export interface PostOptions {
@@ -7,15 +7,22 @@ export interface PostOptions {
   readonly now?: Date
 }
 
+/** A collection of a kind. */
+interface Entities<Value, Item> {
+  readonly store: DataStore
+  get(id: EntityId): Promise<Item | undefined>
+  insert(value: Value, options: { readonly id: EntityId }): Promise<unknown>
+}
+
 /**
  * Writes what a form has sent, under the id that the form was made with: of a form that is sent twice, the second finds
  * there what the first has written. Answers with the id. Whoever goes back and sends the form with other words, which
  * `isSame` does not know again, has written another thing. An id that no form of this site was made with, or that is
  * not beside `near`, is not taken.
  */
-export async function insertOnce(
-  store: DataStore,
-  bag: Bag,
+export async function insertOnce<Value, Item>(
+  kind: Entities<Value, Item>,
+  value: NoInfer<Value>,
   {
     once,
     near,
@@ -23,19 +30,20 @@ export async function insertOnce(
   }: {
     readonly once: string | undefined
     readonly near?: string
-    readonly isSame: (known: Entity | undefined) => boolean
+    readonly isSame: (known: Item) => boolean
   },
 ): Promise<string> {
-  const fresh = store.newId(near === undefined ? {} : { near })
+  const fresh = kind.store.newId(near === undefined ? {} : { near })
   const id = once !== undefined && isFormId(once, near) ? once : fresh
   try {
-    await store.insert(bag, { id })
+    await kind.insert(value, { id })
     return id
   } catch (error) {
     if (!isLooseleafError(error, 'ALREADY_EXISTS')) throw error
   }
-  if (isSame(await store.get(id))) return id
-  await store.insert(bag, { id: fresh })
+  const known = await kind.get(id)
+  if (known !== undefined && isSame(known)) return id
+  await kind.insert(value, { id: fresh })
   return fresh
 }
 

@@ -1,12 +1,13 @@
 import { cleanIndex, DataStore, startCleaner, type Cleaner, type DriverFactory } from 'looseleaf'
 import { createFileParser, type FileParser } from '../import/file-parser.ts'
-import { siteIndexes } from './indexes.ts'
+import { dataOf, siteIndexes, type SiteData } from './entities.ts'
 import { createReader, type Reader } from './reader.ts'
 import { countStatements } from './statement-counter.ts'
 
 /** The site's data: one store for everything, the cleaner that looks after its indexes, and what reads files for it. */
 export interface Site {
   readonly store: DataStore
+  readonly data: SiteData
   readonly parser: FileParser
   /** A reader for one page, with a cost of its own. */
   reader(): Reader
@@ -29,10 +30,12 @@ export async function openSite(options: SiteOptions): Promise<Site> {
       if (index.state === 'building') await cleanIndex(store, index.name)
     if (options.cleaner ?? true) cleaner = startCleaner(store)
     const parser = createFileParser()
+    const data = dataOf(store)
     return {
       store,
+      data,
       parser,
-      reader: () => createReader(store, statements.start()),
+      reader: () => createReader(data, statements.start()),
       async close() {
         await parser.close()
         await cleaner?.stop()

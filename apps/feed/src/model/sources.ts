@@ -1,52 +1,39 @@
-import { asSource, type Entry, type Source } from './entities.ts'
-import { entriesBySource, sourcesByTime, sourcesByUser } from './indexes.ts'
+import type { Entry, Source } from './entities.ts'
 import type { List, Reader } from './reader.ts'
 import type { Some } from './responses.ts'
 
-export async function sourceById(reader: Reader, id: string): Promise<Source | undefined> {
-  return asSource(await reader.get(id))
-}
-
-export async function sourcesById(reader: Reader, ids: Iterable<string>): Promise<Map<string, Source>> {
-  const sources = (await reader.getMany([...new Set(ids)])).map(asSource)
-  return new Map(sources.filter((source) => source !== undefined).map((source) => [source.id, source]))
-}
+const SOURCES_PER_PAGE = 40
+const SOURCES_ON_PROFILE = 5
 
 /** All sources, newest first. */
-export function listSources(reader: Reader, cursor?: string, limit = 40): Promise<List<Source>> {
-  return reader.list(sourcesByTime, { kind: 'source' }, asSource, { limit, cursor, scatter: true })
+export function listSources(reader: Reader, cursor?: string): Promise<List<Source>> {
+  return reader.page(reader.data.sources.byTime, {}, { limit: SOURCES_PER_PAGE, cursor, scatter: true })
 }
 
 /** What a person brings in, what was added last at the top. */
-export function sourcesOfUser(
-  reader: Reader,
-  userId: string,
-  cursor?: string,
-  limit = 40,
-): Promise<List<Source>> {
-  return reader.list(sourcesByUser, { user_id: userId }, asSource, { limit, cursor })
+export function sourcesOfUser(reader: Reader, userId: string, cursor?: string): Promise<List<Source>> {
+  const where = { user_id: userId }
+  return reader.page(reader.data.sources.byUser, where, { limit: SOURCES_PER_PAGE, cursor })
 }
 
-const SOURCES_ON_PROFILE = 5
+/** A few of what a person brings in, what was added last, and how many there are. */
+export async function lastSourcesOfUser(reader: Reader, userId: string): Promise<Some<Source>> {
+  const [page] = await reader.newest(reader.data.sources.byUser, [{ user_id: userId }], SOURCES_ON_PROFILE)
+  return { items: page?.items ?? [], total: page?.count ?? 0 }
+}
 
-/** A few of what a person brings in, and how many there are: those that the newest entries are from come first. */
-export async function fewSourcesOfUser(
+/** The same, with those that the newest entries are from at the front. */
+export async function activeFirst(
   reader: Reader,
   userId: string,
+  last: Some<Source>,
   newest: readonly Entry[],
 ): Promise<Some<Source>> {
-  const ids = newest.map((entry) => entry.source_id).filter((id) => id !== undefined)
-  const [list, active] = await Promise.all([
-    sourcesOfUser(reader, userId, undefined, SOURCES_ON_PROFILE),
-    sourcesById(reader, ids),
-  ])
-  const total =
-    list.cursor === undefined ? list.items.length : await reader.count(sourcesByUser, { user_id: userId })
+  const active = await reader.getMany(
+    reader.data.sources,
+    newest.map((entry) => entry.source_id),
+  )
   const own = [...active.values()].filter((source) => source.user_id === userId)
-  const few = new Map([...own, ...list.items].map((source) => [source.id, source]))
-  return { items: [...few.values()].slice(0, SOURCES_ON_PROFILE), total }
-}
-
-export function countEntriesOfSource(reader: Reader, id: string): Promise<number> {
-  return reader.count(entriesBySource, { source_id: id })
+  const few = new Map([...own, ...last.items].map((source) => [source.id, source]))
+  return { items: [...few.values()].slice(0, SOURCES_ON_PROFILE), total: last.total }
 }
