@@ -1,6 +1,6 @@
-import type { Comment, Entry, Like, Person, Source } from './entities.ts'
-import type { Reader } from './reader.ts'
-import { lastComments, lastLikes, likedAmong, type Some } from './responses.ts'
+import type { Comment, Entry, Person, Source } from './entities.ts'
+import type { Reader, Some } from './reader.ts'
+import { lastComments, lastLikes, likedAmong, type Liker } from './responses.ts'
 
 /** An entry, who published it, and where. */
 export interface PublishedEntry {
@@ -22,7 +22,7 @@ export interface Card extends LikedEntry {
 }
 
 export type CommentBy = Comment & By
-export type LikeBy = Like & By
+export type LikeBy = Liker & By
 
 interface By {
   readonly person: Person | undefined
@@ -36,7 +36,7 @@ export async function cardsOf(
 ): Promise<readonly Card[]> {
   const ids = entries.map((entry) => entry.id)
   const [comments, likes] = await Promise.all([lastComments(reader, ids), lastLikes(reader, ids)])
-  const answers = [...comments, ...likes].flatMap<Comment | Like>(({ items }) => items)
+  const answers = [...comments, ...likes].flatMap<Liker>(({ items }) => items)
   const [names, liked] = await Promise.all([
     namesOn(reader, entries, answers),
     likedAmong(reader, viewer, ids),

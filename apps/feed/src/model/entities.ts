@@ -139,7 +139,8 @@ const Comment = defineKind('comment', {
 const Like = defineKind('like', {
   schema: typed<LikeProperties>(),
   indexes: {
-    byEntry: { by: [{ entry_id: 'uuid' }, { liked: 'time' }] },
+    /** With who likes it, which is all that a list shows. */
+    byEntry: { by: [{ entry_id: 'uuid' }, { liked: 'time' }], include: ['user_id'] },
     byUser: { by: [{ user_id: 'uuid' }, { liked: 'time' }] },
   },
 })

@@ -1,4 +1,4 @@
-import type { EntityId, IndexOf, Page, PageWithCount, QueryOptions, WhereOf } from 'looseleaf'
+import type { Entity, EntityId, IndexOf, Item, Page, QueryOptions, WhereOf } from 'looseleaf'
 import type { SiteData } from './entities.ts'
 import { addQueryCost, emptyCost, type PageCost } from './page-cost.ts'
 import type { Sent } from './statement-counter.ts'
@@ -9,6 +9,12 @@ export interface List<Item> {
   readonly cursor?: string | undefined
   /** Leads to the page before; undefined on the first one. */
   readonly previous?: string | undefined
+}
+
+/** Some of the items that match, and how many there are in all. */
+export interface Some<Item> {
+  readonly items: readonly Item[]
+  readonly total: number
 }
 
 /** Entities of a kind that may be asked for by their ids. */
@@ -36,12 +42,18 @@ export interface Reader {
     where: WhereOf<Keys>,
     options: QueryOptions,
   ): Promise<Page<T>>
-  /** The newest of each, and how many there are. */
+  /** The newest that match each of these conditions, and how many there are: a statement a shard, and one for their entities. */
   newest<T, Keys extends readonly unknown[]>(
     index: IndexOf<T, Keys>,
     wheres: readonly WhereOf<Keys>[],
     limit: number,
-  ): Promise<readonly PageWithCount<T>[]>
+  ): Promise<readonly Some<Item<T>>[]>
+  /** The same of an index with `include`, as its rows tell: no entity is read. */
+  rows<T, Keys extends readonly unknown[]>(
+    index: IndexOf<T, Keys>,
+    wheres: readonly WhereOf<Keys>[],
+    limit: number,
+  ): Promise<readonly Some<Entity>[]>
   count<T, Keys extends readonly unknown[]>(index: IndexOf<T, Keys>, where: WhereOf<Keys>): Promise<number>
 }
 
@@ -60,6 +72,19 @@ export function createReader(data: SiteData, sent: () => Sent): Reader {
     return new Map(found.map((item) => [item.id, item]))
   }
 
+  /** Only where there are more than those of the page, somebody has to count. */
+  async function withTotals<T, Keys extends readonly unknown[], Item>(
+    index: IndexOf<T, Keys>,
+    wheres: readonly WhereOf<Keys>[],
+    pages: readonly { readonly items: readonly Item[]; readonly cursor?: string }[],
+  ): Promise<readonly Some<Item>[]> {
+    const longer = wheres.filter((_, i) => pages[i]?.cursor !== undefined)
+    if (longer.length > 0) cost.questions++
+    const counts = longer.length > 0 ? await index.countMany(longer) : []
+    const totals = new Map(longer.map((where, i) => [where, counts[i]]))
+    return pages.map(({ items }, i) => ({ items, total: totals.get(wheres[i]!) ?? items.length }))
+  }
+
   return {
     cost,
     data,
@@ -76,9 +101,20 @@ export function createReader(data: SiteData, sent: () => Sent): Reader {
     async newest(index, wheres, limit) {
       if (wheres.length === 0) return []
       cost.questions++
-      const pages = await index.pageMany(wheres, { order: 'desc', limit, count: true })
+      const pages = await index.pageMany(wheres, { order: 'desc', limit })
       for (const page of pages) addQueryCost(cost, page.cost)
-      return pages
+      return withTotals(index, wheres, pages)
+    },
+    async rows(index, wheres, limit) {
+      const { store } = data.likes
+      cost.questions += wheres.length
+      const pages = await Promise.all(
+        wheres.map((where) =>
+          store.list(index.definition, where as object, { order: 'desc', limit, verify: false }),
+        ),
+      )
+      for (const page of pages) cost.rowsDiscarded += page.cost.rowsDiscarded
+      return withTotals(index, wheres, pages)
     },
     count(index, where) {
       cost.questions++

@@ -2,18 +2,17 @@ import { isLooseleafError } from 'looseleaf'
 import type { Comment, Like, SiteData } from './entities.ts'
 import { likeId } from './ids.ts'
 import { insertOnce, type PostOptions } from './insert-once.ts'
-import type { List, Reader } from './reader.ts'
+import type { List, Reader, Some } from './reader.ts'
 
 export const COMMENTS_PER_PAGE = 100
 const LIKES_PER_PAGE = 20
 const COMMENTS_ON_CARD = 3
 const LIKES_ON_CARD = 4
+/** So many rows cost less than a statement that counts them; with more likes than these they are counted. */
+const LIKES_AT_ONCE = 40
 
-/** Some of the answers to an entry, and how many there are in all. */
-export interface Some<Item> {
-  readonly items: readonly Item[]
-  readonly total: number
-}
+/** Somebody who likes an entry. */
+export type Liker = Pick<Like, 'user_id'>
 
 /** All comments on an entry, the first one first. */
 export function commentsOn(reader: Reader, entryId: string, cursor?: string): Promise<List<Comment>> {
@@ -37,15 +36,24 @@ export async function lastComments(
   entryIds: readonly string[],
 ): Promise<readonly Some<Comment>[]> {
   const wheres = entryIds.map((entry_id) => ({ entry_id }))
-  const pages = await reader.newest(reader.data.comments.byEntry, wheres, COMMENTS_ON_CARD)
-  return pages.map(({ items, count }) => ({ items: items.toReversed(), total: count }))
+  const found = await reader.newest(reader.data.comments.byEntry, wheres, COMMENTS_ON_CARD)
+  return found.map(({ items, total }) => ({ items: items.toReversed(), total }))
 }
 
-/** The last few likes of each of these entries, the newest first. */
-export async function lastLikes(reader: Reader, entryIds: readonly string[]): Promise<readonly Some<Like>[]> {
+/**
+ * Who liked each of these entries last, the newest first. A like is never changed, so the rows of the index tell; one that is
+ * being given or taken back at this moment may be among them.
+ */
+export async function lastLikes(
+  reader: Reader,
+  entryIds: readonly string[],
+): Promise<readonly Some<Liker>[]> {
   const wheres = entryIds.map((entry_id) => ({ entry_id }))
-  const pages = await reader.newest(reader.data.likes.byEntry, wheres, LIKES_ON_CARD)
-  return pages.map(({ items, count }) => ({ items, total: count }))
+  const found = await reader.rows(reader.data.likes.byEntry, wheres, LIKES_AT_ONCE)
+  return found.map(({ items, total }) => ({
+    items: items.slice(0, LIKES_ON_CARD).map((row) => ({ user_id: String(row['user_id']) })),
+    total,
+  }))
 }
 
 export function countComments(reader: Reader, entryId: string): Promise<number> {

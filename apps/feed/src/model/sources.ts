@@ -1,6 +1,5 @@
 import type { Entry, Source } from './entities.ts'
-import type { List, Reader } from './reader.ts'
-import type { Some } from './responses.ts'
+import type { List, Reader, Some } from './reader.ts'
 
 const SOURCES_PER_PAGE = 40
 const SOURCES_ON_PROFILE = 5
@@ -18,8 +17,9 @@ export function sourcesOfUser(reader: Reader, userId: string, cursor?: string): 
 
 /** A few of what a person brings in, what was added last, and how many there are. */
 export async function lastSourcesOfUser(reader: Reader, userId: string): Promise<Some<Source>> {
-  const [page] = await reader.newest(reader.data.sources.byUser, [{ user_id: userId }], SOURCES_ON_PROFILE)
-  return { items: page?.items ?? [], total: page?.count ?? 0 }
+  const where = { user_id: userId }
+  const [last] = await reader.newest(reader.data.sources.byUser, [where], SOURCES_ON_PROFILE)
+  return last ?? { items: [], total: 0 }
 }
 
 /** The same, with those that the newest entries are from at the front. */

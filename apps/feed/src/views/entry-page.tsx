@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import type { CommentBy, LikedEntry, PublishedEntry } from '../model/cards.ts'
-import type { Some } from '../model/responses.ts'
+import type { Some } from '../model/reader.ts'
 import { CommentItem } from './comment-item.tsx'
 import { DeleteForm } from './delete-form.tsx'
 import { EntryAvatar, EntryHead, EntryTitle } from './entry-card.tsx'
