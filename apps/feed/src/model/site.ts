@@ -3,6 +3,7 @@ import { createFileParser, type FileParser } from '../import/file-parser.ts'
 import { dataOf, siteIndexes, type SiteData } from './entities.ts'
 import { createReader, type Reader } from './reader.ts'
 import { countStatements } from './statement-counter.ts'
+import { upgradeOldData } from './upgrade-old-data.ts'
 
 /** The site's data: one store for everything, the cleaner that looks after its indexes, and what reads files for it. */
 export interface Site {
@@ -20,12 +21,13 @@ export interface SiteOptions {
   readonly cleaner?: boolean
 }
 
-/** Opens the store, creates what is missing of its tables, and fills indexes that are new to it. */
+/** Opens the store, creates what is missing of its tables, brings up what is old, and fills indexes that are new to it. */
 export async function openSite(options: SiteOptions): Promise<Site> {
   const statements = countStatements(options.shards)
   const store = await DataStore.open({ shards: statements.shards, indexes: siteIndexes, migrate: true })
   let cleaner: Cleaner | undefined
   try {
+    await upgradeOldData(store)
     for (const index of await store.indexes())
       if (index.state === 'building') await cleanIndex(store, index.name)
     if (options.cleaner ?? true) cleaner = startCleaner(store)
