@@ -1,4 +1,4 @@
-import type { Entry, Source } from './entities.ts'
+import type { Source } from './entities.ts'
 import type { List, Reader, Some } from './reader.ts'
 
 const SOURCES_PER_PAGE = 40
@@ -23,17 +23,12 @@ export async function lastSourcesOfUser(reader: Reader, userId: string): Promise
 }
 
 /** The same, with those that the newest entries are from at the front. */
-export async function activeFirst(
-  reader: Reader,
+export function activeFirst(
   userId: string,
   last: Some<Source>,
-  newest: readonly Entry[],
-): Promise<Some<Source>> {
-  const active = await reader.getMany(
-    reader.data.sources,
-    newest.map((entry) => entry.source_id),
-  )
-  const own = [...active.values()].filter((source) => source.user_id === userId)
+  active: readonly (Source | undefined)[],
+): Some<Source> {
+  const own = active.filter((source) => source !== undefined).filter((source) => source.user_id === userId)
   const few = new Map([...own, ...last.items].map((source) => [source.id, source]))
   return { items: [...few.values()].slice(0, SOURCES_ON_PROFILE), total: last.total }
 }

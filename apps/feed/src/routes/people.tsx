@@ -48,16 +48,17 @@ export function registerPeopleRoutes(app: FastifyInstance, { pages }: RouteConte
       isNewest ? undefined : entriesOfUser(reader, person.id),
       lastSourcesOfUser(reader, person.id),
     ])
-    const [sources, cards] = await Promise.all([
-      activeFirst(reader, person.id, last, (newest ?? list).items),
+    const [cards, newestSources] = await Promise.all([
       cardsOf(reader, list.items, ctx.viewer?.id),
+      reader.getMany(reader.data.sources, newest?.items.map((entry) => entry.source_id) ?? []),
     ])
+    const active = isNewest ? cards.map(({ source }) => source) : [...newestSources.values()]
     return pages.send(
       reply,
       <PersonPage
         ctx={ctx}
         person={person}
-        sources={sources}
+        sources={activeFirst(person.id, last, active)}
         view={view}
         cards={cards}
         paging={paging(list)}
