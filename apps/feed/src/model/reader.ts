@@ -3,8 +3,8 @@ import type { SiteData } from './entities.ts'
 import { addQueryCost, emptyCost, type PageCost } from './page-cost.ts'
 import type { Sent } from './statement-counter.ts'
 
-export interface List<Item> {
-  readonly items: readonly Item[]
+export interface List<One> {
+  readonly items: readonly One[]
   /** Leads to the next page; undefined at the end. */
   readonly cursor?: string | undefined
   /** Leads to the page before; undefined on the first one. */
@@ -12,14 +12,14 @@ export interface List<Item> {
 }
 
 /** Some of the items that match, and how many there are in all. */
-export interface Some<Item> {
-  readonly items: readonly Item[]
+export interface Some<One> {
+  readonly items: readonly One[]
   readonly total: number
 }
 
 /** Entities of a kind that may be asked for by their ids. */
-interface Entities<Item> {
-  getMany(ids: readonly EntityId[]): Promise<readonly (Item | undefined)[]>
+interface Entities<One> {
+  getMany(ids: readonly EntityId[]): Promise<readonly (One | undefined)[]>
 }
 
 interface Identified {
@@ -30,12 +30,12 @@ interface Identified {
 export interface Reader {
   readonly cost: PageCost
   readonly data: SiteData
-  get<Item extends Identified>(kind: Entities<Item>, id: EntityId): Promise<Item | undefined>
+  get<One extends Identified>(kind: Entities<One>, id: EntityId): Promise<One | undefined>
   /** Those that are there, by their ids. What is asked at the same time, of whichever kinds, is one read of each shard. */
-  getMany<Item extends Identified>(
-    kind: Entities<Item>,
+  getMany<One extends Identified>(
+    kind: Entities<One>,
     ids: readonly (EntityId | undefined)[],
-  ): Promise<ReadonlyMap<EntityId, Item>>
+  ): Promise<ReadonlyMap<EntityId, One>>
   /** Newest first, unless `order` says otherwise. */
   page<T, Keys extends readonly unknown[]>(
     index: IndexOf<T, Keys>,
@@ -60,10 +60,10 @@ export interface Reader {
 export function createReader(data: SiteData, sent: () => Sent): Reader {
   const cost = emptyCost(sent)
 
-  async function getMany<Item extends Identified>(
-    kind: Entities<Item>,
+  async function getMany<One extends Identified>(
+    kind: Entities<One>,
     ids: readonly (EntityId | undefined)[],
-  ): Promise<ReadonlyMap<EntityId, Item>> {
+  ): Promise<ReadonlyMap<EntityId, One>> {
     const wanted = [...new Set(ids)].filter((id) => id !== undefined)
     if (wanted.length === 0) return new Map()
     cost.questions++
@@ -73,11 +73,11 @@ export function createReader(data: SiteData, sent: () => Sent): Reader {
   }
 
   /** Only where there are more than those of the page, somebody has to count. */
-  async function withTotals<T, Keys extends readonly unknown[], Item>(
+  async function withTotals<T, Keys extends readonly unknown[], One>(
     index: IndexOf<T, Keys>,
     wheres: readonly WhereOf<Keys>[],
-    pages: readonly { readonly items: readonly Item[]; readonly cursor?: string }[],
-  ): Promise<readonly Some<Item>[]> {
+    pages: readonly { readonly items: readonly One[]; readonly cursor?: string }[],
+  ): Promise<readonly Some<One>[]> {
     const longer = wheres.filter((_, i) => pages[i]?.cursor !== undefined)
     if (longer.length > 0) cost.questions++
     const counts = longer.length > 0 ? await index.countMany(longer) : []
@@ -106,14 +106,18 @@ export function createReader(data: SiteData, sent: () => Sent): Reader {
       return withTotals(index, wheres, pages)
     },
     async rows(index, wheres, limit) {
-      const { store } = data.likes
+      const { store } = data.entries
       cost.questions += wheres.length
       const pages = await Promise.all(
         wheres.map((where) =>
+          // A condition is an object, whatever its index is.
           store.list(index.definition, where as object, { order: 'desc', limit, verify: false }),
         ),
       )
-      for (const page of pages) cost.rowsDiscarded += page.cost.rowsDiscarded
+      for (const page of pages) {
+        const { entitiesRead, entitiesCovered } = page.cost
+        addQueryCost(cost, { ...page.cost, entitiesRead: entitiesRead - entitiesCovered })
+      }
       return withTotals(index, wheres, pages)
     },
     count(index, where) {
