@@ -1,4 +1,4 @@
-import { isId, isLooseleafError, type DataStore, type EntityId } from 'looseleaf'
+import { isId, isLooseleafError, type DataStore, type Entities, type Item } from 'looseleaf'
 
 /** How something is posted. */
 export interface PostOptions {
@@ -7,22 +7,15 @@ export interface PostOptions {
   readonly now?: Date
 }
 
-/** A collection of a kind. */
-interface Entities<Value, Item> {
-  readonly store: DataStore
-  get(id: EntityId): Promise<Item | undefined>
-  insert(value: Value, options: { readonly id: EntityId }): Promise<unknown>
-}
-
 /**
  * Writes what a form has sent, under the id that the form was made with: of a form that is sent twice, the second finds
  * there what the first has written. Answers with the id. Whoever goes back and sends the form with other words, which
  * `isSame` does not know again, has written another thing. An id that no form of this site was made with, or that is
  * not beside `near`, is not taken.
  */
-export async function insertOnce<Value, Item>(
-  kind: Entities<Value, Item>,
-  value: NoInfer<Value>,
+export async function insertOnce<In, Out>(
+  kind: Entities<In, Out> & { readonly store: DataStore },
+  value: NoInfer<In>,
   {
     once,
     near,
@@ -30,7 +23,7 @@ export async function insertOnce<Value, Item>(
   }: {
     readonly once: string | undefined
     readonly near?: string
-    readonly isSame: (known: Item) => boolean
+    readonly isSame: (known: Item<Out>) => boolean
   },
 ): Promise<string> {
   const fresh = kind.store.newId(near === undefined ? {} : { near })

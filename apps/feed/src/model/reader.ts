@@ -1,4 +1,4 @@
-import type { Entity, EntityId, IndexOf, Item, Page, QueryOptions, WhereOf } from 'looseleaf'
+import type { Entities, Entity, EntityId, IndexOf, Item, Page, QueryOptions, WhereOf } from 'looseleaf'
 import type { SiteData } from './entities.ts'
 import { addQueryCost, emptyCost, type PageCost } from './page-cost.ts'
 import type { Sent } from './statement-counter.ts'
@@ -17,25 +17,16 @@ export interface Some<One> {
   readonly total: number
 }
 
-/** Entities of a kind that may be asked for by their ids. */
-interface Entities<One> {
-  getMany(ids: readonly EntityId[]): Promise<readonly (One | undefined)[]>
-}
-
-interface Identified {
-  readonly id: EntityId
-}
-
 /** The reads of one page: all of them go through here, so that the page can say what it cost. */
 export interface Reader {
   readonly cost: PageCost
   readonly data: SiteData
-  get<One extends Identified>(kind: Entities<One>, id: EntityId): Promise<One | undefined>
+  get<In, Out>(kind: Entities<In, Out>, id: EntityId): Promise<Item<Out> | undefined>
   /** Those that are there, by their ids. What is asked at the same time, of whichever kinds, is one read of each shard. */
-  getMany<One extends Identified>(
-    kind: Entities<One>,
+  getMany<In, Out>(
+    kind: Entities<In, Out>,
     ids: readonly (EntityId | undefined)[],
-  ): Promise<ReadonlyMap<EntityId, One>>
+  ): Promise<ReadonlyMap<EntityId, Item<Out>>>
   /** Newest first, unless `order` says otherwise. */
   page<T, Keys extends readonly unknown[]>(
     index: IndexOf<T, Keys>,
@@ -60,10 +51,10 @@ export interface Reader {
 export function createReader(data: SiteData, sent: () => Sent): Reader {
   const cost = emptyCost(sent)
 
-  async function getMany<One extends Identified>(
-    kind: Entities<One>,
+  async function getMany<In, Out>(
+    kind: Entities<In, Out>,
     ids: readonly (EntityId | undefined)[],
-  ): Promise<ReadonlyMap<EntityId, One>> {
+  ): Promise<ReadonlyMap<EntityId, Item<Out>>> {
     const wanted = [...new Set(ids)].filter((id) => id !== undefined)
     if (wanted.length === 0) return new Map()
     cost.questions++
