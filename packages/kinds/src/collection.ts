@@ -39,46 +39,37 @@ export interface NewOptions extends CallOptions {
 /**
  * The entities of one kind in a store. What is read has the kind's type, its id and its version; entities of other kinds are not
  * there. What was read may be given to `update`, `put` and `delete`, which then refuse with `VERSION_MISMATCH` where somebody
- * else has written meanwhile.
+ * else has written meanwhile. `In` is what is written, `Out` what is read, without id and version.
  */
-export interface Entities<S extends Schema> {
-  get(id: EntityId, options?: CallOptions): Promise<Item<SchemaOutput<S>> | undefined>
+export interface Entities<In, Out> {
+  get(id: EntityId, options?: CallOptions): Promise<Item<Out> | undefined>
   /** In the order of the ids, undefined where there is none. */
-  getMany(ids: readonly EntityId[], options?: GetManyOptions): Promise<(Item<SchemaOutput<S>> | undefined)[]>
+  getMany(ids: readonly EntityId[], options?: GetManyOptions): Promise<(Item<Out> | undefined)[]>
   /** Writes one that must not be there yet; `ALREADY_EXISTS` otherwise. */
-  insert(value: SchemaInput<S>, options?: NewOptions): Promise<Item<SchemaOutput<S>>>
+  insert(value: In, options?: NewOptions): Promise<Item<Out>>
   /** Writes one whole, whatever was under its id before. With a version, as an item has it, only if that is still its version. */
   put(
-    value: SchemaInput<S> & { readonly id?: EntityId; readonly version?: number | string },
+    value: In & { readonly id?: EntityId; readonly version?: number | string },
     options?: NewOptions,
-  ): Promise<Item<SchemaOutput<S>>>
+  ): Promise<Item<Out>>
   /**
    * Changes some properties, again and again until no other write came between; of `{ id, version }`, or of an item, only if that
    * is still its version. What a newer program has stored beside them stays. `NOT_FOUND` where there is none of this kind.
    */
-  update(of: Reference, patch: Patch<SchemaOutput<S>>, options?: CallOptions): Promise<Item<SchemaOutput<S>>>
+  update(of: Reference, patch: Patch<Out>, options?: CallOptions): Promise<Item<Out>>
   /** Inserts the value where there is none of this id, or changes the one that is there. */
-  upsert(
-    id: EntityId,
-    value: SchemaInput<S>,
-    patch: Patch<SchemaOutput<S>>,
-    options?: CallOptions,
-  ): Promise<Item<SchemaOutput<S>>>
+  upsert(id: EntityId, value: In, patch: Patch<Out>, options?: CallOptions): Promise<Item<Out>>
   /** Answers whether it was there. */
   delete(of: Reference, options?: CallOptions): Promise<boolean>
   insertMany(
-    values: readonly (SchemaInput<S> & { readonly id?: EntityId })[],
+    values: readonly (In & { readonly id?: EntityId })[],
     options?: CallOptions,
-  ): Promise<Fate<Item<SchemaOutput<S>>>[]>
+  ): Promise<Fate<Item<Out>>[]>
   putMany(
-    values: readonly (SchemaInput<S> & { readonly id?: EntityId; readonly version?: number | string })[],
+    values: readonly (In & { readonly id?: EntityId; readonly version?: number | string })[],
     options?: CallOptions,
-  ): Promise<Fate<Item<SchemaOutput<S>>>[]>
-  updateMany(
-    of: readonly Reference[],
-    patch: Patch<SchemaOutput<S>>,
-    options?: CallOptions,
-  ): Promise<Fate<Item<SchemaOutput<S>>>[]>
+  ): Promise<Fate<Item<Out>>[]>
+  updateMany(of: readonly Reference[], patch: Patch<Out>, options?: CallOptions): Promise<Fate<Item<Out>>[]>
   deleteMany(of: readonly Reference[], options?: CallOptions): Promise<Fate<boolean>[]>
 }
 
@@ -129,7 +120,7 @@ export interface IndexOf<T, Keys extends readonly unknown[]> {
 }
 
 /** A kind in a store: its entities, and its indexes by their names. */
-export type Collection<S extends Schema, Indexes> = Entities<S> & {
+export type Collection<S extends Schema, Indexes> = Entities<SchemaInput<S>, SchemaOutput<S>> & {
   readonly [Name in keyof Indexes]: IndexOf<SchemaOutput<S>, KeysOf<Indexes[Name]>>
 } & { readonly store: DataStore }
 

@@ -2,7 +2,7 @@
 import type { EntityId } from '@looseleaf/core'
 import { unchanged, type DataStore } from '@looseleaf/store'
 import { z } from 'zod'
-import { defineKind, typed } from './index.ts'
+import { defineKind, typed, type Entities, type Item } from './index.ts'
 
 declare const store: DataStore
 
@@ -51,6 +51,17 @@ export async function results(id: EntityId): Promise<[string, Date | undefined, 
   // @ts-expect-error one that has to be there
   await issues.update(id, { title: undefined })
   return [first.id, first.due, version, saved.status]
+}
+
+/** What is written for all kinds knows the type of each. */
+async function firstOf<In, Out>(entities: Entities<In, Out>, ids: readonly EntityId[]): Promise<Item<Out>> {
+  const [first] = await entities.getMany(ids)
+  if (first === undefined) throw new Error()
+  return first
+}
+
+export async function ofAnyKind(id: EntityId): Promise<'open' | 'closed'> {
+  return (await firstOf(issues, [id])).status
 }
 
 export async function mistakes(id: EntityId): Promise<void> {
