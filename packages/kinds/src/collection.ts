@@ -6,6 +6,8 @@ import type {
   ExplainOptions,
   GetManyOptions,
   IdPage,
+  ListCost,
+  ListOptions,
   QueryIdsOptions,
   QueryExplanation,
   QueryManyOptions,
@@ -81,47 +83,65 @@ export interface Page<T> {
   readonly cost: QueryCost
 }
 
-/** A page, and how many entities match in all. */
+/** A page, and how many index rows there are in all: see `count` of the store. */
 export interface PageWithCount<T> extends Page<T> {
   readonly count: number
+}
+
+/** What rows alone tell of an entity: the properties of the index and those that it includes, as far as they are at the top. */
+export type ListItem<T, Keys extends readonly unknown[], Included> = { readonly id: EntityId } & Pick<
+  T,
+  Extract<Included | PathsOf<Keys[number]>, keyof T>
+>
+
+type PathsOf<Key> = Key extends unknown ? keyof Key : never
+
+export interface List<T, Keys extends readonly unknown[], Included> extends Omit<Page<T>, 'items' | 'cost'> {
+  readonly items: readonly ListItem<T, Keys, Included>[]
+  readonly verified: boolean
+  readonly cost: ListCost
 }
 
 /**
  * One index of a kind. Each call takes values, or lists of values, for the index's first properties and at most one range on the
  * next; where that does not say on which shard the rows are, `{ scatter: true }` as well.
  */
-export interface IndexOf<T, Keys extends readonly unknown[]> {
+export interface IndexOf<T, Keys extends readonly unknown[], Included = never> {
   readonly definition: IndexDefinition
   /** See `query` of the store. */
-  page(where: WhereOf<Keys>, options?: QueryOptions): Promise<Page<T>>
+  page(where: WhereOf<T, Keys>, options?: QueryOptions): Promise<Page<T>>
   /** The first page of each of many conditions, in their order, in a statement or two a shard; see `queryMany` of the store. */
   pageMany(
-    wheres: readonly WhereOf<Keys>[],
+    wheres: readonly WhereOf<T, Keys>[],
     options: QueryManyOptions & { readonly count: true },
   ): Promise<PageWithCount<T>[]>
-  pageMany(wheres: readonly WhereOf<Keys>[], options?: QueryManyOptions): Promise<Page<T>[]>
+  pageMany(wheres: readonly WhereOf<T, Keys>[], options?: QueryManyOptions): Promise<Page<T>[]>
   /** All at once, for results that are known to be small; see `getAll` of the store. */
-  all(where: WhereOf<Keys>, options?: GetAllOptions): Promise<Item<T>[]>
-  first(where: WhereOf<Keys>, options?: GetAllOptions): Promise<Item<T> | undefined>
+  all(where: WhereOf<T, Keys>, options?: GetAllOptions): Promise<Item<T>[]>
+  first(where: WhereOf<T, Keys>, options?: GetAllOptions): Promise<Item<T> | undefined>
+  /** A page drawn from the rows of an index with `include`; see `list` of the store. */
+  list(where: WhereOf<T, Keys>, options?: ListOptions): Promise<List<T, Keys, Included>>
   /** A page of ids from index rows alone: what has moved on may still be among them; see `queryIds` of the store. */
-  ids(where: WhereOf<Keys>, options?: QueryIdsOptions): Promise<IdPage>
+  ids(where: WhereOf<T, Keys>, options?: QueryIdsOptions): Promise<IdPage>
   /** Page after page, from `cursor` on. */
-  each(where: WhereOf<Keys>, options?: QueryOptions): AsyncIterable<Item<T>>
+  each(where: WhereOf<T, Keys>, options?: QueryOptions): AsyncIterable<Item<T>>
   /** Counts index rows; see `count` of the store. */
-  count(where: WhereOf<Keys>, options?: CountOptions): Promise<number>
+  count(where: WhereOf<T, Keys>, options?: CountOptions): Promise<number>
   /** Counts for each of many conditions, in their order, in a statement a shard. */
-  countMany(wheres: readonly WhereOf<Keys>[], options?: CountOptions): Promise<number[]>
+  countMany(wheres: readonly WhereOf<T, Keys>[], options?: CountOptions): Promise<number[]>
   /** What `page` would do: which shards it asks, for how many ranges, and about how many rows are there. */
-  explain(where: WhereOf<Keys>, options?: ExplainOptions): Promise<QueryExplanation>
+  explain(where: WhereOf<T, Keys>, options?: ExplainOptions): Promise<QueryExplanation>
   /** Changes all that match, page after page; one that no longer matches when its turn comes is left alone. */
-  updateWhere(where: WhereOf<Keys>, patch: Patch<T>, options?: ChangeWhereOptions): Promise<ChangedWhere>
+  updateWhere(where: WhereOf<T, Keys>, patch: Patch<T>, options?: ChangeWhereOptions): Promise<ChangedWhere>
   /** Deletes all that match, page after page; one that no longer matches when its turn comes stays. */
-  deleteWhere(where: WhereOf<Keys>, options?: ChangeWhereOptions): Promise<ChangedWhere>
+  deleteWhere(where: WhereOf<T, Keys>, options?: ChangeWhereOptions): Promise<ChangedWhere>
 }
 
 /** A kind in a store: its entities, and its indexes by their names. */
 export type Collection<S extends Schema, Indexes> = Entities<SchemaInput<S>, SchemaOutput<S>> & {
-  readonly [Name in keyof Indexes]: IndexOf<SchemaOutput<S>, KeysOf<Indexes[Name]>>
+  readonly [Name in keyof Indexes]: IndexOf<SchemaOutput<S>, KeysOf<Indexes[Name]>, IncludedOf<Indexes[Name]>>
 } & { readonly store: DataStore }
 
 type KeysOf<Index> = Index extends { readonly by: infer Keys extends readonly unknown[] } ? Keys : never
+
+type IncludedOf<Index> = Index extends { readonly include: readonly (infer Name)[] } ? Name : never

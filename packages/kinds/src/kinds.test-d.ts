@@ -73,6 +73,10 @@ export async function mistakes(id: EntityId): Promise<void> {
   await issues.byAssignee.page({ assignee: 7 })
   // @ts-expect-error a range before another property
   await issues.byStatus.page({ project: 'p', status: { startsWith: 'o' }, due: new Date() })
+  // @ts-expect-error no such status
+  await issues.byStatus.page({ project: 'p', status: 'opne' })
+  // @ts-expect-error no such status in a list
+  await issues.byStatus.page({ project: 'p', status: { in: ['open', 'opne'] } })
   // @ts-expect-error no such index
   await issues.byMilestone.page({ milestone: 1 })
   // @ts-expect-error no such property
@@ -99,6 +103,11 @@ export async function mistakes(id: EntityId): Promise<void> {
     schema: typed<Issue>(),
     // @ts-expect-error the property holds an array
     indexes: { byLabel: { by: [{ labels: 'string' }] } },
+  })
+  defineKind('issue', {
+    schema: typed<Issue>(),
+    // @ts-expect-error a misspelt option
+    indexes: { byTitle: { by: [{ title: 'string' }], uniqe: true } },
   })
   // @ts-expect-error the name is kept
   defineKind('issue', { schema: typed<{ version: number }>() })

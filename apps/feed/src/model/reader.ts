@@ -30,22 +30,22 @@ export interface Reader {
   /** Newest first, unless `order` says otherwise. */
   page<T, Keys extends readonly unknown[]>(
     index: IndexOf<T, Keys>,
-    where: WhereOf<Keys>,
+    where: WhereOf<T, Keys>,
     options: QueryOptions,
   ): Promise<Page<T>>
   /** The newest that match each of these conditions, and how many there are: a statement a shard, and one for their entities. */
   newest<T, Keys extends readonly unknown[]>(
     index: IndexOf<T, Keys>,
-    wheres: readonly WhereOf<Keys>[],
+    wheres: readonly WhereOf<T, Keys>[],
     limit: number,
   ): Promise<readonly Some<Item<T>>[]>
   /** The same of an index with `include`, as its rows tell: no entity is read. */
   rows<T, Keys extends readonly unknown[]>(
     index: IndexOf<T, Keys>,
-    wheres: readonly WhereOf<Keys>[],
+    wheres: readonly WhereOf<T, Keys>[],
     limit: number,
   ): Promise<readonly Some<Entity>[]>
-  count<T, Keys extends readonly unknown[]>(index: IndexOf<T, Keys>, where: WhereOf<Keys>): Promise<number>
+  count<T, Keys extends readonly unknown[]>(index: IndexOf<T, Keys>, where: WhereOf<T, Keys>): Promise<number>
 }
 
 export function createReader(data: SiteData, sent: () => Sent): Reader {
@@ -66,7 +66,7 @@ export function createReader(data: SiteData, sent: () => Sent): Reader {
   /** Only where there are more than those of the page, somebody has to count. */
   async function withTotals<T, Keys extends readonly unknown[], One>(
     index: IndexOf<T, Keys>,
-    wheres: readonly WhereOf<Keys>[],
+    wheres: readonly WhereOf<T, Keys>[],
     pages: readonly { readonly items: readonly One[]; readonly cursor?: string }[],
   ): Promise<readonly Some<One>[]> {
     const longer = wheres.filter((_, i) => pages[i]?.cursor !== undefined)
