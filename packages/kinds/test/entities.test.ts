@@ -131,6 +131,20 @@ test('what is done to a value or a patch after the call changes nothing of what 
   expect(await lists.get(id)).toMatchObject({ tags: ['b'] })
 })
 
+test('names that are kept are refused where they come from a patch', async () => {
+  const store = await openStore()
+  const bags = defineKind('bag', { schema: typed<Record<string, unknown>>() as never }).in(store)
+  const { id } = await bags.insert({} as never)
+  for (const name of ['_kind', '_version', 'id', 'version']) {
+    const change = bags.update(id, () => ({ [name]: 1 }) as never)
+    await expect(change).rejects.toMatchObject({
+      code: 'BAD_PROPERTY',
+      message: `The name "${name}" is kept: a bag has none of its own.`,
+    })
+  }
+  expect(await store.get(id)).toEqual({ id, _kind: 'bag' })
+})
+
 test('a patch of nothing writes nothing', async () => {
   const issues = Issue.in(await openStore(Issue))
   const { id, version } = await issues.insert(fresh)
