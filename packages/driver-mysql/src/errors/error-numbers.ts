@@ -7,9 +7,9 @@ import type { TableFault } from '@looseleaf/driver-kysely'
  * - `ends`: the server closes the connection with it.
  * - `down`: it says that there is no server to talk to.
  */
-export type Mark = 'unsure' | 'ends' | 'down'
+export type ErrorMark = 'unsure' | 'ends' | 'down'
 
-export type Meaning = readonly [kind: TableFault | ErrorCode, message: string, ...marks: Mark[]]
+export type ErrorMeaning = readonly [kind: TableFault | ErrorCode, message: string, ...marks: ErrorMark[]]
 
 /** The number that a statement ends with that compares the token of its session: see `settings/session-token.ts`. */
 export const OTHER_SESSION = 1690
@@ -44,7 +44,7 @@ const PROXY = 'the proxy does not reach the server behind it.'
  * one uses a number above for something else, it is nothing that the statements of a driver meet. Without a mark,
  * nothing was done and the connection is as it was.
  */
-export const errorNumbers: Readonly<Record<number, Meaning>> = {
+export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   // Files and memory of the server's machine.
   3: ['SHARD_UNAVAILABLE', DISK, 'unsure'],
   5: ['SHARD_BUSY', MEMORY],
@@ -170,7 +170,7 @@ export const errorNumbers: Readonly<Record<number, Meaning>> = {
 }
 
 /** What 1290 also means, by the option that the server names in its message. */
-export const engineEnforced: Meaning = [
+export const engineEnforced: ErrorMeaning = [
   'STATEMENT_FAILED',
   'tables have to be of InnoDB, and the server enforces another engine (enforce_storage_engine).',
 ]
