@@ -172,7 +172,7 @@ function requireSameRest(a: Condition, b: Condition): void {
   if (own.length === others.length && own.every((text, i) => text === others[i])) return
   throw new LooseleafError(
     'BAD_QUERY',
-    `Indexes ${a.index.name} and ${b.index.name} cannot be read together: behind the values given they have to stand in one order, and the first is in the order of ${own.join(', ') || 'ids'}, the second in that of ${others.join(', ') || 'ids'}.`,
+    `Indexes ${a.index.name} and ${b.index.name} cannot be read together: after the properties with given values they need the same order. The first has ${own.join(', ') || 'ids'}, the second ${others.join(', ') || 'ids'}.`,
   )
 }
 

@@ -226,7 +226,7 @@ async function finish(job: CleanJob, call: CallOptions): Promise<CleanedIndex[]>
     if (isForgotten(own, record)) {
       throw new LooseleafError(
         'CONFLICT',
-        `Index ${entry.name}: how far its cleaning had come is not known any more, as after a failover or a restore. Clean it again.`,
+        `Index ${entry.name}: the progress of its cleaning is lost, as after a failover or a restore. Clean it again.`,
       )
     }
     const ownParts = parts.map((onShard) => {

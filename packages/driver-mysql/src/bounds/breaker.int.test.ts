@@ -135,7 +135,7 @@ test('a server that is frozen is refused while the calls that wait for it have h
   const waiting = await firstUnanswered(shard)
   let hasEnded = false
   void waiting.call.finally(() => (hasEnded = true))
-  expect(await messageOnceRefused(shard)).toMatch(/says nothing/)
+  expect(await messageOnceRefused(shard)).toMatch(/does not respond/)
   expect(hasEnded).toBe(false)
 
   process.kill(pid, 'SIGCONT')
@@ -150,7 +150,7 @@ test('a network that goes silent is noticed in the same way, by connections that
   proxy.silence = 'to-client'
   const waiting = Promise.allSettled([shard.now(), shard.now(), shard.now()])
   // The first waits on its connection, the second for a new one, the third for its turn.
-  expect(await messageOnceRefused(shard)).toMatch(/says nothing/)
+  expect(await messageOnceRefused(shard)).toMatch(/does not respond/)
   proxy.silence = 'none'
   proxy.cut()
   await waiting

@@ -100,7 +100,7 @@ function meaningOf(error: unknown): ErrorMeaning {
         "the statement is larger than the server's max_allowed_packet; it was not sent.",
       ]
     case 'AUTH_SWITCH_PLUGIN_ERROR':
-      return ['SHARD_DENIED', 'the server and this client have no way of authentication in common.']
+      return ['SHARD_DENIED', 'the server and this client have no authentication method in common.']
     case 'MYSQL_CLEAR_PASSWORD_NOT_ENABLED':
       return ['SHARD_DENIED', 'the server asks for the password in the clear, which it gets with tls only.']
     default:

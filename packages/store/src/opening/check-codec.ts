@@ -38,7 +38,7 @@ export async function checkCodec(
   if (looked.every(({ readable }) => readable === 0) && (isWhole || failures.length > 1)) {
     throw new LooseleafError(
       'BODY_UNKNOWN',
-      `The codec ${codec.name} reads none of the stored bodies that were looked at: ${summary(first)} Open the store with the codec, and the key if it has one, that wrote them.`,
+      `The codec ${codec.name} reads none of the stored bodies that were tried: ${summary(first)} Open the store with the codec, and the key if it has one, that wrote them.`,
       { shard: first.shard, cause: first.failures[0] },
     )
   }
