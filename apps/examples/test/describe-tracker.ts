@@ -125,7 +125,11 @@ export function describeTracker(where: string, openShards: () => Promise<DriverF
     })
 
     test('a label is renamed on all of its issues', async () => {
-      expect(await tracker.renameLabel(website, 'ui', 'design')).toEqual({ done: 22 })
+      expect(await tracker.renameLabel(website, 'ui', 'design')).toEqual({
+        done: 22,
+        failed: [],
+        complete: true,
+      })
       expect(await tracker.labelled(website, 'ui')).toEqual([])
       expect((await tracker.labelled(website, 'design'))[0]?.labels).toEqual(['design', 'bug'])
     })

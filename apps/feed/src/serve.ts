@@ -26,8 +26,10 @@ export async function serve(settings: Settings): Promise<RunningSite> {
   await checkPort(settings)
   const site = await openSite({ shards: settings.shards })
   try {
-    const seeded = await seedSample(site.store)
-    const secret = await settingOnce(site.store, 'cookie secret', () => randomBytes(32).toString('base64url'))
+    const seeded = await seedSample(site.data)
+    const secret = await settingOnce(site.data.settings, 'cookie secret', () =>
+      randomBytes(32).toString('base64url'),
+    )
     const app = await createApp({ site, secret, host: settings.host, origin: settings.origin })
     const url = await listen(app, settings)
     return {

@@ -126,10 +126,9 @@ test('a comment after a hundred others is on the page that its writer is sent to
   const visitor = await signedIn('mira')
   const path = await post(visitor, 'Say a lot')
   const entry_id = path.split('/').at(-1) as string
-  const { id: user_id } = await site.site.store.put({ kind: 'person' })
-  await site.site.store.putMany(
+  const user_id = site.site.store.newId()
+  await site.site.data.comments.insertMany(
     Array.from({ length: 100 }, (_, i) => ({
-      kind: 'comment',
       entry_id,
       user_id,
       text: `Comment ${i}`,

@@ -196,7 +196,7 @@ test('a page is offered as a feed only where there is a feed of the same entries
   const visitor = createVisitor(site.app)
   const noor = await personByName(site.site.reader(), 'noor')
   for (let i = 0; i < 20; i++)
-    await postEntry(site.site.store, { user_id: noor?.id ?? '', title: `Note ${i}`, link: undefined })
+    await postEntry(site.site.data, { user_id: noor?.id ?? '', title: `Note ${i}`, link: undefined })
   for (const path of ['/', '/people/noor']) {
     const { body } = await visitor.get(path)
     expect(body.match(/href="[^"]*feed\.atom"/g)).toHaveLength(2)

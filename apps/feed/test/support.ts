@@ -22,7 +22,7 @@ export interface TestSiteOptions {
 /** A whole site, on memory shards unless others are given. */
 export async function openTestSite(options: TestSiteOptions = {}): Promise<TestSite> {
   const site = await openSite({ shards: options.shards ?? memoryShards(2), cleaner: false })
-  if (options.sample ?? true) await seedSample(site.store)
+  if (options.sample ?? true) await seedSample(site.data)
   const errors: unknown[] = []
   const onError = (error: unknown): void => void errors.push(error)
   const secret = 'a secret of at least thirty-two bytes'

@@ -24,9 +24,19 @@ test('the indexes of kinds are the config’s, and entities of an old shape are 
   for (const first of ['Ada', 'Eve']) {
     expect((await run('put', JSON.stringify({ _kind: 'person', first }))).code).toBe(0)
   }
+  configure('upgrades: [({ first }) => { if (first === "Eve") throw new Error(); return {} }]')
+  const failing = await run('kind', 'upgrade', '--dry-run')
+  expect(failing.code).toBe(1)
+  expect(failing.stdout).toMatch(
+    /^person: 1 to be upgraded\nFailed: [0-9a-f-]+: The person [0-9a-f-]+ cannot be brought from shape 0 to 1: its upgrade threw\.\n2 entities/,
+  )
   configure('upgrades: [({ first, ...others }) => ({ ...others, name: first })]')
   expect((await run('query', 'person_by_name', 'name=Ada', '--json')).json()).toMatchObject({ items: [] })
-  expect((await run('kind', 'upgrade', '--json')).json()).toEqual({ scanned: 2, upgraded: { person: 2 } })
+  expect((await run('kind', 'upgrade', '--json')).json()).toEqual({
+    scanned: 2,
+    upgraded: { person: 2 },
+    failed: [],
+  })
   expect((await run('query', 'person_by_name', 'name=Ada', '--json')).json()).toMatchObject({
     items: [{ properties: { _kind: 'person', _version: 1, name: 'Ada' } }],
   })

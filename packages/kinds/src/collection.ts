@@ -6,6 +6,8 @@ import type {
   ExplainOptions,
   GetManyOptions,
   IdPage,
+  ListCost,
+  ListOptions,
   QueryIdsOptions,
   QueryExplanation,
   QueryManyOptions,
@@ -39,46 +41,37 @@ export interface NewOptions extends CallOptions {
 /**
  * The entities of one kind in a store. What is read has the kind's type, its id and its version; entities of other kinds are not
  * there. What was read may be given to `update`, `put` and `delete`, which then refuse with `VERSION_MISMATCH` where somebody
- * else has written meanwhile.
+ * else has written meanwhile. `In` is what is written, `Out` what is read, without id and version.
  */
-export interface Entities<S extends Schema> {
-  get(id: EntityId, options?: CallOptions): Promise<Item<SchemaOutput<S>> | undefined>
+export interface Entities<In, Out> {
+  get(id: EntityId, options?: CallOptions): Promise<Item<Out> | undefined>
   /** In the order of the ids, undefined where there is none. */
-  getMany(ids: readonly EntityId[], options?: GetManyOptions): Promise<(Item<SchemaOutput<S>> | undefined)[]>
+  getMany(ids: readonly EntityId[], options?: GetManyOptions): Promise<(Item<Out> | undefined)[]>
   /** Writes one that must not be there yet; `ALREADY_EXISTS` otherwise. */
-  insert(value: SchemaInput<S>, options?: NewOptions): Promise<Item<SchemaOutput<S>>>
+  insert(value: In, options?: NewOptions): Promise<Item<Out>>
   /** Writes one whole, whatever was under its id before. With a version, as an item has it, only if that is still its version. */
   put(
-    value: SchemaInput<S> & { readonly id?: EntityId; readonly version?: number | string },
+    value: In & { readonly id?: EntityId; readonly version?: number | string },
     options?: NewOptions,
-  ): Promise<Item<SchemaOutput<S>>>
+  ): Promise<Item<Out>>
   /**
    * Changes some properties, again and again until no other write came between; of `{ id, version }`, or of an item, only if that
    * is still its version. What a newer program has stored beside them stays. `NOT_FOUND` where there is none of this kind.
    */
-  update(of: Reference, patch: Patch<SchemaOutput<S>>, options?: CallOptions): Promise<Item<SchemaOutput<S>>>
+  update(of: Reference, patch: Patch<Out>, options?: CallOptions): Promise<Item<Out>>
   /** Inserts the value where there is none of this id, or changes the one that is there. */
-  upsert(
-    id: EntityId,
-    value: SchemaInput<S>,
-    patch: Patch<SchemaOutput<S>>,
-    options?: CallOptions,
-  ): Promise<Item<SchemaOutput<S>>>
+  upsert(id: EntityId, value: In, patch: Patch<Out>, options?: CallOptions): Promise<Item<Out>>
   /** Answers whether it was there. */
   delete(of: Reference, options?: CallOptions): Promise<boolean>
   insertMany(
-    values: readonly (SchemaInput<S> & { readonly id?: EntityId })[],
+    values: readonly (In & { readonly id?: EntityId })[],
     options?: CallOptions,
-  ): Promise<Fate<Item<SchemaOutput<S>>>[]>
+  ): Promise<Fate<Item<Out>>[]>
   putMany(
-    values: readonly (SchemaInput<S> & { readonly id?: EntityId; readonly version?: number | string })[],
+    values: readonly (In & { readonly id?: EntityId; readonly version?: number | string })[],
     options?: CallOptions,
-  ): Promise<Fate<Item<SchemaOutput<S>>>[]>
-  updateMany(
-    of: readonly Reference[],
-    patch: Patch<SchemaOutput<S>>,
-    options?: CallOptions,
-  ): Promise<Fate<Item<SchemaOutput<S>>>[]>
+  ): Promise<Fate<Item<Out>>[]>
+  updateMany(of: readonly Reference[], patch: Patch<Out>, options?: CallOptions): Promise<Fate<Item<Out>>[]>
   deleteMany(of: readonly Reference[], options?: CallOptions): Promise<Fate<boolean>[]>
 }
 
@@ -90,47 +83,65 @@ export interface Page<T> {
   readonly cost: QueryCost
 }
 
-/** A page, and how many entities match in all. */
+/** A page, and how many index rows there are in all: see `count` of the store. */
 export interface PageWithCount<T> extends Page<T> {
   readonly count: number
+}
+
+/** What rows alone tell of an entity: the properties of the index and those that it includes, as far as they are at the top. */
+export type ListItem<T, Keys extends readonly unknown[], Included> = { readonly id: EntityId } & Pick<
+  T,
+  Extract<Included | PathsOf<Keys[number]>, keyof T>
+>
+
+type PathsOf<Key> = Key extends unknown ? keyof Key : never
+
+export interface List<T, Keys extends readonly unknown[], Included> extends Omit<Page<T>, 'items' | 'cost'> {
+  readonly items: readonly ListItem<T, Keys, Included>[]
+  readonly verified: boolean
+  readonly cost: ListCost
 }
 
 /**
  * One index of a kind. Each call takes values, or lists of values, for the index's first properties and at most one range on the
  * next; where that does not say on which shard the rows are, `{ scatter: true }` as well.
  */
-export interface IndexOf<T, Keys extends readonly unknown[]> {
+export interface IndexOf<T, Keys extends readonly unknown[], Included = never> {
   readonly definition: IndexDefinition
   /** See `query` of the store. */
-  page(where: WhereOf<Keys>, options?: QueryOptions): Promise<Page<T>>
+  page(where: WhereOf<T, Keys>, options?: QueryOptions): Promise<Page<T>>
   /** The first page of each of many conditions, in their order, in a statement or two a shard; see `queryMany` of the store. */
   pageMany(
-    wheres: readonly WhereOf<Keys>[],
+    wheres: readonly WhereOf<T, Keys>[],
     options: QueryManyOptions & { readonly count: true },
   ): Promise<PageWithCount<T>[]>
-  pageMany(wheres: readonly WhereOf<Keys>[], options?: QueryManyOptions): Promise<Page<T>[]>
+  pageMany(wheres: readonly WhereOf<T, Keys>[], options?: QueryManyOptions): Promise<Page<T>[]>
   /** All at once, for results that are known to be small; see `getAll` of the store. */
-  all(where: WhereOf<Keys>, options?: GetAllOptions): Promise<Item<T>[]>
-  first(where: WhereOf<Keys>, options?: GetAllOptions): Promise<Item<T> | undefined>
+  all(where: WhereOf<T, Keys>, options?: GetAllOptions): Promise<Item<T>[]>
+  first(where: WhereOf<T, Keys>, options?: GetAllOptions): Promise<Item<T> | undefined>
+  /** A page drawn from the rows of an index with `include`; see `list` of the store. */
+  list(where: WhereOf<T, Keys>, options?: ListOptions): Promise<List<T, Keys, Included>>
   /** A page of ids from index rows alone: what has moved on may still be among them; see `queryIds` of the store. */
-  ids(where: WhereOf<Keys>, options?: QueryIdsOptions): Promise<IdPage>
+  ids(where: WhereOf<T, Keys>, options?: QueryIdsOptions): Promise<IdPage>
   /** Page after page, from `cursor` on. */
-  each(where: WhereOf<Keys>, options?: QueryOptions): AsyncIterable<Item<T>>
+  each(where: WhereOf<T, Keys>, options?: QueryOptions): AsyncIterable<Item<T>>
   /** Counts index rows; see `count` of the store. */
-  count(where: WhereOf<Keys>, options?: CountOptions): Promise<number>
+  count(where: WhereOf<T, Keys>, options?: CountOptions): Promise<number>
   /** Counts for each of many conditions, in their order, in a statement a shard. */
-  countMany(wheres: readonly WhereOf<Keys>[], options?: CountOptions): Promise<number[]>
+  countMany(wheres: readonly WhereOf<T, Keys>[], options?: CountOptions): Promise<number[]>
   /** What `page` would do: which shards it asks, for how many ranges, and about how many rows are there. */
-  explain(where: WhereOf<Keys>, options?: ExplainOptions): Promise<QueryExplanation>
+  explain(where: WhereOf<T, Keys>, options?: ExplainOptions): Promise<QueryExplanation>
   /** Changes all that match, page after page; one that no longer matches when its turn comes is left alone. */
-  updateWhere(where: WhereOf<Keys>, patch: Patch<T>, options?: ChangeWhereOptions): Promise<ChangedWhere>
+  updateWhere(where: WhereOf<T, Keys>, patch: Patch<T>, options?: ChangeWhereOptions): Promise<ChangedWhere>
   /** Deletes all that match, page after page; one that no longer matches when its turn comes stays. */
-  deleteWhere(where: WhereOf<Keys>, options?: ChangeWhereOptions): Promise<ChangedWhere>
+  deleteWhere(where: WhereOf<T, Keys>, options?: ChangeWhereOptions): Promise<ChangedWhere>
 }
 
 /** A kind in a store: its entities, and its indexes by their names. */
-export type Collection<S extends Schema, Indexes> = Entities<S> & {
-  readonly [Name in keyof Indexes]: IndexOf<SchemaOutput<S>, KeysOf<Indexes[Name]>>
+export type Collection<S extends Schema, Indexes> = Entities<SchemaInput<S>, SchemaOutput<S>> & {
+  readonly [Name in keyof Indexes]: IndexOf<SchemaOutput<S>, KeysOf<Indexes[Name]>, IncludedOf<Indexes[Name]>>
 } & { readonly store: DataStore }
 
 type KeysOf<Index> = Index extends { readonly by: infer Keys extends readonly unknown[] } ? Keys : never
+
+type IncludedOf<Index> = Index extends { readonly include: readonly (infer Name)[] } ? Name : never

@@ -9,7 +9,7 @@ test('indexes are named after the kind, and see it alone', () => {
     schema,
     indexes: { byStatus: { by: [{ status: 'string' }, { title: 'string' }], include: ['title'] } },
   })
-  expect(indexesOf(kind, kind)).toHaveLength(2)
+  expect(indexesOf(kind, kind)).toEqual(kind.indexes)
   expect(kind.indexes[0]).toMatchObject({
     name: 'issue_by_status',
     on: { _kind: 'issue' },
@@ -19,7 +19,22 @@ test('indexes are named after the kind, and see it alone', () => {
   })
 })
 
+test('names that mean two things are refused', () => {
+  const one = defineKind('issue', { schema, indexes: { byTitle: { by: [{ title: 'string' }] } } })
+  const other = defineKind('issue_by', { schema, indexes: { title: { by: [{ title: 'string' }] } } })
+  expect(() => indexesOf(one, other)).toThrow(/Two indexes of these kinds are called issue_by_title/)
+  expect(() => indexesOf(one, defineKind('issue', { schema }))).toThrow(/Two kinds are called issue/)
+  expect(() => indexesOf([one] as never)).toThrow(/indexesOf takes kinds.*got an array/)
+  expect(() => one.in(undefined as never)).toThrow(/in of kind issue takes a DataStore; got nothing/)
+})
+
 test.each([
+  [/takes no `on`/, 'issue', { schema, indexes: { byTitle: { by: [{ title: 'string' }], on: { a: 1 } } } }],
+  [
+    /has no option "uniqe"/,
+    'issue',
+    { schema, indexes: { byTitle: { by: [{ title: 'string' }], uniqe: true } } },
+  ],
   [/defineKind takes a name of up to 30/, 'Issue', { schema }],
   [/takes options such as \{ schema, indexes \}; got nothing/, 'issue', undefined],
   [/takes as its schema one that speaks Standard Schema/, 'issue', { schema: {} }],
@@ -50,8 +65,17 @@ test.each([
   expect(() => defineKind(name, options as never)).toThrow(message)
 })
 
-test('a schema that is asynchronous is refused when it is used', async () => {
-  const later = z.object({ title: z.string().refine(async () => true) })
-  const { shape } = defineKind('issue', { schema: later })
-  expect(() => shape.toBag({ title: 'x' })).toThrow(/is asynchronous; it has to answer at once/)
+test.each([
+  ['is asynchronous', async () => true],
+  [
+    'throws',
+    () => {
+      throw new Error('in the check')
+    },
+  ],
+])('a schema that %s is refused when it is used', (_, check) => {
+  const { shape } = defineKind('issue', { schema: z.object({ title: z.string().refine(check) }) })
+  expect(() => shape.toBag({ title: 'x' })).toThrow(
+    /The issue was not checked: its schema gave a promise, so it is asynchronous, or something in it throws/,
+  )
 })

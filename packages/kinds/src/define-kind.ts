@@ -7,7 +7,7 @@ import {
 } from '@looseleaf/index-engine'
 import type { DataStore } from '@looseleaf/store'
 import type { Changes, Collection } from './collection.ts'
-import { createEntities, type Entities } from './entities.ts'
+import { createEntities, type UntypedEntities } from './entities.ts'
 import { createIndexReads } from './index-reads.ts'
 import type { KeyOf, PathOf } from './property-paths.ts'
 import type { Fitting, Schema, SchemaInput, SchemaOutput } from './schema.ts'
@@ -22,14 +22,21 @@ export interface KindIndex<T> extends Omit<IndexOptions, 'properties' | 'shardOn
   readonly include?: readonly PathOf<T>[] | undefined
 }
 
+/** A misspelt option of an index does not compile. */
+type KnownOptions<Indexes> = {
+  readonly [Name in keyof Indexes]: {
+    readonly [Option in Exclude<keyof Indexes[Name], keyof KindIndex<object>>]: never
+  }
+}
+
 export interface KindOptions<S extends Schema, Indexes> {
   /** A schema of any library that speaks Standard Schema, synchronous; or `typed<T>()`, which checks nothing. */
   readonly schema: Fitting<S> & S
   /** By the names under which a collection has them. Each is an index `<kind>_<name>` of the store, in lower case with "_". */
-  readonly indexes?: Indexes | undefined
+  readonly indexes?: (Indexes & KnownOptions<Indexes>) | undefined
   /**
    * What brings older shapes up, each from one shape to the next: an entity that has seen the first two gets the others when it is
-   * read, and is stored so when it is written next. Indexes see what is stored; `upgradeKind` rewrites all that is old. Never take
+   * read, and is stored so when it is written next. Indexes see what is stored; `upgradeKinds` rewrites all that is old. Never take
    * one away, and add new ones at the end.
    */
   readonly upgrades?: readonly Upgrade[] | undefined
@@ -82,7 +89,7 @@ const OPTIONS: readonly string[] = [
 ] satisfies (keyof PlainOptions)[]
 
 /** What a collection has beside its indexes. */
-const TAKEN: Readonly<Record<keyof Entities | 'store', true>> = {
+const TAKEN: Readonly<Record<keyof UntypedEntities | 'store', true>> = {
   get: true,
   getMany: true,
   insert: true,
@@ -124,7 +131,9 @@ export function defineKind<
     indexes: Object.freeze([...indexes.values()]),
     shape,
     in(store: DataStore) {
-      const entities = createEntities(store, shape)
+      if (!hasMethods(store, ['query', 'update']))
+        throw badArgument(`in of kind ${name}`, 'a DataStore', store)
+      const entities = createEntities(store, shape, [...indexes.values()])
       const reads = Array.from(
         indexes,
         ([key, definition]) => [key, createIndexReads(store, shape, definition, entities)] as const,
@@ -174,13 +183,16 @@ function kindIndex(kind: string, key: string, { by, shardOn, ...options }: Plain
       `An index of a kind has a name such as byAuthor: letters and digits, a small letter first; got "${key}" of ${kind}.`,
     )
   }
-  if (key in TAKEN) {
+  if (Object.hasOwn(TAKEN, key)) {
     throw new LooseleafError(
       'BAD_INDEX',
       `Index ${key} of ${kind} needs another name: a collection has a call of this one.`,
     )
   }
   const what = `Index ${key} of ${kind}`
+  if ('on' in options) {
+    throw new LooseleafError('BAD_INDEX', `${what} has the entities of its kind, so it takes no \`on\`.`)
+  }
   if (!Array.isArray(by)) {
     throw new LooseleafError('BAD_INDEX', `${what} needs a list \`by\` such as [{ status: 'string' }].`)
   }
@@ -188,7 +200,7 @@ function kindIndex(kind: string, key: string, { by, shardOn, ...options }: Plain
   for (const property of by as readonly unknown[]) {
     const [entry, ...others] = isRecord(property) ? Object.entries(property) : []
     const [own, spec] = entry === undefined ? [] : named(...entry)
-    if (own === undefined || others.length > 0 || own in properties) {
+    if (own === undefined || others.length > 0 || Object.hasOwn(properties, own)) {
       throw new LooseleafError(
         'BAD_INDEX',
         `${what} needs each property once, in an object of its own: [{ status: 'string' }, { due: 'time' }].`,

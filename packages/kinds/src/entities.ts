@@ -1,6 +1,7 @@
 import {
   badArgument,
   checkOptions,
+  copyBag,
   isLooseleafError,
   LooseleafError,
   optionKinds,
@@ -9,11 +10,13 @@ import {
   type EntityId,
   type OptionKinds,
 } from '@looseleaf/core'
+import type { IndexDefinition } from '@looseleaf/index-engine'
 import { unchanged, type DataStore, type GetManyOptions } from '@looseleaf/store'
 import pLimit from 'p-limit'
 import type { Fate, NewOptions } from './collection.ts'
 import { takeReference, takeValue } from './reference.ts'
-import { readItem, type Item, type Shape } from './shape.ts'
+import { readItem, versionOf, type Item, type Shape } from './shape.ts'
+import { createUniqueCheck } from './unique-check.ts'
 
 /** Writes under way at once: enough to fill the lanes of many shards. */
 const CONCURRENCY = 512
@@ -25,7 +28,7 @@ const NEW: OptionKinds<NewOptions> = { ...CALL, id: optionKinds.elsewhere }
 type AnyItem = Item<object>
 
 /** What a collection does with single entities and with many of known ids. Nothing here is typed: the collection knows the types. */
-export interface Entities {
+export interface UntypedEntities {
   get(id: EntityId, options?: CallOptions): Promise<AnyItem | undefined>
   getMany(ids: readonly EntityId[], options?: GetManyOptions): Promise<(AnyItem | undefined)[]>
   insert(value: object, options?: NewOptions): Promise<AnyItem>
@@ -39,8 +42,13 @@ export interface Entities {
   deleteMany(of: readonly unknown[], options?: CallOptions): Promise<Fate<boolean>[]>
 }
 
-export function createEntities(store: DataStore, shape: Shape): Entities {
+export function createEntities(
+  store: DataStore,
+  shape: Shape,
+  indexes: readonly IndexDefinition[],
+): UntypedEntities {
   const { name } = shape
+  const requireUnique = createUniqueCheck(store, indexes)
 
   const notFound = (entity: EntityId): LooseleafError =>
     new LooseleafError('NOT_FOUND', `There is no ${name} ${entity}.`, { entity })
@@ -50,24 +58,35 @@ export function createEntities(store: DataStore, shape: Shape): Entities {
   async function insert(value: object, options: NewOptions = {}): Promise<AnyItem> {
     checkOptions('insert', options, NEW)
     const { id: given, signal } = options
+    // A copy of an item that was read has its version too, which says nothing of a new one.
     const { id: own, properties } = takeValue('insert', value)
-    const bag = shape.toBag(properties)
-    const { id, version } = await store.insert(bag, { ...idOf(given ?? own), signal })
+    return insertBag(copyBag(shape.toBag(properties)), given ?? own, signal)
+  }
+
+  async function insertBag(
+    bag: Bag,
+    given: EntityId | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<AnyItem> {
+    requireUnique()
+    const { id, version } = await store.insert(bag, { ...idOf(given), signal })
     return written(bag, id, version)
   }
 
-  /** Changes an entity that is of this kind. `undefined` leaves it as it is. */
+  /** Changes an entity that is of this kind, and of a shape that this program knows. */
   async function change(
     id: EntityId,
     ifVersion: number | undefined,
     decide: (bag: Bag) => Bag | typeof unchanged,
     signal: AbortSignal | undefined,
   ): Promise<AnyItem> {
+    requireUnique()
     let last: Bag = {}
     const { version } = await store.update(
       id,
       (bag) => {
         if (!shape.isOf(bag)) throw notFound(id)
+        shape.requireKnown(bag, id)
         const decided = decide(bag)
         last = decided === unchanged ? bag : decided
         return decided
@@ -84,8 +103,10 @@ export function createEntities(store: DataStore, shape: Shape): Entities {
     if (taken?.id !== undefined && taken.id !== id) {
       throw new LooseleafError('BAD_ID', `The patch given for ${name} ${id} has another id.`, { entity: id })
     }
+    // What is done to the patch later changes nothing of what is written.
+    const given = taken && copyPatch(taken.properties)
     const patchOf = (shown: object): object | undefined =>
-      taken?.properties ?? checkPatch((patch as (shown: object) => unknown)(shown))
+      unlessEmpty(given ?? checkPatch((patch as (shown: object) => unknown)(shown)))
     return change(
       id,
       version ?? taken?.version,
@@ -99,16 +120,16 @@ export function createEntities(store: DataStore, shape: Shape): Entities {
     const { id: given, signal } = options
     const { id: own, version, properties } = takeValue('put', value)
     const id = given ?? own
-    const bag = shape.toBag(properties)
-    if (id === undefined) return insert(properties, { signal })
+    const bag = copyBag(shape.toBag(properties))
+    if (id === undefined) return insertBag(bag, id, signal)
     if (version !== undefined) return change(id, version, () => bag, signal)
-    return orInsert(id, properties, () => change(id, undefined, () => bag, signal), signal)
+    return orInsert(id, bag, () => change(id, undefined, () => bag, signal), signal)
   }
 
   /** Changes what is there, or inserts where nothing is, again and again while others do the same. */
   async function orInsert(
     id: EntityId,
-    value: object,
+    bag: Bag,
     changeIt: () => Promise<AnyItem>,
     signal: AbortSignal | undefined,
   ): Promise<AnyItem> {
@@ -119,7 +140,7 @@ export function createEntities(store: DataStore, shape: Shape): Entities {
         if (!isLooseleafError(error, 'NOT_FOUND')) throw error
       }
       try {
-        return await insert(value, { id, signal })
+        return await insertBag(bag, id, signal)
       } catch (error) {
         if (!isLooseleafError(error, 'ALREADY_EXISTS')) throw error
         // One of another kind stays.
@@ -138,12 +159,16 @@ export function createEntities(store: DataStore, shape: Shape): Entities {
     checkOptions('delete', options, CALL)
     const { signal } = options
     const { id, version } = takeReference('delete', of)
-    const found = await store.get(id, { signal })
-    if (found !== undefined && !shape.isOf(found)) return false
-    return store.delete(id, {
-      ...(version !== undefined && { ifVersion: version }),
-      signal,
-    })
+    for (;;) {
+      const found = await store.get(id, { signal })
+      if (found === undefined || !shape.isOf(found)) return false
+      try {
+        return await store.delete(id, { ifVersion: version ?? versionOf(found), signal })
+      } catch (error) {
+        // Whatever it is now may be of another kind.
+        if (version !== undefined || !isLooseleafError(error, 'VERSION_MISMATCH')) throw error
+      }
+    }
   }
 
   return {
@@ -159,7 +184,8 @@ export function createEntities(store: DataStore, shape: Shape): Entities {
     update,
     async upsert(id, value, patch, options = {}) {
       checkOptions('upsert', options, CALL)
-      return orInsert(id, value, () => update(id, patch, options), options.signal)
+      const bag = copyBag(shape.toBag(takeValue('upsert', value).properties))
+      return orInsert(id, bag, () => update(id, patch, options), options.signal)
     },
     delete: remove,
     insertMany: (values, options) => eachOf('insertMany', values, (value) => insert(value, options)),
@@ -178,6 +204,19 @@ function checkPatch(made: unknown): object | undefined {
     'a function that returns the properties that change, or `unchanged` to leave the entity as it is',
     made,
   )
+}
+
+/** A patch that changes nothing writes nothing. */
+const unlessEmpty = (patch: object | undefined): object | undefined =>
+  patch !== undefined && Object.keys(patch).length === 0 ? undefined : patch
+
+function copyPatch(patch: object): object {
+  const copied = Object.entries(patch).map(([name, value]): [string, unknown] => [
+    name,
+    // What removes a property is no part of a bag.
+    value === undefined ? undefined : copyBag({ [name]: value as unknown })[name],
+  ])
+  return Object.fromEntries(copied)
 }
 
 const idOf = (id: EntityId | undefined): { readonly id?: EntityId } => (id === undefined ? {} : { id })

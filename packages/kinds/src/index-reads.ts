@@ -1,17 +1,27 @@
-import type { Entity } from '@looseleaf/core'
+import { checkOptions, optionKinds, withCallbacks, type Entity, type OptionKinds } from '@looseleaf/core'
 import type { IndexDefinition, QueryOptions } from '@looseleaf/index-engine'
 import type { DataStore, QueryManyOptions } from '@looseleaf/store'
-import type { IndexOf, Page, PageWithCount } from './collection.ts'
-import type { Entities } from './entities.ts'
-import { readItem, type Item, type Shape } from './shape.ts'
-import { changeWhere } from './where-changes.ts'
+import type { Fate, IndexOf, Page, PageWithCount } from './collection.ts'
+import type { UntypedEntities } from './entities.ts'
+import { KIND, readItem, type Item, type Shape } from './shape.ts'
+import { changeWhere, type ChangedWhere, type ChangeWhereOptions } from './where-changes.ts'
+
+/** The query of each page looks at what is not looked at here. */
+const CHANGE_WHERE: OptionKinds<ChangeWhereOptions> = {
+  signal: optionKinds.signal,
+  order: optionKinds.elsewhere,
+  scatter: optionKinds.elsewhere,
+  cursor: optionKinds.elsewhere,
+  onDamaged: optionKinds.elsewhere,
+  onProgress: optionKinds.function,
+}
 
 /** The calls of one index of a kind. Nothing here is typed: the collection knows the types. */
 export function createIndexReads(
   store: DataStore,
   shape: Shape,
   definition: IndexDefinition,
-  writes: Entities,
+  writes: UntypedEntities,
 ): IndexOf<object, readonly never[]> {
   const read = (entities: readonly Entity[]): Item<object>[] =>
     entities.map((entity) => readItem(shape, entity))
@@ -32,6 +42,16 @@ export function createIndexReads(
       ...found,
       items: read(found.items),
     })) as unknown as PageWithCount<object>[]
+  }
+
+  async function change(
+    call: string,
+    where: unknown,
+    options: ChangeWhereOptions,
+    work: (found: readonly Item<object>[]) => Promise<Fate<boolean>[]>,
+  ): Promise<ChangedWhere> {
+    checkOptions(call, options, CHANGE_WHERE)
+    return withCallbacks(options, (taken) => changeWhere((paging) => page(where, paging), work, taken))
   }
 
   return {
@@ -60,21 +80,24 @@ export function createIndexReads(
         cursor = found.cursor
       } while (cursor !== undefined)
     },
+    async list(where, options = {}) {
+      const found = await store.list(definition, where as object, options)
+      // Rows have the property that makes them rows of this kind.
+      return { ...found, items: found.items.map(({ [KIND]: _, ...item }) => item) }
+    },
     ids: (where, options = {}) => store.queryIds(definition, where as object, options),
     count: (where, options = {}) => store.count(definition, where as object, options),
     countMany: (wheres, options = {}) => store.countMany(definition, wheres as readonly object[], options),
     explain: (where, options = {}) => store.explain(definition, where as object, options),
     updateWhere: (where, patch, options = {}) =>
-      changeWhere(
-        (paging) => page(where, paging),
-        (found) => writes.updateMany(found, patch, { signal: options.signal }),
-        options,
-      ),
+      change('updateWhere', where, options, async (found) => {
+        const fates = await writes.updateMany(found, patch, { signal: options.signal })
+        // One that was left as it is has its version.
+        return fates.map((fate, i) =>
+          fate.ok ? { ok: true, value: fate.value.version !== found[i]!.version } : fate,
+        )
+      }),
     deleteWhere: (where, options = {}) =>
-      changeWhere(
-        (paging) => page(where, paging),
-        (found) => writes.deleteMany(found, { signal: options.signal }),
-        options,
-      ),
+      change('deleteWhere', where, options, (found) => writes.deleteMany(found, { signal: options.signal })),
   }
 }

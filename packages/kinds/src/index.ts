@@ -4,6 +4,8 @@ export type {
   Entities,
   Fate,
   IndexOf,
+  List,
+  ListItem,
   NewOptions,
   Page,
   PageWithCount,

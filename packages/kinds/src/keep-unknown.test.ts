@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { applyPatch, withUnknown } from './keep-unknown.ts'
+import { applyPatch, unknownOf, withUnknown } from './keep-unknown.ts'
 
 describe('a patch', () => {
   test.each([
@@ -50,18 +50,85 @@ describe('a patch', () => {
         ],
       },
     ],
+    [
+      'takes each of elements that look alike for itself',
+      {
+        l: [
+          { a: 1, x: 8 },
+          { a: 1, x: 9 },
+        ],
+      },
+      { l: [{ a: 1 }, { a: 1 }] },
+      { l: [{ a: 1 }, { a: 1 }, { a: 2 }] },
+      { l: [{ a: 1, x: 8 }, { a: 1, x: 9 }, { a: 2 }] },
+    ],
+    [
+      'gives a new element nothing of one that has moved',
+      { l: [{ a: 1, x: 8 }] },
+      { l: [{ a: 1 }] },
+      { l: [{ a: 2 }, { a: 1 }] },
+      { l: [{ a: 2 }, { a: 1, x: 8 }] },
+    ],
+    [
+      'gives a list that is none any more nothing of what was there',
+      { l: [{ a: 1, x: 8 }] },
+      { l: [{ a: 1 }] },
+      { l: { 0: { a: 1 } } },
+      { l: { 0: { a: 1 } } },
+    ],
+    [
+      'gives what was no list nothing',
+      { l: { a: 1, x: 8 } },
+      { l: { a: 1 } },
+      { l: [{ a: 1 }] },
+      { l: [{ a: 1 }] },
+    ],
+    [
+      'keeps names that every object has',
+      { o: { a: 1, valueOf: 9 } },
+      { o: { a: 1 } },
+      { o: { a: 3 } },
+      { o: { a: 3, valueOf: 9 } },
+    ],
   ])('%s', (_, stored, shown, patch, expected) => {
     expect(applyPatch(stored, shown, patch)).toEqual(expected)
   })
 })
 
+test('a patch has no way to the prototype', () => {
+  const patch = JSON.parse(
+    '{"n":2,"__proto__":{"role":"admin"},"o":{"__proto__":{"role":"admin"}}}',
+  ) as object
+  const patched = applyPatch({ n: 1, o: { x: 1 } }, { n: 1, o: {} }, patch as Record<string, unknown>)
+  expect(patched['role']).toBeUndefined()
+  // It is there, under its name, for the store to refuse it.
+  expect(Object.hasOwn(patched, '__proto__')).toBe(true)
+  expect((patched['o'] as Record<string, unknown>)['role']).toBeUndefined()
+})
+
+test('a list of thousands that has moved is no matter of seconds', () => {
+  const stored = Array.from({ length: 20_000 }, (_, a) => ({ a, x: a }))
+  const known = stored.map(({ a }) => ({ a }))
+  const result = applyPatch({ l: stored }, { l: known }, { l: [{ a: -1 }, ...known] })
+  expect(result['l']).toEqual([{ a: -1 }, ...stored])
+})
+
 describe('what a schema has made', () => {
   test.each([
-    ['gets what was stored and left out', { a: 1, x: 9 }, { a: 2, x: 9 }, { a: 2 }, { a: 2, x: 9 }],
-    ['does not get what is new and left out', { a: 1 }, { a: 2, x: 9 }, { a: 2 }, { a: 2 }],
+    ['gets what is unknown to it', { a: 1, x: 9 }, { a: 1 }, { a: 2, x: 9 }, { a: 2 }, { a: 2, x: 9 }],
+    ['does not get what is new and left out', { a: 1 }, { a: 1 }, { a: 2, x: 9 }, { a: 2 }, { a: 2 }],
+    [
+      'does not get what it knows and left out',
+      { a: 1, b: 1 },
+      { a: 1, b: 1 },
+      { a: 2, b: 1 },
+      { a: 2 },
+      { a: 2 },
+    ],
     [
       'gets it within objects',
-      { o: { x: 9 } },
+      { o: { a: 1, x: 9 } },
+      { o: { a: 1 } },
       { o: { a: 2, x: 9 } },
       { o: { a: 2 } },
       { o: { a: 2, x: 9 } },
@@ -69,18 +136,52 @@ describe('what a schema has made', () => {
     [
       'gets it within elements',
       { l: [{ x: 8 }, { x: 9 }] },
+      { l: [{}, {}] },
       { l: [{ x: 9 }] },
       { l: [{}] },
       { l: [{ x: 9 }] },
     ],
     [
+      'gets it within elements of which some have it',
+      { l: [{ o: { x: 9 } }, { o: {} }], n: 1 },
+      { l: [{ o: {} }, { o: {} }], n: 1 },
+      { l: [{ o: { x: 9 } }, { o: {} }], n: 2 },
+      { l: [{ o: {} }, { o: {} }], n: 2 },
+      { l: [{ o: { x: 9 } }, { o: {} }], n: 2 },
+    ],
+    [
+      'gets it within lists of lists',
+      { l: [[{ x: 9 }], []] },
+      { l: [[{}], []] },
+      { l: [[{ x: 9 }], []] },
+      { l: [[{}], []] },
+      { l: [[{ x: 9 }], []] },
+    ],
+    [
+      'gets names that every object has',
+      { a: 1, constructor: 9 },
+      { a: 1 },
+      { a: 2, constructor: 9 },
+      { a: 2 },
+      { a: 2, constructor: 9 },
+    ],
+    [
       'keeps values of other kinds',
+      { d: new Date(0) },
       { d: new Date(0) },
       { d: new Date(1) },
       { d: new Date(1) },
       { d: new Date(1) },
     ],
-  ])('%s', (_, stored, full, made, expected) => {
-    expect(withUnknown(stored, full, made)).toEqual(expected)
+    [
+      'keeps a list that it has cut',
+      { l: [{ x: 8 }, { x: 9 }] },
+      { l: [{}, {}] },
+      { l: [{ x: 8 }, { x: 9 }] },
+      { l: [{}] },
+      { l: [{}] },
+    ],
+  ])('%s', (_, stored, known, full, made, expected) => {
+    expect(withUnknown(unknownOf(stored, known), full, made)).toEqual(expected)
   })
 })

@@ -2,7 +2,7 @@
 import type { EntityId } from '@looseleaf/core'
 import { unchanged, type DataStore } from '@looseleaf/store'
 import { z } from 'zod'
-import { defineKind, typed } from './index.ts'
+import { defineKind, typed, type Entities, type Item } from './index.ts'
 
 declare const store: DataStore
 
@@ -53,6 +53,17 @@ export async function results(id: EntityId): Promise<[string, Date | undefined, 
   return [first.id, first.due, version, saved.status]
 }
 
+/** What is written for all kinds knows the type of each. */
+async function firstOf<In, Out>(entities: Entities<In, Out>, ids: readonly EntityId[]): Promise<Item<Out>> {
+  const [first] = await entities.getMany(ids)
+  if (first === undefined) throw new Error()
+  return first
+}
+
+export async function ofAnyKind(id: EntityId): Promise<'open' | 'closed'> {
+  return (await firstOf(issues, [id])).status
+}
+
 export async function mistakes(id: EntityId): Promise<void> {
   // @ts-expect-error the first property is missing
   await issues.byAssignee.page({ due: { lt: new Date() } })
@@ -62,6 +73,10 @@ export async function mistakes(id: EntityId): Promise<void> {
   await issues.byAssignee.page({ assignee: 7 })
   // @ts-expect-error a range before another property
   await issues.byStatus.page({ project: 'p', status: { startsWith: 'o' }, due: new Date() })
+  // @ts-expect-error no such status
+  await issues.byStatus.page({ project: 'p', status: 'opne' })
+  // @ts-expect-error no such status in a list
+  await issues.byStatus.page({ project: 'p', status: { in: ['open', 'opne'] } })
   // @ts-expect-error no such index
   await issues.byMilestone.page({ milestone: 1 })
   // @ts-expect-error no such property
@@ -88,6 +103,11 @@ export async function mistakes(id: EntityId): Promise<void> {
     schema: typed<Issue>(),
     // @ts-expect-error the property holds an array
     indexes: { byLabel: { by: [{ labels: 'string' }] } },
+  })
+  defineKind('issue', {
+    schema: typed<Issue>(),
+    // @ts-expect-error a misspelt option
+    indexes: { byTitle: { by: [{ title: 'string' }], uniqe: true } },
   })
   // @ts-expect-error the name is kept
   defineKind('issue', { schema: typed<{ version: number }>() })

@@ -16,7 +16,8 @@ export type PathOf<T, Depth extends readonly unknown[] = []> = Depth['length'] e
         [K in keyof T & string]: K | `${K}.${PathOf<Inner<T[K]>, [...Depth, unknown]>}`
       }[keyof T & string]
 
-type Inner<V> = NonNullable<V> extends readonly (infer Item)[] ? NonNullable<Item> : NonNullable<V>
+/** What is behind null and arrays. */
+export type Inner<V> = NonNullable<V> extends readonly (infer Item)[] ? NonNullable<Item> : NonNullable<V>
 
 /** The value at a path; an element of it where an array is on the way. */
 export type ValueAt<T, Path extends string> = Path extends `${infer Head}.${infer Rest}`

@@ -39,6 +39,7 @@ export function takeValue(
     throw badArgument(call, 'an object of properties', value)
   const { id, version, ...properties } = value as { readonly id?: unknown; readonly version?: unknown }
   if (id !== undefined) parseId(id)
+  else if ('version' in value) throw badArgument(call, 'with a version the id that it is of', id)
   return {
     id: id as EntityId | undefined,
     version: 'version' in value ? takeVersion(call, version) : undefined,

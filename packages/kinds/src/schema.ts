@@ -41,11 +41,14 @@ export function validated(schema: Schema, value: unknown, what: string, entity?:
   const result = schema['~standard'].validate(value)
   if (result instanceof Promise) {
     result.catch(() => {})
-    throw new LooseleafError('BAD_OPTION', `The schema of ${what} is asynchronous; it has to answer at once.`)
+    throw new LooseleafError(
+      'BAD_OPTION',
+      `${what} was not checked: its schema gave a promise, so it is asynchronous, or something in it throws. It has to answer at once.`,
+    )
   }
   if (result.issues === undefined) {
     if (typeof result.value === 'object' && result.value !== null) return result.value
-    throw new LooseleafError('BAD_OPTION', `The schema of ${what} has to give an object.`)
+    throw new LooseleafError('BAD_OPTION', `${what} was not checked: its schema has to give an object.`)
   }
   const issues = result.issues.map(({ message, path }) => ({
     message,

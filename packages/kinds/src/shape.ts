@@ -1,5 +1,13 @@
-import { LooseleafError, metaOf, setMeta, type Bag, type Entity, type EntityId } from '@looseleaf/core'
-import { applyPatch, withUnknown } from './keep-unknown.ts'
+import {
+  LooseleafError,
+  metaOf,
+  setMeta,
+  type Bag,
+  type Entity,
+  type EntityId,
+  type EntityMeta,
+} from '@looseleaf/core'
+import { applyPatch, unknownOf, withUnknown } from './keep-unknown.ts'
 import { validated, type Schema } from './schema.ts'
 
 /** The property of a bag that says of which kind an entity is. */
@@ -21,12 +29,14 @@ export interface Shape {
   isOf(bag: Bag): boolean
   /** True where an upgrade has not been stored yet. */
   isOld(bag: Bag): boolean
+  /** Throws `SCHEMA_MISMATCH` for a shape that a newer program has brought up: a change by this one would be lost to that. */
+  requireKnown(bag: Bag, entity: EntityId): void
   /** The bag for a new entity. Throws `SCHEMA_MISMATCH`. */
   toBag(value: object): Bag
   /** The bag after a patch, or undefined for none; what this program does not know stays. Throws `SCHEMA_MISMATCH`. */
   patched(bag: Bag, patchOf: (shown: object) => object | undefined, entity: EntityId): Bag | undefined
-  /** The bag in the newest shape that this program knows. */
-  upgraded(bag: Bag): Bag
+  /** The bag in the newest shape, which fits the schema. Throws `SCHEMA_MISMATCH`. */
+  upgraded(bag: Bag, entity: EntityId): Bag
   toItem(entity: Entity, version: number): Item<object>
 }
 
@@ -38,53 +48,103 @@ export interface ShapeOptions {
 }
 
 export function createShape({ name, schema, upgrades, checkReads }: ShapeOptions): Shape {
-  const what = (entity?: EntityId): string => (entity === undefined ? `The ${name}` : `The ${name} ${entity}`)
+  const fit = (value: object, entity?: EntityId): object =>
+    validated(schema, value, entity === undefined ? `The ${name}` : `The ${name} ${entity}`, entity)
 
   const shapeOf = (bag: Bag): number => (typeof bag[SHAPE] === 'number' ? bag[SHAPE] : 0)
 
-  function upgraded(bag: Bag): Bag {
+  /** Its properties in the newest shape that this program knows. */
+  function propertiesOf(bag: Bag, entity: EntityId): Bag {
     const { [KIND]: _, [SHAPE]: __, ...properties }: Bag = bag
-    return upgrades.slice(shapeOf(bag)).reduce((now, upgrade) => upgrade(now), properties)
+    const missing = upgrades.slice(shapeOf(bag))
+    // An upgrade may change what it gets, which whoever has read the bag still holds.
+    if (missing.length === 0) return properties
+    return missing.reduce(
+      (now, upgrade, i) => upgradedBy(upgrade, now, entity, shapeOf(bag) + i),
+      structuredClone(properties),
+    )
   }
 
-  /** As it is stored: a shape that is newer than this program's stays said. */
-  function stored(properties: object, shape: number): Bag {
+  function upgradedBy(upgrade: Upgrade, bag: Bag, entity: EntityId, from: number): Bag {
+    const fails = `The ${name} ${entity} cannot be brought from shape ${from} to ${from + 1}: its upgrade`
+    let now: unknown
+    try {
+      now = upgrade(bag)
+    } catch (cause) {
+      throw new LooseleafError('SCHEMA_MISMATCH', `${fails} threw.`, { entity, cause })
+    }
+    if (typeof now === 'object' && now !== null && !(now instanceof Promise)) return now as Bag
+    Promise.resolve(now).catch(() => {})
+    throw new LooseleafError('SCHEMA_MISMATCH', `${fails} has to return the new bag, at once.`, { entity })
+  }
+
+  /** As it is stored. */
+  function stored(properties: object): Bag {
     for (const kept of KEPT) {
       if (Object.hasOwn(properties, kept))
         throw new LooseleafError('BAD_PROPERTY', `The name "${kept}" is kept: a ${name} has none of its own.`)
     }
+    const shape = upgrades.length > 0 ? { [SHAPE]: upgrades.length } : {}
     // What cannot be stored is refused by the store, with the path to it.
-    return { ...(properties as Bag), [KIND]: name, ...(shape > 0 && { [SHAPE]: shape }) }
+    return { ...(properties as Bag), [KIND]: name, ...shape }
+  }
+
+  /** What the schema knows of what is stored; all of it where that does not fit: a patch may mend it. */
+  function knownOf(properties: Bag, entity: EntityId): Bag {
+    try {
+      return fit(properties, entity) as Bag
+    } catch {
+      return properties
+    }
   }
 
   return {
     name,
     isOf: (bag) => bag[KIND] === name,
     isOld: (bag) => shapeOf(bag) < upgrades.length,
-    toBag: (value) => stored(validated(schema, value, what()), upgrades.length),
-    patched(bag, patchOf, entity) {
-      const now = upgraded(bag)
-      const shown = checkReads ? validated(schema, now, what(entity), entity) : now
-      const patch = patchOf(shown)
-      if (patch === undefined) return undefined
-      const full = applyPatch(now, shown as Bag, patch as Bag)
-      const made = withUnknown(now, full, validated(schema, full, what(entity), entity))
-      return stored(made as Bag, Math.max(shapeOf(bag), upgrades.length))
+    requireKnown(bag, entity) {
+      if (shapeOf(bag) <= upgrades.length) return
+      throw new LooseleafError(
+        'SCHEMA_MISMATCH',
+        `The ${name} ${entity} is in shape ${shapeOf(bag)}, to which a newer program has brought it; this one knows ${upgrades.length}, and does not change it.`,
+        { entity },
+      )
     },
-    upgraded: (bag) => stored(upgraded(bag), Math.max(shapeOf(bag), upgrades.length)),
+    toBag: (value) => stored(fit(value)),
+    patched(bag, patchOf, entity) {
+      const now = propertiesOf(bag, entity)
+      const known = knownOf(now, entity)
+      const patch = patchOf(checkReads ? fit(now, entity) : structuredClone(now))
+      if (patch === undefined) return undefined
+      const full = applyPatch(now, known, patch as Bag)
+      return stored(withUnknown(unknownOf(now, known), full, fit(full, entity)) as Bag)
+    },
+    upgraded(bag, entity) {
+      const now = propertiesOf(bag, entity)
+      const made = fit(now, entity)
+      return stored(withUnknown(unknownOf(now, made), now, made) as Bag)
+    },
     toItem({ id, ...bag }, version) {
-      const now = upgraded(bag as Bag)
-      const shown = checkReads ? validated(schema, now, what(id), id) : now
-      return { ...shown, id, version }
+      const now = propertiesOf(bag as Bag, id)
+      return { ...(checkReads ? fit(now, id) : now), id, version }
     },
   }
 }
 
 /** An entity as a store has read it, as an item; `metaOf` knows it too. */
 export function readItem(shape: Shape, entity: Entity): Item<object> {
-  const meta = metaOf(entity)
-  if (meta === undefined) throw new Error('An entity that no store has read.')
+  const meta = readMeta(entity)
   const item = shape.toItem(entity, meta.version)
   setMeta(item, meta)
   return item
+}
+
+export function versionOf(entity: Entity): number {
+  return readMeta(entity).version
+}
+
+function readMeta(entity: Entity): EntityMeta {
+  const meta = metaOf(entity)
+  if (meta === undefined) throw new Error('An entity that no store has read.')
+  return meta
 }

@@ -1,9 +1,12 @@
-import type { CallOptions, EntityId } from '@looseleaf/core'
+import { isLooseleafError, withCallbacks, type CallOptions, type EntityId } from '@looseleaf/core'
 import { unchanged, type DataStore } from '@looseleaf/store'
 import type { AnyKind } from './define-kind.ts'
+import { indexesOf } from './indexes-of.ts'
 import type { Shape } from './shape.ts'
 
 export interface UpgradeOptions extends CallOptions {
+  /** Write nothing: `upgraded` has what would be. Default: false. */
+  readonly dryRun?: boolean | undefined
   /** Called now and then. */
   readonly onProgress?: ((progress: UpgradeResult) => void) | undefined
 }
@@ -13,52 +16,84 @@ export interface UpgradeResult {
   readonly scanned: number
   /** Entities that were written in the newest shape, by the names of their kinds. */
   readonly upgraded: Readonly<Record<string, number>>
+  /** Entities that could not be upgraded, up to 100, and why; all others were. */
+  readonly failed: readonly { readonly id: EntityId; readonly error: Error }[]
 }
 
 /** Entities written at once. */
 const AT_ONCE = 100
 const TELL_EVERY = 1_000
+const MAX_FAILED = 100
 
 /**
- * Writes every entity of these kinds whose shape is old in the newest one, and so brings its index rows up, too. Reads the whole
- * store; may be stopped and begun again at any time, and run beside the site. Begin when every process of the site has the new
- * upgrades: an older one reads what it does not know yet.
+ * Writes every entity of these kinds whose shape is old in the newest one, if that fits the schema, and so brings its index rows up,
+ * too. Reads the whole store; what cannot be read or upgraded is told and left. May be stopped and begun again at any time, and run
+ * beside the site. Begin when every process of the site has the new upgrades: an older one does not change what was upgraded.
  */
 export async function upgradeKinds(
   store: DataStore,
   kinds: readonly AnyKind[],
-  { signal, onProgress }: UpgradeOptions = {},
+  options: UpgradeOptions = {},
+): Promise<UpgradeResult> {
+  // Two of one name would upgrade each other's entities.
+  indexesOf(...kinds)
+  return withCallbacks(options, (taken) => upgrade(store, kinds, taken))
+}
+
+async function upgrade(
+  store: DataStore,
+  kinds: readonly AnyKind[],
+  { signal, dryRun = false, onProgress }: UpgradeOptions,
 ): Promise<UpgradeResult> {
   let scanned = 0
   const upgraded = Object.fromEntries(kinds.map(({ name }) => [name, 0]))
+  const failed: { readonly id: EntityId; readonly error: Error }[] = []
   let batch: { readonly id: EntityId; readonly shape: Shape }[] = []
+
+  const told = (): UpgradeResult => ({ scanned, upgraded: { ...upgraded }, failed: [...failed] })
+  const fail = (id: EntityId, error: unknown): void => {
+    if (failed.length < MAX_FAILED)
+      failed.push({ id, error: error instanceof Error ? error : new Error(String(error)) })
+  }
 
   async function upgradeBatch(): Promise<void> {
     const taken = batch
     batch = []
-    await Promise.all(taken.map(({ id, shape }) => upgrade(id, shape)))
+    await Promise.all(taken.map(({ id, shape }) => upgradeOne(id, shape)))
   }
 
-  async function upgrade(id: EntityId, shape: Shape): Promise<void> {
+  async function upgradeOne(id: EntityId, shape: Shape): Promise<void> {
     let isOld = false
-    await store.update(
-      id,
-      (bag) => {
-        isOld = shape.isOf(bag) && shape.isOld(bag)
-        return isOld ? shape.upgraded(bag) : unchanged
-      },
-      { signal },
-    )
-    if (isOld) upgraded[shape.name]!++
+    try {
+      await store.update(
+        id,
+        (bag) => {
+          isOld = shape.isOf(bag) && shape.isOld(bag)
+          if (!isOld) return unchanged
+          const now = shape.upgraded(bag, id)
+          return dryRun ? unchanged : now
+        },
+        { signal },
+      )
+      if (isOld) upgraded[shape.name]!++
+    } catch (error) {
+      // One that was deleted meanwhile needs no upgrade; what a shard answers for all ends the work.
+      if (isLooseleafError(error, 'NOT_FOUND')) return
+      if (isLooseleafError(error) && (error.retryable || error.code === 'ABORTED' || error.code === 'CLOSED'))
+        throw error
+      fail(id, error)
+    }
   }
 
-  for await (const entity of store.scan({ signal })) {
-    if (++scanned % TELL_EVERY === 0) onProgress?.({ scanned, upgraded: { ...upgraded } })
+  const onDamaged = (error: Error & { readonly entity?: string | undefined }): void =>
+    fail(error.entity ?? '', error)
+  for await (const entity of store.scan({ signal, onDamaged })) {
+    if (++scanned % TELL_EVERY === 0) onProgress?.(told())
     const kind = kinds.find(({ shape }) => shape.isOf(entity))
     if (kind?.shape.isOld(entity) !== true) continue
     batch.push({ id: entity.id, shape: kind.shape })
     if (batch.length >= AT_ONCE) await upgradeBatch()
   }
   await upgradeBatch()
-  return { scanned, upgraded }
+  return told()
 }

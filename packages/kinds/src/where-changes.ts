@@ -1,17 +1,21 @@
-import { isLooseleafError, type EntityId } from '@looseleaf/core'
+import { isLooseleafError, type EntityId, type LooseleafError } from '@looseleaf/core'
 import type { QueryOptions, QueryPage } from '@looseleaf/index-engine'
 import type { Fate } from './collection.ts'
 
 export interface ChangeWhereOptions extends Omit<QueryOptions, 'limit'> {
-  /** Called after each page. */
+  /** Called after each page, and before an error is thrown. */
   readonly onProgress?: ((progress: ChangedWhere) => void) | undefined
 }
 
 /** What a change of all that match has done, up to where. */
 export interface ChangedWhere {
-  /** Entities changed or deleted by this call. */
+  /** Entities that this call has changed, or deleted. */
   readonly done: number
-  /** Given to the next call, it goes on from there; not there when all is done. */
+  /** Those that could not be changed, up to 100, and why; all others were. */
+  readonly failed: readonly { readonly id: EntityId; readonly error: Error }[]
+  /** False where the query may have missed some: see `cost.complete` of a page. */
+  readonly complete: boolean
+  /** Given to another call, it goes on from there; not there when all is done. */
   readonly cursor?: string
 }
 
@@ -20,38 +24,67 @@ interface Found {
   readonly version: number
 }
 
+type FoundPage<F> = Pick<QueryPage, 'cursor'> & {
+  readonly items: readonly F[]
+  readonly cost: Pick<QueryPage['cost'], 'complete'>
+}
+
 const PAGE = 200
+const MAX_FAILED = 100
+
+/** What one entity alone is the cause of; anything else would meet the next one too. */
+const OF_ONE: ReadonlySet<LooseleafError['code']> = new Set([
+  'BAD_ID',
+  'BAD_INDEX_VALUE',
+  'BAD_OPTION',
+  'BAD_PROPERTY',
+  'BODY_DAMAGED',
+  'BODY_TOO_LARGE',
+  'BODY_UNKNOWN',
+  'DUPLICATE_KEY',
+  'SCHEMA_MISMATCH',
+])
 
 /**
- * Does something to all that match. Each is done as it was read, at its version: one that was written meanwhile is read again, and
- * left alone if it no longer matches. One that a change moves ahead in the index is met again, so who is done is remembered.
+ * Does something to all that match, and answers for each whether it changed anything. Each is done as it was read, at its version:
+ * one that was written meanwhile is read again, and left alone if it no longer matches. One that a change moves ahead in the index
+ * is met again, so who is done is remembered. Throws what every entity would meet, when `onProgress` has been told how far it is.
  */
-export async function changeWhere(
-  pageAt: (
-    options: QueryOptions,
-  ) => Promise<Pick<QueryPage, 'cursor'> & { readonly items: readonly Found[] }>,
-  work: (found: readonly Found[]) => Promise<Fate<unknown>[]>,
+export async function changeWhere<F extends Found>(
+  pageAt: (options: QueryOptions) => Promise<FoundPage<F>>,
+  work: (found: readonly F[]) => Promise<Fate<boolean>[]>,
   { onProgress, cursor: begin, ...options }: ChangeWhereOptions,
 ): Promise<ChangedWhere> {
-  const done = new Set<EntityId>()
+  const seen = new Set<EntityId>()
+  const failed: { id: EntityId; error: Error }[] = []
   let cursor = begin
+  let done = 0
   for (;;) {
     const page = await pageAt({ ...options, limit: PAGE, ...(cursor !== undefined && { cursor }) })
-    const items = page.items.filter(({ id }) => !done.has(id))
+    const items = page.items.filter(({ id }) => !seen.has(id))
     const fates = await work(items)
     let again = false
-    let failed: Error | undefined
+    let fatal: Error | undefined
     for (const [i, fate] of fates.entries()) {
-      if (fate.ok) done.add(items[i]!.id)
-      else if (isLooseleafError(fate.error, 'VERSION_MISMATCH')) again = true
-      else if (!isLooseleafError(fate.error, 'NOT_FOUND')) failed ??= fate.error
+      const { id } = items[i]!
+      if (fate.ok) {
+        seen.add(id)
+        if (fate.value) done++
+      } else if (isLooseleafError(fate.error, 'VERSION_MISMATCH')) again = true
+      else if (isLooseleafError(fate.error, 'NOT_FOUND')) seen.add(id)
+      else if (isLooseleafError(fate.error) && !OF_ONE.has(fate.error.code)) fatal ??= fate.error
+      else {
+        seen.add(id)
+        if (failed.length < MAX_FAILED) failed.push({ id, error: fate.error })
+      }
     }
-    if (failed !== undefined) throw failed
     // The same page once more: it has those that were written meanwhile and still match.
-    if (again) continue
-    cursor = page.cursor
-    const progress = { done: done.size, ...(cursor !== undefined && { cursor }) }
+    if (again && fatal === undefined) continue
+    if (fatal === undefined) cursor = page.cursor
+    const { complete } = page.cost
+    const progress = { done, failed: [...failed], complete, ...(cursor !== undefined && { cursor }) }
     onProgress?.(progress)
+    if (fatal !== undefined) throw fatal
     if (cursor === undefined) return progress
   }
 }

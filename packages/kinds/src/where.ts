@@ -1,18 +1,28 @@
-import type { IndexProperties, TypeOf, NullOf, ValueOf, ValueList, RangeOf } from '@looseleaf/index-engine'
+import type { IndexProperties, NullOf, RangeOf, TypeOf, ValueList, ValueOf } from '@looseleaf/index-engine'
+import type { Inner, ValueAt } from './property-paths.ts'
 
-/** What is asked of an index: values, or lists of values, for its first properties, and at most one range on the next. */
-export type WhereOf<Keys extends readonly unknown[]> = Keys extends readonly [infer First, ...infer Rest]
-  ? (Fixed<First> & WhereOf<Rest>) | (Ranged<First> & Unsaid<Rest>)
+/**
+ * What is asked of an index of entities `T`: values, or lists of values, for its first properties, and at most one range on the next.
+ */
+export type WhereOf<T, Keys extends readonly unknown[]> = Keys extends readonly [infer First, ...infer Rest]
+  ? (Fixed<T, First> & WhereOf<T, Rest>) | (Ranged<First> & Unsaid<Rest>)
   : unknown
 
 /** What an index calls its property. */
 type NameOf<Key, K extends keyof Key> = Key[K] extends { readonly as: infer Name extends string } ? Name : K
 
-type Fixed<Key> = {
+type Fixed<T, Key> = {
   readonly [K in keyof Key as NameOf<Key, K>]: Key[K] extends IndexProperties[string]
-    ? ValueOf<TypeOf<Key[K]>> | NullOf<Key[K]> | ValueList<ValueOf<TypeOf<Key[K]>> | NullOf<Key[K]>>
+    ? ValueIn<T, K, Key[K]> | NullOf<Key[K]> | ValueList<ValueIn<T, K, Key[K]> | NullOf<Key[K]>>
     : never
 }
+
+/** As the entities have it, so that a misspelt word of a union does not compile; by the index where their type does not say. */
+type ValueIn<T, Path, Spec extends IndexProperties[string]> = [Inner<ValueAt<T, Path & string>>] extends [
+  never,
+]
+  ? ValueOf<TypeOf<Spec>>
+  : Inner<ValueAt<T, Path & string>>
 
 type Ranged<Key> = {
   readonly [K in keyof Key as NameOf<Key, K>]?: Key[K] extends IndexProperties[string]

@@ -116,6 +116,70 @@ test('options that a call does not have are refused, such as a version in the wr
   expect(await issues.get(id)).toMatchObject({ title: 'A', version })
 })
 
+test('what is done to a value or a patch after the call changes nothing of what is written', async () => {
+  const store = await openStore()
+  const lists = defineKind('list', { schema: typed<{ tags: string[] }>() }).in(store)
+  const id = store.newId()
+  const value = { tags: ['a'] }
+  const writes = [lists.put(value, { id }), lists.insert(value)]
+  value.tags.push('later')
+  for (const { tags } of await Promise.all(writes)) expect(tags).not.toContain('later')
+  const patch = { tags: ['b'] }
+  const update = lists.update(id, patch)
+  patch.tags.push('later')
+  await update
+  expect(await lists.get(id)).toMatchObject({ tags: ['b'] })
+})
+
+test('names that are kept are refused where they come from a patch', async () => {
+  const store = await openStore()
+  const bags = defineKind('bag', { schema: typed<Record<string, unknown>>() as never }).in(store)
+  const { id } = await bags.insert({} as never)
+  for (const name of ['_kind', '_version', 'id', 'version']) {
+    const change = bags.update(id, () => ({ [name]: 1 }) as never)
+    await expect(change).rejects.toMatchObject({
+      code: 'BAD_PROPERTY',
+      message: `The name "${name}" is kept: a bag has none of its own.`,
+    })
+  }
+  expect(await store.get(id)).toEqual({ id, _kind: 'bag' })
+})
+
+test('a patch of nothing writes nothing', async () => {
+  const issues = Issue.in(await openStore(Issue))
+  const { id, version } = await issues.insert(fresh)
+  expect((await issues.update(id, {})).version).toBe(version)
+  expect((await issues.update(id, () => ({}))).version).toBe(version)
+})
+
+test('a version without the id that it is of is refused', async () => {
+  const issues = Issue.in(await openStore(Issue))
+  const { version } = await issues.insert(fresh)
+  const form = { ...fresh, id: undefined, version } as unknown as typeof fresh
+  await expect(issues.put(form)).rejects.toMatchObject({ code: 'BAD_OPTION' })
+})
+
+test('to delete what is gone already is no error', async () => {
+  const issues = Issue.in(await openStore(Issue))
+  const issue = await issues.insert(fresh)
+  expect(await issues.delete(issue)).toBe(true)
+  expect(await issues.delete(issue)).toBe(false)
+  expect(await issues.delete(issue.id)).toBe(false)
+})
+
+test('nothing is written where the store lacks a unique index of the kind', async () => {
+  const store = await openStore()
+  const issues = Issue.in(store)
+  for (const write of [
+    () => issues.insert(fresh),
+    () => issues.put(fresh),
+    () => issues.update(store.newId(), { title: 'B' }),
+  ])
+    await expect(write()).rejects.toMatchObject({ code: 'INDEX_NOT_FOUND', index: 'issue_by_title' })
+  await store.addIndex(Issue.indexes)
+  await issues.insert(fresh)
+})
+
 test('entities of other kinds are not there, and nothing is done to them', async () => {
   const store = await openStore(Issue, Note)
   const [issues, notes] = [Issue.in(store), Note.in(store)]

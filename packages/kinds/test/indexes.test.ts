@@ -1,3 +1,4 @@
+import { unchanged } from '@looseleaf/store'
 import { expect, test } from 'vitest'
 import { defineKind, typed } from '../src/index.ts'
 import { Issue, openStore } from './issues.ts'
@@ -79,7 +80,7 @@ test('all that match are changed once, though the change moves them ahead in the
   const result = await issues.byProject.updateWhere({ project: 'p' }, ({ due }) => ({ due: next(due) }), {
     onProgress: ({ done }) => told.push(done),
   })
-  expect(result).toEqual({ done: 450 })
+  expect(result).toEqual({ done: 450, failed: [], complete: true })
   expect(told.at(-1)).toBe(450)
   const all = await issues.byProject.all({ project: 'p' })
   expect(new Set(all.map(({ due }) => Number(due)))).toEqual(new Set([Number(at(1)) + 60_000]))
@@ -101,14 +102,46 @@ test('a change of all goes on from a cursor', async () => {
   )
   await expect(begun).rejects.toMatchObject({ code: 'ABORTED' })
   expect(await issues.byProject.count({ project: 'p' }, { exact: true })).toBe(250)
-  expect(await issues.byProject.deleteWhere({ project: 'p' }, { cursor: cursor! })).toEqual({ done: 250 })
+  expect(await issues.byProject.deleteWhere({ project: 'p' }, { cursor: cursor! })).toEqual({
+    done: 250,
+    failed: [],
+    complete: true,
+  })
   expect(await issues.byProject.count({ project: 'p' }, { exact: true })).toBe(0)
   expect(await issues.byProject.count({ project: 'q' }, { exact: true })).toBe(1)
 })
 
-test('the error of one ends a change of all', async () => {
+test('of those that cannot be changed it is told why, and all others are', async () => {
   const issues = await filled(3)
-  await expect(issues.byProject.updateWhere({ project: 'p' }, { title: 'same' })).rejects.toMatchObject({
-    code: 'DUPLICATE_KEY',
+  const { done, failed } = await issues.byProject.updateWhere({ project: 'p' }, { title: 'same' })
+  expect(done).toBe(1)
+  expect(failed.map(({ error }) => (error as { code?: string }).code)).toEqual([
+    'DUPLICATE_KEY',
+    'DUPLICATE_KEY',
+  ])
+  const none = await issues.byProject.updateWhere({ project: 'p' }, () => unchanged)
+  expect(none).toEqual({ done: 0, failed: [], complete: true })
+})
+
+test('an async onProgress that throws is no rejection that nobody waits for', async () => {
+  const issues = await filled(1)
+  const onProgress = async (): Promise<void> => {
+    throw new Error('the log is full')
+  }
+  await expect(issues.byProject.deleteWhere({ project: 'p' }, { onProgress })).rejects.toThrow(
+    'the log is full',
+  )
+})
+
+test('a list is drawn from rows, with what they have', async () => {
+  const Book = defineKind('book', {
+    schema: typed<{ author: string; title: string; pages: number }>(),
+    indexes: { byAuthor: { by: [{ author: 'string' }], include: ['title'] } },
   })
+  const books = Book.in(await openStore(Book))
+  const { id } = await books.insert({ author: 'ada', title: 'Notes', pages: 7 })
+  const { items, verified, cost } = await books.byAuthor.list({ author: 'ada' })
+  expect(items).toEqual([{ id, author: 'ada', title: 'Notes' }])
+  const titles: string[] = items.map(({ title }) => title)
+  expect([titles, verified, cost.entitiesCovered]).toEqual([['Notes'], true, 1])
 })

@@ -1,4 +1,5 @@
 import type { Bag } from '@looseleaf/core'
+import { unchanged } from '@looseleaf/store'
 import { expect, test } from 'vitest'
 import * as v from 'valibot'
 import { z } from 'zod'
@@ -20,6 +21,11 @@ const Third = defineKind('person', {
     (bag: Bag) => ({ ...bag, email: null }),
   ],
 })
+/** Knows one more property than `Second`, and the same shape. */
+const Newer = defineKind('person', {
+  schema: z.object({ name: z.string(), address: z.object({ street: z.string(), floor: z.number() }) }),
+  upgrades: [(bag) => bag],
+})
 
 test('old shapes are brought up when they are read, and stored so when they are written', async () => {
   const store = await openStore(Third)
@@ -39,12 +45,81 @@ test('old shapes are brought up when they are read, and stored so when they are 
   expect(await people.byName.first({ name: 'Ada Lovelace' })).toMatchObject({ id, email: 'ada@example.com' })
 })
 
-test('what a newer program has stored survives an update by an older one, and so does its shape', async () => {
+test('what a newer program has stored survives an update by an older one', async () => {
+  const store = await openStore(Second)
+  const address = { street: 'Main', floor: 2 }
+  const { id } = await Newer.in(store).insert({ name: 'Ada', address })
+  const updated = await Second.in(store).update(id, { name: 'Ada L.' })
+  expect(updated).toMatchObject({ name: 'Ada L.', address })
+  const Street = defineKind('person', {
+    schema: z.object({ address: z.object({ street: z.string() }) }),
+    upgrades: [(bag) => bag],
+  })
+  await Street.in(store).update(id, { address: { street: 'High' } })
+  expect(await store.get(id)).toMatchObject({ name: 'Ada L.', address: { street: 'High', floor: 2 } })
+})
+
+test('a shape that a newer program has brought up is not changed by an older one, which may delete it', async () => {
   const store = await openStore(Second)
   const { id } = await Third.in(store).insert({ name: 'Ada', email: 'ada@example.com' })
-  const updated = await Second.in(store).update(id, { name: 'Ada L.' })
-  expect(updated).toMatchObject({ name: 'Ada L.', email: 'ada@example.com' })
-  expect(await store.get(id)).toMatchObject({ _version: 2, name: 'Ada L.', email: 'ada@example.com' })
+  const people = Second.in(store)
+  expect(await people.get(id)).toMatchObject({ name: 'Ada' })
+  for (const change of [
+    () => people.update(id, { name: 'Eve' }),
+    () => people.put({ name: 'Eve' }, { id }),
+  ]) {
+    await expect(change()).rejects.toMatchObject({
+      code: 'SCHEMA_MISMATCH',
+      message: `The person ${id} is in shape 2, to which a newer program has brought it; this one knows 1, and does not change it.`,
+    })
+  }
+  expect(await people.delete(id)).toBe(true)
+})
+
+test('what a schema knows and leaves out is gone, such as the other half of a union', async () => {
+  const store = await openStore()
+  const shapes = defineKind('shape', {
+    schema: z.discriminatedUnion('is', [
+      z.object({ is: z.literal('circle'), radius: z.number() }),
+      z.object({ is: z.literal('square'), side: z.number() }),
+    ]),
+  }).in(store)
+  const { id } = await store.put({ _kind: 'shape', is: 'circle', radius: 1, unknown: true })
+  await shapes.update(id, { is: 'square', side: 2 } as object)
+  expect(await store.get(id)).toEqual({ id, _kind: 'shape', is: 'square', side: 2, unknown: true })
+})
+
+test('an upgrade that changes what it gets changes nothing that somebody else holds', async () => {
+  const store = await openStore()
+  const prices = defineKind('price', {
+    schema: typed<{ price: { cents: number } }>(),
+    upgrades: [
+      (bag) => {
+        const price = bag['price'] as { euros?: number; cents?: number }
+        price.cents = Number(price.euros) * 100
+        delete price.euros
+        return bag
+      },
+    ],
+  }).in(store)
+  const { id } = await store.put({ _kind: 'price', price: { euros: 3 } })
+  expect(await prices.update(id, () => unchanged)).toMatchObject({ price: { cents: 300 } })
+  expect(await prices.update(id, ({ price }) => ({ price }))).toMatchObject({ price: { cents: 300 } })
+})
+
+test.each([
+  ['throws', () => JSON.parse('{') as Bag, 'its upgrade threw.'],
+  ['is async', (async () => ({})) as unknown as () => Bag, 'its upgrade has to return the new bag, at once.'],
+  ['says nothing', () => undefined as unknown as Bag, 'its upgrade has to return the new bag, at once.'],
+])('an upgrade that %s is told with its entity', async (_, upgrade, words) => {
+  const store = await openStore()
+  const things = defineKind('thing', { schema: typed<object>(), upgrades: [(bag) => bag, upgrade] }).in(store)
+  const { id } = await store.put({ _kind: 'thing' })
+  await expect(things.get(id)).rejects.toMatchObject({
+    code: 'SCHEMA_MISMATCH',
+    entity: id,
+    message: `The thing ${id} cannot be brought from shape 1 to 2: ${words}`,
+  })
 })
 
 const loose = { a: 1, author: { name: 'Ada', karma: 3 }, tags: [{ text: 'x', by: 'Ada' }], extra: true }
@@ -98,9 +173,11 @@ test('upgradeKinds writes what is old in the newest shape, and nothing twice', a
   for (let n = 0; n < 250; n++) await people.insert({ first: 'Ada', last: String(n) })
   await Third.in(store).insert({ name: 'new', email: null })
   await store.put({ first: 'not', last: 'one of them' })
-  expect(await upgradeKinds(store, [Third])).toEqual({ scanned: 252, upgraded: { person: 250 } })
+  const all = { scanned: 252, upgraded: { person: 250 }, failed: [] }
+  expect(await upgradeKinds(store, [Third], { dryRun: true })).toEqual(all)
+  expect(await upgradeKinds(store, [Third])).toEqual(all)
   expect(await Third.in(store).byName.first({ name: 'Ada 249' })).toBeDefined()
-  expect(await upgradeKinds(store, [Third])).toEqual({ scanned: 252, upgraded: { person: 0 } })
+  expect(await upgradeKinds(store, [Third])).toEqual({ ...all, upgraded: { person: 0 } })
 })
 
 test('upgradeKinds tells how far it is', async () => {
@@ -111,21 +188,36 @@ test('upgradeKinds tells how far it is', async () => {
   expect(told).toEqual([1_000])
 })
 
-test('an entity that cannot be upgraded ends it, and the others are upgraded when it is begun again', async () => {
-  const store = await openStore(Third)
-  const { id } = await store.put({ _kind: 'person', _version: 1, name: 'Ada', age: 'old' })
-  const Strict = defineKind('person', {
-    schema: typed<{ name: string }>(),
-    indexes,
+test('upgradeKinds writes nothing that does not fit the schema, tells of it, and goes on', async () => {
+  const store = await openStore()
+  const Misspelt = defineKind('book', {
+    schema: z.object({ name: z.string() }),
     upgrades: [
-      (bag) => bag,
+      ({ title, titel, ...others }) => ({ ...others, name: titel ?? (title === 'A' ? 'A' : undefined) }),
+    ],
+  })
+  const books = await store.putMany(['A', 'B'].map((title) => ({ _kind: 'book', title })))
+  const [, second] = books
+  const result = await upgradeKinds(store, [Misspelt])
+  expect(result).toMatchObject({ upgraded: { book: 1 }, failed: [{ error: { code: 'SCHEMA_MISMATCH' } }] })
+  const [failed] = result.failed
+  expect(second?.ok && failed?.id).toBe(second?.ok && second.id)
+  expect(await store.get(failed!.id)).toEqual({ id: failed!.id, _kind: 'book', title: 'B' })
+})
+
+test('upgradeKinds passes over what is deleted meanwhile, and refuses two kinds of one name', async () => {
+  const store = await openStore(Third)
+  const { id } = await First.in(store).insert({ first: 'Ada', last: 'L' })
+  const Deleting = defineKind('person', {
+    schema: typed<object>(),
+    upgrades: [
       (bag) => {
-        if (typeof bag['age'] !== 'number') throw new Error('An age has to be a number.')
+        void store.delete(id)
         return bag
       },
     ],
   })
-  await expect(upgradeKinds(store, [Strict])).rejects.toThrow('An age has to be a number.')
-  await store.update(id, (bag) => ({ ...bag, age: 36 }))
-  expect(await upgradeKinds(store, [Strict])).toMatchObject({ upgraded: { person: 1 } })
+  const { failed } = await upgradeKinds(store, [Deleting])
+  expect(failed).toEqual([])
+  await expect(upgradeKinds(store, [Third, Second])).rejects.toThrow(/Two kinds are called person/)
 })

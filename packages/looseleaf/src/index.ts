@@ -160,6 +160,8 @@ export {
   type Entities,
   type Fate,
   type IndexOf,
+  type List,
+  type ListItem,
   type InputOf,
   type Item,
   type ItemOf,

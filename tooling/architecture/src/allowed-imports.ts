@@ -71,7 +71,7 @@ export const packages: Readonly<Record<string, Allowance>> = {
   '@looseleaf/kinds': {
     workspace: ['@looseleaf/core', '@looseleaf/index-engine', '@looseleaf/store'],
     thirdParty: ['@standard-schema/spec', 'p-limit'],
-    node: ['node:util'],
+    node: ['node:v8'],
     neverReaches: noDriver,
   },
   '@looseleaf/testkit': { workspace: ['@looseleaf/core'], thirdParty: ['expect'], neverReaches: noDriver },

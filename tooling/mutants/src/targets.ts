@@ -10,7 +10,7 @@ interface MutatedCode {
   readonly tests: readonly string[]
 }
 
-/** The protocol: what keeps entities and index rows together, and what answers from them. */
+/** The protocol: what keeps entities and index rows together, and what answers from them; and the kinds above it. */
 const MUTATED_CODE: readonly MutatedCode[] = [
   {
     code: [
@@ -37,6 +37,10 @@ const MUTATED_CODE: readonly MutatedCode[] = [
     code: ['packages/cleaner/src/**/*.ts'],
     // What SQLite does not show of this, MariaDB does not.
     tests: ['packages/cleaner/{src,test}/**/!(*.int).test.ts'],
+  },
+  {
+    code: ['packages/kinds/src/*.ts'],
+    tests: ['packages/kinds/{src,test}/*.test.ts'],
   },
   {
     code: [

@@ -23,7 +23,7 @@ export type ImportResult =
 
 /** Imports one file for a person, or for nobody in particular. A file that is no feed is refused, not thrown. */
 export async function importFile(
-  { store, parser }: Pick<Site, 'store' | 'parser'>,
+  { data, parser }: Pick<Site, 'data' | 'parser'>,
   file: FileToImport,
   userId: string | undefined,
   now: Date = new Date(),
@@ -37,11 +37,11 @@ export async function importFile(
     case 'refused':
       return { type: 'refused', name, reason: parsed.reason }
     case 'opml': {
-      const stored = await storeSubscriptions(store, parsed, userId, now)
+      const stored = await storeSubscriptions(data, parsed, userId, now)
       return { type: 'opml', name, title: parsed.title, format: parsed.format, notes: parsed.notes, stored }
     }
     case 'feed': {
-      const stored = await storeFeed(store, parsed, userId, now)
+      const stored = await storeFeed(data, parsed, userId, now)
       return { type: 'feed', name, title: parsed.title, format: parsed.format, notes: parsed.notes, stored }
     }
   }

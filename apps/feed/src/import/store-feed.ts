@@ -1,5 +1,4 @@
-import type { Bag, DataStore } from 'looseleaf'
-import { asEntry, type Entry } from '../model/entities.ts'
+import type { Entry, SiteData } from '../model/entities.ts'
 import { importedEntryId } from '../model/ids.ts'
 import { createImportRecord } from '../model/imports.ts'
 import { saveSources } from '../model/save-sources.ts'
@@ -21,44 +20,43 @@ export interface StoredFeed {
  * only if it reads differently now, so the same file can be imported any number of times.
  */
 export async function storeFeed(
-  store: DataStore,
+  data: SiteData,
   feed: ParsedFeed,
   userId: string | undefined,
   now: Date,
 ): Promise<StoredFeed> {
   const { title, about, link, feedLink, format } = feed
-  const record = createImportRecord(store, { title, format, user_id: userId }, now)
+  const record = createImportRecord(data, { title, format, user_id: userId }, now)
   const source = { title, about, link, feed_link: feedLink, user_id: userId }
   const options = { ownTitles: true, import_id: record.id, beforeNew: record.begin }
-  const [saved] = await saveSources(store, [source], options)
+  const [saved] = await saveSources(data, [source], options)
   if (saved === undefined) throw new TypeError('A source that was saved has an id.')
   const total = { sourceId: saved.id, added: 0, updated: 0, unchanged: 0, failed: 0 }
   for (let at = 0; at < feed.items.length; at += CHUNK) {
     const chunk = feed.items.slice(at, at + CHUNK)
     const ids = chunk.map((item) => importedEntryId(saved.id, item.guid))
-    const existing = await store.getMany(ids)
-    const news: Bag[] = []
+    const existing = await data.entries.getMany(ids)
+    const news: NewEntry[] = []
     for (const [i, item] of chunk.entries()) {
       const id = ids[i] as string
-      const entry = asEntry(existing[i])
+      const entry = existing[i]
       if (entry === undefined) {
         // Without a date an item counts as found now; the order of the file is kept.
         const published = item.published ?? new Date(now.getTime() - at - i)
         const from = { user_id: userId, source_id: saved.id, import_id: record.id }
-        news.push({ id, kind: 'entry', ...fieldsOf(item), ...from, published })
+        news.push({ id, ...fieldsOf(item), ...from, published })
       } else if (isChanged(entry, item)) {
-        await store.update(id, (bag) => ({
-          ...bag,
+        await data.entries.update(id, {
           ...fieldsOf(item),
           published: item.published ?? entry.published,
-        }))
+        })
         total.updated++
       } else {
         total.unchanged++
       }
     }
     if (news.length > 0) await record.begin()
-    for (const result of await store.putMany(news)) {
+    for (const result of await data.entries.putMany(news)) {
       if (result.ok) total.added++
       else total.failed++
     }
@@ -74,26 +72,29 @@ export interface StoredSubscriptions {
 
 /** Makes a source of every subscription. Nothing is fetched: their entries come with the feeds themselves. */
 export async function storeSubscriptions(
-  store: DataStore,
+  data: SiteData,
   opml: ParsedOpml,
   userId: string | undefined,
   now: Date,
 ): Promise<StoredSubscriptions> {
   const { title, format, subscriptions } = opml
-  const record = createImportRecord(store, { title, format, user_id: userId }, now)
+  const record = createImportRecord(data, { title, format, user_id: userId }, now)
   const sources = subscriptions.map(({ feedLink, ...about }) => ({
     ...about,
     feed_link: feedLink,
     user_id: userId,
   }))
   const options = { ownTitles: false, import_id: record.id, beforeNew: record.begin }
-  const saved = await saveSources(store, sources, options)
+  const saved = await saveSources(data, sources, options)
   const added = saved.filter(({ created }) => created).length
   await record.end({ entries: 0, sources: added })
   return { added, known: saved.length - added }
 }
 
-function fieldsOf(item: FeedItem): Bag {
+/** An entry that an import brings; its id is derived. */
+type NewEntry = Omit<Entry, 'version'>
+
+function fieldsOf(item: FeedItem): Pick<Entry, 'title' | 'body' | 'link' | 'author'> {
   return { title: item.title, body: item.body, link: item.link, author: item.author }
 }
 

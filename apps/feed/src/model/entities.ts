@@ -1,11 +1,11 @@
-import type { Bag, Entity } from 'looseleaf'
+import { defineKind, indexesOf, typed, type DataStore, type Item } from 'looseleaf'
 
-/**
- * Everything on the site is an entity of one store, and `kind` says what it is. No table knows these types:
- * they are what this program makes of a bag of properties, and what does not fit is treated as absent.
+/*
+ * Everything on the site is an entity of one store. Each kind says which properties its entities have, and by which indexes
+ * they are found. Forms and imports check what they write, so the kinds do not check it again.
  */
-export interface Person {
-  readonly id: string
+
+interface PersonProperties {
   /** Stands in the address of the page and is typed to sign in: lower case letters, digits and hyphens. */
   readonly name: string
   readonly full_name: string
@@ -15,8 +15,7 @@ export interface Person {
   readonly joined: Date
 }
 
-export interface Source {
-  readonly id: string
+interface SourceProperties {
   readonly title: string
   /** What kind of thing it is, in a word or two. */
   readonly about: string
@@ -25,40 +24,38 @@ export interface Source {
   readonly user_id: string | undefined
   /** See `namesOfSource`. */
   readonly known_as: readonly string[]
+  /** The import that has brought it. */
+  readonly import_id?: string | undefined
   readonly added: Date
 }
 
-export interface Entry {
-  readonly id: string
+interface EntryProperties {
   readonly title: string
-  readonly body: string | undefined
+  readonly body?: string | undefined
   readonly link: string | undefined
-  readonly author: string | undefined
+  readonly author?: string | undefined
   readonly user_id: string | undefined
-  readonly source_id: string | undefined
+  readonly source_id?: string | undefined
   /** The import that has brought it. */
-  readonly import_id: string | undefined
+  readonly import_id?: string | undefined
   readonly published: Date
 }
 
-export interface Comment {
-  readonly id: string
+interface CommentProperties {
   readonly entry_id: string
   readonly user_id: string
   readonly text: string
   readonly commented: Date
 }
 
-export interface Like {
-  readonly id: string
+interface LikeProperties {
   readonly entry_id: string
   readonly user_id: string
   readonly liked: Date
 }
 
 /** A file that was imported. What it has brought carries its id as `import_id`. */
-export interface Import {
-  readonly id: string
+interface ImportProperties {
   readonly user_id: string | undefined
   readonly title: string
   readonly format: string
@@ -68,109 +65,120 @@ export interface Import {
   readonly imported: Date
 }
 
-export function asPerson(entity: Entity | undefined): Person | undefined {
-  const name = textOf(entity, 'name')
-  const joined = timeOf(entity, 'joined')
-  if (entity?.['kind'] !== 'person' || name === undefined || joined === undefined) return undefined
-  const hue = entity['hue']
+/** Somebody is signed in, since when. */
+interface SessionProperties {
+  readonly user_id: string
+  readonly signed_in: Date
+  readonly notice?: Notice
+}
+
+/** What came of a form, for the page that its sender is led to. It can be loaded again, until the next one comes. */
+export interface Notice {
+  /** What was done, and to what. */
+  readonly title: string
+  readonly about: string
+  readonly lines: readonly NoticeLine[]
+}
+
+export interface NoticeLine {
+  readonly text: string
+  readonly refused: boolean
+  /** Where more is to be seen; empty for nowhere. */
+  readonly href: string
+  readonly label: string
+}
+
+interface SettingProperties {
+  readonly name: string
+  readonly value: string
+}
+
+const Person = defineKind('person', {
+  schema: typed<PersonProperties>(),
+  indexes: {
+    /** Sign-in and the addresses of people. */
+    byName: { by: [{ name: 'string' }] },
+    /** The list of everybody, oldest member first. */
+    byTime: { by: [{ joined: 'time' }], shardOn: 'id' },
+  },
+})
+
+const Source = defineKind('source', {
+  schema: typed<SourceProperties>(),
+  indexes: {
+    byTime: { by: [{ added: 'time' }], shardOn: 'id' },
+    byUser: { by: [{ user_id: 'uuid' }, { added: 'time' }] },
+    /** The source that a feed belongs to, by any of its names: a row for each of them. */
+    byName: { by: [{ known_as: 'string[]' }] },
+    byImport: { by: [{ import_id: 'uuid' }] },
+  },
+})
+
+const Entry = defineKind('entry', {
+  schema: typed<EntryProperties>(),
+  indexes: {
+    /**
+     * The home page, newest first. No single shard could take every new entry of a busy site, so a row lives with its entry
+     * (`shardOn: 'id'`) and the page asks all shards and merges.
+     */
+    byTime: { by: [{ published: 'time' }], shardOn: 'id' },
+    /** A person's page: one shard holds all rows of a person. */
+    byUser: { by: [{ user_id: 'uuid' }, { published: 'time' }] },
+    bySource: { by: [{ source_id: 'uuid' }, { published: 'time' }] },
+    /** Who else shared this link. */
+    byLink: { by: [{ link: 'string' }, { published: 'time' }] },
+    byImport: { by: [{ import_id: 'uuid' }] },
+  },
+})
+
+const Comment = defineKind('comment', {
+  schema: typed<CommentProperties>(),
+  indexes: { byEntry: { by: [{ entry_id: 'uuid' }, { commented: 'time' }] } },
+})
+
+const Like = defineKind('like', {
+  schema: typed<LikeProperties>(),
+  indexes: {
+    /** With who likes it, which is all that a list shows. */
+    byEntry: { by: [{ entry_id: 'uuid' }, { liked: 'time' }], include: ['user_id'] },
+    byUser: { by: [{ user_id: 'uuid' }, { liked: 'time' }] },
+  },
+})
+
+const Import = defineKind('import', {
+  schema: typed<ImportProperties>(),
+  indexes: { byUser: { by: [{ user_id: 'uuid' }, { imported: 'time' }] } },
+})
+
+const Session = defineKind('session', {
+  schema: typed<SessionProperties>(),
+  /** To find sessions that are over. */
+  indexes: { byUser: { by: [{ user_id: 'uuid' }, { signed_in: 'time' }] } },
+})
+
+const Setting = defineKind('setting', { schema: typed<SettingProperties>() })
+
+export type Person = Item<PersonProperties>
+export type Source = Item<SourceProperties>
+export type Entry = Item<EntryProperties>
+export type Comment = Item<CommentProperties>
+export type Like = Item<LikeProperties>
+export type Import = Item<ImportProperties>
+
+export const siteIndexes = indexesOf(Person, Source, Entry, Comment, Like, Import, Session)
+
+/** The collections of the site's entities. */
+export type SiteData = ReturnType<typeof dataOf>
+
+export function dataOf(store: DataStore) {
   return {
-    id: entity.id,
-    name,
-    full_name: textOf(entity, 'full_name') ?? name,
-    bio: textOf(entity, 'bio') ?? '',
-    hue: typeof hue === 'number' ? hue : 210,
-    joined,
+    people: Person.in(store),
+    sources: Source.in(store),
+    entries: Entry.in(store),
+    comments: Comment.in(store),
+    likes: Like.in(store),
+    imports: Import.in(store),
+    sessions: Session.in(store),
+    settings: Setting.in(store),
   }
-}
-
-export function asSource(entity: Entity | undefined): Source | undefined {
-  const title = textOf(entity, 'title')
-  const added = timeOf(entity, 'added')
-  if (entity?.['kind'] !== 'source' || title === undefined || added === undefined) return undefined
-  return {
-    id: entity.id,
-    title,
-    about: textOf(entity, 'about') ?? '',
-    link: linkOf(entity, 'link'),
-    feed_link: linkOf(entity, 'feed_link'),
-    user_id: textOf(entity, 'user_id'),
-    known_as: textsOf(entity, 'known_as'),
-    added,
-  }
-}
-
-export function asEntry(entity: Entity | undefined): Entry | undefined {
-  const title = textOf(entity, 'title')
-  const published = timeOf(entity, 'published')
-  if (entity?.['kind'] !== 'entry' || title === undefined || published === undefined) return undefined
-  return {
-    id: entity.id,
-    title,
-    body: textOf(entity, 'body'),
-    link: linkOf(entity, 'link'),
-    author: textOf(entity, 'author'),
-    user_id: textOf(entity, 'user_id'),
-    source_id: textOf(entity, 'source_id'),
-    import_id: textOf(entity, 'import_id'),
-    published,
-  }
-}
-
-export function asComment(entity: Entity | undefined): Comment | undefined {
-  const entry_id = textOf(entity, 'entry_id')
-  const user_id = textOf(entity, 'user_id')
-  const text = textOf(entity, 'text')
-  const commented = timeOf(entity, 'commented')
-  if (entity?.['kind'] !== 'comment' || !entry_id || !user_id || text === undefined || !commented)
-    return undefined
-  return { id: entity.id, entry_id, user_id, text, commented }
-}
-
-export function asLike(entity: Entity | undefined): Like | undefined {
-  const entry_id = textOf(entity, 'entry_id')
-  const user_id = textOf(entity, 'user_id')
-  const liked = timeOf(entity, 'liked')
-  if (entity?.['kind'] !== 'like' || !entry_id || !user_id || !liked) return undefined
-  return { id: entity.id, entry_id, user_id, liked }
-}
-
-export function asImport(entity: Entity | undefined): Import | undefined {
-  const title = textOf(entity, 'title')
-  const imported = timeOf(entity, 'imported')
-  if (entity?.['kind'] !== 'import' || title === undefined || imported === undefined) return undefined
-  return {
-    id: entity.id,
-    user_id: textOf(entity, 'user_id'),
-    title,
-    format: textOf(entity, 'format') ?? '',
-    entries: numberOf(entity, 'entries'),
-    sources: numberOf(entity, 'sources'),
-    imported,
-  }
-}
-
-function textOf(bag: Bag | undefined, name: string): string | undefined {
-  const value = bag?.[name]
-  return typeof value === 'string' ? value : undefined
-}
-
-function textsOf(bag: Bag | undefined, name: string): readonly string[] {
-  const value = bag?.[name]
-  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
-}
-
-function numberOf(bag: Bag | undefined, name: string): number {
-  const value = bag?.[name]
-  return typeof value === 'number' ? value : 0
-}
-
-/** An address is written only after it was checked; but what a page makes a link of is looked at once more. */
-function linkOf(bag: Bag | undefined, name: string): string | undefined {
-  const text = textOf(bag, name)
-  return text !== undefined && /^https?:\/\//.test(text) ? text : undefined
-}
-
-function timeOf(bag: Bag | undefined, name: string): Date | undefined {
-  const value = bag?.[name]
-  return value instanceof Date ? value : undefined
 }

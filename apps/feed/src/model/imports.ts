@@ -1,7 +1,5 @@
-import type { Bag, DataStore } from 'looseleaf'
-import { asEntry, asImport, asSource, type Entry, type Import, type Source } from './entities.ts'
+import type { Entry, Import, SiteData, Source } from './entities.ts'
 import { deleteEntry } from './entries.ts'
-import { broughtByImport, commentsByEntry, entriesBySource, importsByUser, likesByEntry } from './indexes.ts'
 import type { List, Reader } from './reader.ts'
 
 /** Of what an import has brought, taken out together. */
@@ -19,22 +17,21 @@ export interface ImportRecord {
   end(brought: { readonly entries: number; readonly sources: number }): Promise<void>
 }
 
-export function createImportRecord(store: DataStore, about: NewImport, now: Date): ImportRecord {
-  const id = store.newId()
-  const bag = { kind: 'import', ...about, imported: now }
+export function createImportRecord({ imports }: SiteData, about: NewImport, now: Date): ImportRecord {
+  const id = imports.store.newId()
   let begun: Promise<unknown> | undefined
   return {
     id,
-    begin: () => (begun ??= store.put({ ...bag, entries: 0, sources: 0 }, { id })),
-    async end({ entries, sources }) {
-      if (begun !== undefined) await store.put({ ...bag, entries, sources }, { id })
+    begin: () => (begun ??= imports.insert({ ...about, imported: now, entries: 0, sources: 0 }, { id })),
+    async end(brought) {
+      if (begun !== undefined) await imports.update(id, brought)
     },
   }
 }
 
 /** A person's imports that have brought something, newest first. */
 export function importsOf(reader: Reader, userId: string, cursor?: string): Promise<List<Import>> {
-  return reader.list(importsByUser, { user_id: userId }, asImport, { limit: 10, cursor })
+  return reader.page(reader.data.imports.byUser, { user_id: userId }, { limit: 10, cursor })
 }
 
 /** What came of undoing an import. */
@@ -52,76 +49,64 @@ export interface Undone {
  * sources without entries. A source that has entries of another import is that import's from now on. What stays can be
  * undone again later; an import that has nothing left is gone. Undefined when it is not this person's, or gone.
  */
-export async function undoImport(store: DataStore, id: string, userId: string): Promise<Undone | undefined> {
-  const undone = asImport(await store.get(id))
+export async function undoImport(data: SiteData, id: string, userId: string): Promise<Undone | undefined> {
+  const { imports, entries, sources } = data
+  const undone = await imports.get(id)
   if (undone === undefined || undone.user_id !== userId) return undefined
   const count = { entries: 0, sources: 0, keptEntries: 0, keptSources: 0, othersSources: 0 }
-  const sources: Source[] = []
-  let cursor: string | undefined
-  do {
-    const page = await store.query(
-      broughtByImport,
-      { import_id: id },
-      { limit: CHUNK, ...(cursor && { cursor }) },
-    )
-    cursor = page.cursor
-    sources.push(...page.items.map(asSource).filter((source) => source !== undefined))
-    const entries = page.items.map(asEntry).filter((entry) => entry !== undefined)
-    const taken = await Promise.all(entries.map((entry) => takeOut(store, entry, userId)))
+  for await (const chunk of chunksOf(entries.byImport.each({ import_id: id }, { limit: CHUNK }))) {
+    const taken = await Promise.all(chunk.map((entry) => takeOut(data, entry, userId)))
     for (const wasTaken of taken) count[wasTaken ? 'entries' : 'keptEntries']++
-  } while (cursor !== undefined)
-  for (let at = 0; at < sources.length; at += CHUNK) {
-    const chunk = sources.slice(at, at + CHUNK)
-    for (const what of await Promise.all(chunk.map((source) => takeOutSource(store, source, id))))
+  }
+  for await (const chunk of chunksOf(sources.byImport.each({ import_id: id }, { limit: CHUNK }))) {
+    for (const what of await Promise.all(chunk.map((source) => takeOutSource(data, source, id))))
       count[what]++
   }
   const { keptEntries, keptSources } = count
-  if (keptEntries + keptSources === 0) await store.delete(id)
-  else await store.update(id, (bag) => ({ ...bag, entries: keptEntries, sources: keptSources }))
+  if (keptEntries + keptSources === 0) await imports.delete(id)
+  else await imports.update(id, { entries: keptEntries, sources: keptSources })
   return { import: undone, entries: count.entries, sources: count.sources, keptEntries }
 }
 
-async function takeOut(store: DataStore, { id }: Entry, userId: string): Promise<boolean> {
-  const isUsed = await Promise.all([
-    hasOthers((cursor) => store.query(commentsByEntry, { entry_id: id }, { limit: 50, ...cursor }), userId),
-    hasOthers((cursor) => store.query(likesByEntry, { entry_id: id }, { limit: 50, ...cursor }), userId),
-  ])
-  return !isUsed.includes(true) && (await deleteEntry(store, id, userId))
+async function* chunksOf<T>(items: AsyncIterable<T>): AsyncIterable<readonly T[]> {
+  let chunk: T[] = []
+  for await (const item of items) {
+    if (chunk.push(item) < CHUNK) continue
+    yield chunk
+    chunk = []
+  }
+  if (chunk.length > 0) yield chunk
 }
 
-interface Answers {
-  readonly items: readonly Bag[]
-  readonly cursor?: string
+async function takeOut(data: SiteData, { id }: Entry, userId: string): Promise<boolean> {
+  const isUsed = await Promise.all(
+    [data.comments, data.likes].map(({ byEntry }) =>
+      hasOthers(byEntry.each({ entry_id: id }, { limit: 50 }), userId),
+    ),
+  )
+  return !isUsed.includes(true) && (await deleteEntry(data, id, userId))
 }
 
 /** Whether one of the answers to an entry is by somebody else. */
 async function hasOthers(
-  query: (cursor: { cursor?: string }) => Promise<Answers>,
+  answers: AsyncIterable<{ readonly user_id: string }>,
   userId: string,
 ): Promise<boolean> {
-  for (let from: { cursor?: string } = {}; ;) {
-    const { items, cursor } = await query(from)
-    if (items.some((answer) => answer['user_id'] !== userId)) return true
-    if (cursor === undefined) return false
-    from = { cursor }
-  }
+  for await (const answer of answers) if (answer.user_id !== userId) return true
+  return false
 }
 
 async function takeOutSource(
-  store: DataStore,
+  { entries, sources }: SiteData,
   { id }: Source,
   importId: string,
 ): Promise<'sources' | 'keptSources' | 'othersSources'> {
-  const { items } = await store.query(entriesBySource, { source_id: id }, { limit: 1, order: 'desc' })
-  const entry = asEntry(items[0])
+  const entry = await entries.bySource.first({ source_id: id }, { order: 'desc' })
   if (entry === undefined) {
-    await store.delete(id)
+    await sources.delete(id)
     return 'sources'
   }
   if (entry.import_id === importId) return 'keptSources'
-  await store.update(id, ({ import_id: _, ...bag }) => ({
-    ...bag,
-    ...(entry.import_id === undefined ? {} : { import_id: entry.import_id }),
-  }))
+  await sources.update(id, { import_id: entry.import_id })
   return 'othersSources'
 }

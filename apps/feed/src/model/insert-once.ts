@@ -1,4 +1,4 @@
-import { isId, isLooseleafError, type Bag, type DataStore, type Entity } from 'looseleaf'
+import { isId, isLooseleafError, type DataStore, type Entities, type Item } from 'looseleaf'
 
 /** How something is posted. */
 export interface PostOptions {
@@ -13,9 +13,9 @@ export interface PostOptions {
  * `isSame` does not know again, has written another thing. An id that no form of this site was made with, or that is
  * not beside `near`, is not taken.
  */
-export async function insertOnce(
-  store: DataStore,
-  bag: Bag,
+export async function insertOnce<In, Out>(
+  kind: Entities<In, Out> & { readonly store: DataStore },
+  value: NoInfer<In>,
   {
     once,
     near,
@@ -23,19 +23,20 @@ export async function insertOnce(
   }: {
     readonly once: string | undefined
     readonly near?: string
-    readonly isSame: (known: Entity | undefined) => boolean
+    readonly isSame: (known: Item<Out>) => boolean
   },
 ): Promise<string> {
-  const fresh = store.newId(near === undefined ? {} : { near })
+  const fresh = kind.store.newId(near === undefined ? {} : { near })
   const id = once !== undefined && isFormId(once, near) ? once : fresh
   try {
-    await store.insert(bag, { id })
+    await kind.insert(value, { id })
     return id
   } catch (error) {
     if (!isLooseleafError(error, 'ALREADY_EXISTS')) throw error
   }
-  if (isSame(await store.get(id))) return id
-  await store.insert(bag, { id: fresh })
+  const known = await kind.get(id)
+  if (known !== undefined && isSame(known)) return id
+  await kind.insert(value, { id: fresh })
   return fresh
 }
 

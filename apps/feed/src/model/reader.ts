@@ -1,74 +1,119 @@
-import type { DataStore, Entity, IndexDefinition, IndexProperties, Where } from 'looseleaf'
+import type { Entities, Entity, EntityId, IndexOf, Item, Page, QueryOptions, WhereOf } from 'looseleaf'
+import type { SiteData } from './entities.ts'
 import { addQueryCost, emptyCost, type PageCost } from './page-cost.ts'
 import type { Sent } from './statement-counter.ts'
 
-export interface ListOptions {
-  readonly order?: 'asc' | 'desc'
-  readonly limit: number
+export interface List<One> {
+  readonly items: readonly One[]
+  /** Leads to the next page; undefined at the end. */
   readonly cursor?: string | undefined
-  /** Ask every shard, for an index whose rows live beside their entities. */
-  readonly scatter?: boolean
+  /** Leads to the page before; undefined on the first one. */
+  readonly previous?: string | undefined
 }
 
-export interface List<Item> {
-  readonly items: readonly Item[]
-  /** Leads to the next page; undefined at the end. */
-  readonly cursor: string | undefined
-  /** Leads to the page before; undefined on the first one. */
-  readonly previous: string | undefined
+/** Some of the items that match, and how many there are in all. */
+export interface Some<One> {
+  readonly items: readonly One[]
+  readonly total: number
 }
 
 /** The reads of one page: all of them go through here, so that the page can say what it cost. */
 export interface Reader {
   readonly cost: PageCost
-  get(id: string): Promise<Entity | undefined>
-  /** One read for each shard that the ids live on. An id asked for again on the same page is not read again. */
-  getMany(ids: readonly string[]): Promise<(Entity | undefined)[]>
-  list<P extends IndexProperties, Item>(
-    index: IndexDefinition<P>,
-    where: Where<P>,
-    make: (entity: Entity) => Item | undefined,
-    options: ListOptions,
-  ): Promise<List<Item>>
-  count<P extends IndexProperties>(index: IndexDefinition<P>, where: Where<P>): Promise<number>
+  readonly data: SiteData
+  get<In, Out>(kind: Entities<In, Out>, id: EntityId): Promise<Item<Out> | undefined>
+  /** Those that are there, by their ids. What is asked at the same time, of whichever kinds, is one read of each shard. */
+  getMany<In, Out>(
+    kind: Entities<In, Out>,
+    ids: readonly (EntityId | undefined)[],
+  ): Promise<ReadonlyMap<EntityId, Item<Out>>>
+  /** Newest first, unless `order` says otherwise. */
+  page<T, Keys extends readonly unknown[]>(
+    index: IndexOf<T, Keys>,
+    where: WhereOf<T, Keys>,
+    options: QueryOptions,
+  ): Promise<Page<T>>
+  /** The newest that match each of these conditions, and how many there are: a statement a shard, and one for their entities. */
+  newest<T, Keys extends readonly unknown[]>(
+    index: IndexOf<T, Keys>,
+    wheres: readonly WhereOf<T, Keys>[],
+    limit: number,
+  ): Promise<readonly Some<Item<T>>[]>
+  /** The same of an index with `include`, as its rows tell: no entity is read. */
+  rows<T, Keys extends readonly unknown[]>(
+    index: IndexOf<T, Keys>,
+    wheres: readonly WhereOf<T, Keys>[],
+    limit: number,
+  ): Promise<readonly Some<Entity>[]>
+  count<T, Keys extends readonly unknown[]>(index: IndexOf<T, Keys>, where: WhereOf<T, Keys>): Promise<number>
 }
 
-export function createReader(store: DataStore, sent: () => Sent): Reader {
+export function createReader(data: SiteData, sent: () => Sent): Reader {
   const cost = emptyCost(sent)
-  const seen = new Map<string, Entity | undefined>()
 
-  async function getMany(ids: readonly string[]): Promise<(Entity | undefined)[]> {
-    const wanted = [...new Set(ids)].filter((id) => !seen.has(id))
-    if (wanted.length > 0) {
-      cost.questions++
-      const entities = await store.getMany(wanted)
-      wanted.forEach((id, i) => seen.set(id, entities[i]))
-      cost.entities += entities.filter((entity) => entity !== undefined).length
-    }
-    return ids.map((id) => seen.get(id))
+  async function getMany<In, Out>(
+    kind: Entities<In, Out>,
+    ids: readonly (EntityId | undefined)[],
+  ): Promise<ReadonlyMap<EntityId, Item<Out>>> {
+    const wanted = [...new Set(ids)].filter((id) => id !== undefined)
+    if (wanted.length === 0) return new Map()
+    cost.questions++
+    const found = (await kind.getMany(wanted)).filter((item) => item !== undefined)
+    cost.entities += found.length
+    return new Map(found.map((item) => [item.id, item]))
+  }
+
+  /** Only where there are more than those of the page, somebody has to count. */
+  async function withTotals<T, Keys extends readonly unknown[], One>(
+    index: IndexOf<T, Keys>,
+    wheres: readonly WhereOf<T, Keys>[],
+    pages: readonly { readonly items: readonly One[]; readonly cursor?: string }[],
+  ): Promise<readonly Some<One>[]> {
+    const longer = wheres.filter((_, i) => pages[i]?.cursor !== undefined)
+    if (longer.length > 0) cost.questions++
+    const counts = longer.length > 0 ? await index.countMany(longer) : []
+    const totals = new Map(longer.map((where, i) => [where, counts[i]]))
+    return pages.map(({ items }, i) => ({ items, total: totals.get(wheres[i]!) ?? items.length }))
   }
 
   return {
     cost,
+    data,
     getMany,
-    async get(id) {
-      return (await getMany([id]))[0]
+    async get(kind, id) {
+      return (await getMany(kind, [id])).get(id)
     },
-    async list(index, where, make, options) {
+    async page(index, where, options) {
       cost.questions++
-      const page = await store.query(index, where, {
-        order: options.order ?? 'desc',
-        limit: options.limit,
-        ...(options.cursor === undefined ? {} : { cursor: options.cursor }),
-        ...(options.scatter ? { scatter: true } : {}),
-      })
+      const page = await index.page(where, { order: 'desc', ...options })
       addQueryCost(cost, page.cost)
-      const items = page.items.map(make).filter((item) => item !== undefined)
-      return { items, cursor: page.cursor, previous: page.previous }
+      return page
+    },
+    async newest(index, wheres, limit) {
+      if (wheres.length === 0) return []
+      cost.questions++
+      const pages = await index.pageMany(wheres, { order: 'desc', limit })
+      for (const page of pages) addQueryCost(cost, page.cost)
+      return withTotals(index, wheres, pages)
+    },
+    async rows(index, wheres, limit) {
+      const { store } = data.entries
+      cost.questions += wheres.length
+      const pages = await Promise.all(
+        wheres.map((where) =>
+          // A condition is an object, whatever its index is.
+          store.list(index.definition, where as object, { order: 'desc', limit, verify: false }),
+        ),
+      )
+      for (const page of pages) {
+        const { entitiesRead, entitiesCovered } = page.cost
+        addQueryCost(cost, { ...page.cost, entitiesRead: entitiesRead - entitiesCovered })
+      }
+      return withTotals(index, wheres, pages)
     },
     count(index, where) {
       cost.questions++
-      return store.count(index, where)
+      return index.count(where)
     },
   }
 }

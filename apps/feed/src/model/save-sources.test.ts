@@ -26,7 +26,7 @@ async function importFeed(
   const link = site_ === '' ? '' : `<link>${site_}</link>`
   const xml = `<rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom"><channel><title>${title}</title>${link}${self}<item><guid>${site_}/1</guid><title>One</title></item></channel></rss>`
   const parsed = parseFile(Buffer.from(xml), { name: 'f', now }) as ParsedFeed
-  return (await storeFeed(site.store, parsed, userId, now)).sourceId
+  return (await storeFeed(site.data, parsed, userId, now)).sourceId
 }
 
 /** Imports a list of feeds by their addresses and those of their sites; answers how many were new. */
@@ -36,7 +36,7 @@ async function importList(feeds: readonly (readonly [feed: string, site?: string
   )
   const opml = `<opml version="2.0"><body>${outlines.join('')}</body></opml>`
   const parsed = parseFile(Buffer.from(opml), { name: 'l', now }) as ParsedOpml
-  return (await storeSubscriptions(site.store, parsed, undefined, now)).added
+  return (await storeSubscriptions(site.data, parsed, undefined, now)).added
 }
 
 const sources = async (): Promise<{ title: string; feed_link: string | undefined }[]> =>
@@ -135,8 +135,8 @@ test('a long list is imported as a whole, up to its limit', async () => {
   const parsed = parseFile(Buffer.from(opml), { name: 'l', now }) as ParsedOpml
   expect(parsed.notes).toEqual(['Only the first 2000 feeds are kept; 100 more were left out.'])
   const { cost } = site.reader()
-  expect(await storeSubscriptions(site.store, parsed, undefined, now)).toEqual({ added: 2000, known: 0 })
+  expect(await storeSubscriptions(site.data, parsed, undefined, now)).toEqual({ added: 2000, known: 0 })
   // Written together: one by one they would be two statements each.
   expect(cost.sent().entities).toBeLessThan(400)
-  expect(await storeSubscriptions(site.store, parsed, undefined, now)).toEqual({ added: 0, known: 2000 })
+  expect(await storeSubscriptions(site.data, parsed, undefined, now)).toEqual({ added: 0, known: 2000 })
 })

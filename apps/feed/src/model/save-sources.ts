@@ -1,8 +1,6 @@
-import type { Bag, DataStore } from 'looseleaf'
 import { addressKey } from '../import/web-link.ts'
-import { asSource, type Source } from './entities.ts'
+import type { SiteData, Source } from './entities.ts'
 import { sourceId } from './ids.ts'
-import { sourcesByName } from './indexes.ts'
 
 export interface NewSource {
   readonly title: string
@@ -43,7 +41,7 @@ export function namesOfSource({ user_id, feed_link, link, title }: Omit<NewSourc
 
 /** Makes sources, or brings those that are there up to date, and answers in their order. Their names have to differ. */
 export async function saveSources(
-  store: DataStore,
+  { sources: collection }: SiteData,
   sources: readonly NewSource[],
   options: SaveOptions,
 ): Promise<SavedSource[]> {
@@ -53,8 +51,8 @@ export async function saveSources(
   const taken = new Set<string>()
   for (let at = 0; at < sources.length; at += CHUNK) {
     const chunk = sources.slice(at, at + CHUNK)
-    const found = await Promise.all(chunk.map((source) => findSource(store, source, taken)))
-    const fresh: Bag[] = []
+    const found = await Promise.all(chunk.map((source) => findSource(collection, source, taken)))
+    const fresh: Omit<Source, 'version'>[] = []
     const changed: Promise<unknown>[] = []
     for (const [i, source] of chunk.entries()) {
       const candidate = found[i]
@@ -67,14 +65,14 @@ export async function saveSources(
         const { import_id } = options
         // Lists have the newest first, and so those of one file in its order.
         const added = new Date(began - at - i)
-        fresh.push({ id, kind: 'source', ...source, known_as: names, import_id, added })
+        fresh.push({ id, ...source, known_as: names, import_id, added })
       } else {
         const change = changeOf(known, source, names, options.ownTitles)
-        if (change !== undefined) changed.push(store.update(id, (bag) => ({ ...bag, ...change })))
+        if (change !== undefined) changed.push(collection.update(id, change))
       }
     }
     if (fresh.length > 0) await options.beforeNew()
-    for (const result of await store.putMany(fresh)) if (!result.ok) throw result.error
+    for (const result of await collection.putMany(fresh)) if (!result.ok) throw result.error
     await Promise.all(changed)
   }
   return saved
@@ -82,22 +80,17 @@ export async function saveSources(
 
 /** The source that a feed or a subscription belongs to, whatever scheme its address has now. */
 async function findSource(
-  store: DataStore,
+  collection: SiteData['sources'],
   source: NewSource,
   taken: ReadonlySet<string>,
 ): Promise<Source | undefined> {
   const [name, site] = namesOfSource(source)
-  const [own] = await namedSources(store, name as string)
+  const [own] = await collection.byName.all({ known_as: name as string })
   if (own !== undefined || site === undefined) return own
-  const sameSite = (await namedSources(store, site)).filter(({ id }) => !taken.has(id))
+  const sameSite = (await collection.byName.all({ known_as: site })).filter(({ id }) => !taken.has(id))
   // A site has many feeds. One that was known by its site alone may be this; one with another address is not.
   if (source.feed_link !== undefined) return sameSite.find(({ feed_link }) => feed_link === undefined)
   return sameSite.length === 1 ? sameSite[0] : undefined
-}
-
-async function namedSources(store: DataStore, name: string): Promise<Source[]> {
-  const { items } = await store.query(sourcesByName, { known_as: name }, { limit: 100 })
-  return items.map(asSource).filter((source) => source !== undefined)
 }
 
 /** What a source gains from what was just read of it; undefined when it is nothing. */
@@ -106,7 +99,7 @@ function changeOf(
   source: NewSource,
   names: readonly string[],
   ownTitle: boolean,
-): Bag | undefined {
+): Partial<Source> | undefined {
   // A list of subscriptions may know less of a source than its own feed does.
   const change = {
     title: ownTitle ? source.title : known.title,

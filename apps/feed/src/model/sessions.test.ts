@@ -1,7 +1,6 @@
 import { memoryShards } from 'looseleaf'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { beginSession, endSession, personOfSession, SESSION_MS } from './sessions.ts'
-import { sessionsByUser } from './indexes.ts'
 import { openSite, type Site } from './site.ts'
 
 const now = new Date('2026-06-01T12:00:00Z')
@@ -9,7 +8,7 @@ let site: Site
 let userId: string
 beforeEach(async () => {
   site = await openSite({ shards: memoryShards(3), cleaner: false })
-  userId = (await site.store.put({ kind: 'person', name: 'ann', joined: now })).id
+  userId = (await site.data.people.insert({ name: 'ann', full_name: 'Ann', bio: '', hue: 1, joined: now })).id
 })
 afterEach(() => site.close())
 
@@ -17,7 +16,7 @@ const later = (ms: number): Date => new Date(now.getTime() + ms)
 
 test('a session is asked for together with its person, in one read of one shard', async () => {
   const session = { nonce: 'a', userId }
-  await beginSession(site.store, session, now)
+  await beginSession(site.data, session, now)
   const reader = site.reader()
   expect((await personOfSession(reader, session, now))?.name).toBe('ann')
   expect(reader.cost.sent()).toEqual({ indexes: 0, entities: 1, others: 0, shards: 1 })
@@ -26,17 +25,17 @@ test('a session is asked for together with its person, in one read of one shard'
 test('one that was never begun, has ended or is too old is nobody’s', async () => {
   const session = { nonce: 'a', userId }
   expect(await personOfSession(site.reader(), session, now)).toBeUndefined()
-  await beginSession(site.store, session, now)
+  await beginSession(site.data, session, now)
   expect(await personOfSession(site.reader(), session, later(SESSION_MS - 1))).toBeDefined()
   expect(await personOfSession(site.reader(), session, later(SESSION_MS))).toBeUndefined()
-  await endSession(site.store, session)
+  await endSession(site.data, session)
   expect(await personOfSession(site.reader(), session, now)).toBeUndefined()
 })
 
 test('sessions that are over go when their person signs in again', async () => {
-  await beginSession(site.store, { nonce: 'a', userId }, now)
-  await beginSession(site.store, { nonce: 'b', userId }, later(1))
-  await beginSession(site.store, { nonce: 'c', userId }, later(SESSION_MS + 1))
-  const left = await site.store.getAll(sessionsByUser, { user_id: userId })
+  await beginSession(site.data, { nonce: 'a', userId }, now)
+  await beginSession(site.data, { nonce: 'b', userId }, later(1))
+  await beginSession(site.data, { nonce: 'c', userId }, later(SESSION_MS + 1))
+  const left = await site.data.sessions.byUser.all({ user_id: userId })
   expect(left.map((session) => session.signed_in)).toEqual([later(1), later(SESSION_MS + 1)])
 })

@@ -1,27 +1,27 @@
-import { deriveId, isLooseleafError, type DataStore } from 'looseleaf'
+import { deriveId, isLooseleafError } from 'looseleaf'
+import type { SiteData } from './entities.ts'
 
-/** A setting is an entity like any other; `insert` makes the first process to ask the one that decides it. */
-export async function settingOnce(store: DataStore, name: string, make: () => string): Promise<string> {
-  const known = await readSetting(store, name)
+type Settings = SiteData['settings']
+
+/** `insert` makes the first process to ask the one that decides a setting. */
+export async function settingOnce(settings: Settings, name: string, make: () => string): Promise<string> {
+  const known = await readSetting(settings, name)
   if (known !== undefined) return known
-  const value = make()
   try {
-    await store.insert({ kind: 'setting', name_of_setting: name, value }, { id: settingId(name) })
-    return value
+    return (await settings.insert({ name, value: make() }, { id: settingId(name) })).value
   } catch (error) {
-    const theirs = isLooseleafError(error, 'ALREADY_EXISTS') ? await readSetting(store, name) : undefined
+    const theirs = isLooseleafError(error, 'ALREADY_EXISTS') ? await readSetting(settings, name) : undefined
     if (theirs === undefined) throw error
     return theirs
   }
 }
 
-export async function readSetting(store: DataStore, name: string): Promise<string | undefined> {
-  const value = (await store.get(settingId(name)))?.['value']
-  return typeof value === 'string' ? value : undefined
+export async function readSetting(settings: Settings, name: string): Promise<string | undefined> {
+  return (await settings.get(settingId(name)))?.value
 }
 
-export async function writeSetting(store: DataStore, name: string, value: string): Promise<void> {
-  await store.put({ kind: 'setting', name_of_setting: name, value }, { id: settingId(name) })
+export async function writeSetting(settings: Settings, name: string, value: string): Promise<void> {
+  await settings.put({ name, value }, { id: settingId(name) })
 }
 
 function settingId(name: string): string {

@@ -1,4 +1,4 @@
-import { memoryShards, metaOf } from 'looseleaf'
+import { memoryShards } from 'looseleaf'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { parseFile } from '../import/parse-file.ts'
 import { storeFeed } from '../import/store-feed.ts'
@@ -9,7 +9,6 @@ import {
   deleteEntry,
   entriesOfSource,
   entriesOfUser,
-  entryById,
   newestEntries,
   postEntry,
 } from './entries.ts'
@@ -25,8 +24,8 @@ beforeEach(async () => {
 afterEach(() => site.close())
 
 async function addPerson(name: string): Promise<string> {
-  const person = { kind: 'person', name, full_name: name.toUpperCase(), bio: '', hue: 1, joined: new Date() }
-  return (await site.store.put(person)).id
+  const person = { name, full_name: name.toUpperCase(), bio: '', hue: 1, joined: new Date() }
+  return (await site.data.people.insert(person)).id
 }
 
 function feedOf(items: string): ParsedFeed {
@@ -45,7 +44,7 @@ test('a person is found by name on one shard', async () => {
 test('home asks all shards, a person’s page one', async () => {
   const user_id = await addPerson('ann')
   for (let i = 0; i < 5; i++)
-    await postEntry(site.store, { user_id, title: `${i}`, link: undefined }, { now: new Date(i) })
+    await postEntry(site.data, { user_id, title: `${i}`, link: undefined }, { now: new Date(i) })
   const home = site.reader()
   const { items } = await newestEntries(home)
   expect(items.map((entry) => entry.title)).toEqual(['4', '3', '2', '1', '0'])
@@ -57,21 +56,21 @@ test('home asks all shards, a person’s page one', async () => {
 
 test('only entries are on the home page, although everything is in one store', async () => {
   const user_id = await addPerson('ann')
-  const entry_id = await postEntry(site.store, { user_id, title: 'entry', link: undefined })
-  await postComment(site.store, { entry_id, user_id, text: 'comment' })
-  await likeEntry(site.store, entry_id, user_id)
+  const entry_id = await postEntry(site.data, { user_id, title: 'entry', link: undefined })
+  await postComment(site.data, { entry_id, user_id, text: 'comment' })
+  await likeEntry(site.data, entry_id, user_id)
   expect((await newestEntries(site.reader())).items.map((entry) => entry.id)).toEqual([entry_id])
 })
 
 test('a card gathers people, comments and likes; a person read twice is read once', async () => {
   const ann = await addPerson('ann')
   const bob = await addPerson('bob')
-  const entry_id = await postEntry(site.store, { user_id: ann, title: 'entry', link: undefined })
+  const entry_id = await postEntry(site.data, { user_id: ann, title: 'entry', link: undefined })
   for (let i = 0; i < 5; i++)
-    await postComment(site.store, { entry_id, user_id: bob, text: `${i}` }, { now: new Date(i) })
-  await likeEntry(site.store, entry_id, bob)
+    await postComment(site.data, { entry_id, user_id: bob, text: `${i}` }, { now: new Date(i) })
+  await likeEntry(site.data, entry_id, bob)
   const reader = site.reader()
-  const entry = await entryById(reader, entry_id)
+  const entry = await site.data.entries.get(entry_id)
   const [card] = await cardsOf(reader, entry === undefined ? [] : [entry], bob)
   expect(card?.person?.full_name).toBe('ANN')
   expect(card?.comments.total).toBe(5)
@@ -83,63 +82,64 @@ test('a card gathers people, comments and likes; a person read twice is read onc
 test('entries of one link find each other, and a changed link parts them', async () => {
   const user_id = await addPerson('ann')
   const link = 'https://example.com/x'
-  const one = await postEntry(site.store, { user_id, title: 'one', link })
-  const two = await postEntry(site.store, { user_id, title: 'two', link })
-  const entry = await entryById(site.reader(), one)
+  const one = await postEntry(site.data, { user_id, title: 'one', link })
+  const two = await postEntry(site.data, { user_id, title: 'two', link })
+  const entry = await site.data.entries.get(one)
   if (entry === undefined) throw new Error('The entry was just posted.')
   expect((await alsoShared(site.reader(), entry)).map(({ id }) => id)).toEqual([two])
-  await site.store.update(two, (bag) => ({ ...bag, link: 'https://example.com/y' }))
+  await site.data.entries.update(two, { link: 'https://example.com/y' })
   expect(await alsoShared(site.reader(), entry)).toEqual([])
 })
 
 test('deleting an entry deletes its comments and likes', async () => {
   const user_id = await addPerson('ann')
-  const entry_id = await postEntry(site.store, { user_id, title: 'entry', link: undefined })
-  await postComment(site.store, { entry_id, user_id, text: 'comment' })
-  await likeEntry(site.store, entry_id, user_id)
-  expect(await deleteEntry(site.store, entry_id, await addPerson('bob'))).toBe(false)
-  expect(await deleteEntry(site.store, entry_id, user_id)).toBe(true)
+  const entry_id = await postEntry(site.data, { user_id, title: 'entry', link: undefined })
+  await postComment(site.data, { entry_id, user_id, text: 'comment' })
+  await likeEntry(site.data, entry_id, user_id)
+  expect(await deleteEntry(site.data, entry_id, await addPerson('bob'))).toBe(false)
+  expect(await deleteEntry(site.data, entry_id, user_id)).toBe(true)
   expect((await commentsOn(site.reader(), entry_id)).items).toEqual([])
   const left: unknown[] = []
-  for await (const entity of site.store.scan()) left.push(entity['kind'])
+  for await (const entity of site.store.scan()) left.push(entity['_kind'])
   expect(left.toSorted()).toEqual(['person', 'person'])
 })
 
 test('an item that did not change is not written again; one without a date keeps the day that it was found', async () => {
   const feed = feedOf('<item><guid>1</guid><title>undated</title></item>')
-  const { sourceId } = await storeFeed(site.store, feed, undefined, new Date('2026-01-01T00:00:00Z'))
+  const { sourceId } = await storeFeed(site.data, feed, undefined, new Date('2026-01-01T00:00:00Z'))
   const before = (await entriesOfSource(site.reader(), sourceId)).items[0]
-  const version = metaOf((await site.store.get(before?.id ?? '')) ?? {})?.version
-  expect(await storeFeed(site.store, feed, undefined, new Date('2026-02-02T00:00:00Z'))).toMatchObject({
+  expect(await storeFeed(site.data, feed, undefined, new Date('2026-02-02T00:00:00Z'))).toMatchObject({
     unchanged: 1,
   })
-  expect(metaOf((await site.store.get(before?.id ?? '')) ?? {})?.version).toBe(version)
+  expect((await entriesOfSource(site.reader(), sourceId)).items).toEqual([before])
 
   const changed = feedOf('<item><guid>1</guid><title>retitled</title></item>')
-  expect(await storeFeed(site.store, changed, undefined, new Date('2026-03-03T00:00:00Z'))).toMatchObject({
+  expect(await storeFeed(site.data, changed, undefined, new Date('2026-03-03T00:00:00Z'))).toMatchObject({
     updated: 1,
   })
-  expect((await entriesOfSource(site.reader(), sourceId)).items).toEqual([{ ...before, title: 'retitled' }])
+  expect((await entriesOfSource(site.reader(), sourceId)).items).toEqual([
+    { ...before, title: 'retitled', version: expect.any(Number) },
+  ])
 })
 
 test('comments survive the import of a changed entry', async () => {
   const user_id = await addPerson('ann')
   const { sourceId } = await storeFeed(
-    site.store,
+    site.data,
     feedOf('<item><guid>1</guid><title>a</title></item>'),
     user_id,
     new Date(),
   )
   const entry_id = (await entriesOfSource(site.reader(), sourceId)).items[0]?.id ?? ''
-  await postComment(site.store, { entry_id, user_id, text: 'still here' })
-  await storeFeed(site.store, feedOf('<item><guid>1</guid><title>b</title></item>'), user_id, new Date())
+  await postComment(site.data, { entry_id, user_id, text: 'still here' })
+  await storeFeed(site.data, feedOf('<item><guid>1</guid><title>b</title></item>'), user_id, new Date())
   expect((await commentsOn(site.reader(), entry_id)).items.map(({ text }) => text)).toEqual(['still here'])
 })
 
 test('a setting is decided by the first who asks, even at the same moment', async () => {
   let count = 0
   const asked = await Promise.all(
-    Array.from({ length: 8 }, () => settingOnce(site.store, 's', () => `${count++}`)),
+    Array.from({ length: 8 }, () => settingOnce(site.data.settings, 's', () => `${count++}`)),
   )
   expect(new Set(asked).size).toBe(1)
 })

@@ -1,12 +1,14 @@
 import { cleanIndex, DataStore, startCleaner, type Cleaner, type DriverFactory } from 'looseleaf'
 import { createFileParser, type FileParser } from '../import/file-parser.ts'
-import { siteIndexes } from './indexes.ts'
+import { dataOf, siteIndexes, type SiteData } from './entities.ts'
 import { createReader, type Reader } from './reader.ts'
 import { countStatements } from './statement-counter.ts'
+import { upgradeOldData } from './upgrade-old-data.ts'
 
 /** The site's data: one store for everything, the cleaner that looks after its indexes, and what reads files for it. */
 export interface Site {
   readonly store: DataStore
+  readonly data: SiteData
   readonly parser: FileParser
   /** A reader for one page, with a cost of its own. */
   reader(): Reader
@@ -19,20 +21,23 @@ export interface SiteOptions {
   readonly cleaner?: boolean
 }
 
-/** Opens the store, creates what is missing of its tables, and fills indexes that are new to it. */
+/** Opens the store, creates what is missing of its tables, brings up what is old, and fills indexes that are new to it. */
 export async function openSite(options: SiteOptions): Promise<Site> {
   const statements = countStatements(options.shards)
   const store = await DataStore.open({ shards: statements.shards, indexes: siteIndexes, migrate: true })
   let cleaner: Cleaner | undefined
   try {
+    await upgradeOldData(store)
     for (const index of await store.indexes())
       if (index.state === 'building') await cleanIndex(store, index.name)
     if (options.cleaner ?? true) cleaner = startCleaner(store)
     const parser = createFileParser()
+    const data = dataOf(store)
     return {
       store,
+      data,
       parser,
-      reader: () => createReader(store, statements.start()),
+      reader: () => createReader(data, statements.start()),
       async close() {
         await parser.close()
         await cleaner?.stop()

@@ -1,52 +1,34 @@
-import { asSource, type Entry, type Source } from './entities.ts'
-import { entriesBySource, sourcesByTime, sourcesByUser } from './indexes.ts'
-import type { List, Reader } from './reader.ts'
-import type { Some } from './responses.ts'
+import type { Source } from './entities.ts'
+import type { List, Reader, Some } from './reader.ts'
 
-export async function sourceById(reader: Reader, id: string): Promise<Source | undefined> {
-  return asSource(await reader.get(id))
-}
-
-export async function sourcesById(reader: Reader, ids: Iterable<string>): Promise<Map<string, Source>> {
-  const sources = (await reader.getMany([...new Set(ids)])).map(asSource)
-  return new Map(sources.filter((source) => source !== undefined).map((source) => [source.id, source]))
-}
+const SOURCES_PER_PAGE = 40
+const SOURCES_ON_PROFILE = 5
 
 /** All sources, newest first. */
-export function listSources(reader: Reader, cursor?: string, limit = 40): Promise<List<Source>> {
-  return reader.list(sourcesByTime, { kind: 'source' }, asSource, { limit, cursor, scatter: true })
+export function listSources(reader: Reader, cursor?: string): Promise<List<Source>> {
+  return reader.page(reader.data.sources.byTime, {}, { limit: SOURCES_PER_PAGE, cursor, scatter: true })
 }
 
 /** What a person brings in, what was added last at the top. */
-export function sourcesOfUser(
-  reader: Reader,
-  userId: string,
-  cursor?: string,
-  limit = 40,
-): Promise<List<Source>> {
-  return reader.list(sourcesByUser, { user_id: userId }, asSource, { limit, cursor })
+export function sourcesOfUser(reader: Reader, userId: string, cursor?: string): Promise<List<Source>> {
+  const where = { user_id: userId }
+  return reader.page(reader.data.sources.byUser, where, { limit: SOURCES_PER_PAGE, cursor })
 }
 
-const SOURCES_ON_PROFILE = 5
-
-/** A few of what a person brings in, and how many there are: those that the newest entries are from come first. */
-export async function fewSourcesOfUser(
-  reader: Reader,
-  userId: string,
-  newest: readonly Entry[],
-): Promise<Some<Source>> {
-  const ids = newest.map((entry) => entry.source_id).filter((id) => id !== undefined)
-  const [list, active] = await Promise.all([
-    sourcesOfUser(reader, userId, undefined, SOURCES_ON_PROFILE),
-    sourcesById(reader, ids),
-  ])
-  const total =
-    list.cursor === undefined ? list.items.length : await reader.count(sourcesByUser, { user_id: userId })
-  const own = [...active.values()].filter((source) => source.user_id === userId)
-  const few = new Map([...own, ...list.items].map((source) => [source.id, source]))
-  return { items: [...few.values()].slice(0, SOURCES_ON_PROFILE), total }
+/** A few of what a person brings in, what was added last, and how many there are. */
+export async function lastSourcesOfUser(reader: Reader, userId: string): Promise<Some<Source>> {
+  const where = { user_id: userId }
+  const [last] = await reader.newest(reader.data.sources.byUser, [where], SOURCES_ON_PROFILE)
+  return last ?? { items: [], total: 0 }
 }
 
-export function countEntriesOfSource(reader: Reader, id: string): Promise<number> {
-  return reader.count(entriesBySource, { source_id: id })
+/** The same, with those that the newest entries are from at the front. */
+export function activeFirst(
+  userId: string,
+  last: Some<Source>,
+  active: readonly (Source | undefined)[],
+): Some<Source> {
+  const own = active.filter((source) => source !== undefined).filter((source) => source.user_id === userId)
+  const few = new Map([...own, ...last.items].map((source) => [source.id, source]))
+  return { items: [...few.values()].slice(0, SOURCES_ON_PROFILE), total: last.total }
 }

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import { tidyText } from '../import/plain-text.ts'
-import { entryById } from '../model/entries.ts'
 import { deleteComment, lastPageOfComments, postComment } from '../model/responses.ts'
 import { LONGEST_COMMENT } from '../views/entry-page.tsx'
 import { safePath } from '../web/back-path.ts'
@@ -13,7 +12,7 @@ export function registerCommentRoutes(app: FastifyInstance, { site, pages }: Rou
   app.post('/entries/:id/comments', { config: { deed: 'comment' } }, async (request, reply) => {
     const page = await pages.open(request)
     const viewer = signedIn(page.ctx.viewer)
-    const entry = await entryById(page.reader, idOf(request, 'entry'))
+    const entry = await site.data.entries.get(idOf(request, 'entry'))
     if (entry === undefined) throw notFound('entry')
     const { fields } = pages.form(request)
     const text = tidyText(fields['text'] ?? '', Infinity)
@@ -22,7 +21,7 @@ export function registerCommentRoutes(app: FastifyInstance, { site, pages }: Rou
       return pages.send(reply, await entryView(page, entry, { values: fields, errors: { text: error } }), 422)
     }
     const comment = { entry_id: entry.id, user_id: viewer.id, text }
-    const id = await postComment(site.store, comment, { once: fields['once'] })
+    const id = await postComment(site.data, comment, { once: fields['once'] })
     if (id === undefined) throw notFound('entry')
     // It is the last one, so it may be on a later page.
     const after = await lastPageOfComments(page.reader, entry.id)
@@ -34,7 +33,7 @@ export function registerCommentRoutes(app: FastifyInstance, { site, pages }: Rou
     const { ctx } = await pages.open(request)
     const viewer = signedIn(ctx.viewer)
     const back = safePath(pages.form(request).fields['back'])
-    const entryId = await deleteComment(site.store, idOf(request, 'comment'), viewer.id)
+    const entryId = await deleteComment(site.data, idOf(request, 'comment'), viewer.id)
     if (entryId === undefined) {
       throw new Problem(
         403,

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { deleteEntry, entryById } from '../model/entries.ts'
+import { deleteEntry } from '../model/entries.ts'
 import { EMPTY_FORM } from '../views/form-parts.tsx'
 import { notFound, Problem } from '../web/problem.ts'
 import { idOf, signedIn } from '../web/request-values.ts'
@@ -9,17 +9,17 @@ import type { RouteContext } from './index.ts'
 export function registerEntryRoutes(app: FastifyInstance, { site, pages }: RouteContext): void {
   app.get('/entries/:id', async (request, reply) => {
     const page = await pages.openList(request)
-    const entry = await entryById(page.reader, idOf(request, 'entry'))
+    const entry = await page.reader.get(site.data.entries, idOf(request, 'entry'))
     if (entry === undefined) throw notFound('entry')
     return pages.send(reply, await entryView(page, entry, EMPTY_FORM, page.after))
   })
 
   app.post('/entries/:id/delete', { config: { deed: 'delete' } }, async (request, reply) => {
-    const { ctx, reader } = await pages.open(request)
+    const { ctx } = await pages.open(request)
     const viewer = signedIn(ctx.viewer)
     const id = idOf(request, 'entry')
-    if (!(await deleteEntry(site.store, id, viewer.id))) {
-      if ((await entryById(reader, id)) === undefined) throw notFound('entry')
+    if (!(await deleteEntry(site.data, id, viewer.id))) {
+      if ((await site.data.entries.get(id)) === undefined) throw notFound('entry')
       throw new Problem(403, 'Not yours to take out', 'An entry can be deleted only by whoever published it.')
     }
     return reply.redirect(`/people/${viewer.name}`, 303)

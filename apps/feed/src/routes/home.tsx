@@ -32,7 +32,7 @@ export function registerHomeRoutes(app: FastifyInstance, { site, pages }: RouteC
     if (Object.keys(errors).length > 0) {
       return pages.send(reply, <PostPage ctx={ctx} form={{ values: fields, errors }} />, 422)
     }
-    const id = await postEntry(site.store, { user_id: viewer.id, title, link }, { once: fields['once'] })
+    const id = await postEntry(site.data, { user_id: viewer.id, title, link }, { once: fields['once'] })
     return reply.redirect(`/entries/${id}`, 303)
   })
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { importFile, type ImportResult } from '../import/import-file.ts'
 import { importsOf, undoImport } from '../model/imports.ts'
-import type { Notice } from '../model/sessions.ts'
+import type { Notice } from '../model/entities.ts'
 import { EMPTY_FORM, type FormState } from '../views/form-parts.tsx'
 import { noticeOfImport, noticeOfUndo } from '../views/import-notices.ts'
 import { ImportPage } from '../views/import-page.tsx'
@@ -46,7 +46,7 @@ export function registerImportRoutes(app: FastifyInstance, { site, pages }: Rout
   app.post('/imports/:id/undo', { config: { deed: 'import' } }, async (request, reply) => {
     const page = await pages.open(request)
     const viewer = signedIn(page.ctx.viewer)
-    const undone = await undoImport(site.store, idOf(request, 'import'), viewer.id)
+    const undone = await undoImport(site.data, idOf(request, 'import'), viewer.id)
     if (undone === undefined) throw notFound('import of yours')
     return pages.redirectWithNotice(request, reply, DONE, noticeOfUndo(undone))
   })

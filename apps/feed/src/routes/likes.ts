@@ -8,14 +8,14 @@ import type { RouteContext } from './index.ts'
 export function registerLikeRoutes(app: FastifyInstance, { site, pages }: RouteContext): void {
   app.post('/entries/:id/like', { config: { deed: 'like' } }, async (request, reply) => {
     const { ctx } = await pages.open(request)
-    if (!(await likeEntry(site.store, idOf(request, 'entry'), signedIn(ctx.viewer).id)))
+    if (!(await likeEntry(site.data, idOf(request, 'entry'), signedIn(ctx.viewer).id)))
       throw notFound('entry')
     return reply.redirect(backPath(pages.form(request).fields['back']), 303)
   })
 
   app.post('/entries/:id/unlike', { config: { deed: 'like' } }, async (request, reply) => {
     const { ctx } = await pages.open(request)
-    await unlikeEntry(site.store, idOf(request, 'entry'), signedIn(ctx.viewer).id)
+    await unlikeEntry(site.data, idOf(request, 'entry'), signedIn(ctx.viewer).id)
     return reply.redirect(backPath(pages.form(request).fields['back']), 303)
   })
 }

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { cardsOf } from '../model/cards.ts'
-import { entriesById, entriesOfUser } from '../model/entries.ts'
+import { entriesOfUser } from '../model/entries.ts'
 import { listPeople, personByName } from '../model/people.ts'
 import type { Person, Entry } from '../model/entities.ts'
 import type { List, Reader } from '../model/reader.ts'
 import { likesOf } from '../model/responses.ts'
-import { fewSourcesOfUser, sourcesOfUser } from '../model/sources.ts'
+import { activeFirst, lastSourcesOfUser, sourcesOfUser } from '../model/sources.ts'
 import { PeoplePage } from '../views/people-page.tsx'
 import { PersonPage } from '../views/person-page.tsx'
 import { PersonSourcesPage } from '../views/person-sources-page.tsx'
@@ -43,18 +43,22 @@ export function registerPeopleRoutes(app: FastifyInstance, { pages }: RouteConte
     const person = await personByName(reader, nameOf(request))
     if (person === undefined) throw notFound('person of this name')
     const isNewest = view === 'entries' && after === undefined
-    const [list, newest] = await Promise.all([
+    const [list, newest, last] = await Promise.all([
       view === 'entries' ? entriesOfUser(reader, person.id, after) : likedEntries(reader, person, after),
       isNewest ? undefined : entriesOfUser(reader, person.id),
+      lastSourcesOfUser(reader, person.id),
     ])
-    const sources = await fewSourcesOfUser(reader, person.id, (newest ?? list).items)
-    const cards = await cardsOf(reader, list.items, ctx.viewer?.id)
+    const [cards, newestSources] = await Promise.all([
+      cardsOf(reader, list.items, ctx.viewer?.id),
+      reader.getMany(reader.data.sources, newest?.items.map((entry) => entry.source_id) ?? []),
+    ])
+    const active = isNewest ? cards.map(({ source }) => source) : [...newestSources.values()]
     return pages.send(
       reply,
       <PersonPage
         ctx={ctx}
         person={person}
-        sources={sources}
+        sources={activeFirst(person.id, last, active)}
         view={view}
         cards={cards}
         paging={paging(list)}
@@ -66,5 +70,6 @@ export function registerPeopleRoutes(app: FastifyInstance, { pages }: RouteConte
 async function likedEntries(reader: Reader, person: Person, after: string | undefined): Promise<List<Entry>> {
   const likes = await likesOf(reader, person.id, after)
   const ids = likes.items.map((like) => like.entry_id)
-  return { ...likes, items: await entriesById(reader, ids) }
+  const entries = await reader.getMany(reader.data.entries, ids)
+  return { ...likes, items: [...entries.values()] }
 }

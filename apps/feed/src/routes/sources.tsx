@@ -1,8 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { cardsOf } from '../model/cards.ts'
 import { entriesOfSource } from '../model/entries.ts'
-import { peopleById, personById } from '../model/people.ts'
-import { countEntriesOfSource, listSources, sourceById } from '../model/sources.ts'
+import { listSources } from '../model/sources.ts'
 import { SourcePage } from '../views/source-page.tsx'
 import { SourcesPage } from '../views/sources-page.tsx'
 import { notFound } from '../web/problem.ts'
@@ -13,9 +12,9 @@ export function registerSourceRoutes(app: FastifyInstance, { pages }: RouteConte
   app.get('/sources', async (request, reply) => {
     const { ctx, reader, after, paging } = await pages.openList(request)
     const list = await listSources(reader, after)
-    const owners = await peopleById(
-      reader,
-      list.items.map((source) => source.user_id).filter((id) => id !== undefined),
+    const owners = await reader.getMany(
+      reader.data.people,
+      list.items.map((source) => source.user_id),
     )
     return pages.send(
       reply,
@@ -25,12 +24,13 @@ export function registerSourceRoutes(app: FastifyInstance, { pages }: RouteConte
 
   app.get('/sources/:id', async (request, reply) => {
     const { ctx, reader, after, paging } = await pages.openList(request)
-    const source = await sourceById(reader, idOf(request, 'source'))
+    const source = await reader.get(reader.data.sources, idOf(request, 'source'))
     if (source === undefined) throw notFound('source')
+    const { id, user_id } = source
     const [list, total, owner] = await Promise.all([
-      entriesOfSource(reader, source.id, after),
-      countEntriesOfSource(reader, source.id),
-      source.user_id === undefined ? undefined : personById(reader, source.user_id),
+      entriesOfSource(reader, id, after),
+      reader.count(reader.data.entries.bySource, { source_id: id }),
+      user_id === undefined ? undefined : reader.get(reader.data.people, user_id),
     ])
     const cards = await cardsOf(reader, list.items, ctx.viewer?.id)
     return pages.send(

@@ -2,7 +2,7 @@ import { memoryShards } from 'looseleaf'
 import { expect, test } from 'vitest'
 import { openSite } from '../model/site.ts'
 import { readSample } from './read-sample.ts'
-import { sampleBags } from './sample-bags.ts'
+import { sampleEntities } from './sample-entities.ts'
 import { seedSample } from './seed.ts'
 
 const now = new Date('2026-06-01T12:00:00Z')
@@ -28,19 +28,22 @@ test('nothing in it leads to a real site, and nothing is there twice', () => {
 })
 
 test('every time is in the past and every id is its own', () => {
-  const bags = sampleBags(sample, now)
-  expect(new Set(bags.map((bag) => bag['id'])).size).toBe(bags.length)
-  for (const bag of bags) {
-    const time = bag['published'] ?? bag['commented'] ?? bag['liked'] ?? bag['joined'] ?? bag['added']
-    expect(time).toBeInstanceOf(Date)
-    expect(time).toSatisfy((date: Date) => date < now)
-  }
+  const { people, sources, entries, comments, likes } = sampleEntities(sample, now)
+  const ids = [people, sources, entries, comments, likes].flatMap((items) => items.map(({ id }) => id))
+  expect(new Set(ids).size).toBe(ids.length)
+  const times = [
+    ...people.map(({ joined }) => joined),
+    ...sources.map(({ added }) => added),
+    ...entries.map(({ published }) => published),
+    ...comments.map(({ commented }) => commented),
+    ...likes.map(({ liked }) => liked),
+  ]
+  for (const time of times) expect(time).toSatisfy((date: Date) => date < now)
 })
 
 test('the newest entry is minutes old and a page of them is from today', () => {
-  const times = sampleBags(sample, now)
-    .filter((bag) => bag['kind'] === 'entry')
-    .map((bag) => now.getTime() - (bag['published'] as Date).getTime())
+  const times = sampleEntities(sample, now)
+    .entries.map(({ published }) => now.getTime() - published.getTime())
     .toSorted((a, b) => a - b)
   expect(times[0]).toBeLessThan(10 * 60_000)
   expect(times[19]).toBeLessThan(24 * 60 * 60_000)
@@ -48,10 +51,10 @@ test('the newest entry is minutes old and a page of them is from today', () => {
 
 test('a store is seeded once: what was deleted stays deleted', async () => {
   const site = await openSite({ shards: memoryShards(2), cleaner: false })
-  expect(await seedSample(site.store, now)).toBeGreaterThan(1000)
-  const entry = sampleBags(sample, now).find((bag) => bag['kind'] === 'entry')?.['id'] as string
-  await site.store.delete(entry)
-  expect(await seedSample(site.store, now)).toBe(0)
-  expect(await site.store.get(entry)).toBeUndefined()
+  expect(await seedSample(site.data, now)).toBeGreaterThan(1000)
+  const entry = sampleEntities(sample, now).entries[0]?.id ?? ''
+  expect(await site.data.entries.delete(entry)).toBe(true)
+  expect(await seedSample(site.data, now)).toBe(0)
+  expect(await site.data.entries.get(entry)).toBeUndefined()
   await site.close()
 })

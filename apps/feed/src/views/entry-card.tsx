@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { hostOf } from '../import/web-link.ts'
-import type { Card } from '../model/cards.ts'
+import type { Card, PublishedEntry } from '../model/cards.ts'
 import { Avatar, hueOf } from './avatar.tsx'
 import { CommentItem } from './comment-item.tsx'
 import { LikeButton } from './like-button.tsx'
@@ -73,7 +73,7 @@ export function EntryCard({ ctx, card }: { readonly ctx: PageContext; readonly c
   )
 }
 
-export function EntryAvatar({ card }: { readonly card: Card }): JSX.Element {
+export function EntryAvatar({ card }: { readonly card: PublishedEntry }): JSX.Element {
   const { person, source } = card
   if (person !== undefined) return <Avatar label={person.full_name} hue={person.hue} />
   const title = source?.title ?? '?'
@@ -81,7 +81,13 @@ export function EntryAvatar({ card }: { readonly card: Card }): JSX.Element {
 }
 
 /** Who published it, through which source, and when. */
-export function EntryHead({ ctx, card }: { readonly ctx: PageContext; readonly card: Card }): JSX.Element {
+export function EntryHead({
+  ctx,
+  card,
+}: {
+  readonly ctx: PageContext
+  readonly card: PublishedEntry
+}): JSX.Element {
   const { entry, person, source } = card
   return (
     <p class="entry-head">
@@ -108,7 +114,13 @@ export function EntryHead({ ctx, card }: { readonly ctx: PageContext; readonly c
 }
 
 /** The title as a link: to what was shared, or to the entry itself. */
-export function EntryTitle({ card, page }: { readonly card: Card; readonly page?: string }): JSX.Element {
+export function EntryTitle({
+  card,
+  page,
+}: {
+  readonly card: PublishedEntry
+  readonly page?: string
+}): JSX.Element {
   const { title, link } = card.entry
   if (link !== undefined) {
     return (

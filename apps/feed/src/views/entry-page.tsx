@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
-import type { Card, CommentBy } from '../model/cards.ts'
-import type { Entry, Person, Source } from '../model/entities.ts'
+import type { CommentBy, LikedEntry, PublishedEntry } from '../model/cards.ts'
+import type { Some } from '../model/reader.ts'
 import { CommentItem } from './comment-item.tsx'
 import { DeleteForm } from './delete-form.tsx'
 import { EntryAvatar, EntryHead, EntryTitle } from './entry-card.tsx'
@@ -14,19 +14,13 @@ import { TimeAgo } from './time-ago.tsx'
 
 export const LONGEST_COMMENT = 2000
 
-export interface SharedBy {
-  readonly entry: Entry
-  readonly person: Person | undefined
-  readonly source: Source | undefined
-}
-
 export interface EntryPageProps {
   readonly ctx: PageContext
-  readonly card: Card
-  readonly comments: readonly CommentBy[]
+  readonly card: LikedEntry
+  readonly comments: Some<CommentBy>
   /** Of the comments. */
   readonly paging: Paging
-  readonly shares: readonly SharedBy[]
+  readonly shares: readonly PublishedEntry[]
   readonly form: FormState
 }
 
@@ -58,11 +52,11 @@ export function EntryPage(props: EntryPageProps): JSX.Element {
         </div>
       </article>
       <section class="discussion" aria-labelledby="comments">
-        <h2 id="comments">{commentsTitle(card.comments.total)}</h2>
+        <h2 id="comments">{commentsTitle(comments.total)}</h2>
         {paging.paged ? <p class="faint">These are later ones.</p> : null}
-        {comments.length === 0 ? null : (
+        {comments.items.length === 0 ? null : (
           <ul class="comments">
-            {comments.map((comment) => (
+            {comments.items.map((comment) => (
               <CommentItem key={comment.id} ctx={ctx} comment={comment} anchored />
             ))}
           </ul>
@@ -121,7 +115,13 @@ function CommentForm({
   )
 }
 
-function AlsoShared({ ctx, shares }: { ctx: PageContext; shares: readonly SharedBy[] }): JSX.Element | null {
+function AlsoShared({
+  ctx,
+  shares,
+}: {
+  ctx: PageContext
+  shares: readonly PublishedEntry[]
+}): JSX.Element | null {
   if (shares.length === 0) return null
   return (
     <section class="shares" aria-labelledby="shares">

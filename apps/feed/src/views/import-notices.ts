@@ -1,6 +1,6 @@
 import { describeImport, type ImportResult } from '../import/import-file.ts'
 import type { Undone } from '../model/imports.ts'
-import type { Notice, NoticeLine } from '../model/sessions.ts'
+import type { Notice, NoticeLine } from '../model/entities.ts'
 import { amountOf } from './imports-list.tsx'
 
 /** What became of the files of a form. */

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import type { Import } from '../model/entities.ts'
-import type { Notice } from '../model/sessions.ts'
+import type { Notice } from '../model/entities.ts'
 import { FormErrors, Token, type FormState } from './form-parts.tsx'
 import { ImportsList } from './imports-list.tsx'
 import { Layout } from './layout.tsx'

@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import type { LikeBy } from '../model/cards.ts'
 import type { Person } from '../model/entities.ts'
-import type { Some } from '../model/responses.ts'
+import type { Some } from '../model/reader.ts'
 
 export interface LikesLineProps {
   readonly likes: Some<LikeBy>

@@ -3,9 +3,9 @@ import type { JSX } from 'preact'
 /** Where a page of a list stands in it. */
 export interface Paging {
   /** Leads to the next page; undefined on the last one. */
-  readonly cursor: string | undefined
+  readonly cursor?: string | undefined
   /** Leads to the page before; undefined on the first one. */
-  readonly previous: string | undefined
+  readonly previous?: string | undefined
   /** Whether this is a later page than the first. */
   readonly paged: boolean
 }

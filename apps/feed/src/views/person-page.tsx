@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import type { Card } from '../model/cards.ts'
 import type { Person, Source } from '../model/entities.ts'
-import type { Some } from '../model/responses.ts'
+import type { Some } from '../model/reader.ts'
 import { Avatar } from './avatar.tsx'
 import { EmptyState } from './empty-state.tsx'
 import { EntryList } from './entry-card.tsx'

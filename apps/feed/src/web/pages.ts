@@ -3,16 +3,9 @@ import { readFileSync } from 'node:fs'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { VNode } from 'preact'
 import { renderToString } from 'preact-render-to-string'
-import type { Person } from '../model/entities.ts'
+import type { Notice, Person } from '../model/entities.ts'
 import type { Reader } from '../model/reader.ts'
-import {
-  beginSession,
-  endSession,
-  keepNotice,
-  noticeOf,
-  personOfSession,
-  type Notice,
-} from '../model/sessions.ts'
+import { beginSession, endSession, keepNotice, noticeOf, personOfSession } from '../model/sessions.ts'
 import type { Paging } from '../views/older-link.tsx'
 import type { PageContext } from '../views/page-context.ts'
 import { ProblemPage } from '../views/problem-page.tsx'
@@ -157,7 +150,7 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
 
   async function endSessionOf(request: FastifyRequest): Promise<void> {
     const session = readSession(request)
-    if (isSignedIn(session)) await endSession(site.store, session)
+    if (isSignedIn(session)) await endSession(site.data, session)
   }
 
   app.setNotFoundHandler((request, reply) => sendProblem(request, reply, notFound('page under this address')))
@@ -183,7 +176,7 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
       open(request, readSession(request) ?? writeSession(reply, undefined, isSecure(request))),
     async signIn(request, reply, person) {
       await endSessionOf(request)
-      await beginSession(site.store, writeSession(reply, person.id, isSecure(request)), now())
+      await beginSession(site.data, writeSession(reply, person.id, isSecure(request)), now())
     },
     async signOut(request, reply) {
       await endSessionOf(request)
@@ -192,7 +185,7 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
     form: (request) => forms.get(request) ?? { fields: {}, files: [] },
     async redirectWithNotice(request, reply, to, notice) {
       const session = readSession(request)
-      if (isSignedIn(session)) await keepNotice(site.store, session, notice)
+      if (isSignedIn(session)) await keepNotice(site.data, session, notice)
       return reply.redirect(to, 303)
     },
     async notice(request, reader) {

@@ -1,18 +1,23 @@
 import { LooseleafError } from '@looseleaf/core'
 import { upgradeKinds, type AnyKind, type UpgradeResult } from '@looseleaf/kinds'
 import { defineCommand, type AddCommand } from '../define-command.ts'
+import { exitCodes } from '../exit-codes.ts'
 import type { CommonOptions, Settings } from '../session.ts'
 import { counted, grouped } from '../text.ts'
 
 const DETAILS = `Reads the whole store, and writes each entity that is stored in an older shape
-of the config’s kinds, with its index rows. May be stopped and started again at any
-time, and run while the site is live: entities of an old shape are read in the
-newest one all the while. Start it when every process of the site has the new
-upgrades.
+of the config’s kinds, with its index rows. May be stopped and started again at
+any time, and run while the site is live: entities of an old shape are read in
+the newest one all the while. Start it when every process of the site has the
+new upgrades.
+
+Ends with 1 where an entity cannot be upgraded: its upgrade fails, or the
+result does not fit the schema. Such entities are listed and stay as they are.
 
 JSON:
   { "scanned": entities of the store that were read,
-    "upgraded": { kind: entities written } }`
+    "upgraded": { kind: entities written },
+    "failed": [{ "id", "message" }] }`
 
 /** `looseleaf kind …`: what is done to all entities of a kind. */
 export const addKindCommands: AddCommand = (program, run) => {
@@ -27,24 +32,36 @@ export const addKindCommands: AddCommand = (program, run) => {
     details: DETAILS,
     examples: [
       ['kind upgrade', 'all kinds of the config'],
-      ['kind upgrade person', 'one of them'],
+      ['kind upgrade person --dry-run', 'what would be written of one of them, and what fails'],
     ],
-  }).action((names: readonly string[], options: CommonOptions) =>
-    run(options, async (session) => {
-      const { output, signal } = session
-      const kinds = kindsNamed(await session.settings(), names)
-      const store = await session.store()
-      const progress = output.progress({ label: 'upgrade', unit: 'entities' })
-      const onProgress = ({ scanned }: UpgradeResult): void => progress.update(scanned, undefined)
-      const result = await upgradeKinds(store, kinds, { signal, onProgress }).finally(() => progress.stop())
-      output.result(result, () =>
-        [
-          ...Object.entries(result.upgraded).map(([kind, count]) => `${kind}: ${grouped(count)} upgraded`),
-          `${counted(result.scanned, 'entity', 'entities')} of the store read.`,
-        ].join('\n'),
-      )
-    }),
-  )
+  })
+    .option('--dry-run', 'write nothing')
+    .action((names: readonly string[], options: CommonOptions & { readonly dryRun?: boolean }) =>
+      run(options, async (session) => {
+        const { output, signal } = session
+        const kinds = kindsNamed(await session.settings(), names)
+        const store = await session.store()
+        const progress = output.progress({ label: 'upgrade', unit: 'entities' })
+        const onProgress = ({ scanned }: UpgradeResult): void => progress.update(scanned, undefined)
+        const { dryRun } = options
+        const { failed, ...result } = await upgradeKinds(store, kinds, {
+          signal,
+          dryRun,
+          onProgress,
+        }).finally(() => progress.stop())
+        const problems = failed.map(({ id, error }) => ({ id, message: error.message }))
+        output.result({ ...result, failed: problems }, () =>
+          [
+            ...Object.entries(result.upgraded).map(
+              ([kind, count]) => `${kind}: ${grouped(count)} ${dryRun ? 'to be ' : ''}upgraded`,
+            ),
+            ...problems.map(({ id, message }) => `${output.colors.red('Failed:')} ${id}: ${message}`),
+            `${counted(result.scanned, 'entity', 'entities')} of the store read.`,
+          ].join('\n'),
+        )
+        return failed.length === 0 ? exitCodes.ok : exitCodes.found
+      }),
+    )
 }
 
 /** Those of the config with these names, or all. */

@@ -1,0 +1,101 @@
+import { deriveId } from 'looseleaf'
+import type { Comment, Entry, Like, Person, Source } from '../model/entities.ts'
+import { likeId, sourceId } from '../model/ids.ts'
+import { namesOfSource } from '../model/save-sources.ts'
+import { fractionOf, shuffled } from './fraction.ts'
+import type { Sample, SampleEntry } from './sample-types.ts'
+
+const MINUTE = 60_000
+const DAY = 24 * 60 * MINUTE
+/** The oldest entry is about this old, and the newest a few minutes: most of them are from the last days. */
+const OLDEST = 75 * DAY
+
+/** The sample as entities that are yet to be written. */
+export interface SampleEntities {
+  readonly people: readonly New<Person>[]
+  readonly sources: readonly New<Source>[]
+  readonly entries: readonly New<Entry>[]
+  readonly comments: readonly New<Comment>[]
+  readonly likes: readonly New<Like>[]
+}
+
+type New<Entity> = Omit<Entity, 'version'>
+
+/**
+ * The sample with ids, at times counted back from `now`, so that the site looks alive whenever it is started.
+ * The ids are always the same: seeding a second time would write the same entities again.
+ */
+export function sampleEntities(sample: Sample, now: Date): SampleEntities {
+  const userIds = new Map(
+    sample.people.map((person) => [person.name, deriveId('sample person', person.name)]),
+  )
+  const idOf = (name: string): string => {
+    const id = userIds.get(name)
+    if (id === undefined) throw new TypeError(`The sample names ${name}, who is not among its people.`)
+    return id
+  }
+  const people = sample.people.map((person, i) => ({
+    id: idOf(person.name),
+    ...person,
+    joined: new Date(now.getTime() - OLDEST - (sample.people.length - i) * 3 * DAY),
+  }))
+  const sources = sample.sources.map(({ key, by, ...about }, i) => {
+    const source = { ...about, user_id: idOf(by) }
+    const known_as = namesOfSource(source)
+    const added = new Date(now.getTime() - OLDEST + i * 5 * DAY)
+    return { key, by, source: { id: sourceId(known_as[0] as string), ...source, known_as, added } }
+  })
+  const shared = shuffled(sample.entries, (entry) => `${entry.by ?? entry.source} ${entry.title}`)
+  const entries = shared.map((entry, i) => {
+    const age = 3 * MINUTE + OLDEST * ((i + 0.3) / shared.length) ** 1.9
+    const from = sources.find(({ key }) => key === entry.source)
+    const by = entry.by ?? from?.by
+    if (by === undefined) throw new TypeError(`The sample has an entry of nobody: ${entry.title}`)
+    const published = new Date(now.getTime() - age)
+    return withAnswers(entry, { user_id: idOf(by), source_id: from?.source.id, published, userIds })
+  })
+  return {
+    people,
+    sources: sources.map(({ source }) => source),
+    entries: entries.map(({ entry }) => entry),
+    // What would be said of the newest entries only later has not been said yet.
+    comments: entries.flatMap(({ comments }) => comments).filter(({ commented }) => commented < now),
+    likes: entries.flatMap(({ likes }) => likes).filter(({ liked }) => liked < now),
+  }
+}
+
+interface Place {
+  readonly user_id: string
+  readonly source_id: string | undefined
+  readonly published: Date
+  readonly userIds: ReadonlyMap<string, string>
+}
+
+function withAnswers(
+  { title, body, link, comments = [], likes = 0 }: SampleEntry,
+  { user_id, source_id, published, userIds }: Place,
+): { readonly entry: New<Entry>; readonly comments: New<Comment>[]; readonly likes: New<Like>[] } {
+  const id = deriveId('sample entry', [user_id, title])
+  const at = (minutes: number): Date => new Date(published.getTime() + minutes * MINUTE)
+  let minutes = 0
+  const fans = shuffled(
+    [...userIds.values()].filter((fan) => fan !== user_id),
+    (fan) => `${fan} ${title}`,
+  ).slice(0, likes)
+  return {
+    entry: { id, title, body, link, user_id, source_id, published },
+    comments: comments.map(([name, text], i) => {
+      const commenter = userIds.get(name)
+      if (commenter === undefined) {
+        throw new TypeError(`The sample has a comment by ${name}, who is not among its people.`)
+      }
+      minutes += 3 + 40 * fractionOf(text) ** 2
+      const commentId = deriveId('sample comment', [id, i], { near: id })
+      return { id: commentId, entry_id: id, user_id: commenter, text, commented: at(minutes) }
+    }),
+    likes: fans.map((fan) => {
+      const liked = at(1 + 1000 * fractionOf(`${title} ${fan}`) ** 3)
+      return { id: likeId(id, fan), entry_id: id, user_id: fan, liked }
+    }),
+  }
+}
