@@ -14,7 +14,7 @@ export async function confirm(
   if (yes === true) return true
   const { stdin, stderr } = console
   if (output.json || stdin.isTTY !== true) {
-    throw new LooseleafError('BAD_OPTION', `${question} There is no terminal to answer at: say --yes.`)
+    throw new LooseleafError('BAD_OPTION', `${question} There is no terminal to ask at: give --yes.`)
   }
   const lines = createInterface({ input: stdin, output: stderr, signal })
   let answer: string | undefined

@@ -16,7 +16,7 @@ export function indexAdvice(
       const which = own.length === 1 ? name : `${name} --generation ${generation}`
       const called = own.length === 1 ? `Index ${name}` : `Index ${name}, generation ${generation},`
       if (!isInUse(rows)) {
-        advice.push(`${called} is half dropped. End that with: looseleaf index drop ${which}`)
+        advice.push(`${called} is half dropped. Finish with: looseleaf index drop ${which}`)
       } else if (rows.hidden) {
         advice.push(
           `${called} is hidden. Bring it back with: looseleaf index restore ${which}, or drop it: looseleaf index drop ${which}`,

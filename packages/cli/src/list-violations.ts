@@ -32,7 +32,7 @@ export async function listViolations(session: Session, name: string): Promise<Ex
       `${have} a key that another has claimed. Change or delete one of the two each time, then run: ${clean}`,
     )
   } else if (unclaimed > 0) {
-    output.note(`${counted(unclaimed, 'key is', 'keys are')} claimed by nobody yet. Run: ${clean}`)
+    output.note(`${counted(unclaimed, 'key is', 'keys are')} not claimed yet. Run: ${clean}`)
   }
   return violations.length + unclaimed === 0 ? exitCodes.ok : exitCodes.found
 }

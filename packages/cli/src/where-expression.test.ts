@@ -37,7 +37,7 @@ test.each([
   expect(parseWhere(index, [expression])).toEqual(where)
 })
 
-test('two bounds of one property make a stretch, beside values for others', () => {
+test('two bounds of one property make a range, beside values for others', () => {
   expect(parseWhere(index, ['title=x', 'score>=1', 'score<2'])).toEqual({
     title: 'x',
     score: { gte: 1, lt: 2 },

@@ -18,7 +18,7 @@ type Operator = keyof typeof OPERATORS | 'is null'
 /**
  * Reads conditions such as `user_id=0192…` and `published>=2009-02-27`, each with a value of its property's type.
  * `due is null` asks for entities without it, where the index has rows for those.
- * Two bounds of one property make a stretch, as in `published>=2009-02-01 published<2009-03-01`; several values of one make a
+ * Two bounds of one property make a range, as in `published>=2009-02-01 published<2009-03-01`; several values of one make a
  * list, as in `status=open status=waiting`. Throws `BAD_QUERY`.
  */
 export function parseWhere(index: IndexDefinitionData, expressions: readonly string[]): Where {

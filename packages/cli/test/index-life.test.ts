@@ -134,7 +134,7 @@ test('a filling is paused and resumed, which list, show and status tell', async 
 
 test('drop hides first, restore brings back at once, and drop again drops', async () => {
   const refused = await run('index drop by_name')
-  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('say --yes')])
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('give --yes')])
   expect(await states()).toEqual(['index_by_name ready'])
   expect((await run('index drop by_name --dry-run --json')).json()).toEqual({
     step: 'hide',
@@ -326,7 +326,7 @@ test('a unique index that includes other properties stays unique when the old ge
   expect(await states()).toContain('claims_by_mail ready')
   const asked = await on('index swap by_mail --dry-run')
   expect(asked.stdout).toContain(
-    'Its tables go on every shard, but for its claims, which generation 2 needs, too.',
+    'Its tables are dropped on every shard, except its claims, which generation 2 needs too.',
   )
   await on('index swap by_mail --yes')
   expect(await states()).toEqual(['index_by_name ready', 'claims_by_mail ready', 'index_by_mail_2 ready'])
@@ -345,7 +345,7 @@ test('what a migration that died has left half dropped is taken out alone', asyn
   const swap = await run('index swap by_name --yes')
   expect([swap.code, swap.stderr]).toEqual([
     4,
-    'Error: Index by_name, generation 1, is half dropped, so it cannot be kept. End that with: looseleaf index drop by_name\n',
+    'Error: Index by_name, generation 1, is half dropped, so it cannot be kept. Finish with: looseleaf index drop by_name\n',
   ])
   await store.addIndex(byName)
   await run('index repair by_name')
@@ -356,7 +356,7 @@ test('what a migration that died has left half dropped is taken out alone', asyn
     expect.stringContaining('index drop by_name --generation 1\n'),
   ])
   expect((await on('index list')).stdout).toContain(
-    'generation 1, is half dropped. End that with: looseleaf index drop by_name --generation 1',
+    'generation 1, is half dropped. Finish with: looseleaf index drop by_name --generation 1',
   )
   const dropped = await on('index drop by_name --generation 1 --yes')
   expect(dropped.stdout).toBe('Index by_name, generation 1, is dropped.\n')

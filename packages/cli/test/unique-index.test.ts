@@ -38,7 +38,7 @@ test('an index is made unique in use: duplicates are listed, and it is ready whe
     'Index by_mail is building its claims. Fill it with: looseleaf clean --index by_mail\n',
   )
   const early = await run('index', 'violations', 'by_mail')
-  expect([early.code, early.stderr]).toEqual([1, expect.stringContaining('3 keys are claimed by nobody yet')])
+  expect([early.code, early.stderr]).toEqual([1, expect.stringContaining('3 keys are not claimed yet')])
   const listed = await run('index', 'list')
   expect(listed.stdout).toMatch(/by_mail +1 +ready .*index_by_mail/)
   expect(listed.stdout).toMatch(/by_mail \(unique\) +1 +building .*claims_by_mail/)

@@ -12,7 +12,7 @@ import { columnNames, INCLUDED } from './schema.ts'
 import { and, or, slot, slots } from './sql-parts.ts'
 
 /** A statement together with its parameters; `shape` is the same for all that have the same SQL. */
-export interface Stretch {
+export interface ParameterizedSql {
   readonly shape: string
   build(): RawBuilder<unknown>
   readonly parameters: readonly unknown[]
@@ -25,7 +25,7 @@ interface Column {
 }
 
 /** The rows of a range. */
-export function within(key: readonly string[], { prefix, lower, upper }: KeyRange): Stretch {
+export function within(key: readonly string[], { prefix, lower, upper }: KeyRange): ParameterizedSql {
   const column = sql.ref(key[prefix.length] as string)
   const bounds = [
     ...(lower === undefined ? [] : [{ operator: lower.inclusive ? '>=' : '>', value: lower.value }]),
@@ -43,7 +43,7 @@ export function within(key: readonly string[], { prefix, lower, upper }: KeyRang
 }
 
 /** The statement of a scan, for one table. */
-export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexScan) => Stretch {
+export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexScan) => ParameterizedSql {
   const table = sql.table(spec.table)
   const key = [...columnNames(spec), 'entity_id']
   const directions: readonly Direction[] = [...directionsOf(spec.columns), 1]
@@ -79,14 +79,14 @@ export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexSc
 
   return (scan) => {
     const { order, after, limit, included = false, ...range } = scan
-    const stretch = within(key, range)
+    const inRange = within(key, range)
     const rest = restOf(scan)
-    const shape = `scan ${order} ${stretch.shape}${included ? ' included' : ''}`
+    const shape = `scan ${order} ${inRange.shape}${included ? ' included' : ''}`
     if (after === undefined) {
       return {
         shape,
-        build: () => select([stretch.build()], rest, included),
-        parameters: [...stretch.parameters, limit],
+        build: () => select([inRange.build()], rest, included),
+        parameters: [...inRange.parameters, limit],
       }
     }
     const { inclusive = false } = after
@@ -95,13 +95,13 @@ export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexSc
       const behind = spelledOut(rest, place, inclusive)
       return {
         shape: `${shape} ${inclusive ? 'from' : 'after'}`,
-        build: () => select([stretch.build(), behind.build()], rest, included),
-        parameters: [...stretch.parameters, ...behind.parameters, limit],
+        build: () => select([inRange.build(), behind.build()], rest, included),
+        parameters: [...inRange.parameters, ...behind.parameters, limit],
       }
     }
     const steps = stepsBehind(rest, place, inclusive)
     const parts = (): readonly RawBuilder<unknown>[] =>
-      steps.map(({ build }) => select([stretch.build(), build()], rest, included))
+      steps.map(({ build }) => select([inRange.build(), build()], rest, included))
     return {
       shape: `${shape} ${inclusive ? 'from' : 'after'}`,
       build: () =>
@@ -113,14 +113,14 @@ export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexSc
                 sql` UNION ALL `,
               )} ORDER BY ${inOrder(rest)} LIMIT ${slot}`,
       parameters: [
-        ...steps.flatMap(({ parameters }) => [...stretch.parameters, ...parameters, limit]),
+        ...steps.flatMap(({ parameters }) => [...inRange.parameters, ...parameters, limit]),
         ...(steps.length === 1 ? [] : [limit]),
       ],
     }
   }
 }
 
-type Condition = Pick<Stretch, 'build' | 'parameters'>
+type Condition = Pick<ParameterizedSql, 'build' | 'parameters'>
 
 /**
  * Rows behind a place, or with it, as databases read it in one range each where row values would read all of it:

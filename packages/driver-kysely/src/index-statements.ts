@@ -1,7 +1,7 @@
 import type { IndexScan, IndexTableSpec, KeyRange } from '@looseleaf/core'
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from './flavor.ts'
-import { indexScans, within, type Stretch } from './index-scan.ts'
+import { indexScans, within, type ParameterizedSql } from './index-scan.ts'
 import { columnNames, INCLUDED } from './schema.ts'
 import { and, or, slot, slotRows } from './sql-parts.ts'
 
@@ -13,8 +13,8 @@ export interface IndexStatements {
   upsert(count: number): RawBuilder<unknown>
   /** Parameters: of each row the key, entity id and the version that it has to be below. */
   remove(count: number): RawBuilder<unknown>
-  scan(scan: IndexScan): Stretch
-  count(range: KeyRange): Stretch
+  scan(scan: IndexScan): ParameterizedSql
+  count(range: KeyRange): ParameterizedSql
 }
 
 export function indexStatements(spec: IndexTableSpec, flavor: Flavor): IndexStatements {
@@ -54,12 +54,12 @@ export function indexStatements(spec: IndexTableSpec, flavor: Flavor): IndexStat
     scan: indexScans(spec, flavor),
 
     count(range) {
-      const stretch = within(key, range)
+      const inRange = within(key, range)
       return {
-        shape: `count ${stretch.shape}`,
+        shape: `count ${inRange.shape}`,
         build: () => sql`
-          SELECT COUNT(DISTINCT entity_id) AS entities FROM ${table} WHERE ${stretch.build()}`,
-        parameters: stretch.parameters,
+          SELECT COUNT(DISTINCT entity_id) AS entities FROM ${table} WHERE ${inRange.build()}`,
+        parameters: inRange.parameters,
       }
     },
   }

@@ -8,7 +8,7 @@ import {
 import type { Flavor } from './flavor.ts'
 import type { Flush } from './flush.ts'
 import { indexRowReader } from './index-row.ts'
-import type { Stretch } from './index-scan.ts'
+import type { ParameterizedSql } from './index-scan.ts'
 import { indexStatements } from './index-statements.ts'
 import { indexCalls } from './index-calls.ts'
 import { inOrder } from './key-order.ts'
@@ -34,7 +34,7 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
     statements.columns,
   )
 
-  async function select(statement: Stretch, call: CallOptions | undefined): Promise<readonly Row[]> {
+  async function select(statement: ParameterizedSql, call: CallOptions | undefined): Promise<readonly Row[]> {
     const query = shape(statement.shape, () => statement.build())
     return (await session.run(query, statement.parameters, reading(call))).rows
   }

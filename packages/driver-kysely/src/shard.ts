@@ -90,7 +90,7 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
     if (fits) return
     throw new LooseleafError(
       'BAD_INDEX',
-      `${name}: the table ${spec.table} is there with other columns, or another key, than those of the index; an attempt to create an index of this name with another definition has left it. Drop the table if nothing uses it, and try again.`,
+      `${name}: the table ${spec.table} exists with other columns or another key than the index needs. An attempt to create an index of this name with another definition has left it. Drop the table if nothing uses it, and try again.`,
       { shard: name },
     )
   }

@@ -2,7 +2,7 @@ import type { IndexScan } from '@looseleaf/core'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { scriptedShard } from '../test/scripted-shard.ts'
-import type { Stretch } from './index-scan.ts'
+import type { ParameterizedSql } from './index-scan.ts'
 import { unionOf } from './union.ts'
 
 interface Item {
@@ -14,8 +14,8 @@ const itemsOf = (count: number, parameters: readonly unknown[] = [1], shape = 'a
   Array.from({ length: count }, () => ({ shape, parameters }))
 
 /** The statements that are sent for items, in order. */
-async function sentFor(items: readonly Item[]): Promise<Stretch[]> {
-  const sent: Stretch[] = []
+async function sentFor(items: readonly Item[]): Promise<ParameterizedSql[]> {
+  const sent: ParameterizedSql[] = []
   await unionOf(items, {
     statementOf: (item) => ({ ...item, build: () => sql`SELECT` }),
     nothing: (item) => ({ ...item, parameters: item.parameters.map(() => 'nothing') }),

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Stretch } from './index-scan.ts'
+import type { ParameterizedSql } from './index-scan.ts'
 import { toNumber } from './row-values.ts'
 import type { Row } from './session.ts'
 import { roundedUp, slot } from './sql-parts.ts'
@@ -16,15 +16,15 @@ const PART = '$part'
 
 /** SELECT statements for items of one kind. */
 export interface Parts<Item> {
-  statementOf(item: Item): Stretch
+  statementOf(item: Item): ParameterizedSql
   /** An item whose statement has the same shape, and gives no row without looking for one. */
   nothing(item: Item): Item
-  select(statement: Stretch): Promise<readonly Row[]>
+  select(statement: ParameterizedSql): Promise<readonly Row[]>
 }
 
 interface Part<Item> {
   readonly item: Item
-  readonly statement: Stretch
+  readonly statement: ParameterizedSql
   /** What its statement has given. */
   rows: readonly Row[]
 }
@@ -48,7 +48,7 @@ export async function unionOf<Item>(
 }
 
 /** The same with a limit at its end, as a parameter: 0 gives nothing. */
-export function limited({ shape, build, parameters }: Stretch, limit: number): Stretch {
+export function limited({ shape, build, parameters }: ParameterizedSql, limit: number): ParameterizedSql {
   return {
     shape: `${shape} limited`,
     build: () => sql`${build()} LIMIT ${slot}`,

@@ -1,2 +1,2 @@
 export { mysqlShards, type MysqlShardsOptions } from './mysql-shards.ts'
-export type { MysqlShardOptions, MysqlTlsOptions } from './connection/target.ts'
+export type { MysqlShardOptions, MysqlTlsOptions } from './connection/shard-address.ts'

@@ -1,6 +1,10 @@
 import { LooseleafError, describeKind, isOutage, type Driver, type DriverFactory } from '@looseleaf/core'
 import { checkEntityTable, kyselyDriver } from '@looseleaf/driver-kysely'
-import { parseTarget, type MysqlShardOptions, type MysqlTlsOptions } from './connection/target.ts'
+import {
+  parseShardAddress,
+  type MysqlShardOptions,
+  type MysqlTlsOptions,
+} from './connection/shard-address.ts'
 import { createKysely } from './kysely/dialect.ts'
 import { mysqlFlavor } from './kysely/flavor.ts'
 import { serverWarnings } from './settings/warnings.ts'
@@ -52,13 +56,13 @@ export function mysqlShards(
     )
   }
   // Not by `map`, which skips the holes of a list.
-  const targets = Array.from(shards, (shard, number) => parseTarget(shard, number, options.tls))
-  checkDifferent(targets.map(({ name }) => name))
+  const addresses = Array.from(shards, (shard, number) => parseShardAddress(shard, number, options.tls))
+  checkDifferent(addresses.map(({ name }) => name))
 
   return {
-    shardCount: targets.length,
+    shardCount: addresses.length,
     async connect(): Promise<Driver> {
-      const pools = targets.map((target) => connectShard(target, settings))
+      const pools = addresses.map((address) => connectShard(address, settings))
       const closeConnections = async (): Promise<void> => {
         await Promise.all(pools.map((pool) => pool.close()))
       }
@@ -73,7 +77,7 @@ export function mysqlShards(
       }
       return kyselyDriver({
         shards: pools.map((pool, number) => ({
-          name: (targets[number] as { name: string }).name,
+          name: (addresses[number] as { name: string }).name,
           db: createKysely(pool),
           flavor: mysqlFlavor,
           entityTable: settings.entityTable,

@@ -4,12 +4,12 @@
  */
 import { readFileSync } from 'node:fs'
 import { CompiledQuery } from 'kysely'
-import { parseTarget } from '../src/connection/target.ts'
+import { parseShardAddress } from '../src/connection/shard-address.ts'
 import { connectShard } from '../src/shard/connect-shard.ts'
 
 const [url = '', what, caFile] = process.argv.slice(2)
 const tls = caFile === undefined ? undefined : { ca: readFileSync(caFile) }
-const pool = connectShard(parseTarget(url, 0, tls), {
+const pool = connectShard(parseShardAddress(url, 0, tls), {
   poolSize: 2,
   maxQueue: 1_000,
   deadlineMs: 60_000,

@@ -13,7 +13,7 @@ import {
   type NewEntity,
 } from './bench.ts'
 import { createLimitedUser } from '@looseleaf-tooling/vitest/limited-user'
-import { parseTarget } from '../src/connection/target.ts'
+import { parseShardAddress } from '../src/connection/shard-address.ts'
 import { mysqlShards, type MysqlShardsOptions } from '../src/mysql-shards.ts'
 import { connectShard } from '../src/shard/connect-shard.ts'
 
@@ -152,10 +152,10 @@ describe('neither values nor statements nor the password are in', () => {
   test('the driver, its shards, its pools and connections', async () => {
     const factory = mysqlShards([limited.url], { tls: false })
     const driver = await factory.connect()
-    const target = parseTarget(limited.url, 0, undefined)
-    const pool = connectShard(target, settings)
+    const address = parseShardAddress(limited.url, 0, undefined)
+    const pool = connectShard(address, settings)
     const connection = await pool.acquire()
-    const seen = [factory, driver, driver.shards, target, pool, connection].map((one) => everythingOf(one))
+    const seen = [factory, driver, driver.shards, address, pool, connection].map((one) => everythingOf(one))
     pool.release(connection)
     await pool.close()
     await driver.close()

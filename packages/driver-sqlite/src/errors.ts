@@ -15,7 +15,7 @@ const faults: Readonly<Record<string, readonly [kind: TableFault | ErrorCode, me
   SQLITE_FULL: ['SHARD_UNAVAILABLE', 'the disk is full.'],
   SQLITE_NOTADB: ['SHARD_UNAVAILABLE', 'the file is not a SQLite database.'],
   SQLITE_CORRUPT: ['SHARD_UNAVAILABLE', 'the file is damaged.'],
-  SQLITE_READONLY: ['SHARD_DENIED', 'the file may only be read.'],
+  SQLITE_READONLY: ['SHARD_DENIED', 'the file is read-only.'],
   SQLITE_PERM: ['SHARD_DENIED', 'the file may not be used by this user.'],
   SQLITE_AUTH: ['SHARD_DENIED', 'the file may not be used by this user.'],
   SQLITE_TOOBIG: ['BODY_TOO_LARGE', 'a value is larger than SQLite takes.'],

@@ -274,7 +274,11 @@ function build<P extends IndexProperties>(
   if (unique !== undefined && typeof unique !== 'boolean')
     refuse(name, 'needs unique to be true or false', unique)
   if (unique && shardOn === 'id') {
-    refuse(name, 'is unique, so shardOn has to be a property: all who want one key have to meet', shardOn)
+    refuse(
+      name,
+      'is unique, so shardOn has to be a property: all entities with one key need one shard',
+      shardOn,
+    )
   }
   if (onMisfit !== 'refuse' && onMisfit !== 'skip') {
     refuse(name, `needs onMisfit to be 'refuse' or 'skip'`, onMisfit)
@@ -322,7 +326,10 @@ function checkName(name: unknown): asserts name is string {
     )
   }
   if (name.startsWith('looseleaf') || name === 'entities') {
-    throw new LooseleafError('BAD_INDEX', `Index ${name} needs another name: this one is kept for the store.`)
+    throw new LooseleafError(
+      'BAD_INDEX',
+      `Index ${name} needs another name: this one is reserved for the store.`,
+    )
   }
   if (LIKE_A_GENERATION.test(name)) {
     throw new LooseleafError(

@@ -397,7 +397,7 @@ describe('an intersection that cannot be', () => {
         { index: userOnly, where: { user: 'a' } },
       ],
       {},
-      /Indexes by_tag and user_only cannot be read together: .* the first is in the order of rank integer, the second in that of ids/,
+      /Indexes by_tag and user_only cannot be read together: .* The first has rank integer, the second ids/,
     ],
     [
       'of another direction',
@@ -406,7 +406,7 @@ describe('an intersection that cannot be', () => {
         { index: userDown, where: { user: 'a' } },
       ],
       {},
-      /order of rank integer, the second in that of rank integer desc nulls last/,
+      /The first has rank integer, the second rank integer desc nulls last/,
     ],
     [
       'of a list',

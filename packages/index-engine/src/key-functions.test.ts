@@ -96,7 +96,7 @@ test('a key of a program is known by its name and version', () => {
   defineKey({ ...other, derive: (mail: string) => mail.split('@')[1] })
   expect(errorOf(() => defineKey({ ...other, derive: (mail: string) => mail }))).toMatchObject({
     code: 'BAD_INDEX',
-    message: expect.stringMatching(/mail_domain@2 is defined twice, and not alike/),
+    message: expect.stringMatching(/mail_domain@2 is defined twice, differently/),
   })
 })
 

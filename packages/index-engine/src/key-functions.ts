@@ -129,7 +129,7 @@ export function defineKey<const F extends ColumnType, const T extends ColumnType
   if (before !== undefined && !isSame(before, made)) {
     throw new LooseleafError(
       'BAD_INDEX',
-      `The key ${made.name} is defined twice, and not alike. What gives other keys needs another version.`,
+      `The key ${made.name} is defined twice, differently. A definition that gives other keys needs another version.`,
     )
   }
   known.set(made.name, made)

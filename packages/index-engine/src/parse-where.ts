@@ -210,7 +210,7 @@ function parseRange(index: string, property: OpenProperty, range: Record<string,
     )
   if (Object.hasOwn(range, 'startsWith')) {
     if (operators.length > 1) refuse(index, `got startsWith and other bounds for ${name}; it goes alone`)
-    return stretch(...beginningWith(index, property, range['startsWith']))
+    return boundsOf(...beginningWith(index, property, range['startsWith']))
   }
   const bound = (open: Operator, closed: Operator): ExactBound | undefined => {
     if (Object.hasOwn(range, open) && Object.hasOwn(range, closed)) {
@@ -221,11 +221,11 @@ function parseRange(index: string, property: OpenProperty, range: Record<string,
     const value = boundOf(index, property, range[operator], `a value for ${operator}`)
     return { value, inclusive: operator === closed }
   }
-  return stretch(bound('gt', 'gte'), bound('lt', 'lte'))
+  return boundsOf(bound('gt', 'gte'), bound('lt', 'lte'))
 }
 
 /** Bounds as they were asked for, and those of the index rows in question. */
-export function stretch(lower: ExactBound | undefined, upper: ExactBound | undefined): Bounds {
+export function boundsOf(lower: ExactBound | undefined, upper: ExactBound | undefined): Bounds {
   return {
     lower,
     upper,

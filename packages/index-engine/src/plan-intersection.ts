@@ -15,7 +15,7 @@ import { intersectRows, type IntersectedRange } from './intersect-rows.ts'
 import { keyIdentity } from './key-identity.ts'
 import { openIndex } from './open-index.ts'
 import { parseLimit, parseOrder, parseScatter } from './page-options.ts'
-import { parseWhere, satisfies, stretch, type ExactBound, type ParsedWhere } from './parse-where.ts'
+import { parseWhere, satisfies, boundsOf, type ExactBound, type ParsedWhere } from './parse-where.ts'
 import { shardsOfQuery } from './place-row.ts'
 import { requireShards } from './plan-query.ts'
 import type { QueryOptions } from './query-types.ts'
@@ -137,7 +137,7 @@ function withSameRange(conditions: readonly Condition[]): readonly Condition[] {
     -1,
   )
   if (lower === undefined && upper === undefined) return conditions
-  const { scan } = stretch(lower, upper)
+  const { scan } = boundsOf(lower, upper)
   return conditions.map(({ index, where }) => {
     const [equal = []] = where.equal
     const hasRange = where.lower !== undefined || where.upper !== undefined
@@ -172,7 +172,7 @@ function requireSameRest(a: Condition, b: Condition): void {
   if (own.length === others.length && own.every((text, i) => text === others[i])) return
   throw new LooseleafError(
     'BAD_QUERY',
-    `Indexes ${a.index.name} and ${b.index.name} cannot be read together: behind the values given they have to stand in one order, and the first is in the order of ${own.join(', ') || 'ids'}, the second in that of ${others.join(', ') || 'ids'}.`,
+    `Indexes ${a.index.name} and ${b.index.name} cannot be read together: after the properties with given values they need the same order. The first has ${own.join(', ') || 'ids'}, the second ${others.join(', ') || 'ids'}.`,
   )
 }
 

@@ -538,7 +538,7 @@ describe('a query that does not fit its index is refused', () => {
       byUser,
       {},
       {},
-      /by_user is kept by user: give a value or a list for it, or ask all shards with \{ scatter: true \}/,
+      /by_user is sharded on user: give a value or a list for it, or ask all shards with \{ scatter: true \}/,
     ],
     ['a range on the shard', byUser, { user: { gt: user } }, {}, /scatter: true/],
     [
@@ -546,7 +546,7 @@ describe('a query that does not fit its index is refused', () => {
       byTag,
       { tags: 'x' },
       {},
-      /shards of their entities, so a query has to ask all of them: say so with \{ scatter: true \}/,
+      /shards of their entities, so a query has to ask all of them: give \{ scatter: true \}/,
     ],
     [
       'an order',

@@ -115,8 +115,8 @@ export function requireShards(
   throw new LooseleafError(
     'BAD_QUERY',
     shardOn === 'id'
-      ? `Index ${name} has its rows on the shards of their entities, so a query has to ask all of them: say so with { scatter: true }, or keep the index by a property (shardOn).`
-      : `Index ${name} is kept by ${shardOn}: give a value or a list for it, or ask all shards with { scatter: true }.`,
+      ? `Index ${name} has its rows on the shards of their entities, so a query has to ask all of them: give { scatter: true }, or shard the index on a property (shardOn).`
+      : `Index ${name} is sharded on ${shardOn}: give a value or a list for it, or ask all shards with { scatter: true }.`,
   )
 }
 

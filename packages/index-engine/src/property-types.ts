@@ -62,7 +62,7 @@ interface NoUpper {
 type Lower<V> = { readonly gt: V; readonly gte?: never } | { readonly gt?: never; readonly gte: V }
 type Upper<V> = { readonly lt: V; readonly lte?: never } | { readonly lt?: never; readonly lte: V }
 
-/** A stretch of values: a lower bound, an upper one, or both. */
+/** A range of values: a lower bound, an upper one, or both. */
 export type Range<V> = { readonly startsWith?: never; readonly in?: never } & (
   (Lower<V> & (Upper<V> | NoUpper)) | (NoLower & Upper<V>)
 )

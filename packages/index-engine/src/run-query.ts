@@ -63,7 +63,7 @@ const MIN_FETCH = 4
 const REVERSE = { asc: 'desc', desc: 'asc' } as const
 
 /** What a run over the rows of a query has come to. */
-interface Run {
+interface QueryRun {
   readonly cost: QueryCost
   /** Where it has begun; undefined at the front. */
   readonly start: PageStart | undefined
@@ -151,7 +151,7 @@ async function run(
     readonly budget: ByteBudget
   },
   onMatch: (entity: ReadEntity) => void,
-): Promise<Run> {
+): Promise<QueryRun> {
   const { limit, maxRows, maxRead, budget } = options
   const start = options.cursor === undefined ? undefined : decodeCursor(plan.scope, options.cursor)
   const backward = start?.backward === true
@@ -178,7 +178,7 @@ async function run(
   /** Up to here, and with it, rows were examined. */
   let last: RowPlace | undefined = start
 
-  const end = (more: boolean, complete: boolean, next = last && { ...last, inclusive: false }): Run => ({
+  const end = (more: boolean, complete: boolean, next = last && { ...last, inclusive: false }): QueryRun => ({
     cost: {
       shards: asked.size,
       ...spent,
@@ -197,7 +197,7 @@ async function run(
   }
 
   /** Takes those whose own row, before this one, has not come; or answers how the run ends with them. */
-  function takeOverdue(before?: RowPlace): Run | undefined {
+  function takeOverdue(before?: RowPlace): QueryRun | undefined {
     for (;;) {
       const overdue = judge.takeOverdue(before)
       if (overdue === undefined) return undefined
@@ -209,7 +209,7 @@ async function run(
   }
 
   /** Takes a row of the batch, or answers how the run ends before it or with it. */
-  function examine(row: RowPlace, i: number): Run | undefined {
+  function examine(row: RowPlace, i: number): QueryRun | undefined {
     const ended = takeOverdue(row)
     if (ended !== undefined) return ended
     const entity = judge.entityAt(i)
@@ -247,7 +247,7 @@ async function run(
       spent.entitiesRead += unread.length
     }
     let i = 0
-    let ended: Run | undefined
+    let ended: QueryRun | undefined
     const take: TakeGroup = (group) => {
       judge.learn(group)
       for (; i < batch.length && ended === undefined; i++) {

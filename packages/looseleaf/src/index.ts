@@ -135,7 +135,7 @@ export {
   type CleanerOptions,
   type CleanerReport,
   type CleanerStatus,
-  type CleanerTarget,
+  type CleanerStore,
   type CleaningOptions,
   type CleanOptions,
   type CleanProgress,

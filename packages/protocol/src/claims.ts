@@ -92,7 +92,7 @@ export async function takeKey(
   }
   throw new LooseleafError(
     'CONFLICT',
-    `Index ${entry.name}: entity ${formatId(entityId)} wants a key that others have taken and given up ${MAX_TRIES} times in a row.`,
+    `Index ${entry.name}: entity ${formatId(entityId)} could not take its key: others took and gave it up ${MAX_TRIES} times in a row.`,
     { entity: formatId(entityId), index: entry.name },
   )
 }
@@ -170,7 +170,7 @@ function tooEarly(
   const [entity, holder] = [formatId(entityId), formatId(id)]
   return new LooseleafError(
     'CONFLICT',
-    `Index ${name}: entity ${holder} had the key that entity ${entity} wants, or wanted it, and a failover may bring that back for ${deleteDelayMs(context)} ms (deleteDelayMs). Try again then.`,
+    `Index ${name}: entity ${entity} cannot take its key yet. Entity ${holder} had or wanted it, and a failover may bring that back for ${deleteDelayMs(context)} ms (deleteDelayMs). Try again after that.`,
     { entity, index: name, holder },
   )
 }
@@ -188,7 +188,7 @@ export function duplicateKey(
   const [entity, holder] = [formatId(entityId), formatId(holderId)]
   return new LooseleafError(
     'DUPLICATE_KEY',
-    `Index ${name} is unique: entity ${entity} was not written, for entity ${holder} has its key.`,
+    `Index ${name} is unique: entity ${entity} was not written, because entity ${holder} has its key.`,
     { entity, index: name, holder },
   )
 }

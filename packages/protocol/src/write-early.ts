@@ -78,7 +78,7 @@ export interface DuplicateKey {
 }
 
 /** Claims that could not be had. */
-export interface NotHad {
+export interface UntakenClaims {
   readonly duplicates: readonly DuplicateKey[]
   /** How many are left to a later pass: a failover may still bring back who has given them up, or others are at them. */
   readonly later: number
@@ -101,7 +101,7 @@ export async function writeAgain(
   rows: readonly IndexRow[],
   signal: AbortSignal | undefined,
   send: SendStatement = (statement) => statement(),
-): Promise<NotHad> {
+): Promise<UntakenClaims> {
   const spec = tableSpec(entry)
   const shard = shardAt(context, number)
   if (!entry.unique) {

@@ -109,7 +109,7 @@ function scansOf({ beforeAll, test }: TestFunctions, bench: Bench, columns: (typ
       ...range,
       order: pick(['asc', 'desc']),
       limit: pick([1, 3, 20, 1_000]),
-      // A place in the stretch: that is what a cursor is.
+      // A place in the range: that is what a cursor is.
       ...(after === undefined || !within(after, range)
         ? {}
         : { after: { ...after, inclusive: random() < 0.4 } }),

@@ -1,5 +1,5 @@
 /** Something that was wrong, and was found by a check of this repository before anybody relied on it. */
-export interface Found {
+export interface FoundMistake {
   readonly wrong: string
   /** What holds now. */
   readonly now: string
@@ -8,7 +8,7 @@ export interface Found {
 }
 
 /** Kept by hand, newest last: facts, and no numbers of runs. */
-export const found: readonly Found[] = [
+export const found: readonly FoundMistake[] = [
   {
     wrong: 'A write was reported as failed and took place later: its statement was still on its way.',
     now: 'Whatever ends the attempts of a write, one whose answer was lost makes it `OUTCOME_UNKNOWN`, unless reading back tells.',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isOfOneKey, matches, type Asked, type Content } from './indexes.ts'
+import { isOfOneKey, matches, type AskedQuery, type Content } from './indexes.ts'
 
 const red: Content = { group: 'north', tags: ['red'], at: '2024-03-31T01:30:00.000Z' }
 const blue: Content = { group: 'south', tags: ['blue'], at: '2024-03-31T01:30:00.000Z' }
@@ -12,7 +12,7 @@ const contents = [
   { ...blue, tags: ['grey'] },
 ]
 
-test.each<[Asked, matching: number, ofOneKey: boolean]>([
+test.each<[AskedQuery, matching: number, ofOneKey: boolean]>([
   [{ index: 'by_tag', tags: ['red'] }, 2, true],
   [{ index: 'by_tag', tags: ['red', 'blue'] }, 4, false],
   [{ index: 'by_group', groups: ['south'] }, 3, true],

@@ -59,7 +59,7 @@ export function isGrey({ tags }: Pick<Content, 'tags'>): boolean {
 }
 
 /** What a query asked for. Of several values, any will do. */
-export type Asked =
+export type AskedQuery =
   | { readonly index: 'by_tag'; readonly tags: readonly string[] }
   | { readonly index: 'by_group'; readonly groups: readonly string[] }
   /** Of all shards; both bounds are in it. */
@@ -74,7 +74,7 @@ export type Asked =
       readonly groups?: readonly (string | null)[] | undefined
     }
 
-export function matches(asked: Asked, { group, tags, at }: Content): boolean {
+export function matches(asked: AskedQuery, { group, tags, at }: Content): boolean {
   switch (asked.index) {
     case 'by_tag':
       return asked.tags.some((tag) => tags.includes(tag))
@@ -94,7 +94,7 @@ export function matches(asked: Asked, { group, tags, at }: Content): boolean {
 }
 
 /** Whether all that matches has one key, so that nothing that matches all the time moves within the order. */
-export function isOfOneKey(asked: Asked): boolean {
+export function isOfOneKey(asked: AskedQuery): boolean {
   switch (asked.index) {
     case 'by_tag':
       return asked.tags.length === 1
@@ -108,7 +108,7 @@ export function isOfOneKey(asked: Asked): boolean {
   }
 }
 
-export function textOfAsked(asked: Asked): string {
+export function textOfAsked(asked: AskedQuery): string {
   switch (asked.index) {
     case 'by_tag':
       return `by_tag ${asked.tags.join(' or ')}`

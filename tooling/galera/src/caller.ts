@@ -7,7 +7,7 @@ import type { Tally } from './tally.ts'
 /** What a caller has written to an entity of its own; null when there is none. */
 type State = { readonly write: number; readonly group: string; readonly tags: readonly string[] } | null
 
-interface Own {
+interface OwnEntity {
   readonly id: EntityId
   /** One state; several while the outcome of writes is unknown, the one that was known first. */
   possible: State[]
@@ -35,7 +35,7 @@ export function createCaller(
   tally: Tally,
   catchUpMs = CATCH_UP_MS,
 ): Caller {
-  const owned: Own[] = Array.from({ length: ENTITIES }, () => ({ id: newId(), possible: [null] }))
+  const owned: OwnEntity[] = Array.from({ length: ENTITIES }, () => ({ id: newId(), possible: [null] }))
   const counts = counters.map(() => ({ least: 0, most: 0 }))
   let writes = 0
   let next = 0
@@ -60,7 +60,7 @@ export function createCaller(
     }
   }
 
-  async function writeOwn(store: DataStore, own: Own): Promise<void> {
+  async function writeOwn(store: DataStore, own: OwnEntity): Promise<void> {
     const write = ++writes
     const removes = own.possible[0] !== null && write % 11 === 0
     const state: State = removes
@@ -119,7 +119,7 @@ export function createCaller(
   }
 
   /** Reads an entity until it is in a state that it may be in. */
-  async function lookAt(store: DataStore, own: Own): Promise<void> {
+  async function lookAt(store: DataStore, own: OwnEntity): Promise<void> {
     let found: Bag | undefined
     let state: State | undefined
     await catchUp(async () => {
@@ -174,7 +174,7 @@ export function createCaller(
     async step(store) {
       const turn = ++next
       if (turn % 40 === 0) return count(store, (turn / 40) % counters.length)
-      const own = owned[turn % owned.length] as Own
+      const own = owned[turn % owned.length] as OwnEntity
       await writeOwn(store, own)
       if (turn % 4 !== 0) return
       try {

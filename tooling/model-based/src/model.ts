@@ -1,4 +1,4 @@
-import type { Found, Oracle } from './oracle.ts'
+import type { FoundEntity, Oracle } from './oracle.ts'
 import { knownIds } from './ids.ts'
 import type { QueryRequest } from './commands/query-request.ts'
 
@@ -14,8 +14,8 @@ export interface Pager {
 
 /** A place between two entities that stood side by side when a page ended there: behind the one, before the other. */
 export interface Cut {
-  readonly before: Found
-  readonly behind: Found
+  readonly before: FoundEntity
+  readonly behind: FoundEntity
 }
 
 /** Pages that may be turned from at a time; the oldest is forgotten. */

@@ -13,7 +13,7 @@ export interface GivenCondition {
   readonly given: number
 }
 
-export interface Found {
+export interface FoundEntity {
   readonly id: string
   readonly bag: Bag
   /** Where the query meets it. */
@@ -115,16 +115,16 @@ export class Oracle {
     definition: IndexDefinitionData,
     where: Conditions,
     { order = 'asc', scatter = false }: { order?: 'asc' | 'desc' | undefined; scatter?: boolean | undefined },
-  ): Found[] {
+  ): FoundEntity[] {
     this.requireReady(definition)
     if (!scatter && !saysShard(definition, where)) throw new Refusal('BAD_QUERY')
     const sign = order === 'asc' ? 1 : -1
-    const compare = (a: Found, b: Found): number => sign * comparePlaces(a.place, b.place)
-    const found: Found[] = []
+    const compare = (a: FoundEntity, b: FoundEntity): number => sign * comparePlaces(a.place, b.place)
+    const found: FoundEntity[] = []
     for (const [id, bag] of this.entities) {
       const places = rowsOf(definition, bag)
         .rows.filter((row) => matches(definition, where, row))
-        .map((row): Found => ({ id, bag, place: { row, id } }))
+        .map((row): FoundEntity => ({ id, bag, place: { row, id } }))
       const first = places.toSorted(compare)[0]
       if (first !== undefined) found.push(first)
     }
@@ -138,13 +138,13 @@ export class Oracle {
   intersect(
     conditions: readonly GivenCondition[],
     { order = 'asc', scatter = false }: { order?: 'asc' | 'desc' | undefined; scatter?: boolean | undefined },
-  ): Found[] {
+  ): FoundEntity[] {
     for (const { index } of conditions) this.requireReady(index)
     if (!scatter && !conditions.every(({ index, where }) => saysShard(index, where)))
       throw new Refusal('BAD_QUERY')
     const sign = order === 'asc' ? 1 : -1
-    const compare = (a: Found, b: Found): number => sign * comparePlaces(a.place, b.place)
-    const found: Found[] = []
+    const compare = (a: FoundEntity, b: FoundEntity): number => sign * comparePlaces(a.place, b.place)
+    const found: FoundEntity[] = []
     for (const [id, bag] of this.entities) {
       const [own, ...others] = conditions.map(({ index, where, given }) =>
         rowsOf(index, bag)
@@ -153,7 +153,7 @@ export class Oracle {
       )
       const isCommon = (rest: Row): boolean =>
         others.every((rests) => rests.some((other) => wholeText(other) === wholeText(rest)))
-      const places = own!.filter(isCommon).map((row): Found => ({ id, bag, place: { row, id } }))
+      const places = own!.filter(isCommon).map((row): FoundEntity => ({ id, bag, place: { row, id } }))
       const first = places.toSorted(compare)[0]
       if (first !== undefined) found.push(first)
     }

@@ -12,9 +12,9 @@ export function changedSince(revision: string): IsChanged {
   return (file, line) => (added.get(file) ?? []).some(([from, to]) => from <= line && line < to)
 }
 
-/** Of each file the stretches of lines that a diff without context has added. */
+/** Of each file the ranges of lines that a diff without context has added. */
 export function readDiff(diff: string): ReadonlyMap<string, readonly (readonly [number, number])[]> {
-  const stretches = new Map<string, [number, number][]>()
+  const ranges = new Map<string, [number, number][]>()
   let file = ''
   for (const line of diff.split('\n')) {
     const path = /^\+\+\+ b\/(.*)$/.exec(line)?.[1]
@@ -22,7 +22,7 @@ export function readDiff(diff: string): ReadonlyMap<string, readonly (readonly [
     const hunk = /^@@ -\S+ \+(\d+)(?:,(\d+))? @@/.exec(line)
     if (hunk === null) continue
     const from = Number(hunk[1])
-    stretches.set(file, [...(stretches.get(file) ?? []), [from, from + Number(hunk[2] ?? 1)]])
+    ranges.set(file, [...(ranges.get(file) ?? []), [from, from + Number(hunk[2] ?? 1)]])
   }
-  return stretches
+  return ranges
 }

@@ -1,4 +1,4 @@
-/** A stretch of a file and what is to stand there instead. */
+/** A span of a file, and what replaces it. */
 export interface Change {
   readonly start: number
   readonly end: number

@@ -5,14 +5,14 @@ import { addLine, readLines } from './store-files.ts'
 /** `hung`: a test did not end, or the process did not survive it, which is noticed as well. */
 export type Fate = 'killed' | 'hung' | 'survived' | 'not reached'
 
-export interface Found {
+export interface MutantResult {
   readonly fate: Fate
   /** The test file that noticed, and the test. */
   readonly by?: { readonly file: string; readonly test: string } | undefined
   readonly ms: number
 }
 
-export interface Outcome extends Found {
+export interface Outcome extends MutantResult {
   readonly file: string
   readonly mutant: string
   /** Of all sources, and of the tests that it depends on: the one that noticed, or all that could have. */
@@ -27,7 +27,7 @@ export interface Outcomes {
   lastKiller(mutant: Mutant): string | undefined
   /** How many mutants of a file each test file has noticed, as far as is known. */
   kills(file: string): ReadonlyMap<string, number>
-  add(mutant: Mutant, tests: readonly string[], found: Found): void
+  add(mutant: Mutant, tests: readonly string[], found: MutantResult): void
 }
 
 const NAME = 'outcomes'
@@ -46,7 +46,7 @@ export function loadOutcomes(sources: string): Outcomes {
     kills.set(outcome.file, counts.set(outcome.by.file, (counts.get(outcome.by.file) ?? 0) + 1))
   }
   const proofs = new Map<string, string>()
-  const proofOf = ({ by }: Found, tests: readonly string[]): string => {
+  const proofOf = ({ by }: MutantResult, tests: readonly string[]): string => {
     const needed = by === undefined ? tests : [by.file]
     const key = needed.join()
     const proof = proofs.get(key) ?? hashOf(needed, sources)

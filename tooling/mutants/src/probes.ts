@@ -10,7 +10,7 @@ export interface Probed {
   probeAt(offset: number): number
 }
 
-interface Stretch {
+interface Span {
   readonly start: number
   readonly end: number
   readonly probe: number
@@ -20,14 +20,14 @@ interface Stretch {
 export function probe(file: string, source: string, first: number): Probed & { readonly count: number } {
   const program = parse(file, source)
   const code = new MagicString(source)
-  const stretches: Stretch[] = [{ start: 0, end: source.length, probe: first }]
+  const spans: Span[] = [{ start: 0, end: source.length, probe: first }]
   let next = first + 1
   code.prepend(`globalThis.${PROBES}?.add(${first});`)
 
   const call = (number: number): string => `globalThis.${PROBES}?.add(${number})`
   const mark = (statement: Node, braces: boolean): void => {
     const number = next++
-    stretches.push({ start: statement.start, end: statement.end, probe: number })
+    spans.push({ start: statement.start, end: statement.end, probe: number })
     code.appendLeft(statement.start, `${braces ? '{' : ''}${call(number)};`)
     if (braces) code.appendRight(statement.end, '}')
   }
@@ -62,12 +62,12 @@ export function probe(file: string, source: string, first: number): Probed & { r
     if (body.type === 'BlockStatement') {
       // Defaults of parameters run when it is called. Its statements have numbers of their own.
       const number = next++
-      stretches.push({ start: node.start, end: node.end, probe: number })
+      spans.push({ start: node.start, end: node.end, probe: number })
       code.appendLeft(body.start + 1, `${call(number)};`)
       return
     }
     const number = next++
-    stretches.push({ start: node.start, end: node.end, probe: number })
+    spans.push({ start: node.start, end: node.end, probe: number })
     code.appendLeft(body.start, `(${call(number)}, `)
     code.appendRight(body.end, ')')
   }
@@ -77,10 +77,10 @@ export function probe(file: string, source: string, first: number): Probed & { r
     code: code.toString(),
     count: next - first,
     probeAt(offset) {
-      let innermost = stretches[0] as Stretch
-      for (const stretch of stretches) {
-        const isAround = stretch.start <= offset && offset < stretch.end
-        if (isAround && stretch.end - stretch.start <= innermost.end - innermost.start) innermost = stretch
+      let innermost = spans[0] as Span
+      for (const span of spans) {
+        const isAround = span.start <= offset && offset < span.end
+        if (isAround && span.end - span.start <= innermost.end - innermost.start) innermost = span
       }
       return innermost.probe
     },

@@ -5,7 +5,7 @@ export interface Place {
   /** From the nearest to the program. */
   readonly ancestors: readonly Node[]
   readonly parent: Node
-  /** Text of a stretch of the source. */
+  /** Text of a span of the source. */
   text(node: { readonly start: number; readonly end: number }): string
 }
 

@@ -5,13 +5,13 @@ import { fileURLToPath } from 'node:url'
 export const ROOT: string = fileURLToPath(new URL('../../../', import.meta.url))
 
 /** Code, and the tests that are to notice what is wrong with it. */
-interface Target {
+interface MutatedCode {
   readonly code: readonly string[]
   readonly tests: readonly string[]
 }
 
 /** The protocol: what keeps entities and index rows together, and what answers from them; and the kinds above it. */
-const TARGETS: readonly Target[] = [
+const MUTATED_CODE: readonly MutatedCode[] = [
   {
     code: [
       'packages/index-engine/src/{catalog,change-catalog,derive-rows,diff-rows,engine-context,key-functions,open-index,understood}.ts',
@@ -62,7 +62,7 @@ const TARGETS: readonly Target[] = [
 /** The files that are changed, and for each the tests that may notice; relative to the root. */
 export function targetFiles(): ReadonlyMap<string, readonly string[]> {
   return new Map(
-    TARGETS.flatMap(({ code, tests }) => {
+    MUTATED_CODE.flatMap(({ code, tests }) => {
       const testFiles = filesOf(tests)
       return filesOf(code)
         .filter((file) => !/\.(?:test|test-d)\.ts$|\/index\.ts$/.test(file))

@@ -2,7 +2,7 @@ import type { ChosenRun, ChosenTests } from './choose-tests.ts'
 import type { Host } from './host.ts'
 import type { Answer, Question } from './host-protocol.ts'
 import { mutate, type Mutant } from './mutant.ts'
-import type { Found } from './outcomes.ts'
+import type { MutantResult } from './outcomes.ts'
 import { readSource } from './targets.ts'
 
 /** What the tests of a run have shown of themselves. */
@@ -26,9 +26,9 @@ export async function tryMutant(
   choose: () => ChosenTests,
   host: Host,
   trust: Trust,
-): Promise<Found> {
+): Promise<MutantResult> {
   const startedAt = performance.now()
-  const found = (fate: Found['fate'], failure?: Failure): Found => ({
+  const found = (fate: MutantResult['fate'], failure?: Failure): MutantResult => ({
     fate,
     by: failure && { file: failure.file, test: failure.test },
     ms: Math.round(performance.now() - startedAt),

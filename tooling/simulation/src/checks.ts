@@ -55,7 +55,7 @@ export function noCheckCounts(): CheckCounts {
 }
 
 /** What broke, and in which check. */
-export interface Broken {
+export interface BrokenCheck {
   readonly check: Check
   readonly what: string
 }
@@ -64,14 +64,14 @@ export interface Broken {
 export interface Checker {
   readonly counts: CheckCounts
   /** The first that broke; undefined while all hold. */
-  readonly broken: Broken | undefined
+  readonly broken: BrokenCheck | undefined
   /** Makes a check: it breaks where there is something to say. */
   check(name: Check, ...wrongs: readonly (string | false | undefined)[]): void
 }
 
 export function createChecker(): Checker {
   const counts = noCheckCounts()
-  let broken: Broken | undefined
+  let broken: BrokenCheck | undefined
   return {
     counts,
     get broken() {

@@ -1,4 +1,4 @@
-import { drainPending, type CleanerTarget } from '@looseleaf/cleaner'
+import { drainPending, type CleanerStore } from '@looseleaf/cleaner'
 import type { Driver, Time } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import type { DataStore } from '@looseleaf/store'
@@ -116,7 +116,7 @@ const DRAIN_EVERY_MS = 100
 export const onlyDrains = (flaw: Flaw | undefined): boolean => flaw === 'drain without a flush'
 
 /** Drains, and does nothing else that a cleaner does, until it is over. */
-export async function keepDraining(cleaned: CleanerTarget, time: Time, isOver: () => boolean): Promise<void> {
+export async function keepDraining(cleaned: CleanerStore, time: Time, isOver: () => boolean): Promise<void> {
   while (!isOver()) {
     // What fails is tried again, as a cleaner would.
     await drainPending(cleaned).catch(() => undefined)

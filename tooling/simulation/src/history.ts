@@ -14,7 +14,7 @@ export interface Operation {
 }
 
 /** What a query asked for. */
-export interface Asked {
+export interface AskedQuery {
   readonly what: string
   matches(bag: Bag): boolean
 }
@@ -51,15 +51,15 @@ export interface History {
   /** A read gave this. */
   read(operation: Operation, id: EntityId, version: number | undefined, bag: Bag | undefined): void
   /** A query gave this first page. */
-  queried(operation: Operation, asked: Asked, page: Pick<QueryPage, 'items' | 'cost' | 'cursor'>): void
+  queried(operation: Operation, asked: AskedQuery, page: Pick<QueryPage, 'items' | 'cost' | 'cursor'>): void
   /** An index gave these, as all that there are. */
-  gotAll(operation: Operation, asked: Asked, items: readonly Bag[]): void
+  gotAll(operation: Operation, asked: AskedQuery, items: readonly Bag[]): void
   /** A reading of every entity gave these, whatever the indexes have. */
-  scanned(operation: Operation, asked: Asked, items: readonly Bag[]): void
+  scanned(operation: Operation, asked: AskedQuery, items: readonly Bag[]): void
   /** Several pages gave these, one after the other. */
-  paged(operation: Operation, asked: Asked, items: readonly Bag[], isComplete: boolean): void
+  paged(operation: Operation, asked: AskedQuery, items: readonly Bag[], isComplete: boolean): void
   /** A count gave this; `exact` where it looked at every entity. */
-  counted(operation: Operation, asked: Asked, count: number, exact: boolean): void
+  counted(operation: Operation, asked: AskedQuery, count: number, exact: boolean): void
   readonly counts: Counts
 }
 
@@ -82,7 +82,7 @@ export function createHistory(driver: ReferenceDriver, codec: Codec, options: Hi
   const counts: Counts = { operations: 0, acknowledged: 0, failed: 0, unknown: 0, reads: 0, queries: 0 }
 
   const during = ({ since }: Operation, id: EntityId): readonly State[] => states.during(since, id)
-  const fits = (state: State, { matches }: Asked): boolean => state.bag !== null && matches(state.bag)
+  const fits = (state: State, { matches }: AskedQuery): boolean => state.bag !== null && matches(state.bag)
 
   function acknowledge(id: EntityId, version: number): void {
     // A commit that a failover has lost since is one that nobody is held to.
@@ -97,7 +97,7 @@ export function createHistory(driver: ReferenceDriver, codec: Codec, options: Hi
   }
 
   /** Everything that was found was so at some time of the search. */
-  function checkFound(operation: Operation, asked: Asked, items: readonly Bag[]): void {
+  function checkFound(operation: Operation, asked: AskedQuery, items: readonly Bag[]): void {
     for (const item of items) {
       const was = during(operation, String(item['id'])).some(
         (state) => fits(state, asked) && state.bag?.['by'] === item['by'],
@@ -109,14 +109,14 @@ export function createHistory(driver: ReferenceDriver, codec: Codec, options: Hi
     }
   }
 
-  function checkTwice({ what }: Asked, items: readonly Bag[]): void {
+  function checkTwice({ what }: AskedQuery, items: readonly Bag[]): void {
     const isTwice = new Set(items.map((item) => item['id'])).size < items.length
     check('what is found is found once', isTwice && `${what} gave an entity twice`)
   }
 
   function checkLacking(
     operation: Operation,
-    asked: Asked,
+    asked: AskedQuery,
     items: readonly Bag[],
     names: readonly Check[],
   ): void {

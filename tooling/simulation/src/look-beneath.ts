@@ -3,7 +3,7 @@ import type { KeyCheck } from './key-check.ts'
 import type { PromiseCheck } from './promise-check.ts'
 import type { World } from './world.ts'
 
-export interface Beneath {
+export interface LookOptions {
   readonly world: World
   readonly checker: Checker
   readonly promise: PromiseCheck
@@ -11,7 +11,7 @@ export interface Beneath {
 }
 
 /** What has come to pass so far, besides faults. */
-export interface SoFar {
+export interface LifeSoFar {
   /** Whether a process has begun while a shard was down. */
   readonly hasBegunWithout: boolean
   /** How often an operator has repaired what failovers had lost. */
@@ -19,7 +19,7 @@ export interface SoFar {
 }
 
 /** Holds the tables of rows against the entities, at this instant. */
-export function lookAtRows({ world, checker, promise }: Beneath, soFar: SoFar): void {
+export function lookAtRows({ world, checker, promise }: LookOptions, soFar: LifeSoFar): void {
   const { happened, failoverOf, onIndexFailure } = world
   const missing = promise.missing().map((row) => `missing ${row}`)
   const names: readonly (Check | false)[] = [
@@ -38,7 +38,7 @@ export function lookAtRows({ world, checker, promise }: Beneath, soFar: SoFar): 
 }
 
 /** Holds the keys of unique indexes against their claims, at this instant. */
-export function lookAtKeys({ world, checker, keys }: Beneath): void {
+export function lookAtKeys({ world, checker, keys }: LookOptions): void {
   const { happened, failoverOf, writeOrder } = world
   const { isReady, isBuilding, twice, twiceInBuilding, unheld } = keys.look()
   const names: readonly (Check | false)[] = [

@@ -18,7 +18,7 @@ export interface Statement {
   cut?(): void
 }
 
-interface Travelling extends Statement {
+interface TravellingStatement extends Statement {
   /** Not before this step, unless there is nothing else. */
   readonly notBefore: number
   /** True where its sender is frozen and has not sent it yet. */
@@ -67,7 +67,7 @@ const START = Date.UTC(2009, 1, 27)
 
 export function createScheduler(random: Random, afterEach: (statement: Statement) => void): Scheduler {
   const log: string[] = []
-  let travelling: Travelling[] = []
+  let travelling: TravellingStatement[] = []
   const timers: Timer[] = []
   let now = START
   let step = 0
@@ -115,7 +115,7 @@ export function createScheduler(random: Random, afterEach: (statement: Statement
     return random.chance(SLOW) ? random.below(SLOW_STEPS) : 0
   }
 
-  function takeNext(moving: readonly Travelling[]): Travelling {
+  function takeNext(moving: readonly TravellingStatement[]): TravellingStatement {
     const due = moving.filter((statement) => statement.notBefore <= step)
     const statement = random.pick(due.length > 0 ? due : moving)
     travelling.splice(travelling.indexOf(statement), 1)

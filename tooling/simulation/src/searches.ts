@@ -3,7 +3,7 @@ import type { IndexDefinition, IndexProperties, QueryPage, Where } from '@loosel
 import { byGroup, byTag } from '@looseleaf-tooling/lab/indexes'
 import type { Random } from '@looseleaf-tooling/random'
 import type { Act, ClientOptions } from './client.ts'
-import type { Asked } from './history.ts'
+import type { AskedQuery } from './history.ts'
 import {
   byGroupAndRank,
   byGroupAndRankElsewhere,
@@ -17,7 +17,7 @@ import {
 } from './indexes.ts'
 
 /** A question to an index, and what answers it. */
-interface Question extends Asked {
+interface Question extends AskedQuery {
   readonly index: IndexDefinition
   readonly where: Where<IndexProperties>
 }
@@ -171,7 +171,7 @@ const count: Act = async ({ store, random, history }, operation) => {
 const scan: Act = async ({ store, history }: ClientOptions, operation) => {
   const items: Bag[] = []
   for await (const entity of store.scan()) items.push(entity)
-  const everything: Asked = { what: 'a scan', matches: () => true }
+  const everything: AskedQuery = { what: 'a scan', matches: () => true }
   history.scanned(operation, everything, items)
 }
 

@@ -3,7 +3,7 @@ import { isLooseleafError } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import { createRandom, type Random } from '@looseleaf-tooling/random'
 import { runAdministrator } from './administrator.ts'
-import { createChecker, type Broken, type CheckCounts } from './checks.ts'
+import { createChecker, type BrokenCheck, type CheckCounts } from './checks.ts'
 import { runClient } from './client.ts'
 import { createCommittedRows } from './committed-rows.ts'
 import { faultKinds, onlyFaults, type FaultKind } from './faults.ts'
@@ -14,7 +14,7 @@ import { createHistory, type Counts, type History } from './history.ts'
 import { createKeyCheck } from './key-check.ts'
 import { createLife, type Life } from './life.ts'
 import { repair } from './operator.ts'
-import { lookAtKeys, lookAtRows, type Beneath } from './look-beneath.ts'
+import { lookAtKeys, lookAtRows, type LookOptions } from './look-beneath.ts'
 import { createPromiseCheck } from './promise-check.ts'
 import { createScheduler, type Scheduler, type Statement } from './scheduler.ts'
 import { createShardPast, type ShardPast } from './shard-past.ts'
@@ -43,7 +43,7 @@ export interface SimulationResult {
   /** How often each check was made. */
   readonly checked: CheckCounts
   /** What broke; undefined when all held. */
-  readonly violation: Broken | undefined
+  readonly violation: BrokenCheck | undefined
   /** Everything that happened, a line each. */
   readonly log: readonly string[]
 }
@@ -100,7 +100,7 @@ class Simulation {
   readonly #scheduler: Scheduler
   readonly #world: World
   readonly #history: History
-  readonly #beneath: Beneath
+  readonly #beneath: LookOptions
   readonly #pasts: readonly ShardPast[]
   readonly #weather: Weather
   readonly #running = new Set<Promise<void>>()

@@ -1,10 +1,10 @@
 import type { FaultKind } from './faults.ts'
 import { noFaults } from './faults.ts'
-import { noCheckCounts, type Broken, type CheckCounts } from './checks.ts'
+import { noCheckCounts, type BrokenCheck, type CheckCounts } from './checks.ts'
 import type { Counts } from './history.ts'
 import type { SimulationResult } from './simulate.ts'
 
-export interface Violation extends Broken {
+export interface Violation extends BrokenCheck {
   readonly seed: number
 }
 

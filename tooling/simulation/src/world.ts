@@ -1,4 +1,4 @@
-import type { CleanerTarget } from '@looseleaf/cleaner'
+import type { CleanerStore } from '@looseleaf/cleaner'
 import { msgpackZlibCodec } from '@looseleaf/codec'
 import { formatId, type Codec, type EntityId, type Randomness, type Router } from '@looseleaf/core'
 import { bucketRouter } from '@looseleaf/router'
@@ -104,7 +104,7 @@ export interface World extends Circumstances {
 /** An object, for a store is not to be mistaken for a promise by whoever awaits it. */
 export interface Opened {
   readonly store: DataStore
-  readonly cleaned: CleanerTarget
+  readonly cleaned: CleanerStore
 }
 
 export function createWorld(

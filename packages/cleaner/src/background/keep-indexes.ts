@@ -25,7 +25,7 @@ export interface IndexKeeper {
 /** Claims that are still being filled when a run has ended wait for somebody to change entities that share a key. */
 const UNRESOLVED_MS = 600_000
 
-interface Work {
+interface CleanUnderWay {
   readonly entries: readonly CatalogEntry[]
   readonly isFill: boolean
   readonly ended: Promise<void>
@@ -38,7 +38,7 @@ export function createIndexKeeper(
   onError: (error: unknown) => void,
 ): IndexKeeper {
   const elapsed = elapsedBy(context.time)
-  const underWay = new Set<Work>()
+  const underWay = new Set<CleanUnderWay>()
   /** Work that has failed, by table: how often in a row, and when it is tried again, by `elapsed`. */
   const failed = new Map<string, { readonly failures: number; readonly retryAt: number }>()
 
@@ -59,7 +59,7 @@ export function createIndexKeeper(
 
   function start(entries: readonly CatalogEntry[], isFill: boolean): void {
     if (entries.length === 0) return
-    const work: Work = {
+    const work: CleanUnderWay = {
       entries,
       isFill,
       ended: run(entries, isFill).finally(() => underWay.delete(work)),

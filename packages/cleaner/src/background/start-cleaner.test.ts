@@ -14,12 +14,12 @@ import {
   found,
 } from '../../test/stores.ts'
 import { leapingTime, until } from '../../test/times.ts'
-import type { CleanerTarget } from '../pass/target.ts'
+import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { readCleanerReport } from '../report/cleaner-report.ts'
 import type { CleanerOptions } from './cleaner-options.ts'
 import { startCleaner, type Cleaner } from './start-cleaner.ts'
 
-function start(store: CleanerTarget, options?: CleanerOptions): Cleaner {
+function start(store: CleanerStore, options?: CleanerOptions): Cleaner {
   const cleaner = startCleaner(store, options)
   onTestFinished(() => cleaner.stop())
   return cleaner

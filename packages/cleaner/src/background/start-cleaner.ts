@@ -6,7 +6,7 @@ import { checkCall } from '../pass/check-call.ts'
 import { cleanableIndexes, indexTarget } from '../pass/index-target.ts'
 import { createPass } from '../pass/pass.ts'
 import type { Tally } from '../pass/tally.ts'
-import type { CleanerTarget } from '../pass/target.ts'
+import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { createThrottle } from '../pass/throttle.ts'
 import { createKeptRemovals } from '../repair/kept-removals.ts'
 import { createReporter, type Reporter, type RoundError } from '../report/summary.ts'
@@ -53,7 +53,7 @@ const HOUR = 3_600_000
  * Nothing that goes wrong is thrown: it is told by `status` and `onError`, and tried again. Stop it before the store is
  * closed; one that finds its store closed ends by itself, having told that.
  */
-export function startCleaner(store: CleanerTarget, given: CleanerOptions = {}): Cleaner {
+export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): Cleaner {
   checkCall('startCleaner', store, given, cleanerOptionKinds)
   const controller = new AbortController()
   const { signal } = controller

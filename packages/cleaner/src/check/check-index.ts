@@ -27,7 +27,7 @@ import {
 } from '../pass/index-target.ts'
 import { rate, type Problem } from '../pass/pass-options.ts'
 import { createPass, type Pass } from '../pass/pass.ts'
-import type { CleanerTarget } from '../pass/target.ts'
+import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { chunks } from '../tools/chunks.ts'
 import { untilOneFails } from '../tools/until-one-fails.ts'
 import { candidatesOf, confirm, mergeCandidates, type Candidate, type ConfirmOptions } from './confirm.ts'
@@ -105,7 +105,7 @@ interface Counts {
  * Throws `INDEX_NOT_FOUND`.
  */
 export async function checkIndex(
-  store: CleanerTarget,
+  store: CleanerStore,
   name: IndexName,
   options: CheckOptions = {},
 ): Promise<CheckResult> {

@@ -20,7 +20,7 @@ import {
 } from '../pass/index-target.ts'
 import { passOptionKinds, type PassOptions } from '../pass/pass-options.ts'
 import { emptyTally, sumTallies, type Tally } from '../pass/tally.ts'
-import type { CleanerTarget } from '../pass/target.ts'
+import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { createThrottle, type Throttle } from '../pass/throttle.ts'
 import type { CleanJob } from './clean-job.ts'
 import { completePhase } from './complete-phase.ts'
@@ -104,7 +104,7 @@ export interface CleanResult {
  * may do it at once; each shard's part is worked on by one of them.
  */
 export async function cleanIndex(
-  store: CleanerTarget,
+  store: CleanerStore,
   names?: IndexName | readonly IndexName[],
   options: CleanOptions = {},
 ): Promise<CleanResult> {
@@ -226,7 +226,7 @@ async function finish(job: CleanJob, call: CallOptions): Promise<CleanedIndex[]>
     if (isForgotten(own, record)) {
       throw new LooseleafError(
         'CONFLICT',
-        `Index ${entry.name}: how far its cleaning had come is not known any more, as after a failover or a restore. Clean it again.`,
+        `Index ${entry.name}: the progress of its cleaning is lost, as after a failover or a restore. Clean it again.`,
       )
     }
     const ownParts = parts.map((onShard) => {

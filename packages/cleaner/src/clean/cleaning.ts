@@ -1,6 +1,6 @@
 import { checkCall, checkNames } from '../pass/check-call.ts'
 import type { IndexName } from '../pass/index-target.ts'
-import type { CleanerTarget } from '../pass/target.ts'
+import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { cleanIndex, cleanOptionKinds, type CleanOptions, type CleanResult } from './clean-index.ts'
 import type { CleanProgress } from './progress.ts'
 
@@ -16,7 +16,7 @@ const { onProgress: _, ...cleaningOptionKinds } = cleanOptionKinds
  * the next call goes on from there. Errors of the work end the loop. What the iterator returns is the result.
  */
 export function cleaning(
-  store: CleanerTarget,
+  store: CleanerStore,
   names?: IndexName | readonly IndexName[],
   options: CleaningOptions = {},
 ): AsyncGenerator<CleanProgress, CleanResult, undefined> {
@@ -26,7 +26,7 @@ export function cleaning(
 }
 
 async function* tellProgress(
-  store: CleanerTarget,
+  store: CleanerStore,
   names: IndexName | readonly IndexName[] | undefined,
   options: CleaningOptions,
 ): AsyncGenerator<CleanProgress, CleanResult, undefined> {

@@ -119,7 +119,7 @@ function endRound({ target, part }: PartLease, phase: 'entities' | 'check'): boo
   if (rounds >= MAX_ROUNDS) {
     throw new LooseleafError(
       'CONFLICT',
-      `Index ${target.entry.name}: the check found missing rows in ${rounds} rounds, each of which added them. Something deletes rows that it must not, or writes entities without them.`,
+      `Index ${target.entry.name}: each of ${rounds} checks found missing rows, which were added. Something deletes rows that it must not, or writes entities without them.`,
     )
   }
   const { total } = part

@@ -14,7 +14,7 @@ import { checkCall } from '../pass/check-call.ts'
 import { indexTarget } from '../pass/index-target.ts'
 import { passOptionKinds, type PassOptions } from '../pass/pass-options.ts'
 import { watchUnreadable, type Pass } from '../pass/pass.ts'
-import type { CleanerTarget } from '../pass/target.ts'
+import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { createKeptRemovals, type KeptRemovals } from '../repair/kept-removals.ts'
 import { createRepairPass, type RepairPass } from '../repair/repair-pass.ts'
 import { restamp } from './restamp.ts'
@@ -26,7 +26,7 @@ const PAGE = 200
  * Writes the index rows that writes left pending while an index shard did not take them, and takes the pending rows away.
  * Answers how many. Throws what a shard throws that is still down; what can be drained is, and stays so.
  */
-export async function drainPending(store: CleanerTarget, options: PassOptions = {}): Promise<number> {
+export async function drainPending(store: CleanerStore, options: PassOptions = {}): Promise<number> {
   checkCall('drainPending', store, options, passOptionKinds)
   const { context } = store
   if (!context.catalog.current().mayDefer) await context.catalog.reload({ signal: options.signal })
@@ -80,7 +80,7 @@ async function drainShard(pass: RepairPass, shard: number): Promise<number> {
   return drained
 }
 
-interface Drained {
+interface DrainedPage {
   readonly removed: number
   /** Of indexes that could not be written. */
   readonly tables: ReadonlySet<string>
@@ -92,7 +92,7 @@ interface Drained {
  * The entities are read before the rows are written. An entity at version v has been given the rows of v or of a later
  * version by then, so pending rows up to v are settled; a later one was committed since.
  */
-async function drainRows(pass: RepairPass, shard: number, rows: readonly PendingRow[]): Promise<Drained> {
+async function drainRows(pass: RepairPass, shard: number, rows: readonly PendingRow[]): Promise<DrainedPage> {
   const { entities, pending } = shardAt(pass.context, shard)
   const ids = distinctIds(rows.map(({ entityId }) => entityId))
   const readAt = pass.time.now()
@@ -113,7 +113,7 @@ async function drainRows(pass: RepairPass, shard: number, rows: readonly Pending
 }
 
 /** What is left pending, and why. */
-interface Left {
+interface StillPending {
   /** Of indexes that could not be written. */
   readonly tables: ReadonlySet<string>
   /** Entities whose body is in a format that this process does not know, by `idKey`: another process may. */
@@ -130,7 +130,7 @@ async function writeRows(
   pass: RepairPass,
   rows: readonly PendingRow[],
   ids: readonly Uint8Array[],
-): Promise<Left> {
+): Promise<StillPending> {
   const { context } = pass
   const names = [...new Set(rows.map(({ table }) => table))]
   // An index that this process has not heard of is new or gone.

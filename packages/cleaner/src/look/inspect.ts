@@ -61,7 +61,7 @@ export async function inspect(
   return wrong
 }
 
-interface Asked {
+interface RowsToRead {
   readonly entities: Set<DerivedEntity>
   readonly targets: Set<IndexTarget>
 }
@@ -70,8 +70,8 @@ interface Asked {
 function expectedByShard(
   targets: readonly IndexTarget[],
   entities: readonly DerivedEntity[],
-): ReadonlyMap<number, Asked> {
-  const byShard = new Map<number, Asked>()
+): ReadonlyMap<number, RowsToRead> {
+  const byShard = new Map<number, RowsToRead>()
   for (const entity of entities) {
     for (const target of targets) {
       for (const { shard } of expectedIn(entity, target)) {

@@ -1,11 +1,11 @@
 import { badArgument, checkOptions, isRecord, type OptionKinds } from '@looseleaf/core'
 import type { IndexName } from './index-target.ts'
-import type { CleanerTarget } from './target.ts'
+import type { CleanerStore } from './cleaner-store.ts'
 
 /** Throws `BAD_OPTION` for what is no store, and for options that are not right. */
 export function checkCall<Options extends object>(
   name: string,
-  store: CleanerTarget,
+  store: CleanerStore,
   options: Options,
   known: OptionKinds<Options>,
 ): void {

@@ -19,7 +19,7 @@ const MAX_PAUSE_MS = 1_000
 /** What a shard takes when left alone is forgotten by as much as twice in so long: tables grow, and caches go cold. */
 const FORGOTTEN_MS = 600_000
 
-interface Kind {
+interface StatementLatency {
   readonly lately: number[]
   /** The least median so far, and when it was told or forgotten a little last. */
   calm: number
@@ -28,7 +28,7 @@ interface Kind {
 
 /** `elapsed`: milliseconds by a clock that nobody sets. */
 export function createLatencyGauge(elapsed: () => number): LatencyGauge {
-  const kinds = new Map<string, Kind>()
+  const kinds = new Map<string, StatementLatency>()
   return {
     took(name, milliseconds) {
       const now = elapsed()

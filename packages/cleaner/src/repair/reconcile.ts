@@ -27,8 +27,8 @@ export async function reconcile(
   const waiting: DanglingRow[] = []
   let left: readonly Uint8Array[] = ids
   // Nobody knows when that was, which matters where a failover can undo what was read.
-  const isOfUse = read !== undefined && deleteDelayMs(pass.context) === 0
-  let derived = isOfUse ? read.map((row) => deriveEntity(pass, targets, row.id, row)) : undefined
+  const canReuse = read !== undefined && deleteDelayMs(pass.context) === 0
+  let derived = canReuse ? read.map((row) => deriveEntity(pass, targets, row.id, row)) : undefined
   for (let look = 0; left.length > 0 && look < MAX_LOOKS; look++) {
     const readAt = pass.time.now()
     const entities = derived ?? (await readDerived(pass, targets, left))

@@ -6,7 +6,7 @@ import { partFromText } from '../clean/part.ts'
 import { loadRuns } from '../clean/run-record.ts'
 import { checkCall } from '../pass/check-call.ts'
 import { cleanableIndexes } from '../pass/index-target.ts'
-import type { CleanerTarget } from '../pass/target.ts'
+import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { reportIndex, type IndexReport, type PartsOnShard } from './index-report.ts'
 import { isOfShard, reportShard, type ShardReport } from './shard-report.ts'
 import { readSummary, type CleanerSummary } from './summary.ts'
@@ -22,7 +22,7 @@ export interface CleanerReport extends CleanerSummary {
  * whether or not it runs one. Little is read, and nothing counted. Rejects when shard 0 does not answer, or refuses.
  */
 export async function readCleanerReport(
-  store: CleanerTarget,
+  store: CleanerStore,
   options: CallOptions = {},
 ): Promise<CleanerReport> {
   checkCall('readCleanerReport', store, options, { signal: optionKinds.signal })

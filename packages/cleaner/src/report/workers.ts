@@ -1,11 +1,11 @@
 import { optionKinds, type CallOptions } from '@looseleaf/core'
 import { partTask } from '../clean/part-lease.ts'
 import { checkCall } from '../pass/check-call.ts'
-import type { CleanerTarget } from '../pass/target.ts'
+import type { CleanerStore } from '../pass/cleaner-store.ts'
 
 /** How many workers are at each of these tables of indexes now: in which processes, nobody knows. */
 export async function readWorkers(
-  store: CleanerTarget,
+  store: CleanerStore,
   tables: readonly string[],
   options: CallOptions = {},
 ): Promise<ReadonlyMap<string, number>> {

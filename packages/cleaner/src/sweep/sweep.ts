@@ -8,7 +8,7 @@ import { checkCall, checkNames } from '../pass/check-call.ts'
 import { indexesNamed, indexTarget, type IndexTarget } from '../pass/index-target.ts'
 import { passOptionKinds, type PassOptions } from '../pass/pass-options.ts'
 import type { Tally } from '../pass/tally.ts'
-import type { CleanerTarget } from '../pass/target.ts'
+import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { countRemoved, createRepairPass, type RepairPass } from '../repair/repair-pass.ts'
 import { untilOneFails } from '../tools/until-one-fails.ts'
 import { sweepEntityPage } from './sweep-entities.ts'
@@ -30,17 +30,17 @@ const sweepOptionKinds: OptionKinds<SweepOptions> = {
 const SHARDS_AT_ONCE = 4
 
 /** From entities to rows: adds the rows of living entities that are missing. */
-export async function sweepEntities(store: CleanerTarget, options: SweepOptions = {}): Promise<Tally> {
+export async function sweepEntities(store: CleanerStore, options: SweepOptions = {}): Promise<Tally> {
   return onShards('sweepEntities', store, options, entitiesToRows)
 }
 
 /** From rows to entities: deletes the rows that match no committed entity. */
-export async function sweepIndex(store: CleanerTarget, options: SweepOptions = {}): Promise<Tally> {
+export async function sweepIndex(store: CleanerStore, options: SweepOptions = {}): Promise<Tally> {
   return onShards('sweepIndex', store, options, rowsToEntities)
 }
 
 /** Both directions, once, without progress or leases; `cleanIndex` is the one that can be cut off and gone on with. */
-export async function sweep(store: CleanerTarget, options: SweepOptions = {}): Promise<Tally> {
+export async function sweep(store: CleanerStore, options: SweepOptions = {}): Promise<Tally> {
   return onShards('sweep', store, options, async (pass, targets, shard) => {
     await entitiesToRows(pass, targets, shard)
     await rowsToEntities(pass, targets, shard)
@@ -72,20 +72,20 @@ async function rowsToEntities(
   await sweepIndexRows(pass, shard, rows.take())
 }
 
-type Work = (pass: RepairPass, targets: readonly IndexTarget[], shard: number) => Promise<void>
+type SweepShard = (pass: RepairPass, targets: readonly IndexTarget[], shard: number) => Promise<void>
 
 async function onShards(
   call: string,
-  store: CleanerTarget,
+  store: CleanerStore,
   options: SweepOptions,
-  work: Work,
+  work: SweepShard,
 ): Promise<Tally> {
   checkCall(call, store, options, sweepOptionKinds)
   checkNames(call, options.indexes)
   return withCallbacks(options, (taken) => sweepShards(store.context, taken, work))
 }
 
-async function sweepShards(context: EngineContext, options: SweepOptions, work: Work): Promise<Tally> {
+async function sweepShards(context: EngineContext, options: SweepOptions, work: SweepShard): Promise<Tally> {
   await context.catalog.reload({ signal: options.signal })
   const targets = indexesNamed(context, options.indexes).map((entry) => indexTarget(context, entry))
   const shards =

@@ -22,7 +22,7 @@ export interface LeftToWriters {
   done(): void
 }
 
-interface Left {
+interface LeftRow {
   readonly shard: number
   readonly table: string
   readonly entityId: Uint8Array
@@ -39,12 +39,12 @@ const MAX_LEFT = 20_000
 export function createLeftToWriters(context: EngineContext): LeftToWriters {
   const elapsed = elapsedBy(context.time)
   /** By `textOf`, in the order in which they fall due. */
-  const left = new Map<string, Left>()
-  const late = new Map<string, Left>()
+  const left = new Map<string, LeftRow>()
+  const late = new Map<string, LeftRow>()
 
-  function takeDue(): Map<string, Left> {
+  function takeDue(): Map<string, LeftRow> {
     const now = elapsed()
-    const due = new Map<string, Left>()
+    const due = new Map<string, LeftRow>()
     for (const [text, row] of left) {
       if (row.due > now) break
       due.set(text, row)

@@ -7,7 +7,7 @@ export interface TailRecord {
   readonly window: TailWindow
   /** Host and process of whoever saved it. */
   readonly worker: string
-  /** How long a stretch of updates it has not looked at, in milliseconds; and the same when it was saved before. */
+  /** Length of the gap of updates that it has not looked at, in milliseconds; and the same at the last save. */
   readonly behindMs: number
   readonly wasBehindMs: number
 }

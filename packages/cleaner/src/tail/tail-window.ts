@@ -16,7 +16,7 @@ export interface TailWindow {
   seenUntil: number
   /** When the last round looked back over the overlap. */
   lookedBackAt: number
-  /** An older stretch that a round had no time for. */
+  /** Older updates that a round had no time for. */
   gap: { since: number; before: UpdatedPlace } | undefined
 }
 
@@ -52,7 +52,7 @@ export async function* updatedPages(
     if (looksBack) window.lookedBackAt = now
   }
   let left = options.rowsPerRound
-  const fresh = stretch(pass, shard, { since: Math.max(oldest, since), before: undefined })
+  const fresh = updatesBetween(pass, shard, { since: Math.max(oldest, since), before: undefined })
   const old = window.gap
   for await (const { rows, rest } of fresh) {
     yield rows
@@ -67,7 +67,7 @@ export async function* updatedPages(
   if (window.gap === undefined) return
   if (window.gap.before.updated < oldest) window.gap = undefined
   else {
-    for await (const { rows, rest } of stretch(pass, shard, {
+    for await (const { rows, rest } of updatesBetween(pass, shard, {
       ...window.gap,
       since: Math.max(oldest, window.gap.since),
     })) {
@@ -80,8 +80,8 @@ export async function* updatedPages(
   }
 }
 
-/** Pages of one stretch, newest first, each with what is left after it. */
-async function* stretch(
+/** Pages of the updates in a window of time, newest first, each with what is left after it. */
+async function* updatesBetween(
   pass: Pass,
   shard: number,
   { since, before }: { readonly since: number; readonly before: UpdatedPlace | undefined },

@@ -6,6 +6,7 @@ import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { findIndex } from '../find-index.ts'
 import { parseWhole } from '../parse-whole.ts'
 import type { CommonOptions, Session } from '../session.ts'
+import { CHECK_JSON, CLEAN_EXIT, CLEAN_JSON, DANGLING } from './clean-help.ts'
 
 interface CleanCommandOptions extends CommonOptions {
   readonly index?: readonly string[]
@@ -15,13 +16,30 @@ interface CleanCommandOptions extends CommonOptions {
   readonly lease?: number
 }
 
+const DETAILS = `Adds missing index rows, deletes those that match no entity, checks, and makes
+the indexes ready that were being filled. The store may be in use. It may be
+stopped at any time, also by Ctrl-C, and goes on from there when run again.
+Several may run at once and share the work.
+
+${CLEAN_EXIT}
+
+With --check it changes nothing. The exit code is 1 when index rows are missing
+or on the wrong shard, when an entity has not claimed its key of a unique index,
+or when bodies cannot be decoded.
+
+${DANGLING}
+
+JSON:
+${CLEAN_JSON}
+With --check:
+${CHECK_JSON}`
+
 /** `looseleaf clean`: brings indexes in step with the entities. */
 export const addClean: AddCommand = (program, run) => {
   defineCommand(program, {
     usage: 'clean',
     summary: 'Fill new indexes and repair others, or check them',
-    details:
-      'Adds the index rows that are missing, deletes those that match no entity, checks, and makes the indexes that were being filled ready. The store may be in use. It may be stopped at any time, by Ctrl-C too, and goes on from there when it is run again; several may run at once and share the work. Ends with 1 where something is left: a filling that is paused or whose index is hidden, entities that share a key of a unique index, bodies that cannot be decoded.\n\nWith --check nothing is changed, and the exit code is 1 when something is wrong: index rows missing or on the wrong shard, keys of a unique index that their entity has not claimed, bodies that cannot be decoded. Rows that match no entity are counted; they change no answer, and a clean deletes them.\n\nJSON: { "indexes": [{ "index", "generation", "state", "entities", "rows", "added", "removed", "fenced", "waiting", "misplaced", "misfits", "duplicates", "undecodable", "unique": true for claims, "halted": true where it is paused or hidden }], "added", "removed", "fenced", "waiting" }; with --check: { "ok", "indexes": [{ "index", "generation", "entities", "rows", "missing", "unclaimed", "dangling", "misplaced", "misfits", "undecodable", "unsettled", "examples": [id] }] }',
+    details: DETAILS,
     examples: [
       ['clean', 'every index of the store'],
       ['clean --index entries_by_link', 'fill an index that was just added'],

@@ -11,12 +11,19 @@ interface CountCommandOptions extends CommonOptions {
   readonly scatter?: boolean
 }
 
+const DETAILS = `${WHERE_HELP}
+
+Counts index rows, which may be too many for a while after writes; --exact reads
+every entity.
+
+JSON: { "count" }`
+
 /** `looseleaf count`: how many entities match. */
 export const addCount: AddCommand = (program, run) => {
   defineCommand(program, {
     usage: 'count <index> [conditions...]',
     summary: 'Count entities by an index',
-    details: `${WHERE_HELP}\n\nCounts index rows, which may run high for a while after writes; --exact looks at every entity.\n\nJSON: { "count" }`,
+    details: DETAILS,
     examples: [
       ['count entries_by_user user_id=0192f0c1-7c1e-7abc-8def-0123456789ab', 'the entries of a user'],
     ],

@@ -30,13 +30,33 @@ interface DamagedJson {
   readonly deleted?: boolean
 }
 
+const DETAILS = `Reads every entity of the store, with the codec of the config.
+
+  BODY_DAMAGED     the bytes are not those that were written, or the row has a
+                   version that no write gave it
+  BODY_UNKNOWN     whole, in a format that this codec does not read
+  BODY_TOO_LARGE   whole, of a size that this codec does not take
+The right config reads the last two.
+
+With --export, body and row of each are written to two files in the folder,
+readable by the user alone. --delete needs --export and --yes; it deletes what
+is BODY_DAMAGED and still as it was exported. It keeps what another process may
+be able to read, and rows with a wrong version, which are repaired by hand. It
+deletes nothing when more entities are damaged than can be read, since then the
+codec is probably wrong. Run \`looseleaf clean\` afterwards.
+
+The exit code is 1 when there is one that was not deleted.
+
+JSON, a line for each:
+  { "id", "version", "updated", "shard", "code", "message", "bodyBytes",
+    "file" with --export, "deleted" with --delete }`
+
 /** `looseleaf damaged`: entities whose stored bodies cannot be read. */
 export const addDamaged: AddCommand = (program, run) => {
   defineCommand(program, {
     usage: 'damaged',
     summary: 'List, export or delete entities that cannot be read',
-    details:
-      'Reads every entity of the store, with the codec of the config. BODY_DAMAGED: its bytes are not what was written, or its row has a version that no write has given. BODY_UNKNOWN, BODY_TOO_LARGE: it is whole, in a format or of a size that this codec does not take; the right config reads it.\n\nWith --export, body and row of each are written to two files of the folder, for the user alone. --delete needs that too, and --yes; it deletes what is BODY_DAMAGED and still as it was exported. What another process may read stays, and so do rows with a wrong version, which are put right by hand. Nothing is deleted when more entities are damaged than can be read, since then it is rather the codec that is wrong. Run `looseleaf clean` afterwards.\n\nThe exit code is 1 when there is one that was not deleted.\n\nJSON: a line for each, { "id", "version", "updated", "shard", "code", "message", "bodyBytes", "file" with --export, "deleted" with --delete }',
+    details: DETAILS,
     examples: [
       ['damaged', 'list them'],
       ['damaged --export damaged-bodies', 'keep their bytes'],
@@ -86,7 +106,7 @@ async function requireCodec(store: DataStore, signal: AbortSignal): Promise<void
   if (damaged <= readable) return
   throw new LooseleafError(
     'BAD_OPTION',
-    `Nothing was deleted: ${damaged} entities are damaged and ${readable} can be read, so this is rather not the codec (${store.context.codec.name}) that the store is written with. Give the config that has it.`,
+    `Nothing was deleted: ${damaged} entities are damaged and ${readable} can be read, so the store is probably written with another codec than ${store.context.codec.name}. Give the config that has it.`,
   )
 }
 

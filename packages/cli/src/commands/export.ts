@@ -12,13 +12,21 @@ interface ExportCommandOptions extends CommonOptions {
 /** Characters that are gathered before they are written. */
 const CHUNK = 64 * 1024
 
+const DETAILS = `\`looseleaf import\` takes what this prints, and restores it exactly. It is not a
+snapshot: each entity is as it was when it was read. The lines are JSON with or
+without --json.
+
+With --output the lines first go to <file>.….part, which replaces the file when
+it is complete. An export that fails or is stopped leaves the old file as it is.
+
+JSON, with --output: { "exported" }`
+
 /** `looseleaf export`: every entity as a line of JSON. */
 export const addExport: AddCommand = (program, run) => {
   defineCommand(program, {
     usage: 'export',
     summary: 'Print every entity as a line of JSON',
-    details:
-      'What it prints is what `looseleaf import` takes, and comes back exactly. It is not a snapshot: each entity is as it is at the moment when it is read. The lines are JSON already; --json changes what is said at the end: with --output it is { "exported" }.\n\nWith --output the file is written beside its place, as <file>.….part, and takes it when it is complete; when the export fails or is stopped, what was there stays.',
+    details: DETAILS,
     examples: [
       ['export > entities.jsonl', 'to a file'],
       [

@@ -4,13 +4,18 @@ import { entityJson, entityText } from '../entity-view.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { CommonOptions } from '../session.ts'
 
+const DETAILS = `The exit code is 1 when one of them does not exist.
+
+JSON:
+  { "entities": [{ "id", "version", "updated", "properties" }],
+    "missing": [id] }`
+
 /** `looseleaf get`: reads entities by id. */
 export const addGet: AddCommand = (program, run) => {
   defineCommand(program, {
     usage: 'get <id...>',
     summary: 'Print entities by id',
-    details:
-      'The exit code is 1 when one of them is not there.\n\nJSON: { "entities": [{ "id", "version", "updated", "properties" }], "missing": [id] }',
+    details: DETAILS,
     examples: [['get 0192f0c1-7c1e-7abc-8def-0123456789ab', 'one entity']],
   }).action((ids: string[], options: CommonOptions) =>
     run(options, async (session) => {

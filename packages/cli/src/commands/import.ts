@@ -19,13 +19,32 @@ interface ImportCommandOptions extends CommonOptions {
 /** Refused lines that the JSON result lists; `refused` counts them all. */
 const MAX_LISTED = 1000
 
+const DETAILS = `Each line is one JSON object, a whole entity. Its "id", if it has one, is the
+entity’s id; an entity that has this id already is replaced. Without an "id" a
+fresh one is made. Values that JSON cannot express:
+
+  {"$date":"2009-02-27T00:00:00.000Z"}   a time in UTC; .000 may be left out
+  {"$bigint":"9007199254740993"}         a bigint of 64 bits
+  {"$bytes":"aGk="}                      bytes, in base64
+  {"$number":"NaN"}                      NaN, Infinity or -Infinity
+
+An integer beyond 2^53 - 1 becomes a bigint; beyond 64 bits it is refused. With
+an exponent (1e+20) it is a number. A property whose name begins with $ gets one
+more $ in front. A line that cannot be stored is reported with its number and
+left out. The exit code is then 1, as it is when --from-line is beyond the end.
+
+JSON:
+  { "lines", "created", "replaced", "refused",
+    "ended": "all" | "refused" | "interrupted", "nextLine",
+    "errors": [{ "line", "code", "message" }] }
+"errors" lists the first 1,000.`
+
 /** `looseleaf import`: entities from lines of JSON. */
 export const addImport: AddCommand = (program, run) => {
   defineCommand(program, {
     usage: 'import <file>',
     summary: 'Store entities from a file of JSON lines, or from stdin with -',
-    details:
-      'Each line is one JSON object, the entity whole. An "id" in it is the entity’s id, and an entity that is there under\nit is replaced; without one a fresh id is made. Values that JSON has no word for:\n\n  {"$date":"2009-02-27T00:00:00.000Z"}   a time in UTC; .000 may be left out\n  {"$bigint":"9007199254740993"}         a bigint of 64 bits\n  {"$bytes":"aGk="}                      bytes, in base64\n  {"$number":"NaN"}                      NaN, Infinity or -Infinity\n\nAn integer beyond 2^53 - 1 is a bigint too, and refused beyond 64 bits; with an exponent (1e+20) it is a number.\nA property whose name begins with $ gets one more $ in front. A line that cannot be stored is told with its number and\nkept out, and the exit code is 1. So it is when --from-line is beyond the end.\n\nJSON: { "lines", "created", "replaced", "refused", "ended": "all" | "refused" | "interrupted", "nextLine",\n"errors": [{ "line", "code", "message" }] }; errors has the first 1,000 of them.',
+    details: DETAILS,
     examples: [
       ['import entries.jsonl', 'a file'],
       ['import entries.jsonl --on-error skip', 'leave out the lines that cannot be stored'],

@@ -4,13 +4,22 @@ import { indexTable } from '../index-table.ts'
 import { counted } from '../text.ts'
 import type { CommonOptions } from '../session.ts'
 
+const DETAILS = `May be run again at any time: it only adds what is missing. The indexes of a new
+store are ready at once. Those added to a store in use are building until
+\`looseleaf clean\` has filled them. An index that has lost a table on a shard, as
+after a restore, is building too: as a new generation.
+
+JSON:
+  { "storeId", "shards": [name],
+    "indexes": [{ "name", "generation", "table", "state", "columns",
+      "shardOn" }] }`
+
 /** `looseleaf init`: makes the tables, and adds the config's indexes. */
 export const addInit: AddCommand = (program, run) => {
   defineCommand(program, {
     usage: 'init',
     summary: 'Create the tables of a store and add the indexes of the config',
-    details:
-      'May be run again at any time: it only adds what is missing. On a new store the indexes are ready at once; on one in use they are building until `looseleaf clean` has filled them. So is an index that has lost a table on a shard, as after a restore: it begins anew as its next generation.\n\nJSON: { "storeId", "shards": [name], "indexes": [{ "name", "generation", "table", "state", "columns", "shardOn" }] }',
+    details: DETAILS,
     examples: [
       ['init', 'as the config says'],
       [`init --shards 'sqlite:other?shards=2'`, 'a store of two SQLite files, without indexes'],

@@ -5,6 +5,20 @@ import { exitCodes } from '../exit-codes.ts'
 import type { CommonOptions, Settings } from '../session.ts'
 import { counted, grouped } from '../text.ts'
 
+const DETAILS = `Reads the whole store, and writes each entity that is stored in an older shape
+of the config’s kinds, with its index rows. May be stopped and started again at
+any time, and run while the site is live: entities of an old shape are read in
+the newest one all the while. Start it when every process of the site has the
+new upgrades.
+
+Ends with 1 where an entity cannot be upgraded: its upgrade fails, or the
+result does not fit the schema. Such entities are listed and stay as they are.
+
+JSON:
+  { "scanned": entities of the store that were read,
+    "upgraded": { kind: entities written },
+    "failed": [{ "id", "message" }] }`
+
 /** `looseleaf kind …`: what is done to all entities of a kind. */
 export const addKindCommands: AddCommand = (program, run) => {
   const group = program
@@ -15,11 +29,7 @@ export const addKindCommands: AddCommand = (program, run) => {
   defineCommand(group, {
     usage: 'upgrade [names...]',
     summary: 'Write every entity of an old shape in the newest one',
-    details: `Reads the whole store, and writes what the upgrades of the config's kinds have not been stored for; its index rows come up with it. May be stopped and begun again at any time, and run while the site is live: entities of an old shape are read in the newest one all the while. Begin when every process of the site has the new upgrades.
-
-Ends with 1 where an entity cannot be upgraded: its upgrade fails, or what it gives does not fit the schema. Such entities are listed, and stay as they are.
-
-JSON: { "scanned": entities of the store that were read, "upgraded": { kind: entities written }, "failed": [{ "id", "message" }] }`,
+    details: DETAILS,
     examples: [
       ['kind upgrade', 'all kinds of the config'],
       ['kind upgrade person --dry-run', 'what would be written of one of them, and what fails'],

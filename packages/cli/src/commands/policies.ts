@@ -6,13 +6,18 @@ import type { CommonOptions } from '../session.ts'
 
 type PoliciesOptions = CommonOptions & Partial<StorePolicies>
 
+const DETAILS = `A change also applies to processes that are running. A process that gives
+another value to \`DataStore.open\` can no longer open the store: leave the option
+out there. Setting \`defer\` for the first time takes five seconds.
+
+JSON: { "deleteDelayMs", "onIndexFailure" }`
+
 /** `looseleaf policies`: what all processes of a store do, shown and changed. */
 export const addPolicies: AddCommand = (program, run) => {
   defineCommand(program, {
     usage: 'policies',
     summary: 'Show or change what all processes of a store do',
-    details:
-      'A change holds for processes that run, too. One that gives another value to `DataStore.open` does not open any more: leave the option out there. To defer for the first time takes five seconds.\n\nJSON: { "deleteDelayMs", "onIndexFailure" }',
+    details: DETAILS,
     examples: [
       ['policies', 'as they are'],
       ['policies --delete-delay-ms 300000', 'a failover may lose the commits of five minutes'],

@@ -9,13 +9,17 @@ interface PutCommandOptions extends CommonOptions {
   readonly ifVersion?: number
 }
 
+const DETAILS = `Replaces the whole entity if its id exists. Without an id it makes a fresh one.
+Values that JSON cannot express are written as in \`looseleaf import --help\`.
+
+JSON: { "id", "version", "created" }`
+
 /** `looseleaf put`: writes one entity. */
 export const addPut: AddCommand = (program, run) => {
   defineCommand(program, {
     usage: 'put [json]',
     summary: 'Store one entity, given as JSON or on stdin',
-    details:
-      'Replaces the whole entity if there is one under its id; makes a fresh id if none is given. Values that JSON has no word for are written as in `looseleaf import --help`.\n\nJSON: { "id", "version", "created" }',
+    details: DETAILS,
     examples: [
       [
         `put '{"title":"We just launched","published":{"$date":"2009-02-27T00:00:00.000Z"}}'`,

@@ -18,18 +18,35 @@ interface QueryCommandOptions extends CommonOptions {
   readonly and?: readonly string[]
 }
 
-export const WHERE_HELP =
-  'A condition is a property, one of = > >= < <= and ^= (a string that begins with), and a value of the property’s type: a day (2009-02-27) or a time with a zone (2009-02-27T12:30:00Z) for time, true or false for boolean. “due is null” asks for entities without a property that the index has nulls of. Conditions go with the index: values for its first properties, then at most one stretch on the next. Several values of one property, each a condition of its own (status=open status=waiting), mean any of them. Quote those with > or < for the shell.'
+export const WHERE_HELP = `A condition is a property, an operator and a value of the property’s type:
+  user_id=0192f0c1-…             one of = > >= < <=
+  title^=Hello                   strings that begin with this
+  published>=2009-02-27          a day, or a time with a zone:
+  published<2009-02-27T12:30:00Z
+  done=true                      true or false for boolean
+  "due is null"                  without the property, where the index has nulls
+Conditions follow the order of the index: values for its first properties, then
+at most one range on the next. Several values of one property mean any of them:
+status=open status=waiting. Quote conditions with > or < for the shell.`
 
-const AND_HELP =
-  'With --and, entities that match conditions on other indexes too, or on the same one once more. Behind the values that are given, all have to be in the same order, which is that of the page.'
+const DETAILS = `${WHERE_HELP}
+
+With --and, the page has the entities that also match conditions on another
+index, or on the same one again. After the properties with one given value, all
+these indexes need the same properties in the same order: the order of the page.
+
+JSON:
+  { "items": [{ "id", "version", "updated", "properties" }],
+    "cursor"?, "previous"?,
+    "cost": { "shards", "indexReads", "rowsRead", "entityReads", "rowsExamined",
+      "rowsMatched", "rowsDiscarded", "entitiesRead", "complete" } }`
 
 /** `looseleaf query`: a page of entities by an index. */
 export const addQuery: AddCommand = (program, run) => {
   defineCommand(program, {
     usage: 'query <index> [conditions...]',
     summary: 'Print entities by an index, a page at a time',
-    details: `${WHERE_HELP}\n\n${AND_HELP}\n\nJSON: { "items": [{ "id", "version", "updated", "properties" }], "cursor"?, "previous"?, "cost": { "shards", "indexReads", "rowsRead", "entityReads", "rowsExamined", "rowsMatched", "rowsDiscarded", "entitiesRead", "complete" } }`,
+    details: DETAILS,
     examples: [
       [
         'query entries_by_user user_id=0192f0c1-7c1e-7abc-8def-0123456789ab --order desc --limit 30',

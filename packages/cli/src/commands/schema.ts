@@ -10,13 +10,18 @@ import {
 import { defineCommand, type AddCommand } from '../define-command.ts'
 import type { CommonOptions, Settings } from '../session.ts'
 
+const DETAILS = `For accounts that may not create tables: run the SQL on every shard, then run
+\`looseleaf init\`, which finds the tables there. It has the tables of the indexes
+that the config and the store have.
+
+JSON: { "shards": [{ "name", "statements": [sql] }] }`
+
 /** `looseleaf schema`: the statements of `init`, for those who run them by hand. */
 export const addSchema: AddCommand = (program, run) => {
   defineCommand(program, {
     usage: 'schema',
     summary: 'Print the SQL that creates the tables, without running it',
-    details:
-      'For those whose accounts may not create tables: run it on every shard, then `looseleaf init`, which finds the tables there. It has the tables of the config’s indexes and of those that the store has already.\n\nJSON: { "shards": [{ "name", "statements": [sql] }] }',
+    details: DETAILS,
     examples: [
       ['schema > schema.sql', 'the SQL of the config’s shards and indexes'],
       ['schema --shards sqlite:old', 'that of another store'],

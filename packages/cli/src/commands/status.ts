@@ -30,11 +30,38 @@ export const addStatus: AddCommand = (program, run) => {
     .action((options: StatusOptions) => run(options, options.check === true ? check : show))
 }
 
-const DETAILS = `Counts every entity, which takes a while on a large store. A shard that cannot be asked is shown with its error; the exit code is that of the error then, 3 for one that does not answer.
+const DETAILS = `Counts every entity, which takes a while on a large store. A shard that cannot
+be read is shown with its error, and the exit code is that of the error: 3 for a
+shard that does not answer.
 
-With --check nothing is counted, so it may be run every minute. It ends with 0 when all is well. Otherwise it tells a line for each finding, with what to do and where docs/operations.md has more, and ends with 1; with 3 where a shard does not answer or lets nobody in, and 4 where one refuses a statement or the catalog cannot be read.
+With --check it counts nothing, so it may run every minute. It prints a line for
+each finding: what it is, what to do, and where docs/operations.md has more. The
+exit code is 0 when all is well and 1 when there is a finding. It is 3 when a
+shard does not answer or refuses the login, and 4 when a shard refuses a
+statement or the catalog cannot be read.
 
-JSON: { "storeId", "policies": { "deleteDelayMs", "onIndexFailure" }, "shards": [{ "name", "error": { "code", "message" } | null, "epoch" | null, "entities" | null, "tombstones" | null, "warnings": [text] }], "indexes": [{ "name", "generation", "table", "state", "columns", "shardOn", "lastCleaned": { "finishedAt", "missing", "added", "removed", … } | null, "misfits": { "count", "countedAt" } | null, "underWay": { "startedAt", "savedAt" | null, "rate", "timeLeftMs" | null, "shards": [{ "shard", "phase", "done", "total", "rate", "worker" | null, "throttledBy" | null, "waited" }] } | null }], "cleaner": { "updatedAt" | null, "lastFoundAt" | null, "totals": { "added", "removed", … }, "lastError" | null, "sweepEveryMs" | null, "shards": [{ "name", "isFollowed", "worker" | null, "lastRoundAt" | null, "lagMs" | null, "isFallingBehind", "pending": { "rows", "more", "oldestAt" | null } | null }] } | null, "findings": [finding] }. "cleaner" is null while shard 0 does not answer, or refuses. "timeLeftMs" is an estimate. With --check: { "ok", "findings": [{ "rule", "about" | null, "what", "todo", "see" }] }`
+JSON:
+  { "storeId", "policies": { "deleteDelayMs", "onIndexFailure" },
+    "shards": [{ "name", "error": { "code", "message" } | null,
+      "epoch" | null, "entities" | null, "tombstones" | null,
+      "warnings": [text] }],
+    "indexes": [{ "name", "generation", "table", "state", "columns", "shardOn",
+      "lastCleaned": { "finishedAt", "missing", "added", "removed", … } | null,
+      "misfits": { "count", "countedAt" } | null,
+      "underWay": { "startedAt", "savedAt" | null, "rate", "timeLeftMs" | null,
+        "shards": [{ "shard", "phase", "done", "total", "rate",
+          "worker" | null, "throttledBy" | null, "waited" }] } | null }],
+    "cleaner": { "updatedAt" | null, "lastFoundAt" | null,
+      "totals": { "added", "removed", … }, "lastError" | null,
+      "sweepEveryMs" | null,
+      "shards": [{ "name", "isFollowed", "worker" | null,
+        "lastRoundAt" | null, "lagMs" | null, "isFallingBehind",
+        "pending": { "rows", "more", "oldestAt" | null } | null }] } | null,
+    "findings": [finding] }
+"cleaner" is null while shard 0 does not answer, or refuses. "timeLeftMs" is an
+estimate.
+With --check:
+  { "ok", "findings": [{ "rule", "about" | null, "what", "todo", "see" }] }`
 
 async function show(session: Session): Promise<ExitCode | undefined> {
   const { output, signal } = session

@@ -79,7 +79,7 @@ export const rules: readonly Rule[] = [
         {
           about: undefined,
           what: `the catalog cannot be read: ${error.code}: ${error.message}`,
-          todo: 'do what the message says; no process can open the store before',
+          todo: 'do what the message says; until then no process can open the store',
         },
       ]
     },

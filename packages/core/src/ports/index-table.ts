@@ -53,7 +53,7 @@ export interface IndexRowRemoval {
   readonly before: number
 }
 
-/** A stretch of an index table. */
+/** A range of the rows of an index table. */
 export interface KeyRange {
   /** Values of the leading columns that rows have exactly. May be empty. */
   readonly prefix: Key

@@ -9,7 +9,7 @@ import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { cleanUp, epoch, freshBench, insertLocked, settings } from '../../test/bench.ts'
 import { until } from '../../test/until.ts'
-import { parseTarget } from '../connection/target.ts'
+import { parseShardAddress } from '../connection/shard-address.ts'
 import { connectShard } from '../shard/connect-shard.ts'
 
 const bench = await freshBench()
@@ -135,7 +135,7 @@ test('a server that is frozen is refused while the calls that wait for it have h
   const waiting = await firstUnanswered(shard)
   let hasEnded = false
   void waiting.call.finally(() => (hasEnded = true))
-  expect(await messageOnceRefused(shard)).toMatch(/says nothing/)
+  expect(await messageOnceRefused(shard)).toMatch(/does not respond/)
   expect(hasEnded).toBe(false)
 
   process.kill(pid, 'SIGCONT')
@@ -150,7 +150,7 @@ test('a network that goes silent is noticed in the same way, by connections that
   proxy.silence = 'to-client'
   const waiting = Promise.allSettled([shard.now(), shard.now(), shard.now()])
   // The first waits on its connection, the second for a new one, the third for its turn.
-  expect(await messageOnceRefused(shard)).toMatch(/says nothing/)
+  expect(await messageOnceRefused(shard)).toMatch(/does not respond/)
   proxy.silence = 'none'
   proxy.cut()
   await waiting
@@ -181,7 +181,7 @@ test('a server that has begun to speak is slow, and not gone', async () => {
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
   cleanUp(() => void listener.close())
   const { port } = listener.address() as AddressInfo
-  const pool = connectShard(parseTarget(`mysql://u:p@127.0.0.1:${port}/d`, 0, undefined), {
+  const pool = connectShard(parseShardAddress(`mysql://u:p@127.0.0.1:${port}/d`, 0, undefined), {
     ...settings,
     ...patient,
     connectTimeoutMs: 50,

@@ -120,7 +120,7 @@ test('one connection that gets not a word opens it at once, and says so, unless 
   breaker.silent(performance.now())
   await vi.advanceTimersByTimeAsync(0)
   expect(breaker.refusal?.message).toMatch(
-    /^h:1\/d: the server says nothing; calls are refused until it answers again/,
+    /^h:1\/d: the server does not respond; calls are refused until it answers again/,
   )
   serverIsThere = true
   await vi.advanceTimersByTimeAsync(1_000)

@@ -54,7 +54,7 @@ export function createBreaker({ name, failures, probeMs, probe, onOpen }: Breake
   const refusal = (): LooseleafError =>
     new LooseleafError(
       'SHARD_UNAVAILABLE',
-      `${name}: ${isSilent ? 'the server says nothing' : `the server could not be reached ${failures} times in a row`};` +
+      `${name}: ${isSilent ? 'the server does not respond' : `the server could not be reached ${failures} times in a row`};` +
         ` calls are refused until it answers again, which is tried every ${probeMs} ms. The call was not sent.`,
       { shard: name },
     )

@@ -6,7 +6,7 @@ export interface SilenceWatchOptions {
 }
 
 /**
- * Notices that calls wait and the server says nothing at all. Calls share statements, so a server that is gone fails few of
+ * Notices that calls wait and the server does not respond at all. Calls share statements, so a server that is gone fails few of
  * them, each after its deadline; somebody has to ask it.
  */
 export interface SilenceWatch {

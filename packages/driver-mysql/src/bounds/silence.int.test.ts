@@ -8,7 +8,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { cleanUp, freshBench, settings as usual, threadsAt } from '../../test/bench.ts'
 import type { Silence, TcpProxy } from '../../test/tcp-proxy.ts'
 import { until } from '../../test/until.ts'
-import { parseTarget } from '../connection/target.ts'
+import { parseShardAddress } from '../connection/shard-address.ts'
 import { connectShard, type ShardSettings } from '../shard/connect-shard.ts'
 import type { Pool } from '../shard/pool.ts'
 
@@ -28,7 +28,7 @@ beforeEach(async () => {
 })
 
 function openPool(settings: Partial<ShardSettings> = {}): Pool {
-  pool = connectShard(parseTarget(through, 0, undefined), {
+  pool = connectShard(parseShardAddress(through, 0, undefined), {
     ...usual,
     poolSize: SIZE,
     deadlineMs: 200,

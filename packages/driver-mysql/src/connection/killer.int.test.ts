@@ -9,7 +9,7 @@ import {
   type SessionIdentity,
 } from '../settings/session-settings.ts'
 import { createKiller, type Killer } from './killer.ts'
-import { parseTarget } from './target.ts'
+import { parseShardAddress } from './shard-address.ts'
 
 const { urls } = await freshShards(1)
 const url = urls[0] as string
@@ -30,7 +30,7 @@ afterEach(() => victim.destroy())
 
 const killerAt = (address: string): Killer =>
   createKiller({
-    target: parseTarget(address, 0, undefined),
+    address: parseShardAddress(address, 0, undefined),
     connectTimeoutMs: 10_000,
     health: {
       answered: () => told.push('answered'),

@@ -9,10 +9,10 @@ import {
 } from '../settings/session-settings.ts'
 import { connectClient, type ClientAnswer, type ClientConnection } from './mysql2.ts'
 import { passwordOf } from './password-of.ts'
-import type { ConnectionTarget } from './target.ts'
+import type { ShardAddress } from './shard-address.ts'
 
 export interface KillerOptions {
-  readonly target: ConnectionTarget
+  readonly address: ShardAddress
   /** Milliseconds for everything that one connection of the killer does. */
   readonly connectTimeoutMs: number
   readonly health: Health
@@ -43,7 +43,7 @@ function isWaitingForReplica({ thread }: SessionIdentity, processes: unknown): b
   return rows.some(({ Id, State }) => Number(Id) === thread && /semi-sync/i.test(String(State)))
 }
 
-export function createKiller({ target, connectTimeoutMs, health }: KillerOptions): Killer {
+export function createKiller({ address, connectTimeoutMs, health }: KillerOptions): Killer {
   let queue: SessionIdentity[] = []
   let working: Promise<void> | undefined
 
@@ -64,8 +64,8 @@ export function createKiller({ target, connectTimeoutMs, health }: KillerOptions
     const left = (): number => Math.max(1, began + connectTimeoutMs - performance.now())
     let client: ClientConnection | undefined
     try {
-      const password = await passwordOf(target, left())
-      const opened = (client = connectClient(target, password))
+      const password = await passwordOf(address, left())
+      const opened = (client = connectClient(address, password))
       await withDeadline<void>(left(), (done) => opened.connected((error) => done(error, undefined)))
       const ask = async (sql: string): Promise<unknown> => {
         const answer = await withDeadline<ClientAnswer>(left(), (done) => opened.query({ sql }, done))

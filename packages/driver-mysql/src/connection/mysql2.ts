@@ -3,7 +3,7 @@ import { connect as connectSocket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { createConnection } from 'mysql2'
 import { watchStatus } from '../settings/answer-status.ts'
-import type { ConnectionTarget } from './target.ts'
+import type { ShardAddress } from './shard-address.ts'
 
 /** Rows of a SELECT, or what a write has done. */
 export type ClientResult = readonly unknown[] | { readonly affectedRows: number }
@@ -51,8 +51,8 @@ const KEEP_ALIVE_MS = 10_000
 export const protocolFlags: readonly string[] = ['-FOUND_ROWS', '-LOCAL_FILES']
 
 /** Begins to connect with this password, without a limit of time: whoever waits has one. */
-export function connectClient(target: ConnectionTarget, password: string): ClientConnection {
-  const { host, port, socketPath } = target
+export function connectClient(address: ShardAddress, password: string): ClientConnection {
+  const { host, port, socketPath } = address
   const socket = socketPath === undefined ? connectSocket(port, host) : connectSocket(socketPath)
   socket.setNoDelay(true)
   socket.setKeepAlive(true, KEEP_ALIVE_MS)
@@ -61,14 +61,14 @@ export function connectClient(target: ConnectionTarget, password: string): Clien
   const client = createConnection({
     // Ours, because the library would close it with a goodbye that a silent network never answers.
     stream: () => socket,
-    host: certifiedName(target),
+    host: certifiedName(address),
     // Not to connect with: where it is set, a new MySQL is told the password as it wants it over a socket.
     ...(socketPath === undefined ? {} : { socketPath }),
-    user: target.user,
+    user: address.user,
     password,
-    database: target.database,
+    database: address.database,
     // Some servers, such as RDS for its tokens, want the password as it is: only one that is verified gets it.
-    ...(target.tls === undefined ? {} : { ssl: target.tls, enableCleartextPlugin: true }),
+    ...(address.tls === undefined ? {} : { ssl: address.tls, enableCleartextPlugin: true }),
     charset: 'utf8mb4',
     connectTimeout: 0,
     flags: [...protocolFlags],
@@ -123,7 +123,7 @@ export function connectClient(target: ConnectionTarget, password: string): Clien
  * The name that the server's certificate has to hold. For a plain address mysql2 would leave it open, and Node take
  * `localhost` for it; with a dot at its end it looks like a name to the one, and like the address to the other.
  */
-function certifiedName({ host, socketPath, tls }: ConnectionTarget): string {
+function certifiedName({ host, socketPath, tls }: ShardAddress): string {
   if (socketPath !== undefined) return 'localhost'
   return tls === undefined ? host : `${host}.`
 }

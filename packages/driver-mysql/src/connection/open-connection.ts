@@ -16,10 +16,10 @@ import { createConnection, type Connection } from './connection.ts'
 import type { Killer } from './killer.ts'
 import { connectClient, type ClientAnswer, type ClientConnection } from './mysql2.ts'
 import { passwordOf } from './password-of.ts'
-import type { ConnectionTarget } from './target.ts'
+import type { ShardAddress } from './shard-address.ts'
 
 export interface OpenOptions {
-  readonly target: ConnectionTarget
+  readonly address: ShardAddress
   readonly session: SessionOptions
   /** Milliseconds for everything until the connection can be used. */
   readonly connectTimeoutMs: number
@@ -29,13 +29,13 @@ export interface OpenOptions {
 
 /** Connects and pins the session's settings; a connection that does not keep them is not given away. */
 export async function openConnection(options: OpenOptions): Promise<Connection> {
-  const { target, session, connectTimeoutMs, health, killer } = options
+  const { address, session, connectTimeoutMs, health, killer } = options
   const began = performance.now()
   const left = (): number => Math.max(1, began + connectTimeoutMs - performance.now())
-  const password = await passwordOf(target, connectTimeoutMs)
+  const password = await passwordOf(address, connectTimeoutMs)
   let client: ClientConnection | undefined
   try {
-    const opened = (client = connectClient(target, password))
+    const opened = (client = connectClient(address, password))
     const token = newToken()
     const ask = (sql: string): Promise<ClientAnswer> =>
       withDeadline(left(), (done) => opened.query({ sql }, done))
@@ -59,7 +59,7 @@ export async function openConnection(options: OpenOptions): Promise<Connection> 
     if (isSilence(error) && client?.isHeard === false) health.silent(began)
     else if (isSilence(error) || saysDown(error)) health.failed(began)
     else health.answered()
-    throw openingError(target.name, connectTimeoutMs, error)
+    throw openingError(address.name, connectTimeoutMs, error)
   }
 }
 

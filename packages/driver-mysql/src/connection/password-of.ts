@@ -1,16 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describeKind, LooseleafError } from '@looseleaf/core'
 import { clientError } from '../errors/errors.ts'
-import type { ConnectionTarget } from './target.ts'
+import type { ShardAddress } from './shard-address.ts'
 
 /**
  * The password for a new connection, within so many milliseconds. Nothing that goes wrong here says anything of the server.
  * Throws `SHARD_UNAVAILABLE` when the function for it fails or takes longer, and `SHARD_DENIED` when it gives no string.
  */
-export async function passwordOf(
-  { name, password }: ConnectionTarget,
-  milliseconds: number,
-): Promise<string> {
+export async function passwordOf({ name, password }: ShardAddress, milliseconds: number): Promise<string> {
   const inTime = new AbortController()
   let given: unknown
   try {

@@ -9,7 +9,7 @@ import { createAuthority, hasOpenssl, type Authority } from '../../test/certific
 import { ended, runForgetful } from '../../test/run-forgetful.ts'
 import { startTcpProxy } from '../../test/tcp-proxy.ts'
 import { mysqlShards } from '../mysql-shards.ts'
-import type { MysqlTlsOptions } from './target.ts'
+import type { MysqlTlsOptions } from './shard-address.ts'
 
 describe.skipIf(!hasOpenssl)(
   `a server with a certificate${hasOpenssl ? '' : ' (left out: needs openssl)'}`,

@@ -85,7 +85,7 @@ const rows: readonly Row[] = [
   server('password', 1045, DENIED, DENIED),
   server('privilege on a table', 1142, DENIED, DENIED),
   server('user refused', 1698, DENIED, DENIED),
-  server('way of authentication', 1251, DENIED, DENIED),
+  server('authentication method', 1251, DENIED, DENIED),
   server('plugin of authentication', 1524, DENIED, DENIED),
   server('encrypted connections only', 3159, DENIED, DENIED),
   server('expired password', 1820, DENIED, DENIED),

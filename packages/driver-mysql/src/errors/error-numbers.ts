@@ -7,9 +7,9 @@ import type { TableFault } from '@looseleaf/driver-kysely'
  * - `ends`: the server closes the connection with it.
  * - `down`: it says that there is no server to talk to.
  */
-export type Mark = 'unsure' | 'ends' | 'down'
+export type ErrorMark = 'unsure' | 'ends' | 'down'
 
-export type Meaning = readonly [kind: TableFault | ErrorCode, message: string, ...marks: Mark[]]
+export type ErrorMeaning = readonly [kind: TableFault | ErrorCode, message: string, ...marks: ErrorMark[]]
 
 /** The number that a statement ends with that compares the token of its session: see `settings/session-token.ts`. */
 export const OTHER_SESSION = 1690
@@ -31,7 +31,7 @@ const SHUTDOWN = 'the server is shutting down.'
 const BROKE = 'the connection broke.'
 const MEMORY = 'the server is out of memory.'
 const DISK = 'the server could not write to its disk.'
-const READ_ONLY = 'the server may only be read (read_only); is it a replica?'
+const READ_ONLY = 'the server is read-only (read_only); is it a replica?'
 const KILLED = 'the connection was killed on the server.'
 const PRIVILEGE = 'the user lacks a privilege.'
 const PASSWORD = 'the password has expired.'
@@ -44,7 +44,7 @@ const PROXY = 'the proxy does not reach the server behind it.'
  * one uses a number above for something else, it is nothing that the statements of a driver meet. Without a mark,
  * nothing was done and the connection is as it was.
  */
-export const errorNumbers: Readonly<Record<number, Meaning>> = {
+export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   // Files and memory of the server's machine.
   3: ['SHARD_UNAVAILABLE', DISK, 'unsure'],
   5: ['SHARD_BUSY', MEMORY],
@@ -55,7 +55,7 @@ export const errorNumbers: Readonly<Record<number, Meaning>> = {
   1021: ['SHARD_UNAVAILABLE', 'the disk is full.', 'unsure'],
   1026: ['SHARD_UNAVAILABLE', DISK, 'unsure'],
   1030: ['SHARD_UNAVAILABLE', 'the storage engine failed; is the disk full?', 'unsure'],
-  1036: ['SHARD_UNAVAILABLE', 'the table may only be read.'],
+  1036: ['SHARD_UNAVAILABLE', 'the table is read-only.'],
   1037: ['SHARD_BUSY', MEMORY],
   1038: ['SHARD_BUSY', 'the server is out of memory for sorting.'],
   1040: ['SHARD_BUSY', 'the server takes no more connections (max_connections).', 'ends'],
@@ -97,7 +97,7 @@ export const errorNumbers: Readonly<Record<number, Meaning>> = {
   1180: ['SHARD_UNAVAILABLE', 'the server failed to commit.', 'unsure'],
   1184: ['SHARD_UNAVAILABLE', 'the server has given up the connection.', ...LOST],
   1203: ['SHARD_BUSY', 'the user has no connections left (max_user_connections).'],
-  1205: ['SHARD_BUSY', 'a lock was not given in time; nothing was done.'],
+  1205: ['SHARD_BUSY', 'a lock wait timed out; nothing was done.'],
   1206: ['SHARD_BUSY', 'the server has too many locks; nothing was done.'],
   1213: ['SHARD_BUSY', DEADLOCK],
   1223: ['SHARD_BUSY', 'the server is locked for reading; nothing was done.'],
@@ -105,7 +105,7 @@ export const errorNumbers: Readonly<Record<number, Meaning>> = {
   1227: ['SHARD_DENIED', PRIVILEGE],
   // The one statement in which a sub-select can give two rows does so for want of the right epoch.
   1242: ['fence-refused', 'the catalog has another epoch.'],
-  1251: ['SHARD_DENIED', 'the server and this client have no way of authentication in common.'],
+  1251: ['SHARD_DENIED', 'the server and this client have no authentication method in common.'],
   1264: ['BAD_OPTION', 'a number is beyond what its column holds.'],
   1265: ['BAD_OPTION', MISFIT],
   1290: ['SHARD_UNAVAILABLE', READ_ONLY],
@@ -116,7 +116,7 @@ export const errorNumbers: Readonly<Record<number, Meaning>> = {
   1406: ['BAD_OPTION', 'a value is longer than its column.'],
   1412: ['SHARD_BUSY', 'a table was changed at the same time; nothing was done.'],
   1461: ['SHARD_BUSY', 'the server has no prepared statements left (max_prepared_stmt_count).'],
-  1524: ['SHARD_DENIED', "the server lacks the user's way of authentication."],
+  1524: ['SHARD_DENIED', "the server lacks the user's authentication method."],
   1586: ['duplicate', 'a row of this key is there already.'],
   1598: ['SHARD_UNAVAILABLE', 'the server could not write its binary log.', 'unsure'],
   1614: ['SHARD_BUSY', DEADLOCK],
@@ -128,11 +128,11 @@ export const errorNumbers: Readonly<Record<number, Meaning>> = {
   ],
   [OTHER_SESSION]: ['STATEMENT_FAILED', otherSession(NOT_MARKED), 'ends'],
   1698: ['SHARD_DENIED', 'the server refuses the user.'],
-  1792: ['SHARD_UNAVAILABLE', 'the transaction may only read.'],
+  1792: ['SHARD_UNAVAILABLE', 'the transaction is read-only.'],
   1820: ['SHARD_DENIED', PASSWORD],
-  1836: ['SHARD_UNAVAILABLE', 'the server may only be read.'],
+  1836: ['SHARD_UNAVAILABLE', 'the server is read-only.'],
   1862: ['SHARD_DENIED', PASSWORD],
-  1874: ['SHARD_UNAVAILABLE', 'the server may only be read (innodb_read_only).'],
+  1874: ['SHARD_UNAVAILABLE', 'the server is read-only (innodb_read_only).'],
 
   // MariaDB.
   1927: ['SHARD_UNAVAILABLE', KILLED, 'unsure', 'ends'],
@@ -170,7 +170,7 @@ export const errorNumbers: Readonly<Record<number, Meaning>> = {
 }
 
 /** What 1290 also means, by the option that the server names in its message. */
-export const engineEnforced: Meaning = [
+export const engineEnforced: ErrorMeaning = [
   'STATEMENT_FAILED',
   'tables have to be of InnoDB, and the server enforces another engine (enforce_storage_engine).',
 ]

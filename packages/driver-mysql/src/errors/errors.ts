@@ -5,8 +5,8 @@ import {
   OTHER_SESSION,
   otherSession,
   refusedOutright,
-  type Mark,
-  type Meaning,
+  type ErrorMark,
+  type ErrorMeaning,
 } from './error-numbers.ts'
 
 /** What mysql2 and Node say when there is no server to talk to, so that nothing was sent. */
@@ -80,7 +80,7 @@ export function endsConnection(error: unknown): boolean {
   return fatal === true || serverNumber(error) === undefined || meaningOf(error).includes('ends')
 }
 
-function meaningOf(error: unknown): Meaning {
+function meaningOf(error: unknown): ErrorMeaning {
   if (isOtherSession(error)) return ['STATEMENT_FAILED', otherSession(error.found)]
   const number = serverNumber(error)
   if (number === 1290 && /NO_ENGINE_SUBSTITUTION/.test(String((error as Error).message)))
@@ -100,7 +100,7 @@ function meaningOf(error: unknown): Meaning {
         "the statement is larger than the server's max_allowed_packet; it was not sent.",
       ]
     case 'AUTH_SWITCH_PLUGIN_ERROR':
-      return ['SHARD_DENIED', 'the server and this client have no way of authentication in common.']
+      return ['SHARD_DENIED', 'the server and this client have no authentication method in common.']
     case 'MYSQL_CLEAR_PASSWORD_NOT_ENABLED':
       return ['SHARD_DENIED', 'the server asks for the password in the clear, which it gets with tls only.']
     default:
@@ -115,8 +115,8 @@ function meaningOf(error: unknown): Meaning {
 }
 
 /** A number that is not in the table. Unless it is known to come before anything is done, it says nothing of a write. */
-function unlisted(error: unknown, number: number): Meaning {
-  const marks: Mark[] = refusedOutright.has(number) ? [] : ['unsure']
+function unlisted(error: unknown, number: number): ErrorMeaning {
+  const marks: ErrorMark[] = refusedOutright.has(number) ? [] : ['unsure']
   return ['STATEMENT_FAILED', `the server refused a statement (${causeOf(error).message}).`, ...marks]
 }
 

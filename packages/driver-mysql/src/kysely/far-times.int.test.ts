@@ -4,7 +4,7 @@ import { CompiledQuery, type QueryResult } from 'kysely'
 import type { RowDataPacket } from 'mysql2/promise'
 import { expect, test } from 'vitest'
 import { cleanUp, epoch, freshBench, newEntity, settings } from '../../test/bench.ts'
-import { parseTarget } from '../connection/target.ts'
+import { parseShardAddress } from '../connection/shard-address.ts'
 import { connectShard } from '../shard/connect-shard.ts'
 import { createKysely } from './dialect.ts'
 import { mysqlFlavor } from './flavor.ts'
@@ -47,7 +47,7 @@ test('times after 2038 come back to the microsecond, and pages by time find thei
   }
 })
 
-test('a page by time is a stretch of the key, already in its order', async () => {
+test('a page by time is a range of the key, already in its order', async () => {
   const { proxy, url } = await bench.behindProxy()
   const { shard } = await bench.migrate({}, url)
   await shard.entities.insert(Array.from({ length: 300 }, newEntity), { epoch })
@@ -78,7 +78,7 @@ test('a page by time is a stretch of the key, already in its order', async () =>
 
 test('a write has the time of the server’s clock, at the end of what that can be set to and in any zone', async () => {
   await bench.migrate()
-  const pool = connectShard(parseTarget(bench.url, 0, undefined), { ...settings, poolSize: 1 })
+  const pool = connectShard(parseShardAddress(bench.url, 0, undefined), { ...settings, poolSize: 1 })
   cleanUp(() => pool.close())
   const shard = kyselyShard({ name: 'far', db: createKysely(pool), flavor: mysqlFlavor })
   const connection = await pool.acquire()

@@ -30,7 +30,7 @@ const ALONE_AFTER = 4
 /** Entities that are remembered, and up to twice as many; one that is forgotten counts as written by others. */
 const REMEMBERED = 10_000
 
-interface Last {
+interface LastWrite {
   readonly version: number
   /** Writes of ours without one of others between them. */
   readonly inARow: number
@@ -38,8 +38,8 @@ interface Last {
 
 export function createOwnWrites(): OwnWrites {
   // Two generations: to forget the oldest entity one by one would cost more than to remember it.
-  let recent = new Map<string, Last>()
-  let older = new Map<string, Last>()
+  let recent = new Map<string, LastWrite>()
+  let older = new Map<string, LastWrite>()
 
   function remember(key: string, version: number, inARow: number): void {
     if (recent.size >= REMEMBERED) {
@@ -49,7 +49,7 @@ export function createOwnWrites(): OwnWrites {
     recent.set(key, { version, inARow })
   }
 
-  const lastOf = (key: string): Last | undefined => recent.get(key) ?? older.get(key)
+  const lastOf = (key: string): LastWrite | undefined => recent.get(key) ?? older.get(key)
 
   return {
     inserted(rows) {

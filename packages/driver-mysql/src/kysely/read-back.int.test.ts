@@ -3,7 +3,7 @@ import { kyselyShard } from '@looseleaf/driver-kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { cleanUp, epoch, freshBench, newEntity, settings } from '../../test/bench.ts'
 import type { TcpProxy } from '../../test/tcp-proxy.ts'
-import { parseTarget } from '../connection/target.ts'
+import { parseShardAddress } from '../connection/shard-address.ts'
 import { connectShard } from '../shard/connect-shard.ts'
 import { createKysely } from './dialect.ts'
 import { mysqlFlavor } from './flavor.ts'
@@ -97,7 +97,7 @@ async function twoLateSwaps(): Promise<[EntityReplace, EntityReplace]> {
 
 /** Entities as another process has them, with what comes between its first swap and the reading back. */
 function withBetween(between: () => Promise<unknown>): EntityTable {
-  const pool = connectShard(parseTarget(bench.url, 0, undefined), settings)
+  const pool = connectShard(parseShardAddress(bench.url, 0, undefined), settings)
   cleanUp(() => pool.close())
   let isOver = false
   const db = createKysely(pool).withPlugin({

@@ -3,7 +3,7 @@ import { createBreaker } from '../bounds/breaker.ts'
 import { createSilenceWatch } from '../bounds/silence-watch.ts'
 import { createKiller } from '../connection/killer.ts'
 import { openConnection } from '../connection/open-connection.ts'
-import type { ConnectionTarget } from '../connection/target.ts'
+import type { ShardAddress } from '../connection/shard-address.ts'
 import { createPool, type Pool } from './pool.ts'
 
 export interface ShardSettings {
@@ -18,9 +18,9 @@ export interface ShardSettings {
 }
 
 /** The pool of one shard, behind a breaker of its own: what befalls one shard is not felt on another. */
-export function connectShard(target: ConnectionTarget, settings: ShardSettings): Pool {
+export function connectShard(address: ShardAddress, settings: ShardSettings): Pool {
   const { connectTimeoutMs } = settings
-  const { name } = target
+  const { name } = address
   const session = {
     name,
     lockWaitSeconds: settings.lockWaitSeconds,
@@ -52,8 +52,8 @@ export function connectShard(target: ConnectionTarget, settings: ShardSettings):
       )
     },
   })
-  const killer = createKiller({ target, connectTimeoutMs, health: breaker })
-  const open = () => openConnection({ target, session, connectTimeoutMs, health: breaker, killer })
+  const killer = createKiller({ address, connectTimeoutMs, health: breaker })
+  const open = () => openConnection({ address, session, connectTimeoutMs, health: breaker, killer })
   const pool = createPool({
     ...settings,
     name,

@@ -22,7 +22,7 @@ export interface CatalogWatch {
   mayBePending(shard: number): Promise<boolean>
 }
 
-interface Look {
+interface CatalogCheck {
   readonly isOld: () => boolean
   readonly answer: Promise<boolean>
 }
@@ -30,9 +30,9 @@ interface Look {
 export function createCatalogWatch({ driver, time, catalog }: EngineContext): CatalogWatch {
   /** Of the last look after which the catalog at hand was that of the shard. */
   let isOld = (): boolean => true
-  const underWay = new Map<number, Look>()
+  const underWay = new Map<number, CatalogCheck>()
 
-  async function look(number: number, ownIsOld: Look['isOld']): Promise<boolean> {
+  async function look(number: number, ownIsOld: CatalogCheck['isOld']): Promise<boolean> {
     try {
       const found = await loadShardCatalog(driver.shards[number] as Shard)
       const isKnown = (): boolean => found?.epoch === catalog.current().epochs[number]
@@ -50,9 +50,9 @@ export function createCatalogWatch({ driver, time, catalog }: EngineContext): Ca
     }
   }
 
-  function begin(number: number): Look {
+  function begin(number: number): CatalogCheck {
     const age = createCarefulAge(time, LOOK_MS)
-    const begun: Look = { isOld: age, answer: look(number, age) }
+    const begun: CatalogCheck = { isOld: age, answer: look(number, age) }
     underWay.set(number, begun)
     return begun
   }

@@ -43,7 +43,7 @@ export async function changePolicies(
 async function makeChange(
   context: EngineContext,
   policies: PolicyChange,
-  check: (stored: Stored) => void,
+  check: (stored: StoredPolicies) => void,
   options?: CallOptions,
 ): Promise<void> {
   if (policies.onIndexFailure === 'defer') await announceDeferring(context, options)
@@ -58,7 +58,7 @@ async function makeChange(
   context.catalog.adopt(changed)
 }
 
-function requireAgreed(stored: Stored, given: PolicyChange): void {
+function requireAgreed(stored: StoredPolicies, given: PolicyChange): void {
   for (const name of ['deleteDelayMs', 'onIndexFailure'] as const) {
     if (given[name] === undefined || stored[name] === undefined || given[name] === stored[name]) continue
     throw new LooseleafError(
@@ -68,10 +68,10 @@ function requireAgreed(stored: Stored, given: PolicyChange): void {
   }
 }
 
-type Stored = Pick<ShardCatalog, 'mayDefer' | keyof StorePolicies>
+type StoredPolicies = Pick<ShardCatalog, 'mayDefer' | keyof StorePolicies>
 
 /** What a catalog says when policies are changed, or given to a store that is made. */
-export function withPolicies(before: Stored, change: PolicyChange): Stored {
+export function withPolicies(before: StoredPolicies, change: PolicyChange): StoredPolicies {
   const { deleteDelayMs = before.deleteDelayMs, onIndexFailure = before.onIndexFailure } = change
   return {
     deleteDelayMs,
@@ -81,7 +81,7 @@ export function withPolicies(before: Stored, change: PolicyChange): Stored {
   }
 }
 
-function includes(stored: Stored, { deleteDelayMs, onIndexFailure }: PolicyChange): boolean {
+function includes(stored: StoredPolicies, { deleteDelayMs, onIndexFailure }: PolicyChange): boolean {
   return (
     (deleteDelayMs === undefined || stored.deleteDelayMs === deleteDelayMs) &&
     (onIndexFailure === undefined || stored.onIndexFailure === onIndexFailure)

@@ -50,7 +50,7 @@ async function naming(right: 'create' | 'drop', shard: Shard, tried: Promise<voi
     if (!isLooseleafError(cause, 'SHARD_DENIED')) throw cause
     throw new LooseleafError(
       'SHARD_DENIED',
-      `${shard.name}: this change of the indexes takes the right to ${right} tables (${right.toUpperCase()} on the whole database), and the user has not got it. Nothing was changed.`,
+      `${shard.name}: this change of the indexes needs the right to ${right} tables (${right.toUpperCase()} on the whole database), which the user does not have. Nothing was changed.`,
       { shard: shard.name, cause },
     )
   }

@@ -13,7 +13,7 @@ const ROWS = 8
 const MAX_BODY = 64 * 1024
 
 /** What the bodies that were looked at on one shard came to. */
-interface Looked {
+interface CheckedBodies {
   readonly shard: string
   readonly readable: number
   readonly failures: readonly unknown[]
@@ -38,7 +38,7 @@ export async function checkCodec(
   if (looked.every(({ readable }) => readable === 0) && (isWhole || failures.length > 1)) {
     throw new LooseleafError(
       'BODY_UNKNOWN',
-      `The codec ${codec.name} reads none of the stored bodies that were looked at: ${summary(first)} Open the store with the codec, and the key if it has one, that wrote them.`,
+      `The codec ${codec.name} reads none of the stored bodies that were tried: ${summary(first)} Open the store with the codec, and the key if it has one, that wrote them.`,
       { shard: first.shard, cause: first.failures[0] },
     )
   }
@@ -49,13 +49,13 @@ export async function checkCodec(
   }
 }
 
-function summary({ shard, failures: [error, ...others] }: Looked): string {
+function summary({ shard, failures: [error, ...others] }: CheckedBodies): string {
   // What else a codec throws may tell what is stored.
   const why = isLooseleafError(error) ? error.message : `The codec threw ${describeKind(error)}.`
   return `${others.length + 1} on shard ${shard}. Of the first: ${why}`
 }
 
-async function lookAt({ name, entities }: Shard, codec: Codec): Promise<Looked> {
+async function lookAt({ name, entities }: Shard, codec: Codec): Promise<CheckedBodies> {
   let readable = 0
   const failures: unknown[] = []
   for (const { body } of await firstRows(entities)) {

@@ -69,7 +69,7 @@ function checkQueryTime(catalog: Catalog, queryTimeMs: number | undefined): void
   if (queryTimeMs === undefined || queryTimeMs === catalog.queryTimeMs) return
   throw new LooseleafError(
     'LAYOUT_MISMATCH',
-    `The store was made with a queryTimeMs of ${catalog.queryTimeMs}, which stays; got ${queryTimeMs}. Leave the option out, or give the same.`,
+    `The store was made with a queryTimeMs of ${catalog.queryTimeMs}, which cannot be changed; got ${queryTimeMs}. Leave the option out, or give the same.`,
   )
 }
 
@@ -110,7 +110,7 @@ function notNow(silent: ShardAnswers['silent']): LooseleafError {
   const [error] = silent.values()
   return new LooseleafError(
     'SHARD_UNAVAILABLE',
-    `Nothing was created or changed, as \`migrate\` would have it: that needs every shard. ${error?.message}`,
+    `Nothing was created or changed: \`migrate\` needs every shard. ${error?.message}`,
     { shard: error?.shard, cause: error },
   )
 }

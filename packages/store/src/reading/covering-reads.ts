@@ -144,6 +144,6 @@ export function createCoveringReads(
 export function notCovering({ name }: Pick<CatalogEntry, 'name'>): LooseleafError {
   return new LooseleafError(
     'BAD_QUERY',
-    `Index ${name} includes no properties, so its rows are no list: say \`include\` in its definition, or use \`query\`.`,
+    `Index ${name} includes no properties, so it cannot list them: add \`include\` to its definition, or use \`query\`.`,
   )
 }

@@ -1,5 +1,5 @@
 import { copyEntity, formatId, LooseleafError, parseId, type Bag, type EntityCopy } from '@looseleaf/core'
-import type { Decide, Found } from './entity-writer.ts'
+import type { Decide, CurrentEntity } from './entity-writer.ts'
 import { unchanged } from '../unchanged.ts'
 import type { Change, DamagedEntity } from '../types.ts'
 
@@ -81,11 +81,11 @@ function checkOwnId(id: Uint8Array, own: unknown): void {
 }
 
 /** True for a living entity, damaged or not. */
-export function isThere({ bag, damaged }: Found): boolean {
+export function isThere({ bag, damaged }: CurrentEntity): boolean {
   return bag !== undefined || damaged !== undefined
 }
 
-function checkVersion(id: Uint8Array, found: Found, ifVersion: number | undefined): void {
+function checkVersion(id: Uint8Array, found: CurrentEntity, ifVersion: number | undefined): void {
   const version = isThere(found) ? found.version : 0
   if (ifVersion === undefined || version === ifVersion) return
   const entity = formatId(id)

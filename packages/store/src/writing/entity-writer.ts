@@ -19,7 +19,7 @@ import { unknownOutcome } from './unknown-outcome.ts'
 import type { WritePolicy } from './write-policy.ts'
 
 /** What an attempt found under the id: a living entity, a tombstone (no bag), or nothing (version 0, no bag). */
-export interface Found {
+export interface CurrentEntity {
   readonly version: number
   readonly bag: Bag | undefined
   /** True for a living entity whose body could not be decoded; `bag` is undefined then. */
@@ -32,10 +32,10 @@ export interface Found {
  * What an attempt is to write: a bag that `copyBag` has made, so that what is stored and what is indexed is the same, null for
  * a tombstone, undefined to leave all as it is. Called once per attempt.
  */
-export type Decide = (found: Found) => Bag | null | undefined
+export type Decide = (found: CurrentEntity) => Bag | null | undefined
 
 export interface WriteOutcome {
-  readonly found: Found
+  readonly found: CurrentEntity
   readonly written: boolean
   /** The new version when written, else the one that was found. */
   readonly version: number
@@ -56,8 +56,8 @@ export interface EntityWriter {
 }
 
 /** An attempt that was sent and whose answer was lost. */
-interface Unsettled {
-  readonly found: Found
+interface UnsettledAttempt {
+  readonly found: CurrentEntity
   readonly body: Uint8Array | null
   readonly rows: RowChange
   /** That the attempt went by. */
@@ -82,7 +82,7 @@ const MAX_TRIES = 64
 /** Many writers of one entity: whoever has lost often steps back by a random part of this, so that somebody gets through. */
 const backOffMs = (tries: number): number => (tries < 2 ? 0 : Math.min(2 ** tries, 100))
 
-const NOTHING: Found = { version: 0, bag: undefined, damaged: undefined, body: null }
+const NOTHING: CurrentEntity = { version: 0, bag: undefined, damaged: undefined, body: null }
 
 /** The write path: the three laws of the protocol in their order. An attempt that fails or loses leaves its rows to the cleaner. */
 export function createEntityWriter(
@@ -95,7 +95,11 @@ export function createEntityWriter(
 ): EntityWriter {
   const now = elapsedBy(context.time)
 
-  async function find(id: Uint8Array, lane: ShardLanes, signal: AbortSignal | undefined): Promise<Found> {
+  async function find(
+    id: Uint8Array,
+    lane: ShardLanes,
+    signal: AbortSignal | undefined,
+  ): Promise<CurrentEntity> {
     const row = await reader.row(id, { signal })
     if (row === undefined) return NOTHING
     const { version, body } = row
@@ -171,7 +175,7 @@ export function createEntityWriter(
   async function attempt(
     id: Uint8Array,
     decide: Decide,
-    unsettled: Map<number, Unsettled>,
+    unsettled: Map<number, UnsettledAttempt>,
     { signal, isFresh = false }: WriteOptions,
   ): Promise<WriteOutcome> {
     const shard = context.router.shardOfId(id)
@@ -183,7 +187,7 @@ export function createEntityWriter(
     const endsAt = now() + policy.writeTimeoutMs
     const won = async (
       version: number,
-      { found, rows, indexed, catalog }: Unsettled,
+      { found, rows, indexed, catalog }: UnsettledAttempt,
     ): Promise<WriteOutcome> => {
       if (policy.writeOrder === 'entity-first') {
         return { found, written: true, version, indexed: await writeAfter(rows.gained, id, version, signal) }
@@ -226,7 +230,7 @@ export function createEntityWriter(
       if (rows.claimed.length > 0) await claim(rows.claimed, id, version, isOurs, signal)
       const deferred = await writeBefore(defers, rows.gained, id, version, signal)
       const epoch = catalog.epochs[shard] ?? 0
-      const attempted: Unsettled = { found, body, rows, catalog, indexed: deferred.length === 0 }
+      const attempted: UnsettledAttempt = { found, body, rows, catalog, indexed: deferred.length === 0 }
 
       const outcome = await commit({ id, version, body, base: found.version, epoch, deferred }, writes)
       if (outcome === 'won') return won(version, attempted)
@@ -245,7 +249,7 @@ export function createEntityWriter(
 
   return {
     async write(id, decide, options) {
-      const unsettled = new Map<number, Unsettled>()
+      const unsettled = new Map<number, UnsettledAttempt>()
       try {
         return await attempt(id, decide, unsettled, options)
       } catch (error) {

@@ -31,7 +31,7 @@ export interface CommittedVersion {
   readonly epoch: number
 }
 
-interface Kept extends CommittedVersion {
+interface KeptRows extends CommittedVersion {
   readonly rows: readonly PlacedKey[]
   /** By the clock of `elapsedBy`. */
   readonly due: number
@@ -66,7 +66,7 @@ export function createRowRemovals(
     onWarning(`Index rows that are no longer needed are left to the cleaner: ${String(error)}`)
   })
   /** In the order in which they fall due. */
-  let kept: Kept[] = []
+  let kept: KeptRows[] = []
   let keptRows = 0
   /** From when rows had to be left to the cleaner until half of those that are kept have gone. */
   let isOverflowing = false
@@ -77,7 +77,7 @@ export function createRowRemovals(
    * Rows that stay because the catalog has changed for another reason are left to the cleaner, too.
    */
   async function removeKept(
-    { rows, entityId, version, epoch }: Kept,
+    { rows, entityId, version, epoch }: KeptRows,
     now: Promise<number | undefined>,
   ): Promise<void> {
     if ((await now) === epoch) await indexRows.remove(rows, entityId, version)

@@ -9,7 +9,7 @@ import {
 import type { SightRecord } from './records.ts'
 
 /** A state that is known to have been committed, whoever told. */
-interface Known {
+interface KnownState {
   readonly version: number
   readonly by: number
 }
@@ -106,7 +106,7 @@ function knownStates(
   acknowledged: readonly (Write & { version: number })[],
   versioned: readonly VersionedSight[],
   say: (what: string) => void,
-): readonly Known[] {
+): readonly KnownState[] {
   const states = new Map<number, number>()
   const claims = [
     ...acknowledged.map(({ version, number }) => ({ version, by: number })),
@@ -134,7 +134,7 @@ function checkOrderOfWrites(
 
 /** Each state follows from the one before: no update is lost, and what was replaced does not come back. */
 function checkSteps(
-  known: readonly Known[],
+  known: readonly KnownState[],
   byNumber: ReadonlyMap<number, Write>,
   overAt: (write: Write) => number,
   say: (what: string) => void,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Asked, Content } from '../indexes.ts'
+import type { AskedQuery, Content } from '../indexes.ts'
 import { checkHistory } from './check-history.ts'
 import type { EndRecord, HistoryRecord, ProcessHistory, QueryRecord, SightRecord } from './records.ts'
 
@@ -29,13 +29,13 @@ function sight([start, end]: readonly [number, number], seen: Partial<SightRecor
 function query(
   [start, end]: readonly [number, number],
   found: readonly string[],
-  asked: Asked = { index: 'by_tag', tags: ['red'] },
+  asked: AskedQuery = { index: 'by_tag', tags: ['red'] },
 ): QueryRecord {
   return { kind: 'query', start, end, asked, found }
 }
 
 /** All groups from one to another. */
-const over = (...between: [from: string, to: string]): Asked => ({ index: 'by_group', between })
+const over = (...between: [from: string, to: string]): AskedQuery => ({ index: 'by_group', between })
 
 function check(...records: (HistoryRecord | readonly HistoryRecord[])[]): readonly string[] {
   return checkHistory([{ records: records.flat(), goneAt: 1_000 }]).wrongs

@@ -1,4 +1,4 @@
-import { matches, textOfAsked, type Asked, type Content } from '../indexes.ts'
+import { matches, textOfAsked, type AskedQuery, type Content } from '../indexes.ts'
 import { checkEntity, type EntityCheckOptions } from './check-entity.ts'
 import { createSupersession, type EntityHistory, type Write } from './entity-history.ts'
 import type { BeginRecord, EndRecord, ProcessHistory, QueryRecord, SightRecord } from './records.ts'
@@ -35,7 +35,7 @@ export interface HistoryResult {
   readonly wrongs: readonly string[]
 }
 
-export interface Gathered {
+export interface GatheredRecords {
   readonly entities: Map<string, { writes: Write[]; sights: SightRecord[] }>
   readonly queries: QueryRecord[]
   readonly wrongs: string[]
@@ -64,8 +64,8 @@ export function checkHistory(
   return { counts, wrongs }
 }
 
-export function gather(processes: readonly ProcessHistory[]): Gathered {
-  const gathered: Gathered = {
+export function gather(processes: readonly ProcessHistory[]): GatheredRecords {
+  const gathered: GatheredRecords = {
     entities: new Map(),
     queries: [],
     wrongs: [],
@@ -125,7 +125,7 @@ export function gather(processes: readonly ProcessHistory[]): Gathered {
   return gathered
 }
 
-function addWrite(gathered: Gathered, begin: BeginRecord, end: EndRecord): void {
+function addWrite(gathered: GatheredRecords, begin: BeginRecord, end: EndRecord): void {
   const { counts } = gathered
   counts[end.outcome]++
   if (end.indexed === false) counts.notIndexed++
@@ -147,7 +147,7 @@ function countError(counts: HistoryCounts, code: string): void {
   counts.errors[code] = (counts.errors[code] ?? 0) + 1
 }
 
-function entityIn(gathered: Gathered, id: string): { writes: Write[]; sights: SightRecord[] } {
+function entityIn(gathered: GatheredRecords, id: string): { writes: Write[]; sights: SightRecord[] } {
   let entity = gathered.entities.get(id)
   if (entity === undefined) gathered.entities.set(id, (entity = { writes: [], sights: [] }))
   return entity
@@ -166,8 +166,8 @@ export function withSeenVersions(writes: readonly Write[], sights: readonly Sigh
   })
 }
 
-/** Stretches of time, sorted and apart. */
-export type Stretches = readonly { readonly from: number; readonly to: number }[]
+/** Intervals of time, sorted and disjoint. */
+export type Intervals = readonly { readonly from: number; readonly to: number }[]
 
 /** An entity that matched from the beginning of a query to its end has to be among what it found. */
 function checkQueries(
@@ -193,7 +193,7 @@ function checkQueries(
   return wrongs
 }
 
-export function whereItMayNotMatch({ writes }: EntityHistory, asked: Asked): Stretches {
+export function whereItMayNotMatch({ writes }: EntityHistory, asked: AskedQuery): Intervals {
   const supersession = createSupersession(writes)
   const matching = (content: Content | null): boolean => content !== null && matches(asked, content)
   const doubtful = writes
@@ -202,9 +202,9 @@ export function whereItMayNotMatch({ writes }: EntityHistory, asked: Asked): Str
   return merge([{ from: -Infinity, to: supersession.ofNothing }, ...doubtful])
 }
 
-function merge(stretches: Stretches): Stretches {
+function merge(intervals: Intervals): Intervals {
   const merged: { from: number; to: number }[] = []
-  for (const { from, to } of stretches.toSorted((a, b) => a.from - b.from)) {
+  for (const { from, to } of intervals.toSorted((a, b) => a.from - b.from)) {
     const last = merged.at(-1)
     if (last !== undefined && from <= last.to) last.to = Math.max(last.to, to)
     else merged.push({ from, to })
@@ -212,13 +212,13 @@ function merge(stretches: Stretches): Stretches {
   return merged
 }
 
-export function meets(stretches: Stretches, from: number, to: number): boolean {
-  let [low, high] = [0, stretches.length]
+export function meets(intervals: Intervals, from: number, to: number): boolean {
+  let [low, high] = [0, intervals.length]
   while (low < high) {
     const middle = (low + high) >> 1
-    if ((stretches[middle] as { to: number }).to < from) low = middle + 1
+    if ((intervals[middle] as { to: number }).to < from) low = middle + 1
     else high = middle
   }
-  const first = stretches[low]
+  const first = intervals[low]
   return first !== undefined && first.from <= to
 }

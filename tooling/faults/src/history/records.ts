@@ -1,5 +1,5 @@
 import type { Recording } from '@looseleaf-tooling/lab/processes'
-import type { Asked, Content } from '../indexes.ts'
+import type { AskedQuery, Content } from '../indexes.ts'
 
 /*
  * What processes write down, a line of JSON each, before they send a write and after they got an answer. Moments are
@@ -55,7 +55,7 @@ export interface QueryRecord {
   readonly kind: 'query'
   readonly start: number
   readonly end: number
-  readonly asked: Asked
+  readonly asked: AskedQuery
   readonly found: readonly string[]
   /** False: it said by itself that it may lack something. */
   readonly complete?: false | undefined

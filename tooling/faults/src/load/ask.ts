@@ -12,13 +12,13 @@ import {
   RANGES,
   TAGS,
   TIMES,
-  type Asked,
+  type AskedQuery,
 } from '../indexes.ts'
 
-export type Found = Bag & { readonly id: string }
+export type FoundEntity = Bag & { readonly id: string }
 
 export interface Answered {
-  readonly found: readonly Found[]
+  readonly found: readonly FoundEntity[]
   /** True when every page said that it lacks nothing. */
   readonly complete: boolean
   /** When the first page was asked for of which something was found. */
@@ -42,7 +42,7 @@ interface Page {
 const PAGE = 7
 const WHOLE = 1_000
 
-export function whatToAsk(random: Random): Asked {
+export function whatToAsk(random: Random): AskedQuery {
   const chosen = random.next()
   if (chosen < 0.2) return { index: 'by_tag', tags: some(TAGS, random) }
   if (chosen < 0.4) return { index: 'by_group', groups: some(GROUPS, random) }
@@ -62,7 +62,7 @@ function some<T>(values: readonly T[], random: Random): readonly T[] {
 }
 
 /** In one page, or in several where nothing can be missed by moving to one that was read before: on, or on and back again. */
-export async function ask(store: DataStore, asked: Asked, random: Random): Promise<Answered> {
+export async function ask(store: DataStore, asked: AskedQuery, random: Random): Promise<Answered> {
   const order = random.pick(['asc', 'desc'] as const)
   const inPages = isOfOneKey(asked) && random.chance(0.4)
   const isBackward = inPages && random.chance(0.5)
@@ -89,13 +89,17 @@ export async function ask(store: DataStore, asked: Asked, random: Random): Promi
   }
   return {
     // Whatever is indexed has the properties of this load.
-    found: taken.flatMap(({ items }) => items as readonly Found[]),
+    found: taken.flatMap(({ items }) => items as readonly FoundEntity[]),
     complete: taken.every(({ cost }) => cost.complete),
     start,
   }
 }
 
-function pageOf(store: DataStore, asked: Asked, random: Random): (options: PageOptions) => Promise<Page> {
+function pageOf(
+  store: DataStore,
+  asked: AskedQuery,
+  random: Random,
+): (options: PageOptions) => Promise<Page> {
   switch (asked.index) {
     case 'by_tag':
       return (options) => store.query(byTag, { tags: anyOf(asked.tags) }, options)

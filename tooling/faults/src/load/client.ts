@@ -5,7 +5,7 @@ import type { Random } from '@looseleaf-tooling/random'
 import { moment, type Recorder } from '@looseleaf-tooling/lab/records'
 import type { EndRecord, HistoryRecord, SightRecord } from '../history/records.ts'
 import { GROUPS, isGrey, matches, TAGS, textOfAsked, TIMES, type Content } from '../indexes.ts'
-import { ask, whatToAsk, type Found } from './ask.ts'
+import { ask, whatToAsk, type FoundEntity } from './ask.ts'
 
 export interface ClientOptions {
   readonly store: DataStore
@@ -210,7 +210,7 @@ function recordSight(
   { recorder }: ClientOptions,
   id: string,
   start: number,
-  found: Found | undefined,
+  found: FoundEntity | undefined,
   inQuery = false,
 ): void {
   const end = moment()

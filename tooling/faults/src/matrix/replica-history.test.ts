@@ -46,14 +46,14 @@ function query([start, end]: readonly [number, number], found: readonly string[]
   return { kind: 'query', start, end, asked: { index: 'by_tag', tags: ['red'] }, found }
 }
 
-interface Given {
+interface HistoryCase {
   readonly records: readonly (HistoryRecord | readonly HistoryRecord[])[]
   readonly failover: LossyFailover
   readonly fallenBackMayMiss?: boolean
   readonly missing?: readonly string[]
 }
 
-function check({ records, failover: one, fallenBackMayMiss = false, missing = [] }: Given) {
+function check({ records, failover: one, fallenBackMayMiss = false, missing = [] }: HistoryCase) {
   const options = { router, failovers: [one], fallenBackMayMiss }
   return checkLossyHistory([{ records: records.flat(), goneAt: 1_000 }], [], missing, options)
 }
@@ -85,7 +85,7 @@ describe('a history with a failover that can be', () => {
 })
 
 describe('a history with a failover that cannot be', () => {
-  test.each<[string, RegExp, Given]>([
+  test.each<[string, RegExp, HistoryCase]>([
     [
       'a write is gone that was acknowledged before the replica was cut off',
       /though the replica had it/,

@@ -10,7 +10,7 @@ import {
 } from '../history/check-history.ts'
 import type { EntityHistory, Write } from '../history/entity-history.ts'
 import type { ProcessHistory, QueryRecord, SightRecord } from '../history/records.ts'
-import { GROUPS, matches, signatureOf, textOfAsked, type Asked, type Content } from '../indexes.ts'
+import { GROUPS, matches, signatureOf, textOfAsked, type AskedQuery, type Content } from '../indexes.ts'
 
 /** What the promoted server had of an entity before it took writes. */
 export interface Survivor {
@@ -49,7 +49,7 @@ export interface LossyOptions {
   readonly fallenBackMayMiss: boolean
 }
 
-/** A stretch in which a shard's server was the same. */
+/** A time in which a shard's server was the same. */
 interface Reign {
   readonly from: number
   readonly to: number
@@ -221,7 +221,7 @@ interface RowPlace {
 }
 
 /** Where the row of an entity may be that a query has to find. */
-function rowShards(asked: Asked, entityShard: number, router: Router): number[] {
+function rowShards(asked: AskedQuery, entityShard: number, router: Router): number[] {
   if (asked.index === 'by_group_and_time' || asked.index === 'by_day') return [entityShard]
   const keys =
     asked.index === 'by_tag'

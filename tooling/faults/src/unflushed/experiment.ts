@@ -1,4 +1,4 @@
-import type { Ground, Making } from './ground.ts'
+import type { Ground, StoreSettings } from './ground.ts'
 
 /**
  * Somebody draws a conclusion that cannot be taken back from a commit that others can see and no disk has: a server
@@ -9,7 +9,7 @@ export interface Experiment {
   /** For the report: what happens, in a sentence. */
   readonly what: string
   /** What is special about its store. */
-  readonly making?: Making | undefined
+  readonly making?: StoreSettings | undefined
   /** Sets up one go at it, while all is well. */
   prepare(ground: Ground): Promise<Attempt>
 }

@@ -31,7 +31,7 @@ export interface OpenOptions {
 }
 
 /** An entity as the tables have it. */
-export interface Standing {
+export interface StoredEntity {
   readonly version: number
   readonly group: string
 }
@@ -46,7 +46,7 @@ export interface Ground {
   idOn(shard: number): string
   /** A group that nothing is in, with its rows on this shard. */
   groupOn(shard: number): string
-  entity(shard: number, id: string): Promise<Standing | undefined>
+  entity(shard: number, id: string): Promise<StoredEntity | undefined>
   /** The stamp of the entity's row in this group. */
   stamp(group: string, id: string): Promise<number | undefined>
   isPending(shard: number, id: string): Promise<boolean>
@@ -55,12 +55,12 @@ export interface Ground {
 }
 
 /** What a store is made with. */
-export type Making = Pick<DataStoreOptions, 'onIndexFailure' | 'queryTimeMs'>
+export type StoreSettings = Pick<DataStoreOptions, 'onIndexFailure' | 'queryTimeMs'>
 
 /** So short that rows which nobody needs any more go while the log hangs. */
 const QUERY_TIME_MS = 100
 
-export async function prepareGround(cluster: Cluster, making: Making): Promise<Ground> {
+export async function prepareGround(cluster: Cluster, making: StoreSettings): Promise<Ground> {
   const database = await cluster.createDatabase()
   const router = bucketRouter({ shards: cluster.shards.length })
   const codec = msgpackZlibCodec()
@@ -69,7 +69,7 @@ export async function prepareGround(cluster: Cluster, making: Making): Promise<G
   const flushes = createFlushGate(HANGING)
   let groups = 0
 
-  async function open(options: OpenOptions = {}, made?: Making): Promise<DataStore> {
+  async function open(options: OpenOptions = {}, made?: StoreSettings): Promise<DataStore> {
     const { deadlineMs = DEADLINE_MS, clockAheadMs = 0, wrap } = options
     const store = await insist(() =>
       openStore(made === undefined ? database.urls : database.adminUrls(), {

@@ -3,7 +3,7 @@ import type { QueryPage } from '@looseleaf/index-engine'
 import fc from 'fast-check'
 import { canonical } from '../canonical.ts'
 import type { Cut, Model, Pager } from '../model.ts'
-import { haveSameRows, type Found } from '../oracle.ts'
+import { haveSameRows, type FoundEntity } from '../oracle.ts'
 import { comparePlaces, type Place } from '../oracle-rows.ts'
 import { answerOf, errorText, type World } from '../world.ts'
 import { command, type Command } from './command.ts'
@@ -83,7 +83,7 @@ async function page(
   await world.store.settled()
   if (pager !== undefined) model.pagers.splice(model.pagers.indexOf(pager), 1)
   const known = model.oracle.indexes.find(({ definition }) => haveSameRows(definition, index))
-  let all: Found[]
+  let all: FoundEntity[]
   try {
     all = model.oracle.query(index, where, request)
     if (pager !== undefined && known !== pager.index) throw gone
@@ -129,7 +129,7 @@ function problemWith(
   limit: number,
   items: readonly Entity[],
   hasMore: boolean,
-  all: readonly Found[],
+  all: readonly FoundEntity[],
 ): string | undefined {
   const sign = (order === 'desc' ? -1 : 1) * (pager?.way === 'previous' ? -1 : 1)
   const isBefore = (a: Place, b: Place): boolean => sign * comparePlaces(a, b) < 0

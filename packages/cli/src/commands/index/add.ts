@@ -20,13 +20,30 @@ interface Added extends IndexStatus {
   readonly claims?: IndexStatus['state']
 }
 
+const DETAILS = `Processes write the new indexes from now on. They can be queried when they are
+filled: by --fill or \`looseleaf clean\`. Several are added in one change and
+filled by one reading of the entities. A changed definition becomes a new
+generation beside the old one. A hidden index is shown again. After a stop, the
+same command goes on.
+
+JSON:
+  { "indexes": [{ "name", "generation", "table", "state", "columns", "shardOn",
+      "claims": their state, where the index is unique }],
+    "filled": with --fill, as \`looseleaf clean --json\` prints it }
+With --dry-run:
+  { "indexes": [{ "index",
+      "action": "new", "generation", "claims", "restore", "misfits" or
+        "nothing",
+      "generation", "differs": [text],
+      "tables": [{ "table", "statements": [sql] }] }],
+    "shards": [name], "entities": an estimate of what a filling reads }`
+
 /** `looseleaf index add`. */
 export const addAddIndex: AddCommand = (group, run) => {
   defineCommand(group, {
     usage: 'add <names...>',
     summary: 'Add indexes of the config to a store in use, and fill them',
-    details:
-      'Writers write them from now on; they can be queried when they are filled, by --fill or `looseleaf clean`. Several are added in one change and filled by one reading of the entities. A changed definition becomes a new generation beside the old one, and a hidden index is shown again. What was stopped goes on when it is given again.\n\nJSON: { "indexes": [{ "name", "generation", "table", "state", "columns", "shardOn", "claims": the state of these, where it is unique }], "filled": with --fill, as `looseleaf clean --json` has it }; with --dry-run: { "indexes": [{ "index", "action": "new", "generation", "claims", "restore", "misfits" or "nothing", "generation", "differs": [text], "tables": [{ "table", "statements": [sql] }] }], "shards": [name], "entities": an estimate of what a filling reads }',
+    details: DETAILS,
     examples: [
       ['index add entries_by_link --dry-run', 'what would be done, with the SQL'],
       ['index add entries_by_link --fill', 'the definition of this name in looseleaf.config.ts'],

@@ -5,6 +5,7 @@ import { exitCodes } from '../../exit-codes.ts'
 import { addGenerationOption, generationsNamed } from '../../index-generations.ts'
 import type { IndexName } from '@looseleaf/cleaner'
 import type { CommonOptions, Session } from '../../session.ts'
+import { CHECK_JSON, CLEAN_EXIT, CLEAN_JSON, DANGLING } from '../clean-help.ts'
 
 interface CheckOptions extends CommonOptions {
   readonly generation?: number
@@ -16,13 +17,30 @@ interface RepairOptions extends CheckOptions {
 
 const WHICH = 'this generation (default: the one being filled, or all)'
 
+const CHECK_DETAILS = `Does what \`looseleaf clean --check\` does, for one index. The exit code is 1
+when rows are missing or on the wrong shard, when keys are not claimed, or when
+bodies cannot be decoded.
+
+${DANGLING}
+
+JSON:
+${CHECK_JSON}`
+
+const REPAIR_DETAILS = `Does what \`looseleaf clean\` does, for one index: adds missing rows and deletes
+those that match no entity. It may be stopped at any time, and goes on from
+there when run again.
+
+${CLEAN_EXIT}
+
+JSON:
+${CLEAN_JSON}`
+
 /** `looseleaf index check|repair`: `clean` for one index. */
 export const addCheckIndex: AddCommand = (group, run) => {
   const check = defineCommand(group, {
     usage: 'check <name>',
     summary: 'Compare an index with all entities; repair nothing',
-    details:
-      'As `looseleaf clean --check`, of one index. The exit code is 1 when rows are missing or on the wrong shard, keys are not claimed, or bodies cannot be decoded. Rows that match no entity are counted; they change no answer.\n\nJSON: { "ok", "indexes": [{ "index", "generation", "entities", "rows", "missing", "unclaimed", "dangling", "misplaced", "misfits", "undecodable", "unsettled", "examples": [id] }] }',
+    details: CHECK_DETAILS,
     examples: [
       ['index check entries_by_link', 'is it whole?'],
       ['index check entries_by_link --generation 1', 'the old one beside one that is being filled'],
@@ -40,8 +58,7 @@ export const addCheckIndex: AddCommand = (group, run) => {
   const repair = defineCommand(group, {
     usage: 'repair <name>',
     summary: 'Fill an index, or repair it, and check it',
-    details:
-      'As `looseleaf clean`, of one index: adds rows that are missing, deletes those that match no entity. It may be stopped at any time, and goes on from there when it is run again. Ends with 1 where something is left: a filling that is paused or whose index is hidden, entities that share a key of a unique index, bodies that cannot be decoded.\n\nJSON: { "indexes": [{ "index", "generation", "state", "entities", "rows", "added", "removed", "fenced", "waiting", "misplaced", "misfits", "duplicates", "undecodable", "unique": true for claims, "halted": true where it is paused or hidden }], "added", "removed", "fenced", "waiting" }',
+    details: REPAIR_DETAILS,
     examples: [
       ['index repair entries_by_link', 'add what is missing, delete what dangles'],
       ['index repair entries_by_link --restart', 'write every row again: after a restore or a failover'],

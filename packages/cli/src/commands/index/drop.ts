@@ -2,12 +2,21 @@ import { defineCommand, type AddCommand } from '../../define-command.ts'
 import { addGenerationOption, generationsNamed } from '../../index-generations.ts'
 import { addTakeOutOptions, takeOut, TAKE_OUT_JSON, type TakeOutOptions } from './take-out.ts'
 
+const DETAILS = `The first run hides the index: queries of it are refused, and writes keep it up
+to date, so \`looseleaf index restore\` brings it back at once. The second run, or
+--now, drops its tables. Entities are not touched, so it can be added and filled
+again. A changed definition is a generation of its own; \`looseleaf index swap\`
+takes the old ones out. Asks before each step; needs --yes without a terminal.
+
+JSON:
+${TAKE_OUT_JSON}`
+
 /** `looseleaf index drop`: hides an index, and drops it when it is hidden. */
 export const addDropIndex: AddCommand = (group, run) => {
   const command = defineCommand(group, {
     usage: 'drop <name>',
     summary: 'Hide an index; given again, drop it and its tables',
-    details: `The first time the index is hidden: queries of it are refused, and writers go on writing it, so that \`looseleaf index restore\` brings it back at once. The second time, and with --now, its tables are dropped. Entities are not touched, so it can be added and filled again. A changed definition is a generation of its own; \`looseleaf index swap\` takes the old ones out. Asks before each step; where there is no terminal it needs --yes.\n\nJSON: ${TAKE_OUT_JSON}`,
+    details: DETAILS,
     examples: [
       ['index drop entries_by_link', 'hide it; the same again drops it on every shard'],
       ['index drop entries_by_link --dry-run', 'which step is next'],

@@ -4,13 +4,21 @@ import { generationsOf } from '../../index-generations.ts'
 import { indexTable } from '../../index-table.ts'
 import type { CommonOptions } from '../../session.ts'
 
+const DETAILS = `Names the generations that the config no longer needs: see
+\`looseleaf index swap\`.
+
+JSON:
+  { "indexes": [{ "name", "generation", "table", "state", "columns", "shardOn",
+      "include": [text], "on": { property: value }, "unique": true for claims,
+      "hidden": true, "paused": true }],
+    "advice": [text] }`
+
 /** `looseleaf index list`. */
 export const addListIndexes: AddCommand = (group, run) => {
   defineCommand(group, {
     usage: 'list',
     summary: 'List the indexes of a store, and what to do about them',
-    details:
-      'Names the generations that the config needs no more: see `looseleaf index swap`.\n\nJSON: { "indexes": [{ "name", "generation", "table", "state", "columns", "shardOn", "include": [text], "on": { property: value }, "unique": true for claims, "hidden": true, "paused": true }], "advice": [text] }',
+    details: DETAILS,
     examples: [['index list', 'those of the store that the config names']],
   }).action((options: CommonOptions) =>
     run(options, async (session) => {

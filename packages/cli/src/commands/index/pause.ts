@@ -15,17 +15,27 @@ interface PauseOptions extends CommonOptions {
 
 const JSON_SHAPE = 'JSON: { "generations": [number], "paused": true or false }'
 
+const PAUSE_DETAILS = `Within seconds no cleaner in any process works on it. What was done is kept, and
+writes keep the index up to date. It stays paused until
+\`looseleaf index resume\`.
+
+${JSON_SHAPE}`
+
+const RESUME_DETAILS = `A running cleaner goes on with it by itself; otherwise run \`looseleaf clean\`.
+
+${JSON_SHAPE}`
+
 const PAUSE: CommandText = {
   usage: 'pause <name>',
   summary: 'Stop the filling of an index in every process',
-  details: `Within some seconds no cleaner works on it any more, whoever has started it. What was done is kept, and writers go on writing the index. It stays so until \`looseleaf index resume\`.\n\n${JSON_SHAPE}`,
+  details: PAUSE_DETAILS,
   examples: [['index pause entries_by_link', 'while there is much to do for others']],
 }
 
 const RESUME: CommandText = {
   usage: 'resume <name>',
   summary: 'Let the filling of an index go on where it was paused',
-  details: `A cleaner that runs takes it up by itself; otherwise run \`looseleaf clean\`.\n\n${JSON_SHAPE}`,
+  details: RESUME_DETAILS,
   examples: [['index resume entries_by_link', 'it goes on where it was']],
 }
 

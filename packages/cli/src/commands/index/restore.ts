@@ -4,13 +4,17 @@ import { defineCommand, type AddCommand } from '../../define-command.ts'
 import { addGenerationOption, generationsNamed, generationsText, numbersOf } from '../../index-generations.ts'
 import type { CommonOptions } from '../../session.ts'
 
+const DETAILS = `Writes have kept it up to date. One that was being filled when it was hidden is
+filled further.
+
+JSON: { "restored": [number], "state": of the newest }`
+
 /** `looseleaf index restore`: brings back what `drop` or `swap` has hidden. */
 export const addRestoreIndex: AddCommand = (group, run) => {
   const command = defineCommand(group, {
     usage: 'restore <name>',
     summary: 'Bring back a hidden index, at once and without filling it',
-    details:
-      'It has been written all the time. One that was being filled when it was hidden goes on to be filled.\n\nJSON: { "restored": [number], "state": of the newest }',
+    details: DETAILS,
     examples: [
       ['index restore entries_by_link', 'all generations that are hidden'],
       ['index restore entries_by_link --generation 1', 'the old one, which somebody still queries'],
@@ -27,7 +31,7 @@ export const addRestoreIndex: AddCommand = (group, run) => {
         if (newest === undefined) {
           throw new LooseleafError(
             'INDEX_NOT_FOUND',
-            `Index ${name} is being dropped, which is not to be taken back. Add it again with: looseleaf index add ${name} --fill`,
+            `Index ${name} is being dropped, which cannot be undone. Add it again with: looseleaf index add ${name} --fill`,
           )
         }
         const hidden = there.filter(({ rows }) => rows.hidden)

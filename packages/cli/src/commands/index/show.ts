@@ -9,13 +9,26 @@ import type { Output } from '../../output.ts'
 import type { CommonOptions } from '../../session.ts'
 import { counted, grouped } from '../../text.ts'
 
+const DETAILS = `Counts nothing: rows and misfits are those of the last cleaning.
+
+JSON, with T for a table:
+  { "name",
+    "generations": [{ "generation", "properties": [text], "shardOn",
+      "on": { property: value }, "include": [text], "onMisfit",
+      "rows": T, "claims": T | null }],
+    "advice": [text] }
+T:
+  { "table", "state", "hidden": true, "paused": true,
+    "lastCleaned": { "finishedAt", "added", "removed", "misfits", … } | null,
+    "underWay": { "startedAt", "workers": processes at it now,
+      "shards": [{ "shard", "phase", "done", "total" }] } | null }`
+
 /** `looseleaf index show`. */
 export const addShowIndex: AddCommand = (group, run) => {
   const command = defineCommand(group, {
     usage: 'show <name>',
     summary: 'Show all that is known of an index, and how far its filling is',
-    details:
-      'Counts nothing: rows and misfits are what the last cleaning has met.\n\nJSON: { "name", "generations": [{ "generation", "properties": [text], "shardOn", "on": { property: value }, "include": [text], "onMisfit", "rows": T, "claims": T | null }], "advice": [text] }, where T is { "table", "state", "hidden": true, "paused": true, "lastCleaned": { "finishedAt", "added", "removed", "misfits", … } | null, "underWay": { "startedAt", "workers": processes at it now, "shards": [{ "shard", "phase", "done", "total" }] } | null }',
+    details: DETAILS,
     examples: [
       ['index show entries_by_link', 'its definition, generations, states and filling'],
       ['index show entries_by_link --json', 'for a script that waits for a filling'],

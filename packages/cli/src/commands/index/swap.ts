@@ -18,12 +18,21 @@ interface SwapOptions extends TakeOutOptions {
   readonly generation?: number
 }
 
+const DETAILS = `Keeps the generation that the config defines, or the newest one where the config
+has no such index. Hides all others; run again, drops them. Refused while the
+one to keep is not ready. Processes of an older version of a program query an
+older generation, and Looseleaf does not know whether one still runs: hide the
+old generation, and see whether queries fail.
+
+JSON:
+${TAKE_OUT_JSON}`
+
 /** `looseleaf index swap`: takes out the generations beside the one that is needed. */
 export const addSwapIndex: AddCommand = (group, run) => {
   const command = defineCommand(group, {
     usage: 'swap <name>',
     summary: 'Take out the generations of an index that are needed no more',
-    details: `Keeps the generation that the config defines, or the newest one where the config has no such index, and hides all others; given again, drops them. Refused while the one to keep is not ready. Processes of an older version of a program query an older generation, and nobody knows who runs: hide it, and see whether queries fail.\n\nJSON: ${TAKE_OUT_JSON}`,
+    details: DETAILS,
     examples: [
       ['index swap entries_by_link', 'hide the old generations; the same again drops them'],
       ['index swap entries_by_link --generation 1', 'go back to the first, and take out what came after it'],
@@ -84,6 +93,6 @@ async function generationToKeep(
 function halfDropped(name: string, going: readonly Generation[], of: number): LooseleafError {
   return new LooseleafError(
     'INDEX_NOT_READY',
-    `Index ${name}, ${generationsText(going)}, is half dropped, so it cannot be kept. End that with: looseleaf index drop ${argumentsFor(name, going, of)}`,
+    `Index ${name}, ${generationsText(going)}, is half dropped, so it cannot be kept. Finish with: looseleaf index drop ${argumentsFor(name, going, of)}`,
   )
 }

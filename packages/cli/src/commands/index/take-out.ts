@@ -11,8 +11,8 @@ export interface TakeOutOptions extends CommonOptions {
   readonly dryRun?: boolean
 }
 
-export const TAKE_OUT_JSON =
-  '{ "step": "hide", "drop" or "none", "generations": [number], "done": false where that was not wanted, and with --dry-run }'
+export const TAKE_OUT_JSON = `  { "step": "hide", "drop" or "none", "generations": [number],
+    "done": false where that was not wanted, and with --dry-run }`
 
 export function addTakeOutOptions(command: Command): Command {
   return command
@@ -42,7 +42,7 @@ export async function takeOut(
   const meaning =
     step === 'hide'
       ? `Queries of it are refused; writers keep it up to date, so \`looseleaf index restore ${argumentsFor(name, those, all.length)}\` brings it back at once.`
-      : `Its tables go on every shard${staying(those, all)}. To have it again is to add and fill it. Entities are not touched.`
+      : `Its tables are dropped on every shard${staying(those, all)}. To get it back, add and fill it again. Entities are not touched.`
   if (dryRun === true) {
     output.result({ ...result, done: false }, () => `This would ${step} ${what}. ${meaning}`)
     return exitCodes.ok
@@ -72,5 +72,5 @@ function staying(those: readonly Generation[], all: readonly Generation[]): stri
     (each) =>
       isInUse(each.rows) && !rows.has(each.rows.table) && each.claims && claims.has(each.claims.table),
   )
-  return sharing.length === 0 ? '' : `, but for its claims, which ${generationsText(sharing)} needs, too`
+  return sharing.length === 0 ? '' : `, except its claims, which ${generationsText(sharing)} needs too`
 }

@@ -1,6 +1,6 @@
 import type { EngineContext } from '@looseleaf/index-engine'
 
 /** What the cleaner works on: a `DataStore` fits. */
-export interface CleanerTarget {
+export interface CleanerStore {
   readonly context: EngineContext
 }

@@ -1,29 +1,33 @@
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { parseTarget } from './target.ts'
+import { parseShardAddress } from './shard-address.ts'
 
 describe('a URL', () => {
   test('names host, port, user, password and database', () => {
-    const target = parseTarget('mysql://ad%40m:p%40ss%3A%2F%23@db.example:3307/fe%C3%A9d', 0, undefined)
-    expect(target).toMatchObject({
+    const address = parseShardAddress(
+      'mysql://ad%40m:p%40ss%3A%2F%23@db.example:3307/fe%C3%A9d',
+      0,
+      undefined,
+    )
+    expect(address).toMatchObject({
       host: 'db.example',
       port: 3307,
       user: 'ad@m',
       database: 'feéd',
       tls: undefined,
     })
-    expect(target.password()).toBe('p@ss:/#')
-    expect(target.name).toBe('db.example:3307/feéd')
+    expect(address.password()).toBe('p@ss:/#')
+    expect(address.name).toBe('db.example:3307/feéd')
   })
 
   test('may leave out what is usual', () => {
-    const target = parseTarget('mariadb://localhost/feed', 0, undefined)
-    expect(target).toMatchObject({ host: 'localhost', port: 3306, user: 'root', database: 'feed' })
-    expect(target.password()).toBe('')
+    const address = parseShardAddress('mariadb://localhost/feed', 0, undefined)
+    expect(address).toMatchObject({ host: 'localhost', port: 3306, user: 'root', database: 'feed' })
+    expect(address.password()).toBe('')
   })
 
   test('may have an IPv6 address', () => {
-    expect(parseTarget('mysql://[::1]:3306/feed', 0, undefined)).toMatchObject({
+    expect(parseShardAddress('mysql://[::1]:3306/feed', 0, undefined)).toMatchObject({
       host: '::1',
       name: '[::1]:3306/feed',
     })
@@ -31,10 +35,10 @@ describe('a URL', () => {
 
   test('may say whether the connection is encrypted, which goes before the option for all shards', () => {
     const verified = { verifyIdentity: true, rejectUnauthorized: true }
-    expect(parseTarget('mysql://h/feed?tls=true', 0, undefined).tls).toEqual(verified)
-    expect(parseTarget('mysql://h/feed?tls=false', 0, true).tls).toBeUndefined()
-    expect(parseTarget('mysql://h/feed', 0, true).tls).toEqual(verified)
-    expect(parseTarget('mysql://h/feed?tls=true', 0, undefined).name).toBe('h:3306/feed')
+    expect(parseShardAddress('mysql://h/feed?tls=true', 0, undefined).tls).toEqual(verified)
+    expect(parseShardAddress('mysql://h/feed?tls=false', 0, true).tls).toBeUndefined()
+    expect(parseShardAddress('mysql://h/feed', 0, true).tls).toEqual(verified)
+    expect(parseShardAddress('mysql://h/feed?tls=true', 0, undefined).name).toBe('h:3306/feed')
   })
 
   for (const [url, message] of [
@@ -53,10 +57,10 @@ describe('a URL', () => {
     ['mysql://u:secret@h:99999/feed', /is not a URL/],
   ] as const) {
     test(`${url.replace(/sec%?ret/, '…')} is refused, without repeating it`, () => {
-      expect(() => parseTarget(url, 3, undefined)).toThrow(
+      expect(() => parseShardAddress(url, 3, undefined)).toThrow(
         expect.objectContaining({ code: 'BAD_OPTION', message: expect.stringMatching(message) }),
       )
-      expect(() => parseTarget(url, 3, undefined)).not.toThrow(/sec%?ret/)
+      expect(() => parseShardAddress(url, 3, undefined)).not.toThrow(/sec%?ret/)
     })
   }
 })
@@ -80,7 +84,7 @@ describe('options', () => {
     [{ tls: { rejectUnauthorized: false } }, /no option "rejectUnauthorized" under tls/],
   ] as const) {
     test(`${Object.keys(wrong)[0]} that is wrong is refused by name`, () => {
-      expect(() => parseTarget({ ...options, ...wrong }, 0, undefined)).toThrow(
+      expect(() => parseShardAddress({ ...options, ...wrong }, 0, undefined)).toThrow(
         expect.objectContaining({ code: 'BAD_OPTION', message: expect.stringMatching(message) }),
       )
     })
@@ -88,22 +92,24 @@ describe('options', () => {
 
   test('what is neither a URL nor options is refused', () => {
     for (const wrong of [undefined, null, 5]) {
-      expect(() => parseTarget(wrong, 0, undefined)).toThrow(expect.objectContaining({ code: 'BAD_OPTION' }))
+      expect(() => parseShardAddress(wrong, 0, undefined)).toThrow(
+        expect.objectContaining({ code: 'BAD_OPTION' }),
+      )
     }
   })
 
   test('a shard may say by itself whether it is encrypted', () => {
     const verified = { verifyIdentity: true, rejectUnauthorized: true }
-    expect(parseTarget(options, 0, true).tls).toEqual(verified)
-    expect(parseTarget({ ...options, tls: false }, 0, true).tls).toBeUndefined()
-    expect(parseTarget({ ...options, tls: { ca: 'PEM' } }, 0, undefined).tls).toEqual({
+    expect(parseShardAddress(options, 0, true).tls).toEqual(verified)
+    expect(parseShardAddress({ ...options, tls: false }, 0, true).tls).toBeUndefined()
+    expect(parseShardAddress({ ...options, tls: { ca: 'PEM' } }, 0, undefined).tls).toEqual({
       ...verified,
       ca: 'PEM',
     })
   })
 
   test('no inspection shows the password', () => {
-    const target = parseTarget(options, 0, undefined)
-    expect(inspect(target, { depth: 9, showHidden: true }) + JSON.stringify(target)).not.toMatch(/secret/)
+    const address = parseShardAddress(options, 0, undefined)
+    expect(inspect(address, { depth: 9, showHidden: true }) + JSON.stringify(address)).not.toMatch(/secret/)
   })
 })

@@ -31,7 +31,7 @@ export interface MysqlShardOptions {
 }
 
 /** Where a shard is, checked. */
-export interface ConnectionTarget {
+export interface ShardAddress {
   /** For people: host, port and database. One for each database, as far as its spelling tells. */
   readonly name: string
   readonly host: string
@@ -56,7 +56,7 @@ export interface VerifiedTls {
 type Tls = boolean | MysqlTlsOptions | undefined
 
 /** Checks one shard's URL or options. Throws `BAD_OPTION`; the message says which shard, and never repeats the URL. */
-export function parseTarget(shard: unknown, number: number, tls: Tls): ConnectionTarget {
+export function parseShardAddress(shard: unknown, number: number, tls: Tls): ShardAddress {
   if (typeof shard === 'string') return parseUrl(shard, number, tls)
   if (typeof shard === 'object' && shard !== null)
     return parseOptions(shard as MysqlShardOptions, number, tls)
@@ -66,7 +66,7 @@ export function parseTarget(shard: unknown, number: number, tls: Tls): Connectio
   )
 }
 
-function parseUrl(text: string, number: number, tls: Tls): ConnectionTarget {
+function parseUrl(text: string, number: number, tls: Tls): ShardAddress {
   const url = URL.parse(text)
   if (url === null) throw refuse(number, 'is not a URL such as mysql://user@host:3306/database')
   // With one slash, user and password would be taken for the name of the database, and be seen.
@@ -106,7 +106,7 @@ function tlsParameter(parameters: URLSearchParams, number: number): boolean | un
 
 const optionNames = new Set(['host', 'port', 'socketPath', 'user', 'password', 'database', 'tls'])
 
-function parseOptions(options: MysqlShardOptions, number: number, tls: Tls): ConnectionTarget {
+function parseOptions(options: MysqlShardOptions, number: number, tls: Tls): ShardAddress {
   for (const name of Object.keys(options)) {
     if (!optionNames.has(name)) {
       throw refuse(
@@ -145,7 +145,7 @@ function parseOptions(options: MysqlShardOptions, number: number, tls: Tls): Con
 
 const verified: VerifiedTls = { verifyIdentity: true, rejectUnauthorized: true }
 
-function tlsOf(tls: Tls, number: number): ConnectionTarget['tls'] {
+function tlsOf(tls: Tls, number: number): ShardAddress['tls'] {
   if (tls === undefined || tls === false) return undefined
   if (tls === true) return verified
   if (typeof tls !== 'object' || tls === null || Array.isArray(tls)) {

@@ -1,0 +1,19 @@
+/** Parts of the help that `clean` and the commands for one index share. */
+
+export const CLEAN_EXIT = `Ends with 1 where something is left: a filling that is paused or whose index is
+hidden, entities that share a key of a unique index, bodies that cannot be
+decoded.`
+
+export const DANGLING = `Rows that match no entity are counted; they change no answer, and a clean
+deletes them.`
+
+export const CLEAN_JSON = `  { "indexes": [{ "index", "generation", "state", "entities", "rows", "added",
+      "removed", "fenced", "waiting", "misplaced", "misfits", "duplicates",
+      "undecodable", "unique": true for claims,
+      "halted": true where it is paused or hidden }],
+    "added", "removed", "fenced", "waiting" }`
+
+export const CHECK_JSON = `  { "ok",
+    "indexes": [{ "index", "generation", "entities", "rows", "missing",
+      "unclaimed", "dangling", "misplaced", "misfits", "undecodable",
+      "unsettled", "examples": [id] }] }`
