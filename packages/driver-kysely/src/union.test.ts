@@ -14,9 +14,10 @@ const itemsOf = (count: number, parameters: readonly unknown[] = [1], shape = 'a
   Array.from({ length: count }, () => ({ shape, parameters }))
 
 /** The statements that are sent for items, in order. */
-async function sentFor(items: readonly Item[]): Promise<Stretch[]> {
+async function sentFor(items: readonly Item[], most = 128): Promise<Stretch[]> {
   const sent: Stretch[] = []
   await unionOf(items, {
+    most,
     statementOf: (item) => ({ ...item, build: () => sql`SELECT` }),
     nothing: (item) => ({ ...item, parameters: item.parameters.map(() => 'nothing') }),
     async select(statement) {
@@ -27,8 +28,8 @@ async function sentFor(items: readonly Item[]): Promise<Stretch[]> {
   return sent
 }
 
-const lengthsFor = async (items: readonly Item[]): Promise<number[]> =>
-  (await sentFor(items)).map(({ parameters }) => parameters.length / items[0]!.parameters.length)
+const lengthsFor = async (items: readonly Item[], most?: number): Promise<number[]> =>
+  (await sentFor(items, most)).map(({ parameters }) => parameters.length / items[0]!.parameters.length)
 
 test('few lengths are sent, filled up with parts that ask for nothing', async () => {
   const [statement] = await sentFor(itemsOf(17, [1, 2]))
@@ -47,6 +48,7 @@ test('shapes are statements of their own, one of a single item as it is', async 
 
 test('many become several statements, and so do those of many parameters or bytes', async () => {
   expect(await lengthsFor(itemsOf(300))).toEqual([128, 128, 44])
+  expect(await lengthsFor(itemsOf(40), 16)).toEqual([16, 16, 8])
   const hundred = Array.from({ length: 100 }, () => 1)
   expect(await lengthsFor(itemsOf(30, hundred))).toEqual([20, 10])
   expect(

@@ -4,8 +4,6 @@ import { toNumber } from './row-values.ts'
 import type { Row } from './session.ts'
 import { roundedUp, slot } from './sql-parts.ts'
 
-/** Parts of one statement; SQLite takes 500 at the most. */
-const MAX_PARTS = 128
 /** Parameters of one statement, or one part; SQLite takes 32,766. They also keep its text short: SQLite takes a MB. */
 const MAX_SLOTS = 2_048
 /** Bytes of parameters of one statement, or one part: as literals of a text they are far below any limit of a packet. */
@@ -16,6 +14,8 @@ const PART = '$part'
 
 /** SELECT statements for items of one kind. */
 export interface Parts<Item> {
+  /** Those of one statement at the most, see `Flavor.unionParts`. */
+  readonly most: number
   statementOf(item: Item): Stretch
   /** An item whose statement has the same shape, and gives no row without looking for one. */
   nothing(item: Item): Item
@@ -41,7 +41,7 @@ export async function unionOf<Item>(
   const alike = Map.groupBy(all, ({ statement }) => statement.shape)
   await Promise.all(
     Array.from(alike.values())
-      .flatMap(inChunks)
+      .flatMap((some) => inChunks(some, parts.most))
       .map((chunk) => fill(chunk, parts)),
   )
   return all.map(({ rows }) => rows)
@@ -82,10 +82,10 @@ async function fill<Item>(chunk: readonly Part<Item>[], parts: Parts<Item>): Pro
   for (const [i, part] of chunk.entries()) part.rows = byPart.get(i) ?? []
 }
 
-function inChunks<Item>(alike: readonly Part<Item>[]): readonly (readonly Part<Item>[])[] {
+function inChunks<Item>(alike: readonly Part<Item>[], maxParts: number): readonly (readonly Part<Item>[])[] {
   // Those of one shape have as many parameters.
   const most = Math.min(
-    MAX_PARTS,
+    maxParts,
     Math.floor(MAX_SLOTS / Math.max(1, alike[0]?.statement.parameters.length ?? 0)),
   )
   const chunks: Part<Item>[][] = []
