@@ -63,6 +63,30 @@ test('many become several statements, and so do those of many parameters or byte
   expect(await lengthsFor([])).toEqual([])
 })
 
+test('no more than two are in flight, and none is begun after one that fails', async () => {
+  const begun: PromiseWithResolvers<never[]>[] = []
+  const filled = unionOf([...itemsOf(10), ...itemsOf(3, [1], 'b')], {
+    most: 2,
+    statementOf: (item) => ({ ...item, build: () => sql`SELECT` }),
+    nothing: (item) => item,
+    select() {
+      begun.push(Promise.withResolvers())
+      return begun.at(-1)!.promise
+    },
+  })
+  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+  await turn()
+  expect(begun).toHaveLength(2)
+  begun[1]?.resolve([])
+  await turn()
+  expect(begun).toHaveLength(3)
+  begun[2]?.reject(new Error('lost'))
+  await expect(filled).rejects.toThrow('lost')
+  begun[0]?.resolve([])
+  await turn()
+  expect(begun).toHaveLength(3)
+})
+
 test.each([
   ['asc', [1n, 2n, 3n]],
   ['desc', [3n, 2n, 1n]],

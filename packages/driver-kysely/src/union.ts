@@ -9,6 +9,9 @@ const MAX_SLOTS = 2_048
 /** Bytes of parameters of one statement, or one part: as literals of a text they are far below any limit of a packet. */
 const MAX_BYTES = 512 * 1024
 
+/** Statements of one call in flight: with more, one call could take all connections of a shard. */
+const IN_FLIGHT = 2
+
 /** Which part a row is of. No column has this name. */
 const PART = '$part'
 
@@ -31,7 +34,7 @@ interface Part<Item> {
 
 /**
  * Gives the rows of each item, in the order of the items. Statements of one shape become parts of one, joined by UNION ALL,
- * as long as it stays a sensible one. The rows of an item are in no order.
+ * as long as it stays a sensible one. The rows of an item are in no order. After a statement that fails no other is begun.
  */
 export async function unionOf<Item>(
   items: readonly Item[],
@@ -39,11 +42,12 @@ export async function unionOf<Item>(
 ): Promise<readonly (readonly Row[])[]> {
   const all = items.map((item): Part<Item> => ({ item, statement: parts.statementOf(item), rows: [] }))
   const alike = Map.groupBy(all, ({ statement }) => statement.shape)
-  await Promise.all(
-    Array.from(alike.values())
-      .flatMap((some) => inChunks(some, parts.most))
-      .map((chunk) => fill(chunk, parts)),
-  )
+  const chunks = alike.values().flatMap((some) => inChunks(some, parts.most))
+  // They take turns at the same chunks. One that ends by throwing ends these for the other.
+  const fillNext = async (): Promise<void> => {
+    for (const chunk of chunks) await fill(chunk, parts)
+  }
+  await Promise.all(Array.from({ length: IN_FLIGHT }, fillNext))
   return all.map(({ rows }) => rows)
 }
 
