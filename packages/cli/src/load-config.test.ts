@@ -40,7 +40,7 @@ test.each([
   [{ shards: ['mysql://u:hunter2@h/d'] }, 'shards has to be'],
   [
     { shards: 'memory:1', indices: [] },
-    '"indices" is not a property of a config; it has shards, indexes, router, codec, deleteDelayMs, queryTimeMs, writeOrder, onIndexFailure.',
+    '"indices" is not a property of a config; it has shards, indexes, kinds, router, codec, deleteDelayMs, queryTimeMs, writeOrder, onIndexFailure.',
   ],
   [
     { shards: 'memory:1', indexes: byLink },

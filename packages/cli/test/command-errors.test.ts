@@ -36,25 +36,28 @@ test('--version is that of the package, and every command has help with examples
     'clean',
     'damaged',
     'index',
+    'kind',
     'policies',
     'status',
   ])
   for (const name of names) {
-    for (const args of name === 'index'
-      ? [
-          ['index', 'add'],
-          ['index', 'list'],
-          ['index', 'show'],
-          ['index', 'pause'],
-          ['index', 'resume'],
-          ['index', 'swap'],
-          ['index', 'drop'],
-          ['index', 'restore'],
-          ['index', 'check'],
-          ['index', 'repair'],
-          ['index', 'violations'],
-        ]
-      : [[name]]) {
+    for (const args of name === 'kind'
+      ? [['kind', 'upgrade']]
+      : name === 'index'
+        ? [
+            ['index', 'add'],
+            ['index', 'list'],
+            ['index', 'show'],
+            ['index', 'pause'],
+            ['index', 'resume'],
+            ['index', 'swap'],
+            ['index', 'drop'],
+            ['index', 'restore'],
+            ['index', 'check'],
+            ['index', 'repair'],
+            ['index', 'violations'],
+          ]
+        : [[name]]) {
       const { code, stdout } = await run([...args, '--help'])
       expect(code).toBe(0)
       expect(stdout).toContain(`Examples:\n  # `)
@@ -165,7 +168,7 @@ test('a config with an error is told with its file and property', async () => {
   const result = await runCommand(['status'], { cwd })
   expect(result.code).toBe(2)
   expect(result.stderr).toBe(
-    'Error: looseleaf.config.ts: "indices" is not a property of a config; it has shards, indexes, router, codec, deleteDelayMs, queryTimeMs, writeOrder, onIndexFailure.\n',
+    'Error: looseleaf.config.ts: "indices" is not a property of a config; it has shards, indexes, kinds, router, codec, deleteDelayMs, queryTimeMs, writeOrder, onIndexFailure.\n',
   )
 })
 

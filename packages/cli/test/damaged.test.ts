@@ -82,6 +82,19 @@ test('damaged says that all is well', async () => {
   expect(other).toMatchObject({ code: 0, stdout: '', stderr: 'Every entity can be read.\n' })
 })
 
+test('damaged lists all of a store where nothing can be read', async () => {
+  const given = 'sqlite:other'
+  const shards = shardsFrom(given, { relativeTo: cwd, create: true })
+  const other = await DataStore.open({ shards, migrate: true })
+  onTestFinished(() => other.close())
+  for (const name of ['a', 'b']) {
+    await damageBody(other, (await other.put({ name })).id, (body) => body.subarray(1))
+  }
+  const listed = await runInside(['damaged', '--shards', given], { cwd })
+  expect(listed).toMatchObject({ code: 1, stdout: expect.stringMatching(/^(BODY_DAMAGED .*\n){2}$/) })
+  expect(listed.stderr).toMatch(/They are damaged, or another codec wrote them.*\n2 entities cannot be read/s)
+})
+
 test('damaged --export keeps the bytes of each, for the user alone, and again without harm', async () => {
   const folder = join(cwd, 'kept', 'bodies')
   for (let time = 0; time < 2; time++) {

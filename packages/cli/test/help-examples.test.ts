@@ -17,7 +17,9 @@ const LINK_CONFIG = `defineIndex('entries_by_link', { properties: { link: 'strin
 const CONFIG = `
 import { defineConfig } from '@looseleaf/cli'
 import { defineIndex } from '@looseleaf/index-engine'
+import { defineKind, typed } from '@looseleaf/kinds'
 export default defineConfig({
+  kinds: [defineKind('person', { schema: typed(), upgrades: [(bag) => bag] })],
   shards: 'sqlite:data?shards=2',
   indexes: [
     defineIndex('entries_by_user', { properties: { user_id: 'uuid', published: 'time' }, shardOn: 'user_id' }),

@@ -72,6 +72,8 @@ export interface Flavor {
   deleteSource(table: RawBuilder<unknown>): RawBuilder<unknown>
   /** Compare-and-swaps of several rows of an entity table, which differ most between databases. */
   batchedSwap(table: SwapTable): BatchedSwap
+  /** Parts of one UNION ALL at the most. */
+  readonly unionParts: number
   /** True where `(a, b) > (?, ?)` finds its place in an index. */
   readonly rowValuesSeek: boolean
   /** True where nobody reads a commit that a crash could still undo. */

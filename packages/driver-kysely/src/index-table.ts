@@ -83,6 +83,7 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
 
     async scanMany(scans, call) {
       const found = await unionOf(scans, {
+        most: flavor.unionParts,
         statementOf: statements.scan,
         nothing: (scan) => ({ ...scan, limit: 0 }),
         select: (statement) => select(statement, call),
@@ -103,6 +104,7 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
       const found = await unionOf(
         ranges.map((range) => ({ range, limit: 1 })),
         {
+          most: flavor.unionParts,
           statementOf: ({ range, limit }) => limited(statements.count(range), limit),
           nothing: ({ range }) => ({ range, limit: 0 }),
           select: (statement) => select(statement, call),

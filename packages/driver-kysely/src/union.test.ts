@@ -14,9 +14,10 @@ const itemsOf = (count: number, parameters: readonly unknown[] = [1], shape = 'a
   Array.from({ length: count }, () => ({ shape, parameters }))
 
 /** The statements that are sent for items, in order. */
-async function sentFor(items: readonly Item[]): Promise<ParameterizedSql[]> {
+async function sentFor(items: readonly Item[], most = 128): Promise<ParameterizedSql[]> {
   const sent: ParameterizedSql[] = []
   await unionOf(items, {
+    most,
     statementOf: (item) => ({ ...item, build: () => sql`SELECT` }),
     nothing: (item) => ({ ...item, parameters: item.parameters.map(() => 'nothing') }),
     async select(statement) {
@@ -27,8 +28,8 @@ async function sentFor(items: readonly Item[]): Promise<ParameterizedSql[]> {
   return sent
 }
 
-const lengthsFor = async (items: readonly Item[]): Promise<number[]> =>
-  (await sentFor(items)).map(({ parameters }) => parameters.length / items[0]!.parameters.length)
+const lengthsFor = async (items: readonly Item[], most?: number): Promise<number[]> =>
+  (await sentFor(items, most)).map(({ parameters }) => parameters.length / items[0]!.parameters.length)
 
 test('few lengths are sent, filled up with parts that ask for nothing', async () => {
   const [statement] = await sentFor(itemsOf(17, [1, 2]))
@@ -47,6 +48,7 @@ test('shapes are statements of their own, one of a single item as it is', async 
 
 test('many become several statements, and so do those of many parameters or bytes', async () => {
   expect(await lengthsFor(itemsOf(300))).toEqual([128, 128, 44])
+  expect(await lengthsFor(itemsOf(40), 16)).toEqual([16, 16, 8])
   const hundred = Array.from({ length: 100 }, () => 1)
   expect(await lengthsFor(itemsOf(30, hundred))).toEqual([20, 10])
   expect(
@@ -59,6 +61,30 @@ test('many become several statements, and so do those of many parameters or byte
   ).toEqual([1, 1])
   expect(await lengthsFor(itemsOf(10, [Buffer.alloc(128 * 1024)]))).toEqual([4, 4, 2])
   expect(await lengthsFor([])).toEqual([])
+})
+
+test('no more than two are in flight, and none is begun after one that fails', async () => {
+  const begun: PromiseWithResolvers<never[]>[] = []
+  const filled = unionOf([...itemsOf(10), ...itemsOf(3, [1], 'b')], {
+    most: 2,
+    statementOf: (item) => ({ ...item, build: () => sql`SELECT` }),
+    nothing: (item) => item,
+    select() {
+      begun.push(Promise.withResolvers())
+      return begun.at(-1)!.promise
+    },
+  })
+  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+  await turn()
+  expect(begun).toHaveLength(2)
+  begun[1]?.resolve([])
+  await turn()
+  expect(begun).toHaveLength(3)
+  begun[2]?.reject(new Error('lost'))
+  await expect(filled).rejects.toThrow('lost')
+  begun[0]?.resolve([])
+  await turn()
+  expect(begun).toHaveLength(3)
 })
 
 test.each([

@@ -4,18 +4,21 @@ import { toNumber } from './row-values.ts'
 import type { Row } from './session.ts'
 import { roundedUp, slot } from './sql-parts.ts'
 
-/** Parts of one statement; SQLite takes 500 at the most. */
-const MAX_PARTS = 128
 /** Parameters of one statement, or one part; SQLite takes 32,766. They also keep its text short: SQLite takes a MB. */
 const MAX_SLOTS = 2_048
 /** Bytes of parameters of one statement, or one part: as literals of a text they are far below any limit of a packet. */
 const MAX_BYTES = 512 * 1024
+
+/** Statements of one call in flight: with more, one call could take all connections of a shard. */
+const IN_FLIGHT = 2
 
 /** Which part a row is of. No column has this name. */
 const PART = '$part'
 
 /** SELECT statements for items of one kind. */
 export interface Parts<Item> {
+  /** Those of one statement at the most, see `Flavor.unionParts`. */
+  readonly most: number
   statementOf(item: Item): ParameterizedSql
   /** An item whose statement has the same shape, and gives no row without looking for one. */
   nothing(item: Item): Item
@@ -31,7 +34,7 @@ interface Part<Item> {
 
 /**
  * Gives the rows of each item, in the order of the items. Statements of one shape become parts of one, joined by UNION ALL,
- * as long as it stays a sensible one. The rows of an item are in no order.
+ * as long as it stays a sensible one. The rows of an item are in no order. After a statement that fails no other is begun.
  */
 export async function unionOf<Item>(
   items: readonly Item[],
@@ -39,11 +42,12 @@ export async function unionOf<Item>(
 ): Promise<readonly (readonly Row[])[]> {
   const all = items.map((item): Part<Item> => ({ item, statement: parts.statementOf(item), rows: [] }))
   const alike = Map.groupBy(all, ({ statement }) => statement.shape)
-  await Promise.all(
-    Array.from(alike.values())
-      .flatMap(inChunks)
-      .map((chunk) => fill(chunk, parts)),
-  )
+  const chunks = alike.values().flatMap((some) => inChunks(some, parts.most))
+  // They take turns at the same chunks. One that ends by throwing ends these for the other.
+  const fillNext = async (): Promise<void> => {
+    for (const chunk of chunks) await fill(chunk, parts)
+  }
+  await Promise.all(Array.from({ length: IN_FLIGHT }, fillNext))
   return all.map(({ rows }) => rows)
 }
 
@@ -82,10 +86,10 @@ async function fill<Item>(chunk: readonly Part<Item>[], parts: Parts<Item>): Pro
   for (const [i, part] of chunk.entries()) part.rows = byPart.get(i) ?? []
 }
 
-function inChunks<Item>(alike: readonly Part<Item>[]): readonly (readonly Part<Item>[])[] {
+function inChunks<Item>(alike: readonly Part<Item>[], maxParts: number): readonly (readonly Part<Item>[])[] {
   // Those of one shape have as many parameters.
   const most = Math.min(
-    MAX_PARTS,
+    maxParts,
     Math.floor(MAX_SLOTS / Math.max(1, alike[0]?.statement.parameters.length ?? 0)),
   )
   const chunks: Part<Item>[][] = []

@@ -35,6 +35,7 @@ export interface ScriptedShard extends Pick<Shard, 'entities' | 'index'> {
 /** A database whose swaps give the ids of the rows that they changed. */
 const flavor = {
   now: sql`NOW`,
+  unionParts: 128,
   rowValuesSeek: true,
   microsOf: (updated) => sql<number>`${updated}`,
   updatedOf: (micros) => micros,

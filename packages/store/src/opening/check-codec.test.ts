@@ -31,8 +31,12 @@ async function fill(codec: Codec | undefined, count = 20): Promise<void> {
   for (let n = 0; n < count; n++) await store.put({ n, text: `number ${n}` })
 }
 
-/** The bodies of these entities lose their first byte. */
-async function damage(numbers: readonly number[], of: number): Promise<void> {
+/** Of so many entities, those with these numbers get such a body; by default theirs without its first byte. */
+async function damage(
+  numbers: readonly number[],
+  of: number,
+  bodyOf = (body: Uint8Array): Uint8Array => body.subarray(1),
+): Promise<void> {
   const store = await open()
   const ids = []
   for (let n = 0; n < of; n++) ids.push((await store.put({ n })).id)
@@ -42,7 +46,7 @@ async function damage(numbers: readonly number[], of: number): Promise<void> {
     const { entities } = driver.shards[shard]!
     const [row] = await entities.read([id])
     const epoch = store.context.catalog.current().epochs[shard]!
-    const body = row!.body!.subarray(1)
+    const body = bodyOf(row!.body!)
     await entities.replace([{ id, base: row!.version, version: row!.version + 1, body }], { epoch })
   }
 }
@@ -88,14 +92,17 @@ test('another key opens nothing; the right one does', async () => {
   expect(warnings).toEqual([])
 })
 
-test('bytes without an envelope that the codec knows open nothing', async () => {
+test('bytes without an envelope cannot be told from damage: each shard has a warning', async () => {
   const plain: Codec = {
     name: 'plain',
     encode: (bag) => Buffer.from(JSON.stringify(bag)),
     decode: (body) => JSON.parse(Buffer.from(body).toString()),
   }
   await fill(plain)
-  await expect(open()).rejects.toMatchObject({ code: 'BODY_UNKNOWN', cause: { code: 'BODY_DAMAGED' } })
+  await open()
+  expect(warnings).toEqual(
+    driver.shards.map(({ name }) => expect.stringMatching(`${name}.* another codec wrote them`)),
+  )
 })
 
 test('an own codec that throws whatever it likes has its words kept out of the message', async () => {
@@ -110,6 +117,7 @@ test('an own codec that throws whatever it likes has its words kept out of the m
   await expect(open(naive)).rejects.toMatchObject({
     code: 'BODY_UNKNOWN',
     message: expect.stringMatching(/The codec threw an object of class SyntaxError\./),
+    cause: expect.any(SyntaxError),
   })
 })
 
@@ -133,8 +141,31 @@ test('one damaged body among others is nothing to tell at the opening', async ()
   expect(warnings).toEqual([])
 })
 
-test('a single body that is damaged is a warning', async () => {
-  await damage([0], 1)
+test.each([1, 2, 20])('where all of %i bodies are damaged, the store opens with warnings', async (count) => {
+  await damage(
+    Array.from({ length: count }, (_, n) => n),
+    count,
+  )
   await open()
-  expect(warnings).toEqual([expect.stringMatching(/does not read .* 1 on shard .*looseleaf damaged/)])
+  expect(warnings).not.toEqual([])
+  for (const warning of warnings) expect(warning).toMatch(/does not read .* on shard .*looseleaf damaged/)
+})
+
+test('a store whose oldest bodies cannot be read opens by its newest', async () => {
+  const json = envelopeCodec({ format: jsonFormat, alsoReads: [] })
+  const oldest = Array.from({ length: 40 }, (_, n) => n)
+  // Damaged last, they are the newest, until others follow.
+  await damage(oldest, 40, () => json.encode({}))
+  await expect(open(envelopeCodec({ format: msgpackFormat, alsoReads: [] }))).rejects.toMatchObject({
+    code: 'BODY_UNKNOWN',
+  })
+  await fill(undefined)
+  await open(envelopeCodec({ format: msgpackFormat, alsoReads: [] }))
+  expect(warnings).toEqual([])
+})
+
+test('one unknown format among damaged bodies opens nothing, and is what the message tells', async () => {
+  await damage([0], 1)
+  await damage([0], 1, () => encrypted(randomBytes(32)).encode({}))
+  await expect(open()).rejects.toMatchObject({ code: 'BODY_UNKNOWN', cause: { code: 'BODY_UNKNOWN' } })
 })

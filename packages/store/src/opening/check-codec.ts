@@ -8,7 +8,7 @@ import {
   type Shard,
 } from '@looseleaf/core'
 
-/** Rows of a shard, of those that were written first, and their bytes at the most; longer bodies are passed over. */
+/** Rows of a shard that are looked at together, and their bytes at the most; longer bodies are passed over. */
 const ROWS = 8
 const MAX_BODY = 64 * 1024
 
@@ -20,9 +20,10 @@ interface CheckedBodies {
 }
 
 /**
- * Makes sure that this codec reads what the store holds, by a few bodies of each shard that answers. Throws `BODY_UNKNOWN` when
- * it reads none of them, on no shard: it is another codec, or has another key. One damaged body alone may have any codec, so it
- * is told as a warning, as is a shard that has nothing readable among others that have. Where there is nothing yet, all is well.
+ * Makes sure that this codec reads what the store holds, by the oldest bodies of each shard that answers, and the newest where it
+ * reads none of those. Throws `BODY_UNKNOWN` when it reads none on any shard, and says of one at least that it is no damage: it is
+ * another codec, or has another key. Damage alone, which any codec may meet, is a warning, so that it can be repaired; so is a
+ * shard that has nothing readable among others that have. Where there is nothing yet, all is well.
  */
 export async function checkCodec(
   shards: readonly Shard[],
@@ -31,34 +32,51 @@ export async function checkCodec(
 ): Promise<void> {
   const looked = await Promise.all(shards.map((shard) => lookAt(shard, codec)))
   const unread = looked.filter(({ readable, failures }) => readable === 0 && failures.length > 0)
-  const [first] = unread
-  if (first === undefined) return
-  const failures = unread.flatMap((one) => one.failures)
-  const isWhole = failures.some((error) => isLooseleafError(error, 'BODY_UNKNOWN'))
-  if (looked.every(({ readable }) => readable === 0) && (isWhole || failures.length > 1)) {
+  const other = unread.find(({ failures }) => failures.some(isNoDamage))
+  if (other !== undefined && looked.every(({ readable }) => readable === 0)) {
     throw new LooseleafError(
       'BODY_UNKNOWN',
-      `The codec ${codec.name} reads none of the stored bodies that were tried: ${summary(first)} Open the store with the codec, and the key if it has one, that wrote them.`,
-      { shard: first.shard, cause: first.failures[0] },
+      `The codec ${codec.name} reads none of the stored bodies that were tried: ${summary(other)} Open the store with the codec, and the key if it has one, that wrote them.`,
+      { shard: other.shard, cause: other.failures.find(isNoDamage) },
     )
   }
   for (const one of unread) {
     onWarning(
-      `The codec ${codec.name} does not read the bodies that were looked at: ${summary(one)} \`looseleaf damaged\` lists what cannot be read.`,
+      `The codec ${codec.name} does not read the bodies that were looked at: ${summary(one)} They are damaged, or another codec wrote them. \`looseleaf damaged\` lists what cannot be read.`,
     )
   }
 }
 
-function summary({ shard, failures: [error, ...others] }: CheckedBodies): string {
-  // What else a codec throws may tell what is stored.
+/** A codec says `BODY_DAMAGED` of what no codec of its kind has written. */
+function isNoDamage(error: unknown): boolean {
+  return !isLooseleafError(error, 'BODY_DAMAGED')
+}
+
+function summary({ shard, failures }: CheckedBodies): string {
+  const error = failures.find(isNoDamage) ?? failures[0]
+  // What else a codec throws may tell what is stored, which is nothing for logs: whoever needs it has the error's `cause`.
   const why = isLooseleafError(error) ? error.message : `The codec threw ${describeKind(error)}.`
-  return `${others.length + 1} on shard ${shard}. Of the first: ${why}`
+  return `${failures.length} on shard ${shard}. Of one: ${why}`
 }
 
 async function lookAt({ name, entities }: Shard, codec: Codec): Promise<CheckedBodies> {
+  const oldest = await rowsBy(() => entities.pageByAdded(0, ROWS, { maxBody: MAX_BODY }))
+  const first = readAll(oldest, codec)
+  if (first.readable > 0 || oldest.length < ROWS) return { shard: name, ...first }
+  // A bad page of a disk has entities that were written one after the other: others may be whole.
+  const newest = await rowsBy(() => entities.pageByUpdated({ since: 0 }, ROWS, { maxBody: MAX_BODY }))
+  const seen = new Set(oldest.map(({ addedId }) => addedId))
+  const second = readAll(
+    newest.filter(({ addedId }) => !seen.has(addedId)),
+    codec,
+  )
+  return { shard: name, readable: second.readable, failures: [...first.failures, ...second.failures] }
+}
+
+function readAll(rows: readonly EntityPageRow[], codec: Codec): Omit<CheckedBodies, 'shard'> {
   let readable = 0
   const failures: unknown[] = []
-  for (const { body } of await firstRows(entities)) {
+  for (const { body } of rows) {
     if (body === null || body === undefined) continue
     try {
       codec.decode(body)
@@ -69,13 +87,13 @@ async function lookAt({ name, entities }: Shard, codec: Codec): Promise<CheckedB
       else failures.push(error)
     }
   }
-  return { shard: name, readable, failures }
+  return { readable, failures }
 }
 
 /** A shard that has just fallen silent, or has lost its table, says so to the calls that need it. */
-async function firstRows(entities: Shard['entities']): Promise<readonly EntityPageRow[]> {
+async function rowsBy(page: () => Promise<readonly EntityPageRow[]>): Promise<readonly EntityPageRow[]> {
   try {
-    return await entities.pageByAdded(0, ROWS, { maxBody: MAX_BODY })
+    return await page()
   } catch (error) {
     if (isOutage(error) || isLooseleafError(error, 'NOT_MIGRATED')) return []
     throw error

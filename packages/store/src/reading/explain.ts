@@ -1,4 +1,4 @@
-import type { CatalogEntry, Driver } from '@looseleaf/core'
+import type { CatalogEntry, Driver, IndexScan } from '@looseleaf/core'
 import { tableSpec, type QueryOptions, type QueryPlan } from '@looseleaf/index-engine'
 
 export type ExplainOptions = Omit<QueryOptions, 'cursor' | 'onDamaged'>
@@ -32,17 +32,7 @@ export async function explainQuery(
   plan: QueryPlan,
   { signal }: ExplainOptions,
 ): Promise<QueryExplanation> {
-  let rows = 0
-  for (const { range, shards } of plan.ranges) {
-    const limit = MAX_COUNTED + 1 - rows
-    const found = await Promise.all(
-      shards.map((shard) =>
-        driver.shards[shard]!.index(tableSpec(entry)).scan({ ...range, order: 'asc', limit }, { signal }),
-      ),
-    )
-    for (const { length } of found) rows += length
-    if (rows > MAX_COUNTED) break
-  }
+  const rows = await countRows(driver, entry, plan, signal)
   return {
     index: entry.name,
     generation: entry.generation,
@@ -54,4 +44,36 @@ export async function explainQuery(
     isAtLeast: rows > MAX_COUNTED,
     limit: plan.limit,
   }
+}
+
+/**
+ * The rows of all ranges, or some number above `MAX_COUNTED`. All ranges are asked together for their share of it, and those that
+ * have more for twice as much, so that no more than a few thousand rows are read.
+ */
+async function countRows(
+  { shards }: Driver,
+  entry: CatalogEntry,
+  { ranges }: QueryPlan,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  let open = ranges.flatMap(({ range, shards: numbers }) => numbers.map((shard) => ({ shard, range })))
+  let counted = 0
+  for (let limit = Math.ceil((MAX_COUNTED + 1) / open.length); open.length > 0; limit *= 2) {
+    const found = await Promise.all(
+      Map.groupBy(open, ({ shard }) => shard)
+        .entries()
+        .map(async ([shard, asked]) => {
+          const scans = asked.map(({ range }): IndexScan => ({ ...range, order: 'asc', limit }))
+          const pages = await shards[shard]!.index(tableSpec(entry)).scanMany(scans, { signal })
+          return asked.map((one, i) => ({ ...one, rows: pages[i]!.length }))
+        }),
+    )
+    const all = found.flat()
+    counted += all.reduce((sum, { rows }) => sum + rows, 0)
+    if (counted > MAX_COUNTED) break
+    open = all.filter(({ rows }) => rows === limit)
+    // They are counted anew.
+    counted -= open.length * limit
+  }
+  return counted
 }

@@ -210,14 +210,17 @@ describe('an entity that is found', () => {
   it('but makes the codec throw what no codec should is not written over', async () => {
     const { codec } = store.context
     const { id } = await store.put({ name: 'one' })
+    let isBroken = false
     const broken = await open({
       codec: {
         ...codec,
-        decode() {
-          throw new TypeError('a bug')
+        decode(body) {
+          if (isBroken) throw new TypeError('a bug')
+          return codec.decode(body)
         },
       },
     })
+    isBroken = true
     await expect(broken.put({ name: 'two' }, { id })).rejects.toThrow('a bug')
     expect(await store.get(id)).toEqual({ id, name: 'one' })
   })
