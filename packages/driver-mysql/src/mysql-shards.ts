@@ -16,7 +16,7 @@ export interface MysqlShardsOptions {
    * Half of them may pass before it is sent. 10,000 by default.
    */
   readonly deadlineMs?: number | undefined
-  /** Milliseconds for everything until a new connection can be used; 5,000 by default. */
+  /** Milliseconds for everything until a new connection can be used, and as many for a function that gives the password; 5,000 by default. */
   readonly connectTimeoutMs?: number | undefined
   /** Whole seconds that a statement waits for a row or a table that others have locked; 3 by default. */
   readonly lockWaitSeconds?: number | undefined

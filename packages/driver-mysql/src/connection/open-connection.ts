@@ -21,7 +21,7 @@ import type { ConnectionTarget } from './target.ts'
 export interface OpenOptions {
   readonly target: ConnectionTarget
   readonly session: SessionOptions
-  /** Milliseconds for everything until the connection can be used. */
+  /** Milliseconds for the password, and again for everything else until the connection can be used. */
   readonly connectTimeoutMs: number
   readonly health: Health
   readonly killer: Killer
@@ -30,9 +30,10 @@ export interface OpenOptions {
 /** Connects and pins the session's settings; a connection that does not keep them is not given away. */
 export async function openConnection(options: OpenOptions): Promise<Connection> {
   const { target, session, connectTimeoutMs, health, killer } = options
+  const password = await passwordOf(target, connectTimeoutMs)
+  // The time that the password took is not the server's.
   const began = performance.now()
   const left = (): number => Math.max(1, began + connectTimeoutMs - performance.now())
-  const password = await passwordOf(target, connectTimeoutMs)
   let client: ClientConnection | undefined
   try {
     const opened = (client = connectClient(target, password))

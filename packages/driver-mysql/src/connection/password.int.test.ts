@@ -44,6 +44,23 @@ test('a function gives the password of each new connection, however long it take
   expect(asked).toBeGreaterThan(1)
 })
 
+test('a function that takes long leaves the server its whole time', async () => {
+  const connectTimeoutMs = 2_000
+  let asked = 0
+  const shards = factory(
+    () => {
+      // Nothing else runs meanwhile, so that it is not given up although it takes all the time that there is.
+      if (asked++ > 0) return 'first'
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, connectTimeoutMs + 100)
+      return 'first'
+    },
+    { connectTimeoutMs },
+  )
+  const driver = await shards.connect()
+  onTestFinished(() => driver.close())
+  expect(await driver.shards[0]!.now()).toBeGreaterThan(0)
+})
+
 test('a function that fails makes the shard unavailable until it works again, and opens no breaker', async () => {
   let isWorking = true
   const sso = new Error('the token service is away')

@@ -21,7 +21,7 @@ export interface MysqlShardOptions {
   readonly user?: string | undefined
   /**
    * The password, or a function that gives it, asked for every new connection: for passwords that expire, such as the tokens of AWS
-   * RDS IAM. `connectTimeoutMs` goes for it too.
+   * RDS IAM. It has `connectTimeoutMs` for itself.
    */
   readonly password?: string | (() => string | Promise<string>) | undefined
   /** Has to exist. */
