@@ -248,9 +248,14 @@ test.for<[what: string, rows: number, act: () => Promise<unknown>]>([
   ],
 ])(
   'for %s the server goes through no other rows, where it keeps columns high to low',
-  async ([, rows, act], { skip }) => {
+  async ([what, rows, act], { skip }) => {
     const [version] = await counter.query<RowDataPacket[]>('SELECT VERSION() AS version')
     const [, major, minor] = /^(\d+)\.(\d+)\..*MariaDB/.exec(String(version[0]?.['version'])) ?? []
+    // No form of the condition makes it: not even `half = ? AND number < ?` alone, nor with FORCE INDEX.
+    skip(
+      major === undefined && what.endsWith(', desc'),
+      'MySQL reads no range of two directions backwards: it reads all behind the place, and sorts it',
+    )
     skip(
       major !== undefined && Number(major) * 100 + Number(minor) < 1008,
       'MariaDB before 10.8 keeps none so',
