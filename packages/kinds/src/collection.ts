@@ -13,14 +13,12 @@ import type {
   QueryManyOptions,
   unchanged,
 } from '@looseleaf/store'
+import type { Fate } from './fate.ts'
 import type { Reference } from './reference.ts'
 import type { SchemaInput, SchemaOutput, Schema } from './schema.ts'
 import type { Item } from './shape.ts'
 import type { ChangeWhereOptions, ChangedWhere } from './where-changes.ts'
 import type { WhereOf } from './where.ts'
-
-/** The fate of one of many: they do not keep each other. */
-export type Fate<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: Error }
 
 /** The properties that change; one that is optional is removed by undefined, and all that are not named stay. */
 export type Changes<T> = {
@@ -45,6 +43,8 @@ export interface NewOptions extends CallOptions {
  */
 export interface Entities<In, Out> {
   get(id: EntityId, options?: CallOptions): Promise<Item<Out> | undefined>
+  /** Whether there is one of this kind; it is read, and not checked. */
+  exists(id: EntityId, options?: CallOptions): Promise<boolean>
   /** In the order of the ids, undefined where there is none. */
   getMany(ids: readonly EntityId[], options?: GetManyOptions): Promise<(Item<Out> | undefined)[]>
   /** Writes one that must not be there yet; `ALREADY_EXISTS` otherwise. */

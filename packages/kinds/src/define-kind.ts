@@ -91,6 +91,7 @@ const OPTIONS: readonly string[] = [
 /** What a collection has beside its indexes. */
 const TAKEN: Readonly<Record<keyof UntypedEntities | 'store', true>> = {
   get: true,
+  exists: true,
   getMany: true,
   insert: true,
   put: true,

@@ -7,13 +7,15 @@ import {
   optionKinds,
   type Bag,
   type CallOptions,
+  type Entity,
   type EntityId,
   type OptionKinds,
 } from '@looseleaf/core'
 import type { IndexDefinition } from '@looseleaf/index-engine'
 import { unchanged, type DataStore, type GetManyOptions } from '@looseleaf/store'
 import pLimit from 'p-limit'
-import type { Fate, NewOptions } from './collection.ts'
+import type { NewOptions } from './collection.ts'
+import type { Fate } from './fate.ts'
 import { takeReference, takeValue } from './reference.ts'
 import { readItem, versionOf, type Item, type Shape } from './shape.ts'
 import { createUniqueCheck } from './unique-check.ts'
@@ -30,6 +32,7 @@ type AnyItem = Item<object>
 /** What a collection does with single entities and with many of known ids. Nothing here is typed: the collection knows the types. */
 export interface UntypedEntities {
   get(id: EntityId, options?: CallOptions): Promise<AnyItem | undefined>
+  exists(id: EntityId, options?: CallOptions): Promise<boolean>
   getMany(ids: readonly EntityId[], options?: GetManyOptions): Promise<(AnyItem | undefined)[]>
   insert(value: object, options?: NewOptions): Promise<AnyItem>
   put(value: object, options?: NewOptions): Promise<AnyItem>
@@ -150,9 +153,14 @@ export function createEntities(
     }
   }
 
-  async function get(id: EntityId, options: CallOptions = {}): Promise<AnyItem | undefined> {
+  async function find(id: EntityId, options: CallOptions): Promise<Entity | undefined> {
     const entity = await store.get(id, options)
-    return entity !== undefined && shape.isOf(entity) ? readItem(shape, entity) : undefined
+    return entity !== undefined && shape.isOf(entity) ? entity : undefined
+  }
+
+  async function get(id: EntityId, options: CallOptions = {}): Promise<AnyItem | undefined> {
+    const entity = await find(id, options)
+    return entity && readItem(shape, entity)
   }
 
   async function remove(of: unknown, options: CallOptions = {}): Promise<boolean> {
@@ -160,8 +168,8 @@ export function createEntities(
     const { signal } = options
     const { id, version } = takeReference('delete', of)
     for (;;) {
-      const found = await store.get(id, { signal })
-      if (found === undefined || !shape.isOf(found)) return false
+      const found = await find(id, { signal })
+      if (found === undefined) return false
       try {
         return await store.delete(id, { ifVersion: version ?? versionOf(found), signal })
       } catch (error) {
@@ -173,6 +181,7 @@ export function createEntities(
 
   return {
     get,
+    exists: async (id, options = {}) => (await find(id, options)) !== undefined,
     async getMany(ids, options = {}) {
       const found = await store.getMany(ids, options)
       return found.map((entity) =>

@@ -1,8 +1,9 @@
 import { checkOptions, optionKinds, withCallbacks, type Entity, type OptionKinds } from '@looseleaf/core'
 import type { IndexDefinition, QueryOptions } from '@looseleaf/index-engine'
 import type { DataStore, QueryManyOptions } from '@looseleaf/store'
-import type { Fate, IndexOf, Page, PageWithCount } from './collection.ts'
+import type { IndexOf, Page, PageWithCount } from './collection.ts'
 import type { UntypedEntities } from './entities.ts'
+import type { Fate } from './fate.ts'
 import { KIND, readItem, type Item, type Shape } from './shape.ts'
 import { changeWhere, type ChangedWhere, type ChangeWhereOptions } from './where-changes.ts'
 

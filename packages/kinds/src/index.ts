@@ -2,7 +2,6 @@ export type {
   Changes,
   Collection,
   Entities,
-  Fate,
   IndexOf,
   List,
   ListItem,
@@ -28,3 +27,4 @@ export type { Item, Upgrade } from './shape.ts'
 export { upgradeKinds, type UpgradeOptions, type UpgradeResult } from './upgrade-kinds.ts'
 export type { ChangedWhere, ChangeWhereOptions } from './where-changes.ts'
 export type { WhereOf } from './where.ts'
+export type { Fate } from './fate.ts'

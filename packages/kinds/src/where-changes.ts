@@ -1,6 +1,6 @@
 import { isLooseleafError, type EntityId, type LooseleafError } from '@looseleaf/core'
 import type { QueryOptions, QueryPage } from '@looseleaf/index-engine'
-import type { Fate } from './collection.ts'
+import type { Fate } from './fate.ts'
 
 export interface ChangeWhereOptions extends Omit<QueryOptions, 'limit'> {
   /** Called after each page, and before an error is thrown. */

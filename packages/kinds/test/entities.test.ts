@@ -185,6 +185,7 @@ test('entities of other kinds are not there, and nothing is done to them', async
   const [issues, notes] = [Issue.in(store), Note.in(store)]
   const { id } = await notes.insert({ text: 'hello' })
   expect(await issues.get(id)).toBeUndefined()
+  expect([await issues.exists(id), await notes.exists(id)]).toEqual([false, true])
   expect(await issues.getMany([id])).toEqual([undefined])
   expect(await issues.delete(id)).toBe(false)
   await expect(issues.update(id, { title: 'B' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
