@@ -15,7 +15,7 @@ import type { IndexDefinition } from '@looseleaf/index-engine'
 import { unchanged, type DataStore, type GetManyOptions } from '@looseleaf/store'
 import pLimit from 'p-limit'
 import type { NewOptions } from './collection.ts'
-import type { Fate } from './fate.ts'
+import { toError, type Fate } from './fate.ts'
 import { takeReference, takeValue } from './reference.ts'
 import { readItem, versionOf, type Item, type Shape } from './shape.ts'
 import { createUniqueCheck } from './unique-check.ts'
@@ -240,7 +240,7 @@ async function eachOf<In, Out>(
     try {
       return { ok: true, value: await work(one) }
     } catch (error) {
-      return { ok: false, error: error instanceof Error ? error : new Error(String(error)) }
+      return { ok: false, error: toError(error) }
     }
   })
 }

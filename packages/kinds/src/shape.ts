@@ -113,8 +113,9 @@ export function createShape({ name, schema, upgrades, checkReads }: ShapeOptions
     toBag: (value) => stored(fit(value)),
     patched(bag, patchOf, entity) {
       const now = propertiesOf(bag, entity)
-      const known = knownOf(now, entity)
-      const patch = patchOf(checkReads ? fit(now, entity) : structuredClone(now))
+      const known = checkReads ? (fit(now, entity) as Bag) : knownOf(now, entity)
+      // What is done to what is shown is not what it returns.
+      const patch = patchOf(structuredClone(checkReads ? known : now))
       if (patch === undefined) return undefined
       const full = applyPatch(now, known, patch as Bag)
       return stored(withUnknown(unknownOf(now, known), full, fit(full, entity)) as Bag)

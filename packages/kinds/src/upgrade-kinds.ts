@@ -1,6 +1,7 @@
 import { isLooseleafError, withCallbacks, type CallOptions, type EntityId } from '@looseleaf/core'
 import { unchanged, type DataStore } from '@looseleaf/store'
 import type { AnyKind } from './define-kind.ts'
+import { addFailure, type Failure } from './fate.ts'
 import { indexesOf } from './indexes-of.ts'
 import type { Shape } from './shape.ts'
 
@@ -17,13 +18,12 @@ export interface UpgradeResult {
   /** Entities that were written in the newest shape, by the names of their kinds. */
   readonly upgraded: Readonly<Record<string, number>>
   /** Entities that could not be upgraded, up to 100, and why; all others were. */
-  readonly failed: readonly { readonly id: EntityId; readonly error: Error }[]
+  readonly failed: readonly Failure[]
 }
 
 /** Entities written at once. */
 const AT_ONCE = 100
 const TELL_EVERY = 1_000
-const MAX_FAILED = 100
 
 /**
  * Writes every entity of these kinds whose shape is old in the newest one, if that fits the schema, and so brings its index rows up,
@@ -47,15 +47,10 @@ async function upgrade(
 ): Promise<UpgradeResult> {
   let scanned = 0
   const upgraded = Object.fromEntries(kinds.map(({ name }) => [name, 0]))
-  const failed: { readonly id: EntityId; readonly error: Error }[] = []
+  const failed: Failure[] = []
   let batch: { readonly id: EntityId; readonly shape: Shape }[] = []
 
   const told = (): UpgradeResult => ({ scanned, upgraded: { ...upgraded }, failed: [...failed] })
-  const fail = (id: EntityId, error: unknown): void => {
-    if (failed.length < MAX_FAILED)
-      failed.push({ id, error: error instanceof Error ? error : new Error(String(error)) })
-  }
-
   async function upgradeBatch(): Promise<void> {
     const taken = batch
     batch = []
@@ -81,12 +76,12 @@ async function upgrade(
       if (isLooseleafError(error, 'NOT_FOUND')) return
       if (isLooseleafError(error) && (error.retryable || error.code === 'ABORTED' || error.code === 'CLOSED'))
         throw error
-      fail(id, error)
+      addFailure(failed, id, error)
     }
   }
 
   const onDamaged = (error: Error & { readonly entity?: string | undefined }): void =>
-    fail(error.entity ?? '', error)
+    addFailure(failed, error.entity ?? '', error)
   for await (const entity of store.scan({ signal, onDamaged })) {
     if (++scanned % TELL_EVERY === 0) onProgress?.(told())
     const kind = kinds.find(({ shape }) => shape.isOf(entity))

@@ -1,6 +1,6 @@
 import { isLooseleafError, type EntityId, type LooseleafError } from '@looseleaf/core'
 import type { QueryOptions, QueryPage } from '@looseleaf/index-engine'
-import type { Fate } from './fate.ts'
+import { addFailure, type Failure, type Fate } from './fate.ts'
 
 export interface ChangeWhereOptions extends Omit<QueryOptions, 'limit'> {
   /** Called after each page, and before an error is thrown. */
@@ -12,7 +12,7 @@ export interface ChangedWhere {
   /** Entities that this call has changed, or deleted. */
   readonly done: number
   /** Those that could not be changed, up to 100, and why; all others were. */
-  readonly failed: readonly { readonly id: EntityId; readonly error: Error }[]
+  readonly failed: readonly Failure[]
   /** False where the query may have missed some: see `cost.complete` of a page. */
   readonly complete: boolean
   /** Given to another call, it goes on from there; not there when all is done. */
@@ -30,7 +30,6 @@ type FoundPage<F> = Pick<QueryPage, 'cursor'> & {
 }
 
 const PAGE = 200
-const MAX_FAILED = 100
 
 /** What one entity alone is the cause of; anything else would meet the next one too. */
 const OF_ONE: ReadonlySet<LooseleafError['code']> = new Set([
@@ -56,7 +55,7 @@ export async function changeWhere<F extends Found>(
   { onProgress, cursor: begin, ...options }: ChangeWhereOptions,
 ): Promise<ChangedWhere> {
   const seen = new Set<EntityId>()
-  const failed: { id: EntityId; error: Error }[] = []
+  const failed: Failure[] = []
   let cursor = begin
   let done = 0
   for (;;) {
@@ -75,7 +74,7 @@ export async function changeWhere<F extends Found>(
       else if (isLooseleafError(fate.error) && !OF_ONE.has(fate.error.code)) fatal ??= fate.error
       else {
         seen.add(id)
-        if (failed.length < MAX_FAILED) failed.push({ id, error: fate.error })
+        addFailure(failed, id, fate.error)
       }
     }
     // The same page once more: it has those that were written meanwhile and still match.

@@ -158,6 +158,7 @@ export {
   type ChangeWhereOptions,
   type Collection,
   type Entities,
+  type Failure,
   type Fate,
   type IndexOf,
   type List,

@@ -1,4 +1,4 @@
-import type { Entities, Entity, EntityId, IndexOf, Item, Page, QueryOptions, WhereOf } from 'looseleaf'
+import type { Entities, EntityId, IndexOf, Item, ListItem, Page, QueryOptions, WhereOf } from 'looseleaf'
 import type { SiteData } from './entities.ts'
 import { addQueryCost, emptyCost, type PageCost } from './page-cost.ts'
 import type { Sent } from './statement-counter.ts'
@@ -40,11 +40,11 @@ export interface Reader {
     limit: number,
   ): Promise<readonly Some<Item<T>>[]>
   /** The same of an index with `include`, as its rows tell: no entity is read. */
-  rows<T, Keys extends readonly unknown[]>(
-    index: IndexOf<T, Keys>,
+  rows<T, Keys extends readonly unknown[], Included>(
+    index: IndexOf<T, Keys, Included>,
     wheres: readonly WhereOf<T, Keys>[],
     limit: number,
-  ): Promise<readonly Some<Entity>[]>
+  ): Promise<readonly Some<ListItem<T, Keys, Included>>[]>
   count<T, Keys extends readonly unknown[]>(index: IndexOf<T, Keys>, where: WhereOf<T, Keys>): Promise<number>
 }
 
@@ -97,13 +97,9 @@ export function createReader(data: SiteData, sent: () => Sent): Reader {
       return withTotals(index, wheres, pages)
     },
     async rows(index, wheres, limit) {
-      const { store } = data.entries
       cost.questions += wheres.length
       const pages = await Promise.all(
-        wheres.map((where) =>
-          // A condition is an object, whatever its index is.
-          store.list(index.definition, where as object, { order: 'desc', limit, verify: false }),
-        ),
+        wheres.map((where) => index.list(where, { order: 'desc', limit, verify: false })),
       )
       for (const page of pages) {
         const { entitiesRead, entitiesCovered } = page.cost

@@ -51,7 +51,7 @@ export async function lastLikes(
   const wheres = entryIds.map((entry_id) => ({ entry_id }))
   const found = await reader.rows(reader.data.likes.byEntry, wheres, LIKES_AT_ONCE)
   return found.map(({ items, total }) => ({
-    items: items.slice(0, LIKES_ON_CARD).map((row) => ({ user_id: String(row['user_id']) })),
+    items: items.slice(0, LIKES_ON_CARD).map(({ user_id }) => ({ user_id })),
     total,
   }))
 }
