@@ -12,9 +12,10 @@ import {
   type Storable,
 } from '@looseleaf/core'
 import { definitionFromData, toEntity, type EngineContext } from '@looseleaf/index-engine'
-import { optionsOf } from './call-options.ts'
+import { checkCache, optionsOf } from './call-options.ts'
 import { damagedTeller } from './reading/damaged-teller.ts'
 import { isThere, toDelete, toDeleteDamaged, toInsert, toPut, toUpdate } from './writing/decisions.ts'
+import { createEntityCache, type EntityCache } from './reading/entity-cache.ts'
 import { createEntityReader, type EntityReader } from './reading/entity-reader.ts'
 import {
   createEntityWriter,
@@ -37,6 +38,7 @@ import type {
   DamagedEntity,
   DataStoreOptions,
   GetManyOptions,
+  GetOptions,
   InsertOptions,
   NewIdOptions,
   PutManyResult,
@@ -52,17 +54,28 @@ import { writePolicy, type WritePolicy } from './writing/write-policy.ts'
  */
 export class DataStore extends StoreQueries {
   readonly #reader: EntityReader
+  readonly #cache: EntityCache | undefined
+  /** Of `get` and `getMany`: through the cache, where there is one. */
+  readonly #cachedReader: EntityReader
   readonly #writer: EntityWriter
   readonly #removals: RowRemovals
   #closing: Promise<void> | undefined
 
-  private constructor(context: EngineContext, policy: WritePolicy, onWarning: (message: string) => void) {
+  private constructor(
+    context: EngineContext,
+    policy: WritePolicy,
+    cache: EntityCache | undefined,
+    onWarning: (message: string) => void,
+  ) {
     const lanes = context.driver.shards.map(createShardLanes)
     const reader = createEntityReader(context.router, context.codec, lanes)
     super(context, lanes, reader)
     const indexRows = createIndexRowWriter(context, lanes)
     this.#removals = createRowRemovals(context, indexRows, onWarning)
     this.#reader = reader
+    this.#cache = cache
+    this.#cachedReader =
+      cache === undefined ? reader : createEntityReader(context.router, context.codec, lanes.map(cache.over))
     this.#writer = createEntityWriter(context, lanes, reader, indexRows, this.#removals, policy)
   }
 
@@ -76,12 +89,15 @@ export class DataStore extends StoreQueries {
     checkOptions('DataStore.open', options, optionsOf.open)
     if (options.shards === undefined) throw badArgument('DataStore.open', '{ shards }', undefined)
     options.indexes?.forEach(definitionFromData)
+    if (options.cache !== undefined) checkCache(options.cache)
     const emitWarning = (message: string): void => process.emitWarning(message, 'LooseleafWarning')
     const tell = options.onWarning ?? emitWarning
     const onWarning = (message: string): void =>
       onRejected(tell(message), (error) => emitWarning(`onWarning failed: ${String(error)}`))
     const policy = writePolicy(options)
-    return new DataStore(await openContext(options, onWarning), policy, onWarning)
+    const context = await openContext(options, onWarning)
+    const cache = options.cache && createEntityCache(options.cache, context.time)
+    return new DataStore(context, policy, cache, onWarning)
   }
 
   /** A fresh id, on the shard of another one with `near`. Ids sort by the time they were made. */
@@ -157,11 +173,11 @@ export class DataStore extends StoreQueries {
   }
 
   /** The entity of this id, or undefined. */
-  async get(id: EntityId, options: CallOptions = {}): Promise<Entity | undefined> {
-    checkOptions('get', options, optionsOf.call)
+  async get(id: EntityId, options: GetOptions = {}): Promise<Entity | undefined> {
+    checkOptions('get', options, optionsOf.get)
     const bytes = parseId(id)
     return this.calls.pass(async () => {
-      const found = await this.#reader.one(bytes, options)
+      const found = await this.#readerFor(options).one(bytes, options)
       return found && toEntity(found)
     })
   }
@@ -175,7 +191,7 @@ export class DataStore extends StoreQueries {
     const read = async ({ signal, onDamaged }: GetManyOptions): Promise<(Entity | undefined)[]> => {
       const entities: (Entity | undefined)[] = []
       const tellDamaged = damagedTeller(onDamaged)
-      await this.#reader.each(bytes, { signal, tellDamaged }, (group) => {
+      await this.#readerFor(options).each(bytes, { signal, tellDamaged }, (group) => {
         for (const found of group) entities.push(found && toEntity(found))
         return true
       })
@@ -253,7 +269,15 @@ export class DataStore extends StoreQueries {
 
   async #write(id: Uint8Array, decide: Decide, options: WriteOptions): Promise<WriteOutcome> {
     if (this.#removals.isFull) await this.#removals.room()
-    return this.#writer.write(id, decide, options)
+    try {
+      return await this.#writer.write(id, decide, options)
+    } finally {
+      this.#cache?.forget(id)
+    }
+  }
+
+  #readerFor({ fresh = false }: GetOptions): EntityReader {
+    return fresh ? this.#reader : this.#cachedReader
   }
 }
 

@@ -31,6 +31,7 @@ export {
 } from '@looseleaf/index-engine'
 export type { PolicyChange } from './catalog/policies.ts'
 export type { WhichIndex } from './catalog/which-index.ts'
+export type { CacheOptions } from './reading/entity-cache.ts'
 export type { ListCost, ListOptions, ListPage } from './reading/covering-reads.ts'
 export type { IdPage, QueryIdsOptions } from './reading/id-reads.ts'
 export type { CountedPage, CountOptions, QueryManyOptions } from './reading/index-queries.ts'
@@ -41,6 +42,7 @@ export type {
   DamagedEntity,
   DataStoreOptions,
   GetManyOptions,
+  GetOptions,
   IndexStatus,
   InsertOptions,
   NewIdOptions,
