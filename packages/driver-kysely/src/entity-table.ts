@@ -57,7 +57,9 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     const results = await Promise.all(
       idChunks(ids).map((chunk) =>
         through.run(
-          session.shape(`${kind} ${chunk.length}`, () => statements[kind](chunk.length)),
+          session.shape(`${kind} ${chunk.length}`, () => statements[kind](chunk.length), {
+            isFrequent: kind !== 'bodyLengths',
+          }),
           kind === 'readVersions' ? [...chunk, ...ofOwnSession] : [...parameters, ...chunk],
           call,
         ),
@@ -111,7 +113,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     call: Call,
     through: Session,
   ): Promise<boolean> {
-    const query = session.shape('replaceOne', () => statements.replaceOne())
+    const query = session.shape('replaceOne', () => statements.replaceOne(), { isFrequent: true })
     const result = await through.run(query, [version, body, id, base, epoch, ...ofOwnSession], call)
     return toCount(result.numAffectedRows) === 1
   }
@@ -179,7 +181,9 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
       )
       await withPending(rows, writing(call), (through) =>
         through.run(
-          session.shape(`insert ${rows.length}`, () => statements.insert(rows.length)),
+          session.shape(`insert ${rows.length}`, () => statements.insert(rows.length), {
+            isFrequent: rows.length === 1,
+          }),
           parameters,
           writing(call),
         ),

@@ -169,6 +169,9 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   9004: ['SHARD_UNAVAILABLE', PROXY, 'unsure', 'down'],
 }
 
+/** Not as a prepared statement, none left of them, and one that a table has changed under too often. */
+export const NOT_PREPARED: ReadonlySet<number> = new Set([1295, 1461, 1615])
+
 /** What 1290 also means, by the option that the server names in its message. */
 export const engineEnforced: ErrorMeaning = [
   'STATEMENT_FAILED',

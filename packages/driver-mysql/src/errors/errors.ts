@@ -2,6 +2,7 @@ import type { Fault } from '@looseleaf/driver-kysely'
 import {
   engineEnforced,
   errorNumbers,
+  NOT_PREPARED,
   OTHER_SESSION,
   otherSession,
   refusedOutright,
@@ -67,6 +68,11 @@ export function mysqlFault(error: unknown, write: boolean): Fault {
     }
   }
   return { kind, message, cause }
+}
+
+/** True for the refusal to prepare a statement, or to run one that is: nothing was done, and as text it may pass. */
+export function refusesPrepared(error: unknown): boolean {
+  return NOT_PREPARED.has(serverNumber(error) ?? 0)
 }
 
 /** True when there was no server to answer, or none that stays; false for every answer, whatever it says. */
