@@ -54,17 +54,16 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     parameters: readonly unknown[] = [],
   ): Promise<Map<string, Row>> {
     const found = new Map<string, Row>()
-    const results = await Promise.all(
-      idChunks(ids).map((chunk) =>
-        through.run(
-          session.shape(`${kind} ${chunk.length}`, () => statements[kind](chunk.length), {
-            isFrequent: kind !== 'bodyLengths',
-          }),
-          kind === 'readVersions' ? [...chunk, ...ofOwnSession] : [...parameters, ...chunk],
-          call,
-        ),
+    const hints = { isFrequent: kind !== 'bodyLengths' }
+    const [first, ...others] = idChunks(ids).map((chunk) =>
+      through.run(
+        session.shape(`${kind} ${chunk.length}`, () => statements[kind](chunk.length), hints),
+        kind === 'readVersions' ? [...chunk, ...ofOwnSession] : [...parameters, ...chunk],
+        call,
       ),
     )
+    if (first === undefined) return found
+    const results = others.length === 0 ? [await first] : await Promise.all([first, ...others])
     for (const { rows } of results) for (const row of rows) found.set(idKey(row.id as Uint8Array), row)
     return found
   }

@@ -2,15 +2,15 @@ import { abortedError } from '@looseleaf/core'
 import type { HintedQuery } from '@looseleaf/driver-kysely'
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely'
 import type { Health } from '../bounds/breaker.ts'
+import { createDeadlineTimer } from '../bounds/deadline-timer.ts'
 import { withDeadline } from '../bounds/with-deadline.ts'
-import { NOT_MARKED } from '../errors/error-numbers.ts'
 import {
   clientError,
   endsConnection,
+  foundByRefusal,
   isOtherSession,
   refusesPrepared,
   saysDown,
-  saysOtherSession,
   sessionError,
 } from '../errors/errors.ts'
 import { foundAgainst } from '../settings/answer-status.ts'
@@ -85,34 +85,24 @@ export function createConnection(options: ConnectionOptions): Connection {
   /** The texts of frequent statements that are prepared. */
   const frequent = new Set<string>()
   let mayPrepare = true
+  const timer = createDeadlineTimer()
   client.onLost(() => {
     usable = false
   })
 
   function destroy(): void {
     usable = false
+    timer.stop()
     client.destroy()
   }
 
-  async function ask<T>(
-    milliseconds: number,
-    begin: (done: (error: unknown, result: T) => void) => void,
-  ): Promise<T> {
-    if (!usable) throw clientError('CONNECTION_GONE')
-    if (milliseconds <= 0) throw clientError('CALL_TOO_LATE')
-    const began = performance.now()
-    try {
-      const result = await withDeadline(milliseconds, begin)
-      health.answered()
-      return result
-    } catch (error) {
-      if (endsConnection(error)) destroy()
-      // A deadline says nothing of the server: ending the statement by way of another connection will tell.
-      if ((error as { code?: unknown }).code === 'CALL_DEADLINE') kill()
-      else if (saysDown(error)) health.failed(began)
-      else health.answered()
-      throw error
-    }
+  /** What an error of a statement that began then tells of the server. */
+  function learn(error: unknown, began: number): void {
+    if (endsConnection(error)) destroy()
+    // A deadline says nothing of the server: ending the statement by way of another connection will tell.
+    if ((error as { code?: unknown }).code === 'CALL_DEADLINE') kill()
+    else if (saysDown(error)) health.failed(began)
+    else health.answered()
   }
 
   /** Asks, and makes sure that the answer comes from the session that is this connection's. */
@@ -123,18 +113,23 @@ export function createConnection(options: ConnectionOptions): Connection {
   ): Promise<ClientResult> {
     const wroteBefore = wrote
     wrote ||= writes
+    if (!usable) throw clientError('CONNECTION_GONE')
+    if (milliseconds <= 0) throw clientError('CALL_TOO_LATE')
+    const began = performance.now()
+    let answer: ClientAnswer
     try {
-      const { result, status } = await ask(milliseconds, begin)
-      const found = foundAgainst(status, inTransaction)
-      if (found !== undefined) throw sessionError(found, wrote)
-      return result
+      answer = await timer.wait(milliseconds, begin)
     } catch (error) {
-      // A statement that fails for want of its token has done nothing, but those before it have.
-      const refused = saysOtherSession(error)
-      const other = refused ? sessionError(NOT_MARKED, wroteBefore) : error
-      if (endsConnection(other)) destroy()
-      throw other
+      learn(error, began)
+      // A statement that another session has refused has done nothing, but those before it have.
+      const found = foundByRefusal(error)
+      throw found === undefined ? error : sessionError(found, wroteBefore)
     }
+    health.answered()
+    const found = foundAgainst(answer.status, inTransaction)
+    if (found === undefined) return answer.result
+    destroy()
+    throw sessionError(found, wrote)
   }
 
   async function say(sql: string): Promise<void> {
@@ -155,7 +150,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     return true
   }
 
-  function sendPrepared({ sql, parameters, write }: HintedQuery): Promise<ClientResult> {
+  function sendPrepared({ sql, parameters }: CompiledQuery, write: boolean): Promise<ClientResult> {
     const values = parameters.map((value) => {
       if (value === sessionToken) return token
       return typeof value === 'string' ? Buffer.from(value) : toBuffer(value)
@@ -163,8 +158,11 @@ export function createConnection(options: ConnectionOptions): Connection {
     return askSession(deadline - performance.now(), write, (done) => client.execute({ sql, values }, done))
   }
 
-  async function send(query: HintedQuery): Promise<ClientResult> {
-    const { write, sql, parameters } = query
+  async function send(query: CompiledQuery): Promise<ClientResult> {
+    const { sql, parameters } = query
+    // Kysely's own statements have no hints.
+    const { write = false, isFrequent = false, signal } = query as Partial<HintedQuery>
+    if (signal?.aborted) throw abortedError(signal)
     if (!inTransaction && performance.now() - verifiedAt > VERIFIED_MS) {
       await verify(deadline - performance.now())
     }
@@ -172,11 +170,11 @@ export function createConnection(options: ConnectionOptions): Connection {
     if (bytes > PREPARE_ABOVE_BYTES) {
       const packet = bytes + parameters.length * PARAMETER_OVERHEAD_BYTES + STATEMENT_OVERHEAD_BYTES
       if (packet > maxPacketBytes || sql.length > maxPacketBytes) throw clientError('PACKET_TOO_LARGE')
-      return sendPrepared(query)
+      return sendPrepared(query, write)
     }
-    if (query.isFrequent && keepsPrepared(sql)) {
+    if (isFrequent && keepsPrepared(sql)) {
       try {
-        return await sendPrepared(query)
+        return await sendPrepared(query, write)
       } catch (error) {
         // Nothing was done.
         if (!refusesPrepared(error)) throw error
@@ -199,10 +197,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       wrote = false
     },
     async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
-      // Kysely's own statements have no hints.
-      const { write = false, signal } = query as Partial<HintedQuery>
-      if (signal?.aborted) throw abortedError(signal)
-      const result = await send({ ...query, write })
+      const result = await send(query)
       if ('affectedRows' in result) return { rows: [], numAffectedRows: BigInt(result.affectedRows) }
       // The rows are what the statement selects; their type is the business of who wrote it.
       return { rows: result as Row[] }
@@ -229,6 +224,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     async end(milliseconds) {
       if (!usable) return
       usable = false
+      timer.stop()
       await withDeadline<void>(milliseconds, (done) => client.end((error) => done(error, undefined))).catch(
         () => {},
       )
