@@ -6,6 +6,7 @@ export {
   checkOptions,
   hasMethods,
   isRecord,
+  noOptions,
   optionKinds,
   type OptionKind,
   type OptionKinds,

@@ -59,7 +59,9 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
       )
       const send = (through: Session): ReturnType<Session['run']> =>
         through.run(
-          shape(`upsert ${rows.length}`, () => statements.upsert(rows.length)),
+          shape(`upsert ${rows.length}`, () => statements.upsert(rows.length), {
+            isFrequent: rows.length === 1,
+          }),
           parameters,
           writing(call),
         )

@@ -3,6 +3,7 @@ import {
   checkOptions,
   formatId,
   isVersion,
+  noOptions,
   onRejected,
   parseId,
   withCallbacks,
@@ -101,7 +102,7 @@ export class DataStore extends StoreQueries {
   }
 
   /** A fresh id, on the shard of another one with `near`. Ids sort by the time they were made. */
-  newId(options: NewIdOptions = {}): EntityId {
+  newId(options: NewIdOptions = noOptions): EntityId {
     checkOptions('newId', options, optionsOf.newId)
     const { router } = this.context
     return formatId(options.near === undefined ? router.newId() : router.newId(parseId(options.near)))
@@ -112,13 +113,13 @@ export class DataStore extends StoreQueries {
    * every index finds it. The bag is copied when `put` is called, down to its Dates and bytes: what is done to it later
    * changes nothing of what is written.
    */
-  async put<B extends object>(bag: Storable<B>, options: PutOptions = {}): Promise<PutResult> {
+  async put<B extends object>(bag: Storable<B>, options: PutOptions = noOptions): Promise<PutResult> {
     checkOptions('put', options, optionsOf.put)
     return this.calls.pass(() => this.#put(takeBag(this.context.router, bag, options.id), options))
   }
 
   /** Writes an entity that must not be there yet; `ALREADY_EXISTS` otherwise. An id that was deleted is free again. */
-  async insert<B extends object>(bag: Storable<B>, options: InsertOptions = {}): Promise<PutResult> {
+  async insert<B extends object>(bag: Storable<B>, options: InsertOptions = noOptions): Promise<PutResult> {
     checkOptions('insert', options, optionsOf.insert)
     const { id, isFresh, properties } = takeBag(this.context.router, bag, options.id)
     return this.calls.pass(async () =>
@@ -134,7 +135,7 @@ export class DataStore extends StoreQueries {
   async update<B extends object>(
     id: EntityId,
     change: Change<B>,
-    options: ChangeOptions = {},
+    options: ChangeOptions = noOptions,
   ): Promise<PutResult> {
     checkOptions('update', options, optionsOf.change)
     if (typeof change !== 'function') throw badArgument('update', 'a function from bag to bag', change)
@@ -146,7 +147,7 @@ export class DataStore extends StoreQueries {
   }
 
   /** Deletes an entity and answers whether it was there. A tombstone stays, so that nothing late can bring it back. */
-  async delete(id: EntityId, options: ChangeOptions = {}): Promise<boolean> {
+  async delete(id: EntityId, options: ChangeOptions = noOptions): Promise<boolean> {
     checkOptions('delete', options, optionsOf.change)
     const bytes = parseId(id)
     const decide = toDelete(bytes, options.ifVersion)
@@ -159,7 +160,7 @@ export class DataStore extends StoreQueries {
    */
   async putMany<B extends object>(
     bags: readonly Storable<B>[],
-    options: CallOptions = {},
+    options: CallOptions = noOptions,
   ): Promise<PutManyResult[]> {
     checkOptions('putMany', options, optionsOf.call)
     if (!Array.isArray(bags)) throw badArgument('putMany', 'an array of bags', bags)
@@ -173,17 +174,23 @@ export class DataStore extends StoreQueries {
   }
 
   /** The entity of this id, or undefined. */
-  async get(id: EntityId, options: GetOptions = {}): Promise<Entity | undefined> {
+  async get(id: EntityId, options: GetOptions = noOptions): Promise<Entity | undefined> {
     checkOptions('get', options, optionsOf.get)
     const bytes = parseId(id)
-    return this.calls.pass(async () => {
+    this.calls.enter()
+    try {
       const found = await this.#readerFor(options).one(bytes, options)
       return found && toEntity(found)
-    })
+    } finally {
+      this.calls.leave()
+    }
   }
 
   /** The entities of these ids, in their order, undefined where there is none. */
-  async getMany(ids: readonly EntityId[], options: GetManyOptions = {}): Promise<(Entity | undefined)[]> {
+  async getMany(
+    ids: readonly EntityId[],
+    options: GetManyOptions = noOptions,
+  ): Promise<(Entity | undefined)[]> {
     checkOptions('getMany', options, optionsOf.getMany)
     if (!Array.isArray(ids)) throw badArgument('getMany', 'an array of ids', ids)
     // Not `map`, which would leave out the holes of an array.
@@ -201,14 +208,14 @@ export class DataStore extends StoreQueries {
   }
 
   /** Whether there is an entity of this id, without reading its body: one that is damaged is there. */
-  async exists(id: EntityId, options: CallOptions = {}): Promise<boolean> {
+  async exists(id: EntityId, options: CallOptions = noOptions): Promise<boolean> {
     checkOptions('exists', options, optionsOf.call)
     const bytes = parseId(id)
     return this.calls.pass(() => this.#reader.exists(bytes, options))
   }
 
   /** Every entity of the store, in no order. */
-  scan(options: ScanOptions = {}): AsyncIterable<Entity> {
+  scan(options: ScanOptions = noOptions): AsyncIterable<Entity> {
     checkOptions('scan', options, optionsOf.scan)
     this.calls.checkOpen()
     return scanEntities(this.context.driver, this.#reader, options)
@@ -218,7 +225,7 @@ export class DataStore extends StoreQueries {
    * Every entity that this process cannot read, with its stored bytes, in no order: what `scan` leaves out with
    * `onDamaged: 'skip'`. Reads the whole store; some MiB of bodies are in hand at once.
    */
-  scanDamaged(options: CallOptions = {}): AsyncIterable<DamagedEntity> {
+  scanDamaged(options: CallOptions = noOptions): AsyncIterable<DamagedEntity> {
     checkOptions('scanDamaged', options, optionsOf.call)
     this.calls.checkOpen()
     return scanDamaged(this.context.driver, this.#reader, options)
@@ -230,7 +237,7 @@ export class DataStore extends StoreQueries {
    * version is not one that a write has given, which is put right by hand. Its index rows are left to the cleaner. Keep
    * `found.body`: after this nobody has it.
    */
-  async deleteDamaged(found: DamagedEntity, options: CallOptions = {}): Promise<boolean> {
+  async deleteDamaged(found: DamagedEntity, options: CallOptions = noOptions): Promise<boolean> {
     checkOptions('deleteDamaged', options, optionsOf.call)
     const bytes = parseId(found.id)
     if (!isVersion(found.version)) return false
