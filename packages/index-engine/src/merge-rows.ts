@@ -109,8 +109,10 @@ export function mergeRows(
           turn++
           continue
         }
-        taken.push(stream.rows[stream.next] as RowPlace)
-        stream.next++
+        // One that is alone is not held against others row by row.
+        const end = streams.length > 1 ? stream.next + 1 : stream.next + count - taken.length
+        while (stream.next < end && stream.next < stream.rows.length)
+          taken.push(stream.rows[stream.next++] as RowPlace)
       }
       return taken
     },

@@ -138,7 +138,8 @@ function combinations(choices: readonly (readonly Cells[])[]): readonly (readonl
 
 /** Whether a row of a bag satisfies the query, on the whole values. */
 export function satisfies({ ranges, equal, lower, upper, directions }: ParsedWhere, row: ExactRow): boolean {
-  const values = equal[rangeOf(ranges, row.key, directions)]
+  // The values of one range say all that its prefix does.
+  const values = equal[ranges.length === 1 ? 0 : rangeOf(ranges, row.key, directions)]
   if (values === undefined) return false
   for (let i = 0; i < values.length; i++) {
     if (compareKeyValues(row.exact[i] as KeyValue, values[i] as KeyValue) !== 0) return false
