@@ -121,9 +121,13 @@ function once<T>(make: () => T): () => T {
 function conditionsText(where: ParsedWhere): string {
   const bound = (side: ParsedWhere['lower']): string =>
     side === undefined ? '-' : `${side.inclusive ? '=' : '≠'}${textOf(side.value)}`
-  // What keeps the ranges of a list apart is no value's text.
-  const values = where.equal.flatMap((key, i) => [...(i === 0 ? [] : ['|']), ...key.map(textOf)])
-  return [...values, bound(where.lower), bound(where.upper)].join(' ')
+  let text = ''
+  for (const [i, key] of where.equal.entries()) {
+    // What keeps the ranges of a list apart is no value's text.
+    if (i > 0) text += '| '
+    for (const value of key) text += `${textOf(value)} `
+  }
+  return `${text}${bound(where.lower)} ${bound(where.upper)}`
 }
 
 /**
@@ -132,14 +136,17 @@ function conditionsText(where: ParsedWhere): string {
  */
 export function encodeCursor(scope: CursorScope, start: PageStart): string {
   const { index, where } = scope.hashes()
-  const payload = Buffer.concat([
-    Buffer.of(formatOf(start), wayByte(scope.order, start)),
-    index,
-    where,
-    start.entityId,
-    ...start.key.flatMap(encodeValue),
-  ])
-  return Buffer.concat([payload, hash(payload, CHECKSUM_BYTES)]).toString('base64url')
+  const keyBytes = start.key.reduce<number>((sum, value) => sum + bytesOf(value), 0)
+  const bytes = Buffer.allocUnsafe(HEADER_BYTES + keyBytes + CHECKSUM_BYTES)
+  bytes[0] = formatOf(start)
+  bytes[1] = wayByte(scope.order, start)
+  bytes.set(index, 2)
+  bytes.set(where, 2 + HASH_BYTES)
+  bytes.set(start.entityId, 2 + 2 * HASH_BYTES)
+  let end = HEADER_BYTES
+  for (const value of start.key) end = writeValue(bytes, end, value)
+  bytes.set(hash(bytes.subarray(0, end), CHECKSUM_BYTES), end)
+  return bytes.toString('base64url')
 }
 
 /** What a cursor of this query says. Throws `BAD_CURSOR`, and nothing else, for whatever else is given. */
@@ -172,15 +179,16 @@ export function decodeCursor(scope: CursorScope, cursor: unknown): PageStart {
   return { key, entityId, ...start }
 }
 
-function encodeValue(value: KeyValue): Uint8Array[] {
-  const length = Buffer.alloc(value instanceof Uint8Array ? 2 : 8)
-  if (value instanceof Uint8Array) {
-    length.writeUInt16BE(value.length)
-    return [length, value]
-  }
-  if (typeof value === 'bigint') length.writeBigInt64BE(value)
-  else length.writeDoubleBE(value)
-  return [length]
+function bytesOf(value: KeyValue): number {
+  return value instanceof Uint8Array ? 2 + value.length : 8
+}
+
+/** Answers where the next one begins. */
+function writeValue(bytes: Buffer, at: number, value: KeyValue): number {
+  if (typeof value === 'bigint') return bytes.writeBigInt64BE(value, at)
+  if (typeof value === 'number') return bytes.writeDoubleBE(value, at)
+  bytes.set(value, bytes.writeUInt16BE(value.length, at))
+  return at + bytesOf(value)
 }
 
 /** Undefined unless the bytes are exactly a key of these types. */

@@ -60,16 +60,18 @@ export function createCoveringReads(
   const scanned = new Map<string, IndexRow>()
   let covered = 0
 
+  /** In the order of the ids. */
   async function committedVersions(
     ids: readonly Uint8Array[],
     signal: AbortSignal | undefined,
-  ): Promise<ReadonlyMap<string, number | undefined>> {
-    const byShard = Map.groupBy(ids, (id) => router.shardOfId(id))
-    const versions = new Map<string, number | undefined>()
+  ): Promise<readonly (number | undefined)[]> {
+    const versions: (number | undefined)[] = Array.from({ length: ids.length })
+    const byShard = Map.groupBy(ids.keys(), (place) => router.shardOfId(ids[place]!))
     await Promise.all(
-      Array.from(byShard, async ([shard, own]) => {
+      Array.from(byShard, async ([shard, places]) => {
+        const own = places.map((place) => ids[place]!)
         const found = await lanes[shard]!.version.submitAll(own, signal)
-        for (const [i, id] of own.entries()) versions.set(idKey(id), found[i])
+        for (let i = 0; i < places.length; i++) versions[places[i]!] = found[i]
       }),
     )
     return versions
@@ -105,37 +107,37 @@ export function createCoveringReads(
       },
       async read(ids, signal, take) {
         const versions = verify ? await committedVersions(ids, signal) : undefined
-        const parts = new Map<string, ReadEntity>()
-        for (const id of ids) {
+        const others: number[] = []
+        const parts = ids.map((id, place) => {
           const key = idKey(id)
           const row = scanned.get(key)
           scanned.delete(key)
-          const part =
-            versions === undefined || versions.get(key) === row?.version ? partOf(row, id) : undefined
-          if (part !== undefined) parts.set(key, part)
-        }
-        covered += parts.size
-        const others = ids.filter((id) => !parts.has(idKey(id)))
-        const whole = new Map<string, ReadEntity | undefined>()
-        let next = 0
-        /** Hands over what is known, in the order asked. */
-        const handOver = (): boolean => {
-          const group: (ReadEntity | undefined)[] = []
-          for (; next < ids.length; next++) {
-            const key = idKey(ids[next] as Uint8Array)
-            const part = parts.get(key)
-            if (part === undefined && !whole.has(key)) break
-            group.push(part ?? whole.get(key))
-            whole.delete(key)
-          }
-          return group.length === 0 || take(group)
-        }
-        if (!handOver() || others.length === 0) return
-        let at = 0
-        await readWhole(others, signal, (group) => {
-          for (const entity of group) whole.set(idKey(others[at++] as Uint8Array), partOfWhole(entity))
-          return handOver()
+          const isCommitted = versions === undefined || versions[place] === row?.version
+          const part = isCommitted ? partOf(row, id) : undefined
+          if (part === undefined) others.push(place)
+          return part
         })
+        covered += ids.length - others.length
+        if (others.length === 0) return void take(parts)
+        let from = 0
+        /** Hands over what is known, in the order asked, and keeps none of it. */
+        const handOver = (to: number): boolean => {
+          if (to === from) return true
+          const group = parts.slice(from, to)
+          parts.fill(undefined, from, to)
+          from = to
+          return take(group)
+        }
+        if (!handOver(others[0]!)) return
+        let at = 0
+        await readWhole(
+          others.map((place) => ids[place]!),
+          signal,
+          (group) => {
+            for (const entity of group) parts[others[at++]!] = partOfWhole(entity)
+            return handOver(others[at] ?? ids.length)
+          },
+        )
       },
     },
   }

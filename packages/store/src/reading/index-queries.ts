@@ -143,30 +143,39 @@ export function createIndexQueries(
   async function readPages(
     entries: readonly CatalogEntry[],
     plans: readonly (QueryPlan | IntersectionPlan)[],
-    { onDamaged, cursor, signal }: QueryOptions,
+    options: QueryOptions,
     budget: ByteBudget = { left: MAX_PAGE_BYTES },
     readBy: (ports: QueryPorts) => QueryPorts = (ports) => ports,
   ): Promise<QueryPage[]> {
     // Before the rows are read: what is no longer pending by then has its rows.
     const isIndexed = !(await mayBePending(plans)) || !(await hasPending(entries))
     const isTooLong = createAge(context.time, context.catalog.current().queryTimeMs)
+    const isWhole = (): boolean => isIndexed && !isTooLong()
+    return Promise.all(plans.map((plan) => readPage(entries, plan, options, budget, readBy, isWhole)))
+  }
+
+  /** `isWhole`: whether nothing that was committed was missing from the index rows. */
+  async function readPage(
+    entries: readonly CatalogEntry[],
+    plan: QueryPlan | IntersectionPlan,
+    { onDamaged, cursor, signal }: QueryOptions,
+    budget: ByteBudget,
+    readBy: (ports: QueryPorts) => QueryPorts,
+    isWhole: () => boolean,
+  ): Promise<QueryPage> {
     const tell = damagedTeller(onDamaged)
-    return Promise.all(
-      plans.map(async (plan) => {
-        const damaged = new Set<EntityId>()
-        const tellDamaged =
-          tell &&
-          ((error: LooseleafError): void => {
-            if (error.entity !== undefined) damaged.add(error.entity)
-            tell(error)
-          })
-        const page = await runQuery(readBy(portsOf(entries, tellDamaged)), plan, { cursor, signal, budget })
-        const complete = page.cost.complete && isIndexed && !isTooLong()
-        if (complete === page.cost.complete && damaged.size === 0) return page
-        const cost = { ...page.cost, complete, ...(damaged.size > 0 && { damaged: [...damaged] }) }
-        return { ...page, cost }
-      }),
-    )
+    const damaged = new Set<EntityId>()
+    const tellDamaged =
+      tell &&
+      ((error: LooseleafError): void => {
+        if (error.entity !== undefined) damaged.add(error.entity)
+        tell(error)
+      })
+    const page = await runQuery(readBy(portsOf(entries, tellDamaged)), plan, { cursor, signal, budget })
+    const complete = page.cost.complete && isWhole()
+    if (complete === page.cost.complete && damaged.size === 0) return page
+    const cost = { ...page.cost, complete, ...(damaged.size > 0 && { damaged: [...damaged] }) }
+    return { ...page, cost }
   }
 
   /** Throws `DEADLINE` when it took so long that an entity that moved meanwhile may be missing. */

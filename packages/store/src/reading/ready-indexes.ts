@@ -20,26 +20,28 @@ export interface ReadyIndexes {
 }
 
 export function createReadyIndexes(context: EngineContext): ReadyIndexes {
+  function find(definition: IndexDefinitionData): CatalogEntry | undefined {
+    return context.catalog
+      .current()
+      .indexes.find((entry) => !entry.unique && entry.state !== 'retiring' && sameRows(entry, definition))
+  }
+
   async function readyEntry(definition: IndexDefinitionData): Promise<CatalogEntry> {
-    const find = (): CatalogEntry | undefined =>
-      context.catalog
-        .current()
-        .indexes.find((entry) => !entry.unique && entry.state !== 'retiring' && sameRows(entry, definition))
-    let entry = find()
-    if (entry?.state !== 'ready' || entry.hidden) {
-      await context.catalog.reload()
-      entry = find()
-    }
+    await context.catalog.reload()
+    const entry = find(definition)
     const { indexes, silent } = context.catalog.current()
     // One that does not answer may know it.
     if (entry === undefined) throw silent[0] ?? indexNotFound(definition, indexes)
-    if (entry.hidden || entry.state !== 'ready') throw notReady(entry)
+    if (!isReady(entry)) throw notReady(entry)
     return entry
   }
 
   async function readyEntries(definitions: readonly IndexDefinitionData[]): Promise<CatalogEntry[]> {
     const entries: CatalogEntry[] = []
-    for (const definition of definitions) entries.push(await readyEntry(definition))
+    for (const definition of definitions) {
+      const entry = find(definition)
+      entries.push(isReady(entry) ? entry : await readyEntry(definition))
+    }
     return entries
   }
 
@@ -67,6 +69,10 @@ export function createReadyIndexes(context: EngineContext): ReadyIndexes {
     onIndexes,
     onIndex: (definition, work) => onIndexes([definition], ([entry]) => work(entry as CatalogEntry)),
   }
+}
+
+function isReady(entry: CatalogEntry | undefined): entry is CatalogEntry {
+  return entry?.state === 'ready' && !entry.hidden
 }
 
 function notReady(entry: CatalogEntry): LooseleafError {
