@@ -27,12 +27,17 @@ const PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34]
 
 /** The 16 bytes of a UUID string. Throws `BAD_ID`. */
 export function parseId(text: unknown): Buffer {
-  const bytes = typeof text === 'string' && text.length === 36 ? bytesOf(text) : undefined
+  const bytes = idBytes(text)
   if (bytes !== undefined) return bytes
   throw new LooseleafError(
     'BAD_ID',
     `An id has to be a UUID string such as 0192f0c1-7c1e-7abc-8def-0123456789ab (16 bytes); got ${describeKind(text)}.`,
   )
+}
+
+/** The 16 bytes of a UUID string; undefined for anything else. */
+export function idBytes(text: unknown): Buffer | undefined {
+  return typeof text === 'string' && text.length === 36 ? bytesOf(text) : undefined
 }
 
 /** Digit by digit, which takes a tenth of the time of a regular expression and a conversion. */

@@ -21,6 +21,8 @@ export interface RowPlace {
   readonly key: Key
   /** 16 bytes. */
   readonly entityId: Uint8Array
+  /** Of the write that has stamped it last, where a scan gave it. */
+  readonly version?: number | undefined
 }
 
 /** Where a page begins, and which way it is read from there: what a cursor says. */

@@ -7,8 +7,8 @@ import type { ReadEntity } from './to-entity.ts'
 
 /** Decides at which row of a call an entity is taken, batch by batch; see `runQuery` for the rule. */
 export interface RowJudge {
-  /** Begins with the next batch of rows: gives the entities that have to be read for it, each once. */
-  begin(batch: readonly RowPlace[]): readonly Uint8Array[]
+  /** Begins with the next batch of rows: gives a row of each entity that has to be read for it, see `QueryPorts.read`. */
+  begin(batch: readonly RowPlace[]): readonly RowPlace[]
   /** Takes in the next ones that were read, in the order that `begin` asked for. */
   learn(entities: readonly (ReadEntity | undefined)[]): void
   /** Whether the entity of this row of the batch was read. */
@@ -34,8 +34,9 @@ export interface Candidate extends RowPlace {
 
 /** An entity that rows have led to. */
 interface Met {
-  /** As the first of its rows has it. */
   readonly entityId: Uint8Array
+  /** Its number among those that its batch has asked for. */
+  readonly number: number
   /** Undefined until it was read. Null: not an answer, or not one any more. */
   candidate: Candidate | null | undefined
 }
@@ -90,15 +91,17 @@ export function createJudge(
       entities = []
       asked = []
       learned = 0
-      const unread: Uint8Array[] = []
-      for (const { entityId } of batch) {
-        const identity = idKey(entityId)
+      const unread: RowPlace[] = []
+      for (const row of batch) {
+        const identity = idKey(row.entityId)
         let entity = met.get(identity)
         if (entity === undefined) {
-          entity = { entityId, candidate: undefined }
+          entity = { entityId: row.entityId, number: unread.length, candidate: undefined }
           met.set(identity, entity)
           asked.push(entity)
-          unread.push(entityId)
+          unread.push(row)
+        } else if (entity.candidate === undefined && isLater(row, unread[entity.number]!)) {
+          unread[entity.number] = row
         }
         entities.push(entity)
       }
@@ -135,4 +138,9 @@ export function createJudge(
     },
     passedBytes: () => passedBytes,
   }
+}
+
+/** A place where a page begins has no version: it comes first. */
+function isLater({ version = 0 }: RowPlace, other: RowPlace): boolean {
+  return version > (other.version ?? Infinity)
 }

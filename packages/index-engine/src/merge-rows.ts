@@ -103,7 +103,8 @@ export function mergeRows(
         const streams = inTurn[turn] as readonly Stream[]
         const empty =
           turn < begun ? streams.filter(({ ended, next, rows }) => !ended && next >= rows.length) : begin()
-        if (empty.length > 0) await Promise.all(empty.map((stream) => refill(stream, count)))
+        if (empty.length === 1) await refill(empty[0]!, count)
+        else if (empty.length > 1) await Promise.all(empty.map((stream) => refill(stream, count)))
         const stream = first(streams)
         if (stream === undefined) {
           turn++

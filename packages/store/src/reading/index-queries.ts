@@ -40,7 +40,7 @@ import {
 import { damagedTeller } from './damaged-teller.ts'
 import { explainQuery, type ExplainOptions, type QueryExplanation } from './explain.ts'
 import type { EntityReader, ReadOptions } from './entity-reader.ts'
-import { createIdReads, type IdPage, type QueryIdsOptions } from './id-reads.ts'
+import { idPlan, readIds, type IdPage, type QueryIdsOptions } from './id-reads.ts'
 import { createReadyIndexes } from './ready-indexes.ts'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
 
@@ -136,7 +136,12 @@ export function createIndexQueries(
   ): QueryPorts => ({
     scan: (shard, scan, signal, index) =>
       lanes[shard]!.index(tableSpec(entries[index]!)).scan.submit(scan, signal),
-    read: (ids, signal, take) => reader.each(ids, { signal, tellDamaged }, take),
+    read: (rows, signal, take) =>
+      reader.each(
+        rows.map(({ entityId }) => entityId),
+        { signal, tellDamaged },
+        take,
+      ),
   })
 
   /** Pages that are read at the same time. */
@@ -278,8 +283,11 @@ export function createIndexQueries(
       }),
     queryIds: (definition, where, options) =>
       onIndex(definition, async (entry) => {
-        const { plan, read } = createIdReads(planQuery(entry, where, options, router))
-        const [page] = await readPages([entry], [plan], options, undefined, ({ scan }) => ({ scan, read }))
+        const plan = idPlan(planQuery(entry, where, options, router))
+        const [page] = await readPages([entry], [plan], options, undefined, ({ scan }) => ({
+          scan,
+          read: readIds,
+        }))
         const items = page!.items.map(({ id }) => ({ id }))
         return { ...page!, items, cost: { ...page!.cost, entityReads: 0, entitiesRead: 0 } }
       }),

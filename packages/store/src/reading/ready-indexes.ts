@@ -36,7 +36,13 @@ export function createReadyIndexes(context: EngineContext): ReadyIndexes {
     return entry
   }
 
-  async function readyEntries(definitions: readonly IndexDefinitionData[]): Promise<CatalogEntry[]> {
+  /** Undefined where one has to be looked up. */
+  function knownEntries(definitions: readonly IndexDefinitionData[]): readonly CatalogEntry[] | undefined {
+    const entries = definitions.map(find)
+    return entries.every(isReady) ? entries : undefined
+  }
+
+  async function readyEntries(definitions: readonly IndexDefinitionData[]): Promise<readonly CatalogEntry[]> {
     const entries: CatalogEntry[] = []
     for (const definition of definitions) {
       const entry = find(definition)
@@ -49,7 +55,7 @@ export function createReadyIndexes(context: EngineContext): ReadyIndexes {
     definitions: readonly IndexDefinitionData[],
     work: (entries: readonly CatalogEntry[]) => Promise<T>,
   ): Promise<T> {
-    const entries = await readyEntries(definitions)
+    const entries = knownEntries(definitions) ?? (await readyEntries(definitions))
     try {
       return await work(entries)
     } catch (error) {
