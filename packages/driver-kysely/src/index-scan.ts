@@ -28,19 +28,22 @@ interface Column {
 
 /** The rows of a range. */
 export function within(key: readonly string[], { prefix, lower, upper }: KeyRange): ParameterizedSql {
-  const column = sql.ref(key[prefix.length] as string)
-  const bounds = [
-    ...(lower === undefined ? [] : [{ operator: lower.inclusive ? '>=' : '>', value: lower.value }]),
-    ...(upper === undefined ? [] : [{ operator: upper.inclusive ? '<=' : '<', value: upper.value }]),
-  ]
+  const above = lower && (lower.inclusive ? '>=' : '>')
+  const below = upper && (upper.inclusive ? '<=' : '<')
+  const parameters: unknown[] = [...prefix]
+  if (lower !== undefined) parameters.push(lower.value)
+  if (upper !== undefined) parameters.push(upper.value)
   return {
-    shape: `${prefix.length}${bounds.map(({ operator }) => operator).join('')}`,
-    build: () =>
-      and([
-        ...prefix.map((_, i) => equal(key[i] as string)),
-        ...bounds.map(({ operator }) => sql`${column} ${sql.raw(operator)} ${slot}`),
-      ]),
-    parameters: [...prefix, ...bounds.map(({ value }) => value)],
+    shape: `${prefix.length}${above ?? ''}${below ?? ''}`,
+    build: () => {
+      const column = sql.ref(key[prefix.length]!)
+      const bounds = [above, below].filter((operator) => operator !== undefined)
+      return and([
+        ...prefix.map((_, i) => equal(key[i]!)),
+        ...bounds.map((operator) => sql`${column} ${sql.raw(operator)} ${slot}`),
+      ])
+    },
+    parameters,
   }
 }
 
@@ -100,15 +103,15 @@ export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexSc
   return (scan) => {
     const { order, after, limit, included = false, ...range } = scan
     const inRange = within(key, range)
-    const rest = restOf(scan)
     const shape = `scan ${order} ${inRange.shape}${included ? ' included' : ''}`
     if (after === undefined) {
       return {
         shape,
-        ...built((first) => select([inRange.build()], rest, included, first)),
+        ...built((first) => select([inRange.build()], restOf(scan), included, first)),
         parameters: [...inRange.parameters, limit],
       }
     }
+    const rest = restOf(scan)
     const { inclusive = false } = after
     const place = [...after.key.slice(range.prefix.length), after.entityId]
     if (!flavor.rowValuesSeek) {
