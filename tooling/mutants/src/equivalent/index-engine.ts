@@ -13,6 +13,10 @@ export const indexEngine: Equivalents = {
     'mergeCatalogs: known[0]?.storeId → known[0].storeId': hasShards,
     'mergeCatalogs: known[0]?.queryTimeMs → known[0].queryTimeMs': hasShards,
   },
+  'index-engine/answer-key': {
+    'answerKey: compareKeys(row.key, first, open.directions) < 0 → compareKeys(row.key, first, open.directions) <= 0':
+      'The rows of an entity have different keys.',
+  },
   'index-engine/change-catalog': {
     'propagated: driver.shards.slice(1) → driver.shards': 'The first has it already, and is left as it is.',
     'leadingCatalog: b.epoch > a.epoch → b.epoch >= a.epoch': 'Catalogs of one epoch are the same.',
@@ -25,9 +29,7 @@ export const indexEngine: Equivalents = {
   'index-engine/judge-rows': {
     'createJudge.candidateOf: entity === undefined || key === undefined → (key === undefined)':
       'Without an entity there is no key.',
-    'createJudge.begin: asked = new Map() → (nothing)':
-      'All that was asked for was learned when the next batch begins; otherwise the run has ended.',
-    'createJudge.learn: value === undefined → false': 'No more entities come than were asked for.',
+    'createJudge.learn: entity === undefined → false': 'No more entities come than were asked for.',
     'createJudge.takeOverdue: compare(first, before) >= 0 → compare(first, before) > 0':
       'At its own place the entity is taken in any case, by its row or without it.',
     'createJudge.entityAt: candidate === undefined || candidate === null → (candidate === null)':
@@ -46,10 +48,6 @@ export const indexEngine: Equivalents = {
       'When a row is judged every shard was read from, or has ended.',
     'mergeRows.mayCome: compare(reached, place) < 0 → compare(reached, place) <= 0':
       'The row that was reached is in hand, or follows in the batch, which is looked at first.',
-  },
-  'index-engine/plan-query': {
-    'planQuery.firstKey: compareKeys(row.key, first, directions) < 0 → compareKeys(row.key, first, directions) <= 0':
-      'The rows of an entity have different keys.',
   },
   'index-engine/property-value': {
     'propertyValue: isPath(name) → true': 'A name without dots leads to the property that is not there.',
