@@ -14,8 +14,8 @@ import {
   sessionError,
 } from '../errors/errors.ts'
 import { foundAgainst } from '../settings/answer-status.ts'
-import { sessionToken, tokenStatement } from '../settings/session-token.ts'
-import { splitStatement, writeLiterals } from './literals.ts'
+import { tokenStatement } from '../settings/session-token.ts'
+import { boundValues, splitStatement, writeLiterals } from './literals.ts'
 import type { ClientAnswer, ClientConnection, ClientResult } from './mysql2.ts'
 
 /**
@@ -151,10 +151,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   }
 
   function sendPrepared({ sql, parameters }: CompiledQuery, write: boolean): Promise<ClientResult> {
-    const values = parameters.map((value) => {
-      if (value === sessionToken) return token
-      return typeof value === 'string' ? Buffer.from(value) : toBuffer(value)
-    })
+    const values = boundValues(parameters, token)
     return askSession(deadline - performance.now(), write, (done) => client.execute({ sql, values }, done))
   }
 
@@ -241,9 +238,4 @@ function bytesOf(parameters: readonly unknown[]): number {
     else if (typeof value === 'string') bytes += value.length
   }
   return bytes
-}
-
-function toBuffer(value: unknown): unknown {
-  if (!(value instanceof Uint8Array) || Buffer.isBuffer(value)) return value
-  return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
 }
