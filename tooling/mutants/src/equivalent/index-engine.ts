@@ -41,7 +41,7 @@ export const indexEngine: Equivalents = {
     'mergeRows.refill: rows.at(-1) ?? stream.reached → (rows.at(-1))':
       'Where nothing came the shard has ended, and how far it was read does not matter any more.',
     'mergeRows.first: compare(row, bestRow) < 0 → compare(row, bestRow) <= 0': sameRow,
-    'mergeRows.take: empty.length > 0 → true': 'To wait for nothing changes nothing.',
+    'mergeRows.take: empty.length > 1 → true': 'To wait for nothing changes nothing.',
     'mergeRows.mayCome: stream === undefined → false': 'Answers are on the shards that the query asks.',
     'mergeRows.mayCome: return false → return true': 'Answers are on the shards that the query asks.',
     'mergeRows.mayCome: reached === undefined || compare(reached, place) < 0 → (compare(reached, place) < 0)':
