@@ -27,7 +27,7 @@ const PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34]
 
 /** The 16 bytes of a UUID string. Throws `BAD_ID`. */
 export function parseId(text: unknown): Buffer {
-  const bytes = typeof text === 'string' && text.length === 36 ? bytesOf(text) : undefined
+  const bytes = bytesOfId(text)
   if (bytes !== undefined) return bytes
   throw new LooseleafError(
     'BAD_ID',
@@ -35,8 +35,9 @@ export function parseId(text: unknown): Buffer {
   )
 }
 
-/** Digit by digit, which takes a tenth of the time of a regular expression and a conversion. */
-function bytesOf(text: string): Buffer | undefined {
+/** As `parseId`, undefined for anything else. Digit by digit: a tenth of the time of a regular expression and a conversion. */
+export function bytesOfId(text: unknown): Buffer | undefined {
+  if (typeof text !== 'string' || text.length !== 36) return undefined
   if (text.charCodeAt(8) !== DASH || text.charCodeAt(13) !== DASH) return undefined
   if (text.charCodeAt(18) !== DASH || text.charCodeAt(23) !== DASH) return undefined
   const bytes = Buffer.allocUnsafe(ID_BYTES)

@@ -12,7 +12,16 @@ export {
 } from './check-options.ts'
 export { checkBag, copyBag, copyEntity, type EntityCopy } from './copy-bag.ts'
 export { metaOf, setMeta, type Entity, type EntityMeta } from './entity.ts'
-export { distinctIds, formatId, ID_BYTES, idKey, isId, parseId, type EntityId } from './entity-id.ts'
+export {
+  bytesOfId,
+  distinctIds,
+  formatId,
+  ID_BYTES,
+  idKey,
+  isId,
+  parseId,
+  type EntityId,
+} from './entity-id.ts'
 export {
   describeKind,
   errorCodes,

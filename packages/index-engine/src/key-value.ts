@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
 import {
+  bytesOfId,
   describeKind,
   formatId,
   ID_BYTES,
-  isId,
-  parseId,
   STRING_KEY_BYTES,
   STRING_PREFIX_BYTES,
   type ColumnType,
@@ -33,7 +32,7 @@ const MAX_INTEGER = 2n ** 63n - 1n
 export function toKeyValue(type: ColumnType, value: unknown): KeyValueResult {
   switch (type) {
     case 'uuid':
-      return isId(value) ? same(parseId(value)) : misfit('a UUID string', value)
+      return fromId(value)
     case 'string':
       return fromString(value)
     case 'integer':
@@ -76,6 +75,11 @@ export function fromKeyValue(
       return Number.isNaN(date.getTime()) ? undefined : date
     }
   }
+}
+
+function fromId(value: unknown): KeyValueResult {
+  const bytes = bytesOfId(value)
+  return bytes === undefined ? misfit('a UUID string', value) : same(bytes)
 }
 
 function fromString(value: unknown): KeyValueResult {
