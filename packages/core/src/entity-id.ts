@@ -35,13 +35,9 @@ export function parseId(text: unknown): Buffer {
   )
 }
 
-/** The 16 bytes of a UUID string; undefined for anything else. */
+/** As `parseId`, undefined for anything else. Digit by digit: a tenth of the time of a regular expression and a conversion. */
 export function idBytes(text: unknown): Buffer | undefined {
-  return typeof text === 'string' && text.length === 36 ? bytesOf(text) : undefined
-}
-
-/** Digit by digit, which takes a tenth of the time of a regular expression and a conversion. */
-function bytesOf(text: string): Buffer | undefined {
+  if (typeof text !== 'string' || text.length !== 36) return undefined
   if (text.charCodeAt(8) !== DASH || text.charCodeAt(13) !== DASH) return undefined
   if (text.charCodeAt(18) !== DASH || text.charCodeAt(23) !== DASH) return undefined
   const bytes = Buffer.allocUnsafe(ID_BYTES)

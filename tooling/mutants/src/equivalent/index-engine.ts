@@ -25,6 +25,7 @@ export const indexEngine: Equivalents = {
     'without: keys.length === 0 || others.length === 0 → false': shortcut,
     'without: keys.length === 0 || others.length === 0 → (keys.length === 0)': shortcut,
     'without: keys.length === 0 || others.length === 0 → (others.length === 0)': shortcut,
+    'without: keys.length === 1 && others.length === 1 → false': shortcut,
   },
   'index-engine/judge-rows': {
     'createJudge.candidateOf: entity === undefined || key === undefined → (key === undefined)':
