@@ -39,7 +39,7 @@ function hastyReplace(entities: EntityTable, { shards }: Driver): Partial<Entity
     const rows = (await Promise.all(shards.map((shard) => shard.rowsOf([spec], [id])))).flat()
     const stamps = rows.flat().flatMap((row) => (row.version <= version ? [row.version] : []))
     // There is one row for each state, the last of which has the greatest stamp.
-    const before = Math.max(...stamps)
+    const before = Math.max(0, ...stamps)
     for (const [i, table] of tables.entries())
       await table.remove((rows[i] ?? []).map(({ key, entityId }) => ({ key, entityId, before })))
   }
