@@ -1,0 +1,72 @@
+/** How much of everything a run does. */
+export interface Scale {
+  readonly name: 'quick' | 'full' | 'tiny'
+  readonly rounds: number
+  /** Seconds of each side in a round. */
+  readonly seconds: number
+  /** Entries that are there before. */
+  readonly entries: number
+  readonly shards: number
+  readonly callers: readonly number[]
+  readonly processes: readonly number[]
+  readonly bags: readonly number[]
+  /** Calls a second of open loops. */
+  readonly rates: readonly number[]
+  /** Entities of the growth, of the bulk import, and of the index build. */
+  readonly growth: readonly number[]
+  readonly growthShards: readonly number[]
+  readonly growthIndexes: readonly ('0' | '2' | '4' | '8')[]
+  readonly bulk: number
+  readonly build: number
+}
+
+export const scales: Readonly<Record<Scale['name'], Scale>> = {
+  tiny: {
+    name: 'tiny',
+    rounds: 1,
+    seconds: 0.02,
+    entries: 2_000,
+    shards: 2,
+    callers: [8],
+    processes: [2],
+    bags: [80],
+    rates: [100],
+    growth: [500],
+    growthShards: [1],
+    growthIndexes: ['2'],
+    bulk: 500,
+    build: 500,
+  },
+  quick: {
+    name: 'quick',
+    rounds: 3,
+    seconds: 0.12,
+    entries: 4_000,
+    shards: 2,
+    callers: [8, 256],
+    processes: [1, 2],
+    bags: [80, 8_000],
+    rates: [500, 2_000],
+    growth: [1_000, 10_000],
+    growthShards: [1, 2],
+    growthIndexes: ['0', '4'],
+    bulk: 10_000,
+    build: 10_000,
+  },
+  full: {
+    name: 'full',
+    rounds: 7,
+    seconds: 0.4,
+    entries: 20_000,
+    shards: 2,
+    callers: [8, 256],
+    processes: [1, 2, 4],
+    bags: [80, 420, 2_000, 8_000],
+    rates: [500, 1_000, 2_000, 4_000, 8_000],
+    growth: [10_000, 100_000, 1_000_000],
+    growthShards: [1, 2, 4, 8],
+    growthIndexes: ['0', '2', '4', '8'],
+    bulk: 200_000,
+    build: 200_000,
+  },
+}
