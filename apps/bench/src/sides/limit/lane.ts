@@ -35,7 +35,12 @@ export class Lane<Item, Result> {
       } catch (error) {
         for (const { reject } of batch) reject(error)
       }
+      // Whoever was answered asks again in the next turn of the event loop: they go together.
+      await turn()
+      await turn()
     }
     this.#isBusy = false
   }
 }
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

@@ -1,6 +1,6 @@
-import { formatId, parseId } from 'looseleaf'
+import { formatId, parseId, type Bag } from 'looseleaf'
 import { Packr } from 'msgpackr'
-import { createPool } from 'mysql2/promise'
+import { createPool } from 'mysql2'
 import type { Entry } from '../../workload/entry.ts'
 import { benchIndexes, micros, textKey } from '../../workload/indexes.ts'
 import {
@@ -42,8 +42,12 @@ function openSide(databases: readonly string[], placement: Placement): Side {
   const ownShard = (id: Buffer): ShardLanes => shardOf(router.shardOfId(id))
   const late = new Set<Promise<unknown>>()
 
-  const unpack = (id: Buffer, stored: Stored | undefined): StoredEntry | undefined =>
-    stored && Object.assign(packr.unpack(stored[1]) as StoredEntry, { id: formatId(id) })
+  function unpack(id: string, stored: Stored | undefined): StoredEntry | undefined {
+    if (stored === undefined) return undefined
+    const entry = packr.unpack(stored[1]) as Bag
+    entry['id'] = id
+    return entry as StoredEntry
+  }
 
   async function getAll(ids: readonly Buffer[]): Promise<(StoredEntry | undefined)[]> {
     const places = byShard([...ids.keys()], (i) => router.shardOfId(ids[i] as Buffer))
@@ -51,7 +55,7 @@ function openSide(databases: readonly string[], placement: Placement): Side {
     await Promise.all(
       [...places].map(async ([shard, at]) => {
         const list = await shardOf(shard).getLists.submit(at.map((i) => ids[i] as Buffer))
-        for (const [n, i] of at.entries()) found[i] = unpack(ids[i] as Buffer, list[n])
+        for (const [n, i] of at.entries()) found[i] = unpack(formatId(ids[i] as Buffer), list[n])
       }),
     )
     return found
@@ -150,7 +154,7 @@ function openSide(databases: readonly string[], placement: Placement): Side {
     },
     async get(ref) {
       const id = bytesOf(ref.id)
-      return unpack(id, await ownShard(id).get.submit(id))
+      return unpack(ref.id, await ownShard(id).get.submit(id))
     },
     getMany: (refs) => getAll(refs.map(({ id }) => bytesOf(id))),
     page,
@@ -202,7 +206,7 @@ function openSide(databases: readonly string[], placement: Placement): Side {
     },
     async close() {
       await Promise.all(late)
-      await Promise.all(pools.map((pool) => pool.end()))
+      await Promise.all(pools.map((pool) => new Promise((resolve) => pool.end(resolve))))
     },
   }
 }
