@@ -2,6 +2,7 @@ import { findServer, howToInstall } from '@looseleaf-tooling/mariadb'
 import type { ServerKind } from '../sides/side.ts'
 import { createCleanup } from './cleanup.ts'
 import { openMariadb } from './mariadb.ts'
+import { findPostgres, howToInstallPostgres, openPostgres } from './postgres.ts'
 import { openSqlite } from './sqlite.ts'
 import type { Server } from './server.ts'
 
@@ -21,14 +22,14 @@ export function createServers(mysql: readonly string[]): Servers {
   const opened: Server[] = []
   const start = (kind: ServerKind, shards: number): Promise<Server> => {
     if (kind === 'sqlite') return openSqlite(shards)
-    if (kind === 'postgres') throw new Error('later')
+    if (kind === 'postgres') return openPostgres()
     if (mysql.length > 0 && mysql.length < shards)
       throw new Error(`${mysql.length} servers were given, ${shards} are needed.`)
     return openMariadb({ urls: mysql.slice(0, shards), shards })
   }
   return {
     of(kind, shards) {
-      const key = `${kind} ${shards}`
+      const key = kind === 'postgres' ? kind : `${kind} ${shards}`
       let server = open.get(key)
       if (server === undefined) {
         server = start(kind, shards).then((one) => {
@@ -42,7 +43,7 @@ export function createServers(mysql: readonly string[]): Servers {
     },
     missing(kind) {
       if (kind === 'mariadb' && mysql.length === 0 && findServer() === undefined) return howToInstall
-      return kind === 'postgres' ? 'later' : undefined
+      return kind === 'postgres' && findPostgres() === undefined ? howToInstallPostgres : undefined
     },
     facts: () => opened.map(({ kind, title, facts }) => ({ kind, title, ...facts })),
     close: () => cleanup.run(),

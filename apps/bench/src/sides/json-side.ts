@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { formatId, parseId, type Bag } from 'looseleaf'
 import {
   createConnection,
@@ -8,7 +8,7 @@ import {
   type RowDataPacket,
 } from 'mysql2/promise'
 import { indexesOf, type LayoutName } from '../workload/indexes.ts'
-import type { Ref } from '../workload/ids.ts'
+import { newId, type Ref } from '../workload/ids.ts'
 import { byShard, nextVersion } from './index-rows.ts'
 import type { ListedEntry, Side, SideDefinition, StoredEntry } from './side.ts'
 
@@ -195,10 +195,4 @@ function openSide(databases: readonly string[]): Side {
       await Promise.all(pools.map((pool) => pool.end()))
     },
   }
-}
-
-/** A UUIDv7: ids that grow with time keep the primary key compact. */
-function newId(): string {
-  const time = Date.now().toString(16).padStart(12, '0')
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
 }

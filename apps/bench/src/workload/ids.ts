@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { deriveId } from 'looseleaf'
 
 /** How a call names an entry: by its id, and, for sides that shard by it, its user. */
@@ -36,4 +37,10 @@ function mix(number: number, salt: number): string {
   let bits = Math.imul(number ^ (salt * 0x9e3779b9), 0x85ebca6b)
   bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35)
   return ((bits ^ (bits >>> 16)) >>> 0).toString(16).padStart(8, '0')
+}
+
+/** Of a side that makes its ids itself: a UUIDv7, which keeps a primary key compact. */
+export function newId(): string {
+  const time = Date.now().toString(16).padStart(12, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
 }
