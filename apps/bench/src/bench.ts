@@ -1,7 +1,15 @@
 import { compare } from './measure/compare.ts'
 import type { Cell } from './measure/sample.ts'
 import type { PartName } from './parts/part-names.ts'
-import { numbersOf, round, type ResultRow, type Series } from './report/results.ts'
+import type { ServerUsage } from './measure/usage.ts'
+import {
+  numbersOf,
+  round,
+  type BulkName,
+  type Measured as MeasuredSide,
+  type ResultRow,
+  type Series,
+} from './report/results.ts'
 import type { Scale } from './scale.ts'
 import type { Server } from './servers/server.ts'
 import { sides as allSides } from './sides/all-sides.ts'
@@ -23,7 +31,8 @@ export interface Bench {
   scenariosOf(layout: LayoutName): readonly ScenarioName[]
   /** Opens databases with data for these sides, and closes them behind the work. */
   onStage(options: OnStage, work: (stage: Stage, measure: Measure) => Promise<void>): Promise<void>
-  add(row: ResultRow): void
+  /** Work that is measured once, on the servers and shards of the run. */
+  addWork(work: Work): void
   addSeries(series: Series): void
   progress(what: string): void
 }
@@ -34,10 +43,28 @@ export type Measure = (
   how?: Partial<Cell> & { readonly rounds?: number },
 ) => Promise<void>
 
+export interface Work {
+  readonly scenario: BulkName
+  readonly side: MeasuredSide
+  readonly entities: number
+  readonly seconds: number
+  /** µs for each entity. */
+  readonly clientCpuUs: number
+  readonly server: ServerUsage
+  readonly bytesPerEntity?: number
+  readonly memoryMiB?: number
+  /** Of the load meanwhile: calls a second, and their times. */
+  readonly rate?: number
+  readonly p50Ms?: number
+  readonly p99Ms?: number
+  readonly maxMs?: number
+}
+
 export interface OnStage extends Partial<Omit<DataSetOptions, 'users'>> {
   readonly sides: readonly SideDefinition[]
   readonly processes?: number
   readonly shards?: number
+  readonly isEmpty?: boolean
   readonly route?: StageOptions['route']
   readonly networkMs?: number
 }
@@ -86,6 +113,7 @@ export function createBench(options: BenchOptions): Measured {
         sides,
         data: { layout, entries, users: Math.max(1, Math.floor(entries / ENTRIES_OF_A_USER)), bag },
         processes,
+        isEmpty: on.isEmpty === true,
         serverOf: (kind) => serverOf(kind, shards),
         ...(on.route === undefined ? {} : { route: on.route }),
         onProgress: progress,
@@ -98,6 +126,7 @@ export function createBench(options: BenchOptions): Measured {
             .filter((side) => side.without?.includes(scenario) !== true)
             .map(({ name }) => name)
           const callers = cell.rate === undefined ? `${cell.callers} callers` : `${cell.rate} a second`
+          if (able.length === 0) return
           progress(`${scenario}, ${callers}`)
           for (const [side, samples] of await compare(able, cell, rounds, stage.measure)) {
             rows.push({
@@ -121,7 +150,42 @@ export function createBench(options: BenchOptions): Measured {
         await stage.close()
       }
     },
-    add: (row) => rows.push(row),
+    addWork({
+      server,
+      seconds,
+      entities,
+      bytesPerEntity,
+      memoryMiB,
+      rate,
+      p50Ms = 0,
+      p99Ms = 0,
+      maxMs = 0,
+      ...work
+    }) {
+      const sample = {
+        opsPerSecond: entities / seconds,
+        p50Ms,
+        p99Ms,
+        maxMs,
+        clientCpuUs: work.clientCpuUs,
+        server,
+      }
+      rows.push({
+        part,
+        ...work,
+        callers: 1,
+        processes: 1,
+        shards: scale.shards,
+        entities,
+        indexes: indexesOf('entries').length,
+        bag: options.bag ?? null,
+        networkMs: 0,
+        rate: rate ?? null,
+        ...numbersOf([sample]),
+        bytesPerEntity: bytesPerEntity === undefined ? null : round(bytesPerEntity),
+        ...(memoryMiB === undefined ? {} : { memoryMiB: round(memoryMiB) }),
+      })
+    },
     addSeries: (one) => series.push(one),
     progress,
   }

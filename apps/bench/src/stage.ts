@@ -1,6 +1,7 @@
 import { startClient, type Client } from './client/client-process.ts'
 import { sampleOf, type Cell, type Sample } from './measure/sample.ts'
-import { noUsage } from './measure/usage.ts'
+import type { RunReport } from './client/orders.ts'
+import { noUsage, type ServerMeter, type ServerUsage } from './measure/usage.ts'
 import { createCleanup } from './servers/cleanup.ts'
 import type { Server } from './servers/server.ts'
 import type { SideDefinition, ServerKind } from './sides/side.ts'
@@ -15,15 +16,28 @@ export interface Stage {
   /** Of a side: what its databases took on disk for each entry when they had been filled. */
   bytesPerEntity(side: SideName): number
   measure(side: SideName, cell: Cell): Promise<Sample>
-  /** The process that makes the calls of one alone. */
+  meterOf(side: SideName): ServerMeter | undefined
+  /** Entries of the data set. */
+  readonly entries: number
+  /** Writes the data set of an empty stage. */
+  fill(side: SideName): Promise<Filled>
+  /** The process that makes the calls where there is one. */
   readonly client: Client
   close(): Promise<void>
+}
+
+export interface Filled {
+  readonly report: RunReport
+  readonly before: ServerUsage
+  readonly after: ServerUsage
 }
 
 export interface StageOptions {
   readonly sides: readonly SideDefinition[]
   readonly data: DataSetOptions
   readonly processes: number
+  /** Leave it to `fill`. */
+  readonly isEmpty: boolean
   serverOf(kind: ServerKind): Promise<Server>
   /** Where clients find these databases, if not there: behind a proxy. */
   readonly route?: (databases: readonly string[]) => Promise<readonly string[]>
@@ -61,16 +75,25 @@ export async function openStage(options: StageOptions): Promise<Stage> {
     )
 
     const bytes = new Map<SideName, number>()
-    for (const { name, title } of sides) {
+    async function fill(side: SideName): Promise<Filled> {
+      const { server, databases } = placeOf(side)
+      const before = (await server.meter?.read()) ?? noUsage
+      const report = await (clients[0] as Client).run({ kind: 'fill', side, from: 0, to: data.entries })
+      const after = (await server.meter?.read()) ?? noUsage
+      bytes.set(side, (await server.bytesOf(databases)) / data.entries)
+      return { report, before, after }
+    }
+    for (const { name, title } of options.isEmpty ? [] : sides) {
       onProgress(`${title}: ${data.entries} entries`)
-      await (clients[0] as Client).do({ kind: 'fill', side: name, from: 0, to: data.entries })
-      const { server, databases } = placeOf(name)
-      bytes.set(name, (await server.bytesOf(databases)) / data.entries)
+      await fill(name)
     }
 
     return {
       sides: sides.map(({ name }) => name),
       databasesOf: (side) => placeOf(side).databases,
+      meterOf: (side) => placeOf(side).server.meter,
+      entries: data.entries,
+      fill,
       bytesPerEntity: (side) => bytes.get(side) ?? Number.NaN,
       client: clients[0] as Client,
       async measure(side, cell) {

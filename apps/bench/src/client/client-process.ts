@@ -1,12 +1,21 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import type { Answer, Order, RunReport } from './orders.ts'
+import type {
+  Answer,
+  FillOrder,
+  OpenOrder,
+  Order,
+  PrepareOrder,
+  RunOrder,
+  RunReport,
+  StopOrder,
+} from './orders.ts'
 
 /** A client process, as the one that gives the orders has it. */
 export interface Client {
-  do(order: Exclude<Order, { kind: 'run' }>): Promise<void>
-  run(order: Order & { kind: 'run' }): Promise<RunReport>
+  do(order: OpenOrder | PrepareOrder | StopOrder): Promise<void>
+  run(order: RunOrder | FillOrder): Promise<RunReport>
   close(): Promise<void>
 }
 

@@ -14,14 +14,15 @@ let data: DataSet
 let prepared: Ref[] | undefined
 let stopping = new AbortController()
 
-/** Entries given to a side at once. */
+/** Entries given to a side at once, and how often at the same time: as `looseleaf import` does it. */
 const FILL_AT_ONCE = 500
+const BATCHES = 2
 /** Calls at a rate that may be under way. */
 const MOST_UNDER_WAY = 1000
 
 async function obey(order: Order): Promise<RunReport | undefined> {
   if (order.kind === 'open') await openAll(order)
-  else if (order.kind === 'fill') await fill(order)
+  else if (order.kind === 'fill') return fill(order)
   else if (order.kind === 'prepare') await prepare(order)
   else if (order.kind === 'run') return run(order)
   else stopping.abort()
@@ -40,13 +41,24 @@ function sideNamed(name: string): Side {
   return side
 }
 
-async function fill({ side: name, from, to }: FillOrder): Promise<void> {
+async function fill({ side: name, from, to }: FillOrder): Promise<RunReport> {
   const side = sideNamed(name)
+  const [cpu, start] = [process.cpuUsage(), performance.now()]
+  const underWay = new Set<Promise<void>>()
   for (let number = from; number < to; number += FILL_AT_ONCE) {
     const count = Math.min(FILL_AT_ONCE, to - number)
-    await side.fill(Array.from({ length: count }, (_, i) => data.entry(number + i)))
+    const batch = side.fill(Array.from({ length: count }, (_, i) => data.entry(number + i)))
+    underWay.add(batch)
+    void batch.then(
+      () => underWay.delete(batch),
+      () => undefined,
+    )
+    if (underWay.size >= BATCHES) await Promise.race(underWay)
   }
+  await Promise.all(underWay)
   await side.settled()
+  const seconds = (performance.now() - start) / 1000
+  return { calls: to - from, seconds, times: new Float32Array(), ...spentSince(cpu) }
 }
 
 async function prepare({ side: name, scenario, calls }: PrepareOrder): Promise<void> {
@@ -73,8 +85,12 @@ async function run(order: RunOrder): Promise<RunReport> {
       : await runAtRate(call, { rate, seconds, most: MOST_UNDER_WAY, signal: stopping.signal })
   // Work that was put off belongs to who has put it off.
   await side.settled()
+  return { ...ran, ...spentSince(before) }
+}
+
+function spentSince(before: NodeJS.CpuUsage): Pick<RunReport, 'clientCpu' | 'memoryMiB'> {
   const { user, system } = process.cpuUsage(before)
-  return { ...ran, clientCpu: user + system, memoryMiB: process.resourceUsage().maxRSS / 1024 }
+  return { clientCpu: user + system, memoryMiB: process.resourceUsage().maxRSS / 1024 }
 }
 
 async function close(): Promise<void> {

@@ -38,6 +38,8 @@ export interface ResultRow {
   readonly statementsPerOp: number | null
   readonly flushesPerOp: number | null
   readonly bytesPerEntity: number | null
+  /** The greatest memory of the process that did the work. */
+  readonly memoryMiB?: number
   /** The least and the greatest of a round. */
   readonly spread: {
     readonly opsPerSecond: readonly [number, number]
