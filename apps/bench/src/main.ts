@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import { createBench } from './bench.ts'
 import { parseOptions, type Options } from './options.ts'
 import { parts } from './parts/all-parts.ts'
+import { htmlPage } from './report/html/page.ts'
 import { machineFacts } from './report/machine-facts.ts'
 import { noResults, withPart, type Results } from './report/results.ts'
 import { formatPart } from './report/table.ts'
@@ -49,7 +50,7 @@ async function main(): Promise<void> {
   } finally {
     await servers.close()
   }
-  console.log(`\nAll of it is in ${join(folder, 'latest.json')}`)
+  console.log(`\nAll of it is in ${join(folder, 'latest.json')}, and to look at in latest.html there.`)
 }
 
 const kinds: readonly ServerKind[] = ['mariadb', 'postgres', 'sqlite']
@@ -76,6 +77,7 @@ async function readResults(folder: string): Promise<Results> {
 /** After every part, so that a run that is ended loses one part at the most. */
 async function writeResults(folder: string, results: Results): Promise<void> {
   await writeFile(join(folder, 'latest.json'), `${JSON.stringify(results, null, 1)}\n`)
+  await writeFile(join(folder, 'latest.html'), htmlPage(results))
 }
 
 try {

@@ -10,3 +10,10 @@ export function formatNumber(value: number): string {
 export function formatMaybe(value: number | undefined): string {
   return value === undefined ? '–' : formatNumber(value)
 }
+
+/** For plots: `12.3k`, `1M`. */
+export function shortNumber(value: number): string {
+  if (value >= 1e6) return `${Number((value / 1e6).toPrecision(3))}M`
+  if (value >= 1e4) return `${Number((value / 1e3).toPrecision(3))}k`
+  return formatNumber(value)
+}

@@ -119,7 +119,8 @@ function sideOn(entries: PongoCollection<PongoDocument>, pool: pg.Pool): Side {
     newest: (limit) => find(`TRUE ${newest}`, limit),
     tagged: (tag, limit) => find(`data @> %L::jsonb ${newest}`, JSON.stringify({ tags: [tag] }), limit),
     pageOfEach: (users, limit) => Promise.all(users.map((user) => page(user, limit))),
-    count: (user) => entries.countDocuments(sql("data->>'user_id' = %L", user)),
+    // In truth a BigInt, whatever its type says.
+    count: async (user) => Number(await entries.countDocuments(sql("data->>'user_id' = %L", user))),
     settled: async () => {},
     close: () => pool.end(),
   }

@@ -22,6 +22,8 @@ export const sqliteHandWritten: SideDefinition = {
   name: 'sqlite-hand-written',
   title: 'hand-written better-sqlite3',
   server: 'sqlite',
+  // Measured with the usual calls alone.
+  without: ['list', 'range', 'scatter', 'tag', 'insertUnique'],
   create: sqliteLooseleaf.create,
   open: async (databases, layout) => openSide(databases, createPlacement(databases.length, layout)),
 }
