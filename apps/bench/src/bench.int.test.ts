@@ -57,7 +57,13 @@ describe('on two MariaDB servers', () => {
       promisify(execFile)(process.execPath, [
         '--conditions=@looseleaf/source',
         join(import.meta.dirname, 'main.ts'),
-        ...['--tiny', '--mysql', urls.join(), '--out', out, '--sides', 'looseleaf,hand-written,limit,json'],
+        '--tiny',
+        '--mysql',
+        urls.join(),
+        '--out',
+        out,
+        '--sides',
+        'looseleaf,hand-written,limit,json',
         ...more,
       ])
     try {

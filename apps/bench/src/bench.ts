@@ -120,7 +120,7 @@ export function createBench(options: BenchOptions): Measured {
       })
       try {
         await work(stage, async (scenario, how = {}) => {
-          const { rounds = scale.rounds, ...given } = how
+          const { rounds = part === 'calls' ? scale.rounds : scale.otherRounds, ...given } = how
           const cell: Cell = { scenario, callers: 64, processes, seconds: scale.seconds, ...given }
           const able = sides
             .filter((side) => side.without?.includes(scenario) !== true)

@@ -5,6 +5,7 @@ import { parseOptions, type Options } from './options.ts'
 import { parts } from './parts/all-parts.ts'
 import { htmlPage } from './report/html/page.ts'
 import { machineFacts } from './report/machine-facts.ts'
+import { createProgress } from './report/progress.ts'
 import { noResults, withPart, type Results } from './report/results.ts'
 import { formatPart } from './report/table.ts'
 import { createServers } from './servers/all-servers.ts'
@@ -20,8 +21,10 @@ async function main(): Promise<void> {
   const servers = createServers(options.mysql)
   const leftOut = kinds.flatMap((kind) => servers.missing(kind) ?? [])
   for (const why of leftOut) console.error(`LEFT OUT: ${why}\n`)
+  const progress = createProgress(options.parts.length)
   try {
-    for (const name of options.parts) {
+    for (const [number, name] of options.parts.entries()) {
+      progress.part(number, name)
       const started = new Date()
       const machine = machineFacts()
       const { bench, rows, series } = createBench({
@@ -32,9 +35,10 @@ async function main(): Promise<void> {
         bag: options.bag,
         serverOf: servers.of,
         missing: servers.missing,
-        progress: (what) => console.error(`${name}: ${what}`),
+        progress: progress.step,
       })
-      await parts[name]?.run(bench)
+      await parts[name].run(bench)
+      progress.stop()
       if (rows.length === 0) continue
       console.log(`\n${formatPart(name, rows)}`)
       const facts = {
@@ -48,6 +52,7 @@ async function main(): Promise<void> {
       await writeResults(folder, withPart(await readResults(folder), name, facts, rows, series))
     }
   } finally {
+    progress.stop()
     await servers.close()
   }
   console.log(`\nAll of it is in ${join(folder, 'latest.json')}, and to look at in latest.html there.`)

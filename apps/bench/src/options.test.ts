@@ -21,7 +21,7 @@ describe('parseOptions', () => {
 
   test('lets a given option win over --quick', () => {
     const { scale } = parseOptions(['--quick', '--rounds', '9'])
-    expect(scale).toEqual({ ...scales.quick, rounds: 9 })
+    expect(scale).toEqual({ ...scales.quick, rounds: 9, otherRounds: 9 })
   })
 
   test('has a shard for each server that is given', () => {

@@ -64,7 +64,9 @@ export function parseOptions(argv: readonly string[]): Options {
   const scale = scales[given.tiny ? 'tiny' : given.quick ? 'quick' : 'full']
   const shards = given.mysql?.length ?? given.shards
   const { rounds, seconds, entries, callers, growth } = given
-  const changed = { rounds, seconds, entries, callers, growth, shards }
+  // Servers that were given are all that there are.
+  const growthShards = given.mysql && scale.growthShards.filter((count) => count <= (shards ?? 0))
+  const changed = { growthShards, rounds, otherRounds: rounds, seconds, entries, callers, growth, shards }
   return {
     scale: {
       ...scale,

@@ -1,7 +1,9 @@
 /** How much of everything a run does. */
 export interface Scale {
   readonly name: 'quick' | 'full' | 'tiny'
+  /** Of the part `calls`, and of all others. */
   readonly rounds: number
+  readonly otherRounds: number
   /** Seconds of each side in a round. */
   readonly seconds: number
   /** Entries that are there before. */
@@ -24,6 +26,7 @@ export const scales: Readonly<Record<Scale['name'], Scale>> = {
   tiny: {
     name: 'tiny',
     rounds: 1,
+    otherRounds: 1,
     seconds: 0.02,
     entries: 2_000,
     shards: 2,
@@ -40,8 +43,9 @@ export const scales: Readonly<Record<Scale['name'], Scale>> = {
   quick: {
     name: 'quick',
     rounds: 3,
-    seconds: 0.12,
-    entries: 4_000,
+    otherRounds: 2,
+    seconds: 0.1,
+    entries: 2_500,
     shards: 2,
     callers: [8, 256],
     processes: [1, 2],
@@ -56,7 +60,8 @@ export const scales: Readonly<Record<Scale['name'], Scale>> = {
   full: {
     name: 'full',
     rounds: 7,
-    seconds: 0.4,
+    otherRounds: 3,
+    seconds: 0.3,
     entries: 20_000,
     shards: 2,
     callers: [8, 256],

@@ -65,7 +65,8 @@ export function checkSide(definition: SideDefinition, openServer: () => Promise<
           side.update(ref, (bag) => ({ ...bag, likes: [...(bag['likes'] as string[]), like] })),
         ),
       )
-      expect(((await side.get(ref))?.['likes'] as string[]).toSorted()).toEqual(likes)
+      const found = (await side.get(ref))?.['likes'] as string[] | undefined
+      expect(found?.toSorted()).toEqual(likes)
     })
 
     test('finds entries by their user', async () => {
@@ -100,7 +101,7 @@ export function checkSide(definition: SideDefinition, openServer: () => Promise<
       if (has('scatter'))
         expect(ids(await side.newest?.(LIMIT))).toEqual(newestOf(entries, () => true).slice(0, LIMIT))
       if (has('tag')) {
-        const { tags } = entries[5]?.[1] as Entry & { tags: string[] }
+        const [, { tags }] = entries[5] as readonly [Ref, Entry & { tags: string[] }]
         const tagged = newestOf(entries, (entry) => (entry['tags'] as string[]).includes(tags[0] as string))
         expect(ids(await side.tagged?.(tags[0] as string, LIMIT))).toEqual(tagged.slice(0, LIMIT))
       }
@@ -109,7 +110,7 @@ export function checkSide(definition: SideDefinition, openServer: () => Promise<
     if (has('insertUnique'))
       test('refuses a second entry with the same handle', async () => {
         const [side, data, entries] = await open('unique')
-        const handle = (entries[3]?.[1] as Entry)['handle'] as string
+        const [, { handle }] = entries[3] as readonly [Ref, Entry & { handle: string }]
         await expect(side.insert({ ...data.newEntry(), handle })).rejects.toThrow(/duplicate|handle/i)
       })
   })

@@ -27,7 +27,7 @@ export interface Sample {
 /** Of one run, which several processes took part in. */
 export function sampleOf(reports: readonly RunReport[], before: ServerUsage, after: ServerUsage): Sample {
   const calls = reports.reduce((sum, report) => sum + report.calls, 0)
-  const times = Float32Array.from(reports.flatMap((report) => [...report.times])).sort()
+  const times = Float32Array.from(reports.flatMap((report) => [...report.times])).toSorted()
   return {
     opsPerSecond: reports.reduce((sum, report) => sum + report.calls / report.seconds, 0),
     p50Ms: percentile(times, 0.5),

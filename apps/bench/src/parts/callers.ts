@@ -6,7 +6,7 @@ export const callers: Part = {
   async run(bench) {
     await bench.onStage({ sides: bench.sidesOn('mariadb', 'postgres') }, async (_, measure) => {
       for (const scenario of usual(bench))
-        for (const callers of bench.scale.callers) await measure(scenario, { callers })
+        for (const count of bench.scale.callers) await measure(scenario, { callers: count })
     })
   },
 }

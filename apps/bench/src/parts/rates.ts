@@ -7,11 +7,10 @@ const LONGER = 3
 export const rates: Part = {
   what: 'times of calls at fixed rates, from when each was due',
   async run(bench) {
-    const { rates: perSecond, seconds, rounds } = bench.scale
+    const { rates: perSecond, seconds } = bench.scale
     await bench.onStage({ sides: bench.sidesOn('mariadb', 'postgres') }, async (_, measure) => {
       for (const scenario of usual(bench, ['mixed', 'page']))
-        for (const rate of perSecond)
-          await measure(scenario, { rate, seconds: seconds * LONGER, rounds: Math.min(rounds, 3) })
+        for (const rate of perSecond) await measure(scenario, { rate, seconds: seconds * LONGER })
     })
   },
 }

@@ -148,7 +148,7 @@ function userToRunAs(): { readonly uid: number; readonly gid: number } | undefin
   if (process.getuid?.() !== 0) return undefined
   const line = readFileSync('/etc/passwd', 'utf8')
     .split('\n')
-    .find((user) => /^postgres:/.test(user))
+    .find((user) => user.startsWith('postgres:'))
   if (line === undefined) throw new Error('PostgreSQL does not run as root, and there is no user postgres.')
   const [, , uid, gid] = line.split(':')
   return { uid: Number(uid), gid: Number(gid) }

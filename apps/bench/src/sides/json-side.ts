@@ -187,7 +187,7 @@ function openSide(databases: readonly string[]): Side {
       )
       const entries = pages.flatMap(([rows]) => rows.map(decode))
       return entries
-        .sort((a, b) => ((a['published'] as Date) < (b['published'] as Date) ? 1 : -1))
+        .toSorted((a, b) => ((a['published'] as Date) < (b['published'] as Date) ? 1 : -1))
         .slice(0, limit)
     },
     settled: async () => {},
