@@ -22,7 +22,16 @@ export function checkSide(definition: SideDefinition, openServer: () => Promise<
     await server?.close()
   })
 
-  async function open(layout: LayoutName): Promise<[Side, DataSet, readonly (readonly [Ref, Entry])[]]> {
+  type Opened = [Side, DataSet, readonly (readonly [Ref, Entry])[]]
+  const opened = new Map<LayoutName, Promise<Opened>>()
+  /** Tests of one layout share its databases: what changes them comes last. */
+  function shared(layout: LayoutName): Promise<Opened> {
+    let found = opened.get(layout)
+    if (found === undefined) opened.set(layout, (found = open(layout)))
+    return found
+  }
+
+  async function open(layout: LayoutName): Promise<Opened> {
     const databases = await server.createDatabases()
     await definition.create(databases, layout)
     const side = await definition.open(databases, layout)
@@ -34,8 +43,21 @@ export function checkSide(definition: SideDefinition, openServer: () => Promise<
   }
 
   describe(definition.title, () => {
+    test('finds entries by their user', async () => {
+      const [side, , entries] = await shared('entries')
+      const user = userId(1)
+      const expected = newestOf(entries, (entry) => entry.user_id === user)
+      expect((await side.page?.(user, LIMIT))?.map(({ id }) => id)).toEqual(expected.slice(0, LIMIT))
+      expect(await side.count?.(user)).toBe(ENTRIES / USERS)
+      const each = await side.pageOfEach?.([user, userId(0)], 5)
+      expect(each?.map((items) => items.map(({ id }) => id))).toEqual([
+        expected.slice(0, 5),
+        newestOf(entries, (entry) => entry.user_id === userId(0)).slice(0, 5),
+      ])
+    })
+
     test('reads and writes entries', async () => {
-      const [side, data, entries] = await open('entries')
+      const [side, data, entries] = await shared('entries')
       const [ref, entry] = entries[7] as readonly [Ref, Entry]
       expect(plain(await side.get(ref))).toEqual(plain({ ...entry, id: ref.id }))
       const refs = [9, 3, 100].map((number) => entries[number]?.[0] as Ref)
@@ -56,7 +78,7 @@ export function checkSide(definition: SideDefinition, openServer: () => Promise<
     })
 
     test('keeps all of several updates at once', async () => {
-      const [side, , entries] = await open('entries')
+      const [side, , entries] = await shared('entries')
       const [ref] = entries[0] as readonly [Ref, Entry]
       await side.update(ref, (bag) => ({ ...bag, likes: [] }))
       const likes = Array.from({ length: 8 }, (_, i) => `like ${i}`)
@@ -69,21 +91,8 @@ export function checkSide(definition: SideDefinition, openServer: () => Promise<
       expect(found?.toSorted()).toEqual(likes)
     })
 
-    test('finds entries by their user', async () => {
-      const [side, , entries] = await open('entries')
-      const user = userId(1)
-      const expected = newestOf(entries, (entry) => entry.user_id === user)
-      expect((await side.page?.(user, LIMIT))?.map(({ id }) => id)).toEqual(expected.slice(0, LIMIT))
-      expect(await side.count?.(user)).toBe(ENTRIES / USERS)
-      const each = await side.pageOfEach?.([user, userId(0)], 5)
-      expect(each?.map((items) => items.map(({ id }) => id))).toEqual([
-        expected.slice(0, 5),
-        newestOf(entries, (entry) => entry.user_id === userId(0)).slice(0, 5),
-      ])
-    })
-
     test('finds entries by what a site asks for', async () => {
-      const [side, , entries] = await open('site')
+      const [side, , entries] = await shared('site')
       const user = userId(0)
       const expected = newestOf(entries, (entry) => entry.user_id === user)
       const ids = (items: readonly StoredEntry[] | undefined): string[] | undefined =>
@@ -109,7 +118,7 @@ export function checkSide(definition: SideDefinition, openServer: () => Promise<
 
     if (has('insertUnique'))
       test('refuses a second entry with the same handle', async () => {
-        const [side, data, entries] = await open('unique')
+        const [side, data, entries] = await shared('unique')
         const [, { handle }] = entries[3] as readonly [Ref, Entry & { handle: string }]
         await expect(side.insert({ ...data.newEntry(), handle })).rejects.toThrow(/duplicate|handle/i)
       })
