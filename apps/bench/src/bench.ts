@@ -98,16 +98,18 @@ export function createBench(options: BenchOptions): Measured {
     scale,
     sidesOn: (...kinds) =>
       allSides.filter(
-        ({ name, server }) =>
-          kinds.includes(server) && options.sides.includes(name) && missing(server) === undefined,
+        ({ name, server, isVariant }) =>
+          kinds.includes(server) &&
+          options.sides.includes(name) &&
+          missing(server) === undefined &&
+          (part === 'calls' || isVariant !== true),
       ),
     serverOf: (kind, shards = scale.shards) => serverOf(kind, shards),
     scenariosOf: (layout) =>
       scenarioNames.filter((name) => options.scenarios.includes(name) && scenarioOf(name).layout === layout),
     async onStage(on, work) {
       const layout = on.layout ?? 'entries'
-      const { processes = 1, shards = scale.shards, entries = scale.entries, networkMs = 0 } = on
-      const { sides } = on
+      const { sides, processes = 1, shards = scale.shards, entries = scale.entries, networkMs = 0 } = on
       const bag = on.bag ?? options.bag
       const stage = await openStage({
         sides,

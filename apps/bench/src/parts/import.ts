@@ -12,23 +12,23 @@ export const importing: Part = {
   async run(bench) {
     const entries = bench.scale.bulk
     const sides = bench.sidesOn('mariadb', 'postgres').filter(({ name }) => importers.includes(name))
-    await bench.onStage({ sides, entries, isEmpty: true }, async (stage) => {
-      for (const { name } of sides) {
-        bench.progress(`${entries} entries by ${name}`)
-        const { report, before, after } = await stage.fill(name)
+    for (const side of sides)
+      // On a stage of its own, so that the memory of its process is its own.
+      await bench.onStage({ sides: [side], entries, isEmpty: true }, async (stage) => {
+        bench.progress(`${entries} entries by ${side.title}`)
+        const { report, before, after } = await stage.fill(side.name)
         bench.addWork({
           scenario: 'import',
           // The hand-written side's filling is the statement that every manual has for it.
-          side: name === 'hand-written' ? 'multi-row INSERT' : name,
+          side: side.name === 'hand-written' ? 'multi-row INSERT' : side.name,
           entities: entries,
           seconds: report.seconds,
           clientCpuUs: report.clientCpu / entries,
           server: usagePerCall(before, after, entries),
-          bytesPerEntity: stage.bytesPerEntity(name),
+          bytesPerEntity: stage.bytesPerEntity(side.name),
           memoryMiB: report.memoryMiB,
         })
-      }
-    })
+      })
     const server = sides.some(({ name }) => name === 'looseleaf')
       ? await bench.serverOf('mariadb')
       : undefined

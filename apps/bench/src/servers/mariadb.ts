@@ -108,7 +108,7 @@ export async function openMariadb(options: MariadbOptions): Promise<Server> {
   }
 }
 
-/** Pages in use. The server counts them itself, now and then, and when it is asked to. */
+/** Pages in use. The server counts them itself, now and then, and when it is asked to; its planner knows the data then, too. */
 async function bytesOf(admin: Connection, database: string): Promise<number> {
   const [tables] = await admin.query<RowDataPacket[]>(
     'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = ?',

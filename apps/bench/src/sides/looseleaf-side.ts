@@ -11,6 +11,7 @@ interface LooseleafSideOptions {
   readonly name: SideName
   readonly title: string
   readonly server?: ServerKind
+  readonly isVariant?: boolean
   readonly without?: readonly ScenarioName[]
   /** Anything that is not as it comes. */
   readonly store?: StoreOptions
@@ -29,6 +30,7 @@ export function looseleafSide({
   name,
   title,
   server = 'mariadb',
+  isVariant = false,
   without = [],
   store = {},
 }: LooseleafSideOptions): SideDefinition {
@@ -43,6 +45,7 @@ export function looseleafSide({
     name,
     title,
     server,
+    isVariant,
     without,
     create: async (databases, layout) =>
       (await open(databases, layout, { migrate: true, queryTimeMs: QUERY_TIME_MS })).close(),
@@ -127,6 +130,7 @@ export const looseleaf = looseleafSide({ name: 'looseleaf', title: 'Looseleaf' }
 export const entityFirst = looseleafSide({
   name: 'entity-first',
   title: 'Looseleaf, entity first',
+  isVariant: true,
   // It reads as the other order does.
   without: READING,
   store: { writeOrder: 'entity-first' },

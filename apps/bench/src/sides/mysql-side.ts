@@ -1,6 +1,7 @@
 import { formatId, msgpackZlibCodec, parseId, type Bag } from 'looseleaf'
 import { createPool, type Pool, type ResultSetHeader, type RowDataPacket } from 'mysql2/promise'
 import type { Entry } from '../workload/entry.ts'
+import { insertRowsOf } from '../bulk/multi-row-insert.ts'
 import { tableRowsOf } from '../bulk/table-rows.ts'
 import { benchIndexes, micros, textKey, type BenchIndex, type KeyValue } from '../workload/indexes.ts'
 import {
@@ -201,22 +202,10 @@ function openSide(databases: readonly string[], placement: Placement): Side {
   return {
     async fill(entries) {
       const all = entries.map(([ref, entry]) => ({ id: parseId(ref.id), entry }))
-      const tables = tableRowsOf(placement, all, (bag) => codec.encode(bag))
-      // Index rows first, here too.
-      for (const isEntities of [false, true])
-        await Promise.all(
-          tables
-            .filter(({ table }) => (table === 'entities') === isEntities)
-            .map(({ shard, table, columns, rows }) => {
-              const values = isEntities ? [...columns, 'updated'] : columns
-              const at = new Date()
-              return poolOf(shard).query(`INSERT INTO ${table} (${values.join(', ')}) VALUES ?`, [
-                isEntities
-                  ? rows.map((row) => [...row.map(toBuffer), at])
-                  : rows.map((row) => row.map(toBuffer)),
-              ])
-            }),
-        )
+      await insertRowsOf(
+        pools,
+        tableRowsOf(placement, all, (bag) => codec.encode(bag)),
+      )
     },
 
     async insert(entry) {
@@ -324,7 +313,3 @@ function openSide(databases: readonly string[], placement: Placement): Side {
     },
   }
 }
-
-/** The driver escapes other bytes as an array of numbers. */
-const toBuffer = (value: KeyValue): Buffer | number =>
-  typeof value === 'number' ? value : Buffer.from(value.buffer, value.byteOffset, value.length)

@@ -53,6 +53,8 @@ export interface SideDefinition {
   /** For people. */
   readonly title: string
   readonly server: ServerKind
+  /** Another way to run a side that is there as well: measured in the part `calls` alone. */
+  readonly isVariant?: boolean
   /** Scenarios that it has no equal of. */
   readonly without?: readonly ScenarioName[]
   /** Makes the tables, in databases that are new and empty: one a shard. */

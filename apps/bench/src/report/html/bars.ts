@@ -3,9 +3,9 @@ import type { ResultRow } from '../results.ts'
 import { titleOf } from '../titles.ts'
 import { drawing, tag, text } from './svg.ts'
 
-const WIDTH = 440
-const LEFT = 150
-const RIGHT = 70
+const WIDTH = 360
+const LEFT = 148
+const RIGHT = 54
 const ROW = 24
 const BAR = 13
 

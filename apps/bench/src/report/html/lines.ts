@@ -14,31 +14,32 @@ export interface LinesOptions {
   readonly y: string
   /** Default: logarithmic. */
   readonly xScale?: 'linear'
+  /** Values that the vertical axis has to have room for besides: those of a drawing to compare with. */
+  readonly besides?: readonly number[]
   /** A stretch of x that is marked. */
   readonly marked?: readonly [number, number]
 }
 
-const WIDTH = 440
-const HEIGHT = 240
+const WIDTH = 360
+const HEIGHT = 220
 const [LEFT, RIGHT, TOP, BOTTOM] = [52, 14, 22, 38]
 
 /** Lines over logarithmic axes, where equal factors are equal distances. */
-export function lines(all: readonly Line[], { label, x, y, xScale, marked }: LinesOptions): string {
+export function lines(
+  all: readonly Line[],
+  { label, x, y, xScale, besides = [], marked }: LinesOptions,
+): string {
   const points = all.flatMap((line) => line.points)
   const xs = points.map(([value]) => value)
   const across = (xScale === 'linear' ? linearAxis : logAxis)(xs, LEFT, WIDTH - RIGHT)
-  const up = logAxis(
-    points.map(([, value]) => value),
-    HEIGHT - BOTTOM,
-    TOP,
-  )
+  const up = logAxis([...points.map(([, value]) => value), ...besides], HEIGHT - BOTTOM, TOP)
   // Where there are few values on an axis, those are named.
   const different = [...new Set(xs)].toSorted((a, b) => a - b)
   const named = xScale !== 'linear' && different.length <= 6 ? different : across.ticks
   const grid = up.ticks.map((tick) => {
     const at = up.place(tick)
     return (
-      tag('path', { class: 'grid', d: `M${LEFT} ${at.toFixed(1)}H${WIDTH - RIGHT}` }) +
+      tag('path', { class: 'rule', d: `M${LEFT} ${at.toFixed(1)}H${WIDTH - RIGHT}` }) +
       text(LEFT - 6, at + 4, shortNumber(tick), { 'text-anchor': 'end' })
     )
   })

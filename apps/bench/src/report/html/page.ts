@@ -216,6 +216,8 @@ function builds({ results, series }: Results): Section | undefined {
         x: 'seconds; marked: the index is built',
         y: 'p99 ms of each second',
         xScale: 'linear',
+        // One height for the same time in all of them.
+        besides: series.flatMap(({ points: all }) => all.map(({ p99Ms }) => p99Ms)),
         marked: [one.from, one.to],
       }),
     )
@@ -223,7 +225,7 @@ function builds({ results, series }: Results): Section | undefined {
   return {
     id: 'build',
     title: 'An index is built while the site is in use',
-    body: `<div class="grid">${figures.join('')}</div>`,
+    body: `<div class="grid wide">${figures.join('')}</div>`,
   }
 }
 

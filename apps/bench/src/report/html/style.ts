@@ -13,10 +13,11 @@ h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .5rem } h2 { font-size: 1.
 h3 { font-size: 1rem; margin: 0 } p { margin: .25rem 0 .75rem; max-width: 75ch } .soft, figcaption { color: var(--soft); font-size: .875rem }
 .warn { border-left: 4px solid var(--looseleaf); padding: .25rem .75rem; background: var(--card) }
 nav { display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin: 1rem 0; font-size: .9rem } a { color: inherit }
-.grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 400px), 1fr)); gap: 1rem }
+.grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 310px), 1fr)); gap: 1rem }
+.wide { grid-template-columns: repeat(auto-fill, minmax(min(100%, 480px), 1fr)) }
 figure { margin: 0; padding: .9rem 1rem 1rem; background: var(--card); border-radius: 10px } figcaption { min-height: 2.6em; margin-bottom: .4rem }
 svg { display: block; width: 100%; height: auto; font: 12px system-ui, sans-serif } svg text { fill: var(--soft) } svg text.value { fill: var(--ink) }
-.grid path.grid, svg .grid { stroke: var(--grid); display: inline } svg .marked { fill: var(--mark) } .side { --own: var(--ink) }
+svg .rule { stroke: var(--grid) } svg .marked { fill: var(--mark) } .side { --own: var(--ink) }
 .side rect, .side circle { fill: var(--own) } .side .spread { stroke: var(--ink); stroke-width: 1.5; opacity: .7 }
 .line path { fill: none; stroke: var(--own); stroke-width: 2; stroke-linejoin: round }
 .key { display: inline-flex; align-items: center; gap: .4rem; margin-right: 1rem; font-size: .9rem; white-space: nowrap }
