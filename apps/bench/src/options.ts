@@ -37,7 +37,7 @@ export function parseOptions(argv: readonly string[]): Options {
   const command = new Command('pnpm bench')
     .description('Holds Looseleaf against other ways to store the same data.')
     .option('--quick', 'all of it in less than five minutes; to see that it works, not to believe')
-    .option('--full', 'what is published; some 25 minutes on two cores (default)')
+    .option('--full', 'what is published; some 30 minutes on two cores (default)')
     .addOption(new Option('--tiny', 'as little as possible, for tests').hideHelp())
     .addOption(
       listOption('--only <parts>', 'measure these, and keep what was measured of the others', partNames),

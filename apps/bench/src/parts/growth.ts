@@ -16,7 +16,7 @@ export const shards: Part = {
   async run(bench) {
     for (const count of bench.scale.growthShards)
       await bench.onStage({ sides: bench.sidesOn('mariadb'), shards: count }, async (_, measure) => {
-        for (const scenario of usual(bench)) await measure(scenario)
+        for (const scenario of usual(bench, ['insert', 'get', 'page'])) await measure(scenario)
       })
   },
 }
@@ -26,7 +26,7 @@ export const indexes: Part = {
   async run(bench) {
     for (const layout of bench.scale.growthIndexes)
       await bench.onStage({ sides: bench.sidesOn('mariadb', 'postgres'), layout }, async (_, measure) => {
-        for (const scenario of usual(bench, ['insert', 'update', 'get'])) await measure(scenario)
+        for (const scenario of usual(bench, ['insert', 'update'])) await measure(scenario)
       })
   },
 }
