@@ -106,7 +106,7 @@ export const benchIndexes = {
 
 function extraIndex(number: number): BenchIndex {
   const property = `p${number}`
-  const definition = defineIndex(`extra_${number}`, {
+  const definition = defineIndex(`by_${property}`, {
     properties: { [property]: 'string' },
     shardOn: property,
   })
