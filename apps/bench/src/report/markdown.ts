@@ -1,7 +1,8 @@
 import { spreadOf } from '../measure/statistics.ts'
 import type { PartName } from '../parts/part-names.ts'
+import { sides as allSides } from '../sides/all-sides.ts'
 import { sideNames } from '../sides/side-names.ts'
-import { formatMaybe, formatNumber } from './numbers.ts'
+import { counted, formatMaybe, formatNumber } from './numbers.ts'
 import { ratioOf } from './ratios.ts'
 import type { Measured, ResultRow, Results } from './results.ts'
 import { titleOf } from './titles.ts'
@@ -13,14 +14,14 @@ export const tables: Readonly<Record<string, (results: Results) => string>> = {
   'ratios with one caller': (results) => ratioTable(rowsOf(results, 'calls', 1)),
   'cpu with 64 callers': (results) => cpuTable(rowsOf(results, 'calls', 64)),
   'where others are faster': fasterTable,
-  callers: (results) => rateTable(results, 'callers', ({ callers }) => `${callers} callers`),
-  processes: (results) => rateTable(results, 'processes', ({ processes }) => `${processes} processes`),
+  callers: (results) => rateTable(results, 'callers', ({ callers }) => counted(callers, 'caller')),
+  processes: (results) => rateTable(results, 'processes', ({ processes }) => counted(processes, 'process')),
   bags: (results) => rateTable(results, 'bags', ({ bag }) => `${bag} bytes`),
-  network: (results) => rateTable(results, 'network', ({ callers }) => `${callers} callers`),
+  network: (results) => rateTable(results, 'network', ({ callers }) => counted(callers, 'caller')),
   rates: timeTable,
   entities: (results) =>
     rateTable(results, 'entities', ({ entities }) => `${formatNumber(entities)} entities`),
-  shards: (results) => rateTable(results, 'shards', ({ shards }) => `${shards} shards`),
+  shards: (results) => rateTable(results, 'shards', ({ shards }) => counted(shards, 'shard')),
   indexes: (results) => rateTable(results, 'indexes', ({ indexes }) => `${indexes} indexes`),
   sqlite: (results) => ratioTable(results.results.filter(({ part }) => part === 'sqlite')),
   bulk: bulkTable,
@@ -59,7 +60,7 @@ function machineOf({ parts }: Results): string {
 
 function versionOf(server: Readonly<Record<string, unknown>>): string {
   const first = (server['servers'] as { version?: string }[] | undefined)?.[0]
-  if (first?.version !== undefined) return `MariaDB ${first.version}`
+  if (first?.version !== undefined) return `MariaDB ${first.version.split('-')[0]}`
   const version = server['version']
   if (typeof version === 'string') return version.split(' ').slice(0, 2).join(' ')
   return typeof server['sqlite'] === 'string' ? `SQLite ${server['sqlite']}` : ''
@@ -86,7 +87,7 @@ const isOwn = ({ side }: Pick<ResultRow, 'side'>): boolean =>
 function ratioTable(rows: readonly ResultRow[]): string {
   const others = sidesOf(rows).filter((side) => !isOwn({ side }))
   const keyOf: Key = ({ scenario, callers, part }) =>
-    part === 'sqlite' ? `${scenario}, ${callers} callers` : scenario
+    part === 'sqlite' ? `${scenario}, ${counted(callers, 'caller')}` : scenario
   const lines = [...linesOf(rows, keyOf)].map(([name, line]) => {
     const own = line.find(isOwn)
     const ratios = others.map((side) => {
@@ -113,12 +114,16 @@ function cpuTable(rows: readonly ResultRow[]): string {
   return markdownTable(['µs of CPU, client + servers', ...sides.map(titleOf)], lines)
 }
 
-/** Every peer that made more calls a second than Looseleaf; the limit is no peer. */
+/** The limit is no program, and a variant is Looseleaf itself. */
+const isNoPeer = (side: Measured): boolean =>
+  side === 'limit' || allSides.some(({ name, isVariant }) => name === side && isVariant === true)
+
+/** Every peer that made more calls a second than Looseleaf. */
 function fasterTable({ results }: Results): string {
   const lines = results
     .filter(
       ({ part, side, rate }) =>
-        ['calls', 'sqlite', 'import'].includes(part) && side !== 'limit' && rate === null,
+        ['calls', 'sqlite', 'import'].includes(part) && !isNoPeer(side) && rate === null,
     )
     .flatMap((row) => {
       const ratio = ratioOf(results, row)
@@ -127,7 +132,7 @@ function fasterTable({ results }: Results): string {
     })
     .toSorted((a, b) => a.median - b.median)
     .map(({ row, median }) => [
-      `${row.scenario}, ${row.callers === 1 ? 'one caller' : `${row.callers} callers`}`,
+      `${row.scenario}, ${counted(row.callers, 'caller')}`,
       titleOf(row.side),
       `${formatNumber(1 / median)} ×`,
     ])

@@ -2,7 +2,7 @@ import { scenarioNames, scenarioOf } from '../../workload/scenarios.ts'
 import { sideNames } from '../../sides/side-names.ts'
 import type { PartName } from '../../parts/part-names.ts'
 import { parts } from '../../parts/all-parts.ts'
-import { formatMaybe, formatNumber } from '../numbers.ts'
+import { counted, formatMaybe, formatNumber } from '../numbers.ts'
 import { loaderNames, type Measured, type ResultRow, type Results } from '../results.ts'
 import { titleOf } from '../titles.ts'
 import { bars } from './bars.ts'
@@ -51,7 +51,7 @@ interface Section {
   readonly body: string
 }
 
-const callersText = (callers: number): string => (callers === 1 ? 'one caller' : `${callers} callers`)
+const callersText = (callers: number): string => counted(callers, 'caller')
 
 function facts({ parts: measured }: Results): string {
   const all = Object.values(measured)
