@@ -1,6 +1,6 @@
 import { createRandom, type Random } from '@looseleaf-tooling/random'
 import { createEntry, publishedAt, withTags, type Entry } from './entry.ts'
-import { refOf, userId, type Ref } from './ids.ts'
+import { makeId, refOf, userId, type Ref } from './ids.ts'
 import { extrasOf, type LayoutName } from './indexes.ts'
 import { zipf } from './zipf.ts'
 
@@ -17,8 +17,11 @@ export interface DataSetOptions {
 /** What calls are chosen from. */
 export interface DataSet {
   readonly random: Random
+  /** Made anew each time: for filling, and not within calls. */
   entry(number: number): readonly [Ref, Entry]
   anyRef(): Ref
+  /** One of few. */
+  hotRef(): Ref
   /** One that no call was given before, as long as there are any. */
   nextRef(): Ref
   /** The first ones far more often. */
@@ -31,6 +34,8 @@ export interface DataSet {
   replacement(isPopular: boolean): readonly [Ref, Entry]
 }
 
+/** Entries of the hot get. */
+export const HOT = 100
 const TEMPLATES = 1000
 /** Entries of this number and above are made by calls; each process has a range of its own. */
 const NEW = 1e8
@@ -61,7 +66,8 @@ export function openDataSet(options: DataSetOptions, process: number): DataSet {
   }
   return {
     random,
-    entry: (number) => [refOf(number, users), make(number)],
+    entry: (number) => [{ id: makeId(number), user: userId(number % users) }, make(number)],
+    hotRef: () => refOf(random.below(Math.min(HOT, entries)), users),
     anyRef: () => refOf(random.below(entries), users),
     nextRef: () => refOf((next += COLD_STEP) % entries, users),
     popularRef: () => refOf(popularNumber(), users),

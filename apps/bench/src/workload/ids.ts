@@ -25,7 +25,8 @@ export function refOf(number: number, userCount: number): Ref {
   return { id: entryId(number), user: userId(number % userCount) }
 }
 
-function makeId(number: number): string {
+/** As `entryId`, and not kept: whoever fills needs each once. */
+export function makeId(number: number): string {
   const time = (FIRST + number).toString(16).padStart(12, '0')
   const [a, b, c] = [mix(number, 1), mix(number, 2), mix(number, 3)]
   const bits = a + b + c

@@ -1,5 +1,5 @@
 import type { Side } from '../sides/side.ts'
-import type { DataSet } from './data-set.ts'
+import { HOT, type DataSet } from './data-set.ts'
 import { tag, TAGS } from './entry.ts'
 import type { Ref } from './ids.ts'
 import type { LayoutName } from './indexes.ts'
@@ -11,8 +11,6 @@ const PAGES = 5
 /** Users of one `queryMany`, and entries of each. */
 const USERS_AT_ONCE = 10
 const EACH = 5
-/** Ids of the hot get. */
-const HOT = 100
 
 export interface Scenario {
   /** For the legend. */
@@ -80,9 +78,9 @@ export const scenarios = {
     call: (side, data) => get(side, data.anyRef()),
   },
   getHot: {
-    what: `one of ${HOT} entries by its id`,
+    what: `one of ${HOT} entries by its id, so that each is asked for often`,
     layout: 'entries',
-    call: (side, data) => get(side, data.entry(data.random.below(HOT))[0]),
+    call: (side, data) => get(side, data.hotRef()),
   },
   getCold: {
     what: 'entries in turn, so that none comes again before all others; the servers have all of them in memory',
