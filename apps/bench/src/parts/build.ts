@@ -28,8 +28,9 @@ const builders: Partial<Record<SideName, (databases: readonly string[]) => Promi
     const store = await DataStore.open({ shards: shardsOf('mariadb', databases), indexes })
     try {
       await store.addIndex(entriesByTitle)
-      const { indexes: ended } = await cleanIndex(store, [entriesByTitle.name])
-      if (ended.length === 0) throw new Error('The index was not built.')
+      await cleanIndex(store, [entriesByTitle.name])
+      const state = (await store.indexes()).find(({ name }) => name === entriesByTitle.name)?.state
+      if (state !== 'ready') throw new Error(`The index was built and is ${state}.`)
     } finally {
       await store.close()
     }
