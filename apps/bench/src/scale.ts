@@ -44,7 +44,7 @@ export const scales: Readonly<Record<Scale['name'], Scale>> = {
     name: 'quick',
     rounds: 2,
     otherRounds: 2,
-    seconds: 0.08,
+    seconds: 0.06,
     entries: 2_500,
     shards: 2,
     callers: [8, 256],
