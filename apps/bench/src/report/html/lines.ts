@@ -16,22 +16,25 @@ export interface LinesOptions {
   readonly xScale?: 'linear'
   /** Values that the vertical axis has to have room for besides: those of a drawing to compare with. */
   readonly besides?: readonly number[]
+  readonly isWide?: boolean
   /** A stretch of x that is marked. */
   readonly marked?: readonly [number, number]
 }
 
 const WIDTH = 360
+const WIDE = 620
 const HEIGHT = 220
 const [LEFT, RIGHT, TOP, BOTTOM] = [52, 14, 22, 38]
 
 /** Lines over logarithmic axes, where equal factors are equal distances. */
 export function lines(
   all: readonly Line[],
-  { label, x, y, xScale, besides = [], marked }: LinesOptions,
+  { label, x, y, xScale, besides = [], marked, isWide }: LinesOptions,
 ): string {
+  const width = isWide === true ? WIDE : WIDTH
   const points = all.flatMap((line) => line.points)
   const xs = points.map(([value]) => value)
-  const across = (xScale === 'linear' ? linearAxis : logAxis)(xs, LEFT, WIDTH - RIGHT)
+  const across = (xScale === 'linear' ? linearAxis : logAxis)(xs, LEFT, width - RIGHT)
   const up = logAxis([...points.map(([, value]) => value), ...besides], HEIGHT - BOTTOM, TOP)
   // Where there are few values on an axis, those are named.
   const different = [...new Set(xs)].toSorted((a, b) => a - b)
@@ -39,7 +42,7 @@ export function lines(
   const grid = up.ticks.map((tick) => {
     const at = up.place(tick)
     return (
-      tag('path', { class: 'rule', d: `M${LEFT} ${at.toFixed(1)}H${WIDTH - RIGHT}` }) +
+      tag('path', { class: 'rule', d: `M${LEFT} ${at.toFixed(1)}H${width - RIGHT}` }) +
       text(LEFT - 6, at + 4, shortNumber(tick), { 'text-anchor': 'end' })
     )
   })
@@ -67,7 +70,7 @@ export function lines(
       height: HEIGHT - BOTTOM - TOP,
     })
   return drawing(
-    WIDTH,
+    width,
     HEIGHT,
     label,
     band ?? '',
@@ -76,7 +79,7 @@ export function lines(
       text(across.place(tick), HEIGHT - BOTTOM + 16, shortNumber(tick), { 'text-anchor': 'middle' }),
     ),
     text(LEFT - 40, 12, y, { class: 'axis' }),
-    text(WIDTH - RIGHT, HEIGHT - 6, x, { class: 'axis', 'text-anchor': 'end' }),
+    text(width - RIGHT, HEIGHT - 6, x, { class: 'axis', 'text-anchor': 'end' }),
     ...drawn,
   )
 }

@@ -144,7 +144,8 @@ function varied(
   const names = [...new Set(own.map(({ scenario }) => scenario))]
   if (names.length === 0) return undefined
   // The usual number stands in another part.
-  const rows = [...own, ...results.filter((row) => row.part === alsoOf)]
+  const there = new Set(own.map(({ side }) => side))
+  const rows = [...own, ...results.filter((row) => row.part === alsoOf && there.has(row.side))]
   const figures = names.map((name) =>
     figure(
       name,
@@ -216,6 +217,7 @@ function builds({ results, series }: Results): Section | undefined {
         x: 'seconds; marked: the index is built',
         y: 'p99 ms of each second',
         xScale: 'linear',
+        isWide: true,
         // One height for the same time in all of them.
         besides: series.flatMap(({ points: all }) => all.map(({ p99Ms }) => p99Ms)),
         marked: [one.from, one.to],
