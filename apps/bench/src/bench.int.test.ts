@@ -1,12 +1,97 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
-import { describe } from 'vitest'
-import { checkBackend } from '../test/backend-checks.ts'
-import { openMysqlBackend } from './backends/mysql-backend.ts'
+import { checkIndex, DataStore, mysqlShards } from 'looseleaf'
+import { describe, expect, test } from 'vitest'
+import { checkSide } from '../test/side-checks.ts'
+import type { Results } from './report/results.ts'
+import { openMariadb } from './servers/mariadb.ts'
+import type { Server } from './servers/server.ts'
+import { sides } from './sides/all-sides.ts'
+import { handWritten } from './sides/mysql-side.ts'
+import { openDataSet } from './workload/data-set.ts'
+import { indexesOf } from './workload/indexes.ts'
 
-describe('two MariaDB servers', () => {
-  checkBackend(async () => {
-    // Only its servers are used: the backend makes databases of its own, and drops them.
+/** Only the servers are used: databases are made on them, and dropped. */
+async function open(): Promise<Server> {
+  const { urls } = await freshShards(2)
+  return openMariadb({ urls, shards: urls.length })
+}
+
+describe('on two MariaDB servers', () => {
+  for (const side of sides) if (side.server === 'mariadb') checkSide(side, open)
+
+  test('what the hand-written side leaves in the tables is what Looseleaf would have there', async () => {
+    const server = await open()
+    for (const layout of ['entries', 'site', 'unique'] as const) {
+      const databases = await server.createDatabases()
+      await handWritten.create(databases, layout)
+      const side = await handWritten.open(databases, layout)
+      const data = openDataSet({ layout, entries: 40, users: 2, bag: undefined }, 0)
+      await side.fill(Array.from({ length: 40 }, (_, number) => data.entry(number)))
+      const [first, second] = [await side.insert(data.newEntry()), await side.insert(data.newEntry())]
+      if (layout === 'entries') await side.put(...data.replacement(false))
+      await side.delete(second)
+      await side.close()
+
+      const indexes = indexesOf(layout).map(({ definition }) => definition)
+      const store = await DataStore.open({ shards: mysqlShards([...databases]), indexes })
+      expect((await store.get(first.id))?.id).toBe(first.id)
+      for (const { name } of indexes) {
+        const problems: unknown[] = []
+        await checkIndex(store, name, { onProblem: (problem) => void problems.push(problem) })
+        expect(problems).toEqual([])
+      }
+      await store.close()
+    }
+    await server.close()
+  })
+
+  test('a run writes results and a page', async () => {
     const { urls } = await freshShards(2)
-    return openMysqlBackend({ urls, shards: urls.length, poolSize: 4 })
+    const out = await mkdtemp(join(tmpdir(), 'looseleaf-bench-test-'))
+    const run = (...more: readonly string[]): Promise<unknown> =>
+      promisify(execFile)(process.execPath, [
+        '--conditions=@looseleaf/source',
+        join(import.meta.dirname, 'main.ts'),
+        '--tiny',
+        '--mysql',
+        urls.join(),
+        '--out',
+        out,
+        ...more,
+      ])
+    try {
+      await run(
+        '--only',
+        'calls,import',
+        '--scenarios',
+        'insert,page',
+        '--sides',
+        'looseleaf,hand-written,limit,json',
+      )
+      await run('--only', 'network', '--scenarios', 'get', '--sides', 'json')
+      const { parts, results } = JSON.parse(await readFile(join(out, 'latest.json'), 'utf8')) as Results
+      // A second run keeps the parts of the first.
+      expect(Object.keys(parts).toSorted()).toEqual(['calls', 'import', 'network'])
+      const measured = (part: string): string[] => [
+        ...new Set(results.filter((row) => row.part === part).map(({ side }) => side)),
+      ]
+      expect(measured('calls')).toEqual(['looseleaf', 'hand-written', 'limit', 'json'])
+      expect(measured('import')).toEqual(['looseleaf', 'multi-row INSERT', 'json', 'LOAD DATA'])
+      for (const row of results) {
+        expect(row.opsPerSecond).toBeGreaterThan(0)
+        expect(row.rounds).toHaveLength(1)
+        expect(row.clientCpuUs).toBeGreaterThan(0)
+      }
+      const page = await readFile(join(out, 'latest.html'), 'utf8')
+      expect(page.match(/<svg /g)?.length).toBeGreaterThan(5)
+      expect(page).not.toMatch(/https?:\/\/|NaN|undefined/)
+    } finally {
+      await rm(out, { recursive: true, force: true })
+    }
   })
 })

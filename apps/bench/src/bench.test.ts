@@ -1,11 +1,13 @@
 import { describe } from 'vitest'
-import { checkBackend } from '../test/backend-checks.ts'
-import { openSqliteBackend } from './backends/sqlite-backend.ts'
+import { checkSide } from '../test/side-checks.ts'
+import { findPostgres, openPostgres } from './servers/postgres.ts'
+import { openSqlite } from './servers/sqlite.ts'
+import { sides } from './sides/all-sides.ts'
 
-describe('two SQLite files', () => {
-  checkBackend(() => openSqliteBackend(2))
+describe('on two SQLite files', () => {
+  for (const side of sides) if (side.server === 'sqlite') checkSide(side, () => openSqlite(2))
 })
 
-describe('one SQLite file', () => {
-  checkBackend(() => openSqliteBackend(1))
+describe.runIf(findPostgres() !== undefined)('on a PostgreSQL server', () => {
+  for (const side of sides) if (side.server === 'postgres') checkSide(side, openPostgres)
 })

@@ -1,52 +1,195 @@
-import type { Backend, BackendName } from './backends/backend.ts'
-import { compare, type Comparison } from './measure/compare.ts'
-import { createDataSet } from './workload/data-set.ts'
-import { scenarios, type ScenarioName } from './workload/scenarios.ts'
+import { compare } from './measure/compare.ts'
+import type { Cell } from './measure/sample.ts'
+import type { PartName } from './parts/part-names.ts'
+import type { ServerUsage } from './measure/usage.ts'
+import {
+  numbersOf,
+  round,
+  type BulkName,
+  type Measured as MeasuredSide,
+  type ResultRow,
+  type Series,
+} from './report/results.ts'
+import type { Scale } from './scale.ts'
+import type { Server } from './servers/server.ts'
+import { sides as allSides } from './sides/all-sides.ts'
+import type { ServerKind, SideDefinition } from './sides/side.ts'
+import type { SideName } from './sides/side-names.ts'
+import { openStage, type Stage, type StageOptions } from './stage.ts'
+import type { DataSetOptions } from './workload/data-set.ts'
+import { indexesOf, type LayoutName } from './workload/indexes.ts'
+import { scenarioNames, scenarioOf, type ScenarioName } from './workload/scenarios.ts'
+
+/** What a part works with. */
+export interface Bench {
+  readonly scale: Scale
+  /** Those that were asked for, and whose server is there. */
+  sidesOn(...kinds: readonly ServerKind[]): readonly SideDefinition[]
+  /** Servers that stay for the other parts; the number of shards is that of the run unless it is given. */
+  serverOf(kind: ServerKind, shards?: number): Promise<Server>
+  /** Scenarios of a layout that were asked for. */
+  scenariosOf(layout: LayoutName): readonly ScenarioName[]
+  /** Opens databases with data for these sides, and closes them behind the work. */
+  onStage(options: OnStage, work: (stage: Stage, measure: Measure) => Promise<void>): Promise<void>
+  /** Work that is measured once, on the servers and shards of the run. */
+  addWork(work: Work): void
+  addSeries(series: Series): void
+  progress(what: string): void
+}
+
+/** Measures a scenario on the sides that have it, in turns, and adds a row for each. */
+export type Measure = (
+  scenario: ScenarioName,
+  how?: Partial<Cell> & { readonly rounds?: number },
+) => Promise<void>
+
+export interface Work {
+  readonly scenario: BulkName
+  readonly side: MeasuredSide
+  readonly entities: number
+  readonly seconds: number
+  /** µs for each entity. */
+  readonly clientCpuUs: number
+  readonly server: ServerUsage
+  readonly bytesPerEntity?: number
+  readonly memoryMiB?: number
+  /** Of the load meanwhile: calls a second, and their times. */
+  readonly rate?: number
+  readonly p50Ms?: number
+  readonly p99Ms?: number
+  readonly maxMs?: number
+}
+
+export interface OnStage extends Partial<Omit<DataSetOptions, 'users'>> {
+  readonly sides: readonly SideDefinition[]
+  readonly processes?: number
+  readonly shards?: number
+  readonly isEmpty?: boolean
+  readonly route?: StageOptions['route']
+  readonly networkMs?: number
+}
 
 export interface BenchOptions {
-  readonly only: readonly ScenarioName[]
-  readonly callers: readonly number[]
-  readonly rounds: number
-  readonly seconds: number
-  readonly entries: number
-  readonly users: number
-  readonly seed: number
+  readonly part: PartName
+  readonly scale: Scale
+  readonly sides: readonly SideName[]
+  readonly scenarios: readonly ScenarioName[]
+  readonly bag: number | undefined
+  serverOf(kind: ServerKind, shards: number): Promise<Server>
+  /** Why a server is not there; undefined when it is. */
+  missing(kind: ServerKind): string | undefined
+  progress(what: string): void
 }
 
-export interface ScenarioResult extends Comparison {
-  readonly scenario: ScenarioName
-  readonly callers: number
+/** Entries of a user, everywhere: a range of five pages has to be full. */
+export const ENTRIES_OF_A_USER = 100
+
+export interface Measured {
+  readonly bench: Bench
+  readonly rows: readonly ResultRow[]
+  readonly series: readonly Series[]
 }
 
-export interface BackendResult {
-  readonly backend: BackendName
-  readonly title: string
-  readonly facts: Backend['facts']
-  readonly scenarios: readonly ScenarioResult[]
-}
-
-/** Fills the backend's databases and measures every scenario with every number of callers. */
-export async function runBench(
-  backend: Backend,
-  options: BenchOptions,
-  onProgress: (what: string) => void = () => {},
-): Promise<BackendResult> {
-  onProgress(`${backend.title}: writing ${options.entries} entries`)
-  const data = await createDataSet(backend.sides[0], options)
-  const results: ScenarioResult[] = []
-  for (const name of options.only) {
-    for (const callers of options.callers) {
-      onProgress(`${backend.title}: ${name}, ${callers} ${callers === 1 ? 'caller' : 'callers'}`)
-      const comparison = await compare({
-        sides: backend.sides,
-        call: (side) => scenarios[name].call(side, data),
-        callers,
-        rounds: options.rounds,
-        seconds: options.seconds,
-        server: backend.server,
+export function createBench(options: BenchOptions): Measured {
+  const { part, scale, serverOf, missing, progress } = options
+  const rows: ResultRow[] = []
+  const series: Series[] = []
+  const bench: Bench = {
+    scale,
+    sidesOn: (...kinds) =>
+      allSides.filter(
+        ({ name, server, isVariant }) =>
+          kinds.includes(server) &&
+          options.sides.includes(name) &&
+          missing(server) === undefined &&
+          (part === 'calls' || isVariant !== true),
+      ),
+    serverOf: (kind, shards = scale.shards) => serverOf(kind, shards),
+    scenariosOf: (layout) =>
+      scenarioNames.filter((name) => options.scenarios.includes(name) && scenarioOf(name).layout === layout),
+    async onStage(on, work) {
+      const layout = on.layout ?? 'entries'
+      const { sides, processes = 1, shards = scale.shards, entries = scale.entries, networkMs = 0 } = on
+      const bag = on.bag ?? options.bag
+      const stage = await openStage({
+        sides,
+        data: { layout, entries, users: Math.max(1, Math.floor(entries / ENTRIES_OF_A_USER)), bag },
+        processes,
+        isEmpty: on.isEmpty === true,
+        serverOf: (kind) => serverOf(kind, shards),
+        ...(on.route === undefined ? {} : { route: on.route }),
+        onProgress: progress,
       })
-      results.push({ scenario: name, callers, ...comparison })
-    }
+      try {
+        await work(stage, async (scenario, how = {}) => {
+          const { rounds = part === 'calls' ? scale.rounds : scale.otherRounds, ...given } = how
+          const cell: Cell = { scenario, callers: 64, processes, seconds: scale.seconds, ...given }
+          const able = sides
+            .filter((side) => side.without?.includes(scenario) !== true)
+            .map(({ name }) => name)
+          const callers = cell.rate === undefined ? `${cell.callers} callers` : `${cell.rate} a second`
+          if (able.length === 0) return
+          progress(`${scenario}, ${callers}`)
+          for (const [side, samples] of await compare(able, cell, rounds, stage.measure)) {
+            rows.push({
+              part,
+              scenario,
+              side,
+              callers: cell.callers,
+              processes: cell.processes,
+              shards,
+              entities: entries,
+              indexes: indexesOf(layout).length,
+              bag: bag ?? null,
+              networkMs,
+              rate: cell.rate ?? null,
+              ...numbersOf(samples),
+              bytesPerEntity: round(stage.bytesPerEntity(side)),
+            })
+          }
+        })
+      } finally {
+        await stage.close()
+      }
+    },
+    addWork({
+      server,
+      seconds,
+      entities,
+      bytesPerEntity,
+      memoryMiB,
+      rate,
+      p50Ms = 0,
+      p99Ms = 0,
+      maxMs = 0,
+      ...work
+    }) {
+      const sample = {
+        opsPerSecond: entities / seconds,
+        p50Ms,
+        p99Ms,
+        maxMs,
+        clientCpuUs: work.clientCpuUs,
+        server,
+      }
+      rows.push({
+        part,
+        ...work,
+        callers: 1,
+        processes: 1,
+        shards: scale.shards,
+        entities,
+        indexes: indexesOf('entries').length,
+        bag: options.bag ?? null,
+        networkMs: 0,
+        rate: rate ?? null,
+        ...numbersOf([sample]),
+        bytesPerEntity: bytesPerEntity === undefined ? null : round(bytesPerEntity),
+        ...(memoryMiB === undefined ? {} : { memoryMiB: round(memoryMiB) }),
+      })
+    },
+    addSeries: (one) => series.push(one),
+    progress,
   }
-  return { backend: backend.name, title: backend.title, facts: backend.facts, scenarios: results }
+  return { bench, rows, series }
 }

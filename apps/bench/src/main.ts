@@ -1,75 +1,88 @@
-import { mkdir, writeFile } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
-import { findServer, howToInstall } from '@looseleaf-tooling/mariadb'
-import { checkServers, openMysqlBackend, ServerUnreachable } from './backends/mysql-backend.ts'
-import { openSqliteBackend } from './backends/sqlite-backend.ts'
-import type { Backend, BackendName } from './backends/backend.ts'
-import { runBench, type BackendResult } from './bench.ts'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { createBench } from './bench.ts'
 import { parseOptions, type Options } from './options.ts'
+import { parts } from './parts/all-parts.ts'
+import { htmlPage } from './report/html/page.ts'
 import { machineFacts } from './report/machine-facts.ts'
-import { formatNumber } from './report/numbers.ts'
-import { formatTables } from './report/table.ts'
-import { scenarios } from './workload/scenarios.ts'
+import { createProgress } from './report/progress.ts'
+import { noResults, withPart, type Results } from './report/results.ts'
+import { formatPart } from './report/table.ts'
+import { createServers } from './servers/all-servers.ts'
+import { checkServers, ServerUnreachable } from './servers/mariadb.ts'
+import type { ServerKind } from './sides/side.ts'
 
 async function main(): Promise<void> {
   // `pnpm bench -- --quick` hands the two dashes on.
   const options = parseOptions(process.argv.slice(2).filter((argument) => argument !== '--'))
-  const started = new Date()
   // What would be found out after minutes of measuring is found out now.
-  const file = resultFile(options, started)
-  await mkdir(dirname(file), { recursive: true })
+  const folder = await resultFolder(options)
   await checkServers(options.mysql)
-  const machine = machineFacts()
-  console.log(
-    `${machine.cpu}, ${machine.cores} cores, Node ${machine.node}, load ${machine.loadAverage.toFixed(2)}, ` +
-      `flush ${formatNumber(machine.flushMs.median)} ms`,
-  )
-  const results: BackendResult[] = []
-  for (const name of backendsToRun(options)) {
-    const backend = await openBackend(name, options)
-    try {
-      results.push(await runBench(backend, options, (what) => console.error(`… ${what}`)))
-    } finally {
-      await backend.close()
+  const servers = createServers(options.mysql)
+  const leftOut = kinds.flatMap((kind) => servers.missing(kind) ?? [])
+  for (const why of leftOut) console.error(`LEFT OUT: ${why}\n`)
+  const progress = createProgress(options.parts.length)
+  try {
+    for (const [number, name] of options.parts.entries()) {
+      progress.part(number, name)
+      const started = new Date()
+      const machine = machineFacts()
+      const { bench, rows, series } = createBench({
+        part: name,
+        scale: options.scale,
+        sides: options.sides,
+        scenarios: options.scenarios,
+        bag: options.bag,
+        serverOf: servers.of,
+        missing: servers.missing,
+        progress: progress.step,
+      })
+      await parts[name].run(bench)
+      progress.stop()
+      if (rows.length === 0) continue
+      console.log(`\n${formatPart(name, rows)}`)
+      const facts = {
+        started: started.toISOString(),
+        finished: new Date().toISOString(),
+        scale: options.scale.name,
+        machine,
+        servers: servers.facts(),
+        leftOut,
+      }
+      await writeResults(folder, withPart(await readResults(folder), name, facts, rows, series))
     }
+  } finally {
+    progress.stop()
+    await servers.close()
   }
-  for (const result of results) console.log(`\n${formatTables(result)}`)
-  console.log(`\n${legend(options)}`)
-  const { mysql: _, json: __, ...settings } = options
-  await writeFile(
-    file,
-    `${JSON.stringify({ format: 1, started, finished: new Date(), machine, settings, results }, null, 2)}\n`,
-  )
-  console.log(`\nAll samples are in ${file}`)
+  console.log(`\nAll of it is in ${join(folder, 'latest.json')}, and to look at in latest.html there.`)
 }
 
-function backendsToRun(options: Options): readonly BackendName[] {
-  if (!options.on.includes('mysql') || options.mysql.length > 0 || findServer() !== undefined)
-    return options.on
-  if (options.onGiven) throw new Error(`There is no MariaDB or MySQL on this machine.\n${howToInstall}`)
-  console.error(`There is no MariaDB or MySQL on this machine, so that part is LEFT OUT.\n${howToInstall}`)
-  return options.on.filter((name) => name !== 'mysql')
-}
+const kinds: readonly ServerKind[] = ['mariadb', 'postgres', 'sqlite']
 
-function openBackend(name: BackendName, options: Options): Promise<Backend> {
-  if (name === 'sqlite') return openSqliteBackend(options.shards)
-  return openMysqlBackend({ urls: options.mysql, shards: options.shards, poolSize: options.pool })
-}
-
-function legend({ only, rounds, seconds }: Options): string {
-  return [
-    ...only.map((name) => `${name}: ${scenarios[name].what}.`),
-    `Calls a second: the median of ${rounds} rounds of ${seconds} s, with the least and the greatest. Ratios are taken within a`,
-    'round, Looseleaf to hand-written; pairs stand in the same order. The CPU ratio is the other way round: by how much less',
-    'CPU time, on both ends together, Looseleaf takes for a call. It depends less on what else the machine does.',
-  ].join('\n')
-}
-
-function resultFile({ json }: Options, started: Date): string {
+async function resultFolder({ out }: Options): Promise<string> {
   // pnpm runs this in its own folder; a path that was given is meant from where the user stands.
-  if (json !== undefined) return resolve(process.env['INIT_CWD'] ?? '.', json)
-  const name = started.toISOString().slice(0, 19).replaceAll(':', '-')
-  return join(import.meta.dirname, '..', 'results', `${name}.json`)
+  const folder =
+    out === undefined
+      ? join(import.meta.dirname, '..', 'results')
+      : resolve(process.env['INIT_CWD'] ?? '.', out)
+  await mkdir(folder, { recursive: true })
+  return folder
+}
+
+async function readResults(folder: string): Promise<Results> {
+  try {
+    return JSON.parse(await readFile(join(folder, 'latest.json'), 'utf8')) as Results
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return noResults
+    throw error
+  }
+}
+
+/** After every part, so that a run that is ended loses one part at the most. */
+async function writeResults(folder: string, results: Results): Promise<void> {
+  await writeFile(join(folder, 'latest.json'), `${JSON.stringify(results, null, 1)}\n`)
+  await writeFile(join(folder, 'latest.html'), htmlPage(results))
 }
 
 try {

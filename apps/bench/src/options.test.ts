@@ -1,31 +1,32 @@
 import { describe, expect, test, vi } from 'vitest'
 import { parseOptions } from './options.ts'
+import { partNames } from './parts/part-names.ts'
+import { scales } from './scale.ts'
 
 describe('parseOptions', () => {
-  test('measures everything everywhere by default', () => {
-    expect(parseOptions([])).toMatchObject({
-      on: ['sqlite', 'mysql'],
-      onGiven: false,
-      only: ['put', 'update', 'get', 'getMany', 'query'],
-      callers: [64, 1],
-      mysql: [],
-    })
+  test('measures everything by default', () => {
+    expect(parseOptions([])).toMatchObject({ scale: scales.full, parts: partNames, mysql: [] })
   })
 
   test('takes lists', () => {
-    expect(parseOptions(['--on', 'mysql', '--only', 'get,put', '--callers', '8,256'])).toMatchObject({
-      on: ['mysql'],
-      onGiven: true,
-      only: ['get', 'put'],
-      callers: [8, 256],
+    expect(
+      parseOptions(['--only', 'calls,rates', '--sides', 'limit', '--scenarios', 'get', '--callers', '8,256']),
+    ).toMatchObject({
+      parts: ['calls', 'rates'],
+      sides: ['limit'],
+      scenarios: ['get'],
+      scale: { callers: [8, 256] },
     })
   })
 
   test('lets a given option win over --quick', () => {
-    const normal = parseOptions([])
-    const quick = parseOptions(['--quick', '--rounds', '9'])
-    expect(quick.rounds).toBe(9)
-    expect(quick.entries).toBeLessThan(normal.entries)
+    const { scale } = parseOptions(['--quick', '--rounds', '9'])
+    expect(scale).toEqual({ ...scales.quick, rounds: 9, otherRounds: 9 })
+  })
+
+  test('has a shard for each server that is given', () => {
+    const { mysql, scale } = parseOptions(['--mysql', 'mysql://a@h:1,mysql://a@h:2,mysql://a@h:3'])
+    expect([mysql.length, scale.shards]).toEqual([3, 3])
   })
 
   test.each(['nope', '', 'mysql://a@h:1,', 'http://a@h:1'])('refuses %j for servers', (text) => {
@@ -41,12 +42,5 @@ describe('parseOptions', () => {
       exit.mockRestore()
       write.mockRestore()
     }
-  })
-
-  test('takes given servers for a wish to measure on them', () => {
-    expect(parseOptions(['--mysql', 'mysql://a@h:1,mysql://a@h:2'])).toMatchObject({
-      mysql: ['mysql://a@h:1', 'mysql://a@h:2'],
-      onGiven: true,
-    })
   })
 })

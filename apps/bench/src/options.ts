@@ -1,68 +1,85 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { backendNames, type BackendName } from './backends/backend.ts'
-import type { BenchOptions } from './bench.ts'
-import { scenarioNames } from './workload/scenarios.ts'
+import { partNames, type PartName } from './parts/part-names.ts'
+import { scales, type Scale } from './scale.ts'
+import { sideNames, type SideName } from './sides/side-names.ts'
+import { scenarioNames, type ScenarioName } from './workload/scenarios.ts'
 
-export interface Options extends BenchOptions {
-  readonly on: readonly BackendName[]
-  /** True when `on` was asked for by name. */
-  readonly onGiven: boolean
+export interface Options {
+  readonly scale: Scale
+  readonly parts: readonly PartName[]
+  readonly sides: readonly SideName[]
+  readonly scenarios: readonly ScenarioName[]
+  readonly bag: number | undefined
   readonly mysql: readonly string[]
-  readonly shards: number
-  readonly pool: number
-  readonly json: string | undefined
+  /** The folder of the results. */
+  readonly out: string | undefined
 }
 
-/** What `--quick` changes: enough to see that all works, too little to believe. */
-const quick = { rounds: 3, seconds: 0.3, entries: 2_000, users: 50 }
+interface Given {
+  readonly quick?: true
+  readonly full?: true
+  readonly tiny?: true
+  readonly only: readonly PartName[]
+  readonly sides: readonly SideName[]
+  readonly scenarios: readonly ScenarioName[]
+  readonly rounds?: number
+  readonly seconds?: number
+  readonly entries?: number
+  readonly callers?: readonly number[]
+  readonly shards?: number
+  readonly growth?: readonly number[]
+  readonly bag?: number
+  readonly mysql?: readonly string[]
+  readonly out?: string
+}
 
 export function parseOptions(argv: readonly string[]): Options {
   const command = new Command('pnpm bench')
-    .description('Holds Looseleaf against hand-written SQL on the same tables.')
-    .addOption(listOption('--on <databases>', 'where to measure', backendNames))
-    .addOption(listOption('--only <scenarios>', 'what to measure', scenarioNames))
-    .option(
-      '--callers <numbers>',
-      'callers at once, such as 1,64',
-      (text) => text.split(',').map(wholeNumber),
-      [64, 1],
+    .description('Holds Looseleaf against other ways to store the same data.')
+    .option('--quick', 'all of it in less than five minutes; to see that it works, not to believe')
+    .option('--full', 'what is published; some 30 minutes on two cores (default)')
+    .addOption(new Option('--tiny', 'as little as possible, for tests').hideHelp())
+    .addOption(
+      listOption('--only <parts>', 'measure these, and keep what was measured of the others', partNames),
     )
-    .option('--rounds <number>', 'rounds of each measurement; medians are over these', wholeNumber, 7)
-    .option('--seconds <number>', 'seconds of each side in a round', positiveNumber, 1)
-    .option('--entries <number>', 'entries that are there before', wholeNumber, 20_000)
-    .option('--users <number>', 'users who have them', wholeNumber, 500)
-    .option('--shards <number>', 'SQLite files, and servers to start', wholeNumber, 2)
-    .option('--pool <number>', 'connections to each shard of the hand-written side', wholeNumber, 32)
-    .option('--seed <number>', 'another seed makes other data', wholeNumber, 1)
+    .addOption(listOption('--sides <sides>', 'measure only these', sideNames))
+    .addOption(
+      listOption('--scenarios <scenarios>', 'measure only these, where a part has them', scenarioNames),
+    )
+    .option('--rounds <number>', 'rounds of each measurement; medians are over these', wholeNumber)
+    .option('--seconds <number>', 'seconds of each side in a round', positiveNumber)
+    .option('--entries <number>', 'entries that are there before', wholeNumber)
+    .option('--callers <numbers>', 'callers of the part of that name, such as 8,256', numbers)
+    .option('--shards <number>', 'servers, or files of SQLite', wholeNumber)
+    .option('--growth <numbers>', 'entities of the part entities, such as 10000,10000000', numbers)
+    .option('--bag <bytes>', 'bags of about so many bytes instead of those of a feed site', wholeNumber)
     .option(
       '--mysql <urls>',
       'servers to use instead of starting some: mysql://user:password@host:port,…',
       (text) => text.split(',').map(serverUrl),
     )
-    .option('--json <file>', 'where the results go (default: a new file in results/)')
-    .option('--quick', `a few seconds in all: ${JSON.stringify(quick)}`)
+    .option('--out <folder>', 'where the results go (default: results/ of this package)')
   command.parse(argv, { from: 'user' })
-  const given = command.opts<Omit<Options, 'onGiven'> & { readonly quick?: boolean }>()
-  const shortened = given.quick === true ? quick : {}
-  const explicit = Object.fromEntries(
-    Object.entries(given).filter(([name]) => command.getOptionValueSource(name) === 'cli'),
-  )
-  const options: Options = {
-    ...given,
-    ...shortened,
-    ...explicit,
+  const given = command.opts<Given>()
+  const scale = scales[given.tiny ? 'tiny' : given.quick ? 'quick' : 'full']
+  const shards = given.mysql?.length ?? given.shards
+  const { rounds, seconds, entries, callers, growth } = given
+  // Servers that were given are all that there are.
+  const growthShards = given.mysql && scale.growthShards.filter((count) => count <= (shards ?? 0))
+  const changed = { growthShards, rounds, otherRounds: rounds, seconds, entries, callers, growth, shards }
+  return {
+    scale: {
+      ...scale,
+      ...Object.fromEntries(Object.entries(changed).filter(([, value]) => value !== undefined)),
+    },
+    parts: given.only,
+    sides: given.sides,
+    scenarios: given.scenarios,
+    bag: given.bag,
     mysql: given.mysql ?? [],
-    json: given.json,
-    onGiven: command.getOptionValueSource('on') === 'cli' || given.mysql !== undefined,
+    out: given.out,
   }
-  if (options.entries / options.users < MIN_ENTRIES_PER_USER) {
-    command.error(`error: there have to be ${MIN_ENTRIES_PER_USER} entries or more for each user`)
-  }
-  return options
 }
-
-/** A page of the query is full then. */
-const MIN_ENTRIES_PER_USER = 20
 
 function listOption<T extends string>(flags: string, description: string, all: readonly T[]): Option {
   return new Option(flags, `${description}: ${all.join(',')}`).default([...all], 'all').argParser((text) => {
@@ -80,6 +97,14 @@ function wholeNumber(text: string): number {
   return value
 }
 
+const numbers = (text: string): number[] => text.split(',').map(wholeNumber)
+
+function positiveNumber(text: string): number {
+  const value = Number(text)
+  if (!Number.isFinite(value) || value <= 0) throw new InvalidArgumentError('It has to be a number above 0.')
+  return value
+}
+
 function serverUrl(text: string): string {
   if (URL.parse(text)?.protocol !== 'mysql:') {
     throw new InvalidArgumentError(
@@ -87,10 +112,4 @@ function serverUrl(text: string): string {
     )
   }
   return text
-}
-
-function positiveNumber(text: string): number {
-  const value = Number(text)
-  if (!Number.isFinite(value) || value <= 0) throw new InvalidArgumentError('It has to be a number above 0.')
-  return value
 }

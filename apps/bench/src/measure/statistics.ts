@@ -12,7 +12,7 @@ export function spreadOf(values: readonly number[]): Spread {
 }
 
 /** The value that this share of the sorted values does not exceed, between neighbours where it falls between them; 0 of none. */
-export function percentile(sorted: readonly number[], share: number): number {
+export function percentile(sorted: ArrayLike<number>, share: number): number {
   if (sorted.length === 0) return 0
   const place = (sorted.length - 1) * share
   const below = sorted[Math.floor(place)] as number

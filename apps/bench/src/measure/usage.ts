@@ -1,65 +1,66 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 
-/** What was spent up to now; the difference of two tells what a run took. */
-export interface Usage {
-  /** CPU time of this process, in µs, its worker threads included. */
-  readonly clientCpu: number
-  /** CPU time of the database servers, in µs; undefined where they are not ours or cannot be asked. */
-  readonly serverCpu: number | undefined
-  /** Statements that the servers have executed; undefined for a database without a server. */
+/** What servers have spent up to now; the difference of two tells what a run took. Undefined what cannot be known. */
+export interface ServerUsage {
+  /** CPU time in µs. */
+  readonly cpu: number | undefined
   readonly statements: number | undefined
-  /** Times that the servers have waited for data to be on the disk; undefined for a database without a server. */
+  /** Times that data was waited for to be on the disk. */
   readonly flushes: number | undefined
 }
 
-/** What a backend knows of its servers. */
 export interface ServerMeter {
-  readonly pids: readonly number[]
-  counters(): Promise<{ readonly statements: number; readonly flushes: number }>
+  read(): Promise<ServerUsage>
 }
 
-export async function readUsage(server: ServerMeter | undefined): Promise<Usage> {
-  const counters = await server?.counters()
-  const { user, system } = process.cpuUsage()
-  return {
-    clientCpu: user + system,
-    serverCpu: server === undefined ? undefined : cpuOf(server.pids),
-    statements: counters?.statements,
-    flushes: counters?.flushes,
-  }
-}
+export const noUsage: ServerUsage = { cpu: undefined, statements: undefined, flushes: undefined }
 
 /** From one reading to another, for each call. */
-export function usagePerCall(before: Usage, after: Usage, calls: number): Usage {
-  const each = (name: keyof Usage): number | undefined => {
+export function usagePerCall(before: ServerUsage, after: ServerUsage, calls: number): ServerUsage {
+  const each = (name: keyof ServerUsage): number | undefined => {
     const [from, to] = [before[name], after[name]]
     return from === undefined || to === undefined ? undefined : (to - from) / calls
   }
-  return {
-    clientCpu: each('clientCpu') ?? 0,
-    serverCpu: each('serverCpu'),
-    statements: each('statements'),
-    flushes: each('flushes'),
-  }
+  return { cpu: each('cpu'), statements: each('statements'), flushes: each('flushes') }
 }
 
 /** Linux counts CPU time in ticks of 10 ms for whoever asks through /proc. */
 const TICK_MICROS = 10_000
 
-function cpuOf(pids: readonly number[]): number | undefined {
+/** Of these processes and of the children that they have waited for; undefined on another system than Linux. */
+export function cpuOf(pids: readonly number[]): number | undefined {
   if (pids.length === 0) return undefined
   try {
-    return (
-      pids.reduce((sum, pid) => sum + ticksOf(readFileSync(`/proc/${pid}/stat`, 'utf8')), 0) * TICK_MICROS
-    )
+    return pids.reduce((sum, pid) => sum + ticksOf(statOf(pid)), 0) * TICK_MICROS
   } catch {
-    // Another system than Linux.
     return undefined
   }
 }
 
-/** User and system time. The fields are counted from behind the name, which may hold anything. */
-function ticksOf(stat: string): number {
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return Number(fields[11]) + Number(fields[12])
+/** A process and its children, such as a PostgreSQL server and those that serve its connections. */
+export function withChildren(parent: number): number[] {
+  const children = readdirSync('/proc').filter(
+    (name) => /^\d+$/.test(name) && parentOf(Number(name)) === parent,
+  )
+  return [parent, ...children.map(Number)]
+}
+
+/** The fields behind the name, which may hold anything. */
+function statOf(pid: number): string[] {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+}
+
+/** User and system time, of the process itself and of children that have ended. */
+function ticksOf(fields: readonly string[]): number {
+  return [11, 12, 13, 14].reduce((sum, field) => sum + Number(fields[field]), 0)
+}
+
+function parentOf(pid: number): number | undefined {
+  try {
+    return Number(statOf(pid)[1])
+  } catch {
+    // It has ended meanwhile.
+    return undefined
+  }
 }

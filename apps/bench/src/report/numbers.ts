@@ -10,3 +10,14 @@ export function formatNumber(value: number): string {
 export function formatMaybe(value: number | undefined): string {
   return value === undefined ? '–' : formatNumber(value)
 }
+
+/** `one caller`, `64 callers`. */
+export const counted = (count: number, what: string): string =>
+  count === 1 ? `one ${what}` : `${formatNumber(count)} ${what}${what.endsWith('s') ? 'es' : 's'}`
+
+/** For plots: `12.3k`, `1M`. */
+export function shortNumber(value: number): string {
+  if (value >= 1e6) return `${Number((value / 1e6).toPrecision(3))}M`
+  if (value >= 1e4) return `${Number((value / 1e3).toPrecision(3))}k`
+  return formatNumber(value)
+}

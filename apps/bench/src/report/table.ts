@@ -1,74 +1,62 @@
 import Table from 'cli-table3'
-import type { BackendResult, ScenarioResult } from '../bench.ts'
-import type { SideResult } from '../measure/compare.ts'
-import type { Spread } from '../measure/statistics.ts'
+import { spreadOf, type Spread } from '../measure/statistics.ts'
 import { formatMaybe, formatNumber } from './numbers.ts'
+import { ratioOf } from './ratios.ts'
+import type { ResultRow } from './results.ts'
 
-/** The results of one backend: how fast, and what a call took. */
-export function formatTables(result: BackendResult): string {
-  return [
-    `${result.title}`,
-    speedTable(result.scenarios),
-    'Per call (medians)',
-    costTable(result.scenarios),
-  ].join('\n')
-}
-
-function speedTable(scenarios: readonly ScenarioResult[]): string {
-  const table = newTable(['', 'callers', 'Looseleaf /s', 'hand-written /s', 'ratio', 'p50 ms', 'p99 ms'])
-  for (const { scenario, callers, ratio, sides } of scenarios) {
-    const { looseleaf, 'hand-written': handWritten } = sides
-    table.push([
-      scenario,
-      callers,
-      formatSpread(looseleaf.callsPerSecond),
-      formatSpread(handWritten.callsPerSecond),
-      formatSpread(ratio, '×'),
-      `${formatNumber(looseleaf.p50.median)} : ${formatNumber(handWritten.p50.median)}`,
-      `${formatNumber(looseleaf.p99.median)} : ${formatNumber(handWritten.p99.median)}`,
-    ])
-  }
-  return table.toString()
-}
-
-function costTable(scenarios: readonly ScenarioResult[]): string {
-  const table = newTable([
+/** A part's rows for the terminal: how fast, and what a call took. */
+export function formatPart(title: string, rows: readonly ResultRow[]): string {
+  const head = [
     '',
     'callers',
+    'side',
+    'calls/s',
+    'ratio',
+    'p50 ms',
+    'p99 ms',
+    'client µs',
+    'server µs',
     'statements',
-    'flushes',
-    'client CPU µs',
-    'server CPU µs',
-    'CPU ratio',
-  ])
-  for (const { scenario, callers, sides } of scenarios) {
-    const pair = (name: keyof SideResult['perCall']): string =>
-      `${formatMaybe(sides.looseleaf.perCall[name])} : ${formatMaybe(sides['hand-written'].perCall[name])}`
-    const ratio = cpuOf(sides['hand-written']) / cpuOf(sides.looseleaf)
-    table.push([
-      scenario,
-      callers,
-      pair('statements'),
-      pair('flushes'),
-      pair('clientCpu'),
-      pair('serverCpu'),
-      `${formatNumber(ratio)}×`,
-    ])
-  }
-  return table.toString()
-}
-
-/** µs of a call on both ends, as far as they are known. */
-function cpuOf({ perCall }: SideResult): number {
-  return perCall.clientCpu + (perCall.serverCpu ?? 0)
-}
-
-function newTable(head: string[]): Table.Table {
-  return new Table({
+  ]
+  const table = new Table({
     head,
-    colAligns: head.map((_, i) => (i === 0 ? 'left' : 'right')),
+    colAligns: head.map((_, i) => (i === 0 || i === 2 ? 'left' : 'right')),
     style: { head: [], border: [], compact: true },
   })
+  for (const row of rows) {
+    const ratio = ratioOf(rows, row)
+    table.push([
+      `${row.scenario}${variantOf(row)}`,
+      row.callers,
+      row.side,
+      formatSpread({
+        median: row.opsPerSecond,
+        min: row.spread.opsPerSecond[0],
+        max: row.spread.opsPerSecond[1],
+      }),
+      ratio === undefined ? '' : formatSpread(spreadOf(ratio), '×'),
+      formatNumber(row.p50Ms),
+      formatNumber(row.p99Ms),
+      formatNumber(row.clientCpuUs),
+      formatMaybe(row.serverCpuUs ?? undefined),
+      formatMaybe(row.statementsPerOp ?? undefined),
+    ])
+  }
+  return `${title}\n${table.toString()}\nratio: Looseleaf's calls a second to this side's, round by round.`
+}
+
+/** What is not as usual. */
+function variantOf({ processes, bag, rate, networkMs, entities, shards, indexes, part }: ResultRow): string {
+  const words = [
+    ...(processes === 1 ? [] : [`${processes} processes`]),
+    ...(bag === null ? [] : [`${bag} bytes`]),
+    ...(rate === null ? [] : [`${rate}/s`]),
+    ...(networkMs === 0 ? [] : [`${networkMs} ms away`]),
+    ...(part === 'entities' ? [`${entities} entities`] : []),
+    ...(part === 'shards' ? [`${shards} shards`] : []),
+    ...(part === 'indexes' ? [`${indexes} indexes`] : []),
+  ]
+  return words.length === 0 ? '' : `, ${words.join(', ')}`
 }
 
 function formatSpread({ median, min, max }: Spread, unit = ''): string {

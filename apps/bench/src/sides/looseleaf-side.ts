@@ -1,28 +1,142 @@
-import { DataStore, type DriverFactory } from 'looseleaf'
-import { entriesByLink, entriesByUser } from '../workload/indexes.ts'
-import type { Side } from './side.ts'
+import { dirname } from 'node:path'
+import { DataStore, mysqlShards, sqliteShards, type DataStoreOptions, type DriverFactory } from 'looseleaf'
+import { byTag, byTime, byUser, indexesOf, listByUser, type LayoutName } from '../workload/indexes.ts'
+import type { ScenarioName } from '../workload/scenarios.ts'
+import type { ServerKind, Side, SideDefinition } from './side.ts'
+import type { SideName } from './side-names.ts'
 
-export interface LooseleafSide extends Side {
-  readonly store: DataStore
+type StoreOptions = Omit<DataStoreOptions, 'shards' | 'indexes' | 'migrate'>
+
+interface LooseleafSideOptions {
+  readonly name: SideName
+  readonly title: string
+  readonly server?: ServerKind
+  readonly isVariant?: boolean
+  readonly without?: readonly ScenarioName[]
+  /** Anything that is not as it comes. */
+  readonly store?: StoreOptions
 }
 
-/** Looseleaf as it comes: default router, default codec, default pool. Creates the tables that the other side uses too. */
-export async function openLooseleafSide(shards: DriverFactory): Promise<LooseleafSide> {
-  const store = await DataStore.open({ shards, indexes: [entriesByUser, entriesByLink], migrate: true })
+type Made = Pick<DataStoreOptions, 'migrate' | 'queryTimeMs'>
+
+/**
+ * Rows that a write made superfluous are deleted when the queries of this long have ended. It is five seconds by default, and less here
+ * so that every turn pays for its own deletions. Nothing but the moment depends on it.
+ */
+const QUERY_TIME_MS = 250
+
+/** A store as it comes: default router, default codec, default pool, unless it says otherwise. */
+export function looseleafSide({
+  name,
+  title,
+  server = 'mariadb',
+  isVariant = false,
+  without = [],
+  store = {},
+}: LooseleafSideOptions): SideDefinition {
+  const open = (databases: readonly string[], layout: LayoutName, made: Made): Promise<DataStore> =>
+    DataStore.open({
+      shards: shardsOf(server, databases),
+      indexes: indexesOf(layout).map(({ definition }) => definition),
+      ...made,
+      ...store,
+    })
   return {
-    name: 'looseleaf',
-    store,
-    put: async (entry) => (await store.put(entry)).id,
-    update: async (id, change) => {
+    name,
+    title,
+    server,
+    isVariant,
+    without,
+    create: async (databases, layout) =>
+      (await open(databases, layout, { migrate: true, queryTimeMs: QUERY_TIME_MS })).close(),
+    open: async (databases, layout) => sideOf(await open(databases, layout, {})),
+  }
+}
+
+export function shardsOf(server: ServerKind, databases: readonly string[]): DriverFactory {
+  if (server === 'mariadb') return mysqlShards([...databases])
+  // One folder for all: the store names its files itself.
+  return sqliteShards({ folder: dirname(databases[0] as string), shards: databases.length })
+}
+
+function sideOf(store: DataStore): Side {
+  return {
+    async fill(entries) {
+      const results = await store.putMany(entries.map(([{ id }, entry]) => ({ ...entry, id })))
+      for (const result of results) if (!result.ok) throw result.error
+    },
+    insert: async (entry) => ({ id: (await store.insert(entry)).id, user: entry.user_id }),
+    async put({ id }, entry) {
+      await store.put(entry, { id })
+    },
+    async update({ id }, change) {
       await store.update(id, change)
     },
-    get: (id) => store.get(id),
-    getMany: (ids) => store.getMany(ids),
-    async queryByUser(userId, limit) {
-      const page = await store.query(entriesByUser, { user_id: userId }, { order: 'desc', limit })
-      return page.items
+    async delete({ id }) {
+      await store.delete(id)
     },
+    get: ({ id }) => store.get(id),
+    getMany: (refs) => store.getMany(refs.map(({ id }) => id)),
+    async page(user, limit) {
+      return (await store.query(byUser, { user_id: user }, { order: 'desc', limit })).items
+    },
+    async list(user, limit) {
+      const { items } = await store.list(listByUser, { user_id: user }, { order: 'desc', limit })
+      return items
+    },
+    async pages(user, before, limit, pages) {
+      const where = { user_id: user, published: { lt: before } }
+      const found = []
+      let cursor: string | undefined
+      for (let page = 0; page < pages; page++) {
+        const next = await store.query(byUser, where, { order: 'desc', limit, cursor })
+        found.push(...next.items)
+        cursor = next.cursor
+        if (cursor === undefined) break
+      }
+      return found
+    },
+    async newest(limit) {
+      return (await store.query(byTime, {}, { order: 'desc', limit, scatter: true })).items
+    },
+    async tagged(tag, limit) {
+      return (await store.query(byTag, { tags: tag }, { order: 'desc', limit })).items
+    },
+    async pageOfEach(users, limit) {
+      const wheres = users.map((user) => ({ user_id: user }))
+      return (await store.queryMany(byUser, wheres, { order: 'desc', limit })).map(({ items }) => items)
+    },
+    count: (user) => store.count(byUser, { user_id: user }),
     settled: () => store.settled(),
     close: () => store.close(),
   }
 }
+
+const READING: readonly ScenarioName[] = [
+  'get',
+  'getHot',
+  'getCold',
+  'getMany',
+  'page',
+  'queryMany',
+  'count',
+  'list',
+  'range',
+  'scatter',
+  'tag',
+]
+
+export const looseleaf = looseleafSide({ name: 'looseleaf', title: 'Looseleaf' })
+export const entityFirst = looseleafSide({
+  name: 'entity-first',
+  title: 'Looseleaf, entity first',
+  isVariant: true,
+  // It reads as the other order does.
+  without: READING,
+  store: { writeOrder: 'entity-first' },
+})
+export const sqliteLooseleaf = looseleafSide({
+  name: 'sqlite-looseleaf',
+  title: 'Looseleaf on SQLite',
+  server: 'sqlite',
+})

@@ -1,18 +1,12 @@
 import type { Bag } from 'looseleaf'
-import type { Random } from '@looseleaf-tooling/random'
+import { createRandom, type Random } from '@looseleaf-tooling/random'
 
 /** An entry of a feed site, as it is given to `put`: what somebody shared, with a first comment or two. */
 export interface Entry extends Bag {
   user_id: string
-  feed_id: string
   published: Date
-  updated: Date
   title: string
   link: string
-  service: { name: string; entry_type: string }
-  hidden: boolean
-  likes: string[]
-  comments: { by: string; date: Date; body: string }[]
 }
 
 const words =
@@ -25,10 +19,49 @@ const types = ['share', 'post', 'upload']
 /** 1 January 2026; entries of a run are spread over the year before. */
 const LATEST = Date.UTC(2026, 0, 1)
 const YEAR_MS = 365 * 24 * 3_600_000
+/** What a user's id, a time, a link and a title take at the least, as msgpack. */
+const SMALLEST = 80
+export const TAGS = 200
 
-/** A made-up entry of this user. Its title, link and comments differ from one to the next in length as well. */
-export function createEntry(random: Random, userId: string): Entry {
-  const published = new Date(LATEST - random.below(YEAR_MS))
+/** How entries are made. */
+export interface EntryShape {
+  /** About how many bytes the bag takes as msgpack; undefined: as long as an entry of a feed site is, some 420. */
+  readonly bag: number | undefined
+  /** Properties `p0`, `p1` … beside, for so many more indexes. */
+  readonly extras: number
+}
+
+/** Entry number `number` of this user: the same each time. Title, link and comments differ in length from one to the next. */
+export function createEntry(number: number, userId: string, { bag, extras }: EntryShape): Entry {
+  const random = createRandom(number)
+  const published = publishedOf(random)
+  const entry =
+    bag === undefined ? feedEntry(random, userId, published) : sizedEntry(random, userId, published, bag)
+  for (let i = 0; i < extras; i++) entry[`p${i}`] = `value ${random.below(1_000_000)}`
+  return entry
+}
+
+/** Its first draw. */
+function publishedOf(random: Random): Date {
+  return new Date(LATEST - random.below(YEAR_MS))
+}
+
+/** When entry number `number` was published. */
+export const publishedAt = (number: number): Date => publishedOf(createRandom(number))
+
+/** With three tags of 200, and a handle of its own: for indexes over arrays, and for unique ones. */
+export function withTags(entry: Entry, number: number): Entry {
+  const random = createRandom(number + 1)
+  return {
+    ...entry,
+    tags: [...new Set(Array.from({ length: 3 }, () => tag(random.below(TAGS))))],
+    handle: `entry-${number}`,
+  }
+}
+
+export const tag = (number: number): string => `tag ${number}`
+
+function feedEntry(random: Random, userId: string, published: Date): Entry {
   return {
     user_id: userId,
     feed_id: random.uuid(),
@@ -45,6 +78,12 @@ export function createEntry(random: Random, userId: string): Entry {
       body: text(random, 4 + random.below(8)),
     })),
   }
+}
+
+function sizedEntry(random: Random, userId: string, published: Date, bytes: number): Entry {
+  const entry: Entry = { user_id: userId, published, title: '', link: `l/${random.below(1e6)}` }
+  const rest = Math.max(0, bytes - SMALLEST)
+  return rest === 0 ? entry : { ...entry, body: text(random, Math.ceil(rest / 5)).slice(0, rest) }
 }
 
 function text(random: Random, length: number): string {

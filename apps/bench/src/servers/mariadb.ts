@@ -1,26 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import { findServer, startServers } from '@looseleaf-tooling/mariadb'
-import { mysqlShards } from 'looseleaf'
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
-import type { ServerMeter } from '../measure/usage.ts'
-import { openLooseleafSide } from '../sides/looseleaf-side.ts'
-import { openMysqlSide } from '../sides/mysql-side.ts'
-import { createPlacement } from '../sides/placement.ts'
-import type { Backend } from './backend.ts'
+import { cpuOf, type ServerMeter } from '../measure/usage.ts'
 import { createCleanup, type Cleanup } from './cleanup.ts'
+import type { Server } from './server.ts'
 
-export interface MysqlBackendOptions {
+export interface MariadbOptions {
   /** Servers that are running already; without any, private ones are started. */
   readonly urls: readonly string[]
   /** How many to start. */
   readonly shards: number
-  /** Connections to each shard of the hand-written side. */
-  readonly poolSize: number
 }
 
-/** More memory than the launcher gives for tests: data and log of a run fit, so neither side waits for the other's leftovers. */
+/** More memory than the launcher gives for tests: data and log of a run fit, so no side waits for another's leftovers. */
 export const serverArguments: readonly string[] = [
-  '--innodb-buffer-pool-size=512M',
+  '--innodb-buffer-pool-size=2G',
   // The log has one name with MariaDB and another with MySQL; `loose` is for the one that does not know it.
   '--loose-innodb-log-file-size=512M',
   '--loose-innodb-redo-log-capacity=512M',
@@ -61,12 +55,10 @@ export async function checkServers(urls: readonly string[]): Promise<void> {
   }
 }
 
-/** A new database on each server, removed at the end. */
-export async function openMysqlBackend(options: MysqlBackendOptions): Promise<Backend> {
+export async function openMariadb(options: MariadbOptions): Promise<Server> {
   const cleanup = createCleanup()
   try {
     const { servers, pids } = await findServers(options, cleanup)
-    const database = `looseleaf_bench_${randomBytes(6).toString('hex')}`
     const admins = await Promise.all(
       servers.map(async (server) => {
         const admin = await createConnection({ uri: server, connectTimeout: 10_000 })
@@ -74,31 +66,39 @@ export async function openMysqlBackend(options: MysqlBackendOptions): Promise<Ba
         return admin
       }),
     )
-    const urls = await Promise.all(
-      servers.map(async (server, shard) => {
-        const name = `${database}_${shard}`
-        await admins[shard]?.query(`CREATE DATABASE ${name}`)
-        cleanup.add(async () => admins[shard]?.query(`DROP DATABASE ${name}`))
-        const url = new URL(server)
-        url.pathname = `/${name}`
-        return url.href
-      }),
-    )
-    const looseleaf = await openLooseleafSide(mysqlShards(urls))
-    cleanup.add(() => looseleaf.close())
-    const placement = createPlacement(urls.length, await looseleaf.store.indexes())
-    const handWritten = openMysqlSide({ urls, poolSize: options.poolSize, placement })
-    cleanup.add(() => handWritten.close())
+    const nameOf = (url: string): string => new URL(url).pathname.slice(1)
     return {
-      name: 'mysql',
-      title: `${urls.length} ${options.urls.length > 0 ? 'given databases' : `${ownServers()} on this machine`}`,
-      sides: [looseleaf, handWritten],
-      server: createMeter(admins, pids),
+      kind: 'mariadb',
+      title: `${servers.length} ${options.urls.length > 0 ? 'given' : ownServers()}`,
       facts: {
-        shards: urls.length,
+        shards: servers.length,
         startedHere: options.urls.length === 0,
-        handWrittenPoolSize: options.poolSize,
         ...(await readSettings(admins)),
+      },
+      meter: createMeter(admins, pids),
+      async createDatabases() {
+        const name = `looseleaf_bench_${randomBytes(6).toString('hex')}`
+        return Promise.all(
+          servers.map(async (server, shard) => {
+            const database = `${name}_${shard}`
+            await admins[shard]?.query(`CREATE DATABASE ${database}`)
+            cleanup.add(async () => admins[shard]?.query(`DROP DATABASE IF EXISTS ${database}`))
+            const url = new URL(server)
+            url.pathname = `/${database}`
+            return url.href
+          }),
+        )
+      },
+      async dropDatabases(databases) {
+        await Promise.all(
+          databases.map((url, shard) => admins[shard]?.query(`DROP DATABASE IF EXISTS ${nameOf(url)}`)),
+        )
+      },
+      async bytesOf(databases) {
+        const sizes = await Promise.all(
+          databases.map((url, shard) => bytesOf(admins[shard] as Connection, nameOf(url))),
+        )
+        return sizes.reduce((sum, size) => sum + size, 0)
       },
       close: () => cleanup.run(),
     }
@@ -108,12 +108,26 @@ export async function openMysqlBackend(options: MysqlBackendOptions): Promise<Ba
   }
 }
 
+/** Pages in use. The server counts them itself, now and then, and when it is asked to; its planner knows the data then, too. */
+async function bytesOf(admin: Connection, database: string): Promise<number> {
+  const [tables] = await admin.query<RowDataPacket[]>(
+    'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = ?',
+    [database],
+  )
+  for (const { name } of tables) await admin.query(`ANALYZE TABLE ${database}.${String(name)}`)
+  const [rows] = await admin.query<RowDataPacket[]>(
+    'SELECT SUM(data_length + index_length) AS bytes FROM information_schema.tables WHERE table_schema = ?',
+    [database],
+  )
+  return Number(rows[0]?.['bytes'] ?? 0)
+}
+
 function ownServers(): string {
   return findServer()?.flavor === 'mysql' ? 'MySQL servers' : 'MariaDB servers'
 }
 
 async function findServers(
-  options: MysqlBackendOptions,
+  options: MariadbOptions,
   cleanup: Cleanup,
 ): Promise<{ servers: readonly string[]; pids: readonly number[] }> {
   if (options.urls.length > 0) return { servers: options.urls, pids: [] }
@@ -129,8 +143,7 @@ interface Variable extends RowDataPacket {
 
 function createMeter(admins: readonly Connection[], pids: readonly number[]): ServerMeter {
   return {
-    pids,
-    async counters() {
+    async read() {
       let statements = 0
       let flushes = 0
       for (const admin of admins) {
@@ -142,7 +155,7 @@ function createMeter(admins: readonly Connection[], pids: readonly number[]): Se
         statements += value('Questions')
         flushes += value('Innodb_data_fsyncs')
       }
-      return { statements, flushes }
+      return { cpu: cpuOf(pids), statements, flushes }
     },
   }
 }

@@ -1,0 +1,108 @@
+import { sideOf } from '../sides/all-sides.ts'
+import type { Side } from '../sides/side.ts'
+import { openDataSet, type DataSet } from '../workload/data-set.ts'
+import type { Ref } from '../workload/ids.ts'
+import { scenarioOf } from '../workload/scenarios.ts'
+import type { Answer, FillOrder, OpenOrder, Order, PrepareOrder, RunOrder, RunReport } from './orders.ts'
+import { runAtRate } from './run-at-rate.ts'
+import { runCallers } from './run-callers.ts'
+
+/** A process that makes calls: it has every side open, and does what it is told. */
+
+const open = new Map<string, Side>()
+let data: DataSet
+let prepared: Ref[] | undefined
+let stopping = new AbortController()
+
+/** Entries given to a side at once, and how often at the same time: as `looseleaf import` does it. */
+const FILL_AT_ONCE = 500
+const BATCHES = 2
+/** Calls at a rate that may be under way. */
+const MOST_UNDER_WAY = 1000
+
+async function obey(order: Order): Promise<RunReport | undefined> {
+  if (order.kind === 'open') await openAll(order)
+  else if (order.kind === 'fill') return fill(order)
+  else if (order.kind === 'prepare') await prepare(order)
+  else if (order.kind === 'run') return run(order)
+  else stopping.abort()
+  return undefined
+}
+
+async function openAll(order: OpenOrder): Promise<void> {
+  data = openDataSet(order.data, order.process)
+  for (const { name, databases } of order.sides)
+    open.set(name, await sideOf(name).open(databases, order.data.layout))
+}
+
+function sideNamed(name: string): Side {
+  const side = open.get(name)
+  if (side === undefined) throw new Error(`The side ${name} is not open.`)
+  return side
+}
+
+async function fill({ side: name, from, to }: FillOrder): Promise<RunReport> {
+  const side = sideNamed(name)
+  const [cpu, start] = [process.cpuUsage(), performance.now()]
+  const underWay = new Set<Promise<void>>()
+  for (let number = from; number < to; number += FILL_AT_ONCE) {
+    const count = Math.min(FILL_AT_ONCE, to - number)
+    const batch = side.fill(Array.from({ length: count }, (_, i) => data.entry(number + i)))
+    underWay.add(batch)
+    void batch.then(
+      () => underWay.delete(batch),
+      () => undefined,
+    )
+    if (underWay.size >= BATCHES) await Promise.race(underWay)
+  }
+  await Promise.all(underWay)
+  await side.settled()
+  const seconds = (performance.now() - start) / 1000
+  return { calls: to - from, seconds, times: new Float32Array(), ...spentSince(cpu) }
+}
+
+async function prepare({ side: name, scenario, calls }: PrepareOrder): Promise<void> {
+  const side = sideNamed(name)
+  prepared = await scenarioOf(scenario).prepare?.(side, data, calls)
+  await side.settled()
+}
+
+async function run(order: RunOrder): Promise<RunReport> {
+  const side = sideNamed(order.side)
+  const scenario = scenarioOf(order.scenario)
+  const used = prepared ?? []
+  const most = prepared?.length ?? Infinity
+  prepared = undefined
+  // Nobody's garbage is collected in another's time.
+  globalThis.gc?.()
+  const before = process.cpuUsage()
+  const call = async (): Promise<void> => void (await scenario.call(side, data, used))
+  const { rate, seconds, callers } = order
+  stopping = new AbortController()
+  const ran =
+    rate === undefined
+      ? await runCallers(call, { callers, seconds, most })
+      : await runAtRate(call, { rate, seconds, most: MOST_UNDER_WAY, signal: stopping.signal })
+  // Work that was put off belongs to who has put it off.
+  await side.settled()
+  return { ...ran, ...spentSince(before) }
+}
+
+function spentSince(before: NodeJS.CpuUsage): Pick<RunReport, 'clientCpu' | 'memoryMiB'> {
+  const { user, system } = process.cpuUsage(before)
+  return { clientCpu: user + system, memoryMiB: process.resourceUsage().maxRSS / 1024 }
+}
+
+async function close(): Promise<void> {
+  for (const side of open.values()) await side.close()
+}
+
+process.on('message', ({ number, order }: { number: number; order: Order }) => {
+  const answer = (content: Answer): void => void process.send?.({ number, ...content })
+  obey(order).then(
+    (report) => answer(report === undefined ? {} : { report }),
+    (error: unknown) =>
+      answer({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
+  )
+})
+process.once('disconnect', () => void close().finally(() => process.exit()))

@@ -1,0 +1,60 @@
+import { performance } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Run } from './run-callers.ts'
+
+export interface RateOptions {
+  /** Calls a second. */
+  readonly rate: number
+  readonly seconds: number
+  /** Calls that may be under way. Those that are due beyond wait, and their time counts all the same. */
+  readonly most: number
+  /** Ends it early. */
+  readonly signal?: AbortSignal
+}
+
+/**
+ * Calls begin at a fixed rate, whatever became of those before, and a call's time counts from when it should have begun: a side that
+ * falls behind shows it in its times, as users would see it. Rejects with the first error of a call.
+ */
+export async function runAtRate(
+  call: () => Promise<void>,
+  { rate, seconds, most, signal }: RateOptions,
+): Promise<Run> {
+  const times: number[] = []
+  const dues: number[] = []
+  const running = new Set<Promise<void>>()
+  let failure: { readonly error: unknown } | undefined
+  const start = performance.now()
+
+  async function one(due: number): Promise<void> {
+    try {
+      await call()
+    } catch (error) {
+      failure ??= { error }
+    }
+    times.push(performance.now() - due)
+    dues.push(performance.timeOrigin + due)
+  }
+
+  for (
+    let number = 0;
+    number < rate * seconds && failure === undefined && signal?.aborted !== true;
+    number++
+  ) {
+    const due = start + (number * 1000) / rate
+    const early = due - performance.now()
+    // Timers are a millisecond coarse: calls of one millisecond begin together.
+    if (early > 0) await sleep(early)
+    while (running.size >= most) await Promise.race(running)
+    const promise = one(due).finally(() => running.delete(promise))
+    running.add(promise)
+  }
+  await Promise.all(running)
+  if (failure !== undefined) throw failure.error
+  return {
+    calls: times.length,
+    seconds: (performance.now() - start) / 1000,
+    times: Float32Array.from(times),
+    due: Float64Array.from(dues),
+  }
+}

@@ -1,0 +1,39 @@
+import type { ScenarioName } from '../workload/scenarios.ts'
+import type { RunReport } from '../client/orders.ts'
+import { percentile } from './statistics.ts'
+import { usagePerCall, type ServerUsage } from './usage.ts'
+
+/** What is measured of each side. */
+export interface Cell {
+  readonly scenario: ScenarioName
+  /** In all processes together. */
+  readonly callers: number
+  readonly processes: number
+  readonly seconds: number
+  /** Calls a second of all processes together; undefined: as many as are answered. */
+  readonly rate?: number
+}
+
+/** One side's part of one round. */
+export interface Sample {
+  readonly opsPerSecond: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly maxMs: number
+  readonly clientCpuUs: number
+  readonly server: ServerUsage
+}
+
+/** Of one run, which several processes took part in. */
+export function sampleOf(reports: readonly RunReport[], before: ServerUsage, after: ServerUsage): Sample {
+  const calls = reports.reduce((sum, report) => sum + report.calls, 0)
+  const times = Float32Array.from(reports.flatMap((report) => [...report.times])).toSorted()
+  return {
+    opsPerSecond: reports.reduce((sum, report) => sum + report.calls / report.seconds, 0),
+    p50Ms: percentile(times, 0.5),
+    p99Ms: percentile(times, 0.99),
+    maxMs: times.at(-1) ?? 0,
+    clientCpuUs: reports.reduce((sum, report) => sum + report.clientCpu, 0) / calls,
+    server: usagePerCall(before, after, calls),
+  }
+}

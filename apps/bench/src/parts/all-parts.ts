@@ -1,0 +1,30 @@
+import { bags } from './bags.ts'
+import { building } from './build.ts'
+import { callers } from './callers.ts'
+import { calls } from './calls.ts'
+import { entities, indexes, shards } from './growth.ts'
+import { importing } from './import.ts'
+import { network } from './network.ts'
+import type { Part } from './part.ts'
+import type { PartName } from './part-names.ts'
+import { processes } from './processes.ts'
+import { rates } from './rates.ts'
+import { sqlite } from './sqlite.ts'
+import { sweeping } from './sweep.ts'
+
+/** In the order in which they run. */
+export const parts: Readonly<Record<PartName, Part>> = {
+  calls,
+  callers,
+  processes,
+  bags,
+  network,
+  rates,
+  entities,
+  shards,
+  indexes,
+  sqlite,
+  import: importing,
+  build: building,
+  sweep: sweeping,
+}

@@ -1,0 +1,22 @@
+import { layoutNames } from '../workload/indexes.ts'
+import type { ScenarioName } from '../workload/scenarios.ts'
+import type { Part } from './part.ts'
+
+/** What a lone caller is measured with as well. */
+const ALONE: readonly ScenarioName[] = ['insert', 'put', 'update', 'get', 'getMany', 'page', 'list']
+
+export const calls: Part = {
+  what: 'every scenario with 64 callers, and the usual ones with one',
+  async run(bench) {
+    for (const layout of layoutNames) {
+      const scenarios = bench.scenariosOf(layout)
+      if (scenarios.length === 0) continue
+      await bench.onStage({ sides: bench.sidesOn('mariadb', 'postgres'), layout }, async (_, measure) => {
+        for (const scenario of scenarios) {
+          await measure(scenario)
+          if (ALONE.includes(scenario)) await measure(scenario, { callers: 1 })
+        }
+      })
+    }
+  },
+}

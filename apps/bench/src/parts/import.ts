@@ -1,0 +1,47 @@
+import { loadData } from '../bulk/load-data.ts'
+import { ENTRIES_OF_A_USER } from '../bench.ts'
+import { usagePerCall } from '../measure/usage.ts'
+import type { SideName } from '../sides/side-names.ts'
+import type { Part } from './part.ts'
+
+/** Sides whose filling is a way to import. */
+const importers: readonly SideName[] = ['looseleaf', 'hand-written', 'json', 'pongo']
+
+export const importing: Part = {
+  what: 'many entries into empty tables',
+  async run(bench) {
+    const entries = bench.scale.bulk
+    const sides = bench.sidesOn('mariadb', 'postgres').filter(({ name }) => importers.includes(name))
+    for (const side of sides)
+      // On a stage of its own, so that the memory of its process is its own.
+      await bench.onStage({ sides: [side], entries, isEmpty: true }, async (stage) => {
+        bench.progress(`${entries} entries by ${side.title}`)
+        const { report, before, after } = await stage.fill(side.name)
+        bench.addWork({
+          scenario: 'import',
+          // The hand-written side's filling is the statement that every manual has for it.
+          side: side.name === 'hand-written' ? 'multi-row INSERT' : side.name,
+          entities: entries,
+          seconds: report.seconds,
+          clientCpuUs: report.clientCpu / entries,
+          server: usagePerCall(before, after, entries),
+          bytesPerEntity: stage.bytesPerEntity(side.name),
+          memoryMiB: report.memoryMiB,
+        })
+      })
+    const server = sides.some(({ name }) => name === 'looseleaf')
+      ? await bench.serverOf('mariadb')
+      : undefined
+    if (server === undefined) return
+    bench.progress(`${entries} entries by LOAD DATA`)
+    const loaded = await loadData(server, entries, Math.max(1, entries / ENTRIES_OF_A_USER))
+    bench.addWork({
+      scenario: 'import',
+      side: 'LOAD DATA',
+      entities: entries,
+      seconds: loaded.seconds,
+      clientCpuUs: loaded.clientCpu / entries,
+      server: usagePerCall(loaded.before, loaded.after, entries),
+    })
+  },
+}

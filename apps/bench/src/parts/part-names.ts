@@ -1,0 +1,16 @@
+export const partNames = [
+  'calls',
+  'callers',
+  'processes',
+  'bags',
+  'network',
+  'rates',
+  'entities',
+  'shards',
+  'indexes',
+  'sqlite',
+  'import',
+  'build',
+  'sweep',
+] as const
+export type PartName = (typeof partNames)[number]

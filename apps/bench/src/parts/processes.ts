@@ -1,0 +1,14 @@
+import type { Part } from './part.ts'
+import { usual } from './usual.ts'
+
+export const processes: Part = {
+  what: 'the usual calls from one, two and four client processes',
+  async run(bench) {
+    const { processes: counts } = bench.scale
+    const stage = { sides: bench.sidesOn('mariadb', 'postgres'), processes: Math.max(...counts) }
+    await bench.onStage(stage, async (_, measure) => {
+      for (const scenario of usual(bench, ['insert', 'get', 'page']))
+        for (const count of counts) await measure(scenario, { processes: count })
+    })
+  },
+}

@@ -1,0 +1,10 @@
+import type { Bench } from '../bench.ts'
+import type { ScenarioName } from '../workload/scenarios.ts'
+
+const names: readonly ScenarioName[] = ['insert', 'update', 'get', 'page']
+
+/** The calls that parts vary something for. */
+export function usual(bench: Bench, among: readonly ScenarioName[] = names): readonly ScenarioName[] {
+  const asked = bench.scenariosOf('entries')
+  return among.filter((name) => asked.includes(name))
+}

@@ -1,0 +1,278 @@
+import { scenarioNames, scenarioOf } from '../../workload/scenarios.ts'
+import { sideNames } from '../../sides/side-names.ts'
+import type { PartName } from '../../parts/part-names.ts'
+import { parts } from '../../parts/all-parts.ts'
+import { counted, formatMaybe, formatNumber } from '../numbers.ts'
+import { loaderNames, type Measured, type ResultRow, type Results } from '../results.ts'
+import { titleOf } from '../titles.ts'
+import { bars } from './bars.ts'
+import { lines, type Line } from './lines.ts'
+import { colourOf, style } from './style.ts'
+import { escape } from './svg.ts'
+
+/** All results as one page that needs nothing else. */
+export function htmlPage(results: Results): string {
+  const sections = [
+    calls(results, 64),
+    calls(results, 1),
+    varied(results, 'callers', 'callers at once', ({ callers }) => callers, 'calls'),
+    varied(results, 'processes', 'client processes', ({ processes }) => processes),
+    rates(results),
+    builds(results),
+    varied(results, 'entities', 'entities', ({ entities }) => entities),
+    varied(results, 'shards', 'shards', ({ shards }) => shards),
+    varied(results, 'indexes', 'indexes', ({ indexes }) => indexes, undefined, 'linear'),
+    varied(results, 'bags', 'bytes of a bag', ({ bag }) => bag ?? Number.NaN),
+    network(results),
+    barsOf(results, 'sqlite', 'SQLite', ({ callers }) => callersText(callers)),
+    work(results),
+  ].filter((section) => section !== undefined)
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Looseleaf: measured</title>
+<style>${style}${[...sideNames, ...loaderNames].map(colourOf).join('\n')}</style>
+</head>
+<body>
+<h1>Looseleaf, measured</h1>
+${facts(results)}
+<nav>${sections.map(({ id, title }) => `<a href="#${id}">${escape(title)}</a>`).join('')}</nav>
+${sections.map(({ id, title, body }) => `<h2 id="${id}">${escape(title)}</h2>\n${body}`).join('\n')}
+</body>
+</html>
+`
+}
+
+interface Section {
+  readonly id: string
+  readonly title: string
+  readonly body: string
+}
+
+const callersText = (callers: number): string => counted(callers, 'caller')
+
+function facts({ parts: measured }: Results): string {
+  const all = Object.values(measured)
+  const last = all.toSorted((a, b) => a.finished.localeCompare(b.finished)).at(-1)
+  if (last === undefined) return '<p>Nothing has been measured.</p>'
+  const { machine } = last
+  const servers = [...new Set(all.flatMap((part) => part.servers.map(({ title }) => String(title))))]
+  const warning = all.every(({ scale }) => scale === 'full')
+    ? ''
+    : '<p class="warn">Some of it is from a quick run: it shows that all works, and its numbers are not to be believed.</p>'
+  const leftOut = [...new Set(all.flatMap((part) => part.leftOut))].map(
+    (why) => `<p class="warn">${escape(why)}</p>`,
+  )
+  return `${warning}${leftOut.join('')}
+<p>Sides do the same work in turns, on the same data and the same machine, every commit flushed to the disk. Bars are medians over
+rounds; the thin line goes from the least to the greatest. Compare sides with each other, and never with numbers of another machine.</p>
+<p class="soft">${escape(`${machine.cpu}, ${machine.cores} cores, ${machine.system}, Node ${machine.node}, a flush takes ${formatNumber(machine.flushMs.median)} ms. ${servers.join(', ')}. ${last.finished.slice(0, 10)}.`)}</p>`
+}
+
+/** Names and colours of the sides, in order. */
+function keys(rows: readonly { readonly side: Measured }[]): string {
+  const there = [...sideNames, ...loaderNames].filter((name) => rows.some(({ side }) => side === name))
+  const items = there.map(
+    (side) => `<span class="key side ${side.replace(/\W/g, '-')}"><i></i>${escape(titleOf(side))}</span>`,
+  )
+  return `<div class="keys">${items.join('')}</div>`
+}
+
+const figure = (title: string, caption: string, body: string): string =>
+  `<figure><h3>${escape(title)}</h3><figcaption>${escape(caption)}</figcaption>${body}</figure>`
+
+function calls(results: Results, callers: number): Section | undefined {
+  const rows = results.results.filter((row) => row.part === 'calls' && row.callers === callers)
+  const figures = scenarioNames.flatMap((name) => {
+    const own = rows.filter((row) => row.scenario === name)
+    return own.length === 0 ? [] : [figure(name, scenarioOf(name).what, bars(own, `${name}, calls a second`))]
+  })
+  if (figures.length === 0) return undefined
+  return {
+    id: `calls-${callers}`,
+    title: `Calls a second, ${callersText(callers)}`,
+    body: `<div class="grid">${figures.join('')}</div>${costs(rows)}`,
+  }
+}
+
+/** What the bars do not show, as a table. */
+function costs(rows: readonly ResultRow[]): string {
+  const cells = (row: ResultRow): string[] => [
+    `${row.scenario}, ${titleOf(row.side)}`,
+    formatNumber(row.p50Ms),
+    formatNumber(row.p99Ms),
+    formatNumber(row.clientCpuUs),
+    formatMaybe(row.serverCpuUs ?? undefined),
+    formatMaybe(row.statementsPerOp ?? undefined),
+  ]
+  return details(
+    'Times, CPU and statements of a call',
+    ['', 'p50 ms', 'p99 ms', 'client µs', 'servers µs', 'statements'],
+    rows.map(cells),
+  )
+}
+
+function details(title: string, head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const row = (kind: 'th' | 'td', cells: readonly string[]): string =>
+    `<tr>${cells.map((cell) => `<${kind}>${escape(cell)}</${kind}>`).join('')}</tr>`
+  return `<details><summary>${escape(title)}</summary><div class="scroll"><table>${row('th', head)}${rows.map((cells) => row('td', cells)).join('')}</table></div></details>`
+}
+
+function linesOf(
+  rows: readonly ResultRow[],
+  x: (row: ResultRow) => number,
+  y: (row: ResultRow) => number,
+): Line[] {
+  return sideNames.flatMap((side) => {
+    const points = rows.filter((row) => row.side === side).map((row) => [x(row), y(row)] as const)
+    return points.length === 0 ? [] : [{ side, points: points.toSorted(([a], [b]) => a - b) }]
+  })
+}
+
+/** A part that varies one thing: a plot for each scenario. */
+function varied(
+  { results }: Results,
+  part: PartName,
+  x: string,
+  valueOf: (row: ResultRow) => number,
+  alsoOf?: PartName,
+  xScale?: 'linear',
+): Section | undefined {
+  const own = results.filter((row) => row.part === part)
+  const names = [...new Set(own.map(({ scenario }) => scenario))]
+  if (names.length === 0) return undefined
+  // The usual number stands in another part.
+  const there = new Set(own.map(({ side }) => side))
+  const rows = [...own, ...results.filter((row) => row.part === alsoOf && there.has(row.side))]
+  const figures = names.map((name) =>
+    figure(
+      name,
+      scenarioNames.includes(name as never) ? scenarioOf(name as (typeof scenarioNames)[number]).what : '',
+      lines(
+        linesOf(
+          rows.filter((row) => row.scenario === name),
+          valueOf,
+          ({ opsPerSecond }) => opsPerSecond,
+        ),
+        {
+          label: `${name}, calls a second by ${x}`,
+          x,
+          y: 'calls a second',
+          ...(xScale === undefined ? {} : { xScale }),
+        },
+      ),
+    ),
+  )
+  const { what } = parts[part]
+  return {
+    id: part,
+    title: what[0]?.toUpperCase() + what.slice(1),
+    body: `${keys(own)}<div class="grid">${figures.join('')}</div>`,
+  }
+}
+
+function rates({ results }: Results): Section | undefined {
+  const rows = results.filter((row) => row.part === 'rates')
+  if (rows.length === 0) return undefined
+  const names = [...new Set(rows.map(({ scenario }) => scenario))]
+  const figures = names.flatMap((name) =>
+    (['p50Ms', 'p99Ms'] as const).map((time) => {
+      const own = linesOf(
+        rows.filter((row) => row.scenario === name),
+        ({ rate }) => rate ?? Number.NaN,
+        (row) => row[time],
+      )
+      const label = time === 'p50Ms' ? 'half of the calls' : '99 of 100 calls'
+      return figure(
+        `${name}, ${label}`,
+        'A line that goes up steeply has met its limit: calls wait for those before them.',
+        lines(own, {
+          label: `${name}: milliseconds by calls a second`,
+          x: 'calls a second that are due',
+          y: 'ms',
+        }),
+      )
+    }),
+  )
+  return {
+    id: 'rates',
+    title: 'Times at fixed rates',
+    body: `${keys(rows)}<div class="grid">${figures.join('')}</div>`,
+  }
+}
+
+function builds({ results, series }: Results): Section | undefined {
+  if (series.length === 0) return undefined
+  const figures = series.map((one) => {
+    const row = results.find(({ part, side }) => part === 'build' && side === one.side)
+    const seconds = formatNumber(one.to - one.from)
+    const points = one.points.map(({ second, p99Ms }) => [second + 0.5, p99Ms] as const)
+    return figure(
+      titleOf(one.side),
+      `${seconds} s for ${formatNumber(row?.entities ?? 0)} entities, ${row?.rate ?? 0} calls a second; the longest took ${formatNumber(row?.maxMs ?? 0)} ms`,
+      lines([{ side: one.side, points }], {
+        label: `${titleOf(one.side)}: p99 of each second while an index is built`,
+        x: 'seconds; marked: the index is built',
+        y: 'p99 ms of each second',
+        xScale: 'linear',
+        isWide: true,
+        // One height for the same time in all of them.
+        besides: series.flatMap(({ points: all }) => all.map(({ p99Ms }) => p99Ms)),
+        marked: [one.from, one.to],
+      }),
+    )
+  })
+  return {
+    id: 'build',
+    title: 'An index is built while the site is in use',
+    body: `<div class="grid wide">${figures.join('')}</div>`,
+  }
+}
+
+function network(results: Results): Section | undefined {
+  return barsOf(
+    results,
+    'network',
+    'With a network in between',
+    ({ callers, networkMs }) => `${callersText(callers)}, ${networkMs} ms each way`,
+  )
+}
+
+/** A part with a plot for each scenario and variant. */
+function barsOf(
+  { results }: Results,
+  part: PartName,
+  title: string,
+  variantOf: (row: ResultRow) => string,
+): Section | undefined {
+  const groups = new Map<string, ResultRow[]>()
+  for (const row of results)
+    if (row.part === part) {
+      const name = `${row.scenario}, ${variantOf(row)}`
+      groups.set(name, [...(groups.get(name) ?? []), row])
+    }
+  if (groups.size === 0) return undefined
+  const figures = [...groups].map(([name, rows]) => figure(name, '', bars(rows, `${name}, calls a second`)))
+  return { id: part, title, body: `<div class="grid">${figures.join('')}</div>` }
+}
+
+function work({ results }: Results): Section | undefined {
+  const rows = results.filter(({ part }) => part === 'import' || part === 'build' || part === 'sweep')
+  if (rows.length === 0) return undefined
+  const names = [...new Set(rows.map(({ scenario }) => scenario))]
+  const figures = names.map((name) => {
+    const own = rows.filter((row) => row.scenario === name)
+    return figure(
+      name,
+      `entities a second; ${formatNumber(own[0]?.entities ?? 0)} entities`,
+      bars(own, `${name}, entities a second`),
+    )
+  })
+  return {
+    id: 'work',
+    title: 'Import, index build and sweep',
+    body: `<div class="grid">${figures.join('')}</div>`,
+  }
+}

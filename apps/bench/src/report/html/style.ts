@@ -1,0 +1,33 @@
+/** Colours that are told apart by people who see few, on white and on black. */
+export const style = `
+:root { color-scheme: light dark; --back: #fff; --card: #f7f7f5; --ink: #1c1c1a; --soft: #6a6a66; --grid: #dededa; --mark: #f2e3b8;
+  --looseleaf: #c2410c; --entity-first: #ea9a5f; --hand-written: #3b6ea5; --limit: #6b7280; --json: #15803d; --pongo: #7e57a8;
+  --sqlite-looseleaf: #c2410c; --sqlite-hand-written: #3b6ea5; --LOAD-DATA: #6b7280; --multi-row-INSERT: #3b6ea5 }
+@media (prefers-color-scheme: dark) { :root { --back: #161615; --card: #20201f; --ink: #ecece8; --soft: #a3a39d; --grid: #3a3a37; --mark: #4a3f1c;
+  --looseleaf: #fb7d3c; --entity-first: #b96f3c; --hand-written: #74a9df; --limit: #a2a8b2; --json: #58c07c; --pongo: #b795de;
+  --sqlite-looseleaf: #fb7d3c; --sqlite-hand-written: #74a9df; --LOAD-DATA: #a2a8b2; --multi-row-INSERT: #74a9df } }
+* { box-sizing: border-box }
+body { margin: 0 auto; max-width: 1440px; padding: 1.5rem clamp(1rem, 3vw, 3rem) 4rem; background: var(--back); color: var(--ink);
+  font: 16px/1.5 system-ui, sans-serif }
+h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .5rem } h2 { font-size: 1.25rem; margin: 2.5rem 0 .25rem }
+h3 { font-size: 1rem; margin: 0 } p { margin: .25rem 0 .75rem; max-width: 75ch } .soft, figcaption { color: var(--soft); font-size: .875rem }
+.warn { border-left: 4px solid var(--looseleaf); padding: .25rem .75rem; background: var(--card) }
+nav { display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin: 1rem 0; font-size: .9rem } a { color: inherit }
+.grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 310px), 1fr)); gap: 1rem }
+.wide { grid-template-columns: repeat(auto-fill, minmax(min(100%, 480px), 1fr)) }
+figure { margin: 0; padding: .9rem 1rem 1rem; background: var(--card); border-radius: 10px } figcaption { min-height: 2.6em; margin-bottom: .4rem }
+svg { display: block; width: 100%; height: auto; font: 12px system-ui, sans-serif } svg text { fill: var(--soft) } svg text.value { fill: var(--ink) }
+svg .rule { stroke: var(--grid) } svg .marked { fill: var(--mark) } .side { --own: var(--ink) }
+.side rect, .side circle { fill: var(--own) } .side .spread { stroke: var(--ink); stroke-width: 1.5; opacity: .7 }
+.line path { fill: none; stroke: var(--own); stroke-width: 2; stroke-linejoin: round }
+.key { display: inline-flex; align-items: center; gap: .4rem; margin-right: 1rem; font-size: .9rem; white-space: nowrap }
+.key i { width: .9rem; height: .9rem; border-radius: 3px; background: var(--own) } .keys { margin: .5rem 0 1rem }
+.scroll { overflow-x: auto } table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums }
+th, td { padding: .25rem .75rem; text-align: right; border-bottom: 1px solid var(--grid); white-space: nowrap } th:first-child, td:first-child { text-align: left }
+`
+
+/** Which classes have a colour of their own. */
+export const colourOf = (name: string): string => {
+  const own = name.replace(/\W/g, '-')
+  return `.${own} { --own: var(--${own}) }`
+}

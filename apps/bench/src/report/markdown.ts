@@ -1,0 +1,203 @@
+import { spreadOf } from '../measure/statistics.ts'
+import type { PartName } from '../parts/part-names.ts'
+import { sides as allSides } from '../sides/all-sides.ts'
+import { sideNames } from '../sides/side-names.ts'
+import { counted, formatMaybe, formatNumber } from './numbers.ts'
+import { ratioOf } from './ratios.ts'
+import type { Measured, ResultRow, Results } from './results.ts'
+import { titleOf } from './titles.ts'
+
+/** The tables of `docs/performance.md`, by the names that stand in it. */
+export const tables: Readonly<Record<string, (results: Results) => string>> = {
+  machine: machineOf,
+  'ratios with 64 callers': (results) => ratioTable(rowsOf(results, 'calls', 64)),
+  'ratios with one caller': (results) => ratioTable(rowsOf(results, 'calls', 1)),
+  'cpu with 64 callers': (results) => cpuTable(rowsOf(results, 'calls', 64)),
+  'where others are faster': fasterTable,
+  callers: (results) => rateTable(results, 'callers', ({ callers }) => counted(callers, 'caller')),
+  processes: (results) => rateTable(results, 'processes', ({ processes }) => counted(processes, 'process')),
+  bags: (results) => rateTable(results, 'bags', ({ bag }) => `${bag} bytes`),
+  network: (results) => rateTable(results, 'network', ({ callers }) => counted(callers, 'caller')),
+  rates: timeTable,
+  entities: (results) =>
+    rateTable(results, 'entities', ({ entities }) => `${formatNumber(entities)} entities`),
+  shards: (results) => rateTable(results, 'shards', ({ shards }) => counted(shards, 'shard')),
+  indexes: (results) => rateTable(results, 'indexes', ({ indexes }) => `${indexes} indexes`),
+  sqlite: (results) => ratioTable(results.results.filter(({ part }) => part === 'sqlite')),
+  bulk: bulkTable,
+}
+
+const mark = (name: string): string => `<!-- table: ${name} -->`
+const END = '<!-- end of table -->'
+
+/** The text with each of its tables made anew. Throws for one that there is not. */
+export function fillTables(text: string, results: Results): string {
+  return text.replace(/<!-- table: (.+?) -->[^]*?<!-- end of table -->/g, (_, name: string) => {
+    const table = tables[name]
+    if (table === undefined) throw new Error(`There is no table "${name}".`)
+    return `${mark(name)}\n\n${table(results) || 'Not measured yet.'}\n\n${END}`
+  })
+}
+
+const rowsOf = ({ results }: Results, part: PartName, callers?: number): ResultRow[] =>
+  results.filter((row) => row.part === part && (callers === undefined || row.callers === callers))
+
+function machineOf({ parts }: Results): string {
+  const all = Object.values(parts)
+  const last = all.toSorted((a, b) => a.finished.localeCompare(b.finished)).at(-1)
+  if (last === undefined) return ''
+  const { machine } = last
+  const versions = [
+    ...new Set(all.flatMap(({ servers }) => servers.map((server) => versionOf(server))).filter(Boolean)),
+  ]
+  const quick = all.some(({ scale }) => scale !== 'full')
+  return [
+    ...(quick ? ['**From a quick run, to show the form: its numbers are not to be believed.**', ''] : []),
+    `${machine.cpu}, ${machine.cores} cores, ${machine.system}; Node ${machine.node}; ${versions.join('; ')}.`,
+    `A flush takes ${formatNumber(machine.flushMs.median)} ms. Measured on ${last.finished.slice(0, 10)}.`,
+  ].join('\n')
+}
+
+function versionOf(server: Readonly<Record<string, unknown>>): string {
+  const first = (server['servers'] as { version?: string }[] | undefined)?.[0]
+  if (first?.version !== undefined) return `MariaDB ${first.version.split('-')[0]}`
+  const version = server['version']
+  if (typeof version === 'string') return version.split(' ').slice(0, 2).join(' ')
+  return typeof server['sqlite'] === 'string' ? `SQLite ${server['sqlite']}` : ''
+}
+
+type Key = (row: ResultRow) => string
+
+/** Rows that belong to one line of a table, in the order in which they were measured. */
+function linesOf(rows: readonly ResultRow[], keyOf: Key): Map<string, ResultRow[]> {
+  const lines = new Map<string, ResultRow[]>()
+  for (const row of rows) {
+    const key = keyOf(row)
+    lines.set(key, [...(lines.get(key) ?? []), row])
+  }
+  return lines
+}
+
+const sidesOf = (rows: readonly ResultRow[]): Measured[] =>
+  sideNames.filter((name) => rows.some(({ side }) => side === name))
+const isOwn = ({ side }: Pick<ResultRow, 'side'>): boolean =>
+  side === 'looseleaf' || side === 'sqlite-looseleaf'
+
+/** Looseleaf's calls a second, and by how much they are more than each other side's. */
+function ratioTable(rows: readonly ResultRow[]): string {
+  const others = sidesOf(rows).filter((side) => !isOwn({ side }))
+  const keyOf: Key = ({ scenario, callers, part }) =>
+    part === 'sqlite' ? `${scenario}, ${counted(callers, 'caller')}` : scenario
+  const lines = [...linesOf(rows, keyOf)].map(([name, line]) => {
+    const own = line.find(isOwn)
+    const ratios = others.map((side) => {
+      const other = line.find((row) => row.side === side)
+      const ratio = other && ratioOf(rows, other)
+      return ratio === undefined ? '–' : `${formatNumber(spreadOf(ratio).median)} ×`
+    })
+    return [name, own === undefined ? '–' : formatNumber(own.opsPerSecond), ...ratios]
+  })
+  return markdownTable(['', 'Looseleaf, calls/s', ...others.map((side) => `to ${titleOf(side)}`)], lines)
+}
+
+function cpuTable(rows: readonly ResultRow[]): string {
+  const sides = sidesOf(rows)
+  const lines = [...linesOf(rows, ({ scenario }) => scenario)].map(([name, line]) => [
+    name,
+    ...sides.map((side) => {
+      const row = line.find((one) => one.side === side)
+      return row === undefined
+        ? '–'
+        : `${formatNumber(row.clientCpuUs)} + ${formatMaybe(row.serverCpuUs ?? undefined)}`
+    }),
+  ])
+  return markdownTable(['µs of CPU, client + servers', ...sides.map(titleOf)], lines)
+}
+
+/** The limit is no program, and a variant is Looseleaf itself. */
+const isNoPeer = (side: Measured): boolean =>
+  side === 'limit' || allSides.some(({ name, isVariant }) => name === side && isVariant === true)
+
+/** Every peer that made more calls a second than Looseleaf. */
+function fasterTable({ results }: Results): string {
+  const lines = results
+    .filter(
+      ({ part, side, rate }) =>
+        ['calls', 'sqlite', 'import'].includes(part) && !isNoPeer(side) && rate === null,
+    )
+    .flatMap((row) => {
+      const ratio = ratioOf(results, row)
+      const median = ratio === undefined ? 1 : spreadOf(ratio).median
+      return median < 1 ? [{ row, median }] : []
+    })
+    .toSorted((a, b) => a.median - b.median)
+    .map(({ row, median }) => [
+      `${row.scenario}, ${counted(row.callers, 'caller')}`,
+      titleOf(row.side),
+      `${formatNumber(1 / median)} ×`,
+    ])
+  return markdownTable(['call', 'who is faster', 'by'], lines)
+}
+
+/** Calls a second of every side. */
+function rateTable(results: Results, part: PartName, variantOf: Key): string {
+  const rows = rowsOf(results, part)
+  const sides = sidesOf(rows)
+  const lines = [...linesOf(rows, (row) => `${row.scenario}, ${variantOf(row)}`)].map(([name, line]) => [
+    name,
+    ...sides.map((side) => formatMaybe(line.find((row) => row.side === side)?.opsPerSecond)),
+  ])
+  return markdownTable(['calls/s', ...sides.map(titleOf)], lines)
+}
+
+function timeTable(results: Results): string {
+  const rows = rowsOf(results, 'rates')
+  const sides = sidesOf(rows)
+  const lines = [
+    ...linesOf(rows, ({ scenario, rate }) => `${scenario}, ${formatNumber(rate ?? 0)} a second`),
+  ].map(([name, line]) => [
+    name,
+    ...sides.map((side) => {
+      const row = line.find((one) => one.side === side)
+      return row === undefined ? '–' : `${formatNumber(row.p50Ms)} / ${formatNumber(row.p99Ms)}`
+    }),
+  ])
+  return markdownTable(['ms, p50 / p99', ...sides.map(titleOf)], lines)
+}
+
+function bulkTable({ results }: Results): string {
+  const rows = results.filter(({ part }) => part === 'import' || part === 'build' || part === 'sweep')
+  const lines = rows.map((row) => [
+    `${row.scenario}, ${titleOf(row.side)}`,
+    formatNumber(row.entities),
+    formatNumber(row.opsPerSecond),
+    formatNumber(row.clientCpuUs),
+    formatMaybe(row.serverCpuUs ?? undefined),
+    formatMaybe(row.bytesPerEntity ?? undefined),
+    formatMaybe(row.memoryMiB),
+    row.rate === null ? '–' : `${formatNumber(row.p99Ms)} / ${formatNumber(row.maxMs)}`,
+  ])
+  const head = [
+    '',
+    'entities',
+    'a second',
+    'client µs',
+    'servers µs',
+    'bytes each',
+    'memory MiB',
+    'load: p99 / longest ms',
+  ]
+  return markdownTable(head, lines)
+}
+
+/** As the formatter of this repository would write it: first column to the left, the others to the right. */
+function markdownTable(head: readonly string[], lines: readonly (readonly string[])[]): string {
+  if (lines.length === 0) return ''
+  const widths = head.map((_, i) =>
+    Math.max(3, ...[head, ...lines].map((line) => (line[i] as string).length)),
+  )
+  const row = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, i) => (i === 0 ? cell.padEnd(widths[i] as number) : cell.padStart(widths[i] as number))).join(' | ')} |`
+  const rule = widths.map((width, i) => (i === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`))
+  return [row(head), row(rule), ...lines.map(row)].join('\n')
+}

@@ -1,0 +1,25 @@
+import { json } from './json-side.ts'
+import { limit } from './limit/limit-side.ts'
+import { entityFirst, looseleaf, sqliteLooseleaf } from './looseleaf-side.ts'
+import { handWritten } from './mysql-side.ts'
+import { pongo } from './pongo-side.ts'
+import type { SideDefinition } from './side.ts'
+import { sqliteHandWritten } from './sqlite-side.ts'
+
+/** In the order of tables and plots. A new one is a file of its own, a name in `side-names.ts` and an entry here. */
+export const sides: readonly SideDefinition[] = [
+  looseleaf,
+  entityFirst,
+  handWritten,
+  limit,
+  json,
+  pongo,
+  sqliteLooseleaf,
+  sqliteHandWritten,
+]
+
+export function sideOf(name: string): SideDefinition {
+  const found = sides.find((side) => side.name === name)
+  if (found === undefined) throw new Error(`There is no side ${name}.`)
+  return found
+}

@@ -1,0 +1,127 @@
+import { sql } from '@event-driven-io/dumbo'
+import { pongoClient, type PongoCollection, type PongoDocument } from '@event-driven-io/pongo'
+import type { Bag } from 'looseleaf'
+import pg from 'pg'
+import { indexesOf, type LayoutName } from '../workload/indexes.ts'
+import { newId, type Ref } from '../workload/ids.ts'
+import type { Side, SideDefinition, StoredEntry } from './side.ts'
+
+/**
+ * Pongo on one PostgreSQL: it has no shards. Where its own filters reach no index, as those for equal properties, or it has no
+ * order and no limit, it gets them as SQL, which its documentation offers for that.
+ */
+export const pongo: SideDefinition = {
+  name: 'pongo',
+  title: 'Pongo on PostgreSQL',
+  server: 'postgres',
+  // An index of expressions covers nothing in PostgreSQL.
+  without: ['list'],
+  async create(databases, layout) {
+    const pool = new pg.Pool({ connectionString: databases[0] as string })
+    await collectionOn(databases, pool).createCollection()
+    for (const index of indexesFor(layout)) await pool.query(index)
+    await pool.end()
+  },
+  async open(databases) {
+    const pool = new pg.Pool({ connectionString: databases[0] as string, max: 32 })
+    return sideOn(collectionOn(databases, pool), pool)
+  },
+}
+
+function collectionOn([url]: readonly string[], pool: pg.Pool): PongoCollection<PongoDocument> {
+  return pongoClient(url as string, { connectionOptions: { pool } })
+    .db()
+    .collection('entries')
+}
+
+/** B-trees over the properties of a key, and an inverted index for arrays. */
+function indexesFor(layout: LayoutName): string[] {
+  return indexesOf(layout).map(({ definition, columns, claims }) => {
+    if (definition.properties.some(({ many }) => many))
+      return 'CREATE INDEX ON entries USING gin (data jsonb_path_ops)'
+    const keys = columns.map((column) => `(data->>'${column}')`)
+    return `CREATE ${claims === undefined ? '' : 'UNIQUE '}INDEX ON entries (${keys.join(', ')})`
+  })
+}
+
+type Found = PongoDocument & { readonly _id: string; readonly _version: bigint }
+
+function sideOn(entries: PongoCollection<PongoDocument>, pool: pg.Pool): Side {
+  const toEntry = (found: PongoDocument): StoredEntry => {
+    const { _id, _version, ...bag } = found as Found
+    return { ...(bag as Bag), id: _id }
+  }
+  const newest = "ORDER BY data->>'published' DESC LIMIT %s"
+  const find = async (filter: string, ...values: unknown[]): Promise<StoredEntry[]> =>
+    (await entries.find(sql(filter, ...values))).map(toEntry)
+  const page = (user: string, limit: number): Promise<StoredEntry[]> =>
+    find(`data->>'user_id' = %L ${newest}`, user, limit)
+
+  async function insert({ id }: Pick<Ref, 'id'>, entry: Bag): Promise<void> {
+    const { successful } = await entries.insertOne({ ...entry, _id: id })
+    if (!successful) throw new Error(`The entry ${id} is there already.`)
+  }
+
+  return {
+    async fill(all) {
+      await entries.insertMany(all.map(([{ id }, entry]) => ({ ...entry, _id: id })))
+    },
+    async insert(entry) {
+      const ref = { id: newId(), user: entry.user_id }
+      await insert(ref, entry)
+      return ref
+    },
+    async put(ref, entry) {
+      const { matchedCount } = await entries.replaceOne({ _id: ref.id }, entry)
+      if (matchedCount === 0) await insert(ref, entry)
+    },
+    async update({ id }, change) {
+      for (;;) {
+        const found = (await entries.findOne({ _id: id })) as Found | null
+        if (found === null) throw new Error(`There is no entry ${id}.`)
+        const { id: _, ...bag } = toEntry(found)
+        const options = { expectedVersion: found._version }
+        const { modifiedCount } = await entries.replaceOne({ _id: id }, change(bag), options)
+        if (modifiedCount === 1) return
+      }
+    },
+    async delete({ id }) {
+      await entries.deleteOne({ _id: id })
+    },
+    async get({ id }) {
+      const found = await entries.findOne({ _id: id })
+      return found === null ? undefined : toEntry(found as PongoDocument)
+    },
+    async getMany(refs) {
+      const found = await entries.find({ _id: { $in: refs.map(({ id }) => id) } })
+      const byId = new Map(found.map((one) => [one._id as string, toEntry(one as PongoDocument)]))
+      return refs.map(({ id }) => byId.get(id))
+    },
+    page,
+    async pages(user, before, limit, pages) {
+      const all: StoredEntry[] = []
+      let range = sql("data->>'published' < %L", before.toISOString())
+      for (let number = 0; number < pages; number++) {
+        const items = await find(
+          `data->>'user_id' = %L AND %s ORDER BY data->>'published' DESC, _id DESC LIMIT %s`,
+          user,
+          range,
+          limit,
+        )
+        all.push(...items)
+        const last = items.at(-1)
+        if (last === undefined || items.length < limit) break
+        const published = String(last['published'])
+        range = sql("(data->>'published', _id) < (%L, %L)", published, last.id)
+      }
+      return all
+    },
+    newest: (limit) => find(`TRUE ${newest}`, limit),
+    tagged: (tag, limit) => find(`data @> %L::jsonb ${newest}`, JSON.stringify({ tags: [tag] }), limit),
+    pageOfEach: (users, limit) => Promise.all(users.map((user) => page(user, limit))),
+    // In truth a BigInt, whatever its type says.
+    count: async (user) => Number(await entries.countDocuments(sql("data->>'user_id' = %L", user))),
+    settled: async () => {},
+    close: () => pool.end(),
+  }
+}

@@ -1,0 +1,11 @@
+export const sideNames = [
+  'looseleaf',
+  'entity-first',
+  'hand-written',
+  'limit',
+  'json',
+  'pongo',
+  'sqlite-looseleaf',
+  'sqlite-hand-written',
+] as const
+export type SideName = (typeof sideNames)[number]

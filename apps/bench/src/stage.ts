@@ -1,0 +1,130 @@
+import { startClient, type Client } from './client/client-process.ts'
+import { sampleOf, type Cell, type Sample } from './measure/sample.ts'
+import type { RunReport } from './client/orders.ts'
+import { noUsage, type ServerMeter, type ServerUsage } from './measure/usage.ts'
+import { createCleanup } from './servers/cleanup.ts'
+import type { Server } from './servers/server.ts'
+import type { SideDefinition, ServerKind } from './sides/side.ts'
+import type { SideName } from './sides/side-names.ts'
+import type { DataSetOptions } from './workload/data-set.ts'
+import { scenarioOf } from './workload/scenarios.ts'
+
+/** Databases of every side with the same data, and processes that make calls on them. */
+export interface Stage {
+  readonly sides: readonly SideName[]
+  databasesOf(side: SideName): readonly string[]
+  /** Of a side: what its databases took on disk for each entry when they had been filled. */
+  bytesPerEntity(side: SideName): number
+  measure(side: SideName, cell: Cell): Promise<Sample>
+  meterOf(side: SideName): ServerMeter | undefined
+  /** Entries of the data set. */
+  readonly entries: number
+  /** Writes the data set of an empty stage. */
+  fill(side: SideName): Promise<Filled>
+  /** The process that makes the calls where there is one. */
+  readonly client: Client
+  close(): Promise<void>
+}
+
+export interface Filled {
+  readonly report: RunReport
+  readonly before: ServerUsage
+  readonly after: ServerUsage
+}
+
+export interface StageOptions {
+  readonly sides: readonly SideDefinition[]
+  readonly data: DataSetOptions
+  readonly processes: number
+  /** Leave it to `fill`. */
+  readonly isEmpty: boolean
+  serverOf(kind: ServerKind): Promise<Server>
+  /** Where clients find these databases, if not there: behind a proxy. */
+  readonly route?: (databases: readonly string[]) => Promise<readonly string[]>
+  onProgress(what: string): void
+}
+
+/** What a run that uses things up has of them for each second: with many callers, and with one. */
+const PREPARED = { many: 15_000, alone: 1_500 }
+
+export async function openStage(options: StageOptions): Promise<Stage> {
+  const { sides, data, processes, serverOf, onProgress, route = async (urls) => urls } = options
+  const cleanup = createCleanup()
+  try {
+    const places = new Map<SideName, { readonly server: Server; readonly databases: readonly string[] }>()
+    for (const side of sides) {
+      const server = await serverOf(side.server)
+      const databases = await server.createDatabases()
+      places.set(side.name, { server, databases })
+      cleanup.add(() => server.dropDatabases(databases))
+      await side.create(databases, data.layout)
+    }
+    const placeOf = (side: SideName): { server: Server; databases: readonly string[] } => {
+      const place = places.get(side)
+      if (place === undefined) throw new Error(`The side ${side} is not on this stage.`)
+      return place
+    }
+
+    const clients = Array.from({ length: processes }, startClient)
+    for (const client of clients) cleanup.add(() => client.close())
+    const routed = await Promise.all(
+      [...places].map(async ([name, { databases }]) => ({ name, databases: await route(databases) })),
+    )
+    await Promise.all(
+      clients.map((client, process) => client.do({ kind: 'open', data, process, sides: routed })),
+    )
+
+    const bytes = new Map<SideName, number>()
+    async function fill(side: SideName): Promise<Filled> {
+      const { server, databases } = placeOf(side)
+      const before = (await server.meter?.read()) ?? noUsage
+      const report = await (clients[0] as Client).run({ kind: 'fill', side, from: 0, to: data.entries })
+      const after = (await server.meter?.read()) ?? noUsage
+      bytes.set(side, (await server.bytesOf(databases)) / data.entries)
+      return { report, before, after }
+    }
+    for (const { name, title } of options.isEmpty ? [] : sides) {
+      onProgress(`${title}: ${data.entries} entries`)
+      await fill(name)
+    }
+
+    return {
+      sides: sides.map(({ name }) => name),
+      databasesOf: (side) => placeOf(side).databases,
+      meterOf: (side) => placeOf(side).server.meter,
+      entries: data.entries,
+      fill,
+      bytesPerEntity: (side) => bytes.get(side) ?? Number.NaN,
+      client: clients[0] as Client,
+      async measure(side, cell) {
+        const { meter } = placeOf(side).server
+        const used = clients.slice(0, cell.processes)
+        const share = (whole: number): number => whole / used.length
+        if (scenarioOf(cell.scenario).prepare !== undefined) {
+          const calls = Math.ceil(share(cell.callers === 1 ? PREPARED.alone : PREPARED.many) * cell.seconds)
+          await Promise.all(
+            used.map((client) => client.do({ kind: 'prepare', side, scenario: cell.scenario, calls })),
+          )
+        }
+        const before = (await meter?.read()) ?? noUsage
+        const reports = await Promise.all(
+          used.map((client) =>
+            client.run({
+              kind: 'run',
+              side,
+              scenario: cell.scenario,
+              callers: Math.max(1, Math.round(share(cell.callers))),
+              seconds: cell.seconds,
+              rate: cell.rate === undefined ? undefined : share(cell.rate),
+            }),
+          ),
+        )
+        return sampleOf(reports, before, (await meter?.read()) ?? noUsage)
+      },
+      close: () => cleanup.run(),
+    }
+  } catch (error) {
+    await cleanup.run()
+    throw error
+  }
+}

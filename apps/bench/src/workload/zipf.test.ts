@@ -1,0 +1,13 @@
+import { createRandom } from '@looseleaf-tooling/random'
+import { expect, test } from 'vitest'
+import { zipf } from './zipf.ts'
+
+test('the first comes twice as often as the second, and all of them come', () => {
+  const pick = zipf(10)
+  const random = createRandom(1)
+  const counts = Array.from({ length: 10 }, () => 0)
+  for (let i = 0; i < 20_000; i++) counts[pick(random)]!++
+  expect(Math.min(...counts)).toBeGreaterThan(0)
+  expect((counts[0] as number) / (counts[1] as number)).toBeCloseTo(2, 0)
+  expect(counts).toEqual(counts.toSorted((a, b) => b - a))
+})
