@@ -1,4 +1,4 @@
-import { constants, crc32, deflateSync, inflateSync } from 'node:zlib'
+import { constants, deflateSync, inflateSync } from 'node:zlib'
 import {
   checkBag,
   copyBag,
@@ -9,9 +9,11 @@ import {
   type Codec,
 } from '@looseleaf/core'
 import type { BodyFormat } from './body-format.ts'
+import { checksum } from './checksum.ts'
 import { damaged } from './damaged.ts'
 import { jsonFormat } from './json-format.ts'
 import { msgpackFormat } from './msgpack-format.ts'
+import { writeMsgpack } from './msgpack-write.ts'
 
 export interface EnvelopeCodecOptions {
   /** How bags are written. Default: `msgpackFormat`. */
@@ -80,32 +82,39 @@ export function envelopeCodec(options: EnvelopeCodecOptions = {}): Codec {
   const formats = formatsById([format, ...alsoReads])
 
   function encode(bag: Bag): Uint8Array {
-    const raw = runEncode(format, copyBag(bag))
-    if (raw.length > maxBodyBytes) throw tooLarge(raw.length, maxBodyBytes)
-    let payload = raw
+    const properties = copyBag(bag)
+    // The usual format leaves room for the header, which saves a copy.
+    const plain =
+      format === msgpackFormat
+        ? writeMsgpack(properties, HEADER_BYTES)
+        : behindHeader(runEncode(format, properties))
+    const rawLength = plain.length - HEADER_BYTES
+    if (rawLength > maxBodyBytes) throw tooLarge(rawLength, maxBodyBytes)
+    let body = plain
     let flags = 0
-    if (compression === 'zlib' && raw.length >= minCompressBytes) {
-      const packed = deflateSync(raw, { level })
-      if (packed.length < raw.length) {
-        payload = packed
+    if (compression === 'zlib' && rawLength >= minCompressBytes) {
+      const packed = deflateSync(plain.subarray(HEADER_BYTES), { level })
+      if (packed.length < rawLength) {
+        body = behindHeader(packed)
         flags = FLAG_ZLIB
       }
     }
-    const body = Buffer.allocUnsafe(HEADER_BYTES + payload.length)
     body[0] = format.id
     body[1] = flags
-    body.writeUInt32BE(raw.length, 2)
-    body.set(payload, HEADER_BYTES)
-    body.writeUInt32BE(checksum(body, payload), SUMMED_HEADER_BYTES)
+    body.writeUInt32BE(rawLength, 2)
+    const sum = checksum(body, SUMMED_HEADER_BYTES, body.subarray(HEADER_BYTES))
+    body.writeUInt32BE(sum, SUMMED_HEADER_BYTES)
     return body
   }
 
   function decode(stored: Uint8Array): Bag {
     if (!(stored instanceof Uint8Array)) throw damaged(`it has to be bytes; got ${describeKind(stored)}`)
-    const body = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength)
+    const body = Buffer.isBuffer(stored)
+      ? stored
+      : Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength)
     if (body.length < HEADER_BYTES) throw damaged('it is shorter than its header')
     const payload = body.subarray(HEADER_BYTES)
-    if (body.readUInt32BE(SUMMED_HEADER_BYTES) !== checksum(body, payload)) {
+    if (body.readUInt32BE(SUMMED_HEADER_BYTES) !== checksum(body, SUMMED_HEADER_BYTES, payload)) {
       throw damaged('its checksum does not hold, or it was written by something else')
     }
     const id = body[0] as number
@@ -146,8 +155,10 @@ export function jsonCodec(): Codec {
   return envelopeCodec({ format: jsonFormat, compression: 'none' })
 }
 
-function checksum(header: Buffer, payload: Uint8Array): number {
-  return crc32(payload, crc32(header.subarray(0, SUMMED_HEADER_BYTES)))
+function behindHeader(payload: Uint8Array): Buffer {
+  const body = Buffer.allocUnsafe(HEADER_BYTES + payload.length)
+  body.set(payload, HEADER_BYTES)
+  return body
 }
 
 /** Never takes more memory than the header announced, whatever the stream would grow to. */
