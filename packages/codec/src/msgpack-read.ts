@@ -1,6 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import { MAX_DEPTH, MAX_VALUES, type Bag, type PropertyValue } from '@looseleaf/core'
 import { damaged, tooManyValues } from './damaged.ts'
+import { SHAPED } from './shape.ts'
+import type { Shape } from './shape.ts'
 import { firstOfObject, followerAt, learnName, type LearnedName } from './msgpack-names.ts'
 
 /** The most milliseconds before and after 1970 that a Date holds. */
@@ -23,12 +25,23 @@ let values = 0
  * `BODY_TOO_LARGE`, before more than these are built. -0, which only other writers write, becomes 0. Nothing that is read is a view of `bytes`.
  */
 export function readMsgpack(bytes: Uint8Array): Bag {
+  return readAll(bytes, () => {
+    const tag = source[0] ?? 0
+    if ((tag & 0xf0) !== 0x80 && tag !== 0xde && tag !== 0xdf) throw damaged('it does not hold a bag')
+    return readValue(1) as Bag
+  })
+}
+
+/** As `readMsgpack`, for the values of a bag whose names are those of a shape. */
+export function readShaped(bytes: Uint8Array, shape: Shape): Bag {
+  return readAll(bytes, () => readByShape(shape, 1))
+}
+
+function readAll(bytes: Uint8Array, read: () => Bag): Bag {
   source = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   at = values = 0
   try {
-    const tag = source[0] ?? 0
-    if ((tag & 0xf0) !== 0x80 && tag !== 0xde && tag !== 0xdf) throw damaged('it does not hold a bag')
-    const bag = readValue(1) as Bag
+    const bag = read()
     if (at !== source.length) throw damaged('bytes are left over')
     return bag
   } finally {
@@ -149,6 +162,34 @@ function readUnlearned(object: Bag, name: string, done: number, count: number, d
   for (let i = done + 1; i < count; i++) object[readName()] = readValue(depth + 1)
   if (Object.keys(object).length !== count) throw damaged('a property name is repeated')
   return object
+}
+
+/** The values of an object, one for each name of the shape. */
+function readByShape({ names, within }: Shape, depth: number): Bag {
+  countItems(names.length, depth)
+  const object: Bag = {}
+  for (let i = 0; i < names.length; i++) {
+    const held = within[i]
+    object[names[i] as string] = held === undefined ? readValue(depth + 1) : readWithin(held, depth + 1)
+  }
+  return object
+}
+
+/** What stands where objects of a shape are usual: one of these, marked by the tag that MessagePack does not use, arrays of them, or anything else. */
+function readWithin(shape: Shape, depth: number): PropertyValue {
+  const tag = source[at] as number
+  if (tag === SHAPED) {
+    at++
+    return readByShape(shape, depth)
+  }
+  const isArray = (tag & 0xf0) === 0x90 || tag === 0xdc || tag === 0xdd
+  if (!isArray) return readValue(depth)
+  at++
+  const count = tag < 0xa0 ? tag & 0x0f : take(tag === 0xdc ? 2 : 4)
+  countItems(count, depth)
+  const array: PropertyValue[] = []
+  for (let i = 0; i < count; i++) array.push(readWithin(shape, depth + 1))
+  return array
 }
 
 function readName(): string {

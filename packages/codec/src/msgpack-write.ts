@@ -1,4 +1,6 @@
 import type { Bag, PropertyValue } from '@looseleaf/core'
+import { hasNames, isObject } from './shape-candidates.ts'
+import { SHAPED, type Shape } from './shape.ts'
 import { firstOfObject, followerNamed, learnName, type LearnedName } from './msgpack-names.ts'
 
 /** Texts up to this length are written character by character; for longer ones a call is quicker. */
@@ -15,8 +17,12 @@ let at = 0
  * that `copyBag` has made.
  */
 export function writeMsgpack(bag: Bag, headroom = 0): Buffer {
+  return writeAll(headroom, () => writeObject(bag))
+}
+
+function writeAll(headroom: number, write: () => void): Buffer {
   at = headroom
-  writeObject(bag)
+  write()
   const bytes = Buffer.allocUnsafe(at)
   target.copy(bytes, 0, 0, at)
   if (target.length > KEPT_BYTES) target = Buffer.allocUnsafeSlow(8192)
@@ -83,6 +89,32 @@ function writeName(path: LearnedName, name: string): LearnedName | undefined {
   return known
 }
 
+/** As `writeMsgpack`, for a bag with the names of a shape: its values alone. */
+export function writeShaped(bag: Bag, shape: Shape, headroom: number): Buffer {
+  return writeAll(headroom, () => writeByShape(bag, shape))
+}
+
+function writeByShape(object: Bag, { names, within }: Shape): void {
+  for (let i = 0; i < names.length; i++) {
+    const value = object[names[i] as string] as PropertyValue
+    const held = within[i]
+    if (held === undefined) writeValue(value)
+    else writeWithin(value, held)
+  }
+}
+
+function writeWithin(value: PropertyValue, shape: Shape): void {
+  if (Array.isArray(value)) {
+    reserve(5)
+    writeCount(value.length, 0x90, 0xdc)
+    for (let i = 0; i < value.length; i++) writeWithin(value[i] as PropertyValue, shape)
+  } else if (isObject(value) && hasNames(Object.keys(value), shape.names)) {
+    reserve(1)
+    target[at++] = SHAPED
+    writeByShape(value, shape)
+  } else writeValue(value)
+}
+
 function writeArray(array: readonly PropertyValue[]): void {
   writeCount(array.length, 0x90, 0xdc)
   for (let i = 0; i < array.length; i++) writeValue(array[i] as PropertyValue)
@@ -130,8 +162,8 @@ function writeBigint(value: bigint): void {
 
 function writeText(text: string): void {
   const { length } = text
-  // A unit of UTF-16 takes three bytes at most.
-  reserve(3 * length + 5)
+  // A unit of UTF-16 takes three bytes at most. Only where that would be much it is worth counting.
+  reserve((length < 2 ** 20 ? 3 * length : Buffer.byteLength(text)) + 5)
   if (length <= SHORT_TEXT && writeAscii(text)) return
   // Mostly it takes a byte a unit. Where it takes more, and its head with it, the text is written once more.
   const guessed = length < 0x20 ? 1 : length < 0x100 ? 2 : length < 0x10000 ? 3 : 5
