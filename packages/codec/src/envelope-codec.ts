@@ -51,7 +51,12 @@ export function envelopeCodec(options: EnvelopeCodecOptions = {}): Codec {
   return {
     ...createCodec(settings, undefined),
     forStore(): StoreCodec {
-      const definitions = createKnownDefinitions({ ...settings, references })
+      const definitions = createKnownDefinitions({
+        ...settings,
+        references,
+        write: (bag, shape) =>
+          shape === undefined ? runEncode(settings.format, bag) : writeShaped(bag, shape, 0),
+      })
       return { ...createCodec(settings, definitions), definitions }
     },
   }

@@ -1,4 +1,10 @@
-import type { Bag, CodecDefinitions, Definition, StoredDefinition } from '@looseleaf/core'
+import {
+  copyBag,
+  type Bag,
+  type CodecDefinitions,
+  type Definition,
+  type StoredDefinition,
+} from '@looseleaf/core'
 import { createShapeCandidates, hasNames } from './shape-candidates.ts'
 import {
   DICTIONARY_KIND,
@@ -11,6 +17,7 @@ import {
   shapeDefinition,
   type Shape,
 } from './shape.ts'
+import { trainDictionary } from './train-dictionary.ts'
 
 /** When a store has so many shapes, no more are wanted: its bags are of too many kinds, or their names are data. */
 const MAX_SHAPES = 256
@@ -39,6 +46,8 @@ export interface KnownDefinitions extends CodecDefinitions {
 export interface DefinitionOptions {
   readonly shapes: boolean
   readonly dictionary: boolean
+  /** The bytes of a bag before they are compressed. */
+  write(bag: Bag, shape: KnownShape | undefined): Uint8Array
   /** The numbers of what a body refers to; none for one that is damaged. */
   references(body: Uint8Array, isKnown: (number: number) => boolean): readonly number[]
 }
@@ -102,7 +111,23 @@ export function createKnownDefinitions(options: DefinitionOptions): KnownDefinit
     return true
   }
 
+  function shapeFor(bag: Bag): KnownShape | undefined {
+    if (!options.shapes) return undefined
+    const names = Object.keys(bag)
+    const found = find(names)
+    if (found !== undefined) return found.shape
+    if (shapes.size + wanted.size >= MAX_SHAPES) return undefined
+    const shape = candidates.observe(bag, names)
+    if (shape === undefined) return undefined
+    const definition = shapeDefinition(shape)
+    // Not asked for again in either case.
+    list(shape.names)
+    if (definition.bytes.length <= MAX_SHAPE_BYTES) wanted.set(definition.id, definition)
+    return undefined
+  }
+
   return {
+    shapeFor,
     writes: options.shapes || options.dictionary,
     learn,
     shape: (number) => shapes.get(number),
@@ -128,19 +153,12 @@ export function createKnownDefinitions(options: DefinitionOptions): KnownDefinit
         newestAdded = added
       }
     },
-    shapeFor(bag) {
-      if (!options.shapes) return undefined
-      const names = Object.keys(bag)
-      const found = find(names)
-      if (found !== undefined) return found.shape
-      if (shapes.size + wanted.size >= MAX_SHAPES) return undefined
-      const shape = candidates.observe(bag, names)
-      if (shape === undefined) return undefined
-      const definition = shapeDefinition(shape)
-      // Not asked for again in either case.
-      list(shape.names)
-      if (definition.bytes.length <= MAX_SHAPE_BYTES) wanted.set(definition.id, definition)
-      return undefined
+    train(bags, bytes) {
+      const samples = bags.map((bag) => {
+        const properties = copyBag(bag)
+        return options.write(properties, shapeFor(properties))
+      })
+      return definitionOf(DICTIONARY_KIND, trainDictionary(samples, Math.min(bytes, MAX_DICTIONARY_BYTES)))
     },
     get newest() {
       return options.dictionary ? newest : undefined

@@ -48,6 +48,8 @@ export interface CodecDefinitions {
   confirm(id: string): void
   /** What bodies would refer to if it were confirmed. */
   wanted(): readonly Definition[]
+  /** A dictionary of so many bytes at the most, of what these bags have in common. It is not known before it is stored and learned. */
+  train(bags: readonly Bag[], bytes: number): Definition
   /** All that is known. */
   known(): readonly StoredDefinition[]
 }

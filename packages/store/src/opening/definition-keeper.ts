@@ -37,7 +37,7 @@ export function createDefinitionKeeper(
   onWarning: (message: string) => void,
 ): DefinitionKeeper {
   const elapsed = elapsedBy(time)
-  const waiting = time === systemTime ? backgroundTime : time
+  const quietTime = time === systemTime ? backgroundTime : time
   const stop = new AbortController()
   /** Known, and perhaps not on every shard. */
   const unsettled = new Map<string, Definition>()
@@ -99,29 +99,25 @@ export function createDefinitionKeeper(
     const wanted = codec.writes ? codec.wanted() : []
     if ((wanted.length === 0 && unsettled.size === 0) || elapsed() < nextAt) return
     const some = new Map([...unsettled.values(), ...wanted].map((one) => [one.id, one]))
-    const signal = stop.signal
-    publishing = publishDefinitions(
-      { driver: inner, catalog: holder, time: waiting },
-      codec,
-      [...some.values()],
-      {
-        signal,
-      },
-    )
-      .then((confirmed) => {
-        for (const id of some.keys()) unsettled.delete(id)
-        // Another content has the id, on some shard: it is no use to ask at each write.
-        if (confirmed.length < some.size) nextAt = elapsed() + RETRY_MS
-      })
-      .catch((error: unknown) => {
-        nextAt = elapsed() + RETRY_MS
-        if (isOutage(error) || signal.aborted) return
-        const why = isLooseleafError(error) ? error.message : describeKind(error)
-        tellOnce(`Definitions of the codec were not published: ${why}`)
-      })
-      .finally(() => {
-        publishing = undefined
-      })
+    publishing = publishAll(holder, some).finally(() => {
+      publishing = undefined
+    })
+  }
+
+  async function publishAll(catalog: CatalogHolder, some: ReadonlyMap<string, Definition>): Promise<void> {
+    const { signal } = stop
+    try {
+      const through = { driver: inner, catalog, time: quietTime }
+      const confirmed = await publishDefinitions(through, codec, [...some.values()], { signal })
+      for (const id of some.keys()) unsettled.delete(id)
+      // Some shard has another content under an id: it is no use to ask after each write.
+      if (confirmed.length < some.size) nextAt = elapsed() + RETRY_MS
+    } catch (error) {
+      nextAt = elapsed() + RETRY_MS
+      if (isOutage(error) || signal.aborted) return
+      const why = isLooseleafError(error) ? error.message : describeKind(error)
+      tellOnce(`Definitions of the codec were not published: ${why}`)
+    }
   }
 
   const shards = inner.shards.map((shard) =>
