@@ -1,5 +1,5 @@
 import type { CallOptions, DefinitionTable, StoredDefinition } from '@looseleaf/core'
-import { sql } from 'kysely'
+import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from './flavor.ts'
 import { toNumber, toText } from './row-values.ts'
 import { DEFINITION_TABLE } from './schema.ts'
@@ -7,19 +7,13 @@ import type { Call, FaultCodes, Row, Session } from './session.ts'
 import { slot, slots } from './sql-parts.ts'
 
 const table = sql.table(DEFINITION_TABLE)
+const columns = sql`id, kind, bytes, added`
 
 const faults: FaultCodes = {
   'no-table': ['NOT_MIGRATED', "the table of the codec's definitions is missing; create the tables first."],
 }
 
 export function createDefinitionTable(session: Session, flavor: Flavor): DefinitionTable {
-  const columns = sql`id, kind, bytes, added`
-  const all = sql`SELECT ${columns} FROM ${table} ORDER BY added, id`
-  /** One that is there stays as it is. Parameters: id, kind, bytes. */
-  const add = sql`
-    INSERT INTO ${table} (id, kind, bytes, added) VALUES (${slot}, ${slot}, ${slot}, ${flavor.nowMicros})
-    ${flavor.onDuplicate(['id'])} kind = ${sql.ref(`${DEFINITION_TABLE}.kind`)}`
-
   const callOf = (options: CallOptions | undefined, write: boolean): Call => ({
     write,
     signal: options?.signal,
@@ -28,7 +22,10 @@ export function createDefinitionTable(session: Session, flavor: Flavor): Definit
 
   return {
     async all(options) {
-      const shape = session.shape('definitions all', () => all)
+      const shape = session.shape(
+        'definitions all',
+        () => sql`SELECT ${columns} FROM ${table} ORDER BY added, id`,
+      )
       const { rows } = await session.run(shape, [], callOf(options, false))
       return rows.map(toDefinition)
     },
@@ -46,11 +43,18 @@ export function createDefinitionTable(session: Session, flavor: Flavor): Definit
     async add(definitions, options) {
       // One by one: there are few of them in the life of a store, and each may be long.
       for (const { id, kind, bytes } of definitions) {
-        const shape = session.shape('definition add', () => add)
+        const shape = session.shape('definition add', () => add(flavor))
         await session.run(shape, [id, kind, bytes], callOf(options, true))
       }
     },
   }
+}
+
+/** One that is there stays as it is. Parameters: id, kind, bytes. */
+function add(flavor: Flavor): RawBuilder<unknown> {
+  return sql`
+    INSERT INTO ${table} (id, kind, bytes, added) VALUES (${slot}, ${slot}, ${slot}, ${flavor.nowMicros})
+    ${flavor.onDuplicate(['id'])} kind = ${sql.ref(`${DEFINITION_TABLE}.kind`)}`
 }
 
 function toDefinition(row: Row): StoredDefinition {
