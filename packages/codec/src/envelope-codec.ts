@@ -48,18 +48,17 @@ const MIN_DICTIONARY_BYTES = 64
  */
 export function envelopeCodec(options: EnvelopeCodecOptions = {}): Codec {
   const settings = checkEnvelopeOptions(options)
-  return {
-    ...createCodec(settings, undefined),
-    forStore(): StoreCodec {
-      const definitions = createKnownDefinitions({
-        ...settings,
-        references,
-        write: (bag, shape) =>
-          shape === undefined ? runEncode(settings.format, bag) : writeShaped(bag, shape, 0),
-      })
-      return { ...createCodec(settings, definitions), definitions }
-    },
+  const forStore = (): StoreCodec => {
+    const definitions = createKnownDefinitions({
+      ...settings,
+      references,
+      write: (bag, shape) =>
+        shape === undefined ? runEncode(settings.format, bag) : writeShaped(bag, shape, 0),
+    })
+    return { ...createCodec(settings, definitions), definitions }
   }
+  // Not enumerable: a codec that somebody makes by spreading this one, to encrypt perhaps, must not be passed by.
+  return Object.defineProperty(createCodec(settings, undefined), 'forStore', { value: forStore })
 }
 
 function createCodec(settings: EnvelopeSettings, known: KnownDefinitions | undefined): Codec {

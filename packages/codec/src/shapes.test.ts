@@ -147,6 +147,13 @@ describe('a codec with shapes', () => {
     ])
   })
 
+  test('a codec that is made by spreading one keeps its own encode, and has no definitions', () => {
+    const inner = envelopeCodec({ shapes: true })
+    const outer = { ...inner, encode: (bag: Bag) => inner.encode(bag).toReversed() }
+    expect(inner.forStore).toBeTypeOf('function')
+    expect('forStore' in outer).toBe(false)
+  })
+
   test('no more than 256 shapes are wanted', () => {
     const codec = forStore()
     for (let i = 0; i < 300; i++) wantedAfter(codec, { [`name ${i}`]: 1 }, 32)
