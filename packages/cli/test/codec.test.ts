@@ -32,7 +32,7 @@ test('codec train stores a dictionary; show lists it and the shapes with what la
   for (let n = 0; n < 40; n++) await store.put(bagOf(n) as { title: string })
   await expect.poll(async () => (await store.context.driver.shards[1]!.definitions.all()).length).toBe(1)
 
-  const trained = await runInside(['codec', 'train', '--sample', '40', '--bytes', '512', '--json'], { cwd })
+  const trained = await runInside(['codec', 'train', '--sample', '80', '--bytes', '512', '--json'], { cwd })
   const { id, sample } = trained.json<{ id: string; sample: number }>()
   expect([trained.code, sample]).toEqual([0, 40])
   const shown = await runInside(['codec', 'show', '--json'], { cwd })

@@ -10,7 +10,7 @@ import type { EngineContext } from '@looseleaf/index-engine'
 import { publishDefinitions } from './publish-definitions.ts'
 
 export interface TrainOptions extends CallOptions {
-  /** Entities that are looked at, those that were written last. Default: 2,000. */
+  /** Entities that are looked at, at the most: those that were written last, as many of each shard. Default: 2,000. */
   readonly sample?: number | undefined
   /** The most bytes of the dictionary, up to 32,768. Default: 4,096; twice as many save a hundredth more and take 5 µs longer for each body. */
   readonly bytes?: number | undefined
