@@ -7,6 +7,7 @@ import {
   LooseleafError,
   type Bag,
   type Codec,
+  type PropertyValue,
   type StoreCodec,
 } from '@looseleaf/core'
 import type { BodyFormat } from './body-format.ts'
@@ -19,10 +20,15 @@ import {
   type EnvelopeSettings,
 } from './envelope-options.ts'
 import { jsonFormat } from './json-format.ts'
-import { createKnownDefinitions, idOf, type KnownDefinitions } from './known-definitions.ts'
+import {
+  createKnownDefinitions,
+  idOf,
+  type KnownDefinitions,
+  type KnownDictionary,
+} from './known-definitions.ts'
 import { msgpackFormat } from './msgpack-format.ts'
+import { packMsgpack } from './msgpack-pack.ts'
 import { readShaped } from './msgpack-read.ts'
-import { writeMsgpack, writeShaped } from './msgpack-write.ts'
 import { ID_BYTES } from './shape.ts'
 
 /** Format, flags, raw length (4 bytes, big endian), CRC-32 (4 bytes, big endian); the payload follows. */
@@ -32,7 +38,7 @@ const SUMMED_HEADER_BYTES = 6
 const FLAG_ZLIB = 1
 /** Compressed without zlib's own header, by the dictionary whose id stands before it. */
 const FLAG_DICTIONARY = 2
-/** MessagePack without the names, which are those of the shape whose id stands before it. */
+/** MessagePack of the values alone; their names are those of the shape whose id stands before it. */
 const SHAPED_FORMAT = 3
 /** Smaller bodies are not tried with a dictionary: there is hardly anything to save. */
 const MIN_DICTIONARY_BYTES = 64
@@ -52,8 +58,7 @@ export function envelopeCodec(options: EnvelopeCodecOptions = {}): Codec {
     const definitions = createKnownDefinitions({
       ...settings,
       references,
-      write: (bag, shape) =>
-        shape === undefined ? runEncode(settings.format, bag) : writeShaped(bag, shape, 0),
+      pack: (bag, values) => pack(settings.format, bag, values),
     })
     return { ...createCodec(settings, definitions), definitions }
   }
@@ -66,49 +71,36 @@ function createCodec(settings: EnvelopeSettings, known: KnownDefinitions | undef
 
   function encode(bag: Bag): Uint8Array {
     const properties = copyBag(bag)
-    const shape = known?.shapeFor(properties)
-    const start = HEADER_BYTES + (shape === undefined ? 0 : ID_BYTES)
-    // These leave room for what comes before, which saves a copy.
-    const plain =
-      shape !== undefined
-        ? writeShaped(properties, shape, start)
-        : format === msgpackFormat
-          ? writeMsgpack(properties, start)
-          : behind(start, runEncode(format, properties))
-    if (shape !== undefined) plain.writeUIntBE(shape.number, HEADER_BYTES, ID_BYTES)
-    const rawLength = plain.length - start
-    if (rawLength > maxBodyBytes) throw tooLarge(rawLength, maxBodyBytes)
-    const [body, flags] = compress(plain, start)
-    body[0] = shape === undefined ? format.id : SHAPED_FORMAT
+    const shaped = known?.shapedBy(properties)
+    const raw = pack(format, properties, shaped?.values)
+    if (raw.length > maxBodyBytes) throw tooLarge(raw.length, maxBodyBytes)
+    const [data, flags, dictionary] = compress(raw)
+    let start = HEADER_BYTES
+    if (shaped !== undefined) start += ID_BYTES
+    if (dictionary !== undefined) start += ID_BYTES
+    const body = Buffer.allocUnsafe(start + data.length)
+    body.set(data, start)
+    if (dictionary !== undefined) body.writeUIntBE(dictionary.number, start - ID_BYTES, ID_BYTES)
+    if (shaped !== undefined) body.writeUIntBE(shaped.shape.number, HEADER_BYTES, ID_BYTES)
+    body[0] = shaped === undefined ? format.id : SHAPED_FORMAT
     body[1] = flags
-    body.writeUInt32BE(rawLength, 2)
+    body.writeUInt32BE(raw.length, 2)
     const sum = checksum(body, SUMMED_HEADER_BYTES, body.subarray(HEADER_BYTES))
     body.writeUInt32BE(sum, SUMMED_HEADER_BYTES)
     return body
   }
 
-  /** The body as it is where that does not make it smaller. What is before `start` is left as it is. */
-  function compress(plain: Buffer, start: number): readonly [body: Buffer, flags: number] {
-    const rawLength = plain.length - start
-    const dictionary = rawLength < MIN_DICTIONARY_BYTES ? undefined : known?.newest
-    let body = plain
-    let flags = 0
+  /** As it is where that does not make it smaller. */
+  function compress(raw: Uint8Array): readonly [data: Uint8Array, flags: number, by?: KnownDictionary] {
+    const dictionary = raw.length < MIN_DICTIONARY_BYTES ? undefined : known?.newest
     if (dictionary !== undefined) {
-      const packed = deflateRawSync(plain.subarray(start), { level, dictionary: dictionary.bytes })
-      if (packed.length + ID_BYTES < rawLength) {
-        body = behind(start + ID_BYTES, packed)
-        body.writeUIntBE(dictionary.number, start, ID_BYTES)
-        flags = FLAG_DICTIONARY
-      }
-    } else if (compression === 'zlib' && rawLength >= minCompressBytes) {
-      const packed = deflateSync(plain.subarray(start), { level })
-      if (packed.length < rawLength) {
-        body = behind(start, packed)
-        flags = FLAG_ZLIB
-      }
+      const packed = deflateRawSync(raw, { level, dictionary: dictionary.bytes })
+      if (packed.length + ID_BYTES < raw.length) return [packed, FLAG_DICTIONARY, dictionary]
+    } else if (compression === 'zlib' && raw.length >= minCompressBytes) {
+      const packed = deflateSync(raw, { level })
+      if (packed.length < raw.length) return [packed, FLAG_ZLIB]
     }
-    if (body !== plain) plain.copy(body, HEADER_BYTES, HEADER_BYTES, start)
-    return [body, flags]
+    return [raw, 0]
   }
 
   function decode(stored: Uint8Array): Bag {
@@ -210,13 +202,6 @@ function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
-/** A body of these bytes, with room for so many before them. */
-function behind(start: number, bytes: Uint8Array): Buffer {
-  const body = Buffer.allocUnsafe(start + bytes.length)
-  body.set(bytes, start)
-  return body
-}
-
 function checked(raw: Buffer, rawLength: number): Buffer {
   if (raw.length !== rawLength) throw damaged('its length is not the one that its header tells')
   return raw
@@ -238,6 +223,12 @@ function inflate(payload: Buffer, rawLength: number, dictionary: Uint8Array | un
   }
   if (result.engine.bytesWritten !== payload.length) throw damaged('bytes follow its compressed part')
   return result.buffer
+}
+
+/** Bytes of a bag that `copyBag` has made, or of its values by a shape. What comes next may overwrite them. */
+function pack(format: BodyFormat, bag: Bag, values: readonly PropertyValue[] | undefined): Uint8Array {
+  if (values !== undefined) return packMsgpack(values)
+  return format === msgpackFormat ? packMsgpack(bag) : runEncode(format, bag)
 }
 
 function runEncode(format: BodyFormat, bag: Bag): Uint8Array {

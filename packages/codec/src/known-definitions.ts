@@ -3,9 +3,11 @@ import {
   type Bag,
   type CodecDefinitions,
   type Definition,
+  type PropertyValue,
   type StoredDefinition,
 } from '@looseleaf/core'
 import { createShapeCandidates, hasNames } from './shape-candidates.ts'
+import { valuesOf } from './shape-values.ts'
 import {
   DICTIONARY_KIND,
   definitionOf,
@@ -28,6 +30,12 @@ export interface KnownShape extends Shape {
   readonly number: number
 }
 
+/** A bag that is written by a shape. */
+export interface ShapedBag {
+  readonly shape: KnownShape
+  readonly values: readonly PropertyValue[]
+}
+
 export interface KnownDictionary {
   readonly number: number
   readonly bytes: Uint8Array
@@ -37,8 +45,8 @@ export interface KnownDictionary {
 export interface KnownDefinitions extends CodecDefinitions {
   shape(number: number): KnownShape | undefined
   dictionary(number: number): KnownDictionary | undefined
-  /** The shape to write this bag by, if one is confirmed; takes note of it otherwise. */
-  shapeFor(bag: Bag): KnownShape | undefined
+  /** The shape to write this bag by, if one is confirmed and the bag fits it; takes note of a bag without one. */
+  shapedBy(bag: Bag): ShapedBag | undefined
   /** The dictionary to write by: the last that was added of those that are confirmed. */
   readonly newest: KnownDictionary | undefined
 }
@@ -46,8 +54,8 @@ export interface KnownDefinitions extends CodecDefinitions {
 export interface DefinitionOptions {
   readonly shapes: boolean
   readonly dictionary: boolean
-  /** The bytes of a bag before they are compressed. */
-  write(bag: Bag, shape: KnownShape | undefined): Uint8Array
+  /** The bytes of a bag, or of its values by a shape, before they are compressed; those of the next take their place. */
+  pack(bag: Bag, values: readonly PropertyValue[] | undefined): Uint8Array
   /** The numbers of what a body refers to; none for one that is damaged. */
   references(body: Uint8Array, isKnown: (number: number) => boolean): readonly number[]
 }
@@ -126,8 +134,14 @@ export function createKnownDefinitions(options: DefinitionOptions): KnownDefinit
     return undefined
   }
 
+  function shapedBy(bag: Bag): ShapedBag | undefined {
+    const shape = shapeFor(bag)
+    const values = shape && valuesOf(bag, shape)
+    return shape && values && { shape, values }
+  }
+
   return {
-    shapeFor,
+    shapedBy,
     writes: options.shapes || options.dictionary,
     learn,
     shape: (number) => shapes.get(number),
@@ -156,7 +170,7 @@ export function createKnownDefinitions(options: DefinitionOptions): KnownDefinit
     train(bags, bytes) {
       const samples = bags.map((bag) => {
         const properties = copyBag(bag)
-        return options.write(properties, shapeFor(properties))
+        return Buffer.from(options.pack(properties, shapedBy(properties)?.values))
       })
       return definitionOf(DICTIONARY_KIND, trainDictionary(samples, Math.min(bytes, MAX_DICTIONARY_BYTES)))
     },

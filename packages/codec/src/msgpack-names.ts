@@ -2,8 +2,8 @@ import { damaged } from './damaged.ts'
 
 /**
  * A name of an object, after those that stood before it. Bags of one kind have the same names in the same order, so the next
- * name is nearly always one that has followed before. A reader then compares its bytes and makes no string, a writer copies
- * them; and since no path has a name twice, none of these can be repeated.
+ * name is nearly always one that has followed before. The reader then compares its bytes and makes no string; and since no
+ * path has a name twice, none of these can be repeated.
  */
 export interface LearnedName {
   readonly name: string
@@ -17,7 +17,7 @@ export interface LearnedName {
 
 /** So many names may follow one. Where there are more they are data, and push each other out. */
 const MAX_FOLLOWERS = 8
-/** Objects of more names, and longer names, are read and written without learning. */
+/** Objects of more names, and longer names, are read without learning. */
 const MAX_PLACE = 64
 const MAX_NAME_BYTES = 64
 /** A learned name takes some 300 bytes. After so many all are forgotten: ever new names take no more memory. */
@@ -49,22 +49,13 @@ export function followerAt(path: LearnedName, source: Uint8Array, at: number): L
   return undefined
 }
 
-export function followerNamed(path: LearnedName, name: string): LearnedName | undefined {
-  const { followers } = path
-  for (let i = 0; i < followers.length; i++) {
-    const follower = followers[i] as LearnedName
-    if (follower.name === name) return follower
-  }
-  return undefined
-}
-
 /** The new follower; undefined where that is not worth it. Throws `BODY_DAMAGED` for a name that is on the path already. */
 export function learnName(path: LearnedName, name: string, bytes: Uint8Array): LearnedName | undefined {
   for (let step: LearnedName | undefined = path; step !== undefined; step = step.before) {
     if (step.name === name && step.place > 0) throw damaged('a property name is repeated')
   }
   const place = path.place + 1
-  if (place > MAX_PLACE || bytes.length > MAX_NAME_BYTES || !isShortest(bytes)) return undefined
+  if (place > MAX_PLACE || bytes.length > MAX_NAME_BYTES) return undefined
   if (++learned > MAX_LEARNED) {
     learned = 1
     first = startOfObject()
@@ -74,9 +65,4 @@ export function learnName(path: LearnedName, name: string, bytes: Uint8Array): L
   if (followers.length < MAX_FOLLOWERS) followers.push(follower)
   else followers[learned % MAX_FOLLOWERS] = follower
   return follower
-}
-
-/** Other writers may write a name in a longer form than need be. It would be copied to what is written here. */
-function isShortest(bytes: Uint8Array): boolean {
-  return (bytes[0] as number) < 0xc0 || (bytes[0] === 0xd9 && bytes.length > 0x1f + 2)
 }

@@ -8,7 +8,7 @@ import { Packr } from 'msgpackr'
 import { describe, expect, test } from 'vitest'
 import { arbitraryBag } from '@looseleaf-tooling/arbitrary-bag'
 import { codeOf } from '../test/code-of.ts'
-import { packByMsgpackr, unpackByMsgpackr } from '../test/msgpackr-reader.ts'
+import { unpackByMsgpackr } from '../test/msgpackr-reader.ts'
 import { msgpackFormat } from './msgpack-format.ts'
 
 /** The bag, or the code of its refusal. */
@@ -30,12 +30,11 @@ function sameByBoth(bytes: Uint8Array): boolean {
   return typeof ours !== 'string'
 }
 
-describe('the reader and the writer of MessagePack, beside a scan and msgpackr', () => {
-  test('every bag has the same bytes, and comes back the same from either', () => {
+describe('the reader of MessagePack, beside a scan and msgpackr', () => {
+  test('every bag comes back the same from either', () => {
     fc.assert(
       fc.property(arbitraryBag, (bag) => {
         const bytes = msgpackFormat.encode(bag)
-        deepStrictEqual(Buffer.from(packByMsgpackr(bag)), Buffer.from(bytes))
         expect(sameByBoth(bytes)).toBe(true)
         deepStrictEqual(msgpackFormat.decode(bytes), bag)
       }),
@@ -43,12 +42,14 @@ describe('the reader and the writer of MessagePack, beside a scan and msgpackr',
     )
   })
 
-  test('texts and names of any length have the same bytes', () => {
+  test('texts and names of any length come back the same from either', () => {
     for (const length of [0, 11, 12, 13, 31, 32, 33, 63, 64, 65, 85, 255, 256, 257, 21_845, 65_535, 65_536]) {
       for (const letter of ['x', 'é', '€', '𝄞']) {
         const text = letter.repeat(length)
         const bag = { [text]: text, more: [text, { [text]: 1 }] }
-        expect(Buffer.from(packByMsgpackr(bag)).equals(msgpackFormat.encode(bag))).toBe(true)
+        const bytes = msgpackFormat.encode(bag)
+        expect(sameByBoth(bytes)).toBe(true)
+        deepStrictEqual(msgpackFormat.decode(bytes), bag)
       }
     }
   })
@@ -136,7 +137,7 @@ describe('names that were learned', () => {
     }
   })
 
-  test('a name in a longer form than need be is read, repeated or not, and never written', () => {
+  test('a name in a longer form than need be is read, and found where it is repeated', () => {
     const longer = [0xd9, 4, ...Buffer.from('long')]
     for (let round = 0; round < 3; round++) {
       expect(read(0x81, ...longer, 1)).toStrictEqual({ long: 1 })
@@ -144,7 +145,6 @@ describe('names that were learned', () => {
       expect(codeOf(() => read(0x82, ...named('long'), 0, ...longer, 1))).toBe('BODY_DAMAGED')
       expect(codeOf(() => read(0x82, ...longer, 0, ...named('long'), 1))).toBe('BODY_DAMAGED')
     }
-    expect(Buffer.from(msgpackFormat.encode({ long: 1 })).toString('hex')).toBe('81a46c6f6e6701')
   })
 
   test('a name is not taken for one that it only begins with', () => {

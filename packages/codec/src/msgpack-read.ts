@@ -1,8 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { MAX_DEPTH, MAX_VALUES, type Bag, type PropertyValue } from '@looseleaf/core'
 import { damaged, tooManyValues } from './damaged.ts'
-import { SHAPED } from './shape.ts'
-import type { Shape } from './shape.ts'
+import type { HeldShape, Shape } from './shape.ts'
 import { firstOfObject, followerAt, learnName, type LearnedName } from './msgpack-names.ts'
 
 /** The most milliseconds before and after 1970 that a Date holds. */
@@ -32,9 +31,12 @@ export function readMsgpack(bytes: Uint8Array): Bag {
   })
 }
 
-/** As `readMsgpack`, for the values of a bag whose names are those of a shape. */
+/** As `readMsgpack`, for the array of the values of a bag whose names are those of a shape. */
 export function readShaped(bytes: Uint8Array, shape: Shape): Bag {
-  return readAll(bytes, () => readByShape(shape, 1))
+  return readAll(bytes, () => {
+    if (!isArrayTag(source[0])) throw damaged('it does not hold the values of a bag')
+    return readByShape(shape, 1)
+  })
 }
 
 function readAll(bytes: Uint8Array, read: () => Bag): Bag {
@@ -164,32 +166,40 @@ function readUnlearned(object: Bag, name: string, done: number, count: number, d
   return object
 }
 
-/** The values of an object, one for each name of the shape. */
+/** The object whose values stand here as an array, one for each name of the shape. */
 function readByShape({ names, within }: Shape, depth: number): Bag {
+  if (readArrayHead() !== names.length)
+    throw damaged('an object has not as many values as its shape has names')
   countItems(names.length, depth)
   const object: Bag = {}
   for (let i = 0; i < names.length; i++) {
     const held = within[i]
-    object[names[i] as string] = held === undefined ? readValue(depth + 1) : readWithin(held, depth + 1)
+    object[names[i] as string] = held === undefined ? readValue(depth + 1) : readHeld(held, depth + 1)
   }
   return object
 }
 
-/** What stands where objects of a shape are usual: one of these, marked by the tag that MessagePack does not use, arrays of them, or anything else. */
-function readWithin(shape: Shape, depth: number): PropertyValue {
-  const tag = source[at] as number
-  if (tag === SHAPED) {
-    at++
-    return readByShape(shape, depth)
-  }
-  const isArray = (tag & 0xf0) === 0x90 || tag === 0xdc || tag === 0xdd
-  if (!isArray) return readValue(depth)
-  at++
-  const count = tag < 0xa0 ? tag & 0x0f : take(tag === 0xdc ? 2 : 4)
+/** What stands where objects of a shape are usual. An array is the values of one of these, or it holds such arrays; all else is itself. */
+function readHeld(shape: HeldShape, depth: number): PropertyValue {
+  if (!isArrayTag(source[at])) return readValue(depth)
+  if (!shape.each) return readByShape(shape, depth)
+  const count = readArrayHead()
   countItems(count, depth)
   const array: PropertyValue[] = []
-  for (let i = 0; i < count; i++) array.push(readWithin(shape, depth + 1))
+  for (let i = 0; i < count; i++) {
+    array.push(isArrayTag(source[at]) ? readByShape(shape, depth + 1) : readValue(depth + 1))
+  }
   return array
+}
+
+function isArrayTag(tag = 0): boolean {
+  return (tag & 0xf0) === 0x90 || tag === 0xdc || tag === 0xdd
+}
+
+/** Of an array, whose tag stands here: how many values it has. */
+function readArrayHead(): number {
+  const tag = source[skip(1)] as number
+  return tag < 0xa0 ? tag & 0x0f : take(tag === 0xdc ? 2 : 4)
 }
 
 function readName(): string {

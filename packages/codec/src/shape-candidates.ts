@@ -17,6 +17,10 @@ const MAX_LEVELS = 8
 interface Place {
   usual: Candidate | undefined
   votes: number
+  /** Whether arrays have stood here. */
+  arrays: boolean
+  /** Whether objects have; or arrays within arrays. With both of these, what an array stands for would not be known. */
+  others: boolean
 }
 
 interface Candidate {
@@ -51,23 +55,33 @@ export function createShapeCandidates(): ShapeCandidates {
 }
 
 function createCandidate(names: readonly string[]): Candidate {
-  return { names, places: names.map(() => ({ usual: undefined, votes: 0 })), seen: 0 }
+  return { names, places: names.map(createPlace), seen: 0 }
+}
+
+function createPlace(): Place {
+  return { usual: undefined, votes: 0, arrays: false, others: false }
 }
 
 function look(candidate: Candidate, bag: Bag, level: number): void {
   candidate.seen++
   if (level === MAX_LEVELS) return
   for (const [i, name] of candidate.names.entries()) {
-    vote(candidate.places[i] as Place, bag[name] as PropertyValue, level)
+    const place = candidate.places[i] as Place
+    const value = bag[name] as PropertyValue
+    if (Array.isArray(value)) {
+      place.arrays = true
+      for (const element of value.slice(0, ELEMENTS) as readonly PropertyValue[]) {
+        if (Array.isArray(element)) place.others = true
+        else if (isObject(element)) vote(place, element, level)
+      }
+    } else if (isObject(value)) {
+      place.others = true
+      vote(place, value, level)
+    }
   }
 }
 
-function vote(place: Place, value: PropertyValue, level: number): void {
-  if (Array.isArray(value)) {
-    for (const element of value.slice(0, ELEMENTS) as readonly PropertyValue[]) vote(place, element, level)
-    return
-  }
-  if (!isObject(value)) return
+function vote(place: Place, value: Bag, level: number): void {
   const names = Object.keys(value)
   if (names.length === 0 || names.length > MAX_NAMES) return
   if (place.usual !== undefined && hasNames(names, place.usual.names)) place.votes++
@@ -80,8 +94,10 @@ function vote(place: Place, value: PropertyValue, level: number): void {
 }
 
 function settle({ names, places }: Candidate): Shape {
-  const within = places.map(({ usual, votes }) =>
-    usual === undefined || votes < AGREED ? undefined : settle(usual),
+  const within = places.map(({ usual, votes, arrays, others }) =>
+    usual === undefined || votes < AGREED || (arrays && others)
+      ? undefined
+      : { ...settle(usual), each: arrays },
   )
   return { names, within }
 }

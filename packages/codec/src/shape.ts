@@ -1,23 +1,22 @@
 import { createHash } from 'node:crypto'
 import { MAX_DEPTH, type Definition } from '@looseleaf/core'
 
-/**
- * The names of an object in their order, and for some of them those of the objects that stand there: as the value, or as elements
- * of an array.
- */
+/** The names of an object in their order, and for some of them those of the objects that stand there. */
 export interface Shape {
   readonly names: readonly string[]
   /** A shape, or undefined, for each of the names. */
-  readonly within: readonly (Shape | undefined)[]
+  readonly within: readonly (HeldShape | undefined)[]
+}
+
+export interface HeldShape extends Shape {
+  /** Whether the objects are the elements of an array that stands there; else one is the value itself. */
+  readonly each: boolean
 }
 
 /** Bytes of an id, in a body. */
 export const ID_BYTES = 6
 export const SHAPE_KIND = 'shape'
 export const DICTIONARY_KIND = 'dictionary'
-
-/** Comes before the values of an object whose names a shape has: the one tag that MessagePack never uses. */
-export const SHAPED = 0xc1
 
 /** Longer definitions are neither made nor taken. Of a dictionary zlib uses no more. */
 export const MAX_SHAPE_BYTES: number = 16 * 1024
@@ -33,17 +32,17 @@ export function definitionOf(kind: string, bytes: Uint8Array): Definition {
   return { id, kind, bytes }
 }
 
-/** As JSON: a list with a name, or a list of a name and the shape there, for each property. */
+/** As JSON: a list with a name, or a list of a name, `object` or `elements`, and the shape there, for each property. */
 export function shapeDefinition(shape: Shape): Definition {
   return definitionOf(SHAPE_KIND, Buffer.from(JSON.stringify(toJson(shape))))
 }
 
-type ShapeJson = readonly (string | readonly [string, ShapeJson])[]
+type ShapeJson = readonly (string | readonly [string, 'object' | 'elements', ShapeJson])[]
 
 function toJson({ names, within }: Shape): ShapeJson {
   return names.map((name, i) => {
     const held = within[i]
-    return held === undefined ? name : [name, toJson(held)]
+    return held === undefined ? name : [name, held.each ? 'elements' : 'object', toJson(held)]
   })
 }
 
@@ -60,15 +59,23 @@ export function readShape(bytes: Uint8Array): Shape | undefined {
 function fromJson(json: unknown, depth: number): Shape | undefined {
   if (!Array.isArray(json) || depth > MAX_DEPTH) return undefined
   const names: string[] = []
-  const within: (Shape | undefined)[] = []
+  const within: (HeldShape | undefined)[] = []
   for (const item of json as readonly unknown[]) {
-    const [name, inner, ...more] = Array.isArray(item) ? (item as unknown[]) : [item]
-    const held = Array.isArray(item) ? fromJson(inner, depth + 1) : undefined
-    if (!isBagName(name) || more.length > 0 || (Array.isArray(item) && held === undefined)) return undefined
+    const held = Array.isArray(item) ? heldFromJson(item as readonly unknown[], depth) : undefined
+    const name: unknown = Array.isArray(item) ? item[0] : item
+    if (!isBagName(name) || (Array.isArray(item) && held === undefined)) return undefined
     names.push(name)
     within.push(held)
   }
   return new Set(names).size === names.length ? { names, within } : undefined
+}
+
+function heldFromJson(item: readonly unknown[], depth: number): HeldShape | undefined {
+  const [, where, inner] = item
+  const shape = fromJson(inner, depth + 1)
+  if (item.length !== 3 || shape === undefined || (where !== 'object' && where !== 'elements'))
+    return undefined
+  return { ...shape, each: where === 'elements' }
 }
 
 function isBagName(name: unknown): name is string {

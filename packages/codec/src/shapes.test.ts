@@ -3,11 +3,13 @@ import { deflateRawSync } from 'node:zlib'
 import {
   copyBag,
   isLooseleafError,
+  MAX_DEPTH,
   MAX_VALUES,
   type Bag,
   type Definition,
   type StoreCodec,
 } from '@looseleaf/core'
+import { decode as decodeElsewhere } from '@msgpack/msgpack'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { arbitraryBag } from '@looseleaf-tooling/arbitrary-bag'
@@ -16,7 +18,8 @@ import { envelope } from '../test/envelope.ts'
 import { readIndependently } from '../test/independent-reader.ts'
 import { envelopeCodec, jsonFormat, msgpackFormat, type EnvelopeCodecOptions } from './index.ts'
 import { readShaped } from './msgpack-read.ts'
-import { writeShaped } from './msgpack-write.ts'
+import { packMsgpack } from './msgpack-pack.ts'
+import { valuesOf } from './shape-values.ts'
 import { definitionOf, readShape, shapeDefinition, type Shape } from './shape.ts'
 
 const entry: Bag = {
@@ -57,16 +60,32 @@ function shapedBy(bag: Bag, options?: EnvelopeCodecOptions): StoreCodec {
 
 describe('what is stored', () => {
   // As in the README. A change here is a change of the stored format.
-  const shape = '["user","published","title",["service",["name","kind"]],["comments",["by","text"]],"hidden"]'
+  const shape =
+    '["user","published","title",["service","object",["name","kind"]],["comments","elements",["by","text"]],"hidden"]'
   const body =
-    '03000000003fb400e137e1bf8ec84cd7a86634386230343430d6ff49a73d96b05765206a757374206c61756e63686564c1a4626c6f67a4706f737492c1a3616e6ea46e696365c1a3626f62a2c3a9c2'
-  const id = 'e1bf8ec84cd7'
+    '030000000040211fa3a23cd8b12ed9c396a86634386230343430d6ff49a73d96b05765206a757374206c61756e6368656492a4626c6f67a4706f73749292a3616e6ea46e69636592a3626f62a2c3a9c2'
+  const id = '3cd8b12ed9c3'
 
   test('is the bytes that the README shows, and does not change', () => {
     const codec = shapedBy(entry)
     const [known] = codec.definitions.known()
     expect([known?.id, known?.kind, String(Buffer.from(known!.bytes))]).toEqual([id, 'shape', shape])
     expect(Buffer.from(codec.encode(entry)).toString('hex')).toBe(body)
+  })
+
+  test('is plain MessagePack, which any library unpacks: the values in the order of the names', () => {
+    const { published, ...rest } = entry
+    expect(decodeElsewhere(Buffer.from(body, 'hex').subarray(16))).toStrictEqual([
+      rest['user'],
+      published,
+      rest['title'],
+      ['blog', 'post'],
+      [
+        ['ann', 'nice'],
+        ['bob', 'é'],
+      ],
+      false,
+    ])
   })
 
   test('is read by a reader that goes by the README alone', () => {
@@ -118,6 +137,42 @@ describe('a codec with shapes', () => {
       }),
       { numRuns: 20 },
     )
+  })
+
+  test('a bag with an array where that would be the values of an object is self-contained', () => {
+    const codec = shapedBy(entry)
+    for (const [name, value, format] of [
+      ['service', [], 1],
+      ['service', ['blog', 'post'], 1],
+      ['service', [['blog', 'post']], 1],
+      ['comments', [[]], 1],
+      ['comments', [{ by: 'ann', text: 'nice' }, ['bob', 'é']], 1],
+      ['service', { kind: 'post', name: 'blog' }, 3],
+      ['service', null, 3],
+      ['comments', [], 3],
+      ['comments', { by: 'ann', text: 'nice' }, 3],
+      ['comments', [1, { by: ['ann'], text: [] }, { text: 'nice', by: 'ann' }], 3],
+      ['hidden', [['blog', 'post']], 3],
+    ] as const) {
+      const bag = { ...entry, [name]: value } as Bag
+      const body = codec.encode(bag)
+      expect([name, value, body[0]]).toEqual([name, value, format])
+      deepStrictEqual(codec.decode(body), bag)
+    }
+  })
+
+  test('a place where both objects and arrays were seen, or arrays of arrays, has no shape', () => {
+    for (const [values, expected] of [
+      [[{ a: 1 }, { a: 2 }], '["user",["at","object",["a"]]]'],
+      [[[{ a: 1 }], [], ['x', { a: 2 }]], '["user",["at","elements",["a"]]]'],
+      [[{ a: 1 }, [{ a: 1 }]], '["user","at"]'],
+      [[{ a: 1 }, []], '["user","at"]'],
+      [[[{ a: 1 }], [{ a: 1 }, [1]]], '["user","at"]'],
+    ] as const) {
+      const codec = forStore()
+      for (let i = 0; i < 40; i++) codec.encode({ user: 'x', at: values[i % values.length] } as Bag)
+      expect(codec.definitions.wanted().map(({ bytes }) => String(Buffer.from(bytes)))).toEqual([expected])
+    }
   })
 
   test('a shape that says more of what is within is preferred, in whatever order they come', () => {
@@ -195,7 +250,11 @@ describe('a codec with shapes', () => {
         '["a","a"]',
         '["__proto__"]',
         '[["a"]]',
-        '[["a",["b"],1]]',
+        '[["a",["b"]]]',
+        '[["a","object"]]',
+        '[["a","other",["b"]]]',
+        '[["a","object",["b"],1]]',
+        '[["a","object","b"]]',
         '["\\ud800"]',
         'null',
       ].map((text) => definitionOf('shape', Buffer.from(text))),
@@ -252,32 +311,53 @@ describe('hostile bodies that refer to a shape', () => {
           return
         }
         accepted++
-        deepStrictEqual(readShaped(writeShaped(copyBag(bag), shape, 0), shape), bag)
+        // What is read by a shape can always be written by it.
+        deepStrictEqual(readShaped(packMsgpack(valuesOf(copyBag(bag), shape)!), shape), bag)
       }),
       { numRuns: 3000, seed: 7 },
     )
     expect(accepted).toBeGreaterThan(300)
   })
 
-  test('the mark of a shaped object is refused where no shape is', () => {
-    for (const payload of [Buffer.from([0xc1]), Buffer.from([0x81, 0xa1, 0x61, 0xc1])]) {
-      expect(codeOf(() => msgpackFormat.decode(payload))).toBe('BODY_DAMAGED')
+  test('an array of more or fewer values than there are names, or none at all, is BODY_DAMAGED', () => {
+    const at = (each: boolean): Shape => ({
+      names: ['a'],
+      within: [{ names: ['b', 'c'], within: [undefined, undefined], each }],
+    })
+    deepStrictEqual(readShaped(Buffer.from('919201c0', 'hex'), at(false)), { a: { b: 1, c: null } })
+    deepStrictEqual(readShaped(Buffer.from('9191dc000201c0', 'hex'), at(true)), { a: [{ b: 1, c: null }] })
+    for (const hex of ['90', '9201c0', '81a16101', 'c0', '', 'dd00000002c0c0']) {
+      expect(codeOf(() => readShaped(Buffer.from(hex, 'hex'), at(false)))).toBe('BODY_DAMAGED')
     }
-    const flat: Shape = { names: ['a'], within: [undefined] }
-    expect(codeOf(() => readShaped(Buffer.from([0xc1]), flat))).toBe('BODY_DAMAGED')
+    for (const hex of ['9190', '919101', '9193010203', '91dc000301c0c0']) {
+      expect(codeOf(() => readShaped(Buffer.from(hex, 'hex'), at(false)))).toBe('BODY_DAMAGED')
+    }
+    for (const hex of ['919190', '91919101', '919193010203', '919201c090', '91919201']) {
+      expect(codeOf(() => readShaped(Buffer.from(hex, 'hex'), at(true)))).toBe('BODY_DAMAGED')
+    }
   })
 
   test('the values of their objects are counted, and their depth', () => {
-    const nested: Shape = { names: ['a'], within: [{ names: ['b', 'c'], within: [undefined, undefined] }] }
+    const nested: Shape = {
+      names: ['a'],
+      within: [{ names: ['b', 'c'], within: [undefined, undefined], each: true }],
+    }
     const many = (count: number): Buffer => {
-      const head = Buffer.from('dd00000000', 'hex')
-      head.writeUInt32BE(count, 1)
-      return Buffer.concat([head, ...Array.from({ length: count }, () => Buffer.from('c1c0c0', 'hex'))])
+      const head = Buffer.from('91dd00000000', 'hex')
+      head.writeUInt32BE(count, 2)
+      return Buffer.concat([head, ...Array.from({ length: count }, () => Buffer.from('92c0c0', 'hex'))])
     }
     const fitting = Math.floor((MAX_VALUES - 1) / 3)
     expect(readShaped(many(fitting), nested)['a']).toHaveLength(fitting)
     expect(codeOf(() => readShaped(many(fitting + 1), nested))).toBe('BODY_TOO_LARGE')
-    expect(codeOf(() => readShaped(Buffer.alloc(1000, 0x91), nested))).toBe('BODY_DAMAGED')
+    const flat: Shape = { names: ['a'], within: [undefined] }
+    const deep = (depth: number): Buffer => Buffer.concat([Buffer.alloc(depth, 0x91), Buffer.from([0xc0])])
+    expect(() => readShaped(deep(MAX_DEPTH), flat)).not.toThrow()
+    expect(codeOf(() => readShaped(deep(MAX_DEPTH + 1), flat))).toBe('BODY_DAMAGED')
+    const within = (depth: number): Buffer =>
+      Buffer.concat([Buffer.from('919192', 'hex'), deep(depth), deep(0)])
+    expect(() => readShaped(within(MAX_DEPTH - 3), nested)).not.toThrow()
+    expect(codeOf(() => readShaped(within(MAX_DEPTH - 2), nested))).toBe('BODY_DAMAGED')
   })
 
   test('compressed by a dictionary they take no more memory than they say', () => {

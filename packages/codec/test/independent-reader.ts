@@ -6,7 +6,7 @@ import { crc32, inflateRawSync, inflateSync } from 'node:zlib'
 /** The content of `looseleaf_codec`, by id. */
 export type Stored = Readonly<Record<string, Buffer>>
 
-type Layout = readonly (string | readonly [string, Layout])[]
+type Layout = readonly (string | readonly [string, 'object' | 'elements', Layout])[]
 
 export function readIndependently(body: Buffer, stored: Stored): unknown {
   const [format, flags] = [body[0], body[1]]
@@ -23,11 +23,25 @@ export function readIndependently(body: Buffer, stored: Stored): unknown {
   if (flags === 1) payload = inflateSync(payload)
   if (dictionary !== undefined) payload = inflateRawSync(payload, { dictionary })
   if (payload.length !== body.readUInt32BE(2)) throw new Error('length')
-  const reader = createReader(payload)
-  return layout === undefined ? reader.value() : reader.shaped(layout)
+  const value = readValue(payload)
+  return layout === undefined ? value : named(layout, value as unknown[])
 }
 
-function createReader(bytes: Buffer): { value(): unknown; shaped(layout: Layout): unknown } {
+function named(layout: Layout, values: readonly unknown[]): unknown {
+  return Object.fromEntries(
+    layout.map((item, i) =>
+      typeof item === 'string' ? [item, values[i]] : [item[0], within(item, values[i])],
+    ),
+  )
+}
+
+function within([, where, layout]: Exclude<Layout[number], string>, value: unknown): unknown {
+  const one = (each: unknown): unknown => (Array.isArray(each) ? named(layout, each) : each)
+  return where === 'elements' && Array.isArray(value) ? value.map(one) : one(value)
+}
+
+/** Of what is not a shape any MessagePack library makes the same; this one is to share nothing. */
+function readValue(bytes: Buffer): unknown {
   let at = 0
   const text = (length: number): string => bytes.toString('utf8', at, (at += length))
   const number = (length: number): number => {
@@ -37,24 +51,6 @@ function createReader(bytes: Buffer): { value(): unknown; shaped(layout: Layout)
   const list = (length: number, item: () => unknown): unknown[] => Array.from({ length }, item)
   const map = (length: number): unknown =>
     Object.fromEntries(list(length, () => [value(), value()]) as [string, unknown][])
-
-  function shaped(layout: Layout): unknown {
-    const pairs = layout.map((item) =>
-      typeof item === 'string' ? [item, value()] : [item[0], within(item[1])],
-    )
-    return Object.fromEntries(pairs) as unknown
-  }
-
-  function within(layout: Layout): unknown {
-    const tag = bytes[at]!
-    if (tag === 0xc1) {
-      at++
-      return shaped(layout)
-    }
-    if (tag >> 4 !== 0x9) return value()
-    at++
-    return list(tag & 15, () => within(layout))
-  }
 
   function value(): unknown {
     const tag = number(1)
@@ -69,5 +65,5 @@ function createReader(bytes: Buffer): { value(): unknown; shaped(layout: Layout)
     if (tag === 0xd6 && number(1) === 0xff) return new Date(number(4) * 1000)
     throw new Error(`tag ${tag}`)
   }
-  return { value, shaped }
+  return value()
 }

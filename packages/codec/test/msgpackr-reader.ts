@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer'
 import { MAX_DEPTH, MAX_VALUES, type Bag, type PropertyValue } from '@looseleaf/core'
-import { addExtension, Packr, RESET_BUFFER_MODE } from 'msgpackr/pack'
+import { addExtension, Packr } from 'msgpackr/pack'
 import { damaged, tooManyValues } from '../src/damaged.ts'
 
-// A second reader and writer of format 1, slower and of other parts, with which ours are compared: a scan that refuses what is never
-// written, msgpackr, and a count of the properties, which finds repeated names. It wrote and read the first stored bodies.
+// A second reader of format 1, slower and of other parts, with which ours is compared: a scan that refuses what is never written,
+// msgpackr, and a count of the properties, which finds repeated names. It read the first stored bodies.
 
 const SHORT_TEXT = 64
 const MAX_TIME = 8.64e15
@@ -24,11 +24,6 @@ addExtension({
   type: MARKED_TEXT_EXTENSION,
   unpack: (bytes: Uint8Array) => `\ufeff${Buffer.from(bytes.subarray(2)).toString()}`,
 })
-
-/** The bag is one that `copyBag` has made. */
-export function packByMsgpackr(bag: Bag): Uint8Array {
-  return Buffer.from(packr.pack(bag, RESET_BUFFER_MODE))
-}
 
 export function unpackByMsgpackr(bytes: Uint8Array): Bag {
   const scanned = scanMsgpack(bytes)

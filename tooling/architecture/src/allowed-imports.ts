@@ -22,7 +22,7 @@ export const packages: Readonly<Record<string, Allowance>> = {
   '@looseleaf/core': { workspace: [], thirdParty: [], node: [], neverReaches: 'anything' },
   '@looseleaf/codec': {
     workspace: ['@looseleaf/core'],
-    thirdParty: [],
+    thirdParty: ['msgpackr'],
     node: ['node:zlib', 'node:crypto', 'node:buffer'],
     neverReaches: noDriver,
   },
