@@ -142,14 +142,14 @@ test('no more lines are read than a few batches ahead of what is stored', async 
     store,
     lines((number) => {
       read = number
-      if (number === 1000) reached()
+      if (number === 500) reached()
     }),
     options(),
   )
   await full
   // Whatever could still be read without an answer is read in these turns.
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
-  expect(read).toBe(1000)
+  expect(read).toBe(500)
   open()
   expect(await importing).toMatchObject({ created: COUNT, ended: 'all' })
 })

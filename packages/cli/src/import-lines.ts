@@ -42,8 +42,11 @@ const LINE_ERRORS: readonly ErrorCode[] = [
   'DUPLICATE_KEY',
 ]
 
-/** Two batches under way keep the lanes full while the next one is read. */
-const BATCH = 500
+/**
+ * Two batches under way keep the lanes full while the next one is read. With twice as many entities each, an import was no faster, and
+ * its process took 414 MiB in place of 351.
+ */
+const BATCH = 250
 const BATCHES = 2
 const BATCH_BYTES = 8 * 1024 * 1024
 

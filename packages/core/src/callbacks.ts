@@ -51,6 +51,8 @@ export async function withCallbacks<Options extends object, Result>(
   options: Options,
   call: (options: Options) => Promise<Result>,
 ): Promise<Result> {
+  // Most calls have none, and are spared the wait.
+  if (!Object.values(options).some((value) => typeof value === 'function')) return call(options)
   const taken = takeCallbacks(options)
   const result = await call(taken.options)
   await taken.settled()

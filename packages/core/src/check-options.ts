@@ -40,12 +40,16 @@ export const optionKinds: Readonly<Record<SharedKind, OptionKind>> = {
   elsewhere: { expected: 'anything', fits: () => true },
 }
 
+/** What calls without options have: the same object each time, which needs no look. */
+export const noOptions: Readonly<Record<string, never>> = Object.freeze({})
+
 /** Throws `BAD_OPTION` for anything but an object of these options, each of its kind or, for most, undefined. */
 export function checkOptions<Options extends object>(
   call: string,
   options: Options,
   known: OptionKinds<Options>,
 ): void {
+  if ((options as object) === noOptions) return
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw badArgument(call, 'options as an object', options)
   }

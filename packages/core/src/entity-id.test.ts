@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { errorOf } from '../test/error-of.ts'
-import { distinctIds, formatId, ID_BYTES, idKey, isId, parseId } from './entity-id.ts'
+import { distinctIds, formatId, ID_BYTES, idBytes, idKey, isId, parseId } from './entity-id.ts'
 
 const id = '0192f0c1-7c1e-7abc-8def-0123456789ab'
 
@@ -80,6 +80,12 @@ describe('ids', () => {
     // Every byte that there is stands for itself.
     const all = Array.from({ length: 256 }, (_, byte) => idKey(Uint8Array.of(byte)))
     expect(new Set(all).size).toBe(256)
+  })
+
+  test('what is no id has no bytes', () => {
+    expect(idBytes(id.toUpperCase())).toEqual(parseId(id))
+    for (const text of [id.slice(1), `${id} `, id.replaceAll('-', '0'), id.replace('a', 'g'), 7, null, [id]])
+      expect(idBytes(text)).toBeUndefined()
   })
 
   test('each of some ids is there once, in their order', () => {

@@ -2,6 +2,10 @@ import { LooseleafError } from './errors.ts'
 
 /** Lets calls in until it is closed, and knows when the last of them has ended. */
 export interface Gate {
+  /** A call begins; throws `CLOSED` once `close` was called. */
+  enter(): void
+  /** A call that entered has ended. */
+  leave(): void
   /** Does the work of a call; rejects with `CLOSED` once `close` was called. */
   pass<T>(work: () => Promise<T>): Promise<T>
   /** Throws `CLOSED` once `close` was called. */
@@ -20,16 +24,26 @@ export function createGate(closed: string): Gate {
     if (isClosed) throw new LooseleafError('CLOSED', closed)
   }
 
+  function enter(): void {
+    checkOpen()
+    underWay++
+  }
+
+  function leave(): void {
+    underWay--
+    if (isClosed && underWay === 0) end()
+  }
+
   return {
     checkOpen,
+    enter,
+    leave,
     async pass(work) {
-      checkOpen()
-      underWay++
+      enter()
       try {
         return await work()
       } finally {
-        underWay--
-        if (isClosed && underWay === 0) end()
+        leave()
       }
     },
     close() {

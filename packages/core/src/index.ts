@@ -6,13 +6,14 @@ export {
   checkOptions,
   hasMethods,
   isRecord,
+  noOptions,
   optionKinds,
   type OptionKind,
   type OptionKinds,
 } from './check-options.ts'
 export { checkBag, copyBag, copyEntity, type EntityCopy } from './copy-bag.ts'
 export { metaOf, setMeta, type Entity, type EntityMeta } from './entity.ts'
-export { distinctIds, formatId, ID_BYTES, idKey, isId, parseId, type EntityId } from './entity-id.ts'
+export { distinctIds, formatId, ID_BYTES, idBytes, idKey, isId, parseId, type EntityId } from './entity-id.ts'
 export {
   describeKind,
   errorCodes,

@@ -13,6 +13,8 @@ export function directionsOf(columns: IndexTableSpec['columns']): readonly Direc
  * a beginning before what goes on. Negative, 0 or positive.
  */
 export function compareKeyValues(a: KeyValue, b: KeyValue): number {
+  // Rows of one scan share the values that they were asked for by.
+  if (a === b) return 0
   if (a instanceof Uint8Array) return b instanceof Uint8Array ? Buffer.compare(a, b) : 1
   if (b instanceof Uint8Array) return -1
   return a < b ? -1 : a > b ? 1 : 0

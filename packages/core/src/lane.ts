@@ -70,7 +70,7 @@ interface Call<Item, Result> {
   left: number
   failure: { readonly error: unknown } | undefined
   /** Nothing happens from the second time on. */
-  resolve(): void
+  resolve(results: Result[]): void
   reject(error: unknown): void
 }
 
@@ -85,7 +85,9 @@ interface Waiting<Item, Result> {
 const MAX_WAIT_MS = 10_000
 
 export function createLane<Item, Result>(options: LaneOptions<Item, Result>): Lane<Item, Result> {
-  const { name, maxQueue, maxWaitMs = MAX_WAIT_MS } = options
+  const { name, maxQueue, maxWaitMs = MAX_WAIT_MS, maxBatch } = options
+  const takesInOrder =
+    options.keyOf === undefined && options.groupOf === undefined && options.bytesOf === undefined
   let queue: Waiting<Item, Result>[] = []
   /** Calls that wait for room, in their order, with what ends their wait. */
   const outside = new Map<Call<Item, Result>, ReturnType<typeof setTimeout>>()
@@ -98,7 +100,8 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
     queue.length === 0 || queue.length + items.length <= maxQueue
 
   function lineUp(call: Call<Item, Result>): void {
-    for (const [place, item] of call.items.entries()) queue.push({ item, call, place })
+    const { items } = call
+    for (let place = 0; place < items.length; place++) queue.push({ item: items[place] as Item, call, place })
     if (!busy) void drain()
   }
 
@@ -134,13 +137,18 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
   }
 
   function takeBatch(): Waiting<Item, Result>[] {
+    if (takesInOrder) {
+      const first = queue.length <= maxBatch ? queue : queue.slice(0, maxBatch)
+      queue = queue.length <= maxBatch ? [] : queue.slice(maxBatch)
+      return first
+    }
     const batch: Waiting<Item, Result>[] = []
     const left: Waiting<Item, Result>[] = []
     const keys = new Set<string>()
     let group: unknown
     let bytes = 0
     let index = 0
-    for (; index < queue.length && batch.length < options.maxBatch; index++) {
+    for (; index < queue.length && batch.length < maxBatch; index++) {
       const waiting = queue[index] as Waiting<Item, Result>
       const key = options.keyOf?.(waiting.item)
       const itemGroup = options.groupOf?.(waiting.item)
@@ -170,10 +178,11 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
     try {
       const results = await options.run(batch.map((waiting) => waiting.item))
       if (results.length !== batch.length) throw wrongCount(options.name, batch.length, results.length)
-      batch.forEach(({ call, place }, i) => {
+      for (let i = 0; i < batch.length; i++) {
+        const { call, place } = batch[i] as Waiting<Item, Result>
         call.results[place] = results[i] as Result
         end(call)
-      })
+      }
     } catch (error) {
       if (batch.length === 1 || !mayBeOneRow(error)) {
         for (const { call } of batch) end(call, { error })
@@ -207,16 +216,8 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
     reject: (error: unknown) => void,
   ): void {
     if (signal?.aborted) return reject(abortedError(signal))
-    const results = Array.from<Result>({ length: items.length })
-    if (items.length === 0) return resolve(results)
-    const call: Call<Item, Result> = {
-      items,
-      results,
-      left: items.length,
-      failure: undefined,
-      resolve: () => resolve(results),
-      reject,
-    }
+    if (items.length === 0) return resolve([])
+    const call = { items, results: [], left: items.length, failure: undefined, resolve, reject }
     if (signal !== undefined) leaveOnAbort(call, signal, leave)
     enter(call)
   }
@@ -238,7 +239,7 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
 function end<Item, Result>(call: Call<Item, Result>, failure?: { readonly error: unknown }): void {
   call.failure ??= failure
   if (--call.left > 0) return
-  if (call.failure === undefined) call.resolve()
+  if (call.failure === undefined) call.resolve(call.results)
   else call.reject(call.failure.error)
 }
 
@@ -254,7 +255,7 @@ function leaveOnAbort<Item, Result>(
   }
   const settle = (): void => signal.removeEventListener('abort', onAbort)
   signal.addEventListener('abort', onAbort, { once: true })
-  call.resolve = () => (settle(), resolve())
+  call.resolve = (results) => (settle(), resolve(results))
   call.reject = (error) => (settle(), reject(error))
 }
 

@@ -41,7 +41,7 @@ export function createClaimTable({ session, flavor, spec, flush }: IndexTableOpt
       [...rows.flatMap<unknown>(({ key }) => key), ...ofOwnSession],
       { ...call, write: false },
     )
-    const claims = result.rows.map(claimOf)
+    const claims = result.rows.map((row) => claimOf(row))
     const byKey = new Map(claims.map((claim) => [textOf(claim.key), claim]))
     return rows.map(({ key }) => byKey.get(textOf(key)))
   }

@@ -54,15 +54,16 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     parameters: readonly unknown[] = [],
   ): Promise<Map<string, Row>> {
     const found = new Map<string, Row>()
-    const results = await Promise.all(
-      idChunks(ids).map((chunk) =>
-        through.run(
-          session.shape(`${kind} ${chunk.length}`, () => statements[kind](chunk.length)),
-          kind === 'readVersions' ? [...chunk, ...ofOwnSession] : [...parameters, ...chunk],
-          call,
-        ),
+    const hints = { isFrequent: kind !== 'bodyLengths' }
+    const [first, ...others] = idChunks(ids).map((chunk) =>
+      through.run(
+        session.shape(`${kind} ${chunk.length}`, () => statements[kind](chunk.length), hints),
+        kind === 'readVersions' ? [...chunk, ...ofOwnSession] : [...parameters, ...chunk],
+        call,
       ),
     )
+    if (first === undefined) return found
+    const results = others.length === 0 ? [await first] : await Promise.all([first, ...others])
     for (const { rows } of results) for (const row of rows) found.set(idKey(row.id as Uint8Array), row)
     return found
   }
@@ -111,7 +112,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     call: Call,
     through: Session,
   ): Promise<boolean> {
-    const query = session.shape('replaceOne', () => statements.replaceOne())
+    const query = session.shape('replaceOne', () => statements.replaceOne(), { isFrequent: true })
     const result = await through.run(query, [version, body, id, base, epoch, ...ofOwnSession], call)
     return toCount(result.numAffectedRows) === 1
   }
@@ -179,7 +180,9 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
       )
       await withPending(rows, writing(call), (through) =>
         through.run(
-          session.shape(`insert ${rows.length}`, () => statements.insert(rows.length)),
+          session.shape(`insert ${rows.length}`, () => statements.insert(rows.length), {
+            isFrequent: rows.length === 1,
+          }),
           parameters,
           writing(call),
         ),

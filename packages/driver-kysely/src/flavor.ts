@@ -72,6 +72,8 @@ export interface Flavor {
   deleteSource(table: RawBuilder<unknown>): RawBuilder<unknown>
   /** Compare-and-swaps of several rows of an entity table, which differ most between databases. */
   batchedSwap(table: SwapTable): BatchedSwap
+  /** True where a part of a UNION may have an order and a limit of its own, in parentheses. */
+  readonly orderedParts: boolean
   /** Parts of one UNION ALL at the most. */
   readonly unionParts: number
   /** True where `(a, b) > (?, ?)` finds its place in an index. */

@@ -16,6 +16,6 @@ export function indexCalls(session: Session, spec: IndexTableSpec): IndexCalls {
   return {
     reading: (options) => ({ write: false, signal: options?.signal, faults }),
     writing: (options) => ({ write: true, signal: options?.signal, faults }),
-    shape: (key, build) => session.shape(`${spec.table} ${key}`, build),
+    shape: (key, build, hints) => session.shape(`${spec.table} ${key}`, build, hints),
   }
 }

@@ -1,4 +1,4 @@
-import type { ColumnType, IndexRow, IndexTableSpec, KeyValue } from '@looseleaf/core'
+import type { ColumnType, IndexRow, IndexTableSpec, Key, KeyValue } from '@looseleaf/core'
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from './flavor.ts'
 import { toBigInt, toNumber } from './row-values.ts'
@@ -15,29 +15,37 @@ const keyValues: Readonly<Record<ColumnType, (value: unknown) => KeyValue>> = {
   time: toBigInt,
 }
 
+/** Reads a row; `prefix`: the first values of its key, which were not selected. */
+export type IndexRowReader = (row: Row, prefix?: Key) => IndexRow
+
 /** Reads rows whose key stands in columns of these types and names, beside `entity_id` and `version`. */
-export function indexRowReader(
-  types: readonly ColumnType[],
-  names: readonly string[],
-): (row: Row) => IndexRow {
+export function indexRowReader(types: readonly ColumnType[], names: readonly string[]): IndexRowReader {
   const readers = types.map((type) => keyValues[type])
   // In a table that includes nothing a property may have this name.
   const isOfKey = names.includes(INCLUDED)
-  return (row) => ({
-    key: names.map((name, i) => (readers[i] as (value: unknown) => KeyValue)(row[name])),
-    entityId: row.entity_id as Uint8Array,
-    version: toNumber(row.version),
-    ...(row[INCLUDED] !== undefined && !isOfKey && { included: row[INCLUDED] as Uint8Array | null }),
-  })
+  return (row, prefix = []) => {
+    const key = [...prefix]
+    for (let i = prefix.length; i < names.length; i++) key.push(readers[i]!(row[names[i]!]))
+    const entityId = row.entity_id as Uint8Array
+    const version = toNumber(row.version)
+    const included = isOfKey ? undefined : row[INCLUDED]
+    if (included === undefined) return { key, entityId, version }
+    return { key, entityId, version, included: included as Uint8Array | null }
+  }
 }
 
-/** The key, each column under its own name, and the entity id, as a SELECT of one table gives them. */
-export function selectedColumns(flavor: Flavor, spec: IndexTableSpec): RawBuilder<unknown> {
+/** Values of the leading columns as rows would have them. */
+export function readPrefix({ columns }: IndexTableSpec, prefix: Key): Key {
+  return prefix.map((value, i) => keyValues[columns[i]!.type](value))
+}
+
+/** The key from a column on, each column under its own name, and the entity id, as a SELECT of one table gives them. */
+export function selectedColumns(flavor: Flavor, spec: IndexTableSpec, from = 0): RawBuilder<unknown> {
   const names = columnNames(spec)
   return sql.join([
-    ...spec.columns.map(({ type }, i) => {
-      const name = names[i] as string
-      return selectedColumn(flavor, spec, name, type, name)
+    ...spec.columns.slice(from).map(({ type }, i) => {
+      const name = names[from + i]!
+      return type === 'number' ? selectedColumn(flavor, spec, name, type, name) : sql.ref(name)
     }),
     sql.ref('entity_id'),
   ])

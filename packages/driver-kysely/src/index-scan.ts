@@ -15,6 +15,8 @@ import { and, or, slot, slots } from './sql-parts.ts'
 export interface ParameterizedSql {
   readonly shape: string
   build(): RawBuilder<unknown>
+  /** The same as a part of a UNION, with a column before its own; undefined for one that has to stand within another SELECT. */
+  readonly buildPart?: ((column: RawBuilder<unknown>) => RawBuilder<unknown>) | undefined
   readonly parameters: readonly unknown[]
 }
 
@@ -26,28 +28,31 @@ interface Column {
 
 /** The rows of a range. */
 export function within(key: readonly string[], { prefix, lower, upper }: KeyRange): ParameterizedSql {
-  const column = sql.ref(key[prefix.length] as string)
-  const bounds = [
-    ...(lower === undefined ? [] : [{ operator: lower.inclusive ? '>=' : '>', value: lower.value }]),
-    ...(upper === undefined ? [] : [{ operator: upper.inclusive ? '<=' : '<', value: upper.value }]),
-  ]
+  const above = lower && (lower.inclusive ? '>=' : '>')
+  const below = upper && (upper.inclusive ? '<=' : '<')
+  const parameters: unknown[] = [...prefix]
+  if (lower !== undefined) parameters.push(lower.value)
+  if (upper !== undefined) parameters.push(upper.value)
   return {
-    shape: `${prefix.length}${bounds.map(({ operator }) => operator).join('')}`,
-    build: () =>
-      and([
-        ...prefix.map((_, i) => equal(key[i] as string)),
-        ...bounds.map(({ operator }) => sql`${column} ${sql.raw(operator)} ${slot}`),
-      ]),
-    parameters: [...prefix, ...bounds.map(({ value }) => value)],
+    shape: `${prefix.length}${above ?? ''}${below ?? ''}`,
+    build: () => {
+      const column = sql.ref(key[prefix.length]!)
+      const bounds = [above, below].filter((operator) => operator !== undefined)
+      return and([
+        ...prefix.map((_, i) => equal(key[i]!)),
+        ...bounds.map((operator) => sql`${column} ${sql.raw(operator)} ${slot}`),
+      ])
+    },
+    parameters,
   }
 }
 
-/** The statement of a scan, for one table. */
+/** The statement of a scan, for one table. Its rows have no columns for the values of the prefix. */
 export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexScan) => ParameterizedSql {
   const table = sql.table(spec.table)
   const key = [...columnNames(spec), 'entity_id']
   const directions: readonly Direction[] = [...directionsOf(spec.columns), 1]
-  const selected = selectedColumns(flavor, spec)
+  const numbers = new Set(key.filter((_, i) => spec.columns[i]?.type === 'number'))
 
   function restOf({ prefix, order }: IndexScan): readonly Column[] {
     const sign = order === 'asc' ? 1 : -1
@@ -57,45 +62,63 @@ export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexSc
     })
   }
 
+  // Short, and without what could be left out: a server reads the text of a UNION for as long as it looks for the rows.
   function select(
     condition: readonly RawBuilder<unknown>[],
     rest: readonly Column[],
     included: boolean,
+    first?: RawBuilder<unknown>,
   ): RawBuilder<unknown> {
-    return sql`
-      SELECT ${selected}, version${included ? sql`, ${sql.ref(INCLUDED)}` : sql``} FROM ${table}
-      WHERE ${and(condition)} ORDER BY ${inOrder(rest, `${spec.table}.`)} LIMIT ${slot}`
+    const selected = [
+      ...(first === undefined ? [] : [first]),
+      selectedColumns(flavor, spec, key.length - rest.length),
+      sql.ref('version'),
+      ...(included ? [sql.ref(INCLUDED)] : []),
+    ]
+    return sql`SELECT ${sql.join(selected)} FROM ${table} WHERE ${and(condition)} ORDER BY ${inOrder(rest, true)} LIMIT ${slot}`
   }
 
-  function inOrder(rest: readonly Column[], source = ''): RawBuilder<unknown> {
+  /** `ofTable`: by the columns of the table, where a SELECT gives other values under their names. */
+  function inOrder(rest: readonly Column[], ofTable: boolean): RawBuilder<unknown> {
     // Where a key has one row, its columns say the order; MySQL would sort the whole range by one more.
     const sorted = spec.unique && rest.length > 1 ? rest.slice(0, -1) : rest
     return sql.join(
-      sorted.map(({ name, direction }) =>
-        direction === 1 ? sql.ref(`${source}${name}`) : sql`${sql.ref(`${source}${name}`)} DESC`,
-      ),
+      sorted.map(({ name, direction }) => {
+        const column = sql.ref(ofTable && numbers.has(name) ? `${spec.table}.${name}` : name)
+        return direction === 1 ? column : sql`${column} DESC`
+      }),
     )
+  }
+
+  /** One SELECT, alone and as a part. */
+  function built(
+    one: (first?: RawBuilder<unknown>) => RawBuilder<unknown>,
+  ): Pick<ParameterizedSql, 'build' | 'buildPart'> {
+    return {
+      build: () => one(),
+      buildPart: flavor.orderedParts ? (column) => sql`(${one(column)})` : undefined,
+    }
   }
 
   return (scan) => {
     const { order, after, limit, included = false, ...range } = scan
     const inRange = within(key, range)
-    const rest = restOf(scan)
     const shape = `scan ${order} ${inRange.shape}${included ? ' included' : ''}`
     if (after === undefined) {
       return {
         shape,
-        build: () => select([inRange.build()], rest, included),
+        ...built((first) => select([inRange.build()], restOf(scan), included, first)),
         parameters: [...inRange.parameters, limit],
       }
     }
+    const rest = restOf(scan)
     const { inclusive = false } = after
     const place = [...after.key.slice(range.prefix.length), after.entityId]
     if (!flavor.rowValuesSeek) {
       const behind = spelledOut(rest, place, inclusive)
       return {
         shape: `${shape} ${inclusive ? 'from' : 'after'}`,
-        build: () => select([inRange.build(), behind.build()], rest, included),
+        ...built((first) => select([inRange.build(), behind.build()], rest, included, first)),
         parameters: [...inRange.parameters, ...behind.parameters, limit],
       }
     }
@@ -111,7 +134,7 @@ export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexSc
               ${sql.join(
                 parts().map((part) => sql`SELECT * FROM (${part})`),
                 sql` UNION ALL `,
-              )} ORDER BY ${inOrder(rest)} LIMIT ${slot}`,
+              )} ORDER BY ${inOrder(rest, false)} LIMIT ${slot}`,
       parameters: [
         ...steps.flatMap(({ parameters }) => [...inRange.parameters, ...parameters, limit]),
         ...(steps.length === 1 ? [] : [limit]),

@@ -2,16 +2,18 @@ import {
   directionsOf,
   LooseleafError,
   type CallOptions,
+  type IndexRow,
+  type IndexScan,
   type IndexTable,
   type IndexTableSpec,
 } from '@looseleaf/core'
 import type { Flavor } from './flavor.ts'
 import type { Flush } from './flush.ts'
-import { indexRowReader } from './index-row.ts'
+import { indexRowReader, readPrefix } from './index-row.ts'
 import type { ParameterizedSql } from './index-scan.ts'
 import { indexStatements } from './index-statements.ts'
 import { indexCalls } from './index-calls.ts'
-import { inOrder } from './key-order.ts'
+import { inOrder, inScanOrder } from './key-order.ts'
 import { toCount, toNumber } from './row-values.ts'
 import type { Row, Session } from './session.ts'
 import { checkWriteRows } from './sql-parts.ts'
@@ -33,6 +35,11 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
     spec.columns.map(({ type }) => type),
     statements.columns,
   )
+
+  function rowsOf(scan: IndexScan, rows: readonly Row[]): readonly IndexRow[] {
+    const prefix = readPrefix(spec, scan.prefix)
+    return rows.map((row) => indexRow(row, prefix))
+  }
 
   async function select(statement: ParameterizedSql, call: CallOptions | undefined): Promise<readonly Row[]> {
     const query = shape(statement.shape, () => statement.build())
@@ -59,7 +66,9 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
       )
       const send = (through: Session): ReturnType<Session['run']> =>
         through.run(
-          shape(`upsert ${rows.length}`, () => statements.upsert(rows.length)),
+          shape(`upsert ${rows.length}`, () => statements.upsert(rows.length), {
+            isFrequent: rows.length === 1,
+          }),
           parameters,
           writing(call),
         )
@@ -79,7 +88,7 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
       return toCount(result.numAffectedRows)
     },
 
-    scan: async (scan, call) => (await select(statements.scan(scan), call)).map(indexRow),
+    scan: async (scan, call) => rowsOf(scan, await select(statements.scan(scan), call)),
 
     async scanMany(scans, call) {
       const found = await unionOf(scans, {
@@ -88,11 +97,7 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
         nothing: (scan) => ({ ...scan, limit: 0 }),
         select: (statement) => select(statement, call),
       })
-      return found.map((rows, i) => {
-        // No database promises to keep the order of the parts of a union.
-        const sorted = inOrder(rows.map(indexRow), directions)
-        return scans[i]?.order === 'desc' ? sorted.toReversed() : sorted
-      })
+      return scans.map((scan, i) => inScanOrder(rowsOf(scan, found[i]!), scan.order, directions))
     },
 
     async count(range, call) {

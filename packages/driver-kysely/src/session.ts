@@ -6,8 +6,14 @@ import {
   type ErrorCode,
   type Gate,
 } from '@looseleaf/core'
-import { CompiledQuery, type Kysely, type QueryResult, type RawBuilder } from 'kysely'
-import { withCallSignal } from './call-signal.ts'
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  type Kysely,
+  type QueryResult,
+  type RawBuilder,
+} from 'kysely'
 import type { Flavor, TableFault } from './flavor.ts'
 
 /** What a connection may want to know of a statement before it sends it. */
@@ -16,6 +22,8 @@ export interface StatementHints {
   readonly write: boolean
   /** A statement whose signal has fired while it waited for a connection need not be sent. */
   readonly signal?: AbortSignal | undefined
+  /** True for one of the few statements that are sent all the time: a connection may keep it prepared. */
+  readonly isFrequent?: boolean | undefined
 }
 
 /** A compiled query as every connection gets it from here. */
@@ -27,17 +35,20 @@ export type Row = Readonly<Record<string, unknown>>
 /** What a table makes of the faults that depend on the table. */
 export type FaultCodes = Partial<Record<TableFault, readonly [code: ErrorCode, message: string]>>
 
-export interface Call extends StatementHints {
+export interface Call extends Omit<StatementHints, 'isFrequent'> {
   readonly faults: FaultCodes
 }
 
+/** A compiled statement without its parameters. */
+export type Shape = CompiledQuery & Pick<StatementHints, 'isFrequent'>
+
 /** Sends compiled statements to one database, and speaks of errors in Looseleaf's words. */
 export interface Session {
-  run(query: CompiledQuery, parameters: readonly unknown[], call: Call): Promise<QueryResult<Row>>
+  run(query: Shape, parameters: readonly unknown[], call: Call): Promise<QueryResult<Row>>
   /** Runs the work on one connection, within a transaction. */
   transaction<T>(call: Call, work: (inner: Session) => Promise<T>): Promise<T>
   /** The compiled form of a statement: built at its first use under this key, and kept. */
-  shape(key: string, build: () => RawBuilder<unknown>): CompiledQuery
+  shape(key: string, build: () => RawBuilder<unknown>, hints?: Pick<StatementHints, 'isFrequent'>): Shape
 }
 
 /**
@@ -49,18 +60,32 @@ const MAX_SHAPES = 1_000
 export interface SessionOptions {
   /** The shard's name, for errors. */
   readonly name: string
+  /** Compiles. */
   readonly db: Kysely<unknown>
+  /** Gives connections. They are asked without Kysely's executor, which would take longer than the rest of a short call. */
+  readonly driver: Driver
   readonly flavor: Flavor
   readonly gate: Gate
 }
 
-export function createSession(options: SessionOptions): Session {
-  const { name, flavor, gate } = options
-  const shapes = new Map<string, CompiledQuery>()
+export function createSession({ name, db, driver, flavor, gate }: SessionOptions): Session {
+  const shapes = new Map<string, Shape>()
+  let isReady = false
+  let starting: Promise<void> | undefined
 
-  function errorOf(error: unknown, call: Call): LooseleafError {
+  async function start(): Promise<void> {
+    try {
+      await (starting ??= driver.init())
+      isReady = true
+    } catch (error) {
+      starting = undefined
+      throw error
+    }
+  }
+
+  function errorOf(error: unknown, call: Call, mayHaveWritten: boolean): LooseleafError {
     if (isLooseleafError(error)) return error
-    const { kind, message, ...rest } = flavor.faultOf(error, call.write)
+    const { kind, message, ...rest } = flavor.faultOf(error, mayHaveWritten)
     const [code, sentence] =
       kind === 'duplicate' || kind === 'no-table' || kind === 'fence-refused'
         ? (call.faults[kind] ?? (['STATEMENT_FAILED', message] as const))
@@ -68,56 +93,92 @@ export function createSession(options: SessionOptions): Session {
     return new LooseleafError(code, `${name}: ${sentence}`, { shard: name, ...rest })
   }
 
-  /** `mayHaveWritten` is asked when the work has failed. */
+  /** Does the work on a connection. `mayHaveWritten` is asked when it has failed. */
   async function send<T>(
     call: Call,
-    work: () => Promise<T>,
+    work: (connection: DatabaseConnection) => Promise<T>,
     mayHaveWritten: () => boolean = () => call.write,
   ): Promise<T> {
     throwIfAborted(call.signal)
-    const sent = gate.pass(async () => {
+    gate.enter()
+    try {
+      if (!isReady) await start()
+      const connection = await driver.acquireConnection(call)
       try {
-        return await withCallSignal(call.signal, work)
-      } catch (error) {
-        throw errorOf(error, { ...call, write: mayHaveWritten() })
+        return await work(connection)
+      } finally {
+        await driver.releaseConnection(connection)
       }
-    })
-    return untilAborted(sent, call.signal)
-  }
-
-  function over(db: Kysely<unknown>, outer: boolean): Session {
-    return {
-      async run(query, parameters, call) {
-        const hinted: HintedQuery = { ...query, parameters, write: call.write, signal: call.signal }
-        const execute = (): Promise<QueryResult<Row>> => db.executeQuery(hinted as CompiledQuery<Row>)
-        return outer ? send(call, execute) : execute()
-      },
-      async transaction<T>(call: Call, work: (inner: Session) => Promise<T>) {
-        // Until its COMMIT is sent, whatever a transaction did is undone when its connection ends.
-        let commits = false
-        const execute = (): Promise<T> =>
-          db.transaction().execute(async (inner) => {
-            const result = await work(over(inner, false))
-            commits = true
-            return result
-          })
-        return send(call, execute, () => call.write && commits)
-      },
-      shape(key, build) {
-        let shape = shapes.get(key)
-        if (shape === undefined) {
-          // Its text alone: the tree that it was compiled from is far larger.
-          shape = CompiledQuery.raw(build().compile(options.db).sql)
-          if (shapes.size >= MAX_SHAPES) shapes.delete(shapes.keys().next().value as string)
-        } else {
-          // To the end: the first is the one that was not used for longest.
-          shapes.delete(key)
-        }
-        shapes.set(key, shape)
-        return shape
-      },
+    } catch (error) {
+      throw errorOf(error, call, mayHaveWritten())
+    } finally {
+      gate.leave()
     }
   }
 
-  return over(options.db, true)
+  function shape(
+    key: string,
+    build: () => RawBuilder<unknown>,
+    { isFrequent = false }: Pick<StatementHints, 'isFrequent'> = {},
+  ): Shape {
+    let found = shapes.get(key)
+    if (found === undefined) {
+      // Its text alone: the tree that it was compiled from is far larger.
+      found = { ...CompiledQuery.raw(build().compile(db).sql), isFrequent }
+      if (shapes.size >= MAX_SHAPES) shapes.delete(shapes.keys().next().value as string)
+    } else {
+      // To the end: the first is the one that was not used for longest.
+      shapes.delete(key)
+    }
+    shapes.set(key, found)
+    return found
+  }
+
+  /** What runs within a transaction fails as its connection does: the whole says what that means. */
+  const within = (connection: DatabaseConnection): Session => ({
+    run: (query, parameters, call) => execute(connection, query, parameters, call),
+    transaction: () => Promise.reject(new Error('A transaction has none within it.')),
+    shape,
+  })
+
+  return {
+    run: (query, parameters, call) =>
+      untilAborted(
+        send(call, (connection) => execute(connection, query, parameters, call)),
+        call.signal,
+      ),
+    transaction(call, work) {
+      // Until its COMMIT is sent, whatever a transaction did is undone when its connection ends.
+      let commits = false
+      const transact = async <T>(connection: DatabaseConnection, inner: () => Promise<T>): Promise<T> => {
+        await driver.beginTransaction(connection, {})
+        try {
+          const result = await inner()
+          commits = true
+          await driver.commitTransaction(connection)
+          return result
+        } catch (error) {
+          await driver.rollbackTransaction(connection)
+          throw error
+        }
+      }
+      const sent = send(
+        call,
+        (connection) => transact(connection, () => work(within(connection))),
+        () => call.write && commits,
+      )
+      return untilAborted(sent, call.signal)
+    },
+    shape,
+  }
+}
+
+function execute(
+  connection: DatabaseConnection,
+  { query, queryId, sql, isFrequent }: Shape,
+  parameters: readonly unknown[],
+  { write, signal }: Call,
+): Promise<QueryResult<Row>> {
+  const hinted: HintedQuery = { query, queryId, sql, parameters, write, signal, isFrequent }
+  return connection.executeQuery(hinted)
 }

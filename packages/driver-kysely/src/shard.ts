@@ -10,7 +10,7 @@ import {
   type IndexTableSpec,
   type Shard,
 } from '@looseleaf/core'
-import { sql, type Kysely, type RawBuilder } from 'kysely'
+import { DummyDriver, Kysely, sql, type Dialect, type RawBuilder } from 'kysely'
 import { createCatalogTable } from './catalog-table.ts'
 import { createClaimTable } from './claim-table.ts'
 import { createDefinitionTable } from './definition-table.ts'
@@ -28,8 +28,8 @@ import { createTaskTable } from './task-table.ts'
 export interface KyselyShardOptions {
   /** For people: host, port and database, or a file; never credentials. */
   readonly name: string
-  /** Connections to one database. Statements need no more than one at a time each. */
-  readonly db: Kysely<unknown>
+  /** How statements are compiled, and connections to one database. Statements need no more than one at a time each. */
+  readonly dialect: Dialect
   readonly flavor: Flavor
   /** `entities` by default. */
   readonly entityTable?: string | undefined
@@ -51,8 +51,9 @@ const faults: FaultCodes = {}
 
 /** Core's `Shard` on a Kysely instance. */
 export function kyselyShard(options: KyselyShardOptions): Shard {
-  const { name, db, flavor, entityTable = 'entities' } = options
-  const session = createSession({ name, db, flavor, gate: options.gate ?? createGate(CLOSED) })
+  const { name, dialect, flavor, entityTable = 'entities', gate = createGate(CLOSED) } = options
+  const db = compilerOf(dialect)
+  const session = createSession({ name, db, driver: dialect.createDriver(), flavor, gate })
   const flush = createFlush(name, session, flavor)
   const indexTables = new Map<string, IndexTable>()
   const claimTables = new Map<string, ClaimTable>()
@@ -163,4 +164,16 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
       })
     },
   }
+}
+
+/** Kysely as far as it compiles. */
+function compilerOf(dialect: Dialect): Kysely<unknown> {
+  return new Kysely({
+    dialect: {
+      createAdapter: () => dialect.createAdapter(),
+      createDriver: () => new DummyDriver(),
+      createIntrospector: (db) => dialect.createIntrospector(db),
+      createQueryCompiler: () => dialect.createQueryCompiler(),
+    },
+  })
 }

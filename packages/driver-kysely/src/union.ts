@@ -66,24 +66,29 @@ async function fill<Item>(chunk: readonly Part<Item>[], parts: Parts<Item>): Pro
     first.rows = await parts.select(first.statement)
     return
   }
-  const { shape, build } = first.statement
+  const { shape, build, buildPart = within(build) } = first.statement
   const count = roundedUp(chunk.length)
   const filler = parts.statementOf(parts.nothing(first.item))
   const found = await parts.select({
     shape: `${count} ${shape}`,
-    // One SELECT in another, because SQLite takes an order and a limit at the end of a UNION alone.
+    // The first says how the columns are called.
     build: () =>
       sql.join(
-        Array.from(
-          { length: count },
-          (_, i) => sql`SELECT ${sql.lit(i)} AS ${sql.ref(PART)}, part.* FROM (${build()}) AS part`,
+        Array.from({ length: count }, (_, i) =>
+          buildPart(i === 0 ? sql`${sql.lit(i)} AS ${sql.ref(PART)}` : sql.lit(i)),
         ),
         sql` UNION ALL `,
       ),
     parameters: Array.from({ length: count }, (_, i) => (chunk[i]?.statement ?? filler).parameters).flat(),
   })
-  const byPart = Map.groupBy(found, (row) => toNumber(row[PART]))
-  for (const [i, part] of chunk.entries()) part.rows = byPart.get(i) ?? []
+  const byPart = chunk.map((): Row[] => [])
+  for (const row of found) byPart[toNumber(row[PART])]!.push(row)
+  for (const [i, part] of chunk.entries()) part.rows = byPart[i]!
+}
+
+/** One SELECT in another, because SQLite takes an order and a limit at the end of a UNION alone. */
+function within(build: ParameterizedSql['build']): NonNullable<ParameterizedSql['buildPart']> {
+  return (column) => sql`SELECT ${column}, part.* FROM (${build()}) AS part`
 }
 
 function inChunks<Item>(alike: readonly Part<Item>[], maxParts: number): readonly (readonly Part<Item>[])[] {

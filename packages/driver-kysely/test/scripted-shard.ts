@@ -1,6 +1,5 @@
 import type { Shard } from '@looseleaf/core'
 import {
-  Kysely,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
@@ -97,7 +96,7 @@ export function scriptedShard(): ScriptedShard {
       destroy: async () => {},
     }),
   }
-  const { entities, index } = kyselyShard({ name: 'scripted', db: new Kysely({ dialect }), flavor })
+  const { entities, index } = kyselyShard({ name: 'scripted', dialect, flavor })
 
   return {
     entities,

@@ -5,7 +5,7 @@ import {
   type MysqlShardOptions,
   type MysqlTlsOptions,
 } from './connection/shard-address.ts'
-import { createKysely } from './kysely/dialect.ts'
+import { mysqlDialect } from './kysely/dialect.ts'
 import { mysqlFlavor } from './kysely/flavor.ts'
 import { serverWarnings } from './settings/warnings.ts'
 import { connectShard, type ShardSettings } from './shard/connect-shard.ts'
@@ -78,7 +78,7 @@ export function mysqlShards(
       return kyselyDriver({
         shards: pools.map((pool, number) => ({
           name: (addresses[number] as { name: string }).name,
-          db: createKysely(pool),
+          dialect: mysqlDialect(pool),
           flavor: mysqlFlavor,
           entityTable: settings.entityTable,
           warnings: serverWarnings,

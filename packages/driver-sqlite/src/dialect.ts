@@ -1,12 +1,5 @@
 import type Database from 'better-sqlite3'
-import {
-  Kysely,
-  SqliteAdapter,
-  SqliteIntrospector,
-  SqliteQueryCompiler,
-  type Dialect,
-  type Driver,
-} from 'kysely'
+import { SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler, type Dialect, type Driver } from 'kysely'
 import { createConnections, type Connection } from './connection.ts'
 
 /** Kysely's own dialect takes one caller at a time; here a statement that waits for a lock holds up no reader. */
@@ -16,14 +9,13 @@ class SharedConnectionAdapter extends SqliteAdapter {
   }
 }
 
-export function createKysely(database: Database.Database, deadlineMs: number): Kysely<unknown> {
-  const dialect: Dialect = {
+export function sqliteDialect(database: Database.Database, deadlineMs: number): Dialect {
+  return {
     createAdapter: () => new SharedConnectionAdapter(),
     createDriver: () => createKyselyDriver(database, deadlineMs),
     createIntrospector: (db) => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   }
-  return new Kysely({ dialect })
 }
 
 function createKyselyDriver(database: Database.Database, deadlineMs: number): Driver {
@@ -32,7 +24,7 @@ function createKyselyDriver(database: Database.Database, deadlineMs: number): Dr
     init: async () => {},
     acquireConnection: async () => connections.acquire(),
     releaseConnection: async () => {},
-    // Kysely gives back the connections that it was given.
+    // They come back as they were given.
     beginTransaction: (connection) => (connection as Connection).begin(),
     commitTransaction: (connection) => (connection as Connection).end('COMMIT'),
     rollbackTransaction: (connection) => (connection as Connection).end('ROLLBACK'),

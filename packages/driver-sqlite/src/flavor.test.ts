@@ -5,7 +5,7 @@ import type { Shard } from '@looseleaf/core'
 import { kyselyShard } from '@looseleaf/driver-kysely'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
-import { createKysely } from './dialect.ts'
+import { sqliteDialect } from './dialect.ts'
 import { sqliteFlavor } from './flavor.ts'
 
 const spec = {
@@ -21,12 +21,11 @@ async function openShard(): Promise<{ shard: Shard; database: Database.Database;
   const folder = await mkdtemp(join(tmpdir(), 'looseleaf-sqlite-'))
   const came: string[] = []
   const database = new Database(join(folder, 'shard.sqlite'), { verbose: (text) => came.push(String(text)) })
-  const db = createKysely(database, 1_000)
   onTestFinished(async () => {
     database.close()
     await rm(folder, { recursive: true })
   })
-  const shard = kyselyShard({ name: 'shard', db, flavor: sqliteFlavor })
+  const shard = kyselyShard({ name: 'shard', dialect: sqliteDialect(database, 1_000), flavor: sqliteFlavor })
   await shard.createTables()
   await shard.createIndexTable(spec)
   came.length = 0

@@ -51,6 +51,7 @@ export const sqliteFlavor: Flavor = {
   updateSource: (table) => table,
   deleteSource: (table) => sql`FROM ${table}`,
   batchedSwap,
+  orderedParts: false,
   // A prepared one takes memory and time by the square of its parts: up to 10 MB and 0.4 s for 128, 0.5 MB and 4 ms for 16.
   unionParts: 16,
   rowValuesSeek: true,

@@ -2,7 +2,7 @@ import type { Driver } from '@looseleaf/core'
 import { kyselyDriver } from '@looseleaf/driver-kysely'
 import type Database from 'better-sqlite3'
 import { openDatabase } from './database.ts'
-import { createKysely } from './dialect.ts'
+import { sqliteDialect } from './dialect.ts'
 import { modeWarnings } from './file-modes.ts'
 import { sqliteFlavor } from './flavor.ts'
 
@@ -36,7 +36,7 @@ export async function openShards(files: readonly ShardFile[], options: OpenOptio
   return kyselyDriver({
     shards: files.map(({ name, file }, number) => ({
       name,
-      db: createKysely(databases[number] as Database.Database, deadlineMs),
+      dialect: sqliteDialect(databases[number] as Database.Database, deadlineMs),
       flavor: sqliteFlavor,
       entityTable,
       warnings: async () =>

@@ -3,22 +3,17 @@ import type { IndexTableSpec } from '@looseleaf/core'
 import { kyselyShard } from '@looseleaf/driver-kysely'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
-import { createKysely } from './dialect.ts'
+import { sqliteDialect } from './dialect.ts'
 import { sqliteFlavor } from './flavor.ts'
 
 /** Statements that were answered. */
 let statements = 0
 
 async function openShard() {
-  const db = createKysely(new Database(':memory:'), 1_000).withPlugin({
-    transformQuery: ({ node }) => node,
-    async transformResult({ result }) {
-      statements++
-      return result
-    },
-  })
-  onTestFinished(() => db.destroy())
-  const shard = kyselyShard({ name: 'memory', db, flavor: sqliteFlavor })
+  const database = new Database(':memory:', { verbose: () => statements++ })
+  onTestFinished(() => void database.close())
+  const dialect = sqliteDialect(database, 1_000)
+  const shard = kyselyShard({ name: 'memory', dialect, flavor: sqliteFlavor })
   await shard.createTables()
   return shard
 }

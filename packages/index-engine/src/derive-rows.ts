@@ -54,8 +54,12 @@ export function deriveExactRows(
 ): { readonly rows: readonly ExactRow[]; readonly misfits: readonly Misfit[] } {
   const { properties, isOf } = openIndex(definition)
   if (!isOf(bag)) return { rows: [], misfits: [] }
-  const values = properties.map((property) => property.read(bag))
-  if (!properties.every((property, i) => isThere(property, values[i]))) return { rows: [], misfits: [] }
+  const values: unknown[] = []
+  for (const property of properties) {
+    const value = property.read(bag)
+    if (property.absent === undefined && !holdsSomething(property, value)) return { rows: [], misfits: [] }
+    values.push(value)
+  }
 
   const misfits: Misfit[] = []
   // At most one property has several values, so the rows differ in one place.
@@ -84,10 +88,6 @@ export function deriveExactRows(
     exact: exact.toSpliced(split, 0, ...cells.exact),
   }))
   return { rows, misfits }
-}
-
-function isThere(property: OpenProperty, value: unknown): boolean {
-  return property.absent !== undefined || holdsSomething(property, value)
 }
 
 function holdsSomething({ many }: OpenProperty, value: unknown): boolean {

@@ -7,8 +7,8 @@ import type { ReadEntity } from './to-entity.ts'
 
 /** Decides at which row of a call an entity is taken, batch by batch; see `runQuery` for the rule. */
 export interface RowJudge {
-  /** Begins with the next batch of rows: gives the entities that have to be read for it, each once. */
-  begin(batch: readonly RowPlace[]): readonly Uint8Array[]
+  /** Begins with the next batch of rows: gives a row of each entity that has to be read for it, see `QueryPorts.read`. */
+  begin(batch: readonly RowPlace[]): readonly RowPlace[]
   /** Takes in the next ones that were read, in the order that `begin` asked for. */
   learn(entities: readonly (ReadEntity | undefined)[]): void
   /** Whether the entity of this row of the batch was read. */
@@ -29,6 +29,16 @@ export interface RowJudge {
 /** An answer, and where it stands: at the first row, in the query's order, that it should have; so, backward, at the last. */
 export interface Candidate extends RowPlace {
   readonly entity: ReadEntity
+  readonly owner: Met
+}
+
+/** An entity that rows have led to. */
+interface Met {
+  readonly entityId: Uint8Array
+  /** Its number among those that its batch has asked for. */
+  readonly number: number
+  /** Undefined until it was read. Null: not an answer, or not one any more. */
+  candidate: Candidate | null | undefined
 }
 
 /** `order` is that in which the rows come: the query's, or the reverse for a page backward. */
@@ -39,20 +49,22 @@ export function createJudge(
   rows: RowSource,
 ): RowJudge {
   const compare = placeOrder(plan.directions, order)
-  /** By the entity's identity. Null: not an answer, or not one any more. */
-  const candidates = new Map<string, Candidate | null>()
+  /** By the entity's identity. */
+  const met = new Map<string, Met>()
   let batch: readonly RowPlace[] = []
-  let identities: readonly string[] = []
+  /** Of each row of the batch. */
+  let entities: Met[] = []
   /** Those that were passed over, by their places in this order: on a page backward there may be many. */
   const passed: Candidate[] = []
   let passedBytes = 0
-  /** What was asked for and not learned yet, in order. */
-  let asked = new Map<string, Uint8Array>()
+  /** What was asked for, in order, and how many of it were learned. */
+  let asked: Met[] = []
+  let learned = 0
 
-  function candidateOf(entity: ReadEntity | undefined, entityId: Uint8Array): Candidate | null {
+  function candidateOf(entity: ReadEntity | undefined, owner: Met): Candidate | null {
     const key = entity === undefined ? undefined : plan.firstKey(entity.bag)
     if (entity === undefined || key === undefined) return null
-    const candidate = { key, entityId, entity }
+    const candidate = { key, entityId: owner.entityId, entity, owner }
     const distance = start === undefined ? 1 : compare(candidate, start)
     return distance > 0 || (distance === 0 && start?.inclusive === true) ? candidate : null
   }
@@ -65,7 +77,8 @@ export function createJudge(
   }
 
   function take(candidate: Candidate): void {
-    candidates.set(idKey(candidate.entityId), null)
+    candidate.owner.candidate = null
+    if (passed.length === 0) return
     const { at, isThere } = indexOfPlace(passed, candidate, compare)
     if (!isThere) return
     passed.splice(at, 1)
@@ -75,27 +88,36 @@ export function createJudge(
   return {
     begin(next) {
       batch = next
-      identities = batch.map((row) => idKey(row.entityId))
-      asked = new Map()
-      for (const [i, identity] of identities.entries()) {
-        if (!candidates.has(identity)) asked.set(identity, (batch[i] as RowPlace).entityId)
+      entities = []
+      asked = []
+      learned = 0
+      const unread: RowPlace[] = []
+      for (const row of batch) {
+        const identity = idKey(row.entityId)
+        let entity = met.get(identity)
+        if (entity === undefined) {
+          entity = { entityId: row.entityId, number: unread.length, candidate: undefined }
+          met.set(identity, entity)
+          asked.push(entity)
+          unread.push(row)
+        } else if (entity.candidate === undefined && isLater(row, unread[entity.number]!)) {
+          unread[entity.number] = row
+        }
+        entities.push(entity)
       }
-      return [...asked.values()]
+      return unread
     },
-    learn(entities) {
-      const next = asked.entries()
-      for (const entity of entities) {
-        const { value } = next.next()
-        if (value === undefined) return
-        const [identity, entityId] = value
-        candidates.set(identity, candidateOf(entity, entityId))
-        asked.delete(identity)
+    learn(read) {
+      for (const one of read) {
+        const entity = asked[learned++]
+        if (entity === undefined) return
+        entity.candidate = candidateOf(one, entity)
       }
     },
-    knows: (i) => candidates.has(identities[i] as string),
+    knows: (i) => entities[i]!.candidate !== undefined,
     entityAt(i) {
       const row = batch[i] as RowPlace
-      const candidate = candidates.get(identities[i] as string)
+      const { candidate } = entities[i]!
       if (candidate === undefined || candidate === null) return undefined
       if (compare(candidate, row) <= 0) return candidate.entity
       // Of the batch, those before this row are before the place too.
@@ -105,7 +127,7 @@ export function createJudge(
       return undefined
     },
     markTaken(i) {
-      take(candidates.get(identities[i] as string) as Candidate)
+      take(entities[i]!.candidate as Candidate)
     },
     takeOverdue(before) {
       const first = passed[0]
@@ -116,4 +138,9 @@ export function createJudge(
     },
     passedBytes: () => passedBytes,
   }
+}
+
+/** A place where a page begins has no version: it comes first. */
+function isLater({ version = 0 }: RowPlace, other: RowPlace): boolean {
+  return version > (other.version ?? Infinity)
 }

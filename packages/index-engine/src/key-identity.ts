@@ -9,6 +9,16 @@ export function keyIdentity(key: Key): string {
   return identity
 }
 
+/** Whether two keys of one index are equal. */
+export function isSameKey(a: Key, b: Key): boolean {
+  return a.every((value, column) => {
+    const other = b[column]
+    return value instanceof Uint8Array && other instanceof Uint8Array
+      ? Buffer.compare(value, other) === 0
+      : value === other
+  })
+}
+
 function latin1(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
 }

@@ -3,8 +3,7 @@ import {
   describeKind,
   formatId,
   ID_BYTES,
-  isId,
-  parseId,
+  idBytes,
   STRING_KEY_BYTES,
   STRING_PREFIX_BYTES,
   type ColumnType,
@@ -32,8 +31,10 @@ const MAX_INTEGER = 2n ** 63n - 1n
  */
 export function toKeyValue(type: ColumnType, value: unknown): KeyValueResult {
   switch (type) {
-    case 'uuid':
-      return isId(value) ? same(parseId(value)) : misfit('a UUID string', value)
+    case 'uuid': {
+      const id = idBytes(value)
+      return id === undefined ? misfit('a UUID string', value) : same(id)
+    }
     case 'string':
       return fromString(value)
     case 'integer':

@@ -103,14 +103,17 @@ export function mergeRows(
         const streams = inTurn[turn] as readonly Stream[]
         const empty =
           turn < begun ? streams.filter(({ ended, next, rows }) => !ended && next >= rows.length) : begin()
-        if (empty.length > 0) await Promise.all(empty.map((stream) => refill(stream, count)))
+        if (empty.length === 1) await refill(empty[0]!, count)
+        else if (empty.length > 1) await Promise.all(empty.map((stream) => refill(stream, count)))
         const stream = first(streams)
         if (stream === undefined) {
           turn++
           continue
         }
-        taken.push(stream.rows[stream.next] as RowPlace)
-        stream.next++
+        // One that is alone is not held against others row by row.
+        const end = streams.length > 1 ? stream.next + 1 : stream.next + count - taken.length
+        while (stream.next < end && stream.next < stream.rows.length)
+          taken.push(stream.rows[stream.next++] as RowPlace)
       }
       return taken
     },

@@ -117,8 +117,8 @@ export function parseWhere(definition: IndexDefinitionData, where: unknown): Par
   }
   const prefixes = combinations(choices)
   return {
-    ranges: prefixes.map((prefix) => ({ prefix: prefix.flatMap(({ value }) => value), ...bounds?.scan })),
-    equal: prefixes.map((prefix) => prefix.flatMap(({ exact }) => exact)),
+    ranges: prefixes.map(({ value }) => ({ prefix: value, ...bounds?.scan })),
+    equal: prefixes.map(({ exact }) => exact),
     lower: bounds?.lower,
     upper: bounds?.upper,
     given: choices.length - (rangeOn === undefined ? 0 : 1),
@@ -127,18 +127,24 @@ export function parseWhere(definition: IndexDefinitionData, where: unknown): Par
   }
 }
 
-/** One choice of each, in every combination: in order where those of each are. */
-function combinations(choices: readonly (readonly Cells[])[]): readonly (readonly Cells[])[] {
-  let prefixes: readonly (readonly Cells[])[] = [[]]
-  for (const values of choices) {
-    prefixes = prefixes.flatMap((prefix) => values.map((value) => [...prefix, value]))
+/** One choice of each, one behind the other, in every combination: in order where those of each are. */
+function combinations(choices: readonly (readonly Cells[])[]): readonly Cells[] {
+  let prefixes: readonly Cells[] = [{ value: [], exact: [] }]
+  for (const cells of choices) {
+    const longer: Cells[] = []
+    for (const { value, exact } of prefixes) {
+      for (const next of cells)
+        longer.push({ value: [...value, ...next.value], exact: [...exact, ...next.exact] })
+    }
+    prefixes = longer
   }
   return prefixes
 }
 
 /** Whether a row of a bag satisfies the query, on the whole values. */
 export function satisfies({ ranges, equal, lower, upper, directions }: ParsedWhere, row: ExactRow): boolean {
-  const values = equal[rangeOf(ranges, row.key, directions)]
+  // The values of one range say all that its prefix does.
+  const values = equal[ranges.length === 1 ? 0 : rangeOf(ranges, row.key, directions)]
   if (values === undefined) return false
   for (let i = 0; i < values.length; i++) {
     if (compareKeyValues(row.exact[i] as KeyValue, values[i] as KeyValue) !== 0) return false

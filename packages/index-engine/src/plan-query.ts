@@ -1,19 +1,17 @@
 import {
-  compareKeys,
   LooseleafError,
   STRING_PREFIX_BYTES,
   type Bag,
   type IndexDefinitionData,
-  type Key,
   type KeyRange,
   type Router,
 } from '@looseleaf/core'
+import { answerKey } from './answer-key.ts'
 import { cursorScope } from './cursor.ts'
-import { deriveExactRows } from './derive-rows.ts'
 import { mergeRows } from './merge-rows.ts'
 import { openIndex } from './open-index.ts'
 import { parseLimit, parseOrder, parseScatter } from './page-options.ts'
-import { parseWhere, satisfies, type ParsedWhere } from './parse-where.ts'
+import { parseWhere, type ParsedWhere } from './parse-where.ts'
 import { shardOfRow, shardsOfQuery } from './place-row.ts'
 import type { QueryOptions } from './query-types.ts'
 import type { PagePlan } from './row-source.ts'
@@ -66,17 +64,9 @@ export function planQuery(
   const { isSpread, directions } = openIndex(index)
   requireShards(index, depth, scatter)
 
-  const firstKey = (bag: Bag): Key | undefined => {
-    let first: Key | undefined
-    for (const row of deriveExactRows(index, bag).rows) {
-      if (!satisfies(parsed, row)) continue
-      if (first === undefined || compareKeys(row.key, first, directions) < 0 === (order === 'asc'))
-        first = row.key
-    }
-    return first
-  }
+  const firstKey = answerKey(index, parsed, order)
   const ranges = parsed.ranges.map((range) => ({ range, shards: shardsOfQuery(index, router, range.prefix) }))
-  const shards = [...new Set(ranges.flatMap((each) => each.shards))].toSorted((a, b) => a - b)
+  const shards = ranges.length === 1 ? ranges[0]!.shards : shardsOf(ranges)
   const isCountable = !parsed.overlaps && !(isSpread && shards.length > 1)
   return {
     index: name,
@@ -124,6 +114,10 @@ export function requireShards(
 function isAnywhere(index: Pick<IndexDefinitionData, 'properties' | 'shardOn'>, depth: number): boolean {
   const { shardColumn } = openIndex(index)
   return shardColumn === undefined || shardColumn >= depth
+}
+
+function shardsOf(ranges: readonly PlannedRange[]): readonly number[] {
+  return [...new Set(ranges.flatMap((each) => each.shards))].toSorted((a, b) => a - b)
 }
 
 function isLongString(bound: ParsedWhere['lower']): boolean {

@@ -53,9 +53,20 @@ describe('an index with on', () => {
 
   it('gains and loses rows when a value changes', () => {
     const closed = { ...issue, state: { open: false } }
-    expect(diffRows(issues, issue, closed)).toMatchObject({ gained: [], lost: row.keys, isIndexed: false })
-    expect(diffRows(issues, closed, issue)).toMatchObject({ gained: row.keys, lost: [], isIndexed: true })
-    expect(diffRows(issues, closed, { ...closed, assignee: 'bob' })).toMatchObject({ gained: [], lost: [] })
+    expect(diffRows(issues, deriveRows(issues, issue).keys, closed)).toMatchObject({
+      gained: [],
+      lost: row.keys,
+      isIndexed: false,
+    })
+    expect(diffRows(issues, deriveRows(issues, closed).keys, issue)).toMatchObject({
+      gained: row.keys,
+      lost: [],
+      isIndexed: true,
+    })
+    expect(diffRows(issues, deriveRows(issues, closed).keys, { ...closed, assignee: 'bob' })).toMatchObject({
+      gained: [],
+      lost: [],
+    })
   })
 
   it('judges entities by it, and what rows include as well', () => {

@@ -16,10 +16,11 @@ export interface QueryPorts {
     index: number,
   ): Promise<readonly IndexRow[]>
   /**
-   * Reads the living entities of these ids, and hands them over in their order, in groups that are small enough to be held;
-   * undefined for one that is not there or was deleted. Ids do not repeat. Ends when `take` answers that it has enough.
+   * Reads the living entities that these rows lead to, and hands them over in their order, in groups that are small enough to
+   * be held; undefined for one that is not there or was deleted. Entities do not repeat: of several rows in hand there is the
+   * one that was written last. Ends when `take` answers that it has enough.
    */
-  read(ids: readonly Uint8Array[], signal: AbortSignal | undefined, take: TakeGroup): Promise<void>
+  read(rows: readonly RowPlace[], signal: AbortSignal | undefined, take: TakeGroup): Promise<void>
 }
 
 /** Takes the next entities, and answers whether it wants more. */

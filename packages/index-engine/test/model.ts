@@ -87,7 +87,8 @@ export function modelStore(definition: IndexDefinitionData, router: Router): Mod
       store.calls.push({ scan })
       return scanRows([...(shards[shard]?.values() ?? [])], scan, openIndex(definition).directions)
     },
-    async read(ids, _, take) {
+    async read(rows, _, take) {
+      const ids = rows.map(({ entityId }) => entityId)
       store.onCall()
       store.calls.push({ read: ids.map(hex) })
       for (let from = 0; from < ids.length; from += store.groupOf) {

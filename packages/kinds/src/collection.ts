@@ -5,6 +5,7 @@ import type {
   DataStore,
   ExplainOptions,
   GetManyOptions,
+  GetOptions,
   IdPage,
   ListCost,
   ListOptions,
@@ -42,7 +43,7 @@ export interface NewOptions extends CallOptions {
  * else has written meanwhile. `In` is what is written, `Out` what is read, without id and version.
  */
 export interface Entities<In, Out> {
-  get(id: EntityId, options?: CallOptions): Promise<Item<Out> | undefined>
+  get(id: EntityId, options?: GetOptions): Promise<Item<Out> | undefined>
   /** Whether there is one of this kind; it is read, and not checked. */
   exists(id: EntityId, options?: CallOptions): Promise<boolean>
   /** In the order of the ids, undefined where there is none. */

@@ -12,7 +12,7 @@ import {
   type OptionKinds,
 } from '@looseleaf/core'
 import type { IndexDefinition } from '@looseleaf/index-engine'
-import { unchanged, type DataStore, type GetManyOptions } from '@looseleaf/store'
+import { unchanged, type DataStore, type GetManyOptions, type GetOptions } from '@looseleaf/store'
 import pLimit from 'p-limit'
 import type { NewOptions } from './collection.ts'
 import { toError, type Fate } from './fate.ts'
@@ -31,7 +31,7 @@ type AnyItem = Item<object>
 
 /** What a collection does with single entities and with many of known ids. Nothing here is typed: the collection knows the types. */
 export interface UntypedEntities {
-  get(id: EntityId, options?: CallOptions): Promise<AnyItem | undefined>
+  get(id: EntityId, options?: GetOptions): Promise<AnyItem | undefined>
   exists(id: EntityId, options?: CallOptions): Promise<boolean>
   getMany(ids: readonly EntityId[], options?: GetManyOptions): Promise<(AnyItem | undefined)[]>
   insert(value: object, options?: NewOptions): Promise<AnyItem>
@@ -147,18 +147,18 @@ export function createEntities(
       } catch (error) {
         if (!isLooseleafError(error, 'ALREADY_EXISTS')) throw error
         // One of another kind stays.
-        const found = await store.get(id, { signal })
+        const found = await store.get(id, { fresh: true, signal })
         if (found !== undefined && !shape.isOf(found)) throw error
       }
     }
   }
 
-  async function find(id: EntityId, options: CallOptions): Promise<Entity | undefined> {
+  async function find(id: EntityId, options: GetOptions): Promise<Entity | undefined> {
     const entity = await store.get(id, options)
     return entity !== undefined && shape.isOf(entity) ? entity : undefined
   }
 
-  async function get(id: EntityId, options: CallOptions = {}): Promise<AnyItem | undefined> {
+  async function get(id: EntityId, options: GetOptions = {}): Promise<AnyItem | undefined> {
     const entity = await find(id, options)
     return entity && readItem(shape, entity)
   }
@@ -168,7 +168,7 @@ export function createEntities(
     const { signal } = options
     const { id, version } = takeReference('delete', of)
     for (;;) {
-      const found = await find(id, { signal })
+      const found = await find(id, { fresh: true, signal })
       if (found === undefined) return false
       try {
         return await store.delete(id, { ifVersion: version ?? versionOf(found), signal })

@@ -93,6 +93,7 @@ export { memoryShards, sqliteShards, type SqliteShardsOptions } from '@looseleaf
 export {
   DataStore,
   unchanged,
+  type CacheOptions,
   type Change,
   type ChangeOptions,
   type CountOptions,
@@ -101,6 +102,7 @@ export {
   type DataStoreOptions,
   type ExplainOptions,
   type GetManyOptions,
+  type GetOptions,
   type IdPage,
   type IndexStatus,
   type InsertOptions,

@@ -43,36 +43,43 @@ export async function sendByTable(
   entityId: Uint8Array,
   send: (lanes: RowLanes, rows: readonly PlacedKey[]) => Promise<unknown>,
 ): Promise<readonly RowFailure[]> {
-  const tables = Map.groupBy(rows, ({ entry, key }) =>
-    lanesOf(shardOfRow(entry, context.router, key, entityId), tableSpec(entry)),
-  )
+  const groups = new Map<RowLanes, PlacedKey[]>()
+  for (const row of rows) {
+    const { entry, key } = row
+    const lanes = lanesOf(shardOfRow(entry, context.router, key, entityId), tableSpec(entry))
+    const group = groups.get(lanes)
+    if (group === undefined) groups.set(lanes, [row])
+    else group.push(row)
+  }
   const failures: RowFailure[] = []
-  await Promise.all(
-    Array.from(tables, async ([lanes, group]) => {
-      const { entry } = group[0] as PlacedKey
-      await unlessDropped(context, entry, send(lanes, group)).catch((error: unknown) =>
-        failures.push({ table: entry.table, error }),
-      )
-    }),
-  )
+  const sendGroup = async (lanes: RowLanes, group: readonly PlacedKey[]): Promise<void> => {
+    const { entry } = group[0] as PlacedKey
+    try {
+      await unlessDropped(context, entry, send(lanes, group))
+    } catch (error) {
+      failures.push({ table: entry.table, error })
+    }
+  }
+  const sent: Promise<void>[] = []
+  for (const [lanes, group] of groups) sent.push(sendGroup(lanes, group))
+  // None of them rejects.
+  for (const each of sent) await each
   return failures
 }
 
 /**
- * Waits for the work. That a table is missing is nothing where its index is on its way out: a process with an older catalog meets that
- * here, and nothing is to be done.
+ * The same work, which rejects as it does. But that a table is missing is nothing where its index is on its way out: a process with an
+ * older catalog meets that here, and nothing is to be done.
  */
-export async function unlessDropped(
+export function unlessDropped(
   { catalog }: EngineContext,
   { table }: CatalogEntry,
   work: Promise<unknown>,
-): Promise<void> {
-  try {
-    await work
-  } catch (error) {
+): Promise<unknown> {
+  return work.catch(async (error: unknown) => {
     if (!isLooseleafError(error, 'INDEX_NOT_FOUND')) throw error
     const { indexes } = await catalog.reload()
     const state = indexes.find((entry) => entry.table === table)?.state
     if (state !== undefined && state !== 'retiring') throw error
-  }
+  })
 }

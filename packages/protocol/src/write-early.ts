@@ -22,6 +22,7 @@ export async function writeEarly(
       signal,
     ),
   )
+  if (failures.length === 0) return failures
   return failures.map(({ table, error }) => ({ table, error: beforeCommit(error) }))
 }
 

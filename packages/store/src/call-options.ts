@@ -1,15 +1,25 @@
-import { hasMethods, optionKinds, type CallOptions, type OptionKind, type OptionKinds } from '@looseleaf/core'
+import {
+  badArgument,
+  checkOptions,
+  hasMethods,
+  optionKinds,
+  type CallOptions,
+  type OptionKind,
+  type OptionKinds,
+} from '@looseleaf/core'
 import type { GetAllOptions, QueryOptions } from '@looseleaf/index-engine'
 import type { PolicyChange } from './catalog/policies.ts'
 import type { TrainOptions } from './catalog/train-dictionary.ts'
 import type { CountOptions, QueryManyOptions } from './reading/index-queries.ts'
 import type { ExplainOptions } from './reading/explain.ts'
 import type { QueryIdsOptions } from './reading/id-reads.ts'
+import type { CacheOptions } from './reading/entity-cache.ts'
 import type { ListOptions } from './reading/covering-reads.ts'
 import type {
   ChangeOptions,
   DataStoreOptions,
   GetManyOptions,
+  GetOptions,
   InsertOptions,
   NewIdOptions,
   PutOptions,
@@ -25,6 +35,7 @@ interface OptionsOf {
   readonly insert: OptionKinds<InsertOptions>
   readonly change: OptionKinds<ChangeOptions>
   readonly call: OptionKinds<CallOptions>
+  readonly get: OptionKinds<GetOptions>
   readonly getMany: OptionKinds<GetManyOptions>
   readonly scan: OptionKinds<ScanOptions>
   readonly query: OptionKinds<QueryOptions>
@@ -36,7 +47,7 @@ interface OptionsOf {
   readonly explain: OptionKinds<ExplainOptions>
 }
 
-const { signal, flag, function: callback, array, milliseconds, elsewhere } = optionKinds
+const { signal, flag, function: callback, array, milliseconds, count, elsewhere } = optionKinds
 
 const damaged: OptionKind = {
   expected: "'fail', 'skip' or a function",
@@ -91,6 +102,7 @@ export const optionsOf: OptionsOf = {
     indexes: array,
     router,
     codec,
+    cache: elsewhere,
     migrate: flag,
     acceptEmptyShards: flag,
     writeOrder: elsewhere,
@@ -108,7 +120,8 @@ export const optionsOf: OptionsOf = {
   insert: { id: elsewhere, signal },
   change: { ifVersion: version, signal },
   call: { signal },
-  getMany: { onDamaged: damaged, signal },
+  get: { fresh: flag, signal },
+  getMany: { fresh: flag, onDamaged: damaged, signal },
   scan: { onDamaged: damaged, signal },
   query,
   queryMany: { ...selection, limit: elsewhere, onDamaged: damaged, count: flag },
@@ -117,4 +130,11 @@ export const optionsOf: OptionsOf = {
   getAll: { ...selection, onDamaged: damaged },
   explain: { ...selection, limit: elsewhere },
   count: { scatter: elsewhere, exact: flag, onDamaged: damaged, signal },
+}
+
+/** Throws `BAD_OPTION` for anything but the options of a cache, both of which have to be there. */
+export function checkCache(cache: CacheOptions): void {
+  checkOptions('a cache', cache, { maxBytes: count, maxStalenessMs: milliseconds })
+  if (cache.maxBytes === undefined || cache.maxStalenessMs === undefined)
+    throw badArgument('DataStore.open', 'a cache as { maxBytes, maxStalenessMs }', undefined)
 }

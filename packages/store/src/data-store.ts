@@ -3,6 +3,7 @@ import {
   checkOptions,
   formatId,
   isVersion,
+  noOptions,
   onRejected,
   parseId,
   withCallbacks,
@@ -12,9 +13,10 @@ import {
   type Storable,
 } from '@looseleaf/core'
 import { definitionFromData, toEntity, type EngineContext } from '@looseleaf/index-engine'
-import { optionsOf } from './call-options.ts'
+import { checkCache, optionsOf } from './call-options.ts'
 import { damagedTeller } from './reading/damaged-teller.ts'
 import { isThere, toDelete, toDeleteDamaged, toInsert, toPut, toUpdate } from './writing/decisions.ts'
+import { createEntityCache, type EntityCache } from './reading/entity-cache.ts'
 import { createEntityReader, type EntityReader } from './reading/entity-reader.ts'
 import {
   createEntityWriter,
@@ -37,6 +39,7 @@ import type {
   DamagedEntity,
   DataStoreOptions,
   GetManyOptions,
+  GetOptions,
   InsertOptions,
   NewIdOptions,
   PutManyResult,
@@ -52,17 +55,28 @@ import { writePolicy, type WritePolicy } from './writing/write-policy.ts'
  */
 export class DataStore extends StoreQueries {
   readonly #reader: EntityReader
+  readonly #cache: EntityCache | undefined
+  /** Of `get` and `getMany`: through the cache, where there is one. */
+  readonly #cachedReader: EntityReader
   readonly #writer: EntityWriter
   readonly #removals: RowRemovals
   #closing: Promise<void> | undefined
 
-  private constructor(context: EngineContext, policy: WritePolicy, onWarning: (message: string) => void) {
+  private constructor(
+    context: EngineContext,
+    policy: WritePolicy,
+    cache: EntityCache | undefined,
+    onWarning: (message: string) => void,
+  ) {
     const lanes = context.driver.shards.map(createShardLanes)
     const reader = createEntityReader(context.router, context.codec, lanes)
     super(context, lanes, reader)
     const indexRows = createIndexRowWriter(context, lanes)
     this.#removals = createRowRemovals(context, indexRows, onWarning)
     this.#reader = reader
+    this.#cache = cache
+    this.#cachedReader =
+      cache === undefined ? reader : createEntityReader(context.router, context.codec, lanes.map(cache.over))
     this.#writer = createEntityWriter(context, lanes, reader, indexRows, this.#removals, policy)
   }
 
@@ -76,16 +90,19 @@ export class DataStore extends StoreQueries {
     checkOptions('DataStore.open', options, optionsOf.open)
     if (options.shards === undefined) throw badArgument('DataStore.open', '{ shards }', undefined)
     options.indexes?.forEach(definitionFromData)
+    if (options.cache !== undefined) checkCache(options.cache)
     const emitWarning = (message: string): void => process.emitWarning(message, 'LooseleafWarning')
     const tell = options.onWarning ?? emitWarning
     const onWarning = (message: string): void =>
       onRejected(tell(message), (error) => emitWarning(`onWarning failed: ${String(error)}`))
     const policy = writePolicy(options)
-    return new DataStore(await openContext(options, onWarning), policy, onWarning)
+    const context = await openContext(options, onWarning)
+    const cache = options.cache && createEntityCache(options.cache, context.time)
+    return new DataStore(context, policy, cache, onWarning)
   }
 
   /** A fresh id, on the shard of another one with `near`. Ids sort by the time they were made. */
-  newId(options: NewIdOptions = {}): EntityId {
+  newId(options: NewIdOptions = noOptions): EntityId {
     checkOptions('newId', options, optionsOf.newId)
     const { router } = this.context
     return formatId(options.near === undefined ? router.newId() : router.newId(parseId(options.near)))
@@ -96,13 +113,13 @@ export class DataStore extends StoreQueries {
    * every index finds it. The bag is copied when `put` is called, down to its Dates and bytes: what is done to it later
    * changes nothing of what is written.
    */
-  async put<B extends object>(bag: Storable<B>, options: PutOptions = {}): Promise<PutResult> {
+  async put<B extends object>(bag: Storable<B>, options: PutOptions = noOptions): Promise<PutResult> {
     checkOptions('put', options, optionsOf.put)
     return this.calls.pass(() => this.#put(takeBag(this.context.router, bag, options.id), options))
   }
 
   /** Writes an entity that must not be there yet; `ALREADY_EXISTS` otherwise. An id that was deleted is free again. */
-  async insert<B extends object>(bag: Storable<B>, options: InsertOptions = {}): Promise<PutResult> {
+  async insert<B extends object>(bag: Storable<B>, options: InsertOptions = noOptions): Promise<PutResult> {
     checkOptions('insert', options, optionsOf.insert)
     const { id, isFresh, properties } = takeBag(this.context.router, bag, options.id)
     return this.calls.pass(async () =>
@@ -118,7 +135,7 @@ export class DataStore extends StoreQueries {
   async update<B extends object>(
     id: EntityId,
     change: Change<B>,
-    options: ChangeOptions = {},
+    options: ChangeOptions = noOptions,
   ): Promise<PutResult> {
     checkOptions('update', options, optionsOf.change)
     if (typeof change !== 'function') throw badArgument('update', 'a function from bag to bag', change)
@@ -130,7 +147,7 @@ export class DataStore extends StoreQueries {
   }
 
   /** Deletes an entity and answers whether it was there. A tombstone stays, so that nothing late can bring it back. */
-  async delete(id: EntityId, options: ChangeOptions = {}): Promise<boolean> {
+  async delete(id: EntityId, options: ChangeOptions = noOptions): Promise<boolean> {
     checkOptions('delete', options, optionsOf.change)
     const bytes = parseId(id)
     const decide = toDelete(bytes, options.ifVersion)
@@ -143,7 +160,7 @@ export class DataStore extends StoreQueries {
    */
   async putMany<B extends object>(
     bags: readonly Storable<B>[],
-    options: CallOptions = {},
+    options: CallOptions = noOptions,
   ): Promise<PutManyResult[]> {
     checkOptions('putMany', options, optionsOf.call)
     if (!Array.isArray(bags)) throw badArgument('putMany', 'an array of bags', bags)
@@ -157,17 +174,23 @@ export class DataStore extends StoreQueries {
   }
 
   /** The entity of this id, or undefined. */
-  async get(id: EntityId, options: CallOptions = {}): Promise<Entity | undefined> {
-    checkOptions('get', options, optionsOf.call)
+  async get(id: EntityId, options: GetOptions = noOptions): Promise<Entity | undefined> {
+    checkOptions('get', options, optionsOf.get)
     const bytes = parseId(id)
-    return this.calls.pass(async () => {
-      const found = await this.#reader.one(bytes, options)
+    this.calls.enter()
+    try {
+      const found = await this.#readerFor(options).one(bytes, options)
       return found && toEntity(found)
-    })
+    } finally {
+      this.calls.leave()
+    }
   }
 
   /** The entities of these ids, in their order, undefined where there is none. */
-  async getMany(ids: readonly EntityId[], options: GetManyOptions = {}): Promise<(Entity | undefined)[]> {
+  async getMany(
+    ids: readonly EntityId[],
+    options: GetManyOptions = noOptions,
+  ): Promise<(Entity | undefined)[]> {
     checkOptions('getMany', options, optionsOf.getMany)
     if (!Array.isArray(ids)) throw badArgument('getMany', 'an array of ids', ids)
     // Not `map`, which would leave out the holes of an array.
@@ -175,7 +198,7 @@ export class DataStore extends StoreQueries {
     const read = async ({ signal, onDamaged }: GetManyOptions): Promise<(Entity | undefined)[]> => {
       const entities: (Entity | undefined)[] = []
       const tellDamaged = damagedTeller(onDamaged)
-      await this.#reader.each(bytes, { signal, tellDamaged }, (group) => {
+      await this.#readerFor(options).each(bytes, { signal, tellDamaged }, (group) => {
         for (const found of group) entities.push(found && toEntity(found))
         return true
       })
@@ -185,14 +208,14 @@ export class DataStore extends StoreQueries {
   }
 
   /** Whether there is an entity of this id, without reading its body: one that is damaged is there. */
-  async exists(id: EntityId, options: CallOptions = {}): Promise<boolean> {
+  async exists(id: EntityId, options: CallOptions = noOptions): Promise<boolean> {
     checkOptions('exists', options, optionsOf.call)
     const bytes = parseId(id)
     return this.calls.pass(() => this.#reader.exists(bytes, options))
   }
 
   /** Every entity of the store, in no order. */
-  scan(options: ScanOptions = {}): AsyncIterable<Entity> {
+  scan(options: ScanOptions = noOptions): AsyncIterable<Entity> {
     checkOptions('scan', options, optionsOf.scan)
     this.calls.checkOpen()
     return scanEntities(this.context.driver, this.#reader, options)
@@ -202,7 +225,7 @@ export class DataStore extends StoreQueries {
    * Every entity that this process cannot read, with its stored bytes, in no order: what `scan` leaves out with
    * `onDamaged: 'skip'`. Reads the whole store; some MiB of bodies are in hand at once.
    */
-  scanDamaged(options: CallOptions = {}): AsyncIterable<DamagedEntity> {
+  scanDamaged(options: CallOptions = noOptions): AsyncIterable<DamagedEntity> {
     checkOptions('scanDamaged', options, optionsOf.call)
     this.calls.checkOpen()
     return scanDamaged(this.context.driver, this.#reader, options)
@@ -214,7 +237,7 @@ export class DataStore extends StoreQueries {
    * version is not one that a write has given, which is put right by hand. Its index rows are left to the cleaner. Keep
    * `found.body`: after this nobody has it.
    */
-  async deleteDamaged(found: DamagedEntity, options: CallOptions = {}): Promise<boolean> {
+  async deleteDamaged(found: DamagedEntity, options: CallOptions = noOptions): Promise<boolean> {
     checkOptions('deleteDamaged', options, optionsOf.call)
     const bytes = parseId(found.id)
     if (!isVersion(found.version)) return false
@@ -253,7 +276,15 @@ export class DataStore extends StoreQueries {
 
   async #write(id: Uint8Array, decide: Decide, options: WriteOptions): Promise<WriteOutcome> {
     if (this.#removals.isFull) await this.#removals.room()
-    return this.#writer.write(id, decide, options)
+    try {
+      return await this.#writer.write(id, decide, options)
+    } finally {
+      this.#cache?.forget(id)
+    }
+  }
+
+  #readerFor({ fresh = false }: GetOptions): EntityReader {
+    return fresh ? this.#reader : this.#cachedReader
   }
 }
 

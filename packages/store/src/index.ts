@@ -32,6 +32,7 @@ export {
 export type { PolicyChange } from './catalog/policies.ts'
 export type { TrainedDictionary, TrainOptions } from './catalog/train-dictionary.ts'
 export type { WhichIndex } from './catalog/which-index.ts'
+export type { CacheOptions } from './reading/entity-cache.ts'
 export type { ListCost, ListOptions, ListPage } from './reading/covering-reads.ts'
 export type { IdPage, QueryIdsOptions } from './reading/id-reads.ts'
 export type { CountedPage, CountOptions, QueryManyOptions } from './reading/index-queries.ts'
@@ -42,6 +43,7 @@ export type {
   DamagedEntity,
   DataStoreOptions,
   GetManyOptions,
+  GetOptions,
   IndexStatus,
   InsertOptions,
   NewIdOptions,

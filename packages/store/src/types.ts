@@ -15,6 +15,7 @@ import type {
   Time,
 } from '@looseleaf/core'
 import type { OnDamaged } from '@looseleaf/index-engine'
+import type { CacheOptions } from './reading/entity-cache.ts'
 import type { unchanged } from './unchanged.ts'
 
 export interface DataStoreOptions {
@@ -26,6 +27,11 @@ export interface DataStoreOptions {
   readonly router?: Router | undefined
   /** Default: `msgpackZlibCodec()`. May be changed at any time: bodies say by themselves what they are. */
   readonly codec?: Codec | undefined
+  /**
+   * Keeps what `get` and `getMany` have read in memory, and answers them from there. Writes, queries and all else go by what is
+   * stored now. Default: nothing is kept.
+   */
+  readonly cache?: CacheOptions | undefined
   /**
    * Create missing tables, add the given indexes that the store does not have, and begin those anew that have lost a table.
    * While a shard does not answer nothing of that is done, and a warning says so. Default: false.
@@ -105,7 +111,12 @@ export interface ChangeOptions extends CallOptions {
   readonly ifVersion?: number
 }
 
-export interface GetManyOptions extends CallOptions {
+export interface GetOptions extends CallOptions {
+  /** Read from the database, also where the store has a cache. Default: false. */
+  readonly fresh?: boolean | undefined
+}
+
+export interface GetManyOptions extends GetOptions {
   /** What becomes of the call when one of the entities is damaged; one that is left out is undefined. Default: `fail`. */
   readonly onDamaged?: OnDamaged | undefined
 }

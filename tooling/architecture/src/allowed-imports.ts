@@ -60,7 +60,7 @@ export const packages: Readonly<Record<string, Allowance>> = {
   },
   '@looseleaf/store': {
     workspace: [...middle, '@looseleaf/protocol'],
-    thirdParty: ['p-limit'],
+    thirdParty: ['lru-cache'],
     neverReaches: noDriver,
   },
   '@looseleaf/cleaner': {

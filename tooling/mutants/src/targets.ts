@@ -15,7 +15,7 @@ const MUTATED_CODE: readonly MutatedCode[] = [
   {
     code: [
       'packages/index-engine/src/{catalog,change-catalog,derive-rows,diff-rows,engine-context,key-functions,open-index,understood}.ts',
-      'packages/index-engine/src/{judge-rows,lost-tables,merge-rows,plan-query,predicate,property-value,read-catalogs,run-query}.ts',
+      'packages/index-engine/src/{answer-key,judge-rows,lost-tables,merge-rows,plan-query,predicate,property-value,read-catalogs,run-query}.ts',
     ],
     tests: ['packages/{index-engine,store}/src/**/*.test.ts'],
   },

@@ -13,7 +13,8 @@ export interface Codec {
    */
   encode(bag: Bag): Uint8Array
   /**
-   * The bag of a body that this codec, or one that it knows to read, has encoded. Bounded in memory whatever the bytes are.
+   * The bag of a body that this codec, or one that it knows to read, has encoded: a new one with each call, down to its bytes, for
+   * whoever asks to change. Bounded in memory whatever the bytes are.
    * Throws `BODY_UNKNOWN` for a format it does not know, `BODY_TOO_LARGE` for a whole body whose header says that it is above
    * the codec's limit or that has more than `MAX_VALUES` values, before they are built, and `BODY_DAMAGED` for anything
    * else that is not exactly what was encoded.

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { sessionToken } from '../settings/session-token.ts'
-import { splitStatement, writeLiterals } from './literals.ts'
+import { boundValues, splitStatement, writeLiterals } from './literals.ts'
 
 const token = Buffer.from([0xab, 0xcd])
 
@@ -40,9 +40,23 @@ test('a statement carries the token of whoever sends it', () => {
   expect(write(sessionToken)).toBe("SELECT x'abcd'")
 })
 
-test('what is no literal is refused without showing it', () => {
+test('a prepared statement gets bytes and strings as Buffers, and the rest as it is', () => {
+  const part = new Uint8Array([1, 2, 3, 4]).subarray(1, 3)
+  expect(boundValues([sessionToken, part, 'é', 1.5, 2n ** 63n, null], token)).toEqual([
+    token,
+    Buffer.from([2, 3]),
+    Buffer.from('é'),
+    1.5,
+    2n ** 63n,
+    null,
+  ])
+})
+
+test('what is no parameter is refused without showing it', () => {
   for (const value of [undefined, Number.NaN, Infinity, true, ['secret'], { secret: 1 }, new Date()]) {
     expect(() => write(value)).toThrow(expect.objectContaining({ code: 'BAD_OPTION' }))
     expect(() => write(value)).not.toThrow(/secret/)
+    expect(() => boundValues([value], token)).toThrow(expect.objectContaining({ code: 'BAD_OPTION' }))
+    expect(() => boundValues([value], token)).not.toThrow(/secret/)
   }
 })

@@ -18,6 +18,28 @@ export function writeLiterals(
   return text
 }
 
+/** The parameters of a prepared statement as the client sends them exactly: bytes and strings as Buffers, the others as they are. */
+export function boundValues(parameters: readonly unknown[], token: Buffer): unknown[] {
+  return parameters.map((parameter) => {
+    const value = parameter === sessionToken ? token : parameter
+    switch (typeof value) {
+      case 'number':
+        if (Number.isFinite(value)) return value
+        break
+      case 'bigint':
+        return value
+      case 'string':
+        return Buffer.from(value)
+      case 'object':
+        if (value === null || Buffer.isBuffer(value)) return value
+        if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+        break
+      default:
+    }
+    throw badParameter(value)
+  })
+}
+
 /** The statement between its parameters. Statements hold no other question marks: names are checked to be plain. */
 export function splitStatement(text: string): readonly string[] {
   return text.split('?')
@@ -41,7 +63,11 @@ function literal(value: unknown): string {
       break
     default:
   }
-  throw new LooseleafError(
+  throw badParameter(value)
+}
+
+function badParameter(value: unknown): LooseleafError {
+  return new LooseleafError(
     'BAD_OPTION',
     `A statement's parameter has to be bytes, a string, a bigint, a finite number or null; got ${describeKind(value)}.`,
   )

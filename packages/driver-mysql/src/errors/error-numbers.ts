@@ -17,6 +17,12 @@ export const OTHER_SESSION = 1690
 /** By what such a statement has noticed it. */
 export const NOT_MARKED = 'its variable @looseleaf is not what this connection has set'
 
+/** The number that a prepared statement ends with in a session that has not prepared it. */
+export const UNKNOWN_STATEMENT = 1243
+
+/** By what such a statement has noticed it. */
+export const NOT_KNOWN = 'it does not know a statement that was prepared for this connection'
+
 /** What to say of a connection whose statements come to another session, by what it was noticed. */
 export function otherSession(found: string): string {
   return (
@@ -126,6 +132,7 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
     'STATEMENT_FAILED',
     'the binary log takes statements alone (binlog_format = STATEMENT), which READ COMMITTED does not allow: set it to ROW or MIXED. Nothing was done.',
   ],
+  [UNKNOWN_STATEMENT]: ['STATEMENT_FAILED', otherSession(NOT_KNOWN), 'ends'],
   [OTHER_SESSION]: ['STATEMENT_FAILED', otherSession(NOT_MARKED), 'ends'],
   1698: ['SHARD_DENIED', 'the server refuses the user.'],
   1792: ['SHARD_UNAVAILABLE', 'the transaction is read-only.'],
@@ -169,6 +176,9 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   9004: ['SHARD_UNAVAILABLE', PROXY, 'unsure', 'down'],
 }
 
+/** Not as a prepared statement, none left of them, and one that a table has changed under too often. */
+export const NOT_PREPARED: ReadonlySet<number> = new Set([1295, 1461, 1615])
+
 /** What 1290 also means, by the option that the server names in its message. */
 export const engineEnforced: ErrorMeaning = [
   'STATEMENT_FAILED',
@@ -182,5 +192,5 @@ export const engineEnforced: ErrorMeaning = [
 export const refusedOutright: ReadonlySet<number> = new Set([
   1048, 1050, 1051, 1060, 1061, 1064, 1065, 1067, 1068, 1069, 1070, 1072, 1074, 1075, 1101, 1103, 1109, 1110,
   1111, 1115, 1121, 1136, 1149, 1163, 1170, 1175, 1193, 1210, 1221, 1222, 1228, 1229, 1231, 1232, 1233, 1235,
-  1241, 1243, 1248, 1273, 1286, 1295, 1300, 1305, 1364, 1390, 1391, 1436, 1582, 1583, 1584, 3819, 4025,
+  1241, 1248, 1273, 1286, 1295, 1300, 1305, 1364, 1390, 1391, 1436, 1582, 1583, 1584, 3819, 4025,
 ])

@@ -2,9 +2,13 @@ import type { Fault } from '@looseleaf/driver-kysely'
 import {
   engineEnforced,
   errorNumbers,
+  NOT_KNOWN,
+  NOT_MARKED,
+  NOT_PREPARED,
   OTHER_SESSION,
   otherSession,
   refusedOutright,
+  UNKNOWN_STATEMENT,
   type ErrorMark,
   type ErrorMeaning,
 } from './error-numbers.ts'
@@ -43,9 +47,16 @@ export function isOtherSession(error: unknown): error is SessionError {
   return (error as { code?: unknown } | undefined)?.code === 'OTHER_SESSION'
 }
 
-/** True for the answer to a statement that has met a session without the token of its connection. */
-export function saysOtherSession(error: unknown): boolean {
-  return serverNumber(error) === OTHER_SESSION
+/** By what the refusal of a statement tells of another session than its connection's; undefined for all else. */
+export function foundByRefusal(error: unknown): string | undefined {
+  switch (serverNumber(error)) {
+    case OTHER_SESSION:
+      return NOT_MARKED
+    case UNKNOWN_STATEMENT:
+      return NOT_KNOWN
+    default:
+      return undefined
+  }
 }
 
 /**
@@ -67,6 +78,11 @@ export function mysqlFault(error: unknown, write: boolean): Fault {
     }
   }
   return { kind, message, cause }
+}
+
+/** True for the refusal to prepare a statement, or to run one that is: nothing was done, and as text it may pass. */
+export function refusesPrepared(error: unknown): boolean {
+  return NOT_PREPARED.has(serverNumber(error) ?? 0)
 }
 
 /** True when there was no server to answer, or none that stays; false for every answer, whatever it says. */

@@ -80,7 +80,7 @@ describe('a take', () => {
 
   test('that cannot read what it took has taken nothing', async () => {
     proxy.rewrite = (bytes) => {
-      if (!bytes.includes('SELECT `ix_claims`')) return bytes
+      if (!bytes.includes('FROM `ix_claims`')) return bytes
       proxy.rewrite = (later) => later
       proxy.cut()
       return Buffer.alloc(0)

@@ -1,6 +1,4 @@
-import { callSignal } from '@looseleaf/driver-kysely'
 import {
-  Kysely,
   MysqlAdapter,
   MysqlIntrospector,
   MysqlQueryCompiler,
@@ -12,26 +10,25 @@ import type { Connection } from '../connection/connection.ts'
 import type { Pool } from '../shard/pool.ts'
 
 /** Kysely's compiler for MySQL over connections of our own, which have deadlines. */
-export function createKysely(pool: Pool): Kysely<unknown> {
-  const dialect: Dialect = {
+export function mysqlDialect(pool: Pool): Dialect {
+  return {
     createAdapter: () => new MysqlAdapter(),
     createDriver: () => createKyselyDriver(pool),
     createIntrospector: (db) => new MysqlIntrospector(db),
     createQueryCompiler: () => new MysqlQueryCompiler(),
   }
-  return new Kysely({ dialect })
 }
 
 function createKyselyDriver(pool: Pool): Driver {
-  // Kysely gives back the connections that this driver has given to it.
+  // It gets back the connections that this driver has given to it.
   const ours = (connection: DatabaseConnection): Connection => connection as Connection
 
   return {
     init: async () => {},
-    acquireConnection: () => pool.acquire(callSignal()),
+    acquireConnection: (options) => pool.acquire(options?.signal),
     releaseConnection: async (connection) => pool.release(ours(connection)),
     async beginTransaction(connection) {
-      // Kysely would go on with a connection whose transaction has not begun.
+      // It would be given to others although its transaction may have begun.
       await ours(connection)
         .startTransaction()
         .catch((error: unknown) => {

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { cleanUp, epoch, freshBench, newEntity, settings } from '../../test/bench.ts'
 import { parseShardAddress } from '../connection/shard-address.ts'
 import { connectShard } from '../shard/connect-shard.ts'
-import { createKysely } from './dialect.ts'
+import { mysqlDialect } from './dialect.ts'
 import { mysqlFlavor } from './flavor.ts'
 
 const bench = await freshBench()
@@ -80,7 +80,7 @@ test('a write has the time of the server’s clock, at the end of what that can 
   await bench.migrate()
   const pool = connectShard(parseShardAddress(bench.url, 0, undefined), { ...settings, poolSize: 1 })
   cleanUp(() => pool.close())
-  const shard = kyselyShard({ name: 'far', db: createKysely(pool), flavor: mysqlFlavor })
+  const shard = kyselyShard({ name: 'far', dialect: mysqlDialect(pool), flavor: mysqlFlavor })
   const connection = await pool.acquire()
   const ask = (sql: string): Promise<QueryResult<unknown>> => connection.executeQuery(CompiledQuery.raw(sql))
   // Servers that end in January 2038 themselves can be set to their last second.

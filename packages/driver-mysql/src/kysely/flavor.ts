@@ -73,6 +73,7 @@ export const mysqlFlavor: Flavor = {
   updateSource: byPrimaryKey,
   deleteSource: (table) => sql`${table} FROM ${byPrimaryKey(table)}`,
   batchedSwap: (table) => batchedSwap(table, now),
+  orderedParts: true,
   unionParts: 128,
   rowValuesSeek: false,
   // Without a binary log, InnoDB shows a commit before its redo log is written.

@@ -1,11 +1,13 @@
 import type { EntityReplace, EntityTable, Shard } from '@looseleaf/core'
 import { kyselyShard } from '@looseleaf/driver-kysely'
+import type { CompiledQuery, QueryResult } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { cleanUp, epoch, freshBench, newEntity, settings } from '../../test/bench.ts'
 import type { TcpProxy } from '../../test/tcp-proxy.ts'
 import { parseShardAddress } from '../connection/shard-address.ts'
 import { connectShard } from '../shard/connect-shard.ts'
-import { createKysely } from './dialect.ts'
+import type { Pool } from '../shard/pool.ts'
+import { mysqlDialect } from './dialect.ts'
 import { mysqlFlavor } from './flavor.ts'
 
 const SECOND = 1_000_000
@@ -100,15 +102,22 @@ function withBetween(between: () => Promise<unknown>): EntityTable {
   const pool = connectShard(parseShardAddress(bench.url, 0, undefined), settings)
   cleanUp(() => pool.close())
   let isOver = false
-  const db = createKysely(pool).withPlugin({
-    transformQuery: ({ node }) => node,
-    async transformResult({ result }) {
-      if (result.numAffectedRows !== undefined && !isOver) await between()
-      isOver = true
-      return result
+  const interrupted: Pool = {
+    ...pool,
+    async acquire(signal) {
+      const connection = await pool.acquire(signal)
+      const { executeQuery } = connection
+      connection.executeQuery = async <R>(query: CompiledQuery): Promise<QueryResult<R>> => {
+        const result = await executeQuery<R>(query)
+        if (result.numAffectedRows !== undefined && !isOver) await between()
+        isOver = true
+        return result
+      }
+      return connection
     },
-  })
-  return kyselyShard({ name: 'interrupted', db, flavor: mysqlFlavor }).entities
+  }
+  const dialect = mysqlDialect(interrupted)
+  return kyselyShard({ name: 'interrupted', dialect, flavor: mysqlFlavor }).entities
 }
 
 test('of two writers that chose one version from one base, the loser is not told that it has won', async () => {

@@ -1,8 +1,8 @@
-import { CompiledQuery } from 'kysely'
+import { CompiledQuery, Kysely } from 'kysely'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createConnection } from '../connection/connection.ts'
 import type { ClientAnswer, ClientConnection } from '../connection/mysql2.ts'
-import { createKysely } from '../kysely/dialect.ts'
+import { mysqlDialect } from '../kysely/dialect.ts'
 import { createPool, type Pool } from './pool.ts'
 
 const AUTOCOMMIT = 2
@@ -90,7 +90,9 @@ async function ending(promise: Promise<unknown>): Promise<[at: number, code: unk
   )
 }
 
-const ask = (): Promise<unknown> => createKysely(pool).executeQuery(CompiledQuery.raw('SELECT 1'))
+const kysely = (): Kysely<unknown> => new Kysely({ dialect: mysqlDialect(pool) })
+
+const ask = (): Promise<unknown> => kysely().executeQuery(CompiledQuery.raw('SELECT 1'))
 
 test('opening a connection and a statement that is not answered end together, at the deadline', async () => {
   openPool(4_000)
@@ -125,7 +127,7 @@ test('a connection that cannot be opened in time is no reason to wait longer, an
 test('a transaction has one deadline for all its statements, and its end', async () => {
   openPool(1_000)
   server.answerMs = 4_000
-  const work = createKysely(pool)
+  const work = kysely()
     .transaction()
     .execute(async (inner) => {
       await inner.executeQuery(CompiledQuery.raw('SELECT 1'))

@@ -69,14 +69,11 @@ export function connectShard(address: ShardAddress, settings: ShardSettings): Po
     get waiting() {
       return pool.waiting
     },
-    async acquire(signal) {
+    acquire(signal) {
       watch.begin()
-      try {
-        return await pool.acquire(signal)
-      } catch (error) {
-        watch.end()
-        throw error
-      }
+      const acquired = pool.acquire(signal)
+      acquired.catch(() => watch.end())
+      return acquired
     },
     release(connection) {
       watch.end()

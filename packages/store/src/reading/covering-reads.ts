@@ -1,4 +1,4 @@
-import { idKey, LooseleafError, type CatalogEntry, type IndexRow } from '@looseleaf/core'
+import { LooseleafError, type CatalogEntry, type IndexRow } from '@looseleaf/core'
 import {
   includedPart,
   tableSpec,
@@ -9,6 +9,7 @@ import {
   type QueryPage,
   type QueryPorts,
   type ReadEntity,
+  type RowPlace,
 } from '@looseleaf/index-engine'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
 
@@ -56,30 +57,35 @@ export function createCoveringReads(
   readWhole: QueryPorts['read'],
   verify: boolean,
 ): CoveringReads {
-  /** Rows that were scanned and not asked for yet, by their entities. */
-  const scanned = new Map<string, IndexRow>()
   let covered = 0
 
+  /** In the order of the rows. */
   async function committedVersions(
-    ids: readonly Uint8Array[],
+    rows: readonly RowPlace[],
     signal: AbortSignal | undefined,
-  ): Promise<ReadonlyMap<string, number | undefined>> {
-    const byShard = Map.groupBy(ids, (id) => router.shardOfId(id))
-    const versions = new Map<string, number | undefined>()
+  ): Promise<readonly (number | undefined)[]> {
+    const versions: (number | undefined)[] = Array.from({ length: rows.length })
+    const byShard = Map.groupBy(rows.keys(), (place) => router.shardOfId(rows[place]!.entityId))
     await Promise.all(
-      Array.from(byShard, async ([shard, own]) => {
-        const found = await lanes[shard]!.version.submitAll(own, signal)
-        for (const [i, id] of own.entries()) versions.set(idKey(id), found[i])
+      Array.from(byShard, async ([shard, places]) => {
+        const ids = places.map((place) => rows[place]!.entityId)
+        const found = await lanes[shard]!.version.submitAll(ids, signal)
+        for (let i = 0; i < places.length; i++) versions[places[i]!] = found[i]
       }),
     )
     return versions
   }
 
-  function partOf(row: IndexRow | undefined, id: Uint8Array): ReadEntity | undefined {
-    if (row?.included === undefined || row.included === null) return undefined
-    const bytes = ITEM_BYTES + row.included.length
+  /** `row`: an `IndexRow`, or the place where a page begins, which tells of nothing. */
+  function partOf({
+    entityId: id,
+    version,
+    included,
+  }: RowPlace & Pick<IndexRow, 'included'>): ReadEntity | undefined {
+    if (version === undefined || included === undefined || included === null) return undefined
+    const bytes = ITEM_BYTES + included.length
     try {
-      return { id, bag: codec.decode(row.included), version: row.version, updated: undefined, bytes }
+      return { id, bag: codec.decode(included), version, updated: undefined, bytes }
     } catch {
       // The entity says the same, or what is wrong with it.
       return undefined
@@ -93,49 +99,38 @@ export function createCoveringReads(
   return {
     covered: () => covered,
     ports: {
-      async scan(shard, scan, signal) {
-        const lane = lanes[shard]!.index(tableSpec(entry)).scan
-        const rows = await lane.submit({ ...scan, included: true }, signal)
-        for (const row of rows) {
-          const key = idKey(row.entityId)
-          const before = scanned.get(key)
-          if (before === undefined || row.version > before.version) scanned.set(key, row)
-        }
-        return rows
-      },
-      async read(ids, signal, take) {
-        const versions = verify ? await committedVersions(ids, signal) : undefined
-        const parts = new Map<string, ReadEntity>()
-        for (const id of ids) {
-          const key = idKey(id)
-          const row = scanned.get(key)
-          scanned.delete(key)
-          const part =
-            versions === undefined || versions.get(key) === row?.version ? partOf(row, id) : undefined
-          if (part !== undefined) parts.set(key, part)
-        }
-        covered += parts.size
-        const others = ids.filter((id) => !parts.has(idKey(id)))
-        const whole = new Map<string, ReadEntity | undefined>()
-        let next = 0
-        /** Hands over what is known, in the order asked. */
-        const handOver = (): boolean => {
-          const group: (ReadEntity | undefined)[] = []
-          for (; next < ids.length; next++) {
-            const key = idKey(ids[next] as Uint8Array)
-            const part = parts.get(key)
-            if (part === undefined && !whole.has(key)) break
-            group.push(part ?? whole.get(key))
-            whole.delete(key)
-          }
-          return group.length === 0 || take(group)
-        }
-        if (!handOver() || others.length === 0) return
-        let at = 0
-        await readWhole(others, signal, (group) => {
-          for (const entity of group) whole.set(idKey(others[at++] as Uint8Array), partOfWhole(entity))
-          return handOver()
+      scan: (shard, scan, signal) =>
+        lanes[shard]!.index(tableSpec(entry)).scan.submit({ ...scan, included: true }, signal),
+      async read(rows, signal, take) {
+        const versions = verify ? await committedVersions(rows, signal) : undefined
+        const others: number[] = []
+        const parts = rows.map((row, place) => {
+          const isCommitted = versions === undefined || versions[place] === row.version
+          const part = isCommitted ? partOf(row) : undefined
+          if (part === undefined) others.push(place)
+          return part
         })
+        covered += rows.length - others.length
+        if (others.length === 0) return void take(parts)
+        let from = 0
+        /** Hands over what is known, in the order asked, and keeps none of it. */
+        const handOver = (to: number): boolean => {
+          if (to === from) return true
+          const group = parts.slice(from, to)
+          parts.fill(undefined, from, to)
+          from = to
+          return take(group)
+        }
+        if (!handOver(others[0]!)) return
+        let at = 0
+        await readWhole(
+          others.map((place) => rows[place]!),
+          signal,
+          (group) => {
+            for (const entity of group) parts[others[at++]!] = partOfWhole(entity)
+            return handOver(others[at] ?? rows.length)
+          },
+        )
       },
     },
   }

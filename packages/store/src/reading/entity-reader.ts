@@ -60,10 +60,13 @@ export function createEntityReader(router: Router, codec: Codec, lanes: readonly
     }
   }
 
-  async function readRow(id: Uint8Array, { signal }: CallOptions = {}): Promise<EntityRow | undefined> {
-    const lane = laneOf(id)
-    const found = await lane.read.submit(id, signal)
-    return isWhole(found) ? found : lane.readLong.submit({ id, bytes: found.bodyBytes }, signal)
+  /** The row whose body was left out. */
+  function whole(
+    { readLong: lane }: ShardLanes,
+    { id, bodyBytes: bytes }: BoundedRow,
+    signal: AbortSignal | undefined,
+  ): Promise<EntityRow | undefined> {
+    return lane.submit({ id, bytes }, signal)
   }
 
   function entity(
@@ -122,11 +125,7 @@ export function createEntityReader(router: Router, codec: Codec, lanes: readonly
       const row = rows[i]
       if (isWhole(row)) continue
       bytes += row.bodyBytes
-      const whole = (lanesOfIds[i] as ShardLanes).readLong.submit(
-        { id: row.id, bytes: row.bodyBytes },
-        signal,
-      )
-      work.push(whole.then((found) => void (rows[i] = found)))
+      work.push(whole(lanesOfIds[i] as ShardLanes, row, signal).then((found) => void (rows[i] = found)))
     }
     await Promise.all(work)
   }
@@ -140,8 +139,8 @@ export function createEntityReader(router: Router, codec: Codec, lanes: readonly
     for (let i = 0; i < rows.length; i++) {
       if (!isWhole(rows[i])) await readLong(rows, lanesOfIds, i, options.signal)
       // Read as a whole by now.
-      const whole = rows[i] as EntityRow | undefined
-      const read = whole && entity(whole, (lanesOfIds[i] as ShardLanes).shard, options)
+      const row = rows[i] as EntityRow | undefined
+      const read = row && entity(row, (lanesOfIds[i] as ShardLanes).shard, options)
       // Its body is done with.
       rows[i] = undefined
       group.push(read)
@@ -155,11 +154,18 @@ export function createEntityReader(router: Router, codec: Codec, lanes: readonly
   }
 
   return {
-    row: readRow,
+    async row(id, { signal } = {}) {
+      const lane = laneOf(id)
+      const row = await lane.read.submit(id, signal)
+      return isWhole(row) ? row : whole(lane, row, signal)
+    },
     exists: (id, { signal } = {}) => laneOf(id).exists.submit(id, signal),
-    async one(id, options) {
-      const found = await readRow(id, options)
-      return found && entity(found, laneOf(id).shard)
+    // Not by `row`: a promise more for each call would show.
+    async one(id, { signal } = {}) {
+      const lane = laneOf(id)
+      const row = await lane.read.submit(id, signal)
+      const found = isWhole(row) ? row : await whole(lane, row, signal)
+      return found && entity(found, lane.shard)
     },
     async each(ids, options, take) {
       if (ids.length <= IDS_AT_ONCE) {

@@ -40,7 +40,7 @@ import {
 import { damagedTeller } from './damaged-teller.ts'
 import { explainQuery, type ExplainOptions, type QueryExplanation } from './explain.ts'
 import type { EntityReader, ReadOptions } from './entity-reader.ts'
-import { createIdReads, type IdPage, type QueryIdsOptions } from './id-reads.ts'
+import { idPlan, readIds, type IdPage, type QueryIdsOptions } from './id-reads.ts'
 import { createReadyIndexes } from './ready-indexes.ts'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
 
@@ -136,37 +136,51 @@ export function createIndexQueries(
   ): QueryPorts => ({
     scan: (shard, scan, signal, index) =>
       lanes[shard]!.index(tableSpec(entries[index]!)).scan.submit(scan, signal),
-    read: (ids, signal, take) => reader.each(ids, { signal, tellDamaged }, take),
+    read: (rows, signal, take) =>
+      reader.each(
+        rows.map(({ entityId }) => entityId),
+        { signal, tellDamaged },
+        take,
+      ),
   })
 
   /** Pages that are read at the same time. */
   async function readPages(
     entries: readonly CatalogEntry[],
     plans: readonly (QueryPlan | IntersectionPlan)[],
-    { onDamaged, cursor, signal }: QueryOptions,
+    options: QueryOptions,
     budget: ByteBudget = { left: MAX_PAGE_BYTES },
     readBy: (ports: QueryPorts) => QueryPorts = (ports) => ports,
   ): Promise<QueryPage[]> {
     // Before the rows are read: what is no longer pending by then has its rows.
     const isIndexed = !(await mayBePending(plans)) || !(await hasPending(entries))
     const isTooLong = createAge(context.time, context.catalog.current().queryTimeMs)
+    const isWhole = (): boolean => isIndexed && !isTooLong()
+    return Promise.all(plans.map((plan) => readPage(entries, plan, options, budget, readBy, isWhole)))
+  }
+
+  /** `isWhole`: whether nothing that was committed was missing from the index rows. */
+  async function readPage(
+    entries: readonly CatalogEntry[],
+    plan: QueryPlan | IntersectionPlan,
+    { onDamaged, cursor, signal }: QueryOptions,
+    budget: ByteBudget,
+    readBy: (ports: QueryPorts) => QueryPorts,
+    isWhole: () => boolean,
+  ): Promise<QueryPage> {
     const tell = damagedTeller(onDamaged)
-    return Promise.all(
-      plans.map(async (plan) => {
-        const damaged = new Set<EntityId>()
-        const tellDamaged =
-          tell &&
-          ((error: LooseleafError): void => {
-            if (error.entity !== undefined) damaged.add(error.entity)
-            tell(error)
-          })
-        const page = await runQuery(readBy(portsOf(entries, tellDamaged)), plan, { cursor, signal, budget })
-        const complete = page.cost.complete && isIndexed && !isTooLong()
-        if (complete === page.cost.complete && damaged.size === 0) return page
-        const cost = { ...page.cost, complete, ...(damaged.size > 0 && { damaged: [...damaged] }) }
-        return { ...page, cost }
-      }),
-    )
+    const damaged = new Set<EntityId>()
+    const tellDamaged =
+      tell &&
+      ((error: LooseleafError): void => {
+        if (error.entity !== undefined) damaged.add(error.entity)
+        tell(error)
+      })
+    const page = await runQuery(readBy(portsOf(entries, tellDamaged)), plan, { cursor, signal, budget })
+    const complete = page.cost.complete && isWhole()
+    if (complete === page.cost.complete && damaged.size === 0) return page
+    const cost = { ...page.cost, complete, ...(damaged.size > 0 && { damaged: [...damaged] }) }
+    return { ...page, cost }
   }
 
   /** Throws `DEADLINE` when it took so long that an entity that moved meanwhile may be missing. */
@@ -269,8 +283,11 @@ export function createIndexQueries(
       }),
     queryIds: (definition, where, options) =>
       onIndex(definition, async (entry) => {
-        const { plan, read } = createIdReads(planQuery(entry, where, options, router))
-        const [page] = await readPages([entry], [plan], options, undefined, ({ scan }) => ({ scan, read }))
+        const plan = idPlan(planQuery(entry, where, options, router))
+        const [page] = await readPages([entry], [plan], options, undefined, ({ scan }) => ({
+          scan,
+          read: readIds,
+        }))
         const items = page!.items.map(({ id }) => ({ id }))
         return { ...page!, items, cost: { ...page!.cost, entityReads: 0, entitiesRead: 0 } }
       }),

@@ -20,26 +20,34 @@ export interface ReadyIndexes {
 }
 
 export function createReadyIndexes(context: EngineContext): ReadyIndexes {
+  function find(definition: IndexDefinitionData): CatalogEntry | undefined {
+    return context.catalog
+      .current()
+      .indexes.find((entry) => !entry.unique && entry.state !== 'retiring' && sameRows(entry, definition))
+  }
+
   async function readyEntry(definition: IndexDefinitionData): Promise<CatalogEntry> {
-    const find = (): CatalogEntry | undefined =>
-      context.catalog
-        .current()
-        .indexes.find((entry) => !entry.unique && entry.state !== 'retiring' && sameRows(entry, definition))
-    let entry = find()
-    if (entry?.state !== 'ready' || entry.hidden) {
-      await context.catalog.reload()
-      entry = find()
-    }
+    await context.catalog.reload()
+    const entry = find(definition)
     const { indexes, silent } = context.catalog.current()
     // One that does not answer may know it.
     if (entry === undefined) throw silent[0] ?? indexNotFound(definition, indexes)
-    if (entry.hidden || entry.state !== 'ready') throw notReady(entry)
+    if (!isReady(entry)) throw notReady(entry)
     return entry
   }
 
-  async function readyEntries(definitions: readonly IndexDefinitionData[]): Promise<CatalogEntry[]> {
+  /** Undefined where one has to be looked up. */
+  function knownEntries(definitions: readonly IndexDefinitionData[]): readonly CatalogEntry[] | undefined {
+    const entries = definitions.map(find)
+    return entries.every(isReady) ? entries : undefined
+  }
+
+  async function readyEntries(definitions: readonly IndexDefinitionData[]): Promise<readonly CatalogEntry[]> {
     const entries: CatalogEntry[] = []
-    for (const definition of definitions) entries.push(await readyEntry(definition))
+    for (const definition of definitions) {
+      const entry = find(definition)
+      entries.push(isReady(entry) ? entry : await readyEntry(definition))
+    }
     return entries
   }
 
@@ -47,7 +55,7 @@ export function createReadyIndexes(context: EngineContext): ReadyIndexes {
     definitions: readonly IndexDefinitionData[],
     work: (entries: readonly CatalogEntry[]) => Promise<T>,
   ): Promise<T> {
-    const entries = await readyEntries(definitions)
+    const entries = knownEntries(definitions) ?? (await readyEntries(definitions))
     try {
       return await work(entries)
     } catch (error) {
@@ -67,6 +75,10 @@ export function createReadyIndexes(context: EngineContext): ReadyIndexes {
     onIndexes,
     onIndex: (definition, work) => onIndexes([definition], ([entry]) => work(entry as CatalogEntry)),
   }
+}
+
+function isReady(entry: CatalogEntry | undefined): entry is CatalogEntry {
+  return entry?.state === 'ready' && !entry.hidden
 }
 
 function notReady(entry: CatalogEntry): LooseleafError {

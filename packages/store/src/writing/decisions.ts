@@ -29,7 +29,7 @@ export function toUpdate(id: Uint8Array, change: Change, ifVersion: number | und
       throw new LooseleafError('NOT_FOUND', `There is no entity ${entity}.`, { entity })
     }
     checkVersion(id, found, ifVersion)
-    const changed = change(structuredClone(found.bag))
+    const changed = change(found.bag)
     if (changed === unchanged) return undefined
     if (changed === undefined) {
       throw new LooseleafError(

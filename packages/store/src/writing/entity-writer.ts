@@ -8,8 +8,15 @@ import {
   type CallOptions,
   type CatalogEntry,
   type Codec,
+  type Key,
 } from '@looseleaf/core'
-import { diffRows, includedBytes, type Catalog, type EngineContext } from '@looseleaf/index-engine'
+import {
+  deriveEntryRows,
+  diffRows,
+  includedBytes,
+  type Catalog,
+  type EngineContext,
+} from '@looseleaf/index-engine'
 import { commit, movedOrUndone, type EntityWrites, type PlacedKey } from '@looseleaf/protocol'
 import type { EntityReader } from '../reading/entity-reader.ts'
 import type { IndexRowWriter } from './index-row-writer.ts'
@@ -21,6 +28,7 @@ import type { WritePolicy } from './write-policy.ts'
 /** What an attempt found under the id: a living entity, a tombstone (no bag), or nothing (version 0, no bag). */
 export interface CurrentEntity {
   readonly version: number
+  /** The attempt's own: the decision may change it. */
   readonly bag: Bag | undefined
   /** True for a living entity whose body could not be decoded; `bag` is undefined then. */
   readonly damaged: LooseleafError | undefined
@@ -81,6 +89,8 @@ const MAX_TRIES = 64
 
 /** Many writers of one entity: whoever has lost often steps back by a random part of this, so that somebody gets through. */
 const backOffMs = (tries: number): number => (tries < 2 ? 0 : Math.min(2 ** tries, 100))
+
+const NONE: readonly never[] = []
 
 const NOTHING: CurrentEntity = { version: 0, bag: undefined, damaged: undefined, body: null }
 
@@ -152,8 +162,9 @@ export function createEntityWriter(
     version: number,
     signal: AbortSignal | undefined,
   ): Promise<readonly string[]> {
-    if (policy.writeOrder === 'entity-first') return []
+    if (policy.writeOrder === 'entity-first') return NONE
     const failures = await indexRows.upsert(gained, id, version, signal)
+    if (failures.length === 0) return NONE
     for (const { error } of failures) {
       if (!defers || !mayDefer(error)) throw error
     }
@@ -216,19 +227,21 @@ export function createEntityWriter(
         if (base.version !== found.version) throw lostTrack(id, lane, 'was written by another since')
       if (isLate) throw tooLate(id, lane, tries)
 
+      const oldKeys = keysOf(catalog, found.bag)
       const bag = decide(found)
       // An attempt before this one may still land, so it cannot be said that nothing was written.
       if (bag === undefined && unsettled.size > 0) throw lostTrack(id, lane, 'is to stay as it was found')
       if (bag === undefined) return { found, written: false, version: found.version, indexed: true }
 
       const body = bag === null ? null : context.codec.encode(bag)
-      const rows = diffAll(catalog, context.codec, id, found.bag, bag)
+      const rows = diffAll(catalog, context.codec, id, oldKeys, bag)
       const version = context.clock.next(found.version)
       // By what the shard says whose epoch the commit carries: others may be a change behind.
       const defers = catalog.shards[shard]?.onIndexFailure === 'defer'
       const isOurs = isFresh && tries === 0
       if (rows.claimed.length > 0) await claim(rows.claimed, id, version, isOurs, signal)
-      const deferred = await writeBefore(defers, rows.gained, id, version, signal)
+      const deferred =
+        rows.gained.length === 0 ? NONE : await writeBefore(defers, rows.gained, id, version, signal)
       const epoch = catalog.epochs[shard] ?? 0
       const attempted: UnsettledAttempt = { found, body, rows, catalog, indexed: deferred.length === 0 }
 
@@ -286,20 +299,25 @@ function mayDefer(error: unknown): boolean {
   return isLooseleafError(error) && error.retryable
 }
 
+/** The keys that an entity has in every index, in the order of the catalog's; undefined for one that is not there. */
+function keysOf({ indexes }: Catalog, bag: Bag | undefined): readonly (readonly Key[])[] | undefined {
+  return bag && indexes.map((entry) => deriveEntryRows(entry, bag).keys)
+}
+
 /** What an entity's change means for every index, building and retiring ones included. */
 function diffAll(
   catalog: Catalog,
   codec: Codec,
   id: Uint8Array,
-  before: Bag | undefined,
+  oldKeys: readonly (readonly Key[])[] | undefined,
   after: Bag | null,
 ): RowChange {
   const claimed: PlacedKey[] = []
   const gained: PlacedKey[] = []
   const deletedNow: PlacedKey[] = []
   const deletedLater: PlacedKey[] = []
-  for (const entry of catalog.indexes) {
-    const diff = diffRows(entry, before, after ?? undefined)
+  for (const [i, entry] of catalog.indexes.entries()) {
+    const diff = diffRows(entry, oldKeys?.[i] ?? NONE, after ?? undefined)
     refuseMisfits(entry, id, diff.misfits)
     const included =
       after === null || diff.gained.length === 0 ? undefined : includedBytes(entry, after, codec)

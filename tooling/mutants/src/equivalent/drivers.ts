@@ -4,7 +4,7 @@ const aName = 'A prepared statement is found by any name that no other has.'
 
 export const drivers: Equivalents = {
   'driver-kysely/entity-table': {
-    "createEntityTable.swapOne: session.shape('replaceOne', () => statements.replaceOne()) → session.shape('', () => statements.replaceOne())":
+    "createEntityTable.swapOne: session.shape('replaceOne', () => statements.replaceOne(), { isFrequent: true }) → session.shape('', () => statements.replaceOne(), { isFrequent: true })":
       aName,
     "createEntityTable.refuseStaleEpoch: session.shape('epoch', () => statements.epoch()) → session.shape('', () => statements.epoch())":
       aName,

@@ -13,6 +13,10 @@ export const indexEngine: Equivalents = {
     'mergeCatalogs: known[0]?.storeId → known[0].storeId': hasShards,
     'mergeCatalogs: known[0]?.queryTimeMs → known[0].queryTimeMs': hasShards,
   },
+  'index-engine/answer-key': {
+    'answerKey: compareKeys(row.key, first, open.directions) < 0 → compareKeys(row.key, first, open.directions) <= 0':
+      'The rows of an entity have different keys.',
+  },
   'index-engine/change-catalog': {
     'propagated: driver.shards.slice(1) → driver.shards': 'The first has it already, and is left as it is.',
     'leadingCatalog: b.epoch > a.epoch → b.epoch >= a.epoch': 'Catalogs of one epoch are the same.',
@@ -21,13 +25,12 @@ export const indexEngine: Equivalents = {
     'without: keys.length === 0 || others.length === 0 → false': shortcut,
     'without: keys.length === 0 || others.length === 0 → (keys.length === 0)': shortcut,
     'without: keys.length === 0 || others.length === 0 → (others.length === 0)': shortcut,
+    'without: keys.length === 1 && others.length === 1 → false': shortcut,
   },
   'index-engine/judge-rows': {
     'createJudge.candidateOf: entity === undefined || key === undefined → (key === undefined)':
       'Without an entity there is no key.',
-    'createJudge.begin: asked = new Map() → (nothing)':
-      'All that was asked for was learned when the next batch begins; otherwise the run has ended.',
-    'createJudge.learn: value === undefined → false': 'No more entities come than were asked for.',
+    'createJudge.learn: entity === undefined → false': 'No more entities come than were asked for.',
     'createJudge.takeOverdue: compare(first, before) >= 0 → compare(first, before) > 0':
       'At its own place the entity is taken in any case, by its row or without it.',
     'createJudge.entityAt: candidate === undefined || candidate === null → (candidate === null)':
@@ -39,17 +42,13 @@ export const indexEngine: Equivalents = {
     'mergeRows.refill: rows.at(-1) ?? stream.reached → (rows.at(-1))':
       'Where nothing came the shard has ended, and how far it was read does not matter any more.',
     'mergeRows.first: compare(row, bestRow) < 0 → compare(row, bestRow) <= 0': sameRow,
-    'mergeRows.take: empty.length > 0 → true': 'To wait for nothing changes nothing.',
+    'mergeRows.take: empty.length > 1 → true': 'To wait for nothing changes nothing.',
     'mergeRows.mayCome: stream === undefined → false': 'Answers are on the shards that the query asks.',
     'mergeRows.mayCome: return false → return true': 'Answers are on the shards that the query asks.',
     'mergeRows.mayCome: reached === undefined || compare(reached, place) < 0 → (compare(reached, place) < 0)':
       'When a row is judged every shard was read from, or has ended.',
     'mergeRows.mayCome: compare(reached, place) < 0 → compare(reached, place) <= 0':
       'The row that was reached is in hand, or follows in the batch, which is looked at first.',
-  },
-  'index-engine/plan-query': {
-    'planQuery.firstKey: compareKeys(row.key, first, directions) < 0 → compareKeys(row.key, first, directions) <= 0':
-      'The rows of an entity have different keys.',
   },
   'index-engine/property-value': {
     'propertyValue: isPath(name) → true': 'A name without dots leads to the property that is not there.',

@@ -1,0 +1,85 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { createDeadlineTimer, type DeadlineTimer } from './deadline-timer.ts'
+
+let timer: DeadlineTimer
+let start: number
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  start = performance.now()
+  timer = createDeadlineTimer()
+})
+
+afterEach(() => {
+  timer.stop()
+  const left = vi.getTimerCount()
+  vi.useRealTimers()
+  if (left !== 0) throw new Error('A timer was left behind.')
+})
+
+/** When it ended, in whole milliseconds from the start of the test, and how. */
+async function wait(milliseconds: number, answerMs = Infinity): Promise<[number, unknown]> {
+  const outcome = await timer
+    .wait<string>(milliseconds, (done) => {
+      if (answerMs !== Infinity) setTimeout(() => done(null, 'answered'), answerMs)
+    })
+    .catch((error: { code: string }) => error.code)
+  return [Math.round(performance.now() - start), outcome]
+}
+
+const LATE = 'CALL_DEADLINE'
+
+test('what is not answered ends at its deadline', async () => {
+  const ended = wait(1_000)
+  await vi.advanceTimersByTimeAsync(5_000)
+  // A tick later, so that an answer that is there already is taken.
+  expect(await ended).toEqual([1_001, LATE])
+})
+
+test('each of several, one after the other, has a deadline of its own', async () => {
+  const ended = (async () => [
+    await wait(1_000, 900),
+    await wait(1_000, 900),
+    await wait(100),
+    await wait(3_000, 10),
+    await wait(500),
+  ])()
+  await vi.advanceTimersByTimeAsync(20_000)
+  expect(await ended).toEqual([
+    [900, 'answered'],
+    [1_800, 'answered'],
+    [1_901, LATE],
+    [1_911, 'answered'],
+    [2_412, LATE],
+  ])
+})
+
+test('an answer that comes in the turn of the deadline is taken', async () => {
+  const ended = wait(1_000, 1_000)
+  await vi.advanceTimersByTimeAsync(5_000)
+  expect(await ended).toEqual([1_000, 'answered'])
+})
+
+test('two at once end each at its own deadline', async () => {
+  const both = Promise.all([wait(1_000), wait(500), wait(2_000, 1_500)])
+  await vi.advanceTimersByTimeAsync(5_000)
+  expect(await both).toEqual([
+    [1_001, LATE],
+    [501, LATE],
+    [1_500, 'answered'],
+  ])
+})
+
+test('what is waited for when it is stopped still ends', async () => {
+  const ended = wait(1_000)
+  timer.stop()
+  await vi.advanceTimersByTimeAsync(5_000)
+  expect(await ended).toEqual([1_001, LATE])
+})
+
+test('what cannot be begun fails at once, and is not waited for', async () => {
+  const failed = timer.wait(1_000, () => {
+    throw new Error('not begun')
+  })
+  await expect(failed).rejects.toThrow('not begun')
+})

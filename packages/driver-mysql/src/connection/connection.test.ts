@@ -1,0 +1,90 @@
+import { CompiledQuery } from 'kysely'
+import { expect, test } from 'vitest'
+import { createConnection, type Connection } from './connection.ts'
+import type { ClientAnswer, ClientConnection } from './mysql2.ts'
+
+/** A connection to a server that answers everything, and what it was sent: `text` and `prepared`, each with its statement. */
+function connect(refusal?: { readonly errno: number }): {
+  readonly connection: Connection
+  readonly sent: string[]
+} {
+  const sent: string[] = []
+  let status = 2
+  const answer = (done: (error: unknown, answer: ClientAnswer) => void): void =>
+    done(null, { result: [], status })
+  const client: ClientConnection = {
+    connected: (done) => done(undefined),
+    query({ sql }, done) {
+      sent.push(`text ${sql}`)
+      if (sql === 'START TRANSACTION') status |= 1
+      answer(done)
+    },
+    execute({ sql, values }, done) {
+      sent.push(`prepared ${sql} ${values.join(' ')}`)
+      if (refusal === undefined) answer(done)
+      else done(refusal, undefined as unknown as ClientAnswer)
+    },
+    end: (done) => done(undefined),
+    destroy: () => {},
+    onLost: () => {},
+    isHeard: true,
+  }
+  const connection = createConnection({
+    client,
+    token: Buffer.alloc(8),
+    maxPacketBytes: 1_000_000,
+    health: { answered: () => {}, failed: () => {}, silent: () => {} },
+    kill: () => {},
+  })
+  connection.begin(performance.now() + 10_000)
+  return { connection, sent }
+}
+
+const ask = (connection: Connection, sql: string, isFrequent = true): Promise<unknown> =>
+  connection.executeQuery({ ...CompiledQuery.raw(sql, [1]), isFrequent } as CompiledQuery)
+
+test('frequent statements are prepared, and others sent as text', async () => {
+  const { connection, sent } = connect()
+  await ask(connection, 'A ?')
+  await ask(connection, 'B ?', false)
+  expect(sent).toEqual(['prepared A ? 1', 'text B 1'])
+})
+
+test('a connection keeps 48 of them prepared, and sends any more as text', async () => {
+  const { connection, sent } = connect()
+  for (let i = 0; i < 49; i++) await ask(connection, `S${i} ?`)
+  await ask(connection, 'S0 ?')
+  expect(sent.filter((statement) => statement.startsWith('prepared'))).toHaveLength(49)
+  expect(sent.slice(-2)).toEqual(['text S48 1', 'prepared S0 ? 1'])
+})
+
+test('in a transaction nothing is prepared', async () => {
+  const { connection, sent } = connect()
+  await connection.startTransaction()
+  await ask(connection, 'A ?')
+  expect(sent).toEqual(['text START TRANSACTION', 'text A 1'])
+})
+
+test.each([1295, 1461, 1615])('after error %i everything goes as text, that statement too', async (errno) => {
+  const { connection, sent } = connect({ errno })
+  expect(await ask(connection, 'A ?')).toEqual({ rows: [] })
+  await ask(connection, 'A ?')
+  expect(sent).toEqual(['prepared A ? 1', 'text A 1', 'text A 1'])
+  expect(connection.usable).toBe(true)
+})
+
+test('any other error of a prepared statement is the statement’s', async () => {
+  const { connection, sent } = connect({ errno: 1062 })
+  await expect(ask(connection, 'A ?')).rejects.toMatchObject({ errno: 1062 })
+  expect(sent).toHaveLength(1)
+})
+
+test('a session that does not know the statement is not the one of the connection', async () => {
+  const { connection } = connect({ errno: 1243 })
+  await expect(ask(connection, 'A ?')).rejects.toMatchObject({
+    code: 'OTHER_SESSION',
+    found: 'it does not know a statement that was prepared for this connection',
+    unsure: false,
+  })
+  expect(connection.usable).toBe(false)
+})

@@ -1,0 +1,75 @@
+import { compareKeys, type Bag, type IndexDefinitionData, type Key, type KeyValue } from '@looseleaf/core'
+import { deriveExactRows, type ExactRow } from './derive-rows.ts'
+import { openIndex, type Cells, type OpenIndex } from './open-index.ts'
+import { satisfies, type ParsedWhere } from './parse-where.ts'
+import type { QueryOrder } from './query-types.ts'
+
+/**
+ * The key of the first row of a bag, in this order, that satisfies a query; undefined where none does. To be made for each
+ * query: it remembers what values gave.
+ */
+export function answerKey(
+  index: IndexDefinitionData,
+  where: ParsedWhere,
+  order: QueryOrder,
+): (bag: Bag) => Key | undefined {
+  const open = openIndex(index)
+  if (!open.properties.some(({ many }) => many)) {
+    const rowOf = onlyRow(open)
+    return (bag) => {
+      const row = rowOf(bag)
+      return row !== undefined && satisfies(where, row) ? row.key : undefined
+    }
+  }
+  return (bag) => {
+    let first: Key | undefined
+    for (const row of deriveExactRows(index, bag).rows) {
+      if (!satisfies(where, row)) continue
+      if (first === undefined || compareKeys(row.key, first, open.directions) < 0 === (order === 'asc'))
+        first = row.key
+    }
+    return first
+  }
+}
+
+/**
+ * What `deriveExactRows` gives for an index without arrays, where an entity has one row or none. Entities of one page have
+ * mostly the same values, so what a property gave last is kept: this takes a third of the time.
+ */
+function onlyRow({ properties, isOf }: OpenIndex): (bag: Bag) => ExactRow | undefined {
+  const last = properties.map((): { given: unknown; cells: Cells | undefined } => ({
+    given: undefined,
+    cells: undefined,
+  }))
+  return (bag) => {
+    if (!isOf(bag)) return undefined
+    const key: KeyValue[] = []
+    const exact: KeyValue[] = []
+    for (let i = 0; i < properties.length; i++) {
+      const property = properties[i]!
+      const given = property.read(bag)
+      let cells: Cells | undefined
+      if (given === undefined || given === null) {
+        cells = property.absent
+      } else if (typeof given === 'object') {
+        // It may be changed.
+        cells = cellsOf(property.toCells(given))
+      } else {
+        const known = last[i]!
+        if (known.given !== given) {
+          known.given = given
+          known.cells = cellsOf(property.toCells(given))
+        }
+        cells = known.cells
+      }
+      if (cells === undefined) return undefined
+      for (const value of cells.value) key.push(value)
+      for (const value of cells.exact) exact.push(value)
+    }
+    return { key, exact }
+  }
+}
+
+function cellsOf(found: Cells | { readonly misfit: string }): Cells | undefined {
+  return 'misfit' in found ? undefined : found
+}

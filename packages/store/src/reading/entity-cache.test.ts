@@ -1,0 +1,183 @@
+import type { Driver } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
+import * as fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { DataStore } from '../data-store.ts'
+import type { CacheOptions } from './entity-cache.ts'
+
+let memory: Driver
+/** Statements that have read bodies by id. */
+let reads: number
+/** Milliseconds of the clock by which ages are told. */
+let elapsed: number
+beforeEach(async () => {
+  memory = await memoryShards(2).connect()
+  reads = 0
+  elapsed = 0
+})
+afterEach(async () => {
+  await memory.close()
+})
+
+const BIG: CacheOptions = { maxBytes: 1024 * 1024, maxStalenessMs: 1000 }
+
+async function open(plan: FaultPlan = () => undefined, cache: CacheOptions = BIG): Promise<DataStore> {
+  const counted = faultyDriver(memory, (call) => {
+    if (call.operation === 'read' || call.operation === 'readBounded') reads++
+    return plan(call)
+  })
+  const time = { now: () => Date.now(), elapsed: () => elapsed, sleep: async () => {} }
+  return DataStore.open({ shards: keepOpen(counted), migrate: true, cache, time })
+}
+
+/** Another process's store. */
+const openOther = (): Promise<DataStore> => DataStore.open({ shards: keepOpen(memory) })
+
+describe('what was read', () => {
+  it('is answered without a statement, and with one again after its time', async () => {
+    const store = await open()
+    const { id } = await store.put({ n: 1 })
+    const first = await store.get(id)
+    expect(await store.get(id)).toEqual(first)
+    expect(await store.getMany([id, id])).toEqual([first, first])
+    expect(reads).toBe(1)
+    elapsed = 1001
+    await store.get(id)
+    expect(reads).toBe(2)
+  })
+
+  it('is never older than its time where another process has written', async () => {
+    const store = await open()
+    const other = await openOther()
+    const { id } = await store.put({ n: 1 })
+    await store.get(id)
+    await other.put({ n: 2 }, { id })
+    expect(await store.get(id)).toMatchObject({ n: 1 })
+    expect(await store.get(id, { fresh: true })).toMatchObject({ n: 2 })
+    elapsed = 1001
+    expect(await store.get(id)).toMatchObject({ n: 2 })
+  })
+
+  it('counts its age from before it was sent for', async () => {
+    const store = await open(({ operation, number }) =>
+      operation === 'read' && number === 1 ? { after: () => void (elapsed += 600) } : undefined,
+    )
+    const { id } = await store.put({ n: 1 })
+    await store.get(id)
+    elapsed += 401
+    await store.get(id)
+    expect(reads).toBe(2)
+  })
+
+  it('is the caller’s own: what it does to it is not seen by the next', async () => {
+    const store = await open()
+    const { id } = await store.put({ tags: ['a'], at: new Date(0) })
+    const mine = (await store.get(id)) as unknown as { tags: string[]; at: Date }
+    mine.tags.push('b')
+    mine.at.setTime(7)
+    expect(await store.get(id)).toEqual({ id, tags: ['a'], at: new Date(0) })
+    expect(reads).toBe(1)
+  })
+
+  it('gives way to what was read later when there is no room', async () => {
+    const store = await open(undefined, { maxBytes: 5000, maxStalenessMs: 1000 })
+    const ids = await Promise.all(Array.from({ length: 50 }, async (_, n) => (await store.put({ n })).id))
+    for (const id of ids) await store.get(id)
+    await store.get(ids.at(-1)!)
+    expect(reads).toBe(50)
+    await store.get(ids[0]!)
+    expect(reads).toBe(51)
+  })
+})
+
+it('what is not there is not kept', async () => {
+  const store = await open()
+  const other = await openOther()
+  const id = store.newId()
+  expect(await store.get(id)).toBeUndefined()
+  await other.put({ n: 1 }, { id })
+  expect(await store.get(id)).toMatchObject({ n: 1 })
+})
+
+it('queries and writes go by what is stored', async () => {
+  const store = await open()
+  const other = await openOther()
+  const { id } = await store.put({ n: 1 })
+  await store.get(id)
+  await other.put({ n: 2 }, { id })
+  await store.update(id, (bag) => ({ n: (bag['n'] as number) + 1 }))
+  expect(await store.get(id)).toMatchObject({ n: 3 })
+})
+
+it('a read that was on its way when a write ended is not kept', async () => {
+  const read = Promise.withResolvers<void>()
+  const written = Promise.withResolvers<void>()
+  let early: Promise<unknown> | undefined
+  const store = await open(({ operation, number }) => {
+    if (operation === 'replace') {
+      return {
+        before() {
+          early = store.get(id)
+          return read.promise
+        },
+      }
+    }
+    if (operation !== 'read' || number !== 2) return undefined
+    return {
+      after() {
+        read.resolve()
+        return written.promise
+      },
+    }
+  })
+  const { id } = await store.put({ n: 1 })
+  await store.put({ n: 2 }, { id })
+  written.resolve()
+  expect(await early).toMatchObject({ n: 1 })
+  expect(await store.get(id)).toMatchObject({ n: 2 })
+})
+
+it('of any calls at the same time, none that begins after a write of this store has ended sees what was before it', async () => {
+  const step = fc.record({ write: fc.boolean(), of: fc.nat(2), turns: fc.nat(6) })
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(step, { minLength: 2, maxLength: 30 }),
+      fc.infiniteStream(fc.nat(4)),
+      async (steps, turns) => {
+        const pause = async (count: number): Promise<void> => {
+          for (let i = 0; i < count; i++) await new Promise<void>((resolve) => setImmediate(resolve))
+        }
+        const delay = (): Promise<void> => pause(turns.next().value as number)
+        const store = await open(() => ({ before: delay, after: delay }))
+        const ids = await Promise.all([0, 1, 2].map(async () => (await store.put({ n: 0 })).id))
+        const written = [0, 0, 0]
+        await Promise.all(
+          steps.map(async ({ write, of, turns: wait }) => {
+            await pause(wait)
+            const id = ids[of]!
+            const least = written[of]!
+            if (!write) return expect((await store.get(id))!['n']).toBeGreaterThanOrEqual(least)
+            let n = 0
+            await store.update(id, (bag) => ({ n: (n = (bag['n'] as number) + 1) }))
+            written[of] = Math.max(written[of]!, n)
+          }),
+        )
+        for (const [i, id] of ids.entries()) expect((await store.get(id))!['n']).toBe(written[i])
+      },
+    ),
+    { numRuns: 60 },
+  )
+})
+
+it.each([
+  [[], /cache/],
+  [{ maxBytes: 1000 }, /maxStalenessMs/],
+  [{ maxBytes: 0, maxStalenessMs: 1 }, /maxBytes.*got 0/],
+  [{ maxBytes: 10, maxStalenessMs: '5' }, /maxStalenessMs.*got a string/],
+  [{ maxBytes: 10, maxStalenessMs: 5, maxAge: 3 }, /no option "maxAge"/],
+])('%j is no cache', async (cache, message) => {
+  await expect(
+    DataStore.open({ shards: memoryShards(1), cache: cache as unknown as CacheOptions }),
+  ).rejects.toMatchObject({ code: 'BAD_OPTION', message: expect.stringMatching(message) })
+})

@@ -1,0 +1,122 @@
+import { elapsedBy, idKey, type EntityRow, type Lane, type Time } from '@looseleaf/core'
+import { LRUCache } from 'lru-cache'
+import type { ShardLanes } from '../calls/shard-lanes.ts'
+
+/** What a process keeps in memory of the entities that `get` and `getMany` have read. */
+export interface CacheOptions {
+  /** Bytes that everything kept may take: bodies as they are stored, and some 200 bytes for each. */
+  readonly maxBytes: number
+  /**
+   * How old an answer may be, in milliseconds, where other processes, or another store of this one, have written the entity. What
+   * was written through this store is seen at once.
+   */
+  readonly maxStalenessMs: number
+}
+
+/** Stored bodies of entities in this process's memory. */
+export interface EntityCache {
+  /** The lanes of a shard, with a read lane that answers from memory where it may, and keeps what it reads. */
+  over(lanes: ShardLanes): ShardLanes
+  /** A write of this entity has ended, whichever way: what was read before its end is not answered any more. */
+  forget(id: Uint8Array): void
+}
+
+type Found = Awaited<ReturnType<ShardLanes['read']['submit']>>
+
+interface Kept {
+  readonly row: EntityRow
+  /** Before the statement was sent that has read it. */
+  readonly asOf: number
+}
+
+/** Key, id, version, times, and what the map needs: about. */
+const ENTRY_BYTES = 200
+
+/**
+ * Keeps bodies as they are stored: what a caller gets is decoded for it alone. What is not there is not kept, so an
+ * entity that another process has just made is found by its id.
+ */
+export function createEntityCache({ maxBytes, maxStalenessMs }: CacheOptions, time: Time): EntityCache {
+  const now = elapsedBy(time)
+  const kept = new LRUCache<string, Kept>({
+    maxSize: maxBytes,
+    sizeCalculation: ({ row }) => (row.body?.length ?? 0) + ENTRY_BYTES,
+  })
+  /** Ids that are being read, and how often. A write takes its id out: what those reads bring is from before its end. */
+  const underWay = new Map<string, { reads: number }>()
+
+  function find(key: string): EntityRow | undefined {
+    const entry = kept.get(key)
+    if (entry === undefined) return undefined
+    if (now() - entry.asOf <= maxStalenessMs) return entry.row
+    kept.delete(key)
+    return undefined
+  }
+
+  function keep(key: string, found: Found, asOf: number): void {
+    if (!found?.body) return
+    const { id, version, updated, body } = found
+    // Copies: a row of an answer holds on to the memory of all rows that came with it.
+    kept.set(key, { row: { id: new Uint8Array(id), version, updated, body: new Uint8Array(body) }, asOf })
+  }
+
+  function begin(key: string): { reads: number } {
+    let reading = underWay.get(key)
+    if (reading === undefined) underWay.set(key, (reading = { reads: 0 }))
+    reading.reads++
+    return reading
+  }
+
+  async function read(
+    keys: readonly string[],
+    ask: () => Promise<readonly Found[]>,
+  ): Promise<readonly Found[]> {
+    const readings = keys.map(begin)
+    const asOf = now()
+    let rows: readonly Found[] = []
+    try {
+      return (rows = await ask())
+    } finally {
+      for (const [i, key] of keys.entries()) {
+        const reading = readings[i]!
+        const isUntouched = underWay.get(key) === reading
+        if (isUntouched) keep(key, rows[i], asOf)
+        if (--reading.reads === 0 && isUntouched) underWay.delete(key)
+      }
+    }
+  }
+
+  const overRead = (lane: ShardLanes['read']): Lane<Uint8Array, Found> => ({
+    get statements() {
+      return lane.statements
+    },
+    async submit(id, signal) {
+      const key = idKey(id)
+      return find(key) ?? (await read([key], async () => [await lane.submit(id, signal)]))[0]
+    },
+    async submitAll(ids, signal) {
+      const keys = ids.map(idKey)
+      const rows: Found[] = keys.map(find)
+      const missing = [...rows.keys()].filter((i) => rows[i] === undefined)
+      const found = await read(
+        missing.map((i) => keys[i]!),
+        () =>
+          lane.submitAll(
+            missing.map((i) => ids[i]!),
+            signal,
+          ),
+      )
+      for (const [n, i] of missing.entries()) rows[i] = found[n]
+      return rows
+    },
+  })
+
+  return {
+    over: (lanes) => ({ ...lanes, read: overRead(lanes.read) }),
+    forget(id) {
+      const key = idKey(id)
+      kept.delete(key)
+      underWay.delete(key)
+    },
+  }
+}
