@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { addClean } from './commands/clean.ts'
+import { addCodecCommands } from './commands/codec-commands.ts'
 import { addCount } from './commands/count.ts'
 import { addDamaged } from './commands/damaged.ts'
 import { addExport } from './commands/export.ts'
@@ -32,6 +33,7 @@ const COMMANDS: readonly AddCommand[] = [
   addDamaged,
   addIndexCommands,
   addKindCommands,
+  addCodecCommands,
   addPolicies,
   addStatus,
 ]

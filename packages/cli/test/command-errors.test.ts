@@ -37,27 +37,33 @@ test('--version is that of the package, and every command has help with examples
     'damaged',
     'index',
     'kind',
+    'codec',
     'policies',
     'status',
   ])
   for (const name of names) {
     for (const args of name === 'kind'
       ? [['kind', 'upgrade']]
-      : name === 'index'
+      : name === 'codec'
         ? [
-            ['index', 'add'],
-            ['index', 'list'],
-            ['index', 'show'],
-            ['index', 'pause'],
-            ['index', 'resume'],
-            ['index', 'swap'],
-            ['index', 'drop'],
-            ['index', 'restore'],
-            ['index', 'check'],
-            ['index', 'repair'],
-            ['index', 'violations'],
+            ['codec', 'show'],
+            ['codec', 'train'],
           ]
-        : [[name]]) {
+        : name === 'index'
+          ? [
+              ['index', 'add'],
+              ['index', 'list'],
+              ['index', 'show'],
+              ['index', 'pause'],
+              ['index', 'resume'],
+              ['index', 'swap'],
+              ['index', 'drop'],
+              ['index', 'restore'],
+              ['index', 'check'],
+              ['index', 'repair'],
+              ['index', 'violations'],
+            ]
+          : [[name]]) {
       const { code, stdout } = await run([...args, '--help'])
       expect(code).toBe(0)
       expect(stdout).toContain(`Examples:\n  # `)

@@ -428,6 +428,7 @@ test('schema prints statements that make the tables', async () => {
       'entities',
       'index_entries_by_tag',
       'index_entries_by_user',
+      'looseleaf_codec',
       'looseleaf_meta',
       'looseleaf_pending',
       'looseleaf_tasks',

@@ -116,6 +116,19 @@ const before: readonly (readonly [RegExp, (cwd: string) => Promise<void>])[] = [
       }),
   ],
   [/^index resume/, (cwd) => succeed(cwd, 'index pause entries_by_link')],
+  [
+    /^codec train/,
+    async (cwd) => {
+      // The first dictionary of a store takes five seconds, which are not waited for here.
+      await using store = await DataStore.open({
+        shards: shardsFrom('sqlite:data?shards=2', { relativeTo: cwd }),
+        time: { now: () => Date.now(), sleep: async () => {} },
+      })
+      const link = 'https://example.com/with/what/many/entries/have/in/common'
+      await store.putMany(Array.from({ length: 30 }, (_, n) => ({ link, published: new Date(n), n })))
+      await store.trainDictionary()
+    },
+  ],
 ]
 
 const examples = await allExamples()

@@ -1,4 +1,4 @@
-import { constants, crc32, deflateSync, inflateSync } from 'node:zlib'
+import { deflateRawSync, deflateSync, inflateRawSync, inflateSync, type ZlibOptions } from 'node:zlib'
 import {
   checkBag,
   copyBag,
@@ -7,116 +7,147 @@ import {
   LooseleafError,
   type Bag,
   type Codec,
+  type PropertyValue,
+  type StoreCodec,
 } from '@looseleaf/core'
 import type { BodyFormat } from './body-format.ts'
+import { checksum } from './checksum.ts'
 import { damaged } from './damaged.ts'
+import {
+  BUILT_IN,
+  checkEnvelopeOptions,
+  type EnvelopeCodecOptions,
+  type EnvelopeSettings,
+} from './envelope-options.ts'
 import { jsonFormat } from './json-format.ts'
+import {
+  createKnownDefinitions,
+  idOf,
+  type KnownDefinitions,
+  type KnownDictionary,
+} from './known-definitions.ts'
 import { msgpackFormat } from './msgpack-format.ts'
-
-export interface EnvelopeCodecOptions {
-  /** How bags are written. Default: `msgpackFormat`. */
-  readonly format?: BodyFormat | undefined
-  /** What is read besides `format`, told apart by the id in each body. Default: the built-in formats. */
-  readonly alsoReads?: readonly BodyFormat[] | undefined
-  /** Compression of what is written; either is always read. Default: `'zlib'`. */
-  readonly compression?: 'zlib' | 'none' | undefined
-  /**
-   * Bodies of fewer bytes are not tried: below about this size zlib takes ten times as long as the encoding itself to
-   * save less than two fifths. A body that does not become smaller is stored as it is in any case. Default: 1,024.
-   */
-  readonly minCompressBytes?: number | undefined
-  /** zlib's level, 1 (fast) to 9 (small). Default: 6. */
-  readonly level?: number | undefined
-  /** The most bytes of a body, both as encoded and as stored. Default: 8 MiB; at most 1 GiB. */
-  readonly maxBodyBytes?: number | undefined
-}
+import { packMsgpack } from './msgpack-pack.ts'
+import { readShaped } from './msgpack-read.ts'
+import { ID_BYTES } from './shape.ts'
 
 /** Format, flags, raw length (4 bytes, big endian), CRC-32 (4 bytes, big endian); the payload follows. */
 const HEADER_BYTES = 10
 /** The header's bytes before the checksum, which it covers together with the payload. */
 const SUMMED_HEADER_BYTES = 6
 const FLAG_ZLIB = 1
-
-const DEFAULT_MAX_BODY_BYTES = 8 * 1024 * 1024
-const BUILT_IN: readonly BodyFormat[] = [msgpackFormat, jsonFormat]
+/** Compressed without zlib's own header, by the dictionary whose id stands before it. */
+const FLAG_DICTIONARY = 2
+/** MessagePack of the values alone; their names are those of the shape whose id stands before it. */
+const SHAPED_FORMAT = 3
+/** Smaller bodies are not tried with a dictionary: there is hardly anything to save. */
+const MIN_DICTIONARY_BYTES = 64
 
 /**
  * The codec of Looseleaf's stored bodies: a format's bytes, compressed where that pays, in an envelope that says what it
  * holds and whether it is whole. Formats and compressions may be mixed within a table.
  *
  * `encode` throws `BAD_PROPERTY` and `BODY_TOO_LARGE`; `decode` throws `BODY_DAMAGED` when anything is not as it was written,
- * `BODY_UNKNOWN` for a whole body in a format that is not among those it reads, or that a format of one's own does not accept, and `BODY_TOO_LARGE` for a whole body that says
- * it is larger than `maxBodyBytes` or has more than `MAX_VALUES` values, before any memory is taken for them. Options that make
- * no sense throw `BAD_OPTION`.
+ * `BODY_UNKNOWN` for a whole body in a format that is not among those it reads, or that a format of one's own does not accept, or that refers to
+ * a definition that nobody has, and `BODY_TOO_LARGE` for a whole body that says it is larger than `maxBodyBytes` or has more than
+ * `MAX_VALUES` values, before memory is taken for more than these. Options that make no sense throw `BAD_OPTION`.
  */
 export function envelopeCodec(options: EnvelopeCodecOptions = {}): Codec {
-  checkNames(options)
-  const { format = msgpackFormat, alsoReads = BUILT_IN, compression = 'zlib' } = options
-  const minCompressBytes = checkInteger('minCompressBytes', options.minCompressBytes ?? 1024, 0, 2 ** 31)
-  const level = checkInteger(
-    'level',
-    options.level ?? 6,
-    constants.Z_BEST_SPEED,
-    constants.Z_BEST_COMPRESSION,
-  )
-  const maxBodyBytes = checkInteger(
-    'maxBodyBytes',
-    options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES,
-    1,
-    2 ** 30,
-  )
-  if (compression !== 'zlib' && compression !== 'none') {
-    throw new LooseleafError('BAD_OPTION', "A codec's compression has to be 'zlib' or 'none'.")
+  const settings = checkEnvelopeOptions(options)
+  const forStore = (): StoreCodec => {
+    const definitions = createKnownDefinitions({
+      ...settings,
+      references,
+      pack: (bag, values) => pack(settings.format, bag, values),
+    })
+    return { ...createCodec(settings, definitions), definitions }
   }
-  checkFormat('format', format)
-  if (!Array.isArray(alsoReads)) {
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `A codec's alsoReads has to be a list of formats; got ${describeKind(alsoReads)}.`,
-    )
-  }
-  // By `for`, which does not skip holes.
-  for (const other of alsoReads) checkFormat('alsoReads', other)
-  const formats = formatsById([format, ...alsoReads])
+  // Not enumerable: a codec that somebody makes by spreading this one, to encrypt perhaps, must not be passed by.
+  return Object.defineProperty(createCodec(settings, undefined), 'forStore', { value: forStore })
+}
+
+function createCodec(settings: EnvelopeSettings, known: KnownDefinitions | undefined): Codec {
+  const { format, formats, compression, minCompressBytes, level, maxBodyBytes } = settings
 
   function encode(bag: Bag): Uint8Array {
-    const raw = runEncode(format, copyBag(bag))
+    const properties = copyBag(bag)
+    const shaped = known?.shapedBy(properties)
+    const raw = pack(format, properties, shaped?.values)
     if (raw.length > maxBodyBytes) throw tooLarge(raw.length, maxBodyBytes)
-    let payload = raw
-    let flags = 0
-    if (compression === 'zlib' && raw.length >= minCompressBytes) {
-      const packed = deflateSync(raw, { level })
-      if (packed.length < raw.length) {
-        payload = packed
-        flags = FLAG_ZLIB
-      }
-    }
-    const body = Buffer.allocUnsafe(HEADER_BYTES + payload.length)
-    body[0] = format.id
+    const [data, flags, dictionary] = compress(raw)
+    let start = HEADER_BYTES
+    if (shaped !== undefined) start += ID_BYTES
+    if (dictionary !== undefined) start += ID_BYTES
+    const body = Buffer.allocUnsafe(start + data.length)
+    body.set(data, start)
+    if (dictionary !== undefined) body.writeUIntBE(dictionary.number, start - ID_BYTES, ID_BYTES)
+    if (shaped !== undefined) body.writeUIntBE(shaped.shape.number, HEADER_BYTES, ID_BYTES)
+    body[0] = shaped === undefined ? format.id : SHAPED_FORMAT
     body[1] = flags
     body.writeUInt32BE(raw.length, 2)
-    body.set(payload, HEADER_BYTES)
-    body.writeUInt32BE(checksum(body, payload), SUMMED_HEADER_BYTES)
+    const sum = checksum(body, SUMMED_HEADER_BYTES, body.subarray(HEADER_BYTES))
+    body.writeUInt32BE(sum, SUMMED_HEADER_BYTES)
     return body
+  }
+
+  /** As it is where that does not make it smaller. */
+  function compress(raw: Uint8Array): readonly [data: Uint8Array, flags: number, by?: KnownDictionary] {
+    const dictionary = raw.length < MIN_DICTIONARY_BYTES ? undefined : known?.newest
+    if (dictionary !== undefined) {
+      const packed = deflateRawSync(raw, { level, dictionary: dictionary.bytes })
+      if (packed.length + ID_BYTES < raw.length) return [packed, FLAG_DICTIONARY, dictionary]
+    } else if (compression === 'zlib' && raw.length >= minCompressBytes) {
+      const packed = deflateSync(raw, { level })
+      if (packed.length < raw.length) return [packed, FLAG_ZLIB]
+    }
+    return [raw, 0]
   }
 
   function decode(stored: Uint8Array): Bag {
     if (!(stored instanceof Uint8Array)) throw damaged(`it has to be bytes; got ${describeKind(stored)}`)
-    const body = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength)
+    const body = asBuffer(stored)
     if (body.length < HEADER_BYTES) throw damaged('it is shorter than its header')
     const payload = body.subarray(HEADER_BYTES)
-    if (body.readUInt32BE(SUMMED_HEADER_BYTES) !== checksum(body, payload)) {
+    if (body.readUInt32BE(SUMMED_HEADER_BYTES) !== checksum(body, SUMMED_HEADER_BYTES, payload)) {
       throw damaged('its checksum does not hold, or it was written by something else')
     }
     const id = body[0] as number
     const flags = body[1] as number
-    const found = formats.get(id)
-    if (found === undefined || (flags & ~FLAG_ZLIB) !== 0) throw unknownBody(id, flags, formats)
+    const found = id === SHAPED_FORMAT ? undefined : formats.get(id)
+    if ((found === undefined && id !== SHAPED_FORMAT) || flags > FLAG_DICTIONARY)
+      throw unknownBody(id, flags, formats)
     const rawLength = body.readUInt32BE(2)
     if (rawLength > maxBodyBytes) throw tooLarge(rawLength, maxBodyBytes)
-    const raw = (flags & FLAG_ZLIB) === 0 ? payload : inflate(payload, rawLength)
-    if (raw.length !== rawLength) throw damaged('its length is not the one that its header tells')
-    return runDecode(found, raw)
+    if (found !== undefined && flags === 0) return runDecode(found, checked(payload, rawLength))
+
+    let start = 0
+    const refer = (): number => {
+      if (payload.length < start + ID_BYTES) throw damaged('it is shorter than its header')
+      start += ID_BYTES
+      return payload.readUIntBE(start - ID_BYTES, ID_BYTES)
+    }
+    const shape = found === undefined ? need('shape', refer()) : undefined
+    const dictionary = flags === FLAG_DICTIONARY ? need('dictionary', refer()).bytes : undefined
+    const data = start === 0 ? payload : payload.subarray(start)
+    const raw = checked(flags === 0 ? data : inflate(data, rawLength, dictionary), rawLength)
+    if (shape !== undefined) return readShaped(raw, shape)
+    return runDecode(found as BodyFormat, raw)
+  }
+
+  function need<Kind extends 'shape' | 'dictionary'>(
+    kind: Kind,
+    number: number,
+  ): NonNullable<ReturnType<KnownDefinitions[Kind]>> {
+    const definition = known?.[kind](number)
+    if (definition !== undefined) return definition as NonNullable<ReturnType<KnownDefinitions[Kind]>>
+    const why =
+      known === undefined
+        ? 'which only a store can look up: read it by one'
+        : 'which no shard that was asked has. Put back the rows of looseleaf_codec from a backup'
+    throw new LooseleafError(
+      'BODY_UNKNOWN',
+      `A stored body is whole, but it refers to the ${kind} ${idOf(number)}, ${why}.`,
+    )
   }
 
   /** A header that tells of more than is ever decoded takes no memory, whatever it says. */
@@ -127,9 +158,30 @@ export function envelopeCodec(options: EnvelopeCodecOptions = {}): Codec {
     return rawLength > maxBodyBytes ? stored.length : Math.max(stored.length, rawLength)
   }
 
-  const name = compression === 'none' ? format.name : `${format.name}+${compression}`
-  return { name, encode, decode, decodedBytes }
+  const parts = [format.name]
+  if (settings.shapes) parts.push('shapes')
+  if (compression !== 'none') parts.push(settings.dictionary ? 'dictionary' : compression)
+  return { name: parts.join('+'), encode, decode, decodedBytes }
 }
+
+/** The numbers of the definitions that a body refers to, and that are not known. None for one that is damaged. */
+function references(stored: Uint8Array, isKnown: (number: number) => boolean): readonly number[] {
+  const isShaped = stored[0] === SHAPED_FORMAT
+  const hasDictionary = stored[1] === FLAG_DICTIONARY
+  const count = Number(isShaped) + Number(hasDictionary)
+  if (count === 0 || stored.length < HEADER_BYTES + count * ID_BYTES) return NONE
+  const body = asBuffer(stored)
+  let unknown: number[] | undefined
+  for (let i = 0; i < count; i++) {
+    const number = body.readUIntBE(HEADER_BYTES + i * ID_BYTES, ID_BYTES)
+    if (!isKnown(number)) (unknown ??= []).push(number)
+  }
+  if (unknown === undefined) return NONE
+  const sum = checksum(body, SUMMED_HEADER_BYTES, body.subarray(HEADER_BYTES))
+  return body.readUInt32BE(SUMMED_HEADER_BYTES) === sum ? unknown : NONE
+}
+
+const NONE: readonly number[] = []
 
 /** MessagePack, compressed by zlib where that pays: the default. */
 export function msgpackZlibCodec(): Codec {
@@ -146,24 +198,37 @@ export function jsonCodec(): Codec {
   return envelopeCodec({ format: jsonFormat, compression: 'none' })
 }
 
-function checksum(header: Buffer, payload: Uint8Array): number {
-  return crc32(payload, crc32(header.subarray(0, SUMMED_HEADER_BYTES)))
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+function checked(raw: Buffer, rawLength: number): Buffer {
+  if (raw.length !== rawLength) throw damaged('its length is not the one that its header tells')
+  return raw
 }
 
 /** Never takes more memory than the header announced, whatever the stream would grow to. */
-function inflate(payload: Buffer, rawLength: number): Buffer {
+function inflate(payload: Buffer, rawLength: number, dictionary: Uint8Array | undefined): Buffer {
   let result: { buffer: Buffer; engine: { bytesWritten: number } }
+  const options: ZlibOptions = { maxOutputLength: Math.max(1, rawLength), info: true }
   try {
+    const inflated: unknown =
+      dictionary === undefined
+        ? inflateSync(payload, options)
+        : inflateRawSync(payload, { ...options, dictionary })
     // With `info` Node answers with an object, of which its type declaration does not know.
-    result = inflateSync(payload, {
-      maxOutputLength: Math.max(1, rawLength),
-      info: true,
-    }) as unknown as typeof result
+    result = inflated as typeof result
   } catch (cause) {
     throw damaged('its compressed bytes cannot be expanded to the length that its header tells', cause)
   }
   if (result.engine.bytesWritten !== payload.length) throw damaged('bytes follow its compressed part')
   return result.buffer
+}
+
+/** Bytes of a bag that `copyBag` has made, or of its values by a shape. What comes next may overwrite them. */
+function pack(format: BodyFormat, bag: Bag, values: readonly PropertyValue[] | undefined): Uint8Array {
+  if (values !== undefined) return packMsgpack(values)
+  return format === msgpackFormat ? packMsgpack(bag) : runEncode(format, bag)
 }
 
 function runEncode(format: BodyFormat, bag: Bag): Uint8Array {
@@ -202,80 +267,13 @@ function runDecode(format: BodyFormat, raw: Uint8Array): Bag {
   }
 }
 
-const OPTION_NAMES = ['format', 'alsoReads', 'compression', 'minCompressBytes', 'level', 'maxBodyBytes']
-
-/** An option that does not exist is mostly one that was misspelt. */
-function checkNames(options: unknown): void {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `A codec takes its options as an object; got ${describeKind(options)}.`,
-    )
-  }
-  const unknown = Object.keys(options).find((name) => !OPTION_NAMES.includes(name))
-  if (unknown === undefined) return
-  throw new LooseleafError(
-    'BAD_OPTION',
-    `A codec has no option ${JSON.stringify(unknown.slice(0, 40))}; there are ${OPTION_NAMES.join(', ')}.`,
-  )
-}
-
-/** All but the id, which is checked together with those of the others. */
-function checkFormat(option: 'format' | 'alsoReads', format: unknown): void {
-  if (typeof format !== 'object' || format === null) {
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `A codec's ${option} takes formats such as jsonFormat; got ${describeKind(format)}.`,
-    )
-  }
-  const { name, encode, decode } = format as Partial<Record<keyof BodyFormat, unknown>>
-  if (typeof name !== 'string' || name === '') {
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `A format of a codec's ${option} has to have a name; got ${describeKind(name)}.`,
-    )
-  }
-  for (const [method, value] of Object.entries({ encode, decode })) {
-    if (typeof value === 'function') continue
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `The format ${name} of a codec has to have a function ${method}; got ${describeKind(value)}.`,
-    )
-  }
-}
-
-function formatsById(all: readonly BodyFormat[]): ReadonlyMap<number, BodyFormat> {
-  const formats = new Map<number, BodyFormat>()
-  for (const format of all) {
-    checkInteger(`id of the format ${format.name}`, format.id, 1, 31)
-    const other = formats.get(format.id)
-    if (other !== undefined && other !== format) {
-      throw new LooseleafError(
-        'BAD_OPTION',
-        `The formats ${other.name} and ${format.name} of a codec have the same id, ${format.id}; ids 1 to 15 are Looseleaf's own, 16 to 31 are free.`,
-      )
-    }
-    formats.set(format.id, format)
-  }
-  return formats
-}
-
-function checkInteger(what: string, value: number, min: number, max: number): number {
-  if (Number.isInteger(value) && value >= min && value <= max) return value
-  const came = typeof value === 'number' ? String(value) : describeKind(value)
-  throw new LooseleafError(
-    'BAD_OPTION',
-    `A codec's ${what} has to be an integer from ${min} to ${max}; got ${came}.`,
-  )
-}
-
 function unknownBody(id: number, flags: number, formats: ReadonlyMap<number, BodyFormat>): LooseleafError {
   const builtIn = BUILT_IN.find((format) => format.id === id)
   const which = builtIn === undefined ? String(id) : `${id} (${builtIn.name})`
   const known = [...formats.values()].map((format) => `${format.name} (${format.id})`).join(', ')
   return new LooseleafError(
     'BODY_UNKNOWN',
-    `A stored body is whole, but has format ${which} with flags ${flags}; this codec reads ${known} with flags 0 or ${FLAG_ZLIB}. Add the format to \`alsoReads\`, or update this process.`,
+    `A stored body is whole, but has format ${which} with flags ${flags}; this codec reads ${known} with flags 0 to ${FLAG_DICTIONARY}. Add the format to \`alsoReads\`, or update this process.`,
   )
 }
 

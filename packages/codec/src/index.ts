@@ -1,10 +1,5 @@
 export type { BodyFormat } from './body-format.ts'
-export {
-  envelopeCodec,
-  jsonCodec,
-  jsonZlibCodec,
-  msgpackZlibCodec,
-  type EnvelopeCodecOptions,
-} from './envelope-codec.ts'
+export { envelopeCodec, jsonCodec, jsonZlibCodec, msgpackZlibCodec } from './envelope-codec.ts'
+export type { EnvelopeCodecOptions } from './envelope-options.ts'
 export { jsonFormat } from './json-format.ts'
 export { msgpackFormat } from './msgpack-format.ts'

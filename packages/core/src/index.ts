@@ -40,7 +40,8 @@ export type {
   ShardCatalog,
 } from './ports/catalog-table.ts'
 export type { ClaimHolder, ClaimTable } from './ports/claim-table.ts'
-export type { Codec } from './ports/codec.ts'
+export type { Codec, CodecDefinitions, StoreCodec } from './ports/codec.ts'
+export type { Definition, DefinitionTable, StoredDefinition } from './ports/definition-table.ts'
 export type { Driver, DriverFactory, Shard } from './ports/driver.ts'
 export type {
   BoundedRow,

@@ -5,11 +5,12 @@ import type { Flavor } from './flavor.ts'
 export const META_TABLE = 'looseleaf_meta'
 export const TASK_TABLE = 'looseleaf_tasks'
 export const PENDING_TABLE = 'looseleaf_pending'
+export const DEFINITION_TABLE = 'looseleaf_codec'
 
 /** The column of what the rows of a covering index hold besides their key. */
 export const INCLUDED = 'included'
 
-/** The statements that create the entity, catalog, task and pending tables where they are missing. */
+/** The statements that create the entity, catalog, task, pending and definition tables where they are missing. */
 export function tableStatements(entityTable: string, flavor: Flavor): readonly RawBuilder<unknown>[] {
   const { types } = flavor
   const [updatedKey, keyStatements] = secondaryKey(entityTable, 'updated', flavor)
@@ -39,6 +40,12 @@ export function tableStatements(entityTable: string, flavor: Flavor): readonly R
       column('index_table', types.name, 'NOT NULL'),
       column('version', types.integer, 'NOT NULL'),
       sql`PRIMARY KEY (entity_id, index_table)`,
+    ]),
+    createTable(DEFINITION_TABLE, flavor.tableOptions.keyed, [
+      column('id', types.name, 'NOT NULL PRIMARY KEY'),
+      column('kind', types.name, 'NOT NULL'),
+      column('bytes', types.body, 'NOT NULL'),
+      column('added', types.integer, 'NOT NULL'),
     ]),
   ]
 }

@@ -13,6 +13,7 @@ import {
 import { DummyDriver, Kysely, sql, type Dialect, type RawBuilder } from 'kysely'
 import { createCatalogTable } from './catalog-table.ts'
 import { createClaimTable } from './claim-table.ts'
+import { createDefinitionTable } from './definition-table.ts'
 import { createEntityTable } from './entity-table.ts'
 import type { Flavor } from './flavor.ts'
 import { createFlush } from './flush.ts'
@@ -102,6 +103,7 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
     catalog: createCatalogTable(name, session),
     tasks: createTaskTable(session, flavor),
     pending: createPendingTable(session, flavor),
+    definitions: createDefinitionTable(session, flavor),
 
     index(spec) {
       let table = indexTables.get(spec.table)

@@ -42,6 +42,7 @@ test('tables take values of their columns’ types alone, and those with a key o
   expect(tables.toSorted((a, b) => (a.name < b.name ? -1 : 1))).toEqual([
     { name: 'entities', strict: 1, keyed: 0 },
     { name: 'ix', strict: 1, keyed: 1 },
+    { name: 'looseleaf_codec', strict: 1, keyed: 1 },
     { name: 'looseleaf_meta', strict: 1, keyed: 1 },
     { name: 'looseleaf_pending', strict: 1, keyed: 1 },
     { name: 'looseleaf_tasks', strict: 1, keyed: 1 },

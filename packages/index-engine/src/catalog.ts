@@ -23,6 +23,8 @@ export interface Catalog {
   /** How long one call of a query may take, in milliseconds, to be complete. */
   readonly queryTimeMs: number
   readonly policies: StorePolicies
+  /** True when bodies may refer to definitions of the codec. */
+  readonly hasDefinitions: boolean
   /** What has kept shards from answering when this was read; empty when all have. One of these may know an index more. */
   readonly silent: readonly LooseleafError[]
 }
@@ -75,6 +77,7 @@ export function mergeCatalogs(
       deleteDelayMs: Math.max(0, ...known.map(({ deleteDelayMs = 0 }) => deleteDelayMs)),
       onIndexFailure: known.some(({ onIndexFailure }) => onIndexFailure === 'defer') ? 'defer' : 'fail',
     },
+    hasDefinitions: known.some(({ definitions }) => definitions === true),
     silent,
   }
 }

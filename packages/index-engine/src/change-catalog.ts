@@ -16,7 +16,7 @@ const MAX_ATTEMPTS = 50
 /** What of a shard's catalog may be changed, and is the same on all shards. */
 export type CatalogContents = Pick<
   ShardCatalog,
-  'requires' | 'indexes' | 'mayDefer' | 'deleteDelayMs' | 'onIndexFailure'
+  'requires' | 'indexes' | 'mayDefer' | 'deleteDelayMs' | 'onIndexFailure' | 'definitions'
 >
 
 /** That of a catalog, and nothing else of it. */
@@ -26,7 +26,15 @@ export const contentsOf = ({
   mayDefer,
   deleteDelayMs,
   onIndexFailure,
-}: CatalogContents): CatalogContents => ({ requires, indexes, mayDefer, deleteDelayMs, onIndexFailure })
+  definitions,
+}: CatalogContents): CatalogContents => ({
+  requires,
+  indexes,
+  mayDefer,
+  deleteDelayMs,
+  onIndexFailure,
+  definitions,
+})
 
 export interface ChangeOptions extends CallOptions {
   /** Whether what was changed is so in a shard's catalog. While it is not, on every shard, the change is made again. */

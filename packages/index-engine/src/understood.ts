@@ -5,7 +5,7 @@ import { isPath } from './property-value.ts'
 /** The form in which this version writes catalogs. */
 export const CATALOG_FORMAT = 1
 
-type Contents = Pick<ShardCatalog, 'indexes' | 'deleteDelayMs'>
+type Contents = Pick<ShardCatalog, 'indexes' | 'deleteDelayMs' | 'definitions'>
 
 /** What this version understands of what stores may require, and which stores do. */
 const KNOWN: readonly (Requirement & { isRequired(contents: Contents): boolean })[] = [
@@ -50,6 +50,12 @@ const KNOWN: readonly (Requirement & { isRequired(contents: Contents): boolean }
     name: 'partial',
     since: '0.1.0',
     isRequired: ({ indexes }) => indexes.some(({ state, on }) => state !== 'dropped' && on),
+  },
+  // Bodies that are read with what is stored beside them.
+  {
+    name: 'definitions',
+    since: '0.1.0',
+    isRequired: ({ definitions }) => definitions === true,
   },
   // Claims, which writers take before they commit.
   {

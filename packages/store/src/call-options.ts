@@ -9,6 +9,7 @@ import {
 } from '@looseleaf/core'
 import type { GetAllOptions, QueryOptions } from '@looseleaf/index-engine'
 import type { PolicyChange } from './catalog/policies.ts'
+import type { TrainOptions } from './catalog/train-dictionary.ts'
 import type { CountOptions, QueryManyOptions } from './reading/index-queries.ts'
 import type { ExplainOptions } from './reading/explain.ts'
 import type { QueryIdsOptions } from './reading/id-reads.ts'
@@ -28,6 +29,7 @@ import type {
 interface OptionsOf {
   readonly open: OptionKinds<DataStoreOptions>
   readonly policies: OptionKinds<PolicyChange>
+  readonly train: OptionKinds<TrainOptions>
   readonly newId: OptionKinds<NewIdOptions>
   readonly put: OptionKinds<PutOptions>
   readonly insert: OptionKinds<InsertOptions>
@@ -112,6 +114,7 @@ export const optionsOf: OptionsOf = {
     random,
   },
   policies,
+  train: { sample: elsewhere, bytes: elsewhere, signal },
   newId: { near: elsewhere },
   put: { id: elsewhere, ifVersion: version, signal },
   insert: { id: elsewhere, signal },

@@ -30,6 +30,7 @@ export {
   type Where,
 } from '@looseleaf/index-engine'
 export type { PolicyChange } from './catalog/policies.ts'
+export type { TrainedDictionary, TrainOptions } from './catalog/train-dictionary.ts'
 export type { WhichIndex } from './catalog/which-index.ts'
 export type { CacheOptions } from './reading/entity-cache.ts'
 export type { ListCost, ListOptions, ListPage } from './reading/covering-reads.ts'

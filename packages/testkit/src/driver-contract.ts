@@ -1,5 +1,6 @@
 import { catalogContract } from './driver-contract-catalog.ts'
 import { claimContract } from './driver-contract-claims.ts'
+import { definitionContract } from './driver-contract-definitions.ts'
 import { entityContract } from './driver-contract-entities.ts'
 import { entityPagesContract } from './driver-contract-pages.ts'
 import { fenceContract } from './driver-contract-fence.ts'
@@ -37,5 +38,6 @@ export function driverContract(
     describe('claims', () => claimContract(runner, make))
     describe('pending rows', () => pendingContract(runner, make))
     describe('tasks', () => taskContract(runner, make))
+    describe('definitions', () => definitionContract(runner, make))
   })
 }

@@ -5,7 +5,7 @@ export interface FaultyCall {
   /** The shard's number. */
   readonly shard: number
   /**
-   * `entities`, `catalog`, `tasks`, `pending`, the name of an index table or table of claims, `indexes` for `rowsOf`, or `shard` for whatever
+   * `entities`, `catalog`, `tasks`, `pending`, `definitions`, the name of an index table or table of claims, `indexes` for `rowsOf`, or `shard` for whatever
    * else the shard does itself.
    */
   readonly table: string
@@ -106,6 +106,7 @@ export function faultyDriver(driver: Driver, plan: FaultPlan): FaultyDriver {
     const catalog = wrap(shard.catalog, number, 'catalog')
     const tasks = wrap(shard.tasks, number, 'tasks')
     const pending = wrap(shard.pending, number, 'pending')
+    const definitions = wrap(shard.definitions, number, 'definitions')
     const own = wrap(shard, number, 'shard', ['index', 'claims', 'schema'])
     const indexRows = wrap(shard, number, 'indexes')
     return {
@@ -114,6 +115,7 @@ export function faultyDriver(driver: Driver, plan: FaultPlan): FaultyDriver {
       catalog,
       tasks,
       pending,
+      definitions,
       index(spec) {
         const table = shard.index(spec)
         const wrapped = indexes.get(table) ?? wrap(table, number, spec.table)

@@ -8,6 +8,7 @@ import {
   type ShardCatalog,
 } from '@looseleaf/core'
 import { createReferenceCatalog } from './reference-catalog.ts'
+import { createReferenceDefinitions, type ReferenceDefinitions } from './reference-definitions.ts'
 import { createReferenceEntities, type ReferenceEntities, type ReferenceRow } from './reference-entities.ts'
 import { createReferenceIndex, type ReferenceIndex } from './reference-index.ts'
 import { createReferencePending, type ReferencePending } from './reference-pending.ts'
@@ -36,6 +37,7 @@ export interface ReferenceShard extends Shard {
   contents(): ShardCatalog | undefined
   readonly entities: ReferenceEntities
   readonly pending: ReferencePending
+  readonly definitions: ReferenceDefinitions
   index(spec: IndexTableSpec): ReferenceIndex
   state(): ShardState
   /** Falls back to a state: that of the entities alone, with what is pending for them, or that of everything. */
@@ -81,6 +83,7 @@ function createReferenceShard(number: number, now: () => number): ReferenceShard
     flush: async (options) => throwIfAborted(options?.signal),
     tasks,
     pending,
+    definitions: createReferenceDefinitions(now),
     index,
     claims: (spec) => index(spec).claims,
     state: () => ({

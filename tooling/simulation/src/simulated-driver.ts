@@ -167,6 +167,7 @@ export function simulatedDriver(driver: Driver, life: Life, network: Network): D
       catalog: wrap('catalog', shard.catalog),
       tasks: wrap('tasks', shard.tasks),
       pending: wrap('pending', shard.pending),
+      definitions: wrap('definitions', shard.definitions),
       index(spec) {
         const table = indexes.get(spec.table) ?? wrap(spec.table, shard.index(spec))
         indexes.set(spec.table, table)

@@ -67,6 +67,7 @@ function countedShard(shard: Shard, tally: Tally): Shard {
     catalog: counted(shard.catalog, tally, 'others'),
     tasks: counted(shard.tasks, tally, 'others'),
     pending: counted(shard.pending, tally, 'others'),
+    definitions: counted(shard.definitions, tally, 'others'),
     index(spec) {
       const known = tables.get(spec.table)
       if (known !== undefined) return known

@@ -30,6 +30,8 @@ export interface ShardCatalog {
   /** See `StorePolicies`; undefined as long as nobody has said anything. */
   readonly deleteDelayMs?: number | undefined
   readonly onIndexFailure?: StorePolicies['onIndexFailure'] | undefined
+  /** Whether bodies may refer to definitions of the codec; for ever, since such bodies stay. */
+  readonly definitions?: true | undefined
 }
 
 /** What is only safe when all processes of a store do the same. */

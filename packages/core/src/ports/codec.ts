@@ -1,11 +1,12 @@
 import type { Bag } from '../bag.ts'
+import type { Definition, StoredDefinition } from './definition-table.ts'
 
 /** Bags of properties to stored bodies and back. */
 export interface Codec {
   /** Named in errors and in `status`. */
   readonly name: string
   /**
-   * The body of a bag: never empty, and enough by itself to be decoded. Does not change the bag.
+   * The body of a bag: never empty, and enough to be decoded, by itself or with definitions that are confirmed. Does not change the bag.
    * Throws `BAD_PROPERTY` with the path to what cannot be stored, `BODY_TOO_LARGE` above the codec's limit of bytes and for
    * more than `MAX_VALUES` values. `copyBag` does both checks but that of bytes, and costs nothing for what a store gives,
    * which is such a copy already.
@@ -24,4 +25,32 @@ export interface Codec {
    * this method a body stands for its own length.
    */
   decodedBytes?(body: Uint8Array): number
+  /**
+   * A codec of one store, for one whose bodies may refer to definitions that are stored beside them. A store asks for it
+   * when it is opened, and keeps it supplied.
+   */
+  forStore?(): StoreCodec
+}
+
+/** A codec that knows the definitions of one store. Starts without any. */
+export interface StoreCodec extends Codec {
+  readonly definitions: CodecDefinitions
+}
+
+/** What a store asks of its codec about definitions, and tells it. Nothing here waits or is sent. */
+export interface CodecDefinitions {
+  /** Whether `wanted` may ever have something, so that the store has to be made ready for it. */
+  readonly writes: boolean
+  /** The ids that a body refers to and that are not known. Never throws; nearly always the same empty list. */
+  missing(body: Uint8Array): readonly string[]
+  /** Takes what was found stored, for reading. False for what its id does not stand for, or that this codec does not understand. */
+  learn(definition: StoredDefinition): boolean
+  /** From now on bodies may refer to it: it is known, stored on every shard, and every process knows where to look. */
+  confirm(id: string): void
+  /** What bodies would refer to if it were confirmed. */
+  wanted(): readonly Definition[]
+  /** A dictionary of so many bytes at the most, of what these bags have in common. It is not known before it is stored and learned. */
+  train(bags: readonly Bag[], bytes: number): Definition
+  /** All that is known. */
+  known(): readonly StoredDefinition[]
 }

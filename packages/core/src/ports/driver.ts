@@ -1,6 +1,7 @@
 import type { CallOptions } from './call.ts'
 import type { CatalogTable } from './catalog-table.ts'
 import type { ClaimTable } from './claim-table.ts'
+import type { DefinitionTable } from './definition-table.ts'
 import type { EntityTable } from './entity-table.ts'
 import type { IndexRow, IndexTable, IndexTableSpec } from './index-table.ts'
 import type { PendingTable } from './pending-table.ts'
@@ -14,6 +15,7 @@ export interface Shard {
   readonly catalog: CatalogTable
   readonly tasks: TaskTable
   readonly pending: PendingTable
+  readonly definitions: DefinitionTable
   /** The table of an index; the same object for the same table name. Nothing is sent. */
   index(spec: IndexTableSpec): IndexTable
   /**
@@ -30,7 +32,7 @@ export interface Shard {
     entityIds: readonly Uint8Array[],
     options?: CallOptions,
   ): Promise<readonly (readonly IndexRow[])[]>
-  /** Creates the entity, catalog, task and pending tables where they are missing. */
+  /** Creates the entity, catalog, task, pending and definition tables where they are missing. */
   createTables(options?: CallOptions): Promise<void>
   /** Creates an index table where it is missing. */
   createIndexTable(spec: IndexTableSpec, options?: CallOptions): Promise<void>

@@ -6,13 +6,14 @@ import { hasIndexTable, tableSpec } from '@looseleaf/index-engine'
  * who may not create tables finds those that somebody has made by hand with the statements of `looseleaf schema`.
  */
 
-/** Creates the entity, catalog, task and pending tables of a shard where they are missing. */
+/** Creates the entity, catalog, task, pending and definition tables of a shard where they are missing. */
 export async function createTables(shard: Shard, options?: CallOptions): Promise<void> {
   await unlessThere(shard.createTables(options), async () => {
     const looks = [
       shard.entities.pageByAdded(0, 1, { ...options, maxBody: 0 }),
       shard.tasks.load('', options),
       shard.pending.tables(options),
+      shard.definitions.read([''], options),
     ]
     // A missing catalog table shows when the catalog is written.
     const answers = await Promise.allSettled(looks)

@@ -12,6 +12,7 @@ import { addIndex, dropIndex } from './manage-indexes.ts'
 import { markIndex } from './mark-indexes.ts'
 import { changePolicies, type PolicyChange } from './policies.ts'
 import { indexStatus, readStatus } from './status.ts'
+import { trainDictionary, type TrainedDictionary, type TrainOptions } from './train-dictionary.ts'
 import { requireWhich, type WhichIndex } from './which-index.ts'
 
 /** The calls about a store itself, its indexes and its policies; `StoreQueries` and `DataStore` add those about entities. */
@@ -84,6 +85,16 @@ export abstract class StoreManagement {
     checkOptions('setPolicies', policies, optionsOf.policies)
     checkOptions('setPolicies', options, optionsOf.call)
     await this.calls.pass(() => changePolicies(this.context, policies, options))
+  }
+
+  /**
+   * Makes a dictionary of what the entities that were written last have in common, and stores it on every shard. Codecs with
+   * `dictionary: true` compress by it from then on: this process at once, others when they meet a body of it or are
+   * opened. Earlier ones are kept, since bodies refer to them. The first time it waits for five seconds. It needs every shard.
+   */
+  async trainDictionary(options: TrainOptions = {}): Promise<TrainedDictionary> {
+    checkOptions('trainDictionary', options, optionsOf.train)
+    return this.calls.pass(() => trainDictionary(this.context, options))
   }
 
   /** The indexes of the store as they are now. */

@@ -51,6 +51,7 @@ export function lateShard(shard: Shard, { check, onAnswer }: LateShardOptions): 
     catalog: guard(shard.catalog),
     tasks: guard(shard.tasks),
     pending: guard(shard.pending),
+    definitions: guard(shard.definitions),
     index(spec) {
       const table = indexes.get(spec.table) ?? guard(shard.index(spec))
       indexes.set(spec.table, table)

@@ -17,6 +17,7 @@ import {
 import { bucketRouter } from '@looseleaf/router'
 import { addIndexes, replaceLostIndexes } from '../catalog/manage-indexes.ts'
 import { checkCodec } from './check-codec.ts'
+import { createDefinitionKeeper } from './definition-keeper.ts'
 import { openStore, tellAllWarnings } from './open-store.ts'
 import { agreeOnPolicies } from '../catalog/policies.ts'
 import type { DataStoreOptions } from '../types.ts'
@@ -79,10 +80,17 @@ export async function openContext(
       queryTimeMs,
       onWarning,
     })
-    const { driver, catalog, silent } = opened
-    const codec = options.codec ?? msgpackZlibCodec()
-    const answering = driver.shards.filter((_, number) => !silent.has(number))
-    await checkCodec(answering, codec, onWarning)
+    const { silent } = opened
+    const catalog = createCatalogHolder(opened.driver, opened.catalog)
+    const given = options.codec ?? msgpackZlibCodec()
+    const answers = <One>(_: One, number: number): boolean => !silent.has(number)
+    // A codec that refers to nothing beside its bodies needs no supplies.
+    const own = given.forStore?.()
+    const keeper = own && createDefinitionKeeper(opened.driver, own.definitions, time, onWarning)
+    const { driver } = keeper ?? opened
+    const codec = own ?? given
+    await keeper?.loadAll(catalog, opened.driver.shards.filter(answers))
+    await checkCodec(driver.shards.filter(answers), codec, onWarning)
     const context: EngineContext = {
       driver,
       router,
@@ -90,7 +98,7 @@ export async function openContext(
       time,
       random,
       clock: createVersionClock(time, random),
-      catalog: createCatalogHolder(driver, catalog),
+      catalog,
     }
     await agreeOnPolicies(context, policies, onWarning)
     if (migrate && silent.size === 0) {

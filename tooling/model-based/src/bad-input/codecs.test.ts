@@ -169,7 +169,7 @@ refuses('bodies', [
     /format 31 with flags 0/,
   ],
   ['format 0', () => decode(body(0, 0, 2, Buffer.from('{}'))), 'BODY_UNKNOWN', /format 0/],
-  ['an unknown flag', () => decode(body(jsonFormat.id, 2, 2, Buffer.from('{}'))), 'BODY_UNKNOWN', /flags 2/],
+  ['an unknown flag', () => decode(body(jsonFormat.id, 4, 2, Buffer.from('{}'))), 'BODY_UNKNOWN', /flags 4/],
   [
     'one that says it is larger than the limit',
     () => decode(body(jsonFormat.id, 1, 2 ** 31, deflateSync('{}'))),

@@ -1,0 +1,105 @@
+import { createRandom, type Random } from '@looseleaf-tooling/random'
+import { envelopeCodec, type Bag, type Codec } from 'looseleaf'
+import { createEntry } from '../workload/entry.ts'
+
+/*
+ * What bodies take as self-contained ones, with shapes, with a dictionary and with both, beside JSON: bytes, and CPU time to encode
+ * and to decode. Encoding includes what `put` does to a bag before. `pnpm --filter bench body-sizes`
+ */
+
+const BAGS = 2_000
+const ROUNDS = 7
+
+/** The entry of the article, without its id, which the store keeps: other ids and a link in text, times as numbers. */
+function articleEntry(random: Random): Bag {
+  const user = random.uuid().replaceAll('-', '')
+  const title = Array.from({ length: 9 }, () => random.pick(WORDS)).join(' ')
+  const published = 1_235_697_046 + random.below(10_000_000)
+  const link = `http://friendfeed.com/e/${random.uuid()}`
+  return {
+    user_id: user,
+    feed_id: user,
+    title,
+    link,
+    published,
+    updated: published,
+  }
+}
+
+const WORDS =
+  'we just launched a new backend system for our site and it makes the pages much faster than those that you had before'.split(
+    ' ',
+  )
+
+type StoreCodec = ReturnType<NonNullable<Codec['forStore']>>
+
+/** A codec that knows and writes the shape of these bags, and a dictionary of them, as its options say. */
+function supplied(bags: readonly Bag[], options: { shapes?: boolean; dictionary?: boolean }): StoreCodec {
+  const codec = envelopeCodec(options).forStore?.() as StoreCodec
+  const { definitions } = codec
+  for (const bag of bags.slice(0, 100)) codec.encode(bag)
+  const give = (one: ReturnType<typeof definitions.train>): void => {
+    definitions.learn({ ...one, added: 1 })
+    definitions.confirm(one.id)
+  }
+  definitions.wanted().forEach(give)
+  if (options.dictionary === true) give(definitions.train(bags, 4096))
+  return codec
+}
+
+interface Way {
+  readonly name: string
+  encode(bag: Bag): Uint8Array | string
+  decode(body: never): unknown
+}
+
+/** Microseconds of CPU for each call. */
+function cpuOf(run: () => void, calls: number): number {
+  const before = process.cpuUsage()
+  run()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / calls
+}
+
+const median = (numbers: readonly number[]): number =>
+  numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] as number
+
+function measure(name: string, make: () => Bag): void {
+  // The dictionary is made of others than those that are measured.
+  const training = Array.from({ length: BAGS }, () => make())
+  const bags = Array.from({ length: BAGS }, () => make())
+  const ways: Way[] = [
+    {
+      name: 'JSON text',
+      encode: (bag) => JSON.stringify(bag),
+      decode: (text) => JSON.parse(text) as unknown,
+    },
+    { ...supplied(training, {}), name: 'self-contained' },
+    { ...supplied(training, { shapes: true }), name: 'shapes' },
+    { ...supplied(training, { dictionary: true }), name: 'dictionary' },
+    { ...supplied(training, { shapes: true, dictionary: true }), name: 'shapes and dictionary' },
+  ]
+  const bodies = ways.map((way) => bags.map((bag) => way.encode(bag)))
+  const times = ways.map(() => ({ encode: [] as number[], decode: [] as number[] }))
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [i, way] of ways.entries()) {
+      times[i]?.encode.push(cpuOf(() => bags.forEach((bag) => way.encode(bag)), BAGS))
+      times[i]?.decode.push(cpuOf(() => bodies[i]?.forEach((body) => way.decode(body as never)), BAGS))
+    }
+  }
+  console.log(`\n${name}\n| bodies | bytes | encode µs | decode µs |\n| --- | --: | --: | --: |`)
+  for (const [i, way] of ways.entries()) {
+    const bytes = (bodies[i] ?? []).reduce((sum, body) => sum + Buffer.byteLength(body), 0) / BAGS
+    const { encode = [], decode = [] } = times[i] ?? {}
+    console.log(
+      `| ${way.name} | ${bytes.toFixed(0)} | ${median(encode).toFixed(1)} | ${median(decode).toFixed(1)} |`,
+    )
+  }
+}
+
+const random = createRandom(2009)
+measure('The entry of the article', () => articleEntry(random))
+let entries = 0
+measure('The entry of the benchmark', () =>
+  createEntry(entries++, random.uuid(), { bag: undefined, extras: 0 }),
+)

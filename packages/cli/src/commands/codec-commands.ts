@@ -1,0 +1,139 @@
+import type { StoredDefinition } from '@looseleaf/core'
+import type { Command } from 'commander'
+import { defineCommand, type AddCommand } from '../define-command.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { parseWhole } from '../parse-whole.ts'
+import type { Runner } from '../run-action.ts'
+import type { CommonOptions } from '../session.ts'
+import { counted, grouped, printable } from '../text.ts'
+
+const SHOW_DETAILS = `Shapes are the names of properties that bodies leave out, dictionaries what they
+are compressed by. Both stay for ever, since bodies refer to them. Each is on
+every shard; one that a shard lacks is put back by the next process that opens
+the store.
+
+The exit code is 1 when a shard lacks one.
+
+JSON: [{ "id", "kind", "bytes", "added", "shards": those that have it,
+         "names": of a shape }]`
+
+const TRAIN_DETAILS = `Reads the entities that were written last, and stores on every shard what many
+of them have in common. Processes whose codec has \`dictionary: true\` compress
+by it from then on: each as soon as it is opened or meets a body of another that
+does. The first time it takes five seconds. Train again when entities have
+changed much; earlier dictionaries are kept.
+
+JSON: { "id", "bytes", "sample": entities it was made of }`
+
+/** `looseleaf codec …`: what stored bodies refer to. */
+export const addCodecCommands: AddCommand = (program, run) => {
+  const group = program
+    .command('codec')
+    .summary('Show shapes and dictionaries, or train a dictionary')
+    .description('Show shapes and dictionaries, or train a dictionary.')
+    .helpCommand(false)
+  addShow(group, run)
+  addTrain(group, run)
+}
+
+interface ShownDefinition {
+  readonly id: string
+  readonly kind: string
+  readonly bytes: number
+  /** ISO 8601. */
+  readonly added: string
+  readonly shards: readonly string[]
+  readonly names?: unknown
+}
+
+function addShow(group: Command, run: Runner): void {
+  defineCommand(group, {
+    usage: 'show',
+    summary: 'List the shapes and dictionaries of the store',
+    details: SHOW_DETAILS,
+    examples: [['codec show', 'what bodies refer to']],
+  }).action((options: CommonOptions) =>
+    run(options, async (session) => {
+      const { output, signal } = session
+      const store = await session.store()
+      const { shards } = store.context.driver
+      const onShards = await Promise.all(
+        shards.map(async ({ name, definitions }) => {
+          const rows = await definitions.all({ signal })
+          return rows.map((row) => [name, row] as const)
+        }),
+      )
+      const byId = Map.groupBy(onShards.flat(), ([, { id }]) => id)
+      const shown = Array.from(byId.values(), (rows): ShownDefinition => {
+        const [, first] = rows[0] as (typeof rows)[number]
+        const { id, kind, bytes, added } = first
+        const names = namesOf(first)
+        return {
+          id,
+          kind,
+          bytes: bytes.length,
+          added: new Date(added / 1000).toISOString(),
+          shards: rows.map(([name]) => name),
+          ...(names !== undefined && { names }),
+        }
+      })
+      output.result(shown, () =>
+        shown.length === 0
+          ? 'No shapes and no dictionaries.'
+          : output.table(
+              ['ID', 'KIND', 'BYTES', 'ADDED', 'SHARDS', 'NAMES'],
+              shown.map(({ id, kind, bytes, added, shards: having, names }) => [
+                printable(id),
+                printable(kind),
+                grouped(bytes),
+                added,
+                `${having.length} of ${shards.length}`,
+                names === undefined ? '' : printable(JSON.stringify(names).slice(0, 100)),
+              ]),
+            ),
+      )
+      return shown.every((one) => one.shards.length === shards.length) ? exitCodes.ok : exitCodes.found
+    }),
+  )
+}
+
+/** Undefined for what is no shape. */
+function namesOf({ kind, bytes }: StoredDefinition): unknown {
+  if (kind !== 'shape') return undefined
+  try {
+    return JSON.parse(Buffer.from(bytes).toString())
+  } catch {
+    return undefined
+  }
+}
+
+interface TrainCommandOptions extends CommonOptions {
+  readonly sample?: number
+  readonly bytes?: number
+}
+
+function addTrain(group: Command, run: Runner): void {
+  defineCommand(group, {
+    usage: 'train',
+    summary: 'Make a dictionary of the entities that were written last',
+    details: TRAIN_DETAILS,
+    examples: [
+      ['codec train', 'of the last 2,000 entities'],
+      ['codec train --sample 10000 --bytes 8192', 'of more, and twice as long'],
+    ],
+  })
+    .option('--sample <n>', 'entities that are looked at (default: 2000)', parseWhole)
+    .option('--bytes <n>', 'the most bytes of the dictionary (default: 4096)', parseWhole)
+    .action(({ sample, bytes, ...options }: TrainCommandOptions) =>
+      run(options, async (session) => {
+        const { output, signal } = session
+        const store = await session.store()
+        const trained = await store.trainDictionary({ sample, bytes, signal })
+        output.result(
+          trained,
+          () =>
+            `Dictionary ${trained.id} of ${grouped(trained.bytes)} bytes, made of ${counted(trained.sample, 'entity', 'entities')}, is stored on every shard.`,
+        )
+      }),
+    )
+}

@@ -1,0 +1,70 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { envelopeCodec } from '@looseleaf/codec'
+import { DataStore } from '@looseleaf/store'
+import { expect, onTestFinished, test } from 'vitest'
+import { shardsFrom } from '../src/shards-from.ts'
+import { projectFolder, runInside } from './run-command.ts'
+
+const SHARDS = 'sqlite:data?shards=2'
+const CONFIG = `
+import { defineConfig } from '@looseleaf/cli'
+import { envelopeCodec } from '@looseleaf/codec'
+
+export default defineConfig({ shards: '${SHARDS}', codec: envelopeCodec({ shapes: true, dictionary: true }) })
+`
+
+test('codec train stores a dictionary; show lists it and the shapes with what lacks them; export and get read such bodies', async () => {
+  const cwd = projectFolder()
+  writeFileSync(join(cwd, 'looseleaf.config.ts'), CONFIG)
+  const store = await DataStore.open({
+    shards: shardsFrom(SHARDS, { relativeTo: cwd, create: true }),
+    codec: envelopeCodec({ shapes: true, dictionary: true }),
+    migrate: true,
+    time: { now: () => Date.now(), sleep: async () => {} },
+  })
+  onTestFinished(() => store.close())
+  expect((await runInside(['codec', 'show'], { cwd })).stdout).toBe('No shapes and no dictionaries.\n')
+  const bagOf = (n: number): object => ({
+    title: `Something new on page ${n}`,
+    link: `https://example.com/${n}`,
+  })
+  for (let n = 0; n < 40; n++) await store.put(bagOf(n) as { title: string })
+  await expect.poll(async () => (await store.context.driver.shards[1]!.definitions.all()).length).toBe(1)
+
+  const trained = await runInside(['codec', 'train', '--sample', '80', '--bytes', '512', '--json'], { cwd })
+  const { id, sample } = trained.json<{ id: string; sample: number }>()
+  expect([trained.code, sample]).toEqual([0, 40])
+  const shown = await runInside(['codec', 'show', '--json'], { cwd })
+  expect(shown.code).toBe(0)
+  const listed = shown.json<{ id: string; kind: string; shards: string[]; names?: unknown }[]>()
+  expect(listed.map(({ kind, shards, names }) => [kind, shards.length, names])).toEqual([
+    ['shape', 2, ['title', 'link']],
+    ['dictionary', 2, undefined],
+  ])
+  expect(listed[1]!.id).toBe(id)
+
+  const bag = {
+    title: 'Something new on page 99, and of a size that is worth it',
+    link: 'https://example.com/99',
+  }
+  const put = await runInside(['put', JSON.stringify(bag), '--json'], { cwd })
+  const entity = put.json<{ id: string }>().id
+  const text = await runInside(['get', entity, '--shards', SHARDS, '--json'], { cwd })
+  expect(text.json()).toMatchObject({ entities: [{ properties: bag }] })
+  const exported = await runInside(['export', '--shards', SHARDS], { cwd })
+  expect(exported.stdout).toContain(bag.title)
+  expect((await runInside(['damaged', '--shards', SHARDS], { cwd })).code).toBe(0)
+  const table = (await runInside(['codec', 'show'], { cwd })).stdout
+  expect(table).toContain('["title","link"]')
+  expect(table).toContain('2 of 2')
+})
+
+test('codec train without entities is a usage error that says what it needs', async () => {
+  const cwd = projectFolder()
+  writeFileSync(join(cwd, 'looseleaf.config.ts'), CONFIG)
+  await runInside(['init'], { cwd })
+  const trained = await runInside(['codec', 'train'], { cwd })
+  expect(trained.code).toBe(2)
+  expect(trained.stderr).toContain('a dictionary needs 20 readable entities')
+})

@@ -1,0 +1,168 @@
+import { constants } from 'node:zlib'
+import { describeKind, LooseleafError } from '@looseleaf/core'
+import type { BodyFormat } from './body-format.ts'
+import { jsonFormat } from './json-format.ts'
+import { msgpackFormat } from './msgpack-format.ts'
+
+export interface EnvelopeCodecOptions {
+  /** How bags are written. Default: `msgpackFormat`. */
+  readonly format?: BodyFormat | undefined
+  /** What is read besides `format`, told apart by the id in each body. Default: the built-in formats. */
+  readonly alsoReads?: readonly BodyFormat[] | undefined
+  /** Compression of what is written; either is always read. Default: `'zlib'`. */
+  readonly compression?: 'zlib' | 'none' | undefined
+  /**
+   * Bodies of fewer bytes are not tried: below about this size zlib takes ten times as long as the encoding itself to
+   * save less than two fifths. A body that does not become smaller is stored as it is in any case. Default: 1,024.
+   */
+  readonly minCompressBytes?: number | undefined
+  /**
+   * Whether names are stored once for the store, and bags are written without them. Needs `msgpackFormat`, and a store to keep them; what is
+   * stored so is read with or without this option. Default: false.
+   */
+  readonly shapes?: boolean | undefined
+  /** Whether small bodies are compressed by the store's dictionary, where one was trained. Needs a store too. Default: false. */
+  readonly dictionary?: boolean | undefined
+  /** zlib's level, 1 (fast) to 9 (small). Default: 6. */
+  readonly level?: number | undefined
+  /** The most bytes of a body, both as encoded and as stored. Default: 8 MiB; at most 1 GiB. */
+  readonly maxBodyBytes?: number | undefined
+}
+
+const OPTION_NAMES = [
+  'format',
+  'alsoReads',
+  'compression',
+  'minCompressBytes',
+  'shapes',
+  'dictionary',
+  'level',
+  'maxBodyBytes',
+]
+
+/** Options that make sense, with their defaults. */
+export interface EnvelopeSettings {
+  readonly format: BodyFormat
+  readonly formats: ReadonlyMap<number, BodyFormat>
+  readonly compression: 'zlib' | 'none'
+  readonly minCompressBytes: number
+  readonly shapes: boolean
+  readonly dictionary: boolean
+  readonly level: number
+  readonly maxBodyBytes: number
+}
+
+const DEFAULT_MAX_BODY_BYTES = 8 * 1024 * 1024
+export const BUILT_IN: readonly BodyFormat[] = [msgpackFormat, jsonFormat]
+
+/** Throws `BAD_OPTION`. */
+export function checkEnvelopeOptions(options: EnvelopeCodecOptions): EnvelopeSettings {
+  checkNames(options)
+  const { format = msgpackFormat, alsoReads = BUILT_IN, compression = 'zlib' } = options
+  const { Z_BEST_SPEED, Z_BEST_COMPRESSION } = constants
+  const minCompressBytes = checkInteger('minCompressBytes', options.minCompressBytes ?? 1024, 0, 2 ** 31)
+  const level = checkInteger('level', options.level ?? 6, Z_BEST_SPEED, Z_BEST_COMPRESSION)
+  const bytes = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES
+  const maxBodyBytes = checkInteger('maxBodyBytes', bytes, 1, 2 ** 30)
+  if (compression !== 'zlib' && compression !== 'none') {
+    throw new LooseleafError('BAD_OPTION', "A codec's compression has to be 'zlib' or 'none'.")
+  }
+  checkFormat('format', format)
+  if (!Array.isArray(alsoReads)) {
+    throw new LooseleafError(
+      'BAD_OPTION',
+      `A codec's alsoReads has to be a list of formats; got ${describeKind(alsoReads)}.`,
+    )
+  }
+  // By `for`, which does not skip holes.
+  for (const other of alsoReads) checkFormat('alsoReads', other)
+  const formats = formatsById([format, ...alsoReads])
+  const shapes = checkFlag('shapes', options.shapes)
+  if (shapes && format !== msgpackFormat) {
+    throw new LooseleafError(
+      'BAD_OPTION',
+      `A codec has shapes with msgpackFormat alone; its format is ${format.name}.`,
+    )
+  }
+  const dictionary = checkFlag('dictionary', options.dictionary)
+  if (dictionary && compression === 'none') {
+    throw new LooseleafError(
+      'BAD_OPTION',
+      "A codec has a dictionary for compression alone, and that is 'none'.",
+    )
+  }
+  return { format, formats, compression, minCompressBytes, shapes, dictionary, level, maxBodyBytes }
+}
+
+function checkFlag(option: string, value: unknown): boolean {
+  if (value === undefined || typeof value === 'boolean') return value ?? false
+  throw new LooseleafError(
+    'BAD_OPTION',
+    `A codec's ${option} has to be true or false; got ${describeKind(value)}.`,
+  )
+}
+
+/** An option that does not exist is mostly one that was misspelt. */
+function checkNames(options: unknown): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new LooseleafError(
+      'BAD_OPTION',
+      `A codec takes its options as an object; got ${describeKind(options)}.`,
+    )
+  }
+  const unknown = Object.keys(options).find((name) => !OPTION_NAMES.includes(name))
+  if (unknown === undefined) return
+  throw new LooseleafError(
+    'BAD_OPTION',
+    `A codec has no option ${JSON.stringify(unknown.slice(0, 40))}; there are ${OPTION_NAMES.join(', ')}.`,
+  )
+}
+
+/** All but the id, which is checked together with those of the others. */
+function checkFormat(option: 'format' | 'alsoReads', format: unknown): void {
+  if (typeof format !== 'object' || format === null) {
+    throw new LooseleafError(
+      'BAD_OPTION',
+      `A codec's ${option} takes formats such as jsonFormat; got ${describeKind(format)}.`,
+    )
+  }
+  const { name, encode, decode } = format as Partial<Record<keyof BodyFormat, unknown>>
+  if (typeof name !== 'string' || name === '') {
+    throw new LooseleafError(
+      'BAD_OPTION',
+      `A format of a codec's ${option} has to have a name; got ${describeKind(name)}.`,
+    )
+  }
+  for (const [method, value] of Object.entries({ encode, decode })) {
+    if (typeof value === 'function') continue
+    throw new LooseleafError(
+      'BAD_OPTION',
+      `The format ${name} of a codec has to have a function ${method}; got ${describeKind(value)}.`,
+    )
+  }
+}
+
+function formatsById(all: readonly BodyFormat[]): ReadonlyMap<number, BodyFormat> {
+  const formats = new Map<number, BodyFormat>()
+  for (const format of all) {
+    checkInteger(`id of the format ${format.name}`, format.id, 1, 31)
+    const other = formats.get(format.id)
+    if (other !== undefined && other !== format) {
+      throw new LooseleafError(
+        'BAD_OPTION',
+        `The formats ${other.name} and ${format.name} of a codec have the same id, ${format.id}; ids 1 to 15 are Looseleaf's own, 16 to 31 are free.`,
+      )
+    }
+    formats.set(format.id, format)
+  }
+  return formats
+}
+
+function checkInteger(what: string, value: number, min: number, max: number): number {
+  if (Number.isInteger(value) && value >= min && value <= max) return value
+  const came = typeof value === 'number' ? String(value) : describeKind(value)
+  throw new LooseleafError(
+    'BAD_OPTION',
+    `A codec's ${what} has to be an integer from ${min} to ${max}; got ${came}.`,
+  )
+}

@@ -1,0 +1,431 @@
+import { deepStrictEqual } from 'node:assert/strict'
+import { deflateRawSync } from 'node:zlib'
+import {
+  copyBag,
+  isLooseleafError,
+  MAX_DEPTH,
+  MAX_VALUES,
+  type Bag,
+  type Definition,
+  type StoreCodec,
+} from '@looseleaf/core'
+import { decode as decodeElsewhere } from '@msgpack/msgpack'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { arbitraryBag } from '@looseleaf-tooling/arbitrary-bag'
+import { codeOf } from '../test/code-of.ts'
+import { envelope } from '../test/envelope.ts'
+import { readIndependently } from '../test/independent-reader.ts'
+import { envelopeCodec, jsonFormat, msgpackFormat, type EnvelopeCodecOptions } from './index.ts'
+import { readShaped } from './msgpack-read.ts'
+import { packMsgpack } from './msgpack-pack.ts'
+import { valuesOf } from './shape-values.ts'
+import { definitionOf, readShape, shapeDefinition, type Shape } from './shape.ts'
+
+const entry: Bag = {
+  user: 'f48b0440',
+  published: new Date('2009-02-27T01:10:46Z'),
+  title: 'We just launched',
+  service: { name: 'blog', kind: 'post' },
+  comments: [
+    { by: 'ann', text: 'nice' },
+    { by: 'bob', text: 'é' },
+  ],
+  hidden: false,
+}
+
+function forStore(options: EnvelopeCodecOptions = { shapes: true }): StoreCodec {
+  return envelopeCodec(options).forStore!()
+}
+
+function give(codec: StoreCodec, definitions: readonly Definition[], confirm = true): void {
+  for (const definition of definitions) {
+    expect(codec.definitions.learn({ ...definition, added: 1 })).toBe(true)
+    if (confirm) codec.definitions.confirm(definition.id)
+  }
+}
+
+/** The shapes that a codec wants when it has written this often. */
+function wantedAfter(codec: StoreCodec, bag: Bag, times = 32): readonly Definition[] {
+  for (let i = 0; i < times; i++) codec.encode(bag)
+  return codec.definitions.wanted()
+}
+
+/** A codec that writes this bag by its shape. */
+function shapedBy(bag: Bag, options?: EnvelopeCodecOptions): StoreCodec {
+  const codec = forStore(options)
+  give(codec, wantedAfter(codec, bag))
+  return codec
+}
+
+describe('what is stored', () => {
+  // As in the README. A change here is a change of the stored format.
+  const shape =
+    '["user","published","title",["service","object",["name","kind"]],["comments","elements",["by","text"]],"hidden"]'
+  const body =
+    '030000000040211fa3a23cd8b12ed9c396a86634386230343430d6ff49a73d96b05765206a757374206c61756e6368656492a4626c6f67a4706f73749292a3616e6ea46e69636592a3626f62a2c3a9c2'
+  const id = '3cd8b12ed9c3'
+
+  test('is the bytes that the README shows, and does not change', () => {
+    const codec = shapedBy(entry)
+    const [known] = codec.definitions.known()
+    expect([known?.id, known?.kind, String(Buffer.from(known!.bytes))]).toEqual([id, 'shape', shape])
+    expect(Buffer.from(codec.encode(entry)).toString('hex')).toBe(body)
+  })
+
+  test('is plain MessagePack, which any library unpacks: the values in the order of the names', () => {
+    const { published, ...rest } = entry
+    expect(decodeElsewhere(Buffer.from(body, 'hex').subarray(16))).toStrictEqual([
+      rest['user'],
+      published,
+      rest['title'],
+      ['blog', 'post'],
+      [
+        ['ann', 'nice'],
+        ['bob', 'é'],
+      ],
+      false,
+    ])
+  })
+
+  test('is read by a reader that goes by the README alone', () => {
+    const stored = { [id]: Buffer.from(shape) }
+    expect(readIndependently(Buffer.from(body, 'hex'), stored)).toStrictEqual(entry)
+    const odd: Bag = { ...entry, service: null, comments: [{ by: 'x' }, { by: 'y', text: 'z' }, 'none'] }
+    const codec = shapedBy(entry)
+    expect(readIndependently(Buffer.from(codec.encode(odd)), stored)).toStrictEqual(odd)
+    const both = shapedBy(entry, { shapes: true, dictionary: true })
+    const dictionary = definitionOf(
+      'dictionary',
+      Buffer.from('We just launched nice blog post f48b0440'.repeat(3)),
+    )
+    give(both, [dictionary])
+    for (const one of [both, shapedBy(entry, { dictionary: true })]) {
+      give(one, [dictionary])
+      const packed = one.encode({ ...entry, title: 'We just launched '.repeat(6) })
+      expect(packed[1]).toBe(2)
+      expect(
+        readIndependently(Buffer.from(packed), { ...stored, [dictionary.id]: Buffer.from(dictionary.bytes) }),
+      ).toStrictEqual({ ...entry, title: 'We just launched '.repeat(6) })
+    }
+  })
+})
+
+describe('a codec with shapes', () => {
+  test('writes self-contained bodies until a shape is confirmed, and wants one after enough bags of it', () => {
+    const codec = forStore()
+    expect(wantedAfter(codec, entry, 31)).toEqual([])
+    const wanted = wantedAfter(codec, entry, 200)
+    expect(wanted).toHaveLength(1)
+    expect(codec.encode(entry)[0]).toBe(1)
+    give(codec, wanted, false)
+    expect(codec.encode(entry)[0]).toBe(1)
+    codec.definitions.confirm(wanted[0]!.id)
+    expect(codec.encode(entry)[0]).toBe(3)
+    expect(codec.definitions.wanted()).toEqual([])
+  })
+
+  test('gives every bag back, whether it fits the shape or not', () => {
+    fc.assert(
+      fc.property(arbitraryBag, arbitraryBag, (bag, other) => {
+        const codec = shapedBy(copyBag(bag))
+        // Other values under the same names.
+        const mixed = Object.fromEntries(
+          Object.keys(bag).map((name, i) => [name, Object.values(other)[i] ?? null]),
+        )
+        for (const each of [bag, mixed, other]) deepStrictEqual(codec.decode(codec.encode(each)), each)
+      }),
+      { numRuns: 20 },
+    )
+  })
+
+  test('a bag with an array where that would be the values of an object is self-contained', () => {
+    const codec = shapedBy(entry)
+    for (const [name, value, format] of [
+      ['service', [], 1],
+      ['service', ['blog', 'post'], 1],
+      ['service', [['blog', 'post']], 1],
+      ['comments', [[]], 1],
+      ['comments', [{ by: 'ann', text: 'nice' }, ['bob', 'é']], 1],
+      ['service', { kind: 'post', name: 'blog' }, 3],
+      ['service', null, 3],
+      ['comments', [], 3],
+      ['comments', { by: 'ann', text: 'nice' }, 3],
+      ['comments', [1, { by: ['ann'], text: [] }, { text: 'nice', by: 'ann' }], 3],
+      ['hidden', [['blog', 'post']], 3],
+    ] as const) {
+      const bag = { ...entry, [name]: value } as Bag
+      const body = codec.encode(bag)
+      expect([name, value, body[0]]).toEqual([name, value, format])
+      deepStrictEqual(codec.decode(body), bag)
+    }
+  })
+
+  test('a place where both objects and arrays were seen, or arrays of arrays, has no shape', () => {
+    for (const [values, expected] of [
+      [[{ a: 1 }, { a: 2 }], '["user",["at","object",["a"]]]'],
+      [[[{ a: 1 }], [], ['x', { a: 2 }]], '["user",["at","elements",["a"]]]'],
+      [[{ a: 1 }, [{ a: 1 }]], '["user","at"]'],
+      [[{ a: 1 }, []], '["user","at"]'],
+      [[[{ a: 1 }], [{ a: 1 }, [1]]], '["user","at"]'],
+    ] as const) {
+      const codec = forStore()
+      for (let i = 0; i < 40; i++) codec.encode({ user: 'x', at: values[i % values.length] } as Bag)
+      expect(codec.definitions.wanted().map(({ bytes }) => String(Buffer.from(bytes)))).toEqual([expected])
+    }
+  })
+
+  test('a shape that says more of what is within is preferred, in whatever order they come', () => {
+    const plain = shapeDefinition({
+      names: Object.keys(entry),
+      within: Object.keys(entry).map(() => undefined),
+    })
+    const [rich] = wantedAfter(forStore(), entry)
+    for (const definitions of [
+      [plain, rich!],
+      [rich!, plain],
+    ]) {
+      const codec = forStore()
+      give(codec, definitions)
+      expect(Buffer.from(codec.encode(entry)).toString('hex', 10, 16)).toBe(rich!.id)
+    }
+  })
+
+  test('bags whose names are data get no shape, and cost bounded memory', () => {
+    const codec = forStore()
+    for (let i = 0; i < 3000; i++) codec.encode({ [`name ${i}`]: 1, [`other ${i}`]: 2 })
+    expect(codec.definitions.wanted()).toEqual([])
+    // Objects with such names within a bag stay within it.
+    for (let i = 0; i < 64; i++) codec.encode({ user: 'x', votes: { [`user ${i}`]: 1 } })
+    expect(codec.definitions.wanted().map(({ bytes }) => String(Buffer.from(bytes)))).toEqual([
+      '["user","votes"]',
+    ])
+  })
+
+  test('a codec that is made by spreading one keeps its own encode, and has no definitions', () => {
+    const inner = envelopeCodec({ shapes: true })
+    const outer = { ...inner, encode: (bag: Bag) => inner.encode(bag).toReversed() }
+    expect(inner.forStore).toBeTypeOf('function')
+    expect('forStore' in outer).toBe(false)
+  })
+
+  test('no more than 256 shapes are wanted', () => {
+    const codec = forStore()
+    for (let i = 0; i < 300; i++) wantedAfter(codec, { [`name ${i}`]: 1 }, 32)
+    expect(codec.definitions.wanted()).toHaveLength(256)
+  })
+
+  test('names the shape of a body that it does not know, and only then', () => {
+    const writer = shapedBy(entry)
+    const body = writer.encode(entry)
+    const [known] = writer.definitions.known()
+    const reader = forStore({})
+    expect(reader.definitions.missing(body)).toEqual([known!.id])
+    expect(codeOf(() => reader.decode(body))).toBe('BODY_UNKNOWN')
+    expect(() => reader.decode(body)).toThrow(known!.id)
+    give(reader, [known!])
+    expect(reader.definitions.missing(body)).toEqual([])
+    expect(reader.decode(body)).toStrictEqual(entry)
+    expect(reader.encode(entry)[0]).toBe(1)
+    for (const bytes of [
+      new Uint8Array(0),
+      Uint8Array.of(3),
+      Uint8Array.of(3, 2, 0),
+      new Uint8Array(30).fill(3),
+    ])
+      expect(forStore().definitions.missing(bytes)).toEqual([])
+  })
+
+  test('takes no definition that its id does not stand for, or that is none', () => {
+    const { definitions } = forStore()
+    const [good] = wantedAfter(forStore(), entry)
+    const bad = [
+      { ...good!, bytes: Buffer.from('["other"]') },
+      { ...good!, kind: 'dictionary' },
+      definitionOf('other kind', Buffer.from('["a"]')),
+      ...[
+        '{',
+        '{}',
+        '[1]',
+        '["a","a"]',
+        '["__proto__"]',
+        '[["a"]]',
+        '[["a",["b"]]]',
+        '[["a","object"]]',
+        '[["a","other",["b"]]]',
+        '[["a","object",["b"],1]]',
+        '[["a","object","b"]]',
+        '["\\ud800"]',
+        'null',
+      ].map((text) => definitionOf('shape', Buffer.from(text))),
+      definitionOf('shape', Buffer.from(JSON.stringify(['x'.repeat(20_000)]))),
+      definitionOf('dictionary', Buffer.alloc(40_000)),
+    ]
+    for (const each of bad) expect(definitions.learn({ ...each, added: 1 })).toBe(false)
+    expect(definitions.known()).toEqual([])
+    // Confirmed all the same, none of it is used.
+    for (const { id } of bad) definitions.confirm(id)
+    expect(forStore().encode(entry)[0]).toBe(1)
+  })
+
+  test.each<[string, EnvelopeCodecOptions]>([
+    ['shapes with another format', { shapes: true, format: jsonFormat }],
+    ['shapes that are no flag', { shapes: 1 as unknown as boolean }],
+    ['a dictionary without compression', { dictionary: true, compression: 'none' }],
+    ['a dictionary that is no flag', { dictionary: 'x' as unknown as boolean }],
+  ])('%s: BAD_OPTION', (_, options) => {
+    expect(codeOf(() => envelopeCodec(options))).toBe('BAD_OPTION')
+  })
+})
+
+describe('hostile bodies that refer to a shape', () => {
+  const codec = shapedBy(entry)
+  const shape = readShape(codec.definitions.known()[0]!.bytes)!
+  const values = Buffer.from(codec.encode(entry)).subarray(16)
+  const id = Buffer.from(codec.definitions.known()[0]!.id, 'hex')
+  const decode = (bytes: Uint8Array, rawLength = bytes.length): Bag =>
+    codec.decode(envelope({ format: 3, rawLength, payload: Buffer.concat([id, bytes]) }))
+
+  test('cut short at any byte, or with bytes behind, they are BODY_DAMAGED', () => {
+    deepStrictEqual(decode(values), entry)
+    for (let length = 0; length < values.length; length++)
+      expect(codeOf(() => decode(values.subarray(0, length)))).toBe('BODY_DAMAGED')
+    expect(codeOf(() => decode(Buffer.concat([values, Buffer.from([0xc0])])))).toBe('BODY_DAMAGED')
+    for (const length of [0, 5]) {
+      const body = envelope({ format: 3, rawLength: 0, payload: id.subarray(0, length) })
+      expect(codeOf(() => codec.decode(body))).toBe('BODY_DAMAGED')
+    }
+  })
+
+  test('with bytes changed they are BODY_DAMAGED, or bags that come back', () => {
+    let accepted = 0
+    fc.assert(
+      fc.property(fc.nat(values.length - 1), fc.nat(255), (place, byte) => {
+        const changed = Buffer.from(values)
+        changed[place] = byte
+        let bag: Bag
+        try {
+          bag = readShaped(changed, shape)
+        } catch (error) {
+          expect(isLooseleafError(error, 'BODY_DAMAGED')).toBe(true)
+          return
+        }
+        accepted++
+        // What is read by a shape can always be written by it.
+        deepStrictEqual(readShaped(packMsgpack(valuesOf(copyBag(bag), shape)!), shape), bag)
+      }),
+      { numRuns: 3000, seed: 7 },
+    )
+    expect(accepted).toBeGreaterThan(300)
+  })
+
+  test('an array of more or fewer values than there are names, or none at all, is BODY_DAMAGED', () => {
+    const at = (each: boolean): Shape => ({
+      names: ['a'],
+      within: [{ names: ['b', 'c'], within: [undefined, undefined], each }],
+    })
+    deepStrictEqual(readShaped(Buffer.from('919201c0', 'hex'), at(false)), { a: { b: 1, c: null } })
+    deepStrictEqual(readShaped(Buffer.from('9191dc000201c0', 'hex'), at(true)), { a: [{ b: 1, c: null }] })
+    for (const hex of ['90', '9201c0', '81a16101', 'c0', '', 'dd00000002c0c0']) {
+      expect(codeOf(() => readShaped(Buffer.from(hex, 'hex'), at(false)))).toBe('BODY_DAMAGED')
+    }
+    for (const hex of ['9190', '919101', '9193010203', '91dc000301c0c0']) {
+      expect(codeOf(() => readShaped(Buffer.from(hex, 'hex'), at(false)))).toBe('BODY_DAMAGED')
+    }
+    for (const hex of ['919190', '91919101', '919193010203', '919201c090', '91919201']) {
+      expect(codeOf(() => readShaped(Buffer.from(hex, 'hex'), at(true)))).toBe('BODY_DAMAGED')
+    }
+  })
+
+  test('the values of their objects are counted, and their depth', () => {
+    const nested: Shape = {
+      names: ['a'],
+      within: [{ names: ['b', 'c'], within: [undefined, undefined], each: true }],
+    }
+    const many = (count: number): Buffer => {
+      const head = Buffer.from('91dd00000000', 'hex')
+      head.writeUInt32BE(count, 2)
+      return Buffer.concat([head, ...Array.from({ length: count }, () => Buffer.from('92c0c0', 'hex'))])
+    }
+    const fitting = Math.floor((MAX_VALUES - 1) / 3)
+    expect(readShaped(many(fitting), nested)['a']).toHaveLength(fitting)
+    expect(codeOf(() => readShaped(many(fitting + 1), nested))).toBe('BODY_TOO_LARGE')
+    const flat: Shape = { names: ['a'], within: [undefined] }
+    const deep = (depth: number): Buffer => Buffer.concat([Buffer.alloc(depth, 0x91), Buffer.from([0xc0])])
+    expect(() => readShaped(deep(MAX_DEPTH), flat)).not.toThrow()
+    expect(codeOf(() => readShaped(deep(MAX_DEPTH + 1), flat))).toBe('BODY_DAMAGED')
+    const within = (depth: number): Buffer =>
+      Buffer.concat([Buffer.from('919192', 'hex'), deep(depth), deep(0)])
+    expect(() => readShaped(within(MAX_DEPTH - 3), nested)).not.toThrow()
+    expect(codeOf(() => readShaped(within(MAX_DEPTH - 2), nested))).toBe('BODY_DAMAGED')
+  })
+
+  test('compressed by a dictionary they take no more memory than they say', () => {
+    const packer = forStore({ dictionary: true })
+    const dictionary = definitionOf('dictionary', Buffer.alloc(1000, 'abc'))
+    give(packer, [dictionary])
+    const number = Buffer.from(dictionary.id, 'hex')
+    const bomb = deflateRawSync(Buffer.alloc(50_000_000), { dictionary: dictionary.bytes })
+    const before = process.memoryUsage().arrayBuffers
+    for (const rawLength of [0, 1000]) {
+      const body = envelope({ flags: 2, rawLength, payload: Buffer.concat([number, bomb]) })
+      expect(codeOf(() => packer.decode(body))).toBe('BODY_DAMAGED')
+    }
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(16 * 1024 * 1024)
+    const raw = msgpackFormat.encode({ text: 'abc'.repeat(100) })
+    const packed = deflateRawSync(raw, { dictionary: dictionary.bytes })
+    const whole = (payload: Uint8Array): Uint8Array =>
+      envelope({ flags: 2, rawLength: raw.length, payload: Buffer.concat([number, payload]) })
+    expect(packer.decode(whole(packed))).toStrictEqual({ text: 'abc'.repeat(100) })
+    for (const payload of [
+      packed.subarray(0, -1),
+      Buffer.concat([packed, Buffer.from([0])]),
+      raw,
+      Buffer.alloc(0),
+    ])
+      expect(codeOf(() => packer.decode(whole(payload)))).toBe('BODY_DAMAGED')
+    expect(codeOf(() => forStore().decode(whole(packed)))).toBe('BODY_UNKNOWN')
+  })
+})
+
+describe('dictionaries', () => {
+  const bags = Array.from({ length: 200 }, (_, i) => ({
+    title: `Something new on page ${i}`,
+    link: `https://example.com/entries/${i}`,
+    secret: `only here: ${String(i).repeat(9)} ${(i * 7919) % 1013}x${(i * 104_729) % 7919}`,
+  }))
+
+  test('hold what many bags have in common, and nothing that one alone has', () => {
+    const codec = forStore({ dictionary: true })
+    const dictionary = codec.definitions.train(bags, 2048)
+    const text = Buffer.from(dictionary.bytes).toString('latin1')
+    expect(text).toContain('https://example.com/entries/'.slice(0, 20))
+    expect(dictionary.bytes.length).toBeLessThanOrEqual(2048)
+    for (const [i, { secret }] of bags.entries()) {
+      if (i > 110) expect(text).not.toContain(secret.slice(11, 30))
+    }
+    expect(codec.definitions.train([], 2048).bytes).toHaveLength(0)
+    // Known only when it is stored.
+    expect(codec.definitions.known()).toEqual([])
+  })
+
+  test('make small bodies smaller, and the newest is used, whatever was added before is read', () => {
+    const codec = forStore({ dictionary: true, shapes: true })
+    const bag = { ...bags[5]!, secret: 'x' }
+    const plain = codec.encode(bag)
+    const first = codec.definitions.train(bags, 512)
+    const second = codec.definitions.train(bags, 4096)
+    codec.definitions.learn({ ...second, added: 2 })
+    codec.definitions.confirm(second.id)
+    codec.definitions.learn({ ...first, added: 1 })
+    codec.definitions.confirm(first.id)
+    const packed = codec.encode(bag)
+    expect(packed.length).toBeLessThan(plain.length * 0.7)
+    expect(Buffer.from(packed).toString('hex', 10, 16)).toBe(second.id)
+    for (const body of [plain, packed]) expect(codec.decode(body)).toStrictEqual(bag)
+    expect(codec.name).toBe('msgpack+shapes+dictionary')
+    // What would not become smaller stays as it is.
+    expect(codec.encode({ a: 1 })[1]).toBe(0)
+    expect(forStore({}).definitions.missing(packed)).toEqual([second.id])
+  })
+})

@@ -1,0 +1,69 @@
+import { crc32, inflateRawSync, inflateSync } from 'node:zlib'
+
+// A reader of stored bodies that was written by the README alone and shares nothing with ours but zlib: what it takes to read a store in another
+// language. It trusts what it reads, and knows no more types than the examples have.
+
+/** The content of `looseleaf_codec`, by id. */
+export type Stored = Readonly<Record<string, Buffer>>
+
+type Layout = readonly (string | readonly [string, 'object' | 'elements', Layout])[]
+
+export function readIndependently(body: Buffer, stored: Stored): unknown {
+  const [format, flags] = [body[0], body[1]]
+  const sum = crc32(Buffer.concat([body.subarray(0, 6), body.subarray(10)]))
+  if (sum !== body.readUInt32BE(6)) throw new Error('checksum')
+  let payload = body.subarray(10)
+  const refer = (): Buffer => {
+    const found = stored[payload.subarray(0, 6).toString('hex')]
+    payload = payload.subarray(6)
+    return found!
+  }
+  const layout = format === 3 ? (JSON.parse(refer().toString()) as Layout) : undefined
+  const dictionary = flags === 2 ? refer() : undefined
+  if (flags === 1) payload = inflateSync(payload)
+  if (dictionary !== undefined) payload = inflateRawSync(payload, { dictionary })
+  if (payload.length !== body.readUInt32BE(2)) throw new Error('length')
+  const value = readValue(payload)
+  return layout === undefined ? value : named(layout, value as unknown[])
+}
+
+function named(layout: Layout, values: readonly unknown[]): unknown {
+  return Object.fromEntries(
+    layout.map((item, i) =>
+      typeof item === 'string' ? [item, values[i]] : [item[0], within(item, values[i])],
+    ),
+  )
+}
+
+function within([, where, layout]: Exclude<Layout[number], string>, value: unknown): unknown {
+  const one = (each: unknown): unknown => (Array.isArray(each) ? named(layout, each) : each)
+  return where === 'elements' && Array.isArray(value) ? value.map(one) : one(value)
+}
+
+/** Of what is not a shape any MessagePack library makes the same; this one is to share nothing. */
+function readValue(bytes: Buffer): unknown {
+  let at = 0
+  const text = (length: number): string => bytes.toString('utf8', at, (at += length))
+  const number = (length: number): number => {
+    at += length
+    return bytes.readUIntBE(at - length, length)
+  }
+  const list = (length: number, item: () => unknown): unknown[] => Array.from({ length }, item)
+  const map = (length: number): unknown =>
+    Object.fromEntries(list(length, () => [value(), value()]) as [string, unknown][])
+
+  function value(): unknown {
+    const tag = number(1)
+    if (tag < 0x80) return tag
+    if (tag < 0x90) return map(tag & 15)
+    if (tag < 0xa0) return list(tag & 15, value)
+    if (tag < 0xc0) return text(tag & 31)
+    if (tag === 0xc0) return null
+    if (tag === 0xc2 || tag === 0xc3) return tag === 0xc3
+    if (tag === 0xcc) return number(1)
+    if (tag === 0xd9) return text(number(1))
+    if (tag === 0xd6 && number(1) === 0xff) return new Date(number(4) * 1000)
+    throw new Error(`tag ${tag}`)
+  }
+  return value()
+}

@@ -1,0 +1,88 @@
+import {
+  isLooseleafError,
+  LooseleafError,
+  type CallOptions,
+  type CodecDefinitions,
+  type Definition,
+  type Driver,
+  type Shard,
+  type StoredDefinition,
+  type Time,
+} from '@looseleaf/core'
+import { changeCatalogContents, type CatalogHolder } from '@looseleaf/index-engine'
+import { NOTICE_MS } from './catalog-watch.ts'
+
+/** What publishing goes by. */
+export interface Publishing {
+  readonly driver: Driver
+  readonly catalog: CatalogHolder
+  readonly time: Time
+}
+
+/**
+ * Stores definitions on every shard where they are missing, and confirms to the codec those that are on all of them with the very same content.
+ * Before the first one, makes it known that a process has to understand such, and waits until every process has read that. Answers the
+ * ids that are confirmed. Needs every shard.
+ */
+export async function publishDefinitions(
+  { driver, catalog, time }: Publishing,
+  codec: CodecDefinitions,
+  definitions: readonly Definition[],
+  options?: CallOptions,
+): Promise<readonly string[]> {
+  // Where tables are missing nothing is announced.
+  for (const shard of driver.shards) await readOrExplain(shard, definitions, options)
+  if (!catalog.current().hasDefinitions) {
+    const changed = await changeCatalogContents(
+      driver,
+      (contents) => (contents.definitions ? undefined : { ...contents, definitions: true }),
+      { ...options, holds: (contents) => contents.definitions === true },
+    )
+    await time.sleep(NOTICE_MS, options?.signal)
+    catalog.adopt(changed)
+  }
+  const onShards = await Promise.all(driver.shards.map((shard) => addTo(shard, definitions, options)))
+  const confirmed: string[] = []
+  for (const { id } of definitions) {
+    const rows = onShards.map((stored) => stored.find((row) => row.id === id))
+    if (!rows.every((row) => row !== undefined && codec.learn(row))) continue
+    codec.confirm(id)
+    confirmed.push(id)
+  }
+  return confirmed
+}
+
+/** What is there in the end, and stays. */
+async function addTo(
+  shard: Shard,
+  definitions: readonly Definition[],
+  options?: CallOptions,
+): Promise<readonly StoredDefinition[]> {
+  const ids = definitions.map(({ id }) => id)
+  const before = await shard.definitions.read(ids, options)
+  const missing = definitions.filter(({ id }) => !before.some((row) => row.id === id))
+  await shard.definitions.add(missing, options)
+  // Another process may have added them, and its commit may not be on disk.
+  await shard.flush(options)
+  return shard.definitions.read(ids, options)
+}
+
+async function readOrExplain(
+  shard: Shard,
+  definitions: readonly Definition[],
+  options?: CallOptions,
+): Promise<void> {
+  try {
+    await shard.definitions.read(
+      definitions.map(({ id }) => id),
+      options,
+    )
+  } catch (cause) {
+    if (!isLooseleafError(cause, 'NOT_MIGRATED')) throw cause
+    throw new LooseleafError(
+      'NOT_MIGRATED',
+      `${shard.name}: the table looseleaf_codec is missing, which a codec with shapes or a dictionary needs; open the store once with \`migrate: true\`. Until then bodies are written without.`,
+      { shard: shard.name, cause },
+    )
+  }
+}

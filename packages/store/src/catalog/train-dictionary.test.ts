@@ -1,0 +1,120 @@
+import { envelopeCodec, msgpackZlibCodec, type EnvelopeCodecOptions } from '@looseleaf/codec'
+import { parseId, type Codec, type Driver, type Time } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { keepOpen } from '@looseleaf/testkit'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { DataStore } from '../data-store.ts'
+
+let driver: Driver
+
+beforeEach(async () => {
+  driver = await memoryShards(2).connect()
+  onTestFinished(() => driver.close())
+})
+
+const time: Time = { now: () => Date.now(), sleep: async () => {} }
+
+async function open(options: EnvelopeCodecOptions = { dictionary: true }, codec?: Codec): Promise<DataStore> {
+  const store = await DataStore.open({
+    shards: keepOpen(driver),
+    codec: codec ?? envelopeCodec(options),
+    migrate: true,
+    time,
+  })
+  onTestFinished(() => store.close())
+  return store
+}
+
+const bagOf = (n: number): { title: string; link: string; n: number } => ({
+  title: `Something new on page ${n}`,
+  link: `https://example.com/entries/${n}`,
+  n,
+})
+
+const otherOf = (n: number): { body: string; n: number } => ({
+  body: `Quite another kind of thing than all of the others before it, number ${n}`,
+  n,
+})
+
+async function bodyOf(store: DataStore, id: string): Promise<Uint8Array> {
+  const bytes = parseId(id)
+  const [row] = await driver.shards[store.context.router.shardOfId(bytes)]!.entities.read([bytes])
+  return row!.body!
+}
+
+async function fill(store: DataStore, count: number): Promise<void> {
+  await store.putMany(Array.from({ length: count }, (_, n) => bagOf(n)))
+}
+
+test('a trained dictionary is on every shard, small bodies shrink by it, and any process reads them', async () => {
+  const store = await open()
+  const bystander = await open({})
+  await fill(store, 100)
+  const before = await bodyOf(store, (await store.put(bagOf(500))).id)
+  const { id, bytes, sample } = await store.trainDictionary({ bytes: 1024 })
+  expect(sample).toBe(101)
+  for (const { definitions } of driver.shards) {
+    const rows = await definitions.all()
+    expect(rows.map((row) => [row.id, row.kind, row.bytes.length])).toEqual([[id, 'dictionary', bytes]])
+  }
+  const written = (await store.put(bagOf(501))).id
+  const after = await bodyOf(store, written)
+  expect(after[1]).toBe(2)
+  expect(after.length).toBeLessThan(before.length * 0.75)
+  for (const reader of [store, bystander, await open({}), await open(undefined, msgpackZlibCodec())])
+    expect(await reader.get(written)).toMatchObject(bagOf(501))
+  // One that is opened now writes by it, too; one whose codec has none does not.
+  const [mine, other] = [await open(), await open({})]
+  expect((await bodyOf(mine, (await mine.put(bagOf(502))).id))[1]).toBe(2)
+  expect((await bodyOf(other, (await other.put(bagOf(503))).id))[1]).toBe(0)
+})
+
+test('the last one that was trained is written by, and bodies of those before it are read', async () => {
+  const store = await open()
+  await fill(store, 60)
+  const first = await store.trainDictionary({ bytes: 512 })
+  const old = (await store.put(bagOf(1))).id
+  await store.putMany(Array.from({ length: 60 }, (_, n) => otherOf(n)))
+  const second = await store.trainDictionary({ bytes: 512, sample: 60 })
+  expect(second.id).not.toBe(first.id)
+  const id = (await store.put(otherOf(200))).id
+  expect(Buffer.from(await bodyOf(store, id)).toString('hex', 10, 16)).toBe(second.id)
+  const again = await open()
+  expect(await again.getMany([old, id])).toMatchObject([bagOf(1), otherOf(200)])
+  expect(Buffer.from(await bodyOf(again, (await again.put(otherOf(201))).id)).toString('hex', 10, 16)).toBe(
+    second.id,
+  )
+})
+
+test('too few entities, or nothing in common, store nothing; so do a codec without and options out of range', async () => {
+  const store = await open()
+  await fill(store, 10)
+  await expect(store.trainDictionary()).rejects.toMatchObject({
+    code: 'BAD_OPTION',
+    message: expect.stringContaining('10 were looked at') as string,
+  })
+  for (const options of [
+    { sample: 1 },
+    { sample: 1.5 },
+    { bytes: 100 },
+    { bytes: 40_000 },
+    { bytes: 'x' as unknown as number },
+  ])
+    await expect(store.trainDictionary(options)).rejects.toMatchObject({ code: 'BAD_OPTION' })
+  const { encode, decode } = msgpackZlibCodec()
+  const bare = await open(undefined, { name: 'bare', encode, decode })
+  await expect(bare.trainDictionary()).rejects.toThrow('The codec bare knows no shapes and no dictionaries')
+  for (const { definitions } of driver.shards) expect(await definitions.all()).toEqual([])
+})
+
+test('a store without the table says so, writes on, and is put right by migrate', async () => {
+  const store = await open()
+  await fill(store, 60)
+  await driver.shards[1]!.dropIndexTable({ table: 'looseleaf_codec', columns: [] })
+  await expect(store.trainDictionary()).rejects.toMatchObject({
+    code: 'NOT_MIGRATED',
+    message: expect.stringContaining('open the store once with `migrate: true`') as string,
+  })
+  expect((await bodyOf(store, (await store.put(bagOf(1))).id))[1]).toBe(0)
+  expect((await (await open()).trainDictionary()).sample).toBe(61)
+})

@@ -1,0 +1,94 @@
+import {
+  isLooseleafError,
+  LooseleafError,
+  type Bag,
+  type CallOptions,
+  type Codec,
+  type CodecDefinitions,
+} from '@looseleaf/core'
+import type { EngineContext } from '@looseleaf/index-engine'
+import { publishDefinitions } from './publish-definitions.ts'
+
+export interface TrainOptions extends CallOptions {
+  /** Entities that are looked at, at the most: those that were written last, as many of each shard. Default: 2,000. */
+  readonly sample?: number | undefined
+  /** The most bytes of the dictionary, up to 32,768. Default: 4,096; twice as many save a hundredth more and take 5 µs longer for each body. */
+  readonly bytes?: number | undefined
+}
+
+export interface TrainedDictionary {
+  readonly id: string
+  readonly bytes: number
+  /** Entities that it was made of. */
+  readonly sample: number
+}
+
+/** Longer bodies are passed over: a dictionary helps those that are too small to be compressed by themselves. */
+const MAX_BODY = 16 * 1024
+const PAGE = 500
+/** Of less nothing can be learned. */
+const MIN_SAMPLE = 20
+
+/** Throws `BAD_OPTION` for a codec without any. */
+function definitionsOf(codec: Codec): CodecDefinitions {
+  if ('definitions' in codec) return codec.definitions as CodecDefinitions
+  throw new LooseleafError(
+    'BAD_OPTION',
+    `The codec ${codec.name} knows no shapes and no dictionaries; those of envelopeCodec do.`,
+  )
+}
+
+export async function trainDictionary(
+  context: EngineContext,
+  { sample = 2_000, bytes = 4_096, ...options }: TrainOptions,
+): Promise<TrainedDictionary> {
+  requireWithin('sample', sample, MIN_SAMPLE, 100_000)
+  requireWithin('bytes', bytes, 256, 32_768)
+  const definitions = definitionsOf(context.codec)
+  const bags = await newestBags(context, sample, options)
+  const dictionary = bags.length < MIN_SAMPLE ? undefined : definitions.train(bags, bytes)
+  if (dictionary === undefined || dictionary.bytes.length < 64) {
+    throw new LooseleafError(
+      'BAD_OPTION',
+      `Nothing was stored: a dictionary needs ${MIN_SAMPLE} readable entities of up to ${MAX_BODY} bytes with something in common; ${bags.length} were looked at.`,
+    )
+  }
+  const confirmed = await publishDefinitions(context, definitions, [dictionary], options)
+  if (!confirmed.includes(dictionary.id)) {
+    throw new LooseleafError('CONFLICT', `The dictionary ${dictionary.id} is not stored on every shard.`)
+  }
+  return { id: dictionary.id, bytes: dictionary.bytes.length, sample: bags.length }
+}
+
+async function newestBags(context: EngineContext, sample: number, options: CallOptions): Promise<Bag[]> {
+  const { driver, codec } = context
+  const bags: Bag[] = []
+  for (const [number, { entities }] of driver.shards.entries()) {
+    const wanted = Math.ceil((sample - bags.length) / (driver.shards.length - number))
+    const until = bags.length + wanted
+    let before: { readonly updated: number; readonly addedId: number } | undefined
+    while (bags.length < until) {
+      const range = { since: 0, ...(before !== undefined && { before }) }
+      const rows = await entities.pageByUpdated(range, PAGE, { ...options, maxBody: MAX_BODY })
+      for (const { body } of rows) {
+        if (body === null || body === undefined || bags.length >= until) continue
+        try {
+          bags.push(codec.decode(body))
+        } catch (error) {
+          if (!isLooseleafError(error)) throw error
+        }
+      }
+      before = rows.at(-1)
+      if (rows.length < PAGE) break
+    }
+  }
+  return bags
+}
+
+function requireWithin(name: string, value: number, least: number, most: number): void {
+  if (Number.isInteger(value) && value >= least && value <= most) return
+  throw new LooseleafError(
+    'BAD_OPTION',
+    `${name} has to be an integer from ${least} to ${most}; got ${String(value)}.`,
+  )
+}
