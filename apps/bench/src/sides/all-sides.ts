@@ -1,6 +1,6 @@
 import { json } from './json-side.ts'
 import { limit } from './limit/limit-side.ts'
-import { entityFirst, looseleaf, sqliteLooseleaf } from './looseleaf-side.ts'
+import { dictionary, entityFirst, looseleaf, shapes, sqliteLooseleaf } from './looseleaf-side.ts'
 import { handWritten } from './mysql-side.ts'
 import { pongo } from './pongo-side.ts'
 import type { SideDefinition } from './side.ts'
@@ -10,6 +10,8 @@ import { sqliteHandWritten } from './sqlite-side.ts'
 export const sides: readonly SideDefinition[] = [
   looseleaf,
   entityFirst,
+  shapes,
+  dictionary,
   handWritten,
   limit,
   json,

@@ -1,7 +1,16 @@
 import { dirname } from 'node:path'
-import { DataStore, mysqlShards, sqliteShards, type DataStoreOptions, type DriverFactory } from 'looseleaf'
+import {
+  DataStore,
+  envelopeCodec,
+  mysqlShards,
+  sqliteShards,
+  type DataStoreOptions,
+  type DriverFactory,
+} from 'looseleaf'
 import { byTag, byTime, byUser, indexesOf, listByUser, type LayoutName } from '../workload/indexes.ts'
-import type { ScenarioName } from '../workload/scenarios.ts'
+import { createEntry } from '../workload/entry.ts'
+import { userId } from '../workload/ids.ts'
+import { scenarioNames, type ScenarioName } from '../workload/scenarios.ts'
 import type { ServerKind, Side, SideDefinition } from './side.ts'
 import type { SideName } from './side-names.ts'
 
@@ -15,6 +24,8 @@ interface LooseleafSideOptions {
   readonly without?: readonly ScenarioName[]
   /** Anything that is not as it comes. */
   readonly store?: StoreOptions
+  /** What a new store is to have seen before it is measured. */
+  readonly prime?: (store: DataStore) => Promise<void>
 }
 
 type Made = Pick<DataStoreOptions, 'migrate' | 'queryTimeMs'>
@@ -33,6 +44,7 @@ export function looseleafSide({
   isVariant = false,
   without = [],
   store = {},
+  prime = async () => {},
 }: LooseleafSideOptions): SideDefinition {
   const open = (databases: readonly string[], layout: LayoutName, made: Made): Promise<DataStore> =>
     DataStore.open({
@@ -47,8 +59,11 @@ export function looseleafSide({
     server,
     isVariant,
     without,
-    create: async (databases, layout) =>
-      (await open(databases, layout, { migrate: true, queryTimeMs: QUERY_TIME_MS })).close(),
+    async create(databases, layout) {
+      const made = await open(databases, layout, { migrate: true, queryTimeMs: QUERY_TIME_MS })
+      await prime(made)
+      await made.close()
+    },
     open: async (databases, layout) => sideOf(await open(databases, layout, {})),
   }
 }
@@ -135,8 +150,40 @@ export const entityFirst = looseleafSide({
   without: READING,
   store: { writeOrder: 'entity-first' },
 })
+/** What bodies look like changes nothing else. */
+const BESIDE_BODIES = scenarioNames.filter(
+  (name) => !['insert', 'update', 'get', 'getMany', 'page'].includes(name),
+)
+export const shapes = looseleafSide({
+  name: 'shapes',
+  title: 'Looseleaf with shapes',
+  isVariant: true,
+  without: BESIDE_BODIES,
+  store: { codec: envelopeCodec({ shapes: true }) },
+  prime: showEntries,
+})
+export const dictionary = looseleafSide({
+  name: 'dictionary',
+  title: 'Looseleaf with shapes and a dictionary',
+  isVariant: true,
+  without: BESIDE_BODIES,
+  store: { codec: envelopeCodec({ shapes: true, dictionary: true }) },
+  prime: showEntries,
+})
 export const sqliteLooseleaf = looseleafSide({
   name: 'sqlite-looseleaf',
   title: 'Looseleaf on SQLite',
   server: 'sqlite',
 })
+
+/**
+ * A store in use has its shapes and its dictionary for long. A new one gets them from entries like those that follow, which are
+ * gone afterwards.
+ */
+async function showEntries(store: DataStore): Promise<void> {
+  const user = userId(0)
+  const entries = Array.from({ length: 500 }, (_, i) => createEntry(i, user, { bag: undefined, extras: 0 }))
+  const stored = await store.putMany(entries)
+  await store.trainDictionary()
+  for (const result of stored) if (result.ok) await store.delete(result.id)
+}

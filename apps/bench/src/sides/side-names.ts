@@ -1,6 +1,8 @@
 export const sideNames = [
   'looseleaf',
   'entity-first',
+  'shapes',
+  'dictionary',
   'hand-written',
   'limit',
   'json',
