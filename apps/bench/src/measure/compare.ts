@@ -1,3 +1,4 @@
+import { createRandom, type Random } from '@looseleaf-tooling/random'
 import type { SideName } from '../sides/side-names.ts'
 import type { Cell, Sample } from './sample.ts'
 
@@ -5,8 +6,8 @@ import type { Cell, Sample } from './sample.ts'
 const WARM_UP_SHARE = 0.5
 
 /**
- * Measures sides in turns, so that whatever else the machine does hits all alike. Who goes first moves on from round to round, and
- * ratios are only taken within a round.
+ * Measures sides in turns, so that whatever else the machine does hits all alike, and takes ratios only within a round. Each round has an
+ * order of its own: a side that always followed the same other one would pay for what that leaves behind.
  */
 export async function compare(
   sides: readonly SideName[],
@@ -16,10 +17,16 @@ export async function compare(
 ): Promise<Map<SideName, Sample[]>> {
   for (const side of sides) await measure(side, { ...cell, seconds: cell.seconds * WARM_UP_SHARE })
   const samples = new Map<SideName, Sample[]>(sides.map((side) => [side, []]))
+  const random = createRandom(rounds)
   for (let round = 0; round < rounds; round++) {
-    const first = round % sides.length
-    for (const side of [...sides.slice(first), ...sides.slice(0, first)])
-      samples.get(side)?.push(await measure(side, cell))
+    for (const side of shuffled(sides, random)) samples.get(side)?.push(await measure(side, cell))
   }
   return samples
+}
+
+function shuffled<T>(items: readonly T[], random: Random): readonly T[] {
+  return items
+    .map((item) => ({ item, place: random.below(2 ** 30) }))
+    .toSorted((a, b) => a.place - b.place)
+    .map(({ item }) => item)
 }
