@@ -26,7 +26,7 @@ export {
 } from './errors.ts'
 export { compareKeys, compareKeyValues, directionsOf, type Direction } from './key-order.ts'
 export { createGate, type Gate } from './gate.ts'
-export { createLane, type Lane, type LaneOptions } from './lane.ts'
+export { createLane, type Lane, type LaneOptions, type WorkFor } from './lane.ts'
 export type { CallOptions } from './ports/call.ts'
 export type {
   CatalogEntry,
@@ -42,7 +42,7 @@ export type {
 export type { ClaimHolder, ClaimTable } from './ports/claim-table.ts'
 export type { Codec, CodecDefinitions, StoreCodec } from './ports/codec.ts'
 export type { Definition, DefinitionTable, StoredDefinition } from './ports/definition-table.ts'
-export type { Driver, DriverFactory, Shard } from './ports/driver.ts'
+export type { ConnectOptions, Driver, DriverFactory, Shard } from './ports/driver.ts'
 export type {
   BoundedRow,
   EntityInsert,
@@ -66,8 +66,10 @@ export {
   type KeyRange,
   type KeyValue,
 } from './ports/index-table.ts'
+export type { BegunCall, EndedCall, Observer, StoreEvent } from './ports/observer.ts'
 export type { PendingPage, PendingRow, PendingTable } from './ports/pending-table.ts'
 export type { Router } from './ports/router.ts'
+export type { SentStatement, StatementListener } from './ports/statement-listener.ts'
 export type { TaskState, TaskTable } from './ports/task-table.ts'
 export { formatPath } from './property-path.ts'
 export { systemRandomness, type Randomness } from './randomness.ts'

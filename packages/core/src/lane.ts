@@ -27,6 +27,17 @@ export interface LaneOptions<Item, Result> {
    * about to come. It may not reject, and should end within a few turns of the event loop. A lone call is never held up by it.
    */
   readonly gather?: (() => Promise<void>) | undefined
+  readonly workFor?: WorkFor | undefined
+}
+
+/** Knows for whom work is done, so that a statement that several calls share can be told to be of each of them. */
+export interface WorkFor {
+  /** While false nobody wants to know, and neither of the others is called. */
+  readonly isWanted: boolean
+  /** For whom the present asynchronous context works; undefined for nobody in particular. */
+  current(): unknown
+  /** Does work for these, each as `current` gave it, and for nobody else. */
+  run<T>(ones: ReadonlySet<unknown>, work: () => T): T
 }
 
 /**
@@ -66,6 +77,8 @@ export interface Lane<Item, Result> {
 interface Call<Item, Result> {
   readonly items: readonly Item[]
   readonly results: Result[]
+  /** For whom it is made, see `WorkFor`. */
+  readonly one: unknown
   /** Items that have not ended. */
   left: number
   failure: { readonly error: unknown } | undefined
@@ -173,10 +186,18 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
     return batch
   }
 
+  function run(batch: readonly Waiting<Item, Result>[]): Promise<readonly Result[]> {
+    const items = batch.map((waiting) => waiting.item)
+    const { workFor } = options
+    if (!workFor?.isWanted) return options.run(items)
+    // The context here is that of whoever found the line empty.
+    return workFor.run(new Set(batch.map(({ call }) => call.one)), () => options.run(items))
+  }
+
   async function send(batch: readonly Waiting<Item, Result>[]): Promise<void> {
     statements++
     try {
-      const results = await options.run(batch.map((waiting) => waiting.item))
+      const results = await run(batch)
       if (results.length !== batch.length) throw wrongCount(options.name, batch.length, results.length)
       for (let i = 0; i < batch.length; i++) {
         const { call, place } = batch[i] as Waiting<Item, Result>
@@ -217,7 +238,8 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
   ): void {
     if (signal?.aborted) return reject(abortedError(signal))
     if (items.length === 0) return resolve([])
-    const call = { items, results: [], left: items.length, failure: undefined, resolve, reject }
+    const one = options.workFor?.isWanted ? options.workFor.current() : undefined
+    const call = { items, results: [], one, left: items.length, failure: undefined, resolve, reject }
     if (signal !== undefined) leaveOnAbort(call, signal, leave)
     enter(call)
   }

@@ -1,5 +1,5 @@
 import { LooseleafError, describeKind, isOutage, type Driver, type DriverFactory } from '@looseleaf/core'
-import { checkEntityTable, kyselyDriver } from '@looseleaf/driver-kysely'
+import { checkEntityTable, kyselyDriver, statementTeller } from '@looseleaf/driver-kysely'
 import {
   parseShardAddress,
   type MysqlShardOptions,
@@ -61,8 +61,10 @@ export function mysqlShards(
 
   return {
     shardCount: addresses.length,
-    async connect(): Promise<Driver> {
-      const pools = addresses.map((address) => connectShard(address, settings))
+    async connect({ statements } = {}): Promise<Driver> {
+      const pools = addresses.map((address) =>
+        connectShard(address, settings, statementTeller(address.name, statements)),
+      )
       const closeConnections = async (): Promise<void> => {
         await Promise.all(pools.map((pool) => pool.close()))
       }

@@ -1,5 +1,5 @@
 import { abortedError } from '@looseleaf/core'
-import type { HintedQuery } from '@looseleaf/driver-kysely'
+import type { HintedQuery, StatementTeller } from '@looseleaf/driver-kysely'
 import type Database from 'better-sqlite3'
 import { CompiledQuery, type DatabaseConnection, type QueryResult } from 'kysely'
 import { resultCode } from './errors.ts'
@@ -14,6 +14,7 @@ export interface ConnectionOptions {
   readonly database: Database.Database
   /** Milliseconds that a statement may wait for a locked file. */
   readonly deadlineMs: number
+  readonly statements?: StatementTeller | undefined
 }
 
 /** What one call has: the file's only connection, and the right to a transaction on it. */
@@ -24,7 +25,8 @@ export interface Connection extends DatabaseConnection {
 }
 
 /** Runs each statement in a turn of its own, and never makes the process wait for a lock. */
-export function createConnections({ database, deadlineMs }: ConnectionOptions): { acquire(): Connection } {
+export function createConnections(options: ConnectionOptions): { acquire(): Connection } {
+  const { database, deadlineMs, statements } = options
   const prepared = new Map<string, Database.Statement>()
   /** Who is in a transaction, and what resolves when it is over. */
   let holder: Connection | undefined
@@ -46,6 +48,19 @@ export function createConnections({ database, deadlineMs }: ConnectionOptions): 
     return { rows: [], numAffectedRows: BigInt(statement.run(...parameters).changes) }
   }
 
+  /** Attempts that find the file locked are told too. */
+  function runTold<Row>(query: CompiledQuery, { tell }: StatementTeller): QueryResult<Row> {
+    const sentAt = performance.now()
+    try {
+      const result = run<Row>(query)
+      tell(query.sql, sentAt, result.rows.length + Number(result.numAffectedRows ?? 0))
+      return result
+    } catch (error) {
+      tell(query.sql, sentAt, 0, resultCode(error) ?? 'unknown')
+      throw error
+    }
+  }
+
   const isTaken = (connection: Connection): boolean => holder !== undefined && holder !== connection
 
   async function execute<Row>(connection: Connection, query: CompiledQuery): Promise<QueryResult<Row>> {
@@ -57,7 +72,7 @@ export function createConnections({ database, deadlineMs }: ConnectionOptions): 
       while (isTaken(connection)) await over.promise
       if (signal?.aborted) throw abortedError(signal)
       try {
-        return run<Row>(query)
+        return statements?.isListening ? runTold<Row>(query, statements) : run<Row>(query)
       } catch (error) {
         if (!isBusy(error) || performance.now() >= until) throw error
       }

@@ -1,6 +1,5 @@
-import type Database from 'better-sqlite3'
 import { SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler, type Dialect, type Driver } from 'kysely'
-import { createConnections, type Connection } from './connection.ts'
+import { createConnections, type Connection, type ConnectionOptions } from './connection.ts'
 
 /** Kysely's own dialect takes one caller at a time; here a statement that waits for a lock holds up no reader. */
 class SharedConnectionAdapter extends SqliteAdapter {
@@ -9,17 +8,17 @@ class SharedConnectionAdapter extends SqliteAdapter {
   }
 }
 
-export function sqliteDialect(database: Database.Database, deadlineMs: number): Dialect {
+export function sqliteDialect(options: ConnectionOptions): Dialect {
   return {
     createAdapter: () => new SharedConnectionAdapter(),
-    createDriver: () => createKyselyDriver(database, deadlineMs),
+    createDriver: () => createKyselyDriver(options),
     createIntrospector: (db) => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   }
 }
 
-function createKyselyDriver(database: Database.Database, deadlineMs: number): Driver {
-  const connections = createConnections({ database, deadlineMs })
+function createKyselyDriver(options: ConnectionOptions): Driver {
+  const connections = createConnections(options)
   return {
     init: async () => {},
     acquireConnection: async () => connections.acquire(),
@@ -29,7 +28,7 @@ function createKyselyDriver(database: Database.Database, deadlineMs: number): Dr
     commitTransaction: (connection) => (connection as Connection).end('COMMIT'),
     rollbackTransaction: (connection) => (connection as Connection).end('ROLLBACK'),
     destroy: async () => {
-      database.close()
+      options.database.close()
     },
   }
 }

@@ -25,7 +25,11 @@ async function openShard(): Promise<{ shard: Shard; database: Database.Database;
     database.close()
     await rm(folder, { recursive: true })
   })
-  const shard = kyselyShard({ name: 'shard', dialect: sqliteDialect(database, 1_000), flavor: sqliteFlavor })
+  const shard = kyselyShard({
+    name: 'shard',
+    dialect: sqliteDialect({ database, deadlineMs: 1_000 }),
+    flavor: sqliteFlavor,
+  })
   await shard.createTables()
   await shard.createIndexTable(spec)
   came.length = 0

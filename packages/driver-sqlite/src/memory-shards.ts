@@ -7,11 +7,11 @@ export function memoryShards(count = 1): DriverFactory {
   const shardCount = checkShardCount(count)
   return {
     shardCount,
-    connect: () =>
+    connect: ({ statements } = {}) =>
       openShards(
         Array.from({ length: shardCount }, (_, number) => ({ name: `memory ${number}`, file: ':memory:' })),
         // Nothing outlives the process anyway.
-        { durability: 'normal', deadlineMs: 5_000, entityTable: 'entities' },
+        { durability: 'normal', deadlineMs: 5_000, entityTable: 'entities', statements },
       ),
   }
 }

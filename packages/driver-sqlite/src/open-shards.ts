@@ -1,5 +1,5 @@
-import type { Driver } from '@looseleaf/core'
-import { kyselyDriver } from '@looseleaf/driver-kysely'
+import type { ConnectOptions, Driver } from '@looseleaf/core'
+import { kyselyDriver, statementTeller } from '@looseleaf/driver-kysely'
 import type Database from 'better-sqlite3'
 import { openDatabase } from './database.ts'
 import { sqliteDialect } from './dialect.ts'
@@ -13,7 +13,7 @@ export interface ShardFile {
   readonly file: string
 }
 
-export interface OpenOptions {
+export interface OpenOptions extends ConnectOptions {
   readonly durability: 'full' | 'normal'
   readonly deadlineMs: number
   readonly entityTable: string
@@ -21,7 +21,7 @@ export interface OpenOptions {
 
 /** Opens all files, or none. The last one first: it tells other processes how many there will be. */
 export async function openShards(files: readonly ShardFile[], options: OpenOptions): Promise<Driver> {
-  const { deadlineMs, durability, entityTable } = options
+  const { deadlineMs, durability, entityTable, statements } = options
   const databases: Database.Database[] = []
   try {
     for (const { file } of files.toReversed()) {
@@ -36,7 +36,11 @@ export async function openShards(files: readonly ShardFile[], options: OpenOptio
   return kyselyDriver({
     shards: files.map(({ name, file }, number) => ({
       name,
-      dialect: sqliteDialect(databases[number] as Database.Database, deadlineMs),
+      dialect: sqliteDialect({
+        database: databases[number] as Database.Database,
+        deadlineMs,
+        statements: statementTeller(name, statements),
+      }),
       flavor: sqliteFlavor,
       entityTable,
       warnings: async () =>

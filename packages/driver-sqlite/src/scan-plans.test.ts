@@ -27,7 +27,11 @@ beforeAll(async () => {
     sent.push(text)
     return prepare(text)
   }) as typeof database.prepare
-  shard = kyselyShard({ name: 'memory', dialect: sqliteDialect(database, 1_000), flavor: sqliteFlavor })
+  shard = kyselyShard({
+    name: 'memory',
+    dialect: sqliteDialect({ database, deadlineMs: 1_000 }),
+    flavor: sqliteFlavor,
+  })
   await shard.createIndexTable(spec)
   index = shard.index(spec)
   return () => database.close()

@@ -47,7 +47,7 @@ export function sqliteShards(options: SqliteShardsOptions): DriverFactory {
 
   return {
     shardCount,
-    async connect(): Promise<Driver> {
+    async connect({ statements } = {}): Promise<Driver> {
       if (create) await makeFolder(folder)
       const there = await countShards(folder)
       if (there === 0 && !create) {
@@ -63,7 +63,7 @@ export function sqliteShards(options: SqliteShardsOptions): DriverFactory {
         const file = join(folder, `shard-${number}.sqlite`)
         return { name: file, file }
       })
-      return openShards(files, { durability, deadlineMs, entityTable })
+      return openShards(files, { durability, deadlineMs, entityTable, statements })
     },
   }
 }

@@ -12,7 +12,7 @@ let statements = 0
 async function openShard() {
   const database = new Database(':memory:', { verbose: () => statements++ })
   onTestFinished(() => void database.close())
-  const dialect = sqliteDialect(database, 1_000)
+  const dialect = sqliteDialect({ database, deadlineMs: 1_000 })
   const shard = kyselyShard({ name: 'memory', dialect, flavor: sqliteFlavor })
   await shard.createTables()
   return shard

@@ -2,6 +2,7 @@ import {
   badArgument,
   checkOptions,
   hasMethods,
+  isRecord,
   optionKinds,
   type CallOptions,
   type OptionKind,
@@ -70,6 +71,15 @@ const codec: OptionKind = {
   expected: 'a codec, such as msgpackZlibCodec() gives',
   fits: (value) => hasMethods(value, ['encode', 'decode']),
 }
+/** What an observer may have; one without any of them, such as one whose names are misspelt, would hear nothing. */
+const OBSERVES = ['callBegan', 'callEnded', 'statementSent', 'happened']
+const observer: OptionKind = {
+  expected: `an object with at least one of ${OBSERVES.join(', ')}, each a function`,
+  fits: (value) => {
+    const told = isRecord(value) ? OBSERVES.filter((name) => value[name] !== undefined) : []
+    return told.length > 0 && hasMethods(value, told)
+  },
+}
 const time: OptionKind = {
   expected: 'an object with now and sleep',
   fits: (value) => hasMethods(value, ['now', 'sleep']),
@@ -109,6 +119,7 @@ export const optionsOf: OptionsOf = {
     ...policies,
     queryTimeMs: elsewhere,
     writeTimeoutMs: elsewhere,
+    observer,
     onWarning: callback,
     time,
     random,

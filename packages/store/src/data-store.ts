@@ -27,6 +27,8 @@ import {
 } from './writing/entity-writer.ts'
 import { StoreQueries } from './reading/store-queries.ts'
 import { createIndexRowWriter } from './writing/index-row-writer.ts'
+import { createObserving, type Observing } from './observing/observing.ts'
+import type { Trace } from './observing/trace.ts'
 import { openContext } from './opening/open-context.ts'
 import { createRowRemovals, type RowRemovals } from './writing/row-removals.ts'
 import { putMany } from './writing/put-many.ts'
@@ -67,17 +69,18 @@ export class DataStore extends StoreQueries {
     policy: WritePolicy,
     cache: EntityCache | undefined,
     onWarning: (message: string) => void,
+    observing: Observing,
   ) {
-    const lanes = context.driver.shards.map(createShardLanes)
+    const lanes = context.driver.shards.map((shard) => createShardLanes(shard, observing.workFor))
     const reader = createEntityReader(context.router, context.codec, lanes)
-    super(context, lanes, reader)
+    super(context, lanes, reader, observing)
     const indexRows = createIndexRowWriter(context, lanes)
-    this.#removals = createRowRemovals(context, indexRows, onWarning)
+    this.#removals = createRowRemovals(context, indexRows, onWarning, observing.detached)
     this.#reader = reader
     this.#cache = cache
     this.#cachedReader =
       cache === undefined ? reader : createEntityReader(context.router, context.codec, lanes.map(cache.over))
-    this.#writer = createEntityWriter(context, lanes, reader, indexRows, this.#removals, policy)
+    this.#writer = createEntityWriter(context, lanes, reader, indexRows, this.#removals, policy, observing)
   }
 
   /**
@@ -96,9 +99,12 @@ export class DataStore extends StoreQueries {
     const onWarning = (message: string): void =>
       onRejected(tell(message), (error) => emitWarning(`onWarning failed: ${String(error)}`))
     const policy = writePolicy(options)
-    const context = await openContext(options, onWarning)
+    const observing = createObserving(options.observer, (error) =>
+      onWarning(`The observer failed: ${String(error)}`),
+    )
+    const context = await openContext(options, onWarning, observing.statements)
     const cache = options.cache && createEntityCache(options.cache, context.time)
-    return new DataStore(context, policy, cache, onWarning)
+    return new DataStore(context, policy, cache, onWarning, observing)
   }
 
   /** A fresh id, on the shard of another one with `near`. Ids sort by the time they were made. */
@@ -115,14 +121,14 @@ export class DataStore extends StoreQueries {
    */
   async put<B extends object>(bag: Storable<B>, options: PutOptions = noOptions): Promise<PutResult> {
     checkOptions('put', options, optionsOf.put)
-    return this.calls.pass(() => this.#put(takeBag(this.context.router, bag, options.id), options))
+    return this.calls.pass('put', () => this.#put(takeBag(this.context.router, bag, options.id), options))
   }
 
   /** Writes an entity that must not be there yet; `ALREADY_EXISTS` otherwise. An id that was deleted is free again. */
   async insert<B extends object>(bag: Storable<B>, options: InsertOptions = noOptions): Promise<PutResult> {
     checkOptions('insert', options, optionsOf.insert)
     const { id, isFresh, properties } = takeBag(this.context.router, bag, options.id)
-    return this.calls.pass(async () =>
+    return this.calls.pass('insert', async () =>
       putResult(id, await this.#write(id, toInsert(id, properties), { signal: options.signal, isFresh })),
     )
   }
@@ -143,7 +149,9 @@ export class DataStore extends StoreQueries {
     const { signal, ifVersion } = options
     const decide = toUpdate(bytes, change as Change, ifVersion)
     const addsUp = ifVersion === undefined
-    return this.calls.pass(async () => putResult(bytes, await this.#write(bytes, decide, { signal, addsUp })))
+    return this.calls.pass('update', async () =>
+      putResult(bytes, await this.#write(bytes, decide, { signal, addsUp })),
+    )
   }
 
   /** Deletes an entity and answers whether it was there. A tombstone stays, so that nothing late can bring it back. */
@@ -151,7 +159,10 @@ export class DataStore extends StoreQueries {
     checkOptions('delete', options, optionsOf.change)
     const bytes = parseId(id)
     const decide = toDelete(bytes, options.ifVersion)
-    return this.calls.pass(async () => (await this.#write(bytes, decide, { signal: options.signal })).written)
+    return this.calls.pass(
+      'delete',
+      async () => (await this.#write(bytes, decide, { signal: options.signal })).written,
+    )
   }
 
   /**
@@ -164,7 +175,7 @@ export class DataStore extends StoreQueries {
   ): Promise<PutManyResult[]> {
     checkOptions('putMany', options, optionsOf.call)
     if (!Array.isArray(bags)) throw badArgument('putMany', 'an array of bags', bags)
-    return this.calls.pass(() =>
+    return this.calls.pass('putMany', () =>
       putMany(
         bags,
         (bag) => takeBag(this.context.router, bag, undefined),
@@ -177,10 +188,15 @@ export class DataStore extends StoreQueries {
   async get(id: EntityId, options: GetOptions = noOptions): Promise<Entity | undefined> {
     checkOptions('get', options, optionsOf.get)
     const bytes = parseId(id)
-    this.calls.enter()
-    try {
+    const read = async (): Promise<Entity | undefined> => {
       const found = await this.#readerFor(options).one(bytes, options)
       return found && toEntity(found)
+    }
+    if (this.observing.isWanted) return this.calls.pass('get', read)
+    // Without the promises of `pass`.
+    this.calls.enter()
+    try {
+      return await read()
     } finally {
       this.calls.leave()
     }
@@ -204,14 +220,14 @@ export class DataStore extends StoreQueries {
       })
       return entities
     }
-    return this.calls.pass(() => withCallbacks(options, read))
+    return this.calls.pass('getMany', () => withCallbacks(options, read))
   }
 
   /** Whether there is an entity of this id, without reading its body: one that is damaged is there. */
   async exists(id: EntityId, options: CallOptions = noOptions): Promise<boolean> {
     checkOptions('exists', options, optionsOf.call)
     const bytes = parseId(id)
-    return this.calls.pass(() => this.#reader.exists(bytes, options))
+    return this.calls.pass('exists', () => this.#reader.exists(bytes, options))
   }
 
   /** Every entity of the store, in no order. */
@@ -242,7 +258,18 @@ export class DataStore extends StoreQueries {
     const bytes = parseId(found.id)
     if (!isVersion(found.version)) return false
     const decide = toDeleteDamaged(found)
-    return this.calls.pass(async () => (await this.#write(bytes, decide, options)).written)
+    return this.calls.pass('deleteDamaged', async () => (await this.#write(bytes, decide, options)).written)
+  }
+
+  /**
+   * Does a piece of work, such as a page or a job, and writes down what it causes in the store: the calls that are made within it,
+   * and each statement that was sent for them, with its shard, its rows and its time. A statement that several calls share is in the
+   * trace of each. The trace grows while the work goes on. Traces may stand within each other, and each has what is within it. Answers
+   * what the work answers.
+   */
+  async trace<T>(work: (trace: Trace) => Promise<T>): Promise<T> {
+    if (typeof work !== 'function') throw badArgument('trace', 'a function', work)
+    return this.observing.trace(work)
   }
 
   /**

@@ -9,9 +9,14 @@ export {
   type CallOptions,
   type Entity,
   type EntityId,
+  type BegunCall,
+  type EndedCall,
   type ErrorCode,
+  type Observer,
   type PropertyValue,
+  type SentStatement,
   type Storable,
+  type StoreEvent,
 } from '@looseleaf/core'
 export {
   defineIndex,
@@ -31,6 +36,7 @@ export {
 } from '@looseleaf/index-engine'
 export type { PolicyChange } from './catalog/policies.ts'
 export type { TrainedDictionary, TrainOptions } from './catalog/train-dictionary.ts'
+export type { Trace, TracedCall, TracedStatement } from './observing/trace.ts'
 export type { WhichIndex } from './catalog/which-index.ts'
 export type { CacheOptions } from './reading/entity-cache.ts'
 export type { ListCost, ListOptions, ListPage } from './reading/covering-reads.ts'

@@ -8,6 +8,7 @@ import type {
   IndexPredicate,
   IndexState,
   LooseleafError,
+  Observer,
   Randomness,
   Router,
   Storable,
@@ -77,6 +78,8 @@ export interface DataStoreOptions {
    * deadline. A `signal` ends the wait of a single call at any time. Default: 30,000.
    */
   readonly writeTimeoutMs?: number | undefined
+  /** Is told of calls, statements and what happens beneath them, as they happen. */
+  readonly observer?: Observer | undefined
   /** Takes warnings, such as unsafe durability settings of a database. Default: `process.emitWarning`. */
   readonly onWarning?: ((message: string) => void) | undefined
   /** Default: the machine's time. */

@@ -5,6 +5,7 @@ import type { DefinitionTable } from './definition-table.ts'
 import type { EntityTable } from './entity-table.ts'
 import type { IndexRow, IndexTable, IndexTableSpec } from './index-table.ts'
 import type { PendingTable } from './pending-table.ts'
+import type { StatementListener } from './statement-listener.ts'
 import type { TaskTable } from './task-table.ts'
 
 /** One database that holds a part of the store. */
@@ -64,5 +65,10 @@ export interface DriverFactory {
   /** How many shards it will connect to. */
   readonly shardCount: number
   /** Rejects when a shard refuses, or none can be reached. One of several that cannot says so by each of its calls. */
-  connect(): Promise<Driver>
+  connect(options?: ConnectOptions): Promise<Driver>
+}
+
+export interface ConnectOptions {
+  /** Is told of every statement that the driver sends, but those that make a connection ready. */
+  readonly statements?: StatementListener | undefined
 }

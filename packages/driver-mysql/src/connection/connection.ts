@@ -1,5 +1,5 @@
 import { abortedError } from '@looseleaf/core'
-import type { HintedQuery } from '@looseleaf/driver-kysely'
+import type { HintedQuery, StatementTeller } from '@looseleaf/driver-kysely'
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely'
 import type { Health } from '../bounds/breaker.ts'
 import { createDeadlineTimer } from '../bounds/deadline-timer.ts'
@@ -14,7 +14,7 @@ import {
   sessionError,
 } from '../errors/errors.ts'
 import { foundAgainst } from '../settings/answer-status.ts'
-import { tokenStatement } from '../settings/session-token.ts'
+import { tokenCondition, tokenStatement } from '../settings/session-token.ts'
 import { boundValues, splitStatement, writeLiterals } from './literals.ts'
 import type { ClientAnswer, ClientConnection, ClientResult } from './mysql2.ts'
 
@@ -50,6 +50,7 @@ export interface ConnectionOptions {
   readonly health: Health
   /** Ends the connection on the server's side, by way of another one. Returns at once. */
   readonly kill: () => void
+  readonly statements?: StatementTeller | undefined
 }
 
 /** One connection to a server, used by one call at a time, with a deadline on whatever it is asked. */
@@ -71,11 +72,14 @@ export interface Connection extends DatabaseConnection {
   destroy(): void
 }
 
+/** What it asks of its session by itself, as it is told to who listens: without the token. */
+const VERIFICATION = `SELECT ${tokenCondition('?')}`
+
 /** The parts of a statement, by the node that all its uses share. */
 const partsOf = new WeakMap<object, readonly string[]>()
 
 export function createConnection(options: ConnectionOptions): Connection {
-  const { client, token, maxPacketBytes, health, kill } = options
+  const { client, token, maxPacketBytes, health, kill, statements } = options
   let usable = true
   let deadline = 0
   let inTransaction = false
@@ -100,13 +104,14 @@ export function createConnection(options: ConnectionOptions): Connection {
   function learn(error: unknown, began: number): void {
     if (endsConnection(error)) destroy()
     // A deadline says nothing of the server: ending the statement by way of another connection will tell.
-    if ((error as { code?: unknown }).code === 'CALL_DEADLINE') kill()
+    if (codeOf(error) === 'CALL_DEADLINE') kill()
     else if (saysDown(error)) health.failed(began)
     else health.answered()
   }
 
-  /** Asks, and makes sure that the answer comes from the session that is this connection's. */
+  /** Asks, and makes sure that the answer comes from the session that is this connection's. `text`: for who listens. */
   async function askSession(
+    text: string,
     milliseconds: number,
     writes: boolean,
     begin: (done: (error: unknown, answer: ClientAnswer) => void) => void,
@@ -120,12 +125,14 @@ export function createConnection(options: ConnectionOptions): Connection {
     try {
       answer = await timer.wait(milliseconds, begin)
     } catch (error) {
+      if (statements?.isListening) statements.tell(text, began, 0, codeOf(error))
       learn(error, began)
       // A statement that another session has refused has done nothing, but those before it have.
       const found = foundByRefusal(error)
       throw found === undefined ? error : sessionError(found, wroteBefore)
     }
     health.answered()
+    if (statements?.isListening) statements.tell(text, began, rowsOf(answer.result))
     const found = foundAgainst(answer.status, inTransaction)
     if (found === undefined) return answer.result
     destroy()
@@ -133,11 +140,12 @@ export function createConnection(options: ConnectionOptions): Connection {
   }
 
   async function say(sql: string): Promise<void> {
-    await askSession(deadline - performance.now(), false, (done) => client.query({ sql }, done))
+    await askSession(sql, deadline - performance.now(), false, (done) => client.query({ sql }, done))
   }
 
   async function verify(milliseconds: number): Promise<void> {
-    await askSession(milliseconds, false, (done) => client.query({ sql: tokenStatement(token) }, done))
+    const sql = tokenStatement(token)
+    await askSession(VERIFICATION, milliseconds, false, (done) => client.query({ sql }, done))
     verifiedAt = performance.now()
   }
 
@@ -152,7 +160,9 @@ export function createConnection(options: ConnectionOptions): Connection {
 
   function sendPrepared({ sql, parameters }: CompiledQuery, write: boolean): Promise<ClientResult> {
     const values = boundValues(parameters, token)
-    return askSession(deadline - performance.now(), write, (done) => client.execute({ sql, values }, done))
+    return askSession(sql, deadline - performance.now(), write, (done) =>
+      client.execute({ sql, values }, done),
+    )
   }
 
   async function send(query: CompiledQuery): Promise<ClientResult> {
@@ -182,7 +192,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     if (parts === undefined) partsOf.set(query.query, (parts = splitStatement(sql)))
     const text = writeLiterals(parts, parameters, token)
     if (text.length >= maxPacketBytes) throw clientError('PACKET_TOO_LARGE')
-    return askSession(deadline - performance.now(), write, (done) => client.query({ sql: text }, done))
+    return askSession(sql, deadline - performance.now(), write, (done) => client.query({ sql: text }, done))
   }
 
   return {
@@ -229,6 +239,14 @@ export function createConnection(options: ConnectionOptions): Connection {
     },
     destroy,
   }
+}
+
+function codeOf(error: unknown): string {
+  return String((error as { code?: unknown }).code ?? 'unknown')
+}
+
+function rowsOf(result: ClientResult): number {
+  return 'affectedRows' in result ? result.affectedRows : result.length
 }
 
 function bytesOf(parameters: readonly unknown[]): number {

@@ -1,4 +1,5 @@
 import { LooseleafError, isLooseleafError } from '@looseleaf/core'
+import type { StatementTeller } from '@looseleaf/driver-kysely'
 import type { Health } from '../bounds/breaker.ts'
 import { withDeadline } from '../bounds/with-deadline.ts'
 import { mysqlFault, saysDown, sessionError } from '../errors/errors.ts'
@@ -25,11 +26,12 @@ export interface OpenOptions {
   readonly connectTimeoutMs: number
   readonly health: Health
   readonly killer: Killer
+  readonly statements?: StatementTeller | undefined
 }
 
 /** Connects and pins the session's settings; a connection that does not keep them is not given away. */
 export async function openConnection(options: OpenOptions): Promise<Connection> {
-  const { address, session, connectTimeoutMs, health, killer } = options
+  const { address, session, connectTimeoutMs, health, killer, statements } = options
   const password = await passwordOf(address, connectTimeoutMs)
   // The time that the password took is not the server's.
   const began = performance.now()
@@ -50,7 +52,8 @@ export async function openConnection(options: OpenOptions): Promise<Connection> 
     if (found !== undefined) throw sessionError(found, false)
     const identity = identityOf(settings, uptime)
     health.answered()
-    return createConnection({ client, token, maxPacketBytes, health, kill: () => killer.kill(identity) })
+    const kill = (): void => killer.kill(identity)
+    return createConnection({ client, token, maxPacketBytes, health, kill, statements })
   } catch (error) {
     client?.destroy()
     if (isLooseleafError(error)) {

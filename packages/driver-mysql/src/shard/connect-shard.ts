@@ -1,4 +1,5 @@
 import { isLooseleafError } from '@looseleaf/core'
+import type { StatementTeller } from '@looseleaf/driver-kysely'
 import { createBreaker } from '../bounds/breaker.ts'
 import { createSilenceWatch } from '../bounds/silence-watch.ts'
 import { createKiller } from '../connection/killer.ts'
@@ -18,7 +19,11 @@ export interface ShardSettings {
 }
 
 /** The pool of one shard, behind a breaker of its own: what befalls one shard is not felt on another. */
-export function connectShard(address: ShardAddress, settings: ShardSettings): Pool {
+export function connectShard(
+  address: ShardAddress,
+  settings: ShardSettings,
+  statements?: StatementTeller,
+): Pool {
   const { connectTimeoutMs } = settings
   const { name } = address
   const session = {
@@ -53,7 +58,8 @@ export function connectShard(address: ShardAddress, settings: ShardSettings): Po
     },
   })
   const killer = createKiller({ address, connectTimeoutMs, health: breaker })
-  const open = () => openConnection({ address, session, connectTimeoutMs, health: breaker, killer })
+  const open = () =>
+    openConnection({ address, session, connectTimeoutMs, health: breaker, killer, statements })
   const pool = createPool({
     ...settings,
     name,

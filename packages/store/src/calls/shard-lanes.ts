@@ -8,7 +8,9 @@ import {
   type IndexScan,
   type IndexTableSpec,
   type Lane,
+  type LaneOptions,
   type Shard,
+  type WorkFor,
 } from '@looseleaf/core'
 import type { Commit } from '@looseleaf/protocol'
 
@@ -63,10 +65,11 @@ const MAX_QUEUE = 20_000
 /** Turns of the event loop that a statement under load waits for more calls; with three it gains nothing any more. */
 const GATHER_TURNS = 2
 
-export function createShardLanes(shard: Shard): ShardLanes {
+/** `workFor`: for whoever traces calls down to statements. */
+export function createShardLanes(shard: Shard, workFor?: WorkFor): ShardLanes {
   const byTable = new Map<string, IndexLanes>()
   const takes = new Map<string, Lane<IndexRow, IndexRow | undefined>>()
-  const limits = { maxBatch: MAX_BATCH, maxQueue: MAX_QUEUE, gather }
+  const limits = { maxBatch: MAX_BATCH, maxQueue: MAX_QUEUE, gather, workFor }
   const entityWrite = {
     ...limits,
     maxBytes: MAX_BYTES,
@@ -127,7 +130,7 @@ export function createShardLanes(shard: Shard): ShardLanes {
     index(spec) {
       let lanes = byTable.get(spec.table)
       if (lanes === undefined) {
-        lanes = createIndexLanes(shard, spec)
+        lanes = createIndexLanes(shard, spec, limits)
         byTable.set(spec.table, lanes)
       }
       return lanes
@@ -148,9 +151,12 @@ export function createShardLanes(shard: Shard): ShardLanes {
   }
 }
 
-function createIndexLanes(shard: Shard, spec: IndexTableSpec): IndexLanes {
+function createIndexLanes(
+  shard: Shard,
+  spec: IndexTableSpec,
+  limits: Pick<LaneOptions<never, never>, 'maxBatch' | 'maxQueue' | 'gather' | 'workFor'>,
+): IndexLanes {
   const table = shard.index(spec)
-  const limits = { maxBatch: MAX_BATCH, maxQueue: MAX_QUEUE, gather }
   return {
     upsert: createLane({
       ...limits,

@@ -1,12 +1,8 @@
-import {
-  checkOptions,
-  createGate,
-  type CallOptions,
-  type Gate,
-  type IndexDefinitionData,
-} from '@looseleaf/core'
+import { checkOptions, type CallOptions, type IndexDefinitionData } from '@looseleaf/core'
 import { definitionFromData, type EngineContext } from '@looseleaf/index-engine'
 import { optionsOf } from '../call-options.ts'
+import type { Observing } from '../observing/observing.ts'
+import { createStoreCalls, type StoreCalls } from '../observing/store-calls.ts'
 import type { IndexStatus, StoreStatus } from '../types.ts'
 import { addIndex, dropIndex } from './manage-indexes.ts'
 import { markIndex } from './mark-indexes.ts'
@@ -19,10 +15,13 @@ import { requireWhich, type WhichIndex } from './which-index.ts'
 export abstract class StoreManagement {
   /** For those who work beneath the store: the cleaner, the command line, tests. */
   readonly context: EngineContext
-  protected readonly calls: Gate = createGate('The store is closed.')
+  protected readonly calls: StoreCalls
+  protected readonly observing: Observing
 
-  protected constructor(context: EngineContext) {
+  protected constructor(context: EngineContext, observing: Observing) {
     this.context = context
+    this.observing = observing
+    this.calls = createStoreCalls(observing)
   }
 
   /**
@@ -35,7 +34,7 @@ export abstract class StoreManagement {
   ): Promise<void> {
     checkOptions('addIndex', options, optionsOf.call)
     const checked = [definitions].flat().map((definition) => definitionFromData(definition))
-    await this.calls.pass(() => addIndex(this.context, checked, options))
+    await this.calls.pass('addIndex', () => addIndex(this.context, checked, options))
   }
 
   /**
@@ -44,7 +43,7 @@ export abstract class StoreManagement {
    * there is none.
    */
   async hideIndex(which: WhichIndex, options: CallOptions = {}): Promise<boolean> {
-    return this.calls.pass(() => markIndex(this.context, 'hideIndex', which, options))
+    return this.calls.pass('hideIndex', () => markIndex(this.context, 'hideIndex', which, options))
   }
 
   /**
@@ -52,17 +51,17 @@ export abstract class StoreManagement {
    * so for their definitions. False if there is none, or it is being dropped.
    */
   async restoreIndex(which: WhichIndex, options: CallOptions = {}): Promise<boolean> {
-    return this.calls.pass(() => markIndex(this.context, 'restoreIndex', which, options))
+    return this.calls.pass('restoreIndex', () => markIndex(this.context, 'restoreIndex', which, options))
   }
 
   /** Stops the filling of an index, in every process within seconds; what is done is kept. False if none is `building`. */
   async pauseIndex(which: WhichIndex, options: CallOptions = {}): Promise<boolean> {
-    return this.calls.pass(() => markIndex(this.context, 'pauseIndex', which, options))
+    return this.calls.pass('pauseIndex', () => markIndex(this.context, 'pauseIndex', which, options))
   }
 
   /** Lets a cleaner go on with a filling that was paused. False if no such index is `building`. */
   async resumeIndex(which: WhichIndex, options: CallOptions = {}): Promise<boolean> {
-    return this.calls.pass(() => markIndex(this.context, 'resumeIndex', which, options))
+    return this.calls.pass('resumeIndex', () => markIndex(this.context, 'resumeIndex', which, options))
   }
 
   /**
@@ -72,7 +71,7 @@ export abstract class StoreManagement {
   async dropIndex(which: WhichIndex, options: CallOptions = {}): Promise<boolean> {
     checkOptions('dropIndex', options, optionsOf.call)
     requireWhich('dropIndex', which)
-    return this.calls.pass(() => dropIndex(this.context, which, options))
+    return this.calls.pass('dropIndex', () => dropIndex(this.context, which, options))
   }
 
   /**
@@ -84,7 +83,7 @@ export abstract class StoreManagement {
   async setPolicies(policies: PolicyChange, options: CallOptions = {}): Promise<void> {
     checkOptions('setPolicies', policies, optionsOf.policies)
     checkOptions('setPolicies', options, optionsOf.call)
-    await this.calls.pass(() => changePolicies(this.context, policies, options))
+    await this.calls.pass('setPolicies', () => changePolicies(this.context, policies, options))
   }
 
   /**
@@ -94,13 +93,13 @@ export abstract class StoreManagement {
    */
   async trainDictionary(options: TrainOptions = {}): Promise<TrainedDictionary> {
     checkOptions('trainDictionary', options, optionsOf.train)
-    return this.calls.pass(() => trainDictionary(this.context, options))
+    return this.calls.pass('trainDictionary', () => trainDictionary(this.context, options))
   }
 
   /** The indexes of the store as they are now. */
   async indexes(options: CallOptions = {}): Promise<IndexStatus[]> {
     checkOptions('indexes', options, optionsOf.call)
-    return this.calls.pass(async () => {
+    return this.calls.pass('indexes', async () => {
       const catalog = await this.context.catalog.reload(options)
       return catalog.indexes.map(indexStatus)
     })
@@ -109,6 +108,6 @@ export abstract class StoreManagement {
   /** Shards, counted entities, indexes, warnings. */
   async status(options: CallOptions = {}): Promise<StoreStatus> {
     checkOptions('status', options, optionsOf.call)
-    return this.calls.pass(() => readStatus(this.context, options))
+    return this.calls.pass('status', () => readStatus(this.context, options))
   }
 }

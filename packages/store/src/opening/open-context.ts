@@ -6,6 +6,7 @@ import {
   systemTime,
   type CatalogEntry,
   type IndexDefinitionData,
+  type StatementListener,
 } from '@looseleaf/core'
 import {
   createCatalogHolder,
@@ -58,6 +59,7 @@ function hiddenIndexes(
 export async function openContext(
   options: DataStoreOptions,
   onWarning: (message: string) => void,
+  statements: StatementListener,
 ): Promise<EngineContext> {
   const { shards, indexes = [], migrate = false, acceptEmptyShards = false, time = systemTime } = options
   const { queryTimeMs, deleteDelayMs, onIndexFailure, random = systemRandomness } = options
@@ -69,7 +71,7 @@ export async function openContext(
     )
   }
   const policies = { deleteDelayMs, onIndexFailure }
-  const connected = await shards.connect()
+  const connected = await shards.connect({ statements })
   try {
     const opened = await openStore(connected, {
       router,

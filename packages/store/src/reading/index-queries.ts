@@ -41,6 +41,7 @@ import { damagedTeller } from './damaged-teller.ts'
 import { explainQuery, type ExplainOptions, type QueryExplanation } from './explain.ts'
 import type { EntityReader, ReadOptions } from './entity-reader.ts'
 import { idPlan, readIds, type IdPage, type QueryIdsOptions } from './id-reads.ts'
+import type { Observing } from '../observing/observing.ts'
 import { createReadyIndexes } from './ready-indexes.ts'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
 
@@ -99,6 +100,7 @@ export function createIndexQueries(
   context: EngineContext,
   lanes: readonly ShardLanes[],
   reader: EntityReader,
+  { happened }: Pick<Observing, 'happened'>,
 ): IndexQueries {
   const { driver, router } = context
   const watch = createCatalogWatch(context)
@@ -177,6 +179,8 @@ export function createIndexQueries(
         tell(error)
       })
     const page = await runQuery(readBy(portsOf(entries, tellDamaged)), plan, { cursor, signal, budget })
+    const { rowsDiscarded } = page.cost
+    if (rowsDiscarded > 0) happened({ kind: 'discarded', index: entries[0]!.name, rows: rowsDiscarded })
     const complete = page.cost.complete && isWhole()
     if (complete === page.cost.complete && damaged.size === 0) return page
     const cost = { ...page.cost, complete, ...(damaged.size > 0 && { damaged: [...damaged] }) }

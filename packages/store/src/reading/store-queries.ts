@@ -17,6 +17,7 @@ import type { ShardLanes } from '../calls/shard-lanes.ts'
 import { takeConditions } from '../calls/take-conditions.ts'
 import { takeWheres } from '../calls/take-wheres.ts'
 import { StoreManagement } from '../catalog/store-management.ts'
+import type { Observing } from '../observing/observing.ts'
 import type { ListOptions, ListPage } from './covering-reads.ts'
 import type { ExplainOptions, QueryExplanation } from './explain.ts'
 import type { EntityReader } from './entity-reader.ts'
@@ -33,9 +34,14 @@ import {
 export abstract class StoreQueries extends StoreManagement {
   readonly #queries: IndexQueries
 
-  protected constructor(context: EngineContext, lanes: readonly ShardLanes[], reader: EntityReader) {
-    super(context)
-    this.#queries = createIndexQueries(context, lanes, reader)
+  protected constructor(
+    context: EngineContext,
+    lanes: readonly ShardLanes[],
+    reader: EntityReader,
+    observing: Observing,
+  ) {
+    super(context, observing)
+    this.#queries = createIndexQueries(context, lanes, reader, observing)
   }
 
   /**
@@ -50,8 +56,10 @@ export abstract class StoreQueries extends StoreManagement {
     checkOptions('query', options, optionsOf.query)
     requireDefinition('query', index)
     // Every item matched a row of the index, so it has the indexed properties.
-    return this.calls.pass(() =>
-      withCallbacks(options, (taken) => this.#queries.query(index, where, taken)),
+    return this.calls.pass(
+      'query',
+      () => withCallbacks(options, (taken) => this.#queries.query(index, where, taken)),
+      index.name,
     ) as unknown as Promise<QueryPage<P>>
   }
 
@@ -78,8 +86,10 @@ export abstract class StoreQueries extends StoreManagement {
     checkOptions('queryMany', options, optionsOf.queryMany)
     requireDefinition('queryMany', index)
     const taken = takeWheres('queryMany', wheres)
-    return this.calls.pass(() =>
-      withCallbacks(options, (checked) => this.#queries.queryMany(index, taken, checked)),
+    return this.calls.pass(
+      'queryMany',
+      () => withCallbacks(options, (checked) => this.#queries.queryMany(index, taken, checked)),
+      index.name,
     ) as unknown as Promise<QueryPage<P>[]>
   }
 
@@ -96,7 +106,7 @@ export abstract class StoreQueries extends StoreManagement {
   ): Promise<IdPage> {
     checkOptions('queryIds', options, optionsOf.queryIds)
     requireDefinition('queryIds', index)
-    return this.calls.pass(() => this.#queries.queryIds(index, where, options))
+    return this.calls.pass('queryIds', () => this.#queries.queryIds(index, where, options), index.name)
   }
 
   /**
@@ -112,7 +122,7 @@ export abstract class StoreQueries extends StoreManagement {
     checkOptions('intersect', options, optionsOf.query)
     const taken = takeConditions(conditions)
     // Every item matched a row of each index, so it has all of the indexed properties.
-    return this.calls.pass(() =>
+    return this.calls.pass('intersect', () =>
       withCallbacks(options, (checked) => this.#queries.intersect(taken, checked)),
     ) as unknown as Promise<IntersectionPage<Ps>>
   }
@@ -130,8 +140,10 @@ export abstract class StoreQueries extends StoreManagement {
   ): Promise<ListPage<P>> {
     checkOptions('list', options, optionsOf.list)
     requireDefinition('list', index)
-    return this.calls.pass(() =>
-      withCallbacks(options, (taken) => this.#queries.list(index, where, taken)),
+    return this.calls.pass(
+      'list',
+      () => withCallbacks(options, (taken) => this.#queries.list(index, where, taken)),
+      index.name,
     ) as unknown as Promise<ListPage<P>>
   }
 
@@ -147,8 +159,10 @@ export abstract class StoreQueries extends StoreManagement {
   ): Promise<IndexedEntity<P>[]> {
     checkOptions('getAll', options, optionsOf.getAll)
     requireDefinition('query', index)
-    return this.calls.pass(() =>
-      withCallbacks(options, (taken) => this.#queries.all(index, where, taken)),
+    return this.calls.pass(
+      'getAll',
+      () => withCallbacks(options, (taken) => this.#queries.all(index, where, taken)),
+      index.name,
     ) as unknown as Promise<IndexedEntity<P>[]>
   }
 
@@ -163,7 +177,11 @@ export abstract class StoreQueries extends StoreManagement {
   ): Promise<number> {
     checkOptions('count', options, optionsOf.count)
     requireDefinition('count', index)
-    return this.calls.pass(() => withCallbacks(options, (taken) => this.#queries.count(index, where, taken)))
+    return this.calls.pass(
+      'count',
+      () => withCallbacks(options, (taken) => this.#queries.count(index, where, taken)),
+      index.name,
+    )
   }
 
   /**
@@ -178,8 +196,10 @@ export abstract class StoreQueries extends StoreManagement {
     checkOptions('countMany', options, optionsOf.count)
     requireDefinition('countMany', index)
     const taken = takeWheres('countMany', wheres)
-    return this.calls.pass(() =>
-      withCallbacks(options, (checked) => this.#queries.countMany(index, taken, checked)),
+    return this.calls.pass(
+      'countMany',
+      () => withCallbacks(options, (checked) => this.#queries.countMany(index, taken, checked)),
+      index.name,
     )
   }
 
@@ -194,6 +214,6 @@ export abstract class StoreQueries extends StoreManagement {
   ): Promise<QueryExplanation> {
     checkOptions('explain', options, optionsOf.explain)
     requireDefinition('explain', index)
-    return this.calls.pass(() => this.#queries.explain(index, where, options))
+    return this.calls.pass('explain', () => this.#queries.explain(index, where, options), index.name)
   }
 }

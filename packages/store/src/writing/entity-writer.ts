@@ -19,6 +19,7 @@ import {
 } from '@looseleaf/index-engine'
 import { commit, movedOrUndone, type EntityWrites, type PlacedKey } from '@looseleaf/protocol'
 import type { EntityReader } from '../reading/entity-reader.ts'
+import type { Observing } from '../observing/observing.ts'
 import type { IndexRowWriter } from './index-row-writer.ts'
 import type { RowRemovals } from './row-removals.ts'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
@@ -102,6 +103,7 @@ export function createEntityWriter(
   indexRows: IndexRowWriter,
   removals: RowRemovals,
   policy: WritePolicy,
+  { happened }: Pick<Observing, 'happened'>,
 ): EntityWriter {
   const now = elapsedBy(context.time)
 
@@ -242,11 +244,13 @@ export function createEntityWriter(
       if (rows.claimed.length > 0) await claim(rows.claimed, id, version, isOurs, signal)
       const deferred =
         rows.gained.length === 0 ? NONE : await writeBefore(defers, rows.gained, id, version, signal)
+      if (deferred.length > 0) happened({ kind: 'deferred', tables: deferred, shard: lane.shard })
       const epoch = catalog.epochs[shard] ?? 0
       const attempted: UnsettledAttempt = { found, body, rows, catalog, indexed: deferred.length === 0 }
 
       const outcome = await commit({ id, version, body, base: found.version, epoch, deferred }, writes)
       if (outcome === 'won') return won(version, attempted)
+      happened({ kind: 'attempt', outcome, shard: lane.shard })
       if (outcome === 'stale') await context.catalog.reload({ signal })
       if (outcome === 'unsettled') unsettled.set(version, attempted)
       const pause =

@@ -25,7 +25,10 @@ beforeEach(async () => {
   const driver = faultyDriver(reference, (call) => plan(call))
   const shards = { shardCount: 2, connect: async () => driver }
   store = await DataStore.open({ shards, indexes: [byName, byRank], migrate: true })
-  writer = createIndexRowWriter(store.context, driver.shards.map(createShardLanes))
+  writer = createIndexRowWriter(
+    store.context,
+    driver.shards.map((shard) => createShardLanes(shard)),
+  )
 })
 
 const entryOf = (name: string): CatalogEntry =>

@@ -44,7 +44,12 @@ function create(its: Time = time): RowRemovals {
   }
   const driver = { shards: [{ catalog: { load: async () => epoch && { epoch } } }] }
   const context = { time: its, catalog, driver } as unknown as EngineContext
-  return createRowRemovals(context, indexRows, (message) => void warnings.push(message))
+  return createRowRemovals(
+    context,
+    indexRows,
+    (message) => void warnings.push(message),
+    (work) => work(),
+  )
 }
 
 const ID = new Uint8Array(16)

@@ -2,6 +2,7 @@ import { backgroundTime, elapsedBy, systemTime, type Shard } from '@looseleaf/co
 import { keptRowsMs, type EngineContext } from '@looseleaf/index-engine'
 import type { PlacedKey } from '@looseleaf/protocol'
 import { createBackground } from './background.ts'
+import type { Observing } from '../observing/observing.ts'
 import type { IndexRowWriter } from './index-row-writer.ts'
 
 /**
@@ -53,6 +54,7 @@ export function createRowRemovals(
   context: EngineContext,
   indexRows: Pick<IndexRowWriter, 'remove'>,
   onWarning: (message: string) => void,
+  detached: Observing['detached'],
 ): RowRemovals {
   const { time } = context
   const elapsed = elapsedBy(time)
@@ -138,7 +140,7 @@ export function createRowRemovals(
       keptRows += rows.length
       kept.push({ rows, ...commit, due: elapsed() + keptRowsMs(context.catalog.current()) })
       // It ends by itself, or with the store.
-      if (!running) run().catch(() => {})
+      if (!running) detached(() => run().catch(() => {}))
     },
     get isFull() {
       return background.isFull

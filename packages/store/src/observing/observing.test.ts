@@ -1,0 +1,176 @@
+import type { EndedCall, Observer, SentStatement, StoreEvent } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { defineIndex } from '@looseleaf/index-engine'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { DataStore } from '../data-store.ts'
+import type { Trace } from './trace.ts'
+
+const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
+
+async function open(observer?: Observer, onWarning: (message: string) => void = () => {}) {
+  const store = await DataStore.open({
+    shards: memoryShards(1),
+    indexes: [byName],
+    migrate: true,
+    queryTimeMs: 1,
+    onWarning,
+    observer,
+  })
+  onTestFinished(() => store.close())
+  return store
+}
+
+const operations = ({ statements }: Pick<Trace, 'statements'>): string[] =>
+  statements.map(({ text }) => text.trim().split(/\s/)[0]!)
+
+describe('a trace', () => {
+  test('has the calls of a piece of work, and the statements that were sent for them', async () => {
+    const store = await open()
+    const trace = await store.trace(async (running) => {
+      const { id } = await store.put({ name: 'ada' })
+      await store.get(id)
+      return running
+    })
+    expect(trace.calls.map(({ name, index, failure }) => [name, index, failure])).toEqual([
+      ['put', undefined, undefined],
+      ['get', undefined, undefined],
+    ])
+    // The row of the index, the entity, and its reading.
+    expect(operations(trace)).toEqual(['INSERT', 'INSERT', 'SELECT'])
+    expect(trace.statements.map(({ calls, others }) => [calls.map(({ name }) => name), others])).toEqual([
+      [['put'], 0],
+      [['put'], 0],
+      [['get'], 0],
+    ])
+    expect(trace.calls.every(({ durationMs }) => durationMs! > 0)).toBe(true)
+  })
+
+  test('shares a statement with whoever else it was sent for, and says how many those are', async () => {
+    const store = await open()
+    const ids = await Promise.all(['ada', 'bo', 'cy'].map(async (name) => (await store.put({ name })).id))
+    const traceOf = (own: readonly string[]): Promise<Trace> =>
+      store.trace(async (trace) => {
+        await Promise.all(own.map((id) => store.get(id)))
+        return trace
+      })
+    const [one, two] = await Promise.all([
+      traceOf(ids.slice(0, 1)),
+      traceOf(ids.slice(1)),
+      store.get(ids[0]!),
+    ])
+    expect(one.statements).toHaveLength(1)
+    expect(two.statements).toHaveLength(1)
+    expect(two.statements[0]).toMatchObject({
+      text: one.statements[0]!.text,
+      sentAt: one.statements[0]!.sentAt,
+    })
+    expect([one.statements[0]!.others, two.statements[0]!.others]).toEqual([3, 2])
+    expect(two.statements[0]!.calls).toEqual(two.calls)
+  })
+
+  test('has nothing of the work of others, whoever of them came first', async () => {
+    const store = await open()
+    const { id } = await store.put({ name: 'ada' })
+    const trace = await store.trace(async (running) => {
+      const own = store.get(id)
+      // In the context of nobody, while the line that the trace has begun is being drained.
+      await own
+      return running
+    })
+    await Promise.all([store.get(id), store.put({ name: 'bo' })])
+    await store.settled()
+    expect(operations(trace)).toEqual(['SELECT'])
+  })
+
+  test('within another one is part of it', async () => {
+    const store = await open()
+    const { id } = await store.put({ name: 'ada' })
+    const [outer, inner] = await store.trace(async (first) => {
+      await store.get(id)
+      return [first, await store.trace(async (second) => (await store.get(id), second))] as const
+    })
+    expect([outer.calls.length, inner.calls.length]).toEqual([2, 1])
+    expect([outer.statements.length, inner.statements.length]).toEqual([2, 1])
+  })
+
+  test('tells what failed, and hands on what the work throws', async () => {
+    const store = await open()
+    let trace: Trace | undefined
+    const work = store.trace(async (running) => {
+      trace = running
+      await store.update(store.newId(), (bag) => bag)
+    })
+    await expect(work).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    expect(trace!.calls).toMatchObject([{ name: 'update', failure: 'NOT_FOUND' }])
+  })
+
+  test('tells of rows that led nowhere', async () => {
+    const store = await open()
+    const { id } = await store.put({ name: 'ada' })
+    const { entityId, key } = {
+      entityId: Buffer.from(id.replaceAll('-', ''), 'hex'),
+      key: [Buffer.from('bo')],
+    }
+    const [entry] = store.context.catalog.current().indexes
+    const { tableSpec } = await import('@looseleaf/index-engine')
+    await store.context.driver.shards[0]!.index(tableSpec(entry!)).upsert([{ key, entityId, version: 1 }])
+    const trace = await store.trace(async (running) => (await store.query(byName, { name: 'bo' }), running))
+    expect(trace.events).toEqual([{ kind: 'discarded', index: 'by_name', rows: 1 }])
+    expect(trace.calls).toMatchObject([{ name: 'query', index: 'by_name' }])
+  })
+
+  test('needs a function', async () => {
+    const store = await open()
+    await expect(store.trace(1 as never)).rejects.toMatchObject({ code: 'BAD_OPTION' })
+  })
+})
+
+describe('an observer', () => {
+  function listening() {
+    const told: string[] = []
+    const observer: Observer<number> = {
+      callBegan: ({ name }) => (told.push(`${name} began`), told.length),
+      callEnded: ({ name, failure }: EndedCall, token) =>
+        void told.push(`${name} of ${token} ended ${failure ?? 'well'}`),
+      statementSent: ({ text, rows }: SentStatement, tokens) =>
+        void told.push(`${text.trim().split(/\s/)[0]} of ${tokens.join()}: ${rows}`),
+      happened: (event: StoreEvent, tokens) => void told.push(`${event.kind} of ${tokens.join()}`),
+    }
+    return { told, observer: observer as Observer }
+  }
+
+  test('is told of calls and their statements', async () => {
+    const { told, observer } = listening()
+    const store = await open(observer)
+    const { id } = await store.put({ name: 'ada' })
+    told.length = 0
+    await store.get(id)
+    await store.update(store.newId(), (bag) => bag).catch(() => {})
+    expect(told).toEqual([
+      'get began',
+      'SELECT of 1: 1',
+      'get of 1 ended well',
+      'update began',
+      'SELECT of 4: 0',
+      'update of 4 ended NOT_FOUND',
+    ])
+  })
+
+  test('that throws is told of once, and keeps nothing from being done', async () => {
+    const warnings: string[] = []
+    const observer = { statementSent: () => fail(), callBegan: () => fail(), callEnded: () => fail() }
+    const fail = (): never => {
+      throw new Error('no room for this')
+    }
+    const store = await open(observer, (message) => void warnings.push(message))
+    const { id } = await store.put({ name: 'ada' })
+    expect(await store.get(id)).toMatchObject({ name: 'ada' })
+    expect(warnings.filter((warning) => warning.includes('observer'))).toEqual([
+      'The observer failed: Error: no room for this',
+    ])
+  })
+
+  test('without any of the functions is refused', async () => {
+    await expect(open({ statementsSent: () => {} } as Observer)).rejects.toMatchObject({ code: 'BAD_OPTION' })
+  })
+})

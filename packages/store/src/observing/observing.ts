@@ -1,0 +1,139 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import {
+  isLooseleafError,
+  type BegunCall,
+  type Observer,
+  type StatementListener,
+  type StoreEvent,
+  type WorkFor,
+} from '@looseleaf/core'
+import { createTraceLog, type OpenCall, type Trace, type TraceLog } from './trace.ts'
+
+/** Tells an observer, and the traces that are open, what a store does. While there is neither, nothing is made or measured. */
+export interface Observing {
+  /** While false, calls need not be told. */
+  readonly isWanted: boolean
+  /** For the driver. */
+  readonly statements: StatementListener
+  /** For the lanes. */
+  readonly workFor: WorkFor
+  /** Does the work of a call, which is told while `isWanted`. */
+  call<T>(call: BegunCall, work: () => Promise<T>): Promise<T>
+  /** Says what has happened beneath a call, or beside all. */
+  happened(event: StoreEvent): void
+  /** Does work of nobody in particular, which may go on after the call that has begun it. */
+  detached<T>(work: () => T): T
+  trace<T>(work: (trace: Trace) => Promise<T>): Promise<T>
+}
+
+/** A call that is under way, as long as somebody wants to know. */
+interface CallUnderWay {
+  readonly token: unknown
+  /** The traces that it is part of, one within the other, and the call in each. */
+  readonly traced: ReadonlyMap<TraceLog, OpenCall>
+}
+
+const NOBODY: readonly CallUnderWay[] = []
+const NO_TRACES: readonly TraceLog[] = []
+
+/** `onFault` takes what the observer has thrown, the first time. */
+export function createObserving(
+  observer: Observer | undefined,
+  onFault: (error: unknown) => void,
+): Observing {
+  const working = new AsyncLocalStorage<readonly CallUnderWay[]>()
+  const tracing = new AsyncLocalStorage<readonly TraceLog[]>()
+  let openTraces = 0
+  let hasFailed = false
+
+  const isWanted = (): boolean => observer !== undefined || openTraces > 0
+
+  function guard<T>(work: () => T): T | undefined {
+    try {
+      return work()
+    } catch (error) {
+      if (!hasFailed) onFault(error)
+      hasFailed = true
+      return undefined
+    }
+  }
+
+  /** The traces of these calls, with those calls that are in each. */
+  function tracesOf(calls: readonly CallUnderWay[]): Map<TraceLog, OpenCall[]> {
+    const traces = new Map<TraceLog, OpenCall[]>()
+    for (const { traced } of calls) {
+      for (const [log, call] of traced) {
+        const own = traces.get(log)
+        if (own === undefined) traces.set(log, [call])
+        else own.push(call)
+      }
+    }
+    return traces
+  }
+
+  const tokensOf = (calls: readonly CallUnderWay[]): unknown[] => calls.map(({ token }) => token)
+
+  async function observed<T>(call: BegunCall, work: () => Promise<T>): Promise<T> {
+    const startedAt = performance.now()
+    const token = guard(() => observer?.callBegan?.(call))
+    const logs = tracing.getStore() ?? NO_TRACES
+    const traced = new Map(logs.map((log) => [log, log.begin(call, startedAt)]))
+    let failure: OpenCall['failure']
+    try {
+      return await working.run([{ token, traced }], work)
+    } catch (error) {
+      failure = isLooseleafError(error) ? error.code : 'UNKNOWN'
+      throw error
+    } finally {
+      const durationMs = performance.now() - startedAt
+      for (const own of traced.values()) Object.assign(own, { durationMs, failure })
+      guard(() => observer?.callEnded?.({ ...call, startedAt, durationMs, failure }, token))
+    }
+  }
+
+  return {
+    get isWanted() {
+      return isWanted()
+    },
+    statements: {
+      get isListening() {
+        return isWanted()
+      },
+      sent(statement) {
+        const calls = working.getStore() ?? NOBODY
+        for (const [log, own] of tracesOf(calls)) log.sent(statement, own, calls.length - own.length)
+        guard(() => observer?.statementSent?.(statement, tokensOf(calls)))
+      },
+    },
+    workFor: {
+      get isWanted() {
+        return isWanted()
+      },
+      current: () => working.getStore(),
+      run(ones, work) {
+        const calls = new Set<CallUnderWay>()
+        for (const each of ones as ReadonlySet<readonly CallUnderWay[] | undefined>) {
+          for (const call of each ?? NOBODY) calls.add(call)
+        }
+        return working.run([...calls], work)
+      },
+    },
+    call: observed,
+    happened(event) {
+      if (!isWanted()) return
+      const calls = working.getStore() ?? NOBODY
+      for (const log of tracesOf(calls).keys()) log.happened(event)
+      guard(() => observer?.happened?.(event, tokensOf(calls)))
+    },
+    detached: (work) => working.exit(() => tracing.exit(work)),
+    async trace(work) {
+      const log = createTraceLog()
+      openTraces++
+      try {
+        return await tracing.run([...(tracing.getStore() ?? NO_TRACES), log], () => work(log.trace))
+      } finally {
+        openTraces--
+      }
+    },
+  }
+}
