@@ -10,6 +10,8 @@ export interface Gate {
   pass<T>(work: () => Promise<T>): Promise<T>
   /** Throws `CLOSED` once `close` was called. */
   checkOpen(): void
+  /** Calls that have entered and not left. */
+  readonly underWay: number
   /** Lets no call in any more; resolves when none is under way. */
   close(): Promise<void>
 }
@@ -35,6 +37,9 @@ export function createGate(closed: string): Gate {
   }
 
   return {
+    get underWay() {
+      return underWay
+    },
     checkOpen,
     enter,
     leave,

@@ -42,7 +42,7 @@ export type {
 export type { ClaimHolder, ClaimTable } from './ports/claim-table.ts'
 export type { Codec, CodecDefinitions, StoreCodec } from './ports/codec.ts'
 export type { Definition, DefinitionTable, StoredDefinition } from './ports/definition-table.ts'
-export type { ConnectOptions, Driver, DriverFactory, Shard } from './ports/driver.ts'
+export type { ConnectionState, ConnectOptions, Driver, DriverFactory, Shard } from './ports/driver.ts'
 export type {
   BoundedRow,
   EntityInsert,

@@ -71,6 +71,10 @@ export interface Lane<Item, Result> {
   submitAll(items: readonly Item[], signal?: AbortSignal): Promise<readonly Result[]>
   /** Statements sent so far. */
   readonly statements: number
+  /** Items that went with them. */
+  readonly items: number
+  /** Items of calls that wait to be sent, be it in the line or for room in it. */
+  readonly waiting: number
 }
 
 /** A call, until its promise is settled. */
@@ -108,6 +112,7 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
   /** Whether several calls went with the last statement. */
   let crowded = false
   let statements = 0
+  let items = 0
 
   const hasRoom = ({ items }: Call<Item, Result>): boolean =>
     queue.length === 0 || queue.length + items.length <= maxQueue
@@ -196,6 +201,7 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
 
   async function send(batch: readonly Waiting<Item, Result>[]): Promise<void> {
     statements++
+    items += batch.length
     try {
       const results = await run(batch)
       if (results.length !== batch.length) throw wrongCount(options.name, batch.length, results.length)
@@ -247,6 +253,14 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
   return {
     get statements() {
       return statements
+    },
+    get items() {
+      return items
+    },
+    get waiting() {
+      let waiting = queue.length
+      for (const call of outside.keys()) waiting += call.items.length
+      return waiting
     },
     submitAll: (items, signal) =>
       new Promise<readonly Result[]>((resolve, reject) => start(items, signal, resolve, reject)),

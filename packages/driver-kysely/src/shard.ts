@@ -5,6 +5,7 @@ import {
   systemTime,
   type CallOptions,
   type ClaimTable,
+  type ConnectionState,
   type Gate,
   type IndexTable,
   type IndexTableSpec,
@@ -35,6 +36,8 @@ export interface KyselyShardOptions {
   readonly entityTable?: string | undefined
   /** Shared by the shards of a driver, so that closing waits for all of them. */
   readonly gate?: Gate | undefined
+  /** See `connections` of the port. */
+  readonly connections?: (() => ConnectionState) | undefined
   /** Sends a query and gives its rows; see `warnings` of the port. */
   readonly warnings?:
     ((query: (text: RawBuilder<Row>) => Promise<readonly Row[]>) => Promise<readonly string[]>) | undefined
@@ -155,6 +158,8 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
       )
       return toNumber(rows[0]?.now)
     },
+
+    ...(options.connections !== undefined && { connections: options.connections }),
 
     async warnings(call) {
       if (options.warnings === undefined) return []

@@ -83,6 +83,7 @@ export function mysqlShards(
           dialect: mysqlDialect(pool),
           flavor: mysqlFlavor,
           entityTable: settings.entityTable,
+          connections: () => pool.state(),
           warnings: serverWarnings,
         })),
         closeConnections,

@@ -28,12 +28,13 @@ import {
 import { StoreQueries } from './reading/store-queries.ts'
 import { createIndexRowWriter } from './writing/index-row-writer.ts'
 import { createObserving, type Observing } from './observing/observing.ts'
+import type { StoreStats } from './observing/stats.ts'
 import type { Trace } from './observing/trace.ts'
 import { openContext } from './opening/open-context.ts'
 import { createRowRemovals, type RowRemovals } from './writing/row-removals.ts'
 import { putMany } from './writing/put-many.ts'
 import { scanDamaged, scanEntities } from './reading/scan-entities.ts'
-import { createShardLanes } from './calls/shard-lanes.ts'
+import { createShardLanes, type ShardLanes } from './calls/shard-lanes.ts'
 import { takeBag, type TakenBag } from './calls/take-bag.ts'
 import type {
   Change,
@@ -56,6 +57,7 @@ import { writePolicy, type WritePolicy } from './writing/write-policy.ts'
  * the same time share statements. Nothing here holds a lock or a transaction across calls.
  */
 export class DataStore extends StoreQueries {
+  readonly #lanes: readonly ShardLanes[]
   readonly #reader: EntityReader
   readonly #cache: EntityCache | undefined
   /** Of `get` and `getMany`: through the cache, where there is one. */
@@ -76,6 +78,7 @@ export class DataStore extends StoreQueries {
     super(context, lanes, reader, observing)
     const indexRows = createIndexRowWriter(context, lanes)
     this.#removals = createRowRemovals(context, indexRows, onWarning, observing.detached)
+    this.#lanes = lanes
     this.#reader = reader
     this.#cache = cache
     this.#cachedReader =
@@ -270,6 +273,20 @@ export class DataStore extends StoreQueries {
   async trace<T>(work: (trace: Trace) => Promise<T>): Promise<T> {
     if (typeof work !== 'function') throw badArgument('trace', 'a function', work)
     return this.observing.trace(work)
+  }
+
+  /** What this store has done since it was opened, and what it does now. No database is asked. */
+  stats(): StoreStats {
+    return {
+      callsUnderWay: this.calls.underWay,
+      shards: this.context.driver.shards.map((shard, number) => ({
+        name: shard.name,
+        connections: shard.connections?.(),
+        lanes: this.#lanes[number]!.stats(),
+      })),
+      removals: this.#removals.stats(),
+      cache: this.#cache?.stats(),
+    }
   }
 
   /**

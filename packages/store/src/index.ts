@@ -7,6 +7,7 @@ export {
   metaOf,
   type Bag,
   type CallOptions,
+  type ConnectionState,
   type Entity,
   type EntityId,
   type BegunCall,
@@ -36,9 +37,12 @@ export {
 } from '@looseleaf/index-engine'
 export type { PolicyChange } from './catalog/policies.ts'
 export type { TrainedDictionary, TrainOptions } from './catalog/train-dictionary.ts'
+export type { ShardStats, StoreStats } from './observing/stats.ts'
 export type { Trace, TracedCall, TracedStatement } from './observing/trace.ts'
+export type { RemovalStats } from './writing/row-removals.ts'
 export type { WhichIndex } from './catalog/which-index.ts'
-export type { CacheOptions } from './reading/entity-cache.ts'
+export type { LaneStats } from './calls/shard-lanes.ts'
+export type { CacheOptions, CacheStats } from './reading/entity-cache.ts'
 export type { ListCost, ListOptions, ListPage } from './reading/covering-reads.ts'
 export type { IdPage, QueryIdsOptions } from './reading/id-reads.ts'
 export type { CountedPage, CountOptions, QueryManyOptions } from './reading/index-queries.ts'

@@ -49,8 +49,21 @@ export interface Shard {
   flush(options?: CallOptions): Promise<void>
   /** Microseconds since 1970 by the database's clock. Fails as any statement would, so it serves as a health check. */
   now(options?: CallOptions): Promise<number>
+  /** How the connections to it are, without asking it; left out by drivers that have none to speak of. */
+  connections?(): ConnectionState | undefined
   /** Settings that endanger what was promised, in words; empty when all is well. */
   warnings(options?: CallOptions): Promise<readonly string[]>
+}
+
+export interface ConnectionState {
+  /** Connections that are open or being opened. */
+  readonly open: number
+  /** As many there may be. */
+  readonly limit: number
+  /** Calls that wait for one. */
+  readonly waiting: number
+  /** Why calls are refused without being sent, in words; undefined while they may pass. */
+  readonly refusal: string | undefined
 }
 
 /** Connections to all shards of a store, in the router's order. */

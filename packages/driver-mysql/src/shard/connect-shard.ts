@@ -1,4 +1,4 @@
-import { isLooseleafError } from '@looseleaf/core'
+import { isLooseleafError, type ConnectionState } from '@looseleaf/core'
 import type { StatementTeller } from '@looseleaf/driver-kysely'
 import { createBreaker } from '../bounds/breaker.ts'
 import { createSilenceWatch } from '../bounds/silence-watch.ts'
@@ -18,12 +18,16 @@ export interface ShardSettings {
   readonly breakerProbeMs: number
 }
 
+export interface ShardPool extends Pool {
+  state(): ConnectionState
+}
+
 /** The pool of one shard, behind a breaker of its own: what befalls one shard is not felt on another. */
 export function connectShard(
   address: ShardAddress,
   settings: ShardSettings,
   statements?: StatementTeller,
-): Pool {
+): ShardPool {
   const { connectTimeoutMs } = settings
   const { name } = address
   const session = {
@@ -86,6 +90,12 @@ export function connectShard(
       pool.release(connection)
     },
     refuseWaiting: (error) => pool.refuseWaiting(error),
+    state: () => ({
+      open: pool.connections,
+      limit: settings.poolSize,
+      waiting: pool.waiting,
+      refusal: breaker.refusal?.message,
+    }),
     async close() {
       breaker.stop()
       watch.stop()

@@ -6,6 +6,7 @@ import {
   type IndexRow,
   type IndexRowRemoval,
   type IndexScan,
+  type IndexTable,
   type IndexTableSpec,
   type Lane,
   type LaneOptions,
@@ -31,8 +32,22 @@ export interface ShardLanes {
   readonly pending: Lane<string, boolean>
   /** The lanes of an index table. */
   index(spec: IndexTableSpec): IndexLanes
+  /** Of each lane that has sent something. */
+  stats(): readonly LaneStats[]
   /** Takes keys of a table of claims, see `ClaimTable.take`. */
   claims(spec: IndexTableSpec): Lane<IndexRow, IndexRow | undefined>
+}
+
+export interface LaneStats {
+  /** `entities` for that one, whatever it is called; the table of an index or of its claims. */
+  readonly table: string
+  /** What its statements do, such as `read`, `insert` or `scan`. */
+  readonly kind: string
+  readonly statements: number
+  /** Rows, ids or scans that went with them. */
+  readonly items: number
+  /** Those that wait to be sent. */
+  readonly waiting: number
 }
 
 /** An entity whose body was left out of an answer, and its length. */
@@ -65,13 +80,19 @@ const MAX_QUEUE = 20_000
 /** Turns of the event loop that a statement under load waits for more calls; with three it gains nothing any more. */
 const GATHER_TURNS = 2
 
+/** A lane to this table, for statements of this kind. */
+type MakeLane = <Item, Result>(
+  table: string,
+  kind: string,
+  options: Pick<LaneOptions<Item, Result>, 'run'> & Partial<LaneOptions<Item, Result>>,
+) => Lane<Item, Result>
+
 /** `workFor`: for whoever traces calls down to statements. */
 export function createShardLanes(shard: Shard, workFor?: WorkFor): ShardLanes {
   const byTable = new Map<string, IndexLanes>()
   const takes = new Map<string, Lane<IndexRow, IndexRow | undefined>>()
-  const limits = { maxBatch: MAX_BATCH, maxQueue: MAX_QUEUE, gather, workFor }
+  const made: { readonly table: string; readonly kind: string; readonly lane: Lane<never, unknown> }[] = []
   const entityWrite = {
-    ...limits,
     maxBytes: MAX_BYTES,
     keyOf: (row: { id: Uint8Array }) => idKey(row.id),
     // A statement with something deferred is a transaction; the others are spared that.
@@ -79,49 +100,46 @@ export function createShardLanes(shard: Shard, workFor?: WorkFor): ShardLanes {
       (row.deferred?.length ?? 0) === 0 ? row.epoch : `deferred ${row.epoch}`,
     bytesOf: (row: { body: Uint8Array | null }) => row.body?.length ?? 0,
   }
+
+  const lane: MakeLane = (table, kind, options) => {
+    const name = `${shard.name} ${table} ${kind}`
+    const limits = { maxBatch: MAX_BATCH, maxQueue: MAX_QUEUE, gather, workFor }
+    const one = createLane({ ...limits, name, ...options })
+    made.push({ table, kind, lane: one })
+    return one
+  }
+
   return {
     shard: shard.name,
-    read: createLane({
-      ...limits,
-      name: `${shard.name} entities read`,
+    read: lane('entities', 'read', {
       run: (ids): Promise<readonly (EntityRow | BoundedRow | undefined)[]> =>
         ids.length === 1
           ? shard.entities.read(ids)
           : shard.entities.readBounded(ids, Math.floor(MAX_READ_BYTES / ids.length)),
     }),
-    readLong: createLane({
-      ...limits,
-      name: `${shard.name} entities read long`,
+    readLong: lane('entities', 'read long', {
       maxBytes: MAX_READ_BYTES,
       bytesOf: ({ bytes }) => bytes,
       run: (bodies: readonly LongBody[]) => shard.entities.read(bodies.map(({ id }) => id)),
     }),
-    version: createLane({
-      ...limits,
-      name: `${shard.name} entities versions`,
+    version: lane('entities', 'versions', {
       run: (ids: readonly Uint8Array[]) => shard.entities.readVersions(ids),
     }),
-    exists: createLane({
-      ...limits,
-      name: `${shard.name} entities exist`,
+    exists: lane('entities', 'exist', {
       run: (ids: readonly Uint8Array[]) => shard.entities.exist(ids),
     }),
-    insert: createLane({
+    insert: lane('entities', 'insert', {
       ...entityWrite,
-      name: `${shard.name} entities insert`,
       run: async (rows: readonly Commit[]) => {
         await shard.entities.insert(rows, { epoch: epochOf(rows) })
         return rows.map(() => undefined)
       },
     }),
-    replace: createLane({
+    replace: lane('entities', 'replace', {
       ...entityWrite,
-      name: `${shard.name} entities replace`,
       run: (rows: readonly Commit[]) => shard.entities.replace(rows, { epoch: epochOf(rows) }),
     }),
-    pending: createLane({
-      ...limits,
-      name: `${shard.name} pending tables`,
+    pending: lane('pending', 'tables', {
       run: async (tables: readonly string[]) => {
         const there = new Set(await shard.pending.tables())
         return tables.map((table) => there.has(table))
@@ -130,7 +148,7 @@ export function createShardLanes(shard: Shard, workFor?: WorkFor): ShardLanes {
     index(spec) {
       let lanes = byTable.get(spec.table)
       if (lanes === undefined) {
-        lanes = createIndexLanes(shard, spec, limits)
+        lanes = createIndexLanes(shard.index(spec), spec, lane)
         byTable.set(spec.table, lanes)
       }
       return lanes
@@ -139,46 +157,43 @@ export function createShardLanes(shard: Shard, workFor?: WorkFor): ShardLanes {
       let take = takes.get(spec.table)
       if (take === undefined) {
         const table = shard.claims(spec)
-        take = createLane({
-          ...limits,
-          name: `${shard.name} ${spec.table} take`,
+        take = lane(spec.table, 'take', {
           run: (rows: readonly IndexRow[]) => table.take(rows),
         })
         takes.set(spec.table, take)
       }
       return take
     },
+    stats: () =>
+      made
+        .filter(({ lane: { statements, waiting } }) => statements > 0 || waiting > 0)
+        .map(({ table, kind, lane: { statements, items, waiting } }) => ({
+          table,
+          kind,
+          statements,
+          items,
+          waiting,
+        })),
   }
 }
 
-function createIndexLanes(
-  shard: Shard,
-  spec: IndexTableSpec,
-  limits: Pick<LaneOptions<never, never>, 'maxBatch' | 'maxQueue' | 'gather' | 'workFor'>,
-): IndexLanes {
-  const table = shard.index(spec)
+function createIndexLanes(table: IndexTable, spec: IndexTableSpec, lane: MakeLane): IndexLanes {
   return {
-    upsert: createLane({
-      ...limits,
-      name: `${shard.name} ${spec.table} upsert`,
+    upsert: lane(spec.table, 'upsert', {
       run: async (rows: readonly IndexRow[]) => {
         await table.upsert(rows)
         return rows.map(() => undefined)
       },
     }),
-    remove: createLane({
-      ...limits,
-      name: `${shard.name} ${spec.table} remove`,
+    remove: lane(spec.table, 'remove', {
       run: async (rows: readonly IndexRowRemoval[]) => {
         await table.remove(rows)
         return rows.map(() => undefined)
       },
     }),
-    scan: createLane({
-      ...limits,
+    scan: lane(spec.table, 'scan', {
       maxBatch: MAX_SCANS,
       maxBytes: MAX_SCAN_ROWS * ROW_BYTES,
-      name: `${shard.name} ${spec.table} scan`,
       bytesOf: ({ limit, included = false }) => limit * (included ? ROW_BYTES + INCLUDED_BYTES : ROW_BYTES),
       run: async (scans: readonly IndexScan[]) =>
         scans.length === 1 ? [await table.scan(scans[0] as IndexScan)] : table.scanMany(scans),

@@ -9,7 +9,7 @@ export interface LateShardOptions {
 }
 
 /** What asks the database nothing. */
-const LOCAL: ReadonlySet<PropertyKey> = new Set(['index', 'claims', 'schema'])
+const LOCAL: ReadonlySet<PropertyKey> = new Set(['index', 'claims', 'schema', 'connections'])
 
 /**
  * A shard that did not answer when the store was opened. An address may lead anywhere when it leads somewhere again, so

@@ -72,6 +72,7 @@ export function suppliedShard(shard: Shard, supply: Supply): Shard {
     schema: (indexes) => shard.schema(indexes),
     flush: (options) => shard.flush(options),
     now: (options) => shard.now(options),
+    connections: () => shard.connections?.(),
     warnings: (options) => shard.warnings(options),
   }
 

@@ -13,10 +13,21 @@ export interface CacheOptions {
   readonly maxStalenessMs: number
 }
 
+export interface CacheStats {
+  readonly entities: number
+  /** As `maxBytes` counts them. */
+  readonly bytes: number
+  /** Entities that were answered from memory. */
+  readonly hits: number
+  /** Those that had to be read, because they were not there or too old. */
+  readonly misses: number
+}
+
 /** Stored bodies of entities in this process's memory. */
 export interface EntityCache {
   /** The lanes of a shard, with a read lane that answers from memory where it may, and keeps what it reads. */
   over(lanes: ShardLanes): ShardLanes
+  stats(): CacheStats
   /** A write of this entity has ended, whichever way: what was read before its end is not answered any more. */
   forget(id: Uint8Array): void
 }
@@ -42,14 +53,19 @@ export function createEntityCache({ maxBytes, maxStalenessMs }: CacheOptions, ti
     maxSize: maxBytes,
     sizeCalculation: ({ row }) => (row.body?.length ?? 0) + ENTRY_BYTES,
   })
+  let hits = 0
+  let misses = 0
   /** Ids that are being read, and how often. A write takes its id out: what those reads bring is from before its end. */
   const underWay = new Map<string, { reads: number }>()
 
   function find(key: string): EntityRow | undefined {
     const entry = kept.get(key)
-    if (entry === undefined) return undefined
-    if (now() - entry.asOf <= maxStalenessMs) return entry.row
-    kept.delete(key)
+    if (entry !== undefined && now() - entry.asOf <= maxStalenessMs) {
+      hits++
+      return entry.row
+    }
+    misses++
+    if (entry !== undefined) kept.delete(key)
     return undefined
   }
 
@@ -90,6 +106,12 @@ export function createEntityCache({ maxBytes, maxStalenessMs }: CacheOptions, ti
     get statements() {
       return lane.statements
     },
+    get items() {
+      return lane.items
+    },
+    get waiting() {
+      return lane.waiting
+    },
     async submit(id, signal) {
       const key = idKey(id)
       return find(key) ?? (await read([key], async () => [await lane.submit(id, signal)]))[0]
@@ -113,6 +135,7 @@ export function createEntityCache({ maxBytes, maxStalenessMs }: CacheOptions, ti
 
   return {
     over: (lanes) => ({ ...lanes, read: overRead(lanes.read) }),
+    stats: () => ({ entities: kept.size, bytes: kept.calculatedSize, hits, misses }),
     forget(id) {
       const key = idKey(id)
       kept.delete(key)

@@ -4,6 +4,7 @@ export interface Background {
   add(work: Promise<unknown>): void
   /** Resolves when everything that was added so far has ended, however much is added meanwhile. */
   settled(): Promise<void>
+  readonly underWay: number
   /** True while more is under way than the limit. */
   readonly isFull: boolean
   /** Resolves when it is not full any more. */
@@ -32,6 +33,9 @@ export function createBackground(limit: number, onError: (error: unknown) => voi
     },
     async settled() {
       await Promise.all(running)
+    },
+    get underWay() {
+      return running.size
     },
     get isFull() {
       return running.size > limit

@@ -13,6 +13,7 @@ export interface RowRemovals {
   now(rows: readonly PlacedKey[], entityId: Uint8Array, version: number): void
   /** When no query that began before this call can still meet the entity by these rows alone. */
   later(rows: readonly PlacedKey[], commit: CommittedVersion): void
+  stats(): RemovalStats
   /** True while so many deletes are under way that writes have to wait. */
   readonly isFull: boolean
   /** Resolves when it is not full any more. */
@@ -21,6 +22,13 @@ export interface RowRemovals {
   settled(): Promise<void>
   /** Leaves what is not due yet to the cleaner, and waits for what is under way. */
   close(): Promise<void>
+}
+
+export interface RemovalStats {
+  /** Rows that wait until no query can need them. */
+  readonly kept: number
+  /** Deletes that are being sent, each of the rows of an entity. */
+  readonly underWay: number
 }
 
 export interface CommittedVersion {
@@ -142,6 +150,7 @@ export function createRowRemovals(
       // It ends by itself, or with the store.
       if (!running) detached(() => run().catch(() => {}))
     },
+    stats: () => ({ kept: keptRows, underWay: background.underWay }),
     get isFull() {
       return background.isFull
     },

@@ -1,0 +1,51 @@
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { defineIndex } from '@looseleaf/index-engine'
+import { expect, onTestFinished, test } from 'vitest'
+import { DataStore } from '../data-store.ts'
+
+const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
+
+test('the numbers of a store tell its lanes, its cache, and what is under way', async () => {
+  const cache = { maxBytes: 10_000, maxStalenessMs: 60_000 }
+  const store = await DataStore.open({
+    shards: memoryShards(1),
+    indexes: [byName],
+    migrate: true,
+    cache,
+    onWarning: () => {},
+  })
+  onTestFinished(() => store.close())
+  expect(store.stats()).toEqual({
+    callsUnderWay: 0,
+    shards: [{ name: 'memory 0', connections: undefined, lanes: [] }],
+    removals: { kept: 0, underWay: 0 },
+    cache: { entities: 0, bytes: 0, hits: 0, misses: 0 },
+  })
+
+  const ids = await Promise.all(['ada', 'bo', 'cy'].map(async (name) => (await store.put({ name })).id))
+  await store.getMany(ids)
+  await store.getMany(ids)
+  const reading = store.query(byName, { name: 'ada' })
+  expect(store.stats().callsUnderWay).toBe(1)
+  await reading
+
+  const { shards, cache: cached, removals } = store.stats()
+  const lanes = Object.fromEntries(
+    shards[0]!.lanes.map(({ table, kind, statements, items, waiting }) => [
+      `${table} ${kind}`,
+      [statements, items, waiting],
+    ]),
+  )
+  expect(lanes).toEqual({
+    'index_by_name upsert': [1, 3, 0],
+    'entities insert': [1, 3, 0],
+    // The first three from there, and that of the page.
+    'entities read': [2, 4, 0],
+    'index_by_name scan': [1, 1, 0],
+  })
+  expect(cached).toMatchObject({ entities: 3, hits: 3, misses: 3 })
+  expect(removals).toEqual({ kept: 0, underWay: 0 })
+
+  await store.update(ids[0]!, () => ({ name: 'eve' }))
+  expect(store.stats().removals.kept).toBe(1)
+})

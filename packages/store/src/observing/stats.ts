@@ -1,0 +1,23 @@
+import type { ConnectionState } from '@looseleaf/core'
+import type { LaneStats } from '../calls/shard-lanes.ts'
+import type { CacheStats } from '../reading/entity-cache.ts'
+import type { RemovalStats } from '../writing/row-removals.ts'
+
+/** What a store of this process has done since it was opened, and what it does now; no database is asked. */
+export interface StoreStats {
+  /** Calls that have begun and not ended. */
+  readonly callsUnderWay: number
+  readonly shards: readonly ShardStats[]
+  /** Index rows that entities have lost. */
+  readonly removals: RemovalStats
+  /** Where the store has a cache. */
+  readonly cache: CacheStats | undefined
+}
+
+export interface ShardStats {
+  readonly name: string
+  /** Undefined for a driver that has none to speak of, as that of SQLite. */
+  readonly connections: ConnectionState | undefined
+  /** Of each lane that has sent something. */
+  readonly lanes: readonly LaneStats[]
+}
