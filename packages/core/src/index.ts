@@ -73,6 +73,7 @@ export type { SentStatement, StatementListener } from './ports/statement-listene
 export type { TaskState, TaskTable } from './ports/task-table.ts'
 export { formatPath } from './property-path.ts'
 export { systemRandomness, type Randomness } from './randomness.ts'
+export { summarise, type StatementSummary } from './statement-summary.ts'
 export { isVersion, requireVersion } from './stored-version.ts'
 export {
   abortedError,

@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest'
+import { summarise } from './statement-summary.ts'
+
+test.each([
+  ['\n SELECT id, body FROM "entities" WHERE id IN (?)', 'SELECT', 'entities'],
+  ['(SELECT `a` FROM `index_a` WHERE `a` = ?) UNION ALL (SELECT `a` FROM `index_a`)', 'SELECT', 'index_a'],
+  ['INSERT INTO `entities` (id) VALUES (?, (SELECT ? FROM `looseleaf_meta`))', 'INSERT', 'entities'],
+  ['update "entities" SET updated = ? WHERE id = ?', 'UPDATE', 'entities'],
+  ['DELETE FROM `index_a` WHERE `a` = ?', 'DELETE', 'index_a'],
+  ['CREATE TABLE IF NOT EXISTS "entities" ("id" BLOB)', 'CREATE', 'entities'],
+  ['CREATE INDEX IF NOT EXISTS "entities_updated" ON "entities" ("updated")', 'CREATE', 'entities'],
+  ['DROP TABLE IF EXISTS `index_a`', 'DROP', 'index_a'],
+  ['START TRANSACTION', 'START', undefined],
+  ['', '', undefined],
+])('%s', (text, operation, table) => {
+  expect(summarise(text)).toEqual({ operation, table })
+  // From memory.
+  expect(summarise(text)).toEqual({ operation, table })
+})
