@@ -28,7 +28,7 @@ import {
 import { StoreQueries } from './reading/store-queries.ts'
 import { createIndexRowWriter } from './writing/index-row-writer.ts'
 import { createObserving, type Observing } from './observing/observing.ts'
-import type { StoreStats } from './observing/stats.ts'
+import type { StoreStats } from './store-stats.ts'
 import type { Trace } from './observing/trace.ts'
 import { openContext } from './opening/open-context.ts'
 import { createRowRemovals, type RowRemovals } from './writing/row-removals.ts'

@@ -37,7 +37,7 @@ export {
 } from '@looseleaf/index-engine'
 export type { PolicyChange } from './catalog/policies.ts'
 export type { TrainedDictionary, TrainOptions } from './catalog/train-dictionary.ts'
-export type { ShardStats, StoreStats } from './observing/stats.ts'
+export type { ShardStats, StoreStats } from './store-stats.ts'
 export type { Trace, TracedCall, TracedStatement } from './observing/trace.ts'
 export type { RemovalStats } from './writing/row-removals.ts'
 export type { WhichIndex } from './catalog/which-index.ts'

@@ -68,6 +68,12 @@ export const packages: Readonly<Record<string, Allowance>> = {
     thirdParty: ['p-limit'],
     neverReaches: noDriver,
   },
+  '@looseleaf/opentelemetry': {
+    workspace: ['@looseleaf/core', '@looseleaf/store'],
+    thirdParty: ['@opentelemetry/api'],
+    node: [],
+    neverReaches: noDriver,
+  },
   '@looseleaf/kinds': {
     workspace: ['@looseleaf/core', '@looseleaf/index-engine', '@looseleaf/store'],
     thirdParty: ['@standard-schema/spec', 'p-limit'],

@@ -58,6 +58,8 @@ export interface Shard {
 export interface ConnectionState {
   /** Connections that are open or being opened. */
   readonly open: number
+  /** Those of them that nobody uses. */
+  readonly idle: number
   /** As many there may be. */
   readonly limit: number
   /** Calls that wait for one. */

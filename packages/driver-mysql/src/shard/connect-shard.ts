@@ -76,6 +76,9 @@ export function connectShard(
     get connections() {
       return pool.connections
     },
+    get idle() {
+      return pool.idle
+    },
     get waiting() {
       return pool.waiting
     },
@@ -92,6 +95,7 @@ export function connectShard(
     refuseWaiting: (error) => pool.refuseWaiting(error),
     state: () => ({
       open: pool.connections,
+      idle: pool.idle,
       limit: settings.poolSize,
       waiting: pool.waiting,
       refusal: breaker.refusal?.message,

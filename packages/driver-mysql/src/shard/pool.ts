@@ -33,6 +33,8 @@ export interface Pool {
   close(): Promise<void>
   /** Connections that are open or being opened. */
   readonly connections: number
+  /** Those that nobody uses. */
+  readonly idle: number
   /** Calls that wait for one. */
   readonly waiting: number
 }
@@ -193,6 +195,9 @@ export function createPool(options: PoolOptions): Pool {
   return {
     get connections() {
       return connections
+    },
+    get idle() {
+      return idle.length
     },
     get waiting() {
       return queue.size

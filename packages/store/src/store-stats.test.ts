@@ -1,7 +1,7 @@
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { expect, onTestFinished, test } from 'vitest'
-import { DataStore } from '../data-store.ts'
+import { DataStore } from './data-store.ts'
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
 

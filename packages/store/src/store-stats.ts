@@ -1,7 +1,7 @@
 import type { ConnectionState } from '@looseleaf/core'
-import type { LaneStats } from '../calls/shard-lanes.ts'
-import type { CacheStats } from '../reading/entity-cache.ts'
-import type { RemovalStats } from '../writing/row-removals.ts'
+import type { LaneStats } from './calls/shard-lanes.ts'
+import type { CacheStats } from './reading/entity-cache.ts'
+import type { RemovalStats } from './writing/row-removals.ts'
 
 /** What a store of this process has done since it was opened, and what it does now; no database is asked. */
 export interface StoreStats {

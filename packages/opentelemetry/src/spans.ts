@@ -1,0 +1,81 @@
+import {
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Attributes,
+  type Span,
+  type Tracer,
+} from '@opentelemetry/api'
+import {
+  summarise,
+  type BegunCall,
+  type EndedCall,
+  type SentStatement,
+  type StoreEvent,
+} from '@looseleaf/core'
+
+/** Spans of calls, within whatever span is active, and of the statements that are sent for them. */
+export interface Spans {
+  begin(call: BegunCall): Span
+  end(call: EndedCall, span: Span): void
+  /** `calls`: the spans of those that share it. */
+  statement(statement: SentStatement, calls: readonly Span[]): void
+  event(event: StoreEvent, calls: readonly Span[]): void
+}
+
+/** Links of a statement to the calls that share it; as many as an SDK keeps by itself. */
+const MAX_LINKS = 128
+
+export function createSpans(tracer: Tracer, system: string): Spans {
+  return {
+    begin({ name, index }) {
+      const attributes: Attributes = { 'looseleaf.call': name }
+      if (index !== undefined) attributes['looseleaf.index'] = index
+      return tracer.startSpan(index === undefined ? name : `${name} ${index}`, { attributes })
+    },
+
+    end({ failure }, span) {
+      if (failure !== undefined) fail(span, failure)
+      span.end()
+    },
+
+    /** A child of one of the calls; with the others it has links, to and fro, since a span has one parent. */
+    statement({ text, shard, rows, sentAt, durationMs, failure }, calls) {
+      const [parent, ...others] = calls.filter((call) => call.isRecording()).slice(0, MAX_LINKS + 1)
+      if (parent === undefined) return
+      const { operation, table } = summarise(text)
+      const summary = table === undefined ? operation : `${operation} ${table}`
+      const attributes: Attributes = {
+        'db.system.name': system,
+        'db.operation.name': operation,
+        'db.query.summary': summary,
+        'db.response.returned_rows': rows,
+        'looseleaf.shard': shard,
+        'looseleaf.calls': calls.length,
+      }
+      if (table !== undefined) attributes['db.collection.name'] = table
+      const links = others.map((call) => ({ context: call.spanContext() }))
+      const options = { kind: SpanKind.CLIENT, startTime: sentAt, attributes, links }
+      const span = tracer.startSpan(summary, options, trace.setSpan(ROOT_CONTEXT, parent))
+      if (failure !== undefined) {
+        span.setAttribute('db.response.status_code', failure)
+        fail(span, failure)
+      }
+      span.end(sentAt + durationMs)
+      for (const call of others) call.addLink({ context: span.spanContext() })
+    },
+
+    event({ kind, ...details }, calls) {
+      const attributes = Object.fromEntries(
+        Object.entries(details).map(([name, value]) => [`looseleaf.${name}`, value]),
+      )
+      for (const call of calls) call.addEvent(`looseleaf.${kind}`, attributes)
+    },
+  }
+}
+
+function fail(span: Span, failure: string): void {
+  span.setAttribute('error.type', failure)
+  span.setStatus({ code: SpanStatusCode.ERROR, message: failure })
+}

@@ -1,0 +1,70 @@
+import type { Attributes, BatchObservableResult, Meter, Observable } from '@opentelemetry/api'
+import type { DataStore, ShardStats, StoreStats } from '@looseleaf/store'
+import { tableKind } from './table-kind.ts'
+
+/** Collects the numbers of a store whenever metrics are collected; the answer ends it. */
+export function observeStats(meter: Meter, store: Pick<DataStore, 'stats'>): () => void {
+  const instruments: Observable[] = []
+  const kept = <O extends Observable>(instrument: O): O => (instruments.push(instrument), instrument)
+  const now = (name: string, unit: string, description: string): Observable =>
+    kept(meter.createObservableUpDownCounter(name, { unit, description }))
+  const total = (name: string, unit: string, description: string): Observable =>
+    kept(meter.createObservableCounter(name, { unit, description }))
+
+  const active = now('looseleaf.call.active', '{call}', 'Calls that are under way.')
+  const connections = now('db.client.connection.count', '{connection}', 'Connections, idle and used.')
+  const maximum = now('db.client.connection.max', '{connection}', 'Connections that there may be.')
+  const pending = now(
+    'db.client.connection.pending_requests',
+    '{request}',
+    'Calls that wait for a connection.',
+  )
+  const refusing = now('looseleaf.shard.refusing', '{shard}', '1 where calls are refused without being sent.')
+  const statements = total('looseleaf.lane.statements', '{statement}', 'Statements that lanes have sent.')
+  const items = total('looseleaf.lane.items', '{item}', 'Rows, ids and scans that went with them.')
+  const waiting = now('looseleaf.lane.waiting', '{item}', 'Rows, ids and scans that wait to be sent.')
+  const rows = now(
+    'looseleaf.removal.kept_rows',
+    '{row}',
+    'Lost index rows that wait until no query needs them.',
+  )
+  const entities = now('looseleaf.cache.entities', '{entity}', 'Entities in the cache.')
+  const bytes = now('looseleaf.cache.size', 'By', 'Bytes in the cache.')
+  const lookups = total('looseleaf.cache.lookups', '{lookup}', 'Look-ups in the cache, by result.')
+
+  function ofShard(result: BatchObservableResult, { name, connections: pool, lanes }: ShardStats): void {
+    if (pool !== undefined) {
+      const named = { 'db.client.connection.pool.name': name }
+      const inState = (state: string): Attributes => ({ ...named, 'db.client.connection.state': state })
+      result.observe(connections, pool.idle, inState('idle'))
+      result.observe(connections, pool.open - pool.idle, inState('used'))
+      result.observe(maximum, pool.limit, named)
+      result.observe(pending, pool.waiting, named)
+      result.observe(refusing, pool.refusal === undefined ? 0 : 1, { 'looseleaf.shard': name })
+    }
+    const byKind = Map.groupBy(lanes, ({ table, kind }) => `${tableKind(table)} ${kind}`)
+    for (const [lane, ofKind] of byKind) {
+      const attributes = { 'looseleaf.shard': name, 'looseleaf.lane': lane }
+      const sum = (of: 'statements' | 'items' | 'waiting'): number =>
+        ofKind.reduce((before, each) => before + each[of], 0)
+      result.observe(statements, sum('statements'), attributes)
+      result.observe(items, sum('items'), attributes)
+      result.observe(waiting, sum('waiting'), attributes)
+    }
+  }
+
+  function collect(result: BatchObservableResult): void {
+    const { callsUnderWay, shards, removals, cache }: StoreStats = store.stats()
+    result.observe(active, callsUnderWay)
+    result.observe(rows, removals.kept)
+    for (const shard of shards) ofShard(result, shard)
+    if (cache === undefined) return
+    result.observe(entities, cache.entities)
+    result.observe(bytes, cache.bytes)
+    result.observe(lookups, cache.hits, { 'looseleaf.result': 'hit' })
+    result.observe(lookups, cache.misses, { 'looseleaf.result': 'miss' })
+  }
+
+  meter.addBatchObservableCallback(collect, instruments)
+  return () => meter.removeBatchObservableCallback(collect, instruments)
+}

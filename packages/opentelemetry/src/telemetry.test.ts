@@ -1,0 +1,196 @@
+import { context, SpanStatusCode, type MeterProvider as Meters } from '@opentelemetry/api'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
+import { PrometheusExporter } from '@opentelemetry/exporter-prometheus'
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+  type MetricData,
+} from '@opentelemetry/sdk-metrics'
+import {
+  InMemorySpanExporter,
+  SimpleSpanProcessor,
+  TracerProvider,
+  type ReadableSpan,
+} from '@opentelemetry/sdk-trace'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { DataStore, defineIndex } from '@looseleaf/store'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { openTelemetry } from './telemetry.ts'
+
+const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
+
+beforeAll(() => void context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable()))
+afterAll(() => context.disable())
+
+async function open(meterProvider?: Meters) {
+  const exporter = new InMemorySpanExporter()
+  const tracerProvider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] })
+  const observer = openTelemetry({ system: 'sqlite', tracerProvider, meterProvider })
+  const store = await DataStore.open({
+    shards: memoryShards(1),
+    indexes: [byName],
+    migrate: true,
+    onWarning: () => {},
+    observer,
+  })
+  onTestFinished(() => store.close())
+  const tracer = tracerProvider.getTracer('the program')
+  /** The spans of some work, which runs within one of its own, by their names. */
+  async function spansOf(work: () => Promise<unknown>): Promise<ReadableSpan[]> {
+    exporter.reset()
+    await tracer.startActiveSpan('request', async (span) => {
+      await work()
+      span.end()
+    })
+    return exporter.getFinishedSpans()
+  }
+  return { store, observer, spansOf }
+}
+
+const named = (spans: readonly ReadableSpan[], name: string): ReadableSpan => {
+  const found = spans.find((span) => span.name === name)
+  expect(found, `${name} among ${spans.map((span) => span.name).join(', ')}`).toBeDefined()
+  return found!
+}
+
+describe('spans', () => {
+  test('a call is within the span of its request, and its statements within the call', async () => {
+    const { store, spansOf } = await open()
+    await store.put({ name: 'ada' })
+    // Now and then a query looks into the catalog, and the first one does.
+    await store.query(byName, { name: 'ada' })
+    const spans = await spansOf(() => store.query(byName, { name: 'ada' }))
+    expect(spans.map(({ name }) => name)).toEqual([
+      'SELECT index_by_name',
+      'SELECT entities',
+      'query by_name',
+      'request',
+    ])
+    const call = named(spans, 'query by_name')
+    expect(call.parentSpanContext?.spanId).toBe(named(spans, 'request').spanContext().spanId)
+    const statement = named(spans, 'SELECT index_by_name')
+    expect(statement.parentSpanContext?.spanId).toBe(call.spanContext().spanId)
+    expect(statement.attributes).toEqual({
+      'db.system.name': 'sqlite',
+      'db.operation.name': 'SELECT',
+      'db.query.summary': 'SELECT index_by_name',
+      'db.collection.name': 'index_by_name',
+      'db.response.returned_rows': 1,
+      'looseleaf.shard': 'memory 0',
+      'looseleaf.calls': 1,
+    })
+    expect(toMs(statement.startTime)).toBeGreaterThanOrEqual(toMs(call.startTime) - 1)
+    expect(toMs(statement.endTime)).toBeLessThanOrEqual(toMs(call.endTime) + 1)
+    expect(Math.abs(toMs(statement.startTime) - Date.now())).toBeLessThan(60_000)
+  })
+
+  test('calls that share a statement and the statement lead to each other', async () => {
+    const { store, spansOf } = await open()
+    const ids = await Promise.all(['ada', 'bo'].map(async (name) => (await store.put({ name })).id))
+    const spans = await spansOf(() => Promise.all(ids.map((id) => store.get(id))))
+    const [one, other] = spans.filter(({ name }) => name === 'get')
+    const statement = named(spans, 'SELECT entities')
+    expect(statement.parentSpanContext?.spanId).toBe(one!.spanContext().spanId)
+    expect(statement.links.map((link) => link.context.spanId)).toEqual([other!.spanContext().spanId])
+    expect(other!.links.map((link) => link.context.spanId)).toEqual([statement.spanContext().spanId])
+    expect(statement.attributes['looseleaf.calls']).toBe(2)
+  })
+
+  test('a call that fails says by what code', async () => {
+    const { store, spansOf } = await open()
+    const spans = await spansOf(() => store.update(store.newId(), (bag) => bag).catch(() => {}))
+    expect(named(spans, 'update')).toMatchObject({
+      status: { code: SpanStatusCode.ERROR, message: 'NOT_FOUND' },
+      attributes: { 'error.type': 'NOT_FOUND' },
+    })
+  })
+
+  test('no value of a bag is in any of them', async () => {
+    const { store, spansOf } = await open()
+    const spans = await spansOf(async () => {
+      const { id } = await store.put({ name: 'very secret' })
+      await store.query(byName, { name: 'very secret' })
+      await store.delete(id)
+    })
+    const told = spans.map(({ name, attributes, events, status }) => ({ name, attributes, events, status }))
+    expect(JSON.stringify(told)).not.toMatch(/secret/)
+  })
+})
+
+describe('metrics', () => {
+  test('times of calls and statements, and the numbers of the store', async () => {
+    const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
+    const reader = new PeriodicExportingMetricReader({ exporter })
+    const { store, observer } = await open(new MeterProvider({ readers: [reader] }))
+    let asked = 0
+    const stop = observer.watch({ stats: () => (asked++, store.stats()) })
+    const { id } = await store.put({ name: 'ada' })
+    await store.get(id)
+    await store.update(store.newId(), (bag) => bag).catch(() => {})
+    await reader.forceFlush()
+    const collected = exporter
+      .getMetrics()
+      .at(-1)!
+      .scopeMetrics.flatMap(({ metrics }) => metrics)
+    expect(points(collected, 'looseleaf.call.duration')).toEqual({
+      '{"looseleaf.call":"put"}': 1,
+      '{"looseleaf.call":"get"}': 1,
+      '{"looseleaf.call":"update","error.type":"NOT_FOUND"}': 1,
+    })
+    const ofStatement = (operation: string, table: string): string =>
+      JSON.stringify({
+        'db.system.name': 'sqlite',
+        'db.operation.name': operation,
+        'looseleaf.shard': 'memory 0',
+        'looseleaf.table': table,
+      })
+    expect(points(collected, 'db.client.operation.duration')).toMatchObject({
+      [ofStatement('INSERT', 'index')]: 1,
+      [ofStatement('INSERT', 'entities')]: 1,
+      [ofStatement('SELECT', 'entities')]: expect.any(Number),
+    })
+    expect(points(collected, 'looseleaf.lane.items')).toMatchObject({
+      '{"looseleaf.shard":"memory 0","looseleaf.lane":"entities insert"}': 1,
+    })
+    expect(points(collected, 'looseleaf.call.active')).toEqual({ '{}': 0 })
+    const before = asked
+    expect(before).toBeGreaterThan(0)
+    stop()
+    await reader.forceFlush()
+    expect(asked).toBe(before)
+  })
+
+  test('are what Prometheus collects', async () => {
+    const exporter = new PrometheusExporter({ preventServerStart: true, host: '127.0.0.1', port: 0 })
+    const { store } = await open(new MeterProvider({ readers: [exporter] }))
+    const { createServer } = await import('node:http')
+    const server = createServer((request, response) => exporter.getMetricsRequestHandler(request, response))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void server.close())
+    await store.put({ name: 'ada' })
+    const { port } = server.address() as { port: number }
+    const page = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+    expect(page).toMatch(/looseleaf_call_duration_count\{[^}]*looseleaf_call="put"[^}]*\} 1/)
+    expect(page).toMatch(/db_client_operation_duration_bucket/)
+  })
+})
+
+test('the name of the system has to be given', () => {
+  expect(() => openTelemetry({} as never)).toThrow("such as 'mariadb'; got nothing")
+})
+
+function points(metrics: readonly MetricData[], name: string): Record<string, number> {
+  const metric = metrics.find(({ descriptor }) => descriptor.name === name)
+  return Object.fromEntries(
+    (metric?.dataPoints ?? []).map(({ attributes, value }) => [
+      JSON.stringify(attributes),
+      typeof value === 'number' ? value : (value as { count: number }).count,
+    ]),
+  )
+}
+
+function toMs([seconds, nanoseconds]: readonly [number, number]): number {
+  return seconds * 1_000 + nanoseconds / 1e6
+}
