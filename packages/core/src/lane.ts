@@ -112,7 +112,7 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
   /** Whether several calls went with the last statement. */
   let crowded = false
   let statements = 0
-  let items = 0
+  let itemsSent = 0
 
   const hasRoom = ({ items }: Call<Item, Result>): boolean =>
     queue.length === 0 || queue.length + items.length <= maxQueue
@@ -201,7 +201,7 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
 
   async function send(batch: readonly Waiting<Item, Result>[]): Promise<void> {
     statements++
-    items += batch.length
+    itemsSent += batch.length
     try {
       const results = await run(batch)
       if (results.length !== batch.length) throw wrongCount(options.name, batch.length, results.length)
@@ -255,7 +255,7 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
       return statements
     },
     get items() {
-      return items
+      return itemsSent
     },
     get waiting() {
       let waiting = queue.length
