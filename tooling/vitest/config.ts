@@ -1,12 +1,14 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { configDefaults, defineConfig } from 'vitest/config'
+import { hasSingleLanes, singleLanes } from './src/single-lanes.ts'
 import { skipsMysql } from './src/test-environment.ts'
 
 /** Workspace packages resolve to their sources, so tests need no build. */
 const conditions = ['@looseleaf/source', 'module', 'node', 'development|production']
 
 export default defineConfig({
+  plugins: hasSingleLanes ? [singleLanes()] : [],
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: {
