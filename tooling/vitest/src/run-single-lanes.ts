@@ -26,15 +26,11 @@ const folder = mkdtempSync(join(tmpdir(), 'looseleaf-single-lanes-'))
 try {
   const file = join(folder, 'tally.json')
   const root = join(import.meta.dirname, '../../..')
-  spawnSync(
-    join(root, 'node_modules/.bin/vitest'),
-    ['run', ...process.argv.slice(2)],
-    {
-      cwd: root,
-      stdio: 'inherit',
-      env: { ...process.env, LOOSELEAF_SINGLE_LANES: '1', LOOSELEAF_TALLY: file },
-    },
-  )
+  spawnSync(join(root, 'node_modules/.bin/vitest'), ['run', ...process.argv.slice(2)], {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, LOOSELEAF_SINGLE_LANES: '1', LOOSELEAF_TALLY: file },
+  })
   const { passed, failed, skipped } = JSON.parse(readFileSync(file, 'utf8')) as Tally
   const others = failed.filter(({ name }) => !aboutSharing.some((beginning) => name.startsWith(beginning)))
   for (const { name, message } of others) console.log(`FAILED: ${name}\n    ${message}`)
