@@ -58,7 +58,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     const [first, ...others] = idChunks(ids).map((chunk) =>
       through.run(
         session.shape(`${kind} ${chunk.length}`, () => statements[kind](chunk.length), hints),
-        kind === 'readVersions' ? [...chunk, ...ofOwnSession] : [...parameters, ...chunk],
+        [...parameters, ...ofOwnSession, ...chunk],
         call,
       ),
     )
