@@ -101,8 +101,10 @@ export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexSc
   }
 
   return (scan) => {
-    const { order, after, limit, included = false, ...range } = scan
-    const inRange = within(key, range)
+    const { prefix, order, after, included = false } = scan
+    const inRange = within(key, scan)
+    // As a bigint it goes as an integer in every statement, which a LIMIT has to be.
+    const limit = BigInt(scan.limit)
     const shape = `scan ${order} ${inRange.shape}${included ? ' included' : ''}`
     if (after === undefined) {
       return {
@@ -113,7 +115,7 @@ export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexSc
     }
     const rest = restOf(scan)
     const { inclusive = false } = after
-    const place = [...after.key.slice(range.prefix.length), after.entityId]
+    const place = [...after.key.slice(prefix.length), after.entityId]
     if (!flavor.rowValuesSeek) {
       const behind = spelledOut(rest, place, inclusive)
       return {
