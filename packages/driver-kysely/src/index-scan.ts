@@ -101,10 +101,8 @@ export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexSc
   }
 
   return (scan) => {
-    const { prefix, order, after, included = false } = scan
+    const { prefix, order, after, limit, included = false } = scan
     const inRange = within(key, scan)
-    // As a bigint it goes as an integer in every statement, which a LIMIT has to be.
-    const limit = BigInt(scan.limit)
     const shape = `scan ${order} ${inRange.shape}${included ? ' included' : ''}`
     if (after === undefined) {
       return {

@@ -15,7 +15,7 @@ import { indexStatements } from './index-statements.ts'
 import { indexCalls } from './index-calls.ts'
 import { inOrder, inScanOrder } from './key-order.ts'
 import { toCount, toNumber } from './row-values.ts'
-import type { Row, Session, StatementHints } from './session.ts'
+import type { Row, Session } from './session.ts'
 import { checkWriteRows } from './sql-parts.ts'
 import { limited, unionOf } from './union.ts'
 
@@ -41,12 +41,8 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
     return rows.map((row) => indexRow(row, prefix))
   }
 
-  async function select(
-    statement: ParameterizedSql,
-    call: CallOptions | undefined,
-    hints?: Pick<StatementHints, 'isFrequent'>,
-  ): Promise<readonly Row[]> {
-    const query = shape(statement.shape, () => statement.build(), hints)
+  async function select(statement: ParameterizedSql, call: CallOptions | undefined): Promise<readonly Row[]> {
+    const query = shape(statement.shape, () => statement.build())
     return (await session.run(query, statement.parameters, reading(call))).rows
   }
 
@@ -93,7 +89,7 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
       return toCount(result.numAffectedRows)
     },
 
-    scan: async (scan, call) => rowsOf(scan, await select(statements.scan(scan), call, { isFrequent: true })),
+    scan: async (scan, call) => rowsOf(scan, await select(statements.scan(scan), call)),
 
     async scanMany(scans, call) {
       const found = await unionOf(scans, {

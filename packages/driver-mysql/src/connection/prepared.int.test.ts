@@ -24,31 +24,6 @@ test('a read is prepared once for a connection, and read again and again', async
   expect(commands.filter((command) => command === EXECUTE)).toHaveLength(3)
 })
 
-test('a scan is prepared, and its bounds and limit go as integers', async () => {
-  await bench.migrate()
-  const { proxy, url } = await bench.behindProxy()
-  const { shard } = await bench.connect({ poolSize: 1 }, url)
-  const spec = { table: 'ix_prepared_scan', columns: [{ name: 'n', type: 'integer' }] } as const
-  await shard.createIndexTable(spec)
-  // As doubles, all of these would be the same number.
-  const all = [0n, 1n, 2n, 3n].map((more) => ({
-    key: [2n ** 62n + more],
-    version: 1,
-    entityId: newEntity().id,
-  }))
-  await shard.index(spec).upsert(all)
-  const commands: (number | undefined)[] = []
-  proxy.rewrite = (bytes) => {
-    commands.push(bytes[4])
-    return bytes
-  }
-  const lower = { value: 2n ** 62n, inclusive: false }
-  const scan = { prefix: [], lower, order: 'asc', limit: 2 } as const
-  for (let i = 0; i < 2; i++) expect(await shard.index(spec).scan(scan)).toEqual(all.slice(1, 3))
-  expect(commands.filter((command) => command === PREPARE)).toHaveLength(1)
-  expect(commands.filter((command) => command === EXECUTE)).toHaveLength(2)
-})
-
 test('what was prepared goes on when its tables are changed or made anew', async () => {
   const { shard } = await bench.migrate({ poolSize: 1 })
   const observer = await bench.observe()
