@@ -196,12 +196,17 @@ export function createEntityWriter(
       replace: (row) => lane.replace.submit(row, signal),
     }
     const endsAt = now() + policy.writeTimeoutMs
-    const won = async (
+    const won = (
       version: number,
       { found, rows, indexed, catalog }: UnsettledAttempt,
-    ): Promise<WriteOutcome> => {
+    ): WriteOutcome | Promise<WriteOutcome> => {
       if (policy.writeOrder === 'entity-first') {
-        return { found, written: true, version, indexed: await writeAfter(rows.gained, id, version, signal) }
+        return writeAfter(rows.gained, id, version, signal).then((all) => ({
+          found,
+          written: true,
+          version,
+          indexed: all,
+        }))
       }
       if (catalog.policies.deleteDelayMs === 0) {
         const epoch = catalog.epochs[shard] ?? 0
