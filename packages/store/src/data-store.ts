@@ -122,9 +122,8 @@ export class DataStore extends StoreQueries {
   async insert<B extends object>(bag: Storable<B>, options: InsertOptions = noOptions): Promise<PutResult> {
     checkOptions('insert', options, optionsOf.insert)
     const { id, isFresh, properties } = takeBag(this.context.router, bag, options.id)
-    return this.calls.pass(async () =>
-      putResult(id, await this.#write(id, toInsert(id, properties), { signal: options.signal, isFresh })),
-    )
+    const decide = toInsert(id, properties)
+    return putResult(id, await this.#call(id, decide, { signal: options.signal, isFresh }))
   }
 
   /**
@@ -143,7 +142,7 @@ export class DataStore extends StoreQueries {
     const { signal, ifVersion } = options
     const decide = toUpdate(bytes, change as Change, ifVersion)
     const addsUp = ifVersion === undefined
-    return this.calls.pass(async () => putResult(bytes, await this.#write(bytes, decide, { signal, addsUp })))
+    return putResult(bytes, await this.#call(bytes, decide, { signal, addsUp }))
   }
 
   /** Deletes an entity and answers whether it was there. A tombstone stays, so that nothing late can bring it back. */
@@ -151,7 +150,7 @@ export class DataStore extends StoreQueries {
     checkOptions('delete', options, optionsOf.change)
     const bytes = parseId(id)
     const decide = toDelete(bytes, options.ifVersion)
-    return this.calls.pass(async () => (await this.#write(bytes, decide, { signal: options.signal })).written)
+    return (await this.#call(bytes, decide, { signal: options.signal })).written
   }
 
   /**
@@ -241,8 +240,7 @@ export class DataStore extends StoreQueries {
     checkOptions('deleteDamaged', options, optionsOf.call)
     const bytes = parseId(found.id)
     if (!isVersion(found.version)) return false
-    const decide = toDeleteDamaged(found)
-    return this.calls.pass(async () => (await this.#write(bytes, decide, options)).written)
+    return (await this.#call(bytes, toDeleteDamaged(found), options)).written
   }
 
   /**
@@ -272,6 +270,16 @@ export class DataStore extends StoreQueries {
 
   async #put({ id, isFresh, properties }: TakenBag, { signal, ifVersion }: PutOptions): Promise<PutResult> {
     return putResult(id, await this.#write(id, toPut(id, properties, ifVersion), { signal, isFresh }))
+  }
+
+  /** A call that writes one entity. Not by `pass`: two promises more for each call would show. */
+  async #call(id: Uint8Array, decide: Decide, options: WriteOptions): Promise<WriteOutcome> {
+    this.calls.enter()
+    try {
+      return await this.#write(id, decide, options)
+    } finally {
+      this.calls.leave()
+    }
   }
 
   async #write(id: Uint8Array, decide: Decide, options: WriteOptions): Promise<WriteOutcome> {
