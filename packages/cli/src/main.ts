@@ -1,7 +1,7 @@
+import { boundMemory } from './bound-memory.ts'
 import { READER_GONE } from './console.ts'
 import { exitCodes } from './exit-codes.ts'
 import { nodeComplaint } from './node-version.ts'
-import { boundYoungMemory } from './young-memory.ts'
 
 /** Runs the command with the arguments of this process, and sets its exit code. Only a process's main module calls it. */
 export async function main(): Promise<void> {
@@ -10,7 +10,7 @@ export async function main(): Promise<void> {
     process.stderr.write(`Error: ${complaint}\n`)
     process.exit(exitCodes.usage)
   }
-  boundYoungMemory()
+  boundMemory()
   // Not before: what it loads may not even be read by an older Node.
   const { runProgram } = await import('./program.ts')
 
