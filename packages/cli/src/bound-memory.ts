@@ -6,8 +6,8 @@ const YOUNG_MEMORY = 32 * 1024 * 1024
 
 /**
  * Keeps V8 from taking for garbage what memory it can get in this process: the space for young objects stays at some 32 MiB,
- * and objects that have outlived that are looked through when they take twice what was alive, not four times. An import of
- * 180,000 lines takes 198 MiB in place of 385 with Node 24, for a tenth more of the processor.
+ * and old objects are looked through when they take twice what was alive, not up to four times. An import of
+ * 180,000 lines took 198 MiB in place of 385 with Node 24, and 91 µs of the processor for a line in place of 79.
  */
 export function boundMemory(): void {
   setFlagsFromString('--heap-growing-percent=100')
