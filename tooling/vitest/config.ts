@@ -1,18 +1,25 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { configDefaults, defineConfig } from 'vitest/config'
+import { hasSingleLanes, singleLanes } from './src/single-lanes.ts'
 import { skipsMysql } from './src/test-environment.ts'
 
 /** Workspace packages resolve to their sources, so tests need no build. */
 const conditions = ['@looseleaf/source', 'module', 'node', 'development|production']
 
 export default defineConfig({
+  plugins: hasSingleLanes ? [singleLanes()] : [],
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: {
     include: ['src/**/*.test.ts', 'src/**/*.test.tsx', 'test/**/*.test.ts', 'test/**/*.test.tsx'],
-    // The reporter at the root lists what is left out here.
-    exclude: [...configDefaults.exclude, ...(skipsMysql ? ['**/*.int.test.{ts,tsx}'] : [])],
+    exclude: [
+      ...configDefaults.exclude,
+      // The reporter at the root lists what is left out here.
+      ...(skipsMysql ? ['**/*.int.test.{ts,tsx}'] : []),
+      // It is about sharing alone, and waits for what never comes.
+      ...(hasSingleLanes ? ['src/lane.test.ts'] : []),
+    ],
     globalSetup: fileURLToPath(new URL('./src/mariadb-setup.ts', import.meta.url)),
     setupFiles: [fileURLToPath(new URL('./src/drop-shards.ts', import.meta.url))],
     typecheck: { enabled: false },

@@ -98,10 +98,12 @@ export function checkSide(definition: SideDefinition, openServer: () => Promise<
       const ids = (items: readonly StoredEntry[] | undefined): string[] | undefined =>
         items?.map(({ id }) => id)
       if (has('list')) {
-        const listed = await side.list?.(user, LIMIT)
-        expect(ids(listed)).toEqual(expected.slice(0, LIMIT))
         const first = entries.find(([{ id }]) => id === expected[0])?.[1]
-        expect(listed?.[0]).toMatchObject({ title: first?.title, link: first?.link })
+        for (const list of [side.list, side.listUnverified ?? side.list]) {
+          const listed = await list?.(user, LIMIT)
+          expect(ids(listed)).toEqual(expected.slice(0, LIMIT))
+          expect(listed?.[0]).toMatchObject({ title: first?.title, link: first?.link })
+        }
       }
       if (has('range')) {
         const before = new Date(Date.UTC(2026, 0, 2))

@@ -1,3 +1,4 @@
+import { boundMemory } from './bound-memory.ts'
 import { READER_GONE } from './console.ts'
 import { exitCodes } from './exit-codes.ts'
 import { nodeComplaint } from './node-version.ts'
@@ -9,6 +10,7 @@ export async function main(): Promise<void> {
     process.stderr.write(`Error: ${complaint}\n`)
     process.exit(exitCodes.usage)
   }
+  boundMemory()
   // Not before: what it loads may not even be read by an older Node.
   const { runProgram } = await import('./program.ts')
 

@@ -1,5 +1,5 @@
 import type { Bag, PropertyValue } from '@looseleaf/core'
-import type { Shape } from './shape.ts'
+import { MAX_SHAPE_BYTES, type Shape } from './shape.ts'
 
 /** A shape is worth its place once so many bags have had it. */
 const SEEN = 32
@@ -39,7 +39,7 @@ export function createShapeCandidates(): ShapeCandidates {
   const candidates = new Map<string, Candidate>()
   return {
     observe(bag, names) {
-      if (names.length === 0 || names.length > MAX_NAMES) return undefined
+      if (!mayHaveShape(names)) return undefined
       const key = JSON.stringify(names)
       let candidate = candidates.get(key)
       if (candidate === undefined) {
@@ -83,7 +83,7 @@ function look(candidate: Candidate, bag: Bag, level: number): void {
 
 function vote(place: Place, value: Bag, level: number): void {
   const names = Object.keys(value)
-  if (names.length === 0 || names.length > MAX_NAMES) return
+  if (!mayHaveShape(names)) return
   if (place.usual !== undefined && hasNames(names, place.usual.names)) place.votes++
   else if (place.votes > 0) place.votes--
   else {
@@ -91,6 +91,14 @@ function vote(place: Place, value: Bag, level: number): void {
     place.votes = 1
   }
   if (place.usual !== undefined && hasNames(names, place.usual.names)) look(place.usual, value, level + 1)
+}
+
+/** Names of more than a shape may have would be kept for nothing. */
+function mayHaveShape(names: readonly string[]): boolean {
+  if (names.length === 0 || names.length > MAX_NAMES) return false
+  let length = 0
+  for (let i = 0; i < names.length; i++) length += (names[i] as string).length
+  return length <= MAX_SHAPE_BYTES
 }
 
 function settle({ names, places }: Candidate): Shape {

@@ -19,6 +19,7 @@ import { readIndependently } from '../test/independent-reader.ts'
 import { envelopeCodec, jsonFormat, msgpackFormat, type EnvelopeCodecOptions } from './index.ts'
 import { readShaped } from './msgpack-read.ts'
 import { packMsgpack } from './msgpack-pack.ts'
+import { createShapeCandidates } from './shape-candidates.ts'
 import { valuesOf } from './shape-values.ts'
 import { definitionOf, readShape, shapeDefinition, type Shape } from './shape.ts'
 
@@ -200,6 +201,14 @@ describe('a codec with shapes', () => {
     expect(codec.definitions.wanted().map(({ bytes }) => String(Buffer.from(bytes)))).toEqual([
       '["user","votes"]',
     ])
+  })
+
+  test('names that are too long for a shape are not kept to count them', () => {
+    const candidates = createShapeCandidates()
+    const seen = (name: string): unknown[] =>
+      Array.from({ length: 32 }, () => candidates.observe({ [name]: 1 }, [name]))
+    expect(seen('n'.repeat(16 * 1024 + 1)).filter(Boolean)).toEqual([])
+    expect(seen('n'.repeat(16 * 1024)).filter(Boolean)).toHaveLength(1)
   })
 
   test('a codec that is made by spreading one keeps its own encode, and has no definitions', () => {

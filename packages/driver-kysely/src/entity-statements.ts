@@ -7,15 +7,19 @@ import { and, slot, slots } from './sql-parts.ts'
 export interface EntityStatements {
   /** Of every replacement: true while the writer's epoch is the shard's. Parameters: the epoch, then those of `ownSession`. */
   readonly fence: RawBuilder<boolean>
-  /** Parameters: ids. */
+  /*
+   * What asks for entities by id holds in its own session alone: such statements are prepared, and in another session the number of
+   * one may be that of something else.
+   */
+  /** Parameters: those of `ownSession`, then ids. */
   read(count: number): RawBuilder<unknown>
-  /** As `read`, with no bytes in place of a body that is too long. Parameters: the most bytes of a body; ids. */
+  /** As `read`, with no bytes in place of a body that is too long. Parameters: the most bytes of a body, then as `read`. */
   readBounded(count: number): RawBuilder<unknown>
-  /** Parameters: ids. */
+  /** Parameters: as of `read`. */
   bodyLengths(count: number): RawBuilder<unknown>
-  /** Parameters: ids, then those of `ownSession`. */
+  /** Parameters: as of `read`. */
   readVersions(count: number): RawBuilder<unknown>
-  /** Gives the ids that have a body. Parameters: ids. */
+  /** Gives the ids that have a body. Parameters: as of `read`. */
   exist(count: number): RawBuilder<unknown>
   /** Parameters: of the first row id, those of `ownSession`, version, epoch, body; of each other one id, version, body. */
   insert(count: number): RawBuilder<unknown>
@@ -38,6 +42,8 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
   const table = sql.table(name)
   const meta = sql.table(META_TABLE)
   const inOwnSession = flavor.ownSession.only(sql`1`)
+  // The session first: a server that has found no such ids would not look at it.
+  const ofIds = (count: number): RawBuilder<unknown> => sql`${inOwnSession} AND id IN (${slots(count)})`
   const fence = sql<boolean>`(SELECT epoch FROM ${meta} WHERE id = 1 ${flavor.shareLock}) = ${slot} AND ${inOwnSession}`
   const updatedMicros = flavor.microsOf(sql.ref('updated'))
   // No codec gives no bytes. The length in a column of its own would cost every read a twentieth of its work.
@@ -47,20 +53,20 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
     fence,
 
     read: (count) => sql`
-      SELECT id, version, ${updatedMicros} AS updated_micros, body FROM ${table} WHERE id IN (${slots(count)})`,
+      SELECT id, version, ${updatedMicros} AS updated_micros, body FROM ${table} WHERE ${ofIds(count)}`,
 
     readBounded: (count) => sql`
       SELECT id, version, ${updatedMicros} AS updated_micros, ${boundedBody}
-      FROM ${table} WHERE id IN (${slots(count)})`,
+      FROM ${table} WHERE ${ofIds(count)}`,
 
     bodyLengths: (count) => sql`
-      SELECT id, LENGTH(body) AS body_bytes FROM ${table} WHERE id IN (${slots(count)})`,
+      SELECT id, LENGTH(body) AS body_bytes FROM ${table} WHERE ${ofIds(count)}`,
 
     readVersions: (count) => sql`
-      SELECT id, version FROM ${table} WHERE id IN (${slots(count)}) AND ${inOwnSession}`,
+      SELECT id, version FROM ${table} WHERE ${ofIds(count)}`,
 
     exist: (count) => sql`
-      SELECT id FROM ${table} WHERE id IN (${slots(count)}) AND body IS NOT NULL`,
+      SELECT id FROM ${table} WHERE ${ofIds(count)} AND body IS NOT NULL`,
 
     // The first row gets its version by way of the catalog row. With another epoch there it has none,
     // and the whole statement fails. Taking the row in share mode makes a change of the

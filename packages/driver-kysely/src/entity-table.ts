@@ -58,7 +58,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     const [first, ...others] = idChunks(ids).map((chunk) =>
       through.run(
         session.shape(`${kind} ${chunk.length}`, () => statements[kind](chunk.length), hints),
-        kind === 'readVersions' ? [...chunk, ...ofOwnSession] : [...parameters, ...chunk],
+        [...parameters, ...ofOwnSession, ...chunk],
         call,
       ),
     )
@@ -175,9 +175,9 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     async insert(rows, call: WriteOptions) {
       if (rows.length === 0) return
       checkWriteRows(options.table, rows.length)
-      const parameters = inOrder(rows).flatMap<unknown>(({ id, version, body }, i) =>
-        i === 0 ? [id, ...ofOwnSession, version, call.epoch, body] : [id, version, body],
-      )
+      const [first, ...others] = inOrder(rows) as [EntityInsert, ...EntityInsert[]]
+      const parameters: unknown[] = [first.id, ...ofOwnSession, first.version, call.epoch, first.body]
+      for (const { id, version, body } of others) parameters.push(id, version, body)
       await withPending(rows, writing(call), (through) =>
         through.run(
           session.shape(`insert ${rows.length}`, () => statements.insert(rows.length), {
@@ -199,13 +199,14 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
           ? [await swapOne(sorted[0] as EntityReplace, call.epoch, writing(call), through)]
           : swaps.send(sorted, [call.epoch, ...ofOwnSession], writing(call), through),
       )
+      if (!won.includes(false)) {
+        swaps.replaced?.(sorted)
+        return won
+      }
       // All lost: to other writers, or to the epoch, which holds back a statement as a whole.
       if (!won.includes(true)) await refuseStaleEpoch(call.epoch, reading(call))
       const written = sorted.filter((_, i) => won[i])
-      swaps.replaced?.(
-        written,
-        sorted.filter((_, i) => !won[i]),
-      )
+      swaps.replaced?.(written)
       const winners = new Set(written.map(({ id }) => idKey(id)))
       return rows.map(({ id }) => winners.has(idKey(id)))
     },

@@ -113,8 +113,8 @@ export interface BatchedSwap {
   ): Promise<readonly boolean[]>
   /** Called with entities that this shard has inserted. */
   inserted?(rows: readonly EntityInsert[]): void
-  /** Called with those of a replacement, of one row as well, that have won and that have lost. */
-  replaced?(won: readonly EntityReplace[], lost: readonly EntityReplace[]): void
+  /** Called with those that it has replaced, also where that was one row. */
+  replaced?(rows: readonly EntityReplace[]): void
 }
 
 /** Faults that mean one thing to an entity table and another to an index table. */

@@ -101,8 +101,8 @@ export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexSc
   }
 
   return (scan) => {
-    const { order, after, limit, included = false, ...range } = scan
-    const inRange = within(key, range)
+    const { prefix, order, after, limit, included = false } = scan
+    const inRange = within(key, scan)
     const shape = `scan ${order} ${inRange.shape}${included ? ' included' : ''}`
     if (after === undefined) {
       return {
@@ -113,7 +113,7 @@ export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexSc
     }
     const rest = restOf(scan)
     const { inclusive = false } = after
-    const place = [...after.key.slice(range.prefix.length), after.entityId]
+    const place = [...after.key.slice(prefix.length), after.entityId]
     if (!flavor.rowValuesSeek) {
       const behind = spelledOut(rest, place, inclusive)
       return {

@@ -3,13 +3,16 @@ import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from './flavor.ts'
 import { indexScans, within, type ParameterizedSql } from './index-scan.ts'
 import { columnNames, INCLUDED } from './schema.ts'
-import { and, or, slot, slotRows } from './sql-parts.ts'
+import { and, or, slot, slotRows, slots } from './sql-parts.ts'
 
 /** The statements of one index table. Parameters stand in the order in which they appear. */
 export interface IndexStatements {
   /** The names of the columns that hold the key. */
   readonly columns: readonly string[]
-  /** Parameters: of each row the key, entity id and version, and what it includes where the table is `covering`. */
+  /**
+   * Parameters: of each row the key, entity id and version, and what it includes where the table is `covering`; before the first
+   * version those of `ownSession`.
+   */
   upsert(count: number): RawBuilder<unknown>
   /** Parameters: of each row the key, entity id and the version that it has to be below. */
   remove(count: number): RawBuilder<unknown>
@@ -30,8 +33,12 @@ export function indexStatements(spec: IndexTableSpec, flavor: Flavor): IndexStat
 
     upsert(count) {
       const all = [...key, 'version', ...(spec.covering ? [INCLUDED] : [])]
+      // A prepared one would else write to another table, where another session has that one under its number.
+      const stamp = flavor.ownSession.only(flavor.integer(slot))
+      const first = sql`(${slots(key.length)}, ${stamp}${spec.covering ? sql`, ${slot}` : sql``})`
+      const rows = [first, ...(count > 1 ? [slotRows(count - 1, all.length)] : [])]
       return sql`
-        INSERT INTO ${table} (${refs(all)}) VALUES ${slotRows(count, all.length)}
+        INSERT INTO ${table} (${refs(all)}) VALUES ${sql.join(rows)}
         ${flavor.onDuplicate(key)}
         ${sql.join([
           // First, because MySQL assigns one column after the other, and this goes by the version that is there.

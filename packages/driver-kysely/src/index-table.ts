@@ -57,9 +57,10 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
       if (rows.length === 0) return
       checkWriteRows(spec.table, rows.length)
       const parameters = inOrder(rows, directions).flatMap<unknown>(
-        ({ key, entityId, version, included = null }) => [
+        ({ key, entityId, version, included = null }, i) => [
           ...key,
           entityId,
+          ...(i === 0 ? flavor.ownSession.parameters : []),
           version,
           ...(spec.covering ? [included] : []),
         ],

@@ -69,7 +69,9 @@ export interface SessionOptions {
 }
 
 export function createSession({ name, db, driver, flavor, gate }: SessionOptions): Session {
-  const shapes = new Map<string, Shape>()
+  // Those in use and those in use before them: to move each to the end of one map at every use took longer than to send it.
+  let shapes = new Map<string, Shape>()
+  let earlier = new Map<string, Shape>()
   let isReady = false
   let starting: Promise<void> | undefined
 
@@ -121,14 +123,13 @@ export function createSession({ name, db, driver, flavor, gate }: SessionOptions
     build: () => RawBuilder<unknown>,
     { isFrequent = false }: Pick<StatementHints, 'isFrequent'> = {},
   ): Shape {
-    let found = shapes.get(key)
-    if (found === undefined) {
-      // Its text alone: the tree that it was compiled from is far larger.
-      found = { ...CompiledQuery.raw(build().compile(db).sql), isFrequent }
-      if (shapes.size >= MAX_SHAPES) shapes.delete(shapes.keys().next().value as string)
-    } else {
-      // To the end: the first is the one that was not used for longest.
-      shapes.delete(key)
+    const known = shapes.get(key)
+    if (known !== undefined) return known
+    // Its text alone: the tree that it was compiled from is far larger.
+    const found = earlier.get(key) ?? { ...CompiledQuery.raw(build().compile(db).sql), isFrequent }
+    if (shapes.size >= MAX_SHAPES / 2) {
+      earlier = shapes
+      shapes = new Map()
     }
     shapes.set(key, found)
     return found

@@ -50,6 +50,15 @@ test('an entity has the key of the row that it derives and that satisfies the qu
   )
 })
 
+test('a long string behind another property is compared as a whole', () => {
+  const state = `${long}1`
+  const keyOf = answerKey(index, parseWhere(index, { owner: 'a', state }), 'asc')
+  const bag = { kind: 'task', owner: 'a', state, due: new Date(1), size: 1 }
+  expect(keyOf(bag)).toEqual(deriveExactRows(index, bag).rows[0]?.key)
+  expect(keyOf({ ...bag, state: `${long}2` })).toBeUndefined()
+  expect(keyOf({ ...bag, owner: 'b' })).toBeUndefined()
+})
+
 test('a date that is changed has another key', () => {
   const keyOf = answerKey(index, parseWhere(index, { owner: 'a' }), 'asc')
   const bag = { kind: 'task', owner: 'a', due: new Date(1), size: 1 }

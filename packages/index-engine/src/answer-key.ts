@@ -44,7 +44,8 @@ function onlyRow({ properties, isOf }: OpenIndex): (bag: Bag) => ExactRow | unde
   return (bag) => {
     if (!isOf(bag)) return undefined
     const key: KeyValue[] = []
-    const exact: KeyValue[] = []
+    // The same as the key, until a value is longer than its column.
+    let exact = key
     for (let i = 0; i < properties.length; i++) {
       const property = properties[i]!
       const given = property.read(bag)
@@ -63,8 +64,10 @@ function onlyRow({ properties, isOf }: OpenIndex): (bag: Bag) => ExactRow | unde
         cells = known.cells
       }
       if (cells === undefined) return undefined
-      for (const value of cells.value) key.push(value)
-      for (const value of cells.exact) exact.push(value)
+      const { value, exact: whole } = cells
+      if (value !== whole && exact === key) exact = [...key]
+      for (let n = 0; n < value.length; n++) key.push(value[n] as KeyValue)
+      if (exact !== key) exact.push(...whole)
     }
     return { key, exact }
   }

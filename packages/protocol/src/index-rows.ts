@@ -55,9 +55,10 @@ export async function sendByTable(
   const sendGroup = async (lanes: RowLanes, group: readonly PlacedKey[]): Promise<void> => {
     const { entry } = group[0] as PlacedKey
     try {
-      await unlessDropped(context, entry, send(lanes, group))
+      await send(lanes, group)
     } catch (error) {
-      failures.push({ table: entry.table, error })
+      const failure = await unlessDropped(context, entry, error)
+      if (failure !== undefined) failures.push({ table: entry.table, ...failure })
     }
   }
   const sent: Promise<void>[] = []
@@ -68,18 +69,20 @@ export async function sendByTable(
 }
 
 /**
- * The same work, which rejects as it does. But that a table is missing is nothing where its index is on its way out: a process with an
- * older catalog meets that here, and nothing is to be done.
+ * What has failed, by the error of work on the table of this index: nothing where the table is missing because its index is on its
+ * way out. A process with an older catalog meets that here, and nothing is to be done. Never rejects.
  */
-export function unlessDropped(
+export async function unlessDropped(
   { catalog }: EngineContext,
   { table }: CatalogEntry,
-  work: Promise<unknown>,
-): Promise<unknown> {
-  return work.catch(async (error: unknown) => {
-    if (!isLooseleafError(error, 'INDEX_NOT_FOUND')) throw error
+  error: unknown,
+): Promise<{ readonly error: unknown } | undefined> {
+  if (!isLooseleafError(error, 'INDEX_NOT_FOUND')) return { error }
+  try {
     const { indexes } = await catalog.reload()
     const state = indexes.find((entry) => entry.table === table)?.state
-    if (state !== undefined && state !== 'retiring') throw error
-  })
+    return state === undefined || state === 'retiring' ? undefined : { error }
+  } catch (notRead) {
+    return { error: notRead }
+  }
 }

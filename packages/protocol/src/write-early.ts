@@ -50,9 +50,11 @@ export async function claimEarly(
   await Promise.all(
     keys.map(async (key) => {
       try {
-        await unlessDropped(context, key.entry, takeOne(key))
+        await takeOne(key)
       } catch (error) {
-        failure ??= { error }
+        const failed = await unlessDropped(context, key.entry, error)
+        if (failed === undefined) return
+        failure ??= failed
         ended.abort()
       }
     }),

@@ -131,9 +131,8 @@ export class DataStore extends StoreQueries {
   async insert<B extends object>(bag: Storable<B>, options: InsertOptions = noOptions): Promise<PutResult> {
     checkOptions('insert', options, optionsOf.insert)
     const { id, isFresh, properties } = takeBag(this.context.router, bag, options.id)
-    return this.calls.pass('insert', async () =>
-      putResult(id, await this.#write(id, toInsert(id, properties), { signal: options.signal, isFresh })),
-    )
+    const decide = toInsert(id, properties)
+    return putResult(id, await this.#call('insert', id, decide, { signal: options.signal, isFresh }))
   }
 
   /**
@@ -152,9 +151,7 @@ export class DataStore extends StoreQueries {
     const { signal, ifVersion } = options
     const decide = toUpdate(bytes, change as Change, ifVersion)
     const addsUp = ifVersion === undefined
-    return this.calls.pass('update', async () =>
-      putResult(bytes, await this.#write(bytes, decide, { signal, addsUp })),
-    )
+    return putResult(bytes, await this.#call('update', bytes, decide, { signal, addsUp }))
   }
 
   /** Deletes an entity and answers whether it was there. A tombstone stays, so that nothing late can bring it back. */
@@ -162,10 +159,7 @@ export class DataStore extends StoreQueries {
     checkOptions('delete', options, optionsOf.change)
     const bytes = parseId(id)
     const decide = toDelete(bytes, options.ifVersion)
-    return this.calls.pass(
-      'delete',
-      async () => (await this.#write(bytes, decide, { signal: options.signal })).written,
-    )
+    return (await this.#call('delete', bytes, decide, { signal: options.signal })).written
   }
 
   /**
@@ -260,8 +254,7 @@ export class DataStore extends StoreQueries {
     checkOptions('deleteDamaged', options, optionsOf.call)
     const bytes = parseId(found.id)
     if (!isVersion(found.version)) return false
-    const decide = toDeleteDamaged(found)
-    return this.calls.pass('deleteDamaged', async () => (await this.#write(bytes, decide, options)).written)
+    return (await this.#call('deleteDamaged', bytes, toDeleteDamaged(found), options)).written
   }
 
   /**
@@ -316,6 +309,17 @@ export class DataStore extends StoreQueries {
 
   async #put({ id, isFresh, properties }: TakenBag, { signal, ifVersion }: PutOptions): Promise<PutResult> {
     return putResult(id, await this.#write(id, toPut(id, properties, ifVersion), { signal, isFresh }))
+  }
+
+  /** A call that writes one entity. Not by `pass`: two promises more for each call would show. */
+  async #call(name: string, id: Uint8Array, decide: Decide, options: WriteOptions): Promise<WriteOutcome> {
+    if (this.observing.isWanted) return this.calls.pass(name, () => this.#write(id, decide, options))
+    this.calls.enter()
+    try {
+      return await this.#write(id, decide, options)
+    } finally {
+      this.calls.leave()
+    }
   }
 
   async #write(id: Uint8Array, decide: Decide, options: WriteOptions): Promise<WriteOutcome> {

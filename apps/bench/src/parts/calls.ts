@@ -3,7 +3,16 @@ import type { ScenarioName } from '../workload/scenarios.ts'
 import type { Part } from './part.ts'
 
 /** What a lone caller is measured with as well. */
-const ALONE: readonly ScenarioName[] = ['insert', 'put', 'update', 'get', 'getMany', 'page', 'list']
+const ALONE: readonly ScenarioName[] = [
+  'insert',
+  'put',
+  'update',
+  'get',
+  'getMany',
+  'page',
+  'list',
+  'listUnverified',
+]
 
 export const calls: Part = {
   what: 'every scenario with 64 callers, and the usual ones with one',

@@ -99,6 +99,10 @@ function sideOf(store: DataStore): Side {
       const { items } = await store.list(listByUser, { user_id: user }, { order: 'desc', limit })
       return items
     },
+    async listUnverified(user, limit) {
+      const options = { order: 'desc', limit, verify: false } as const
+      return (await store.list(listByUser, { user_id: user }, options)).items
+    },
     async pages(user, before, limit, pages) {
       const where = { user_id: user, published: { lt: before } }
       const found = []
@@ -136,6 +140,7 @@ const READING: readonly ScenarioName[] = [
   'queryMany',
   'count',
   'list',
+  'listUnverified',
   'range',
   'scatter',
   'tag',

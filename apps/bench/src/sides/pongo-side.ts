@@ -15,7 +15,7 @@ export const pongo: SideDefinition = {
   title: 'Pongo on PostgreSQL',
   server: 'postgres',
   // An index of expressions covers nothing in PostgreSQL.
-  without: ['list'],
+  without: ['list', 'listUnverified'],
   async create(databases, layout) {
     const pool = new pg.Pool({ connectionString: databases[0] as string })
     await collectionOn(databases, pool).createCollection()

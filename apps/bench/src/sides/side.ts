@@ -32,6 +32,8 @@ export interface Side {
   page?(user: string, limit: number): Promise<readonly StoredEntry[]>
   /** The same, of what an index alone has. */
   list?(user: string, limit: number): Promise<readonly ListedEntry[]>
+  /** The same without holding what the index has against the entries, for a side whose `list` does that. */
+  listUnverified?(user: string, limit: number): Promise<readonly ListedEntry[]>
   /** A user's newest entries before a time, one page after another, each going on where the last one ended. */
   pages?(user: string, before: Date, limit: number, pages: number): Promise<readonly StoredEntry[]>
   /** The newest entries of all users, from all shards. */

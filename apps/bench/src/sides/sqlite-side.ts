@@ -23,7 +23,7 @@ export const sqliteHandWritten: SideDefinition = {
   title: 'hand-written better-sqlite3',
   server: 'sqlite',
   // Measured with the usual calls alone.
-  without: ['list', 'range', 'scatter', 'tag', 'insertUnique'],
+  without: ['list', 'listUnverified', 'range', 'scatter', 'tag', 'insertUnique'],
   create: sqliteLooseleaf.create,
   open: async (databases, layout) => openSide(databases, createPlacement(databases.length, layout)),
 }

@@ -134,6 +134,14 @@ export const scenarios = {
     layout: 'site',
     call: async (side, data) => full((await side.list?.(data.anyUser(), PAGE)) ?? [], PAGE),
   },
+  listUnverified: {
+    what: 'the same, where Looseleaf holds no row against its entry (`verify: false`)',
+    layout: 'site',
+    async call(side, data) {
+      const user = data.anyUser()
+      full((await (side.listUnverified?.(user, PAGE) ?? side.list?.(user, PAGE))) ?? [], PAGE)
+    },
+  },
   range: {
     what: `a user's newest ${PAGE * PAGES} entries of a range, in ${PAGES} pages with a cursor`,
     layout: 'site',

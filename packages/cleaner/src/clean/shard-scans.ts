@@ -70,7 +70,6 @@ async function workOnPage(
   const targets = leases.map(({ target }) => target)
   const { pass: counting, of } = countByIndex(passOf(job, parts, signal))
   const { pass, unreadable } = watchUnreadable(counting)
-  const isBuilding = ({ entry }: IndexTarget): boolean => entry.state === 'building'
   if (phase === 'check') {
     const missing = await checkEntityPage(pass, targets, rows, job.settleMs)
     for (const { target, part } of leases) {
@@ -144,7 +143,8 @@ export async function scanRows(
 
   async function work(): Promise<void> {
     const { pass, of } = countByIndex(passOf(job, parts, signal))
-    await sweepIndexRows(pass, shard, rows.take())
+    // Claims change hands; each is held against its entity.
+    await sweepIndexRows(pass, shard, rows.take(), (target) => isBuilding(target) && !target.entry.unique)
     for (const [{ target, part }, { place, rows: count }] of reached) {
       part.place = place
       part.seen += count
@@ -181,6 +181,10 @@ export async function scanRows(
   await parts.settle({ signal })
   for (const { target, part, isHeld } of leases)
     if (isHeld && !job.halts.has(target)) enterPhase(part, 'check')
+}
+
+function isBuilding({ entry }: IndexTarget): boolean {
+  return entry.state === 'building'
 }
 
 function countRows(target: IndexTarget, shard: number, signal: AbortSignal): Promise<number> {

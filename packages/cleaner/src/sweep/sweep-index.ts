@@ -1,12 +1,13 @@
 import { distinctIds, idKey, type IndexRow } from '@looseleaf/core'
 import { danglingAmong, type TargetRow } from '../look/dangling-among.ts'
 import { lookAgain } from '../look/look-again.ts'
+import { ofOtherVersions } from '../look/of-other-versions.ts'
 import type { IndexTarget } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
 import { reconcile } from '../repair/reconcile.ts'
 import { removeRows } from '../repair/remove-rows.ts'
 import type { RepairPass } from '../repair/repair-pass.ts'
-import { chunks } from '../tools/chunks.ts'
+import { chunks, IDS_PER_LOOKUP } from '../tools/chunks.ts'
 
 /** Pages of rows that are held against their entities at once: an entity is read once for all of them. */
 const PAGES_AT_ONCE = 16
@@ -40,15 +41,21 @@ export function gatherRows({ maxPage }: Pass): GatheredRows {
 
 /**
  * A part of a pass over index tables of a shard: deletes the rows that do not match a committed entity. Entities are
- * neither counted nor reported here; that is for the pass over the entities.
+ * neither counted nor reported here; that is for the pass over the entities. `isFilling`: its rows were all written a moment
+ * ago, so those that have the version of their entity are taken to be right, and no body is read for them.
  */
 export async function sweepIndexRows(
   pass: RepairPass,
   shard: number,
   rows: readonly TargetRow[],
+  isFilling: (target: IndexTarget) => boolean = () => false,
 ): Promise<void> {
   for (const { target } of rows) pass.tallyOf(target).rows++
-  for (const group of byEntities(rows)) {
+  const looked = rows.filter(({ target }) => !isFilling(target))
+  const filled = rows.filter(({ target }) => isFilling(target))
+  for (const some of chunks(filled, IDS_PER_LOOKUP))
+    looked.push(...(await ofOtherVersions(pass, shard, some)))
+  for (const group of byEntities(looked)) {
     await lookAgain(pass, async (scratch) => {
       const readAt = scratch.time.now()
       const found = await danglingAmong(scratch, shard, group)

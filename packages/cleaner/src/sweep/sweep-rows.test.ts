@@ -125,6 +125,34 @@ describe('gathered rows', () => {
     expect(pass.removals.isEmpty).toBe(true)
   })
 
+  it('of an index that is filled are held against versions, and no body is read of those that have theirs', async () => {
+    const { id, version } = await store.put(ada)
+    const { shard, row } = rowFor(store, 'by_user', id, ada, version)
+    sent.length = 0
+    await sweepIndexRows(pass, shard, [{ target: targets[0]!, row }], () => true)
+    expect(sent).toEqual(['readVersions 1'])
+    expect(pass.tally).toMatchObject({ rows: 1, entities: 0 })
+    expect(pass.removals.isEmpty).toBe(true)
+  })
+
+  it('of an index that is filled and have another version, or another shard, are looked at like any other', async () => {
+    const { id } = await store.put({ ...ada, user_id: 'eve' })
+    const { version } = await store.put(ada, { id })
+    const right = rowFor(store, 'by_user', id, ada, version)
+    const lost = rowFor(store, 'by_user', id, { ...ada, published: 2 }, version - 1)
+    const gone = rowFor(store, 'by_user', store.newId(), ada, 1)
+    await removeRow(store, 'by_user', right)
+    await addRow(store, 'by_user', { shard: 1 - right.shard, row: right.row })
+    for (const each of [lost, gone]) await addRow(store, 'by_user', each)
+    const target = targets[0]!
+    await sweepIndexRows(pass, 1 - right.shard, [{ target, row: right.row }], () => true)
+    for (const { shard, row } of [lost, gone])
+      await sweepIndexRows(pass, shard, [{ target, row }], () => true)
+    await settle()
+    expect(pass.tally).toMatchObject({ misplaced: 1, added: 1, rows: 3 })
+    expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
+  })
+
   it('that are dangling go without a second look at their entities', async () => {
     const { id, version } = await store.put(ada)
     const dangling = rowFor(store, 'by_user', id, { ...ada, user_id: 'eve' }, version)
@@ -185,7 +213,7 @@ describe('a page of entities', () => {
     expect(pass.tally).toMatchObject({ entities: 1, added: 2 })
     expect([count('rowsOf'), count('flush')]).toEqual([1, 1])
     await sweepEntityPage(pass, [tag!], await pageOf(id), { fill: () => true })
-    expect(count('rowsOf')).toBe(0)
+    expect([count('rowsOf'), count('readVersions')]).toEqual([0, 1])
     await sweepEntityPage(pass, [user!], await pageOf(id), { fill: () => false })
     expect([count('upsert'), count('flush')]).toEqual([0, 0])
   })

@@ -1,3 +1,4 @@
+import mysql2 from 'mysql2'
 import { expect, test } from 'vitest'
 import { sessionToken } from '../settings/session-token.ts'
 import { boundValues, splitStatement, writeLiterals } from './literals.ts'
@@ -40,14 +41,16 @@ test('a statement carries the token of whoever sends it', () => {
   expect(write(sessionToken)).toBe("SELECT x'abcd'")
 })
 
-test('a prepared statement gets bytes and strings as Buffers, and the rest as it is', () => {
+test('a prepared statement gets bytes and strings as Buffers, bigints as integers, and the rest as it is', () => {
   const part = new Uint8Array([1, 2, 3, 4]).subarray(1, 3)
-  expect(boundValues([sessionToken, part, 'é', 1.5, 2n ** 63n, null], token)).toEqual([
+  expect(boundValues([sessionToken, part, 'é', 1.5, 7, -(2n ** 63n), 2n ** 63n, null], token)).toEqual([
     token,
     Buffer.from([2, 3]),
     Buffer.from('é'),
     1.5,
-    2n ** 63n,
+    7,
+    mysql2.TypedParameter.BIGINT(-(2n ** 63n)),
+    mysql2.TypedParameter.BIGINT.unsigned(2n ** 63n),
     null,
   ])
 })

@@ -1,5 +1,6 @@
 import { LooseleafError, describeKind } from '@looseleaf/core'
 import { sessionToken } from '../settings/session-token.ts'
+import { boundInteger } from './mysql2.ts'
 
 /**
  * Writes parameters into a statement as literals. Bytes and strings become hexadecimal and numbers digits, so whatever
@@ -18,7 +19,10 @@ export function writeLiterals(
   return text
 }
 
-/** The parameters of a prepared statement as the client sends them exactly: bytes and strings as Buffers, the others as they are. */
+/**
+ * The parameters of a prepared statement as the client sends them exactly: bytes and strings as Buffers, bigints as integers, the
+ * others as they are. By itself it sends a bigint as text, which no LIMIT takes and servers compare as a double.
+ */
 export function boundValues(parameters: readonly unknown[], token: Buffer): unknown[] {
   return parameters.map((parameter) => {
     const value = parameter === sessionToken ? token : parameter
@@ -27,7 +31,7 @@ export function boundValues(parameters: readonly unknown[], token: Buffer): unkn
         if (Number.isFinite(value)) return value
         break
       case 'bigint':
-        return value
+        return boundInteger(value)
       case 'string':
         return Buffer.from(value)
       case 'object':

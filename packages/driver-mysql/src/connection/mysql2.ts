@@ -1,7 +1,8 @@
 /** The parts of mysql2 that are used, so that one file knows the library. */
 import { connect as connectSocket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { createConnection } from 'mysql2'
+// TypedParameter is no named export that Node finds.
+import mysql2, { createConnection } from 'mysql2'
 import { watchStatus } from '../settings/answer-status.ts'
 import type { ShardAddress } from './shard-address.ts'
 
@@ -117,6 +118,15 @@ export function connectClient(address: ShardAddress, password: string): ClientCo
       socket.on('close', listener)
     },
   }
+}
+
+// Taken once: the library looks for the file of it each time.
+const { BIGINT } = mysql2.TypedParameter
+const MAX_SIGNED = 2n ** 63n - 1n
+
+/** A parameter of a prepared statement that is a whole number from -2^63 to 2^64 - 1. */
+export function boundInteger(value: bigint): unknown {
+  return value > MAX_SIGNED ? BIGINT.unsigned(value) : BIGINT(value)
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Shard } from '@looseleaf/core'
 import { expect, test } from 'vitest'
 import { cleanUp, epoch, freshBench, newEntity } from '../../test/bench.ts'
 import { keepSessions, startSessionPooler } from '../../test/session-pooler.ts'
@@ -63,4 +64,47 @@ test('a statement that comes to a session that has not prepared it reads nothing
   })
   pooler.route = keepSessions
   expect(await shard.entities.read([entity.id])).toMatchObject([entity])
+})
+
+test('in a session that has another statement under its number, nothing is read and nothing is written', async () => {
+  const { shard: direct } = await bench.migrate()
+  const specs = ['ix_own', 'ix_other'].map(
+    (table) => ({ table, columns: [{ name: 'n', type: 'integer' }] }) as const,
+  )
+  for (const spec of specs) await direct.createIndexTable(spec)
+  const [own, other] = specs as [(typeof specs)[0], (typeof specs)[0]]
+  const row = (n: bigint) => ({ key: [n], version: 1, entityId: newEntity().id })
+  const tombstone = { ...newEntity(), body: null }
+  await direct.entities.insert([tombstone, newEntity()], { epoch })
+  const { id } = tombstone
+  const missing = newEntity().id
+  const pairs: ((shard: Shard) => Promise<unknown>)[][] = [
+    [({ entities }) => entities.exist([id]), ({ entities }) => entities.read([id])],
+    [({ entities }) => entities.read([id]), ({ entities }) => entities.exist([missing])],
+    // Of other numbers of parameters.
+    [({ entities }) => entities.readBounded([id, missing], 1_000), ({ entities }) => entities.exist([id])],
+    [({ entities }) => entities.read([missing]), ({ entities }) => entities.readVersions([id, missing])],
+    [(shard) => shard.index(own).upsert([row(1n)]), (shard) => shard.index(other).upsert([row(2n)])],
+    [(shard) => shard.entities.insert([newEntity()], { epoch }), (shard) => shard.entities.read([id])],
+  ]
+  for (const calls of pairs) {
+    const pooler = await startSessionPooler(bench.url, { sessions: 2 })
+    cleanUp(() => pooler.close())
+    const shards: Shard[] = []
+    for (const call of calls) {
+      const { shard } = await bench.connect({ poolSize: 1 }, pooler.url)
+      await call(shard)
+      shards.push(shard)
+    }
+    const before = await direct.entities.count()
+    pooler.route = (command) => keepSessions(command) + 1
+    await expect(calls[0]!(shards[0]!)).rejects.toMatchObject({
+      code: 'STATEMENT_FAILED',
+      unknownOutcome: false,
+      message: expect.stringMatching(/not the one that was set up for this connection/),
+    })
+    expect(await direct.entities.count()).toEqual(before)
+  }
+  expect(await direct.index(own).count({ prefix: [] })).toBe(1)
+  expect(await direct.index(other).count({ prefix: [] })).toBe(1)
 })

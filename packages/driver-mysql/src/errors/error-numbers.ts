@@ -19,6 +19,8 @@ export const NOT_MARKED = 'its variable @looseleaf is not what this connection h
 
 /** The number that a prepared statement ends with in a session that has not prepared it. */
 export const UNKNOWN_STATEMENT = 1243
+/** A prepared statement has come with more or fewer parameters than it takes: in this session its number is another's. */
+export const OTHER_PARAMETERS = 1210
 
 /** By what such a statement has noticed it. */
 export const NOT_KNOWN = 'it does not know a statement that was prepared for this connection'
@@ -133,6 +135,7 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
     'the binary log takes statements alone (binlog_format = STATEMENT), which READ COMMITTED does not allow: set it to ROW or MIXED. Nothing was done.',
   ],
   [UNKNOWN_STATEMENT]: ['STATEMENT_FAILED', otherSession(NOT_KNOWN), 'ends'],
+  [OTHER_PARAMETERS]: ['STATEMENT_FAILED', otherSession(NOT_KNOWN), 'ends'],
   [OTHER_SESSION]: ['STATEMENT_FAILED', otherSession(NOT_MARKED), 'ends'],
   1698: ['SHARD_DENIED', 'the server refuses the user.'],
   1792: ['SHARD_UNAVAILABLE', 'the transaction is read-only.'],
@@ -191,6 +194,6 @@ export const engineEnforced: ErrorMeaning = [
  */
 export const refusedOutright: ReadonlySet<number> = new Set([
   1048, 1050, 1051, 1060, 1061, 1064, 1065, 1067, 1068, 1069, 1070, 1072, 1074, 1075, 1101, 1103, 1109, 1110,
-  1111, 1115, 1121, 1136, 1149, 1163, 1170, 1175, 1193, 1210, 1221, 1222, 1228, 1229, 1231, 1232, 1233, 1235,
-  1241, 1248, 1273, 1286, 1295, 1300, 1305, 1364, 1390, 1391, 1436, 1582, 1583, 1584, 3819, 4025,
+  1111, 1115, 1121, 1136, 1149, 1163, 1170, 1175, 1193, 1221, 1222, 1228, 1229, 1231, 1232, 1233, 1235, 1241,
+  1248, 1273, 1286, 1295, 1300, 1305, 1364, 1390, 1391, 1436, 1582, 1583, 1584, 3819, 4025,
 ])

@@ -5,6 +5,7 @@ import {
   NOT_KNOWN,
   NOT_MARKED,
   NOT_PREPARED,
+  OTHER_PARAMETERS,
   OTHER_SESSION,
   otherSession,
   refusedOutright,
@@ -53,6 +54,7 @@ export function foundByRefusal(error: unknown): string | undefined {
     case OTHER_SESSION:
       return NOT_MARKED
     case UNKNOWN_STATEMENT:
+    case OTHER_PARAMETERS:
       return NOT_KNOWN
     default:
       return undefined

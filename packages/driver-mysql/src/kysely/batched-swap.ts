@@ -88,16 +88,12 @@ export function batchedSwap(
       const careful = outer === session && ownWrites.areContested(rows)
       const won = careful ? await session.transaction(call, swap) : await swap(outer)
       if (won !== undefined) return won
-      ownWrites.lost(rows)
       throw unknown(
         `other writers were so quick to replace these entities again that it cannot be told which of the ${rows.length} writes came first.`,
       )
     },
     inserted: (rows) => ownWrites.inserted(rows),
-    replaced(won, lost) {
-      ownWrites.won(won)
-      ownWrites.lost(lost)
-    },
+    replaced: (rows) => ownWrites.won(rows),
   }
 }
 

@@ -60,17 +60,18 @@ describe('swaps in one call', () => {
   test('of which others wrote one a moment ago are told apart in a transaction', async () => {
     const [a, b] = await twoSwaps()
     const { shard: other } = await bench.connect()
-    await other.entities.replace([a], { epoch })
+    // No two of these writes have one version, as none of a process have.
+    await other.entities.replace([{ ...a, version: 12 }], { epoch })
     sent = []
-    const again = [{ ...a, base: 2, version: 3 }, b]
+    const again = [{ ...a, base: 12, version: 13 }, b]
     expect(await shard.entities.replace(again, { epoch })).toEqual([true, true])
     // The last makes sure that the COMMIT came to the session of the transaction.
     expect(sent).toEqual(['START', 'UPDATE', 'COMMIT', 'SELECT'])
 
-    await other.entities.replace([{ ...a, base: 3, version: 4 }], { epoch })
+    await other.entities.replace([{ ...a, base: 13, version: 14 }], { epoch })
     sent = []
     const half = [
-      { ...a, base: 3, version: 5 },
+      { ...a, base: 13, version: 15 },
       { ...b, base: 2, version: 4 },
       { ...newEntity(), base: 1, version: 3 },
     ]

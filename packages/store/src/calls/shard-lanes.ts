@@ -64,6 +64,8 @@ export interface IndexLanes {
 
 /** Rows per statement: enough to pay for the round trip and the flush many times over, few enough to answer soon. */
 const MAX_BATCH = 256
+/** Entities that are read by one statement. With 256, 64 callers of pages of 20 sent a quarter more statements. */
+const MAX_READ_BATCH = 512
 /** Bodies per statement, in bytes; half of MySQL 5.7's packet limit, the smallest default of those supported. */
 const MAX_BYTES = 2 * 1024 * 1024
 /** Bodies of one answer, in bytes, or one body; a few of these may be in hand at once for each shard. */
@@ -112,6 +114,7 @@ export function createShardLanes(shard: Shard, workFor?: WorkFor): ShardLanes {
   return {
     shard: shard.name,
     read: lane('entities', 'read', {
+      maxBatch: MAX_READ_BATCH,
       run: (ids): Promise<readonly (EntityRow | BoundedRow | undefined)[]> =>
         ids.length === 1
           ? shard.entities.read(ids)
@@ -123,6 +126,7 @@ export function createShardLanes(shard: Shard, workFor?: WorkFor): ShardLanes {
       run: (bodies: readonly LongBody[]) => shard.entities.read(bodies.map(({ id }) => id)),
     }),
     version: lane('entities', 'versions', {
+      maxBatch: MAX_READ_BATCH,
       run: (ids: readonly Uint8Array[]) => shard.entities.readVersions(ids),
     }),
     exists: lane('entities', 'exist', {

@@ -82,6 +82,20 @@ describe('a trace', () => {
     expect(operations(trace)).toEqual(['SELECT'])
   })
 
+  test('ends with its work: what that has left behind is not part of it', async () => {
+    const store = await open()
+    const { id } = await store.put({ name: 'ada' })
+    const trace = await store.trace(async (running) => {
+      await store.update(id, () => ({ name: 'bo' }))
+      void store.get(id)
+      return running
+    })
+    expect(operations(trace)).toEqual(['SELECT', 'INSERT', 'UPDATE'])
+    await store.settled()
+    await store.get(id)
+    expect(operations(trace)).toEqual(['SELECT', 'INSERT', 'UPDATE'])
+  })
+
   test('within another one is part of it', async () => {
     const store = await open()
     const { id } = await store.put({ name: 'ada' })

@@ -133,6 +133,7 @@ export function createObserving(
         return await tracing.run([...(tracing.getStore() ?? NO_TRACES), log], () => work(log.trace))
       } finally {
         openTraces--
+        log.end()
       }
     },
   }

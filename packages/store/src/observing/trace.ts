@@ -36,6 +36,8 @@ export interface TraceLog {
   begin(call: BegunCall, startedAt: number): OpenCall
   sent(statement: SentStatement, calls: readonly TracedCall[], others: number): void
   happened(event: StoreEvent): void
+  /** The work has ended: what it left behind in the background is not part of it. */
+  end(): void
 }
 
 /** A call in a trace, which is told its end. */
@@ -47,7 +49,10 @@ export function createTraceLog(): TraceLog {
   const events: StoreEvent[] = []
   const trace = { startedAt: performance.now(), calls, statements, events, leftOut: 0 }
 
+  let hasEnded = false
+
   function keep<T>(list: T[], one: T): void {
+    if (hasEnded) return
     if (calls.length + statements.length + events.length < MAX_TRACED) list.push(one)
     else trace.leftOut++
   }
@@ -61,5 +66,8 @@ export function createTraceLog(): TraceLog {
     },
     sent: (statement, of, others) => keep(statements, { ...statement, calls: of, others }),
     happened: (event) => keep(events, event),
+    end() {
+      hasEnded = true
+    },
   }
 }

@@ -18,6 +18,8 @@ import { suppliedShard } from './supplied-shard.ts'
 
 /** After a publication that failed the next one begins so much later. */
 const RETRY_MS = 10_000
+/** While it writes, a process looks this often whether all shards still have what its bodies refer to. */
+const CHECK_MS = 30_000
 /** An id that no shard had is not looked for again for so long, and so many of these are kept in mind. */
 const UNKNOWN_MS = 1_000
 const MAX_UNKNOWN = 1_000
@@ -47,6 +49,7 @@ export function createDefinitionKeeper(
   let holder: CatalogHolder | undefined
   let publishing: Promise<void> | undefined
   let nextAt = -Infinity
+  let checkAt = elapsed() + CHECK_MS
 
   function tellOnce(message: string): void {
     if (told.has(message) || told.size > 100) return
@@ -104,6 +107,15 @@ export function createDefinitionKeeper(
     })
   }
 
+  /** A shard that fails over to an older state may have lost what is confirmed, and all that is written from then on would need it. */
+  function onWritten(): void {
+    if (codec.writes && elapsed() >= checkAt) {
+      checkAt = elapsed() + CHECK_MS
+      for (const stored of codec.known()) unsettled.set(stored.id, stored)
+    }
+    publish()
+  }
+
   async function publishAll(catalog: CatalogHolder, some: ReadonlyMap<string, Definition>): Promise<void> {
     const { signal } = stop
     try {
@@ -124,7 +136,7 @@ export function createDefinitionKeeper(
     suppliedShard(shard, {
       missing: (body) => codec.missing(body),
       load: (ids) => load(ids, shard),
-      onWritten: publish,
+      onWritten,
     }),
   )
 

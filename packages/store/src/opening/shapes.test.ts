@@ -33,13 +33,13 @@ beforeEach(() => {
 /** Announcements are not waited for. */
 const time: Time = { now: () => Date.now(), sleep: async () => {} }
 
-async function open(shapes = true, driver: Driver = reference): Promise<DataStore> {
+async function open(shapes = true, driver: Driver = reference, by: Time = time): Promise<DataStore> {
   const store = await DataStore.open({
     shards: keepOpen(driver),
     codec: envelopeCodec({ shapes }),
     indexes: [byUser],
     migrate: true,
-    time,
+    time: by,
     onWarning: (message) => void warnings.push(message),
   })
   onTestFinished(() => store.close())
@@ -167,6 +167,23 @@ test('a shape that one shard has lost is found on the other, and put back', asyn
   const reader = await open(false)
   expect(withoutMeta(await reader.get(first!))).toMatchObject({ user: 'u' })
   await vi.waitFor(() => expect(rowsOf(0).has(lost.id)).toBe(true))
+})
+
+test('a shape that every shard has lost is put back by a process that goes on writing with it', async () => {
+  let passed = 0
+  const store = await open(true, reference, { ...time, elapsed: () => performance.now() + passed })
+  const [first] = await shapedOnBoth(store)
+  const lost = theShape()
+  for (const shard of [0, 1]) rowsOf(shard).clear()
+  const id = await put(store, 1)
+  expect(await formatOf(store, id)).toBe(SHAPED)
+  passed = 60_000
+  await put(store, 2)
+  await vi.waitFor(() => {
+    for (const shard of [0, 1]) expect(rowsOf(shard).has(lost.id)).toBe(true)
+  })
+  const reader = await open(false)
+  for (const one of [first!, id]) expect(withoutMeta(await reader.get(one))).toMatchObject({ user: 'u' })
 })
 
 test('a shape that is lost while a process is at it is loaded from the other shard', async () => {

@@ -1,10 +1,14 @@
-import type { Driver } from '@looseleaf/core'
+import { randomBytes } from 'node:crypto'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { systemTime, type Driver } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
-import type { CacheOptions } from './entity-cache.ts'
+import type { ShardLanes } from '../calls/shard-lanes.ts'
+import { createEntityCache, type CacheOptions } from './entity-cache.ts'
 
 let memory: Driver
 /** Statements that have read bodies by id. */
@@ -89,6 +93,26 @@ describe('what was read', () => {
     await store.get(ids[0]!)
     expect(reads).toBe(51)
   })
+})
+
+it('takes no more memory than its bytes, however small the bodies are', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const inUse = (): number => {
+    collect()
+    const { heapUsed, external } = process.memoryUsage()
+    return heapUsed + external
+  }
+  const maxBytes = 2 * 1024 * 1024
+  const cache = createEntityCache({ maxBytes, maxStalenessMs: 600_000 }, systemTime)
+  const submit = async (id: Uint8Array) => ({ id, version: 1, updated: 1, body: randomBytes(100) })
+  const lanes = cache.over({ read: { submit } } as unknown as ShardLanes)
+  const before = inUse()
+  for (let i = 0; i < 8_000; i++) await lanes.read.submit(randomBytes(16))
+  // What has just been given up may not be collected yet.
+  expect(inUse() - before).toBeLessThan(2 * maxBytes)
+  // And it is still in use.
+  expect(lanes.shard).toBeUndefined()
 })
 
 it('what is not there is not kept', async () => {

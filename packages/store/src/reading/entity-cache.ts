@@ -4,7 +4,7 @@ import type { ShardLanes } from '../calls/shard-lanes.ts'
 
 /** What a process keeps in memory of the entities that `get` and `getMany` have read. */
 export interface CacheOptions {
-  /** Bytes that everything kept may take: bodies as they are stored, and some 200 bytes for each. */
+  /** Bytes that everything kept may take: bodies as they are stored, and 500 bytes for each. */
   readonly maxBytes: number
   /**
    * How old an answer may be, in milliseconds, where other processes, or another store of this one, have written the entity. What
@@ -35,13 +35,15 @@ export interface EntityCache {
 type Found = Awaited<ReturnType<ShardLanes['read']['submit']>>
 
 interface Kept {
-  readonly row: EntityRow
+  readonly version: number
+  readonly updated: EntityRow['updated']
+  readonly body: Uint8Array
   /** Before the statement was sent that has read it. */
   readonly asOf: number
 }
 
-/** Key, id, version, times, and what the map needs: about. */
-const ENTRY_BYTES = 200
+/** What else an entity takes, measured: its key, version and times, what the map needs, and the object that holds a body's bytes. */
+const ENTRY_BYTES = 500
 
 /**
  * Keeps bodies as they are stored: what a caller gets is decoded for it alone. What is not there is not kept, so an
@@ -51,29 +53,30 @@ export function createEntityCache({ maxBytes, maxStalenessMs }: CacheOptions, ti
   const now = elapsedBy(time)
   const kept = new LRUCache<string, Kept>({
     maxSize: maxBytes,
-    sizeCalculation: ({ row }) => (row.body?.length ?? 0) + ENTRY_BYTES,
+    sizeCalculation: ({ body }) => body.length + ENTRY_BYTES,
   })
   let hits = 0
   let misses = 0
   /** Ids that are being read, and how often. A write takes its id out: what those reads bring is from before its end. */
   const underWay = new Map<string, { reads: number }>()
 
-  function find(key: string): EntityRow | undefined {
+  function find(key: string, id: Uint8Array): EntityRow | undefined {
     const entry = kept.get(key)
-    if (entry !== undefined && now() - entry.asOf <= maxStalenessMs) {
-      hits++
-      return entry.row
-    }
-    misses++
-    if (entry !== undefined) kept.delete(key)
+    const isFresh = entry !== undefined && now() - entry.asOf <= maxStalenessMs
+    if (isFresh) hits++
+    else misses++
+    if (entry === undefined) return undefined
+    const { version, updated, body } = entry
+    if (isFresh) return { id, version, updated, body }
+    kept.delete(key)
     return undefined
   }
 
   function keep(key: string, found: Found, asOf: number): void {
     if (!found?.body) return
-    const { id, version, updated, body } = found
-    // Copies: a row of an answer holds on to the memory of all rows that came with it.
-    kept.set(key, { row: { id: new Uint8Array(id), version, updated, body: new Uint8Array(body) }, asOf })
+    const { version, updated, body } = found
+    // A copy: a row of an answer holds on to the memory of all rows that came with it.
+    kept.set(key, { version, updated, body: new Uint8Array(body), asOf })
   }
 
   function begin(key: string): { reads: number } {
@@ -114,11 +117,11 @@ export function createEntityCache({ maxBytes, maxStalenessMs }: CacheOptions, ti
     },
     async submit(id, signal) {
       const key = idKey(id)
-      return find(key) ?? (await read([key], async () => [await lane.submit(id, signal)]))[0]
+      return find(key, id) ?? (await read([key], async () => [await lane.submit(id, signal)]))[0]
     },
     async submitAll(ids, signal) {
       const keys = ids.map(idKey)
-      const rows: Found[] = keys.map(find)
+      const rows: Found[] = keys.map((key, i) => find(key, ids[i]!))
       const missing = [...rows.keys()].filter((i) => rows[i] === undefined)
       const found = await read(
         missing.map((i) => keys[i]!),

@@ -24,11 +24,17 @@ export function createBackground(limit: number, onError: (error: unknown) => voi
 
   return {
     add(work) {
-      const tracked: Promise<unknown> = work
-        .catch(onError)
-        // Whoever is told of errors may throw one; it is nobody else's business.
-        .catch(() => undefined)
-        .finally(() => end(tracked))
+      const tracked: Promise<void> = work.then(
+        () => end(tracked),
+        (error: unknown) => {
+          try {
+            onError(error)
+          } catch {
+            // Whoever is told of errors may throw one; it is nobody else's business.
+          }
+          end(tracked)
+        },
+      )
       running.add(tracked)
     },
     async settled() {

@@ -17,7 +17,13 @@ import {
   type Catalog,
   type EngineContext,
 } from '@looseleaf/index-engine'
-import { commit, movedOrUndone, type EntityWrites, type PlacedKey } from '@looseleaf/protocol'
+import {
+  commit,
+  movedOrUndone,
+  type EntityWrites,
+  type PlacedKey,
+  type RowFailure,
+} from '@looseleaf/protocol'
 import type { EntityReader } from '../reading/entity-reader.ts'
 import type { Observing } from '../observing/observing.ts'
 import type { IndexRowWriter } from './index-row-writer.ts'
@@ -156,23 +162,6 @@ export function createEntityWriter(
     }
   }
 
-  /** Law 1. Answers the tables whose rows are deferred, where that is allowed. */
-  async function writeBefore(
-    defers: boolean,
-    gained: readonly PlacedKey[],
-    id: Uint8Array,
-    version: number,
-    signal: AbortSignal | undefined,
-  ): Promise<readonly string[]> {
-    if (policy.writeOrder === 'entity-first') return NONE
-    const failures = await indexRows.upsert(gained, id, version, signal)
-    if (failures.length === 0) return NONE
-    for (const { error } of failures) {
-      if (!defers || !mayDefer(error)) throw error
-    }
-    return [...new Set(failures.map(({ table }) => table))]
-  }
-
   /** The article's order: the entity is committed, so what fails now is for the cleaner. */
   async function writeAfter(
     gained: readonly PlacedKey[],
@@ -198,12 +187,17 @@ export function createEntityWriter(
       replace: (row) => lane.replace.submit(row, signal),
     }
     const endsAt = now() + policy.writeTimeoutMs
-    const won = async (
+    const won = (
       version: number,
       { found, rows, indexed, catalog }: UnsettledAttempt,
-    ): Promise<WriteOutcome> => {
+    ): WriteOutcome | Promise<WriteOutcome> => {
       if (policy.writeOrder === 'entity-first') {
-        return { found, written: true, version, indexed: await writeAfter(rows.gained, id, version, signal) }
+        return writeAfter(rows.gained, id, version, signal).then((all) => ({
+          found,
+          written: true,
+          version,
+          indexed: all,
+        }))
       }
       if (catalog.policies.deleteDelayMs === 0) {
         const epoch = catalog.epochs[shard] ?? 0
@@ -242,8 +236,10 @@ export function createEntityWriter(
       const defers = catalog.shards[shard]?.onIndexFailure === 'defer'
       const isOurs = isFresh && tries === 0
       if (rows.claimed.length > 0) await claim(rows.claimed, id, version, isOurs, signal)
-      const deferred =
-        rows.gained.length === 0 ? NONE : await writeBefore(defers, rows.gained, id, version, signal)
+      const isEarly = rows.gained.length > 0 && policy.writeOrder !== 'entity-first'
+      // Law 1.
+      const failures = isEarly ? await indexRows.upsert(rows.gained, id, version, signal) : NONE
+      const deferred = failures.length === 0 ? NONE : deferredTables(failures, defers)
       if (deferred.length > 0) happened({ kind: 'deferred', tables: deferred, shard: lane.shard })
       const epoch = catalog.epochs[shard] ?? 0
       const attempted: UnsettledAttempt = { found, body, rows, catalog, indexed: deferred.length === 0 }
@@ -296,6 +292,12 @@ function tooLate(id: Uint8Array, lane: ShardLanes, tries: number): LooseleafErro
     `Entity ${entity}: ${tries} ${tries === 1 ? 'attempt' : 'attempts'} did not get through within writeTimeoutMs, and no more is begun.`,
     { entity, shard: lane.shard },
   )
+}
+
+/** The tables of rows that could not be written, where that is allowed; throws what has failed otherwise. */
+function deferredTables(failures: readonly RowFailure[], defers: boolean): readonly string[] {
+  for (const { error } of failures) if (!defers || !mayDefer(error)) throw error
+  return [...new Set(failures.map(({ table }) => table))]
 }
 
 /** Whether an index row that could not be written may be written later: its shard does not answer, now. */
