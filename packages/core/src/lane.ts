@@ -102,7 +102,7 @@ interface Waiting<Item, Result> {
 const MAX_WAIT_MS = 10_000
 
 export function createLane<Item, Result>(options: LaneOptions<Item, Result>): Lane<Item, Result> {
-  const { name, maxQueue, maxWaitMs = MAX_WAIT_MS, maxBatch } = options
+  const { name, maxQueue, maxWaitMs = MAX_WAIT_MS, maxBatch, workFor } = options
   const takesInOrder =
     options.keyOf === undefined && options.groupOf === undefined && options.bytesOf === undefined
   let queue: Waiting<Item, Result>[] = []
@@ -193,7 +193,6 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
 
   function run(batch: readonly Waiting<Item, Result>[]): Promise<readonly Result[]> {
     const items = batch.map((waiting) => waiting.item)
-    const { workFor } = options
     if (!workFor?.isWanted) return options.run(items)
     // The context here is that of whoever found the line empty.
     return workFor.run(new Set(batch.map(({ call }) => call.one)), () => options.run(items))
@@ -244,7 +243,7 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
   ): void {
     if (signal?.aborted) return reject(abortedError(signal))
     if (items.length === 0) return resolve([])
-    const one = options.workFor?.isWanted ? options.workFor.current() : undefined
+    const one = workFor?.isWanted ? workFor.current() : undefined
     const call = { items, results: [], one, left: items.length, failure: undefined, resolve, reject }
     if (signal !== undefined) leaveOnAbort(call, signal, leave)
     enter(call)

@@ -185,15 +185,16 @@ export class DataStore extends StoreQueries {
   async get(id: EntityId, options: GetOptions = noOptions): Promise<Entity | undefined> {
     checkOptions('get', options, optionsOf.get)
     const bytes = parseId(id)
-    const read = async (): Promise<Entity | undefined> => {
-      const found = await this.#readerFor(options).one(bytes, options)
+    const reader = this.#readerFor(options)
+    if (this.observing.isWanted) {
+      const found = await this.calls.pass('get', () => reader.one(bytes, options))
       return found && toEntity(found)
     }
-    if (this.observing.isWanted) return this.calls.pass('get', read)
     // Without the promises of `pass`.
     this.calls.enter()
     try {
-      return await read()
+      const found = await reader.one(bytes, options)
+      return found && toEntity(found)
     } finally {
       this.calls.leave()
     }

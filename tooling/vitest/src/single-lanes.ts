@@ -14,8 +14,8 @@ export function singleLanes(): Plugin {
     transform(code, id) {
       if (!id.endsWith('/packages/core/src/lane.ts')) return undefined
       const changed = code.replace(
-        'maxBatch } = options',
-        'maxBatch: _ignored } = options\n  const maxBatch = 1',
+        'maxBatch, workFor } = options',
+        'workFor } = options\n  const maxBatch = 1',
       )
       if (changed === code)
         throw new Error(`${id} does not read maxBatch as expected, so its lanes gather as ever.`)
