@@ -109,5 +109,5 @@ export function textOf(html: string): string {
 
 /** How many statements the foot of a page says were sent. */
 export function statementsIn(html: string): number {
-  return Number(/While it was made, (\d+) statements?/.exec(textOf(html))?.[1])
+  return Number(/questions?, in (\d+) statements?/.exec(textOf(html))?.[1])
 }

@@ -1,5 +1,5 @@
 import type { QueryCost } from 'looseleaf'
-import type { Sent } from './statement-counter.ts'
+import type { Sent } from './sent.ts'
 
 /** What a page has asked of the store so far. */
 export interface PageCost {
@@ -11,10 +11,7 @@ export interface PageCost {
   rowsDiscarded: number
   /** False when an index could not answer in full. */
   complete: boolean
-  /**
-   * Statements that the site has sent since the page was begun: those of the page, and of all others that were made
-   * meanwhile. Pages share statements, so they are nobody's in particular.
-   */
+  /** Statements that were sent for the page, those that it shared with others included. */
   sent(): Sent
 }
 

@@ -1,7 +1,7 @@
 import type { Entities, EntityId, IndexOf, Item, ListItem, Page, QueryOptions, WhereOf } from 'looseleaf'
 import type { SiteData } from './entities.ts'
 import { addQueryCost, emptyCost, type PageCost } from './page-cost.ts'
-import type { Sent } from './statement-counter.ts'
+import type { Sent } from './sent.ts'
 
 export interface List<One> {
   readonly items: readonly One[]

@@ -17,9 +17,11 @@ const later = (ms: number): Date => new Date(now.getTime() + ms)
 test('a session is asked for together with its person, in one read of one shard', async () => {
   const session = { nonce: 'a', userId }
   await beginSession(site.data, session, now)
-  const reader = site.reader()
-  expect((await personOfSession(reader, session, now))?.name).toBe('ann')
-  expect(reader.cost.sent()).toEqual({ indexes: 0, entities: 1, others: 0, shards: 1 })
+  await site.store.trace(async (trace) => {
+    const reader = site.reader(trace)
+    expect((await personOfSession(reader, session, now))?.name).toBe('ann')
+    expect(reader.cost.sent()).toEqual({ indexes: 0, entities: 1, others: 0, shards: 1, shared: 0 })
+  })
 })
 
 test('one that was never begun, has ended or is too old is nobody’s', async () => {

@@ -35,23 +35,29 @@ function feedOf(items: string): ParsedFeed {
 
 test('a person is found by name on one shard', async () => {
   const id = await addPerson('ann')
-  const reader = site.reader()
-  expect((await personByName(reader, 'Ann'))?.id).toBe(id)
-  expect(reader.cost).toMatchObject({ questions: 1, entities: 1, rowsDiscarded: 0 })
-  expect(reader.cost.sent()).toMatchObject({ indexes: 1, entities: 1 })
+  await site.store.trace(async (trace) => {
+    const reader = site.reader(trace)
+    expect((await personByName(reader, 'Ann'))?.id).toBe(id)
+    expect(reader.cost).toMatchObject({ questions: 1, entities: 1, rowsDiscarded: 0 })
+    expect(reader.cost.sent()).toMatchObject({ indexes: 1, entities: 1 })
+  })
 })
 
 test('home asks all shards, a person’s page one', async () => {
   const user_id = await addPerson('ann')
   for (let i = 0; i < 5; i++)
     await postEntry(site.data, { user_id, title: `${i}`, link: undefined }, { now: new Date(i) })
-  const home = site.reader()
-  const { items } = await newestEntries(home)
-  expect(items.map((entry) => entry.title)).toEqual(['4', '3', '2', '1', '0'])
-  expect(home.cost.sent()).toMatchObject({ indexes: 3, shards: 3 })
-  const page = site.reader()
-  expect((await entriesOfUser(page, user_id)).items).toHaveLength(5)
-  expect(page.cost.sent()).toMatchObject({ indexes: 1 })
+  await site.store.trace(async (trace) => {
+    const home = site.reader(trace)
+    const { items } = await newestEntries(home)
+    expect(items.map((entry) => entry.title)).toEqual(['4', '3', '2', '1', '0'])
+    expect(home.cost.sent()).toMatchObject({ indexes: 3, shards: 3 })
+  })
+  await site.store.trace(async (trace) => {
+    const page = site.reader(trace)
+    expect((await entriesOfUser(page, user_id)).items).toHaveLength(5)
+    expect(page.cost.sent()).toMatchObject({ indexes: 1 })
+  })
 })
 
 test('only entries are on the home page, although everything is in one store', async () => {

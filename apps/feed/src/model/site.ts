@@ -1,8 +1,8 @@
-import { cleanIndex, DataStore, startCleaner, type Cleaner, type DriverFactory } from 'looseleaf'
+import { cleanIndex, DataStore, startCleaner, type Cleaner, type DriverFactory, type Trace } from 'looseleaf'
 import { createFileParser, type FileParser } from '../import/file-parser.ts'
 import { dataOf, siteIndexes, type SiteData } from './entities.ts'
 import { createReader, type Reader } from './reader.ts'
-import { countStatements } from './statement-counter.ts'
+import { sentFor } from './sent.ts'
 import { upgradeOldData } from './upgrade-old-data.ts'
 
 /** The site's data: one store for everything, the cleaner that looks after its indexes, and what reads files for it. */
@@ -10,8 +10,8 @@ export interface Site {
   readonly store: DataStore
   readonly data: SiteData
   readonly parser: FileParser
-  /** A reader for one page, with a cost of its own. */
-  reader(): Reader
+  /** A reader for one page, with a cost of its own; its statements are those of the trace that the page is made in. */
+  reader(trace?: Trace): Reader
   close(): Promise<void>
 }
 
@@ -23,8 +23,7 @@ export interface SiteOptions {
 
 /** Opens the store, creates what is missing of its tables, brings up what is old, and fills indexes that are new to it. */
 export async function openSite(options: SiteOptions): Promise<Site> {
-  const statements = countStatements(options.shards)
-  const store = await DataStore.open({ shards: statements.shards, indexes: siteIndexes, migrate: true })
+  const store = await DataStore.open({ shards: options.shards, indexes: siteIndexes, migrate: true })
   let cleaner: Cleaner | undefined
   try {
     await upgradeOldData(store)
@@ -37,7 +36,7 @@ export async function openSite(options: SiteOptions): Promise<Site> {
       store,
       data,
       parser,
-      reader: () => createReader(data, statements.start()),
+      reader: (trace) => createReader(data, () => sentFor(trace)),
       async close() {
         await parser.close()
         await cleaner?.stop()

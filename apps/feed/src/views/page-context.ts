@@ -15,8 +15,6 @@ export interface PageContext {
   newId(near?: string): string
   readonly now: Date
   readonly cost: PageCost
-  /** Other requests that were under way at any moment since this one came. */
-  alongside(): number
   /** The style sheet's address, with its version. */
   readonly styles: string
 }

@@ -15,7 +15,7 @@ import { readFields, readUpload, type SentForm } from './form.ts'
 import { forgedForm, notFound, problemOf, type Problem } from './problem.ts'
 import { pagePath } from './page-path.ts'
 import { registerRateLimits } from './rate-limits.ts'
-import { watchTraffic } from './traffic.ts'
+import { traceRequests } from './traced-requests.ts'
 import { cursorOf } from './request-values.ts'
 import { forgetSession, formToken, isFormToken, readSession, writeSession, type Session } from './session.ts'
 
@@ -69,11 +69,11 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
   const now = options.now ?? ((): Date => new Date())
   const onError = options.onError ?? ((error: unknown): void => console.error(error))
   const styles = styleSheetAddress()
-  const traffic = watchTraffic(app)
+  const traceOf = traceRequests(app, site.store)
   const forms = new WeakMap<FastifyRequest, SentForm>()
 
   async function open(request: FastifyRequest, session = readSession(request)): Promise<OpenPage> {
-    const reader = site.reader()
+    const reader = site.reader(traceOf(request))
     const viewer = isSignedIn(session) ? await personOfSession(reader, session, now()) : undefined
     return { reader, ctx: contextOf(request, session, viewer, reader) }
   }
@@ -84,7 +84,6 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
     viewer: Person | undefined,
     reader: Reader,
   ): PageContext {
-    const alongside = (): number => traffic.alongside(request)
     const token = session === undefined ? '' : formToken(secret, session)
     const unknownViewer = false
     const { cost } = reader
@@ -97,7 +96,6 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
       newId,
       now: now(),
       cost,
-      alongside,
       styles,
     }
   }
@@ -142,7 +140,7 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
 
   function unaskedContext(request: FastifyRequest): PageContext {
     const session = readSession(request)
-    const ctx = contextOf(request, session, undefined, site.reader())
+    const ctx = contextOf(request, session, undefined, site.reader(traceOf(request)))
     return { ...ctx, unknownViewer: session?.userId !== undefined }
   }
 

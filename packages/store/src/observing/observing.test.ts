@@ -21,7 +21,7 @@ async function open(observer?: Observer, onWarning: (message: string) => void = 
 }
 
 const operations = ({ statements }: Pick<Trace, 'statements'>): string[] =>
-  statements.map(({ text }) => text.trim().split(/\s/)[0]!)
+  statements.map(({ operation }) => operation)
 
 describe('a trace', () => {
   test('has the calls of a piece of work, and the statements that were sent for them', async () => {
@@ -36,7 +36,11 @@ describe('a trace', () => {
       ['get', undefined, undefined],
     ])
     // The row of the index, the entity, and its reading.
-    expect(operations(trace)).toEqual(['INSERT', 'INSERT', 'SELECT'])
+    expect(trace.statements.map(({ operation, table }) => [operation, table])).toEqual([
+      ['INSERT', 'index_by_name'],
+      ['INSERT', 'entities'],
+      ['SELECT', 'entities'],
+    ])
     expect(trace.statements.map(({ calls, others }) => [calls.map(({ name }) => name), others])).toEqual([
       [['put'], 0],
       [['put'], 0],

@@ -1,4 +1,11 @@
-import type { BegunCall, EndedCall, SentStatement, StoreEvent } from '@looseleaf/core'
+import {
+  summarise,
+  type BegunCall,
+  type EndedCall,
+  type SentStatement,
+  type StatementSummary,
+  type StoreEvent,
+} from '@looseleaf/core'
 
 /** What a piece of work has caused so far; see `DataStore.trace`. */
 export interface Trace {
@@ -20,7 +27,7 @@ export interface TracedCall extends BegunCall {
   readonly failure: EndedCall['failure']
 }
 
-export interface TracedStatement extends SentStatement {
+export interface TracedStatement extends SentStatement, StatementSummary {
   /** Those of the trace's calls that it worked for. */
   readonly calls: readonly TracedCall[]
   /** How many calls it worked for that are not of this trace. */
@@ -64,7 +71,8 @@ export function createTraceLog(): TraceLog {
       keep(calls, call)
       return call
     },
-    sent: (statement, of, others) => keep(statements, { ...statement, calls: of, others }),
+    sent: (statement, of, others) =>
+      keep(statements, { ...statement, ...summarise(statement.text), calls: of, others }),
     happened: (event) => keep(events, event),
     end() {
       hasEnded = true

@@ -1,0 +1,29 @@
+import type { Trace } from 'looseleaf'
+
+/** Statements that were sent to the databases for something, by what they read or wrote. */
+export interface Sent {
+  readonly indexes: number
+  readonly entities: number
+  /** To the tables that the store keeps for itself. */
+  readonly others: number
+  /** Shards that they went to. */
+  readonly shards: number
+  /** Those that were sent for others as well. */
+  readonly shared: number
+}
+
+/** What has been sent for the work of this trace so far; nothing where none is kept. */
+export function sentFor(trace: Trace | undefined): Sent {
+  const statements = trace?.statements ?? []
+  const toTables = (pattern: RegExp): number =>
+    statements.filter(({ table }) => table !== undefined && pattern.test(table)).length
+  const indexes = toTables(/^(index|claims)_/)
+  const entities = toTables(/^entities$/)
+  return {
+    indexes,
+    entities,
+    others: statements.length - indexes - entities,
+    shards: new Set(statements.map(({ shard }) => shard)).size,
+    shared: statements.filter(({ others }) => others > 0).length,
+  }
+}
