@@ -32,6 +32,7 @@ export {
 export type { PolicyChange } from './catalog/policies.ts'
 export type { TrainedDictionary, TrainOptions } from './catalog/train-dictionary.ts'
 export type { WhichIndex } from './catalog/which-index.ts'
+export { lostDefinitions } from './opening/lost-definitions.ts'
 export type { CacheOptions } from './reading/entity-cache.ts'
 export type { ListCost, ListOptions, ListPage } from './reading/covering-reads.ts'
 export type { IdPage, QueryIdsOptions } from './reading/id-reads.ts'

@@ -226,8 +226,9 @@ it('of any calls at the same time, none that begins after a write of this store 
 })
 
 it.each([
-  [[], /cache/],
-  [{ maxBytes: 1000 }, /maxStalenessMs/],
+  [[], /^The cache of DataStore.open takes options as an object; got an array/],
+  [true, /^The cache of DataStore.open takes options as an object; got a boolean/],
+  [{ maxBytes: 1000 }, /takes maxStalenessMs, a number of milliseconds, 0 or more; got nothing/],
   [{ maxBytes: 0, maxStalenessMs: 1 }, /maxBytes.*got 0/],
   [{ maxBytes: 10, maxStalenessMs: '5' }, /maxStalenessMs.*got a string/],
   [{ maxBytes: 10, maxStalenessMs: 5, maxAge: 3 }, /no option "maxAge"/],
