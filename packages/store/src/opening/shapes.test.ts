@@ -203,7 +203,7 @@ test('a shape that nobody has is BODY_UNKNOWN, which names it; entities that do 
   })
 })
 
-test('where every shard has lost all shapes, open warns of it; where none was ever stored, it does not', async () => {
+test('where every shard has lost all shapes, open warns of it; where no body refers to one, it does not', async () => {
   const writer = await open()
   await putUntilShaped(writer)
   await open(false)
