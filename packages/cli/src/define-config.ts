@@ -5,9 +5,9 @@ import type { AnyKind } from '@looseleaf/kinds'
 export interface LooseleafConfig {
   /**
    * The databases: what `mysqlShards(…)` or `sqliteShards(…)` gives, or a text for `shardsFrom`. A relative folder in
-   * a text begins at the file's own folder.
+   * a text begins at the file's own folder. May be left out where `--shards` or `LOOSELEAF_SHARDS` names the store.
    */
-  readonly shards: DriverFactory | string
+  readonly shards?: DriverFactory | string | undefined
   /** The indexes that `looseleaf init` and `looseleaf index add` create, from `defineIndex`. */
   readonly indexes?: readonly IndexDefinitionData[] | undefined
   /** The kinds of the store, from `defineKind`: their indexes are among those above, and `looseleaf kind upgrade` knows their shapes. */

@@ -51,7 +51,7 @@ const PROPERTIES: {
 } = {
   shards: {
     expected: `a text such as 'mysql://…,mysql://…', or what mysqlShards(…) or sqliteShards(…) gives`,
-    accepts: (value) => typeof value === 'string' || hasMethods(value, ['connect']),
+    accepts: (value) => value === undefined || typeof value === 'string' || hasMethods(value, ['connect']),
   },
   indexes: {
     expected: 'an array of what defineIndex(…) gives',

@@ -144,6 +144,12 @@ function givenShards(
     )
   }
   const { shards } = loaded.config
+  if (shards === undefined) {
+    throw new LooseleafError(
+      'BAD_OPTION',
+      `Which store? ${loaded.file} names no shards: give them there, by --shards mysql://…,mysql://…, or by LOOSELEAF_SHARDS.`,
+    )
+  }
   return typeof shards === 'string'
     ? shardsFrom(shards, { relativeTo: dirname(loaded.file), create })
     : shards

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { envelopeCodec } from '@looseleaf/codec'
 import { DataStore } from '@looseleaf/store'
 import { expect, onTestFinished, test } from 'vitest'
@@ -58,13 +59,29 @@ test('codec train stores a dictionary; show lists it and the shapes with what la
   const table = (await runInside(['codec', 'show'], { cwd })).stdout
   expect(table).toContain('["title","link"]')
   expect(table).toContain('2 of 2')
+
+  for (const number of [0, 1]) {
+    const file = new DatabaseSync(join(cwd, 'data', `shard-${number}.sqlite`))
+    file.exec('DELETE FROM looseleaf_codec')
+    file.close()
+  }
+  const lost = await runInside(['codec', 'show'], { cwd })
+  expect([lost.code, lost.stdout]).toEqual([
+    1,
+    'No shapes and no dictionaries, although bodies refer to some.\n',
+  ])
+  expect(lost.stderr).toContain('looseleaf_codec was emptied')
+  for (const command of [['status'], ['status', '--check']]) {
+    const told = await runInside(command, { cwd })
+    expect(told.stdout).toContain('looseleaf_codec was emptied, or not restored')
+  }
 })
 
-test('codec train without entities is a usage error that says what it needs', async () => {
+test('codec train without entities ends with 1 and says what it needs', async () => {
   const cwd = projectFolder()
   writeFileSync(join(cwd, 'looseleaf.config.ts'), CONFIG)
   await runInside(['init'], { cwd })
   const trained = await runInside(['codec', 'train'], { cwd })
-  expect(trained.code).toBe(2)
+  expect(trained.code).toBe(1)
   expect(trained.stderr).toContain('a dictionary needs 20 readable entities')
 })

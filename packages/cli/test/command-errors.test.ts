@@ -170,6 +170,14 @@ test('errors of a store that is there end with their code, in one line or one JS
 })
 
 test('a config with an error is told with its file and property', async () => {
+  writeFileSync(
+    join(cwd, 'looseleaf.config.ts'),
+    `export default { shards: process.env.NOT_SET, indexes: [] }`,
+  )
+  const nowhere = await runInside(['status'], { cwd })
+  expect([nowhere.code, nowhere.stderr]).toEqual([2, expect.stringContaining('names no shards') as string])
+  const named = await runInside(['init', '--shards', 'memory:1'], { cwd })
+  expect(named.code).toBe(0)
   writeFileSync(join(cwd, 'looseleaf.config.ts'), `export default { shards: 'memory:1', indices: [] }`)
   const result = await runCommand(['status'], { cwd })
   expect(result.code).toBe(2)

@@ -323,6 +323,7 @@ describe('options', () => {
     ['a negative minCompressBytes', { minCompressBytes: -1 }],
     ['a minCompressBytes that is not a number', { minCompressBytes: '9' as unknown as number }],
     ['a maxBodyBytes of 0', { maxBodyBytes: 0 }],
+    ['a maxBodyBytes above what the column takes', { maxBodyBytes: 2 ** 24 }],
     ['a maxBodyBytes that is not finite', { maxBodyBytes: Infinity }],
     ['a format with the id 0', { format: { ...backwards, id: 0 } }],
     ['a format with the id 32', { format: { ...backwards, id: 32 } }],

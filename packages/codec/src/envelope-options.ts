@@ -25,7 +25,7 @@ export interface EnvelopeCodecOptions {
   readonly dictionary?: boolean | undefined
   /** zlib's level, 1 (fast) to 9 (small). Default: 6. */
   readonly level?: number | undefined
-  /** The most bytes of a body, both as encoded and as stored. Default: 8 MiB; at most 1 GiB. */
+  /** The most bytes of a body, both as encoded and as stored. Default: 8 MiB; at most 16 MiB less a byte, which is what the column takes. */
   readonly maxBodyBytes?: number | undefined
 }
 
@@ -53,6 +53,8 @@ export interface EnvelopeSettings {
 }
 
 const DEFAULT_MAX_BODY_BYTES = 8 * 1024 * 1024
+/** What a `mediumblob` takes. */
+const GREATEST_BODY_BYTES = 2 ** 24 - 1
 export const BUILT_IN: readonly BodyFormat[] = [msgpackFormat, jsonFormat]
 
 /** Throws `BAD_OPTION`. */
@@ -63,7 +65,7 @@ export function checkEnvelopeOptions(options: EnvelopeCodecOptions): EnvelopeSet
   const minCompressBytes = checkInteger('minCompressBytes', options.minCompressBytes ?? 1024, 0, 2 ** 31)
   const level = checkInteger('level', options.level ?? 6, Z_BEST_SPEED, Z_BEST_COMPRESSION)
   const bytes = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES
-  const maxBodyBytes = checkInteger('maxBodyBytes', bytes, 1, 2 ** 30)
+  const maxBodyBytes = checkInteger('maxBodyBytes', bytes, 1, GREATEST_BODY_BYTES)
   if (compression !== 'zlib' && compression !== 'none') {
     throw new LooseleafError('BAD_OPTION', "A codec's compression has to be 'zlib' or 'none'.")
   }

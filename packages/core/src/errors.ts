@@ -25,7 +25,7 @@ export const errorCodes = {
   BODY_UNKNOWN: 'permanent',
   /** `insert` found an entity under this id. */
   ALREADY_EXISTS: 'permanent',
-  /** `update` found no entity under this id. */
+  /** What the call needs is not there: an entity under this id, enough of them for a dictionary. */
   NOT_FOUND: 'permanent',
   /** Another entity has a key of a unique index: `index` is its name, `holder` that entity's id. */
   DUPLICATE_KEY: 'permanent',

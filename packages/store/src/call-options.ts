@@ -145,7 +145,9 @@ export const optionsOf: OptionsOf = {
 
 /** Throws `BAD_OPTION` for anything but the options of a cache, both of which have to be there. */
 export function checkCache(cache: CacheOptions): void {
-  checkOptions('a cache', cache, { maxBytes: count, maxStalenessMs: milliseconds })
-  if (cache.maxBytes === undefined || cache.maxStalenessMs === undefined)
-    throw badArgument('DataStore.open', 'a cache as { maxBytes, maxStalenessMs }', undefined)
+  const known: OptionKinds<CacheOptions> = { maxBytes: count, maxStalenessMs: milliseconds }
+  checkOptions('The cache of DataStore.open', cache, known)
+  for (const name of Object.keys(known) as (keyof CacheOptions)[])
+    if (cache[name] === undefined)
+      throw badArgument('The cache of DataStore.open', `${name}, ${known[name].expected}`, undefined)
 }

@@ -62,6 +62,8 @@ export class DataStore extends StoreQueries {
   readonly #cache: EntityCache | undefined
   /** Of `get` and `getMany`: through the cache, where there is one. */
   readonly #cachedReader: EntityReader
+  /** Of those with `fresh`: past the cache, which keeps what they read. */
+  readonly #freshReader: EntityReader
   readonly #writer: EntityWriter
   readonly #removals: RowRemovals
   #closing: Promise<void> | undefined
@@ -81,8 +83,10 @@ export class DataStore extends StoreQueries {
     this.#lanes = lanes
     this.#reader = reader
     this.#cache = cache
-    this.#cachedReader =
-      cache === undefined ? reader : createEntityReader(context.router, context.codec, lanes.map(cache.over))
+    const readerBy = (lanesBy: EntityCache['over'] = (own) => own): EntityReader =>
+      createEntityReader(context.router, context.codec, lanes.map(lanesBy))
+    this.#cachedReader = readerBy(cache?.over)
+    this.#freshReader = readerBy(cache?.past)
     this.#writer = createEntityWriter(context, lanes, reader, indexRows, this.#removals, policy, observing)
   }
 
@@ -333,7 +337,7 @@ export class DataStore extends StoreQueries {
   }
 
   #readerFor({ fresh = false }: GetOptions): EntityReader {
-    return fresh ? this.#reader : this.#cachedReader
+    return fresh ? this.#freshReader : this.#cachedReader
   }
 }
 

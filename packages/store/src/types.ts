@@ -115,7 +115,7 @@ export interface ChangeOptions extends CallOptions {
 }
 
 export interface GetOptions extends CallOptions {
-  /** Read from the database, also where the store has a cache. Default: false. */
+  /** Read from the database, also where the store has a cache, which then keeps what was found. Default: false. */
   readonly fresh?: boolean | undefined
 }
 

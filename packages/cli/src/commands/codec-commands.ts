@@ -1,4 +1,5 @@
 import type { StoredDefinition } from '@looseleaf/core'
+import { lostDefinitions } from '@looseleaf/store'
 import type { Command } from 'commander'
 import { defineCommand, type AddCommand } from '../define-command.ts'
 import { exitCodes } from '../exit-codes.ts'
@@ -12,7 +13,8 @@ are compressed by. Both stay for ever, since bodies refer to them. Each is on
 every shard; one that a shard lacks is put back by the next process that opens
 the store.
 
-The exit code is 1 when a shard lacks one.
+The exit code is 1 when a shard lacks one, and when there are none although
+bodies refer to some.
 
 JSON: [{ "id", "kind", "bytes", "added", "shards": those that have it,
          "names": of a shape }]`
@@ -23,7 +25,10 @@ by it from then on: each as soon as it is opened or meets a body of another that
 does. The first time it takes five seconds. Train again when entities have
 changed much; earlier dictionaries are kept.
 
-JSON: { "id", "bytes", "sample": entities it was made of }`
+The exit code is 1 when there is too little to train on.
+
+JSON: { "id", "bytes", "sample": entities it was made of,
+        "unreadable": entities that could not be read }`
 
 /** `looseleaf codec …`: what stored bodies refer to. */
 export const addCodecCommands: AddCommand = (program, run) => {
@@ -77,9 +82,10 @@ function addShow(group: Command, run: Runner): void {
           ...(names !== undefined && { names }),
         }
       })
+      const lost = shown.length === 0 ? await lostDefinitions(store.context, { signal }) : undefined
       output.result(shown, () =>
         shown.length === 0
-          ? 'No shapes and no dictionaries.'
+          ? `No shapes and no dictionaries${lost === undefined ? '' : ', although bodies refer to some'}.`
           : output.table(
               ['ID', 'KIND', 'BYTES', 'ADDED', 'SHARDS', 'NAMES'],
               shown.map(({ id, kind, bytes, added, shards: having, names }) => [
@@ -88,13 +94,21 @@ function addShow(group: Command, run: Runner): void {
                 grouped(bytes),
                 added,
                 `${having.length} of ${shards.length}`,
-                names === undefined ? '' : printable(JSON.stringify(names).slice(0, 100)),
+                names === undefined ? '' : printable(shortened(JSON.stringify(names))),
               ]),
             ),
       )
-      return shown.every((one) => one.shards.length === shards.length) ? exitCodes.ok : exitCodes.found
+      const isWhole = lost === undefined && shown.every((one) => one.shards.length === shards.length)
+      return isWhole ? exitCodes.ok : exitCodes.found
     }),
   )
+}
+
+const NAMES_WIDTH = 100
+
+/** Ends with an ellipsis where there is more; `--json` has all. */
+function shortened(text: string): string {
+  return text.length <= NAMES_WIDTH ? text : `${text.slice(0, NAMES_WIDTH - 1)}…`
 }
 
 /** Undefined for what is no shape. */
@@ -132,7 +146,8 @@ function addTrain(group: Command, run: Runner): void {
         output.result(
           trained,
           () =>
-            `Dictionary ${trained.id} of ${grouped(trained.bytes)} bytes, made of ${counted(trained.sample, 'entity', 'entities')}, is stored on every shard.`,
+            `Dictionary ${trained.id} of ${grouped(trained.bytes)} bytes, made of ${counted(trained.sample, 'entity', 'entities')}, is stored on every shard.${trained.unreadable === 0 ? '' : ` ${counted(trained.unreadable, 'entity', 'entities')} could not be read, and had no part in it.`}
+Processes whose codec has \`dictionary: true\` compress by it; others read what is written so.`,
         )
       }),
     )

@@ -1,5 +1,6 @@
 import { readCleanerReport, type CleanerReport } from '@looseleaf/cleaner'
 import { isLooseleafError, isOutage, type LooseleafError } from '@looseleaf/core'
+import { lostDefinitions } from '@looseleaf/store'
 import { defineCommand, type AddCommand } from '../define-command.ts'
 import { exitCodeOf, exitCodes, type ExitCode } from '../exit-codes.ts'
 import type { Facts } from '../health/facts.ts'
@@ -67,13 +68,14 @@ async function show(session: Session): Promise<ExitCode | undefined> {
   const { output, signal } = session
   // The warnings have their place in the result.
   const store = await session.store({ warn: false })
-  const [status, { report, error }] = await Promise.all([
+  const [status, { report, error }, lost] = await Promise.all([
     store.status({ signal }),
     // It is kept on shard 0, which may be the one that does not answer, or refuses.
     reportUnless(session, isOfStore),
+    lostUnless(session),
   ])
   const { policies } = status
-  const findings = findingsOf({ now: Date.now(), report, error, policies })
+  const findings = findingsOf({ now: Date.now(), report, error, policies, lostDefinitions: lost })
   const view = { status, report, findings }
   const advice = indexAdvice(generationsOf(await session.store()), (await session.settings()).indexes)
   output.result(statusJson(view), () =>
@@ -114,7 +116,19 @@ async function factsOf(session: Session): Promise<Facts> {
   // Where a shard refuses, the report alone may be what cannot be had.
   const isKnown = report !== undefined || (!isOutage(error) && (await hasCatalog(session)))
   const policies = isKnown ? (await session.store()).context.catalog.current().policies : undefined
-  return { now, report, error, policies }
+  const lost = isKnown ? await lostUnless(session) : undefined
+  return { now, report, error, policies, lostDefinitions: lost }
+}
+
+/** What is wrong with a shard is told by other rules. */
+async function lostUnless(session: Session): Promise<string | undefined> {
+  const store = await session.store({ warn: false })
+  try {
+    return await lostDefinitions(store.context, { signal: session.signal })
+  } catch (error) {
+    if (!isLooseleafError(error) || !isOfStore(error)) throw error
+    return undefined
+  }
 }
 
 async function hasCatalog(session: Session): Promise<boolean> {

@@ -11,6 +11,8 @@ export interface Facts {
   readonly error: LooseleafError | undefined
   /** Of the catalog; undefined where that could not be read. */
   readonly policies: StorePolicies | undefined
+  /** What `lostDefinitions` of the store says; undefined where all is well, or where nobody could look. */
+  readonly lostDefinitions: string | undefined
 }
 
 /** Something that somebody should know. */

@@ -52,7 +52,7 @@ const report: CleanerReport = {
   shards: [shard],
 }
 const policies: StorePolicies = { deleteDelayMs: 0, onIndexFailure: 'fail' }
-const well: Facts = { now: NOW, report, error: undefined, policies }
+const well: Facts = { now: NOW, report, error: undefined, policies, lostDefinitions: undefined }
 
 const withShard = (fields: Partial<ShardReport>): Facts => ({
   ...well,
@@ -205,6 +205,10 @@ const cases: Readonly<
   },
   damaged: {
     found: [[withRun({ tally: { ...tally, undecodable: 1 } }), '1 entity', 'looseleaf damaged']],
+    well: [],
+  },
+  definitions: {
+    found: [[{ ...well, lostDefinitions: '3 of the 4 bodies' }, '3 of the 4 bodies', 'looseleaf_codec']],
     well: [],
   },
 }

@@ -220,6 +220,20 @@ export const rules: readonly Rule[] = [
       ]
     },
   },
+  {
+    name: 'definitions',
+    see: 'A damaged body',
+    find: ({ lostDefinitions }) =>
+      lostDefinitions === undefined
+        ? []
+        : [
+            {
+              about: undefined,
+              what: lostDefinitions,
+              todo: 'put the rows of looseleaf_codec back before anything is deleted',
+            },
+          ],
+  },
 ]
 
 /** Everything that somebody should know; nothing when all is well. */

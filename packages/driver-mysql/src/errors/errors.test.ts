@@ -32,6 +32,25 @@ describe('what the server has answered is certain, for reads and writes alike', 
   }
 })
 
+test.each([
+  [
+    "INSERT command denied to user 'app'@'host' for table `feed`.`looseleaf_codec`",
+    'the privilege INSERT on the table looseleaf_codec.',
+  ],
+  [
+    "SELECT command denied to user 'app'@'host' for table 'entities'",
+    'the privilege SELECT on the table entities.',
+  ],
+  [
+    "INSERT, DELETE command denied to user 'app'@'host' for table 'entities'",
+    'the privilege INSERT, DELETE on the table entities.',
+  ],
+  ['something else', 'a privilege on a table.'],
+])('a refusal tells the privilege and the table, and no user: %s', (text, words) => {
+  const error = Object.assign(new Error(text), { errno: 1142, code: 'ER_TABLEACCESS_DENIED_ERROR' })
+  expect(mysqlFault(error, true)).toMatchObject({ kind: 'SHARD_DENIED', message: `the user lacks ${words}` })
+})
+
 describe('an answer that is lost leaves a write unknown', () => {
   for (const [name, error] of [
     ['ECONNRESET', Object.assign(new Error('read'), { code: 'ECONNRESET', errno: -104, fatal: true })],

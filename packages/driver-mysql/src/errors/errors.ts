@@ -98,11 +98,19 @@ export function endsConnection(error: unknown): boolean {
   return fatal === true || serverNumber(error) === undefined || meaningOf(error).includes('ends')
 }
 
+/** Of the table alone: the message has the user and the address too, which are nothing for logs. */
+function deniedOn(message: string): ErrorMeaning {
+  const found = /^([A-Z ,]+) command denied .* for table ([`'"])(?:[^`'"]+\2\.\2)?([^`'"]+)\2$/.exec(message)
+  if (found === null) return errorNumbers[1142] as ErrorMeaning
+  return ['SHARD_DENIED', `the user lacks the privilege ${found[1]} on the table ${found[3]}.`]
+}
+
 function meaningOf(error: unknown): ErrorMeaning {
   if (isOtherSession(error)) return ['STATEMENT_FAILED', otherSession(error.found)]
   const number = serverNumber(error)
   if (number === 1290 && /NO_ENGINE_SUBSTITUTION/.test(String((error as Error).message)))
     return engineEnforced
+  if (number === 1142) return deniedOn(String((error as Error).message))
   if (number !== undefined) return errorNumbers[number] ?? unlisted(error, number)
   const { code } = (error ?? {}) as { code?: unknown }
   switch (code) {

@@ -90,9 +90,12 @@ test('too few entities, or nothing in common, store nothing; so do a codec witho
   const store = await open()
   await fill(store, 10)
   await expect(store.trainDictionary()).rejects.toMatchObject({
-    code: 'BAD_OPTION',
-    message: expect.stringContaining('10 were looked at') as string,
+    code: 'NOT_FOUND',
+    message: expect.stringContaining('10 were looked at, and 0 could not be read') as string,
   })
+  await expect(store.trainDictionary({ sample: '99' as unknown as number })).rejects.toThrow(
+    'sample has to be an integer from 20 to 100000; got a string of 2 characters.',
+  )
   for (const options of [
     { sample: 1 },
     { sample: 1.5 },

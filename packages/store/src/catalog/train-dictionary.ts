@@ -1,4 +1,5 @@
 import {
+  describeKind,
   isLooseleafError,
   LooseleafError,
   type Bag,
@@ -21,6 +22,8 @@ export interface TrainedDictionary {
   readonly bytes: number
   /** Entities that it was made of. */
   readonly sample: number
+  /** Entities that were looked at and could not be read. */
+  readonly unreadable: number
 }
 
 /** Longer bodies are passed over: a dictionary helps those that are too small to be compressed by themselves. */
@@ -45,24 +48,30 @@ export async function trainDictionary(
   requireWithin('sample', sample, MIN_SAMPLE, 100_000)
   requireWithin('bytes', bytes, 256, 32_768)
   const definitions = definitionsOf(context.codec)
-  const bags = await newestBags(context, sample, options)
+  const { bags, unreadable } = await newestBags(context, sample, options)
   const dictionary = bags.length < MIN_SAMPLE ? undefined : definitions.train(bags, bytes)
   if (dictionary === undefined || dictionary.bytes.length < 64) {
     throw new LooseleafError(
-      'BAD_OPTION',
-      `Nothing was stored: a dictionary needs ${MIN_SAMPLE} readable entities of up to ${MAX_BODY} bytes with something in common; ${bags.length} were looked at.`,
+      'NOT_FOUND',
+      `Nothing was stored: a dictionary needs ${MIN_SAMPLE} readable entities of up to ${MAX_BODY} bytes with something in common; ${bags.length} were looked at, and ${unreadable} could not be read.`,
     )
   }
   const confirmed = await publishDefinitions(context, definitions, [dictionary], options)
   if (!confirmed.includes(dictionary.id)) {
     throw new LooseleafError('CONFLICT', `The dictionary ${dictionary.id} is not stored on every shard.`)
   }
-  return { id: dictionary.id, bytes: dictionary.bytes.length, sample: bags.length }
+  return { id: dictionary.id, bytes: dictionary.bytes.length, sample: bags.length, unreadable }
 }
 
-async function newestBags(context: EngineContext, sample: number, options: CallOptions): Promise<Bag[]> {
+interface Sample {
+  readonly bags: Bag[]
+  readonly unreadable: number
+}
+
+async function newestBags(context: EngineContext, sample: number, options: CallOptions): Promise<Sample> {
   const { driver, codec } = context
   const bags: Bag[] = []
+  let unreadable = 0
   for (const [number, { entities }] of driver.shards.entries()) {
     const wanted = Math.ceil((sample - bags.length) / (driver.shards.length - number))
     const until = bags.length + wanted
@@ -76,19 +85,20 @@ async function newestBags(context: EngineContext, sample: number, options: CallO
           bags.push(codec.decode(body))
         } catch (error) {
           if (!isLooseleafError(error)) throw error
+          unreadable++
         }
       }
       before = rows.at(-1)
       if (rows.length < PAGE) break
     }
   }
-  return bags
+  return { bags, unreadable }
 }
 
 function requireWithin(name: string, value: number, least: number, most: number): void {
   if (Number.isInteger(value) && value >= least && value <= most) return
   throw new LooseleafError(
     'BAD_OPTION',
-    `${name} has to be an integer from ${least} to ${most}; got ${String(value)}.`,
+    `${name} has to be an integer from ${least} to ${most}; got ${typeof value === 'number' ? value : describeKind(value)}.`,
   )
 }

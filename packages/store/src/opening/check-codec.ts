@@ -91,7 +91,9 @@ function readAll(rows: readonly EntityPageRow[], codec: Codec): Omit<CheckedBodi
 }
 
 /** A shard that has just fallen silent, or has lost its table, says so to the calls that need it. */
-async function rowsBy(page: () => Promise<readonly EntityPageRow[]>): Promise<readonly EntityPageRow[]> {
+export async function rowsBy(
+  page: () => Promise<readonly EntityPageRow[]>,
+): Promise<readonly EntityPageRow[]> {
   try {
     return await page()
   } catch (error) {

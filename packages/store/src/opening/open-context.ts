@@ -19,6 +19,7 @@ import { bucketRouter } from '@looseleaf/router'
 import { addIndexes, replaceLostIndexes } from '../catalog/manage-indexes.ts'
 import { checkCodec } from './check-codec.ts'
 import { createDefinitionKeeper } from './definition-keeper.ts'
+import { lostDefinitions } from './lost-definitions.ts'
 import { openStore, tellAllWarnings } from './open-store.ts'
 import { agreeOnPolicies } from '../catalog/policies.ts'
 import type { DataStoreOptions } from '../types.ts'
@@ -92,6 +93,8 @@ export async function openContext(
     const { driver } = keeper ?? opened
     const codec = own ?? given
     await keeper?.loadAll(catalog, opened.driver.shards.filter(answers))
+    const lost = await lostDefinitions({ driver, codec, catalog })
+    if (lost !== undefined) onWarning(lost)
     await checkCodec(driver.shards.filter(answers), codec, onWarning)
     const context: EngineContext = {
       driver,

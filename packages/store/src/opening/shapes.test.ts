@@ -220,6 +220,26 @@ test('a shape that nobody has is BODY_UNKNOWN, which names it; entities that do 
   })
 })
 
+test('where every shard has lost all shapes, open warns of it; where no body refers to one, it does not', async () => {
+  const writer = await open()
+  await putUntilShaped(writer)
+  await open(false)
+  expect(warnings).toEqual([])
+  for (const shard of [0, 1]) rowsOf(shard).clear()
+  await open(false)
+  expect(warnings).toContainEqual(
+    expect.stringMatching(
+      /^\d+ of the \d+ bodies that were looked at refer to shapes or dictionaries, and no shard/,
+    ),
+  )
+  warnings.length = 0
+  const ids: string[] = []
+  for await (const { id } of writer.scan()) ids.push(id)
+  for (const id of ids) await writer.delete(id)
+  await open(false)
+  expect(warnings).toEqual([])
+})
+
 test('a row whose content is not what its id stands for is not used, and told of', async () => {
   const [first] = await shapedOnBoth(await open())
   const { id, ...row } = theShape()

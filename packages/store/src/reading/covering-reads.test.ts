@@ -110,7 +110,10 @@ describe('a list', () => {
     expect(page.cost.entitiesCovered).toBe(0)
     const believed = await store.list(byUser, { user: 'ada' }, { verify: false })
     expect(believed.items).toEqual([{ id, ...item, title: 'never committed' }])
-    expect(believed).toMatchObject({ verified: false, cost: { entitiesCovered: 1 } })
+    expect(believed).toMatchObject({
+      verified: false,
+      cost: { entitiesCovered: 1, entityReads: 0, entitiesRead: 0 },
+    })
   })
 
   it('reads the entity where a row cannot be read', async () => {

@@ -33,7 +33,7 @@ export interface ListPage<P extends IndexProperties = IndexProperties> extends Q
 }
 
 export interface ListCost extends QueryCost {
-  /** Entities of which rows alone have told; the other `entitiesRead` were read as a whole. */
+  /** Entities of which rows alone have told. With `verify` they are among the `entitiesRead`, since their versions were. */
   readonly entitiesCovered: number
 }
 
@@ -43,6 +43,8 @@ const ITEM_BYTES = 200
 export interface CoveringReads {
   readonly ports: QueryPorts
   covered(): number
+  /** Look-ups of whole entities. */
+  wholeReads(): number
 }
 
 /**
@@ -58,6 +60,7 @@ export function createCoveringReads(
   verify: boolean,
 ): CoveringReads {
   let covered = 0
+  let wholeReads = 0
 
   /** In the order of the rows. */
   async function committedVersions(
@@ -98,6 +101,7 @@ export function createCoveringReads(
 
   return {
     covered: () => covered,
+    wholeReads: () => wholeReads,
     ports: {
       scan: (shard, scan, signal) =>
         lanes[shard]!.index(tableSpec(entry)).scan.submit({ ...scan, included: true }, signal),
@@ -123,6 +127,7 @@ export function createCoveringReads(
         }
         if (!handOver(others[0]!)) return
         let at = 0
+        wholeReads++
         await readWhole(
           others.map((place) => rows[place]!),
           signal,

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { systemTime, type Driver } from '@looseleaf/core'
+import { systemTime, type Driver, type EntityRow } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { DataStore } from '../data-store.ts'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
+import { DataStore } from '../data-store.ts'
 import { createEntityCache, type CacheOptions } from './entity-cache.ts'
 
 let memory: Driver
@@ -58,7 +58,6 @@ describe('what was read', () => {
     await store.get(id)
     await other.put({ n: 2 }, { id })
     expect(await store.get(id)).toMatchObject({ n: 1 })
-    expect(await store.get(id, { fresh: true })).toMatchObject({ n: 2 })
     elapsed = 1001
     expect(await store.get(id)).toMatchObject({ n: 2 })
   })
@@ -115,6 +114,58 @@ it('takes no more memory than its bytes, however small the bodies are', async ()
   expect(lanes.shard).toBeUndefined()
 })
 
+describe('a fresh read', () => {
+  it('takes the place of what is kept, so that no later answer is older', async () => {
+    const store = await open()
+    const other = await openOther()
+    const { id } = await store.put({ n: 1 })
+    await store.get(id)
+    await other.put({ n: 2 }, { id })
+    expect(await store.get(id, { fresh: true })).toMatchObject({ n: 2 })
+    expect(await store.get(id)).toMatchObject({ n: 2 })
+    expect(reads).toBe(2)
+    await other.put({ n: 3 }, { id })
+    expect(await store.getMany([id], { fresh: true })).toMatchObject([{ n: 3 }])
+    expect(await store.getMany([id])).toMatchObject([{ n: 3 }])
+    expect(reads).toBe(3)
+  })
+
+  it('that finds nothing takes away what is kept, and one that fails leaves it', async () => {
+    let isDown = false
+    const store = await open(({ operation }) =>
+      isDown && operation === 'read' ? { before: () => Promise.reject(new Error('down')) } : undefined,
+    )
+    const other = await openOther()
+    const { id } = await store.put({ n: 1 })
+    await store.get(id)
+    isDown = true
+    await expect(store.get(id, { fresh: true })).rejects.toThrow('down')
+    expect(await store.get(id)).toMatchObject({ n: 1 })
+    isDown = false
+    await other.delete(id)
+    expect(await store.get(id, { fresh: true })).toBeUndefined()
+    expect(await store.get(id)).toBeUndefined()
+  })
+
+  it('is kept in spite of an older read that ends later', async () => {
+    const answers: PromiseWithResolvers<EntityRow>[] = []
+    const submit = (): Promise<EntityRow> => answers[answers.push(Promise.withResolvers()) - 1]!.promise
+    const lanes = { read: { submit } } as unknown as ShardLanes
+    const cache = createEntityCache(BIG, { now: () => 0, elapsed: () => elapsed, sleep: async () => {} })
+    const id = new Uint8Array(16)
+    const rowOf = (version: number): EntityRow => ({ id, version, updated: 0, body: new Uint8Array([1]) })
+    const early = cache.over(lanes).read.submit(id)
+    elapsed = 1
+    const fresh = cache.past(lanes).read.submit(id)
+    answers[1]!.resolve(rowOf(2))
+    await fresh
+    answers[0]!.resolve(rowOf(1))
+    expect(await early).toMatchObject({ version: 1 })
+    expect(await cache.over(lanes).read.submit(id)).toMatchObject({ version: 2 })
+    expect(answers).toHaveLength(2)
+  })
+})
+
 it('what is not there is not kept', async () => {
   const store = await open()
   const other = await openOther()
@@ -134,36 +185,39 @@ it('queries and writes go by what is stored', async () => {
   expect(await store.get(id)).toMatchObject({ n: 3 })
 })
 
-it('a read that was on its way when a write ended is not kept', async () => {
-  const read = Promise.withResolvers<void>()
-  const written = Promise.withResolvers<void>()
-  let early: Promise<unknown> | undefined
-  const store = await open(({ operation, number }) => {
-    if (operation === 'replace') {
+it.each([false, true])(
+  'a read that was on its way when a write ended is not kept, fresh or not: %j',
+  async (fresh) => {
+    const read = Promise.withResolvers<void>()
+    const written = Promise.withResolvers<void>()
+    let early: Promise<unknown> | undefined
+    const store = await open(({ operation, number }) => {
+      if (operation === 'replace') {
+        return {
+          before() {
+            early = store.get(id, { fresh })
+            return read.promise
+          },
+        }
+      }
+      if (operation !== 'read' || number !== 2) return undefined
       return {
-        before() {
-          early = store.get(id)
-          return read.promise
+        after() {
+          read.resolve()
+          return written.promise
         },
       }
-    }
-    if (operation !== 'read' || number !== 2) return undefined
-    return {
-      after() {
-        read.resolve()
-        return written.promise
-      },
-    }
-  })
-  const { id } = await store.put({ n: 1 })
-  await store.put({ n: 2 }, { id })
-  written.resolve()
-  expect(await early).toMatchObject({ n: 1 })
-  expect(await store.get(id)).toMatchObject({ n: 2 })
-})
+    })
+    const { id } = await store.put({ n: 1 })
+    await store.put({ n: 2 }, { id })
+    written.resolve()
+    expect(await early).toMatchObject({ n: 1 })
+    expect(await store.get(id)).toMatchObject({ n: 2 })
+  },
+)
 
 it('of any calls at the same time, none that begins after a write of this store has ended sees what was before it', async () => {
-  const step = fc.record({ write: fc.boolean(), of: fc.nat(2), turns: fc.nat(6) })
+  const step = fc.record({ write: fc.boolean(), fresh: fc.boolean(), of: fc.nat(2), turns: fc.nat(6) })
   await fc.assert(
     fc.asyncProperty(
       fc.array(step, { minLength: 2, maxLength: 30 }),
@@ -177,11 +231,11 @@ it('of any calls at the same time, none that begins after a write of this store 
         const ids = await Promise.all([0, 1, 2].map(async () => (await store.put({ n: 0 })).id))
         const written = [0, 0, 0]
         await Promise.all(
-          steps.map(async ({ write, of, turns: wait }) => {
+          steps.map(async ({ write, fresh, of, turns: wait }) => {
             await pause(wait)
             const id = ids[of]!
             const least = written[of]!
-            if (!write) return expect((await store.get(id))!['n']).toBeGreaterThanOrEqual(least)
+            if (!write) return expect((await store.get(id, { fresh }))!['n']).toBeGreaterThanOrEqual(least)
             let n = 0
             await store.update(id, (bag) => ({ n: (n = (bag['n'] as number) + 1) }))
             written[of] = Math.max(written[of]!, n)
@@ -195,8 +249,9 @@ it('of any calls at the same time, none that begins after a write of this store 
 })
 
 it.each([
-  [[], /cache/],
-  [{ maxBytes: 1000 }, /maxStalenessMs/],
+  [[], /^The cache of DataStore.open takes options as an object; got an array/],
+  [true, /^The cache of DataStore.open takes options as an object; got a boolean/],
+  [{ maxBytes: 1000 }, /takes maxStalenessMs, a number of milliseconds, 0 or more; got nothing/],
   [{ maxBytes: 0, maxStalenessMs: 1 }, /maxBytes.*got 0/],
   [{ maxBytes: 10, maxStalenessMs: '5' }, /maxStalenessMs.*got a string/],
   [{ maxBytes: 10, maxStalenessMs: 5, maxAge: 3 }, /no option "maxAge"/],

@@ -27,6 +27,8 @@ export interface CacheStats {
 export interface EntityCache {
   /** The lanes of a shard, with a read lane that answers from memory where it may, and keeps what it reads. */
   over(lanes: ShardLanes): ShardLanes
+  /** The same with a read lane that answers nothing from memory: what it reads takes the place of what is kept. */
+  past(lanes: ShardLanes): ShardLanes
   stats(): CacheStats
   /** A write of this entity has ended, whichever way: what was read before its end is not answered any more. */
   forget(id: Uint8Array): void
@@ -72,7 +74,11 @@ export function createEntityCache({ maxBytes, maxStalenessMs }: CacheOptions, ti
     return undefined
   }
 
+  /** In place of what was kept, be it that there is nothing to keep; a read that began later knows better, unless this one brings a newer version. */
   function keep(key: string, found: Found, asOf: number): void {
+    const entry = kept.peek(key)
+    if (entry !== undefined && entry.asOf > asOf && entry.version >= (found?.version ?? 0)) return
+    kept.delete(key)
     if (!found?.body) return
     const { version, updated, body } = found
     // A copy: a row of an answer holds on to the memory of all rows that came with it.
@@ -92,20 +98,23 @@ export function createEntityCache({ maxBytes, maxStalenessMs }: CacheOptions, ti
   ): Promise<readonly Found[]> {
     const readings = keys.map(begin)
     const asOf = now()
-    let rows: readonly Found[] = []
+    let rows: readonly Found[] | undefined
     try {
       return (rows = await ask())
     } finally {
       for (const [i, key] of keys.entries()) {
         const reading = readings[i]!
         const isUntouched = underWay.get(key) === reading
-        if (isUntouched) keep(key, rows[i], asOf)
+        if (isUntouched && rows !== undefined) keep(key, rows[i], asOf)
         if (--reading.reads === 0 && isUntouched) underWay.delete(key)
       }
     }
   }
 
-  const overRead = (lane: ShardLanes['read']): Lane<Uint8Array, Found> => ({
+  const overRead = (
+    lane: ShardLanes['read'],
+    look: (key: string, id: Uint8Array) => EntityRow | undefined,
+  ): Lane<Uint8Array, Found> => ({
     get statements() {
       return lane.statements
     },
@@ -117,11 +126,11 @@ export function createEntityCache({ maxBytes, maxStalenessMs }: CacheOptions, ti
     },
     async submit(id, signal) {
       const key = idKey(id)
-      return find(key, id) ?? (await read([key], async () => [await lane.submit(id, signal)]))[0]
+      return look(key, id) ?? (await read([key], async () => [await lane.submit(id, signal)]))[0]
     },
     async submitAll(ids, signal) {
       const keys = ids.map(idKey)
-      const rows: Found[] = keys.map((key, i) => find(key, ids[i]!))
+      const rows: Found[] = keys.map((key, i) => look(key, ids[i]!))
       const missing = [...rows.keys()].filter((i) => rows[i] === undefined)
       const found = await read(
         missing.map((i) => keys[i]!),
@@ -137,7 +146,8 @@ export function createEntityCache({ maxBytes, maxStalenessMs }: CacheOptions, ti
   })
 
   return {
-    over: (lanes) => ({ ...lanes, read: overRead(lanes.read) }),
+    over: (lanes) => ({ ...lanes, read: overRead(lanes.read, find) }),
+    past: (lanes) => ({ ...lanes, read: overRead(lanes.read, () => undefined) }),
     stats: () => ({ entities: kept.size, bytes: kept.calculatedSize, hits, misses }),
     forget(id) {
       const key = idKey(id)

@@ -298,14 +298,20 @@ export function createIndexQueries(
     list: (definition, where, { verify = true, ...options }) =>
       onIndex(definition, async (entry) => {
         if (entry.include === undefined) throw notCovering(entry)
-        let covered: CoveringReads['covered'] = () => 0
+        let own: Omit<CoveringReads, 'ports'> = { covered: () => 0, wholeReads: () => 0 }
         const plan = planQuery(entry, where, options, router)
         const [page] = await readPages([entry], [plan], options, undefined, ({ read }) => {
-          const reads = createCoveringReads(context, lanes, entry, read, verify)
-          covered = reads.covered
-          return reads.ports
+          const { ports, ...counts } = createCoveringReads(context, lanes, entry, read, verify)
+          own = counts
+          return ports
         })
-        return { ...page!, verified: verify, cost: { ...page!.cost, entitiesCovered: covered() } }
+        const entitiesCovered = own.covered()
+        const { cost } = page!
+        // Rows that are believed ask no entity.
+        const asked = verify
+          ? {}
+          : { entityReads: own.wholeReads(), entitiesRead: cost.entitiesRead - entitiesCovered }
+        return { ...page!, verified: verify, cost: { ...cost, ...asked, entitiesCovered } }
       }),
     all: (definition, where, options) =>
       onIndex(definition, async (entry) => {
