@@ -2,7 +2,7 @@ import { spreadOf } from '../measure/statistics.ts'
 import type { PartName } from '../parts/part-names.ts'
 import { sides as allSides } from '../sides/all-sides.ts'
 import { sideNames } from '../sides/side-names.ts'
-import { counted, formatMaybe, formatNumber } from './numbers.ts'
+import { counted, formatMaybe, formatNumber, formatRatio } from './numbers.ts'
 import { ratioOf } from './ratios.ts'
 import type { Measured, ResultRow, Results } from './results.ts'
 import { titleOf } from './titles.ts'
@@ -10,9 +10,11 @@ import { titleOf } from './titles.ts'
 /** The tables of `docs/performance.md`, by the names that stand in it. */
 export const tables: Readonly<Record<string, (results: Results) => string>> = {
   machine: machineOf,
+  runs: runsTable,
   'ratios with 64 callers': (results) => ratioTable(rowsOf(results, 'calls', 64)),
   'ratios with one caller': (results) => ratioTable(rowsOf(results, 'calls', 1)),
   'cpu with 64 callers': (results) => cpuTable(rowsOf(results, 'calls', 64)),
+  space: spaceTable,
   'where others are faster': fasterTable,
   callers: (results) => rateTable(results, 'callers', ({ callers }) => counted(callers, 'caller')),
   processes: (results) => rateTable(results, 'processes', ({ processes }) => counted(processes, 'process')),
@@ -93,7 +95,7 @@ function ratioTable(rows: readonly ResultRow[]): string {
     const ratios = others.map((side) => {
       const other = line.find((row) => row.side === side)
       const ratio = other && ratioOf(rows, other)
-      return ratio === undefined ? '–' : `${formatNumber(spreadOf(ratio).median)} ×`
+      return ratio === undefined ? '–' : formatRatio(spreadOf(ratio))
     })
     return [name, own === undefined ? '–' : formatNumber(own.opsPerSecond), ...ratios]
   })
@@ -118,25 +120,46 @@ function cpuTable(rows: readonly ResultRow[]): string {
 const isNoPeer = (side: Measured): boolean =>
   side === 'limit' || allSides.some(({ name, isVariant }) => name === side && isVariant === true)
 
-/** Every peer that made more calls a second than Looseleaf. */
+/** Every peer that made more calls a second than Looseleaf in each round, or did more of what is measured once. */
 function fasterTable({ results }: Results): string {
   const lines = results
-    .filter(
-      ({ part, side, rate }) =>
-        ['calls', 'sqlite', 'import'].includes(part) && !isNoPeer(side) && rate === null,
-    )
+    .filter(({ part, side }) => ['calls', 'sqlite', 'import', 'build'].includes(part) && !isNoPeer(side))
     .flatMap((row) => {
-      const ratio = ratioOf(results, row)
-      const median = ratio === undefined ? 1 : spreadOf(ratio).median
-      return median < 1 ? [{ row, median }] : []
+      const ratio = ratioOf(results, row)?.map((one) => 1 / one)
+      const faster = ratio && spreadOf(ratio)
+      return faster !== undefined && faster.min > 1 ? [{ row, faster }] : []
     })
-    .toSorted((a, b) => a.median - b.median)
-    .map(({ row, median }) => [
-      `${row.scenario}, ${counted(row.callers, 'caller')}`,
-      titleOf(row.side),
-      `${formatNumber(1 / median)} ×`,
-    ])
+    .toSorted((a, b) => b.faster.median - a.faster.median)
+    .map(({ row, faster }) => [nameOf(row), titleOf(row.side), formatRatio(faster)])
   return markdownTable(['call', 'who is faster', 'by'], lines)
+}
+
+const nameOf = ({ part, scenario, callers }: ResultRow): string =>
+  part === 'import' || part === 'build' ? scenario : `${scenario}, ${counted(callers, 'caller')}`
+
+/** What an entity takes on the disks, index rows included, after the inserts of the part `calls`. */
+function spaceTable(results: Results): string {
+  const rows = rowsOf(results, 'calls', 64).filter(
+    ({ scenario, bytesPerEntity }) => scenario === 'insert' && bytesPerEntity !== null,
+  )
+  const own = rows.find(isOwn)?.bytesPerEntity
+  const lines = rows.map(({ side, bytesPerEntity }) => [
+    titleOf(side),
+    formatMaybe(bytesPerEntity ?? undefined),
+    own && bytesPerEntity ? `${(bytesPerEntity / own).toFixed(2)} ×` : '–',
+  ])
+  return markdownTable(['', 'bytes an entity', 'to Looseleaf'], lines)
+}
+
+/** How often each part was measured, and what else the machine did. */
+function runsTable({ parts, results }: Results): string {
+  const lines = Object.entries(parts).map(([part, { machine, started, finished }]) => [
+    part,
+    `${Math.max(...results.filter((row) => row.part === part).map(({ rounds }) => rounds.length))}`,
+    formatNumber((Date.parse(finished) - Date.parse(started)) / 60_000),
+    machine.loadAverage.toFixed(1),
+  ])
+  return markdownTable(['part', 'rounds', 'minutes', 'load average before'], lines)
 }
 
 /** Calls a second of every side. */

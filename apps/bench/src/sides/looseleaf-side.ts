@@ -161,7 +161,7 @@ const BESIDE_BODIES = scenarioNames.filter(
 )
 export const shapes = looseleafSide({
   name: 'shapes',
-  title: 'Looseleaf with shapes',
+  title: 'Looseleaf + shapes',
   isVariant: true,
   without: BESIDE_BODIES,
   store: { codec: envelopeCodec({ shapes: true }) },
@@ -169,7 +169,7 @@ export const shapes = looseleafSide({
 })
 export const dictionary = looseleafSide({
   name: 'dictionary',
-  title: 'Looseleaf with shapes and a dictionary',
+  title: 'Looseleaf + shapes, dictionary',
   isVariant: true,
   without: BESIDE_BODIES,
   store: { codec: envelopeCodec({ shapes: true, dictionary: true }) },

@@ -4,7 +4,7 @@ import { titleOf } from '../titles.ts'
 import { drawing, tag, text } from './svg.ts'
 
 const WIDTH = 360
-const LEFT = 148
+const LEFT = 172
 const RIGHT = 54
 const ROW = 24
 const BAR = 13

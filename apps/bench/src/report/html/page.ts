@@ -101,6 +101,8 @@ function calls(results: Results, callers: number): Section | undefined {
 function costs(rows: readonly ResultRow[]): string {
   const cells = (row: ResultRow): string[] => [
     `${row.scenario}, ${titleOf(row.side)}`,
+    formatNumber(row.opsPerSecond),
+    row.spread.opsPerSecond.map(formatNumber).join('–'),
     formatNumber(row.p50Ms),
     formatNumber(row.p99Ms),
     formatNumber(row.clientCpuUs),
@@ -108,16 +110,18 @@ function costs(rows: readonly ResultRow[]): string {
     formatMaybe(row.statementsPerOp ?? undefined),
   ]
   return details(
-    'Times, CPU and statements of a call',
-    ['', 'p50 ms', 'p99 ms', 'client µs', 'servers µs', 'statements'],
+    'The same as numbers, with times, CPU and statements of a call',
+    ['', 'calls a second', 'least–greatest', 'p50 ms', 'p99 ms', 'client µs', 'servers µs', 'statements'],
     rows.map(cells),
   )
 }
 
 function details(title: string, head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const row = (kind: 'th' | 'td', cells: readonly string[]): string =>
-    `<tr>${cells.map((cell) => `<${kind}>${escape(cell)}</${kind}>`).join('')}</tr>`
-  return `<details><summary>${escape(title)}</summary><div class="scroll"><table>${row('th', head)}${rows.map((cells) => row('td', cells)).join('')}</table></div></details>`
+  const th = (scope: 'col' | 'row', cell: string): string => `<th scope="${scope}">${escape(cell)}</th>`
+  const row = ([name = '', ...cells]: readonly string[]): string =>
+    `<tr>${th('row', name)}${cells.map((cell) => `<td>${escape(cell)}</td>`).join('')}</tr>`
+  const heads = head.map((cell) => th('col', cell)).join('')
+  return `<details><summary>${escape(title)}</summary><div class="scroll" tabindex="0"><table><thead><tr>${heads}</tr></thead><tbody>${rows.map(row).join('')}</tbody></table></div></details>`
 }
 
 function linesOf(

@@ -1,10 +1,10 @@
 /** Colours that are told apart by people who see few, on white and on black. */
 export const style = `
 :root { color-scheme: light dark; --back: #fff; --card: #f7f7f5; --ink: #1c1c1a; --soft: #6a6a66; --grid: #dededa; --mark: #f2e3b8;
-  --looseleaf: #c2410c; --entity-first: #ea9a5f; --hand-written: #3b6ea5; --limit: #6b7280; --json: #15803d; --pongo: #7e57a8;
+  --looseleaf: #c2410c; --entity-first: #ea9a5f; --shapes: #b45309; --dictionary: #854d0e; --hand-written: #3b6ea5; --limit: #6b7280; --json: #15803d; --pongo: #7e57a8;
   --sqlite-looseleaf: #c2410c; --sqlite-hand-written: #3b6ea5; --LOAD-DATA: #6b7280; --multi-row-INSERT: #3b6ea5 }
 @media (prefers-color-scheme: dark) { :root { --back: #161615; --card: #20201f; --ink: #ecece8; --soft: #a3a39d; --grid: #3a3a37; --mark: #4a3f1c;
-  --looseleaf: #fb7d3c; --entity-first: #b96f3c; --hand-written: #74a9df; --limit: #a2a8b2; --json: #58c07c; --pongo: #b795de;
+  --looseleaf: #fb7d3c; --entity-first: #b96f3c; --shapes: #f0a35e; --dictionary: #d9b26a; --hand-written: #74a9df; --limit: #a2a8b2; --json: #58c07c; --pongo: #b795de;
   --sqlite-looseleaf: #fb7d3c; --sqlite-hand-written: #74a9df; --LOAD-DATA: #a2a8b2; --multi-row-INSERT: #74a9df } }
 * { box-sizing: border-box }
 body { margin: 0 auto; max-width: 1440px; padding: 1.5rem clamp(1rem, 3vw, 3rem) 4rem; background: var(--back); color: var(--ink);
@@ -22,8 +22,10 @@ svg .rule { stroke: var(--grid) } svg .marked { fill: var(--mark) } .side { --ow
 .line path { fill: none; stroke: var(--own); stroke-width: 2; stroke-linejoin: round }
 .key { display: inline-flex; align-items: center; gap: .4rem; margin-right: 1rem; font-size: .9rem; white-space: nowrap }
 .key i { width: .9rem; height: .9rem; border-radius: 3px; background: var(--own) } .keys { margin: .5rem 0 1rem }
-.scroll { overflow-x: auto } table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums }
-th, td { padding: .25rem .75rem; text-align: right; border-bottom: 1px solid var(--grid); white-space: nowrap } th:first-child, td:first-child { text-align: left }
+.scroll { overflow: auto; max-height: 80vh } table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums }
+th, td { padding: .25rem .75rem; text-align: right; border-bottom: 1px solid var(--grid); white-space: nowrap } th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: var(--card); white-space: normal; min-width: 9rem }
+thead th { position: sticky; top: 0; background: var(--card) } thead th:first-child { z-index: 1 }
+@media (max-width: 480px) { svg { font-size: 15px } .wide svg { font-size: 20px } }
 `
 
 /** Which classes have a colour of their own. */
