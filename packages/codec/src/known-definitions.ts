@@ -92,6 +92,9 @@ export function createKnownDefinitions(options: DefinitionOptions): KnownDefinit
     return undefined
   }
 
+  /** Lists of names that are kept, so as not to be asked for again, although their definition would be too long. */
+  let tooLong = 0
+
   function list(names: readonly string[]): Listed {
     const found = find(names)
     if (found !== undefined) return found
@@ -124,13 +127,14 @@ export function createKnownDefinitions(options: DefinitionOptions): KnownDefinit
     const names = Object.keys(bag)
     const found = find(names)
     if (found !== undefined) return found.shape
-    if (shapes.size + wanted.size >= MAX_SHAPES) return undefined
+    if (shapes.size + wanted.size + tooLong >= MAX_SHAPES) return undefined
     const shape = candidates.observe(bag, names)
     if (shape === undefined) return undefined
     const definition = shapeDefinition(shape)
     // Not asked for again in either case.
     list(shape.names)
     if (definition.bytes.length <= MAX_SHAPE_BYTES) wanted.set(definition.id, definition)
+    else tooLong++
     return undefined
   }
 

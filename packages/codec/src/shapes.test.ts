@@ -211,6 +211,16 @@ describe('a codec with shapes', () => {
     expect(seen('n'.repeat(16 * 1024)).filter(Boolean)).toHaveLength(1)
   })
 
+  test('lists of names whose shape would be too long are among those that are kept, of which there is an end', () => {
+    const codec = forStore()
+    const long = (i: number): Bag =>
+      Object.fromEntries(Array.from({ length: 160 }, (_, n) => [`${i} ${n} `.padEnd(100, 'x'), 1]))
+    for (let i = 0; i < 256; i++) for (let n = 0; n < 32; n++) codec.encode(long(i))
+    expect(codec.definitions.wanted()).toEqual([])
+    for (let n = 0; n < 64; n++) codec.encode(entry)
+    expect(codec.definitions.wanted()).toEqual([])
+  })
+
   test('a codec that is made by spreading one keeps its own encode, and has no definitions', () => {
     const inner = envelopeCodec({ shapes: true })
     const outer = { ...inner, encode: (bag: Bag) => inner.encode(bag).toReversed() }

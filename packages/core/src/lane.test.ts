@@ -33,6 +33,7 @@ function outcomeOf(error: unknown): string {
   return error instanceof LooseleafError ? error.code : String(error)
 }
 
+const ofTheTable = new LooseleafError('INDEX_NOT_FOUND', 'There is no such table.')
 const permanent = new LooseleafError('STATEMENT_FAILED', 'One of the rows is at fault.')
 
 describe('gathering', () => {
@@ -489,6 +490,7 @@ describe('errors', () => {
     'a retryable one': new LooseleafError('SHARD_UNAVAILABLE', 'The shard is away.'),
     'a deadline': new LooseleafError('DEADLINE', 'It took too long.'),
     'one of unknown outcome': new LooseleafError('OUTCOME_UNKNOWN', 'The answer was lost.'),
+    'one of the whole table': ofTheTable,
     'a permanent one of unknown outcome': new LooseleafError('STATEMENT_FAILED', 'Who knows.', {
       unknownOutcome: true,
     }),

@@ -1,4 +1,4 @@
-import { LooseleafError, isLooseleafError } from './errors.ts'
+import { LooseleafError, isLooseleafError, type ErrorCode } from './errors.ts'
 import { abortedError } from './time.ts'
 
 export interface LaneOptions<Item, Result> {
@@ -55,7 +55,7 @@ export interface WorkFor {
  *   then on the batch is several statements, some of which may be done when another fails.
  * - Every other error goes to every call of its statement, as the same object, and nothing is sent again: one that may
  *   pass (`retryable`), because it is each caller's to say whether to try again; one with `unknownOutcome`, because a
- *   second attempt could do twice what was done; `ABORTED` and `CLOSED`.
+ *   second attempt could do twice what was done; `ABORTED`, `CLOSED`, and what is wrong with a whole table or shard.
  * - A call whose signal fires fails alone. Calls that wait are not touched by the failure of the statement before them.
  */
 export interface Lane<Item, Result> {
@@ -304,7 +304,15 @@ function wrongCount(name: string, items: number, results: number): LooseleafErro
   )
 }
 
+/** What is wrong with a whole table or shard, or with nobody's row. */
+const OF_ALL: ReadonlySet<ErrorCode> = new Set([
+  'ABORTED',
+  'CLOSED',
+  'INDEX_NOT_FOUND',
+  'NOT_MIGRATED',
+  'SHARD_DENIED',
+])
+
 function mayBeOneRow(error: unknown): boolean {
-  if (!isLooseleafError(error)) return false
-  return !error.retryable && !error.unknownOutcome && error.code !== 'ABORTED' && error.code !== 'CLOSED'
+  return isLooseleafError(error) && !error.retryable && !error.unknownOutcome && !OF_ALL.has(error.code)
 }

@@ -159,7 +159,8 @@ export function createSession({ name, db, driver, flavor, gate }: SessionOptions
           await driver.commitTransaction(connection)
           return result
         } catch (error) {
-          await driver.rollbackTransaction(connection)
+          // What went wrong first is what the caller has to know.
+          await driver.rollbackTransaction(connection).catch(() => {})
           throw error
         }
       }

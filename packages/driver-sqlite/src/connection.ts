@@ -102,8 +102,15 @@ export function createConnections(options: ConnectionOptions): { acquire(): Conn
           }
         },
         async end(how) {
+          // A COMMIT that failed has ended it already.
+          if (holder !== connection) return
           try {
-            await execute(connection, CompiledQuery.raw(how))
+            // Where it cannot go on, such as on a full disk, SQLite rolls back by itself.
+            if (how === 'COMMIT' || database.inTransaction) await execute(connection, CompiledQuery.raw(how))
+          } catch (error) {
+            // What others write from now on would go with it.
+            if (database.inTransaction) database.exec('ROLLBACK')
+            throw error
           } finally {
             release()
           }

@@ -103,8 +103,14 @@ export class DataStore extends StoreQueries {
     if (options.cache !== undefined) checkCache(options.cache)
     const emitWarning = (message: string): void => process.emitWarning(message, 'LooseleafWarning')
     const tell = options.onWarning ?? emitWarning
-    const onWarning = (message: string): void =>
-      onRejected(tell(message), (error) => emitWarning(`onWarning failed: ${String(error)}`))
+    const onWarning = (message: string): void => {
+      const onFault = (error: unknown): void => emitWarning(`onWarning failed: ${String(error)}`)
+      try {
+        onRejected(tell(message), onFault)
+      } catch (error) {
+        onFault(error)
+      }
+    }
     const policy = writePolicy(options)
     const observing = createObserving(options.observer, (error) =>
       onWarning(`The observer failed: ${String(error)}`),

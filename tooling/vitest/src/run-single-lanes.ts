@@ -8,9 +8,13 @@ import type { Tally } from './tally-reporter.ts'
 
 /** Tests that count statements, or that let an error meet those who share one. By the beginning of their names. */
 const aboutSharing = [
+  'packages/core/src/lane-work.test.ts > a statement runs for all of its calls, and for nobody who had an earlier one',
   'packages/driver-mysql/src/kysely/flush.int.test.ts > flush > is a commit that changes something, and calls at the same time share one',
   'packages/driver-sqlite/src/gathering.test.ts > ',
   'packages/looseleaf/test/many-queries.int.test.ts > ',
+  'packages/opentelemetry/src/telemetry.test.ts > spans > calls that share a statement and the statement lead to each other',
+  'packages/store/src/observing/observing.test.ts > a trace > shares a statement with whoever else it was sent for',
+  'packages/store/src/store-stats.test.ts > the numbers of a store tell its lanes',
   'packages/store/src/reading/covering-reads.test.ts > a list > goes with others in one statement that looks versions up',
   'packages/store/src/reading/many-queries.test.ts > ',
   'apps/feed/src/model/save-sources.test.ts > a long list is imported as a whole, up to its limit',

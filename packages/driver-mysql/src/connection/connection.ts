@@ -14,12 +14,12 @@ import {
   sessionError,
 } from '../errors/errors.ts'
 import { foundAgainst } from '../settings/answer-status.ts'
-import { tokenCondition, tokenStatement } from '../settings/session-token.ts'
+import { sessionToken, tokenCondition, tokenStatement } from '../settings/session-token.ts'
 import { boundValues, splitStatement, writeLiterals } from './literals.ts'
 import type { ClientAnswer, ClientConnection, ClientResult } from './mysql2.ts'
 
 /**
- * Statements with more bytes of parameters than this are prepared, and their parameters sent as they are: as text they
+ * Writes with more bytes of parameters than this are prepared, and their parameters sent as they are: as text they
  * would be twice as long, and a body of 9 MiB would not pass a limit of 16 MiB.
  */
 const PREPARE_ABOVE_BYTES = 64 * 1024
@@ -174,7 +174,8 @@ export function createConnection(options: ConnectionOptions): Connection {
       await verify(deadline - performance.now())
     }
     const bytes = bytesOf(parameters)
-    if (bytes > PREPARE_ABOVE_BYTES) {
+    // Without the token, a prepared one might run as another one of a session that is not ours.
+    if (bytes > PREPARE_ABOVE_BYTES && parameters.includes(sessionToken)) {
       const packet = bytes + parameters.length * PARAMETER_OVERHEAD_BYTES + STATEMENT_OVERHEAD_BYTES
       if (packet > maxPacketBytes || sql.length > maxPacketBytes) throw clientError('PACKET_TOO_LARGE')
       return sendPrepared(query, write)

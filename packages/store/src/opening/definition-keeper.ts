@@ -5,6 +5,7 @@ import {
   isOutage,
   systemTime,
   isLooseleafError,
+  type LooseleafError,
   type CodecDefinitions,
   type Definition,
   type Driver,
@@ -65,12 +66,17 @@ export function createDefinitionKeeper(
     return false
   }
 
-  /** From the shard whose body refers to it, where it nearly always is, or from any other. */
+  /**
+   * From the shard whose body refers to it, where it nearly always is, or from any other. Rejects with what a shard has failed with,
+   * unless another one has it: a body is of an unknown format only if all were asked and none knows.
+   */
   async function find(id: string, first: Shard): Promise<void> {
     const others = inner.shards.filter((shard) => shard !== first)
+    const failures: LooseleafError[] = []
     for (const shard of [first, ...others]) {
       const rows = await shard.definitions.read([id]).catch((error: unknown) => {
-        if (!isOutage(error) && !isLooseleafError(error)) throw error
+        if (!isLooseleafError(error)) throw error
+        if (error.code !== 'NOT_MIGRATED') failures.push(error)
         return []
       })
       const found = rows.find((row) => take(shard, row))
@@ -79,6 +85,7 @@ export function createDefinitionKeeper(
       publish()
       return
     }
+    if (failures[0] !== undefined) throw failures[0]
     if (unknownUntil.size >= MAX_UNKNOWN) unknownUntil.clear()
     unknownUntil.set(id, elapsed() + UNKNOWN_MS)
   }

@@ -73,6 +73,7 @@ export async function openContext(
   }
   const policies = { deleteDelayMs, onIndexFailure }
   const connected = await shards.connect({ statements })
+  let close = (): Promise<void> => connected.close()
   try {
     const opened = await openStore(connected, {
       router,
@@ -91,9 +92,14 @@ export async function openContext(
     const own = given.forStore?.()
     const keeper = own && createDefinitionKeeper(opened.driver, own.definitions, time, onWarning)
     const { driver } = keeper ?? opened
+    close = () => driver.close()
     const codec = own ?? given
     await keeper?.loadAll(catalog, opened.driver.shards.filter(answers))
-    const lost = await lostDefinitions({ driver, codec, catalog })
+    const lost = await lostDefinitions({
+      driver: { ...driver, shards: driver.shards.filter(answers) },
+      codec,
+      catalog,
+    })
     if (lost !== undefined) onWarning(lost)
     await checkCodec(driver.shards.filter(answers), codec, onWarning)
     const context: EngineContext = {
@@ -115,7 +121,7 @@ export async function openContext(
     for (const warning of hiddenIndexes(context, indexes)) onWarning(warning)
     return context
   } catch (error) {
-    await connected.close()
+    await close()
     throw error
   }
 }

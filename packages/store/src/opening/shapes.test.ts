@@ -1,6 +1,7 @@
 import { envelopeCodec, msgpackZlibCodec } from '@looseleaf/codec'
 import {
   formatId,
+  LooseleafError,
   parseId,
   type Definition,
   type Driver,
@@ -218,6 +219,21 @@ test('a shape that nobody has is BODY_UNKNOWN, which names it; entities that do 
     timeout: 5_000,
     interval: 300,
   })
+})
+
+test('a shard that is busy when a shape is looked for is told as that, and the shape is found the next time', async () => {
+  let isBusy = false
+  const busy = faultyDriver(reference, ({ table, operation }) =>
+    isBusy && table === 'definitions' && operation === 'read'
+      ? { before: () => Promise.reject(new LooseleafError('SHARD_BUSY', 'There is no room.')) }
+      : undefined,
+  )
+  const reader = await open(false, busy)
+  const ids = await putUntilShaped(await open())
+  isBusy = true
+  await expect(reader.get(ids.at(-1)!)).rejects.toMatchObject({ code: 'SHARD_BUSY', retryable: true })
+  isBusy = false
+  expect(withoutMeta(await reader.get(ids.at(-1)!))).toMatchObject({ user: 'u' })
 })
 
 test('where every shard has lost all shapes, open warns of it; where no body refers to one, it does not', async () => {

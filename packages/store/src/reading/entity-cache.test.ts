@@ -51,6 +51,15 @@ describe('what was read', () => {
     expect(reads).toBe(2)
   })
 
+  it('is not given to a call whose signal has fired', async () => {
+    const store = await open()
+    const { id } = await store.put({ n: 1 })
+    await store.get(id)
+    const signal = AbortSignal.abort()
+    await expect(store.get(id, { signal })).rejects.toMatchObject({ code: 'ABORTED' })
+    await expect(store.getMany([id], { signal })).rejects.toMatchObject({ code: 'ABORTED' })
+  })
+
   it('is never older than its time where another process has written', async () => {
     const store = await open()
     const other = await openOther()

@@ -1,4 +1,4 @@
-import { elapsedBy, idKey, type EntityRow, type Lane, type Time } from '@looseleaf/core'
+import { elapsedBy, idKey, throwIfAborted, type EntityRow, type Lane, type Time } from '@looseleaf/core'
 import { LRUCache } from 'lru-cache'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
 
@@ -125,10 +125,12 @@ export function createEntityCache({ maxBytes, maxStalenessMs }: CacheOptions, ti
       return lane.waiting
     },
     async submit(id, signal) {
+      throwIfAborted(signal)
       const key = idKey(id)
       return look(key, id) ?? (await read([key], async () => [await lane.submit(id, signal)]))[0]
     },
     async submitAll(ids, signal) {
+      throwIfAborted(signal)
       const keys = ids.map(idKey)
       const rows: Found[] = keys.map((key, i) => look(key, ids[i]!))
       const missing = [...rows.keys()].filter((i) => rows[i] === undefined)
