@@ -68,6 +68,12 @@ export const packages: Readonly<Record<string, Allowance>> = {
     thirdParty: ['p-limit'],
     neverReaches: noDriver,
   },
+  '@looseleaf/console': {
+    workspace: ['@looseleaf/core', '@looseleaf/store'],
+    thirdParty: [],
+    node: ['node:crypto', 'node:http'],
+    neverReaches: noDriver,
+  },
   '@looseleaf/opentelemetry': {
     workspace: ['@looseleaf/core', '@looseleaf/store'],
     thirdParty: ['@opentelemetry/api'],
@@ -116,7 +122,7 @@ export const packages: Readonly<Record<string, Allowance>> = {
 
 /** The demo site shows what people write themselves, so it has the umbrella and no database of its own. */
 export const feed: Allowance = {
-  workspace: ['looseleaf'],
+  workspace: ['@looseleaf/console', 'looseleaf'],
   thirdParty: [
     '@fastify/cookie',
     '@fastify/formbody',

@@ -4,12 +4,15 @@ import { counted } from './counted.ts'
 
 export interface CostLineProps {
   readonly cost: PageCost
+  /** See `PageContext`. */
+  readonly xray: () => string | undefined
 }
 
 /** What the page cost, at its foot. */
-export function CostLine({ cost }: CostLineProps): JSX.Element {
+export function CostLine({ cost, xray }: CostLineProps): JSX.Element {
   if (cost.questions === 0) return <p class="cost">This page asked nothing of the store.</p>
   const { indexes, entities, others, shards, shared } = cost.sent()
+  const address = xray()
   return (
     <p class="cost">
       This page asked the store {counted(cost.questions, 'question')}, in{' '}
@@ -19,6 +22,12 @@ export function CostLine({ cost }: CostLineProps): JSX.Element {
       {shared === 0 ? null : ` It shared ${shared} of them with other requests.`} It read{' '}
       {counted(cost.entities, 'entity')}, and discarded {counted(cost.rowsDiscarded, 'row')}.
       {cost.complete ? null : ' An index could not answer in full.'}
+      {address === undefined ? null : (
+        <>
+          {' '}
+          <a href={address}>X-ray of this page</a>
+        </>
+      )}
     </p>
   )
 }

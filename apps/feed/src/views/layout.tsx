@@ -65,7 +65,7 @@ export function Layout({ ctx, title, section, feed, children }: LayoutProps): JS
             {children}
           </main>
           <footer class="foot">
-            <CostLine cost={ctx.cost} />
+            <CostLine cost={ctx.cost} xray={ctx.xray} />
             {feed === undefined ? null : (
               <p class="cost">
                 <a href={feed}>This page as an Atom feed</a>

@@ -15,6 +15,8 @@ export interface PageContext {
   newId(near?: string): string
   readonly now: Date
   readonly cost: PageCost
+  /** The address of what this page took of the databases; undefined where that is shown to nobody. */
+  xray(): string | undefined
   /** The style sheet's address, with its version. */
   readonly styles: string
 }

@@ -1,3 +1,4 @@
+import { createConsole } from '@looseleaf/console'
 import cookie from '@fastify/cookie'
 import formbody from '@fastify/formbody'
 import multipart from '@fastify/multipart'
@@ -59,8 +60,20 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     immutable: true,
     maxAge: '365d',
   })
-  const pages = registerPages(app, { ...options, hosts })
+  const window = isForOneMachine(options)
+    ? createConsole({ store: options.site.store, base: '/store', home: { href: '/', label: 'Looseleaf' } })
+    : undefined
+  const pages = registerPages(app, { ...options, hosts, window })
   registerRoutes(app, { site: options.site, pages })
+  if (window !== undefined) {
+    const toWindow = (request: FastifyRequest, reply: FastifyReply): void => {
+      // It has headers of its own.
+      reply.hijack()
+      window.handle(request.raw, reply.raw)
+    }
+    app.get('/store', toWindow)
+    app.get('/store/*', toWindow)
+  }
   return app
 
   function sendUnknownHost(request: FastifyRequest, reply: FastifyReply): FastifyReply {
@@ -72,4 +85,9 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       .type('text/html; charset=utf-8')
       .send(`<!doctype html>${renderToString(page)}`)
   }
+}
+
+/** Where others can reach it, what pages take of the databases is nobody's business. */
+function isForOneMachine({ host = '127.0.0.1', origin }: AppOptions): boolean {
+  return origin === undefined && ['127.0.0.1', '::1', 'localhost'].includes(host)
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Console } from '@looseleaf/console'
 import type { VNode } from 'preact'
 import { renderToString } from 'preact-render-to-string'
 import type { Notice, Person } from '../model/entities.ts'
@@ -62,10 +63,12 @@ export interface OpenList extends OpenPage {
 
 export interface PagesOptions extends AppOptions {
   readonly hosts: KnownHosts
+  /** Where the X-rays of pages are; undefined where nobody is to see them. */
+  readonly window: Console | undefined
 }
 
 export function registerPages(app: FastifyInstance, options: PagesOptions): Pages {
-  const { site, secret, hosts } = options
+  const { site, secret, hosts, window } = options
   const now = options.now ?? ((): Date => new Date())
   const onError = options.onError ?? ((error: unknown): void => console.error(error))
   const styles = styleSheetAddress()
@@ -86,6 +89,7 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
   ): PageContext {
     const token = session === undefined ? '' : formToken(secret, session)
     const unknownViewer = false
+    const trace = traceOf(request)
     const { cost } = reader
     const newId = (near?: string): string => site.store.newId(near === undefined ? {} : { near })
     return {
@@ -96,6 +100,7 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
       newId,
       now: now(),
       cost,
+      xray: () => trace && window?.keep(trace, `${request.method} ${request.url}`),
       styles,
     }
   }

@@ -18,5 +18,6 @@ export function traceRequests(
       })
     void store.trace(answered)
   })
+  // An address that cannot be decoded never comes as far as the hooks.
   return (request) => traces.get(request)
 }

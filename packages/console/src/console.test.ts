@@ -1,0 +1,100 @@
+import { createServer } from 'node:http'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { DataStore, defineIndex, type Trace } from '@looseleaf/store'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { createConsole, type Console } from './console.ts'
+
+const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
+
+let store: DataStore
+let window: Console
+let origin: string
+
+beforeEach(async () => {
+  store = await DataStore.open({ shards: memoryShards(2), indexes: [byName], migrate: true, onWarning: () => {} })
+  window = createConsole({ store, base: '/store', home: { href: '/', label: 'Home' }, maxTraces: 2 })
+  const server = createServer((request, response) => {
+    if (!window.handle(request, response)) response.writeHead(418).end('the application')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  origin = `http://127.0.0.1:${(server.address() as { port: number }).port}`
+  onTestFinished(async () => {
+    server.close()
+    await store.close()
+  })
+})
+
+const ask = (path: string, init?: RequestInit): Promise<Response> => fetch(`${origin}${path}`, init)
+const bodyOf = async (path: string): Promise<string> => (await ask(path)).text()
+
+async function traced(): Promise<Trace> {
+  const ids = await Promise.all(['ada', 'bo', 'cy'].map(async (name) => (await store.put({ name })).id))
+  return store.trace(async (trace) => {
+    await Promise.all(ids.map((id) => store.get(id)))
+    await store.query(byName, { name: 'ada' })
+    await store.update(store.newId(), (bag) => bag).catch(() => {})
+    return trace
+  })
+}
+
+test('an X-ray has every statement of its trace, by shard, and no value', async () => {
+  const trace = await traced()
+  const page = await bodyOf(window.keep(trace, 'GET /people/mira'))
+  expect(page).toContain('X-ray: GET /people/mira')
+  expect(page).toContain(`5 calls became ${trace.statements.length} statements to 2 shards`)
+  expect(page.match(/<rect /g)).toHaveLength(trace.statements.length)
+  expect(page.match(/<summary/g)).toHaveLength(trace.statements.length)
+  expect(page).toMatch(/query by_name/)
+  expect(page).toMatch(/update : NOT_FOUND/)
+  expect(page).not.toMatch(/\bada\b/)
+})
+
+test('what is filled in is text, wherever it comes from', async () => {
+  const trace = await traced()
+  const page = await bodyOf(window.keep(trace, '<script>alert("1")</script>'))
+  expect(page).not.toContain('<script')
+  expect(page).toContain('&#60;script&#62;')
+  const statement = { ...trace.statements[0]!, shard: '"><img src=x>', text: '</code><b>' }
+  const other = await bodyOf(window.keep({ ...trace, statements: [statement] }, 'odd'))
+  expect(other).not.toMatch(/<img|<b>/)
+})
+
+test('the last traces are kept, the newest first', async () => {
+  const trace = await traced()
+  const [first, second, third] = ['one', 'two', 'three'].map((title) => window.keep(trace, title))
+  expect((await ask(first!)).status).toBe(404)
+  expect((await ask(second!)).status).toBe(200)
+  const list = await bodyOf('/store/xray')
+  expect(list.indexOf('three')).toBeLessThan(list.indexOf('two'))
+  expect(list).toContain(third!)
+})
+
+test('the page of shards has what was sent to each', async () => {
+  expect(await bodyOf('/store')).toContain('Nothing has been sent to it.')
+  await traced()
+  const page = await bodyOf('/store')
+  expect(page).toContain('memory 0')
+  expect(page).toContain('memory 1')
+  expect(page).toContain('entities insert')
+  expect(page).toContain('index_by_name scan')
+})
+
+test('nothing runs on its pages or is loaded by them, and nobody keeps them', async () => {
+  const { headers } = await ask('/store')
+  expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'sha256-/)
+  expect(headers.get('cache-control')).toBe('no-store')
+})
+
+test('other addresses are the application’s, other methods are refused, and what is not there is said to be', async () => {
+  expect((await ask('/')).status).toBe(418)
+  expect((await ask('/stores')).status).toBe(418)
+  expect((await ask('/store', { method: 'POST' })).status).toBe(405)
+  expect(await (await ask('/store', { method: 'HEAD' })).text()).toBe('')
+  for (const path of ['/store/', '/store/xray?x=1']) expect((await ask(path)).status).toBe(200)
+  for (const path of ['/store/nothing', '/store/xray/nothing', '/store/xray/']) expect((await ask(path)).status).toBe(404)
+})
+
+test('a base has to be a path', () => {
+  for (const base of ['', 'store', '/', '/store/', '/a b', undefined])
+    expect(() => createConsole({ store, base: base as string })).toThrow('a path such as /store')
+})

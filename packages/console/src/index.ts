@@ -1,0 +1,2 @@
+export { createConsole, type Console, type ConsoleOptions } from './console.ts'
+export type { Link } from './page.ts'

@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto'
+import { html, Html } from './html.ts'
+
+const STYLE = `
+:root { color-scheme: light dark; --back: #fff; --card: #f6f6f4; --ink: #1c1c1a; --soft: #63635f; --line: #dcdcd7;
+  --index: #1d5a9c; --entities: #b4430d; --write: #7b4fa3; --own: #6b7280 }
+@media (prefers-color-scheme: dark) { :root { --back: #161615; --card: #20201f; --ink: #ecece8; --soft: #a8a8a2; --line: #3b3b38;
+  --index: #7ab2ea; --entities: #fb8b52; --write: #bf9be6; --own: #a2a8b2 } }
+* { box-sizing: border-box }
+body { margin: 0 auto; max-width: 1200px; padding: 1rem clamp(1rem, 3vw, 2.5rem) 4rem; background: var(--back); color: var(--ink);
+  font: 16px/1.5 system-ui, sans-serif; overflow-wrap: anywhere }
+a { color: inherit } a:focus-visible, summary:focus-visible, .scroll:focus-visible { outline: 2px solid var(--index); outline-offset: 2px }
+nav { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; font-size: .95rem } nav [aria-current] { font-weight: 600; text-decoration: none }
+h1 { font-size: 1.5rem; line-height: 1.25; margin: 1.25rem 0 .5rem } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem }
+p { max-width: 80ch; margin: .25rem 0 .75rem } .lead { font-size: 1.05rem } .soft { color: var(--soft); font-size: .875rem }
+svg { display: block; width: 100%; height: auto; background: var(--card); border-radius: 8px; padding: .5rem 0; font: 13px system-ui, sans-serif }
+svg text { fill: var(--ink) } svg text.soft { fill: var(--soft) } .index { --own-colour: var(--index) } .entities { --own-colour: var(--entities) }
+.write { --own-colour: var(--write) } .own { --own-colour: var(--own) } rect { fill: var(--own-colour) } .shared rect, .shared i { opacity: .55 }
+.key { display: inline-flex; align-items: center; gap: .4rem; margin-right: 1rem; font-size: .9rem }
+i { display: inline-block; width: .8rem; height: .8rem; border-radius: 3px; background: var(--own-colour); margin-right: .35rem }
+.scroll { overflow-x: auto } table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; min-width: 100% }
+th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid var(--line); overflow-wrap: normal }
+code { display: block; max-width: 60ch; white-space: pre-wrap; overflow-wrap: anywhere; font-size: .8rem; color: var(--soft) }
+summary { cursor: pointer }
+`
+
+const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
+
+/** Nothing but the page itself: no script runs, and nothing is loaded. */
+export const pageHeaders: Readonly<Record<string, string>> = {
+  'content-type': 'text/html; charset=utf-8',
+  'cache-control': 'no-store',
+  'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'same-origin',
+}
+
+export interface Link {
+  readonly href: string
+  readonly label: string
+}
+
+/** A whole page; `links` lead to the others, `current` is the address of the one that this is or belongs to. */
+export function page(title: string, links: readonly Link[], current: string, body: Html): string {
+  const items = links.map(
+    ({ href, label }) =>
+      html`<a href="${href}"${href === current ? new Html(' aria-current="page"') : undefined}>${label}</a>`,
+  )
+  return `<!doctype html>
+${
+    html`<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} · store</title><style>${new Html(STYLE)}</style></head>
+<body><header><nav aria-label="Store">${items}</nav></header>
+<main>${body}</main></body></html>
+`.text
+  }`
+}

@@ -1,0 +1,47 @@
+import type { Trace, TracedStatement } from '@looseleaf/store'
+import { html, type Html } from './html.ts'
+import { milliseconds } from './text.ts'
+
+const WIDTH = 1000
+const LEFT = 8
+const NAME = 18
+const ROW = 16
+const GAP = 12
+
+/** What a statement does, for its colour. */
+export function kindOf({ operation, table }: TracedStatement): 'index' | 'entities' | 'write' | 'own' {
+  if (table === undefined || table.startsWith('looseleaf_')) return 'own'
+  if (operation !== 'SELECT') return 'write'
+  return /^(index|claims)_/.test(table) ? 'index' : 'entities'
+}
+
+/** The statements of a trace by shard, from its beginning to the end of the last. */
+export function timeLine({ startedAt, statements }: Trace): Html {
+  const end = Math.max(...statements.map(({ sentAt, durationMs }) => sentAt + durationMs - startedAt), 0.1)
+  const across = (ms: number): number => LEFT + (ms / end) * (WIDTH - 2 * LEFT)
+  const drawn: Html[] = []
+  let y = 0
+  for (const [shard, own] of Map.groupBy(statements, (statement) => statement.shard)) {
+    drawn.push(html`<text x="${LEFT}" y="${y + 13}">${shard}</text>`)
+    y += NAME
+    const lines: number[] = []
+    for (const statement of own) {
+      const from = statement.sentAt - startedAt
+      // The first line that is free by then.
+      const found = lines.findIndex((until) => until <= from)
+      const line = found === -1 ? lines.length : found
+      lines[line] = from + statement.durationMs
+      drawn.push(bar(statement, across(from), across(from + statement.durationMs), y + line * ROW))
+    }
+    y += lines.length * ROW + GAP
+  }
+  const label = `${statements.length} statements in ${milliseconds(end)}; the table below has them all`
+  return html`<svg viewBox="0 0 ${WIDTH} ${y + 16}" role="img" aria-label="${label}">
+${drawn}<text x="${LEFT}" y="${y + 10}" class="soft">0</text><text x="${WIDTH - LEFT}" y="${y + 10}" class="soft" text-anchor="end">${milliseconds(end)}</text></svg>`
+}
+
+function bar(statement: TracedStatement, from: number, to: number, y: number): Html {
+  const { operation, table = '', durationMs, others } = statement
+  const shared = others > 0 ? ', shared with other work' : ''
+  return html`<g class="${kindOf(statement)}${others > 0 ? ' shared' : ''}"><title>${operation} ${table}: ${milliseconds(durationMs)}${shared}</title><rect x="${from.toFixed(1)}" y="${y}" width="${Math.max(3, to - from).toFixed(1)}" height="${ROW - 4}" rx="2"/></g>`
+}

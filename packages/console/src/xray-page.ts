@@ -1,0 +1,86 @@
+import type { Trace, TracedStatement } from '@looseleaf/store'
+import { html, type Html } from './html.ts'
+import type { KeptTrace } from './kept-traces.ts'
+import { counted, milliseconds } from './text.ts'
+import { kindOf, timeLine } from './time-line.ts'
+
+/** Characters of a statement's text that are shown: those of many rows have a placeholder for each. */
+const MAX_TEXT = 600
+
+const KINDS = { index: 'index rows', entities: 'entities', write: 'writes', own: 'the store’s own' } as const
+
+/** What a piece of work took of the databases. */
+export function xrayPage({ title, at, trace }: KeptTrace): Html {
+  const { statements, calls } = trace
+  return html`<h1>X-ray: ${title}</h1>
+<p class="lead">${summary(trace)}</p>
+${statements.length === 0 ? undefined : timeLine(trace)}
+<p class="keys">${Object.entries(KINDS).map(([kind, name]) => html`<span class="key ${kind}"><i></i>${name}</span> `)}<span class="key shared own"><i></i>pale: shared with other work</span></p>
+<h2>Statements</h2>
+${table(['#', 'begins', 'takes', 'shard', 'statement', 'rows', 'for', 'also for'], statements.map((statement, i) => statementRow(trace, statement, i)))}
+<h2>Calls</h2>
+${table(
+  ['begins', 'takes', 'call', 'statements'],
+  calls.map((call) => [
+    milliseconds(call.startedAt - trace.startedAt),
+    call.durationMs === undefined ? 'under way' : milliseconds(call.durationMs),
+    `${call.name} ${call.index ?? ''}${call.failure === undefined ? '' : `: ${call.failure}`}`,
+    `${statements.filter((statement) => statement.calls.includes(call)).length}`,
+  ]),
+)}
+<p class="soft">${at.toISOString()}. ${trace.leftOut > 0 ? `${trace.leftOut} more were not kept. ` : ''}Texts have placeholders for values.</p>`
+}
+
+function summary({ startedAt, statements, calls, events }: Trace): string {
+  const end = Math.max(0, ...statements.map(({ sentAt, durationMs }) => sentAt + durationMs - startedAt))
+  const shards = new Set(statements.map(({ shard }) => shard)).size
+  const shared = statements.filter(({ others }) => others > 0).length
+  const discarded = events.reduce((sum, event) => sum + (event.kind === 'discarded' ? event.rows : 0), 0)
+  const lost = events.filter(({ kind }) => kind === 'attempt').length
+  return [
+    `${counted(calls.length, 'call')} became ${counted(statements.length, 'statement')} to ${counted(shards, 'shard')} in ${milliseconds(end)}.`,
+    shared === 0 ? '' : ` ${shared} of them worked for others at the same time.`,
+    ` ${discarded === 0 ? 'No index row' : counted(discarded, 'index row')} led to nothing and was discarded.`,
+    lost === 0 ? '' : ` ${counted(lost, 'attempt')} of writes came second and began anew.`,
+  ].join('')
+}
+
+function statementRow({ startedAt }: Trace, statement: TracedStatement, i: number): (Html | string)[] {
+  const { sentAt, durationMs, shard, operation, table: name = '', rows, calls, others, failure } = statement
+  const text = statement.text.trim().replace(/\s+/g, ' ')
+  const shown = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)} …` : text
+  return [
+    `${i + 1}`,
+    milliseconds(sentAt - startedAt),
+    milliseconds(durationMs),
+    shard,
+    html`<details><summary class="${kindOf(statement)}"><i></i>${operation} ${name}${failure === undefined ? undefined : `: ${failure}`}</summary><code>${shown}</code></details>`,
+    `${rows}`,
+    [...new Set(calls.map(({ name: call, index }) => (index === undefined ? call : `${call} ${index}`)))].join(', '),
+    others === 0 ? '' : counted(others, 'call'),
+  ]
+}
+
+/** A list of traces. */
+export function tracesPage(base: string, traces: readonly KeptTrace[]): Html {
+  return html`<h1>X-rays</h1>
+<p class="lead">What pages took of the databases: every call becomes statements, and calls that are made at the same time share them.</p>
+${
+  traces.length === 0
+    ? html`<p>None is kept yet.</p>`
+    : table(
+        ['', 'when', 'calls', 'statements'],
+        traces.map(({ id, title, at, trace }) => [
+          html`<a href="${base}/xray/${id}">${title}</a>`,
+          at.toISOString().slice(11, 19),
+          `${trace.calls.length}`,
+          `${trace.statements.length}`,
+        ]),
+      )
+}`
+}
+
+export function table(head: readonly string[], rows: readonly (readonly (Html | string)[])[]): Html {
+  return html`<div class="scroll" tabindex="0"><table><thead><tr>${head.map((cell) => html`<th scope="col">${cell}</th>`)}</tr></thead>
+<tbody>${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${cell}</td>`)}</tr>\n`)}</tbody></table></div>`
+}
