@@ -21,8 +21,8 @@ export interface Stage {
   readonly entries: number
   /** Writes the data set of an empty stage. */
   fill(side: SideName): Promise<Filled>
-  /** The process that makes the calls where there is one. */
-  readonly client: Client
+  /** The process that makes the calls of a side where there is one for it. */
+  clientOf(side: SideName): Client
   close(): Promise<void>
 }
 
@@ -65,20 +65,25 @@ export async function openStage(options: StageOptions): Promise<Stage> {
       return place
     }
 
-    const clients = Array.from({ length: processes }, startClient)
-    for (const client of clients) cleanup.add(() => client.close())
-    const routed = await Promise.all(
-      [...places].map(async ([name, { databases }]) => ({ name, databases: await route(databases) })),
-    )
-    await Promise.all(
-      clients.map((client, process) => client.do({ kind: 'open', data, process, sides: routed })),
-    )
+    // Each side has processes of its own, as a program has: in one with others, V8 makes code that suits none of them.
+    const clients = new Map<SideName, readonly Client[]>()
+    const clientsOf = (side: SideName): readonly Client[] => clients.get(side) ?? []
+    for (const [name, { databases }] of places) {
+      const own = Array.from({ length: processes }, startClient)
+      for (const client of own) cleanup.add(() => client.close())
+      clients.set(name, own)
+      const there = { name, databases: await route(databases) }
+      await Promise.all(
+        own.map((client, process) => client.do({ kind: 'open', data, process, sides: [there] })),
+      )
+    }
+    const clientOf = (side: SideName): Client => clientsOf(side)[0] as Client
 
     const bytes = new Map<SideName, number>()
     async function fill(side: SideName): Promise<Filled> {
       const { server, databases } = placeOf(side)
       const before = (await server.meter?.read()) ?? noUsage
-      const report = await (clients[0] as Client).run({ kind: 'fill', side, from: 0, to: data.entries })
+      const report = await clientOf(side).run({ kind: 'fill', side, from: 0, to: data.entries })
       const after = (await server.meter?.read()) ?? noUsage
       bytes.set(side, (await server.bytesOf(databases)) / data.entries)
       return { report, before, after }
@@ -95,10 +100,10 @@ export async function openStage(options: StageOptions): Promise<Stage> {
       entries: data.entries,
       fill,
       bytesPerEntity: (side) => bytes.get(side) ?? Number.NaN,
-      client: clients[0] as Client,
+      clientOf,
       async measure(side, cell) {
         const { meter } = placeOf(side).server
-        const used = clients.slice(0, cell.processes)
+        const used = clientsOf(side).slice(0, cell.processes)
         const share = (whole: number): number => whole / used.length
         if (scenarioOf(cell.scenario).prepare !== undefined) {
           const calls = Math.ceil(share(cell.callers === 1 ? PREPARED.alone : PREPARED.many) * cell.seconds)

@@ -32,7 +32,6 @@ export function startClient(): Client {
   const child = fork(fileURLToPath(new URL('client.ts', import.meta.url)), {
     execArgv: [
       '--conditions=@looseleaf/source',
-      '--expose-gc',
       '--disable-warning=ExperimentalWarning',
       ...process.execArgv.filter((argument) => PASSED_ON.test(argument)),
     ],

@@ -7,7 +7,7 @@ import type { Answer, FillOrder, OpenOrder, Order, PrepareOrder, RunOrder, RunRe
 import { runAtRate } from './run-at-rate.ts'
 import { runCallers } from './run-callers.ts'
 
-/** A process that makes calls: it has every side open, and does what it is told. */
+/** A process that makes the calls of the sides that it was told to open. */
 
 const open = new Map<string, Side>()
 let data: DataSet
@@ -73,8 +73,6 @@ async function run(order: RunOrder): Promise<RunReport> {
   const used = prepared ?? []
   const most = prepared?.length ?? Infinity
   prepared = undefined
-  // Nobody's garbage is collected in another's time.
-  globalThis.gc?.()
   const before = process.cpuUsage()
   const call = async (): Promise<void> => void (await scenario.call(side, data, used))
   const { rate, seconds, callers } = order

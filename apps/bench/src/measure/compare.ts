@@ -2,8 +2,9 @@ import { createRandom, type Random } from '@looseleaf-tooling/random'
 import type { SideName } from '../sides/side-names.ts'
 import type { Cell, Sample } from './sample.ts'
 
-/** A share of a round's seconds, for each side, before anything counts. */
+/** Shares of a round's seconds that do not count: for each side before the first round, and at the beginning of each turn, after the others' turns. */
 const WARM_UP_SHARE = 0.5
+const RUN_IN_SHARE = 0.3
 
 /**
  * Measures sides in turns, so that whatever else the machine does hits all alike, and takes ratios only within a round. Each round has an
@@ -19,7 +20,10 @@ export async function compare(
   const samples = new Map<SideName, Sample[]>(sides.map((side) => [side, []]))
   const random = createRandom(rounds)
   for (let round = 0; round < rounds; round++) {
-    for (const side of shuffled(sides, random)) samples.get(side)?.push(await measure(side, cell))
+    for (const side of shuffled(sides, random)) {
+      await measure(side, { ...cell, seconds: cell.seconds * RUN_IN_SHARE })
+      samples.get(side)?.push(await measure(side, cell))
+    }
   }
   return samples
 }

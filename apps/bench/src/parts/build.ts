@@ -81,7 +81,7 @@ interface UnderLoad {
 }
 
 async function underLoad(stage: Stage, side: SideName, rate: number, alone: number): Promise<UnderLoad> {
-  const running = stage.client.run({
+  const running = stage.clientOf(side).run({
     kind: 'run',
     side,
     scenario: 'mixed',
@@ -100,7 +100,7 @@ async function underLoad(stage: Stage, side: SideName, rate: number, alone: numb
   const { user, system } = process.cpuUsage(cpu)
   const after = (await meter?.read()) ?? noUsage
   await sleep(alone * 1000)
-  await stage.client.do({ kind: 'stop' })
+  await stage.clientOf(side).do({ kind: 'stop' })
   const run = await running
   return {
     run,

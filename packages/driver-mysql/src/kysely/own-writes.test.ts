@@ -40,6 +40,15 @@ test('one that others wrote is not any more once we have written it several time
   expect(own.areContested([swap(200, 300)])).toBe(true)
 })
 
+test('one that we have written after it was quiet is not, until others write it', () => {
+  const own = createOwnWrites()
+  const written = 9 * SECOND
+  own.won([swap(5 * SECOND, written)])
+  expect(own.areContested([swap(written, written + 100)])).toBe(false)
+  // Somebody came between.
+  expect(own.areContested([swap(written + 50, written + 100)])).toBe(true)
+})
+
 test('of several, one is enough', () => {
   const own = createOwnWrites()
   own.inserted([swap(0, 100), swap(0, 101)])

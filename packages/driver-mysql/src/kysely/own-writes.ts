@@ -49,7 +49,11 @@ export function createOwnWrites(): OwnWrites {
       for (const { version } of rows) remember(version, ALONE_AFTER)
     },
     won(rows) {
-      for (const { base, version } of rows) remember(version, inARowUpTo(base) + 1)
+      for (const { base, version } of rows) {
+        // Nobody has written it for a while: a second write of ours soon after this one is no sign of others.
+        const wasQuiet = version - base >= MOMENT
+        remember(version, wasQuiet ? ALONE_AFTER : inARowUpTo(base) + 1)
+      }
     },
     areContested: (rows) =>
       rows.some(({ base, version }) => version - base < MOMENT && inARowUpTo(base) < ALONE_AFTER),
