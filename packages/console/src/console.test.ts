@@ -11,7 +11,12 @@ let window: Console
 let origin: string
 
 beforeEach(async () => {
-  store = await DataStore.open({ shards: memoryShards(2), indexes: [byName], migrate: true, onWarning: () => {} })
+  store = await DataStore.open({
+    shards: memoryShards(2),
+    indexes: [byName],
+    migrate: true,
+    onWarning: () => {},
+  })
   window = createConsole({ store, base: '/store', home: { href: '/', label: 'Home' }, maxTraces: 2 })
   const server = createServer((request, response) => {
     if (!window.handle(request, response)) response.writeHead(418).end('the application')
@@ -91,7 +96,8 @@ test('other addresses are the application’s, other methods are refused, and wh
   expect((await ask('/store', { method: 'POST' })).status).toBe(405)
   expect(await (await ask('/store', { method: 'HEAD' })).text()).toBe('')
   for (const path of ['/store/', '/store/xray?x=1']) expect((await ask(path)).status).toBe(200)
-  for (const path of ['/store/nothing', '/store/xray/nothing', '/store/xray/']) expect((await ask(path)).status).toBe(404)
+  for (const path of ['/store/nothing', '/store/xray/nothing', '/store/xray/'])
+    expect((await ask(path)).status).toBe(404)
 })
 
 test('a base has to be a path', () => {

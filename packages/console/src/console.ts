@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { describeKind, LooseleafError } from '@looseleaf/core'
 import type { DataStore, Trace } from '@looseleaf/store'
-import { html, type Html } from './html.ts'
+import { markup, type Html } from './html.ts'
 import { createKeptTraces } from './kept-traces.ts'
 import { page, pageHeaders, type Link } from './page.ts'
 import { shardsPage } from './shards-page.ts'
@@ -63,7 +63,7 @@ export function createConsole({ store, base, home, maxTraces = 100 }: ConsoleOpt
     const what = path.startsWith(`${current}/`)
       ? 'This X-ray is not kept any more: only the last ones are.'
       : 'There is no such page.'
-    return { status: 404, title: 'Not found', current: '', body: html`<h1>Not found</h1><p>${what}</p>` }
+    return { status: 404, title: 'Not found', current: '', body: markup`<h1>Not found</h1><p>${what}</p>` }
   }
 
   return {

@@ -9,7 +9,7 @@ export class Html {
 type Part = Html | string | number | undefined | readonly Part[]
 
 /** HTML in which all that is filled in is text, unless it is HTML itself; lists are put together, undefined is nothing. */
-export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
+export function markup(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return new Html(strings.map((string, i) => string + (i < parts.length ? textOf(parts[i]) : '')).join(''))
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { html, Html } from './html.ts'
+import { Html, markup } from './html.ts'
 
 const STYLE = `
 :root { color-scheme: light dark; --back: #fff; --card: #f6f6f4; --ink: #1c1c1a; --soft: #63635f; --line: #dcdcd7;
@@ -18,9 +18,9 @@ svg text { fill: var(--ink) } svg text.soft { fill: var(--soft) } .index { --own
 .write { --own-colour: var(--write) } .own { --own-colour: var(--own) } rect { fill: var(--own-colour) } .shared rect, .shared i { opacity: .55 }
 .key { display: inline-flex; align-items: center; gap: .4rem; margin-right: 1rem; font-size: .9rem }
 i { display: inline-block; width: .8rem; height: .8rem; border-radius: 3px; background: var(--own-colour); margin-right: .35rem }
-.scroll { overflow-x: auto } table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; min-width: 100% }
-th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid var(--line); overflow-wrap: normal }
-code { display: block; max-width: 60ch; white-space: pre-wrap; overflow-wrap: anywhere; font-size: .8rem; color: var(--soft) }
+.scroll { overflow-x: auto } .scroll svg { min-width: 640px } table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; min-width: 100% }
+th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid var(--line); white-space: nowrap }
+code { display: block; width: min(60ch, 75vw); white-space: pre-wrap; overflow-wrap: anywhere; font-size: .8rem; color: var(--soft) }
 summary { cursor: pointer }
 `
 
@@ -44,14 +44,14 @@ export interface Link {
 export function page(title: string, links: readonly Link[], current: string, body: Html): string {
   const items = links.map(
     ({ href, label }) =>
-      html`<a href="${href}"${href === current ? new Html(' aria-current="page"') : undefined}>${label}</a>`,
+      markup`<a href="${href}"${href === current ? new Html(' aria-current="page"') : undefined}>${label}</a>`,
   )
   return `<!doctype html>
 ${
-    html`<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+  markup`<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} · store</title><style>${new Html(STYLE)}</style></head>
 <body><header><nav aria-label="Store">${items}</nav></header>
 <main>${body}</main></body></html>
 `.text
-  }`
+}`
 }

@@ -1,5 +1,5 @@
 import type { Trace, TracedStatement } from '@looseleaf/store'
-import { html, type Html } from './html.ts'
+import { markup, type Html } from './html.ts'
 import { milliseconds } from './text.ts'
 
 const WIDTH = 1000
@@ -22,7 +22,7 @@ export function timeLine({ startedAt, statements }: Trace): Html {
   const drawn: Html[] = []
   let y = 0
   for (const [shard, own] of Map.groupBy(statements, (statement) => statement.shard)) {
-    drawn.push(html`<text x="${LEFT}" y="${y + 13}">${shard}</text>`)
+    drawn.push(markup`<text x="${LEFT}" y="${y + 13}">${shard}</text>`)
     y += NAME
     const lines: number[] = []
     for (const statement of own) {
@@ -36,12 +36,12 @@ export function timeLine({ startedAt, statements }: Trace): Html {
     y += lines.length * ROW + GAP
   }
   const label = `${statements.length} statements in ${milliseconds(end)}; the table below has them all`
-  return html`<svg viewBox="0 0 ${WIDTH} ${y + 16}" role="img" aria-label="${label}">
+  return markup`<svg viewBox="0 0 ${WIDTH} ${y + 16}" role="img" aria-label="${label}">
 ${drawn}<text x="${LEFT}" y="${y + 10}" class="soft">0</text><text x="${WIDTH - LEFT}" y="${y + 10}" class="soft" text-anchor="end">${milliseconds(end)}</text></svg>`
 }
 
 function bar(statement: TracedStatement, from: number, to: number, y: number): Html {
   const { operation, table = '', durationMs, others } = statement
   const shared = others > 0 ? ', shared with other work' : ''
-  return html`<g class="${kindOf(statement)}${others > 0 ? ' shared' : ''}"><title>${operation} ${table}: ${milliseconds(durationMs)}${shared}</title><rect x="${from.toFixed(1)}" y="${y}" width="${Math.max(3, to - from).toFixed(1)}" height="${ROW - 4}" rx="2"/></g>`
+  return markup`<g class="${kindOf(statement)}${others > 0 ? ' shared' : ''}"><title>${operation} ${table}: ${milliseconds(durationMs)}${shared}</title><rect x="${from.toFixed(1)}" y="${y}" width="${Math.max(3, to - from).toFixed(1)}" height="${ROW - 4}" rx="2"/></g>`
 }

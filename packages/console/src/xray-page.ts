@@ -1,5 +1,5 @@
 import type { Trace, TracedStatement } from '@looseleaf/store'
-import { html, type Html } from './html.ts'
+import { markup, type Html } from './html.ts'
 import type { KeptTrace } from './kept-traces.ts'
 import { counted, milliseconds } from './text.ts'
 import { kindOf, timeLine } from './time-line.ts'
@@ -12,12 +12,15 @@ const KINDS = { index: 'index rows', entities: 'entities', write: 'writes', own:
 /** What a piece of work took of the databases. */
 export function xrayPage({ title, at, trace }: KeptTrace): Html {
   const { statements, calls } = trace
-  return html`<h1>X-ray: ${title}</h1>
+  return markup`<h1>X-ray: ${title}</h1>
 <p class="lead">${summary(trace)}</p>
-${statements.length === 0 ? undefined : timeLine(trace)}
-<p class="keys">${Object.entries(KINDS).map(([kind, name]) => html`<span class="key ${kind}"><i></i>${name}</span> `)}<span class="key shared own"><i></i>pale: shared with other work</span></p>
+${statements.length === 0 ? undefined : markup`<div class="scroll" tabindex="0">${timeLine(trace)}</div>`}
+<p class="keys">${Object.entries(KINDS).map(([kind, name]) => markup`<span class="key ${kind}"><i></i>${name}</span> `)}<span class="key shared own"><i></i>pale: shared with other work</span></p>
 <h2>Statements</h2>
-${table(['#', 'begins', 'takes', 'shard', 'statement', 'rows', 'for', 'also for'], statements.map((statement, i) => statementRow(trace, statement, i)))}
+${table(
+  ['#', 'begins', 'takes', 'shard', 'statement', 'rows', 'for', 'also for'],
+  statements.map((statement, i) => statementRow(trace, statement, i)),
+)}
 <h2>Calls</h2>
 ${table(
   ['begins', 'takes', 'call', 'statements'],
@@ -54,24 +57,26 @@ function statementRow({ startedAt }: Trace, statement: TracedStatement, i: numbe
     milliseconds(sentAt - startedAt),
     milliseconds(durationMs),
     shard,
-    html`<details><summary class="${kindOf(statement)}"><i></i>${operation} ${name}${failure === undefined ? undefined : `: ${failure}`}</summary><code>${shown}</code></details>`,
+    markup`<details><summary class="${kindOf(statement)}"><i></i>${operation} ${name}${failure === undefined ? undefined : `: ${failure}`}</summary><code>${shown}</code></details>`,
     `${rows}`,
-    [...new Set(calls.map(({ name: call, index }) => (index === undefined ? call : `${call} ${index}`)))].join(', '),
+    [
+      ...new Set(calls.map(({ name: call, index }) => (index === undefined ? call : `${call} ${index}`))),
+    ].join(', '),
     others === 0 ? '' : counted(others, 'call'),
   ]
 }
 
 /** A list of traces. */
 export function tracesPage(base: string, traces: readonly KeptTrace[]): Html {
-  return html`<h1>X-rays</h1>
+  return markup`<h1>X-rays</h1>
 <p class="lead">What pages took of the databases: every call becomes statements, and calls that are made at the same time share them.</p>
 ${
   traces.length === 0
-    ? html`<p>None is kept yet.</p>`
+    ? markup`<p>None is kept yet.</p>`
     : table(
         ['', 'when', 'calls', 'statements'],
         traces.map(({ id, title, at, trace }) => [
-          html`<a href="${base}/xray/${id}">${title}</a>`,
+          markup`<a href="${base}/xray/${id}">${title}</a>`,
           at.toISOString().slice(11, 19),
           `${trace.calls.length}`,
           `${trace.statements.length}`,
@@ -81,6 +86,6 @@ ${
 }
 
 export function table(head: readonly string[], rows: readonly (readonly (Html | string)[])[]): Html {
-  return html`<div class="scroll" tabindex="0"><table><thead><tr>${head.map((cell) => html`<th scope="col">${cell}</th>`)}</tr></thead>
-<tbody>${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${cell}</td>`)}</tr>\n`)}</tbody></table></div>`
+  return markup`<div class="scroll" tabindex="0"><table><thead><tr>${head.map((cell) => markup`<th scope="col">${cell}</th>`)}</tr></thead>
+<tbody>${rows.map((row) => markup`<tr>${row.map((cell) => markup`<td>${cell}</td>`)}</tr>\n`)}</tbody></table></div>`
 }
