@@ -28,10 +28,8 @@ export async function sweepEntityPage(
   options: SweepPageOptions,
 ): Promise<void> {
   const living = rows.filter(({ body }) => body !== null)
+  for (const batch of derivedBatches(pass, targets, living)) await sweepDerived(pass, targets, batch, options)
   const filled = targets.filter((target) => options.fill(target))
-  // Where all are filled, entities that have moved meanwhile are looked for once, at the end of the page.
-  const sweepBatch = filled.length === targets.length ? addMissing : sweepDerived
-  for (const batch of derivedBatches(pass, targets, living)) await sweepBatch(pass, targets, batch, options)
   if (filled.length > 0) await fillForGood(pass, filled, rows)
 }
 
@@ -40,30 +38,19 @@ export async function sweepDerived(
   pass: RepairPass,
   targets: readonly IndexTarget[],
   entities: readonly DerivedEntity[],
-  options: SweepPageOptions,
-): Promise<void> {
-  const missing = await addMissing(pass, targets, entities, options)
-  if (missing.length === 0) return
-  // An entity that has moved meanwhile may have lost a row before it was added here.
-  const moved = await movedEntities(pass.context, [...new Set(missing.map(({ entity }) => entity))], pass)
-  if (moved.length > 0) await lookAgain(pass, (again) => reconcile(again, targets, moved.map(idOf)))
-}
-
-/** Answers the rows that it has added. Whether their entities have moved meanwhile is for the caller to see. */
-async function addMissing(
-  pass: RepairPass,
-  targets: readonly IndexTarget[],
-  entities: readonly DerivedEntity[],
   { fill }: SweepPageOptions,
-): Promise<readonly MissingRow[]> {
+): Promise<void> {
   const missing = allRows(targets.filter(fill), entities)
   const looked = targets.filter((target) => !fill(target))
   if (looked.length > 0) {
     const found = await inspect(pass, looked, entities, { everywhere: false })
     missing.push(...found.missing, ...found.outdated)
   }
+  if (missing.length === 0) return
   await addRows(pass, missing)
-  return missing
+  // An entity that has moved meanwhile may have lost a row before it was added here.
+  const moved = await movedEntities(pass.context, [...new Set(missing.map(({ entity }) => entity))], pass)
+  if (moved.length > 0) await lookAgain(pass, (again) => reconcile(again, targets, moved.map(idOf)))
 }
 
 /**

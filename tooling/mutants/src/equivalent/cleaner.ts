@@ -42,7 +42,7 @@ export const cleaner: Equivalents = {
       'Whichever of them is named, none of them can be filled.',
   },
   'cleaner/sweep/sweep-entities': {
-    'addMissing: looked.length > 0 → true': noWork,
+    'sweepDerived: looked.length > 0 → true': noWork,
     'sweepDerived: missing.length === 0 → false': noWork,
     'sweepDerived: moved.length > 0 → true': noWork,
     'fillForGood: moved.length === 0 → false': noWork,
