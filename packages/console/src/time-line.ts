@@ -1,3 +1,4 @@
+import { tableKind } from '@looseleaf/core'
 import type { Trace, TracedStatement } from '@looseleaf/store'
 import { markup, type Html } from './html.ts'
 import { milliseconds } from './text.ts'
@@ -10,9 +11,10 @@ const GAP = 12
 
 /** What a statement does, for its colour. */
 export function kindOf({ operation, table }: TracedStatement): 'index' | 'entities' | 'write' | 'own' {
-  if (table === undefined || table.startsWith('looseleaf_')) return 'own'
+  const kind = tableKind(table)
+  if (kind === 'own') return kind
   if (operation !== 'SELECT') return 'write'
-  return /^(index|claims)_/.test(table) ? 'index' : 'entities'
+  return kind === 'entities' ? kind : 'index'
 }
 
 /** The statements of a trace by shard, from its beginning to the end of the last. */

@@ -75,6 +75,7 @@ export { formatPath } from './property-path.ts'
 export { systemRandomness, type Randomness } from './randomness.ts'
 export { summarise, type StatementSummary } from './statement-summary.ts'
 export { isVersion, requireVersion } from './stored-version.ts'
+export { tableKind } from './table-kind.ts'
 export {
   abortedError,
   backgroundTime,

@@ -6,6 +6,7 @@ export {
   LooseleafError,
   metaOf,
   parseId,
+  tableKind,
   type Bag,
   type BegunCall,
   type CallOptions,

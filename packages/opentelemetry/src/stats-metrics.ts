@@ -1,6 +1,6 @@
 import type { Attributes, BatchObservableResult, Meter, Observable } from '@opentelemetry/api'
+import { tableKind } from '@looseleaf/core'
 import type { DataStore, ShardStats, StoreStats } from '@looseleaf/store'
-import { tableKind } from './table-kind.ts'
 
 /** Collects the numbers of a store whenever metrics are collected; the answer ends it. */
 export function observeStats(meter: Meter, store: Pick<DataStore, 'stats'>): () => void {

@@ -1,6 +1,5 @@
 import type { Attributes, Histogram, Meter } from '@opentelemetry/api'
-import { summarise, type EndedCall, type SentStatement } from '@looseleaf/core'
-import { tableKind } from './table-kind.ts'
+import { summarise, tableKind, type EndedCall, type SentStatement } from '@looseleaf/core'
 
 /** How long calls and statements take. */
 export interface Times {

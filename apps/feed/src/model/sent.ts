@@ -1,4 +1,4 @@
-import type { Trace } from 'looseleaf'
+import { tableKind, type Trace } from 'looseleaf'
 
 /** Statements that were sent to the databases for something, by what they read or wrote. */
 export interface Sent {
@@ -15,14 +15,13 @@ export interface Sent {
 /** What has been sent for the work of this trace so far; nothing where none is kept. */
 export function sentFor(trace: Trace | undefined): Sent {
   const statements = trace?.statements ?? []
-  const toTables = (pattern: RegExp): number =>
-    statements.filter(({ table }) => table !== undefined && pattern.test(table)).length
-  const indexes = toTables(/^(index|claims)_/)
-  const entities = toTables(/^entities$/)
+  const kinds = statements.map(({ table }) => tableKind(table))
+  const entities = kinds.filter((kind) => kind === 'entities').length
+  const others = kinds.filter((kind) => kind === 'own').length
   return {
-    indexes,
+    indexes: kinds.length - entities - others,
     entities,
-    others: statements.length - indexes - entities,
+    others,
     shards: new Set(statements.map(({ shard }) => shard)).size,
     shared: statements.filter(({ others }) => others > 0).length,
   }

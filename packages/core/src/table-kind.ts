@@ -1,6 +1,6 @@
 /**
- * What kind of table it is: metrics with the name of each index's table, for every shard and operation, would be too many series
- * where there are hundreds of indexes.
+ * What kind of table it is, by its name; `own` is also where there is none. For numbers that are told by table: with the name of
+ * each index's table, for every shard and operation, there would be too many where there are hundreds of indexes.
  */
 export function tableKind(table: string | undefined): 'entities' | 'index' | 'claims' | 'own' {
   if (table?.startsWith('index_')) return 'index'
