@@ -23,6 +23,6 @@ export function sentFor(trace: Trace | undefined): Sent {
     entities,
     others,
     shards: new Set(statements.map(({ shard }) => shard)).size,
-    shared: statements.filter(({ others }) => others > 0).length,
+    shared: statements.filter((statement) => statement.others > 0).length,
   }
 }
