@@ -8,14 +8,23 @@ export interface Session {
   close(): void
 }
 
-/** `url` is asked each time, for a server may come back elsewhere. `first` is said to every new connection. */
+/**
+ * `url` is asked each time, for a server may come back elsewhere, or another take its place while the old one lives on as its replica,
+ * and lags. `first` is said to every new connection.
+ */
 export function createSession(url: () => string, first?: string): Session {
   let current: Promise<Connection> | undefined
+  let currentUrl = ''
 
   function connection(): Promise<Connection> {
-    if (current !== undefined) return current
-    const opening = open()
+    const uri = url()
+    if (current !== undefined) {
+      if (uri === currentUrl) return current
+      forget(current)
+    }
+    const opening = open(uri)
     current = opening
+    currentUrl = uri
     opening.then(
       (opened) => opened.on('error', () => forget(opening)),
       () => forget(opening),
@@ -23,8 +32,8 @@ export function createSession(url: () => string, first?: string): Session {
     return opening
   }
 
-  async function open(): Promise<Connection> {
-    const opened = await createConnection({ uri: url(), connectTimeout: 10_000, supportBigNumbers: true })
+  async function open(uri: string): Promise<Connection> {
+    const opened = await createConnection({ uri, connectTimeout: 10_000, supportBigNumbers: true })
     if (first !== undefined) await opened.query(first)
     return opened
   }

@@ -51,8 +51,12 @@ function sameKey(a: readonly KeyValue[], b: readonly KeyValue[]): boolean {
 
 /** Microseconds since 1970, and always greater than the version that it replaces. */
 export function nextVersion(base: number): number {
-  return Math.max(base + 1, Date.now() * 1000 + Math.floor(Math.random() * 1000))
+  // None twice: who has won a swap is told by the version that stands there.
+  lastVersion = Math.max(base, lastVersion, Date.now() * 1000 + Math.floor(Math.random() * 999)) + 1
+  return lastVersion
 }
+
+let lastVersion = 0
 
 /** What a row of a covering index holds: the properties of its key as well, as Looseleaf has it. */
 export function includedOf({ include, columns }: BenchIndex, entry: Entry): Bag | undefined {

@@ -146,7 +146,7 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
       totals: { ...reporter.totals },
       filling: keeper.filling,
       sweeping: keeper.sweeping,
-      progress: [...lastProgress.values()],
+      progress: [...lastProgress.values()].toSorted((a, b) => a.shard - b.shard),
       lastError: reporter.lastError,
     }),
   }
