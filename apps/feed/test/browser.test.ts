@@ -1,3 +1,4 @@
+import axe from 'axe-core'
 import { existsSync } from 'node:fs'
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -127,6 +128,33 @@ test.skipIf(!found).each([360, 1280])('no page is wider than a screen of %d px',
     await page.goto(path)
     const over = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
     expect({ path, over }).toEqual({ path, over: 0 })
+  }
+})
+
+/** What everybody sees of an entry, and all pages for those who are signed in; and the window into the store. */
+async function addressesOfAll(): Promise<string[]> {
+  await signIn('Noor Tamarind')
+  const entry = (await page.locator('article a[href^="/entries/"]').first().getAttribute('href')) as string
+  const trace = (await page.locator('footer a[href^="/store/"]').first().getAttribute('href')) as string
+  const ofSite = ['/', entry, '/people', '/people/mira', '/people/mira/likes', '/sources', '/import', '/post']
+  return [...ofSite, '/sign-in', '/nothing', '/store', '/store/xray', trace, '/store/nothing']
+}
+
+test.skipIf(!found).each([
+  { colorScheme: 'light', width: 1280 },
+  { colorScheme: 'dark', width: 360 },
+] as const)('axe finds nothing on any page, $colorScheme, $width px wide', async ({ colorScheme, width }) => {
+  await open({ colorScheme, viewport: { width, height: 800 } })
+  for (const path of await addressesOfAll()) {
+    await page.goto(path)
+    // Asked past the policy of the page, which lets no script run.
+    await page.evaluate(axe.source)
+    const { violations, passes } = await page.evaluate(() =>
+      (window as unknown as { axe: typeof axe }).axe.run(),
+    )
+    const found = violations.map(({ id, nodes }) => ({ id, where: nodes.map(({ html }) => html) }))
+    expect({ path, found }).toEqual({ path, found: [] })
+    expect(passes.length).toBeGreaterThan(0)
   }
 })
 

@@ -74,7 +74,7 @@ ${
   traces.length === 0
     ? markup`<p>None is kept yet.</p>`
     : table(
-        ['', 'when', 'calls', 'statements'],
+        ['work', 'when', 'calls', 'statements'],
         traces.map(({ id, title, at, trace }) => [
           markup`<a href="${base}/xray/${id}">${title}</a>`,
           at.toISOString().slice(11, 19),
