@@ -152,8 +152,8 @@ test.skipIf(!found).each([
     const { violations, passes } = await page.evaluate(() =>
       (window as unknown as { axe: typeof axe }).axe.run(),
     )
-    const found = violations.map(({ id, nodes }) => ({ id, where: nodes.map(({ html }) => html) }))
-    expect({ path, found }).toEqual({ path, found: [] })
+    const broken = violations.map(({ id, nodes }) => ({ id, where: nodes.map(({ html }) => html) }))
+    expect({ path, broken }).toEqual({ path, broken: [] })
     expect(passes.length).toBeGreaterThan(0)
   }
 })
