@@ -2,6 +2,7 @@ import { json } from './json-side.ts'
 import { limit } from './limit/limit-side.ts'
 import { dictionary, entityFirst, looseleaf, shapes, sqliteLooseleaf } from './looseleaf-side.ts'
 import { handWritten } from './mysql-side.ts'
+import { everySpan, sampled } from './observed-side.ts'
 import { pongo } from './pongo-side.ts'
 import type { SideDefinition } from './side.ts'
 import { sqliteHandWritten } from './sqlite-side.ts'
@@ -12,6 +13,8 @@ export const sides: readonly SideDefinition[] = [
   entityFirst,
   shapes,
   dictionary,
+  sampled,
+  everySpan,
   handWritten,
   limit,
   json,

@@ -22,8 +22,8 @@ interface LooseleafSideOptions {
   readonly server?: ServerKind
   readonly isVariant?: boolean
   readonly without?: readonly ScenarioName[]
-  /** Anything that is not as it comes. */
-  readonly store?: StoreOptions
+  /** Anything that is not as it comes, made when it is opened. */
+  readonly store?: () => StoreOptions
   /** What a new store is to have seen before it is measured. */
   readonly prime?: (store: DataStore) => Promise<void>
 }
@@ -43,7 +43,7 @@ export function looseleafSide({
   server = 'mariadb',
   isVariant = false,
   without = [],
-  store = {},
+  store = () => ({}),
   prime = async () => {},
 }: LooseleafSideOptions): SideDefinition {
   const open = (databases: readonly string[], layout: LayoutName, made: Made): Promise<DataStore> =>
@@ -51,7 +51,7 @@ export function looseleafSide({
       shards: shardsOf(server, databases),
       indexes: indexesOf(layout).map(({ definition }) => definition),
       ...made,
-      ...store,
+      ...store(),
     })
   return {
     name,
@@ -153,26 +153,26 @@ export const entityFirst = looseleafSide({
   isVariant: true,
   // It reads as the other order does.
   without: READING,
-  store: { writeOrder: 'entity-first' },
+  store: () => ({ writeOrder: 'entity-first' }),
 })
-/** What bodies look like changes nothing else. */
-const BESIDE_BODIES = scenarioNames.filter(
+/** For variants that these few calls are enough to tell apart. */
+export const BUT_A_FEW = scenarioNames.filter(
   (name) => !['insert', 'update', 'get', 'getMany', 'page'].includes(name),
 )
 export const shapes = looseleafSide({
   name: 'shapes',
   title: 'Looseleaf + shapes',
   isVariant: true,
-  without: BESIDE_BODIES,
-  store: { codec: envelopeCodec({ shapes: true }) },
+  without: BUT_A_FEW,
+  store: () => ({ codec: envelopeCodec({ shapes: true }) }),
   prime: showEntries,
 })
 export const dictionary = looseleafSide({
   name: 'dictionary',
   title: 'Looseleaf + shapes, dictionary',
   isVariant: true,
-  without: BESIDE_BODIES,
-  store: { codec: envelopeCodec({ shapes: true, dictionary: true }) },
+  without: BUT_A_FEW,
+  store: () => ({ codec: envelopeCodec({ shapes: true, dictionary: true }) }),
   prime: showEntries,
 })
 export const sqliteLooseleaf = looseleafSide({

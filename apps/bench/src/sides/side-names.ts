@@ -3,6 +3,8 @@ export const sideNames = [
   'entity-first',
   'shapes',
   'dictionary',
+  'sampled',
+  'every-span',
   'hand-written',
   'limit',
   'json',

@@ -1,0 +1,52 @@
+import { openTelemetry } from '@looseleaf/opentelemetry'
+import { context } from '@opentelemetry/api'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
+import {
+  AggregationTemporality,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from '@opentelemetry/sdk-metrics'
+import {
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace'
+import type { DataStoreOptions } from 'looseleaf'
+import { BUT_A_FEW, looseleafSide } from './looseleaf-side.ts'
+import type { SideDefinition } from './side.ts'
+
+/** Where spans and numbers go is not the store's: here they end. */
+const nowhere = {
+  export: (_: unknown, done: (result: { code: number }) => void): void => done({ code: 0 }),
+  forceFlush: async (): Promise<void> => {},
+  shutdown: async (): Promise<void> => {},
+}
+
+/** An SDK as its guide sets it up: metrics, and spans in batches. */
+function telemetry(shareOfTraces: number): Pick<DataStoreOptions, 'observer'> {
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+  const tracerProvider = new TracerProvider({
+    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(shareOfTraces) }),
+    spanProcessors: [new BatchSpanProcessor({ exporter: nowhere })],
+  })
+  const exporter = { ...nowhere, selectAggregationTemporality: () => AggregationTemporality.CUMULATIVE }
+  const meterProvider = new MeterProvider({ readers: [new PeriodicExportingMetricReader({ exporter })] })
+  return { observer: openTelemetry({ system: 'mariadb', tracerProvider, meterProvider }) }
+}
+
+export const sampled: SideDefinition = looseleafSide({
+  name: 'sampled',
+  title: 'Looseleaf + OpenTelemetry',
+  isVariant: true,
+  without: BUT_A_FEW,
+  store: () => telemetry(0.01),
+})
+
+export const everySpan: SideDefinition = looseleafSide({
+  name: 'every-span',
+  title: 'Looseleaf + OpenTelemetry, every span',
+  isVariant: true,
+  without: BUT_A_FEW,
+  store: () => telemetry(1),
+})
