@@ -1,4 +1,5 @@
 import { createServer } from 'node:http'
+import { LooseleafError } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore, defineIndex, type Trace } from '@looseleaf/store'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
@@ -95,9 +96,29 @@ test('other addresses are the application’s, other methods are refused, and wh
   expect((await ask('/stores')).status).toBe(418)
   expect((await ask('/store', { method: 'POST' })).status).toBe(405)
   expect(await (await ask('/store', { method: 'HEAD' })).text()).toBe('')
-  for (const path of ['/store/', '/store/xray?x=1']) expect((await ask(path)).status).toBe(200)
-  for (const path of ['/store/nothing', '/store/xray/nothing', '/store/xray/'])
+  for (const path of ['/store/', '/store/xray?x=1', '/store/xray/'])
+    expect((await ask(path)).status).toBe(200)
+  for (const path of ['/store/nothing', '/store/xray/nothing', '/store/xray/%', '/store/shards'])
     expect((await ask(path)).status).toBe(404)
+})
+
+test('a page that throws says why, and not where', async () => {
+  const failing = createConsole({
+    base: '/store',
+    store: {
+      stats: () => {
+        throw new LooseleafError('SHARD_UNAVAILABLE', 'Shard <b> does not answer.')
+      },
+    },
+  })
+  const server = createServer((request, response) => void failing.handle(request, response))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const answer = await fetch(`http://127.0.0.1:${(server.address() as { port: number }).port}/store`)
+  expect(answer.status).toBe(503)
+  const page = await answer.text()
+  expect(page).toContain('Shard &#60;b&#62; does not answer.')
+  expect(page).not.toContain('.ts:')
 })
 
 test('a base has to be a path', () => {

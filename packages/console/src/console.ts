@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { describeKind, LooseleafError } from '@looseleaf/core'
 import type { DataStore, Trace } from '@looseleaf/store'
-import { markup, type Html } from './html.ts'
 import { createKeptTraces } from './kept-traces.ts'
 import { page, pageHeaders, type Link } from './page.ts'
+import { answerTo, notFound, type Answer, type Page, type Routes } from './routes.ts'
 import { shardsPage } from './shards-page.ts'
 import { tracesPage, xrayPage } from './xray-page.ts'
 
@@ -28,14 +28,6 @@ export interface Console {
   keep(trace: Trace, title: string): string
 }
 
-interface Answer {
-  readonly status: number
-  readonly title: string
-  /** Of the navigation. */
-  readonly current: string
-  readonly body: Html
-}
-
 /** Throws `BAD_OPTION`. */
 export function createConsole({ store, base, home, maxTraces = 100 }: ConsoleOptions): Console {
   if (typeof base !== 'string' || !/^(\/[\w.~-]+)+$/.test(base)) {
@@ -50,34 +42,41 @@ export function createConsole({ store, base, home, maxTraces = 100 }: ConsoleOpt
     { href: base, label: 'Shards' },
   ]
   const links = home === undefined ? own : [home, ...own]
+  const routes: Routes = new Map<string, Page>([
+    ['', () => ({ status: 200, title: 'Shards', body: shardsPage(store.stats()) })],
+    ['xray', ({ rest }) => xrayAnswer(rest)],
+  ])
 
-  function answerTo(path: string): Answer {
-    if (path === base || path === `${base}/`)
-      return { status: 200, title: 'Shards', current: base, body: shardsPage(store.stats()) }
-    const current = `${base}/xray`
-    if (path === current)
-      return { status: 200, title: 'X-rays', current, body: tracesPage(base, traces.all()) }
-    const kept = traces.find(path.slice(current.length + 1))
-    if (path.startsWith(`${current}/`) && kept !== undefined)
-      return { status: 200, title: `X-ray: ${kept.title}`, current, body: xrayPage(kept) }
-    const what = path.startsWith(`${current}/`)
-      ? 'This X-ray is not kept any more: only the last ones are.'
-      : 'There is no such page.'
-    return { status: 404, title: 'Not found', current: '', body: markup`<h1>Not found</h1><p>${what}</p>` }
+  function xrayAnswer(id: string): Answer {
+    if (id === '') return { status: 200, title: 'X-rays', body: tracesPage(base, traces.all()) }
+    const kept = traces.find(id)
+    if (kept === undefined) return notFound('This X-ray is not kept any more: only the last ones are.')
+    return { status: 200, title: `X-ray: ${kept.title}`, body: xrayPage(kept) }
+  }
+
+  async function answer(
+    path: string,
+    query: string,
+    response: ServerResponse,
+    isHead: boolean,
+  ): Promise<void> {
+    const beneath = path.slice(base.length + 1)
+    const { status, title, body } = await answerTo(routes, beneath, query)
+    const [name] = beneath.split('/')
+    response.writeHead(status, pageHeaders)
+    response.end(isHead ? undefined : page(title, links, name === '' ? base : `${base}/${name}`, body))
   }
 
   return {
     handle(request, response) {
-      const [path = ''] = (request.url ?? '').split('?')
+      const [path = '', query = ''] = (request.url ?? '').split('?')
       if (path !== base && !path.startsWith(`${base}/`)) return false
       if (request.method !== 'GET' && request.method !== 'HEAD') {
         response.writeHead(405, { allow: 'GET, HEAD', 'content-type': 'text/plain; charset=utf-8' })
         response.end('Only GET and HEAD.\n')
         return true
       }
-      const { status, title, current, body } = answerTo(path)
-      response.writeHead(status, pageHeaders)
-      response.end(request.method === 'HEAD' ? undefined : page(title, links, current, body))
+      void answer(path, query, response, request.method === 'HEAD')
       return true
     },
     keep: (trace, title) => `${base}/xray/${traces.keep(trace, title).id}`,
