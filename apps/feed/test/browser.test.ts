@@ -135,9 +135,18 @@ test.skipIf(!found).each([360, 1280])('no page is wider than a screen of %d px',
 async function addressesOfAll(): Promise<string[]> {
   await signIn('Noor Tamarind')
   const entry = (await page.locator('article a[href^="/entries/"]').first().getAttribute('href')) as string
-  const trace = (await page.locator('footer a[href^="/store/"]').first().getAttribute('href')) as string
+  const trace = (await page.locator('footer a[href^="/store/xray/"]').first().getAttribute('href')) as string
   const ofSite = ['/', entry, '/people', '/people/mira', '/people/mira/likes', '/sources', '/import', '/post']
-  return [...ofSite, '/sign-in', '/nothing', '/store', '/store/xray', trace, '/store/nothing']
+  return [
+    ...ofSite,
+    '/sign-in',
+    '/nothing',
+    '/store',
+    '/store/shards',
+    '/store/xray',
+    trace,
+    '/store/nothing',
+  ]
 }
 
 test.skipIf(!found).each([

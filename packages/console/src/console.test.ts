@@ -4,6 +4,7 @@ import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore, defineIndex, type Trace } from '@looseleaf/store'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { createConsole, type Console } from './console.ts'
+import { counted } from './text.ts'
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
 
@@ -43,6 +44,8 @@ async function traced(): Promise<Trace> {
   })
 }
 
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0)
+
 test('an X-ray has every statement of its trace, by shard, and no value', async () => {
   const trace = await traced()
   const page = await bodyOf(window.keep(trace, 'GET /people/mira'))
@@ -76,13 +79,26 @@ test('the last traces are kept, the newest first', async () => {
 })
 
 test('the page of shards has what was sent to each', async () => {
-  expect(await bodyOf('/store')).toContain('Nothing has been sent to it.')
+  expect(await bodyOf('/store/shards')).toContain('Nothing has been sent to it.')
   await traced()
-  const page = await bodyOf('/store')
+  const page = await bodyOf('/store/shards')
   expect(page).toContain('memory 0')
   expect(page).toContain('memory 1')
   expect(page).toContain('entities insert')
   expect(page).toContain('index_by_name scan')
+})
+
+test('the first page says what is looked at, with what was sent to each shard', async () => {
+  await traced()
+  const page = await bodyOf('/store')
+  for (const { lanes } of store.stats().shards) {
+    const own = lanes.filter(({ table }) => table === 'entities')
+    const items = sumOf(own.map((lane) => lane.items))
+    const statements = sumOf(own.map((lane) => lane.statements))
+    expect(page).toContain(
+      `${counted(items, 'entity', 'entities')} in ${counted(statements, 'statement')}</text>`,
+    )
+  }
 })
 
 test('nothing runs on its pages or is loaded by them, and nobody keeps them', async () => {
@@ -96,9 +112,9 @@ test('other addresses are the application’s, other methods are refused, and wh
   expect((await ask('/stores')).status).toBe(418)
   expect((await ask('/store', { method: 'POST' })).status).toBe(405)
   expect(await (await ask('/store', { method: 'HEAD' })).text()).toBe('')
-  for (const path of ['/store/', '/store/xray?x=1', '/store/xray/'])
+  for (const path of ['/store/', '/store/shards', '/store/xray?x=1', '/store/xray/'])
     expect((await ask(path)).status).toBe(200)
-  for (const path of ['/store/nothing', '/store/xray/nothing', '/store/xray/%', '/store/shards'])
+  for (const path of ['/store/nothing', '/store/xray/nothing', '/store/xray/%', '/store/shard'])
     expect((await ask(path)).status).toBe(404)
 })
 

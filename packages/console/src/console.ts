@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { describeKind, LooseleafError } from '@looseleaf/core'
 import type { DataStore, Trace } from '@looseleaf/store'
 import { createKeptTraces } from './kept-traces.ts'
+import { overviewPage } from './overview-page.ts'
 import { page, pageHeaders, type Link } from './page.ts'
 import { answerTo, notFound, type Answer, type Page, type Routes } from './routes.ts'
 import { shardsPage } from './shards-page.ts'
@@ -38,12 +39,14 @@ export function createConsole({ store, base, home, maxTraces = 100 }: ConsoleOpt
   }
   const traces = createKeptTraces(maxTraces)
   const own: readonly Link[] = [
+    { href: base, label: 'The store' },
     { href: `${base}/xray`, label: 'X-rays' },
-    { href: base, label: 'Shards' },
+    { href: `${base}/shards`, label: 'Shards' },
   ]
   const links = home === undefined ? own : [home, ...own]
   const routes: Routes = new Map<string, Page>([
-    ['', () => ({ status: 200, title: 'Shards', body: shardsPage(store.stats()) })],
+    ['', () => ({ status: 200, title: 'The store', body: overviewPage(store.stats()) })],
+    ['shards', () => ({ status: 200, title: 'Shards', body: shardsPage(store.stats()) })],
     ['xray', ({ rest }) => xrayAnswer(rest)],
   ])
 

@@ -14,8 +14,10 @@ nav { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; font-size: .95rem } n
 h1 { font-size: 1.5rem; line-height: 1.25; margin: 1.25rem 0 .5rem } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem }
 p { max-width: 80ch; margin: .25rem 0 .75rem } .lead { font-size: 1.05rem } .soft { color: var(--soft); font-size: .875rem }
 svg { display: block; width: 100%; height: auto; background: var(--card); border-radius: 8px; padding: .5rem 0; font: 13px system-ui, sans-serif }
-svg text { fill: var(--ink) } svg text.soft { fill: var(--soft) } .index { --own-colour: var(--index) } .entities { --own-colour: var(--entities) }
+svg text { fill: var(--ink) } svg text.soft { fill: var(--soft); font-size: 13px } .index { --own-colour: var(--index) } .entities { --own-colour: var(--entities) }
 .write { --own-colour: var(--write) } .own { --own-colour: var(--own) } rect { fill: var(--own-colour) } .shared rect, .shared i { opacity: .55 }
+rect.box { fill: none; stroke: var(--line); stroke-width: 1.5 } path.line { fill: none; stroke: var(--own-colour); stroke-width: 1.5; opacity: .7 }
+.steps { padding-left: 1.5rem } .steps li { margin: .25rem 0 }
 .key { display: inline-flex; align-items: center; gap: .4rem; margin-right: 1rem; font-size: .9rem }
 i { display: inline-block; width: .8rem; height: .8rem; border-radius: 3px; background: var(--own-colour); margin-right: .35rem }
 .scroll { overflow-x: auto } .scroll svg { min-width: 640px } table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; min-width: 100% }

@@ -66,6 +66,11 @@ export function Layout({ ctx, title, section, feed, children }: LayoutProps): JS
           </main>
           <footer class="foot">
             <CostLine cost={ctx.cost} xray={ctx.xray} />
+            {ctx.window === undefined ? null : (
+              <p class="cost">
+                <a href={ctx.window}>How the store keeps all this</a>
+              </p>
+            )}
             {feed === undefined ? null : (
               <p class="cost">
                 <a href={feed}>This page as an Atom feed</a>

@@ -10,7 +10,7 @@ import type { Site } from '../model/site.ts'
 import { registerRoutes } from '../routes/index.ts'
 import { UnknownHostPage } from '../views/unknown-host-page.tsx'
 import { knownHosts } from './known-hosts.ts'
-import { registerPages } from './pages.ts'
+import { registerPages, WINDOW } from './pages.ts'
 import { securityHeaders } from './security-headers.ts'
 
 const PUBLIC_FOLDER = fileURLToPath(new URL('../../public/', import.meta.url))
@@ -61,7 +61,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     maxAge: '365d',
   })
   const window = isForOneMachine(options)
-    ? createConsole({ store: options.site.store, base: '/store', home: { href: '/', label: 'Looseleaf' } })
+    ? createConsole({ store: options.site.store, base: WINDOW, home: { href: '/', label: 'Looseleaf' } })
     : undefined
   const pages = registerPages(app, { ...options, hosts, window })
   registerRoutes(app, { site: options.site, pages })
@@ -71,8 +71,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       reply.hijack()
       window.handle(request.raw, reply.raw)
     }
-    app.get('/store', toWindow)
-    app.get('/store/*', toWindow)
+    app.get(WINDOW, toWindow)
+    app.get(`${WINDOW}/*`, toWindow)
   }
   return app
 

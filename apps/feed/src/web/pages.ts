@@ -61,6 +61,9 @@ export interface OpenList extends OpenPage {
   paging(list: Pick<Paging, 'cursor' | 'previous'>): Paging
 }
 
+/** Where the window into the store is. */
+export const WINDOW = '/store'
+
 export interface PagesOptions extends AppOptions {
   readonly hosts: KnownHosts
   /** Where the X-rays of pages are; undefined where nobody is to see them. */
@@ -101,6 +104,7 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
       now: now(),
       cost,
       xray: () => trace && window?.keep(trace, `${request.method} ${request.url}`),
+      window: window && WINDOW,
       styles,
     }
   }

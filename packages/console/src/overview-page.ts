@@ -1,0 +1,63 @@
+import { tableKind } from '@looseleaf/core'
+import type { ShardStats, StoreStats } from '@looseleaf/store'
+import { markup, type Html } from './html.ts'
+import { counted } from './text.ts'
+
+const WIDTH = 940
+const SHARD_X = 280
+const ROW = 76
+const BOX = 52
+/** More are counted. */
+const MAX_SHARDS = 8
+
+/** What is looked at: the store in two sentences and a picture, with what this process has sent so far. */
+export function overviewPage({ shards }: StoreStats): Html {
+  return markup`<h1>A store over plain tables</h1>
+<p class="lead">Entities are bags of properties without a schema, kept as compressed bodies in one table a shard, and every index is a table of its own, whose rows
+may be on another shard than their entities. Reads go from an index to the entities and check them again, so a row too many is never seen, and a cleaner
+takes it away.</p>
+<div class="scroll" tabindex="0">${picture(shards)}</div>
+<ol class="steps"><li class="index"><i></i>A page asks an index for the rows of a key.</li>
+<li class="entities"><i></i>It reads the entities that they name, from whichever shard, and holds each against its row.</li>
+<li>A write adds index rows first, commits the entity by compare-and-swap, and only then deletes the rows that it has lost.</li></ol>
+<p class="soft">Numbers are of this process, since it opened the store. Calls that are made at the same time share statements.</p>`
+}
+
+interface Sent {
+  readonly statements: number
+  readonly items: number
+}
+
+function picture(shards: readonly ShardStats[]): Html {
+  const shown = shards.slice(0, MAX_SHARDS)
+  const more = shards.length - shown.length
+  const height = shown.length * ROW + (more > 0 ? 24 : 0)
+  const middle = (shown.length * ROW) / 2
+  const top = middle - 34
+  const label = `One process sends statements to ${counted(shards.length, 'shard')}: ${shown.map((shard) => `${shard.name}: ${textOf('index', sentTo(shard, 'index'))}, ${textOf('entities', sentTo(shard, 'entities'))}`).join('; ')}`
+  return markup`<svg viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="${label}">
+<rect class="box" x="8" y="${top}" width="132" height="68" rx="6"/><text x="74" y="${top + 30}" text-anchor="middle">this process</text><text x="74" y="${top + 50}" text-anchor="middle" class="soft">pages and writes</text>
+${shown.map((shard, i) => shardRow(shard, i * ROW + 8, middle))}${more > 0 ? markup`<text x="${SHARD_X}" y="${height - 8}" class="soft">and ${counted(more, 'shard')} more</text>` : undefined}</svg>`
+}
+
+function shardRow(shard: ShardStats, y: number, from: number): Html {
+  const [index, entities] = [sentTo(shard, 'index'), sentTo(shard, 'entities')]
+  const line = (kind: string, start: number, end: number): Html =>
+    markup`<path class="${kind} line" d="M140 ${start} C 220 ${start} 220 ${end} ${SHARD_X - 8} ${end}"/>`
+  const box = (kind: 'index' | 'entities', x: number, sent: Sent): Html =>
+    markup`<g class="${kind}"><rect x="${x}" y="${y + 20}" width="6" height="${BOX - 20}" rx="2"/></g><text x="${x + 14}" y="${y + 33}">${kind === 'index' ? 'index tables' : 'entities'}</text><text x="${x + 14}" y="${y + 49}" class="soft">${textOf(kind, sent)}</text>`
+  return markup`${line('index', from - 8, y + BOX / 2 - 5)}${line('entities', from + 8, y + BOX / 2 + 5)}<text x="${SHARD_X}" y="${y + 12}">${shard.name}</text>${box('index', SHARD_X, index)}${box('entities', SHARD_X + 340, entities)}`
+}
+
+/** What this process has sent to the tables of a kind. */
+function sentTo({ lanes }: ShardStats, kind: 'index' | 'entities'): Sent {
+  const own = lanes.filter(({ table }) => tableKind(table) === kind)
+  const sum = (of: keyof Sent): number => own.reduce((before, lane) => before + lane[of], 0)
+  return { statements: sum('statements'), items: sum('items') }
+}
+
+function textOf(kind: 'index' | 'entities', { statements, items }: Sent): string {
+  const what =
+    kind === 'index' ? counted(items, 'scan and row', 'scans and rows') : counted(items, 'entity', 'entities')
+  return `${what} in ${counted(statements, 'statement')}`
+}
