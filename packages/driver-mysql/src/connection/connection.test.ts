@@ -1,5 +1,6 @@
 import { CompiledQuery } from 'kysely'
 import { expect, test } from 'vitest'
+import { sessionToken } from '../settings/session-token.ts'
 import { createConnection, type Connection } from './connection.ts'
 import type { ClientAnswer, ClientConnection } from './mysql2.ts'
 
@@ -56,6 +57,14 @@ test('a connection keeps 48 of them prepared, and sends any more as text', async
   await ask(connection, 'S0 ?')
   expect(sent.filter((statement) => statement.startsWith('prepared'))).toHaveLength(49)
   expect(sent.slice(-2)).toEqual(['text S48 1', 'prepared S0 ? 1'])
+})
+
+test('a long statement is prepared where it carries the token, and else sent as text', async () => {
+  const { connection, sent } = connect()
+  const long = 'x'.repeat(70_000)
+  await connection.executeQuery(CompiledQuery.raw('A ? ?', [long, sessionToken]))
+  await connection.executeQuery(CompiledQuery.raw('A ? ?', [long, 1]))
+  expect(sent.map((statement) => statement.split(' ')[0])).toEqual(['prepared', 'text'])
 })
 
 test('in a transaction nothing is prepared', async () => {

@@ -320,11 +320,15 @@ it('a store is not made while a shard does not answer, and nothing of it is', as
   expect(await loadAll()).toEqual([undefined, undefined])
 })
 
-it('an async onWarning that rejects ends no process: that is told as a warning of Node', async () => {
+function logIsFull(): never {
+  throw new Error('the log is full')
+}
+
+it.each([
+  { how: 'throws', onWarning: (): void => logIsFull() },
+  { how: 'rejects', onWarning: async (): Promise<void> => logIsFull() },
+])('an onWarning that $how ends no process: that is told as a warning of Node', async ({ onWarning }) => {
   const told = new Promise<Error>((resolve) => process.once('warning', resolve))
-  const onWarning = async (): Promise<void> => {
-    throw new Error('the log is full')
-  }
   await start([], { migrate: true })
   await start([1], { onWarning })
   expect((await told).message).toContain('the log is full')
