@@ -1,7 +1,7 @@
 import type { IndexDefinitionData } from '@looseleaf/core'
 import { propertyText } from '@looseleaf/index-engine'
 import type { PartReport, RunUnderWay } from '@looseleaf/cleaner'
-import { Html, markup } from '../html.ts'
+import { markup, type Html } from '../html.ts'
 import { counted } from '../text.ts'
 import { table } from '../xray-page.ts'
 import { fractionOf, type Generation, type OfferedIndex } from './index-state.ts'
