@@ -1,6 +1,15 @@
 import { createRequire } from 'node:module'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createVisitor, openTestSite, statementsIn, textOf, type TestSite, type Visitor } from './support.ts'
+import { postEntry } from '../src/model/entries.ts'
+import {
+  addOffered,
+  createVisitor,
+  openTestSite,
+  statementsIn,
+  textOf,
+  type TestSite,
+  type Visitor,
+} from './support.ts'
 
 let site: TestSite
 beforeAll(async () => {
@@ -86,6 +95,31 @@ describe.each(BUDGETS)('%s', (page, anybody, signedIn) => {
     const hasFoot = budget > 0 && !page.endsWith('.atom')
     expect(hasFoot ? statementsIn(result.body) : statements.length).toBe(statements.length)
   })
+})
+
+test('who else shared its link costs an entry two statements, where the site has the index for it, and none where not', async () => {
+  const own = await openTestSite()
+  try {
+    const { data, store } = own.site
+    const mira = await data.people.byName.first({ name: 'mira' })
+    const entry = { user_id: mira?.id ?? '', link: 'https://example.org/once' }
+    const first = await postEntry(data, { ...entry, title: 'First' })
+    await postEntry(data, { ...entry, title: 'Second' }, { once: store.newId({ near: first }) })
+    const path = `/entries/${first}`
+    const visitor = createVisitor(own.app)
+    const count = async (): Promise<number> => {
+      const { result, statements } = await executed(() => visitor.get(path))
+      expect(result.body.includes('Also shared by')).toBe(own.site.data.entries.byLink.isReady())
+      return statements.filter((sql) => !sql.includes('catalog')).length
+    }
+    const without = await count()
+    expect(without).toBe(BUDGETS.find(([page]) => page === 'an entry')?.[1])
+    await addOffered(own.site)
+    // One for index rows, one for the entries, which are on one shard.
+    expect(await count()).toBe(without + 2)
+  } finally {
+    await own.close()
+  }
 })
 
 test('the foot tells questions, statements, entities and rows', async () => {

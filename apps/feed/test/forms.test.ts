@@ -4,7 +4,7 @@ import { createVisitor, openTestSite, textOf, type TestSite, type Visitor } from
 
 let site: TestSite
 beforeAll(async () => {
-  site = await openTestSite()
+  site = await openTestSite({ offered: true })
 })
 afterAll(() => site.close())
 

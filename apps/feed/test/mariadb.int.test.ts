@@ -3,17 +3,18 @@ import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
 import { checkIndex, shardsFrom } from 'looseleaf'
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { siteIndexes } from '../src/model/entities.ts'
+import { offeredIndexes, siteIndexes } from '../src/model/entities.ts'
 import { serve } from '../src/serve.ts'
 import { readSettings } from '../src/settings.ts'
 import { describeStartError } from '../src/start-error.ts'
+import { indexComesAndGoes } from './index-comes-and-goes.ts'
 import { createVisitor, openTestSite, statementsIn, textOf, type TestSite } from './support.ts'
 
 let site: TestSite
 let urls: readonly string[]
 beforeAll(async () => {
   ;({ urls } = await freshShards(2))
-  site = await openTestSite({ shards: shardsFrom(urls.join(',')) })
+  site = await openTestSite({ shards: shardsFrom(urls.join(',')), offered: true })
 })
 afterAll(() => site.close())
 
@@ -51,9 +52,12 @@ test('the main flow: sign in, post, comment, like, share, import, page, delete',
   expect((await mira.get(path)).statusCode).toBe(404)
 })
 
-test.each(siteIndexes.map((index) => index.name))('%s has every row that it should have', async (name) => {
-  expect(await checkIndex(site.site.store, name)).toMatchObject({ missing: 0, dangling: 0 })
-})
+test.each([...siteIndexes, ...offeredIndexes].map((index) => index.name))(
+  '%s has every row that it should have',
+  async (name) => {
+    expect(await checkIndex(site.site.store, name)).toMatchObject({ missing: 0, dangling: 0 })
+  },
+)
 
 test('the foot of a page counts what the databases ran, and home keeps to its budget', async () => {
   // Servers of its own: theirs count what everybody asks.
@@ -103,4 +107,9 @@ test('a database that refuses the password is told in one line without it', asyn
   expect(line).toMatch(/user, the password/)
   expect(line).not.toContain('not-the-password')
   expect(line).not.toContain('\n')
+})
+
+test('an index comes and goes while others post, and what it serves with it', async () => {
+  const { urls: own } = await freshShards(2)
+  expect(await indexComesAndGoes(shardsFrom(own.join(',')))).toEqual([])
 })

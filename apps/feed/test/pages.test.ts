@@ -6,7 +6,7 @@ import { createVisitor, openTestSite, textOf, type TestSite } from './support.ts
 
 let site: TestSite
 beforeAll(async () => {
-  site = await openTestSite()
+  site = await openTestSite({ offered: true })
 })
 afterAll(() => site.close())
 

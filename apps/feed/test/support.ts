@@ -1,6 +1,7 @@
 import { createApp } from '../src/web/app.ts'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
-import { memoryShards, type DriverFactory } from 'looseleaf'
+import { cleanIndex, memoryShards, type DriverFactory } from 'looseleaf'
+import { offeredIndexes } from '../src/model/entities.ts'
 import { openSite, type Site } from '../src/model/site.ts'
 import { seedSample } from '../src/sample/seed.ts'
 
@@ -15,6 +16,8 @@ export interface TestSite {
 export interface TestSiteOptions {
   readonly shards?: DriverFactory
   readonly sample?: boolean
+  /** With the indexes that a site does not have by default. */
+  readonly offered?: boolean
   readonly origin?: string
   readonly now?: () => Date
 }
@@ -23,11 +26,12 @@ export interface TestSiteOptions {
 export async function openTestSite(options: TestSiteOptions = {}): Promise<TestSite> {
   const site = await openSite({ shards: options.shards ?? memoryShards(2), cleaner: false })
   if (options.sample ?? true) await seedSample(site.data)
+  if (options.offered ?? false) await addOffered(site)
   const errors: unknown[] = []
   const onError = (error: unknown): void => void errors.push(error)
   const secret = 'a secret of at least thirty-two bytes'
   const { origin, now = () => new Date() } = options
-  const app = await createApp({ site, secret, origin, now, onError })
+  const app = await createApp({ site, secret, origin, now, onError, onAct: () => {} })
   return {
     app,
     site,
@@ -37,6 +41,11 @@ export async function openTestSite(options: TestSiteOptions = {}): Promise<TestS
       await site.close()
     },
   }
+}
+
+export async function addOffered({ store }: Site): Promise<void> {
+  await store.addIndex(offeredIndexes)
+  for (const { name } of offeredIndexes) await cleanIndex(store, name)
 }
 
 let visitors = 0

@@ -124,11 +124,13 @@ test('other addresses are the application’s, other methods are refused, and wh
 test('a page that throws says why, and not where', async () => {
   const failing = createConsole({
     base: '/store',
-    store: {
-      stats: () => {
-        throw new LooseleafError('SHARD_UNAVAILABLE', 'Shard <b> does not answer.')
+    store: Object.create(store, {
+      stats: {
+        value() {
+          throw new LooseleafError('SHARD_UNAVAILABLE', 'Shard <b> does not answer.')
+        },
       },
-    },
+    }) as DataStore,
   })
   const server = createServer((request, response) => void failing.handle(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -1,7 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { describeKind, LooseleafError } from '@looseleaf/core'
 import type { DataStore, Trace } from '@looseleaf/store'
+import { createActs, type ActsOptions } from './acts/acts.ts'
 import { createKeptTraces } from './kept-traces.ts'
+import { createLive, type LiveOptions } from './live/live.ts'
 import { overviewPage } from './overview-page.ts'
 import { page, pageHeaders, type Link } from './page.ts'
 import { answerTo, notFound, type Answer, type Page, type Routes } from './routes.ts'
@@ -9,16 +11,20 @@ import { shardsPage } from './shards-page.ts'
 import { tracesPage, xrayPage } from './xray-page.ts'
 
 export interface ConsoleOptions {
-  readonly store: Pick<DataStore, 'stats'>
+  readonly store: Pick<DataStore, 'stats' | 'addIndex' | 'dropIndex' | 'indexes' | 'context'>
   /** Where the application has it, without a slash at the end, such as `/store`. */
   readonly base: string
   /** Where a link leads back to the application. Default: there is none. */
   readonly home?: Link | undefined
   /** Traces that are kept at the most; 100 by default. */
   readonly maxTraces?: number | undefined
+  /** Has a page of indexes that come and go, with the latency of calls. Default: there is none. */
+  readonly live?: LiveOptions | undefined
+  /** Allows acts, such as adding an index, to whoever may look. Default: a console only reads. */
+  readonly acts?: ActsOptions | undefined
 }
 
-/** A window into a store, for a server of Node. It only reads, and shows no value of an entity. */
+/** A window into a store, for a server of Node. It only reads unless `acts` are allowed, and shows no value of an entity. */
 export interface Console {
   /**
    * Answers a request beneath `base`, and tells whether it was one. Who may ask is for the application to say, before it hands
@@ -27,10 +33,13 @@ export interface Console {
   handle(request: IncomingMessage, response: ServerResponse): boolean
   /** Keeps a trace, and gives the address of its X-ray. Older ones go when there are too many. */
   keep(trace: Trace, title: string): string
+  /** Ends the streams of pages that look on, which would keep a server open. */
+  close(): void
 }
 
 /** Throws `BAD_OPTION`. */
-export function createConsole({ store, base, home, maxTraces = 100 }: ConsoleOptions): Console {
+export function createConsole(options: ConsoleOptions): Console {
+  const { store, base, home, maxTraces = 100 } = options
   if (typeof base !== 'string' || !/^(\/[\w.~-]+)+$/.test(base)) {
     throw new LooseleafError(
       'BAD_OPTION',
@@ -41,9 +50,18 @@ export function createConsole({ store, base, home, maxTraces = 100 }: ConsoleOpt
   const own: readonly Link[] = [
     { href: base, label: 'The store' },
     { href: `${base}/xray`, label: 'X-rays' },
+    ...(options.live === undefined ? [] : [{ href: `${base}/live`, label: 'Indexes, live' }]),
     { href: `${base}/shards`, label: 'Shards' },
   ]
   const links = home === undefined ? own : [home, ...own]
+  const live =
+    options.live &&
+    createLive(options.live, {
+      store,
+      base,
+      acts: options.acts && createActs(options.acts, base),
+      html: ({ title, body }) => page(title, links, `${base}/live`, body),
+    })
   const routes: Routes = new Map<string, Page>([
     ['', () => ({ status: 200, title: 'The store', body: overviewPage(store.stats()) })],
     ['shards', () => ({ status: 200, title: 'Shards', body: shardsPage(store.stats()) })],
@@ -74,6 +92,7 @@ export function createConsole({ store, base, home, maxTraces = 100 }: ConsoleOpt
     handle(request, response) {
       const [path = '', query = ''] = (request.url ?? '').split('?')
       if (path !== base && !path.startsWith(`${base}/`)) return false
+      if (live?.handle(path, request, response)) return true
       if (request.method !== 'GET' && request.method !== 'HEAD') {
         response.writeHead(405, { allow: 'GET, HEAD', 'content-type': 'text/plain; charset=utf-8' })
         response.end('Only GET and HEAD.\n')
@@ -83,5 +102,6 @@ export function createConsole({ store, base, home, maxTraces = 100 }: ConsoleOpt
       return true
     },
     keep: (trace, title) => `${base}/xray/${traces.keep(trace, title).id}`,
+    close: () => live?.close(),
   }
 }

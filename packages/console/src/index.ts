@@ -1,2 +1,11 @@
+export type { Act, ActsOptions } from './acts/acts.ts'
 export { createConsole, type Console, type ConsoleOptions } from './console.ts'
+export {
+  createLatencies,
+  LATENCY_SECONDS,
+  type Latencies,
+  type Latency,
+  type LatencyOfSecond,
+} from './live/latencies.ts'
+export type { LiveOptions } from './live/live.ts'
 export type { Link } from './page.ts'

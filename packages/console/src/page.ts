@@ -24,17 +24,31 @@ i { display: inline-block; width: .8rem; height: .8rem; border-radius: 3px; back
 th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid var(--line); white-space: nowrap }
 code { display: block; width: min(60ch, 75vw); white-space: pre-wrap; overflow-wrap: anywhere; font-size: .8rem; color: var(--soft) }
 summary { cursor: pointer }
+h3 { font-size: 1rem; margin: 1.25rem 0 .5rem } progress { width: min(20rem, 100%); accent-color: var(--index) } .acts { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center }
+button { font: inherit; color: var(--ink); background: var(--card); border: 1px solid var(--soft); border-radius: 6px; padding: .4rem .9rem; min-height: 2.75rem; cursor: pointer; max-width: 100% }
+button:hover { border-color: var(--index) } button:focus-visible { outline: 2px solid var(--index); outline-offset: 2px }
+.plot path { fill: none; stroke: var(--own-colour); stroke-width: 2; stroke-linecap: round; stroke-linejoin: round } .plot .dots { stroke-width: 4; opacity: .7 }
+.plot .grid { stroke: var(--line) } .plot .mark line { stroke: var(--write); stroke-dasharray: 4 3 }
 `
 
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
 
-/** Nothing but the page itself: no script runs, and nothing is loaded. */
-export const pageHeaders: Readonly<Record<string, string>> = {
+type Headers = Readonly<Record<string, string>>
+
+const headersOf = (more: string): Headers => ({
   'content-type': 'text/html; charset=utf-8',
   'cache-control': 'no-store',
-  'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; frame-ancestors 'none'; ${more}`,
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'same-origin',
+})
+
+/** Nothing but the page itself: no script runs, and nothing is loaded. */
+export const pageHeaders: Headers = headersOf("form-action 'none'")
+
+/** Of a page with forms, where one script runs, which may ask the server for more. */
+export function headersWith({ scriptHash }: { readonly scriptHash: string }): Headers {
+  return headersOf(`form-action 'self'; script-src 'sha256-${scriptHash}'; connect-src 'self'`)
 }
 
 export interface Link {

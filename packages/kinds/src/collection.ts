@@ -109,6 +109,8 @@ export interface List<T, Keys extends readonly unknown[], Included> extends Omit
  */
 export interface IndexOf<T, Keys extends readonly unknown[], Included = never> {
   readonly definition: IndexDefinition
+  /** Whether it can be queried, as far as this process knows; see `isReady` of the store. */
+  isReady(): boolean
   /** See `query` of the store. */
   page(where: WhereOf<T, Keys>, options?: QueryOptions): Promise<Page<T>>
   /** The first page of each of many conditions, in their order, in a statement or two a shard; see `queryMany` of the store. */

@@ -57,6 +57,7 @@ export function createIndexReads(
 
   return {
     definition,
+    isReady: () => store.isReady(definition),
     page,
     pageMany,
     async all(where, options = {}) {

@@ -1,4 +1,4 @@
-import { defineKind, indexesOf, typed, type DataStore, type Item } from 'looseleaf'
+import { defineKind, indexesOf, typed, type DataStore, type IndexDefinition, type Item } from 'looseleaf'
 
 /*
  * Everything on the site is an entity of one store. Each kind says which properties its entities have, and by which indexes
@@ -125,7 +125,7 @@ const Entry = defineKind('entry', {
     /** A person's page: one shard holds all rows of a person. */
     byUser: { by: [{ user_id: 'uuid' }, { published: 'time' }] },
     bySource: { by: [{ source_id: 'uuid' }, { published: 'time' }] },
-    /** Who else shared this link. */
+    /** Who else shared this link. A site has it where somebody has added it: see `offeredIndexes`. */
     byLink: { by: [{ link: 'string' }, { published: 'time' }] },
     byImport: { by: [{ import_id: 'uuid' }] },
   },
@@ -165,7 +165,15 @@ export type Comment = Item<CommentProperties>
 export type Like = Item<LikeProperties>
 export type Import = Item<ImportProperties>
 
-export const siteIndexes = indexesOf(Person, Source, Entry, Comment, Like, Import, Session)
+const allIndexes = indexesOf(Person, Source, Entry, Comment, Like, Import, Session)
+
+const isOffered = ({ name }: IndexDefinition): boolean => name === 'entry_by_link'
+
+/** What the site cannot be without. */
+export const siteIndexes = allIndexes.filter((index) => !isOffered(index))
+
+/** What may be added and dropped while the site is in use: pages have what it serves for as long as it is ready. */
+export const offeredIndexes = allIndexes.filter(isOffered)
 
 /** The collections of the site's entities. */
 export type SiteData = ReturnType<typeof dataOf>

@@ -1,3 +1,4 @@
+import { isLooseleafError } from 'looseleaf'
 import type { Entry, SiteData } from './entities.ts'
 import { insertOnce, type PostOptions } from './insert-once.ts'
 import type { List, Reader } from './reader.ts'
@@ -20,11 +21,18 @@ export function entriesOfSource(reader: Reader, sourceId: string, cursor?: strin
   return reader.page(reader.data.entries.bySource, where, { limit: ENTRIES_PER_PAGE, cursor })
 }
 
-/** The other entries with the same link, newest first. */
+/** The other entries with the same link, newest first; none while the site does not have the index. */
 export async function alsoShared(reader: Reader, { id, link }: Entry): Promise<readonly Entry[]> {
-  if (link === undefined) return []
-  const { items } = await reader.page(reader.data.entries.byLink, { link }, { limit: MOST_SHARES + 1 })
-  return items.filter((other) => other.id !== id).slice(0, MOST_SHARES)
+  const { byLink } = reader.data.entries
+  if (link === undefined || !byLink.isReady()) return []
+  try {
+    const { items } = await reader.page(byLink, { link }, { limit: MOST_SHARES + 1 })
+    return items.filter((other) => other.id !== id).slice(0, MOST_SHARES)
+  } catch (error) {
+    // It is being dropped.
+    if (isLooseleafError(error, 'INDEX_NOT_FOUND') || isLooseleafError(error, 'INDEX_NOT_READY')) return []
+    throw error
+  }
 }
 
 export interface NewEntry {

@@ -1,9 +1,10 @@
-import { memoryShards } from 'looseleaf'
+import { cleanIndex, memoryShards } from 'looseleaf'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { parseFile } from '../import/parse-file.ts'
 import { storeFeed } from '../import/store-feed.ts'
 import type { ParsedFeed } from '../import/parsed-feed.ts'
 import { cardsOf } from './cards.ts'
+import { offeredIndexes } from './entities.ts'
 import {
   alsoShared,
   deleteEntry,
@@ -85,16 +86,21 @@ test('a card gathers people, comments and likes; a person read twice is read onc
   expect(card?.liked).toBe(true)
 })
 
-test('entries of one link find each other, and a changed link parts them', async () => {
+test('entries of one link find each other while there is an index for it, and a changed link parts them', async () => {
   const user_id = await addPerson('ann')
   const link = 'https://example.com/x'
   const one = await postEntry(site.data, { user_id, title: 'one', link })
   const two = await postEntry(site.data, { user_id, title: 'two', link })
   const entry = await site.data.entries.get(one)
   if (entry === undefined) throw new Error('The entry was just posted.')
-  expect((await alsoShared(site.reader(), entry)).map(({ id }) => id)).toEqual([two])
+  const shared = async (): Promise<string[]> => (await alsoShared(site.reader(), entry)).map(({ id }) => id)
+  expect(await shared()).toEqual([])
+  await site.store.addIndex(offeredIndexes)
+  expect(await shared()).toEqual([])
+  for (const { name } of offeredIndexes) await cleanIndex(site.store, name)
+  expect(await shared()).toEqual([two])
   await site.data.entries.update(two, { link: 'https://example.com/y' })
-  expect(await alsoShared(site.reader(), entry)).toEqual([])
+  expect(await shared()).toEqual([])
 })
 
 test('deleting an entry deletes its comments and likes', async () => {

@@ -1,3 +1,4 @@
+import { createLatencies, type Latencies } from '@looseleaf/console'
 import { cleanIndex, DataStore, startCleaner, type Cleaner, type DriverFactory, type Trace } from 'looseleaf'
 import { createFileParser, type FileParser } from '../import/file-parser.ts'
 import { dataOf, siteIndexes, type SiteData } from './entities.ts'
@@ -10,6 +11,8 @@ export interface Site {
   readonly store: DataStore
   readonly data: SiteData
   readonly parser: FileParser
+  /** How long calls of the store took lately. */
+  readonly latencies: Latencies
   /** A reader for one page, with a cost of its own; its statements are those of the trace that the page is made in. */
   reader(trace?: Trace): Reader
   close(): Promise<void>
@@ -23,7 +26,13 @@ export interface SiteOptions {
 
 /** Opens the store, creates what is missing of its tables, brings up what is old, and fills indexes that are new to it. */
 export async function openSite(options: SiteOptions): Promise<Site> {
-  const store = await DataStore.open({ shards: options.shards, indexes: siteIndexes, migrate: true })
+  const latencies = createLatencies()
+  const store = await DataStore.open({
+    shards: options.shards,
+    indexes: siteIndexes,
+    observer: latencies,
+    migrate: true,
+  })
   let cleaner: Cleaner | undefined
   try {
     await upgradeOldData(store)
@@ -36,6 +45,7 @@ export async function openSite(options: SiteOptions): Promise<Site> {
       store,
       data,
       parser,
+      latencies,
       reader: (trace) => createReader(data, () => sentFor(trace)),
       async close() {
         await parser.close()

@@ -1,4 +1,4 @@
-import { createConsole } from '@looseleaf/console'
+import { createConsole, type Act, type Console } from '@looseleaf/console'
 import cookie from '@fastify/cookie'
 import formbody from '@fastify/formbody'
 import multipart from '@fastify/multipart'
@@ -6,6 +6,7 @@ import fastifyStatic from '@fastify/static'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { fileURLToPath } from 'node:url'
 import { renderToString } from 'preact-render-to-string'
+import { offeredIndexes } from '../model/entities.ts'
 import type { Site } from '../model/site.ts'
 import { registerRoutes } from '../routes/index.ts'
 import { UnknownHostPage } from '../views/unknown-host-page.tsx'
@@ -25,6 +26,8 @@ export interface AppOptions {
   readonly origin?: string | undefined
   /** Takes errors that nobody foresaw. Default: the standard error output. */
   readonly onError?: (error: unknown) => void
+  /** Is told what somebody has done to the store by its window. Default: the standard output. */
+  readonly onAct?: (act: Act) => void
   /** Default: the machine's time. */
   readonly now?: () => Date
 }
@@ -45,6 +48,15 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   app.addHook('onRequest', async (request, reply) => {
     if (!hosts.isKnown(request)) return sendUnknownHost(request, reply)
   })
+  const window = openWindow(options)
+  if (window !== undefined) {
+    app.addHook('onRequest', (request, reply, done) => {
+      if (!window.handle(request.raw, reply.raw)) return done()
+      // It has headers, forms and tokens of its own, and reads itself what is sent to it.
+      reply.hijack()
+    })
+    app.addHook('preClose', async () => window.close())
+  }
   app.addHook('onSend', async (_request, reply) => {
     void reply.headers(securityHeaders)
   })
@@ -60,20 +72,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     immutable: true,
     maxAge: '365d',
   })
-  const window = isForOneMachine(options)
-    ? createConsole({ store: options.site.store, base: WINDOW, home: { href: '/', label: 'Looseleaf' } })
-    : undefined
   const pages = registerPages(app, { ...options, hosts, window })
   registerRoutes(app, { site: options.site, pages })
-  if (window !== undefined) {
-    const toWindow = (request: FastifyRequest, reply: FastifyReply): void => {
-      // It has headers of its own.
-      reply.hijack()
-      window.handle(request.raw, reply.raw)
-    }
-    app.get(WINDOW, toWindow)
-    app.get(`${WINDOW}/*`, toWindow)
-  }
   return app
 
   function sendUnknownHost(request: FastifyRequest, reply: FastifyReply): FastifyReply {
@@ -85,6 +85,23 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       .type('text/html; charset=utf-8')
       .send(`<!doctype html>${renderToString(page)}`)
   }
+}
+
+/** The window into the store. Everybody who may look may add and drop what is offered: on one machine that is its owner. */
+function openWindow(options: AppOptions): Console | undefined {
+  if (!isForOneMachine(options)) return undefined
+  const { store, latencies } = options.site
+  return createConsole({
+    store,
+    base: WINDOW,
+    home: { href: '/', label: 'Looseleaf' },
+    live: { offer: offeredIndexes, latencies },
+    acts: { onAct: options.onAct ?? logAct },
+  })
+}
+
+function logAct({ name, about, at, durationMs, failure = 'done' }: Act): void {
+  console.log(`${at.toISOString()} store: ${name} ${about} (${Math.round(durationMs)} ms): ${failure}`)
 }
 
 /** Where others can reach it, what pages take of the databases is nobody's business. */

@@ -88,6 +88,24 @@ describe('opening', () => {
     await expect(store.query(byLink, { link: 'x' })).rejects.toEqual(withCode('INDEX_NOT_READY'))
   })
 
+  it('says which indexes can be queried, without a question to a database', async () => {
+    const store = await open({ migrate: true, indexes: [byUser] })
+    const isReady = (): boolean => store.isReady(byLink)
+    const seen = [isReady(), store.isReady(byUser)]
+    await store.addIndex(byLink)
+    seen.push(isReady())
+    await makeReady(store, 'by_link')
+    seen.push(isReady(), store.isReady(byLinkAndTime))
+    await store.hideIndex('by_link')
+    seen.push(isReady())
+    await store.restoreIndex('by_link')
+    seen.push(isReady())
+    await store.dropIndex('by_link')
+    seen.push(isReady())
+    expect(seen).toEqual([false, true, false, true, false, false, true, false])
+    expect(() => store.isReady({ name: 'by_link' } as typeof byLink)).toThrow(/isReady/)
+  })
+
   it('lets several processes migrate at the same time', async () => {
     const stores = await Promise.all(
       Array.from({ length: 4 }, () => open({ migrate: true, indexes: [byUser, byLink] })),

@@ -19,12 +19,13 @@ export interface ReadyIndexes {
   onIndex<T>(definition: IndexDefinitionData, work: (entry: CatalogEntry) => Promise<T>): Promise<T>
 }
 
+/** Whether queries of an index need not look it up, as far as is known. */
+export function isKnownReady(context: EngineContext, definition: IndexDefinitionData): boolean {
+  return isReady(entryOf(context, definition))
+}
+
 export function createReadyIndexes(context: EngineContext): ReadyIndexes {
-  function find(definition: IndexDefinitionData): CatalogEntry | undefined {
-    return context.catalog
-      .current()
-      .indexes.find((entry) => !entry.unique && entry.state !== 'retiring' && sameRows(entry, definition))
-  }
+  const find = (definition: IndexDefinitionData): CatalogEntry | undefined => entryOf(context, definition)
 
   async function readyEntry(definition: IndexDefinitionData): Promise<CatalogEntry> {
     await context.catalog.reload()
@@ -75,6 +76,12 @@ export function createReadyIndexes(context: EngineContext): ReadyIndexes {
     onIndexes,
     onIndex: (definition, work) => onIndexes([definition], ([entry]) => work(entry as CatalogEntry)),
   }
+}
+
+function entryOf({ catalog }: EngineContext, definition: IndexDefinitionData): CatalogEntry | undefined {
+  return catalog
+    .current()
+    .indexes.find((entry) => !entry.unique && entry.state !== 'retiring' && sameRows(entry, definition))
 }
 
 function isReady(entry: CatalogEntry | undefined): entry is CatalogEntry {

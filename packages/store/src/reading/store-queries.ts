@@ -22,6 +22,7 @@ import type { ListOptions, ListPage } from './covering-reads.ts'
 import type { ExplainOptions, QueryExplanation } from './explain.ts'
 import type { EntityReader } from './entity-reader.ts'
 import type { IdPage, QueryIdsOptions } from './id-reads.ts'
+import { isKnownReady } from './ready-indexes.ts'
 import {
   createIndexQueries,
   type CountedPage,
@@ -42,6 +43,15 @@ export abstract class StoreQueries extends StoreManagement {
   ) {
     super(context, observing)
     this.#queries = createIndexQueries(context, lanes, reader, observing)
+  }
+
+  /**
+   * Whether an index can be queried, as far as this process knows: it asks no database, and learns of what others do within
+   * seconds. For what a program can do without while an index is added or dropped; a query may find that it has just gone.
+   */
+  isReady(index: IndexDefinition): boolean {
+    requireDefinition('isReady', index)
+    return isKnownReady(this.context, index)
   }
 
   /**

@@ -1,0 +1,60 @@
+import { startCleaner, type DriverFactory } from 'looseleaf'
+import { expect, onTestFinished, vi } from 'vitest'
+import { createVisitor, openTestSite, type Visitor } from './support.ts'
+
+/**
+ * Adds the index that a site offers by its window, and drops it again, while somebody posts and reads all the time. Answers the
+ * errors that the site has met.
+ */
+export async function indexComesAndGoes(shards: DriverFactory): Promise<readonly unknown[]> {
+  const { app, site, errors, close } = await openTestSite({ shards })
+  onTestFinished(close)
+  const cleaner = startCleaner(site.store, { catalogMs: 50, settleMs: 50 })
+  onTestFinished(() => cleaner.stop())
+
+  const post = async (visitor: Visitor, title: string): Promise<string> => {
+    const reply = await visitor.post('/post', { title, link: 'https://example.org/together' })
+    expect(reply.statusCode).toBe(303)
+    return reply.headers.location as string
+  }
+  const mira = createVisitor(app)
+  await mira.signIn('mira')
+  const path = await post(mira, 'Before it')
+  const tomas = createVisitor(app)
+  await tomas.signIn('tomas')
+  let isOver = false
+  let posts = 0
+  const posting = (async () => {
+    // Nobody may post more often in so short a time.
+    while (!isOver && posts < 25) {
+      const other = await post(tomas, `Meanwhile ${posts++}`)
+      for (const one of [path, other]) expect((await tomas.get(one)).statusCode).toBe(200)
+    }
+  })()
+
+  const isShown = async (): Promise<boolean> => (await mira.get(path)).body.includes('Also shared by')
+  const window = createVisitor(app)
+  const looks = async (): Promise<string> => (await window.get('/store/live')).body
+  const acts = async (fields: Record<string, string>): Promise<number> =>
+    (await window.post('/store/live', fields)).statusCode
+
+  expect(await isShown()).toBe(false)
+  expect(await looks()).toContain('entry_by_link: absent')
+  expect(await acts({ add: 'entry_by_link' })).toBe(303)
+  await vi.waitFor(async () => expect(await isShown()).toBe(true), { timeout: 20_000, interval: 20 })
+  const ready = await looks()
+  expect(ready).toContain('entry_by_link: ready')
+  expect(ready).toContain('Before, during and after entry_by_link')
+  expect(ready).toMatch(/<path class="index" d="M/)
+
+  expect(await acts({ drop: 'entry_by_link' })).toBe(200)
+  expect(await isShown()).toBe(true)
+  expect(await acts({ drop: 'entry_by_link', sure: 'yes' })).toBe(303)
+  expect(await isShown()).toBe(false)
+  expect(await looks()).toContain('entry_by_link: absent')
+
+  isOver = true
+  await posting
+  expect(posts).toBeGreaterThan(0)
+  return errors
+}

@@ -1,0 +1,107 @@
+import type { EndedCall } from '@looseleaf/core'
+
+/** How long calls took. Quantiles are right within 5 %, `maxMs` is exact. */
+export interface Latency {
+  readonly calls: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly maxMs: number
+}
+
+export interface LatencyOfSecond extends Latency {
+  /** Seconds since 1970. */
+  readonly second: number
+}
+
+/**
+ * How long the calls of a store took in each of the last `LATENCY_SECONDS`. For the `observer` of `DataStore.open`, alone or called by one
+ * that tells others too. Takes some 200 KB, however many calls there are.
+ */
+export interface Latencies {
+  callEnded(call: EndedCall): void
+  /** Those that had calls, the oldest first. */
+  seconds(): readonly LatencyOfSecond[]
+  /** From one second until before another, since 1970; undefined where no call has ended by then. */
+  between(from: number, until: number): Latency | undefined
+}
+
+export const LATENCY_SECONDS = 300
+
+/** Buckets grow by 9 %. */
+const PER_DOUBLING = 8
+const LEAST_MS = 0.01
+/** Up to 10 seconds; what takes longer is in the last. */
+const BUCKETS = 20 * PER_DOUBLING
+
+/** About a store and not its entities: the console's own, and those of people. */
+const OF_THE_STORE = new Set([
+  'addIndex',
+  'hideIndex',
+  'restoreIndex',
+  'pauseIndex',
+  'resumeIndex',
+  'dropIndex',
+  'setPolicies',
+  'trainDictionary',
+  'indexes',
+  'status',
+])
+
+interface Slot {
+  second: number
+  calls: number
+  maxMs: number
+  readonly buckets: Uint32Array
+}
+
+export function createLatencies(now: () => number = Date.now): Latencies {
+  const slots: Slot[] = []
+
+  const kept = (): Slot[] => {
+    const oldest = now() / 1000 - LATENCY_SECONDS
+    return slots.filter(({ second }) => second > oldest).toSorted((a, b) => a.second - b.second)
+  }
+
+  return {
+    callEnded({ name, durationMs }) {
+      if (OF_THE_STORE.has(name)) return
+      const slot = slotOf(slots, Math.floor(now() / 1000))
+      slot.calls++
+      slot.maxMs = Math.max(slot.maxMs, durationMs)
+      const bucket = Math.floor(Math.log2(Math.max(durationMs, LEAST_MS) / LEAST_MS) * PER_DOUBLING)
+      slot.buckets[Math.min(bucket, BUCKETS - 1)]!++
+    },
+    seconds: () => kept().map((slot) => ({ second: slot.second, ...latencyOf([slot]) })),
+    between(from, until) {
+      const own = kept().filter(({ second }) => second >= from && second < until)
+      return own.length === 0 ? undefined : latencyOf(own)
+    },
+  }
+}
+
+/** The slot of a second, which was that of an earlier one before. */
+function slotOf(slots: Slot[], second: number): Slot {
+  const place = second % LATENCY_SECONDS
+  const slot = (slots[place] ??= { second, calls: 0, maxMs: 0, buckets: new Uint32Array(BUCKETS) })
+  if (slot.second !== second) {
+    Object.assign(slot, { second, calls: 0, maxMs: 0 })
+    slot.buckets.fill(0)
+  }
+  return slot
+}
+
+function latencyOf(slots: readonly Slot[]): Latency {
+  const sum = new Uint32Array(BUCKETS)
+  for (const { buckets } of slots) buckets.forEach((count, i) => (sum[i]! += count))
+  const calls = slots.reduce((all, slot) => all + slot.calls, 0)
+  const maxMs = Math.max(...slots.map((slot) => slot.maxMs))
+  const at = (share: number): number => Math.min(maxMs, quantile(sum, Math.ceil(calls * share)))
+  return { calls, p50Ms: at(0.5), p99Ms: at(0.99), maxMs }
+}
+
+/** The middle of the bucket of the call of this rank, from 1. */
+function quantile(buckets: Uint32Array, rank: number): number {
+  let below = 0
+  const bucket = buckets.findIndex((count) => (below += count) >= rank)
+  return LEAST_MS * 2 ** ((bucket + 0.5) / PER_DOUBLING)
+}

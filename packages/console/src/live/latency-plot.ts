@@ -1,0 +1,69 @@
+import { markup, type Html } from '../html.ts'
+import { milliseconds } from '../text.ts'
+import { LATENCY_SECONDS, type LatencyOfSecond } from './latencies.ts'
+
+/** Something that has happened, on the plot. */
+export interface Mark {
+  readonly at: Date
+  readonly label: string
+}
+
+const WIDTH = 1000
+const LEFT = 72
+const RIGHT = 984
+const TOP = 62
+const BOTTOM = 330
+/** Labels of marks stand in so many rows, so that those of neighbours do not meet. */
+const LABEL_ROWS = 3
+
+/** The latency of calls in the last minutes, by the second, on a logarithmic scale, with a line for each mark. */
+export function latencyPlot(seconds: readonly LatencyOfSecond[], marks: readonly Mark[], now: number): Html {
+  const end = now / 1000
+  const x = (second: number): string =>
+    (RIGHT - ((end - second) / LATENCY_SECONDS) * (RIGHT - LEFT)).toFixed(1)
+  const values = seconds.flatMap(({ p50Ms, maxMs }) => [p50Ms, maxMs])
+  const low = Math.floor(Math.log10(Math.min(...values, 1)))
+  const high = Math.max(low + 1, Math.ceil(Math.log10(Math.max(...values, 1))))
+  const y = (ms: number): string =>
+    (BOTTOM - ((Math.log10(ms) - low) / (high - low)) * (BOTTOM - TOP)).toFixed(1)
+
+  const decades = Array.from({ length: high - low + 1 }, (_, i) => 10 ** (low + i))
+  const line = (of: 'p50Ms' | 'p99Ms'): string =>
+    seconds
+      .map((one, i) => {
+        const isNext = seconds[i - 1]?.second === one.second - 1
+        return `${isNext ? 'L' : 'M'}${x(one.second)} ${y(one[of])}${isNext ? '' : 'h.1'}`
+      })
+      .join('')
+  const dots = seconds.map(({ second, maxMs }) => `M${x(second)} ${y(maxMs)}h.1`).join('')
+  const shown = marks.filter(({ at }) => at.getTime() / 1000 > end - LATENCY_SECONDS)
+
+  return markup`<svg class="plot" viewBox="0 0 ${WIDTH} ${BOTTOM + 52}" role="img" aria-label="${labelOf(seconds, shown)}">
+${decades.map((ms) => markup`<line class="grid" x1="${LEFT}" x2="${RIGHT}" y1="${y(ms)}" y2="${y(ms)}"/><text class="soft" x="${LEFT - 8}" y="${Number(y(ms)) + 4}" text-anchor="end">${scaleText(ms)}</text>`)}
+${[5, 4, 3, 2, 1, 0].map((minutes) => markup`<text class="soft" x="${x(end - minutes * 60)}" y="${BOTTOM + 20}" text-anchor="${minutes === 0 ? 'end' : 'middle'}">${minutes === 0 ? 'now' : `${minutes} min ago`}</text>`)}
+<text class="soft" x="${(LEFT + RIGHT) / 2}" y="${BOTTOM + 42}" text-anchor="middle">time; how long calls took is read upwards, ten times as long a line</text>
+<path class="own dots" d="${dots}"/><path class="entities" d="${line('p99Ms')}"/><path class="index" d="${line('p50Ms')}"/>
+${shown.map((mark, i) => markLine(mark, Number(x(mark.at.getTime() / 1000)), i))}</svg>`
+}
+
+function markLine({ at, label }: Mark, x: number, i: number): Html {
+  const row = 16 + (i % LABEL_ROWS) * 16
+  const isRight = x > (LEFT + RIGHT) / 2
+  return markup`<g class="mark"><title>${label}, ${at.toISOString().slice(11, 19)}</title><line x1="${x}" x2="${x}" y1="${row - 10}" y2="${BOTTOM}"/><text x="${isRight ? x - 5 : x + 5}" y="${row}" text-anchor="${isRight ? 'end' : 'start'}">${label}</text></g>`
+}
+
+function labelOf(seconds: readonly LatencyOfSecond[], marks: readonly Mark[]): string {
+  const last = seconds.at(-1)
+  const now =
+    last === undefined
+      ? 'no calls in the last five minutes'
+      : `in the last second with calls p50 ${milliseconds(last.p50Ms)}, p99 ${milliseconds(last.p99Ms)}, longest ${milliseconds(last.maxMs)}`
+  const acts = marks.map(({ at, label }) => `${label} at ${at.toISOString().slice(11, 19)}`).join(', ')
+  return `Latency of calls by the second: ${now}. ${acts === '' ? 'No marks' : `Marks: ${acts}`}.`
+}
+
+/** `10 µs`, `1 ms`, `1 s`. */
+function scaleText(ms: number): string {
+  if (ms < 1) return `${Math.round(ms * 1000)} µs`
+  return ms < 1000 ? `${ms} ms` : `${ms / 1000} s`
+}

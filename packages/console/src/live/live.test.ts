@@ -1,0 +1,264 @@
+import { createServer, request, type IncomingMessage, type Server } from 'node:http'
+import { cleanIndex } from '@looseleaf/cleaner'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { DataStore, defineIndex } from '@looseleaf/store'
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import type { Act } from '../acts/acts.ts'
+import { createConsole, type Console, type ConsoleOptions } from '../console.ts'
+import { createLatencies } from './latencies.ts'
+
+const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
+
+let store: DataStore
+let done: Act[]
+let port: number
+let server: Server
+
+beforeEach(async () => {
+  const latencies = createLatencies()
+  store = await DataStore.open({
+    shards: memoryShards(2),
+    observer: latencies,
+    migrate: true,
+    onWarning: () => {},
+  })
+  await store.putMany(['ada', 'bo', 'cy'].map((name) => ({ name })))
+  done = []
+  await serve({ live: { offer: [byName], latencies }, acts: { onAct: (one) => done.push(one) } })
+  onTestFinished(() => store.close())
+})
+
+/** Serves a console of these options from now on. */
+async function serve(options: Partial<ConsoleOptions>): Promise<Console> {
+  const window = createConsole({ store, base: '/store', ...options })
+  server = createServer((asked, response) => {
+    if (!window.handle(asked, response)) response.writeHead(418).end()
+  })
+  const own = server
+  await new Promise<void>((resolve) => own.listen(0, '127.0.0.1', resolve))
+  port = (own.address() as { port: number }).port
+  onTestFinished(() => {
+    window.close()
+    own.closeAllConnections()
+    own.close()
+  })
+  return window
+}
+
+interface Reply {
+  readonly status: number | undefined
+  readonly headers: IncomingMessage['headers']
+  readonly body: string
+}
+
+function ask(method: string, path: string, headers: Record<string, string> = {}, body = ''): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ port, host: '127.0.0.1', method, path, headers, agent: false }, (reply) => {
+      let text = ''
+      reply.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+      reply.on('end', () => resolve({ status: reply.statusCode, headers: reply.headers, body: text }))
+    })
+    sent.on('error', reject).end(body)
+  })
+}
+
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
+
+/** A browser: a cookie, and the token of the form. */
+async function load(): Promise<{ cookie: string; token: string; page: string }> {
+  const { headers, body } = await ask('GET', '/store/live')
+  const [cookie = ''] = headers['set-cookie']?.[0]?.split(';') ?? []
+  return { cookie, token: /name="token" value="([^"]+)"/.exec(body)?.[1] ?? '', page: body }
+}
+
+async function act(fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Reply> {
+  const { cookie, token } = await load()
+  const body = new URLSearchParams({ token, ...fields }).toString()
+  return ask('POST', '/store/live', { cookie, ...FORM, ...headers }, body)
+}
+
+const page = async (): Promise<string> => (await ask('GET', '/store/live')).body
+const indexes = async (): Promise<string[]> =>
+  (await store.indexes())
+    .filter(({ state }) => state !== 'dropped')
+    .map(({ name, state }) => `${name} ${state}`)
+
+test('an index is added, filled, and dropped after a question, each told and on the page', async () => {
+  expect(await page()).toContain('by_name: absent')
+  const added = await act({ add: 'by_name' })
+  expect(added).toMatchObject({ status: 303, headers: { location: '/store/live' } })
+  expect(await indexes()).toEqual(['by_name building'])
+  expect(await page()).toMatch(/by_name: building[\s\S]*No cleaner has begun to fill it yet/)
+
+  await cleanIndex(store, 'by_name', { settleMs: 0 })
+  const ready = await page()
+  expect(ready).toMatch(/by_name: ready[\s\S]*3 rows added, 0 rows removed/)
+  // A mark for the act and one for the end of the filling.
+  expect(ready.match(/<g class="mark">/g)).toHaveLength(2)
+  expect(ready).toContain('Before, during and after by_name')
+
+  const question = await act({ drop: 'by_name' })
+  expect(question.status).toBe(200)
+  expect(question.body).toContain('Yes, drop by_name')
+  expect(await indexes()).toEqual(['by_name ready'])
+  expect((await act({ drop: 'by_name', sure: 'yes' })).status).toBe(303)
+  expect(await indexes()).toEqual([])
+
+  expect(done).toMatchObject([
+    { name: 'add', about: 'by_name', at: expect.any(Date), failure: undefined },
+    { name: 'drop', about: 'by_name', failure: undefined },
+  ])
+  const list = await page()
+  expect(list.indexOf('<td>drop by_name')).toBeLessThan(list.indexOf('<td>add by_name'))
+})
+
+test('how far a filling is, and what holds it up, is on the page', async () => {
+  await act({ add: 'by_name' })
+  const controller = new AbortController()
+  const { signal } = controller
+  // It is stopped when it has told of its first page.
+  const onProgress = (): void => controller.abort()
+  await cleanIndex(store, 'by_name', { signal, onProgress, rowsPerSecond: 1000 }).catch(() => {})
+  expect(await page()).toMatch(/<progress max="1" value="[\d.]+"[^>]*>\d+ %<\/progress>/)
+})
+
+test.each<[why: string, status: number, headers: Record<string, string>, fields: Record<string, string>]>([
+  ['without a token', 403, {}, { token: '' }],
+  ['with a wrong token', 403, {}, { token: 'A'.repeat(43) }],
+  ['with the token of another browser', 403, { cookie: `looseleaf_console=${'x'.repeat(24)}` }, {}],
+  ['without a cookie', 403, { cookie: '' }, {}],
+  ['from another site, as the browser says', 403, { 'sec-fetch-site': 'cross-site' }, {}],
+  ['from another site of the same domain', 403, { 'sec-fetch-site': 'same-site' }, {}],
+  ['from another origin', 403, { origin: 'http://attacker.example' }, {}],
+  ['from nowhere that is told', 403, { origin: 'null' }, {}],
+  ['under another name', 403, { host: 'attacker.example' }, {}],
+  ['under another name, which its page has too', 403, { host: 'a.example', origin: 'http://a.example' }, {}],
+  ['as JSON', 415, { 'content-type': 'application/json' }, {}],
+  ['without a type', 415, { 'content-type': '' }, {}],
+  ['at great length', 413, {}, { more: 'x'.repeat(5000) }],
+  ['of an index that is not offered', 404, {}, { add: 'by_nobody' }],
+])('no act %s', async (_, status, headers, fields) => {
+  const reply = await act({ add: 'by_name', ...fields }, headers)
+  expect(reply.status).toBe(status)
+  expect(reply.body).toContain('Not done')
+  expect(await indexes()).toEqual([])
+  expect(done).toEqual([])
+})
+
+test('names that are given are those by which acts are asked for, and no others', async () => {
+  const latencies = createLatencies()
+  await serve({
+    live: { offer: [byName], latencies },
+    acts: { onAct: (one) => done.push(one), hosts: ['store.example.org'] },
+  })
+  expect((await act({ add: 'by_name' })).status).toBe(403)
+  expect((await act({ add: 'by_name' }, { host: 'Store.example.org' })).status).toBe(303)
+  expect(done).toHaveLength(1)
+})
+
+test('looking never acts', async () => {
+  const { cookie, token } = await load()
+  for (const method of ['GET', 'HEAD'])
+    await ask(method, `/store/live?add=by_name&sure=yes&token=${token}`, { cookie, ...FORM })
+  await ask('PUT', '/store/live', { cookie, ...FORM }, `add=by_name&token=${token}`)
+  await ask('POST', '/store', { cookie, ...FORM }, `add=by_name&token=${token}`)
+  expect(await indexes()).toEqual([])
+})
+
+test('without acts there is nothing to press, and what is sent is refused', async () => {
+  await serve({ live: { offer: [byName], latencies: createLatencies() } })
+  const { page: html, cookie } = await load()
+  expect(html).toContain('by_name: absent')
+  expect(html).not.toMatch(/<form|<button|token/)
+  expect(cookie).toBe('')
+  expect((await ask('POST', '/store/live', FORM, 'add=by_name')).status).toBe(405)
+  expect(await indexes()).toEqual([])
+})
+
+test('an act that fails says so, and its name is text wherever it stands', async () => {
+  const name = '"><img src=x onerror=alert(1)>'
+  const latencies = createLatencies()
+  latencies.callEnded({ name: 'get', index: undefined, startedAt: 0, durationMs: 1, failure: undefined })
+  await serve({
+    live: { offer: [{ ...byName, name }], latencies },
+    acts: { onAct: (one) => done.push(one) },
+  })
+  expect((await act({ add: name })).status).toBe(303)
+  expect(done).toMatchObject([{ name: 'add', about: name, failure: expect.stringContaining('BAD_INDEX') }])
+  const html = await page()
+  expect(html).toContain('(failed)')
+  expect(html).not.toContain('<img')
+  expect((await act({ drop: name })).body).not.toContain('<img')
+})
+
+test('one script runs, by its digest, and forms and streams lead to the server alone', async () => {
+  const { headers, body } = await ask('GET', '/store/live')
+  expect(headers['content-security-policy']).toMatch(
+    /^default-src 'none'; .*form-action 'self'; script-src 'sha256-[^' ]+'; connect-src 'self'$/,
+  )
+  expect(body.match(/<script/g)).toHaveLength(1)
+  expect((await ask('GET', '/store')).headers['content-security-policy']).not.toContain('script-src')
+  expect(headers['set-cookie']).toEqual([expect.stringMatching(/; Path=\/store; HttpOnly; SameSite=Strict$/)])
+})
+
+interface Stream {
+  readonly status: number | undefined
+  readonly ended: Promise<void>
+  read(): string
+  leave(): void
+}
+
+function look(): Promise<Stream> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ port, host: '127.0.0.1', path: '/store/live/events', agent: false }, (reply) => {
+      let text = ''
+      reply.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+      const ended = new Promise<void>((end) => void reply.on('close', end).on('error', () => {}))
+      resolve({ status: reply.statusCode, ended, read: () => text, leave: () => sent.destroy() })
+    })
+    sent.on('error', reject).end()
+  })
+}
+
+test('a stream brings what is to be seen, and no form', async () => {
+  const stream = await look()
+  await vi.waitFor(() => expect(stream.read()).toMatch(/^data: <div data-told="by_name is absent">/), 5000)
+  expect(stream.read()).toMatch(/^(data: .*\n)+\n/)
+  expect(stream.read()).not.toContain('token')
+})
+
+test('a stream ends with its client, there are so many at the most, and closing ends them', async () => {
+  const window = await serve({ live: { offer: [byName], latencies: createLatencies() } })
+  const streams = await Promise.all(Array.from({ length: 20 }, look))
+  expect(streams.map(({ status }) => status)).toEqual(streams.map(() => 200))
+  expect((await look()).status).toBe(503)
+  streams[0]?.leave()
+  const again = await vi.waitFor(async () => {
+    const stream = await look()
+    expect(stream.status).toBe(200)
+    return stream
+  }, 5000)
+  window.close()
+  await Promise.all([again, ...streams].map(({ ended }) => ended))
+  expect((await look()).status).toBe(503)
+})
+
+test('a store that does not answer is told on the page', async () => {
+  await store.close()
+  const reply = await ask('GET', '/store/live')
+  expect(reply.status).toBe(200)
+  expect(reply.body).toMatch(/role="alert">The store cannot tell now: /)
+})
+
+test('what the options have to be is said', () => {
+  const latencies = createLatencies()
+  const live = { offer: [byName], latencies }
+  const bad =
+    (options: object): unknown =>
+    () =>
+      createConsole({ store, base: '/store', ...options })
+  expect(bad({ live: { offer: byName, latencies } })).toThrow('an array of index definitions')
+  expect(bad({ live: { offer: [byName] } })).toThrow('what createLatencies gives')
+  expect(bad({ live, acts: {} })).toThrow('a function that is told of each act')
+  expect(bad({ live, acts: { onAct() {}, hosts: 'localhost' } })).toThrow('an array of names')
+})

@@ -1,0 +1,102 @@
+import type { IndexDefinitionData } from '@looseleaf/core'
+import { propertyText } from '@looseleaf/index-engine'
+import type { PartReport, RunUnderWay } from '@looseleaf/cleaner'
+import { markup, type Html } from '../html.ts'
+import { counted } from '../text.ts'
+import { table } from '../xray-page.ts'
+import { fractionOf, type Generation, type OfferedIndex } from './index-state.ts'
+
+/** The form that buttons of these sections send; it stands outside of what is looked at again. */
+export const ACT_FORM = 'act'
+
+const REASONS = {
+  rowsPerSecond: 'its limit of rows a second',
+  latency: 'shards that answer slower than when they are left alone',
+  'lock waits': 'rows that others have locked',
+} as const
+
+/** In a word. */
+export function stateOf({ generations }: OfferedIndex): string {
+  if (generations.length === 0) return 'absent'
+  const words = generations.map(({ status }) => {
+    if (status.state === 'retiring') return 'being dropped'
+    return status.hidden ? 'hidden' : status.paused ? 'paused' : status.state
+  })
+  return [...new Set(words)].join(', ')
+}
+
+/** An index that is offered: its definition, how it is, and what can be done with it. */
+export function offeredSection(offered: OfferedIndex, mayAct: boolean): Html {
+  const { definition, generations } = offered
+  const inUse = generations.filter(({ status }) => status.state !== 'retiring')
+  const isHidden = inUse.some(({ status }) => status.hidden)
+  return markup`<section><h2>${definition.name}: ${stateOf(offered)}</h2>
+<p>${definitionText(definition)}</p>
+${generations.length === 0 ? markup`<p>The store has no such index: nothing is written for it, and nothing can be asked of it.</p>` : generations.map(generationPart)}
+${mayAct ? markup`<p class="acts">${inUse.length === 0 || isHidden ? button('add', definition.name) : undefined}${inUse.length === 0 ? undefined : button('drop', definition.name)}</p>` : undefined}</section>`
+}
+
+function button(act: 'add' | 'drop', name: string): Html {
+  const label = act === 'add' ? 'Add' : 'Drop'
+  return markup`<button form="${ACT_FORM}" id="${act}-${name}" name="${act}" value="${name}">${label} ${name}</button>`
+}
+
+function definitionText({ properties, shardOn, include, on, unique }: IndexDefinitionData): string {
+  return [
+    `By ${properties.map(propertyText).join(', ')}; a row lives ${shardOn === 'id' ? 'with its entity' : `where its ${shardOn} says`}`,
+    include && `; with ${include.join(', ')}`,
+    on && `; of entities with ${JSON.stringify(on)}`,
+    unique && '; unique',
+    '.',
+  ].join('')
+}
+
+function generationPart({ status, report }: Generation): Html {
+  const { state, generation, unique, hidden, paused } = status
+  const what = `Generation ${generation}${unique ? ', its claims' : ''}`
+  if (state === 'retiring')
+    return markup`<p>${what}: nobody asks it any more, and its tables go from shard to shard.</p>`
+  const halted = hidden
+    ? ' It is hidden: written, and asked by nobody.'
+    : paused
+      ? ' Its filling is paused.'
+      : ''
+  const underWay = report?.underWay
+  if (state === 'ready' && underWay === undefined)
+    return markup`<p>${what}: ready.${halted} ${lastText(report?.lastRun)}</p>`
+  const doing =
+    state === 'ready'
+      ? 'ready, and being swept.'
+      : 'building. Every write goes into it, and nothing asks it until it has all rows.'
+  return markup`<p>${what}: ${doing}${halted}</p>${underWay === undefined ? markup`<p>No cleaner has begun to fill it yet.</p>` : fillingPart(underWay)}`
+}
+
+function lastText(last: NonNullable<Generation['report']>['lastRun']): string {
+  if (last === undefined) return 'It was made with the store, so there was nothing to fill.'
+  return `Cleaned until ${last.finishedAt.toISOString().slice(11, 19)}: ${counted(last.tally.added, 'row')} added, ${counted(last.tally.removed, 'row')} removed.`
+}
+
+function fillingPart({ rate, timeLeftMs, shards }: RunUnderWay): Html {
+  const fraction = fractionOf(shards)
+  const percent = `${Math.floor(fraction * 100)} %`
+  const left =
+    timeLeftMs === undefined ? '' : `, about ${counted(Math.ceil(timeLeftMs / 1000), 'second')} left`
+  return markup`<p><progress max="1" value="${fraction.toFixed(3)}" aria-label="How far it is filled">${percent}</progress> ${percent}, ${counted(Math.round(rate), 'row')} a second${left}.</p>
+${table(
+  ['shard', 'phase', 'done', 'rows a second', 'held up by', 'worker'],
+  shards.map((part) => [
+    `${part.shard}`,
+    part.phase,
+    `${part.done.toLocaleString('en-US')} of ${part.total.toLocaleString('en-US')}`,
+    Math.round(part.rate).toLocaleString('en-US'),
+    heldUp(part),
+    part.worker ?? 'none',
+  ]),
+)}`
+}
+
+function heldUp({ throttledBy, waited }: PartReport): string {
+  return throttledBy === undefined
+    ? 'nothing'
+    : `${REASONS[throttledBy]}, ${Math.round(waited * 100)} % of the time`
+}
