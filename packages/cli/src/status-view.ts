@@ -2,7 +2,8 @@ import type { CleanerReport, IndexReport, PartReport, ShardReport } from '@loose
 import type { StoreStatus } from '@looseleaf/store'
 import { durationText } from './duration-text.ts'
 import type { Finding } from './health/facts.ts'
-import { findingsText } from './health/findings-text.ts'
+import { findingsText, gradeText } from './health/findings-text.ts'
+import { gradeOf } from './health/rules.ts'
 import { indexName, indexTable, reportOf } from './index-table.ts'
 import type { Output } from './output.ts'
 import { policiesText } from './policies-text.ts'
@@ -18,6 +19,7 @@ export interface StatusView {
 
 export function statusJson({ status, report, findings }: StatusView): unknown {
   return {
+    grade: gradeOf(findings),
     storeId: status.storeId,
     policies: status.policies,
     shards: status.shards.map(({ name, error, epoch, entities, tombstones, warnings }) => ({
@@ -98,6 +100,7 @@ export function statusText(output: Output, { status, report, findings }: StatusV
     findings.filter((finding) => !isTold(finding)),
   )
   return [
+    gradeText(output, findings),
     `Store ${status.storeId}`,
     policiesText(status.policies),
     '',

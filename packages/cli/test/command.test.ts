@@ -370,6 +370,7 @@ test('status --json has the shape that is promised to monitors', async () => {
     pending: null,
   }
   const unfollowed = {
+    grade: 'look',
     rule: 'no cleaner',
     about: expect.stringContaining('shard-'),
     what: expect.any(String),
@@ -377,6 +378,7 @@ test('status --json has the shape that is promised to monitors', async () => {
     see: 'The cleaner',
   }
   expect(status.json()).toEqual({
+    grade: expect.stringMatching(/^(well|look|act)$/),
     storeId: expect.stringMatching(/^[0-9a-f-]{36}$/),
     policies: { deleteDelayMs: 0, onIndexFailure: 'fail' },
     shards: [shard, shard],

@@ -17,6 +17,7 @@ export default {
 
 interface Checked {
   readonly ok: boolean
+  readonly grade: string
   readonly findings: readonly { readonly rule: string; readonly about: string | null; readonly see: string }[]
 }
 
@@ -38,22 +39,29 @@ test('a store that nobody cleans is found, and one that is cleaned is well', asy
   const cwd = await project()
   const found = await runInside(['status', '--check', '--json'], { cwd })
   expect(found.code).toBe(1)
-  const { ok, findings } = found.json<Checked>()
-  expect(ok).toBe(false)
+  const { ok, grade, findings } = found.json<Checked>()
+  expect({ ok, grade }).toEqual({ ok: false, grade: 'look' })
   expect(findings.map(({ rule }) => rule)).toEqual(['no cleaner', 'no cleaner'])
   const told = await runInside(['status', '--check'], { cwd })
   expect(told.code).toBe(1)
-  expect(told.stdout.trimEnd().split('\n')).toHaveLength(2)
-  expect(told.stdout).toContain('To do: run startCleaner')
+  const [opinion, ...lines] = told.stdout.trimEnd().split('\n')
+  expect(opinion).toMatch(/^Look: nobody is served wrong/)
+  expect(lines).toHaveLength(2)
+  expect(lines[0]).toMatch(/^look: no cleaner: .*To do: run startCleaner/)
+  // It can wait, so nobody is woken.
+  const urgent = await runInside(['status', '--check', 'act', '--json'], { cwd })
+  expect(urgent.code).toBe(0)
+  expect(urgent.json()).toEqual({ ok: true, grade: 'look', findings: [] })
 
   const cleaner = startCleaner(await openStore(cwd), { intervalMs: 10, catalogMs: 10, leaseMs: 300 })
   onTestFinished(() => cleaner.stop())
   let last = await runInside(['status', '--check', '--json'], { cwd })
   // Until it has followed both shards, swept everything and saved that.
   while (last.code !== 0) last = await runInside(['status', '--check', '--json'], { cwd })
-  expect(last.json()).toEqual({ ok: true, findings: [] })
+  expect(last.json()).toEqual({ ok: true, grade: 'well', findings: [] })
   expect((await runInside(['status', '--check'], { cwd })).stdout).toBe('All is well.\n')
   const shown = await runInside(['status'], { cwd })
+  expect(shown.stdout).toMatch(/^All is well\.\n/)
   expect(shown.stdout).toContain(`:${process.pid}`)
   expect(shown.stdout).toMatch(
     /Everything was swept since .*: 0 missing, 0 dangling, 0 duplicates, 0 damaged\./,

@@ -1,18 +1,19 @@
+import { Option } from 'commander'
 import { readCleanerReport, type CleanerReport } from '@looseleaf/cleaner'
 import { isLooseleafError, isOutage, type LooseleafError } from '@looseleaf/core'
 import { lostDefinitions } from '@looseleaf/store'
 import { defineCommand, type AddCommand } from '../define-command.ts'
 import { exitCodeOf, exitCodes, type ExitCode } from '../exit-codes.ts'
 import type { Facts } from '../health/facts.ts'
-import { findingsText } from '../health/findings-text.ts'
-import { findingsOf } from '../health/rules.ts'
+import { findingsText, gradeText } from '../health/findings-text.ts'
+import { findingsOf, gradeOf } from '../health/rules.ts'
 import { indexAdvice } from '../index-advice.ts'
 import { generationsOf } from '../index-generations.ts'
 import type { CommonOptions, Session } from '../session.ts'
 import { statusJson, statusText } from '../status-view.ts'
 
 interface StatusOptions extends CommonOptions {
-  readonly check?: boolean
+  readonly check?: true | 'look' | 'act'
 }
 
 /** `looseleaf status`: shards, counts, indexes, what the cleaner found, warnings. */
@@ -24,25 +25,38 @@ export const addStatus: AddCommand = (program, run) => {
     examples: [
       ['status', 'for people'],
       ['status --json', 'for a monitor'],
-      ['status --check', 'for a pager: is there anything that somebody should know?'],
+      ['status --check', 'for a monitor: is there anything that somebody should know?'],
+      ['status --check act', 'for a pager: is there anything that cannot wait?'],
     ],
   })
-    .option('--check', 'tell only what somebody should look at, and end with 1 where there is any')
-    .action((options: StatusOptions) => run(options, options.check === true ? check : show))
+    .addOption(
+      new Option(
+        '--check [grade]',
+        'tell only what somebody should know, and end with 1 where there is any; `act`: only what cannot wait',
+      ).choices(['look', 'act']),
+    )
+    .action(({ check: from, ...common }: StatusOptions) =>
+      run(common, from === undefined ? show : (session) => check(session, from === 'act')),
+    )
 }
 
 const DETAILS = `Counts every entity, which takes a while on a large store. A shard that cannot
 be read is shown with its error, and the exit code is that of the error: 3 for a
 shard that does not answer.
 
+The first line is an opinion: well; look, where nobody is served wrong and this
+should be looked into on a working day; or act, where reads or writes are not as
+they should be, or data is at risk.
+
 With --check it counts nothing, so it may run every minute. It prints a line for
-each finding: what it is, what to do, and where docs/operations.md has more. The
-exit code is 0 when all is well and 1 when there is a finding. It is 3 when a
+each finding: its grade, what it is, what to do, and where docs/operations.md
+has more. With --check act it leaves out what can wait. The exit code is 0 when all is well and 1 when there is a finding. It is 3 when a
 shard does not answer or refuses the login, and 4 when a shard refuses a
 statement or the catalog cannot be read.
 
 JSON:
-  { "storeId", "policies": { "deleteDelayMs", "onIndexFailure" },
+  { "grade": "well" | "look" | "act",
+    "storeId", "policies": { "deleteDelayMs", "onIndexFailure" },
     "shards": [{ "name", "error": { "code", "message" } | null,
       "epoch" | null, "entities" | null, "tombstones" | null,
       "warnings": [text] }],
@@ -62,7 +76,8 @@ JSON:
 "cleaner" is null while shard 0 does not answer, or refuses. "timeLeftMs" is an
 estimate.
 With --check:
-  { "ok", "findings": [{ "rule", "about" | null, "what", "todo", "see" }] }`
+  { "ok", "grade", "findings": [{ "grade", "rule", "about" | null, "what",
+    "todo", "see" }] }`
 
 async function show(session: Session): Promise<ExitCode | undefined> {
   const { output, signal } = session
@@ -84,14 +99,15 @@ async function show(session: Session): Promise<ExitCode | undefined> {
   return exitCodeOfFirst([...status.shards.map((shard) => shard.error), ...errorsOf(report, error)])
 }
 
-async function check(session: Session): Promise<ExitCode> {
+async function check(session: Session, actOnly: boolean): Promise<ExitCode> {
   const { output } = session
   const facts = await factsOf(session)
-  const findings = findingsOf(facts)
+  const all = findingsOf(facts)
+  const findings = actOnly ? all.filter(({ grade }) => grade === 'act') : all
   const ok = findings.length === 0
-  output.result(
-    { ok, findings: findings.map(({ about = null, ...finding }) => ({ ...finding, about })) },
-    () => (ok ? output.colors.green('All is well.') : findingsText(output, findings).join('\n')),
+  const told = findings.map(({ about = null, ...finding }) => ({ ...finding, about }))
+  output.result({ ok, grade: gradeOf(all), findings: told }, () =>
+    [gradeText(output, all), ...findingsText(output, findings)].join('\n'),
   )
   if (ok) return exitCodes.ok
   return exitCodeOfFirst(errorsOf(facts.report, facts.error)) ?? exitCodes.found

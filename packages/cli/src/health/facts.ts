@@ -15,8 +15,15 @@ export interface Facts {
   readonly lostDefinitions: string | undefined
 }
 
+/**
+ * How a store is. `look`: readers and writers get what they are promised, and somebody should look into it on a working day. `act`: some
+ * of them do not, or data is at risk, now.
+ */
+export type Grade = 'well' | 'look' | 'act'
+
 /** Something that somebody should know. */
 export interface Finding {
+  readonly grade: Exclude<Grade, 'well'>
   /** The rule that says so; a name never changes its meaning. */
   readonly rule: string
   /** The shard or the index that it is about; undefined for the whole store. */
@@ -30,8 +37,9 @@ export interface Finding {
 
 export interface Rule {
   readonly name: string
+  readonly grade: Finding['grade']
   readonly see: string
-  find(facts: Facts): readonly Omit<Finding, 'rule' | 'see'>[]
+  find(facts: Facts): readonly Omit<Finding, 'rule' | 'grade' | 'see'>[]
 }
 
 /** An index by its name, with its generation where that says more, and a word for claims. */

@@ -19,9 +19,9 @@ test.each([
   ['it is down', 'it is down.'],
   ['NOT_MIGRATED: create the tables first.', 'NOT_MIGRATED: create the tables first.'],
 ])('a line has one stop behind what was found: %s', (what, told) => {
-  const found = { rule: 'shard', about: 'shard one', what, todo: 'look', see: 'Here' }
+  const found = { grade: 'act', rule: 'shard', about: 'shard one', what, todo: 'look', see: 'Here' } as const
   expect(findingsText(output, [found])).toEqual([
-    `shard: shard one: ${told} To do: look. (operations.md, "Here")`,
+    `act: shard: shard one: ${told} To do: look. (operations.md, "Here")`,
   ])
-  expect(findingsText(output, [{ ...found, about: undefined }])[0]).toMatch(/^shard: (it|NOT)/)
+  expect(findingsText(output, [{ ...found, about: undefined }])[0]).toMatch(/^act: shard: (it|NOT)/)
 })

@@ -1,11 +1,26 @@
 import type { Output } from '../output.ts'
-import type { Finding } from './facts.ts'
+import type { Finding, Grade } from './facts.ts'
+import { gradeOf } from './rules.ts'
+
+const SAYS: Readonly<Record<Grade, string>> = {
+  well: 'All is well.',
+  look: 'Look: nobody is served wrong, and this should be looked into.',
+  act: 'Act: some reads or writes are not as they should be, or data is at risk.',
+}
+
+/** The opinion, in a line. */
+export function gradeText({ colors }: Output, findings: readonly Finding[]): string {
+  const grade = gradeOf(findings)
+  const color = { well: colors.green, look: colors.yellow, act: colors.red }[grade]
+  return color(SAYS[grade])
+}
 
 /** A line each for people, with what to do. */
 export function findingsText({ colors }: Output, findings: readonly Finding[]): readonly string[] {
-  return findings.map(({ rule, about, what, todo, see }) => {
+  return findings.map(({ grade, rule, about, what, todo, see }) => {
     const where = about === undefined ? '' : `${about}: `
-    return `${colors.red(`${rule}:`)} ${where}${sentence(what)} To do: ${sentence(todo)} (operations.md, "${see}")`
+    const color = grade === 'act' ? colors.red : colors.yellow
+    return `${color(`${grade}: ${rule}:`)} ${where}${sentence(what)} To do: ${sentence(todo)} (operations.md, "${see}")`
   })
 }
 

@@ -3,7 +3,16 @@ import type { CleanerReport, IndexReport, ShardReport } from '@looseleaf/cleaner
 import { LooseleafError, type StorePolicies } from '@looseleaf/core'
 import { describe, expect, it, test } from 'vitest'
 import type { Facts, Finding } from './facts.ts'
-import { findingsOf, LAG_MS, NO_CLEANER_MS, PENDING_MS, rules, STALLED_MS, SWEEPS_MISSED } from './rules.ts'
+import {
+  findingsOf,
+  gradeOf,
+  LAG_MS,
+  NO_CLEANER_MS,
+  PENDING_MS,
+  rules,
+  STALLED_MS,
+  SWEEPS_MISSED,
+} from './rules.ts'
 
 const NOW = Date.UTC(2030, 0, 1)
 const DAY = 86_400_000
@@ -243,7 +252,18 @@ test('each says which heading of the operations page has more', () => {
   for (const { see } of rules) expect(headings).toContain(see)
 })
 
-test('the operations page has each rule', () => {
+test('the operations page has each rule, with its grade', () => {
   const page = readFileSync(new URL('../../../../docs/operations.md', import.meta.url), 'utf8')
-  for (const { name } of rules) expect(page).toContain(`| \`${name}\``)
+  for (const { name, grade } of rules)
+    expect(page).toMatch(new RegExp(`\\| \`${name}\` +\\| \`${grade}\` +\\|`))
+})
+
+test('a store is as its worst finding, which is told first', () => {
+  const both = { ...withShard({ lagMs: LAG_MS + 1 }), lostDefinitions: 'Shapes are lost.' }
+  const found = findingsOf(both)
+  expect(found.map(({ rule, grade }) => [rule, grade])).toEqual([
+    ['definitions', 'act'],
+    ['lag', 'look'],
+  ])
+  expect([found, found.slice(1), []].map(gradeOf)).toEqual(['act', 'look', 'well'])
 })

@@ -2,7 +2,7 @@ import type { IndexReport, PendingReport, ShardReport } from '@looseleaf/cleaner
 import { isOutage, type LooseleafError } from '@looseleaf/core'
 import { durationText } from '../duration-text.ts'
 import { counted } from '../text.ts'
-import { indexText, type Facts, type Finding, type Rule } from './facts.ts'
+import { indexText, type Facts, type Finding, type Grade, type Rule } from './facts.ts'
 
 const MINUTE = 60_000
 
@@ -49,6 +49,7 @@ function pendingText({ rows, more }: PendingReport): string {
 export const rules: readonly Rule[] = [
   {
     name: 'shard',
+    grade: 'act',
     see: 'When something fails',
     find(facts) {
       const { report, error } = facts
@@ -71,6 +72,7 @@ export const rules: readonly Rule[] = [
   },
   {
     name: 'catalog',
+    grade: 'act',
     see: 'What a pager should know',
     find(facts) {
       const { error } = facts
@@ -86,6 +88,8 @@ export const rules: readonly Rule[] = [
   },
   {
     name: 'no cleaner',
+    // Rows too many cost time, and no answer is wrong; what a store defers has a rule of its own.
+    grade: 'look',
     see: 'The cleaner',
     find: (facts) =>
       followedShards(facts)
@@ -101,6 +105,7 @@ export const rules: readonly Rule[] = [
   },
   {
     name: 'lag',
+    grade: 'look',
     see: 'The cleaner',
     find: (facts) =>
       followedShards(facts)
@@ -115,6 +120,7 @@ export const rules: readonly Rule[] = [
   },
   {
     name: 'sweep overdue',
+    grade: 'look',
     see: 'The cleaner',
     find(facts) {
       const { report, now } = facts
@@ -136,6 +142,7 @@ export const rules: readonly Rule[] = [
   },
   {
     name: 'run stalls',
+    grade: 'look',
     see: 'Indexes on a live site',
     find(facts) {
       const allowedMs = STALLED_MS + onPurposeMs(facts)
@@ -156,6 +163,8 @@ export const rules: readonly Rule[] = [
   },
   {
     name: 'missing rows',
+    // Queries have missed entities, and will again while the cause is there.
+    grade: 'act',
     see: 'What a pager should know',
     find: (facts) =>
       indexesOf(facts).flatMap((index) => {
@@ -173,6 +182,7 @@ export const rules: readonly Rule[] = [
   },
   {
     name: 'pending rows',
+    grade: 'act',
     see: 'An index shard is down',
     find(facts) {
       const allowedMs = PENDING_MS + onPurposeMs(facts)
@@ -191,6 +201,8 @@ export const rules: readonly Rule[] = [
   },
   {
     name: 'duplicates',
+    // They were there before the index: it lets no new ones in.
+    grade: 'look',
     see: 'Indexes on a live site',
     find: (facts) =>
       indexesOf(facts).flatMap((index) => {
@@ -207,6 +219,7 @@ export const rules: readonly Rule[] = [
   },
   {
     name: 'damaged',
+    grade: 'act',
     see: 'A damaged body',
     find: (facts) => {
       const damaged = Math.max(0, ...indexesOf(facts).map((index) => lastRunOf(index)?.undecodable ?? 0))
@@ -222,6 +235,7 @@ export const rules: readonly Rule[] = [
   },
   {
     name: 'definitions',
+    grade: 'act',
     see: 'A damaged body',
     find: ({ lostDefinitions }) =>
       lostDefinitions === undefined
@@ -236,7 +250,17 @@ export const rules: readonly Rule[] = [
   },
 ]
 
-/** Everything that somebody should know; nothing when all is well. */
+/** Everything that somebody should know, what to act on first; nothing when all is well. */
 export function findingsOf(facts: Facts): readonly Finding[] {
-  return rules.flatMap(({ name, see, find }) => find(facts).map((found) => ({ rule: name, ...found, see })))
+  return rules
+    .flatMap(({ name, grade, see, find }) =>
+      find(facts).map((found) => ({ grade, rule: name, ...found, see })),
+    )
+    .toSorted((a, b) => Number(a.grade === 'look') - Number(b.grade === 'look'))
+}
+
+/** How a store is, by the worst that was found. */
+export function gradeOf(findings: readonly Finding[]): Grade {
+  if (findings.length === 0) return 'well'
+  return findings.some(({ grade }) => grade === 'act') ? 'act' : 'look'
 }
