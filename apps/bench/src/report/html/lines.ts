@@ -26,7 +26,7 @@ export interface LinesOptions {
 const WIDTH = 360
 const WIDE = 620
 const HEIGHT = 220
-const [LEFT, RIGHT, TOP, BOTTOM] = [52, 14, 22, 38]
+const [LEFT, RIGHT, TOP, BOTTOM] = [52, 14, 24, 44]
 
 /** Lines over logarithmic axes, where equal factors are equal distances. */
 export function lines(
@@ -83,7 +83,7 @@ export function lines(
     ...named.map((tick) =>
       text(across.place(tick), HEIGHT - BOTTOM + 16, shortNumber(tick), { 'text-anchor': 'middle' }),
     ),
-    text(LEFT - 40, 12, `${y} (logarithmic)`, { class: 'axis' }),
+    text(LEFT - 40, 15, `${y} (logarithmic)`, { class: 'axis' }),
     text(width - RIGHT, HEIGHT - 6, xScale === 'linear' ? x : `${x} (logarithmic)`, {
       class: 'axis',
       'text-anchor': 'end',

@@ -25,7 +25,7 @@ svg .rule { stroke: var(--grid) } svg .marked { fill: var(--mark) } .side { --ow
 .scroll { overflow: auto; max-height: 80vh } table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums }
 th, td { padding: .25rem .75rem; text-align: right; border-bottom: 1px solid var(--grid); white-space: nowrap } th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: var(--card); white-space: normal; min-width: 9rem }
 thead th { position: sticky; top: 0; background: var(--card) } thead th:first-child { z-index: 1 }
-@media (max-width: 480px) { svg { font-size: 14px } .wide svg { font-size: 20px } }
+@media (max-width: 480px) { svg { font-size: 13px } .wide svg { font-size: 18px } }
 `
 
 /** Which classes have a colour of their own. */
