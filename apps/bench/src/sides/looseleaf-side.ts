@@ -174,7 +174,7 @@ export const shapes = looseleafSide({
 })
 export const dictionary = looseleafSide({
   name: 'dictionary',
-  title: 'Looseleaf + shapes, dictionary',
+  title: 'Looseleaf + dictionary',
   isVariant: true,
   without: BESIDE_BODIES,
   store: { codec: envelopeCodec({ shapes: true, dictionary: true }) },
