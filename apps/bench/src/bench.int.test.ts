@@ -73,6 +73,7 @@ describe('on two MariaDB servers', () => {
         '--sides',
         'looseleaf,hand-written,limit,json',
       )
+      await expect(run('--only', 'sweep', '--sides', 'json')).rejects.toThrow('Nothing was measured')
       await run('--only', 'network', '--scenarios', 'get', '--sides', 'json')
       const { parts, results } = JSON.parse(await readFile(join(out, 'latest.json'), 'utf8')) as Results
       // A second run keeps the parts of the first.

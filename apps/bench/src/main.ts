@@ -22,6 +22,7 @@ async function main(): Promise<void> {
   const leftOut = kinds.flatMap((kind) => servers.missing(kind) ?? [])
   for (const why of leftOut) console.error(`LEFT OUT: ${why}\n`)
   const progress = createProgress(options.parts.length)
+  let isMeasured = false
   try {
     for (const [number, name] of options.parts.entries()) {
       progress.part(number, name)
@@ -39,7 +40,11 @@ async function main(): Promise<void> {
       })
       await parts[name].run(bench)
       progress.stop()
-      if (rows.length === 0) continue
+      if (rows.length === 0) {
+        console.error(`${name}: nothing of what was asked for is measured here.`)
+        continue
+      }
+      isMeasured = true
       console.log(`\n${formatPart(name, rows)}`)
       const facts = {
         started: started.toISOString(),
@@ -55,8 +60,18 @@ async function main(): Promise<void> {
     progress.stop()
     await servers.close()
   }
+  if (!isMeasured) throw new NothingFits(askedFor(options))
   console.log(`\nAll of it is in ${join(folder, 'latest.json')}, and to look at in latest.html there.`)
 }
+
+/** Parts, sides and scenarios were asked for that do not go together; the message is for people. */
+class NothingFits extends Error {
+  override readonly name = 'NothingFits'
+}
+
+const askedFor = ({ parts: names, sides, scenarios }: Options): string =>
+  `Nothing was measured: no part of ${names.join(', ')} has a scenario of ${scenarios.join(', ')} ` +
+  `with a side of ${sides.join(', ')} whose server is there.`
 
 const kinds: readonly ServerKind[] = ['mariadb', 'postgres', 'sqlite']
 
@@ -88,6 +103,6 @@ async function writeResults(folder: string, results: Results): Promise<void> {
 try {
   await main()
 } catch (error) {
-  console.error(error instanceof ServerUnreachable ? error.message : error)
+  console.error(error instanceof ServerUnreachable || error instanceof NothingFits ? error.message : error)
   process.exitCode = 1
 }

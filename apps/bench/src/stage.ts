@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { startClient, type Client } from './client/client-process.ts'
 import { sampleOf, type Cell, type Sample } from './measure/sample.ts'
 import type { RunReport } from './client/orders.ts'
@@ -44,8 +45,8 @@ export interface StageOptions {
   onProgress(what: string): void
 }
 
-/** What a run that uses things up has of them for each second: with many callers, and with one. */
-const PREPARED = { many: 15_000, alone: 1_500 }
+/** What a run that uses things up has of them for each second, more than any side takes: with many callers, and with one. */
+const PREPARED = { many: 20_000, alone: 6_000 }
 
 export async function openStage(options: StageOptions): Promise<Stage> {
   const { sides, data, processes, serverOf, onProgress, route = async (urls) => urls } = options
@@ -105,14 +106,15 @@ export async function openStage(options: StageOptions): Promise<Stage> {
         const { meter } = placeOf(side).server
         const used = clientsOf(side).slice(0, cell.processes)
         const share = (whole: number): number => whole / used.length
+        const { runIn = 0 } = cell
         if (scenarioOf(cell.scenario).prepare !== undefined) {
-          const calls = Math.ceil(share(cell.callers === 1 ? PREPARED.alone : PREPARED.many) * cell.seconds)
+          const each = share(cell.callers === 1 ? PREPARED.alone : PREPARED.many)
+          const calls = Math.ceil(each * (runIn + cell.seconds)) + cell.callers
           await Promise.all(
             used.map((client) => client.do({ kind: 'prepare', side, scenario: cell.scenario, calls })),
           )
         }
-        const before = (await meter?.read()) ?? noUsage
-        const reports = await Promise.all(
+        const running = Promise.all(
           used.map((client) =>
             client.run({
               kind: 'run',
@@ -120,11 +122,19 @@ export async function openStage(options: StageOptions): Promise<Stage> {
               scenario: cell.scenario,
               callers: Math.max(1, Math.round(share(cell.callers))),
               seconds: cell.seconds,
+              runIn,
               rate: cell.rate === undefined ? undefined : share(cell.rate),
             }),
           ),
         )
-        return sampleOf(reports, before, (await meter?.read()) ?? noUsage)
+        // What fails in the run-in is seen below.
+        running.catch(() => undefined)
+        await sleep(runIn * 1000)
+        const before = (await meter?.read()) ?? noUsage
+        const reports = await running
+        const after = (await meter?.read()) ?? noUsage
+        await Promise.all(used.map((client) => client.do({ kind: 'settle', side })))
+        return sampleOf(reports, before, after)
       },
       close: () => cleanup.run(),
     }

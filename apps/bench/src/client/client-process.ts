@@ -9,12 +9,13 @@ import type {
   PrepareOrder,
   RunOrder,
   RunReport,
+  SettleOrder,
   StopOrder,
 } from './orders.ts'
 
 /** A client process, as the one that gives the orders has it. */
 export interface Client {
-  do(order: OpenOrder | PrepareOrder | StopOrder): Promise<void>
+  do(order: OpenOrder | PrepareOrder | SettleOrder | StopOrder): Promise<void>
   run(order: RunOrder | FillOrder): Promise<RunReport>
   close(): Promise<void>
 }

@@ -25,6 +25,7 @@ async function obey(order: Order): Promise<RunReport | undefined> {
   else if (order.kind === 'fill') return fill(order)
   else if (order.kind === 'prepare') await prepare(order)
   else if (order.kind === 'run') return run(order)
+  else if (order.kind === 'settle') await sideNamed(order.side).settled()
   else stopping.abort()
   return undefined
 }
@@ -73,16 +74,24 @@ async function run(order: RunOrder): Promise<RunReport> {
   const used = prepared ?? []
   const most = prepared?.length ?? Infinity
   prepared = undefined
-  const before = process.cpuUsage()
+  let before = process.cpuUsage()
+  const onCounting = (): void => void (before = process.cpuUsage())
+  // Work that goes on after an answer belongs to who has left it; waiting on purpose is no work.
+  const ended = (): Promise<void> => side.caughtUp?.() ?? side.settled()
   const call = async (): Promise<void> => void (await scenario.call(side, data, used))
-  const { rate, seconds, callers } = order
+  const { rate, seconds, runIn = 0, callers } = order
   stopping = new AbortController()
   const ran =
     rate === undefined
-      ? await runCallers(call, { callers, seconds, most })
-      : await runAtRate(call, { rate, seconds, most: MOST_UNDER_WAY, signal: stopping.signal })
-  // Work that was put off belongs to who has put it off.
-  await side.settled()
+      ? await runCallers(call, { callers, seconds, runIn, onCounting, most, ended })
+      : await runAtRate(call, {
+          rate,
+          seconds,
+          runIn,
+          onCounting,
+          most: MOST_UNDER_WAY,
+          signal: stopping.signal,
+        })
   return { ...ran, ...spentSince(before) }
 }
 

@@ -4,7 +4,7 @@ import type { ScenarioName } from '../workload/scenarios.ts'
 import type { Run } from './run-callers.ts'
 
 /** What a client process is told to do, one after another. */
-export type Order = OpenOrder | FillOrder | PrepareOrder | RunOrder | StopOrder
+export type Order = OpenOrder | FillOrder | PrepareOrder | RunOrder | StopOrder | SettleOrder
 
 /** Connects to the databases of a data set; before anything else. */
 export interface OpenOrder {
@@ -37,8 +37,16 @@ export interface RunOrder {
   readonly scenario: ScenarioName
   readonly callers: number
   readonly seconds: number
+  /** Seconds before these, which are not counted. */
+  readonly runIn?: number
   /** Calls a second; without it, each caller makes its next call when the one before was answered. */
   readonly rate?: number | undefined
+}
+
+/** Waits until all is done that a side has put off, for the next one's turn. */
+export interface SettleOrder {
+  readonly kind: 'settle'
+  readonly side: SideName
 }
 
 /** Ends the run at a rate that is under way. */

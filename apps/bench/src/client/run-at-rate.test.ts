@@ -10,6 +10,20 @@ test('a call that has to wait for others has waited from when it was due', async
   expect(times.at(-1)).toBeGreaterThan(80)
 })
 
+test('calls of the run-in are made and not counted', async () => {
+  let [called, atCounting] = [0, 0]
+  const call = async (): Promise<void> => void called++
+  const onCounting = (): void => void (atCounting = called)
+  const { calls, times } = await runAtRate(call, {
+    rate: 1000,
+    runIn: 0.005,
+    seconds: 0.01,
+    most: 5,
+    onCounting,
+  })
+  expect([called, atCounting, calls, times.length]).toEqual([15, 5, 10, 10])
+})
+
 test('a call that fails ends the run, with its error', async () => {
   let called = 0
   const call = async (): Promise<void> => {

@@ -6,6 +6,10 @@ export interface RateOptions {
   /** Calls a second. */
   readonly rate: number
   readonly seconds: number
+  /** Before these seconds, at the same rate; what is due there is not counted. */
+  readonly runIn?: number
+  /** When the first call begins that counts. */
+  readonly onCounting?: () => void
   /** Calls that may be under way. Those that are due beyond wait, and their time counts all the same. */
   readonly most: number
   /** Ends it early. */
@@ -18,27 +22,29 @@ export interface RateOptions {
  */
 export async function runAtRate(
   call: () => Promise<void>,
-  { rate, seconds, most, signal }: RateOptions,
+  { rate, seconds, runIn = 0, onCounting, most, signal }: RateOptions,
 ): Promise<Run> {
   const times: number[] = []
   const dues: number[] = []
   const running = new Set<Promise<void>>()
   let failure: { readonly error: unknown } | undefined
+  const first = Math.round(rate * runIn)
   const start = performance.now()
 
-  async function one(due: number): Promise<void> {
+  async function one(due: number, counts: boolean): Promise<void> {
     try {
       await call()
     } catch (error) {
       failure ??= { error }
     }
+    if (!counts) return
     times.push(performance.now() - due)
     dues.push(performance.timeOrigin + due)
   }
 
   for (
     let number = 0;
-    number < rate * seconds && failure === undefined && signal?.aborted !== true;
+    number < first + rate * seconds && failure === undefined && signal?.aborted !== true;
     number++
   ) {
     const due = start + (number * 1000) / rate
@@ -46,14 +52,15 @@ export async function runAtRate(
     // Timers are a millisecond coarse: calls of one millisecond begin together.
     if (early > 0) await sleep(early)
     while (running.size >= most) await Promise.race(running)
-    const promise = one(due).finally(() => running.delete(promise))
+    if (number === first) onCounting?.()
+    const promise = one(due, number >= first).finally(() => running.delete(promise))
     running.add(promise)
   }
   await Promise.all(running)
   if (failure !== undefined) throw failure.error
   return {
     calls: times.length,
-    seconds: (performance.now() - start) / 1000,
+    seconds: (performance.now() - start) / 1000 - first / rate,
     times: Float32Array.from(times),
     due: Float64Array.from(dues),
   }

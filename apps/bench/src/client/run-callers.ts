@@ -13,8 +13,14 @@ export interface RunOptions {
   /** Callers at once; each makes its next call when the one before was answered. */
   readonly callers: number
   readonly seconds: number
-  /** No more calls than this. */
+  /** Before these seconds, with the same calls and no pause in between; what begins there is not counted. */
+  readonly runIn?: number
+  /** When the first call begins that counts. */
+  readonly onCounting?: () => void
+  /** No more calls than this, those of the run-in included. */
   readonly most?: number
+  /** What the calls leave under way: the clock runs until it has ended. */
+  readonly ended?: () => Promise<void>
 }
 
 /**
@@ -24,21 +30,28 @@ export interface RunOptions {
  */
 export async function runCallers(
   call: () => Promise<void>,
-  { callers, seconds, most = Infinity }: RunOptions,
+  { callers, seconds, runIn = 0, onCounting, most = Infinity, ended }: RunOptions,
 ): Promise<Run> {
   const times: number[] = []
-  const state = { failed: false, begun: 0 }
-  const begin = performance.now()
+  const state = { failed: false, begun: 0, isCounting: false }
+  const start = performance.now()
+  const begin = start + runIn * 1000
   const end = begin + seconds * 1000
 
   async function caller(): Promise<void> {
-    for (let now = performance.now(); now < end && !state.failed && state.begun < most;) {
+    // On a machine that is held up, one call counts at least.
+    for (let now = start; (now < end || times.length === 0) && !state.failed && state.begun < most;) {
       state.begun++
       const started = now
+      const counts = started >= begin
+      if (counts && !state.isCounting) {
+        state.isCounting = true
+        onCounting?.()
+      }
       await nextTurn()
       await call()
       now = performance.now()
-      times.push(now - started)
+      if (counts) times.push(now - started)
     }
   }
 
@@ -52,9 +65,10 @@ export async function runCallers(
       }
     }),
   )
-  const elapsed = performance.now() - begin
   for (const result of results) if (result.status === 'rejected') throw result.reason
-  return { calls: times.length, seconds: elapsed / 1000, times: Float32Array.from(times) }
+  if (times.length === 0) throw new Error(`All of the ${most} calls that were prepared went into the run-in.`)
+  await ended?.()
+  return { calls: times.length, seconds: (performance.now() - begin) / 1000, times: Float32Array.from(times) }
 }
 
 function nextTurn(): Promise<void> {

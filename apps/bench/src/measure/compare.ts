@@ -1,10 +1,16 @@
 import { createRandom, type Random } from '@looseleaf-tooling/random'
 import type { SideName } from '../sides/side-names.ts'
+import { scenarioOf } from '../workload/scenarios.ts'
 import type { Cell, Sample } from './sample.ts'
 
-/** Shares of a round's seconds that do not count: for each side before the first round, and at the beginning of each turn, after the others' turns. */
+/** Shares of a round's seconds that do not count: of each side before the first round, and at the beginning of each turn, after the others' turns. */
 const WARM_UP_SHARE = 0.5
 const RUN_IN_SHARE = 0.3
+/**
+ * Longer than Looseleaf keeps rows that a put made superfluous, which is 300 ms here. So a turn deletes as many as it leaves: those of its
+ * run-in fall into it, and those of its end do not.
+ */
+const LATE_RUN_IN_SECONDS = 0.4
 
 /**
  * Measures sides in turns, so that whatever else the machine does hits all alike, and takes ratios only within a round. Each round has an
@@ -17,12 +23,15 @@ export async function compare(
   measure: (side: SideName, cell: Cell) => Promise<Sample>,
 ): Promise<Map<SideName, Sample[]>> {
   for (const side of sides) await measure(side, { ...cell, seconds: cell.seconds * WARM_UP_SHARE })
+  const runIn = Math.max(
+    cell.seconds * RUN_IN_SHARE,
+    scenarioOf(cell.scenario).isLate === true ? LATE_RUN_IN_SECONDS : 0,
+  )
   const samples = new Map<SideName, Sample[]>(sides.map((side) => [side, []]))
   const random = createRandom(rounds)
   for (let round = 0; round < rounds; round++) {
     for (const side of shuffled(sides, random)) {
-      await measure(side, { ...cell, seconds: cell.seconds * RUN_IN_SHARE })
-      samples.get(side)?.push(await measure(side, cell))
+      samples.get(side)?.push(await measure(side, { ...cell, runIn }))
     }
   }
   return samples

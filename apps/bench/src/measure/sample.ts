@@ -10,6 +10,8 @@ export interface Cell {
   readonly callers: number
   readonly processes: number
   readonly seconds: number
+  /** Seconds of the same calls right before, which are not counted. */
+  readonly runIn?: number
   /** Calls a second of all processes together; undefined: as many as are answered. */
   readonly rate?: number
 }

@@ -6,7 +6,7 @@ export const bags: Part = {
   async run(bench) {
     for (const bag of bench.scale.bags)
       await bench.onStage({ sides: bench.sidesOn('mariadb', 'postgres'), bag }, async (_, measure) => {
-        for (const scenario of usual(bench, ['insert', 'get', 'page'])) await measure(scenario)
+        for (const scenario of usual(bench, ['get', 'page', 'insert'])) await measure(scenario)
       })
   },
 }

@@ -16,7 +16,7 @@ export const shards: Part = {
   async run(bench) {
     for (const count of bench.scale.growthShards)
       await bench.onStage({ sides: bench.sidesOn('mariadb'), shards: count }, async (_, measure) => {
-        for (const scenario of usual(bench, ['insert', 'get', 'page'])) await measure(scenario)
+        for (const scenario of usual(bench, ['get', 'page', 'insert'])) await measure(scenario)
       })
   },
 }

@@ -7,7 +7,7 @@ export const processes: Part = {
     const { processes: counts } = bench.scale
     const stage = { sides: bench.sidesOn('mariadb', 'postgres'), processes: Math.max(...counts) }
     await bench.onStage(stage, async (_, measure) => {
-      for (const scenario of usual(bench, ['insert', 'get', 'page']))
+      for (const scenario of usual(bench, ['get', 'page', 'insert']))
         for (const count of counts) await measure(scenario, { processes: count })
     })
   },

@@ -9,7 +9,7 @@ export const rates: Part = {
   async run(bench) {
     const { rates: perSecond, seconds } = bench.scale
     await bench.onStage({ sides: bench.sidesOn('mariadb', 'postgres') }, async (_, measure) => {
-      for (const scenario of usual(bench, ['mixed', 'page']))
+      for (const scenario of usual(bench, ['page', 'mixed']))
         for (const rate of perSecond) await measure(scenario, { rate, seconds: seconds * LONGER })
     })
   },

@@ -6,14 +6,14 @@ export const sqlite: Part = {
   async run(bench) {
     await bench.onStage({ sides: bench.sidesOn('sqlite') }, async (_, measure) => {
       for (const scenario of usual(bench, [
-        'insert',
-        'put',
-        'update',
-        'delete',
         'get',
         'getMany',
         'page',
         'count',
+        'insert',
+        'put',
+        'update',
+        'delete',
       ]))
         for (const callers of [64, 1]) await measure(scenario, { callers })
     })

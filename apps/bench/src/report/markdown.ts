@@ -1,5 +1,5 @@
 import { spreadOf } from '../measure/statistics.ts'
-import type { PartName } from '../parts/part-names.ts'
+import { partNames, type PartName } from '../parts/part-names.ts'
 import { sides as allSides } from '../sides/all-sides.ts'
 import { sideNames } from '../sides/side-names.ts'
 import { counted, formatMaybe, formatNumber, formatRatio } from './numbers.ts'
@@ -16,17 +16,29 @@ export const tables: Readonly<Record<string, (results: Results) => string>> = {
   'cpu with 64 callers': (results) => cpuTable(rowsOf(results, 'calls', 64)),
   space: spaceTable,
   'where others are faster': fasterTable,
-  callers: (results) => rateTable(results, 'callers', ({ callers }) => counted(callers, 'caller')),
-  processes: (results) => rateTable(results, 'processes', ({ processes }) => counted(processes, 'process')),
-  bags: (results) => rateTable(results, 'bags', ({ bag }) => `${bag} bytes`),
+  'callers and processes': (results) =>
+    section('More callers, more processes', '', [
+      rateTable(results, 'callers', ({ callers }) => counted(callers, 'caller')),
+      rateTable(results, 'processes', ({ processes }) => counted(processes, 'process')),
+    ]),
+  bags: (results) => section('Size of a bag', '', [rateTable(results, 'bags', ({ bag }) => `${bag} bytes`)]),
   network: (results) => rateTable(results, 'network', ({ callers }) => counted(callers, 'caller')),
-  rates: timeTable,
+  rates: (results) => section('Times at fixed rates', RATES, [timeTable(results)]),
   entities: (results) =>
     rateTable(results, 'entities', ({ entities }) => `${formatNumber(entities)} entities`),
   shards: (results) => rateTable(results, 'shards', ({ shards }) => counted(shards, 'shard')),
   indexes: (results) => rateTable(results, 'indexes', ({ indexes }) => `${indexes} indexes`),
   sqlite: (results) => ratioTable(results.results.filter(({ part }) => part === 'sqlite')),
   bulk: bulkTable,
+}
+
+const RATES = `Calls come at a rate, whether earlier ones were answered or not, and the time of each counts from when it was due. \`mixed\` is
+45 % gets, 45 % pages, 5 % updates, 4 % inserts and 1 % puts; few entries and users get most of it.`
+
+/** With its heading, which is left out together with tables that have no lines. */
+function section(title: string, prose: string, its: readonly string[]): string {
+  const filled = its.filter((table) => table !== '')
+  return filled.length === 0 ? '' : [`## ${title}`, prose, ...filled].filter(Boolean).join('\n\n')
 }
 
 const mark = (name: string): string => `<!-- table: ${name} -->`
@@ -37,7 +49,8 @@ export function fillTables(text: string, results: Results): string {
   return text.replace(/<!-- table: (.+?) -->[^]*?<!-- end of table -->/g, (_, name: string) => {
     const table = tables[name]
     if (table === undefined) throw new Error(`There is no table "${name}".`)
-    return `${mark(name)}\n\n${table(results) || 'Not measured yet.'}\n\n${END}`
+    const filled = table(results)
+    return [mark(name), ...(filled === '' ? [] : [filled]), END].join('\n\n')
   })
 }
 
@@ -52,11 +65,13 @@ function machineOf({ parts }: Results): string {
   const versions = [
     ...new Set(all.flatMap(({ servers }) => servers.map((server) => versionOf(server))).filter(Boolean)),
   ]
+  const missing = partNames.filter((part) => parts[part] === undefined)
   const quick = all.some(({ scale }) => scale !== 'full')
   return [
     ...(quick ? ['**From a quick run, to show the form: its numbers are not to be believed.**', ''] : []),
     `${machine.cpu}, ${machine.cores} cores, ${machine.system}; Node ${machine.node}; ${versions.join('; ')}.`,
     `A flush takes ${formatNumber(machine.flushMs.median)} ms. Measured on ${last.finished.slice(0, 10)}.`,
+    ...(missing.length === 0 ? [] : ['', `Not measured, and left out below: ${missing.join(', ')}.`]),
   ].join('\n')
 }
 

@@ -14,7 +14,7 @@ const same = [
 ] as const satisfies readonly (keyof ResultRow)[]
 
 /** Rows that were measured in turns with this one: all is the same but the side. */
-export function peersOf(rows: readonly ResultRow[], row: ResultRow): ResultRow[] {
+function peersOf(rows: readonly ResultRow[], row: ResultRow): ResultRow[] {
   return rows.filter((other) => same.every((name) => other[name] === row[name]))
 }
 

@@ -38,7 +38,8 @@ export const json: SideDefinition = {
   open: async (databases) => openSide(databases),
 }
 
-export function tableOf(layout: LayoutName): string {
+/** Generated columns are STORED: with VIRTUAL ones a page took more of the server's CPU, a count and a put the same, an entity less space. */
+function tableOf(layout: LayoutName): string {
   const indexes = indexesOf(layout).flatMap((index) => index.json ?? [])
   const columns = Object.assign({}, ...indexes.map((index) => index.columns)) as Record<string, string>
   return `CREATE TABLE entries (
@@ -47,7 +48,7 @@ export function tableOf(layout: LayoutName): string {
       'version BIGINT UNSIGNED NOT NULL',
       'doc JSON NOT NULL',
       ...Object.entries(columns).map(
-        ([name, type]) => `${name} ${type} AS (JSON_VALUE(doc, '$.${name}')) VIRTUAL`,
+        ([name, type]) => `${name} ${type} AS (JSON_VALUE(doc, '$.${name}')) STORED`,
       ),
       ...indexes.map(({ key }) => `KEY (${key.join(', ')})`),
     ].join(',\n    ')}

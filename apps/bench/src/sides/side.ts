@@ -43,8 +43,10 @@ export interface Side {
   /** The newest entries of each of these users. */
   pageOfEach?(users: readonly string[], limit: number): Promise<readonly (readonly StoredEntry[])[]>
   count?(user: string): Promise<number>
-  /** Resolves when the work that goes on after an answer has ended. */
+  /** Resolves when the work that goes on after an answer has ended, however late it begins. */
   settled(): Promise<void>
+  /** For a side that puts work off on purpose: resolves when none is under way, whatever waits for its time. */
+  caughtUp?(): Promise<void>
   close(): Promise<void>
 }
 

@@ -92,6 +92,12 @@ function openSide(databases: readonly string[], placement: Placement): Side {
     })
   }
 
+  /** After the commit that made them superfluous: a transaction for each file that has some. */
+  function deleteRows(rows: readonly IndexRow[], id: Uint8Array): void {
+    for (const [shard, group] of byShard(rows, (row) => row.shard))
+      files[shard]?.transaction(() => group.forEach((row) => deleteRow(row, id)))
+  }
+
   function insert(id: Uint8Array, entry: Bag): void {
     const version = nextVersion(0)
     const body = codec.encode(entry)
@@ -154,6 +160,8 @@ function openSide(databases: readonly string[], placement: Placement): Side {
         const version = nextVersion(row.version)
         const before = rowsOf(placement, id, codec.decode(row.body) as Entry)
         const after = rowsOf(placement, id, entry)
+        const own = router.shardOfId(id)
+        let stale = rowsWithout(after, before)
         let isSwapped = false
         write(
           id,
@@ -161,15 +169,14 @@ function openSide(databases: readonly string[], placement: Placement): Side {
           (one) => insertRow(one, id, version),
           () => {
             isSwapped = swap(id, row.version, version, entry)
+            if (!isSwapped) return
+            // Those of the entity's own file go with its commit.
+            stale = rowsWithout(before, after)
+            for (const one of stale) if (one.shard === own) deleteRow(one, id)
+            stale = stale.filter(({ shard }) => shard !== own)
           },
         )
-        const stale = isSwapped ? rowsWithout(before, after) : rowsWithout(after, before)
-        write(
-          id,
-          stale,
-          (one) => deleteRow(one, id),
-          () => undefined,
-        )
+        deleteRows(stale, id)
         if (isSwapped) return
       }
     },
@@ -185,14 +192,15 @@ function openSide(databases: readonly string[], placement: Placement): Side {
       const id = parseId(ref.id)
       const row = read(id)
       if (row === undefined) return
-      ownFile(id).statement('DELETE FROM entities WHERE id = ? AND version = ?').run(id, row.version)
-      const rows = rowsOf(placement, id, codec.decode(row.body) as Entry)
-      write(
-        id,
-        rows,
-        (one) => deleteRow(one, id),
-        () => undefined,
-      )
+      const own = router.shardOfId(id)
+      const groups = byShard(rowsOf(placement, id, codec.decode(row.body) as Entry), ({ shard }) => shard)
+      // The entity first, together with the rows of its own file: a row without its entity is found by nobody.
+      files[own]?.transaction(() => {
+        files[own]?.statement('DELETE FROM entities WHERE id = ? AND version = ?').run(id, row.version)
+        for (const one of groups.get(own) ?? []) deleteRow(one, id)
+      })
+      groups.delete(own)
+      deleteRows([...groups.values()].flat(), id)
     },
     async get(ref) {
       const row = read(parseId(ref.id))
@@ -225,13 +233,15 @@ function openFile(path: string): File {
   database.pragma('journal_mode = WAL')
   database.pragma('synchronous = FULL')
   const statements = new Map<string, Database.Statement<KeyValue[]>>()
+  // Made once, as its documentation has it: what it wraps is given to each call.
+  const transaction = database.transaction((work: () => void) => work())
   return {
     statement(sql) {
       let statement = statements.get(sql)
       if (statement === undefined) statements.set(sql, (statement = database.prepare<KeyValue[]>(sql)))
       return statement
     },
-    transaction: (work) => database.transaction(work)(),
+    transaction: (work) => transaction(work),
     close: () => void database.close(),
   }
 }

@@ -3,8 +3,8 @@ import type { ResultRow } from '../results.ts'
 import { titleOf } from '../titles.ts'
 import { drawing, tag, text } from './svg.ts'
 
-const WIDTH = 360
-const LEFT = 172
+const WIDTH = 390
+const LEFT = 202
 const RIGHT = 54
 const ROW = 24
 const BAR = 13

@@ -1,4 +1,4 @@
-import { shortNumber } from '../numbers.ts'
+import { formatNumber, shortNumber } from '../numbers.ts'
 import type { Measured } from '../results.ts'
 import { titleOf } from '../titles.ts'
 import { drawing, linearAxis, logAxis, tag, text } from './svg.ts'
@@ -16,6 +16,8 @@ export interface LinesOptions {
   readonly xScale?: 'linear'
   /** Values that the vertical axis has to have room for besides: those of a drawing to compare with. */
   readonly besides?: readonly number[]
+  /** The same of the horizontal axis. */
+  readonly besidesAcross?: readonly number[]
   readonly isWide?: boolean
   /** A stretch of x that is marked. */
   readonly marked?: readonly [number, number]
@@ -24,17 +26,17 @@ export interface LinesOptions {
 const WIDTH = 360
 const WIDE = 620
 const HEIGHT = 220
-const [LEFT, RIGHT, TOP, BOTTOM] = [52, 14, 22, 38]
+const [LEFT, RIGHT, TOP, BOTTOM] = [52, 14, 24, 44]
 
 /** Lines over logarithmic axes, where equal factors are equal distances. */
 export function lines(
   all: readonly Line[],
-  { label, x, y, xScale, besides = [], marked, isWide }: LinesOptions,
+  { label, x, y, xScale, besides = [], besidesAcross = [], marked, isWide }: LinesOptions,
 ): string {
   const width = isWide === true ? WIDE : WIDTH
   const points = all.flatMap((line) => line.points)
   const xs = points.map(([value]) => value)
-  const across = (xScale === 'linear' ? linearAxis : logAxis)(xs, LEFT, width - RIGHT)
+  const across = (xScale === 'linear' ? linearAxis : logAxis)([...xs, ...besidesAcross], LEFT, width - RIGHT)
   const up = logAxis([...points.map(([, value]) => value), ...besides], HEIGHT - BOTTOM, TOP)
   // Where there are few values on an axis, those are named.
   const different = [...new Set(xs)].toSorted((a, b) => a - b)
@@ -48,10 +50,13 @@ export function lines(
   })
   const drawn = all.map((line) => {
     const path = line.points.map(([px, py]) => `${across.place(px).toFixed(1)} ${up.place(py).toFixed(1)}`)
-    const dots =
-      line.points.length > 12
-        ? []
-        : line.points.map(([px, py]) => tag('circle', { cx: across.place(px), cy: up.place(py), r: 3 }))
+    const dots = line.points.map(([px, py]) =>
+      tag(
+        'circle',
+        { cx: across.place(px), cy: up.place(py), r: line.points.length > 12 ? 2 : 3 },
+        tag('title', {}, `${titleOf(line.side)}: ${formatNumber(py)} at ${formatNumber(px)}`),
+      ),
+    )
     return tag(
       'g',
       { class: `side line ${line.side.replace(/\W/g, '-')}` },
@@ -78,8 +83,11 @@ export function lines(
     ...named.map((tick) =>
       text(across.place(tick), HEIGHT - BOTTOM + 16, shortNumber(tick), { 'text-anchor': 'middle' }),
     ),
-    text(LEFT - 40, 12, y, { class: 'axis' }),
-    text(width - RIGHT, HEIGHT - 6, x, { class: 'axis', 'text-anchor': 'end' }),
+    text(LEFT - 40, 15, `${y} (logarithmic)`, { class: 'axis' }),
+    text(width - RIGHT, HEIGHT - 6, xScale === 'linear' ? x : `${x} (logarithmic)`, {
+      class: 'axis',
+      'text-anchor': 'end',
+    }),
     ...drawn,
   )
 }

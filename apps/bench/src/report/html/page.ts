@@ -222,8 +222,9 @@ function builds({ results, series }: Results): Section | undefined {
         y: 'p99 ms of each second',
         xScale: 'linear',
         isWide: true,
-        // One height for the same time in all of them.
+        // One place for the same time in all of them.
         besides: series.flatMap(({ points: all }) => all.map(({ p99Ms }) => p99Ms)),
+        besidesAcross: series.flatMap(({ points: all }) => all.map(({ second }) => second + 0.5)),
         marked: [one.from, one.to],
       }),
     )
