@@ -106,6 +106,7 @@ test('a page that throws says why, and not where', async () => {
   const failing = createConsole({
     base: '/store',
     store: {
+      context: store.context,
       stats: () => {
         throw new LooseleafError('SHARD_UNAVAILABLE', 'Shard <b> does not answer.')
       },

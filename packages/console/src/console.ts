@@ -1,23 +1,33 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { describeKind, LooseleafError } from '@looseleaf/core'
 import type { DataStore, Trace } from '@looseleaf/store'
+import { entityPage } from './entity-page.ts'
+import { indexPage } from './index-page.ts'
+import { indexesPage } from './indexes-page.ts'
+import { createKeptPlaces } from './kept-places.ts'
 import { createKeptTraces } from './kept-traces.ts'
 import { page, pageHeaders, type Link } from './page.ts'
 import { answerTo, notFound, type Answer, type Page, type Routes } from './routes.ts'
 import { shardsPage } from './shards-page.ts'
+import type { MayShow } from './showing.ts'
 import { tracesPage, xrayPage } from './xray-page.ts'
 
 export interface ConsoleOptions {
-  readonly store: Pick<DataStore, 'stats'>
+  readonly store: Pick<DataStore, 'stats' | 'context'>
   /** Where the application has it, without a slash at the end, such as `/store`. */
   readonly base: string
   /** Where a link leads back to the application. Default: there is none. */
   readonly home?: Link | undefined
+  /**
+   * Whether the values of an entity with this bag may be shown to whoever may look: its bag, its bytes and the keys of its index rows.
+   * Only true is a yes. Default: of none, so that names, types and sizes are all that is seen.
+   */
+  readonly mayShow?: MayShow | undefined
   /** Traces that are kept at the most; 100 by default. */
   readonly maxTraces?: number | undefined
 }
 
-/** A window into a store, for a server of Node. It only reads, and shows no value of an entity. */
+/** A window into a store, for a server of Node. It only reads, and shows the values of those entities alone that the application allows. */
 export interface Console {
   /**
    * Answers a request beneath `base`, and tells whether it was one. Who may ask is for the application to say, before it hands
@@ -29,7 +39,7 @@ export interface Console {
 }
 
 /** Throws `BAD_OPTION`. */
-export function createConsole({ store, base, home, maxTraces = 100 }: ConsoleOptions): Console {
+export function createConsole({ store, base, home, mayShow, maxTraces = 100 }: ConsoleOptions): Console {
   if (typeof base !== 'string' || !/^(\/[\w.~-]+)+$/.test(base)) {
     throw new LooseleafError(
       'BAD_OPTION',
@@ -37,14 +47,25 @@ export function createConsole({ store, base, home, maxTraces = 100 }: ConsoleOpt
     )
   }
   const traces = createKeptTraces(maxTraces)
+  const places = createKeptPlaces()
   const own: readonly Link[] = [
     { href: `${base}/xray`, label: 'X-rays' },
     { href: base, label: 'Shards' },
+    { href: `${base}/index`, label: 'Indexes' },
+    { href: `${base}/entity`, label: 'Entities' },
   ]
   const links = home === undefined ? own : [home, ...own]
   const routes: Routes = new Map<string, Page>([
-    ['', () => ({ status: 200, title: 'Shards', body: shardsPage(store.stats()) })],
+    ['', ({ signal }) => shardsPage({ store, base }, signal)],
     ['xray', ({ rest }) => xrayAnswer(rest)],
+    ['entity', (ask) => entityPage({ store, base, mayShow }, ask)],
+    [
+      'index',
+      (ask) =>
+        ask.rest === ''
+          ? indexesPage({ store, base }, ask)
+          : indexPage({ store, base, mayShow, places }, ask),
+    ],
   ])
 
   function xrayAnswer(id: string): Answer {

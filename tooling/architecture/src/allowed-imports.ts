@@ -69,7 +69,7 @@ export const packages: Readonly<Record<string, Allowance>> = {
     neverReaches: noDriver,
   },
   '@looseleaf/console': {
-    workspace: ['@looseleaf/core', '@looseleaf/store'],
+    workspace: ['@looseleaf/cleaner', '@looseleaf/core', '@looseleaf/store'],
     thirdParty: [],
     node: ['node:crypto', 'node:http'],
     neverReaches: noDriver,

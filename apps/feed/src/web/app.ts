@@ -6,6 +6,7 @@ import fastifyStatic from '@fastify/static'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { fileURLToPath } from 'node:url'
 import { renderToString } from 'preact-render-to-string'
+import { isPublic } from '../model/entities.ts'
 import type { Site } from '../model/site.ts'
 import { registerRoutes } from '../routes/index.ts'
 import { UnknownHostPage } from '../views/unknown-host-page.tsx'
@@ -61,7 +62,12 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     maxAge: '365d',
   })
   const window = isForOneMachine(options)
-    ? createConsole({ store: options.site.store, base: '/store', home: { href: '/', label: 'Looseleaf' } })
+    ? createConsole({
+        store: options.site.store,
+        base: '/store',
+        home: { href: '/', label: 'Looseleaf' },
+        mayShow: isPublic,
+      })
     : undefined
   const pages = registerPages(app, { ...options, hosts, window })
   registerRoutes(app, { site: options.site, pages })
