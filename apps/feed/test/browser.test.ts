@@ -137,16 +137,17 @@ async function addressesOfAll(): Promise<string[]> {
   const entry = (await page.locator('article a[href^="/entries/"]').first().getAttribute('href')) as string
   const trace = (await page.locator('footer a[href^="/store/xray/"]').first().getAttribute('href')) as string
   const ofSite = ['/', entry, '/people', '/people/mira', '/people/mira/likes', '/sources', '/import', '/post']
-  return [
-    ...ofSite,
-    '/sign-in',
-    '/nothing',
-    '/store',
-    '/store/shards',
-    '/store/xray',
-    trace,
-    '/store/nothing',
+  const ofWindow = [
+    '',
+    '/live',
+    '/entity',
+    `/entity${entry.replace('/entries', '')}`,
+    '/index',
+    '/index/entry_by_time',
+    '/shards',
   ]
+  const inWindow = [...ofWindow, '/xray', '/nothing'].map((rest) => `/store${rest}`)
+  return [...ofSite, '/sign-in', '/nothing', ...inWindow, trace]
 }
 
 test.skipIf(!found).each([

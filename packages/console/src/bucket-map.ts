@@ -1,0 +1,63 @@
+import { markup, type Html } from './html.ts'
+import { counted, cut } from './text.ts'
+import { table } from './xray-page.ts'
+
+const MAX_SHARDS = 64
+/** Of neighbouring buckets, in all pictures together: more would be too fine to be seen, and would make the page large. */
+const MAX_RUNS = 1000
+const MAX_RANGES = 64
+
+interface Run {
+  readonly shard: number
+  readonly from: number
+  readonly to: number
+}
+
+/** Which buckets each shard has: a line for each shard, and the same as a table of ranges. */
+export function bucketMap(shards: readonly number[], names: readonly string[]): Html {
+  const runs = runsOf(shards)
+  const drawn = Map.groupBy(runs.slice(0, MAX_RUNS), ({ shard }) => shard)
+  const lines = names
+    .slice(0, MAX_SHARDS)
+    .map((name, shard) => line(name, drawn.get(shard) ?? [], shards.length))
+  const { shown, note } = cut(runs, MAX_RANGES, 'range')
+  const ranges = table(
+    ['buckets', 'how many', 'shard'],
+    shown.map((run) => [
+      rangeText(run),
+      lengthOf(run).toLocaleString('en-US'),
+      names[run.shard] ?? `${run.shard}`,
+    ]),
+    'Buckets as ranges',
+  )
+  return markup`<div class="buckets">${lines}</div>
+${runs.length > MAX_RUNS || names.length > MAX_SHARDS ? markup`<p class="soft">Not all of it is drawn.</p>` : undefined}
+<details><summary>Buckets as ranges</summary>${ranges}${note === '' ? undefined : markup`<p class="soft">${note}</p>`}</details>`
+}
+
+/** A unit of the picture is a bucket. */
+function line(name: string, runs: readonly Run[], buckets: number): Html {
+  const path = runs.map((run) => `M${run.from} 0h${lengthOf(run)}v1h-${lengthOf(run)}z`).join('')
+  const has =
+    runs.length === 0 ? 'none' : runs.length === 1 ? rangeText(runs[0]!) : counted(runs.length, 'range')
+  return markup`<p>${name}</p><svg viewBox="0 0 ${buckets} 1" preserveAspectRatio="none" role="img" aria-label="Buckets of ${name}: ${has}"><path d="${path}"/></svg>`
+}
+
+function lengthOf({ from, to }: Run): number {
+  return to - from + 1
+}
+
+function rangeText({ from, to }: Run): string {
+  return `${from.toLocaleString('en-US')} to ${to.toLocaleString('en-US')}`
+}
+
+function runsOf(shards: readonly number[]): readonly Run[] {
+  const runs: Run[] = []
+  let from = 0
+  for (let bucket = 1; bucket <= shards.length; bucket++) {
+    if (shards[bucket] === shards[from] && bucket < shards.length) continue
+    runs.push({ shard: shards[from] as number, from, to: bucket - 1 })
+    from = bucket
+  }
+  return runs
+}
