@@ -47,7 +47,12 @@ export type { CacheOptions, CacheStats } from './reading/entity-cache.ts'
 export type { ListCost, ListOptions, ListPage } from './reading/covering-reads.ts'
 export type { IdPage, QueryIdsOptions } from './reading/id-reads.ts'
 export type { CountedPage, CountOptions, QueryManyOptions } from './reading/index-queries.ts'
-export { inspectEntity, type InspectedEntity, type InspectedRow, type StoredEntity } from './reading/inspect-entity.ts'
+export {
+  inspectEntity,
+  type InspectedEntity,
+  type InspectedRow,
+  type StoredEntity,
+} from './reading/inspect-entity.ts'
 export {
   inspectIndexRows,
   type IndexRowsToInspect,
