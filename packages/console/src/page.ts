@@ -26,6 +26,7 @@ h3 { font-size: 1rem; margin: 1.25rem 0 .5rem } progress { width: min(20rem, 100
 button { font: inherit; color: var(--ink); background: var(--card); border: 1px solid var(--soft); border-radius: 6px; padding: .4rem .9rem; min-height: 2.75rem; cursor: pointer; max-width: 100% }
 button:hover { border-color: var(--index) } button:focus-visible { outline: 2px solid var(--index); outline-offset: 2px }
 .plot path { fill: none; stroke: var(--own-colour); stroke-width: 2; stroke-linecap: round; stroke-linejoin: round } .plot .dots { stroke-width: 4; opacity: .7 }
+.latest { direction: rtl } .latest svg { direction: ltr; min-width: 800px } .plot .mark text { paint-order: stroke; stroke: var(--card); stroke-width: 4px }
 .plot .grid { stroke: var(--line) } .plot .mark line { stroke: var(--write); stroke-dasharray: 4 3 }
 `
 

@@ -109,6 +109,8 @@ test('an index is added, filled, and dropped after a question, each told and on 
     { name: 'drop', about: 'by_name', failure: undefined },
   ])
   const list = await page()
+  expect(list).toContain('then, until it was dropped')
+  expect(list.match(/<g class="mark">/g)).toHaveLength(3)
   expect(list.indexOf('<td>drop by_name')).toBeLessThan(list.indexOf('<td>add by_name'))
 })
 
