@@ -6,6 +6,7 @@ import {
   isLooseleafError,
   LooseleafError,
   type Bag,
+  type BodyDescription,
   type Codec,
   type PropertyValue,
   type StoreCodec,
@@ -108,7 +109,7 @@ function createCodec(settings: EnvelopeSettings, known: KnownDefinitions | undef
     const body = asBuffer(stored)
     if (body.length < HEADER_BYTES) throw damaged('it is shorter than its header')
     const payload = body.subarray(HEADER_BYTES)
-    if (body.readUInt32BE(SUMMED_HEADER_BYTES) !== checksum(body, SUMMED_HEADER_BYTES, payload)) {
+    if (!isWhole(body)) {
       throw damaged('its checksum does not hold, or it was written by something else')
     }
     const id = body[0] as number
@@ -158,10 +159,28 @@ function createCodec(settings: EnvelopeSettings, known: KnownDefinitions | undef
     return rawLength > maxBodyBytes ? stored.length : Math.max(stored.length, rawLength)
   }
 
+  function describe(stored: Uint8Array): BodyDescription | undefined {
+    const body = asBuffer(stored)
+    const isShaped = body[0] === SHAPED_FORMAT
+    const hasDictionary = body[1] === FLAG_DICTIONARY
+    const shapeEnd = HEADER_BYTES + (isShaped ? ID_BYTES : 0)
+    const headerBytes = shapeEnd + (hasDictionary ? ID_BYTES : 0)
+    if (body.length < headerBytes || (body[1] as number) > FLAG_DICTIONARY || !isWhole(body)) return undefined
+    const referred = (end: number): string => idOf(body.readUIntBE(end - ID_BYTES, ID_BYTES))
+    return {
+      format: isShaped ? msgpackFormat.name : (formats.get(body[0] as number)?.name ?? `${body[0]}`),
+      compression: hasDictionary ? 'dictionary' : body[1] === FLAG_ZLIB ? 'zlib' : 'none',
+      headerBytes,
+      plainBytes: body.readUInt32BE(2),
+      shape: isShaped ? referred(shapeEnd) : undefined,
+      dictionary: hasDictionary ? referred(headerBytes) : undefined,
+    }
+  }
+
   const parts = [format.name]
   if (settings.shapes) parts.push('shapes')
   if (compression !== 'none') parts.push(settings.dictionary ? 'dictionary' : compression)
-  return { name: parts.join('+'), encode, decode, decodedBytes }
+  return { name: parts.join('+'), encode, decode, decodedBytes, describe }
 }
 
 /** The numbers of the definitions that a body refers to, and that are not known. None for one that is damaged. */
@@ -177,8 +196,15 @@ function references(stored: Uint8Array, isKnown: (number: number) => boolean): r
     if (!isKnown(number)) (unknown ??= []).push(number)
   }
   if (unknown === undefined) return NONE
-  const sum = checksum(body, SUMMED_HEADER_BYTES, body.subarray(HEADER_BYTES))
-  return body.readUInt32BE(SUMMED_HEADER_BYTES) === sum ? unknown : NONE
+  return isWhole(body) ? unknown : NONE
+}
+
+/** Whether the checksum of a body, which is no shorter than its header, holds. */
+function isWhole(body: Buffer): boolean {
+  return (
+    body.readUInt32BE(SUMMED_HEADER_BYTES) ===
+    checksum(body, SUMMED_HEADER_BYTES, body.subarray(HEADER_BYTES))
+  )
 }
 
 const NONE: readonly number[] = []

@@ -2,11 +2,16 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { describeKind, LooseleafError } from '@looseleaf/core'
 import type { DataStore, Trace } from '@looseleaf/store'
 import { createActs, type ActsOptions } from './acts/acts.ts'
+import { entityPage } from './entity-page.ts'
+import { indexPage } from './index-page.ts'
+import { indexesPage } from './indexes-page.ts'
+import { createKeptPlaces } from './kept-places.ts'
 import { createKeptTraces } from './kept-traces.ts'
 import { createLive, type LiveOptions } from './live/live.ts'
 import { page, pageHeaders, type Link } from './page.ts'
 import { answerTo, notFound, type Answer, type Page, type Routes } from './routes.ts'
 import { shardsPage } from './shards-page.ts'
+import type { MayShow } from './showing.ts'
 import { tracesPage, xrayPage } from './xray-page.ts'
 
 export interface ConsoleOptions {
@@ -15,6 +20,11 @@ export interface ConsoleOptions {
   readonly base: string
   /** Where a link leads back to the application. Default: there is none. */
   readonly home?: Link | undefined
+  /**
+   * Whether the values of an entity with this bag may be shown to whoever may look: its bag, its bytes and the keys of its index rows.
+   * Only true is a yes. Default: of none, so that names, types and sizes are all that is seen.
+   */
+  readonly mayShow?: MayShow | undefined
   /** Traces that are kept at the most; 100 by default. */
   readonly maxTraces?: number | undefined
   /** Has a page of indexes that come and go, with the latency of calls. Default: there is none. */
@@ -23,7 +33,10 @@ export interface ConsoleOptions {
   readonly acts?: ActsOptions | undefined
 }
 
-/** A window into a store, for a server of Node. It only reads unless `acts` are allowed, and shows no value of an entity. */
+/**
+ * A window into a store, for a server of Node. It only reads unless `acts` are allowed, and shows the values of those entities alone that
+ * the application allows.
+ */
 export interface Console {
   /**
    * Answers a request beneath `base`, and tells whether it was one. Who may ask is for the application to say, before it hands
@@ -38,7 +51,7 @@ export interface Console {
 
 /** Throws `BAD_OPTION`. */
 export function createConsole(options: ConsoleOptions): Console {
-  const { store, base, home, maxTraces = 100 } = options
+  const { store, base, home, mayShow, maxTraces = 100 } = options
   if (typeof base !== 'string' || !/^(\/[\w.~-]+)+$/.test(base)) {
     throw new LooseleafError(
       'BAD_OPTION',
@@ -46,9 +59,12 @@ export function createConsole(options: ConsoleOptions): Console {
     )
   }
   const traces = createKeptTraces(maxTraces)
+  const places = createKeptPlaces()
   const own: readonly Link[] = [
     { href: `${base}/xray`, label: 'X-rays' },
     { href: base, label: 'Shards' },
+    { href: `${base}/index`, label: 'Indexes' },
+    { href: `${base}/entity`, label: 'Entities' },
     ...(options.live === undefined ? [] : [{ href: `${base}/live`, label: 'Indexes, live' }]),
   ]
   const links = home === undefined ? own : [home, ...own]
@@ -61,8 +77,16 @@ export function createConsole(options: ConsoleOptions): Console {
       html: ({ title, body }) => page(title, links, `${base}/live`, body),
     })
   const routes: Routes = new Map<string, Page>([
-    ['', () => ({ status: 200, title: 'Shards', body: shardsPage(store.stats()) })],
+    ['', ({ signal }) => shardsPage({ store, base }, signal)],
     ['xray', ({ rest }) => xrayAnswer(rest)],
+    ['entity', (ask) => entityPage({ store, base, mayShow }, ask)],
+    [
+      'index',
+      (ask) =>
+        ask.rest === ''
+          ? indexesPage({ store, base }, ask)
+          : indexPage({ store, base, mayShow, places }, ask),
+    ],
   ])
 
   function xrayAnswer(id: string): Answer {

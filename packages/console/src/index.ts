@@ -8,4 +8,5 @@ export {
   type LatencyOfSecond,
 } from './live/latencies.ts'
 export type { LiveOptions } from './live/live.ts'
+export type { MayShow } from './showing.ts'
 export type { Link } from './page.ts'

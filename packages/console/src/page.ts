@@ -3,28 +3,35 @@ import { Html, markup } from './html.ts'
 
 const STYLE = `
 :root { color-scheme: light dark; --back: #fff; --card: #f6f6f4; --ink: #1c1c1a; --soft: #63635f; --line: #dcdcd7;
-  --index: #1d5a9c; --entities: #b4430d; --write: #7b4fa3; --own: #6b7280 }
+  --index: #1d5a9c; --entities: #b4430d; --write: #7b4fa3; --own: #6b7280; --good: #1a6b2e; --bad: #b01e1e; --edge: #85857f }
 @media (prefers-color-scheme: dark) { :root { --back: #161615; --card: #20201f; --ink: #ecece8; --soft: #a8a8a2; --line: #3b3b38;
-  --index: #7ab2ea; --entities: #fb8b52; --write: #bf9be6; --own: #a2a8b2 } }
+  --index: #7ab2ea; --entities: #fb8b52; --write: #bf9be6; --own: #a2a8b2; --good: #7ccf8c; --bad: #ff8f88; --edge: #7d7d77 } }
 * { box-sizing: border-box }
 body { margin: 0 auto; max-width: 1200px; padding: 1rem clamp(1rem, 3vw, 2.5rem) 4rem; background: var(--back); color: var(--ink);
   font: 16px/1.5 system-ui, sans-serif; overflow-wrap: anywhere }
 a { color: inherit } a:focus-visible, summary:focus-visible, .scroll:focus-visible { outline: 2px solid var(--index); outline-offset: 2px }
 nav { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; font-size: .95rem } nav [aria-current] { font-weight: 600; text-decoration: none }
-h1 { font-size: 1.5rem; line-height: 1.25; margin: 1.25rem 0 .5rem } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem }
+h1 { font-size: 1.5rem; line-height: 1.25; margin: 1.25rem 0 .5rem } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem } h3 { font-size: 1rem; margin: 1.25rem 0 .25rem }
 p { max-width: 80ch; margin: .25rem 0 .75rem } .lead { font-size: 1.05rem } .soft { color: var(--soft); font-size: .875rem }
 svg { display: block; width: 100%; height: auto; background: var(--card); border-radius: 8px; padding: .5rem 0; font: 13px system-ui, sans-serif }
 svg text { fill: var(--ink) } svg text.soft { fill: var(--soft) } .index { --own-colour: var(--index) } .entities { --own-colour: var(--entities) }
-.write { --own-colour: var(--write) } .own { --own-colour: var(--own) } rect { fill: var(--own-colour) } .shared rect, .shared i { opacity: .55 }
+.write { --own-colour: var(--write) } .own { --own-colour: var(--own) } rect { fill: var(--own-colour) } .buckets path { fill: var(--index) } .buckets .back { fill: var(--line) } .shared rect, .shared i { opacity: .55 }
 .key { display: inline-flex; align-items: center; gap: .4rem; margin-right: 1rem; font-size: .9rem }
 i { display: inline-block; width: .8rem; height: .8rem; border-radius: 3px; background: var(--own-colour); margin-right: .35rem }
 .scroll { overflow-x: auto } .scroll svg { min-width: 640px } table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; min-width: 100% }
 th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid var(--line); white-space: nowrap }
 code { display: block; width: min(60ch, 75vw); white-space: pre-wrap; overflow-wrap: anywhere; font-size: .8rem; color: var(--soft) }
-summary { cursor: pointer }
+summary { cursor: pointer } .yes { color: var(--good) } .no { color: var(--bad); font-weight: 600 }
+td code { width: auto; max-width: 70ch; min-width: min(30ch, 60vw); color: inherit }
+dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .2rem 1.25rem; margin: .5rem 0 } dt { color: var(--soft) } dd { margin: 0 }
+@media (max-width: 480px) { dl { grid-template-columns: minmax(0, 1fr) } dd { margin-bottom: .4rem } }
+pre { font-size: .8rem; line-height: 1.45; background: var(--card); border-radius: 8px; padding: .75rem; margin: .5rem 0; overflow-x: auto }
+form { display: flex; flex-wrap: wrap; gap: .5rem; align-items: end; margin: .75rem 0 } label { display: block; width: 100%; font-size: .9rem }
+input, button { font: inherit; color: inherit; background: var(--card); border: 1px solid var(--edge); border-radius: 6px; padding: .35rem .6rem }
+input { flex: 1 1 14rem; max-width: 26rem; min-width: 0 } button { cursor: pointer }
+a:focus-visible, input:focus-visible, button:focus-visible, pre:focus-visible { outline: 2px solid var(--index); outline-offset: 2px }
+.choices { display: flex; flex-wrap: wrap; gap: .25rem 1rem; padding: 0; margin: .5rem 0; list-style: none } .choices [aria-current] { font-weight: 600; text-decoration: none }
 h3 { font-size: 1rem; margin: 1.25rem 0 .5rem } progress { width: min(20rem, 100%); accent-color: var(--index) } .acts { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center }
-button { font: inherit; color: var(--ink); background: var(--card); border: 1px solid var(--soft); border-radius: 6px; padding: .4rem .9rem; min-height: 2.75rem; cursor: pointer; max-width: 100% }
-button:hover { border-color: var(--index) } button:focus-visible { outline: 2px solid var(--index); outline-offset: 2px }
 .plot path { fill: none; stroke: var(--own-colour); stroke-width: 2; stroke-linecap: round; stroke-linejoin: round } .plot .dots { stroke-width: 4; opacity: .7 }
 .latest { direction: rtl } .latest svg { direction: ltr; min-width: 800px } .plot .mark text { paint-order: stroke; stroke: var(--card); stroke-width: 4px }
 .plot .grid { stroke: var(--line) } .plot .mark line { stroke: var(--write); stroke-dasharray: 4 3 }
@@ -37,17 +44,17 @@ type Headers = Readonly<Record<string, string>>
 const headersOf = (more: string): Headers => ({
   'content-type': 'text/html; charset=utf-8',
   'cache-control': 'no-store',
-  'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; frame-ancestors 'none'; ${more}`,
+  'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'${more}`,
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'same-origin',
 })
 
 /** Nothing but the page itself: no script runs, and nothing is loaded. */
-export const pageHeaders = headersOf("form-action 'none'")
+export const pageHeaders = headersOf('')
 
-/** Of a page with forms, where one script runs, which may ask the server for more. */
+/** Of a page where one script runs, which may ask the server for more. */
 export function headersWith({ scriptHash }: { readonly scriptHash: string }): Headers {
-  return headersOf(`form-action 'self'; script-src 'sha256-${scriptHash}'; connect-src 'self'`)
+  return headersOf(`; script-src 'sha256-${scriptHash}'; connect-src 'self'`)
 }
 
 export interface Link {

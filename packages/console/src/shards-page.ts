@@ -1,31 +1,113 @@
-import type { ShardStats, StoreStats } from '@looseleaf/store'
+import { readCleanerReport, type CleanerReport } from '@looseleaf/cleaner'
+import type { ShardSizes } from '@looseleaf/core'
+import type { DataStore, ShardStats } from '@looseleaf/store'
+import { asked, type Asked } from './asked.ts'
+import { bucketMap } from './bucket-map.ts'
 import { markup, type Html } from './html.ts'
-import { counted } from './text.ts'
+import type { Answer } from './routes.ts'
+import { byteText, counted, cut, durationText } from './text.ts'
 import { table } from './xray-page.ts'
 
-/** What this process has sent to each shard, and how its connections are. */
-export function shardsPage({ callsUnderWay, shards, removals, cache }: StoreStats): Html {
-  return markup`<h1>Shards</h1>
-<p class="lead">Since this process opened the store. ${counted(callsUnderWay, 'call')} ${callsUnderWay === 1 ? 'is' : 'are'} under way; ${counted(removals.kept, 'index row')} that entities have lost ${removals.kept === 1 ? 'waits' : 'wait'} until no query needs ${removals.kept === 1 ? 'it' : 'them'}.</p>
-${cache === undefined ? undefined : markup`<p>The cache has ${counted(cache.entities, 'entity', 'entities')} in ${Math.round(cache.bytes / 1024).toLocaleString('en-US')} KiB; of ${counted(cache.hits + cache.misses, 'look-up')} it answered ${cache.hits.toLocaleString('en-US')}.</p>`}
-${shards.map(shardSection)}`
+const MAX_SHARDS = 64
+/** Shards whose lanes are shown, and lanes of each. */
+const MAX_WITH_LANES = 16
+const MAX_LANES = 12
+
+export interface ShardsPageOptions {
+  readonly store: Pick<DataStore, 'stats' | 'context'>
+  readonly base: string
+}
+
+/** What the shards hold, how the cleaner follows them, and what this process has sent to each. */
+export async function shardsPage({ store, base }: ShardsPageOptions, signal: AbortSignal): Promise<Answer> {
+  const { callsUnderWay, shards, removals, cache } = store.stats()
+  const { driver, router, catalog } = store.context
+  const [report, sizes] = await Promise.all([
+    asked((limited) => readCleanerReport({ context: store.context }, { signal: limited }), signal),
+    Promise.all(
+      driver.shards.map((one) => asked(async (limited) => one.sizes?.({ signal: limited }), signal)),
+    ),
+  ])
+  const { indexes } = catalog.current()
+  const kinds = new Set(indexes.flatMap(({ on }) => on?.['_kind'] ?? [])).size
+  const names = shards.map(({ name }) => name)
+  const buckets = router.buckets?.shards
+  const body = markup`<h1>Shards</h1>
+<p class="lead">${counted(shards.length, 'database')} with the same tables. No transaction, lock or query spans two of them. <a href="${base}/index">${counted(new Set(indexes.map(({ name }) => name)).size, 'index', 'indexes')}</a>${kinds === 0 ? '' : ` of ${counted(kinds, 'kind')}`}.</p>
+${holdsTable(names, sizes, report, buckets)}
+${cleanerLine(report)}
+${buckets === undefined ? undefined : markup`<h2>Buckets</h2><p>Every id is in one of ${buckets.length.toLocaleString('en-US')} buckets for ever, and every bucket on one shard: a shard is added by moving buckets to it.</p>${bucketMap(buckets, names)}`}
+<h2>What this process has sent</h2>
+<p>Since it opened the store. ${counted(callsUnderWay, 'call')} ${callsUnderWay === 1 ? 'is' : 'are'} under way; ${counted(removals.kept, 'index row')} that entities have lost ${removals.kept === 1 ? 'waits' : 'wait'} until no query needs ${removals.kept === 1 ? 'it' : 'them'}.</p>
+${cache === undefined ? undefined : markup`<p>The cache has ${counted(cache.entities, 'entity', 'entities')} in ${byteText(cache.bytes)}; of ${counted(cache.hits + cache.misses, 'look-up')} it answered ${cache.hits.toLocaleString('en-US')}.</p>`}
+${shards.slice(0, MAX_WITH_LANES).map(shardSection)}
+${shards.length > MAX_WITH_LANES ? markup`<p class="soft">${counted(shards.length - MAX_WITH_LANES, 'more shard')} not shown.</p>` : undefined}`
+  return { status: 200, title: 'Shards', body }
+}
+
+function holdsTable(
+  names: readonly string[],
+  sizes: readonly Asked<ShardSizes | undefined>[],
+  report: Asked<CleanerReport>,
+  buckets: readonly number[] | undefined,
+): Html {
+  const { shown, note } = cut(names, MAX_SHARDS, 'shard')
+  const held = Map.groupBy(buckets ?? [], (shard) => shard)
+  const rows = shown.map((name, i) => {
+    const { value: size, failure } = sizes[i] as Asked<ShardSizes | undefined>
+    const cleaner = report.value?.shards[i]
+    return [
+      name,
+      ...(buckets === undefined ? [] : [(held.get(i)?.length ?? 0).toLocaleString('en-US')]),
+      failure ?? size?.entities?.toLocaleString('en-US') ?? '–',
+      size === undefined ? '–' : byteText(size.bytes),
+      cleaner?.lagMs === undefined ? '–' : durationText(cleaner.lagMs),
+      cleaner?.sinceLastRoundMs === undefined ? '–' : `${durationText(cleaner.sinceLastRoundMs)} ago`,
+      cleaner?.pending === undefined
+        ? '–'
+        : `${cleaner.pending.rows}${cleaner.pending.more ? ' or more' : ''}`,
+    ]
+  })
+  const head = [
+    'shard',
+    ...(buckets === undefined ? [] : ['buckets']),
+    'entities, about',
+    'bytes, about',
+    'cleaner’s lag',
+    'its last round',
+    'pending rows',
+  ]
+  return markup`${table(head, rows, 'What the shards hold')}
+<p class="soft">${note} Entities and bytes are estimates of the databases’ statistics, tombstones included; “–” is not known.</p>`
+}
+
+function cleanerLine(report: Asked<CleanerReport>): Html {
+  if (report.failure !== undefined)
+    return markup`<p>What the cleaner has found is not known: ${report.failure}</p>`
+  const { updatedAt, totals, lastFoundAt, lastError } = report.value
+  if (updatedAt === undefined) return markup`<p>No cleaner has saved a report yet.</p>`
+  const found = `${counted(totals.added, 'row')} added and ${counted(totals.removed, 'row')} removed`
+  return markup`<p>The cleaner, as it saved ${updatedAt.toISOString()}: ${found} since the first one ran${lastFoundAt === undefined ? '' : `, the last ${lastFoundAt.toISOString()}`}.${lastError === undefined ? undefined : markup` Its last error, ${lastError.at.toISOString()}: ${lastError.code}.`}</p>`
 }
 
 function shardSection({ name, connections, lanes }: ShardStats): Html {
-  return markup`<h2>${name}</h2>
+  const busiest = lanes.toSorted((a, b) => b.statements - a.statements)
+  const { shown, note } = cut(busiest, MAX_LANES, 'lane')
+  return markup`<h3>${name}</h3>
 ${connections === undefined ? undefined : markup`<p>${connections.refusal ?? `${connections.open - connections.idle} of ${connections.open} connections are used, ${connections.limit} there may be; ${counted(connections.waiting, 'call')} ${connections.waiting === 1 ? 'waits' : 'wait'} for one.`}</p>`}
 ${
   lanes.length === 0
     ? markup`<p>Nothing has been sent to it.</p>`
     : table(
         ['lane', 'statements', 'items', 'items a statement', 'waiting'],
-        lanes.map(({ table: of, kind, statements, items, waiting }) => [
+        shown.map(({ table: of, kind, statements, items, waiting }) => [
           `${of} ${kind}`,
           statements.toLocaleString('en-US'),
           items.toLocaleString('en-US'),
           (items / Math.max(1, statements)).toFixed(1),
           `${waiting}`,
         ]),
+        `Lanes of ${name}`,
       )
-}`
+}${note === '' ? undefined : markup`<p class="soft">${note}</p>`}`
 }

@@ -8,3 +8,31 @@ export function milliseconds(value: number): string {
   const digits = value < 1 ? 2 : value < 100 ? 1 : 0
   return `${value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })} ms`
 }
+
+/** `812 bytes`, `12.3 KiB`, `4.5 MiB`. */
+export function byteText(bytes: number): string {
+  if (bytes < 1024) return counted(bytes, 'byte')
+  const units = ['KiB', 'MiB', 'GiB', 'TiB']
+  let value = bytes / 1024
+  while (value >= 1024 && units.length > 1) {
+    value /= 1024
+    units.shift()
+  }
+  return `${value.toFixed(value < 100 ? 1 : 0)} ${units[0]}`
+}
+
+/** `4 s`, `12 min`, `3 h`, `2 days`. */
+export function durationText(ms: number): string {
+  const seconds = ms / 1000
+  if (seconds < 120) return `${Math.round(seconds)} s`
+  if (seconds < 7200) return `${Math.round(seconds / 60)} min`
+  return seconds < 172_800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} days`
+}
+
+/** The first of a list, and a word about the others. */
+export function cut<T>(list: readonly T[], most: number, one: string): { shown: readonly T[]; note: string } {
+  const left = list.length - most
+  return left <= 0
+    ? { shown: list, note: '' }
+    : { shown: list.slice(0, most), note: `${counted(left, `more ${one}`, `more ${one}s`)} not shown.` }
+}

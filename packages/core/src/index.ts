@@ -40,9 +40,16 @@ export type {
   ShardCatalog,
 } from './ports/catalog-table.ts'
 export type { ClaimHolder, ClaimTable } from './ports/claim-table.ts'
-export type { Codec, CodecDefinitions, StoreCodec } from './ports/codec.ts'
+export type { BodyDescription, Codec, CodecDefinitions, StoreCodec } from './ports/codec.ts'
 export type { Definition, DefinitionTable, StoredDefinition } from './ports/definition-table.ts'
-export type { ConnectionState, ConnectOptions, Driver, DriverFactory, Shard } from './ports/driver.ts'
+export type {
+  ConnectionState,
+  ConnectOptions,
+  Driver,
+  DriverFactory,
+  Shard,
+  ShardSizes,
+} from './ports/driver.ts'
 export type {
   BoundedRow,
   EntityInsert,
@@ -68,7 +75,7 @@ export {
 } from './ports/index-table.ts'
 export type { BegunCall, EndedCall, Observer, StoreEvent } from './ports/observer.ts'
 export type { PendingPage, PendingRow, PendingTable } from './ports/pending-table.ts'
-export type { Router } from './ports/router.ts'
+export type { Router, RouterBuckets } from './ports/router.ts'
 export type { SentStatement, StatementListener } from './ports/statement-listener.ts'
 export type { TaskState, TaskTable } from './ports/task-table.ts'
 export { formatPath } from './property-path.ts'

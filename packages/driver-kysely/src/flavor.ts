@@ -32,6 +32,11 @@ export interface Flavor {
       readonly inKey: boolean
     }
   }
+  /**
+   * A statement that shows what the statistics say of the tables: `name`, `estimate` of rows and `bytes`, each NULL where it is
+   * not known; the row without a name is of the whole database, where it is not the sum of the others.
+   */
+  sizes(entityTable: string): RawBuilder<unknown>
   /** What follows the closing parenthesis of a table with a number for its key, and of one without. */
   readonly tableOptions: { readonly numbered: string; readonly keyed: string }
   /** True where secondary keys are a part of `CREATE TABLE`, false where they are statements of their own. */

@@ -24,6 +24,7 @@ import { createRowsOf } from './rows-of.ts'
 import { toNumber, toText } from './row-values.ts'
 import { columnNames, INCLUDED, indexTableStatements, primaryKey, tableStatements } from './schema.ts'
 import { createSession, type Call, type FaultCodes, type Row } from './session.ts'
+import { sizesOf } from './sizes-of.ts'
 import { createTaskTable } from './task-table.ts'
 
 export interface KyselyShardOptions {
@@ -157,6 +158,12 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
         callOf(call, false),
       )
       return toNumber(rows[0]?.now)
+    },
+
+    async sizes(call) {
+      const query = session.shape('sizes', () => flavor.sizes(entityTable))
+      const { rows } = await session.run(query, [], callOf(call, false))
+      return sizesOf(rows, entityTable)
     },
 
     ...(options.connections !== undefined && { connections: options.connections }),

@@ -31,6 +31,7 @@ export function bucketRouter(options: BucketRouterOptions): Router {
     shardCount: shards,
     shardOfId: (id) => map[bucketOfId(id)] as number,
     shardOfKey: (key) => map[bucketOfKey(key)] as number,
+    buckets: { ofId: bucketOfId, shards: [...map] },
     newId: (near) => uuidV7(time.now(), near === undefined ? undefined : bucketOfId(near)),
   }
 }

@@ -47,6 +47,19 @@ export type { CacheOptions, CacheStats } from './reading/entity-cache.ts'
 export type { ListCost, ListOptions, ListPage } from './reading/covering-reads.ts'
 export type { IdPage, QueryIdsOptions } from './reading/id-reads.ts'
 export type { CountedPage, CountOptions, QueryManyOptions } from './reading/index-queries.ts'
+export {
+  inspectEntity,
+  type InspectedEntity,
+  type InspectedRow,
+  type StoredEntity,
+} from './reading/inspect-entity.ts'
+export {
+  inspectIndexRows,
+  type IndexRowsToInspect,
+  type InspectedIndexRow,
+  type InspectedIndexRows,
+} from './reading/inspect-index.ts'
+export type { InspectedValue } from './reading/inspected-keys.ts'
 export type { ExplainOptions, QueryExplanation } from './reading/explain.ts'
 export type {
   Change,

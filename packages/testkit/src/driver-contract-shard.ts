@@ -130,6 +130,18 @@ export function shardContract(runner: TestFunctions, make: MakeDriverHarness): v
       expect(first).toBeLessThan(4_102_444_800e6)
     })
 
+    test('sizes, where it says any, are numbers of rows and bytes', async () => {
+      await bench.shard.entities.insert([newEntity(), newEntity()], { epoch: 1 })
+      const sizes = await bench.shard.sizes?.()
+      if (sizes === undefined) return
+      expect(sizes.bytes).toBeGreaterThan(0)
+      expect(sizes.entities).toBeGreaterThanOrEqual(0)
+      for (const { rows, bytes } of sizes.tables.values()) {
+        expect(rows).toBeGreaterThanOrEqual(0)
+        expect(bytes).toBeGreaterThan(0)
+      }
+    })
+
     test('warnings are sentences', async () => {
       for (const warning of await bench.shard.warnings()) expect(warning).toMatch(/\w.*\.$/)
     })

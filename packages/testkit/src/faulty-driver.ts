@@ -135,6 +135,7 @@ export function faultyDriver(driver: Driver, plan: FaultPlan): FaultyDriver {
       schema: (specs) => shard.schema(specs),
       flush: (options) => own.flush(options),
       now: (options) => own.now(options),
+      sizes: async (options) => own.sizes?.(options),
       warnings: (options) => own.warnings(options),
     }
   }

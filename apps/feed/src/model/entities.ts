@@ -1,4 +1,12 @@
-import { defineKind, indexesOf, typed, type DataStore, type IndexDefinition, type Item } from 'looseleaf'
+import {
+  defineKind,
+  indexesOf,
+  typed,
+  type Bag,
+  type DataStore,
+  type IndexDefinition,
+  type Item,
+} from 'looseleaf'
 
 /*
  * Everything on the site is an entity of one store. Each kind says which properties its entities have, and by which indexes
@@ -157,6 +165,15 @@ const Session = defineKind('session', {
 })
 
 const Setting = defineKind('setting', { schema: typed<SettingProperties>() })
+
+const PUBLIC_KINDS: ReadonlySet<unknown> = new Set(
+  [Person, Source, Entry, Comment, Like].map(({ name }) => name),
+)
+
+/** Whether an entity is one that the site shows to everybody: no session, import or setting, and nothing that it does not know. */
+export function isPublic(bag: Bag): boolean {
+  return PUBLIC_KINDS.has(bag['_kind'])
+}
 
 export type Person = Item<PersonProperties>
 export type Source = Item<SourceProperties>

@@ -6,7 +6,7 @@ import fastifyStatic from '@fastify/static'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { fileURLToPath } from 'node:url'
 import { renderToString } from 'preact-render-to-string'
-import { offeredIndexes } from '../model/entities.ts'
+import { isPublic, offeredIndexes } from '../model/entities.ts'
 import type { Site } from '../model/site.ts'
 import { registerRoutes } from '../routes/index.ts'
 import { UnknownHostPage } from '../views/unknown-host-page.tsx'
@@ -95,6 +95,7 @@ function openWindow(options: AppOptions): Console | undefined {
     store,
     base: '/store',
     home: { href: '/', label: 'Looseleaf' },
+    mayShow: isPublic,
     live: { offer: offeredIndexes, latencies },
     acts: { onAct: options.onAct ?? logAct },
   })

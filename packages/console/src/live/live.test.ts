@@ -153,7 +153,9 @@ test('names that are given are those by which acts are asked for, and no others'
     live: { offer: [byName], latencies },
     acts: { onAct: (one) => done.push(one), hosts: ['store.example.org'] },
   })
-  expect((await act({ add: 'by_name' })).status).toBe(403)
+  const refused = await act({ add: 'by_name' })
+  expect(refused.status).toBe(403)
+  expect(refused.body).toContain(`one of the names store.example.org; got 127.0.0.1:${port}.`)
   expect((await act({ add: 'by_name' }, { host: 'Store.example.org' })).status).toBe(303)
   expect(done).toHaveLength(1)
 })

@@ -25,11 +25,27 @@ export interface Codec {
    * this method a body stands for its own length.
    */
   decodedBytes?(body: Uint8Array): number
+  /** What a body says of itself, for people; undefined for one that is damaged or of something else. Never throws. */
+  describe?(body: Uint8Array): BodyDescription | undefined
   /**
    * A codec of one store, for one whose bodies may refer to definitions that are stored beside them. A store asks for it
    * when it is opened, and keeps it supplied.
    */
   forStore?(): StoreCodec
+}
+
+/** How a body is laid out: a header, what it refers to, and the payload. */
+export interface BodyDescription {
+  /** The name of its format, such as `msgpack`; its number where that is not known here. */
+  readonly format: string
+  readonly compression: 'none' | 'zlib' | 'dictionary'
+  /** Bytes of the header, the ids of definitions included; what follows is the payload. */
+  readonly headerBytes: number
+  /** Bytes of the payload before it was compressed. */
+  readonly plainBytes: number
+  /** The ids of the definitions that it refers to, as `DefinitionTable` has them. */
+  readonly shape: string | undefined
+  readonly dictionary: string | undefined
 }
 
 /** A codec that knows the definitions of one store. Starts without any. */

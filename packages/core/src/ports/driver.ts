@@ -51,8 +51,20 @@ export interface Shard {
   now(options?: CallOptions): Promise<number>
   /** How the connections to it are, without asking it; left out by drivers that have none to speak of. */
   connections?(): ConnectionState | undefined
+  /** How large its tables are, as its statistics have it, without counting; left out by drivers that cannot say. */
+  sizes?(options?: CallOptions): Promise<ShardSizes | undefined>
   /** Settings that endanger what was promised, in words; empty when all is well. */
   warnings(options?: CallOptions): Promise<readonly string[]>
+}
+
+/** Estimates, however old. What the database does not say is undefined. */
+export interface ShardSizes {
+  /** Of all tables and their keys together, in bytes. */
+  readonly bytes: number
+  /** Entities and tombstones. */
+  readonly entities: number | undefined
+  /** By the table's name; a table that is not in it has not been estimated. */
+  readonly tables: ReadonlyMap<string, { readonly rows: number; readonly bytes: number }>
 }
 
 export interface ConnectionState {

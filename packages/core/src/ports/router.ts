@@ -8,6 +8,16 @@ export interface Router {
   shardOfId(id: Uint8Array): number
   /** The shard of index rows that are kept by any other property, by that property's key bytes. */
   shardOfKey(key: Uint8Array): number
+  /** The buckets that it keeps together; left out by routers without. */
+  readonly buckets?: RouterBuckets | undefined
   /** A fresh id (16 bytes). With `near`, one on the same shard as that id, now and after shards were added. */
   newId(near?: Uint8Array): Uint8Array
+}
+
+/** Every key is in one bucket for ever, and every bucket on one shard. */
+export interface RouterBuckets {
+  /** The number of an id's bucket, from 0. */
+  ofId(id: Uint8Array): number
+  /** The shard of each bucket. */
+  readonly shards: readonly number[]
 }

@@ -49,6 +49,9 @@ export const mysqlFlavor: Flavor = {
       inKey: row.Key === 'PRI',
     }),
   },
+  sizes: () => sql`
+    SELECT table_name AS name, table_rows AS estimate, data_length + index_length AS bytes
+    FROM information_schema.tables WHERE table_schema = DATABASE()`,
   tableOptions: { numbered: 'ENGINE=InnoDB ROW_FORMAT=DYNAMIC', keyed: 'ENGINE=InnoDB ROW_FORMAT=DYNAMIC' },
   inlineKeys: true,
   now,

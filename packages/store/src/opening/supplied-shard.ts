@@ -73,6 +73,7 @@ export function suppliedShard(shard: Shard, supply: Supply): Shard {
     flush: (options) => shard.flush(options),
     now: (options) => shard.now(options),
     connections: () => shard.connections?.(),
+    sizes: async (options) => shard.sizes?.(options),
     warnings: (options) => shard.warnings(options),
   }
 

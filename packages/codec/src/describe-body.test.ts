@@ -1,0 +1,62 @@
+import type { Definition, StoreCodec } from '@looseleaf/core'
+import { expect, test } from 'vitest'
+import { envelopeCodec, jsonCodec, msgpackZlibCodec } from './index.ts'
+
+const bag = { title: 'Something new', text: 'again and '.repeat(150) }
+
+function give(codec: StoreCodec, definition: Definition): void {
+  codec.definitions.learn({ ...definition, added: 1 })
+  codec.definitions.confirm(definition.id)
+}
+
+test('a body says how it is laid out', () => {
+  const own = { headerBytes: 10, shape: undefined, dictionary: undefined }
+  const json = jsonCodec()
+  const plainBytes = json.encode(bag).length - 10
+  expect(json.describe!(json.encode(bag))).toEqual({
+    format: 'json',
+    compression: 'none',
+    plainBytes,
+    ...own,
+  })
+  const zlib = msgpackZlibCodec()
+  expect(zlib.describe!(zlib.encode(bag))).toMatchObject({ format: 'msgpack', compression: 'zlib', ...own })
+  // One that this codec does not read.
+  const alone = envelopeCodec({ alsoReads: [] })
+  expect(alone.describe!(json.encode(bag))).toMatchObject({ format: '2', compression: 'none' })
+})
+
+test('a body says which shape and dictionary it refers to, whether or not they are known', () => {
+  const codec = envelopeCodec({ shapes: true, dictionary: true }).forStore!()
+  for (let i = 0; i < 40; i++) codec.encode(bag)
+  const [shape] = codec.definitions.wanted()
+  give(codec, shape!)
+  const shaped = { format: 'msgpack', headerBytes: 16, shape: shape!.id, dictionary: undefined }
+  expect(codec.describe!(codec.encode(bag))).toMatchObject({ ...shaped, compression: 'zlib' })
+  const dictionary = codec.definitions.train(
+    Array.from({ length: 40 }, () => bag),
+    512,
+  )
+  give(codec, dictionary)
+  const body = codec.encode(bag)
+  const both = {
+    format: 'msgpack',
+    compression: 'dictionary',
+    headerBytes: 22,
+    shape: shape!.id,
+    dictionary: dictionary.id,
+  }
+  expect(codec.describe!(body)).toMatchObject(both)
+  expect(envelopeCodec().describe!(body)).toMatchObject(both)
+})
+
+test('a body that is damaged says nothing', () => {
+  const codec = msgpackZlibCodec()
+  const body = codec.encode(bag)
+  for (let i = 0; i < body.length; i++) {
+    const damaged = Buffer.from(body)
+    damaged[i]! ^= 1
+    expect(codec.describe!(damaged)).toBeUndefined()
+    expect(codec.describe!(body.subarray(0, i))).toBeUndefined()
+  }
+})

@@ -1,0 +1,269 @@
+import { createServer } from 'node:http'
+import { parseId } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { DataStore, defineIndex, type Bag, type IndexDefinition } from '@looseleaf/store'
+import { expect, onTestFinished, test } from 'vitest'
+import { createConsole, type ConsoleOptions } from './console.ts'
+
+const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
+const byKind = defineIndex('note_by_text', {
+  properties: { text: 'string' },
+  shardOn: 'id',
+  on: { _kind: 'note' },
+})
+const SECRET = Buffer.from('a word that nobody may ever see: 4711')
+
+interface Opened {
+  readonly store: DataStore
+  get(path: string): Promise<{ readonly status: number; readonly text: string }>
+}
+
+async function open(
+  options: Partial<ConsoleOptions> = {},
+  indexes: readonly IndexDefinition[] = [byName, byKind],
+): Promise<Opened> {
+  const store = await DataStore.open({
+    shards: memoryShards(2),
+    indexes,
+    migrate: true,
+    onWarning: () => {},
+  })
+  const window = createConsole({ store, base: '/store', ...options })
+  const server = createServer((request, response) => void window.handle(request, response))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(async () => {
+    server.close()
+    await store.close()
+  })
+  return {
+    store,
+    async get(path) {
+      const answer = await fetch(`http://127.0.0.1:${(server.address() as { port: number }).port}${path}`)
+      return { status: answer.status, text: await answer.text() }
+    },
+  }
+}
+
+const everything = { mayShow: () => true }
+
+/** The bytes that a page of an entity shows in hexadecimal digits. */
+function bytesOn(page: string): Buffer {
+  const [, dump = ''] = /<pre[^>]*>([^<]*)<\/pre>/.exec(page) ?? []
+  return Buffer.from(
+    dump
+      .split('\n')
+      .map((line) => line.slice(6, 53))
+      .join('')
+      .replaceAll(' ', ''),
+    'hex',
+  )
+}
+
+/** The addresses that a page leads to beneath /store. */
+function linksOn(page: string): string[] {
+  return [...page.matchAll(/href="(\/store[^"]*)"/g)].map(([, href]) => href!.replaceAll('&#38;', '&'))
+}
+
+test('an entity is shown with its bag, the bytes that decode to it, and its index rows', async () => {
+  const { store, get } = await open(everything)
+  const bag = {
+    _kind: 'note',
+    name: 'Ada',
+    text: 'hello',
+    list: [1, { a: null }],
+    at: new Date(0),
+    big: 2n ** 60n,
+  }
+  const { id, version } = await store.put(bag)
+  const { status, text } = await get(`/store/entity/${id}`)
+  expect(status).toBe(200)
+  for (const word of [
+    'hello',
+    '[1, { a: null }]',
+    '1970-01-01T00:00:00.000Z',
+    String(2n ** 60n),
+    `${version}`,
+  ])
+    expect(text).toContain(word)
+  expect(store.context.codec.decode(bytesOn(text))).toEqual(bag)
+  expect(text.match(/✓ present/g)).toHaveLength(2)
+  expect(text).not.toContain('✗')
+  expect((await get(`/store/entity?id=${id}`)).text).toContain('hello')
+})
+
+test('an index row that was deleted by hand is absent', async () => {
+  const { store, get } = await open(everything)
+  const { id } = await store.put({ name: 'Ada' })
+  const entry = store.context.catalog.current().indexes.find(({ name }) => name === 'by_name')!
+  const key = [Buffer.from('Ada')]
+  const shard = store.context.driver.shards[store.context.router.shardOfKey(key[0]!)]!
+  const columns = [{ name: 'name', type: 'string' }] as const
+  await shard.index({ table: entry.table, columns }).remove([{ key, entityId: parseId(id), before: 2 ** 53 }])
+  const { text } = await get(`/store/entity/${id}`)
+  expect(text).toContain('✗ absent')
+  expect(text).not.toContain('✓ present')
+})
+
+test('a bad id, an unknown one, a deleted one, and an index, a shard and a place that are not there', async () => {
+  const { store, get } = await open(everything)
+  expect((await get('/store/entity')).text).toContain('<form')
+  const bad = await get('/store/entity/%3Cb%3E4711')
+  expect(bad.status).toBe(400)
+  expect(bad.text).toContain('has to be a UUID')
+  expect(bad.text).not.toContain('<b>')
+  expect((await get(`/store/entity/${store.newId()}`)).status).toBe(404)
+  const { id } = await store.put({ name: 'Ada' })
+  await store.delete(id)
+  expect((await get(`/store/entity/${id}`)).text).toContain('It is deleted.')
+  for (const path of [
+    'nothing',
+    'by_name?shard=2',
+    'by_name?shard=-1',
+    'by_name?shard=x',
+    'by_name?after=x',
+    'by_name?table=x',
+  ])
+    expect((await get(`/store/index/${path}`)).status).toBe(404)
+})
+
+test('the rows of an index are shown page after page', async () => {
+  const { store, get } = await open(everything)
+  const bags = Array.from({ length: 60 }, (_, i) => ({ _kind: 'note', text: `note ${i}` }))
+  await store.putMany(bags)
+  const seen: string[] = []
+  for (const shard of [0, 1]) {
+    let next: string | undefined = `/store/index/note_by_text?shard=${shard}`
+    while (next !== undefined) {
+      const { text } = await get(next)
+      seen.push(...[...text.matchAll(/text: (note \d+)/g)].map(([, value]) => value!))
+      next = linksOn(text).find((href) => href.includes('after='))
+    }
+  }
+  expect(seen.toSorted()).toEqual(bags.map(({ text }) => text).toSorted())
+})
+
+test('nothing of what an entity says is shown unless the application allows it', async () => {
+  const isNote = (bag: Bag): boolean => bag['_kind'] === 'note'
+  const lenient = (() => 'yes') as unknown as () => boolean
+  for (const [mayShow, isAllowed] of [
+    [undefined, false],
+    [isNote, true],
+    [lenient, false],
+  ] as const) {
+    const { store, get } = await open({ mayShow })
+    const secret = await store.put({
+      name: SECRET.toString(),
+      bytes: SECRET,
+      nested: { deep: [SECRET.toString()] },
+    })
+    const moved = await store.put({ _kind: 'note', text: SECRET.toString() })
+    await store.put({ _kind: 'note', text: 'harmless' }, { id: moved.id })
+    const gone = await store.put({ name: `${SECRET.toString()} gone` })
+    await store.delete(gone.id)
+    for (let i = 0; i < 100; i++) await store.put({ name: `${SECRET.toString()} ${i}` })
+    const open_ = [
+      '/store',
+      '/store/index',
+      '/store/index?name=by',
+      ...[secret, moved, gone].map(({ id }) => `/store/entity/${id}`),
+      ...[0, 1].flatMap((shard) => [
+        `/store/index/by_name?shard=${shard}`,
+        `/store/index/note_by_text?shard=${shard}`,
+      ]),
+    ]
+    let pages = 0
+    const asked = new Set(open_)
+    for (const path of asked) {
+      const { text } = await get(path)
+      pages++
+      expect(text).not.toContain(SECRET.toString())
+      expect(text).not.toContain(SECRET.toString('hex').slice(0, 16))
+      expect(bytesOn(text).includes(SECRET.subarray(0, 12))).toBe(false)
+      expect(text).not.toContain(SECRET.toString('base64').slice(0, 20))
+      expect(text).not.toContain(SECRET.toString('base64url').slice(0, 20))
+      for (const href of linksOn(text)) if (href.includes('after=')) asked.add(href)
+      if (path.endsWith(moved.id)) expect(text.includes('harmless')).toBe(isAllowed)
+      if (path.endsWith(secret.id)) expect(text).toMatch(/nested[^]*object[^]*The bytes are not shown/)
+    }
+    expect(pages).toBeGreaterThan(open_.length)
+  }
+})
+
+test('what is filled in is text, on every page', async () => {
+  const evil = `"><script>alert(1)</script><img src=x onerror='x'>`
+  const { store, get } = await open(everything)
+  const { id } = await store.put({ _kind: 'note', [evil]: evil, name: evil, text: evil })
+  for (const entry of store.context.catalog.current().indexes)
+    Object.assign(entry, {
+      shardOn: evil,
+      on: { [evil]: evil },
+      properties: [{ ...entry.properties[0], name: evil }],
+    })
+  const pages = [
+    `entity/${id}`,
+    'index',
+    'index/by_name?shard=0',
+    'index/by_name?shard=1',
+    `index/${encodeURIComponent(evil)}`,
+  ]
+  for (const path of [
+    ...pages,
+    `index?name=${encodeURIComponent(evil)}`,
+    `entity?id=${encodeURIComponent(evil)}`,
+  ]) {
+    const { text } = await get(`/store/${path}`)
+    expect(text).not.toMatch(/<script|<img/)
+  }
+  expect((await get(`/store/entity/${id}`)).text).toContain('&#60;script&#62;')
+})
+
+test('a store of 300 indexes and large bags makes no page large, and what is left out is said', async () => {
+  const many = Array.from({ length: 300 }, (_, i) =>
+    defineIndex(`by_p${String(i).padStart(3, '0')}`, {
+      properties: { [`p${i}`]: 'integer' },
+      shardOn: 'id',
+    }),
+  )
+  const { store, get } = await open(everything, many)
+  const bag: Record<string, unknown> = {
+    text: 'x'.repeat(200_000),
+    list: Array.from({ length: 30_000 }, (_, i) => i),
+  }
+  for (let i = 0; i < 300; i++) bag[`p${i}`] = i
+  const { id } = await store.put(bag as Bag)
+  await store.putMany(Array.from({ length: 2000 }, (_, i) => ({ p0: i })))
+  for (const [path, word] of [
+    ['', 'more lane'],
+    ['/index', '200 more index tables not shown.'],
+    ['/index/by_p000?shard=0', 'Next rows'],
+    [`/entity/${id}`, '100 more rows not shown.'],
+  ]) {
+    const { status, text } = await get(`/store${path}`)
+    expect(status).toBe(200)
+    expect(text).toContain(word)
+    expect(text.length).toBeLessThan(80_000)
+  }
+  expect((await get('/store/index?name=by_p29')).text.match(/>by_p29\d</g)!.length).toBe(10)
+})
+
+test('the map of the buckets has each of them once, on its shard', async () => {
+  const { store, get } = await open()
+  const { text } = await get('/store')
+  expect(text).toContain('4,096 buckets on 2 shards')
+  expect(text).toMatch(/0 to 2,047<\/td><td>2,048<\/td><td>memory 0/)
+  expect(text).toMatch(/2,048 to 4,095<\/td><td>2,048<\/td><td>memory 1/)
+  expect(store.context.router.buckets!.shards).toHaveLength(4096)
+  expect(text).toContain('No cleaner has saved a report yet.')
+})
+
+test('a shard that does not answer takes nothing but its own part away', async () => {
+  const { store, get } = await open()
+  const shard = store.context.driver.shards[1]!
+  shard.sizes = async () => {
+    throw new Error('It is <gone>.')
+  }
+  const { status, text } = await get('/store')
+  expect(status).toBe(200)
+  expect(text).toContain('It is &#60;gone&#62;.')
+  expect(text).toContain('4,096 buckets')
+})

@@ -1,0 +1,139 @@
+import type { CatalogEntry, ShardSizes } from '@looseleaf/core'
+import {
+  inspectIndexRows,
+  type DataStore,
+  type InspectedIndexRow,
+  type InspectedIndexRows,
+} from '@looseleaf/store'
+import { asked, type Asked } from './asked.ts'
+import { markup, type Html } from './html.ts'
+import { columnsText, onText, stateText } from './index-text.ts'
+import type { KeptPlaces } from './kept-places.ts'
+import { notFound, type Answer, type Ask } from './routes.ts'
+import { entityLink, isShown, keyText, type MayShow } from './showing.ts'
+import { byteText, counted, cut } from './text.ts'
+import { table } from './xray-page.ts'
+
+const PAGE_ROWS = 25
+const MAX_SHARDS = 64
+
+export interface IndexPageOptions {
+  readonly store: Pick<DataStore, 'context'>
+  readonly base: string
+  readonly mayShow: MayShow | undefined
+  readonly places: KeptPlaces
+}
+
+/** An index by its name: what it is, its size, and the rows of one of its tables on one shard. */
+export async function indexPage(options: IndexPageOptions, { rest, query, signal }: Ask): Promise<Answer> {
+  const { store, base, places } = options
+  const { driver, catalog } = store.context
+  const entries = (await catalog.reload({ signal })).indexes.filter(({ name }) => name === rest)
+  const wanted = query.get('table')
+  // The rows of the generation that queries read, unless another one is asked for.
+  const entry =
+    wanted === null
+      ? (entries.find(({ state, unique }) => state === 'ready' && !unique) ?? entries[0])
+      : entries.find((one) => one.table === wanted)
+  if (entry === undefined) return notFound('There is no such index.')
+  const shard = Number(query.get('shard') ?? 0)
+  const word = query.get('after')
+  const after = word === null ? undefined : places.find(word)
+  if (driver.shards[shard] === undefined) return notFound('There is no such shard.')
+  if (word !== null && after === undefined)
+    return notFound('This place in the index is not kept any more: begin again with its first rows.')
+  const [rows, sizes] = await Promise.all([
+    asked(
+      (limited) =>
+        inspectIndexRows(store.context, { entry, shard, after, limit: PAGE_ROWS }, { signal: limited }),
+      signal,
+    ),
+    Promise.all(
+      driver.shards.map((one) => asked(async (limited) => one.sizes?.({ signal: limited }), signal)),
+    ),
+  ])
+  const address = `${base}/index/${encodeURIComponent(rest)}?table=${encodeURIComponent(entry.table)}`
+  const body = markup`<h1>Index ${rest}</h1>${entries.map((one) => definition(one, sizes))}
+<h2>${entry.unique ? 'Claims' : 'Rows'} as they lie: ${entry.table}</h2>
+${
+  entries.length < 2
+    ? undefined
+    : choices(
+        'Tables',
+        entries.map((one) => ({
+          href: `${base}/index/${encodeURIComponent(rest)}?table=${encodeURIComponent(one.table)}`,
+          label: one.table,
+          isCurrent: one === entry,
+        })),
+      )
+}
+${choices(
+  'Shards',
+  cut(driver.shards, MAX_SHARDS, 'shard').shown.map(({ name }, i) => ({
+    href: `${address}&shard=${i}`,
+    label: name,
+    isCurrent: i === shard,
+  })),
+)}
+${rows.failure === undefined ? rowsPart(rows.value, options, `${address}&shard=${shard}`, after !== undefined) : markup`<p>${rows.failure}</p>`}`
+  return { status: 200, title: `Index ${rest}`, body }
+}
+
+function definition(entry: CatalogEntry, sizes: readonly Asked<ShardSizes | undefined>[]): Html {
+  const { generation, table: name, shardOn, include, unique } = entry
+  const known = sizes.flatMap(({ value }) => value?.tables.get(name) ?? [])
+  const sum = (of: 'rows' | 'bytes'): number => known.reduce((all, one) => all + one[of], 0)
+  return markup`<h2>${unique ? 'Claims' : 'Definition'}, generation ${generation}</h2>
+<dl><dt>columns</dt><dd>${columnsText(entry)}</dd><dt>state</dt><dd>${stateText(entry)}</dd><dt>table</dt><dd>${name}, on ${counted(sizes.length, 'shard')}</dd>
+<dt>rows stand</dt><dd>${shardOn === 'id' ? 'on the shard of their entity' : `on the shard of their ${shardOn}`}</dd>
+${entry.on === undefined ? undefined : markup`<dt>only for</dt><dd>${onText(entry)}</dd>`}
+${include === undefined ? undefined : markup`<dt>rows hold too</dt><dd>${include.join(', ')}</dd>`}
+${unique ? markup`<dt>unique</dt><dd>one row for each key says who holds it</dd>` : undefined}
+<dt>size</dt><dd>${known.length === 0 ? 'the database does not say' : `about ${counted(sum('rows'), 'row')} in ${byteText(sum('bytes'))}, by the statistics of ${counted(known.length, 'shard')}`}</dd></dl>`
+}
+
+interface Choice {
+  readonly href: string
+  readonly label: string
+  readonly isCurrent: boolean
+}
+
+function choices(label: string, all: readonly Choice[]): Html {
+  return markup`<nav aria-label="${label}"><ul class="choices">${all.map(({ href, label: name, isCurrent }) => markup`<li><a href="${href}"${isCurrent ? markup` aria-current="page"` : undefined}>${name}</a></li>`)}</ul></nav>`
+}
+
+function rowsPart(
+  { rows, next }: InspectedIndexRows,
+  { base, mayShow, places }: IndexPageOptions,
+  address: string,
+  isLater: boolean,
+): Html {
+  const links = [
+    ...(isLater ? [markup`<a href="${address}">The first rows</a>`] : []),
+    ...(next === undefined
+      ? []
+      : [markup`<a href="${address}&after=${places.keep(next)}" rel="next">Next rows</a>`]),
+  ]
+  if (rows.length === 0) return markup`<p>There are no rows here.</p>`
+  // Of a key that its entity does not have now nobody can say whether it may be shown.
+  const isPublic = ({ entity, bag, isExpected }: InspectedIndexRow): boolean =>
+    isExpected === true && isShown(mayShow, bag, entity)
+  const hidden = rows.filter((row) => !isPublic(row)).length
+  return markup`${table(
+    ['key', 'entity', 'stamp', 'leads to'],
+    rows.map((row) => [
+      keyText(isPublic(row) ? row.key : undefined),
+      entityLink(base, row.entity),
+      `${row.version}`,
+      leadsTo(row),
+    ]),
+    'Rows',
+  )}<p>${links.map((link) => markup`${link} `)}</p>
+${hidden === 0 ? undefined : markup`<p class="soft">${hidden === 1 ? 'One key is' : `${hidden} keys are`} not shown: of entities whose values the application has not allowed, or that have another key now.</p>`}`
+}
+
+function leadsTo({ bag, isExpected }: InspectedIndexRow): Html {
+  if (isExpected === true) return markup`<span class="yes">✓ its entity</span>`
+  if (isExpected === undefined) return markup`an entity that is not read here`
+  return markup`<span class="no">✗ nothing:</span> ${bag === undefined ? 'the entity is not there' : 'the entity has other values'}`
+}

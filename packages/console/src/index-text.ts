@@ -1,0 +1,21 @@
+import type { CatalogEntry } from '@looseleaf/core'
+
+/** `published time desc, tags string[]`. */
+export function columnsText({ properties }: CatalogEntry): string {
+  return properties
+    .map(
+      ({ name, type, many, order }) => `${name} ${type}${many ? '[]' : ''}${order === 'desc' ? ' desc' : ''}`,
+    )
+    .join(', ')
+}
+
+/** `_kind = entry`; empty for an index of all entities. */
+export function onText({ on = {} }: CatalogEntry): string {
+  return Object.entries(on)
+    .map(([name, value]) => `${name} = ${value}`)
+    .join(' and ')
+}
+
+export function stateText({ state, hidden, paused }: CatalogEntry): string {
+  return [state, ...(hidden ? ['hidden'] : []), ...(paused ? ['paused'] : [])].join(', ')
+}

@@ -1,0 +1,47 @@
+import type { PropertyValue } from '@looseleaf/core'
+
+/** Characters of a value that are shown. */
+const MAX_TEXT = 400
+
+/** What kind of value it is. */
+export function typeOf(value: PropertyValue | undefined): string {
+  if (value === null || value === undefined) return 'null'
+  if (value instanceof Date) return 'time'
+  if (value instanceof Uint8Array) return 'bytes'
+  if (Array.isArray(value)) return 'list'
+  return typeof value
+}
+
+/** A value for people, cut where it is long: no more is made than is shown, however large it is. */
+export function valueText(value: PropertyValue | undefined): string {
+  if (typeof value === 'string') return cutText(value)
+  return cutText(partText(value, MAX_TEXT + 1))
+}
+
+function cutText(text: string): string {
+  if (text.length <= MAX_TEXT) return text
+  return `${text.slice(0, MAX_TEXT).replace(/[\uD800-\uDBFF]$/, '')} …`
+}
+
+/** At least so many characters of a value within another one, where it has as many. */
+function partText(value: PropertyValue | undefined, wanted: number): string {
+  if (value === null || value === undefined) return 'null'
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString()
+  if (value instanceof Uint8Array) return Buffer.from(value.subarray(0, wanted)).toString('hex')
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, wanted))
+  if (typeof value !== 'object') return String(value)
+  if (Array.isArray(value)) return `[${joined(value.values(), (one) => partText(one, wanted), wanted)}]`
+  const named = value as Readonly<Record<string, PropertyValue | undefined>>
+  const names = Object.keys(named).values()
+  return `{ ${joined(names, (name) => `${name.slice(0, wanted)}: ${partText(named[name], wanted)}`, wanted)} }`
+}
+
+function joined<T>(items: Iterable<T>, textOf: (item: T) => string, wanted: number): string {
+  let text = ''
+  for (const item of items) {
+    if (text !== '') text += ', '
+    text += textOf(item)
+    if (text.length >= wanted) break
+  }
+  return text
+}

@@ -1,0 +1,96 @@
+import {
+  formatId,
+  isLooseleafError,
+  type Bag,
+  type BoundedRow,
+  type CallOptions,
+  type CatalogEntry,
+  type EntityId,
+  type Shard,
+} from '@looseleaf/core'
+import { tableSpec, type EngineContext, type RowPlace } from '@looseleaf/index-engine'
+import { inspectedKey, rowIdentity, rowsToHave, type InspectedValue } from './inspected-keys.ts'
+
+/** Which rows to look at: those of an index, or its claims, on one shard, behind a place. */
+export interface IndexRowsToInspect {
+  /** As the catalog has it. */
+  readonly entry: CatalogEntry
+  /** The shard's number. */
+  readonly shard: number
+  /** Rows behind this one; the first ones without. */
+  readonly after?: RowPlace | undefined
+  readonly limit: number
+}
+
+export interface InspectedIndexRow {
+  readonly key: readonly InspectedValue[]
+  readonly entity: EntityId
+  /** The version that is stamped on it. */
+  readonly version: number
+  /** What the entity has now; undefined where it is deleted or cannot be read. */
+  readonly bag: Bag | undefined
+  /** Whether the entity has to have this row on this shard; undefined where that cannot be told. */
+  readonly isExpected: boolean | undefined
+}
+
+export interface InspectedIndexRows {
+  readonly rows: readonly InspectedIndexRow[]
+  /** Where the next ones begin; undefined where there are none. */
+  readonly next: RowPlace | undefined
+}
+
+/** Larger bodies are not read for this. */
+const MAX_BODY = 1024 * 1024
+
+/** The rows of an index table as they lie on a shard, each with what its entity is now. Nothing is left out. */
+export async function inspectIndexRows(
+  context: EngineContext,
+  { entry, shard, after, limit }: IndexRowsToInspect,
+  options: CallOptions = {},
+): Promise<InspectedIndexRows> {
+  const table = (context.driver.shards[shard] as Shard).index(tableSpec(entry))
+  const scan = { prefix: [], order: 'asc', limit: limit + 1, ...(after && { after }) } as const
+  const found = await table.scan(scan, options)
+  const rows = found.slice(0, limit)
+  const entities = await readEntities(
+    context,
+    rows.map(({ entityId }) => entityId),
+    options,
+  )
+  return {
+    rows: rows.map(({ key, entityId, version }): InspectedIndexRow => {
+      const id = formatId(entityId)
+      const stored = entities.get(id)
+      const bag = stored?.body ? decoded(context, stored.body) : undefined
+      const isGone = stored === undefined || stored.body === null
+      const belongs = (of: Bag): boolean =>
+        rowsToHave(context, entry, entityId, of).has(rowIdentity(key, shard, entityId))
+      const isExpected = bag === undefined ? (isGone ? false : undefined) : belongs(bag)
+      return { key: inspectedKey(entry, key), entity: id, version, bag, isExpected }
+    }),
+    next: found.length > limit ? rows.at(-1) : undefined,
+  }
+}
+
+async function readEntities(
+  { driver, router }: EngineContext,
+  ids: readonly Uint8Array[],
+  options: CallOptions,
+): Promise<ReadonlyMap<EntityId, BoundedRow>> {
+  const byShard = Map.groupBy(ids, (id) => router.shardOfId(id))
+  const pages = await Promise.all(
+    Array.from(byShard, ([shard, own]) =>
+      (driver.shards[shard] as Shard).entities.readBounded(own, MAX_BODY, options),
+    ),
+  )
+  return new Map(pages.flat().flatMap((row) => (row === undefined ? [] : [[formatId(row.id), row]])))
+}
+
+function decoded({ codec }: EngineContext, body: Uint8Array): Bag | undefined {
+  try {
+    return codec.decode(body)
+  } catch (error) {
+    if (!isLooseleafError(error)) throw error
+    return undefined
+  }
+}

@@ -1,0 +1,136 @@
+import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
+import { parseId, type CatalogEntry } from '@looseleaf/core'
+import { mysqlShards } from '@looseleaf/driver-mysql'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { defineIndex, tableSpec } from '@looseleaf/index-engine'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { DataStore } from '../data-store.ts'
+import { inspectEntity, type InspectedRow } from './inspect-entity.ts'
+import { inspectIndexRows, type InspectedIndexRow } from './inspect-index.ts'
+
+const byTag = defineIndex('by_tag', { properties: { tags: 'string[]' }, shardOn: 'tags' })
+const byMail = defineIndex('by_mail', { properties: { mail: 'string' }, shardOn: 'mail', unique: true })
+const indexes = [byTag, byMail]
+
+describe.each([
+  ['SQLite', async () => memoryShards(3)],
+  ['MariaDB', async () => mysqlShards((await freshShards(3)).urls)],
+])('on %s', (_, shards) => {
+  let store: DataStore
+  beforeEach(async () => {
+    store = await DataStore.open({ shards: await shards(), indexes, migrate: true, onWarning: () => {} })
+  })
+  afterEach(() => store.close())
+
+  const entryOf = (name: string, unique?: true): CatalogEntry =>
+    store.context.catalog.current().indexes.find((one) => one.name === name && one.unique === unique)!
+
+  /** Deletes a row, as somebody might by hand. */
+  async function deleteRow({ table, shard, key }: InspectedRow, id: string): Promise<void> {
+    const entry = store.context.catalog.current().indexes.find((one) => one.table === table)!
+    const on = store.context.driver.shards.find(({ name }) => name === shard)!
+    const row = { key: [Buffer.from(String(key[0]!.value))], entityId: parseId(id) }
+    expect(await on.index(tableSpec(entry)).remove([{ ...row, before: Number.MAX_SAFE_INTEGER }])).toBe(1)
+  }
+
+  const shown = (rows: readonly InspectedRow[]): unknown[] =>
+    rows.map(({ index, isClaim, key, isExpected, version }) => [
+      isClaim ? `claim ${index}` : index,
+      key.map(({ value }) => value).join(),
+      isExpected,
+      version,
+    ])
+
+  test('an entity is shown as it is stored, with each of its index rows', async () => {
+    const bag = { mail: 'ada@example.org', tags: ['x', 'y'], text: 'long '.repeat(300) }
+    const { id, version } = await store.put(bag)
+    const { stored, rows, shard, bucket } = await inspectEntity(store.context, id.toUpperCase())
+    const { router, driver, codec } = store.context
+    expect(shard).toBe(driver.shards[router.shardOfId(parseId(id))]!.name)
+    expect(router.buckets!.shards[bucket!]).toBe(router.shardOfId(parseId(id)))
+    expect(stored).toMatchObject({ version, bag, failure: undefined })
+    expect(codec.decode(stored!.body!)).toEqual(bag)
+    expect(stored!.layout).toMatchObject({
+      format: 'msgpack',
+      compression: 'zlib',
+      headerBytes: 10,
+      shape: undefined,
+    })
+    expect(stored!.layout!.plainBytes).toBeGreaterThan(1500)
+    expect(shown(rows).toSorted()).toEqual([
+      ['by_mail', 'ada@example.org', true, version],
+      ['by_tag', 'x', true, version],
+      ['by_tag', 'y', true, version],
+      ['claim by_mail', 'ada@example.org', true, version],
+    ])
+  })
+
+  test('a row that was deleted by hand is absent', async () => {
+    const { id, version } = await store.put({ tags: ['x', 'y'] })
+    const { rows } = await inspectEntity(store.context, id)
+    await deleteRow(rows[0]!, id)
+    expect(shown((await inspectEntity(store.context, id)).rows)).toEqual([
+      ['by_tag', 'x', true, undefined],
+      ['by_tag', 'y', true, version],
+    ])
+  })
+
+  test('rows that an entity has lost are shown as such, and a deleted one has to have none', async () => {
+    const { id, version } = await store.put({ tags: ['x'] })
+    const second = await store.put({ tags: ['y'] }, { id })
+    expect(shown((await inspectEntity(store.context, id)).rows)).toEqual([
+      ['by_tag', 'y', true, second.version],
+      ['by_tag', 'x', false, version],
+    ])
+    await store.delete(id)
+    const { stored, rows } = await inspectEntity(store.context, id)
+    expect(stored).toMatchObject({ body: null, bag: undefined, layout: undefined })
+    expect(rows.filter(({ isExpected }) => isExpected)).toEqual([])
+  })
+
+  test('an id of nothing has nothing, and a bad one is refused', async () => {
+    expect(await inspectEntity(store.context, store.newId())).toMatchObject({ stored: undefined, rows: [] })
+    await expect(inspectEntity(store.context, 'ada')).rejects.toMatchObject({ code: 'BAD_ID' })
+  })
+
+  test('the rows of an index are shown as they lie, page after page, with what their entities are now', async () => {
+    const ids: string[] = []
+    for (let i = 0; i < 9; i++) ids.push((await store.put({ tags: [`t${i}`], n: i })).id)
+    await store.put({ tags: ['t9'], n: 0 }, { id: ids[0]! })
+    const orphan = { key: [Buffer.from('t10')], entityId: parseId(store.newId()), version: 1 }
+    const shardOfOrphan = store.context.router.shardOfKey(orphan.key[0]!)
+    await store.context.driver.shards[shardOfOrphan]!.index(tableSpec(entryOf('by_tag'))).upsert([orphan])
+    const found: InspectedIndexRow[] = []
+    for (let shard = 0; shard < 3; shard++) {
+      const own: InspectedIndexRow[] = []
+      for (let after, isFirst = true; isFirst || after !== undefined; isFirst = false) {
+        const page = await inspectIndexRows(store.context, {
+          entry: entryOf('by_tag'),
+          shard,
+          after,
+          limit: 2,
+        })
+        own.push(...page.rows)
+        after = page.next
+      }
+      const values = own.map(({ key }) => String(key[0]!.value))
+      expect(values).toEqual(values.toSorted())
+      found.push(...own)
+    }
+    const byKey = new Map(found.map((row) => [row.key[0]!.value, row]))
+    expect([...byKey.keys()].toSorted()).toEqual(Array.from({ length: 11 }, (__, i) => `t${i}`).toSorted())
+    expect(byKey.get('t0')).toMatchObject({ entity: ids[0], bag: { tags: ['t9'], n: 0 }, isExpected: false })
+    expect(byKey.get('t9')).toMatchObject({ entity: ids[0], isExpected: true })
+    expect(byKey.get('t10')).toMatchObject({ bag: undefined, isExpected: false })
+    expect(byKey.get('t2')).toMatchObject({ entity: ids[2], bag: { n: 2 }, isExpected: true })
+  })
+
+  test('a shard says how large its tables are, about', async () => {
+    await store.put({ tags: ['x'] })
+    for (const shard of store.context.driver.shards) {
+      const sizes = await shard.sizes!()
+      expect(sizes!.bytes).toBeGreaterThan(0)
+      expect(sizes!.entities).toBeGreaterThanOrEqual(0)
+    }
+  })
+})
