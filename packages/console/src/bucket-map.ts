@@ -2,11 +2,8 @@ import { markup, type Html } from './html.ts'
 import { counted, cut } from './text.ts'
 import { table } from './xray-page.ts'
 
-const WIDTH = 1000
-const ROW = 20
-const LEFT = 8
 const MAX_SHARDS = 64
-/** Of neighbouring buckets: more would be too fine to be seen, and would make the page large. */
+/** Of neighbouring buckets, in all pictures together: more would be too fine to be seen, and would make the page large. */
 const MAX_RUNS = 1000
 const MAX_RANGES = 64
 
@@ -16,33 +13,42 @@ interface Run {
   readonly to: number
 }
 
-/** Which buckets each shard has: a picture with a line for each shard, and the same as a table of ranges. */
+/** Which buckets each shard has: a line for each shard, and the same as a table of ranges. */
 export function bucketMap(shards: readonly number[], names: readonly string[]): Html {
   const runs = runsOf(shards)
-  const drawn = new Set(runs.slice(0, MAX_RUNS))
-  const across = (bucket: number): number => LEFT + (bucket / shards.length) * (WIDTH - 2 * LEFT)
-  const lines = cut(names, MAX_SHARDS, 'shard').shown.map((name, shard) => {
-    const y = shard * 2 * ROW
-    const own = runs.filter((run) => run.shard === shard && drawn.has(run))
-    const path = own.map(({ from, to }) => {
-      const [left, right] = [across(from), across(to + 1)]
-      return `M${left.toFixed(1)} ${y + ROW}h${(right - left).toFixed(1)}v12H${left.toFixed(1)}z`
-    })
-    return markup`<text x="${LEFT}" y="${y + 14}">${name}</text><path class="back" d="M${LEFT} ${y + ROW}H${WIDTH - LEFT}v12H${LEFT}z"/><path d="${path.join('')}"/>`
-  })
+  const drawn = Map.groupBy(runs.slice(0, MAX_RUNS), ({ shard }) => shard)
+  const lines = names
+    .slice(0, MAX_SHARDS)
+    .map((name, shard) => line(name, drawn.get(shard) ?? [], shards.length))
   const { shown, note } = cut(runs, MAX_RANGES, 'range')
-  const label = `${counted(shards.length, 'bucket')} on ${counted(names.length, 'shard')}; the table below has the ranges`
-  return markup`<div class="scroll" tabindex="0" role="region" aria-label="Picture of the buckets"><svg class="buckets" viewBox="0 0 ${WIDTH} ${lines.length * 2 * ROW}" role="img" aria-label="${label}">${lines}</svg></div>
-${runs.length > MAX_RUNS || names.length > MAX_SHARDS ? markup`<p class="soft">Not all of it is drawn.</p>` : undefined}
-<details><summary>Buckets as ranges</summary>${table(
+  const ranges = table(
     ['buckets', 'how many', 'shard'],
-    shown.map(({ from, to, shard }) => [
-      `${from.toLocaleString('en-US')} to ${to.toLocaleString('en-US')}`,
-      (to - from + 1).toLocaleString('en-US'),
-      names[shard] ?? `${shard}`,
+    shown.map((run) => [
+      rangeText(run),
+      lengthOf(run).toLocaleString('en-US'),
+      names[run.shard] ?? `${run.shard}`,
     ]),
     'Buckets as ranges',
-  )}${note === '' ? undefined : markup`<p class="soft">${note}</p>`}</details>`
+  )
+  return markup`<div class="buckets">${lines}</div>
+${runs.length > MAX_RUNS || names.length > MAX_SHARDS ? markup`<p class="soft">Not all of it is drawn.</p>` : undefined}
+<details><summary>Buckets as ranges</summary>${ranges}${note === '' ? undefined : markup`<p class="soft">${note}</p>`}</details>`
+}
+
+/** A unit of the picture is a bucket. */
+function line(name: string, runs: readonly Run[], buckets: number): Html {
+  const path = runs.map((run) => `M${run.from} 0h${lengthOf(run)}v1h-${lengthOf(run)}z`).join('')
+  const has =
+    runs.length === 0 ? 'none' : runs.length === 1 ? rangeText(runs[0]!) : counted(runs.length, 'range')
+  return markup`<p>${name}</p><svg viewBox="0 0 ${buckets} 1" preserveAspectRatio="none" role="img" aria-label="Buckets of ${name}: ${has}"><path d="${path}"/></svg>`
+}
+
+function lengthOf({ from, to }: Run): number {
+  return to - from + 1
+}
+
+function rangeText({ from, to }: Run): string {
+  return `${from.toLocaleString('en-US')} to ${to.toLocaleString('en-US')}`
 }
 
 function runsOf(shards: readonly number[]): readonly Run[] {

@@ -88,7 +88,7 @@ function bagSection(bag: Bag, isPublic: boolean): Html {
   const { shown, note } = cut(Object.keys(bag), MAX_PROPERTIES, 'property')
   const head = ['property', 'type', ...(isPublic ? ['value'] : [])]
   const rows = shown.map((name) => [
-    markup`<code>${name.slice(0, 200)}</code>`,
+    markup`<span class="name">${name.slice(0, 200)}</span>`,
     typeOf(bag[name]),
     ...(isPublic ? [markup`<code>${valueText(bag[name])}</code>`] : []),
   ])
@@ -123,18 +123,18 @@ function rowsSection(rows: readonly InspectedRow[], isPublic: boolean, base: str
   const over = rows.filter(({ isExpected }) => !isExpected).length
   const { shown, note } = cut(rows, MAX_ROWS, 'row')
   return markup`<h2>Index rows</h2>
-<p>${counted(rows.length - over, 'row')} it has to have, ${absent === 0 ? 'and none of them is absent' : `${absent} of them absent`}. ${over === 0 ? '' : `${counted(over, 'row')} ${over === 1 ? 'is' : 'are'} left over.`}</p>
+<p>It has to have ${counted(rows.length - over, 'row')}; ${absent === 0 ? 'none is' : counted(absent, 'of them is', 'of them are')} absent. ${over === 0 ? '' : `${counted(over, 'row')} ${over === 1 ? 'is' : 'are'} left over.`}</p>
 ${table(
-  ['index', 'what', 'key', 'shard', 'table', 'stamp', 'there'],
+  ['index', 'there', 'key', 'shard', 'stamp', 'what', 'table'],
   shown.map((row) => [
     markup`<a href="${base}/index/${encodeURIComponent(row.index)}?table=${encodeURIComponent(row.table)}">${row.index}</a>${row.generation > 1 ? ` ${row.generation}` : ''}`,
-    row.isClaim ? 'claim (unique)' : 'row',
+    thereText(row),
     // Of a row that is left over nobody can say any more whether its entity, as it was then, may be shown.
     keyText(isPublic && row.isExpected ? row.key : undefined),
     row.shard,
-    row.table,
     row.version === undefined ? '' : `${row.version}`,
-    thereText(row),
+    row.isClaim ? 'claim (unique)' : 'row',
+    row.table,
   ]),
   'Index rows',
 )}${note === '' ? undefined : markup`<p class="soft">${note}</p>`}

@@ -249,7 +249,8 @@ test('a store of 300 indexes and large bags makes no page large, and what is lef
 test('the map of the buckets has each of them once, on its shard', async () => {
   const { store, get } = await open()
   const { text } = await get('/store')
-  expect(text).toContain('4,096 buckets on 2 shards')
+  expect(text).toContain('Buckets of memory 1: 2,048 to 4,095')
+  expect(text).toContain('M2048 0h2048v1h-2048z')
   expect(text).toMatch(/0 to 2,047<\/td><td>2,048<\/td><td>memory 0/)
   expect(text).toMatch(/2,048 to 4,095<\/td><td>2,048<\/td><td>memory 1/)
   expect(store.context.router.buckets!.shards).toHaveLength(4096)

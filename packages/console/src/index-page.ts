@@ -114,18 +114,18 @@ function rowsPart(
       ? []
       : [markup`<a href="${address}&after=${places.keep(next)}" rel="next">Next rows</a>`]),
   ]
-  if (rows.length === 0) return markup`<p>There are no rows here.</p>`
+  if (rows.length === 0) return markup`<p>There are no rows on this shard.</p>`
   // Of a key that its entity does not have now nobody can say whether it may be shown.
   const isPublic = ({ entity, bag, isExpected }: InspectedIndexRow): boolean =>
     isExpected === true && isShown(mayShow, bag, entity)
   const hidden = rows.filter((row) => !isPublic(row)).length
   return markup`${table(
-    ['key', 'entity', 'stamp', 'leads to'],
+    ['key', 'leads to', 'entity', 'stamp'],
     rows.map((row) => [
       keyText(isPublic(row) ? row.key : undefined),
+      leadsTo(row),
       entityLink(base, row.entity),
       `${row.version}`,
-      leadsTo(row),
     ]),
     'Rows',
   )}<p>${links.map((link) => markup`${link} `)}</p>

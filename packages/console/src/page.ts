@@ -15,19 +15,21 @@ h1 { font-size: 1.5rem; line-height: 1.25; margin: 1.25rem 0 .5rem } h2 { font-s
 p { max-width: 80ch; margin: .25rem 0 .75rem } .lead { font-size: 1.05rem } .soft { color: var(--soft); font-size: .875rem }
 svg { display: block; width: 100%; height: auto; background: var(--card); border-radius: 8px; padding: .5rem 0; font: 13px system-ui, sans-serif }
 svg text { fill: var(--ink) } svg text.soft { fill: var(--soft) } .index { --own-colour: var(--index) } .entities { --own-colour: var(--entities) }
-.write { --own-colour: var(--write) } .own { --own-colour: var(--own) } rect { fill: var(--own-colour) } .buckets path { fill: var(--index) } .buckets .back { fill: var(--line) } .shared rect, .shared i { opacity: .55 }
+.write { --own-colour: var(--write) } .own { --own-colour: var(--own) } rect { fill: var(--own-colour) } .buckets path { fill: var(--index) }
+.buckets svg { height: 14px; padding: 0; border-radius: 4px; background: var(--line) } .buckets p { margin: .4rem 0 .1rem; font-size: .875rem } .shared rect, .shared i { opacity: .55 }
 .key { display: inline-flex; align-items: center; gap: .4rem; margin-right: 1rem; font-size: .9rem }
 i { display: inline-block; width: .8rem; height: .8rem; border-radius: 3px; background: var(--own-colour); margin-right: .35rem }
 .scroll { overflow-x: auto } .scroll svg { min-width: 640px } table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; min-width: 100% }
 th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid var(--line); white-space: nowrap }
 code { display: block; width: min(60ch, 75vw); white-space: pre-wrap; overflow-wrap: anywhere; font-size: .8rem; color: var(--soft) }
 summary { cursor: pointer } .yes { color: var(--good) } .no { color: var(--bad); font-weight: 600 }
+.name { white-space: normal; display: inline-block; min-width: 9ch; max-width: 40ch }
 td code { width: auto; max-width: 70ch; min-width: min(30ch, 60vw); color: inherit }
 dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .2rem 1.25rem; margin: .5rem 0 } dt { color: var(--soft) } dd { margin: 0 }
 @media (max-width: 480px) { dl { grid-template-columns: minmax(0, 1fr) } dd { margin-bottom: .4rem } }
 pre { font-size: .8rem; line-height: 1.45; background: var(--card); border-radius: 8px; padding: .75rem; margin: .5rem 0; overflow-x: auto }
 form { display: flex; flex-wrap: wrap; gap: .5rem; align-items: end; margin: .75rem 0 } label { display: block; width: 100%; font-size: .9rem }
-input, button { font: inherit; color: inherit; background: var(--card); border: 1px solid var(--edge); border-radius: 6px; padding: .35rem .6rem }
+::placeholder { color: var(--soft); opacity: 1 } input, button { font: inherit; color: inherit; background: var(--card); border: 1px solid var(--edge); border-radius: 6px; padding: .35rem .6rem }
 input { flex: 1 1 14rem; max-width: 26rem; min-width: 0 } button { cursor: pointer }
 a:focus-visible, input:focus-visible, button:focus-visible, pre:focus-visible { outline: 2px solid var(--index); outline-offset: 2px }
 .choices { display: flex; flex-wrap: wrap; gap: .25rem 1rem; padding: 0; margin: .5rem 0; list-style: none } .choices [aria-current] { font-weight: 600; text-decoration: none }

@@ -33,7 +33,7 @@ export async function shardsPage({ store, base }: ShardsPageOptions, signal: Abo
   const names = shards.map(({ name }) => name)
   const buckets = router.buckets?.shards
   const body = markup`<h1>Shards</h1>
-<p class="lead">${counted(shards.length, 'database')} with the same tables. No transaction, lock or query spans two of them. <a href="${base}/index">${counted(new Set(indexes.map(({ name }) => name)).size, 'index', 'indexes')}</a>${kinds === 0 ? '' : ` of ${counted(kinds, 'kind')}`}.</p>
+<p class="lead">${counted(shards.length, 'database')} with the same tables. No transaction and no lock spans two of them. <a href="${base}/index">${counted(new Set(indexes.map(({ name }) => name)).size, 'index', 'indexes')}</a>${kinds === 0 ? '' : ` of ${counted(kinds, 'kind')}`}.</p>
 ${holdsTable(names, sizes, report, buckets)}
 ${cleanerLine(report)}
 ${buckets === undefined ? undefined : markup`<h2>Buckets</h2><p>Every id is in one of ${buckets.length.toLocaleString('en-US')} buckets for ever, and every bucket on one shard: a shard is added by moving buckets to it.</p>${bucketMap(buckets, names)}`}
