@@ -105,7 +105,7 @@ function comparison(
   const until = done === undefined ? last : secondOf(done.at) + 1
   const first = latencies.seconds()[0]?.second ?? from
   const rows: [string, number, number][] = [
-    ['the minute before', Math.max(first, from - BEFORE), from],
+    ['up to a minute before', Math.max(first, from - BEFORE), from],
     [done === undefined ? 'since it was added' : 'while it was added and filled', from, until],
   ]
   if (done !== undefined)
