@@ -2,6 +2,7 @@ import axe from 'axe-core'
 import { existsSync } from 'node:fs'
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { cleanIndex } from 'looseleaf'
 import { openTestSite, type TestSite } from './support.ts'
 
 const CHROMIUM = process.env['LOOSELEAF_CHROMIUM'] ?? '/usr/bin/chromium'
@@ -77,6 +78,24 @@ test.skipIf(!found)('without scripts: sign in, post, comment, like, unlike, dele
   await page.getByRole('button', { name: 'Yes, delete this entry' }).click()
   expect(new URL(page.url()).pathname).toBe('/people/mira')
   expect(await page.getByText('Written in a browser').count()).toBe(0)
+})
+
+test.skipIf(!found)('an index is added in the window, which looks on by itself, and dropped', async () => {
+  await open({ javaScriptEnabled: true })
+  const errors: string[] = []
+  page.on('console', (message) => errors.push(message.text()))
+  page.on('pageerror', (error) => errors.push(error.message))
+  await page.goto('/store/live')
+  await page.getByRole('button', { name: 'Add entry_by_link' }).click()
+  await page.getByRole('heading', { name: 'entry_by_link: building' }).waitFor()
+  await cleanIndex(site.site.store, 'entry_by_link', { settleMs: 0 })
+  // Nothing is loaded again for this.
+  await page.getByRole('heading', { name: 'entry_by_link: ready' }).waitFor()
+  expect(await page.getByRole('status').innerText()).toBe('entry_by_link is ready')
+  await page.getByRole('button', { name: 'Drop entry_by_link' }).click()
+  await page.getByRole('button', { name: 'Yes, drop entry_by_link' }).click()
+  await page.getByRole('heading', { name: 'entry_by_link: absent' }).waitFor()
+  expect(errors).toEqual([])
 })
 
 test.skipIf(!found)('a like on a list leads back to the entry on that page', async () => {

@@ -38,6 +38,7 @@ a:focus-visible, input:focus-visible, button:focus-visible, pre:focus-visible { 
 progress { width: min(20rem, 100%); accent-color: var(--index) } .acts { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center }
 button:hover { border-color: var(--index) }
 .plot path { fill: none; stroke: var(--own-colour); stroke-width: 2; stroke-linecap: round; stroke-linejoin: round } .plot .dots { stroke-width: 4; opacity: .7 }
+.latest { direction: rtl } .latest svg { direction: ltr; min-width: 800px } .plot .mark text { paint-order: stroke; stroke: var(--card); stroke-width: 4px }
 .plot .grid { stroke: var(--line) } .plot .mark line { stroke: var(--write); stroke-dasharray: 4 3 }
 `
 
@@ -48,17 +49,17 @@ type Headers = Readonly<Record<string, string>>
 const headersOf = (more: string): Headers => ({
   'content-type': 'text/html; charset=utf-8',
   'cache-control': 'no-store',
-  'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; frame-ancestors 'none'; ${more}`,
+  'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'${more}`,
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'same-origin',
 })
 
 /** Nothing but the page itself: no script runs, and nothing is loaded. */
-export const pageHeaders: Headers = headersOf("form-action 'self'")
+export const pageHeaders: Headers = headersOf('')
 
-/** Of a page with forms, where one script runs, which may ask the server for more. */
+/** Of a page where one script runs, which may ask the server for more. */
 export function headersWith({ scriptHash }: { readonly scriptHash: string }): Headers {
-  return headersOf(`form-action 'self'; script-src 'sha256-${scriptHash}'; connect-src 'self'`)
+  return headersOf(`; script-src 'sha256-${scriptHash}'; connect-src 'self'`)
 }
 
 export interface Link {

@@ -12,7 +12,13 @@ export function refuseForeign({ headers }: IncomingMessage, hosts: readonly stri
   const asked = headers.host?.toLowerCase() ?? ''
   const isKnown =
     hosts === undefined ? ONE_MACHINE.test(asked) : hosts.some((host) => host.toLowerCase() === asked)
-  if (!isKnown) throw new Refusal(403, 'No act is done for a request that asks for this name.')
+  if (!isKnown) {
+    const names = hosts?.join(', ') ?? 'localhost, 127.0.0.1, [::1]'
+    throw new Refusal(
+      403,
+      `An act has to be asked for by one of the names ${names}; got ${asked.slice(0, 200) || 'none'}.`,
+    )
+  }
   const site = headers['sec-fetch-site']
   const isForeign = site !== undefined && site !== 'same-origin' && site !== 'none'
   const { origin } = headers

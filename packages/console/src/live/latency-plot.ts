@@ -15,12 +15,15 @@ const TOP = 62
 const BOTTOM = 330
 /** Labels of marks stand in so many rows, so that those of neighbours do not meet. */
 const LABEL_ROWS = 3
+/** Seconds that it shows at the least, and between two times of its scale. */
+const LEAST_SPAN = 60
+const STEPS = [10, 30]
 
 /** The latency of calls in the last minutes, by the second, on a logarithmic scale, with a line for each mark. */
 export function latencyPlot(seconds: readonly LatencyOfSecond[], marks: readonly Mark[], now: number): Html {
   const end = now / 1000
-  const x = (second: number): string =>
-    (RIGHT - ((end - second) / LATENCY_SECONDS) * (RIGHT - LEFT)).toFixed(1)
+  const span = Math.min(LATENCY_SECONDS, Math.max(LEAST_SPAN, end - (seconds[0]?.second ?? end)))
+  const x = (second: number): string => (RIGHT - ((end - second) / span) * (RIGHT - LEFT)).toFixed(1)
   const values = seconds.flatMap(({ p50Ms, maxMs }) => [p50Ms, maxMs])
   const low = Math.floor(Math.log10(Math.min(...values, 1)))
   const high = Math.max(low + 1, Math.ceil(Math.log10(Math.max(...values, 1))))
@@ -36,12 +39,14 @@ export function latencyPlot(seconds: readonly LatencyOfSecond[], marks: readonly
       })
       .join('')
   const dots = seconds.map(({ second, maxMs }) => `M${x(second)} ${y(maxMs)}h.1`).join('')
-  const shown = marks.filter(({ at }) => at.getTime() / 1000 > end - LATENCY_SECONDS)
+  const shown = marks.filter(({ at }) => at.getTime() / 1000 > end - span)
+  const step = STEPS.find((one) => span / one <= 6) ?? 60
+  const ticks = Array.from({ length: Math.floor(span / step) + 1 }, (_, i) => i * step)
 
   return markup`<svg class="plot" viewBox="0 0 ${WIDTH} ${BOTTOM + 52}" role="img" aria-label="${labelOf(seconds, shown)}">
 ${decades.map((ms) => markup`<line class="grid" x1="${LEFT}" x2="${RIGHT}" y1="${y(ms)}" y2="${y(ms)}"/><text class="soft" x="${LEFT - 8}" y="${Number(y(ms)) + 4}" text-anchor="end">${scaleText(ms)}</text>`)}
-${[5, 4, 3, 2, 1, 0].map((minutes) => markup`<text class="soft" x="${x(end - minutes * 60)}" y="${BOTTOM + 20}" text-anchor="${minutes === 0 ? 'end' : 'middle'}">${minutes === 0 ? 'now' : `${minutes} min ago`}</text>`)}
-<text class="soft" x="${(LEFT + RIGHT) / 2}" y="${BOTTOM + 42}" text-anchor="middle">time; how long calls took is read upwards, ten times as long a line</text>
+${ticks.map((ago) => markup`<text class="soft" x="${x(end - ago)}" y="${BOTTOM + 22}" text-anchor="${ago === 0 ? 'end' : 'middle'}">${agoText(ago)}</text>`)}
+<text class="soft" x="${(LEFT + RIGHT) / 2}" y="${BOTTOM + 44}" text-anchor="middle">across: when; upwards: how long calls took, each line ten times the one below</text>
 <path class="own dots" d="${dots}"/><path class="entities" d="${line('p99Ms')}"/><path class="index" d="${line('p50Ms')}"/>
 ${shown.map((mark, i) => markLine(mark, Number(x(mark.at.getTime() / 1000)), i))}</svg>`
 }
@@ -60,6 +65,12 @@ function labelOf(seconds: readonly LatencyOfSecond[], marks: readonly Mark[]): s
       : `in the last second with calls p50 ${milliseconds(last.p50Ms)}, p99 ${milliseconds(last.p99Ms)}, longest ${milliseconds(last.maxMs)}`
   const acts = marks.map(({ at, label }) => `${label} at ${at.toISOString().slice(11, 19)}`).join(', ')
   return `Latency of calls by the second: ${now}. ${acts === '' ? 'No marks' : `Marks: ${acts}`}.`
+}
+
+/** `now`, `30 s ago`, `2 min ago`. */
+function agoText(seconds: number): string {
+  if (seconds === 0) return 'now'
+  return seconds % 60 === 0 ? `${seconds / 60} min ago` : `${seconds} s ago`
 }
 
 /** `10 µs`, `1 ms`, `1 s`. */

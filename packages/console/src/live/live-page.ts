@@ -12,6 +12,8 @@ import { ACT_FORM, offeredSection, stateOf } from './offered-section.ts'
 export interface LiveView {
   /** Or why it cannot be told. */
   readonly offered: readonly OfferedIndex[] | string
+  /** When fillings came to their end, as far as they were seen, of indexes that are gone too. */
+  readonly filled: readonly Filled[]
   readonly latencies: Latencies
   /** The newest first; undefined where acts are off. */
   readonly acts: readonly Act[] | undefined
@@ -19,18 +21,22 @@ export interface LiveView {
   readonly now: number
 }
 
+export interface Filled {
+  readonly index: string
+  readonly at: Date
+}
+
 /** Seconds before an act that it is compared with. */
 const BEFORE = 60
 
 /** The part of the page that is looked at again. */
 export function livePart(view: LiveView): Html {
-  const { offered, latencies, acts, now } = view
+  const { offered, filled, latencies, acts, now } = view
   const told =
     typeof offered === 'string'
       ? offered
       : offered.map((one) => `${one.definition.name} is ${stateOf(one)}`).join(', ')
   const marks = marksOf(view)
-  const filled = filledAt(offered)
   const seconds = latencies.seconds()
   return markup`<div data-told="${told}">
 ${typeof offered === 'string' ? markup`<p role="alert">The store cannot tell now: ${offered}</p>` : offered.map((one) => offeredSection(one, acts !== undefined))}
@@ -38,7 +44,7 @@ ${typeof offered === 'string' ? markup`<p role="alert">The store cannot tell now
 ${
   seconds.length === 0
     ? markup`<p>No call has ended in the last five minutes.</p>`
-    : markup`<div class="scroll" tabindex="0" role="region" aria-label="Plot of latencies">${latencyPlot(seconds, marks, now)}</div>
+    : markup`<div class="scroll latest" tabindex="0" role="region" aria-label="Plot of latencies">${latencyPlot(seconds, marks, now)}</div>
 <p class="keys"><span class="key index"><i></i>p50, half of the calls are faster</span> <span class="key entities"><i></i>p99, one of a hundred is slower</span> <span class="key own"><i></i>the slowest call</span></p>`
 }
 ${comparison(latencies, acts ?? [], filled, now)}
@@ -64,53 +70,51 @@ export function confirmPage(
   path: string,
   token: string,
 ): Html {
-  return markup`<h1>${name} ${about}?</h1><p class="lead">${question}</p>
+  return markup`<h1>To ${name} ${about}?</h1><p class="lead">${question}</p>
 <form method="post" action="${path}"><input type="hidden" name="token" value="${token}"><input type="hidden" name="sure" value="yes">
 <p class="acts"><button name="${name}" value="${about}">Yes, ${name} ${about}</button> <a href="${path}">No, leave it</a></p></form>`
 }
 
-function marksOf({ acts = [], offered }: LiveView): Mark[] {
+function marksOf({ acts = [], filled }: LiveView): Mark[] {
   const done = acts.map(({ name, about, at, failure }) => ({
     at,
     label: `${name} ${about}${failure === undefined ? '' : ' (failed)'}`,
   }))
-  return [...done, ...filledAt(offered)].toSorted((a, b) => a.at.getTime() - b.at.getTime())
-}
-
-/** When fillings came to their end. */
-function filledAt(offered: LiveView['offered']): Mark[] {
-  if (typeof offered === 'string') return []
-  return offered.flatMap(({ definition, generations }) =>
-    generations.flatMap(({ report }) =>
-      report?.lastRun === undefined
-        ? []
-        : [{ at: report.lastRun.finishedAt, label: `${definition.name} filled` }],
-    ),
-  )
+  const ends = filled.map(({ index, at }) => ({ at, label: `${index} filled` }))
+  return [...done, ...ends].toSorted((a, b) => a.at.getTime() - b.at.getTime())
 }
 
 /** Before, during and after the last adding of an index that the plot still has. */
 function comparison(
   latencies: Latencies,
   acts: readonly Act[],
-  filled: readonly Mark[],
+  filled: readonly Filled[],
   now: number,
 ): Html | undefined {
   const added = acts.find(({ name, failure }) => name === 'add' && failure === undefined)
   if (added === undefined) return undefined
-  const from = Math.floor(added.at.getTime() / 1000)
-  const done = filled.find(({ at, label }) => at >= added.at && label === `${added.about} filled`)
-  const until = Math.floor((done?.at.getTime() ?? now) / 1000) + 1
+  const { about } = added
+  const secondOf = (at: Date | undefined): number => Math.floor((at?.getTime() ?? now) / 1000)
+  const gone = acts.findLast(
+    ({ name, about: other, at, failure }) =>
+      name === 'drop' && other === about && failure === undefined && at > added.at,
+  )
+  const done = filled.find(({ index, at }) => index === about && at >= added.at)
+  const last = secondOf(gone?.at) + 1
+  const from = secondOf(added.at)
+  const until = done === undefined ? last : secondOf(done.at) + 1
+  const first = latencies.seconds()[0]?.second ?? from
   const rows: [string, number, number][] = [
-    ['the minute before', from - BEFORE, from],
-    ['while it was added and filled', from, until],
-    ['since then', until, Math.ceil(now / 1000)],
+    ['up to a minute before', Math.max(first, from - BEFORE), from],
+    [done === undefined ? 'since it was added' : 'while it was added and filled', from, until],
   ]
+  if (done !== undefined)
+    rows.push([gone === undefined ? 'since then' : 'then, until it was dropped', until, last])
   const cells = rows.map(([when, begin, end]) => [
     when,
     ...latencyCells(latencies.between(begin, end), begin, end),
   ])
-  return markup`<h3>Before, during and after ${added.about}</h3>${table(['', 'p50', 'p99', 'slowest', 'calls a second'], cells)}`
+  return markup`<h3>Before, during and after ${about}</h3>${table(['', 'p50', 'p99', 'slowest', 'calls a second'], cells)}`
 }
 
 function latencyCells(latency: Latency | undefined, from: number, until: number): string[] {

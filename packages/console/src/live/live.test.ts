@@ -109,6 +109,8 @@ test('an index is added, filled, and dropped after a question, each told and on 
     { name: 'drop', about: 'by_name', failure: undefined },
   ])
   const list = await page()
+  expect(list).toContain('then, until it was dropped')
+  expect(list.match(/<g class="mark">/g)).toHaveLength(3)
   expect(list.indexOf('<td>drop by_name')).toBeLessThan(list.indexOf('<td>add by_name'))
 })
 
@@ -151,7 +153,9 @@ test('names that are given are those by which acts are asked for, and no others'
     live: { offer: [byName], latencies },
     acts: { onAct: (one) => done.push(one), hosts: ['store.example.org'] },
   })
-  expect((await act({ add: 'by_name' })).status).toBe(403)
+  const refused = await act({ add: 'by_name' })
+  expect(refused.status).toBe(403)
+  expect(refused.body).toContain(`one of the names store.example.org; got 127.0.0.1:${port}.`)
   expect((await act({ add: 'by_name' }, { host: 'Store.example.org' })).status).toBe(303)
   expect(done).toHaveLength(1)
 })

@@ -6,9 +6,9 @@ import { Refusal } from '../acts/refusal.ts'
 import { markup } from '../html.ts'
 import { headersWith } from '../page.ts'
 import type { Answer } from '../routes.ts'
-import { readOffered } from './index-state.ts'
+import { readOffered, type OfferedIndex } from './index-state.ts'
 import type { Latencies } from './latencies.ts'
-import { confirmPage, livePage, livePart, type LiveView } from './live-page.ts'
+import { confirmPage, livePage, livePart, type Filled, type LiveView } from './live-page.ts'
 import { LIVE_SCRIPT_HASH } from './live-script.ts'
 import { createStreams } from './streams.ts'
 
@@ -34,6 +34,8 @@ export interface LiveContext {
   readonly html: (answer: Answer) => string
 }
 
+const MOST_FILLED = 50
+
 /** How long the store is waited for, in milliseconds. */
 const LIMIT_MS = 5000
 
@@ -53,10 +55,13 @@ export function createLive(
   const path = `${base}/live`
   const streams = createStreams(async () => livePart(await look()).text)
 
+  let filled: readonly Filled[] = []
+
   async function look(): Promise<LiveView> {
     const signal = AbortSignal.timeout(LIMIT_MS)
     const offered = await readOffered(store, offer, { signal }).catch(messageOf)
-    return { offered, latencies, acts: acts?.list(), now: Date.now() }
+    if (typeof offered !== 'string') filled = withFilled(filled, offered)
+    return { offered, filled, latencies, acts: acts?.list(), now: Date.now() }
   }
 
   function deedOf(form: URLSearchParams): Deed {
@@ -126,6 +131,16 @@ export function createLive(
     },
     close: () => streams.close(),
   }
+}
+
+/** Some that were seen before, and those that are seen now. */
+function withFilled(known: readonly Filled[], offered: readonly OfferedIndex[]): readonly Filled[] {
+  const now = offered.flatMap(({ definition: { name: index }, generations }) =>
+    generations.flatMap(({ report }) => report?.lastRun && { index, at: report.lastRun.finishedAt }),
+  )
+  const isNew = (one: Filled): boolean =>
+    !known.some(({ index, at }) => index === one.index && at.getTime() === one.at.getTime())
+  return [...known, ...now.filter((one) => one !== undefined).filter(isNew)].slice(-MOST_FILLED)
 }
 
 function messageOf(error: unknown): string {

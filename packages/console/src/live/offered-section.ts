@@ -45,10 +45,16 @@ function definitionText({ properties, shardOn, include, on, unique }: IndexDefin
   return [
     `By ${properties.map(propertyText).join(', ')}; a row lives ${shardOn === 'id' ? 'with its entity' : `where its ${shardOn} says`}`,
     include && `; with ${include.join(', ')}`,
-    on && `; of entities with ${JSON.stringify(on)}`,
+    on && `; of entities whose ${entriesText(on)}`,
     unique && '; unique',
     '.',
   ].join('')
+}
+
+function entriesText(on: object): string {
+  return Object.entries(on)
+    .map(([name, value]) => `${name} is ${JSON.stringify(value)}`)
+    .join(', ')
 }
 
 function generationPart({ status, report }: Generation): Html {
@@ -73,7 +79,7 @@ function generationPart({ status, report }: Generation): Html {
 
 function lastText(last: NonNullable<Generation['report']>['lastRun']): string {
   if (last === undefined) return 'It was made with the store, so there was nothing to fill.'
-  return `Cleaned until ${last.finishedAt.toISOString().slice(11, 19)}: ${counted(last.tally.added, 'row')} added, ${counted(last.tally.removed, 'row')} removed.`
+  return `Filled or swept last until ${last.finishedAt.toISOString().slice(11, 19)}: ${counted(last.tally.added, 'row')} added, ${counted(last.tally.removed, 'row')} removed.`
 }
 
 function fillingPart({ rate, timeLeftMs, shards }: RunUnderWay): Html {
