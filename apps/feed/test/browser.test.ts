@@ -211,3 +211,25 @@ test.skipIf(!found)('by keyboard alone: skip to the content, sign in, post', asy
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { level: 1, name: 'Typed and sent' }).waitFor()
 })
+
+test.skipIf(!found)(
+  'an entity is found by its id, and the bytes that are shown decode to its bag',
+  async () => {
+    const { items } = await site.site.data.entries.byTime.page({}, { limit: 1, scatter: true })
+    const { id } = items[0]!
+    await page.goto('/store/entity')
+    await page.getByLabel('The id of an entity').fill(id)
+    await page.getByRole('button', { name: 'Show' }).click()
+    await page.getByRole('heading', { level: 1, name: `Entity ${id}` }).waitFor()
+    const dump = await page.getByRole('region', { name: 'Bytes of the body' }).innerText()
+    const digits = dump.split('\n').map((line) => line.slice(6, 53).replaceAll(' ', ''))
+    const bag = site.site.store.context.codec.decode(Buffer.from(digits.join(''), 'hex'))
+    const { id: _, ...properties } = (await site.site.store.get(id))!
+    expect(bag).toEqual(properties)
+    await page.getByRole('cell', { name: String(properties['title']), exact: true }).waitFor()
+    expect(await page.getByText('✓ present').count()).toBeGreaterThan(1)
+    await page.getByRole('link', { name: 'entry_by_time' }).click()
+    await page.getByRole('link', { name: 'Next rows' }).click()
+    expect(await page.getByText('✓ its entity').count()).toBe(25)
+  },
+)

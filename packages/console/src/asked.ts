@@ -1,3 +1,5 @@
+import type { Driver, ShardSizes } from '@looseleaf/core'
+
 /** How long a part of a page may take, in milliseconds, so that a shard which is silent takes nothing but its own part away. */
 const LIMIT_MS = 2000
 
@@ -18,4 +20,14 @@ export async function asked<T>(
     if (own.aborted) return { failure: `No answer within ${LIMIT_MS / 1000} seconds.` }
     return { failure: error instanceof Error ? error.message : 'It has failed.' }
   }
+}
+
+/** How large the tables of each shard are. */
+export function askSizes(
+  { shards }: Driver,
+  signal: AbortSignal,
+): Promise<readonly Asked<ShardSizes | undefined>[]> {
+  return Promise.all(
+    shards.map((shard) => asked(async (limited) => shard.sizes?.({ signal: limited }), signal)),
+  )
 }

@@ -88,6 +88,7 @@ test('the page of shards has what was sent to each', async () => {
 test('nothing runs on its pages or is loaded by them, and nobody keeps them', async () => {
   const { headers } = await ask('/store')
   expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'sha256-/)
+  expect(headers.get('content-security-policy')).toContain("form-action 'self'")
   expect(headers.get('cache-control')).toBe('no-store')
 })
 

@@ -1,4 +1,4 @@
-import { isLooseleafError, type Bag, type EntityId } from '@looseleaf/core'
+import { isLooseleafError, type Bag } from '@looseleaf/core'
 import {
   inspectEntity,
   type DataStore,
@@ -9,7 +9,7 @@ import {
 import { hexDump } from './hex-dump.ts'
 import { markup, type Html } from './html.ts'
 import type { Answer, Ask } from './routes.ts'
-import { isShown, keyText, type MayShow } from './showing.ts'
+import { isShown, keyText, tableAddress, type MayShow } from './showing.ts'
 import { byteText, counted, cut } from './text.ts'
 import { typeOf, valueText } from './value-text.ts'
 import { table } from './xray-page.ts'
@@ -48,7 +48,11 @@ export async function entityPage(
     return { status: 404, title: 'Not found', body }
   }
   const isPublic = isShown(mayShow, found.stored?.bag, found.id)
-  return { status: 200, title: `Entity ${found.id}`, body: entityBody(found, isPublic, base) }
+  return {
+    status: 200,
+    title: `Entity ${found.id}`,
+    body: entityBody(found, isPublic, base, store.context.router.buckets?.shards.length),
+  }
 }
 
 function idForm(base: string, id: string): Html {
@@ -60,16 +64,17 @@ function entityBody(
   { id, shard, bucket, stored, rows }: InspectedEntity,
   isPublic: boolean,
   base: string,
+  buckets: number | undefined,
 ): Html {
   return markup`<h1>Entity ${id}</h1>
 <p class="lead">${stored === undefined ? 'It is not there, not even as a tombstone.' : leadOf(stored)}</p>
 ${stored?.bag !== undefined && !isPublic ? markup`<p>Its values are not shown: the application has not said that they may be.</p>` : undefined}
-<dl><dt>shard</dt><dd>${shard}</dd>${bucket === undefined ? undefined : markup`<dt>bucket</dt><dd>${bucket.toLocaleString('en-US')} of 4,096</dd>`}
+<dl><dt>shard</dt><dd>${shard}</dd>${bucket === undefined ? undefined : markup`<dt>bucket</dt><dd>${bucket.toLocaleString('en-US')} of ${buckets?.toLocaleString('en-US')}</dd>`}
 ${stored === undefined ? undefined : markup`<dt>version</dt><dd>${stored.version} (${timeOf(stored.version / 1000)})</dd><dt>updated</dt><dd>${stored.updated.toISOString()} by the database’s clock</dd>`}</dl>
 ${stored?.bag === undefined ? undefined : bagSection(stored.bag, isPublic)}
 ${stored?.body ? bodySection(stored, stored.body, isPublic) : undefined}
 ${rowsSection(rows, isPublic, base)}
-<h2>Another one</h2>${idForm(base, '' as EntityId)}`
+<h2>Another one</h2>${idForm(base, '')}`
 }
 
 function leadOf({ body, failure }: StoredEntity): string {
@@ -119,15 +124,17 @@ ${left > 0 ? markup`<p class="soft">The first ${MAX_BYTES} bytes; ${left.toLocal
 
 function rowsSection(rows: readonly InspectedRow[], isPublic: boolean, base: string): Html {
   if (rows.length === 0) return markup`<h2>Index rows</h2><p>No index has rows of it.</p>`
-  const absent = rows.filter(({ isExpected, version }) => isExpected && version === undefined).length
-  const over = rows.filter(({ isExpected }) => !isExpected).length
+  const expected = rows.filter(({ isExpected }) => isExpected === true)
+  const absent = expected.filter(({ version }) => version === undefined).length
+  const isKnown = rows.every(({ isExpected }) => isExpected !== undefined)
+  const over = rows.filter(({ isExpected }) => isExpected === false).length
   const { shown, note } = cut(rows, MAX_ROWS, 'row')
   return markup`<h2>Index rows</h2>
-<p>It has to have ${counted(rows.length - over, 'row')}; ${absent === 0 ? 'none is' : counted(absent, 'of them is', 'of them are')} absent. ${over === 0 ? '' : `${counted(over, 'row')} ${over === 1 ? 'is' : 'are'} left over.`}</p>
+<p>${isKnown ? markup`It has to have ${counted(expected.length, 'row')}; ${absent === 0 ? 'none is' : counted(absent, 'of them is', 'of them are')} absent.` : 'Its body cannot be read, so nobody knows which rows it has to have.'}${over === 0 ? '' : ` ${counted(over, 'row')} ${over === 1 ? 'is' : 'are'} left over.`}</p>
 ${table(
   ['index', 'there', 'key', 'shard', 'stamp', 'what', 'table'],
   shown.map((row) => [
-    markup`<a href="${base}/index/${encodeURIComponent(row.index)}?table=${encodeURIComponent(row.table)}">${row.index}</a>${row.generation > 1 ? ` ${row.generation}` : ''}`,
+    markup`<a href="${tableAddress(base, row.index, row.table)}">${row.index}</a>${row.generation > 1 ? ` ${row.generation}` : ''}`,
     thereText(row),
     // Of a row that is left over nobody can say any more whether its entity, as it was then, may be shown.
     keyText(isPublic && row.isExpected ? row.key : undefined),
@@ -142,6 +149,7 @@ ${over === 0 ? undefined : markup`<p class="soft">A row that is left over leads 
 }
 
 function thereText({ isExpected, version, state }: InspectedRow): Html {
+  if (isExpected === undefined) return markup`there; nobody knows whether it belongs to it`
   if (!isExpected) return markup`left over`
   if (version !== undefined) return markup`<span class="yes">✓ present</span>`
   return markup`<span class="no">✗ absent</span>${state === 'building' ? ', the index is being filled' : ''}`

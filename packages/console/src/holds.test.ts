@@ -189,6 +189,18 @@ test('nothing of what an entity says is shown unless the application allows it',
   }
 })
 
+test('what mayShow throws is not told', async () => {
+  const mayShow = (bag: Bag): boolean => {
+    throw new Error(`Never seen: ${String(bag['name'])}`)
+  }
+  const { store, get } = await open({ mayShow })
+  const { id } = await store.put({ name: SECRET.toString() })
+  const { status, text } = await get(`/store/entity/${id}`)
+  expect(status).toBe(503)
+  expect(text).toContain('mayShow')
+  expect(text).not.toContain(SECRET.toString())
+})
+
 test('what is filled in is text, on every page', async () => {
   const evil = `"><script>alert(1)</script><img src=x onerror='x'>`
   const { store, get } = await open(everything)

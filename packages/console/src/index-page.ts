@@ -5,12 +5,12 @@ import {
   type InspectedIndexRow,
   type InspectedIndexRows,
 } from '@looseleaf/store'
-import { asked, type Asked } from './asked.ts'
+import { asked, askSizes, type Asked } from './asked.ts'
 import { markup, type Html } from './html.ts'
 import { columnsText, onText, stateText } from './index-text.ts'
 import type { KeptPlaces } from './kept-places.ts'
 import { notFound, type Answer, type Ask } from './routes.ts'
-import { entityLink, isShown, keyText, type MayShow } from './showing.ts'
+import { entityLink, isShown, keyText, tableAddress, type MayShow } from './showing.ts'
 import { byteText, counted, cut } from './text.ts'
 import { table } from './xray-page.ts'
 
@@ -48,11 +48,10 @@ export async function indexPage(options: IndexPageOptions, { rest, query, signal
         inspectIndexRows(store.context, { entry, shard, after, limit: PAGE_ROWS }, { signal: limited }),
       signal,
     ),
-    Promise.all(
-      driver.shards.map((one) => asked(async (limited) => one.sizes?.({ signal: limited }), signal)),
-    ),
+    askSizes(driver, signal),
   ])
-  const address = `${base}/index/${encodeURIComponent(rest)}?table=${encodeURIComponent(entry.table)}`
+  const shards = cut(driver.shards, MAX_SHARDS, 'shard')
+  const address = tableAddress(base, rest, entry.table)
   const body = markup`<h1>Index ${rest}</h1>${entries.map((one) => definition(one, sizes))}
 <h2>${entry.unique ? 'Claims' : 'Rows'} as they lie: ${entry.table}</h2>
 ${
@@ -61,7 +60,7 @@ ${
     : choices(
         'Tables',
         entries.map((one) => ({
-          href: `${base}/index/${encodeURIComponent(rest)}?table=${encodeURIComponent(one.table)}`,
+          href: tableAddress(base, rest, one.table),
           label: one.table,
           isCurrent: one === entry,
         })),
@@ -69,12 +68,13 @@ ${
 }
 ${choices(
   'Shards',
-  cut(driver.shards, MAX_SHARDS, 'shard').shown.map(({ name }, i) => ({
+  shards.shown.map(({ name }, i) => ({
     href: `${address}&shard=${i}`,
     label: name,
     isCurrent: i === shard,
   })),
 )}
+${shards.note === '' ? undefined : markup`<p class="soft">${shards.note}</p>`}
 ${rows.failure === undefined ? rowsPart(rows.value, options, `${address}&shard=${shard}`, after !== undefined) : markup`<p>${rows.failure}</p>`}`
   return { status: 200, title: `Index ${rest}`, body }
 }

@@ -1,9 +1,10 @@
 import type { CatalogEntry, ShardSizes } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
-import { asked } from './asked.ts'
+import { askSizes } from './asked.ts'
 import { markup, type Html } from './html.ts'
 import { columnsText, onText, stateText } from './index-text.ts'
 import type { Answer, Ask } from './routes.ts'
+import { tableAddress } from './showing.ts'
 import { byteText, counted, cut } from './text.ts'
 import { table } from './xray-page.ts'
 
@@ -23,12 +24,7 @@ export async function indexesPage(
   { query, signal }: Ask,
 ): Promise<Answer> {
   const { driver, catalog } = store.context
-  const [{ indexes }, sizes] = await Promise.all([
-    catalog.reload({ signal }),
-    Promise.all(
-      driver.shards.map((one) => asked(async (limited) => one.sizes?.({ signal: limited }), signal)),
-    ),
-  ])
+  const [{ indexes }, sizes] = await Promise.all([catalog.reload({ signal }), askSizes(driver, signal)])
   const text = (query.get('name') ?? '').trim()
   const found = indexes
     .filter(({ name }) => name.includes(text))
@@ -62,7 +58,7 @@ function indexRow(
   const known = sizes.flatMap(({ tables }) => tables.get(of) ?? [])
   const isKnown = known.length > 0
   return [
-    markup`<a href="${base}/index/${encodeURIComponent(name)}?table=${encodeURIComponent(of)}">${name}</a>${generation > 1 ? ` ${generation}` : ''}${unique ? ' (claims)' : ''}`,
+    markup`<a href="${tableAddress(base, name, of)}">${name}</a>${generation > 1 ? ` ${generation}` : ''}${unique ? ' (claims)' : ''}`,
     columnsText(entry),
     onText(entry),
     stateText(entry),
@@ -82,7 +78,7 @@ function kindsPart(indexes: readonly CatalogEntry[], base: string): Html {
     ['kind', 'indexes'],
     shown.map(([kind, own]) => [
       `${kind}`,
-      markup`${cut(own, MAX_OF_KIND, 'index').shown.map(({ name, table: of, unique }) => markup`<a href="${base}/index/${encodeURIComponent(name)}?table=${encodeURIComponent(of)}">${name}</a>${unique ? ' (claims)' : ''} `)}${own.length > MAX_OF_KIND ? `and ${own.length - MAX_OF_KIND} more` : ''}`,
+      markup`${cut(own, MAX_OF_KIND, 'index').shown.map(({ name, table: of, unique }) => markup`<a href="${tableAddress(base, name, of)}">${name}</a>${unique ? ' (claims)' : ''} `)}${own.length > MAX_OF_KIND ? `and ${own.length - MAX_OF_KIND} more` : ''}`,
     ]),
     'Kinds',
   )}<p class="soft">${note} Kinds without an index are not known to the databases, and not in this list.</p>`

@@ -1,7 +1,7 @@
 import { readCleanerReport, type CleanerReport } from '@looseleaf/cleaner'
 import type { ShardSizes } from '@looseleaf/core'
 import type { DataStore, ShardStats } from '@looseleaf/store'
-import { asked, type Asked } from './asked.ts'
+import { asked, askSizes, type Asked } from './asked.ts'
 import { bucketMap } from './bucket-map.ts'
 import { markup, type Html } from './html.ts'
 import type { Answer } from './routes.ts'
@@ -24,9 +24,7 @@ export async function shardsPage({ store, base }: ShardsPageOptions, signal: Abo
   const { driver, router, catalog } = store.context
   const [report, sizes] = await Promise.all([
     asked((limited) => readCleanerReport({ context: store.context }, { signal: limited }), signal),
-    Promise.all(
-      driver.shards.map((one) => asked(async (limited) => one.sizes?.({ signal: limited }), signal)),
-    ),
+    askSizes(driver, signal),
   ])
   const { indexes } = catalog.current()
   const kinds = new Set(indexes.flatMap(({ on }) => on?.['_kind'] ?? [])).size

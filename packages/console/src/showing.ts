@@ -1,4 +1,4 @@
-import type { Bag, EntityId } from '@looseleaf/core'
+import { LooseleafError, type Bag, type EntityId } from '@looseleaf/core'
 import type { InspectedValue } from '@looseleaf/store'
 import { markup, type Html } from './html.ts'
 import { valueText } from './value-text.ts'
@@ -8,7 +8,13 @@ export type MayShow = (bag: Bag, id: EntityId) => boolean
 
 /** Nothing is shown unless the application has said true, and nothing else, of that very bag. */
 export function isShown(mayShow: MayShow | undefined, bag: Bag | undefined, id: EntityId): bag is Bag {
-  return bag !== undefined && mayShow?.(bag, id) === true
+  if (bag === undefined || mayShow === undefined) return false
+  try {
+    return mayShow(bag, id) === true
+  } catch (cause) {
+    // Its message may have something of the bag.
+    throw new LooseleafError('BAD_OPTION', 'The mayShow of this console has thrown an error.', { cause })
+  }
 }
 
 /** The values of an index row; undefined where they may not be shown. */
@@ -19,4 +25,9 @@ export function keyText(key: readonly InspectedValue[] | undefined): Html {
 
 export function entityLink(base: string, id: EntityId): Html {
   return markup`<a href="${base}/entity/${id}">${id}</a>`
+}
+
+/** The address of the rows of a table of an index. */
+export function tableAddress(base: string, index: string, of: string): string {
+  return `${base}/index/${encodeURIComponent(index)}?table=${encodeURIComponent(of)}`
 }

@@ -54,8 +54,8 @@ export interface InspectedRow {
   readonly shard: string
   readonly isClaim: boolean
   readonly key: readonly InspectedValue[]
-  /** Whether the entity has to have it, as it is stored now. */
-  readonly isExpected: boolean
+  /** Whether the entity has to have it, as it is stored now; undefined where its body cannot be read. */
+  readonly isExpected: boolean | undefined
   /** The version that is stamped on it; undefined where it is absent. */
   readonly version: number | undefined
 }
@@ -92,7 +92,7 @@ export async function inspectEntity(
       shard: shard.name,
       bucket: router.buckets?.ofId(bytes),
       stored,
-      rows: indexes.flatMap((entry, i) => inspectRows(context, entry, bytes, stored?.bag, found[i] ?? [])),
+      rows: indexes.flatMap((entry, i) => inspectRows(context, entry, bytes, stored, found[i] ?? [])),
     }
   }
 }
@@ -133,16 +133,17 @@ function inspectRows(
   context: EngineContext,
   entry: CatalogEntry,
   id: Uint8Array,
-  bag: Bag | undefined,
+  stored: StoredEntity | undefined,
   found: readonly RowOnShard[],
 ): readonly InspectedRow[] {
   const { name: index, generation, table, state, unique } = entry
+  const bag = stored?.bag
   const expected = bag === undefined ? new Map<string, never>() : rowsToHave(context, entry, id, bag)
   const there = new Map(found.map((one) => [rowIdentity(one.row.key, one.shard, id), one]))
   const keys = new Set([...expected.keys(), ...there.keys()])
   return Array.from(keys, (identity): InspectedRow => {
-    const stored = there.get(identity)
-    const { key, shard } = expected.get(identity) ?? { key: stored!.row.key, shard: stored!.shard }
+    const own = there.get(identity)
+    const { key, shard } = expected.get(identity) ?? { key: own!.row.key, shard: own!.shard }
     return {
       index,
       generation,
@@ -151,8 +152,8 @@ function inspectRows(
       shard: context.driver.shards[shard]!.name,
       isClaim: unique === true,
       key: inspectedKey(entry, key),
-      isExpected: expected.has(identity),
-      version: stored?.row.version,
+      isExpected: stored?.failure === undefined ? expected.has(identity) : undefined,
+      version: own?.row.version,
     }
   })
 }

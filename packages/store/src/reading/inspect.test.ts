@@ -88,6 +88,19 @@ describe.each([
     expect(rows.filter(({ isExpected }) => isExpected)).toEqual([])
   })
 
+  test('of a body that cannot be read nobody knows which rows belong to it', async () => {
+    const { id, version } = await store.put({ tags: ['x'] })
+    const { driver, router, catalog } = store.context
+    const shard = router.shardOfId(parseId(id))
+    const body = Buffer.from('damaged by hand')
+    const damaged = { id: parseId(id), base: version, version: version + 1, body }
+    await driver.shards[shard]!.entities.replace([damaged], { epoch: catalog.current().epochs[shard]! })
+    const { stored, rows } = await inspectEntity(store.context, id)
+    expect(stored).toMatchObject({ bag: undefined, layout: undefined, failure: { code: 'BODY_DAMAGED' } })
+    expect(stored!.body).toEqual(body)
+    expect(shown(rows)).toEqual([['by_tag', 'x', undefined, version]])
+  })
+
   test('an id of nothing has nothing, and a bad one is refused', async () => {
     expect(await inspectEntity(store.context, store.newId())).toMatchObject({ stored: undefined, rows: [] })
     await expect(inspectEntity(store.context, 'ada')).rejects.toMatchObject({ code: 'BAD_ID' })
