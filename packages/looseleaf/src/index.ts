@@ -37,6 +37,7 @@ export {
   type StatementListener,
   type Storable,
   type StoreEvent,
+  type StoreEvents,
   type Time,
 } from '@looseleaf/core'
 export {

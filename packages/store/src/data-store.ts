@@ -79,7 +79,7 @@ export class DataStore extends StoreQueries {
     const reader = createEntityReader(context.router, context.codec, lanes)
     super(context, lanes, reader, observing)
     const indexRows = createIndexRowWriter(context, lanes)
-    this.#removals = createRowRemovals(context, indexRows, onWarning, observing.detached)
+    this.#removals = createRowRemovals(context, indexRows, onWarning)
     this.#lanes = lanes
     this.#reader = reader
     this.#cache = cache
@@ -115,7 +115,7 @@ export class DataStore extends StoreQueries {
     const observing = createObserving(options.observer, (error) =>
       onWarning(`The observer failed: ${String(error)}`),
     )
-    const context = await openContext(options, onWarning, observing.statements)
+    const context = await openContext(options, onWarning, observing)
     const cache = options.cache && createEntityCache(options.cache, context.time)
     return new DataStore(context, policy, cache, onWarning, observing)
   }
@@ -242,7 +242,8 @@ export class DataStore extends StoreQueries {
   scan(options: ScanOptions = noOptions): AsyncIterable<Entity> {
     checkOptions('scan', options, optionsOf.scan)
     this.calls.checkOpen()
-    return scanEntities(this.context.driver, this.#reader, options)
+    const entities = scanEntities(this.context.driver, this.#reader, options)
+    return this.observing.each({ name: 'scan', index: undefined }, entities)
   }
 
   /**
@@ -252,7 +253,8 @@ export class DataStore extends StoreQueries {
   scanDamaged(options: CallOptions = noOptions): AsyncIterable<DamagedEntity> {
     checkOptions('scanDamaged', options, optionsOf.call)
     this.calls.checkOpen()
-    return scanDamaged(this.context.driver, this.#reader, options)
+    const damaged = scanDamaged(this.context.driver, this.#reader, options)
+    return this.observing.each({ name: 'scanDamaged', index: undefined }, damaged)
   }
 
   /**

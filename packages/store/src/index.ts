@@ -18,6 +18,7 @@ export {
   type SentStatement,
   type Storable,
   type StoreEvent,
+  type StoreEvents,
 } from '@looseleaf/core'
 export {
   defineIndex,

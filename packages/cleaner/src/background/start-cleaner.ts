@@ -100,7 +100,8 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
     followShard(context, shard, options, { signal, owner, leaseMs, reporter }),
   )
   const drainRemovals = createKeptRemovals(context)
-  const loops = [
+  // Whoever starts it may do so within a call or a trace.
+  const loops = context.events.detached(() => [
     ...tails.map(({ round }) => backgroundLoop({ time, signal, round, onError })),
     backgroundLoop({
       time,
@@ -121,7 +122,7 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
         return options.catalogMs ?? 3_000
       },
     }),
-  ]
+  ])
 
   let stopped: Promise<void> | undefined
   const stop = (): Promise<void> => (stopped ??= end())

@@ -30,6 +30,16 @@ export type StoreEvent =
   /** Index rows that a write has left to the cleaner, because their shard did not take them. */
   | { readonly kind: 'deferred'; readonly tables: readonly string[]; readonly shard: string }
 
+/** Who is told what happens in a store: its observer, and the traces that are open. */
+export interface StoreEvents {
+  /** While false nobody listens, and nothing has to be made to be told. */
+  readonly isWanted: boolean
+  /** Says what has happened beneath a call, or beside all. Never throws. */
+  happened(event: StoreEvent): void
+  /** Does work of nobody in particular, which may go on after the call that has begun it: no call and no trace has part in it. */
+  detached<T>(work: () => T): T
+}
+
 /**
  * Is told what a store does, as it does it. Everything is called in the asynchronous context of the work, and no work waits for
  * it: what it throws is told as a warning, once, and is lost. `Token` is what it knows a call by, such as a span.
