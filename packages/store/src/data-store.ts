@@ -75,7 +75,7 @@ export class DataStore extends StoreQueries {
     onWarning: (message: string) => void,
     observing: Observing,
   ) {
-    const lanes = context.driver.shards.map((shard) => createShardLanes(shard, observing.workFor))
+    const lanes = context.driver.shards.map((shard) => createShardLanes(shard, observing))
     const reader = createEntityReader(context.router, context.codec, lanes)
     super(context, lanes, reader, observing)
     const indexRows = createIndexRowWriter(context, lanes)

@@ -22,6 +22,8 @@ export interface BreakerOptions {
   readonly probe: () => Promise<void>
   /** Called when calls are refused from now on. */
   readonly onOpen: (refusal: LooseleafError) => void
+  /** Called when they may pass again. */
+  readonly onClose: () => void
 }
 
 /** Keeps calls from waiting for a server that is gone, and notices by itself when it is back. */
@@ -34,7 +36,7 @@ export interface Breaker extends Health {
   stop(): void
 }
 
-export function createBreaker({ name, failures, probeMs, probe, onOpen }: BreakerOptions): Breaker {
+export function createBreaker({ name, failures, probeMs, probe, onOpen, onClose }: BreakerOptions): Breaker {
   const inARow = new ConsecutiveBreaker(failures)
   const circuit = circuitBreaker(handleAll, {
     breaker: {
@@ -69,6 +71,7 @@ export function createBreaker({ name, failures, probeMs, probe, onOpen }: Breake
   circuit.onReset(() => {
     lastAnswer = performance.now()
     isSilent = false
+    onClose()
   })
 
   function failed(began: number): void {

@@ -27,6 +27,7 @@ export function connectShard(
   address: ShardAddress,
   settings: ShardSettings,
   statements?: StatementTeller,
+  onRefusing?: (isRefusing: boolean) => void,
 ): ShardPool {
   const { connectTimeoutMs } = settings
   const { name } = address
@@ -48,7 +49,11 @@ export function connectShard(
         if (!isLooseleafError(error) || error.code === 'SHARD_UNAVAILABLE') throw error
       }
     },
-    onOpen: (refusal) => pool.refuseWaiting(refusal),
+    onOpen(refusal) {
+      onRefusing?.(true)
+      pool.refuseWaiting(refusal)
+    },
+    onClose: () => onRefusing?.(false),
   })
   const watch = createSilenceWatch({
     lastAnswer: () => breaker.lastAnswer,

@@ -1,5 +1,6 @@
 import { envelopeCodec } from '@looseleaf/codec'
 import {
+  LooseleafError,
   systemTime,
   type EndedCall,
   type Observer,
@@ -8,6 +9,7 @@ import {
 } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
+import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { DataStore } from '../data-store.ts'
 import type { DataStoreOptions } from '../types.ts'
@@ -273,6 +275,19 @@ describe('an observer', () => {
       await store.put({ name: `n${number}`, first: 1, second: 'two', third: [3] })
     await vi.waitFor(() => expect(tokensOfDefinitions).not.toEqual([]))
     expect(tokensOfDefinitions.flat()).toEqual([])
+  })
+
+  test('is told of a statement that was refused for one of its rows', async () => {
+    const { told, observer } = listening()
+    const memory = await memoryShards(1).connect()
+    const plan: FaultPlan = ({ table, operation, number }) =>
+      table === 'entities' && operation === 'insert' && number === 1 ? { before: refuse } : undefined
+    const refuse = (): never => {
+      throw new LooseleafError('STATEMENT_FAILED', 'One of them is too long.')
+    }
+    const store = await open(observer, undefined, { shards: keepOpen(faultyDriver(memory, plan)) })
+    await Promise.all([store.put({ name: 'ada' }), store.put({ name: 'bo' })])
+    expect(told.filter((line) => line.startsWith('halved'))).toEqual(['halved of 1,2'])
   })
 
   test('that throws is told of once, and keeps nothing from being done', async () => {

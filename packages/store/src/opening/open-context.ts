@@ -72,7 +72,14 @@ export async function openContext(
     )
   }
   const policies = { deleteDelayMs, onIndexFailure }
-  const connected = await shards.connect({ statements: observing.statements })
+  const connected = await shards.connect({
+    statements: observing.statements,
+    // Calls may pass again when a timer of the connections has found out, which nobody waits for.
+    onRefusing: (shard, isRefusing) =>
+      isRefusing
+        ? observing.happened({ kind: 'breaker', outcome: 'opened', shard })
+        : observing.detached(() => observing.happened({ kind: 'breaker', outcome: 'closed', shard })),
+  })
   let close = (): Promise<void> => connected.close()
   try {
     const opened = await openStore(connected, {
