@@ -136,6 +136,8 @@ export {
   type RemovalStats,
   type ShardStats,
   type StoreStats,
+  type SlowCall,
+  type SlowStatement,
   type Trace,
   type TracedCall,
   type TracedStatement,

@@ -144,13 +144,13 @@ describe('metrics', () => {
     await reader.forceFlush()
     const [{ scopeMetrics } = { scopeMetrics: [] }] = exporter.getMetrics()
     const collected = scopeMetrics.flatMap(({ metrics }) => metrics)
-    const byName = Object.fromEntries(
+    const told = Object.fromEntries(
       collected.map(({ descriptor: { name } }) => [name, points(collected, name)]),
     )
     const on = '"looseleaf.shard":"h:1/d"'
     const fill = '"looseleaf.work":"fill","looseleaf.index":"by_name"'
     const follow = `"looseleaf.work":"follow",${on}`
-    expect(byName).toEqual({
+    expect(told).toEqual({
       'looseleaf.lane.halved_statements': { [`{"error.type":"BAD_OPTION",${on}}`]: 1 },
       'looseleaf.shard.breaker_changes': {
         [`{"looseleaf.outcome":"opened",${on}}`]: 1,

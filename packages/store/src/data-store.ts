@@ -28,6 +28,7 @@ import {
 import { StoreQueries } from './reading/store-queries.ts'
 import { createIndexRowWriter } from './writing/index-row-writer.ts'
 import { createObserving, type Observing } from './observing/observing.ts'
+import { createSlowCalls } from './observing/slow-calls.ts'
 import type { StoreStats } from './store-stats.ts'
 import type { Trace } from './observing/trace.ts'
 import { openContext } from './opening/open-context.ts'
@@ -112,8 +113,13 @@ export class DataStore extends StoreQueries {
       }
     }
     const policy = writePolicy(options)
-    const observing = createObserving(options.observer, (error) =>
-      onWarning(`The observer failed: ${String(error)}`),
+    const { slowCallMs, onSlowCall } = options
+    if (onSlowCall !== undefined && slowCallMs === undefined)
+      throw badArgument('DataStore.open', 'slowCallMs where it takes onSlowCall', slowCallMs)
+    const observing = createObserving(
+      options.observer,
+      (error) => onWarning(`The observer failed: ${String(error)}`),
+      slowCallMs === undefined ? undefined : createSlowCalls({ slowCallMs, onSlowCall, onWarning }),
     )
     const context = await openContext(options, onWarning, observing)
     const cache = options.cache && createEntityCache(options.cache, context.time)

@@ -20,7 +20,7 @@ export interface BreakerOptions {
   readonly probeMs: number
   /** Tries to reach the server: resolves when it answers, rejects when it does not, and always does one of them. */
   readonly probe: () => Promise<void>
-  /** Called when calls are refused from now on. */
+  /** Called when calls are refused from now on, and again by every probe that fails. */
   readonly onOpen: (refusal: LooseleafError) => void
   /** Called when they may pass again. */
   readonly onClose: () => void

@@ -37,6 +37,11 @@ export function connectShard(
     // Longer than the pool keeps a connection, so that only those end whose client has vanished without a word.
     silenceSeconds: 2 * Math.ceil((settings.idleMs + settings.deadlineMs) / 1_000) + 10,
   }
+  let isRefusing = false
+  function tellRefusing(now: boolean): void {
+    if (now !== isRefusing) onRefusing?.(now)
+    isRefusing = now
+  }
   const breaker = createBreaker({
     name,
     failures: settings.breakerFailures,
@@ -50,10 +55,10 @@ export function connectShard(
       }
     },
     onOpen(refusal) {
-      onRefusing?.(true)
+      tellRefusing(true)
       pool.refuseWaiting(refusal)
     },
-    onClose: () => onRefusing?.(false),
+    onClose: () => tellRefusing(false),
   })
   const watch = createSilenceWatch({
     lastAnswer: () => breaker.lastAnswer,

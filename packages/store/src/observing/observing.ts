@@ -7,6 +7,7 @@ import {
   type StoreEvents,
   type WorkFor,
 } from '@looseleaf/core'
+import { logStatement, type CallLog, type SlowCalls } from './slow-calls.ts'
 import { createTraceLog, type OpenCall, type Trace, type TraceLog } from './trace.ts'
 
 /** Tells an observer, and the traces that are open, what a store does. While there is neither, nothing is made or measured. */
@@ -32,6 +33,8 @@ interface CallUnderWay {
   readonly token: unknown
   /** The traces that it is part of, one within the other, and the call in each. */
   readonly traced: Map<TraceLog, OpenCall>
+  /** Its statements, for as long as it may turn out to be slow. */
+  readonly log: CallLog | undefined
 }
 
 const NOBODY: readonly CallUnderWay[] = []
@@ -41,13 +44,15 @@ const NO_TRACES: readonly TraceLog[] = []
 export function createObserving(
   observer: Observer | undefined,
   onFault: (error: unknown) => void,
+  slowCalls?: SlowCalls,
 ): Observing {
   const working = new AsyncLocalStorage<readonly CallUnderWay[]>()
   const tracing = new AsyncLocalStorage<readonly TraceLog[]>()
   let openTraces = 0
   let hasFailed = false
 
-  const isWanted = (): boolean => observer !== undefined || openTraces > 0
+  const isAlwaysWanted = observer !== undefined || slowCalls !== undefined
+  const isWanted = (): boolean => isAlwaysWanted || openTraces > 0
 
   function guard<T>(work: () => T): T | undefined {
     try {
@@ -74,9 +79,10 @@ export function createObserving(
 
   const tokensOf = (calls: readonly CallUnderWay[]): unknown[] => calls.map(({ token }) => token)
 
-  function begin(call: BegunCall): CallUnderWay {
+  /** `log`: where it is to be told when it was slow. */
+  function begin(call: BegunCall, log?: CallLog): CallUnderWay {
     const startedAt = performance.now()
-    const under = { call, startedAt, token: guard(() => observer?.callBegan?.(call)), traced: new Map() }
+    const under = { call, startedAt, token: guard(() => observer?.callBegan?.(call)), traced: new Map(), log }
     joinTraces(under)
     return under
   }
@@ -87,14 +93,15 @@ export function createObserving(
       if (!traced.has(log)) traced.set(log, log.begin(call, startedAt))
   }
 
-  function end({ call, startedAt, token, traced }: CallUnderWay, failure: OpenCall['failure']): void {
+  function end({ call, startedAt, token, traced, log }: CallUnderWay, failure: OpenCall['failure']): void {
     const durationMs = performance.now() - startedAt
     for (const own of traced.values()) Object.assign(own, { durationMs, failure })
     guard(() => observer?.callEnded?.({ ...call, startedAt, durationMs, failure }, token))
+    if (log !== undefined) slowCalls?.ended({ ...call, startedAt, durationMs, failure }, log)
   }
 
   async function observed<T>(call: BegunCall, work: () => Promise<T>): Promise<T> {
-    const under = begin(call)
+    const under = begin(call, slowCalls && { statements: [], more: 0 })
     let failure: OpenCall['failure']
     try {
       return await working.run([under], work)
@@ -148,6 +155,8 @@ export function createObserving(
       },
       sent(statement) {
         const calls = working.getStore() ?? NOBODY
+        if (slowCalls !== undefined)
+          for (const { log } of calls) if (log !== undefined) logStatement(log, statement, calls.length - 1)
         for (const [log, own] of tracesOf(calls)) log.sent(statement, own, calls.length - own.length)
         guard(() => observer?.statementSent?.(statement, tokensOf(calls)))
       },
