@@ -7,6 +7,7 @@ import {
   type IndexDefinitionData,
   type IndexRow,
   type IndexTable,
+  type Observer,
   type Time,
 } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
@@ -53,6 +54,7 @@ export interface OpenOptions {
   readonly indexes?: readonly IndexDefinitionData[]
   readonly onIndexFailure?: 'fail' | 'defer'
   readonly onWarning?: (message: string) => void
+  readonly observer?: Observer
 }
 
 /** What works with it goes by this `deleteDelayMs`, whatever the store has. */

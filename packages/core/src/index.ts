@@ -73,7 +73,15 @@ export {
   type KeyRange,
   type KeyValue,
 } from './ports/index-table.ts'
-export type { BegunCall, EndedCall, Observer, StoreEvent } from './ports/observer.ts'
+export type {
+  BegunCall,
+  CleanerCounts,
+  CleanerEvent,
+  EndedCall,
+  Observer,
+  StoreEvent,
+  StoreEvents,
+} from './ports/observer.ts'
 export type { PendingPage, PendingRow, PendingTable } from './ports/pending-table.ts'
 export type { Router, RouterBuckets } from './ports/router.ts'
 export type { SentStatement, StatementListener } from './ports/statement-listener.ts'

@@ -28,6 +28,8 @@ export interface LaneOptions<Item, Result> {
    */
   readonly gather?: (() => Promise<void>) | undefined
   readonly workFor?: WorkFor | undefined
+  /** Told when a statement of so many items was refused with this code, and is sent again in halves. May not throw. */
+  readonly onHalved?: ((code: ErrorCode, items: number) => void) | undefined
 }
 
 /** Knows for whom work is done, so that a statement that several calls share can be told to be of each of them. */
@@ -191,18 +193,18 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
     return batch
   }
 
-  function run(batch: readonly Waiting<Item, Result>[]): Promise<readonly Result[]> {
-    const items = batch.map((waiting) => waiting.item)
-    if (!workFor?.isWanted) return options.run(items)
+  function forAll<T>(batch: readonly Waiting<Item, Result>[], work: () => T): T {
+    if (!workFor?.isWanted) return work()
     // The context here is that of whoever found the line empty.
-    return workFor.run(new Set(batch.map(({ call }) => call.one)), () => options.run(items))
+    return workFor.run(new Set(batch.map(({ call }) => call.one)), work)
   }
 
   async function send(batch: readonly Waiting<Item, Result>[]): Promise<void> {
     statements++
     itemsSent += batch.length
     try {
-      const results = await run(batch)
+      const items = batch.map((waiting) => waiting.item)
+      const results = await forAll(batch, () => options.run(items))
       if (results.length !== batch.length) throw wrongCount(options.name, batch.length, results.length)
       for (let i = 0; i < batch.length; i++) {
         const { call, place } = batch[i] as Waiting<Item, Result>
@@ -214,6 +216,7 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
         for (const { call } of batch) end(call, { error })
         return
       }
+      forAll(batch, () => options.onHalved?.(error.code, batch.length))
       // Nothing was changed, and one of the rows is to blame: halve until it fails alone.
       const half = batch.length >> 1
       await send(batch.slice(0, half))
@@ -313,6 +316,6 @@ const OF_ALL: ReadonlySet<ErrorCode> = new Set([
   'SHARD_DENIED',
 ])
 
-function mayBeOneRow(error: unknown): boolean {
+function mayBeOneRow(error: unknown): error is LooseleafError {
   return isLooseleafError(error) && !error.retryable && !error.unknownOutcome && !OF_ALL.has(error.code)
 }

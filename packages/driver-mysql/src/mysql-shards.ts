@@ -61,9 +61,11 @@ export function mysqlShards(
 
   return {
     shardCount: addresses.length,
-    async connect({ statements } = {}): Promise<Driver> {
+    async connect({ statements, onRefusing } = {}): Promise<Driver> {
       const pools = addresses.map((address) =>
-        connectShard(address, settings, statementTeller(address.name, statements)),
+        connectShard(address, settings, statementTeller(address.name, statements), (isRefusing) =>
+          onRefusing?.(address.name, isRefusing),
+        ),
       )
       const closeConnections = async (): Promise<void> => {
         await Promise.all(pools.map((pool) => pool.close()))

@@ -8,6 +8,7 @@ import {
   type LooseleafError,
   type Randomness,
   type Router,
+  type StoreEvents,
   type Time,
   type VersionClock,
 } from '@looseleaf/core'
@@ -23,6 +24,7 @@ export interface EngineContext {
   readonly random: Randomness
   readonly clock: VersionClock
   readonly catalog: CatalogHolder
+  readonly events: StoreEvents
 }
 
 /** The process's own copy of the catalog. */

@@ -37,6 +37,7 @@ export {
   type StatementListener,
   type Storable,
   type StoreEvent,
+  type StoreEvents,
   type Time,
 } from '@looseleaf/core'
 export {
@@ -135,6 +136,8 @@ export {
   type RemovalStats,
   type ShardStats,
   type StoreStats,
+  type SlowCall,
+  type SlowStatement,
   type Trace,
   type TracedCall,
   type TracedStatement,

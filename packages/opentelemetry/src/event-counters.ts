@@ -1,33 +1,59 @@
-import type { Meter } from '@opentelemetry/api'
+import type { Attributes, Counter, Meter } from '@opentelemetry/api'
 import type { StoreEvent } from '@looseleaf/core'
+import { createCleanerMetrics } from './cleaner-metrics.ts'
 
-/** Counts what happens beneath calls. */
+/** Counts what happens beneath calls and beside them. */
 export interface EventCounters {
   count(event: StoreEvent): void
 }
 
 export function createEventCounters(meter: Meter): EventCounters {
-  const attempts = meter.createCounter('looseleaf.write.lost_attempts', {
-    description: 'Attempts of writes that did not win.',
-    unit: '{attempt}',
-  })
-  const discarded = meter.createCounter('looseleaf.query.discarded_rows', {
-    description: 'Index rows that queries met and that led to nothing on the page.',
-    unit: '{row}',
-  })
-  const deferred = meter.createCounter('looseleaf.write.deferred_tables', {
-    description: 'Index tables whose rows writes left to the cleaner.',
-    unit: '{table}',
-  })
+  const counter = (name: string, unit: string, description: string): Counter =>
+    meter.createCounter(name, { description, unit })
+  const attempts = counter(
+    'looseleaf.write.lost_attempts',
+    '{attempt}',
+    'Attempts of writes that did not win.',
+  )
+  const discarded = counter(
+    'looseleaf.query.discarded_rows',
+    '{row}',
+    'Index rows that queries met and that led to nothing on the page.',
+  )
+  const deferred = counter(
+    'looseleaf.write.deferred_tables',
+    '{table}',
+    'Index tables whose rows writes left to the cleaner.',
+  )
+  const halved = counter(
+    'looseleaf.lane.halved_statements',
+    '{statement}',
+    'Statements that were refused and sent again in halves.',
+  )
+  const changes = counter(
+    'looseleaf.shard.breaker_changes',
+    '{change}',
+    'How often calls to a shard began to be refused, and to pass again.',
+  )
+  const cleaner = createCleanerMetrics(meter)
+
+  const onShard = (shard: string, more?: Attributes): Attributes => ({ ...more, 'looseleaf.shard': shard })
+
   return {
     count(event) {
       switch (event.kind) {
         case 'attempt':
-          return attempts.add(1, { 'looseleaf.outcome': event.outcome, 'looseleaf.shard': event.shard })
+          return attempts.add(1, onShard(event.shard, { 'looseleaf.outcome': event.outcome }))
         case 'discarded':
           return discarded.add(event.rows, { 'looseleaf.index': event.index })
         case 'deferred':
-          return deferred.add(event.tables.length, { 'looseleaf.shard': event.shard })
+          return deferred.add(event.tables.length, onShard(event.shard))
+        case 'halved':
+          return halved.add(1, onShard(event.shard, { 'error.type': event.code }))
+        case 'breaker':
+          return changes.add(1, onShard(event.shard, { 'looseleaf.outcome': event.outcome }))
+        default:
+          return cleaner.count(event)
       }
     },
   }

@@ -14,6 +14,7 @@ import {
   TracerProvider,
   type ReadableSpan,
 } from '@opentelemetry/sdk-trace'
+import type { Observer, StoreEvent } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore, defineIndex } from '@looseleaf/store'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -120,6 +121,63 @@ describe('spans', () => {
 })
 
 describe('metrics', () => {
+  test('of what happens beside calls, and of a cleaner', async () => {
+    const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
+    const reader = new PeriodicExportingMetricReader({ exporter })
+    const { happened } = openTelemetry({
+      system: 'sqlite',
+      meterProvider: new MeterProvider({ readers: [reader] }),
+    }) as Required<Observer>
+    const shard = 'h:1/d'
+    const counts = { entities: 5, rows: 0, added: 2, removed: 1, undecodable: 1 }
+    const events: StoreEvent[] = [
+      { kind: 'halved', code: 'BAD_OPTION', items: 7, shard },
+      { kind: 'breaker', outcome: 'opened', shard },
+      { kind: 'breaker', outcome: 'closed', shard },
+      { kind: 'cleaning', work: 'fill', outcome: 'begun', index: 'by_name' },
+      { kind: 'cleaned', work: 'fill', index: 'by_name', shard, ...counts },
+      { kind: 'cleaned', work: 'fill', index: 'by_name', shard, ...counts },
+      { kind: 'round', shard, lagMs: 2_500, ...counts, rows: 3 },
+      { kind: 'cleaner_failed', code: 'UNKNOWN' },
+    ]
+    for (const event of events) happened(event, [])
+    await reader.forceFlush()
+    const [{ scopeMetrics } = { scopeMetrics: [] }] = exporter.getMetrics()
+    const collected = scopeMetrics.flatMap(({ metrics }) => metrics)
+    const told = Object.fromEntries(
+      collected.map(({ descriptor: { name } }) => [name, points(collected, name)]),
+    )
+    const on = '"looseleaf.shard":"h:1/d"'
+    const fill = '"looseleaf.work":"fill","looseleaf.index":"by_name"'
+    const follow = `"looseleaf.work":"follow",${on}`
+    expect(told).toEqual({
+      'looseleaf.lane.halved_statements': { [`{"error.type":"BAD_OPTION",${on}}`]: 1 },
+      'looseleaf.shard.breaker_changes': {
+        [`{"looseleaf.outcome":"opened",${on}}`]: 1,
+        [`{"looseleaf.outcome":"closed",${on}}`]: 1,
+      },
+      'looseleaf.cleaner.cleanings': {
+        '{"looseleaf.work":"fill","looseleaf.outcome":"begun","looseleaf.index":"by_name"}': 1,
+      },
+      'looseleaf.cleaner.read': {
+        [`{${fill},${on},"looseleaf.item":"entity"}`]: 10,
+        [`{${follow},"looseleaf.item":"entity"}`]: 5,
+        [`{${follow},"looseleaf.item":"row"}`]: 3,
+      },
+      'looseleaf.cleaner.rows': {
+        [`{${fill},${on},"looseleaf.change":"added"}`]: 4,
+        [`{${fill},${on},"looseleaf.change":"removed"}`]: 2,
+        [`{${follow},"looseleaf.change":"added"}`]: 2,
+        [`{${follow},"looseleaf.change":"removed"}`]: 1,
+      },
+      'looseleaf.cleaner.undecodable': { [`{${fill},${on}}`]: 2, [`{${follow}}`]: 1 },
+      'looseleaf.cleaner.failures': { '{"error.type":"UNKNOWN"}': 1 },
+      'looseleaf.cleaner.lag': { [`{${on}}`]: 1 },
+    })
+    const lag = collected.find(({ descriptor }) => descriptor.name === 'looseleaf.cleaner.lag')
+    expect(lag?.dataPoints[0]?.value).toMatchObject({ sum: 2.5 })
+  })
+
   test('times of calls and statements, and the numbers of the store', async () => {
     const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
     const reader = new PeriodicExportingMetricReader({ exporter })

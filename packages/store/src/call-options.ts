@@ -120,6 +120,8 @@ export const optionsOf: OptionsOf = {
     queryTimeMs: elsewhere,
     writeTimeoutMs: elsewhere,
     observer,
+    slowCallMs: milliseconds,
+    onSlowCall: callback,
     onWarning: callback,
     time,
     random,

@@ -28,6 +28,7 @@ import {
 import { StoreQueries } from './reading/store-queries.ts'
 import { createIndexRowWriter } from './writing/index-row-writer.ts'
 import { createObserving, type Observing } from './observing/observing.ts'
+import { createSlowCalls } from './observing/slow-calls.ts'
 import type { StoreStats } from './store-stats.ts'
 import type { Trace } from './observing/trace.ts'
 import { openContext } from './opening/open-context.ts'
@@ -75,11 +76,11 @@ export class DataStore extends StoreQueries {
     onWarning: (message: string) => void,
     observing: Observing,
   ) {
-    const lanes = context.driver.shards.map((shard) => createShardLanes(shard, observing.workFor))
+    const lanes = context.driver.shards.map((shard) => createShardLanes(shard, observing))
     const reader = createEntityReader(context.router, context.codec, lanes)
     super(context, lanes, reader, observing)
     const indexRows = createIndexRowWriter(context, lanes)
-    this.#removals = createRowRemovals(context, indexRows, onWarning, observing.detached)
+    this.#removals = createRowRemovals(context, indexRows, onWarning)
     this.#lanes = lanes
     this.#reader = reader
     this.#cache = cache
@@ -112,10 +113,15 @@ export class DataStore extends StoreQueries {
       }
     }
     const policy = writePolicy(options)
-    const observing = createObserving(options.observer, (error) =>
-      onWarning(`The observer failed: ${String(error)}`),
+    const { slowCallMs, onSlowCall } = options
+    if (onSlowCall !== undefined && slowCallMs === undefined)
+      throw badArgument('DataStore.open', 'slowCallMs where it takes onSlowCall', slowCallMs)
+    const observing = createObserving(
+      options.observer,
+      (error) => onWarning(`The observer failed: ${String(error)}`),
+      slowCallMs === undefined ? undefined : createSlowCalls({ slowCallMs, onSlowCall, onWarning }),
     )
-    const context = await openContext(options, onWarning, observing.statements)
+    const context = await openContext(options, onWarning, observing)
     const cache = options.cache && createEntityCache(options.cache, context.time)
     return new DataStore(context, policy, cache, onWarning, observing)
   }
@@ -242,7 +248,8 @@ export class DataStore extends StoreQueries {
   scan(options: ScanOptions = noOptions): AsyncIterable<Entity> {
     checkOptions('scan', options, optionsOf.scan)
     this.calls.checkOpen()
-    return scanEntities(this.context.driver, this.#reader, options)
+    const entities = scanEntities(this.context.driver, this.#reader, options)
+    return this.observing.each({ name: 'scan', index: undefined }, entities)
   }
 
   /**
@@ -252,7 +259,8 @@ export class DataStore extends StoreQueries {
   scanDamaged(options: CallOptions = noOptions): AsyncIterable<DamagedEntity> {
     checkOptions('scanDamaged', options, optionsOf.call)
     this.calls.checkOpen()
-    return scanDamaged(this.context.driver, this.#reader, options)
+    const damaged = scanDamaged(this.context.driver, this.#reader, options)
+    return this.observing.each({ name: 'scanDamaged', index: undefined }, damaged)
   }
 
   /**

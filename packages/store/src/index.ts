@@ -18,6 +18,7 @@ export {
   type SentStatement,
   type Storable,
   type StoreEvent,
+  type StoreEvents,
 } from '@looseleaf/core'
 export {
   defineIndex,
@@ -38,6 +39,7 @@ export {
 export type { PolicyChange } from './catalog/policies.ts'
 export type { TrainedDictionary, TrainOptions } from './catalog/train-dictionary.ts'
 export type { ShardStats, StoreStats } from './store-stats.ts'
+export type { SlowCall, SlowStatement } from './observing/slow-calls.ts'
 export type { Trace, TracedCall, TracedStatement } from './observing/trace.ts'
 export type { RemovalStats } from './writing/row-removals.ts'
 export type { WhichIndex } from './catalog/which-index.ts'

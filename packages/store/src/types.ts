@@ -16,6 +16,7 @@ import type {
   Time,
 } from '@looseleaf/core'
 import type { OnDamaged } from '@looseleaf/index-engine'
+import type { SlowCall } from './observing/slow-calls.ts'
 import type { CacheOptions } from './reading/entity-cache.ts'
 import type { unchanged } from './unchanged.ts'
 
@@ -80,6 +81,13 @@ export interface DataStoreOptions {
   readonly writeTimeoutMs?: number | undefined
   /** Is told of calls, statements and what happens beneath them, as they happen. */
   readonly observer?: Observer | undefined
+  /**
+   * Calls that take more milliseconds are told of, with their statements, 10 within a minute at the most. Those of `scan` and
+   * `scanDamaged` are not, since they take as long as who reads them. Default: none is.
+   */
+  readonly slowCallMs?: number | undefined
+  /** Takes them; goes with `slowCallMs`. Default: a warning for each. */
+  readonly onSlowCall?: ((call: SlowCall) => void) | undefined
   /** Takes warnings, such as unsafe durability settings of a database. Default: `process.emitWarning`. */
   readonly onWarning?: ((message: string) => void) | undefined
   /** Default: the machine's time. */

@@ -1,6 +1,8 @@
 import { backgroundTime, isLooseleafError, onRejected, systemTime } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
+import { shardAt } from '@looseleaf/protocol'
 import type { CleanProgress } from '../clean/progress.ts'
+import { countsOf } from '../clean/tell-cleaning.ts'
 import { drainKnown } from '../drain/drain-pending.ts'
 import { checkCall } from '../pass/check-call.ts'
 import { cleanableIndexes, indexTarget } from '../pass/index-target.ts'
@@ -69,6 +71,10 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
     // Somebody was told of the end already: every other loop meets it too.
     if (signal.aborted) return
     reporter.failed(error)
+    context.events.happened({
+      kind: 'cleaner_failed',
+      code: isLooseleafError(error) ? error.code : 'UNKNOWN',
+    })
     // The store is closed, and stays so.
     if (isLooseleafError(error, 'CLOSED')) controller.abort()
     tellError(given.onError, error)
@@ -100,7 +106,8 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
     followShard(context, shard, options, { signal, owner, leaseMs, reporter }),
   )
   const drainRemovals = createKeptRemovals(context)
-  const loops = [
+  // Whoever starts it may do so within a call or a trace.
+  const loops = context.events.detached(() => [
     ...tails.map(({ round }) => backgroundLoop({ time, signal, round, onError })),
     backgroundLoop({
       time,
@@ -121,7 +128,7 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
         return options.catalogMs ?? 3_000
       },
     }),
-  ]
+  ])
 
   let stopped: Promise<void> | undefined
   const stop = (): Promise<void> => (stopped ??= end())
@@ -215,6 +222,9 @@ function followShard(
       return 0
     } finally {
       own.reporter.found(pass.tally)
+      const { name } = shardAt(context, shard)
+      if (tail.isMine)
+        context.events.happened({ kind: 'round', shard: name, lagMs: tail.lagMs, ...countsOf(pass.tally) })
     }
   }
 

@@ -8,7 +8,7 @@ import {
   type OptionKinds,
 } from '@looseleaf/core'
 import { changeCatalog, propagateCatalog, type EngineContext } from '@looseleaf/index-engine'
-import { deleteDelayMs } from '@looseleaf/protocol'
+import { deleteDelayMs, shardAt } from '@looseleaf/protocol'
 import { DEFAULT_SETTLE_MS } from '../check/check-index.ts'
 import { checkCall, checkNames } from '../pass/check-call.ts'
 import {
@@ -29,6 +29,7 @@ import { loadParts, type LeaseOptions } from './part-lease.ts'
 import { freshPart, phases } from './part.ts'
 import { createProgressMeter, type CleanProgress } from './progress.ts'
 import { finishRuns, isForgotten, joinRuns, loadRuns, type RunRecord, type RunWorker } from './run-record.ts'
+import { countsOf, toldCleaning, workOn } from './tell-cleaning.ts'
 
 export interface CleanOptions extends PassOptions {
   readonly onProgress?: ((progress: CleanProgress) => void) | undefined
@@ -133,7 +134,19 @@ export async function cleanEntries(
   context: EngineContext,
   entries: readonly CatalogEntry[],
   options: CleanOptions,
-  { throttle: shared, onWork }: SharedByWork = {},
+  shared: SharedByWork = {},
+): Promise<CleanResult> {
+  const going = entries.filter((entry) => !isHalted(entry))
+  const work = (): Promise<CleanResult> => cleanGoing(context, entries, going, options, shared)
+  return toldCleaning(context.events, going, options.signal, work)
+}
+
+async function cleanGoing(
+  context: EngineContext,
+  entries: readonly CatalogEntry[],
+  going: readonly CatalogEntry[],
+  options: CleanOptions,
+  { throttle: shared, onWork }: SharedByWork,
 ): Promise<CleanResult> {
   const { signal } = options
   const throttle = shared ?? createThrottle(context.time, options.rowsPerSecond)
@@ -145,17 +158,27 @@ export async function cleanEntries(
     shards: context.driver.shards.length,
     planned,
     onProgress: options.onProgress,
-    onWork,
+    onWork({ entry }, shard, tally) {
+      onWork?.(tally)
+      const { name } = shardAt(context, shard)
+      const counts = countsOf(tally)
+      context.events.happened({
+        kind: 'cleaned',
+        work: workOn(entry),
+        index: entry.name,
+        shard: name,
+        ...counts,
+      })
+    },
   })
   const lease: LeaseOptions = {
     owner: context.random.uuid(),
     leaseMs: options.leaseMs ?? 30_000,
     checkpointMs: options.checkpointMs ?? 1_000,
-    onRemoved: (removed) => meter.did({ ...emptyTally(), removed }),
+    onRemoved: (target, shard, removed) => meter.did(target, shard, { ...emptyTally(), removed }),
     paceOf: meter.paceOf,
   }
   const pollMs = options.pollMs ?? 500
-  const going = entries.filter((entry) => !isHalted(entry))
   const tables = going.map(({ table }) => table)
   const { restart } = options
   const records = await joinRuns(context, tables, workerOf(lease, pollMs), { signal, restart })

@@ -32,8 +32,8 @@ export interface LeaseOptions {
   readonly leaseMs: number
   /** Time between two saves, in milliseconds. */
   readonly checkpointMs: number
-  /** Told of rows deleted. */
-  readonly onRemoved: (count: number) => void
+  /** Told of rows of an index that were deleted on a shard. */
+  readonly onRemoved: (target: IndexTarget, shard: number, count: number) => void
   /** How the work on a shard goes, to be saved with its parts. */
   readonly paceOf: (shard: number) => Pace
 }
@@ -111,7 +111,7 @@ export async function claimParts(
     for (const { target, part } of leases) {
       const count = removed.get(target) ?? 0
       part.tally.removed += count
-      if (count > 0) onRemoved(count)
+      if (count > 0) onRemoved(target, shard, count)
     }
   }
 

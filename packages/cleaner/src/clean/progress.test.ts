@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { leapingTime } from '../../test/times.ts'
-import { emptyTally, type Tally } from '../pass/tally.ts'
+import type { IndexTarget } from '../pass/index-target.ts'
+import { emptyTally } from '../pass/tally.ts'
 import { createThrottle } from '../pass/throttle.ts'
 import { freshPart, phases, type Part } from './part.ts'
 import { createProgressMeter, type CleanProgress, type MeterOptions, type ProgressMeter } from './progress.ts'
@@ -125,11 +126,13 @@ describe('progress', () => {
   })
 
   it('need not be told to anybody, and work can be told besides', () => {
-    const onWork = (tally: Tally): void => expect(tally.added).toBe(1)
+    const target = {} as IndexTarget
+    const onWork: MeterOptions['onWork'] = (of, shard, tally) =>
+      expect([of, shard, tally.added]).toEqual([target, 1, 1])
     const { meter } = meterOf({ onProgress: undefined, onWork })
     meter.tell('ready', 0, [])
-    meter.did({ ...emptyTally(), added: 1 })
-    meterOf({ onProgress: undefined }).meter.did(emptyTally())
+    meter.did(target, 1, { ...emptyTally(), added: 1 })
+    meterOf({ onProgress: undefined }).meter.did(target, 1, emptyTally())
     expect.assertions(1)
   })
 })

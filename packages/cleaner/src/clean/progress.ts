@@ -1,4 +1,5 @@
 import { elapsedBy, type Time } from '@looseleaf/core'
+import type { IndexTarget } from '../pass/index-target.ts'
 import { sumTallies, type Tally } from '../pass/tally.ts'
 import type { Throttle } from '../pass/throttle.ts'
 import type { Throttled } from '../pass/waits.ts'
@@ -50,8 +51,8 @@ export interface ProgressMeter {
   tell(phase: Phase | 'ready', shard: number, parts: readonly NamedPart[]): void
   /** Counts entities or rows of a shard just read, for the rate. */
   count(shard: number, rows: number): void
-  /** Takes in what a page's work has done. */
-  did(tally: Tally): void
+  /** Takes in what the work on an index has done on a shard. */
+  did(target: IndexTarget, shard: number, tally: Tally): void
   /** How the work on a shard goes. */
   paceOf(shard: number): Pace
 }
@@ -64,7 +65,7 @@ export interface MeterOptions {
   /** The phases of the job. */
   readonly planned: readonly Phase[]
   readonly onProgress: ((progress: CleanProgress) => void) | undefined
-  readonly onWork: ((tally: Tally) => void) | undefined
+  readonly onWork: ((target: IndexTarget, shard: number, tally: Tally) => void) | undefined
 }
 
 export function createProgressMeter({
@@ -101,7 +102,7 @@ export function createProgressMeter({
       rate.count(more)
       rateOf(shard).count(more)
     },
-    did: (tally) => onWork?.(tally),
+    did: (target, shard, tally) => onWork?.(target, shard, tally),
     paceOf: (shard) => ({
       savedAt: Math.floor(time.now()),
       worker: workerName,

@@ -121,7 +121,7 @@ function jobOf(pageSize: number, rewrites = false): CleanJob {
       begin: () => {},
       paceOf: () => pace,
       count: (_, rows) => void log.push(`count ${rows}`),
-      did: ({ entities, rows, added }) => void log.push(`did ${entities} ${rows} ${added}`),
+      did: (_target, _shard, { entities, rows, added }) => void log.push(`did ${entities} ${rows} ${added}`),
       tell(phase, shard, parts) {
         const texts = parts.map(({ index, part }) => `${index} ${part.seen}/${part.total}`)
         log.push([phase, shard, ...texts].join(' '))

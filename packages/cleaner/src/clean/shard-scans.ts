@@ -43,7 +43,7 @@ export async function scanEntities(
       if (open.length === 0) return
       // Those that stand at the same place share the work.
       for (const together of Map.groupBy(open, ({ part }) => part.addedId).values())
-        await workOnPage(job, phase, parts, together, page, signal)
+        await workOnPage(job, phase, parts, together, shard, page, signal)
       meter.count(shard, page.length)
       await parts.checkpoint({ signal })
       meter.tell(phase, shard, partsOf(open))
@@ -60,6 +60,7 @@ async function workOnPage(
   phase: 'entities' | 'check',
   parts: LeasedParts,
   leases: readonly PartLease[],
+  shard: number,
   page: readonly WholeRow<EntityPageRow>[],
   signal: AbortSignal,
 ): Promise<void> {
@@ -90,7 +91,7 @@ async function workOnPage(
     const { added, removed, fenced, waiting, misplaced } = tally
     // Problems are counted in the first phase; the check meets the same ones again.
     addTally(part.tally, phase === 'check' ? { added, removed, fenced, waiting, misplaced } : tally)
-    job.meter.did(tally)
+    job.meter.did(target, shard, tally)
   }
 }
 
@@ -150,7 +151,7 @@ export async function scanRows(
       part.seen += count
       const tally = of(target)
       addTally(part.tally, tally)
-      meter.did(tally)
+      meter.did(target, shard, tally)
       meter.count(shard, count)
     }
     meter.tell('dangling', shard, partsOf([...reached.keys()]))

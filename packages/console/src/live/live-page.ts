@@ -114,7 +114,7 @@ function comparison(
     when,
     ...latencyCells(latencies.between(begin, end), begin, end),
   ])
-  return markup`<h3>Before, during and after ${about}</h3>${table(['', 'p50', 'p99', 'slowest', 'calls a second'], cells)}`
+  return markup`<h3>Before, during and after ${about}</h3>${table(['when', 'p50', 'p99', 'slowest', 'calls a second'], cells)}`
 }
 
 function latencyCells(latency: Latency | undefined, from: number, until: number): string[] {

@@ -98,4 +98,6 @@ export interface DriverFactory {
 export interface ConnectOptions {
   /** Is told of every statement that the driver sends, but those that make a connection ready. */
   readonly statements?: StatementListener | undefined
+  /** Told when calls to a shard are refused from now on without being sent, and when they may pass again. May not throw. */
+  readonly onRefusing?: ((shard: string, isRefusing: boolean) => void) | undefined
 }

@@ -29,6 +29,70 @@ export type StoreEvent =
   | { readonly kind: 'discarded'; readonly index: string; readonly rows: number }
   /** Index rows that a write has left to the cleaner, because their shard did not take them. */
   | { readonly kind: 'deferred'; readonly tables: readonly string[]; readonly shard: string }
+  /**
+   * A statement of so many items was refused with this code, perhaps for one of them: each half of them is sent by itself now. An
+   * attempt of a write that is tried again is an `attempt`.
+   */
+  | {
+      readonly kind: 'halved'
+      readonly code: ErrorCode
+      readonly items: number
+      readonly shard: string
+    }
+  /** Calls to a shard are refused from now on, since its server cannot be reached (`opened`), or may pass again (`closed`). */
+  | { readonly kind: 'breaker'; readonly outcome: 'opened' | 'closed'; readonly shard: string }
+  | CleanerEvent
+
+/** What a cleaner tells that works on the store in this process; it is no call's. */
+export type CleanerEvent =
+  /**
+   * This process begins its part in filling or sweeping an index, and one of the others follows. `halted`: somebody has paused or
+   * hidden it. `stopped`: the cleaner was told to stop. A unique index is two of them, its rows and its claims.
+   */
+  | {
+      readonly kind: 'cleaning'
+      readonly work: 'fill' | 'sweep'
+      readonly outcome: 'begun' | 'ended' | 'halted' | 'stopped' | 'failed'
+      readonly index: string
+    }
+  /** A page of that is done. Entities that are read for several indexes at once are counted for each. */
+  | (CleanerCounts & {
+      readonly kind: 'cleaned'
+      readonly work: 'fill' | 'sweep'
+      readonly index: string
+      readonly shard: string
+    })
+  /** A round after the recent writes of a shard that this process follows; one that fails tells what it has done too. */
+  | (CleanerCounts & {
+      readonly kind: 'round'
+      readonly shard: string
+      /** Age of the oldest update that it had no time for, in milliseconds; 0 where there is none. */
+      readonly lagMs: number
+    })
+  /** Something of a running cleaner has failed, and is tried again. */
+  | { readonly kind: 'cleaner_failed'; readonly code: ErrorCode | 'UNKNOWN' }
+
+export interface CleanerCounts {
+  /** Looked at: entities, tombstones included, and index rows. */
+  readonly entities: number
+  readonly rows: number
+  /** Rows that were missing; of an index that is filled, all that were written. */
+  readonly added: number
+  /** Dangling rows that were deleted. */
+  readonly removed: number
+  /** Entities whose body this process cannot decode. */
+  readonly undecodable: number
+}
+
+/** Who is told what happens in a store: its observer, and the traces that are open. */
+export interface StoreEvents {
+  /** While false nobody listens, and nothing has to be made to be told. */
+  readonly isWanted: boolean
+  /** Says what has happened beneath a call, or beside all. Never throws. */
+  happened(event: StoreEvent): void
+  /** Does work of nobody in particular, which may go on after the call that has begun it: no call and no trace has part in it. */
+  detached<T>(work: () => T): T
+}
 
 /**
  * Is told what a store does, as it does it. Everything is called in the asynchronous context of the work, and no work waits for

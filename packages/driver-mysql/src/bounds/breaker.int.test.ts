@@ -9,6 +9,7 @@ import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { cleanUp, epoch, freshBench, insertLocked, settings } from '../../test/bench.ts'
 import { until } from '../../test/until.ts'
+import { mysqlShards } from '../mysql-shards.ts'
 import { parseShardAddress } from '../connection/shard-address.ts'
 import { connectShard } from '../shard/connect-shard.ts'
 
@@ -43,7 +44,12 @@ test('a server that is stopped is refused after a few failures, and used again o
   const first = await startServers(1, { folder, database: 'feed' })
   cleanUp(() => first.stop())
   const url = first.urls[0] as string
-  const { shard } = await bench.connect({ breakerFailures: 3, breakerProbeMs: 50 }, url)
+  const told: [string, boolean][] = []
+  const driver = await mysqlShards([url], { breakerFailures: 3, breakerProbeMs: 50 }).connect({
+    onRefusing: (name, isRefusing) => told.push([name, isRefusing]),
+  })
+  cleanUp(() => driver.close())
+  const shard = driver.shards[0] as Shard
   await first.stop()
 
   const errors = await callUntilRefused(shard)
@@ -55,6 +61,11 @@ test('a server that is stopped is refused after a few failures, and used again o
   cleanUp(() => again.stop())
   expect(again.urls).toEqual([url])
   await callUntilAnswered(shard)
+  // Once each, however often it was probed meanwhile.
+  expect(told.slice(0, 2)).toEqual([
+    [shard.name, true],
+    [shard.name, false],
+  ])
   const calls = await Promise.all(Array.from({ length: 30 }, () => shard.now()))
   expect(calls.every((now) => now > 0)).toBe(true)
 })

@@ -4,6 +4,7 @@ import { createBreaker, type Breaker } from './breaker.ts'
 
 let serverIsThere: boolean
 let probes: number
+let closings: number
 let refused: LooseleafError[]
 let breaker: Breaker
 
@@ -12,6 +13,7 @@ beforeEach(() => {
   serverIsThere = false
   probes = 0
   refused = []
+  closings = 0
   breaker = createBreaker({
     name: 'h:1/d',
     failures: 3,
@@ -21,6 +23,7 @@ beforeEach(() => {
       if (!serverIsThere) throw new Error('down')
     },
     onOpen: (refusal) => refused.push(refusal),
+    onClose: () => closings++,
   })
 })
 
@@ -51,6 +54,19 @@ test('calls pass until the last of so many failures in a row', async () => {
     message: expect.stringMatching(/^h:1\/d: .* 3 times in a row; calls are refused until it answers again/),
   })
   expect(refused).toHaveLength(1)
+})
+
+test('it is told once that calls may pass again, and not where its owner is gone', async () => {
+  await fail(3)
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect([probes, refused.length, closings]).toEqual([1, 2, 0])
+  serverIsThere = true
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect([probes, closings]).toEqual([2, 1])
+  await fail(3)
+  breaker.stop()
+  await vi.advanceTimersByTimeAsync(5_000)
+  expect([probes, closings]).toEqual([2, 1])
 })
 
 test('an answer between failures begins the count anew', async () => {

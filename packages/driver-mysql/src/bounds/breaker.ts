@@ -20,8 +20,10 @@ export interface BreakerOptions {
   readonly probeMs: number
   /** Tries to reach the server: resolves when it answers, rejects when it does not, and always does one of them. */
   readonly probe: () => Promise<void>
-  /** Called when calls are refused from now on. */
+  /** Called when calls are refused from now on, and again by every probe that fails. */
   readonly onOpen: (refusal: LooseleafError) => void
+  /** Called when they may pass again. */
+  readonly onClose: () => void
 }
 
 /** Keeps calls from waiting for a server that is gone, and notices by itself when it is back. */
@@ -34,7 +36,7 @@ export interface Breaker extends Health {
   stop(): void
 }
 
-export function createBreaker({ name, failures, probeMs, probe, onOpen }: BreakerOptions): Breaker {
+export function createBreaker({ name, failures, probeMs, probe, onOpen, onClose }: BreakerOptions): Breaker {
   const inARow = new ConsecutiveBreaker(failures)
   const circuit = circuitBreaker(handleAll, {
     breaker: {
@@ -69,6 +71,7 @@ export function createBreaker({ name, failures, probeMs, probe, onOpen }: Breake
   circuit.onReset(() => {
     lastAnswer = performance.now()
     isSilent = false
+    onClose()
   })
 
   function failed(began: number): void {

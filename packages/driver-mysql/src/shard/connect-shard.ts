@@ -27,6 +27,7 @@ export function connectShard(
   address: ShardAddress,
   settings: ShardSettings,
   statements?: StatementTeller,
+  onRefusing?: (isRefusing: boolean) => void,
 ): ShardPool {
   const { connectTimeoutMs } = settings
   const { name } = address
@@ -35,6 +36,11 @@ export function connectShard(
     lockWaitSeconds: settings.lockWaitSeconds,
     // Longer than the pool keeps a connection, so that only those end whose client has vanished without a word.
     silenceSeconds: 2 * Math.ceil((settings.idleMs + settings.deadlineMs) / 1_000) + 10,
+  }
+  let isRefusing = false
+  function tellRefusing(now: boolean): void {
+    if (now !== isRefusing) onRefusing?.(now)
+    isRefusing = now
   }
   const breaker = createBreaker({
     name,
@@ -48,7 +54,11 @@ export function connectShard(
         if (!isLooseleafError(error) || error.code === 'SHARD_UNAVAILABLE') throw error
       }
     },
-    onOpen: (refusal) => pool.refuseWaiting(refusal),
+    onOpen(refusal) {
+      tellRefusing(true)
+      pool.refuseWaiting(refusal)
+    },
+    onClose: () => tellRefusing(false),
   })
   const watch = createSilenceWatch({
     lastAnswer: () => breaker.lastAnswer,

@@ -1,4 +1,5 @@
 import {
+  type ErrorCode,
   createLane,
   idKey,
   type BoundedRow,
@@ -11,9 +12,9 @@ import {
   type Lane,
   type LaneOptions,
   type Shard,
-  type WorkFor,
 } from '@looseleaf/core'
 import type { Commit } from '@looseleaf/protocol'
+import type { Observing } from '../observing/observing.ts'
 
 /** The lanes of one shard: a lane per table and kind of statement. */
 export interface ShardLanes {
@@ -89,8 +90,11 @@ type MakeLane = <Item, Result>(
   options: Pick<LaneOptions<Item, Result>, 'run'> & Partial<LaneOptions<Item, Result>>,
 ) => Lane<Item, Result>
 
-/** `workFor`: for whoever traces calls down to statements. */
-export function createShardLanes(shard: Shard, workFor?: WorkFor): ShardLanes {
+/** `observing`: for whoever traces calls down to statements. */
+export function createShardLanes(
+  shard: Shard,
+  observing?: Pick<Observing, 'workFor' | 'happened'>,
+): ShardLanes {
   const byTable = new Map<string, IndexLanes>()
   const takes = new Map<string, Lane<IndexRow, IndexRow | undefined>>()
   const made: { readonly table: string; readonly kind: string; readonly lane: Lane<never, unknown> }[] = []
@@ -105,7 +109,14 @@ export function createShardLanes(shard: Shard, workFor?: WorkFor): ShardLanes {
 
   const lane: MakeLane = (table, kind, options) => {
     const name = `${shard.name} ${table} ${kind}`
-    const limits = { maxBatch: MAX_BATCH, maxQueue: MAX_QUEUE, gather, workFor }
+    const limits = {
+      maxBatch: MAX_BATCH,
+      maxQueue: MAX_QUEUE,
+      gather,
+      workFor: observing?.workFor,
+      onHalved: (code: ErrorCode, items: number) =>
+        observing?.happened({ kind: 'halved', code, items, shard: shard.name }),
+    }
     const one = createLane({ ...limits, name, ...options })
     made.push({ table, kind, lane: one })
     return one

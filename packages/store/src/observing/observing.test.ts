@@ -1,13 +1,27 @@
-import type { EndedCall, Observer, SentStatement, StoreEvent } from '@looseleaf/core'
+import { envelopeCodec } from '@looseleaf/codec'
+import {
+  LooseleafError,
+  systemTime,
+  type EndedCall,
+  type Observer,
+  type SentStatement,
+  type StoreEvent,
+} from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { DataStore } from '../data-store.ts'
+import type { DataStoreOptions } from '../types.ts'
 import type { Trace } from './trace.ts'
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
 
-async function open(observer?: Observer, onWarning: (message: string) => void = () => {}) {
+async function open(
+  observer?: Observer,
+  onWarning: (message: string) => void = () => {},
+  more: Partial<DataStoreOptions> = {},
+) {
   const store = await DataStore.open({
     shards: memoryShards(1),
     indexes: [byName],
@@ -15,6 +29,7 @@ async function open(observer?: Observer, onWarning: (message: string) => void = 
     queryTimeMs: 1,
     onWarning,
     observer,
+    ...more,
   })
   onTestFinished(() => store.close())
   return store
@@ -137,6 +152,45 @@ describe('a trace', () => {
     expect(trace.calls).toMatchObject([{ name: 'query', index: 'by_name' }])
   })
 
+  test('has a scan that goes on in it, as one call, with its pages', async () => {
+    const store = await open()
+    await store.putMany(['ada', 'bo', 'cy'].map((name) => ({ name })))
+    const scanned = store.scan()
+    const trace = await store.trace(async (running) => {
+      for await (const entity of scanned) {
+        expect(running.calls[0]).toMatchObject({ name: 'scan', durationMs: undefined })
+        if (entity['name'] === 'ada') await store.get(entity.id)
+      }
+      return running
+    })
+    expect(trace.calls.map(({ name, failure }) => [name, failure])).toEqual([
+      ['scan', undefined],
+      ['get', undefined],
+    ])
+    expect(trace.calls.every(({ durationMs }) => durationMs! > 0)).toBe(true)
+    const ofScan = trace.statements.filter(({ calls }) => calls[0]!.name === 'scan')
+    expect(operations({ statements: ofScan })).toEqual(['SELECT'])
+    expect(trace.statements).toHaveLength(2)
+  })
+
+  test('has what is read within it of a scan that was begun before, and not what is read after it', async () => {
+    const store = await open()
+    await store.putMany(Array.from({ length: 1_200 }, (_, number) => ({ name: `n${number}` })))
+    const items = store.scan()[Symbol.asyncIterator]()
+    const take = async (count: number): Promise<void> => {
+      for (let taken = 0; taken < count; taken++) expect((await items.next()).done).toBe(false)
+    }
+    const trace = await store.trace(async (running) => (await take(1), running))
+    await take(499)
+    const second = await store.trace(async (running) => (await take(1), running))
+    await take(1)
+    expect(trace.statements).toHaveLength(1)
+    expect(second.calls).toMatchObject([{ name: 'scan' }])
+    expect(second.statements).toHaveLength(1)
+    await items.return!()
+    expect(second.calls[0]!.durationMs).toBeGreaterThan(0)
+  })
+
   test('needs a function', async () => {
     const store = await open()
     await expect(store.trace(1 as never)).rejects.toMatchObject({ code: 'BAD_OPTION' })
@@ -172,6 +226,68 @@ describe('an observer', () => {
       'SELECT of 4: 0',
       'update of 4 ended NOT_FOUND',
     ])
+  })
+
+  test('is told of a scan from its first item to its end, also one that is left', async () => {
+    const { told, observer } = listening()
+    const store = await open(observer)
+    await store.putMany([{ name: 'ada' }, { name: 'bo' }])
+    told.length = 0
+    const scanned = store.scan()
+    expect(told).toEqual([])
+    for await (const { id } of scanned) {
+      await store.exists(id)
+      break
+    }
+    expect(told).toEqual([
+      'scan began',
+      'SELECT of 1: 2',
+      'exists began',
+      'SELECT of 3: 1',
+      'exists of 3 ended well',
+      'scan of 1 ended well',
+    ])
+  })
+
+  test('hears of a scan that fails', async () => {
+    const { told, observer } = listening()
+    const store = await open(observer)
+    await store.put({ name: 'ada' })
+    told.length = 0
+    const read = async (): Promise<void> => {
+      for await (const entity of store.scan({ signal: AbortSignal.abort() })) expect(entity).toBeUndefined()
+    }
+    await expect(read()).rejects.toMatchObject({ code: 'ABORTED' })
+    expect(told).toEqual(['scan began', 'scan of 1 ended ABORTED'])
+  })
+
+  test('hears of the definitions of the codec that a write has made, and not as a part of it', async () => {
+    const tokensOfDefinitions: (readonly unknown[])[] = []
+    const observer: Observer = {
+      callBegan: ({ name }) => name,
+      statementSent: ({ text }, tokens) =>
+        void (/looseleaf_codec/.test(text) && tokensOfDefinitions.push(tokens)),
+    }
+    const time = { ...systemTime, sleep: async () => {} }
+    const store = await open(observer, undefined, { codec: envelopeCodec({ shapes: true }), time })
+    tokensOfDefinitions.length = 0
+    for (let number = 0; number < 100; number++)
+      await store.put({ name: `n${number}`, first: 1, second: 'two', third: [3] })
+    await vi.waitFor(() => expect(tokensOfDefinitions).not.toEqual([]))
+    expect(tokensOfDefinitions.flat()).toEqual([])
+  })
+
+  test('is told of a statement that was refused for one of its rows', async () => {
+    const { told, observer } = listening()
+    const memory = await memoryShards(1).connect()
+    const plan: FaultPlan = ({ table, operation, number }) =>
+      table === 'entities' && operation === 'insert' && number === 1 ? { before: refuse } : undefined
+    const refuse = (): never => {
+      throw new LooseleafError('STATEMENT_FAILED', 'One of them is too long.')
+    }
+    const store = await open(observer, undefined, { shards: keepOpen(faultyDriver(memory, plan)) })
+    await Promise.all([store.put({ name: 'ada' }), store.put({ name: 'bo' })])
+    expect(told.filter((line) => line.startsWith('halved'))).toEqual(['halved of 1,2'])
   })
 
   test('that throws is told of once, and keeps nothing from being done', async () => {

@@ -4,33 +4,37 @@ import {
   type BegunCall,
   type Observer,
   type StatementListener,
-  type StoreEvent,
+  type StoreEvents,
   type WorkFor,
 } from '@looseleaf/core'
+import { logStatement, type CallLog, type SlowCalls } from './slow-calls.ts'
 import { createTraceLog, type OpenCall, type Trace, type TraceLog } from './trace.ts'
 
 /** Tells an observer, and the traces that are open, what a store does. While there is neither, nothing is made or measured. */
-export interface Observing {
-  /** While false, calls need not be told. */
-  readonly isWanted: boolean
+export interface Observing extends StoreEvents {
   /** For the driver. */
   readonly statements: StatementListener
   /** For the lanes. */
   readonly workFor: WorkFor
   /** Does the work of a call, which is told while `isWanted`. */
   call<T>(call: BegunCall, work: () => Promise<T>): Promise<T>
-  /** Says what has happened beneath a call, or beside all. */
-  happened(event: StoreEvent): void
-  /** Does work of nobody in particular, which may go on after the call that has begun it. */
-  detached<T>(work: () => T): T
+  /**
+   * The same items, as one call from the first one that is asked for while `isWanted` until the end. It is in every trace in
+   * which an item is asked for.
+   */
+  each<T>(call: BegunCall, items: AsyncIterable<T>): AsyncIterable<T>
   trace<T>(work: (trace: Trace) => Promise<T>): Promise<T>
 }
 
 /** A call that is under way, as long as somebody wants to know. */
 interface CallUnderWay {
+  readonly call: BegunCall
+  readonly startedAt: number
   readonly token: unknown
   /** The traces that it is part of, one within the other, and the call in each. */
-  readonly traced: ReadonlyMap<TraceLog, OpenCall>
+  readonly traced: Map<TraceLog, OpenCall>
+  /** Its statements, for as long as it may turn out to be slow. */
+  readonly log: CallLog | undefined
 }
 
 const NOBODY: readonly CallUnderWay[] = []
@@ -40,13 +44,15 @@ const NO_TRACES: readonly TraceLog[] = []
 export function createObserving(
   observer: Observer | undefined,
   onFault: (error: unknown) => void,
+  slowCalls?: SlowCalls,
 ): Observing {
   const working = new AsyncLocalStorage<readonly CallUnderWay[]>()
   const tracing = new AsyncLocalStorage<readonly TraceLog[]>()
   let openTraces = 0
   let hasFailed = false
 
-  const isWanted = (): boolean => observer !== undefined || openTraces > 0
+  const isAlwaysWanted = observer !== undefined || slowCalls !== undefined
+  const isWanted = (): boolean => isAlwaysWanted || openTraces > 0
 
   function guard<T>(work: () => T): T | undefined {
     try {
@@ -73,21 +79,69 @@ export function createObserving(
 
   const tokensOf = (calls: readonly CallUnderWay[]): unknown[] => calls.map(({ token }) => token)
 
-  async function observed<T>(call: BegunCall, work: () => Promise<T>): Promise<T> {
+  /** `log`: where it is to be told when it was slow. */
+  function begin(call: BegunCall, log?: CallLog): CallUnderWay {
     const startedAt = performance.now()
-    const token = guard(() => observer?.callBegan?.(call))
-    const logs = tracing.getStore() ?? NO_TRACES
-    const traced = new Map(logs.map((log) => [log, log.begin(call, startedAt)]))
+    const under = { call, startedAt, token: guard(() => observer?.callBegan?.(call)), traced: new Map(), log }
+    joinTraces(under)
+    return under
+  }
+
+  /** Has the call be in the traces that are open around what is done now. */
+  function joinTraces({ call, startedAt, traced }: CallUnderWay): void {
+    for (const log of tracing.getStore() ?? NO_TRACES)
+      if (!traced.has(log)) traced.set(log, log.begin(call, startedAt))
+  }
+
+  function end({ call, startedAt, token, traced, log }: CallUnderWay, failure: OpenCall['failure']): void {
+    const durationMs = performance.now() - startedAt
+    for (const own of traced.values()) Object.assign(own, { durationMs, failure })
+    guard(() => observer?.callEnded?.({ ...call, startedAt, durationMs, failure }, token))
+    if (log !== undefined) slowCalls?.ended({ ...call, startedAt, durationMs, failure }, log)
+  }
+
+  async function observed<T>(call: BegunCall, work: () => Promise<T>): Promise<T> {
+    const under = begin(call, slowCalls && { statements: [], more: 0 })
     let failure: OpenCall['failure']
     try {
-      return await working.run([{ token, traced }], work)
+      return await working.run([under], work)
     } catch (error) {
-      failure = isLooseleafError(error) ? error.code : 'UNKNOWN'
+      failure = failureOf(error)
       throw error
     } finally {
-      const durationMs = performance.now() - startedAt
-      for (const own of traced.values()) Object.assign(own, { durationMs, failure })
-      guard(() => observer?.callEnded?.({ ...call, startedAt, durationMs, failure }, token))
+      end(under, failure)
+    }
+  }
+
+  function iterate<T>(call: BegunCall, items: AsyncIterator<T>): AsyncIterator<T> {
+    let under: CallUnderWay | undefined
+
+    function ended(failure?: OpenCall['failure']): void {
+      if (under !== undefined) end(under, failure)
+      under = undefined
+    }
+
+    async function next(): Promise<IteratorResult<T>> {
+      under ??= begin(call)
+      joinTraces(under)
+      try {
+        const result = await working.run([under], () => items.next())
+        if (result.done) ended()
+        return result
+      } catch (error) {
+        ended(failureOf(error))
+        throw error
+      }
+    }
+
+    return {
+      next: () => (under !== undefined || isWanted() ? next() : items.next()),
+      // Whoever leaves the loop early has had what was wanted.
+      async return() {
+        ended()
+        await items.return?.()
+        return { done: true, value: undefined }
+      },
     }
   }
 
@@ -101,6 +155,8 @@ export function createObserving(
       },
       sent(statement) {
         const calls = working.getStore() ?? NOBODY
+        if (slowCalls !== undefined)
+          for (const { log } of calls) if (log !== undefined) logStatement(log, statement, calls.length - 1)
         for (const [log, own] of tracesOf(calls)) log.sent(statement, own, calls.length - own.length)
         guard(() => observer?.statementSent?.(statement, tokensOf(calls)))
       },
@@ -119,6 +175,7 @@ export function createObserving(
       },
     },
     call: observed,
+    each: (call, items) => ({ [Symbol.asyncIterator]: () => iterate(call, items[Symbol.asyncIterator]()) }),
     happened(event) {
       if (!isWanted()) return
       const calls = working.getStore() ?? NOBODY
@@ -137,4 +194,8 @@ export function createObserving(
       }
     },
   }
+}
+
+function failureOf(error: unknown): OpenCall['failure'] {
+  return isLooseleafError(error) ? error.code : 'UNKNOWN'
 }

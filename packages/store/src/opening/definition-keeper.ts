@@ -11,6 +11,7 @@ import {
   type Driver,
   type Shard,
   type StoredDefinition,
+  type StoreEvents,
   type Time,
 } from '@looseleaf/core'
 import type { CatalogHolder } from '@looseleaf/index-engine'
@@ -33,11 +34,16 @@ export interface DefinitionKeeper {
   loadAll(catalog: CatalogHolder, answering: readonly Shard[]): Promise<void>
 }
 
+export interface KeeperOptions {
+  readonly time: Time
+  readonly onWarning: (message: string) => void
+  readonly detached: StoreEvents['detached']
+}
+
 export function createDefinitionKeeper(
   inner: Driver,
   codec: CodecDefinitions,
-  time: Time,
-  onWarning: (message: string) => void,
+  { time, onWarning, detached }: KeeperOptions,
 ): DefinitionKeeper {
   const elapsed = elapsedBy(time)
   const quietTime = time === systemTime ? backgroundTime : time
@@ -109,7 +115,8 @@ export function createDefinitionKeeper(
     const wanted = codec.writes ? codec.wanted() : []
     if ((wanted.length === 0 && unsettled.size === 0) || elapsed() < nextAt) return
     const some = new Map([...unsettled.values(), ...wanted].map((one) => [one.id, one]))
-    publishing = publishAll(holder, some).finally(() => {
+    const catalog = holder
+    publishing = detached(() => publishAll(catalog, some)).finally(() => {
       publishing = undefined
     })
   }

@@ -77,6 +77,7 @@ it('without `migrate` a store that is in step is read, and nothing else', async 
     queryTimeMs: undefined,
     acceptEmptyShards: false,
     onWarning: () => undefined,
+    detached: (work) => work(),
   })
   expect(new Set(log)).toEqual(new Set(['load', 'load ended']))
 })

@@ -6,7 +6,6 @@ import {
   systemTime,
   type CatalogEntry,
   type IndexDefinitionData,
-  type StatementListener,
 } from '@looseleaf/core'
 import {
   createCatalogHolder,
@@ -22,6 +21,7 @@ import { createDefinitionKeeper } from './definition-keeper.ts'
 import { lostDefinitions } from './lost-definitions.ts'
 import { openStore, tellAllWarnings } from './open-store.ts'
 import { agreeOnPolicies } from '../catalog/policies.ts'
+import type { Observing } from '../observing/observing.ts'
 import type { DataStoreOptions } from '../types.ts'
 
 /** Queries do not show that an index is not unique although this program takes it for that. */
@@ -60,7 +60,7 @@ function hiddenIndexes(
 export async function openContext(
   options: DataStoreOptions,
   onWarning: (message: string) => void,
-  statements: StatementListener,
+  observing: Observing,
 ): Promise<EngineContext> {
   const { shards, indexes = [], migrate = false, acceptEmptyShards = false, time = systemTime } = options
   const { queryTimeMs, deleteDelayMs, onIndexFailure, random = systemRandomness } = options
@@ -72,7 +72,14 @@ export async function openContext(
     )
   }
   const policies = { deleteDelayMs, onIndexFailure }
-  const connected = await shards.connect({ statements })
+  const connected = await shards.connect({
+    statements: observing.statements,
+    // Calls may pass again when a timer of the connections has found out, which nobody waits for.
+    onRefusing: (shard, isRefusing) =>
+      isRefusing
+        ? observing.happened({ kind: 'breaker', outcome: 'opened', shard })
+        : observing.detached(() => observing.happened({ kind: 'breaker', outcome: 'closed', shard })),
+  })
   let close = (): Promise<void> => connected.close()
   try {
     const opened = await openStore(connected, {
@@ -83,6 +90,7 @@ export async function openContext(
       policies,
       queryTimeMs,
       onWarning,
+      detached: observing.detached,
     })
     const { silent } = opened
     const catalog = createCatalogHolder(opened.driver, opened.catalog)
@@ -90,7 +98,13 @@ export async function openContext(
     const answers = <One>(_: One, number: number): boolean => !silent.has(number)
     // A codec that refers to nothing beside its bodies needs no supplies.
     const own = given.forStore?.()
-    const keeper = own && createDefinitionKeeper(opened.driver, own.definitions, time, onWarning)
+    const keeper =
+      own &&
+      createDefinitionKeeper(opened.driver, own.definitions, {
+        time,
+        onWarning,
+        detached: observing.detached,
+      })
     const { driver } = keeper ?? opened
     close = () => driver.close()
     const codec = own ?? given
@@ -110,6 +124,7 @@ export async function openContext(
       random,
       clock: createVersionClock(time, random),
       catalog,
+      events: observing,
     }
     await agreeOnPolicies(context, policies, onWarning)
     if (migrate && silent.size === 0) {

@@ -37,7 +37,8 @@ const init = (
 
 async function openCatalog(from: Driver, by: Router, queryTimeMs?: number): Promise<Catalog> {
   const options = { ...plain, router: by, migrate: false, indexes: [], queryTimeMs }
-  return (await openStore(from, { ...options, onWarning: () => undefined })).catalog
+  return (await openStore(from, { ...options, onWarning: () => undefined, detached: (work) => work() }))
+    .catalog
 }
 
 const stored = (): ShardCatalog[] => reference.shards.map((shard) => shard.contents()!)

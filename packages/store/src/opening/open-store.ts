@@ -6,6 +6,7 @@ import {
   type Router,
   type Shard,
   type ShardCatalog,
+  type StoreEvents,
 } from '@looseleaf/core'
 import {
   askShards,
@@ -33,6 +34,7 @@ export interface OpenStoreOptions {
   readonly policies: PolicyChange
   readonly queryTimeMs: number | undefined
   readonly onWarning: (message: string) => void
+  readonly detached: StoreEvents['detached']
 }
 
 /** The shards of one store, and what they say of it. */
@@ -80,7 +82,7 @@ function checkQueryTime(catalog: Catalog, queryTimeMs: number | undefined): void
 function openWithout(
   driver: Driver,
   { catalogs, silent }: ShardAnswers,
-  { router, migrate, onWarning }: OpenStoreOptions,
+  { router, migrate, onWarning, detached }: OpenStoreOptions,
 ): OpenedStore {
   for (const [number, shard] of driver.shards.entries()) {
     if (catalogs[number] === undefined && !silent.has(number))
@@ -97,7 +99,7 @@ function openWithout(
             checkLayout(driver, router, number, catalog, heard)
           },
           // Nobody waits for these.
-          onAnswer: () => void tellWarnings(shard, onWarning).catch(() => undefined),
+          onAnswer: () => void detached(() => tellWarnings(shard, onWarning)).catch(() => undefined),
         })
       : shard,
   )

@@ -43,13 +43,9 @@ function create(its: Time = time): RowRemovals {
     },
   }
   const driver = { shards: [{ catalog: { load: async () => epoch && { epoch } } }] }
-  const context = { time: its, catalog, driver } as unknown as EngineContext
-  return createRowRemovals(
-    context,
-    indexRows,
-    (message) => void warnings.push(message),
-    (work) => work(),
-  )
+  const events = { detached: <T>(work: () => T) => work() }
+  const context = { time: its, catalog, driver, events } as unknown as EngineContext
+  return createRowRemovals(context, indexRows, (message) => void warnings.push(message))
 }
 
 const ID = new Uint8Array(16)

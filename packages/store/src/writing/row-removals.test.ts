@@ -179,12 +179,7 @@ describe('what is left to the cleaner', () => {
   it('is told once for as long as there is too much of it', async () => {
     const { context } = await open()
     const told: string[] = []
-    const removals = createRowRemovals(
-      context,
-      { remove: async () => {} },
-      (message) => told.push(message),
-      (work) => work(),
-    )
+    const removals = createRowRemovals(context, { remove: async () => {} }, (message) => told.push(message))
     const [entry] = context.catalog.current().indexes
     const many = Array.from({ length: 40_000 }, () => ({ entry: entry!, key: [1n] }))
     const add = (): void =>

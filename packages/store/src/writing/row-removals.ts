@@ -2,7 +2,6 @@ import { backgroundTime, elapsedBy, systemTime, type Shard } from '@looseleaf/co
 import { keptRowsMs, type EngineContext } from '@looseleaf/index-engine'
 import type { PlacedKey } from '@looseleaf/protocol'
 import { createBackground } from './background.ts'
-import type { Observing } from '../observing/observing.ts'
 import type { IndexRowWriter } from './index-row-writer.ts'
 
 /**
@@ -62,7 +61,6 @@ export function createRowRemovals(
   context: EngineContext,
   indexRows: Pick<IndexRowWriter, 'remove'>,
   onWarning: (message: string) => void,
-  detached: Observing['detached'],
 ): RowRemovals {
   const { time } = context
   const elapsed = elapsedBy(time)
@@ -148,7 +146,7 @@ export function createRowRemovals(
       keptRows += rows.length
       kept.push({ rows, ...commit, due: elapsed() + keptRowsMs(context.catalog.current()) })
       // It ends by itself, or with the store.
-      if (!running) detached(() => run().catch(() => {}))
+      if (!running) context.events.detached(() => run().catch(() => {}))
     },
     stats: () => ({ kept: keptRows, underWay: background.underWay }),
     get isFull() {

@@ -1,0 +1,112 @@
+import { LooseleafError, type CleanerEvent, type ErrorCode, type Observer } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { cleanIndex, startCleaner } from '../src/index.ts'
+import { addRow, byTag, byUser, openStore, removeRow, rowFor } from './stores.ts'
+import { leapingTime, until } from './times.ts'
+
+// What the observer of a store is told of a cleaner that works on it.
+
+let told: CleanerEvent[]
+let tokens: unknown[]
+let plan: FaultPlan
+
+beforeEach(() => {
+  told = []
+  tokens = []
+  plan = () => undefined
+})
+
+async function open(indexes: readonly (typeof byUser)[] = [byUser]) {
+  const observer: Observer = {
+    callBegan: ({ name }) => name,
+    happened(event, calls) {
+      if (!/^clean|^round/.test(event.kind)) return
+      told.push(event as CleanerEvent)
+      tokens.push(...calls)
+    },
+  }
+  const driver = faultyDriver(await memoryShards(1).connect(), (call) => plan(call))
+  return openStore({ driver, indexes, time: leapingTime(), observer, onWarning: () => {} })
+}
+
+const failing = (code: ErrorCode) => (): never => {
+  throw new LooseleafError(code, 'A fault on purpose.')
+}
+
+const ofKind = <K extends CleanerEvent['kind']>(kind: K) =>
+  told.filter((event): event is Extract<CleanerEvent, { kind: K }> => event.kind === kind)
+
+const summed = (count: 'entities' | 'rows' | 'added' | 'removed' | 'undecodable') =>
+  ofKind('cleaned').reduce((sum, event) => sum + event[count], 0)
+
+test('a filling is told of from its beginning to its end, with its pages', async () => {
+  const store = await open([])
+  for (const name of ['ada', 'bo', 'cy']) await store.put({ user_id: name, published: 1 })
+  await store.addIndex(byUser)
+  await cleanIndex(store, 'by_user')
+  const of = { work: 'fill', index: 'by_user' }
+  expect(told[0]).toEqual({ kind: 'cleaning', outcome: 'begun', ...of })
+  expect(told.at(-1)).toEqual({ kind: 'cleaning', outcome: 'ended', ...of })
+  expect(ofKind('cleaned').every(({ shard, work }) => shard === 'memory 0' && work === 'fill')).toBe(true)
+  expect(ofKind('cleaned')[0]).toMatchObject({ ...of, entities: 3, added: 3, removed: 0 })
+  // The entities are read to fill it and to check it, the rows to find dangling ones and to check that none is missing.
+  expect([summed('entities'), summed('rows'), summed('added')]).toEqual([6, 6, 3])
+})
+
+test('a sweep tells what it has found, also what is deleted later than its page', async () => {
+  const store = await open()
+  const bag = { user_id: 'ada', published: 1 }
+  const { id, version } = await store.put(bag)
+  await removeRow(store, 'by_user', rowFor(store, 'by_user', id, bag, 0))
+  await addRow(store, 'by_user', rowFor(store, 'by_user', id, { user_id: 'eve', published: 1 }, version - 1))
+  await cleanIndex(store)
+  expect(ofKind('cleaning').map(({ work, outcome }) => [work, outcome])).toEqual([
+    ['sweep', 'begun'],
+    ['sweep', 'ended'],
+  ])
+  expect([summed('added'), summed('removed')]).toEqual([1, 1])
+})
+
+test('one that fails and one that is stopped are told apart, and one that is halted', async () => {
+  const store = await open([])
+  await store.put({ user_id: 'ada', published: 1 })
+  await store.addIndex([byUser, byTag])
+  plan = ({ table, operation }) =>
+    table === 'entities' && operation === 'pageByAdded' ? { before: failing('STATEMENT_FAILED') } : undefined
+  await expect(cleanIndex(store, 'by_user')).rejects.toMatchObject({ code: 'STATEMENT_FAILED' })
+  plan = () => undefined
+  const stop = new AbortController()
+  const stopping = cleanIndex(store, 'by_user', { signal: stop.signal, onProgress: () => stop.abort() })
+  await expect(stopping).rejects.toMatchObject({ code: 'ABORTED' })
+  let isPaused: Promise<unknown> | undefined
+  await cleanIndex(store, 'by_user', {
+    checkpointMs: 0,
+    onProgress: () => (isPaused ??= store.pauseIndex('by_user')),
+  })
+  await isPaused
+  const outcomes = ofKind('cleaning').map(({ outcome }) => outcome)
+  expect(outcomes).toEqual(['begun', 'failed', 'begun', 'stopped', 'begun', 'halted'])
+})
+
+test('a running cleaner tells of its rounds and of what fails, and none of it is a part of who has started it', async () => {
+  const store = await open()
+  const bag = { user_id: 'ada', published: 1 }
+  const { id } = await store.put(bag)
+  await removeRow(store, 'by_user', rowFor(store, 'by_user', id, bag, 0))
+  let isDown = true
+  plan = ({ table }) => (isDown && table === 'tasks' ? { before: failing('SHARD_UNAVAILABLE') } : undefined)
+  const trace = await store.trace(async (running) => {
+    const cleaner = startCleaner(store)
+    onTestFinished(() => cleaner.stop())
+    await until(() => ofKind('cleaner_failed').length > 0)
+    isDown = false
+    await until(() => ofKind('round').some(({ added }) => added === 1))
+    return running
+  })
+  expect(ofKind('cleaner_failed')[0]).toEqual({ kind: 'cleaner_failed', code: 'SHARD_UNAVAILABLE' })
+  const round = ofKind('round').find(({ added }) => added === 1)
+  expect(round).toMatchObject({ shard: 'memory 0', entities: 1, removed: 0, undecodable: 0, lagMs: 0 })
+  expect([trace.calls, trace.statements, trace.events, tokens]).toEqual([[], [], [], []])
+})
