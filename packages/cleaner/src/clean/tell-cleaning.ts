@@ -1,4 +1,4 @@
-import type { CatalogEntry, StoreEvents } from '@looseleaf/core'
+import type { CatalogEntry, CleanerCounts, StoreEvents } from '@looseleaf/core'
 import type { Tally } from '../pass/tally.ts'
 
 /** Whether it is filled, by what is known of it when the work begins. */
@@ -38,6 +38,6 @@ interface EndedIndex {
 }
 
 /** What observers are told of a tally. */
-export function countsOf({ entities, rows, added, removed, undecodable }: Tally) {
+export function countsOf({ entities, rows, added, removed, undecodable }: Tally): CleanerCounts {
   return { entities, rows, added, removed, undecodable }
 }
