@@ -159,6 +159,7 @@ async function addressesOfAll(): Promise<string[]> {
   const ofWindow = [
     '',
     '/live',
+    '/faults',
     '/entity',
     `/entity${entry.replace('/entries', '')}`,
     '/index',

@@ -1,10 +1,34 @@
 import { memoryShards } from 'looseleaf'
 import { expect, test } from 'vitest'
 import { indexComesAndGoes } from './index-comes-and-goes.ts'
-import { createVisitor, openTestSite } from './support.ts'
+import { createVisitor, openTestSite, textOf } from './support.ts'
 
 test('an index comes and goes while others post, and what it serves with it', async () => {
   expect(await indexComesAndGoes(memoryShards(2))).toEqual([])
+})
+
+test('rows that are planted are on no page, each page says how many it met, and then they are cleaned away', async () => {
+  const site = await openTestSite()
+  try {
+    const [reader, window] = [createVisitor(site.app), createVisitor(site.app)]
+    const home = async (): Promise<{ entries: string[]; discarded: number }> => {
+      const { body } = await reader.get('/')
+      const entries = [...body.matchAll(/<article [^>]*id="([^"]+)"/g)].map(([, id]) => id!)
+      return { entries, discarded: Number(/discarded (\d+) rows?/.exec(textOf(body))![1]) }
+    }
+    const before = await home()
+    expect(before.entries.length).toBeGreaterThan(10)
+    await window.get('/store/faults')
+    expect((await window.post('/store/faults', { plant: 'entry_by_time' })).statusCode).toBe(303)
+    const broken = await home()
+    expect(broken.entries).toEqual(before.entries)
+    expect(broken.discarded).toBeGreaterThan(10)
+    expect(textOf((await window.get('/store/faults')).body)).toMatch(/planted\s*40 rows/)
+    expect((await window.post('/store/faults', { clean: 'entry_by_time' })).statusCode).toBe(303)
+    expect(await home()).toEqual(before)
+  } finally {
+    await site.close()
+  }
 })
 
 test('a site that others can reach has no window, and no acts', async () => {

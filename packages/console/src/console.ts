@@ -1,12 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { describeKind, LooseleafError } from '@looseleaf/core'
 import type { DataStore, Trace } from '@looseleaf/store'
+import type { ActPage } from './acts/act-page.ts'
 import { createActs, type ActsOptions } from './acts/acts.ts'
 import { entityPage } from './entity-page.ts'
 import { indexPage } from './index-page.ts'
 import { indexesPage } from './indexes-page.ts'
 import { createKeptPlaces } from './kept-places.ts'
 import { createKeptTraces } from './kept-traces.ts'
+import { createFaults, type FaultsOptions } from './faults/faults.ts'
 import { createLive, type LiveOptions } from './live/live.ts'
 import { overviewPage } from './overview-page.ts'
 import { page, pageHeaders, type Link } from './page.ts'
@@ -30,6 +32,8 @@ export interface ConsoleOptions {
   readonly maxTraces?: number | undefined
   /** Has a page of indexes that come and go, with the latency of calls. Default: there is none. */
   readonly live?: LiveOptions | undefined
+  /** Has a page where rows that lead to nothing are planted and cleaned away, for a demonstration; needs `acts`. Default: there is none. */
+  readonly faults?: FaultsOptions | undefined
   /** Allows acts, such as adding an index, to whoever may look. Default: a console only reads. */
   readonly acts?: ActsOptions | undefined
 }
@@ -65,19 +69,28 @@ export function createConsole(options: ConsoleOptions): Console {
     { href: base, label: 'The store' },
     { href: `${base}/xray`, label: 'X-rays' },
     ...(options.live === undefined ? [] : [{ href: `${base}/live`, label: 'Add an index' }]),
+    ...(options.faults === undefined ? [] : [{ href: `${base}/faults`, label: 'Break it' }]),
     { href: `${base}/entity`, label: 'Entities' },
     { href: `${base}/index`, label: 'Indexes' },
     { href: `${base}/shards`, label: 'Shards' },
   ]
   const links = home === undefined ? own : [home, ...own]
-  const live =
-    options.live &&
-    createLive(options.live, {
-      store,
-      base,
-      acts: options.acts && createActs(options.acts, base),
-      html: ({ title, body }) => page(title, links, `${base}/live`, body),
-    })
+  const acts = options.acts && createActs(options.acts, base)
+  const htmlAt =
+    (path: string) =>
+    ({ title, body }: Answer): string =>
+      page(title, links, path, body)
+  const actPages: ActPage[] = []
+  if (options.live !== undefined)
+    actPages.push(createLive(options.live, { store, base, acts, html: htmlAt(`${base}/live`) }))
+  if (options.faults !== undefined) {
+    if (acts === undefined)
+      throw new LooseleafError(
+        'BAD_OPTION',
+        'createConsole takes { faults } only with { acts }, which it needs.',
+      )
+    actPages.push(createFaults(options.faults, { store, base, acts, html: htmlAt(`${base}/faults`) }))
+  }
   const routes: Routes = new Map<string, Page>([
     ['', () => ({ status: 200, title: 'The store', body: overviewPage(store.stats()) })],
     ['shards', ({ signal }) => shardsPage({ store, base }, signal)],
@@ -116,7 +129,7 @@ export function createConsole(options: ConsoleOptions): Console {
     handle(request, response) {
       const [path = '', query = ''] = (request.url ?? '').split('?')
       if (path !== base && !path.startsWith(`${base}/`)) return false
-      if (live?.handle(path, request, response)) return true
+      if (actPages.some((one) => one.handle(path, request, response))) return true
       if (request.method !== 'GET' && request.method !== 'HEAD') {
         response.writeHead(405, { allow: 'GET, HEAD', 'content-type': 'text/plain; charset=utf-8' })
         response.end('Only GET and HEAD.\n')
@@ -126,6 +139,6 @@ export function createConsole(options: ConsoleOptions): Console {
       return true
     },
     keep: (trace, title) => `${base}/xray/${traces.keep(trace, title).id}`,
-    close: () => live?.close(),
+    close: () => actPages.forEach((one) => one.close()),
   }
 }

@@ -1,5 +1,7 @@
 export type { Act, ActsOptions } from './acts/acts.ts'
 export { createConsole, type Console, type ConsoleOptions } from './console.ts'
+export type { FaultsOptions } from './faults/faults.ts'
+export { createRowCounts, type RowCount, type RowCounts } from './faults/row-counts.ts'
 export {
   createLatencies,
   LATENCY_SECONDS,

@@ -1,4 +1,4 @@
-import { createLatencies, type Latencies } from '@looseleaf/console'
+import { createLatencies, createRowCounts, type Latencies, type RowCounts } from '@looseleaf/console'
 import { cleanIndex, DataStore, startCleaner, type Cleaner, type DriverFactory, type Trace } from 'looseleaf'
 import { createFileParser, type FileParser } from '../import/file-parser.ts'
 import { dataOf, siteIndexes, type SiteData } from './entities.ts'
@@ -13,6 +13,8 @@ export interface Site {
   readonly parser: FileParser
   /** How long calls of the store took lately. */
   readonly latencies: Latencies
+  /** Rows that led to nothing, as pages met them and cleaners took them away. */
+  readonly rowCounts: RowCounts
   /** A reader for one page, with a cost of its own; its statements are those of the trace that the page is made in. */
   reader(trace?: Trace): Reader
   close(): Promise<void>
@@ -27,10 +29,11 @@ export interface SiteOptions {
 /** Opens the store, creates what is missing of its tables, brings up what is old, and fills indexes that are new to it. */
 export async function openSite(options: SiteOptions): Promise<Site> {
   const latencies = createLatencies()
+  const rowCounts = createRowCounts()
   const store = await DataStore.open({
     shards: options.shards,
     indexes: siteIndexes,
-    observer: latencies,
+    observer: { callEnded: latencies.callEnded, happened: rowCounts.happened },
     migrate: true,
   })
   let cleaner: Cleaner | undefined
@@ -46,6 +49,7 @@ export async function openSite(options: SiteOptions): Promise<Site> {
       data,
       parser,
       latencies,
+      rowCounts,
       reader: (trace) => createReader(data, () => sentFor(trace)),
       async close() {
         await parser.close()

@@ -1,12 +1,12 @@
 import type { Act } from '../acts/acts.ts'
-import { Html, markup } from '../html.ts'
+import { actsPart, timeText } from '../acts/acts-part.ts'
+import { markup, type Html } from '../html.ts'
 import { milliseconds } from '../text.ts'
 import { table } from '../xray-page.ts'
 import type { OfferedIndex } from './index-state.ts'
 import type { Latencies, Latency } from './latencies.ts'
 import { latencyPlot, type Mark } from './latency-plot.ts'
-import { LIVE_SCRIPT } from './live-script.ts'
-import { ACT_FORM, offeredSection, stateOf } from './offered-section.ts'
+import { offeredSection, stateOf } from './offered-section.ts'
 
 /** What the page shows at a moment. */
 export interface LiveView {
@@ -50,29 +50,6 @@ ${
 ${comparison(latencies, acts ?? [], filled, now)}
 ${acts === undefined ? undefined : actsPart(acts)}
 <p class="soft">As of ${timeText(new Date(now))} UTC, of this process alone. Times of calls about the store itself are left out.</p></div>`
-}
-
-/** The whole page. `token` is for its form; undefined where acts are off. */
-export function livePage(view: LiveView, base: string, token: string | undefined): Html {
-  const path = `${base}/live`
-  return markup`<h1>Add an index, live</h1>
-<p class="lead">An index is a table of its own on every shard, so it comes and goes while the site is in use: no lock, no pause, no migration. ${token === undefined ? 'This window only looks; an application may allow acts in it.' : 'Add one, and look at what that does to the calls of the site.'}</p>
-${token === undefined ? undefined : markup`<form id="${ACT_FORM}" method="post" action="${path}"><input type="hidden" name="token" value="${token}"></form>`}
-<p role="status" id="told" class="soft"></p>
-<div id="live" data-stream="${path}/events">${livePart(view)}</div>
-<p><a href="${path}">Look again</a></p>
-<script>${new Html(LIVE_SCRIPT)}</script>`
-}
-
-/** Asks before something is done that cannot be taken back. */
-export function confirmPage(
-  { name, about, question }: { name: string; about: string; question: string },
-  path: string,
-  token: string,
-): Html {
-  return markup`<h1>To ${name} ${about}?</h1><p class="lead">${question}</p>
-<form method="post" action="${path}"><input type="hidden" name="token" value="${token}"><input type="hidden" name="sure" value="yes">
-<p class="acts"><button name="${name}" value="${about}">Yes, ${name} ${about}</button> <a href="${path}">No, leave it</a></p></form>`
 }
 
 function marksOf({ acts = [], filled }: LiveView): Mark[] {
@@ -121,24 +98,4 @@ function latencyCells(latency: Latency | undefined, from: number, until: number)
   if (latency === undefined) return ['no calls', '', '', '']
   const { calls, p50Ms, p99Ms, maxMs } = latency
   return [...[p50Ms, p99Ms, maxMs].map(milliseconds), (calls / Math.max(1, until - from)).toFixed(1)]
-}
-
-function actsPart(acts: readonly Act[]): Html {
-  return markup`<h2>Acts</h2>${
-    acts.length === 0
-      ? markup`<p>Nothing was done yet, since this process was started.</p>`
-      : table(
-          ['when (UTC)', 'act', 'took', 'result'],
-          acts.map(({ name, about, at, durationMs, failure }) => [
-            timeText(at),
-            `${name} ${about}`,
-            milliseconds(durationMs),
-            failure ?? 'done',
-          ]),
-        )
-  }`
-}
-
-function timeText(at: Date): string {
-  return at.toISOString().slice(11, 19)
 }

@@ -1,13 +1,11 @@
 import type { IndexDefinitionData } from '@looseleaf/core'
 import { propertyText } from '@looseleaf/index-engine'
 import type { PartReport, RunUnderWay } from '@looseleaf/cleaner'
+import { actButton } from '../acts/act-page.ts'
 import { markup, type Html } from '../html.ts'
 import { counted } from '../text.ts'
 import { table } from '../xray-page.ts'
 import { fractionOf, type Generation, type OfferedIndex } from './index-state.ts'
-
-/** The form that buttons of these sections send; it stands outside of what is looked at again. */
-export const ACT_FORM = 'act'
 
 const REASONS = {
   rowsPerSecond: 'its limit of rows a second',
@@ -33,12 +31,7 @@ export function offeredSection(offered: OfferedIndex, mayAct: boolean): Html {
   return markup`<section><h2>${definition.name}: ${stateOf(offered)}</h2>
 <p>${definitionText(definition)}</p>
 ${generations.length === 0 ? markup`<p>The store has no such index: nothing is written for it, and nothing can be asked of it.</p>` : generations.map(generationPart)}
-${mayAct ? markup`<p class="acts">${inUse.length === 0 || isHidden ? button('add', definition.name) : undefined}${inUse.length === 0 ? undefined : button('drop', definition.name)}</p>` : undefined}</section>`
-}
-
-function button(act: 'add' | 'drop', name: string): Html {
-  const label = act === 'add' ? 'Add' : 'Drop'
-  return markup`<button form="${ACT_FORM}" id="${act}-${name}" name="${act}" value="${name}">${label} ${name}</button>`
+${mayAct ? markup`<p class="acts">${inUse.length === 0 || isHidden ? actButton('add', definition.name, `Add ${definition.name}`) : undefined}${inUse.length === 0 ? undefined : actButton('drop', definition.name, `Drop ${definition.name}`)}</p>` : undefined}</section>`
 }
 
 function definitionText({ properties, shardOn, include, on, unique }: IndexDefinitionData): string {

@@ -1,0 +1,114 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Html, markup } from '../html.ts'
+import { headersWith } from '../page.ts'
+import type { Answer } from '../routes.ts'
+import type { Acts, Deed } from './acts.ts'
+import { LIVE_SCRIPT, LIVE_SCRIPT_HASH } from './live-script.ts'
+import { Refusal } from './refusal.ts'
+import { createStreams } from './streams.ts'
+
+/** A page that is looked at again by itself, and whose buttons do something. */
+export interface ActPage {
+  /** Answers what is asked at a path beneath the console's base, and tells whether it was one of its own. */
+  handle(path: string, request: IncomingMessage, response: ServerResponse): boolean
+  close(): void
+}
+
+export interface ActPageOptions {
+  readonly path: string
+  readonly title: string
+  /** What stands above what is looked at again. */
+  readonly lead: Html
+  /** Undefined where acts are off. */
+  readonly acts: Acts | undefined
+  /** What is looked at again: one element that has in words, as `data-told`, what is new for those who do not see it. */
+  part(): Promise<Html>
+  /** What a form of the page asks for. Throws `Refusal`. */
+  deedOf(form: URLSearchParams): Deed
+  /** Makes a whole page. */
+  html(answer: Answer): string
+}
+
+/** The form that buttons of such a page send; it stands outside of what is looked at again. */
+export const ACT_FORM = 'act'
+
+const HEADERS = headersWith({ scriptHash: LIVE_SCRIPT_HASH })
+
+export function createActPage({ path, title, lead, acts, part, deedOf, html }: ActPageOptions): ActPage {
+  const streams = createStreams(async () => (await part()).text)
+
+  async function bodyOf(token: string | undefined): Promise<Html> {
+    return markup`<h1>${title}</h1>
+<p class="lead">${lead}${acts === undefined ? ' This window only looks; an application may allow acts in it.' : ''}</p>
+${token === undefined ? undefined : markup`<form id="${ACT_FORM}" method="post" action="${path}"><input type="hidden" name="token" value="${token}"></form>`}
+<p role="status" id="told" class="soft"></p>
+<div id="live" data-stream="${path}/events">${await part()}</div>
+<p><a href="${path}">Look again</a></p>
+<script>${new Html(LIVE_SCRIPT)}</script>`
+  }
+
+  async function post(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (acts === undefined) throw new Refusal(405, 'This window only looks: acts are off.')
+    const form = await acts.take(request)
+    const deed = deedOf(form)
+    if (deed.question !== undefined && form.get('sure') !== 'yes') {
+      const body = confirmation(deed, deed.question, acts.token(request, response))
+      send(response, { status: 200, title: `${deed.name} ${deed.about}?`, body })
+      return
+    }
+    await acts.run(deed)
+    response.writeHead(303, { location: path, 'cache-control': 'no-store' }).end()
+  }
+
+  /** Asks before something is done that cannot be taken back. */
+  function confirmation({ name, about }: Deed, question: string, token: string): Html {
+    return markup`<h1>To ${name} ${about}?</h1><p class="lead">${question}</p>
+<form method="post" action="${path}"><input type="hidden" name="token" value="${token}"><input type="hidden" name="sure" value="yes">
+<p class="acts"><button name="${name}" value="${about}">Yes, ${name} ${about}</button> <a href="${path}">No, leave it</a></p></form>`
+  }
+
+  function send(response: ServerResponse, answer: Answer, isHead = false): void {
+    response.writeHead(answer.status, HEADERS)
+    response.end(isHead ? undefined : html(answer))
+  }
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      if (request.method === 'POST') return await post(request, response)
+      const body = await bodyOf(acts?.token(request, response))
+      send(response, { status: 200, title, body }, request.method === 'HEAD')
+    } catch (error) {
+      // What was not read of a form is not waited for.
+      response.setHeader('connection', 'close')
+      const status = error instanceof Refusal ? error.status : 500
+      const body = markup`<h1>Not done</h1><p>${messageOf(error)}</p><p><a href="${path}">Back</a></p>`
+      send(response, { status, title: 'Not done', body })
+    }
+  }
+
+  function stream(response: ServerResponse): void {
+    if (streams.add(response)) return
+    response.writeHead(503, { 'content-type': 'text/plain; charset=utf-8' })
+    response.end('Too many look on already.\n')
+  }
+
+  return {
+    handle(asked, request, response) {
+      const isRead = request.method === 'GET' || request.method === 'HEAD'
+      if (asked === `${path}/events` && request.method === 'GET') stream(response)
+      else if (asked === path && (isRead || request.method === 'POST')) void serve(request, response)
+      else return false
+      return true
+    },
+    close: () => streams.close(),
+  }
+}
+
+/** A button of the page that does something; the names of acts and of what they are about make it the one that keeps the focus. */
+export function actButton(act: string, about: string, label: string): Html {
+  return markup`<button form="${ACT_FORM}" id="${act}-${about}" name="${act}" value="${about}">${label}</button>`
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'Something failed.'
+}

@@ -1,0 +1,90 @@
+import { cleanIndex } from '@looseleaf/cleaner'
+import { describeKind, LooseleafError, type CatalogEntry } from '@looseleaf/core'
+import type { DataStore } from '@looseleaf/store'
+import { actButton, createActPage, type ActPage } from '../acts/act-page.ts'
+import type { Acts, Deed } from '../acts/acts.ts'
+import { actsPart } from '../acts/acts-part.ts'
+import { Refusal } from '../acts/refusal.ts'
+import { markup, type Html } from '../html.ts'
+import type { Answer } from '../routes.ts'
+import { counted } from '../text.ts'
+import { plantRows } from './plant-rows.ts'
+import type { RowCounts } from './row-counts.ts'
+
+export interface FaultsOptions {
+  /** The names of the indexes that may be broken. */
+  readonly indexes: readonly string[]
+  /** See `createRowCounts`; the store's observer has to tell it. */
+  readonly counts: RowCounts
+}
+
+export interface FaultsContext {
+  readonly store: Pick<DataStore, 'context'>
+  readonly base: string
+  readonly acts: Acts
+  readonly html: (answer: Answer) => string
+}
+
+/** Rows that are planted on each shard at once. */
+const PER_SHARD = 20
+
+/** The page where rows that lead to nothing are planted, met and cleaned away. Throws `BAD_OPTION`. */
+export function createFaults(
+  { indexes, counts }: FaultsOptions,
+  { store, base, acts, html }: FaultsContext,
+): ActPage {
+  if (!Array.isArray(indexes) || typeof counts?.happened !== 'function') {
+    throw new LooseleafError(
+      'BAD_OPTION',
+      `createConsole takes { faults: { indexes, counts } }, an array of names of indexes and what createRowCounts gives; got ${describeKind(indexes)} and ${describeKind(counts)}.`,
+    )
+  }
+  const { context } = store
+  const planted = new Map<string, number>()
+
+  const entryOf = (name: string): CatalogEntry | undefined =>
+    context.catalog
+      .current()
+      .indexes.find((entry) => entry.name === name && entry.state === 'ready' && !entry.unique)
+
+  function section(name: string): Html {
+    const { discarded, removed } = counts.of(name)
+    if (entryOf(name) === undefined)
+      return markup`<h2>${name}</h2><p>The store has no such index that is ready.</p>`
+    return markup`<section><h2>${name}</h2>
+<dl><dt>planted</dt><dd>${counted(planted.get(name) ?? 0, 'row')}</dd><dt>met by queries, and discarded</dt><dd>${counted(discarded, 'time')}</dd><dt>cleaned away</dt><dd>${counted(removed, 'row')}</dd></dl>
+<p class="acts">${actButton('plant', name, `Plant rows in ${name}`)}${actButton('clean', name, `Clean ${name}`)}</p></section>`
+  }
+
+  function deedOf(form: URLSearchParams): Deed {
+    const about = form.get('plant') ?? form.get('clean') ?? ''
+    const entry = indexes.includes(about) ? entryOf(about) : undefined
+    if (entry === undefined)
+      throw new Refusal(404, 'There is no such index that may be broken, or it is not ready.')
+    if (!form.has('plant')) return { name: 'clean', about, run: () => cleanIndex(store, about) }
+    return {
+      name: 'plant',
+      about,
+      async run() {
+        const rows = await plantRows(context, entry, PER_SHARD)
+        planted.set(about, (planted.get(about) ?? 0) + rows)
+      },
+    }
+  }
+
+  return createActPage({
+    path: `${base}/faults`,
+    title: 'Break it, watch it heal',
+    lead: markup`A writer that dies between its index rows and its commit leaves rows that lead to nothing. Plant some and load pages of the site: they are right, and their X-rays
+say how many rows were discarded. Then clean, and there is nothing left to discard. A cleaner that runs does so by itself, once a day.`,
+    acts,
+    part: async () => {
+      const sum = (of: 'discarded' | 'removed'): number =>
+        indexes.reduce((all, name) => all + counts.of(name)[of], 0)
+      return markup`<div data-told="${counted(sum('discarded'), 'row')} discarded, ${counted(sum('removed'), 'row')} cleaned away">
+${indexes.map(section)}${actsPart(acts.list())}<p class="soft">Numbers are of this process, since it was started.</p></div>`
+    },
+    deedOf,
+    html,
+  })
+}
