@@ -18,7 +18,10 @@ describe('processes that fight over keys', () => {
 
   test.each(keyFlaws)('a guard that is off is noticed: %s', { timeout: LIMIT_MS }, async (flaw) => {
     const { urls } = await freshShards(2)
-    const { wrongs } = await runFight({ ...FIGHT, urls, seed: 2, flaw })
-    expect(wrongs.join('\n')).toMatch(/both had/)
+    let told = ''
+    // Mostly at once; a fight in which no two processes are in the gap at the same moment shows nothing.
+    for (let seed = 2; seed < 6 && !told.includes('both had'); seed++)
+      told = (await runFight({ ...FIGHT, urls, seed, flaw })).wrongs.join('\n')
+    expect(told).toMatch(/both had/)
   })
 })
