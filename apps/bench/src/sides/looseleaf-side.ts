@@ -24,7 +24,7 @@ interface LooseleafSideOptions {
   readonly isVariant?: boolean
   readonly without?: readonly ScenarioName[]
   /** Anything that is not as it comes, made when it is opened. */
-  readonly store?: () => StoreOptions
+  readonly store?: () => StoreOptions | Promise<StoreOptions>
   /** What a new store is to have seen before it is measured. */
   readonly prime?: (store: DataStore) => Promise<void>
 }
@@ -47,12 +47,12 @@ export function looseleafSide({
   store = () => ({}),
   prime = async () => {},
 }: LooseleafSideOptions): SideDefinition {
-  const open = (databases: readonly string[], layout: LayoutName, made: Made): Promise<DataStore> =>
+  const open = async (databases: readonly string[], layout: LayoutName, made: Made): Promise<DataStore> =>
     DataStore.open({
       shards: shardsOf(server, databases),
       indexes: indexesOf(layout).map(({ definition }) => definition),
       ...made,
-      ...store(),
+      ...(await store()),
     })
   return {
     name,
