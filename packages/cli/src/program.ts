@@ -15,6 +15,7 @@ import { addPut } from './commands/put.ts'
 import { addQuery } from './commands/query.ts'
 import { addSchema } from './commands/schema.ts'
 import { addStatus } from './commands/status.ts'
+import { addTop } from './commands/top.ts'
 import type { Console } from './console.ts'
 import { addCommonOptions, type AddCommand } from './define-command.ts'
 import { exitCodes, type ExitCode } from './exit-codes.ts'
@@ -36,6 +37,7 @@ const COMMANDS: readonly AddCommand[] = [
   addCodecCommands,
   addPolicies,
   addStatus,
+  addTop,
 ]
 
 const AFTER_HELP = `

@@ -189,7 +189,8 @@ function lastRunText(report: IndexReport | undefined): string {
   return `${time(finishedAt)}: ${counts.join(', ') || 'nothing to do'}`
 }
 
-function underWayText(report: IndexReport | undefined): string {
+/** How far a filling or cleaning is, how fast, and what holds it up; empty where there is none. */
+export function underWayText(report: IndexReport | undefined): string {
   if (report?.underWay === undefined) return ''
   const { startedAt, shards, rate, timeLeftMs } = report.underWay
   const where = shards.map(({ phase, done, total }) =>

@@ -1,11 +1,10 @@
 import { Option } from 'commander'
-import { readCleanerReport, type CleanerReport } from '@looseleaf/cleaner'
-import { isLooseleafError, isOutage, type LooseleafError } from '@looseleaf/core'
-import { lostDefinitions } from '@looseleaf/store'
+import type { CleanerReport } from '@looseleaf/cleaner'
+import type { LooseleafError } from '@looseleaf/core'
 import { defineCommand, type AddCommand } from '../define-command.ts'
 import { exitCodeOf, exitCodes, type ExitCode } from '../exit-codes.ts'
-import type { Facts } from '../health/facts.ts'
 import { findingsText, gradeText } from '../health/findings-text.ts'
+import { factsOf, isOfStore, lostUnless, reportUnless } from '../health/read-facts.ts'
 import { findingsOf, gradeOf } from '../health/rules.ts'
 import { indexAdvice } from '../index-advice.ts'
 import { generationsOf } from '../index-generations.ts'
@@ -123,56 +122,4 @@ function errorsOf(
 function exitCodeOfFirst(errors: readonly (LooseleafError | undefined)[]): ExitCode | undefined {
   const [first] = errors.filter((error) => error !== undefined)
   return first && exitCodeOf[first.code]
-}
-
-async function factsOf(session: Session): Promise<Facts> {
-  const { report, error } = await reportUnless(session, isOfStore)
-  // After the report, which is what the time is held against.
-  const now = Date.now()
-  // Where a shard refuses, the report alone may be what cannot be had.
-  const isKnown = report !== undefined || (!isOutage(error) && (await hasCatalog(session)))
-  const policies = isKnown ? (await session.store()).context.catalog.current().policies : undefined
-  const lost = isKnown ? await lostUnless(session) : undefined
-  return { now, report, error, policies, lostDefinitions: lost }
-}
-
-/** What is wrong with a shard is told by other rules. */
-async function lostUnless(session: Session): Promise<string | undefined> {
-  const store = await session.store({ warn: false })
-  try {
-    return await lostDefinitions(store.context, { signal: session.signal })
-  } catch (error) {
-    if (!isLooseleafError(error) || !isOfStore(error)) throw error
-    return undefined
-  }
-}
-
-async function hasCatalog(session: Session): Promise<boolean> {
-  try {
-    await (await session.store()).context.catalog.reload({ signal: session.signal })
-    return true
-  } catch (error) {
-    if (!isLooseleafError(error) || !isOfStore(error)) throw error
-    return false
-  }
-}
-
-/** The report of the cleaners, or an error that stands in its place. */
-async function reportUnless(
-  session: Session,
-  stands: (error: LooseleafError) => boolean,
-): Promise<{ readonly report: CleanerReport | undefined; readonly error: LooseleafError | undefined }> {
-  try {
-    const store = await session.store({ warn: false })
-    return { report: await readCleanerReport(store, { signal: session.signal }), error: undefined }
-  } catch (error) {
-    if (!isLooseleafError(error) || !stands(error)) throw error
-    return { report: undefined, error }
-  }
-}
-
-/** Whether it says something of the store, and not of the command line or of whoever has ended the command. */
-function isOfStore({ code }: LooseleafError): boolean {
-  const exitCode = exitCodeOf[code]
-  return exitCode === exitCodes.unavailable || exitCode === exitCodes.refused
 }

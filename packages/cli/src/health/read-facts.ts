@@ -1,0 +1,59 @@
+import { readCleanerReport, type CleanerReport } from '@looseleaf/cleaner'
+import { isLooseleafError, isOutage, type LooseleafError } from '@looseleaf/core'
+import { lostDefinitions } from '@looseleaf/store'
+import { exitCodeOf, exitCodes } from '../exit-codes.ts'
+import type { Session } from '../session.ts'
+import type { Facts } from './facts.ts'
+
+/** What is known of the store of a session. A shard that does not answer, or refuses, is no failure but a fact. */
+export async function factsOf(session: Session): Promise<Facts> {
+  const { report, error } = await reportUnless(session, isOfStore)
+  // After the report, which is what the time is held against.
+  const now = Date.now()
+  // Where a shard refuses, the report alone may be what cannot be had.
+  const isKnown = report !== undefined || (!isOutage(error) && (await hasCatalog(session)))
+  const policies = isKnown ? (await session.store()).context.catalog.current().policies : undefined
+  const lost = isKnown ? await lostUnless(session) : undefined
+  return { now, report, error, policies, lostDefinitions: lost }
+}
+
+/** What is wrong with a shard is told by other rules. */
+export async function lostUnless(session: Session): Promise<string | undefined> {
+  const store = await session.store({ warn: false })
+  try {
+    return await lostDefinitions(store.context, { signal: session.signal })
+  } catch (error) {
+    if (!isLooseleafError(error) || !isOfStore(error)) throw error
+    return undefined
+  }
+}
+
+async function hasCatalog(session: Session): Promise<boolean> {
+  try {
+    await (await session.store()).context.catalog.reload({ signal: session.signal })
+    return true
+  } catch (error) {
+    if (!isLooseleafError(error) || !isOfStore(error)) throw error
+    return false
+  }
+}
+
+/** The report of the cleaners, or an error that stands in its place. */
+export async function reportUnless(
+  session: Session,
+  stands: (error: LooseleafError) => boolean,
+): Promise<{ readonly report: CleanerReport | undefined; readonly error: LooseleafError | undefined }> {
+  try {
+    const store = await session.store({ warn: false })
+    return { report: await readCleanerReport(store, { signal: session.signal }), error: undefined }
+  } catch (error) {
+    if (!isLooseleafError(error) || !stands(error)) throw error
+    return { report: undefined, error }
+  }
+}
+
+/** Whether it says something of the store, and not of the command line or of whoever has ended the command. */
+export function isOfStore({ code }: LooseleafError): boolean {
+  const exitCode = exitCodeOf[code]
+  return exitCode === exitCodes.unavailable || exitCode === exitCodes.refused
+}

@@ -1,0 +1,90 @@
+import type { CleanerReport, IndexReport, ShardReport } from '@looseleaf/cleaner'
+import { durationText } from '../duration-text.ts'
+import type { Finding } from '../health/facts.ts'
+import { findingsText, gradeText } from '../health/findings-text.ts'
+import { gradeOf } from '../health/rules.ts'
+import { indexName } from '../index-table.ts'
+import type { Output } from '../output.ts'
+import { underWayText } from '../status-view.ts'
+import { counted, grouped } from '../text.ts'
+import type { ShardLook } from './look-at-shards.ts'
+
+/** A store at a moment. */
+export interface Look {
+  readonly at: Date
+  readonly shards: readonly ShardLook[]
+  /** Undefined while shard 0 does not answer, or refuses. */
+  readonly report: CleanerReport | undefined
+  readonly findings: readonly Finding[]
+}
+
+export function topJson({ at, shards, report, findings }: Look): unknown {
+  return {
+    at,
+    grade: gradeOf(findings),
+    shards: shards.map(({ name, answersInMs, error, entities }) => {
+      const own = followedBy(report, name)
+      return {
+        name,
+        answersInMs: answersInMs ?? null,
+        error: error === undefined ? null : { code: error.code, message: error.message },
+        entities: entities ?? null,
+        lagMs: own?.lagMs ?? null,
+        pending: own?.pending?.rows ?? null,
+        worker: own?.worker ?? null,
+      }
+    }),
+    indexes: (report?.indexes ?? []).map(({ index, generation, unique = false, state, underWay }) => ({
+      index,
+      generation,
+      unique,
+      state,
+      underWay:
+        underWay === undefined ? null : { rate: underWay.rate, timeLeftMs: underWay.timeLeftMs ?? null },
+    })),
+    findings: findings.map(({ about = null, ...finding }) => ({ ...finding, about })),
+  }
+}
+
+export function topText(output: Output, { at, shards, report, findings }: Look): string {
+  const indexes = report?.indexes ?? []
+  const busy = indexes.filter(({ state, underWay }) => state !== 'ready' || underWay !== undefined)
+  return [
+    `${gradeText(output, findings)}  ${output.colors.dim(at.toISOString().slice(11, 19))}`,
+    '',
+    output.table(
+      ['SHARD', 'ANSWERS IN', 'ENTITIES', 'CLEANER IS BEHIND', 'PENDING'],
+      shards.map((shard) => shardCells(output, shard, followedBy(report, shard.name))),
+    ),
+    '',
+    report === undefined
+      ? 'Nothing is known of the indexes: shard 0 keeps that.'
+      : `${counted(indexes.length - busy.length, 'index is', 'indexes are')} ready, and nothing is done to ${indexes.length - busy.length === 1 ? 'it' : 'them'}.`,
+    ...(busy.length === 0 ? [] : ['', busyTable(output, busy)]),
+    ...(findings.length === 0 ? [] : ['', ...findingsText(output, findings)]),
+  ].join('\n')
+}
+
+function shardCells(
+  { colors }: Output,
+  { name, answersInMs, error, entities }: ShardLook,
+  own: ShardReport | undefined,
+): string[] {
+  return [
+    colors.bold(name),
+    answersInMs === undefined ? colors.red(error?.code ?? '?') : `${answersInMs.toFixed(1)} ms`,
+    entities === undefined ? '?' : `about ${grouped(entities)}`,
+    own?.lagMs === undefined ? '?' : durationText(own.lagMs),
+    own?.pending === undefined ? '0' : grouped(own.pending.rows),
+  ]
+}
+
+function busyTable(output: Output, indexes: readonly IndexReport[]): string {
+  return output.table(
+    ['INDEX', 'STATE', 'UNDER WAY'],
+    indexes.map((index) => [indexName(output, index), index.state, underWayText(index)]),
+  )
+}
+
+const followedBy = (report: CleanerReport | undefined, shard: string): ShardReport | undefined =>
+  report?.shards.find(({ name }) => name === shard)

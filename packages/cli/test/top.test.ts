@@ -1,0 +1,75 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { shardsFrom } from '../src/shards-from.ts'
+import { expect, test } from 'vitest'
+import { projectFolder, runInside } from './run-command.ts'
+
+async function project(): Promise<string> {
+  const cwd = projectFolder()
+  writeFileSync(
+    join(cwd, 'looseleaf.config.ts'),
+    `import { defineConfig } from '@looseleaf/cli'
+import { defineIndex } from '@looseleaf/index-engine'
+export default defineConfig({
+  shards: 'sqlite:data?shards=2',
+  indexes: [defineIndex('by_user', { properties: { user: 'string' }, shardOn: 'user' })],
+})
+`,
+  )
+  await runInside(['init'], { cwd })
+  await runInside(['import', '-'], { cwd, input: '{"user":"ada"}\n{"user":"bo"}\n{"user":"cy"}\n' })
+  return cwd
+}
+
+interface TopLook {
+  readonly grade: string
+  readonly shards: readonly {
+    answersInMs: number | null
+    error: { code: string } | null
+    entities: number | null
+  }[]
+  readonly indexes: readonly { index: string; state: string }[]
+  readonly findings: readonly { rule: string }[]
+}
+
+test('each look has how the shards answer, the indexes, and the opinion', async () => {
+  const cwd = await project()
+  const { code, stdout } = await runInside(['top', '--every', '1', '--looks', '2', '--json'], { cwd })
+  expect(code).toBe(0)
+  const looks = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as TopLook)
+  expect(looks).toHaveLength(2)
+  for (const { grade, shards, indexes, findings } of looks) {
+    expect(grade).toBe('look')
+    expect(findings.map(({ rule }) => rule)).toContain('no cleaner')
+    expect(indexes).toMatchObject([{ index: 'by_user', state: 'ready' }])
+    expect(shards.every(({ answersInMs, error }) => answersInMs! > 0 && error === null)).toBe(true)
+    expect(shards.reduce((sum, { entities }) => sum + entities!, 0)).toBe(3)
+  }
+  const text = (await runInside(['top', '--looks', '1'], { cwd })).stdout
+  expect(text).toMatch(/^Look: .*\n\nSHARD +ANSWERS IN/)
+  expect(text).toContain('1 index is ready, and nothing is done to it.')
+  expect(text).not.toContain('\u001B')
+})
+
+test('a shard that refuses is on it, and does not end it; Ctrl-C does, with 0', async () => {
+  const cwd = await project()
+  const driver = await shardsFrom('sqlite:data?shards=2', { relativeTo: cwd }).connect()
+  await driver.shards[1]!.dropIndexTable({ table: 'looseleaf_tasks', columns: [] })
+  await driver.close()
+  const look = (await runInside(['top', '--looks', '1', '--json'], { cwd })).json<TopLook>()
+  expect(look.grade).toBe('act')
+  const stopped = await runInside(['top'], { cwd, stop: AbortSignal.timeout(1_500) })
+  expect(stopped).toMatchObject({ code: 0, stderr: '' })
+  expect(stopped.stdout).toMatch(/^Act: /)
+})
+
+test('a store that is not there is an error', async () => {
+  const { code, stderr } = await runInside(['top', '--looks', '1', '--shards', 'sqlite:nowhere'], {
+    cwd: projectFolder(),
+  })
+  expect(code).not.toBe(0)
+  expect(stderr).toMatch(/^Error: /)
+})
