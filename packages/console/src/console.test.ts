@@ -143,6 +143,29 @@ test('a page that throws says why, and not where', async () => {
   expect(page).not.toContain('.ts:')
 })
 
+test('what is no count of traces and no answer of what may be shown is refused', async () => {
+  for (const options of [{ maxTraces: -1 }, { maxTraces: Number.NaN }, { mayShow: 'yes' as never }])
+    expect(() => createConsole({ store, base: '/store', ...options })).toThrow(/createConsole takes/)
+  const { id } = await store.put({ name: 'ada' })
+  const late = createConsole({ store, base: '/store', mayShow: (async () => true) as never })
+  const server = createServer((request, response) => void late.handle(request, response))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as { port: number }
+  const page = await (await fetch(`http://127.0.0.1:${port}/store/entity/${id}`)).text()
+  expect(page).toContain('not a promise')
+  expect(page).not.toContain('ada')
+})
+
+test('a long trace is cut, and says so', async () => {
+  const trace = await traced()
+  const many = Array.from({ length: 700 }, () => trace.statements[0]!)
+  const page = await bodyOf(window.keep({ ...trace, statements: many }, 'x'.repeat(5000)))
+  expect(page).toContain('200 more statements not shown.')
+  expect(page.match(/<summary/g)).toHaveLength(500)
+  expect(page).not.toContain('x'.repeat(201))
+})
+
 test('a base has to be a path', () => {
   for (const base of ['', 'store', '/', '/store/', '/a b', undefined])
     expect(() => createConsole({ store, base: base as string })).toThrow('a path such as /store')

@@ -63,6 +63,18 @@ export function createConsole(options: ConsoleOptions): Console {
       `createConsole takes { base }, a path such as /store; got ${describeKind(base)}.`,
     )
   }
+  if (mayShow !== undefined && typeof mayShow !== 'function') {
+    throw new LooseleafError(
+      'BAD_OPTION',
+      `createConsole takes { mayShow }, a function that answers true or false; got ${describeKind(mayShow)}.`,
+    )
+  }
+  if (!Number.isSafeInteger(maxTraces) || maxTraces < 1) {
+    throw new LooseleafError(
+      'BAD_OPTION',
+      `createConsole takes { maxTraces }, a whole number from 1; got ${describeKind(maxTraces)}.`,
+    )
+  }
   const traces = createKeptTraces(maxTraces)
   const places = createKeptPlaces()
   const own: readonly Link[] = [
@@ -127,7 +139,9 @@ export function createConsole(options: ConsoleOptions): Console {
 
   return {
     handle(request, response) {
-      const [path = '', query = ''] = (request.url ?? '').split('?')
+      const url = request.url ?? ''
+      const [path = ''] = url.split('?', 1)
+      const query = url.slice(path.length + 1)
       if (path !== base && !path.startsWith(`${base}/`)) return false
       if (actPages.some((one) => one.handle(path, request, response))) return true
       if (request.method !== 'GET' && request.method !== 'HEAD') {

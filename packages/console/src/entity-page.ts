@@ -44,7 +44,7 @@ export async function entityPage(
   if (typeof found === 'string')
     return { status: 400, title: 'No id', body: markup`<h1>No id</h1><p>${found}</p>${form}` }
   if (found.stored === undefined && found.rows.length === 0) {
-    const body = markup`<h1>Not found</h1><p>There is no entity ${found.id}, and there has been none: its shard ${found.shard} has not even a tombstone.</p>${form}`
+    const body = markup`<h1>Not found</h1><p>There is no row of ${found.id} on its shard, ${found.shard}: no entity, and no tombstone of one.</p>${form}`
     return { status: 404, title: 'Not found', body }
   }
   const isPublic = isShown(mayShow, found.stored?.bag, found.id)

@@ -38,7 +38,8 @@ export async function indexPage(options: IndexPageOptions, { rest, query, signal
   if (entry === undefined) return notFound('There is no such index.')
   const shard = Number(query.get('shard') ?? 0)
   const word = query.get('after')
-  const after = word === null ? undefined : places.find(word)
+  const where = `${entry.table} ${shard}`
+  const after = word === null ? undefined : places.find(where, word)
   if (driver.shards[shard] === undefined) return notFound('There is no such shard.')
   if (word !== null && after === undefined)
     return notFound('This place in the index is not kept any more: begin again with its first rows.')
@@ -75,7 +76,7 @@ ${choices(
   })),
 )}
 ${shards.note === '' ? undefined : markup`<p class="soft">${shards.note}</p>`}
-${rows.failure === undefined ? rowsPart(rows.value, options, `${address}&shard=${shard}`, after !== undefined) : markup`<p>${rows.failure}</p>`}`
+${rows.failure === undefined ? rowsPart(rows.value, options, `${address}&shard=${shard}`, where, after !== undefined) : markup`<p>${rows.failure}</p>`}`
   return { status: 200, title: `Index ${rest}`, body }
 }
 
@@ -106,13 +107,14 @@ function rowsPart(
   { rows, next }: InspectedIndexRows,
   { base, mayShow, places }: IndexPageOptions,
   address: string,
+  where: string,
   isLater: boolean,
 ): Html {
   const links = [
     ...(isLater ? [markup`<a href="${address}">The first rows</a>`] : []),
     ...(next === undefined
       ? []
-      : [markup`<a href="${address}&after=${places.keep(next)}" rel="next">Next rows</a>`]),
+      : [markup`<a href="${address}&after=${places.keep(where, next)}" rel="next">Next rows</a>`]),
   ]
   if (rows.length === 0) return markup`<p>There are no rows on this shard.</p>`
   // Of a key that its entity does not have now nobody can say whether it may be shown.

@@ -11,19 +11,23 @@ const MOST = 1000
  * address has a random word.
  */
 export interface KeptPlaces {
-  keep(place: Place): string
-  find(word: string): Place | undefined
+  /** `where`: the table and its shard. A word is good there and nowhere else, since it would tell which values lie behind a hidden one. */
+  keep(where: string, place: Place): string
+  find(where: string, word: string): Place | undefined
 }
 
 export function createKeptPlaces(): KeptPlaces {
-  const kept = new Map<string, Place>()
+  const kept = new Map<string, { readonly where: string; readonly place: Place }>()
   return {
-    keep(place) {
+    keep(where, place) {
       const word = randomBytes(9).toString('base64url')
-      kept.set(word, place)
+      kept.set(word, { where, place })
       if (kept.size > MOST) kept.delete(kept.keys().next().value as string)
       return word
     },
-    find: (word) => kept.get(word),
+    find(where, word) {
+      const found = kept.get(word)
+      return found?.where === where ? found.place : undefined
+    },
   }
 }

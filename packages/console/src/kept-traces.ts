@@ -18,13 +18,15 @@ export interface KeptTraces {
   all(): readonly KeptTrace[]
 }
 
+const MAX_TITLE = 200
+
 /** Keeps the last so many traces. */
 export function createKeptTraces(most: number): KeptTraces {
   const kept = new Map<string, KeptTrace>()
   return {
     keep(trace, title) {
       const at = new Date(performance.timeOrigin + trace.startedAt)
-      const one = { id: randomBytes(9).toString('base64url'), title, at, trace }
+      const one = { id: randomBytes(9).toString('base64url'), title: title.slice(0, MAX_TITLE), at, trace }
       kept.set(one.id, one)
       if (kept.size > most) kept.delete(kept.keys().next().value as string)
       return one

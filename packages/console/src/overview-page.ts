@@ -16,7 +16,7 @@ export function overviewPage({ shards }: StoreStats): Html {
 <p class="lead">Entities are bags of properties without a schema, kept as compressed bodies in one table a shard, and every index is a table of its own, whose rows
 may be on another shard than their entities. Reads go from an index to the entities and check them again, so a row too many is never seen, and a cleaner
 takes it away.</p>
-<div class="scroll" tabindex="0">${picture(shards)}</div>
+<div class="scroll" tabindex="0" role="region" aria-label="Picture of the store">${picture(shards)}</div>
 <ol class="steps"><li class="index"><i></i>A page asks an index for the rows of a key.</li>
 <li class="entities"><i></i>It reads the entities that they name, from whichever shard, and holds each against its row.</li>
 <li>A write adds index rows first, commits the entity by compare-and-swap, and only then deletes the rows that it has lost.</li></ol>

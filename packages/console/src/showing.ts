@@ -1,4 +1,4 @@
-import { LooseleafError, type Bag, type EntityId } from '@looseleaf/core'
+import { describeKind, LooseleafError, onRejected, type Bag, type EntityId } from '@looseleaf/core'
 import type { InspectedValue } from '@looseleaf/store'
 import { markup, type Html } from './html.ts'
 import { valueText } from './value-text.ts'
@@ -9,12 +9,19 @@ export type MayShow = (bag: Bag, id: EntityId) => boolean
 /** Nothing is shown unless the application has said true, and nothing else, of that very bag. */
 export function isShown(mayShow: MayShow | undefined, bag: Bag | undefined, id: EntityId): bag is Bag {
   if (bag === undefined || mayShow === undefined) return false
+  let answer: unknown
   try {
-    return mayShow(bag, id) === true
+    answer = mayShow(bag, id)
   } catch (cause) {
     // Its message may have something of the bag.
     throw new LooseleafError('BAD_OPTION', 'The mayShow of this console has thrown an error.', { cause })
   }
+  if (!(answer instanceof Promise)) return answer === true
+  onRejected(answer, () => {})
+  throw new LooseleafError(
+    'BAD_OPTION',
+    `The mayShow of this console has to answer true or false, and not a promise; got ${describeKind(answer)}.`,
+  )
 }
 
 /** The values of an index row; undefined where they may not be shown. */

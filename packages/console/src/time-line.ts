@@ -37,7 +37,7 @@ export function timeLine({ startedAt, statements }: Trace): Html {
     }
     y += lines.length * ROW + GAP
   }
-  const label = `${statements.length} statements in ${milliseconds(end)}; the table below has them all`
+  const label = `${statements.length} statements in ${milliseconds(end)}; the table below has them`
   return markup`<svg viewBox="0 0 ${WIDTH} ${y + 16}" role="img" aria-label="${label}">
 ${drawn}<text x="${LEFT}" y="${y + 10}" class="soft">0</text><text x="${WIDTH - LEFT}" y="${y + 10}" class="soft" text-anchor="end">${milliseconds(end)}</text></svg>`
 }

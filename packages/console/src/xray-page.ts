@@ -1,37 +1,44 @@
 import type { Trace, TracedStatement } from '@looseleaf/store'
 import { markup, type Html } from './html.ts'
 import type { KeptTrace } from './kept-traces.ts'
-import { counted, milliseconds } from './text.ts'
+import { counted, cut, milliseconds } from './text.ts'
 import { kindOf, timeLine } from './time-line.ts'
 
 /** Characters of a statement's text that are shown: those of many rows have a placeholder for each. */
 const MAX_TEXT = 600
 
+/** Statements, and calls, that are shown. */
+const MAX_LINES = 500
+
 const KINDS = { index: 'index rows', entities: 'entities', write: 'writes', own: 'the store’s own' } as const
 
 /** What a piece of work took of the databases. */
 export function xrayPage({ title, at, trace }: KeptTrace): Html {
-  const { statements, calls } = trace
+  const statements = cut(trace.statements, MAX_LINES, 'statement')
+  const calls = cut(trace.calls, MAX_LINES, 'call')
+  const sentFor = new Map<unknown, number>()
+  for (const { calls: own } of trace.statements)
+    for (const call of own) sentFor.set(call, (sentFor.get(call) ?? 0) + 1)
   return markup`<h1>X-ray: ${title}</h1>
 <p class="lead">${summary(trace)}</p>
-${statements.length === 0 ? undefined : markup`<div class="scroll" tabindex="0">${timeLine(trace)}</div>`}
+${trace.statements.length === 0 ? undefined : markup`<div class="scroll" tabindex="0" role="region" aria-label="Time line">${timeLine({ ...trace, statements: statements.shown })}</div>`}
 <p class="keys">${Object.entries(KINDS).map(([kind, name]) => markup`<span class="key ${kind}"><i></i>${name}</span> `)}<span class="key shared own"><i></i>pale: shared with other work</span></p>
 <h2>Statements</h2>
 ${table(
   ['#', 'begins', 'takes', 'shard', 'statement', 'rows', 'for', 'also for'],
-  statements.map((statement, i) => statementRow(trace, statement, i)),
+  statements.shown.map((statement, i) => statementRow(trace, statement, i)),
 )}
 <h2>Calls</h2>
 ${table(
   ['begins', 'takes', 'call', 'statements'],
-  calls.map((call) => [
+  calls.shown.map((call) => [
     milliseconds(call.startedAt - trace.startedAt),
     call.durationMs === undefined ? 'under way' : milliseconds(call.durationMs),
     `${call.name} ${call.index ?? ''}${call.failure === undefined ? '' : `: ${call.failure}`}`,
-    `${statements.filter((statement) => statement.calls.includes(call)).length}`,
+    `${sentFor.get(call) ?? 0}`,
   ]),
 )}
-<p class="soft">${at.toISOString()}. ${trace.leftOut > 0 ? `${trace.leftOut} more were not kept. ` : ''}Texts have placeholders for values.</p>`
+<p class="soft">${[statements.note, calls.note].filter(Boolean).join(' ')} ${at.toISOString()}. ${trace.leftOut > 0 ? `${trace.leftOut} more were not kept. ` : ''}Texts have placeholders for values.</p>`
 }
 
 function summary({ startedAt, statements, calls, events }: Trace): string {

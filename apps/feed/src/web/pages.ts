@@ -103,7 +103,7 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
       newId,
       now: now(),
       cost,
-      xray: () => trace && window?.keep(trace, `${request.method} ${request.url}`),
+      xray: () => trace && window?.keep(trace, `${request.method} ${request.url.split('?', 1)[0]}`),
       window: window && WINDOW,
       styles,
     }

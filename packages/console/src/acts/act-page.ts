@@ -95,7 +95,9 @@ ${token === undefined ? undefined : markup`<form id="${ACT_FORM}" method="post" 
   return {
     handle(asked, request, response) {
       const isRead = request.method === 'GET' || request.method === 'HEAD'
-      if (asked === `${path}/events` && request.method === 'GET') stream(response)
+      const site = request.headers['sec-fetch-site']
+      const isForeign = site === 'cross-site' || site === 'same-site'
+      if (asked === `${path}/events` && request.method === 'GET' && !isForeign) stream(response)
       else if (asked === path && (isRead || request.method === 'POST')) void serve(request, response)
       else return false
       return true

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { describeKind, isLooseleafError, LooseleafError } from '@looseleaf/core'
+import { describeKind, isLooseleafError, LooseleafError, onRejected } from '@looseleaf/core'
 import { createFormTokens } from './form-token.ts'
 import { readForm } from './read-form.ts'
 import { refuseForeign } from './refuse-foreign.ts'
@@ -20,7 +20,7 @@ export interface Act {
 
 export interface ActsOptions {
   /** Told of each act when it has ended, for a log. */
-  readonly onAct: (act: Act) => void
+  readonly onAct: (act: Act) => unknown
   /** The names, with their ports, by which acts may be asked for. Default: those of the machine itself, `localhost` and the like. */
   readonly hosts?: readonly string[] | undefined
 }
@@ -57,7 +57,7 @@ export function createActs(options: ActsOptions, path: string): Acts {
       `createConsole takes { acts: { onAct } }, a function that is told of each act; got ${describeKind(onAct)}.`,
     )
   }
-  if (hosts !== undefined && !Array.isArray(hosts)) {
+  if (hosts !== undefined && !(Array.isArray(hosts) && hosts.every((host) => typeof host === 'string'))) {
     throw new LooseleafError(
       'BAD_OPTION',
       `createConsole takes { acts: { hosts } }, an array of names such as 'store.example.org:8080'; got ${describeKind(hosts)}.`,
@@ -90,7 +90,14 @@ export function createActs(options: ActsOptions, path: string): Acts {
       const act: Act = { name, about, at, durationMs: performance.now() - startedAt, failure }
       done.unshift(act)
       done.length = Math.min(done.length, MOST)
-      onAct(act)
+      // It is done, whatever becomes of the log.
+      const onFault = (error: unknown): void =>
+        process.emitWarning(`onAct of a console failed: ${String(error)}`, 'LooseleafWarning')
+      try {
+        onRejected(onAct(act), onFault)
+      } catch (error) {
+        onFault(error)
+      }
     },
     list: () => done,
   }

@@ -9,11 +9,13 @@ export const LIVE_SCRIPT = `
 const part = document.getElementById('live'), told = document.getElementById('told')
 new EventSource(part.dataset.stream).onmessage = ({ data }) => {
   if (part.querySelector(':active') || !getSelection().isCollapsed) return
+  if (data === part.dataset.last) return
+  part.dataset.last = data
   const focus = document.activeElement?.id
   const scrolled = Array.from(part.querySelectorAll('.scroll'), (one) => one.scrollLeft)
   part.innerHTML = data
   part.querySelectorAll('.scroll').forEach((one, i) => (one.scrollLeft = scrolled[i] ?? 0))
-  if (focus) document.getElementById(focus)?.focus()
+  if (focus) document.getElementById(focus)?.focus({ preventScroll: true })
   const now = part.firstElementChild.dataset.told
   if (told.textContent !== now) told.textContent = now
 }

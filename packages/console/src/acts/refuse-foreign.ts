@@ -9,6 +9,13 @@ const ONE_MACHINE = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/
  * says the name.
  */
 export function refuseForeign({ headers }: IncomingMessage, hosts: readonly string[] | undefined): void {
+  // A proxy that names this machine to it brings requests of others.
+  const isForwarded = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'].some((name) => name in headers)
+  if (hosts === undefined && isForwarded)
+    throw new Refusal(
+      403,
+      'No act is done for a request that a proxy brings, unless the names of hosts are given.',
+    )
   const asked = headers.host?.toLowerCase() ?? ''
   const isKnown =
     hosts === undefined ? ONE_MACHINE.test(asked) : hosts.some((host) => host.toLowerCase() === asked)

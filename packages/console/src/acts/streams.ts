@@ -22,21 +22,26 @@ export function createStreams(render: () => Promise<string>): Streams {
   let timer: NodeJS.Timeout | undefined
   let isClosed = false
 
+  function end(response: ServerResponse): void {
+    open.delete(response)
+    response.end()
+  }
+
   async function tell(): Promise<void> {
     try {
-      const data = (await render()).replaceAll('\n', '\ndata: ')
+      const data = (await render()).replaceAll(/\r\n?|\n/g, '\ndata: ')
       // A client that does not read what it was sent is not sent more.
       for (const response of open) if (!response.writableNeedDrain) response.write(`data: ${data}\n\n`)
     } catch {
       // The page itself says why, to those who load it again.
-      for (const response of open) response.end()
+      for (const response of open) end(response)
     }
     timer = undefined
     next()
   }
 
   function next(): void {
-    if (timer !== undefined || open.size === 0) return
+    if (isClosed || timer !== undefined || open.size === 0) return
     // It keeps no process alive.
     timer = setTimeout(() => void tell(), EVERY_MS).unref()
   }
@@ -46,6 +51,8 @@ export function createStreams(render: () => Promise<string>): Streams {
       if (isClosed || open.size >= MOST) return false
       open.add(response)
       response.once('close', () => open.delete(response))
+      // Of a client that is gone; it is closed after that.
+      response.on('error', () => open.delete(response))
       response.writeHead(200, HEADERS).flushHeaders()
       next()
       return true
@@ -53,7 +60,7 @@ export function createStreams(render: () => Promise<string>): Streams {
     close() {
       isClosed = true
       clearTimeout(timer)
-      for (const response of open) response.end()
+      for (const response of open) end(response)
     },
   }
 }

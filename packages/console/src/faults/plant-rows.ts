@@ -6,14 +6,16 @@ const LONG_AGO = 300_000_000
 
 /**
  * Puts rows into an index that lead to no entity, as writers leave them that die between their index rows and their commit: with the keys
- * of rows at both ends of its table on each shard, so that queries meet them. Answers how many, which is none where it is empty.
+ * of rows at both ends of its table on each shard, so that queries meet them. `onPlanted` is told how many, by shard: none
+ * where it is empty. Rejects with what a shard has failed with, when all others are done.
  */
 export async function plantRows(
   { driver, router, clock }: EngineContext,
   entry: CatalogEntry,
   perShard: number,
+  onPlanted: (rows: number) => void,
   options: CallOptions = {},
-): Promise<number> {
+): Promise<void> {
   const spec = tableSpec(entry)
   async function plantOn(shard: Shard): Promise<number> {
     const table = shard.index(spec)
@@ -31,6 +33,8 @@ export async function plantRows(
     await table.upsert(rows, options)
     return rows.length
   }
-  const planted = await Promise.all(driver.shards.map(plantOn))
-  return planted.reduce((sum, count) => sum + count, 0)
+  const results = await Promise.allSettled(
+    driver.shards.map(async (shard) => onPlanted(await plantOn(shard))),
+  )
+  for (const result of results) if (result.status === 'rejected') throw result.reason
 }

@@ -35,6 +35,9 @@ const BUCKETS = 20 * PER_DOUBLING
 
 /** About a store and not its entities: the console's own, and those of people. */
 const OF_THE_STORE = new Set([
+  // They last as long as their reader takes.
+  'scan',
+  'scanDamaged',
   'addIndex',
   'hideIndex',
   'restoreIndex',

@@ -4,7 +4,7 @@ import { markup, type Html } from '../html.ts'
 import { milliseconds } from '../text.ts'
 import { table } from '../xray-page.ts'
 import type { OfferedIndex } from './index-state.ts'
-import type { Latencies, Latency } from './latencies.ts'
+import { LATENCY_SECONDS, type Latencies, type Latency } from './latencies.ts'
 import { latencyPlot, type Mark } from './latency-plot.ts'
 import { offeredSection, stateOf } from './offered-section.ts'
 
@@ -39,7 +39,7 @@ export function livePart(view: LiveView): Html {
   const marks = marksOf(view)
   const seconds = latencies.seconds()
   return markup`<div data-told="${told}">
-${typeof offered === 'string' ? markup`<p role="alert">The store cannot tell now: ${offered}</p>` : offered.map((one) => offeredSection(one, acts !== undefined))}
+${typeof offered === 'string' ? markup`<p>The store cannot tell now: ${offered}</p>` : offered.map((one) => offeredSection(one, acts !== undefined))}
 <h2>How long calls take</h2>
 ${
   seconds.length === 0
@@ -71,6 +71,8 @@ function comparison(
   const added = acts.find(({ name, failure }) => name === 'add' && failure === undefined)
   if (added === undefined) return undefined
   const { about } = added
+  // Older ones are not kept.
+  const oldest = Math.floor(now / 1000) - LATENCY_SECONDS + 1
   const secondOf = (at: Date | undefined): number => Math.floor((at?.getTime() ?? now) / 1000)
   const gone = acts.findLast(
     ({ name, about: other, at, failure }) =>
@@ -79,6 +81,7 @@ function comparison(
   const done = filled.find(({ index, at }) => index === about && at >= added.at)
   const last = secondOf(gone?.at) + 1
   const from = secondOf(added.at)
+  if (from < oldest) return undefined
   const until = done === undefined ? last : secondOf(done.at) + 1
   const first = latencies.seconds()[0]?.second ?? from
   const rows: [string, number, number][] = [

@@ -251,7 +251,7 @@ test('a store that does not answer is told on the page', async () => {
   await store.close()
   const reply = await ask('GET', '/store/live')
   expect(reply.status).toBe(200)
-  expect(reply.body).toMatch(/role="alert">The store cannot tell now: /)
+  expect(reply.body).toMatch(/<p>The store cannot tell now: /)
 })
 
 test('what the options have to be is said', () => {
@@ -265,4 +265,26 @@ test('what the options have to be is said', () => {
   expect(bad({ live: { offer: [byName] } })).toThrow('what createLatencies gives')
   expect(bad({ live, acts: {} })).toThrow('a function that is told of each act')
   expect(bad({ live, acts: { onAct() {}, hosts: 'localhost' } })).toThrow('an array of names')
+})
+
+test('a log that fails, at once or later, changes nothing of what was done', async () => {
+  const warned: string[] = []
+  const onWarning = ({ message }: Error): void => void warned.push(message)
+  process.on('warning', onWarning)
+  onTestFinished(() => void process.off('warning', onWarning))
+  const latencies = createLatencies()
+  const fail = (): never => {
+    throw new Error('the log is full')
+  }
+  for (const onAct of [fail, async () => fail()]) {
+    await serve({ live: { offer: [byName], latencies }, acts: { onAct } })
+    expect((await act({ add: 'by_name' })).status).toBe(303)
+  }
+  await vi.waitFor(() => expect(warned.filter((text) => text.includes('the log is full'))).toHaveLength(2))
+})
+
+test('what a proxy brings does nothing unless hosts are named, and other sites get no stream', async () => {
+  expect((await act({ add: 'by_name' }, { 'x-forwarded-for': '192.0.2.1' })).status).toBe(403)
+  expect(await indexes()).toEqual([])
+  expect((await ask('GET', '/store/live/events', { 'sec-fetch-site': 'cross-site' })).status).not.toBe(200)
 })

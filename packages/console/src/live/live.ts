@@ -61,7 +61,7 @@ export function createLive(
           name,
           about: definition.name,
           question:
-            'Its tables go from every shard at once, and whatever asks it goes without. Entities stay as they are; to have it again is to fill it again.',
+            'Its tables go, from shard to shard, and whatever asks it goes without from now on. Entities stay as they are; to have it again is to fill it again.',
           run: () => store.dropIndex(definition),
         }
   }

@@ -308,3 +308,18 @@ describe('an observer', () => {
     await expect(open({ statementsSent: () => {} } as Observer)).rejects.toMatchObject({ code: 'BAD_OPTION' })
   })
 })
+
+test('an observer that answers a promise which rejects is told of once, and ends no process', async () => {
+  const warnings: string[] = []
+  const failing = async (): Promise<never> => {
+    throw new Error('later')
+  }
+  const store = await open(
+    { callBegan: failing, callEnded: failing as never },
+    (text) => void warnings.push(text),
+  )
+  await store.put({ name: 'ada' })
+  await store.put({ name: 'bo' })
+  await new Promise(setImmediate)
+  expect(warnings).toEqual(['The observer failed: Error: later'])
+})

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import {
   isLooseleafError,
+  onRejected,
   type BegunCall,
   type Observer,
   type StatementListener,
@@ -56,12 +57,19 @@ export function createObserving(
 
   function guard<T>(work: () => T): T | undefined {
     try {
-      return work()
+      const answer = work()
+      // A promise of its own that nobody waits for would end the process.
+      if (answer !== undefined) onRejected(answer, failed)
+      return answer
     } catch (error) {
-      if (!hasFailed) onFault(error)
-      hasFailed = true
+      failed(error)
       return undefined
     }
+  }
+
+  function failed(error: unknown): void {
+    if (!hasFailed) onFault(error)
+    hasFailed = true
   }
 
   /** The traces of these calls, with those calls that are in each. */

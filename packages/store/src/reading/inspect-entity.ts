@@ -10,6 +10,7 @@ import {
   type EntityId,
   type EntityRow,
   type IndexRow,
+  type IndexTableSpec,
   type IndexState,
   type LooseleafError,
   type Shard,
@@ -123,10 +124,26 @@ async function rowsOnShards(
   options: CallOptions,
 ): Promise<readonly (readonly RowOnShard[])[]> {
   const specs = indexes.map((entry) => tableSpec(entry))
-  const found = await Promise.all(driver.shards.map((shard) => shard.rowsOf(specs, [id], options)))
+  const found = await Promise.all(driver.shards.map((shard) => rowsOn(shard, specs, id, options)))
   return specs.map((_, i) =>
     found.flatMap((lists, shard) => (lists[i] ?? []).map((row): RowOnShard => ({ shard, row }))),
   )
+}
+
+/** None of an index whose table is not there: it comes or goes just now. */
+async function rowsOn(
+  shard: Shard,
+  specs: readonly IndexTableSpec[],
+  id: Uint8Array,
+  options: CallOptions,
+): Promise<readonly (readonly IndexRow[])[]> {
+  try {
+    return await shard.rowsOf(specs, [id], options)
+  } catch (error) {
+    if (!isLooseleafError(error, 'INDEX_NOT_FOUND')) throw error
+    if (specs.length === 1) return [[]]
+    return (await Promise.all(specs.map((spec) => rowsOn(shard, [spec], id, options)))).flat()
+  }
 }
 
 function inspectRows(

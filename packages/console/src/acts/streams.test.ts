@@ -1,0 +1,47 @@
+import { EventEmitter } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { createStreams } from './streams.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+/** Of a client that does not read: it is ended, and does not close. */
+function response(): ServerResponse & { readonly said: string[] } {
+  const said: string[] = []
+  let isEnded = false
+  return Object.assign(new EventEmitter(), {
+    said,
+    writableNeedDrain: false,
+    writeHead: () => ({ flushHeaders: () => {} }),
+    write(text: string) {
+      if (isEnded) throw new Error('write after end')
+      said.push(text)
+    },
+    end() {
+      isEnded = true
+    },
+  }) as never
+}
+
+test('what is ended is not written to, whether a rendering failed or was under way', async () => {
+  let render = (): Promise<string> => Promise.resolve('one\r\ntwo')
+  const streams = createStreams(() => render())
+  const first = response()
+  streams.add(first)
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(first.said).toEqual(['data: one\ndata: two\n\n'])
+  render = () => Promise.reject(new Error('away'))
+  await vi.advanceTimersByTimeAsync(1_000)
+
+  const second = response()
+  let go = (_: string): void => {}
+  render = () => new Promise((resolve) => (go = resolve))
+  expect(streams.add(second)).toBe(true)
+  await vi.advanceTimersByTimeAsync(1_000)
+  streams.close()
+  go('late')
+  await vi.advanceTimersByTimeAsync(5_000)
+  expect(second.said).toEqual([])
+  expect(vi.getTimerCount()).toBe(0)
+})
