@@ -40,6 +40,7 @@ test('--version is that of the package, and every command has help with examples
     'codec',
     'policies',
     'status',
+    'top',
   ])
   for (const name of names) {
     for (const args of name === 'kind'
