@@ -64,6 +64,21 @@ export function onRejected(answer: unknown, handle: (error: unknown) => void): v
   if (isThenable(answer)) answer.then(undefined, handle)
 }
 
+/**
+ * Calls what belongs to somebody else, whose faults are not the caller's: what it throws, or the promise that it answers rejects with, is
+ * handed on. Answers what it answered; undefined where it threw.
+ */
+export function guarded<T>(call: () => T, onFault: (error: unknown) => void): T | undefined {
+  try {
+    const answer = call()
+    if (answer !== undefined) onRejected(answer, onFault)
+    return answer
+  } catch (error) {
+    onFault(error)
+    return undefined
+  }
+}
+
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as { readonly then?: unknown } | null | undefined)?.then === 'function'
 }

@@ -1,6 +1,6 @@
 export { MAX_DEPTH, MAX_VALUES, type Bag, type PropertyValue } from './bag.ts'
 export type { Storable } from './bag-type.ts'
-export { onRejected, takeCallbacks, withCallbacks, type TakenCallbacks } from './callbacks.ts'
+export { guarded, onRejected, takeCallbacks, withCallbacks, type TakenCallbacks } from './callbacks.ts'
 export {
   badArgument,
   checkOptions,

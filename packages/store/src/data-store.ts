@@ -4,7 +4,7 @@ import {
   formatId,
   isVersion,
   noOptions,
-  onRejected,
+  guarded,
   parseId,
   withCallbacks,
   type CallOptions,
@@ -104,14 +104,11 @@ export class DataStore extends StoreQueries {
     if (options.cache !== undefined) checkCache(options.cache)
     const emitWarning = (message: string): void => process.emitWarning(message, 'LooseleafWarning')
     const tell = options.onWarning ?? emitWarning
-    const onWarning = (message: string): void => {
-      const onFault = (error: unknown): void => emitWarning(`onWarning failed: ${String(error)}`)
-      try {
-        onRejected(tell(message), onFault)
-      } catch (error) {
-        onFault(error)
-      }
-    }
+    const onWarning = (message: string): void =>
+      void guarded(
+        () => tell(message),
+        (error) => emitWarning(`onWarning failed: ${String(error)}`),
+      )
     const policy = writePolicy(options)
     const { slowCallMs, onSlowCall } = options
     if (onSlowCall !== undefined && slowCallMs === undefined)

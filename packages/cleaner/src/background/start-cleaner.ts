@@ -1,4 +1,4 @@
-import { backgroundTime, isLooseleafError, onRejected, systemTime } from '@looseleaf/core'
+import { backgroundTime, guarded, isLooseleafError, onRejected, systemTime } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { shardAt } from '@looseleaf/protocol'
 import type { CleanProgress } from '../clean/progress.ts'
@@ -161,13 +161,11 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
 
 /** An error of whoever is told of errors ends neither the cleaner nor the process. */
 function tellError(onError: CleanerOptions['onError'], error: unknown): void {
-  const warn = (failure: unknown): void =>
-    process.emitWarning(`onError of startCleaner failed: ${String(failure)}`, 'LooseleafWarning')
-  try {
-    onRejected(onError?.(error), warn)
-  } catch (failure) {
-    warn(failure)
-  }
+  guarded(
+    () => onError?.(error),
+    (failure) =>
+      process.emitWarning(`onError of startCleaner failed: ${String(failure)}`, 'LooseleafWarning'),
+  )
 }
 
 interface Follower {

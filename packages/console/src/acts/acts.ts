@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { describeKind, isLooseleafError, LooseleafError, onRejected } from '@looseleaf/core'
+import { describeKind, guarded, isLooseleafError, LooseleafError } from '@looseleaf/core'
 import { createFormTokens } from './form-token.ts'
 import { readForm } from './read-form.ts'
 import { refuseForeign } from './refuse-foreign.ts'
@@ -91,13 +91,10 @@ export function createActs(options: ActsOptions, path: string): Acts {
       done.unshift(act)
       done.length = Math.min(done.length, MOST)
       // It is done, whatever becomes of the log.
-      const onFault = (error: unknown): void =>
-        process.emitWarning(`onAct of a console failed: ${String(error)}`, 'LooseleafWarning')
-      try {
-        onRejected(onAct(act), onFault)
-      } catch (error) {
-        onFault(error)
-      }
+      guarded(
+        () => onAct(act),
+        (error) => process.emitWarning(`onAct of a console failed: ${String(error)}`, 'LooseleafWarning'),
+      )
     },
     list: () => done,
   }

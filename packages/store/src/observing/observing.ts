@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import {
+  guarded,
   isLooseleafError,
-  onRejected,
   type BegunCall,
   type Observer,
   type StatementListener,
@@ -55,17 +55,7 @@ export function createObserving(
   const isAlwaysWanted = observer !== undefined || slowCalls !== undefined
   const isWanted = (): boolean => isAlwaysWanted || openTraces > 0
 
-  function guard<T>(work: () => T): T | undefined {
-    try {
-      const answer = work()
-      // A promise of its own that nobody waits for would end the process.
-      if (answer !== undefined) onRejected(answer, failed)
-      return answer
-    } catch (error) {
-      failed(error)
-      return undefined
-    }
-  }
+  const guard = <T>(work: () => T): T | undefined => guarded(work, failed)
 
   function failed(error: unknown): void {
     if (!hasFailed) onFault(error)

@@ -1,5 +1,5 @@
 import {
-  onRejected,
+  guarded,
   summarise,
   type EndedCall,
   type SentStatement,
@@ -66,12 +66,10 @@ export function createSlowCalls({
 
   function tell(call: SlowCall): void {
     if (onSlowCall === undefined) return onWarning(warningOf(call, slowCallMs))
-    const onFault = (error: unknown): void => onWarning(`onSlowCall failed: ${String(error)}`)
-    try {
-      onRejected(onSlowCall(call), onFault)
-    } catch (error) {
-      onFault(error)
-    }
+    guarded(
+      () => onSlowCall(call),
+      (error) => onWarning(`onSlowCall failed: ${String(error)}`),
+    )
   }
 
   return {
