@@ -1,6 +1,6 @@
 import { markup, type Html } from './html.ts'
 import { counted, cut } from './text.ts'
-import { table } from './xray-page.ts'
+import { table } from './table.ts'
 
 const MAX_SHARDS = 64
 /** Of neighbouring buckets, in all pictures together: more would be too fine to be seen, and would make the page large. */

@@ -12,7 +12,7 @@ import type { Answer, Ask } from './routes.ts'
 import { isShown, keyText, tableAddress, type MayShow } from './showing.ts'
 import { byteText, counted, cut } from './text.ts'
 import { typeOf, valueText } from './value-text.ts'
-import { table } from './xray-page.ts'
+import { table } from './table.ts'
 
 /** Of a body, of a bag and of its index rows, what is shown at the most. */
 const MAX_BYTES = 512

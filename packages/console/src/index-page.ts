@@ -12,7 +12,7 @@ import type { KeptPlaces } from './kept-places.ts'
 import { notFound, type Answer, type Ask } from './routes.ts'
 import { entityLink, isShown, keyText, tableAddress, type MayShow } from './showing.ts'
 import { byteText, counted, cut } from './text.ts'
-import { table } from './xray-page.ts'
+import { table } from './table.ts'
 
 const PAGE_ROWS = 25
 const MAX_SHARDS = 64

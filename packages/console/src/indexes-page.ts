@@ -6,7 +6,7 @@ import { columnsText, onText, stateText } from './index-text.ts'
 import type { Answer, Ask } from './routes.ts'
 import { tableAddress } from './showing.ts'
 import { byteText, counted, cut } from './text.ts'
-import { table } from './xray-page.ts'
+import { table } from './table.ts'
 
 const MAX_INDEXES = 100
 const MAX_KINDS = 50

@@ -22,7 +22,7 @@ export type Page = (ask: Ask) => Answer | Promise<Answer>
 export type Routes = ReadonlyMap<string, Page>
 
 /** How long a page may ask the store, in milliseconds. */
-const LIMIT_MS = 5000
+export const LIMIT_MS = 5000
 
 /** What is found at a path beneath the base, such as `xray/4711`. Never rejects: a page that throws becomes one that says so. */
 export async function answerTo(routes: Routes, path: string, query: string): Promise<Answer> {

@@ -36,3 +36,8 @@ export function cut<T>(list: readonly T[], most: number, one: string): { shown: 
     ? { shown: list, note: '' }
     : { shown: list.slice(0, most), note: `${counted(left, `more ${one}`, `more ${one}s`)} not shown.` }
 }
+
+/** `23:59:59`, in UTC. */
+export function timeText(at: Date): string {
+  return at.toISOString().slice(11, 19)
+}

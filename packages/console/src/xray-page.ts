@@ -1,7 +1,8 @@
 import type { Trace, TracedStatement } from '@looseleaf/store'
 import { markup, type Html } from './html.ts'
 import type { KeptTrace } from './kept-traces.ts'
-import { counted, cut, milliseconds } from './text.ts'
+import { table } from './table.ts'
+import { counted, cut, milliseconds, timeText } from './text.ts'
 import { kindOf, timeLine } from './time-line.ts'
 
 /** Characters of a statement's text that are shown: those of many rows have a placeholder for each. */
@@ -84,21 +85,10 @@ ${
         ['work', 'when', 'calls', 'statements'],
         traces.map(({ id, title, at, trace }) => [
           markup`<a href="${base}/xray/${id}">${title}</a>`,
-          at.toISOString().slice(11, 19),
+          timeText(at),
           `${trace.calls.length}`,
           `${trace.statements.length}`,
         ]),
       )
 }`
-}
-
-/** A table that scrolls by itself where it is too wide; `label` says what it is of, where the heading above does not. */
-export function table(
-  head: readonly string[],
-  rows: readonly (readonly (Html | string)[])[],
-  label?: string,
-): Html {
-  const region = label === undefined ? undefined : markup` role="region" aria-label="${label}"`
-  return markup`<div class="scroll" tabindex="0"${region}><table><thead><tr>${head.map((cell) => markup`<th scope="col">${cell}</th>`)}</tr></thead>
-<tbody>${rows.map((row) => markup`<tr>${row.map((cell) => markup`<td>${cell}</td>`)}</tr>\n`)}</tbody></table></div>`
 }

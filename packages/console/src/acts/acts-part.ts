@@ -1,6 +1,6 @@
 import { markup, type Html } from '../html.ts'
-import { milliseconds } from '../text.ts'
-import { table } from '../xray-page.ts'
+import { milliseconds, timeText } from '../text.ts'
+import { table } from '../table.ts'
 import type { Act } from './acts.ts'
 
 /** What was done, the newest first. */
@@ -18,9 +18,4 @@ export function actsPart(acts: readonly Act[]): Html {
           ]),
         )
   }`
-}
-
-/** `23:59:59`, in UTC. */
-export function timeText(at: Date): string {
-  return at.toISOString().slice(11, 19)
 }

@@ -1,5 +1,5 @@
 import { markup, type Html } from '../html.ts'
-import { milliseconds } from '../text.ts'
+import { milliseconds, timeText } from '../text.ts'
 import { LATENCY_SECONDS, type LatencyOfSecond } from './latencies.ts'
 
 /** Something that has happened, on the plot. */
@@ -54,7 +54,7 @@ ${shown.map((mark, i) => markLine(mark, Number(x(mark.at.getTime() / 1000)), i))
 function markLine({ at, label }: Mark, x: number, i: number): Html {
   const row = 16 + (i % LABEL_ROWS) * 16
   const isRight = x > (LEFT + RIGHT) / 2
-  return markup`<g class="mark"><title>${label}, ${at.toISOString().slice(11, 19)}</title><line x1="${x}" x2="${x}" y1="${row - 10}" y2="${BOTTOM}"/><text x="${isRight ? x - 5 : x + 5}" y="${row}" text-anchor="${isRight ? 'end' : 'start'}">${label}</text></g>`
+  return markup`<g class="mark"><title>${label}, ${timeText(at)}</title><line x1="${x}" x2="${x}" y1="${row - 10}" y2="${BOTTOM}"/><text x="${isRight ? x - 5 : x + 5}" y="${row}" text-anchor="${isRight ? 'end' : 'start'}">${label}</text></g>`
 }
 
 function labelOf(seconds: readonly LatencyOfSecond[], marks: readonly Mark[]): string {
@@ -63,7 +63,7 @@ function labelOf(seconds: readonly LatencyOfSecond[], marks: readonly Mark[]): s
     last === undefined
       ? 'no calls in the last five minutes'
       : `in the last second with calls p50 ${milliseconds(last.p50Ms)}, p99 ${milliseconds(last.p99Ms)}, longest ${milliseconds(last.maxMs)}`
-  const acts = marks.map(({ at, label }) => `${label} at ${at.toISOString().slice(11, 19)}`).join(', ')
+  const acts = marks.map(({ at, label }) => `${label} at ${timeText(at)}`).join(', ')
   return `Latency of calls by the second: ${now}. ${acts === '' ? 'No marks' : `Marks: ${acts}`}.`
 }
 

@@ -4,7 +4,7 @@ import { createActPage, messageOf, type ActPage } from '../acts/act-page.ts'
 import type { Acts, Deed } from '../acts/acts.ts'
 import { Refusal } from '../acts/refusal.ts'
 import { markup } from '../html.ts'
-import type { Answer } from '../routes.ts'
+import { LIMIT_MS, type Answer } from '../routes.ts'
 import { readOffered, type OfferedIndex } from './index-state.ts'
 import type { Latencies } from './latencies.ts'
 import { livePart, type Filled, type LiveView } from './live-page.ts'
@@ -25,9 +25,6 @@ export interface LiveContext {
 }
 
 const MOST_FILLED = 50
-
-/** How long the store is waited for, in milliseconds. */
-const LIMIT_MS = 5000
 
 /** The page where indexes come and go. Throws `BAD_OPTION`. */
 export function createLive(

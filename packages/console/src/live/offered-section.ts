@@ -3,8 +3,8 @@ import { propertyText } from '@looseleaf/index-engine'
 import type { PartReport, RunUnderWay } from '@looseleaf/cleaner'
 import { actButton } from '../acts/act-page.ts'
 import { markup, type Html } from '../html.ts'
-import { counted } from '../text.ts'
-import { table } from '../xray-page.ts'
+import { counted, timeText } from '../text.ts'
+import { table } from '../table.ts'
 import { fractionOf, type Generation, type OfferedIndex } from './index-state.ts'
 
 const REASONS = {
@@ -72,7 +72,7 @@ function generationPart({ status, report }: Generation): Html {
 
 function lastText(last: NonNullable<Generation['report']>['lastRun']): string {
   if (last === undefined) return 'It was made with the store, so there was nothing to fill.'
-  return `Filled or swept last until ${last.finishedAt.toISOString().slice(11, 19)}: ${counted(last.tally.added, 'row')} added, ${counted(last.tally.removed, 'row')} removed.`
+  return `Filled or swept last until ${timeText(last.finishedAt)}: ${counted(last.tally.added, 'row')} added, ${counted(last.tally.removed, 'row')} removed.`
 }
 
 function fillingPart({ rate, timeLeftMs, shards }: RunUnderWay): Html {

@@ -1,0 +1,12 @@
+import { markup, type Html } from './html.ts'
+
+/** A table that scrolls by itself where it is too wide; `label` says what it is of, where the heading above does not. */
+export function table(
+  head: readonly string[],
+  rows: readonly (readonly (Html | string)[])[],
+  label?: string,
+): Html {
+  const region = label === undefined ? undefined : markup` role="region" aria-label="${label}"`
+  return markup`<div class="scroll" tabindex="0"${region}><table><thead><tr>${head.map((cell) => markup`<th scope="col">${cell}</th>`)}</tr></thead>
+<tbody>${rows.map((row) => markup`<tr>${row.map((cell) => markup`<td>${cell}</td>`)}</tr>\n`)}</tbody></table></div>`
+}
