@@ -1,6 +1,6 @@
 import { markup, type Html } from './html.ts'
 import { counted, cut } from './text.ts'
-import { table } from './table.ts'
+import { noteOf, table } from './table.ts'
 
 const MAX_SHARDS = 64
 /** Of neighbouring buckets, in all pictures together: more would be too fine to be seen, and would make the page large. */
@@ -32,7 +32,7 @@ export function bucketMap(shards: readonly number[], names: readonly string[]): 
   )
   return markup`<div class="buckets">${lines}</div>
 ${runs.length > MAX_RUNS || names.length > MAX_SHARDS ? markup`<p class="soft">Not all of it is drawn.</p>` : undefined}
-<details><summary>Buckets as ranges</summary>${ranges}${note === '' ? undefined : markup`<p class="soft">${note}</p>`}</details>`
+<details><summary>Buckets as ranges</summary>${ranges}${noteOf(note)}</details>`
 }
 
 /** A unit of the picture is a bucket. */

@@ -12,7 +12,7 @@ import type { Answer, Ask } from './routes.ts'
 import { isShown, keyText, tableAddress, type MayShow } from './showing.ts'
 import { byteText, counted, cut } from './text.ts'
 import { typeOf, valueText } from './value-text.ts'
-import { table } from './table.ts'
+import { noteOf, table } from './table.ts'
 
 /** Of a body, of a bag and of its index rows, what is shown at the most. */
 const MAX_BYTES = 512
@@ -97,7 +97,7 @@ function bagSection(bag: Bag, isPublic: boolean): Html {
     typeOf(bag[name]),
     ...(isPublic ? [markup`<code>${valueText(bag[name])}</code>`] : []),
   ])
-  return markup`<h2>Bag</h2>${table(head, rows, 'Bag')}${note === '' ? undefined : markup`<p class="soft">${note}</p>`}`
+  return markup`<h2>Bag</h2>${table(head, rows, 'Bag')}${noteOf(note)}`
 }
 
 function bodySection({ layout }: StoredEntity, body: Uint8Array, isPublic: boolean): Html {
@@ -144,7 +144,7 @@ ${table(
     row.table,
   ]),
   'Index rows',
-)}${note === '' ? undefined : markup`<p class="soft">${note}</p>`}
+)}${noteOf(note)}
 ${over === 0 ? undefined : markup`<p class="soft">A row that is left over leads to nothing: queries check the entity, and the row goes when no query needs it, or with the next cleaning.</p>`}`
 }
 

@@ -12,7 +12,7 @@ import type { KeptPlaces } from './kept-places.ts'
 import { notFound, type Answer, type Ask } from './routes.ts'
 import { entityLink, isShown, keyText, tableAddress, type MayShow } from './showing.ts'
 import { byteText, counted, cut } from './text.ts'
-import { table } from './table.ts'
+import { noteOf, table } from './table.ts'
 
 const PAGE_ROWS = 25
 const MAX_SHARDS = 64
@@ -75,7 +75,7 @@ ${choices(
     isCurrent: i === shard,
   })),
 )}
-${shards.note === '' ? undefined : markup`<p class="soft">${shards.note}</p>`}
+${noteOf(shards.note)}
 ${rows.failure === undefined ? rowsPart(rows.value, options, `${address}&shard=${shard}`, where, after !== undefined) : markup`<p>${rows.failure}</p>`}`
   return { status: 200, title: `Index ${rest}`, body }
 }

@@ -6,7 +6,7 @@ import { columnsText, onText, stateText } from './index-text.ts'
 import type { Answer, Ask } from './routes.ts'
 import { tableAddress } from './showing.ts'
 import { byteText, counted, cut } from './text.ts'
-import { table } from './table.ts'
+import { noteOf, table } from './table.ts'
 
 const MAX_INDEXES = 100
 const MAX_KINDS = 50
@@ -43,7 +43,7 @@ ${
         shown.map((entry) => indexRow(entry, base, values)),
         'Indexes',
       )
-}${note === '' ? undefined : markup`<p class="soft">${note}</p>`}
+}${noteOf(note)}
 <p class="soft">Rows and bytes are estimates of the databases’ statistics; “–” where they have none.</p>
 ${kindsPart(indexes, base)}`
   return { status: 200, title: 'Indexes', body }

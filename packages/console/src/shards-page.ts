@@ -6,7 +6,7 @@ import { bucketMap } from './bucket-map.ts'
 import { markup, type Html } from './html.ts'
 import type { Answer } from './routes.ts'
 import { byteText, counted, cut, durationText } from './text.ts'
-import { table } from './table.ts'
+import { noteOf, table } from './table.ts'
 
 const MAX_SHARDS = 64
 /** Shards whose lanes are shown, and lanes of each. */
@@ -107,5 +107,5 @@ ${
         ]),
         `Lanes of ${name}`,
       )
-}${note === '' ? undefined : markup`<p class="soft">${note}</p>`}`
+}${noteOf(note)}`
 }

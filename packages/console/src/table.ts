@@ -1,5 +1,9 @@
 import { markup, type Html } from './html.ts'
 
+/** What was left out of a list, if anything was; see `cut`. */
+export const noteOf = (note: string): Html | undefined =>
+  note === '' ? undefined : markup`<p class="soft">${note}</p>`
+
 /** A table that scrolls by itself where it is too wide; `label` says what it is of, where the heading above does not. */
 export function table(
   head: readonly string[],
