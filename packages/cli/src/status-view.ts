@@ -1,4 +1,4 @@
-import type { CleanerReport, IndexReport, PartReport, ShardReport } from '@looseleaf/cleaner'
+import type { CleanerReport, IndexReport, PartReport, PendingReport, ShardReport } from '@looseleaf/cleaner'
 import type { StoreStatus } from '@looseleaf/store'
 import { durationText } from './duration-text.ts'
 import type { Finding } from './health/facts.ts'
@@ -158,7 +158,7 @@ function followed({ name, worker, isFollowed, lastRoundAt, lagMs, isFallingBehin
     isFollowed ? (worker ?? 'a cleaner') : 'nobody',
     lastRoundAt === undefined ? 'never' : time(lastRoundAt),
     lagMs === undefined ? '?' : `${durationText(lagMs)}${isFallingBehind ? ', growing' : ''}`,
-    pending === undefined ? '' : `${grouped(pending.rows)}${pending.more ? '+' : ''}`,
+    pending === undefined ? '' : pendingText(pending),
   ]
 }
 
@@ -187,6 +187,11 @@ function lastRunText(report: IndexReport | undefined): string {
     .filter((name) => tally[name] > 0)
     .map((name) => `${grouped(tally[name])} ${name}`)
   return `${time(finishedAt)}: ${counts.join(', ') || 'nothing to do'}`
+}
+
+/** How many rows wait for the cleaner: `0`, `1,234`, `500+` where there are more. */
+export function pendingText(pending: PendingReport | undefined): string {
+  return pending === undefined ? '0' : `${grouped(pending.rows)}${pending.more ? '+' : ''}`
 }
 
 /** How far a filling or cleaning is, how fast, and what holds it up; empty where there is none. */

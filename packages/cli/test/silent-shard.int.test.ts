@@ -67,10 +67,12 @@ test.each([0, 1])(
     expect(answers.some((answer) => LINKS.includes(answer))).toBe(true)
 
     const shardsOption = ['--shards', servers.urls.join(',')]
-    const [status, text, init] = await Promise.all([
+    const [status, text, init, top, looks] = await Promise.all([
       runInside(['status', '--json', ...shardsOption]),
       runInside(['status', ...shardsOption]),
       runInside(['init', ...shardsOption]),
+      runInside(['top', '--looks', '1', ...shardsOption]),
+      runInside(['top', '--looks', '1', '--json', ...shardsOption]),
     ])
     expect([status.code, text.code, init.code]).toEqual([3, 3, 3])
     const { shards } = status.json<{
@@ -80,6 +82,16 @@ test.each([0, 1])(
     expect(shards[1 - frozen]).toMatchObject({ error: null, entities: expect.any(Number) })
     expect(text.stdout).toContain(`Error: ${name}: SHARD_UNAVAILABLE`)
     expect(init.stderr).toContain('Nothing was done: init needs every shard.')
+    // What is not known is no 0: of the shard that is silent, and of both where the one that keeps it is.
+    const unknown = frozen === 0 ? [null, null] : [0, null]
+    const looked = looks.json<{
+      grade: string
+      shards: { answersInMs: number | null; pending: number | null }[]
+    }>()
+    expect(looked.grade).toBe('act')
+    expect(looked.shards.map(({ pending }) => pending)).toEqual(unknown)
+    expect(looked.shards[1 - frozen]!.answersInMs).toBeGreaterThan(0)
+    expect(top.stdout).toMatch(new RegExp(`^${name} .*SHARD_UNAVAILABLE .* \\?$`, 'm'))
 
     process.kill(servers.pids[frozen]!, 'SIGCONT')
     await untilWhole(store)

@@ -3,7 +3,7 @@ import type { CleanerReport } from '@looseleaf/cleaner'
 import type { LooseleafError } from '@looseleaf/core'
 import { defineCommand, type AddCommand } from '../define-command.ts'
 import { exitCodeOf, exitCodes, type ExitCode } from '../exit-codes.ts'
-import { findingsText, gradeText } from '../health/findings-text.ts'
+import { findingsJson, findingsText, gradeText } from '../health/findings-text.ts'
 import { factsOf, isOfStore, lostUnless, reportUnless } from '../health/read-facts.ts'
 import { findingsOf, gradeOf } from '../health/rules.ts'
 import { indexAdvice } from '../index-advice.ts'
@@ -49,9 +49,10 @@ they should be, or data is at risk.
 
 With --check it counts nothing, so it may run every minute. It prints a line for
 each finding: its grade, what it is, what to do, and where docs/operations.md
-has more. With --check act it leaves out what can wait. The exit code is 0 when all is well and 1 when there is a finding. It is 3 when a
-shard does not answer or refuses the login, and 4 when a shard refuses a
-statement or the catalog cannot be read.
+has more. With --check act it leaves out what can wait. The exit code is 0 when
+all is well and 1 when there is a finding. It is 3 when a shard does not answer or
+refuses the login, and 4 when a shard refuses a statement or the catalog cannot
+be read.
 
 JSON:
   { "grade": "well" | "look" | "act",
@@ -104,8 +105,7 @@ async function check(session: Session, actOnly: boolean): Promise<ExitCode> {
   const all = findingsOf(facts)
   const findings = actOnly ? all.filter(({ grade }) => grade === 'act') : all
   const ok = findings.length === 0
-  const told = findings.map(({ about = null, ...finding }) => ({ ...finding, about }))
-  output.result({ ok, grade: gradeOf(all), findings: told }, () =>
+  output.result({ ok, grade: gradeOf(all), findings: findingsJson(findings) }, () =>
     [gradeText(output, all), ...findingsText(output, findings)].join('\n'),
   )
   if (ok) return exitCodes.ok

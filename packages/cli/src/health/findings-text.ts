@@ -15,6 +15,11 @@ export function gradeText({ colors }: Output, findings: readonly Finding[]): str
   return color(SAYS[grade])
 }
 
+/** As `--json` prints them. */
+export function findingsJson(findings: readonly Finding[]): unknown {
+  return findings.map(({ about = null, ...finding }) => ({ ...finding, about }))
+}
+
 /** A line each for people, with what to do. */
 export function findingsText({ colors }: Output, findings: readonly Finding[]): readonly string[] {
   return findings.map(({ grade, rule, about, what, todo, see }) => {

@@ -18,14 +18,17 @@ export async function lookAtShards({ store, signal }: Session): Promise<readonly
 
 async function lookAtShard(shard: Shard, signal: AbortSignal): Promise<ShardLook> {
   const { name } = shard
-  try {
-    const asked = performance.now()
-    await shard.now({ signal })
-    const answersInMs = performance.now() - asked
-    const sizes = await shard.sizes?.({ signal })
-    return { name, answersInMs, error: undefined, entities: sizes?.entities }
-  } catch (error) {
-    if (!isLooseleafError(error) || error.code === 'ABORTED') throw error
-    return { name, answersInMs: undefined, error, entities: undefined }
-  }
+  const asked = performance.now()
+  const failure = await shard.now({ signal }).then(() => undefined, errorOfShard)
+  const answersInMs = failure === undefined ? performance.now() - asked : undefined
+  // It may answer, and refuse this.
+  const sizes = failure ?? (await shard.sizes?.({ signal }).catch(errorOfShard))
+  const isKnown = sizes !== undefined && !isLooseleafError(sizes)
+  return { name, answersInMs, error: failure, entities: isKnown ? sizes.entities : undefined }
+}
+
+/** What a shard has failed with; throws what is nobody's fault but the program's, and the end of the command. */
+function errorOfShard(error: unknown): LooseleafError {
+  if (!isLooseleafError(error) || error.code === 'ABORTED') throw error
+  return error
 }

@@ -1,11 +1,11 @@
 import type { CleanerReport, IndexReport, ShardReport } from '@looseleaf/cleaner'
 import { durationText } from '../duration-text.ts'
 import type { Finding } from '../health/facts.ts'
-import { findingsText, gradeText } from '../health/findings-text.ts'
+import { findingsJson, findingsText, gradeText } from '../health/findings-text.ts'
 import { gradeOf } from '../health/rules.ts'
 import { indexName } from '../index-table.ts'
 import type { Output } from '../output.ts'
-import { underWayText } from '../status-view.ts'
+import { pendingText, underWayText } from '../status-view.ts'
 import { counted, grouped } from '../text.ts'
 import type { ShardLook } from './look-at-shards.ts'
 
@@ -30,7 +30,7 @@ export function topJson({ at, shards, report, findings }: Look): unknown {
         error: error === undefined ? null : { code: error.code, message: error.message },
         entities: entities ?? null,
         lagMs: own?.lagMs ?? null,
-        pending: own?.pending?.rows ?? null,
+        pending: own === undefined || own.error !== undefined ? null : (own.pending?.rows ?? 0),
         worker: own?.worker ?? null,
       }
     }),
@@ -42,7 +42,7 @@ export function topJson({ at, shards, report, findings }: Look): unknown {
       underWay:
         underWay === undefined ? null : { rate: underWay.rate, timeLeftMs: underWay.timeLeftMs ?? null },
     })),
-    findings: findings.map(({ about = null, ...finding }) => ({ ...finding, about })),
+    findings: findingsJson(findings),
   }
 }
 
@@ -75,7 +75,7 @@ function shardCells(
     answersInMs === undefined ? colors.red(error?.code ?? '?') : `${answersInMs.toFixed(1)} ms`,
     entities === undefined ? '?' : `about ${grouped(entities)}`,
     own?.lagMs === undefined ? '?' : durationText(own.lagMs),
-    own?.pending === undefined ? '0' : grouped(own.pending.rows),
+    own === undefined || own.error !== undefined ? '?' : pendingText(own.pending),
   ]
 }
 
