@@ -1,5 +1,6 @@
 import { createServer } from 'node:http'
 import { memoryShards } from '@looseleaf/driver-sqlite'
+import { tableSpec } from '@looseleaf/index-engine'
 import { DataStore, defineIndex } from '@looseleaf/store'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { createConsole, type ConsoleOptions } from '../console.ts'
@@ -76,6 +77,21 @@ test.each([
   expect((await ask()).cost.rowsDiscarded).toBe(0)
   expect(counts.of(index)).toEqual({ discarded: planted, removed: planted })
   expect((await ask()).items).toHaveLength(3)
+})
+
+test('what was planted counts where a shard fails', async () => {
+  await store.put({ name: 'ada', n: 4 })
+  const { driver, catalog } = store.context
+  const spec = tableSpec(catalog.current().indexes.find(({ name }) => name === 'by_name')!)
+  const rows = await Promise.all(
+    driver.shards.map((shard) => shard.index(spec).scan({ prefix: [], order: 'asc', limit: 10 })),
+  )
+  // All have one key, and so are on one shard.
+  await driver.shards[rows.findIndex((some) => some.length === 0)]!.dropIndexTable(spec)
+  expect((await act({ plant: 'by_name' })).status).toBe(303)
+  const text = await page()
+  expect(text).toMatch(/<h2>by_name<\/h2>\s+<dl><dt>planted<\/dt><dd>8 rows/)
+  expect(text).toContain('INDEX_NOT_FOUND')
 })
 
 test('only what may be broken is, and by acts alone', async () => {

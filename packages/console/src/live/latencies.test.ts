@@ -57,6 +57,7 @@ test('a span of seconds is summed up by its calls', () => {
 
 test('calls about the store itself, as a console makes them, are left out', () => {
   const latencies = measured()
-  for (const name of ['indexes', 'addIndex', 'dropIndex', 'status']) end(latencies, 9, name)
+  for (const name of ['indexes', 'addIndex', 'dropIndex', 'status', 'scan', 'scanDamaged'])
+    end(latencies, 9, name)
   expect(latencies.seconds()).toEqual([])
 })

@@ -19,16 +19,19 @@ const LABEL_ROWS = 3
 const LEAST_SPAN = 60
 const STEPS = [10, 30]
 
+/** Less has no place on the scale; a clock that is coarse says 0. */
+const atLeast = (ms: number): number => Math.max(ms, 0.001)
+
 /** The latency of calls in the last minutes, by the second, on a logarithmic scale, with a line for each mark. */
 export function latencyPlot(seconds: readonly LatencyOfSecond[], marks: readonly Mark[], now: number): Html {
   const end = now / 1000
   const span = Math.min(LATENCY_SECONDS, Math.max(LEAST_SPAN, end - (seconds[0]?.second ?? end)))
   const x = (second: number): string => (RIGHT - ((end - second) / span) * (RIGHT - LEFT)).toFixed(1)
-  const values = seconds.flatMap(({ p50Ms, maxMs }) => [p50Ms, maxMs])
+  const values = seconds.flatMap(({ p50Ms, maxMs }) => [p50Ms, maxMs]).map(atLeast)
   const low = Math.floor(Math.log10(Math.min(...values, 1)))
   const high = Math.max(low + 1, Math.ceil(Math.log10(Math.max(...values, 1))))
   const y = (ms: number): string =>
-    (BOTTOM - ((Math.log10(ms) - low) / (high - low)) * (BOTTOM - TOP)).toFixed(1)
+    (BOTTOM - ((Math.log10(atLeast(ms)) - low) / (high - low)) * (BOTTOM - TOP)).toFixed(1)
 
   const decades = Array.from({ length: high - low + 1 }, (_, i) => 10 ** (low + i))
   const line = (of: 'p50Ms' | 'p99Ms'): string =>

@@ -65,6 +65,17 @@ describe.each([
     ])
   })
 
+  test('an index that comes or goes on a shard takes nothing else away', async () => {
+    const { id, version } = await store.put({ mail: 'ada@example.org', tags: ['x'] })
+    for (const shard of store.context.driver.shards) await shard.dropIndexTable(tableSpec(entryOf('by_tag')))
+    const { rows } = await inspectEntity(store.context, id)
+    expect(shown(rows).toSorted()).toEqual([
+      ['by_mail', 'ada@example.org', true, version],
+      ['by_tag', 'x', true, undefined],
+      ['claim by_mail', 'ada@example.org', true, version],
+    ])
+  })
+
   test('a row that was deleted by hand is absent', async () => {
     const { id, version } = await store.put({ tags: ['x', 'y'] })
     const { rows } = await inspectEntity(store.context, id)
