@@ -57,7 +57,9 @@ export type {
   EntityReplace,
   EntityRow,
   EntityTable,
+  FloorState,
   PageOptions,
+  UpdatedPlace,
   WriteOptions,
 } from './ports/entity-table.ts'
 export {

@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from './flavor.ts'
-import { META_TABLE } from './schema.ts'
+import { FLOOR_COLUMN, META_TABLE } from './schema.ts'
 import { and, slot, slots } from './sql-parts.ts'
 
 /** The statements of an entity table, but for batched compare-and-swaps, which are the flavor's. Parameters stand in the order in which they appear. */
@@ -21,8 +21,14 @@ export interface EntityStatements {
   readVersions(count: number): RawBuilder<unknown>
   /** Gives the ids that have a body. Parameters: as of `read`. */
   exist(count: number): RawBuilder<unknown>
-  /** Parameters: of the first row id, those of `ownSession`, version, epoch, body; of each other one id, version, body. */
-  insert(count: number): RawBuilder<unknown>
+  /** What a write sets `updated` to: the time, but never below the floor. */
+  readonly updated: RawBuilder<unknown>
+  /**
+   * Parameters: of the first row id, those of `ownSession`, version, epoch, body; of each other one id, version, body. To read
+   * the floor for each row makes a statement of many a half slower. So one of several rows is refused where the floor is ahead of
+   * its time, as is one of another epoch, unless it is `behind`: then each row reads it.
+   */
+  insert(count: number, behind: boolean): RawBuilder<unknown>
   /** Parameters: version, body, id, base, epoch, those of `ownSession`. */
   replaceOne(): RawBuilder<unknown>
   /** No parameters. */
@@ -34,9 +40,17 @@ export interface EntityStatements {
    * addedId; the limit.
    */
   pageByUpdated(withPlace: boolean): RawBuilder<unknown>
+  /** Bodies as in `readBounded`. Parameters: the most bytes of a body; updated, updated, addedId of the place; until; the limit. */
+  pageOfChanges(): RawBuilder<unknown>
+  /** No parameters. */
+  floor(): RawBuilder<unknown>
+  /** No parameters. */
+  raiseFloor(): RawBuilder<unknown>
   /** No parameters. */
   count(): RawBuilder<unknown>
 }
+
+const FLOOR = sql.ref(FLOOR_COLUMN)
 
 export function entityStatements(name: string, flavor: Flavor): EntityStatements {
   const table = sql.table(name)
@@ -45,12 +59,15 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
   // The session first: a server that has found no such ids would not look at it.
   const ofIds = (count: number): RawBuilder<unknown> => sql`${inOwnSession} AND id IN (${slots(count)})`
   const fence = sql<boolean>`(SELECT epoch FROM ${meta} WHERE id = 1 ${flavor.shareLock}) = ${slot} AND ${inOwnSession}`
+  // By a locking read, as that of the epoch: whoever raises the floor waits for this statement, and this one for a raise.
+  const updated = sql`(SELECT ${sql.raw(flavor.greatest)}(${flavor.now}, ${FLOOR}) FROM ${meta} WHERE id = 1 ${flavor.shareLock})`
   const updatedMicros = flavor.microsOf(sql.ref('updated'))
   // No codec gives no bytes. The length in a column of its own would cost every read a twentieth of its work.
   const boundedBody = sql`CASE WHEN LENGTH(body) > ${slot} THEN X'' ELSE body END AS body`
 
   return {
     fence,
+    updated,
 
     read: (count) => sql`
       SELECT id, version, ${updatedMicros} AS updated_micros, body FROM ${table} WHERE ${ofIds(count)}`,
@@ -71,20 +88,19 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
     // The first row gets its version by way of the catalog row. With another epoch there it has none,
     // and the whole statement fails. Taking the row in share mode makes a change of the
     // catalog wait for this statement, and this statement for a change.
-    insert: (count) => {
-      const version = sql`(SELECT ${flavor.integer(slot)} FROM ${meta} WHERE id = 1 AND epoch = ${slot} ${flavor.shareLock})`
+    insert: (count, behind) => {
+      const isTimely = behind ? sql`` : sql`AND ${FLOOR} <= ${flavor.now}`
+      const version = sql`(SELECT ${flavor.integer(slot)} FROM ${meta} WHERE id = 1 AND epoch = ${slot} ${isTimely} ${flavor.shareLock})`
+      const time = behind ? updated : flavor.now
       const fenced = flavor.ownSession.only(flavor.required(version))
-      const others = Array.from(
-        { length: count - 1 },
-        () => sql`, (${slot}, ${flavor.now}, ${slot}, ${slot})`,
-      )
+      const others = Array.from({ length: count - 1 }, () => sql`, (${slot}, ${slot}, ${time}, ${slot})`)
       return sql`
-        INSERT INTO ${table} (id, updated, version, body)
-        VALUES (${slot}, ${flavor.now}, ${fenced}, ${slot})${sql.join(others, sql``)}`
+        INSERT INTO ${table} (id, version, updated, body)
+        VALUES (${slot}, ${fenced}, ${time}, ${slot})${sql.join(others, sql``)}`
     },
 
     replaceOne: () => sql`
-      UPDATE ${table} SET version = ${slot}, body = ${slot}, updated = ${flavor.now}
+      UPDATE ${table} SET version = ${slot}, body = ${slot}, updated = ${updated}
       WHERE id = ${slot} AND version = ${slot} AND ${fence}`,
 
     epoch: () => sql`SELECT epoch FROM ${meta} WHERE id = 1`,
@@ -105,6 +121,22 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
         SELECT added_id, id, version, ${updatedMicros} AS updated_micros, ${boundedBody} FROM ${table}
         WHERE ${and(conditions)} ORDER BY updated DESC, added_id DESC LIMIT ${slot}`
     },
+
+    pageOfChanges: () => {
+      const micros = flavor.updatedOf(slot)
+      return sql`
+        SELECT added_id, id, version, ${updatedMicros} AS updated_micros, ${boundedBody} FROM ${table}
+        WHERE updated >= ${micros} AND (updated > ${micros} OR added_id > ${slot}) AND updated < ${micros}
+        ORDER BY updated, added_id LIMIT ${slot}`
+    },
+
+    floor: () => sql`
+      SELECT ${flavor.microsOf(FLOOR)} AS floor, ${flavor.nowMicros} AS now FROM ${meta} WHERE id = 1`,
+
+    // Above the time, so that what was written in the same instant is below it; and always a change, since a commit that
+    // changes nothing is not written to disk.
+    raiseFloor: () => sql`
+      UPDATE ${meta} SET ${FLOOR} = ${flavor.next(sql`${sql.raw(flavor.greatest)}(${flavor.now}, ${FLOOR})`)} WHERE id = 1`,
 
     count: () => sql`
       SELECT COUNT(*) AS total, COUNT(body) AS entities, MAX(added_id) AS last_added_id FROM ${table}`,

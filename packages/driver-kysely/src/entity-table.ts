@@ -1,5 +1,6 @@
 import {
   idKey,
+  isLooseleafError,
   LooseleafError,
   type BoundedRow,
   type CallOptions,
@@ -43,7 +44,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
   const { parameters: ofOwnSession } = flavor.ownSession
 
   const reading = (call: CallOptions | undefined): Call => ({ write: false, signal: call?.signal, faults })
-  const writing = (call: CallOptions): Call => ({ write: true, signal: call.signal, faults })
+  const writing = (call: CallOptions | undefined): Call => ({ write: true, signal: call?.signal, faults })
 
   /** Rows by their ids; `parameters` stand before those in the statement. */
   async function select(
@@ -85,6 +86,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     session,
     table: options.table,
     fence: statements.fence,
+    updated: statements.updated,
     readVersions,
   })
 
@@ -137,6 +139,15 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     })
   }
 
+  async function readFloor(call: CallOptions | undefined): Promise<Row> {
+    const query = session.shape('floor', () => statements.floor())
+    const [row] = (await session.run(query, [], reading(call))).rows
+    if (row !== undefined) return row
+    throw new LooseleafError('NOT_MIGRATED', `${shardName}: the catalog has no row; create it first.`, {
+      shard: shardName,
+    })
+  }
+
   async function refuseStaleEpoch(epoch: number, call: Call): Promise<void> {
     const { rows } = await session.run(
       session.shape('epoch', () => statements.epoch()),
@@ -178,15 +189,25 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
       const [first, ...others] = inOrder(rows) as [EntityInsert, ...EntityInsert[]]
       const parameters: unknown[] = [first.id, ...ofOwnSession, first.version, call.epoch, first.body]
       for (const { id, version, body } of others) parameters.push(id, version, body)
-      await withPending(rows, writing(call), (through) =>
-        through.run(
-          session.shape(`insert ${rows.length}`, () => statements.insert(rows.length), {
-            isFrequent: rows.length === 1,
-          }),
-          parameters,
-          writing(call),
-        ),
-      )
+      const isAlone = rows.length === 1
+      const send = (behind: boolean): Promise<unknown> =>
+        withPending(rows, writing(call), (through) =>
+          through.run(
+            session.shape(`insert ${rows.length} ${behind}`, () => statements.insert(rows.length, behind), {
+              isFrequent: isAlone,
+            }),
+            parameters,
+            writing(call),
+          ),
+        )
+      try {
+        await send(isAlone)
+      } catch (error) {
+        if (isAlone || !isLooseleafError(error, 'STALE_EPOCH')) throw error
+        // Or the floor was raised while it waited, which is rare.
+        await refuseStaleEpoch(call.epoch, reading(call))
+        await send(true)
+      }
       swaps.inserted?.(rows)
     },
 
@@ -225,6 +246,25 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
         statements.pageByUpdated(before !== undefined),
       )
       return pageOf(query, [maxBodyOf(call), since, ...place, limit], call)
+    },
+
+    async floor(call) {
+      const row = await readFloor(call)
+      return { floor: toNumber(row.floor), now: toNumber(row.now) }
+    },
+
+    async raiseFloor(call) {
+      await session.run(
+        session.shape('raiseFloor', () => statements.raiseFloor()),
+        [],
+        writing(call),
+      )
+      return toNumber((await readFloor(call)).floor)
+    },
+
+    pageOfChanges({ after: { updated, addedId }, until }, limit, call) {
+      const query = session.shape('pageOfChanges', () => statements.pageOfChanges())
+      return pageOf(query, [maxBodyOf(call), updated, updated, addedId, until, limit], call)
     },
 
     async count(call) {

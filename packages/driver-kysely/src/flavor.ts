@@ -11,6 +11,8 @@ export interface Flavor {
     readonly id: string
     /** The time of a write in the form that `now` gives. */
     readonly updated: string
+    /** As `updated`, with NOT NULL and the year 1970 by default. */
+    readonly floor: string
     /** Unsigned integers up to 2^53. */
     readonly integer: string
     readonly body: string
@@ -45,6 +47,8 @@ export interface Flavor {
   readonly now: RawBuilder<unknown>
   /** The current time in µs since 1970. */
   readonly nowMicros: RawBuilder<number>
+  /** The first time after this one that the column `updated` tells from it. */
+  next(updated: RawBuilder<unknown>): RawBuilder<unknown>
   /** A value of `updated` in µs since 1970. */
   microsOf(updated: RawBuilder<unknown>): RawBuilder<number>
   /** A number of µs since 1970 as the column `updated` keeps it. */
@@ -95,6 +99,8 @@ export interface SwapTable {
   /** Outside a transaction. */
   readonly session: Session
   readonly table: string
+  /** What `updated` is set to. */
+  readonly updated: RawBuilder<unknown>
   /** True while the writer's epoch is the shard's. It has parameters. */
   readonly fence: RawBuilder<boolean>
   /** The versions of these entities, in the order of their ids. */

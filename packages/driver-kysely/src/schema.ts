@@ -7,6 +7,9 @@ export const TASK_TABLE = 'looseleaf_tasks'
 export const PENDING_TABLE = 'looseleaf_pending'
 export const DEFINITION_TABLE = 'looseleaf_codec'
 
+/** The column of the catalog's row below which nothing will be updated any more. */
+export const FLOOR_COLUMN = 'floor'
+
 /** The column of what the rows of a covering index hold besides their key. */
 export const INCLUDED = 'included'
 
@@ -28,6 +31,7 @@ export function tableStatements(entityTable: string, flavor: Flavor): readonly R
       column('id', types.integer, 'NOT NULL PRIMARY KEY'),
       column('epoch', types.integer, 'NOT NULL'),
       column('catalog', types.text, 'NOT NULL'),
+      column(FLOOR_COLUMN, types.floor),
     ]),
     createTable(TASK_TABLE, flavor.tableOptions.keyed, [
       column('name', types.name, 'NOT NULL PRIMARY KEY'),
@@ -48,6 +52,11 @@ export function tableStatements(entityTable: string, flavor: Flavor): readonly R
       column('added', types.integer, 'NOT NULL'),
     ]),
   ]
+}
+
+/** Adds what catalog tables of earlier versions lack. */
+export function addFloor({ types }: Flavor): RawBuilder<unknown> {
+  return sql`ALTER TABLE ${sql.table(META_TABLE)} ADD COLUMN ${column(FLOOR_COLUMN, types.floor)}`
 }
 
 /** The columns of an index table's primary key. */

@@ -22,7 +22,16 @@ import { createIndexTable } from './index-table.ts'
 import { createPendingTable } from './pending-table.ts'
 import { createRowsOf } from './rows-of.ts'
 import { toNumber, toText } from './row-values.ts'
-import { columnNames, INCLUDED, indexTableStatements, primaryKey, tableStatements } from './schema.ts'
+import {
+  addFloor,
+  columnNames,
+  FLOOR_COLUMN,
+  INCLUDED,
+  indexTableStatements,
+  META_TABLE,
+  primaryKey,
+  tableStatements,
+} from './schema.ts'
 import { createSession, type Call, type FaultCodes, type Row } from './session.ts'
 import { sizesOf } from './sizes-of.ts'
 import { createTaskTable } from './task-table.ts'
@@ -125,7 +134,14 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
 
     rowsOf: createRowsOf(session, flavor),
 
-    createTables: (call) => sendAll(tableStatements(entityTable, flavor), call),
+    async createTables(call) {
+      await sendAll(tableStatements(entityTable, flavor), call)
+      const statement = flavor.columnsOf.statement(META_TABLE).compile(db)
+      const { rows } = await session.run(statement, [], callOf(call, false))
+      const hasFloor = rows.some((row) => toText(flavor.columnsOf.read(row).name) === FLOOR_COLUMN)
+      if (!hasFloor) await sendAll([addFloor(flavor)], call)
+    },
+
     async createIndexTable(spec, call) {
       await sendAll(indexTableStatements(spec, flavor), call)
       await checkColumns(spec, call)

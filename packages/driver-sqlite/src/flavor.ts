@@ -13,6 +13,7 @@ export const sqliteFlavor: Flavor = {
     addedId: 'INTEGER PRIMARY KEY',
     id: 'BLOB',
     updated: 'INTEGER',
+    floor: 'INTEGER NOT NULL DEFAULT 0',
     integer: 'INTEGER',
     body: 'BLOB',
     text: 'TEXT',
@@ -38,6 +39,7 @@ export const sqliteFlavor: Flavor = {
   inlineKeys: false,
   now: nowMicros,
   nowMicros,
+  next: (updated) => sql`${updated} + 1`,
   microsOf: (updated) => sql<number>`${updated}`,
   updatedOf: (micros) => micros,
   numberOf: (column) => column,
@@ -65,11 +67,11 @@ export const sqliteFlavor: Flavor = {
 }
 
 /** One statement, which returns the ids of the rows that it has changed. */
-function batchedSwap({ session, table, fence }: SwapTable): BatchedSwap {
+function batchedSwap({ session, table, fence, updated }: SwapTable): BatchedSwap {
   const entities = sql.table(table)
   const statement = (count: number): RawBuilder<unknown> => sql`
     WITH n (id, base, version, body) AS (VALUES ${slotRows(count, 4)})
-    UPDATE ${entities} SET version = n.version, body = n.body, updated = ${nowMicros}
+    UPDATE ${entities} SET version = n.version, body = n.body, updated = ${updated}
     FROM n WHERE ${entities}.id = n.id AND ${entities}.version = n.base AND ${fence}
     RETURNING id`
   return {

@@ -15,6 +15,7 @@ import type { CountOptions, QueryManyOptions } from './reading/index-queries.ts'
 import type { ExplainOptions } from './reading/explain.ts'
 import type { QueryIdsOptions } from './reading/id-reads.ts'
 import type { CacheOptions } from './reading/entity-cache.ts'
+import type { ChangesOptions } from './reading/changes.ts'
 import type { ListOptions } from './reading/covering-reads.ts'
 import type {
   ChangeOptions,
@@ -39,6 +40,7 @@ interface OptionsOf {
   readonly get: OptionKinds<GetOptions>
   readonly getMany: OptionKinds<GetManyOptions>
   readonly scan: OptionKinds<ScanOptions>
+  readonly changes: OptionKinds<ChangesOptions>
   readonly query: OptionKinds<QueryOptions>
   readonly queryMany: OptionKinds<QueryManyOptions>
   readonly queryIds: OptionKinds<QueryIdsOptions>
@@ -53,6 +55,14 @@ const { signal, flag, function: callback, array, milliseconds, count, elsewhere 
 const damaged: OptionKind = {
   expected: "'fail', 'skip' or a function",
   fits: (value) => value === 'fail' || value === 'skip' || typeof value === 'function',
+}
+const from: OptionKind = {
+  expected: "'beginning', 'now' or the cursor of a change",
+  fits: (value) => typeof value === 'string',
+}
+const pollMs: OptionKind = {
+  expected: 'a number of milliseconds, 10 or more',
+  fits: (value) => Number.isFinite(value) && (value as number) >= 10,
 }
 const version: OptionKind = {
   expected: 'a version, as `put` answers it, or 0 (leave the option out to write in any case)',
@@ -136,6 +146,7 @@ export const optionsOf: OptionsOf = {
   get: { fresh: flag, signal },
   getMany: { fresh: flag, onDamaged: damaged, signal },
   scan: { onDamaged: damaged, signal },
+  changes: { from, pollMs, onRetry: callback, onDamaged: damaged, signal },
   query,
   queryMany: { ...selection, limit: elsewhere, onDamaged: damaged, count: flag },
   queryIds,

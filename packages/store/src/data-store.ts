@@ -16,6 +16,7 @@ import { definitionFromData, toEntity, type EngineContext } from '@looseleaf/ind
 import { checkCache, optionsOf } from './call-options.ts'
 import { damagedTeller } from './reading/damaged-teller.ts'
 import { isThere, toDelete, toDeleteDamaged, toInsert, toPut, toUpdate } from './writing/decisions.ts'
+import { changesOf, type ChangesOptions, type EntityChange } from './reading/changes.ts'
 import { createEntityCache, type EntityCache } from './reading/entity-cache.ts'
 import { createEntityReader, type EntityReader } from './reading/entity-reader.ts'
 import {
@@ -247,6 +248,17 @@ export class DataStore extends StoreQueries {
     this.calls.checkOpen()
     const entities = scanEntities(this.context.driver, this.#reader, options)
     return this.observing.each({ name: 'scan', index: undefined }, entities)
+  }
+
+  /**
+   * What becomes of entities, from the time that `from` says on, without an end: at least once, in the order of writing per entity,
+   * each as it is when it is read and not every state between. No committed write is missed, however slow it was. Break out of the loop, or use `signal`,
+   * to end it. An error that may pass is tried again (`onRetry`).
+   */
+  changes(options: ChangesOptions = noOptions): AsyncIterable<EntityChange> {
+    checkOptions('changes', options, optionsOf.changes)
+    this.calls.checkOpen()
+    return changesOf(this.context, this.#reader, options, () => this.calls.checkOpen())
   }
 
   /**

@@ -7,6 +7,7 @@ import { fenceContract } from './driver-contract-fence.ts'
 import type { DriverContractOptions, MakeDriverHarness } from './driver-contract-harness.ts'
 import { coveringContract } from './driver-contract-covering.ts'
 import { indexScanContract } from './driver-contract-index-scan.ts'
+import { floorContract } from './driver-contract-floor.ts'
 import { indexContract } from './driver-contract-index.ts'
 import { pendingContract } from './driver-contract-pending.ts'
 import { shardContract } from './driver-contract-shard.ts'
@@ -32,6 +33,7 @@ export function driverContract(
       entityPagesContract(runner, make)
     })
     describe('the epoch fence', () => fenceContract(runner, make, options))
+    describe('the floor', () => floorContract(runner, make))
     describe('index rows', () => indexContract(runner, make))
     describe('scans', () => indexScanContract(runner, make))
     describe('covering tables', () => coveringContract(runner, make))

@@ -5,6 +5,7 @@ import {
   type EntityRow,
   type EntityTable,
   type PendingRow,
+  type UpdatedPlace,
 } from '@looseleaf/core'
 
 /** A row as it is stored. */
@@ -30,6 +31,7 @@ export function createReferenceEntities(
   let rows: ReferenceRow[] = []
   let byId = new Map<string, ReferenceRow>()
   let lastAddedId = 0
+  let floor = 0
 
   const keyOf = (id: Uint8Array): string => Buffer.from(id).toString('hex')
 
@@ -39,7 +41,12 @@ export function createReferenceEntities(
   }
 
   function write(row: EntityInsert, addedId: number): void {
-    const written = { ...row, body: row.body && Uint8Array.from(row.body), updated: now(), addedId }
+    const written = {
+      ...row,
+      body: row.body && Uint8Array.from(row.body),
+      updated: Math.max(now(), floor),
+      addedId,
+    }
     const { id, version, body, updated } = written
     const plain: ReferenceRow = { id, version, body, updated, addedId }
     const at = rows.findIndex((other) => other.addedId === addedId)
@@ -100,11 +107,25 @@ export function createReferenceEntities(
         .slice(0, limit)
         .map((row) => bounded(row, maxBody))
     },
+    floor: async () => ({ floor, now: now() }),
+    raiseFloor: async () => (floor = Math.max(now(), floor) + 1),
+    async pageOfChanges({ after, until }, limit, { maxBody } = {}) {
+      return rows
+        .filter(({ updated }) => updated < until)
+        .filter((row) => compareUpdated(row, after) > 0)
+        .toSorted(compareUpdated)
+        .slice(0, limit)
+        .map((row) => bounded(row, maxBody))
+    },
     async count() {
       const tombstones = rows.filter((row) => row.body === null).length
       return { entities: rows.length - tombstones, tombstones, lastAddedId: rows.at(-1)?.addedId ?? 0 }
     },
   }
+}
+
+function compareUpdated(a: UpdatedPlace, b: UpdatedPlace): number {
+  return a.updated - b.updated || a.addedId - b.addedId
 }
 
 function bounded<Row extends EntityRow>(row: Row, maxBody = Infinity): Omit<Row, 'body'> & BoundedRow {

@@ -46,6 +46,19 @@ export interface EntityPageRow extends BoundedRow {
   readonly addedId: number
 }
 
+/** A place in the order of the last change: that of a row, or before all rows of a time with `addedId` 0. */
+export interface UpdatedPlace {
+  /** Microseconds since 1970. */
+  readonly updated: number
+  readonly addedId: number
+}
+
+/** Both in microseconds since 1970 by the database's clock. */
+export interface FloorState {
+  readonly floor: number
+  readonly now: number
+}
+
 /**
  * The entities of one shard. Every write call is atomic: one that rejects has changed nothing, unless its error says
  * `unknownOutcome`. It is one statement, or one local transaction where rows have something `deferred`.
@@ -79,8 +92,27 @@ export interface EntityTable {
   pageByUpdated(
     range: {
       readonly since: number
-      readonly before?: { readonly updated: number; readonly addedId: number }
+      readonly before?: UpdatedPlace
     },
+    limit: number,
+    options?: PageOptions,
+  ): Promise<readonly EntityPageRow[]>
+  /**
+   * The floor of the shard: everything that was updated before it is there, and nothing will ever come before it. Beside the time by
+   * the database's clock, both in µs since 1970. A floor that another process has just raised may be undone by a crash.
+   */
+  floor(options?: CallOptions): Promise<FloorState>
+  /**
+   * Raises the floor to just above the database's time, or above what it was where the clock is behind. Waits for the writes that are under way
+   * and holds up new ones meanwhile. On disk when it resolves; answers the new floor, or one that others have raised it to since.
+   */
+  raiseFloor(options?: CallOptions): Promise<number>
+  /**
+   * Rows behind this place that were updated before `until` (µs), in the order of `updated` and `addedId`. Tombstones too. Fewer
+   * rows than `limit` are the last ones. With a floor for `until`, none can come between them later.
+   */
+  pageOfChanges(
+    range: { readonly after: UpdatedPlace; readonly until: number },
     limit: number,
     options?: PageOptions,
   ): Promise<readonly EntityPageRow[]>

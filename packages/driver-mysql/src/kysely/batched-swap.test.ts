@@ -94,13 +94,14 @@ beforeEach(() => {
     session,
     table: 'entities',
     fence: sql<boolean>`TRUE`,
+    updated: sql`NOW`,
     async readVersions(ids: readonly Uint8Array[], reading: Call, through: Session) {
       const query = session.shape('versions', () => sql`SELECT versions`)
       const { rows } = await through.run(query, ids, reading)
       return ids.map((id) => rows.find((each) => each.id === id)?.version as number | undefined)
     },
   }
-  swaps = batchedSwap(table, sql`NOW`)
+  swaps = batchedSwap(table)
 })
 
 /** Swaps while the database answers these statements, in this order, and no others. */
@@ -143,7 +144,7 @@ describe('a swap of several rows', () => {
 
   test.each([true, false])('casts each body, and to a long type only where one is long: %s', (isLong) => {
     const table = { table: 'entities', fence: sql<boolean>`TRUE` }
-    const statement = swapStatement(2, isLong, table, sql`NOW`).compile(db).sql
+    const statement = swapStatement(2, isLong, { ...table, updated: sql`NOW` }).compile(db).sql
     expect(statement.match(/CAST\(\? AS BINARY\)/g)).toHaveLength(2)
     expect(statement.match(LONG) ?? []).toHaveLength(isLong ? 2 : 0)
   })

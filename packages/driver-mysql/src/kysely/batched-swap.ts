@@ -17,13 +17,16 @@ import { swapWinners } from './swap-winners.ts'
 
 /**
  * Compare-and-swaps of several rows where the database says only how many it has changed. Where that is neither all nor none,
- * the versions are read back; where other processes write the same entities, within one transaction with the swap. `now`: the
- * current time as the column `updated` keeps it.
+ * the versions are read back; where other processes write the same entities, within one transaction with the swap.
  */
-export function batchedSwap(
-  { shardName, session, table, fence, readVersions }: SwapTable,
-  now: RawBuilder<unknown>,
-): BatchedSwap {
+export function batchedSwap({
+  shardName,
+  session,
+  table,
+  fence,
+  updated,
+  readVersions,
+}: SwapTable): BatchedSwap {
   const ownWrites = createOwnWrites()
 
   const unknown = (message: string, cause?: unknown): LooseleafError =>
@@ -61,7 +64,7 @@ export function batchedSwap(
     async send(rows, fenceParameters, call, outer) {
       const isLong = rows.some(({ body }) => body !== null && body.length > 65_535)
       const query = session.shape(`replace ${rows.length} ${isLong}`, () =>
-        swapStatement(rows.length, isLong, { table, fence }, now),
+        swapStatement(rows.length, isLong, { table, fence, updated }),
       )
       const parameters = rows.flatMap<unknown>(({ id, base, version, body }) => [id, base, version, body])
       parameters.push(...fenceParameters)
@@ -114,8 +117,7 @@ function sumOf({ body_sum: sum }: Row): number | null {
 export function swapStatement(
   count: number,
   isLong: boolean,
-  { table, fence }: Pick<SwapTable, 'table' | 'fence'>,
-  now: RawBuilder<unknown>,
+  { table, fence, updated }: Pick<SwapTable, 'table' | 'fence' | 'updated'>,
 ): RawBuilder<unknown> {
   const cast = sql`CAST(${slot} AS BINARY)`
   const body = isLong ? sql`IFNULL(${cast}, CAST(NULL AS BINARY(16777215)))` : cast
@@ -128,6 +130,6 @@ export function swapStatement(
       sql` UNION ALL`,
     )}
     ) n STRAIGHT_JOIN ${sql.table(table)} e ON e.id = n.id AND e.version = n.base
-    SET e.version = n.version, e.body = n.body, e.updated = ${now}
+    SET e.version = n.version, e.body = n.body, e.updated = ${updated}
     WHERE ${fence}`
 }

@@ -26,6 +26,7 @@ export const mysqlFlavor: Flavor = {
     id: 'BINARY(16)',
     // In UTC, which the statements see to. A TIMESTAMP ends in 2038.
     updated: 'DATETIME(6)',
+    floor: "DATETIME(6) NOT NULL DEFAULT '1970-01-01 00:00:00'",
     integer: 'BIGINT UNSIGNED',
     body: 'MEDIUMBLOB',
     text: 'MEDIUMTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin',
@@ -56,6 +57,7 @@ export const mysqlFlavor: Flavor = {
   inlineKeys: true,
   now,
   nowMicros: microsOf(now),
+  next: (time) => sql`${time} + INTERVAL 1 MICROSECOND`,
   microsOf,
   updatedOf: (micros) => sql`(${epoch} + INTERVAL ${micros} MICROSECOND)`,
   // As text that this client does not parse: mysql2 adds up the digits of a double by itself, and is off by a bit
@@ -75,7 +77,7 @@ export const mysqlFlavor: Flavor = {
   countsChanges: true,
   updateSource: byPrimaryKey,
   deleteSource: (table) => sql`${table} FROM ${byPrimaryKey(table)}`,
-  batchedSwap: (table) => batchedSwap(table, now),
+  batchedSwap,
   orderedParts: true,
   unionParts: 128,
   rowValuesSeek: false,

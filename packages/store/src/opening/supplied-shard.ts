@@ -51,6 +51,10 @@ export function suppliedShard(shard: Shard, supply: Supply): Shard {
       pageByAdded: (after, limit, options) => supplied(entities.pageByAdded(after, limit, options), rowBody),
       pageByUpdated: (range, limit, options) =>
         supplied(entities.pageByUpdated(range, limit, options), rowBody),
+      pageOfChanges: (range, limit, options) =>
+        supplied(entities.pageOfChanges(range, limit, options), rowBody),
+      floor: (options) => entities.floor(options),
+      raiseFloor: (options) => entities.raiseFloor(options),
       count: (options) => entities.count(options),
     },
     catalog: shard.catalog,

@@ -1,0 +1,134 @@
+import type { EntityInsert, EntityReplace } from '@looseleaf/core'
+import type { RowDataPacket } from 'mysql2/promise'
+import { expect, test } from 'vitest'
+import { epoch, freshBench, newEntity } from '../../test/bench.ts'
+
+const bench = await freshBench()
+
+const FIRST = { updated: 0, addedId: 0 }
+const HOUR = 3_600_000_000
+
+test('where the floor is ahead of the clock, every kind of write comes after it', async () => {
+  const { shard } = await bench.migrate()
+  const observer = await bench.observe()
+  const [one, ...others] = Array.from({ length: 6 }, newEntity)
+  await shard.entities.insert([one!, ...others.slice(0, 2)], { epoch })
+  const before = await shard.entities.raiseFloor()
+  // As a failover to a server whose clock is behind has it.
+  await observer.query('UPDATE looseleaf_meta SET floor = floor + INTERVAL 1 HOUR')
+  const { floor } = await shard.entities.floor()
+  expect(floor).toBe(before + HOUR)
+  const again = (entity: EntityInsert): EntityReplace => ({
+    ...entity,
+    base: entity.version,
+    version: entity.version + 1,
+  })
+  expect(await shard.entities.replace([again(one!)], { epoch })).toEqual([true])
+  expect(await shard.entities.replace(others.slice(0, 2).map(again), { epoch })).toEqual([true, true])
+  await shard.entities.insert(others.slice(2, 3), { epoch })
+  await shard.entities.insert(others.slice(3), { epoch })
+  const until = await shard.entities.raiseFloor()
+  expect(until).toBe(floor + 1)
+  const after = { updated: floor, addedId: 0 }
+  expect(await shard.entities.pageOfChanges({ after, until }, 10)).toHaveLength(6)
+})
+
+test('a floor is raised when the writes under way are committed, and their rows are below it', async () => {
+  const { shard } = await bench.migrate()
+  const writer = await bench.observe()
+  const { id } = newEntity()
+  await writer.query('BEGIN')
+  await writer.query(
+    `INSERT INTO entities (id, updated, version, body)
+     SELECT ?, GREATEST(UTC_TIMESTAMP(6), floor), 1, 'x' FROM looseleaf_meta WHERE id = 1 LOCK IN SHARE MODE`,
+    [id],
+  )
+  let isRaised = false
+  const raising = shard.entities.raiseFloor().then((floor) => {
+    isRaised = true
+    return floor
+  })
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  expect(isRaised).toBe(false)
+  await writer.query('COMMIT')
+  const until = await raising
+  const changes = await shard.entities.pageOfChanges({ after: FIRST, until }, 100)
+  expect(changes.some((row) => Buffer.compare(row.id, id) === 0)).toBe(true)
+})
+
+test('a catalog table without a floor gets one, and keeps what it has', async () => {
+  const { shard } = await bench.migrate()
+  const observer = await bench.observe()
+  await observer.query('ALTER TABLE looseleaf_meta DROP COLUMN floor')
+  const catalog = await shard.catalog.load()
+  await shard.createTables()
+  expect(await shard.catalog.load()).toEqual(catalog)
+  expect((await shard.entities.floor()).floor).toBe(0)
+})
+
+test('a page of changes is a range of the key, already in its order', async () => {
+  const { proxy, url } = await bench.behindProxy()
+  const { shard } = await bench.migrate({}, url)
+  await shard.entities.insert(Array.from({ length: 300 }, newEntity), { epoch })
+  const observer = await bench.observe()
+  await observer.query("UPDATE entities SET updated = '2100-01-01' + INTERVAL added_id SECOND")
+  await observer.query('ANALYZE TABLE entities')
+  const [newest] = await shard.entities.pageByUpdated({ since: 0 }, 1)
+  const { updated, addedId } = newest!
+  const sent: string[] = []
+  proxy.rewrite = (bytes) => {
+    // Before the text stands the command, and for MySQL the attributes of the query, of which there are none.
+    sent.push(bytes.toString('latin1').replace(/^.*?(?=select)/is, ''))
+    return bytes
+  }
+  const after = { updated: updated - 20_000_000, addedId: addedId - 20 }
+  expect(await shard.entities.pageOfChanges({ after, until: updated }, 100)).toHaveLength(19)
+  const [plan] = await observer.query<RowDataPacket[]>(`EXPLAIN FORMAT=TRADITIONAL ${sent[0]}`)
+  expect(plan).toMatchObject([{ type: 'range', key: 'updated' }])
+  expect(Number(plan[0]?.rows)).toBeLessThan(100)
+  expect(plan[0]?.Extra).not.toMatch(/filesort|temporary/)
+})
+
+test('whoever reads up to each floor has missed no write, however slow its statement was', async () => {
+  const { shard } = await bench.migrate({ poolSize: 12 })
+  const observer = await bench.observe()
+  // After the statement has taken its time, and before it is committed.
+  for (const event of ['INSERT', 'UPDATE'])
+    await observer.query(
+      `CREATE TRIGGER slow_${event.toLowerCase()} BEFORE ${event} ON entities FOR EACH ROW
+       SET NEW.version = NEW.version + SLEEP(IF(RAND() < 0.1, 0.1, 0))`,
+    )
+  const last = new Map<string, number>()
+  const seen = new Map<string, number>()
+  const keyOf = (id: Uint8Array): string => Buffer.from(id).toString('hex')
+  const write = async (): Promise<void> => {
+    let rows: readonly EntityInsert[] = [newEntity(), newEntity()]
+    await shard.entities.insert(rows, { epoch })
+    for (let version = 2; version < 30; version++) {
+      const swaps = rows.slice(version % 2).map((row) => ({ ...row, base: row.version, version }))
+      await shard.entities.replace(swaps, { epoch })
+      for (const { id } of swaps) last.set(keyOf(id), version)
+      rows = rows.map((row, i) => (i < version % 2 ? row : { ...row, version }))
+    }
+  }
+  let writing = true
+  const follow = async (): Promise<void> => {
+    for (
+      let after = { updated: (await shard.entities.floor()).floor, addedId: 0 }, isLast = false;
+      !isLast;
+    ) {
+      isLast = !writing
+      const until = await shard.entities.raiseFloor()
+      for (const { id, version } of await shard.entities.pageOfChanges({ after, until }, 1_000))
+        seen.set(keyOf(id), version)
+      after = { updated: until, addedId: 0 }
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+  const following = follow()
+  await Promise.all(Array.from({ length: 8 }, write))
+  writing = false
+  await following
+  expect(last.size).toBe(16)
+  expect([...last].filter(([id, version]) => seen.get(id) !== version)).toEqual([])
+})

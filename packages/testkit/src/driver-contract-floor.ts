@@ -1,0 +1,103 @@
+import type { EntityPageRow, EntityTable, UpdatedPlace } from '@looseleaf/core'
+import { expect } from 'expect'
+import { newEntity, withBench, type MakeDriverHarness } from './driver-contract-harness.ts'
+import type { TestFunctions } from './test-functions.ts'
+
+const WRITERS = 6
+const WRITES = 40
+
+/** No row of a database stands before it. */
+const FIRST: UpdatedPlace = { updated: 0, addedId: 0 }
+
+const hex = (id: Uint8Array): string => Buffer.from(id).toString('hex')
+
+export function floorContract(runner: TestFunctions, make: MakeDriverHarness): void {
+  const { test } = runner
+  const bench = withBench(runner, make)
+  const epoch = 1
+
+  test('the floor rises with every raise, and says the time when the shard was raised last', async () => {
+    const { entities } = bench.shard
+    expect((await entities.floor()).floor).toBe(0)
+    const first = await entities.raiseFloor()
+    const { floor, now } = await entities.floor()
+    expect(floor).toBe(first)
+    // Of the same clock, which may count in milliseconds.
+    expect(now + 1_000).toBeGreaterThanOrEqual(floor)
+    expect(now - floor).toBeLessThan(60_000_000)
+    expect(await entities.raiseFloor()).toBeGreaterThan(first)
+  })
+
+  test('changes come in the order of writing again, page by page, up to a time', async () => {
+    const { entities } = bench.shard
+    const rows = Array.from({ length: 9 }, () => newEntity(1))
+    await entities.insert(rows, { epoch })
+    const [moved] = rows
+    await entities.replace([{ ...moved!, base: 1, version: 2, body: null }], { epoch })
+    const until = await entities.raiseFloor()
+    const all = await changes(entities, FIRST, until, 1_000)
+    expect(all).toHaveLength(9)
+    const paged = await changes(entities, FIRST, until, 2)
+    expect(paged).toEqual(all)
+    const sorted = all.toSorted((a, b) => a.updated - b.updated || a.addedId - b.addedId)
+    expect(all).toEqual(sorted)
+    expect(all.find(({ id }) => hex(id) === hex(moved!.id))).toMatchObject({ version: 2, body: null })
+    const last = all.at(-1)!
+    expect(await changes(entities, last, until, 10)).toEqual([])
+    expect(await changes(entities, FIRST, last.updated, 10)).not.toContainEqual(last)
+    expect(await changes(entities, { updated: last.updated, addedId: last.addedId - 1 }, until, 10)).toEqual([
+      last,
+    ])
+  })
+
+  test('whoever reads up to each floor has missed no write, of other processes neither', async () => {
+    const { entities } = bench.shard
+    let writing = true
+    const seen = new Map<string, number>()
+    const follow = async (): Promise<void> => {
+      for (let after = FIRST, isLast = false; !isLast;) {
+        isLast = !writing
+        const until = await entities.raiseFloor()
+        for (const { id, version } of await changes(entities, after, until, 50)) seen.set(hex(id), version)
+        after = { updated: until, addedId: 0 }
+      }
+    }
+    const following = follow()
+    await Promise.all(Array.from({ length: WRITERS }, (_, writer) => write(writer)))
+    writing = false
+    await following
+    const stored = await changes(entities, FIRST, await entities.raiseFloor(), 1_000)
+    expect(stored.filter(({ id, version }) => seen.get(hex(id)) !== version)).toEqual([])
+    expect(stored.length).toBeGreaterThan(WRITERS * 4)
+  })
+
+  /** Inserts and replaces, of one row and of several. */
+  async function write(writer: number): Promise<void> {
+    const { entities } = writer % 2 === 0 ? bench.shard : bench.other
+    let rows = Array.from({ length: 4 }, () => newEntity(1))
+    await entities.insert(rows, { epoch })
+    for (let version = 2; version < WRITES; version++) {
+      const some = rows.slice(0, 1 + (version % 4))
+      const next = rows.map((row) => ({ ...row, version: some.includes(row) ? version : row.version }))
+      const swaps = some.map((row) => ({ ...row, base: row.version, version }))
+      expect(await entities.replace(swaps, { epoch })).toEqual(swaps.map(() => true))
+      rows = next
+    }
+  }
+}
+
+async function changes(
+  entities: EntityTable,
+  after: UpdatedPlace,
+  until: number,
+  limit: number,
+): Promise<readonly EntityPageRow[]> {
+  const met: EntityPageRow[] = []
+  for (let place = after; ;) {
+    const page = await entities.pageOfChanges({ after: place, until }, limit)
+    met.push(...page)
+    const last = page.at(-1)
+    if (last === undefined || page.length < limit) return met
+    place = last
+  }
+}
