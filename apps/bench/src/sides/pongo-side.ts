@@ -17,15 +17,22 @@ export const pongo: SideDefinition = {
   // An index of expressions covers nothing in PostgreSQL.
   without: ['list', 'listUnverified'],
   async create(databases, layout) {
-    const pool = new pg.Pool({ connectionString: databases[0] as string })
+    const pool = poolOf(databases)
     await collectionOn(databases, pool).createCollection()
     for (const index of indexesFor(layout)) await pool.query(index)
     await pool.end()
   },
   async open(databases) {
-    const pool = new pg.Pool({ connectionString: databases[0] as string, max: 32 })
+    const pool = poolOf(databases)
     return sideOn(collectionOn(databases, pool), pool)
   },
+}
+
+function poolOf([url]: readonly string[]): pg.Pool {
+  const pool = new pg.Pool({ connectionString: url as string, max: 32 })
+  // A database that is dropped may end a connection that was just closing. A statement under way fails by itself.
+  pool.on('connect', (client) => client.on('error', () => undefined))
+  return pool
 }
 
 function collectionOn([url]: readonly string[], pool: pg.Pool): PongoCollection<PongoDocument> {
