@@ -59,6 +59,7 @@ export type {
   EntityTable,
   FloorState,
   PageOptions,
+  Partitions,
   UpdatedPlace,
   WriteOptions,
 } from './ports/entity-table.ts'

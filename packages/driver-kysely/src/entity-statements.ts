@@ -40,8 +40,8 @@ export interface EntityStatements {
    * addedId; the limit.
    */
   pageByUpdated(withPlace: boolean): RawBuilder<unknown>
-  /** Bodies as in `readBounded`. Parameters: the most bytes of a body; updated, updated, addedId of the place; until; the limit. */
-  pageOfChanges(): RawBuilder<unknown>
+  /** Bodies as in `readBounded`. Parameters: the most bytes of a body; updated, updated, addedId of the place; until; with partitions their number, and the bits of some; the limit. */
+  pageOfChanges(inPartitions: boolean): RawBuilder<unknown>
   /** No parameters. */
   floor(): RawBuilder<unknown>
   /** No parameters. */
@@ -122,11 +122,13 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
         WHERE ${and(conditions)} ORDER BY updated DESC, added_id DESC LIMIT ${slot}`
     },
 
-    pageOfChanges: () => {
+    pageOfChanges: (inPartitions) => {
       const micros = flavor.updatedOf(slot)
+      // By what the key on `updated` holds too, so that no other rows are read.
+      const partitions = inPartitions ? sql` AND (1 << (added_id % ${slot})) & ${slot} <> 0` : sql``
       return sql`
         SELECT added_id, id, version, ${updatedMicros} AS updated_micros, ${boundedBody} FROM ${table}
-        WHERE updated >= ${micros} AND (updated > ${micros} OR added_id > ${slot}) AND updated < ${micros}
+        WHERE updated >= ${micros} AND (updated > ${micros} OR added_id > ${slot}) AND updated < ${micros}${partitions}
         ORDER BY updated, added_id LIMIT ${slot}`
     },
 

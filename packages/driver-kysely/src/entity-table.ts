@@ -262,9 +262,12 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
       return toNumber((await readFloor(call)).floor)
     },
 
-    pageOfChanges({ after: { updated, addedId }, until }, limit, call) {
-      const query = session.shape('pageOfChanges', () => statements.pageOfChanges())
-      return pageOf(query, [maxBodyOf(call), updated, updated, addedId, until, limit], call)
+    pageOfChanges({ after: { updated, addedId }, until, of }, limit, call) {
+      const query = session.shape(`pageOfChanges ${of !== undefined}`, () =>
+        statements.pageOfChanges(of !== undefined),
+      )
+      const partitions = of === undefined ? [] : [of.count, bitsOf(of.some)]
+      return pageOf(query, [maxBodyOf(call), updated, updated, addedId, until, ...partitions, limit], call)
     },
 
     async count(call) {
@@ -282,6 +285,10 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
       }
     },
   }
+}
+
+function bitsOf(numbers: readonly number[]): number {
+  return numbers.reduce((bits, number) => bits + 2 ** number, 0)
 }
 
 /** Statements that lock rows in one order do not lock each other out. */

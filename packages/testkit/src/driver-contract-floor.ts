@@ -50,6 +50,26 @@ export function floorContract(runner: TestFunctions, make: MakeDriverHarness): v
     ])
   })
 
+  test('changes of some partitions are those of their rows, and all partitions have all', async () => {
+    const { entities } = bench.shard
+    await entities.insert(
+      Array.from({ length: 20 }, () => newEntity(1)),
+      { epoch },
+    )
+    const until = await entities.raiseFloor()
+    const all = await changes(entities, FIRST, until, 100)
+    for (const some of [[0], [2, 1], []]) {
+      const of = { count: 3, some }
+      const expected = all.filter(({ addedId }) => some.includes(addedId % 3))
+      expect(await entities.pageOfChanges({ after: FIRST, until, of }, 100)).toEqual(expected)
+      expect(await entities.pageOfChanges({ after: FIRST, until, of }, 2)).toEqual(expected.slice(0, 2))
+    }
+    const last = { count: 32, some: [31] }
+    expect(await entities.pageOfChanges({ after: FIRST, until, of: last }, 100)).toEqual(
+      all.filter(({ addedId }) => addedId % 32 === 31),
+    )
+  })
+
   test('whoever reads up to each floor has missed no write, of other processes neither', async () => {
     const { entities } = bench.shard
     let writing = true

@@ -109,8 +109,9 @@ export function createReferenceEntities(
     },
     floor: async () => ({ floor, now: now() }),
     raiseFloor: async () => (floor = Math.max(now(), floor) + 1),
-    async pageOfChanges({ after, until }, limit, { maxBody } = {}) {
+    async pageOfChanges({ after, until, of }, limit, { maxBody } = {}) {
       return rows
+        .filter(({ addedId }) => of === undefined || of.some.includes(addedId % of.count))
         .filter(({ updated }) => updated < until)
         .filter((row) => compareUpdated(row, after) > 0)
         .toSorted(compareUpdated)

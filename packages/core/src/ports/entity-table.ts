@@ -53,6 +53,14 @@ export interface UpdatedPlace {
   readonly addedId: number
 }
 
+/** A part of the rows of a shard, which one row never leaves: those whose `addedId` has one of these rests. */
+export interface Partitions {
+  /** How many there are, 32 at the most. */
+  readonly count: number
+  /** The numbers of some of them, from 0. */
+  readonly some: readonly number[]
+}
+
 /** Both in microseconds since 1970 by the database's clock. */
 export interface FloorState {
   readonly floor: number
@@ -109,10 +117,14 @@ export interface EntityTable {
   raiseFloor(options?: CallOptions): Promise<number>
   /**
    * Rows behind this place that were updated before `until` (µs), in the order of `updated` and `addedId`. Tombstones too. Fewer
-   * rows than `limit` are the last ones. With a floor for `until`, none can come between them later.
+   * rows than `limit` are the last ones. With a floor for `until`, none can come between them later. Default of `of`: all rows.
    */
   pageOfChanges(
-    range: { readonly after: UpdatedPlace; readonly until: number },
+    range: {
+      readonly after: UpdatedPlace
+      readonly until: number
+      readonly of?: Partitions | undefined
+    },
     limit: number,
     options?: PageOptions,
   ): Promise<readonly EntityPageRow[]>

@@ -9,7 +9,7 @@ import {
   type UpdatedPlace,
 } from '@looseleaf/core'
 import { longestBody, toEntity, wholeRows, type EngineContext, type OnDamaged } from '@looseleaf/index-engine'
-import { shardAt } from '@looseleaf/protocol'
+import { placeAt, readableFloor, shardAt } from '@looseleaf/protocol'
 import { changeCursor, placesOf } from './change-cursor.ts'
 import { damagedTeller } from './damaged-teller.ts'
 import type { EntityReader } from './entity-reader.ts'
@@ -57,7 +57,7 @@ interface Following {
 const DEFAULT_POLL_MS = 250
 const MAX_PAUSE_MS = 5_000
 const PAGE = 500
-const BEGINNING: UpdatedPlace = { updated: 0, addedId: 0 }
+const BEGINNING: UpdatedPlace = placeAt(0)
 
 /**
  * The changes of all shards, those of a shard in the order of its `updated`. A shard is asked for more when what it gave was taken,
@@ -111,13 +111,14 @@ async function* follow(
   shard: number,
   from: UpdatedPlace,
 ): AsyncGenerator<readonly Found[], void, undefined> {
-  const { name, entities } = shardAt(context, shard)
+  const at = shardAt(context, shard)
+  const { name, entities } = at
   const tellDamaged = damagedTeller(options.onDamaged)
   let place = from
   for (let pause = pollMs; ;) {
     checkOpen()
     try {
-      const until = await floorOf(context, shard, place, pollMs, signal)
+      const { floor: until } = await readableFloor(at, place, pollMs, signal)
       // A failover has lost what was behind it, and times that were read before are given once more.
       if (until < place.updated) place = placeAt(until)
       const page = await entities.pageOfChanges({ after: place, until }, PAGE, {
@@ -150,28 +151,4 @@ async function* follow(
     }
     await context.time.sleep(pause, signal)
   }
-}
-
-/** A floor of the shard that no crash undoes, raised where it is old. Below the place only where a failover has lost commits. */
-async function floorOf(
-  context: EngineContext,
-  shard: number,
-  place: UpdatedPlace,
-  pollMs: number,
-  signal: AbortSignal,
-): Promise<number> {
-  const at = shardAt(context, shard)
-  const { floor, now } = await at.entities.floor({ signal })
-  if (floor < place.updated) return floor
-  // One that is ahead of the clock says nothing of its age.
-  if (now < floor || now - floor >= pollMs * 1000) return at.entities.raiseFloor({ signal })
-  if (floor === place.updated) return floor
-  // Raised by another process, whose commit may not be on disk, nor may what is below it.
-  await at.flush({ signal })
-  return Math.min(floor, (await at.entities.floor({ signal })).floor)
-}
-
-/** Before all rows of this time. */
-function placeAt(updated: number): UpdatedPlace {
-  return { updated, addedId: 0 }
 }

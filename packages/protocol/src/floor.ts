@@ -1,0 +1,33 @@
+import type { Shard, UpdatedPlace } from '@looseleaf/core'
+
+/** The floor up to which a follower of a shard may read, and the database's time, both in microseconds since 1970. */
+export interface ReadableFloor {
+  readonly floor: number
+  readonly now: number
+}
+
+/**
+ * A floor of the shard that no crash undoes, raised where it is older than `maxAgeMs`. It is below `place`, where the follower stands, only
+ * where a failover has lost commits: times that were read before are given once more then.
+ */
+export async function readableFloor(
+  shard: Shard,
+  place: Pick<UpdatedPlace, 'updated'>,
+  maxAgeMs: number,
+  signal: AbortSignal | undefined,
+): Promise<ReadableFloor> {
+  const { floor, now } = await shard.entities.floor({ signal })
+  if (floor < place.updated) return { floor, now }
+  // One that is ahead of the clock says nothing of its age.
+  if (now < floor || now - floor >= maxAgeMs * 1000)
+    return { floor: await shard.entities.raiseFloor({ signal }), now }
+  if (floor === place.updated) return { floor, now }
+  // Raised by another process, whose commit may not be on disk, nor may what is below it.
+  await shard.flush({ signal })
+  return { floor: Math.min(floor, (await shard.entities.floor({ signal })).floor), now }
+}
+
+/** Before all rows of this time. */
+export function placeAt(updated: number): UpdatedPlace {
+  return { updated, addedId: 0 }
+}
