@@ -1,3 +1,4 @@
+export { backgroundLoop, retryAfter, type BackgroundLoopOptions } from './background-loop.ts'
 export { MAX_DEPTH, MAX_VALUES, type Bag, type PropertyValue } from './bag.ts'
 export type { Storable } from './bag-type.ts'
 export { guarded, onRejected, takeCallbacks, withCallbacks, type TakenCallbacks } from './callbacks.ts'
@@ -24,6 +25,7 @@ export {
   type LooseleafErrorOptions,
   type SchemaIssue,
 } from './errors.ts'
+export { countIn, parseObject, toObject } from './json-object.ts'
 export { compareKeys, compareKeyValues, directionsOf, type Direction } from './key-order.ts'
 export { createGate, type Gate } from './gate.ts'
 export { createLane, type Lane, type LaneOptions, type WorkFor } from './lane.ts'
@@ -80,6 +82,7 @@ export type {
   BegunCall,
   CleanerCounts,
   CleanerEvent,
+  ConsumerEvent,
   EndedCall,
   Observer,
   StoreEvent,

@@ -98,6 +98,7 @@ export {
   type TakeGroup,
 } from './run-query.ts'
 export type { PagePlan } from './row-source.ts'
+export { decodeBody, decodeRow } from './decode-row.ts'
 export { toEntity, type ReadEntity } from './to-entity.ts'
 export { CATALOG_FORMAT, requirementsOf } from './understood.ts'
 export { longestBody, wholeRows, type WholeRow } from './whole-rows.ts'

@@ -7,7 +7,7 @@ export interface CleanerMetrics {
 }
 
 /** Seconds, from a round that has caught up to a day. */
-const lagBoundaries = [0, 1, 5, 30, 60, 300, 1_800, 7_200, 86_400]
+export const lagBoundaries: number[] = [0, 1, 5, 30, 60, 300, 1_800, 7_200, 86_400]
 
 export function createCleanerMetrics(meter: Meter): CleanerMetrics {
   const counter = (name: string, unit: string, description: string): Counter =>

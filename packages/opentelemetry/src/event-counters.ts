@@ -1,6 +1,7 @@
 import type { Attributes, Counter, Meter } from '@opentelemetry/api'
 import type { StoreEvent } from '@looseleaf/core'
 import { createCleanerMetrics } from './cleaner-metrics.ts'
+import { createConsumerMetrics } from './consumer-metrics.ts'
 
 /** Counts what happens beneath calls and beside them. */
 export interface EventCounters {
@@ -36,6 +37,7 @@ export function createEventCounters(meter: Meter): EventCounters {
     'How often calls to a shard began to be refused, and to pass again.',
   )
   const cleaner = createCleanerMetrics(meter)
+  const consumers = createConsumerMetrics(meter)
 
   const onShard = (shard: string, more?: Attributes): Attributes => ({ ...more, 'looseleaf.shard': shard })
 
@@ -52,6 +54,8 @@ export function createEventCounters(meter: Meter): EventCounters {
           return halved.add(1, onShard(event.shard, { 'error.type': event.code }))
         case 'breaker':
           return changes.add(1, onShard(event.shard, { 'looseleaf.outcome': event.outcome }))
+        case 'consumed':
+          return consumers.count(event)
         default:
           return cleaner.count(event)
       }

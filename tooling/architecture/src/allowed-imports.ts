@@ -68,6 +68,11 @@ export const packages: Readonly<Record<string, Allowance>> = {
     thirdParty: ['p-limit'],
     neverReaches: noDriver,
   },
+  '@looseleaf/changes': {
+    workspace: ['@looseleaf/core', '@looseleaf/index-engine', '@looseleaf/protocol', '@looseleaf/store'],
+    thirdParty: ['p-limit'],
+    neverReaches: noDriver,
+  },
   '@looseleaf/console': {
     workspace: ['@looseleaf/cleaner', '@looseleaf/core', '@looseleaf/index-engine', '@looseleaf/store'],
     thirdParty: [],
@@ -107,6 +112,7 @@ export const packages: Readonly<Record<string, Allowance>> = {
   looseleaf: {
     workspace: [
       ...middle,
+      '@looseleaf/changes',
       '@looseleaf/cleaner',
       '@looseleaf/cli',
       '@looseleaf/driver-kysely',

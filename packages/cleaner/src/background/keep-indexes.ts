@@ -1,9 +1,8 @@
-import { elapsedBy, type CallOptions, type CatalogEntry } from '@looseleaf/core'
+import { type CallOptions, type CatalogEntry, elapsedBy, retryAfter } from '@looseleaf/core'
 import { propagateCatalog, type EngineContext } from '@looseleaf/index-engine'
 import { cleanEntries, type CleanOptions, type SharedByWork } from '../clean/clean-index.ts'
 import { loadRuns } from '../clean/run-record.ts'
 import { cleanableIndexes, isHalted } from '../pass/index-target.ts'
-import { retryAfter } from './background-loop.ts'
 
 export interface KeepOptions extends CleanOptions {
   readonly signal: AbortSignal

@@ -1,4 +1,11 @@
-import { backgroundTime, guarded, isLooseleafError, onRejected, systemTime } from '@looseleaf/core'
+import {
+  backgroundLoop,
+  backgroundTime,
+  guarded,
+  isLooseleafError,
+  onRejected,
+  systemTime,
+} from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { shardAt } from '@looseleaf/protocol'
 import type { CleanProgress } from '../clean/progress.ts'
@@ -13,7 +20,6 @@ import { createThrottle } from '../pass/throttle.ts'
 import { createKeptRemovals } from '../repair/kept-removals.ts'
 import { createReporter, type Reporter, type RoundError } from '../report/summary.ts'
 import { createTail, type Tail } from '../tail/tail.ts'
-import { backgroundLoop } from './background-loop.ts'
 import { cleanerOptionKinds, type CleanerOptions } from './cleaner-options.ts'
 import { createIndexKeeper } from './keep-indexes.ts'
 

@@ -1,5 +1,5 @@
+import { countIn, toObject } from '@looseleaf/core'
 import { throttleReasons, type Throttled } from '../pass/waits.ts'
-import { countIn, toObject } from '../tools/json-object.ts'
 
 /** How the work on a part goes, as it was when the part was saved last: other processes can tell from it whether it goes on. */
 export interface Pace extends Throttled {

@@ -1,5 +1,5 @@
+import { countIn, parseObject } from '@looseleaf/core'
 import { emptyTally, tallyFrom, type Tally } from '../pass/tally.ts'
-import { countIn, parseObject } from '../tools/json-object.ts'
 import { paceFrom, type Pace } from './pace.ts'
 
 /** The phases of one cleaning, in their order. */

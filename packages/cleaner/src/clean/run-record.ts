@@ -1,8 +1,8 @@
+import { countIn, parseObject } from '@looseleaf/core'
 import type { CallOptions, TaskTable } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { shardAt } from '@looseleaf/protocol'
 import { emptyTally, tallyFrom, type Tally } from '../pass/tally.ts'
-import { countIn, parseObject } from '../tools/json-object.ts'
 
 /**
  * The cleaning of one index, on all shards: kept on shard 0. Workers that come while one is running join it, and one

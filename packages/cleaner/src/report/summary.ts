@@ -1,8 +1,7 @@
-import { elapsedBy, isLooseleafError, type CallOptions } from '@looseleaf/core'
+import { type CallOptions, countIn, elapsedBy, isLooseleafError, parseObject } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { shardAt } from '@looseleaf/protocol'
 import { addTally, emptyTally, tallyFrom, type Tally } from '../pass/tally.ts'
-import { countIn, parseObject } from '../tools/json-object.ts'
 
 /** An error of a round, which is tried again. */
 export interface RoundError {

@@ -1,5 +1,5 @@
-import { countIn, parseObject } from '../tools/json-object.ts'
-import { workerName } from '../tools/worker-name.ts'
+import { workerName } from '@looseleaf/protocol'
+import { countIn, parseObject } from '@looseleaf/core'
 import { windowFromText, type TailWindow } from './tail-window.ts'
 
 /** How far a tail is, as it is saved: for the next process to go on, and for others to look at. */

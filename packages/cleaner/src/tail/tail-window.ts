@@ -1,8 +1,7 @@
-import { throwIfAborted, type EntityPageRow } from '@looseleaf/core'
+import { countIn, type EntityPageRow, parseObject, throwIfAborted } from '@looseleaf/core'
 import { longestBody } from '@looseleaf/index-engine'
 import { shardAt } from '@looseleaf/protocol'
 import type { Pass } from '../pass/pass.ts'
-import { countIn, parseObject } from '../tools/json-object.ts'
 
 /** A place in the order of the last change. */
 interface UpdatedPlace {

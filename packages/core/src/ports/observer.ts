@@ -42,6 +42,7 @@ export type StoreEvent =
   /** Calls to a shard are refused from now on, since its server cannot be reached (`opened`), or may pass again (`closed`). */
   | { readonly kind: 'breaker'; readonly outcome: 'opened' | 'closed'; readonly shard: string }
   | CleanerEvent
+  | ConsumerEvent
 
 /** What a cleaner tells that works on the store in this process; it is no call's. */
 export type CleanerEvent =
@@ -71,6 +72,19 @@ export type CleanerEvent =
     })
   /** Something of a running cleaner has failed, and is tried again. */
   | { readonly kind: 'cleaner_failed'; readonly code: ErrorCode | 'UNKNOWN' }
+
+/** A consumer of changes in this process has done a round on a shard that it has a part in. */
+export interface ConsumerEvent {
+  readonly kind: 'consumed'
+  readonly consumer: string
+  readonly shard: string
+  /** Changes that were handled in the round, attempts that were refused, and changes that became dead letters. */
+  readonly handled: number
+  readonly failed: number
+  readonly givenUp: number
+  /** Age of the oldest change that was not handled, or of the floor, in milliseconds. */
+  readonly lagMs: number
+}
 
 export interface CleanerCounts {
   /** Looked at: entities, tombstones included, and index rows. */

@@ -1,15 +1,14 @@
 import {
   formatId,
   guarded,
-  isLooseleafError,
   type CallOptions,
   type Entity,
   type EntityId,
   type LooseleafError,
   type UpdatedPlace,
 } from '@looseleaf/core'
-import { longestBody, toEntity, wholeRows, type EngineContext, type OnDamaged } from '@looseleaf/index-engine'
-import { placeAt, readableFloor, shardAt } from '@looseleaf/protocol'
+import { toEntity, type EngineContext, type OnDamaged } from '@looseleaf/index-engine'
+import { followChanges, placeAt, shardAt } from '@looseleaf/protocol'
 import { changeCursor, placesOf } from './change-cursor.ts'
 import { damagedTeller } from './damaged-teller.ts'
 import type { EntityReader } from './entity-reader.ts'
@@ -55,8 +54,6 @@ interface Following {
 }
 
 const DEFAULT_POLL_MS = 250
-const MAX_PAUSE_MS = 5_000
-const PAGE = 500
 const BEGINNING: UpdatedPlace = placeAt(0)
 
 /**
@@ -111,44 +108,21 @@ async function* follow(
   shard: number,
   from: UpdatedPlace,
 ): AsyncGenerator<readonly Found[], void, undefined> {
-  const at = shardAt(context, shard)
-  const { name, entities } = at
+  const { name } = shardAt(context, shard)
   const tellDamaged = damagedTeller(options.onDamaged)
-  let place = from
-  for (let pause = pollMs; ;) {
-    checkOpen()
-    try {
-      const { floor: until } = await readableFloor(at, place, pollMs, signal)
-      // A failover has lost what was behind it, and times that were read before are given once more.
-      if (until < place.updated) place = placeAt(until)
-      const page = await entities.pageOfChanges({ after: place, until }, PAGE, {
-        signal,
-        maxBody: longestBody(PAGE),
-      })
-      const placesById = new Map(page.map((row) => [row.addedId, row]))
-      for await (const rows of wholeRows(entities, page, { signal })) {
-        const run = rows.flatMap((row): Found[] => {
-          const { updated, addedId } = placesById.get(row.addedId) ?? row
-          const { id, version, body } = row
-          const read = body === null ? undefined : reader.entity(row, name, { tellDamaged })
-          if (body !== null && read === undefined) return []
-          const change = { id: formatId(id), version, updated: new Date(row.updated / 1000) }
-          return [{ ...change, entity: read && toEntity(read), shard, place: { updated, addedId } }]
-        })
-        if (run.length > 0) yield run
-      }
-      const last = page.at(-1)
-      place = last ?? place
-      pause = pollMs
-      if (page.length === PAGE) continue
-    } catch (error) {
-      if (!isLooseleafError(error) || !error.retryable || signal.aborted) throw error
-      guarded(
-        () => options.onRetry?.(error),
-        () => {},
-      )
-      pause = Math.min(2 * pause, MAX_PAUSE_MS)
-    }
-    await context.time.sleep(pause, signal)
+  const onRetry = (error: LooseleafError): void =>
+    void guarded(
+      () => options.onRetry?.(error),
+      () => {},
+    )
+  for await (const rows of followChanges(context, shard, from, { pollMs, signal, onRetry, checkOpen })) {
+    const run = rows.flatMap((row): Found[] => {
+      const { updated, addedId, version, body } = row
+      const read = body === null ? undefined : reader.entity(row, name, { tellDamaged })
+      if (body !== null && read === undefined) return []
+      const change = { id: formatId(row.id), version, updated: new Date(updated / 1000) }
+      return [{ ...change, entity: read && toEntity(read), shard, place: { updated, addedId } }]
+    })
+    if (run.length > 0) yield run
   }
 }

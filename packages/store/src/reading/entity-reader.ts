@@ -1,8 +1,6 @@
 import {
-  formatId,
   isLooseleafError,
-  LooseleafError,
-  requireVersion,
+  type LooseleafError,
   type Bag,
   type BoundedRow,
   type CallOptions,
@@ -10,7 +8,7 @@ import {
   type EntityRow,
   type Router,
 } from '@looseleaf/core'
-import type { ReadEntity, TakeGroup } from '@looseleaf/index-engine'
+import { decodeBody, decodeRow, type ReadEntity, type TakeGroup } from '@looseleaf/index-engine'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
 
 export interface ReadOptions extends CallOptions {
@@ -45,21 +43,6 @@ const GROUP_BYTES = 8 * 1024 * 1024
 export function createEntityReader(router: Router, codec: Codec, lanes: readonly ShardLanes[]): EntityReader {
   const laneOf = (id: Uint8Array): ShardLanes => lanes[router.shardOfId(id)] as ShardLanes
 
-  function decode(stored: EntityRow, shard: string): Bag | undefined {
-    try {
-      requireVersion(stored.version)
-      return stored.body === null ? undefined : codec.decode(stored.body)
-    } catch (error) {
-      if (!isLooseleafError(error)) throw error
-      const id = formatId(stored.id)
-      throw new LooseleafError(error.code, `Entity ${id} on shard ${shard}: ${error.message}`, {
-        entity: id,
-        shard,
-        cause: error,
-      })
-    }
-  }
-
   /** The row whose body was left out. */
   function whole(
     { readLong: lane }: ShardLanes,
@@ -74,11 +57,8 @@ export function createEntityReader(router: Router, codec: Codec, lanes: readonly
     shard: string,
     { tellDamaged }: ReadOptions = {},
   ): ReadEntity | undefined {
-    const { id, body, version, updated } = found
     try {
-      const bag = decode(found, shard)
-      if (bag === undefined || body === null) return undefined
-      return { id, bag, version, updated, bytes: codec.decodedBytes?.(body) ?? body.length }
+      return decodeRow(codec, found, shard)
     } catch (error) {
       if (tellDamaged === undefined || !isLooseleafError(error)) throw error
       tellDamaged(error)
@@ -175,7 +155,7 @@ export function createEntityReader(router: Router, codec: Codec, lanes: readonly
       for (let start = 0; start < ids.length; start += IDS_AT_ONCE)
         if (!(await eachOf(ids.slice(start, start + IDS_AT_ONCE), options, take))) return
     },
-    decode,
+    decode: (row, shard) => decodeBody(codec, row, shard),
     entity,
   }
 }

@@ -1,4 +1,4 @@
-import { abortedError, type Time } from '@looseleaf/core'
+import { abortedError, type Time } from './time.ts'
 import { expect, test } from 'vitest'
 import { backgroundLoop } from './background-loop.ts'
 

@@ -1,0 +1,49 @@
+import { optionKinds, type OptionKind, type OptionKinds } from '@looseleaf/core'
+import type { ChangedEntity } from './changed-entity.ts'
+
+export interface ConsumeOptions {
+  /** Where a consumer begins that the store does not know yet: with every entity, or with what changes from now on. Default: `beginning`. */
+  readonly from?: 'beginning' | 'now' | undefined
+  /** Handlers at work in this process at the same time. Default: 8. */
+  readonly workers?: number | undefined
+  /** Milliseconds between two looks at a shard where nothing is new, 10 or more. Default: 250. */
+  readonly pollMs?: number | undefined
+  /** How long the work stays with a process that shows no sign of life, in milliseconds, 100 or more. Default: 15,000. */
+  readonly leaseMs?: number | undefined
+  /** Milliseconds from a first failure to the next attempt; each later pause is twice as long, up to five minutes. Default: 500. */
+  readonly retryMs?: number | undefined
+  /** After so many failures a change becomes a dead letter. Default: 20, which takes about an hour. */
+  readonly maxAttempts?: number | undefined
+  /** Told of what a handler throws, with the change, and of errors of shards. All is tried again. Default: nobody is. */
+  readonly onError?: ((error: unknown, change?: ChangedEntity) => void) | undefined
+}
+
+export type SettledOptions = {
+  readonly [Name in Exclude<keyof ConsumeOptions, 'onError'>]-?: NonNullable<ConsumeOptions[Name]>
+}
+
+const atLeast = (least: number): OptionKind => ({
+  expected: `a number of milliseconds, ${least} or more`,
+  fits: (value) => Number.isFinite(value) && (value as number) >= least,
+})
+
+export const consumeOptionKinds: OptionKinds<ConsumeOptions> = {
+  from: { expected: "'beginning' or 'now'", fits: (value) => value === 'beginning' || value === 'now' },
+  workers: optionKinds.count,
+  pollMs: atLeast(10),
+  leaseMs: atLeast(100),
+  retryMs: optionKinds.milliseconds,
+  maxAttempts: optionKinds.count,
+  onError: optionKinds.function,
+}
+
+export function settledOptions(given: ConsumeOptions): SettledOptions {
+  return {
+    from: given.from ?? 'beginning',
+    workers: given.workers ?? 8,
+    pollMs: given.pollMs ?? 250,
+    leaseMs: given.leaseMs ?? 15_000,
+    retryMs: given.retryMs ?? 500,
+    maxAttempts: given.maxAttempts ?? 20,
+  }
+}

@@ -1,0 +1,373 @@
+import { LooseleafError, parseId, type Driver, type EntityId } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { DataStore } from '@looseleaf/store'
+import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import {
+  discardDeadLetters,
+  dropConsumer,
+  readDeadLetters,
+  replayDeadLetters,
+} from '../report/manage-consumers.ts'
+import { readConsumers } from '../report/read-consumers.ts'
+import type { ChangedEntity } from './changed-entity.ts'
+import { consume, type Consumer } from './consume.ts'
+import type { ConsumeOptions } from './consume-options.ts'
+import type { Handler } from './row-handler.ts'
+
+const SHARDS = 2
+
+let memory: Driver
+let store: DataStore
+let plan: FaultPlan
+let consumers: Consumer[]
+let handled: ChangedEntity[]
+
+beforeEach(async () => {
+  memory = await memoryShards(SHARDS).connect()
+  plan = () => undefined
+  store = await openStore()
+  consumers = []
+  handled = []
+})
+
+afterEach(async () => {
+  await Promise.all(consumers.map((consumer) => consumer.stop()))
+  await store.close()
+  await memory.close()
+})
+
+/** A store as of a process of its own. */
+function openStore(): Promise<DataStore> {
+  return DataStore.open({ shards: keepOpen(faultyDriver(memory, (call) => plan(call))), migrate: true })
+}
+
+const keep: Handler = (change) => void handled.push(change)
+
+function start(handler: Handler = keep, options: ConsumeOptions = {}, of = store): Consumer {
+  const consumer = consume(of, 'search', handler, { pollMs: 10, leaseMs: 300, retryMs: 5, ...options })
+  consumers.push(consumer)
+  return consumer
+}
+
+const until = (condition: () => boolean | Promise<boolean>): Promise<unknown> =>
+  vi.waitFor(async () => expect(await condition()).toBe(true), { timeout: 10_000, interval: 10 })
+
+/** The last version of each entity that was handled. */
+const last = (): Map<EntityId, number> => new Map(handled.map(({ id, version }) => [id, version]))
+
+async function putOn(shard: number, bag: object): Promise<EntityId> {
+  for (;;) {
+    const id = store.newId()
+    if (store.context.router.shardOfId(parseId(id)) !== shard) continue
+    await store.put(bag, { id })
+    return id
+  }
+}
+
+describe('a consumer', () => {
+  it('has every entity, and then each that is written or deleted', async () => {
+    const ids = await Promise.all(Array.from({ length: 30 }, async (_, n) => (await store.put({ n })).id))
+    const consumer = start()
+    await until(() => last().size === 30)
+    const { version } = await store.put({ n: 'again' }, { id: ids[0]! })
+    await store.delete(ids[1]!)
+    await until(() => handled.length === 32)
+    expect(last().get(ids[0]!)).toBe(version)
+    expect(handled.find(({ id, entity }) => id === ids[0] && entity?.['n'] === 'again')).toMatchObject({
+      entity: { id: ids[0], n: 'again' },
+      attempt: 1,
+    })
+    expect(handled.find(({ id, entity }) => id === ids[1] && entity === undefined)).toBeDefined()
+    await until(() => consumer.status().shards.every(({ partitions }) => partitions === 8))
+    expect(consumer.status()).toMatchObject({ isRunning: true, handled: 32, failed: 0, givenUp: 0 })
+  })
+
+  it('goes on where it was, and one that begins now leaves out what was there', async () => {
+    await store.put({ n: 1 })
+    const first = start(keep, { from: 'now' })
+    await until(async () => (await readConsumers(store)).length === 1)
+    await until(() => first.status().shards.every(({ partitions }) => partitions === 8))
+    const second = await store.put({ n: 2 })
+    await until(() => handled.length === 1)
+    await first.stop()
+    expect(first.status().isRunning).toBe(false)
+    const third = await store.put({ n: 3 })
+    start()
+    await until(() => handled.length === 2)
+    expect(handled.map(({ id }) => id)).toEqual([second.id, third.id])
+  })
+
+  it('hands over more than a page, and no more at once than it has workers', async () => {
+    await store.putMany(Array.from({ length: 1_300 }, (_, n) => ({ n })))
+    let now = 0
+    let most = 0
+    start(
+      async (change) => {
+        most = Math.max(most, ++now)
+        await new Promise(setImmediate)
+        now--
+        handled.push(change)
+      },
+      { workers: 5 },
+    )
+    await until(() => handled.length === 1_300)
+    expect(last().size).toBe(1_300)
+    expect(most).toBe(5)
+  })
+
+  it('has the versions of an entity in their order, one after the other', async () => {
+    const { id } = await store.put({ n: 0 })
+    const underWay = new Set<EntityId>()
+    start(async (change) => {
+      expect(underWay.has(change.id)).toBe(false)
+      underWay.add(change.id)
+      await new Promise((resolve) => setTimeout(resolve, 3))
+      underWay.delete(change.id)
+      handled.push(change)
+    })
+    let version = 0
+    for (let n = 1; n <= 60; n++) version = (await store.put({ n }, { id })).version
+    await until(() => last().get(id) === version)
+    const versions = handled.map((change) => change.version)
+    expect(versions).toEqual(versions.toSorted((a, b) => a - b))
+  })
+
+  it('tells what it does to observers', async () => {
+    const events: unknown[] = []
+    const observed = await DataStore.open({
+      shards: keepOpen(memory),
+      observer: { happened: (event) => void (event.kind === 'consumed' && events.push(event)) },
+    })
+    await store.put({ n: 1 })
+    start(keep, {}, observed)
+    await until(() => handled.length === 1)
+    await until(() => events.length > 3)
+    expect(events).toContainEqual(
+      expect.objectContaining({ kind: 'consumed', consumer: 'search', handled: 1, failed: 0, givenUp: 0 }),
+    )
+    await Promise.all(consumers.map((consumer) => consumer.stop()))
+    await observed.close()
+  })
+})
+
+describe('a change that its handler refuses', () => {
+  it('is tried again as the entity is then, while others go on', async () => {
+    const bad = await putOn(0, { n: 'bad' })
+    let isFixed = false
+    const errors: unknown[] = []
+    start(
+      (change) => {
+        if (change.id === bad && !isFixed) throw new Error('refused')
+        handled.push(change)
+      },
+      {
+        onError: (error, change) => void errors.push([(error as Error).message, change?.id, change?.attempt]),
+      },
+    )
+    await until(() => errors.length >= 3)
+    const good = await putOn(0, { n: 'good' })
+    await until(() => last().has(good))
+    expect(last().has(bad)).toBe(false)
+    expect(errors.slice(0, 3)).toEqual([1, 2, 3].map((attempt) => ['refused', bad, attempt]))
+    const { version } = await store.put({ n: 'newer' }, { id: bad })
+    isFixed = true
+    await until(() => last().get(bad) === version)
+    expect(handled.filter(({ id }) => id === bad).every(({ version: one }) => one === version)).toBe(true)
+    await until(async () => (await readConsumers(store))[0]!.shards[0]!.failing === 0)
+  })
+
+  it('becomes a dead letter, which can be replayed and discarded', async () => {
+    const [one, two] = [await putOn(0, { n: 1 }), await putOn(1, { n: 2 })]
+    let isFixed = false
+    start(
+      (change) => {
+        if (!isFixed) throw new Error(`refused ${'x'.repeat(1_000)}`)
+        handled.push(change)
+      },
+      { maxAttempts: 3 },
+    )
+    await until(async () => (await readDeadLetters(store, 'search')).length === 2)
+    const letters = await readDeadLetters(store, 'search')
+    expect(letters).toMatchObject([{ attempts: 3 }, { attempts: 3, isReplayed: false }])
+    expect(letters[0]!.error).toMatch(/^refused x+$/)
+    expect(letters[0]!.error).toHaveLength(500)
+    expect(letters[0]!.failedAt.getTime()).toBeLessThanOrEqual(Date.now())
+    expect((await readConsumers(store))[0]!.shards.map(({ deadLetters }) => deadLetters)).toEqual([1, 1])
+    expect(await discardDeadLetters(store, 'search', [two])).toBe(1)
+    isFixed = true
+    const { version } = await store.put({ n: 'newer' }, { id: one })
+    await until(() => last().get(one) === version)
+    expect(await replayDeadLetters(store, 'search')).toBe(1)
+    await until(async () => (await readDeadLetters(store, 'search')).length === 0)
+    await until(() => handled.filter(({ id }) => id === one).length === 2)
+    expect(last().has(two)).toBe(false)
+  })
+
+  it('holds nothing up but its partition once very many fail, and that until they are handled', async () => {
+    await store.putMany(Array.from({ length: 2_500 }, (_, n) => ({ n })))
+    let isDown = true
+    const consumer = start(
+      (change) => {
+        if (isDown) throw new Error('The engine is down.')
+        handled.push(change)
+      },
+      { maxAttempts: 1_000 },
+    )
+    const failing = (): number => consumer.status().shards.reduce((sum, one) => sum + one.failing, 0)
+    await until(() => failing() >= 1_600)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    // A hundred of each eighth of a shard, and those that were under way.
+    expect(failing()).toBeLessThan(1_600 + 16 * 8)
+    expect(await readDeadLetters(store, 'search')).toEqual([])
+    isDown = false
+    await until(() => last().size === 2_500)
+    await until(() => failing() === 0)
+  })
+
+  it('that cannot be decoded fails like any other', async () => {
+    const { id } = await store.put({ n: 1 })
+    const shard = memory.shards[store.context.router.shardOfId(parseId(id))]!
+    const [row] = await shard.entities.read([parseId(id)])
+    const { epoch } = store.context.catalog.current().shards[0]!
+    await shard.entities.replace(
+      [{ id: row!.id, base: row!.version, version: row!.version + 1, body: new Uint8Array([1, 2, 3]) }],
+      { epoch },
+    )
+    start(keep, { maxAttempts: 2 })
+    await until(async () => (await readDeadLetters(store, 'search')).length === 1)
+    expect(await readDeadLetters(store, 'search')).toMatchObject([{ id, error: expect.stringContaining(id) }])
+  })
+})
+
+describe('several processes', () => {
+  it('share the work, and take over what one leaves', async () => {
+    const other = await openStore()
+    const byFirst: ChangedEntity[] = []
+    const first = start((change) => void byFirst.push(change))
+    await until(() => first.status().shards.every(({ partitions }) => partitions === 8))
+    const second = start(keep, {}, other)
+    await until(() => second.status().shards.every(({ partitions }) => partitions === 4))
+    expect(first.status().shards.map(({ partitions }) => partitions)).toEqual([4, 4])
+    await store.putMany(Array.from({ length: 200 }, (_, n) => ({ n })))
+    await until(() => new Set([...byFirst, ...handled].map(({ id }) => id)).size === 200)
+    expect(byFirst.length).toBeGreaterThan(0)
+    expect(handled.length).toBeGreaterThan(0)
+    expect((await readConsumers(store))[0]).toMatchObject({
+      name: 'search',
+      shards: [
+        { partitions: 8, workers: 2 },
+        { partitions: 8, workers: 2 },
+      ],
+    })
+    await second.stop()
+    await until(() => first.status().shards.every(({ partitions }) => partitions === 8))
+    await other.close()
+  })
+
+  it('of which one is cut off and comes back do not hand over older after newer', async () => {
+    const other = await openStore()
+    let isCutOff = false
+    plan = ({ operation }) =>
+      isCutOff && operation.startsWith('saveAll')
+        ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'It is cut off.')) }
+        : undefined
+    const { id } = await store.put({ n: 0 })
+    let release = (): void => {}
+    const held = new Promise<void>((resolve) => (release = resolve))
+    const byFirst: number[] = []
+    const first = start(async ({ version }) => {
+      byFirst.push(version)
+      await held
+    })
+    await until(() => byFirst.length === 1)
+    isCutOff = true
+    const { version } = await store.put({ n: 1 }, { id })
+    // Its leases run out while a handler is at work.
+    await new Promise((resolve) => setTimeout(resolve, 700))
+    plan = () => undefined
+    const second = start(keep, {}, other)
+    await until(() => last().get(id) === version)
+    release()
+    await until(() => second.status().shards.some(({ partitions }) => partitions === 4))
+    await first.stop()
+    expect(byFirst.filter((one) => one > version)).toEqual([])
+    expect(last().get(id)).toBe(version)
+    await other.close()
+  })
+})
+
+it('a shard that does not answer is tried again, and the other goes on', async () => {
+  let isDown = true
+  plan = ({ shard, operation }) =>
+    isDown && shard === 1 && operation === 'pageOfChanges'
+      ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'It is down.')) }
+      : undefined
+  const errors: unknown[] = []
+  const [up, down] = [await putOn(0, { n: 0 }), await putOn(1, { n: 1 })]
+  start(keep, { onError: (error) => void errors.push(error) })
+  await until(() => last().has(up) && errors.length > 0)
+  expect(last().has(down)).toBe(false)
+  expect(errors[0]).toMatchObject({ code: 'SHARD_UNAVAILABLE' })
+  isDown = false
+  await until(() => last().has(down))
+})
+
+it('an error of onError, and what a handler throws after the end, are nobody’s', async () => {
+  const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  await store.put({ n: 1 })
+  const consumer = start(
+    async (_, { signal }) => {
+      handled.push({} as ChangedEntity)
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      throw new Error('stopped')
+    },
+    {
+      onError: () => {
+        throw new Error('of onError')
+      },
+    },
+  )
+  await until(() => handled.length === 1)
+  await consumer.stop()
+  expect(consumer.status()).toMatchObject({ handled: 0, failed: 0 })
+  expect(warnings).not.toHaveBeenCalled()
+  handled = []
+  start()
+  await until(() => handled.length === 1)
+  warnings.mockRestore()
+})
+
+describe('a consumer that is dropped', () => {
+  it('is unknown, and one of its name begins anew', async () => {
+    await store.put({ n: 1 })
+    const consumer = start()
+    await until(() => handled.length === 1)
+    await expect(dropConsumer(store, 'search')).rejects.toMatchObject({
+      code: 'SHARD_BUSY',
+      message: expect.stringMatching(/works on the consumer search on shard .*; stop it/),
+    })
+    await consumer.stop()
+    await dropConsumer(store, 'search')
+    expect(await readConsumers(store)).toEqual([])
+    await expect(readDeadLetters(store, 'search')).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+      message: 'The store has no consumer search; it has none.',
+    })
+    start()
+    await until(() => handled.length === 2)
+  })
+})
+
+it.each([
+  [() => consume({} as never, 'search', keep), /consume takes a DataStore/],
+  [() => consume(store, 'no spaces', keep), /consume takes a name of up to 64/],
+  [() => consume(store, 'search', undefined as never), /consume takes a function that handles/],
+  [() => consume(store, 'search', keep, { pollMs: 1 }), /pollMs of consume has to be .* 10 or more; got 1/],
+  [() => consume(store, 'search', keep, { from: 'cursor' as never }), /'beginning' or 'now'/],
+  [() => consume(store, 'search', keep, { worker: 1 } as never), /has no option "worker"/],
+])('bad input is refused: %#', (call, message) => {
+  expect(call).toThrow(
+    expect.objectContaining({ code: 'BAD_OPTION', message: expect.stringMatching(message) }),
+  )
+})

@@ -1,0 +1,198 @@
+import {
+  backgroundLoop,
+  badArgument,
+  guarded,
+  isLooseleafError,
+  LooseleafError,
+  type CallOptions,
+} from '@looseleaf/core'
+import type { EngineContext } from '@looseleaf/index-engine'
+import pLimit from 'p-limit'
+import { editPartition, readLetters } from '../records/dead-letters.ts'
+import { checkConsumerName } from '../records/names.ts'
+import { beginningOf, register } from '../records/registry.ts'
+import { checkStore, type ChangesStore } from '../changes-store.ts'
+import type { ChangedEntity } from './changed-entity.ts'
+import { consumeOptionKinds, settledOptions, type ConsumeOptions } from './consume-options.ts'
+import { createPartitionLeases, type PartitionLeases } from './partition-leases.ts'
+import { createRowHandler, MAX_FAILING, type HandledCounts, type Handler } from './row-handler.ts'
+import { createShardConsumer } from './shard-consumer.ts'
+
+export interface Consumer {
+  /** Takes no further changes, waits for the handlers under way, saves how far it came, and lets other processes go on. */
+  stop(): Promise<void>
+  /** `stop`, for `await using consumer = consume(…)`. */
+  [Symbol.asyncDispose](): Promise<void>
+  status(): ConsumerStatus
+}
+
+/** What this process does of a consumer's work; `readConsumers` has what all do. */
+export interface ConsumerStatus extends HandledCounts {
+  /** False once it was stopped, dropped, or its store was closed. */
+  readonly isRunning: boolean
+  /** Per shard, in their order. */
+  readonly shards: readonly ShardConsumerStatus[]
+}
+
+export interface ShardConsumerStatus extends HandledCounts {
+  /** Of eighths of the shard, how many this process works on. */
+  readonly partitions: number
+  /** Changes that were refused and are tried again. */
+  readonly failing: number
+  /** Age of the oldest change that was not handled, in milliseconds, and never less than that of the floor; 0 where nothing is held. */
+  readonly lagMs: number
+}
+
+/**
+ * Hands the changes of a store to a function, at least once each, from where the consumer of this name was last: any number of processes share the
+ * work. Of one entity versions come in their order, one after the other, the last one and not every one between. A change that
+ * the function refuses, by throwing, is tried again while the others go on, and becomes a dead letter at last.
+ * Nothing that goes wrong is thrown: it is told by `onError`, and tried again. Stop it before the store is closed.
+ */
+export function consume(
+  store: ChangesStore,
+  name: string,
+  handler: Handler,
+  options: ConsumeOptions = {},
+): Consumer {
+  checkStore('consume', store, options, consumeOptionKinds)
+  checkConsumerName('consume', name)
+  if (typeof handler !== 'function') throw badArgument('consume', 'a function that handles a change', handler)
+  const settled = settledOptions(options)
+  const { context } = store
+  const controller = new AbortController()
+  const { signal } = controller
+
+  const tell = (error: unknown, change?: ChangedEntity): void =>
+    void guarded(
+      () => options.onError?.(error, change),
+      (failure) => process.emitWarning(`onError of consume failed: ${String(failure)}`, 'LooseleafWarning'),
+    )
+  const failed = (error: unknown): void => {
+    if (signal.aborted) return
+    tell(error)
+    // The store is closed, or the consumer dropped, and stays so.
+    if (isLooseleafError(error, 'CLOSED') || isLooseleafError(error, 'NOT_FOUND')) controller.abort()
+  }
+
+  let registered: Promise<void> | undefined
+  const known = (): Promise<void> =>
+    (registered ??= register(context, name, settled.from, { signal }).catch((error: unknown) => {
+      registered = undefined
+      throw error
+    }))
+
+  const owner = context.random.uuid()
+  const limit = pLimit(settled.workers)
+  const shards = context.driver.shards.map(({ name: shardName }, shard) => {
+    const leases = createPartitionLeases(context, shard, {
+      consumer: name,
+      owner,
+      leaseMs: settled.leaseMs,
+      async beginning(call) {
+        const place = await beginningOf(context, name, shard, call)
+        if (place !== undefined) return place
+        throw new LooseleafError('NOT_FOUND', `The consumer ${name} was dropped.`, { shard: shardName })
+      },
+    })
+    const rows = createRowHandler(context, shard, name, handler, { ...settled, leases, limit, signal, tell })
+    const work = createShardConsumer(context, {
+      ...settled,
+      shard,
+      leases,
+      handler: rows,
+      signal,
+      onRefresh: () => takeReplays(context, name, shard, leases, { signal }),
+    })
+    let before = { ...rows.counts }
+    const round = async (): Promise<number> => {
+      await known()
+      try {
+        return await work.round()
+      } finally {
+        const { handled, failed: refused, givenUp } = rows.counts
+        if (leases.held.length > 0)
+          context.events.happened({
+            kind: 'consumed',
+            consumer: name,
+            shard: shardName,
+            handled: handled - before.handled,
+            failed: refused - before.failed,
+            givenUp: givenUp - before.givenUp,
+            lagMs: work.lagMs,
+          })
+        before = { ...rows.counts }
+      }
+    }
+    return { leases, counts: rows.counts, work, round }
+  })
+  // Whoever starts it may do so within a call or a trace.
+  const loops = context.events.detached(() =>
+    shards.map(({ round }) => backgroundLoop({ time: context.time, signal, round, onError: failed })),
+  )
+
+  let stopped: Promise<void> | undefined
+  const stop = (): Promise<void> => (stopped ??= end())
+  async function end(): Promise<void> {
+    controller.abort()
+    await Promise.all(loops)
+    // What cannot be saved now comes again: leases run out, and the next process begins where it was saved last.
+    await Promise.allSettled(shards.map(({ leases }) => leases.release()))
+  }
+
+  return {
+    stop,
+    [Symbol.asyncDispose]: stop,
+    status() {
+      const each = shards.map(({ leases: { held }, counts, work: { lagMs } }) => ({
+        ...counts,
+        partitions: held.length,
+        failing: held.reduce((sum, { failing }) => sum + failing.size, 0),
+        lagMs,
+      }))
+      const total = (of: keyof HandledCounts): number => each.reduce((sum, counts) => sum + counts[of], 0)
+      return {
+        isRunning: !signal.aborted,
+        handled: total('handled'),
+        failed: total('failed'),
+        givenUp: total('givenUp'),
+        shards: each,
+      }
+    },
+  }
+}
+
+/** Dead letters that somebody wants handled again become failing changes that are due: some at a time, so that others go on. */
+async function takeReplays(
+  context: EngineContext,
+  consumer: string,
+  shard: number,
+  leases: PartitionLeases,
+  options: CallOptions,
+): Promise<void> {
+  const { held } = leases
+  if (held.length === 0) return
+  const numbers = held.map(({ number }) => number)
+  const letters = await readLetters(context, consumer, shard, numbers, options)
+  for (const partition of held) {
+    const { number, failing } = partition
+    const wanted = letters.get(number)?.filter(({ replay }) => replay) ?? []
+    const taken = new Map(
+      wanted.slice(0, Math.max(0, MAX_FAILING / 2 - failing.size)).map((one) => [one.id, one]),
+    )
+    if (taken.size === 0) continue
+    for (const [id, { version, error, failedAt }] of taken)
+      failing.set(id, { id, version, attempts: 0, error, failedAt })
+    // Kept there before they go here.
+    await leases.save(options)
+    if (!partition.isHeld) continue
+    await editPartition(
+      context,
+      consumer,
+      { shard, partition: number },
+      ({ id, replay }) => replay && taken.has(id),
+      () => [],
+      options,
+    )
+  }
+}

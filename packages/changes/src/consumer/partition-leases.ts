@@ -1,0 +1,155 @@
+import { elapsedBy, type CallOptions, type UpdatedPlace } from '@looseleaf/core'
+import type { EngineContext } from '@looseleaf/index-engine'
+import { shardAt, workerName } from '@looseleaf/protocol'
+import { partitionNumbers, PARTITIONS, partitionTask, waitingTask } from '../records/names.ts'
+import { recordFromText, recordToText, type Failing } from '../records/partition-record.ts'
+
+/** A partition of a shard that this process works on. */
+export interface HeldPartition {
+  readonly number: number
+  place: UpdatedPlace
+  /** By the entity's id. */
+  readonly failing: Map<string, Failing>
+  /** False once another process has taken over: then nothing of it is handled here any more. */
+  isHeld: boolean
+}
+
+/** The right of this process to some partitions of a shard, for a time. */
+export interface PartitionLeases {
+  readonly held: readonly HeldPartition[]
+  /** False when the leases may have run out: `save` tells. */
+  readonly areSure: boolean
+  /**
+   * Takes what is free, up to a fair share, and gives up what another process lacks. Not while a held partition is worked on.
+   */
+  refresh(options: CallOptions): Promise<void>
+  /** Saves where the partitions stand, and prolongs the leases. */
+  save(options: CallOptions): Promise<void>
+  /** Saves and gives up everything. */
+  release(): Promise<void>
+}
+
+export interface LeaseOptions {
+  readonly consumer: string
+  /** A name of this process that no other has. */
+  readonly owner: string
+  readonly leaseMs: number
+  /** Where a partition begins that nobody has worked on. */
+  readonly beginning: (options: CallOptions) => Promise<UpdatedPlace>
+}
+
+export function createPartitionLeases(
+  context: EngineContext,
+  shard: number,
+  { consumer, owner, leaseMs, beginning }: LeaseOptions,
+): PartitionLeases {
+  const elapsed = elapsedBy(context.time)
+  const tasks = (): ReturnType<typeof shardAt>['tasks'] => shardAt(context, shard).tasks
+  const taskOf = (partition: number): string => partitionTask(consumer, partition)
+  const held = new Map<number, HeldPartition>()
+  let sureUntil = -Infinity
+  let isWaiting = false
+
+  async function store(
+    partitions: readonly HeldPartition[],
+    forMs: number,
+    options: CallOptions,
+  ): Promise<void> {
+    if (partitions.length === 0) return
+    const texts = partitions.map(({ number, place, failing }): [string, string] => [
+      taskOf(number),
+      recordToText({ place, failing: [...failing.values()], worker: workerName }),
+    ])
+    const still = await tasks().saveAll(new Map(texts), owner, forMs, options)
+    for (const partition of partitions) {
+      partition.isHeld = forMs > 0 && still.has(taskOf(partition.number))
+      if (!partition.isHeld) held.delete(partition.number)
+    }
+  }
+
+  async function save(options: CallOptions): Promise<void> {
+    const begun = elapsed()
+    await store([...held.values()], leaseMs, options)
+    sureUntil = begun + leaseMs
+  }
+
+  async function claim(partitions: readonly number[], options: CallOptions): Promise<void> {
+    const begun = elapsed()
+    const claimed = await tasks().claimAll(partitions.map(taskOf), owner, leaseMs, options)
+    for (const number of partitions) {
+      const state = claimed.get(taskOf(number))
+      if (state === undefined) continue
+      const record = recordFromText(state.progress)
+      held.set(number, {
+        number,
+        place: record?.place ?? (await beginning(options)),
+        failing: new Map(record?.failing.map((failing) => [failing.id, failing])),
+        isHeld: true,
+      })
+    }
+    sureUntil = held.size > claimed.size ? Math.min(sureUntil, begun + leaseMs) : begun + leaseMs
+  }
+
+  /** How many partitions each process has that works on this shard, or waits for some. */
+  async function look(options: CallOptions): Promise<{
+    readonly free: readonly number[]
+    readonly shares: ReadonlyMap<string, number>
+    readonly waiter: string | undefined
+  }> {
+    const waiting = waitingTask(consumer)
+    const states = await tasks().loadAll([...partitionNumbers.map(taskOf), waiting], options)
+    const shares = new Map([[owner, held.size]])
+    const free: number[] = []
+    for (const number of partitionNumbers) {
+      if (held.has(number)) continue
+      const who = states.get(taskOf(number))?.owner
+      if (who === undefined || who === owner) free.push(number)
+      else shares.set(who, (shares.get(who) ?? 0) + 1)
+    }
+    const waiter = states.get(waiting)?.owner
+    if (waiter !== undefined && !shares.has(waiter)) shares.set(waiter, 0)
+    return { free, shares, waiter: waiter === owner ? undefined : waiter }
+  }
+
+  /** Half of what this process has more than the one who waits, if no other has more. */
+  async function share(
+    shares: ReadonlyMap<string, number>,
+    waiter: string,
+    options: CallOptions,
+  ): Promise<void> {
+    const [richest] = [...shares].toSorted(([a, n], [b, m]) => m - n || (a < b ? -1 : 1))
+    if (richest?.[0] !== owner) return
+    const count = Math.floor((held.size - (shares.get(waiter) ?? 0)) / 2)
+    await store([...held.values()].slice(0, count), 0, options)
+  }
+
+  async function wait(isShort: boolean, options: CallOptions): Promise<void> {
+    const task = waitingTask(consumer)
+    if (isShort) isWaiting = (await tasks().claim(task, owner, leaseMs, options)) !== undefined
+    else if (isWaiting) {
+      await tasks().save(task, owner, '', 0, options)
+      isWaiting = false
+    }
+  }
+
+  return {
+    get held() {
+      return [...held.values()]
+    },
+    get areSure() {
+      return elapsed() < sureUntil
+    },
+    save,
+    async refresh(options) {
+      const { free, shares, waiter } = await look(options)
+      const room = Math.ceil(PARTITIONS / shares.size) - held.size
+      if (room > 0 && free.length > 0) await claim(free.slice(0, room), options)
+      else if (waiter !== undefined) await share(shares, waiter, options)
+      await wait(free.length === 0 && held.size < Math.floor(PARTITIONS / shares.size), options)
+    },
+    async release() {
+      await store([...held.values()], 0, {})
+      await wait(false, {})
+    },
+  }
+}

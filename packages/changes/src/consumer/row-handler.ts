@@ -1,0 +1,146 @@
+import { elapsedBy, formatId, type EntityRow } from '@looseleaf/core'
+import type { EngineContext } from '@looseleaf/index-engine'
+import { shardAt } from '@looseleaf/protocol'
+import type { LimitFunction } from 'p-limit'
+import { addLetters } from '../records/dead-letters.ts'
+import type { Failing } from '../records/partition-record.ts'
+import { changedEntity, type ChangedEntity } from './changed-entity.ts'
+import type { SettledOptions } from './consume-options.ts'
+import type { HeldPartition, PartitionLeases } from './partition-leases.ts'
+
+/** What is done with a change. Throws, or rejects, where it is to be tried again. */
+export type Handler = (
+  change: ChangedEntity,
+  context: {
+    /** Fires when the consumer is stopped: what is thrown after that is no failure, and the change comes again. */
+    readonly signal: AbortSignal
+  },
+) => unknown
+
+/** Hands rows to the handler, and keeps account of those that it refuses. */
+export interface RowHandler {
+  /** False where the row has to come again: the consumer is stopped, or the partition lost or full of failing changes. */
+  handle(partition: HeldPartition, row: EntityRow): Promise<boolean>
+  /** Failing changes that have waited long enough. */
+  due(partition: HeldPartition): Iterable<Failing>
+  readonly counts: HandledCounts
+}
+
+/** Since the consumer was started, of one shard. */
+export interface HandledCounts {
+  readonly handled: number
+  /** Refusals, with those of later attempts. */
+  readonly failed: number
+  /** Changes that became dead letters. */
+  readonly givenUp: number
+}
+
+/** Failing changes of a partition. With so many, nothing more is read of it until some are handled. */
+export const MAX_FAILING = 100
+const MAX_PAUSE_MS = 300_000
+const MAX_ERROR = 500
+
+export function createRowHandler(
+  context: EngineContext,
+  shard: number,
+  consumer: string,
+  handler: Handler,
+  options: Pick<SettledOptions, 'retryMs' | 'maxAttempts'> & {
+    readonly leases: PartitionLeases
+    readonly limit: LimitFunction
+    readonly signal: AbortSignal
+    readonly tell: (error: unknown, change?: ChangedEntity) => void
+  },
+): RowHandler {
+  const { leases, limit, signal, tell, retryMs, maxAttempts } = options
+  const elapsed = elapsedBy(context.time)
+  const dueAt = new WeakMap<Failing, number>()
+  const counts = { handled: 0, failed: 0, givenUp: 0 }
+
+  function pauseAfter({ attempts }: Failing): number {
+    return attempts === 0 ? 0 : Math.min(retryMs * 2 ** (attempts - 1), MAX_PAUSE_MS)
+  }
+
+  /** Of one that another process has left, from now on. */
+  function dueTime(failing: Failing): number {
+    const known = dueAt.get(failing)
+    if (known !== undefined) return known
+    const time = elapsed() + pauseAfter(failing)
+    dueAt.set(failing, time)
+    return time
+  }
+
+  /** Whether this process may go on with the partition. */
+  async function isOurs(partition: HeldPartition): Promise<boolean> {
+    try {
+      if (!leases.areSure) await leases.save({ signal })
+      return partition.isHeld && !signal.aborted
+    } catch (error) {
+      tell(error)
+      return false
+    }
+  }
+
+  async function becameLetter(partition: HeldPartition, failing: Failing): Promise<boolean> {
+    if (failing.attempts < maxAttempts) return false
+    try {
+      return await addLetters(context, consumer, { shard, partition: partition.number }, [failing], {
+        signal,
+      })
+    } catch (error) {
+      tell(error)
+      return false
+    }
+  }
+
+  async function refused(partition: HeldPartition, failing: Failing): Promise<void> {
+    counts.failed++
+    partition.failing.set(failing.id, failing)
+    dueTime(failing)
+    if (!(await becameLetter(partition, failing))) return
+    counts.givenUp++
+    partition.failing.delete(failing.id)
+  }
+
+  async function handle(partition: HeldPartition, row: EntityRow): Promise<boolean> {
+    if (!(await isOurs(partition))) return false
+    const id = formatId(row.id)
+    const known = partition.failing.get(id)
+    if (known === undefined && partition.failing.size >= MAX_FAILING) return false
+    const attempt = known?.version === row.version ? known.attempts + 1 : 1
+    let change: ChangedEntity | undefined
+    try {
+      change = changedEntity(context, row, shardAt(context, shard).name, attempt)
+      await handler(change, { signal })
+    } catch (error) {
+      if (signal.aborted || !partition.isHeld) return false
+      tell(error, change)
+      const { version } = row
+      await refused(partition, {
+        id,
+        version,
+        attempts: attempt,
+        error: textOf(error),
+        failedAt: context.time.now(),
+      })
+      return true
+    }
+    partition.failing.delete(id)
+    counts.handled++
+    return true
+  }
+
+  return {
+    handle: (partition, row) => limit(() => handle(partition, row)),
+    due: (partition) => {
+      const now = elapsed()
+      return [...partition.failing.values()].filter((failing) => dueTime(failing) <= now)
+    },
+    counts,
+  }
+}
+
+function textOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error)
+  return text.slice(0, MAX_ERROR)
+}

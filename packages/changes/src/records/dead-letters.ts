@@ -1,0 +1,103 @@
+import { parseObject, toObject, type CallOptions } from '@looseleaf/core'
+import type { EngineContext } from '@looseleaf/index-engine'
+import { shardAt } from '@looseleaf/protocol'
+import { editTask } from './edit-task.ts'
+import { deadTask, partitionNumbers } from './names.ts'
+import { failingIn, type Failing } from './partition-record.ts'
+
+/** As it is stored: with a mark once somebody wants it handled again. */
+export interface StoredLetter extends Failing {
+  readonly replay: boolean
+}
+
+/** Of one partition. With more, what fails stays with those that are tried again, and the partition waits at last. */
+const MAX_LETTERS = 10_000
+
+/** Adds letters, each in place of an older one of the same entity; answers false where there is no room for all. */
+export async function addLetters(
+  context: EngineContext,
+  consumer: string,
+  at: { readonly shard: number; readonly partition: number },
+  letters: readonly Failing[],
+  options: CallOptions,
+): Promise<boolean> {
+  let isAdded = false
+  const add = (text: string): string => {
+    const all = new Map(lettersFromText(text).map((letter) => [letter.id, letter]))
+    for (const letter of letters) all.set(letter.id, { ...letter, replay: false })
+    isAdded = all.size <= MAX_LETTERS
+    return isAdded ? lettersToText([...all.values()]) : text
+  }
+  await editTask(context, at.shard, deadTask(consumer, at.partition), add, options)
+  return isAdded
+}
+
+/** The letters of some partitions of a shard, by partition. */
+export async function readLetters(
+  context: EngineContext,
+  consumer: string,
+  shard: number,
+  partitions: readonly number[],
+  options: CallOptions,
+): Promise<ReadonlyMap<number, readonly StoredLetter[]>> {
+  const names = partitions.map((partition) => deadTask(consumer, partition))
+  const states = await shardAt(context, shard).tasks.loadAll(names, options)
+  return new Map(
+    partitions.map((partition, i) => [
+      partition,
+      lettersFromText(states.get(names[i] as string)?.progress ?? ''),
+    ]),
+  )
+}
+
+/** Changes the letters of a consumer wherever it has some; answers how many of them `change` has picked. */
+export async function editLetters(
+  context: EngineContext,
+  consumer: string,
+  pick: (letter: StoredLetter) => boolean,
+  change: (picked: StoredLetter) => readonly StoredLetter[],
+  options: CallOptions,
+): Promise<number> {
+  const counts = await Promise.all(
+    context.driver.shards.map(async (_, shard) => {
+      const letters = await readLetters(context, consumer, shard, partitionNumbers, options)
+      const concerned = partitionNumbers.filter((partition) => letters.get(partition)?.some(pick))
+      let picked = 0
+      for (const partition of concerned) {
+        picked += await editPartition(context, consumer, { shard, partition }, pick, change, options)
+      }
+      return picked
+    }),
+  )
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
+export async function editPartition(
+  context: EngineContext,
+  consumer: string,
+  at: { readonly shard: number; readonly partition: number },
+  pick: (letter: StoredLetter) => boolean,
+  change: (picked: StoredLetter) => readonly StoredLetter[],
+  options: CallOptions,
+): Promise<number> {
+  let picked = 0
+  const edit = (text: string): string => {
+    const letters = lettersFromText(text)
+    picked = letters.filter(pick).length
+    return lettersToText(letters.flatMap((letter) => (pick(letter) ? change(letter) : [letter])))
+  }
+  await editTask(context, at.shard, deadTask(consumer, at.partition), edit, options)
+  return picked
+}
+
+function lettersToText(letters: readonly StoredLetter[]): string {
+  return letters.length === 0 ? '' : JSON.stringify({ letters })
+}
+
+function lettersFromText(text: string): StoredLetter[] {
+  const list = parseObject(text)?.['letters']
+  if (!Array.isArray(list)) return []
+  return list.flatMap((item) =>
+    failingIn([item]).map((letter) => ({ ...letter, replay: toObject(item)?.['replay'] === true })),
+  )
+}

@@ -1,0 +1,28 @@
+import { LooseleafError, type CallOptions } from '@looseleaf/core'
+import type { EngineContext } from '@looseleaf/index-engine'
+import { shardAt } from '@looseleaf/protocol'
+
+const LEASE_MS = 5_000
+const TRIES = 100
+const PAUSE_MS = 100
+
+/** Changes the text of a task as one step: nobody else changes it between the reading and the writing. Answers the new text. */
+export async function editTask(
+  context: EngineContext,
+  shard: number,
+  task: string,
+  edit: (text: string) => string,
+  { signal }: CallOptions,
+): Promise<string> {
+  const { name, tasks } = shardAt(context, shard)
+  const owner = context.random.uuid()
+  for (let tries = 0; tries < TRIES; tries++) {
+    const state = await tasks.claim(task, owner, LEASE_MS, { signal })
+    if (state !== undefined) {
+      const text = edit(state.progress)
+      if (await tasks.save(task, owner, text, 0, { signal })) return text
+    }
+    await context.time.sleep(PAUSE_MS, signal)
+  }
+  throw new LooseleafError('SHARD_BUSY', `The task ${task} was held by others all the time.`, { shard: name })
+}

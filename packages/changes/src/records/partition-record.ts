@@ -1,0 +1,50 @@
+import { countIn, parseObject, toObject, type UpdatedPlace } from '@looseleaf/core'
+
+/** A change that its handler has refused, and that is tried again. */
+export interface Failing {
+  readonly id: string
+  readonly version: number
+  /** How often it was refused. */
+  readonly attempts: number
+  /** The message of the last error, cut. */
+  readonly error: string
+  /** Milliseconds since 1970, by the clock of the process. */
+  readonly failedAt: number
+}
+
+/** Where a consumer stands in a partition of a shard. */
+export interface PartitionRecord {
+  /** Whatever was updated up to here was handled, or is failing, or is a dead letter. */
+  readonly place: UpdatedPlace
+  readonly failing: readonly Failing[]
+  /** Host and process of whoever saved it. */
+  readonly worker: string
+}
+
+export function recordToText({ place, failing, worker }: PartitionRecord): string {
+  return JSON.stringify({ ...place, failing, worker })
+}
+
+/** The record of such a text; undefined for any other. */
+export function recordFromText(text: string): PartitionRecord | undefined {
+  const value = parseObject(text)
+  if (value === undefined) return undefined
+  const { worker } = value
+  return {
+    place: { updated: countIn(value, 'updated'), addedId: countIn(value, 'addedId') },
+    failing: failingIn(value['failing']),
+    worker: typeof worker === 'string' ? worker : '',
+  }
+}
+
+/** The items of a list of failing changes; what is none is left out. */
+export function failingIn(list: unknown): Failing[] {
+  if (!Array.isArray(list)) return []
+  return list.flatMap((item) => {
+    const value = toObject(item) ?? {}
+    const { id, error } = value
+    if (typeof id !== 'string' || typeof error !== 'string') return []
+    const counts = { version: countIn(value, 'version'), attempts: countIn(value, 'attempts') }
+    return [{ id, ...counts, error, failedAt: countIn(value, 'failedAt') }]
+  })
+}

@@ -1,0 +1,155 @@
+import {
+  badArgument,
+  isId,
+  LooseleafError,
+  optionKinds,
+  type CallOptions,
+  type EntityId,
+} from '@looseleaf/core'
+import { shardAt } from '@looseleaf/protocol'
+import { checkStore, type ChangesStore } from '../changes-store.ts'
+import { editLetters, readLetters, type StoredLetter } from '../records/dead-letters.ts'
+import {
+  checkConsumerName,
+  deadTask,
+  partitionNumbers,
+  partitionTask,
+  waitingTask,
+} from '../records/names.ts'
+import { consumerNames, forget } from '../records/registry.ts'
+
+/** A change that a handler has refused too often. */
+export interface DeadLetter {
+  readonly id: EntityId
+  readonly version: number
+  readonly attempts: number
+  /** The message of the last error, cut. */
+  readonly error: string
+  readonly failedAt: Date
+  /** Somebody wants it handled again, and the consumer has not come to it yet. */
+  readonly isReplayed: boolean
+}
+
+const DROP_LEASE_MS = 30_000
+const callKinds = { signal: optionKinds.signal }
+
+/** The dead letters of a consumer, the oldest first. */
+export async function readDeadLetters(
+  store: ChangesStore,
+  consumer: string,
+  options: CallOptions = {},
+): Promise<readonly DeadLetter[]> {
+  await checkKnown('readDeadLetters', store, consumer, options)
+  const { context } = store
+  const each = await Promise.all(
+    context.driver.shards.map((_, shard) => readLetters(context, consumer, shard, partitionNumbers, options)),
+  )
+  return each
+    .flatMap((letters) => [...letters.values()].flat())
+    .toSorted((a, b) => a.failedAt - b.failedAt)
+    .map(({ id, version, attempts, error, failedAt, replay }) => ({
+      id,
+      version,
+      attempts,
+      error,
+      failedAt: new Date(failedAt),
+      isReplayed: replay,
+    }))
+}
+
+/**
+ * Has dead letters handled again, all or those of some entities, as the entities are now. The consumer takes them up within seconds, where it
+ * runs. Answers how many there were.
+ */
+export async function replayDeadLetters(
+  store: ChangesStore,
+  consumer: string,
+  ids?: readonly EntityId[],
+  options: CallOptions = {},
+): Promise<number> {
+  await checkKnown('replayDeadLetters', store, consumer, options)
+  const pick = pickOf('replayDeadLetters', ids)
+  return editLetters(store.context, consumer, pick, (letter) => [{ ...letter, replay: true }], options)
+}
+
+/** Forgets dead letters, all or those of some entities, and answers how many there were. */
+export async function discardDeadLetters(
+  store: ChangesStore,
+  consumer: string,
+  ids?: readonly EntityId[],
+  options: CallOptions = {},
+): Promise<number> {
+  await checkKnown('discardDeadLetters', store, consumer, options)
+  return editLetters(store.context, consumer, pickOf('discardDeadLetters', ids), () => [], options)
+}
+
+/**
+ * Forgets a consumer, where it stands and its dead letters, on every shard. Throws `SHARD_BUSY` while a process works on it. One of
+ * this name that is started later is a new one.
+ */
+export async function dropConsumer(
+  store: ChangesStore,
+  consumer: string,
+  options: CallOptions = {},
+): Promise<void> {
+  await checkKnown('dropConsumer', store, consumer, options)
+  const { context } = store
+  const owner = context.random.uuid()
+  const work = partitionNumbers.map((partition) => partitionTask(consumer, partition))
+  const others = [
+    waitingTask(consumer),
+    ...partitionNumbers.map((partition) => deadTask(consumer, partition)),
+  ]
+  const emptied = (names: readonly string[]): Map<string, string> => new Map(names.map((name) => [name, '']))
+  const each = context.driver.shards.map((_, shard) => shardAt(context, shard))
+  const claimed = await Promise.all(
+    each.map(({ tasks }) => tasks.claimAll(work, owner, DROP_LEASE_MS, options)),
+  )
+  const busy = claimed.findIndex((states) => states.size < work.length)
+  if (busy !== -1) {
+    await Promise.all(
+      each.map(({ tasks }, shard) =>
+        tasks.saveAll(
+          new Map([...(claimed[shard] ?? [])].map(([name, { progress }]) => [name, progress])),
+          owner,
+          0,
+          options,
+        ),
+      ),
+    )
+    const { name } = each[busy]!
+    throw new LooseleafError(
+      'SHARD_BUSY',
+      `A process works on the consumer ${consumer} on shard ${name}; stop it before the consumer is dropped.`,
+      { shard: name },
+    )
+  }
+  for (const [shard, { tasks }] of each.entries()) {
+    // First that it is unknown: a process that is started meanwhile begins anew, or not at all.
+    await forget(context, consumer, shard, options)
+    await tasks.claimAll(others, owner, DROP_LEASE_MS, options)
+    await tasks.saveAll(emptied([...work, ...others]), owner, 0, options)
+  }
+}
+
+async function checkKnown(
+  call: string,
+  store: ChangesStore,
+  consumer: string,
+  options: CallOptions,
+): Promise<void> {
+  checkStore(call, store, options, callKinds)
+  checkConsumerName(call, consumer)
+  const names = await consumerNames(store.context, options)
+  if (names.includes(consumer)) return
+  const there = names.length === 0 ? 'it has none' : `it has ${names.join(', ')}`
+  throw new LooseleafError('NOT_FOUND', `The store has no consumer ${consumer}; ${there}.`)
+}
+
+function pickOf(call: string, ids: readonly EntityId[] | undefined): (letter: StoredLetter) => boolean {
+  if (ids === undefined) return () => true
+  if (!Array.isArray(ids)) throw badArgument(call, 'an array of ids, or undefined for all', ids)
+  for (const id of ids as readonly unknown[]) if (!isId(id)) throw badArgument(call, 'ids', id)
+  const wanted = new Set(ids as readonly EntityId[])
+  return ({ id }) => wanted.has(id)
+}

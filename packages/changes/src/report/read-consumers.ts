@@ -1,0 +1,87 @@
+import { isLooseleafError, optionKinds, type CallOptions, type LooseleafError } from '@looseleaf/core'
+import { shardAt } from '@looseleaf/protocol'
+import { checkStore, type ChangesStore } from '../changes-store.ts'
+import { readLetters } from '../records/dead-letters.ts'
+import { PARTITIONS, partitionNumbers, partitionTask } from '../records/names.ts'
+import { recordFromText } from '../records/partition-record.ts'
+import { consumerNames, readRegistry } from '../records/registry.ts'
+
+/** What all processes have done of a consumer's work. */
+export interface ConsumerReport {
+  readonly name: string
+  /** Per shard, in their order. */
+  readonly shards: readonly ConsumerShardReport[]
+}
+
+export interface ConsumerShardReport {
+  readonly name: string
+  /** Why the shard did not answer; the rest is 0 then. */
+  readonly error: LooseleafError | undefined
+  /**
+   * Age of the oldest change that was not handled, in milliseconds: how old the place is that was saved last, which is done each few
+   * seconds where nothing happens.
+   */
+  readonly lagMs: number
+  /** Of its eighths, those that a process has now; and how many processes these are. */
+  readonly partitions: number
+  readonly workers: number
+  /** Changes that were refused and are tried again. */
+  readonly failing: number
+  readonly deadLetters: number
+}
+
+/** How far the consumers of a store are; a shard that does not answer says so. */
+export async function readConsumers(
+  store: ChangesStore,
+  options: CallOptions = {},
+): Promise<readonly ConsumerReport[]> {
+  checkStore('readConsumers', store, options, { signal: optionKinds.signal })
+  const names = await consumerNames(store.context, options)
+  return Promise.all(
+    names.map(async (name) => ({
+      name,
+      shards: await Promise.all(
+        store.context.driver.shards.map((_, shard) => shardReport(store, name, shard, options)),
+      ),
+    })),
+  )
+}
+
+async function shardReport(
+  { context }: ChangesStore,
+  consumer: string,
+  shard: number,
+  options: CallOptions,
+): Promise<ConsumerShardReport> {
+  const { name, tasks, entities } = shardAt(context, shard)
+  const nothing = { name, error: undefined, lagMs: 0, partitions: 0, workers: 0, failing: 0, deadLetters: 0 }
+  try {
+    const [states, registry, letters, { now }] = await Promise.all([
+      tasks.loadAll(
+        partitionNumbers.map((partition) => partitionTask(consumer, partition)),
+        options,
+      ),
+      readRegistry(context, shard, options),
+      readLetters(context, consumer, shard, partitionNumbers, options),
+      entities.floor(options),
+    ])
+    const owners = [...states.values()].flatMap(({ owner }) => owner ?? [])
+    const records = [...states.values()].flatMap(({ progress }) => recordFromText(progress) ?? [])
+    const places = records.map(({ place }) => place.updated)
+    // One that nobody has saved yet is where the consumer began.
+    if (records.length < PARTITIONS) places.push(registry.get(consumer)?.[shard] ?? 0)
+    const oldest = Math.min(...places)
+    const all = [...letters.values()]
+    return {
+      ...nothing,
+      lagMs: oldest === 0 ? Infinity : Math.max(0, now - oldest) / 1000,
+      partitions: owners.length,
+      workers: new Set(owners).size,
+      failing: records.reduce((sum, { failing }) => sum + failing.length, 0),
+      deadLetters: all.reduce((sum, { length }) => sum + length, 0),
+    }
+  } catch (error) {
+    if (!isLooseleafError(error) || options.signal?.aborted) throw error
+    return { ...nothing, error }
+  }
+}

@@ -1,0 +1,137 @@
+import { LooseleafError, type EntityId } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { DataStore, defineIndex } from '@looseleaf/store'
+import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { watch, type WatchedPage, type WatchOptions } from './watch.ts'
+
+const byUser = defineIndex('by_user', { properties: { user: 'string', n: 'integer' }, shardOn: 'user' })
+type Page = WatchedPage<{ readonly user: 'string'; readonly n: 'integer' }>
+
+let store: DataStore
+let plan: FaultPlan
+let queries: number
+
+beforeEach(async () => {
+  plan = () => undefined
+  queries = 0
+  const driver = faultyDriver(await memoryShards(2).connect(), (call) => plan(call))
+  store = await DataStore.open({
+    shards: { shardCount: 2, connect: async () => driver },
+    indexes: [byUser],
+    migrate: true,
+    observer: { callBegan: ({ name }) => void (name === 'query' && queries++) },
+  })
+})
+
+afterEach(() => store.close())
+
+const put = async (n: number, id?: EntityId, user = 'ada'): Promise<EntityId> =>
+  (await store.put({ user, n }, id === undefined ? {} : { id })).id
+
+/** Pages one by one. */
+function watching(options: WatchOptions = {}): AsyncGenerator<Page, void, undefined> {
+  return watch(store, byUser, { user: 'ada' }, { order: 'desc', limit: 3, ...options })
+}
+
+async function next(pages: AsyncGenerator<Page, void, undefined>): Promise<Page> {
+  const { value } = await pages.next()
+  if (value === undefined) throw new Error('There are no more pages.')
+  return value
+}
+
+const numbers = (items: Page['items']): number[] => items.map(({ n }) => Number(n))
+const inWords = ({ items, came, changed, left }: Page): number[][] =>
+  [items, came, changed, left].map(numbers)
+
+it('a page is given as it is, and then whenever it has changed, with what came, changed and left', async () => {
+  const one = await put(1)
+  const pages = watching()
+  expect(inWords(await next(pages))).toEqual([[1], [1], [], []])
+  await put(2)
+  expect(inWords(await next(pages))).toEqual([[2, 1], [2], [], []])
+  await put(3, one)
+  expect(inWords(await next(pages))).toEqual([[3, 2], [], [3], []])
+  await Promise.all([put(4), put(5)])
+  let page = await next(pages)
+  // Each write by itself, or both at once.
+  if (page.came.length === 1) page = await next(pages)
+  expect(numbers(page.items)).toEqual([5, 4, 3])
+  await store.delete(one)
+  expect(inWords(await next(pages))).toEqual([[5, 4, 2], [2], [], [3]])
+  await pages.return()
+})
+
+it('an empty page is one, and what is behind the page or of others asks nothing', async () => {
+  const pages = watching({ limit: 1 })
+  expect(inWords(await next(pages))).toEqual([[], [], [], []])
+  await put(5)
+  expect(inWords(await next(pages))).toEqual([[5], [5], [], []])
+  const before = queries
+  await put(7, undefined, 'bob')
+  await new Promise((resolve) => setTimeout(resolve, 600))
+  expect(queries).toBe(before)
+  // It matches, and stands behind.
+  await put(4)
+  await put(6)
+  expect(inWords(await next(pages))).toEqual([[6], [6], [], [5]])
+  await pages.return()
+})
+
+it('many who watch one page cost as much as one, and who is slow gets the last', async () => {
+  await put(1)
+  const many = Array.from({ length: 50 }, () => watching())
+  await Promise.all(many.map(next))
+  expect(queries).toBe(1)
+  const [slow, ...others] = many
+  await put(2)
+  for (const pages of others) expect(numbers((await next(pages)).items)).toEqual([2, 1])
+  await put(3)
+  for (const pages of others) expect(numbers((await next(pages)).came)).toEqual([3])
+  expect(inWords(await next(slow!))).toEqual([[3, 2, 1], [3, 2], [], []])
+  expect(queries).toBe(3)
+  await Promise.all(many.map((pages) => pages.return()))
+  const [again] = [watching()]
+  expect(numbers((await next(again)).items)).toEqual([3, 2, 1])
+  await again.return()
+})
+
+it('a shard that does not answer for a while only delays', async () => {
+  const pages = watching()
+  await next(pages)
+  let refusals = 0
+  plan = ({ operation }) =>
+    refusals < 3 && (operation === 'scan' || operation === 'pageOfChanges')
+      ? {
+          before: () => {
+            refusals++
+            return Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'It is down.'))
+          },
+        }
+      : undefined
+  await put(1)
+  expect(numbers((await next(pages)).items)).toEqual([1])
+  expect(refusals).toBe(3)
+  await pages.return()
+})
+
+it('the signal, the end of the store and a query that makes no sense end it', async () => {
+  const aborter = new AbortController()
+  const pages = watching({ signal: aborter.signal })
+  await next(pages)
+  const aborted = pages.next()
+  aborter.abort()
+  await expect(aborted).rejects.toMatchObject({ code: 'ABORTED' })
+  await expect(next(watch(store, byUser, { n: 1 } as never))).rejects.toMatchObject({ code: 'BAD_QUERY' })
+  await expect(next(watching({ limits: 3 } as never))).rejects.toMatchObject({ code: 'BAD_OPTION' })
+  const unknown = defineIndex('unknown', { properties: { user: 'string' }, shardOn: 'user' })
+  await expect(watch(store, unknown, { user: 'ada' }).next()).rejects.toMatchObject({
+    code: 'INDEX_NOT_FOUND',
+  })
+  const open = watching()
+  await next(open)
+  const closed = open.next().catch((error: unknown) => error)
+  await store.close()
+  expect(await closed).toMatchObject({ code: 'CLOSED' })
+  await expect(next(watching())).rejects.toMatchObject({ code: 'CLOSED' })
+})

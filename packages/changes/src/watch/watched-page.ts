@@ -1,0 +1,132 @@
+import {
+  formatId,
+  isLooseleafError,
+  metaOf,
+  type Entity,
+  type EntityId,
+  type EntityRow,
+} from '@looseleaf/core'
+import { decodeBody, type EngineContext } from '@looseleaf/index-engine'
+import { hubOf, type ChangeListener } from './change-hub.ts'
+
+/** A page that is asked for again whenever a change may concern it, for everybody who watches it. */
+export interface CurrentPage {
+  readonly items: readonly Entity[]
+  /** Grows whenever the items are others. 0 before they were read for the first time. */
+  readonly generation: number
+  /** Resolves when the generation is above this one; rejects when the page cannot be read any more. */
+  after(generation: number): Promise<void>
+  enter(): void
+  leave(): void
+}
+
+export interface PageSource {
+  /** Asks the store. */
+  readonly read: () => Promise<readonly Entity[]>
+  /** Whether an entity with this bag belongs on some page of the query. */
+  readonly matches: (bag: object) => boolean
+}
+
+const RETRY_MS = 1_000
+
+export function createCurrentPage(
+  context: EngineContext,
+  { read, matches }: PageSource,
+  onEmpty: () => void,
+): CurrentPage {
+  const hub = hubOf(context)
+  let items: readonly Entity[] = []
+  let ids: ReadonlySet<EntityId> = new Set()
+  let generation = 0
+  let watchers = 0
+  let isStale = true
+  let isReading = false
+  let failure: { readonly error: unknown } | undefined
+  let waiting: { readonly resolve: () => void; readonly reject: (error: unknown) => void }[] = []
+
+  function concerns(row: EntityRow, shard: string): boolean {
+    if (ids.has(formatId(row.id))) return true
+    try {
+      const bag = decodeBody(context.codec, row, shard)
+      return bag !== undefined && matches(bag)
+    } catch {
+      // The query meets it too, and says what is wrong.
+      return true
+    }
+  }
+
+  function fail(error: unknown): void {
+    failure = { error }
+    const all = waiting
+    waiting = []
+    for (const { reject } of all) reject(error)
+    end()
+  }
+
+  function end(): void {
+    hub.leave(listener)
+    onEmpty()
+  }
+
+  function take(found: readonly Entity[]): void {
+    const isSame =
+      generation > 0 &&
+      found.length === items.length &&
+      found.every((item, i) => item.id === items[i]!.id && versionOf(item) === versionOf(items[i]!))
+    if (isSame) return
+    items = found
+    ids = new Set(found.map(({ id }) => id))
+    generation++
+    const all = waiting
+    waiting = []
+    for (const { resolve } of all) resolve()
+  }
+
+  async function refresh(): Promise<void> {
+    if (isReading) return
+    isReading = true
+    while (isStale && watchers > 0 && failure === undefined) {
+      isStale = false
+      try {
+        take(await read())
+      } catch (error) {
+        if (!isLooseleafError(error) || !error.retryable) return fail(error)
+        isStale = true
+        await context.time.sleep(RETRY_MS)
+      }
+    }
+    isReading = false
+  }
+
+  const listener: ChangeListener = {
+    changed(rows, shard) {
+      if (!isStale && rows.some((row) => concerns(row, shard))) isStale = true
+      if (isStale) void refresh()
+    },
+    failed: fail,
+  }
+
+  return {
+    get items() {
+      return items
+    },
+    get generation() {
+      return generation
+    },
+    after(seen) {
+      if (failure !== undefined) return Promise.reject(failure.error)
+      if (generation > seen) return Promise.resolve()
+      return new Promise((resolve, reject) => waiting.push({ resolve, reject }))
+    },
+    enter() {
+      if (++watchers === 1) hub.join(listener).then(() => void refresh(), fail)
+    },
+    leave() {
+      if (--watchers === 0 && failure === undefined) end()
+    },
+  }
+}
+
+export function versionOf(item: Entity): number {
+  return metaOf(item)?.version ?? 0
+}

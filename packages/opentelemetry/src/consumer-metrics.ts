@@ -1,0 +1,30 @@
+import type { Meter } from '@opentelemetry/api'
+import type { ConsumerEvent } from '@looseleaf/core'
+import { lagBoundaries } from './cleaner-metrics.ts'
+
+/** What consumers of changes in this process do. */
+export interface ConsumerMetrics {
+  count(event: ConsumerEvent): void
+}
+
+export function createConsumerMetrics(meter: Meter): ConsumerMetrics {
+  const changes = meter.createCounter('looseleaf.consumer.changes', {
+    description:
+      'Changes that consumers handled, attempts that they refused, and changes that became dead letters.',
+    unit: '{change}',
+  })
+  const lag = meter.createHistogram('looseleaf.consumer.lag', {
+    description: 'Age of the oldest change that a round of a consumer has left.',
+    unit: 's',
+    advice: { explicitBucketBoundaries: lagBoundaries },
+  })
+
+  return {
+    count({ consumer, shard, handled, failed, givenUp, lagMs }) {
+      const attributes = { 'looseleaf.consumer': consumer, 'looseleaf.shard': shard }
+      lag.record(lagMs / 1_000, attributes)
+      for (const [outcome, count] of Object.entries({ handled, failed, given_up: givenUp }))
+        if (count > 0) changes.add(count, { ...attributes, 'looseleaf.outcome': outcome })
+    },
+  }
+}

@@ -1,0 +1,59 @@
+import { isLooseleafError, type EntityPageRow, type LooseleafError, type UpdatedPlace } from '@looseleaf/core'
+import { longestBody, wholeRows, type EngineContext, type WholeRow } from '@looseleaf/index-engine'
+import { placeAt, readableFloor } from './floor.ts'
+import { shardAt } from './shards.ts'
+
+export interface FollowOptions {
+  /** Milliseconds between two looks where nothing is new; also how old the floor may be. */
+  readonly pollMs: number
+  readonly signal: AbortSignal
+  /** Told of an error that is tried again. */
+  readonly onRetry: (error: LooseleafError) => void
+  /** Throws once nothing is to be followed any more. */
+  readonly checkOpen: () => void
+}
+
+const PAGE = 500
+const MAX_PAUSE_MS = 5_000
+
+/**
+ * The rows of a shard that are changed behind this place, in the order of `updated`, in runs of some MiB, none of which is empty;
+ * without an end. Nothing that a crash may undo is among them. More is read when a run was taken.
+ */
+export async function* followChanges(
+  context: EngineContext,
+  shard: number,
+  from: UpdatedPlace,
+  { pollMs, signal, onRetry, checkOpen }: FollowOptions,
+): AsyncGenerator<readonly WholeRow<EntityPageRow>[], void, undefined> {
+  const at = shardAt(context, shard)
+  const { entities } = at
+  let place = from
+  for (let pause = pollMs; ;) {
+    checkOpen()
+    try {
+      const { floor: until } = await readableFloor(at, place, pollMs, signal)
+      // A failover has lost what was behind it, and times that were read before are given once more.
+      if (until < place.updated) place = placeAt(until)
+      const page = await entities.pageOfChanges({ after: place, until }, PAGE, {
+        signal,
+        maxBody: longestBody(PAGE),
+      })
+      const versions = new Map(page.map(({ addedId, version }) => [addedId, version]))
+      for await (const run of wholeRows(entities, page, { signal })) {
+        // One that was replaced since the page was read, by what a crash may undo still, comes by itself.
+        const same = run.filter(({ addedId, version }) => version === versions.get(addedId))
+        if (same.length > 0) yield same
+      }
+      const last = page.at(-1)
+      if (last !== undefined) place = { updated: last.updated, addedId: last.addedId }
+      pause = pollMs
+      if (page.length === PAGE) continue
+    } catch (error) {
+      if (!isLooseleafError(error) || !error.retryable || signal.aborted) throw error
+      onRetry(error)
+      pause = Math.min(2 * pause, MAX_PAUSE_MS)
+    }
+    await context.time.sleep(pause, signal)
+  }
+}
