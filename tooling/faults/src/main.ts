@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { type Cluster, startCluster } from '@looseleaf-tooling/lab/cluster'
+import { runChanges, type ChangesRun } from './changes/run-changes.ts'
 import { runHistory, type HistoryRun } from './history/run-history.ts'
 import { runScenario, type ScenarioRun } from './matrix/run-scenario.ts'
 import { Skip } from './matrix/scenario.ts'
@@ -9,6 +10,7 @@ import { circumstances, saveResult } from './results.ts'
 
 const usage = `Usage: pnpm faults history [--operations 100000] [--processes 8] [--clients 8] [--seed 1]
        pnpm faults matrix [name…] [--amount n] [--seed 1]   all faults, or these
+       pnpm faults changes [--minutes 30] [--seed 1]        consumers of changes, while all kinds of harm are done
        pnpm faults report                                   docs/reliability.md from the last results`
 
 const { values, positionals } = parseArgs({
@@ -18,6 +20,7 @@ const { values, positionals } = parseArgs({
     processes: { type: 'string', default: '8' },
     clients: { type: 'string', default: '8' },
     amount: { type: 'string' },
+    minutes: { type: 'string', default: '30' },
     seed: { type: 'string', default: '1' },
     help: { type: 'boolean', default: false },
   },
@@ -74,6 +77,40 @@ async function matrix(names: readonly string[]): Promise<void> {
   }
 }
 
+const CHANGES_ROUND_MS = 55_000
+
+async function changes(): Promise<void> {
+  const cluster = await startCluster()
+  try {
+    const database = await cluster.createDatabase()
+    const run = await runChanges({
+      urls: database.urls,
+      adminUrls: database.adminUrls(),
+      seed: Number(values.seed),
+      rounds: Number(values.minutes),
+      roundMs: CHANGES_ROUND_MS,
+      writers: 8,
+      consumers: 3,
+      processes: 2,
+      async restartServer(random) {
+        const shard = random.pick(cluster.shards)
+        await shard.kill()
+        await shard.restart()
+      },
+    })
+    tellChanges(run)
+    saveResult('changes', { kind: 'changes', ...circumstances(), run })
+  } finally {
+    await cluster.stop()
+  }
+}
+
+function tellChanges({ wrongs, ...run }: ChangesRun): void {
+  console.log(`${wrongs.length === 0 ? 'held  ' : 'BROKEN'} changes: ${JSON.stringify(run)}`)
+  for (const wrong of wrongs.slice(0, 10)) console.log(`       ${wrong}`)
+  if (wrongs.length > 0) process.exitCode = 1
+}
+
 function tell(name: string, run: HistoryRun | ScenarioRun): void {
   const { counts, watch, final, wrongs, seconds } = run
   const { acknowledged, failed, unknown, reads, queries } = counts
@@ -102,6 +139,7 @@ function tell(name: string, run: HistoryRun | ScenarioRun): void {
 const [command, ...names] = positionals
 if (values.help) console.log(usage)
 else if (command === 'history') await history()
+else if (command === 'changes') await changes()
 else if (command === 'matrix') await matrix(names)
 else if (command === 'report') console.log(writeReport())
 else {

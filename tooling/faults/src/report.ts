@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { markdownTable } from './markdown-table.ts'
 import { replicaFailovers } from './matrix/replica-failover.ts'
 import { scenarios } from './matrix/scenarios.ts'
+import { changesPart } from './report/changes-part.ts'
 import { failoverPart, faultsPart, type Measured } from './report/faults-part.ts'
 import { left, number, right } from './report/format.ts'
 import { foundPart } from './report/found-part.ts'
@@ -34,6 +35,7 @@ export function renderReport(
   onMysql: readonly ResultFile[] = [],
 ): string {
   const history = results.find((result) => result.kind === 'history')
+  const changes = results.find((result) => result.kind === 'changes')
   const simulations = results.filter((result) => result.kind === 'simulation')
   const mutants = results.find((result) => result.kind === 'mutants')
   const measured = measuredIn(results)
@@ -53,6 +55,7 @@ export function renderReport(
     summary({ history, simulations, faults, failovers, galera, mysql, notRun, brokeOff }),
     howMeasured(shown),
     ...(history === undefined ? [] : [historyPart(history)]),
+    ...(changes === undefined ? [] : [changesPart(changes)]),
     ...(faults.length === 0 ? [] : [faultsPart(faults)]),
     ...(failovers.length === 0 ? [] : [failoverPart(failovers)]),
     ...(simulations.length === 0 ? [] : [simulationPart(simulations)]),
@@ -135,7 +138,7 @@ function provenance(
           const { from, to, seconds } = result.run
           return [name, `${from}–${to}`, result.commit, minute(result.at), number(seconds)]
         }
-        if (result.kind === 'mutants')
+        if (result.kind === 'mutants' || result.kind === 'changes')
           return [name, '', result.commit, minute(result.at), number(result.run.seconds)]
         const { seed, seconds } = result.run
         return [name, String(seed), result.commit, minute(result.at), number(seconds)]

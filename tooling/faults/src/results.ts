@@ -3,6 +3,7 @@ import { findServer } from '@looseleaf-tooling/mariadb'
 import type { MutantsResultFile } from '@looseleaf-tooling/mutants'
 import * as results from '@looseleaf-tooling/results'
 import type { SimulationResultFile } from '@looseleaf-tooling/simulation'
+import type { ChangesRun } from './changes/run-changes.ts'
 import type { HistoryRun } from './history/run-history.ts'
 import type { ScenarioRun } from './matrix/run-scenario.ts'
 
@@ -16,6 +17,11 @@ export interface Circumstances extends results.Circumstances {
 export interface HistoryResultFile extends Circumstances {
   readonly kind: 'history'
   readonly run: HistoryRun
+}
+
+export interface ChangesResultFile extends Circumstances {
+  readonly kind: 'changes'
+  readonly run: ChangesRun
 }
 
 export interface ScenarioResultFile extends Circumstances {
@@ -32,7 +38,12 @@ export interface AbsentResultFile extends Circumstances {
 }
 
 export type ResultFile =
-  HistoryResultFile | ScenarioResultFile | AbsentResultFile | SimulationResultFile | MutantsResultFile
+  | HistoryResultFile
+  | ChangesResultFile
+  | ScenarioResultFile
+  | AbsentResultFile
+  | SimulationResultFile
+  | MutantsResultFile
 
 /** A run in which the written node was taken away again and again. */
 export interface GaleraRounds {
@@ -97,6 +108,7 @@ function isCurrent(result: ResultFile): boolean {
       return 'resources' in result.run
     case 'history':
       return 'resources' in result.run
+    case 'changes':
     case 'simulation':
     case 'mutants':
       return 'run' in result

@@ -1,0 +1,35 @@
+/** A change that a consumer has handled. */
+export interface HandledRecord {
+  readonly kind: 'handled'
+  readonly id: string
+  readonly version: number
+  /** By the monotonic clock that all processes share, in µs. */
+  readonly at: number
+  /** From the statement of the write to the handler, in ms, by the machine's clock. */
+  readonly afterMs: number
+}
+
+/** Something that must not be. */
+export interface WrongRecord {
+  readonly kind: 'wrong'
+  readonly message: string
+}
+
+export type ChangesRecord = HandledRecord | WrongRecord
+
+export type Role = 'write' | 'consume' | 'by time'
+
+/** What a process is told. */
+export interface ChangesConfig {
+  readonly role: Role
+  readonly urls: readonly string[]
+  readonly seed: number
+  /** The entities that are written. */
+  readonly ids: readonly string[]
+  /** Of those who write: callers at once, and how long each rests after a call. */
+  readonly clients: number
+  readonly restMs: number
+  /** Of those who consume: the consumer's name, and its leases. */
+  readonly consumer: string
+  readonly leaseMs: number
+}

@@ -1,0 +1,56 @@
+import type { ChangesRecord } from './changes-records.ts'
+
+/** What the processes of one consumer have handled. */
+export interface ConsumerHistory {
+  readonly consumer: string
+  readonly processes: readonly {
+    readonly records: readonly ChangesRecord[]
+    /** It was stopped for longer than its lease: what it had in hand then comes late, and its effects know by their versions. */
+    readonly wasPaused: boolean
+  }[]
+}
+
+/** What a consumer has made of the changes, by the rule that an older version changes nothing. */
+export interface Effects {
+  /** The last version of each entity. */
+  readonly versions: ReadonlyMap<string, number>
+  readonly handled: number
+  /** Changes that were handled again, with the same version. */
+  readonly again: number
+  /** Older versions after newer ones, of processes that had been paused. */
+  readonly late: number
+  readonly afterMs: readonly number[]
+  readonly wrongs: readonly string[]
+}
+
+export function effectsOf({ consumer, processes }: ConsumerHistory): Effects {
+  const wrongs: string[] = []
+  const all = processes
+    .flatMap(({ records, wasPaused }) =>
+      records.flatMap((record) => {
+        if (record.kind === 'handled') return [{ ...record, wasPaused }]
+        wrongs.push(`${consumer}: ${record.message}`)
+        return []
+      }),
+    )
+    .toSorted((a, b) => a.at - b.at)
+  const versions = new Map<string, number>()
+  let [again, late] = [0, 0]
+  for (const { id, version, wasPaused } of all) {
+    const known = versions.get(id) ?? 0
+    if (version > known) versions.set(id, version)
+    else if (version === known) again++
+    else if (wasPaused) late++
+    else wrongs.push(`${consumer}: ${id} at version ${version} was handled after ${known}`)
+  }
+  const afterMs = all.map((record) => record.afterMs)
+  return { versions, handled: all.length, again, late, afterMs, wrongs }
+}
+
+/** Entities whose last state a consumer does not have. */
+export function missed(
+  { versions }: Pick<Effects, 'versions'>,
+  stored: ReadonlyMap<string, number>,
+): readonly string[] {
+  return [...stored].filter(([id, version]) => versions.get(id) !== version).map(([id]) => id)
+}
