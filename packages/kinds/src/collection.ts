@@ -1,8 +1,10 @@
 import type { CallOptions, EntityId } from '@looseleaf/core'
 import type { GetAllOptions, IndexDefinition, QueryCost, QueryOptions } from '@looseleaf/index-engine'
 import type {
+  ChangesOptions,
   CountOptions,
   DataStore,
+  EntityChange,
   ExplainOptions,
   GetManyOptions,
   GetOptions,
@@ -74,6 +76,17 @@ export interface Entities<In, Out> {
   ): Promise<Fate<Item<Out>>[]>
   updateMany(of: readonly Reference[], patch: Patch<Out>, options?: CallOptions): Promise<Fate<Item<Out>>[]>
   deleteMany(of: readonly Reference[], options?: CallOptions): Promise<Fate<boolean>[]>
+  /**
+   * What becomes of entities of this kind, as `store.changes` has it. Deleted ones come whatever their kind was, since nobody knows it any
+   * more. An item that cannot be read as one, `SCHEMA_MISMATCH`, ends it: go on from the cursor of the change before.
+   */
+  changes(options?: ChangesOptions): AsyncIterable<ItemChange<Out>>
+}
+
+/** What became of an entity of a kind, see `EntityChange`. */
+export interface ItemChange<T> extends Omit<EntityChange, 'entity'> {
+  /** Undefined when it was deleted. */
+  readonly item: Item<T> | undefined
 }
 
 /** A page of entities of a kind, as `query` of the store gives it. */

@@ -102,6 +102,7 @@ const TAKEN: Readonly<Record<keyof UntypedEntities | 'store', true>> = {
   putMany: true,
   updateMany: true,
   deleteMany: true,
+  changes: true,
   store: true,
 }
 const NAME = /^[a-z][a-z0-9_]{0,29}$/

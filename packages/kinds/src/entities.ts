@@ -12,9 +12,16 @@ import {
   type OptionKinds,
 } from '@looseleaf/core'
 import type { IndexDefinition } from '@looseleaf/index-engine'
-import { unchanged, type DataStore, type GetManyOptions, type GetOptions } from '@looseleaf/store'
+import {
+  unchanged,
+  type ChangesOptions,
+  type DataStore,
+  type EntityChange,
+  type GetManyOptions,
+  type GetOptions,
+} from '@looseleaf/store'
 import pLimit from 'p-limit'
-import type { NewOptions } from './collection.ts'
+import type { ItemChange, NewOptions } from './collection.ts'
 import { toError, type Fate } from './fate.ts'
 import { takeReference, takeValue } from './reference.ts'
 import { readItem, versionOf, type Item, type Shape } from './shape.ts'
@@ -43,6 +50,7 @@ export interface UntypedEntities {
   putMany(values: readonly object[], options?: CallOptions): Promise<Fate<AnyItem>[]>
   updateMany(of: readonly unknown[], change: unknown, options?: CallOptions): Promise<Fate<AnyItem>[]>
   deleteMany(of: readonly unknown[], options?: CallOptions): Promise<Fate<boolean>[]>
+  changes(options?: ChangesOptions): AsyncIterable<ItemChange<object>>
 }
 
 export function createEntities(
@@ -201,6 +209,27 @@ export function createEntities(
     putMany: (values, options) => eachOf('putMany', values, (value) => put(value, options)),
     updateMany: (of, patch, options) => eachOf('updateMany', of, (one) => update(one, patch, options)),
     deleteMany: (of, options) => eachOf('deleteMany', of, (one) => remove(one, options)),
+    changes: (options) => changesOf(store.changes(options), shape),
+  }
+}
+
+async function* changesOf(
+  changes: AsyncIterable<EntityChange>,
+  shape: Shape,
+): AsyncGenerator<ItemChange<object>, void, undefined> {
+  for await (const change of changes) {
+    const { id, version, updated, entity } = change
+    if (entity !== undefined && !shape.isOf(entity)) continue
+    const item = entity && readItem(shape, entity)
+    yield {
+      id,
+      version,
+      updated,
+      item,
+      get cursor() {
+        return change.cursor
+      },
+    }
   }
 }
 

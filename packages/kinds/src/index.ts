@@ -3,6 +3,7 @@ export type {
   Collection,
   Entities,
   IndexOf,
+  ItemChange,
   List,
   ListItem,
   NewOptions,

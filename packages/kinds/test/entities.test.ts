@@ -241,3 +241,28 @@ test('of many each has its own fate', async () => {
     { ok: true, value: false },
   ])
 })
+
+test('changes are those of the kind, and deletions', async () => {
+  const store = await openStore(Issue, Note)
+  const issues = Issue.in(store)
+  const [issue, note] = [await issues.insert(fresh), await Note.in(store).insert({ text: 'x' })]
+  await issues.update(issue.id, { title: 'B' })
+  const met: unknown[] = []
+  let last = ''
+  for await (const { id, item, version, cursor } of issues.changes({ from: 'beginning', pollMs: 10 })) {
+    expect(item === undefined || item.version === version).toBe(true)
+    met.push([id, item?.title])
+    last = cursor
+    if (met.length === 2) break
+    await store.delete(note.id)
+  }
+  expect(met).toEqual([
+    [issue.id, 'B'],
+    [note.id, undefined],
+  ])
+  const next = await issues.insert({ ...fresh, title: 'C' })
+  for await (const { id } of issues.changes({ from: last, pollMs: 10 })) {
+    expect(id).toBe(next.id)
+    break
+  }
+})

@@ -212,6 +212,7 @@ export {
   type ListItem,
   type InputOf,
   type Item,
+  type ItemChange,
   type ItemOf,
   type Kind,
   type KindIndex,

@@ -17,8 +17,8 @@ export interface HeldPartition {
 /** The right of this process to some partitions of a shard, for a time. */
 export interface PartitionLeases {
   readonly held: readonly HeldPartition[]
-  /** False when the leases may have run out: `save` tells. */
-  readonly areSure: boolean
+  /** Prolongs the leases where they may have run out: what is not held any more says so then. Many may ask at once. */
+  confirm(options: CallOptions): Promise<void>
   /**
    * Takes what is free, up to a fair share, and gives up what another process lacks. Not while a held partition is worked on.
    */
@@ -49,6 +49,7 @@ export function createPartitionLeases(
   const held = new Map<number, HeldPartition>()
   let sureUntil = -Infinity
   let isWaiting = false
+  let confirming: Promise<void> | undefined
 
   async function store(
     partitions: readonly HeldPartition[],
@@ -136,8 +137,9 @@ export function createPartitionLeases(
     get held() {
       return [...held.values()]
     },
-    get areSure() {
-      return elapsed() < sureUntil
+    confirm(options) {
+      if (elapsed() < sureUntil) return Promise.resolve()
+      return (confirming ??= save(options).finally(() => (confirming = undefined)))
     },
     save,
     async refresh(options) {

@@ -73,7 +73,7 @@ export function createRowHandler(
   /** Whether this process may go on with the partition. */
   async function isOurs(partition: HeldPartition): Promise<boolean> {
     try {
-      if (!leases.areSure) await leases.save({ signal })
+      await leases.confirm({ signal })
       return partition.isHeld && !signal.aborted
     } catch (error) {
       tell(error)
