@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { addClean } from './commands/clean.ts'
 import { addCodecCommands } from './commands/codec-commands.ts'
+import { addConsumerCommands } from './commands/consumer-commands.ts'
 import { addCount } from './commands/count.ts'
 import { addDamaged } from './commands/damaged.ts'
 import { addExport } from './commands/export.ts'
@@ -35,6 +36,7 @@ const COMMANDS: readonly AddCommand[] = [
   addIndexCommands,
   addKindCommands,
   addCodecCommands,
+  addConsumerCommands,
   addPolicies,
   addStatus,
   addTop,

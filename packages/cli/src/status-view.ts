@@ -1,5 +1,7 @@
+import type { ConsumerReport } from '@looseleaf/changes'
 import type { CleanerReport, IndexReport, PartReport, PendingReport, ShardReport } from '@looseleaf/cleaner'
 import type { StoreStatus } from '@looseleaf/store'
+import { consumersJson, consumersText } from './consumers-view.ts'
 import { durationText } from './duration-text.ts'
 import type { Finding } from './health/facts.ts'
 import { findingsText, gradeText } from './health/findings-text.ts'
@@ -14,10 +16,11 @@ export interface StatusView {
   readonly status: StoreStatus
   /** Undefined while shard 0 does not answer, or refuses. */
   readonly report: CleanerReport | undefined
+  readonly consumers: readonly ConsumerReport[]
   readonly findings: readonly Finding[]
 }
 
-export function statusJson({ status, report, findings }: StatusView): unknown {
+export function statusJson({ status, report, consumers, findings }: StatusView): unknown {
   return {
     grade: gradeOf(findings),
     storeId: status.storeId,
@@ -43,6 +46,7 @@ export function statusJson({ status, report, findings }: StatusView): unknown {
       }
     }),
     cleaner: report === undefined ? null : cleanerJson(report),
+    consumers: consumersJson(consumers),
     findings,
   }
 }
@@ -77,7 +81,7 @@ function cleanerJson(report: CleanerReport): unknown {
   return { updatedAt, lastFoundAt, totals, lastError, sweepEveryMs, shards }
 }
 
-export function statusText(output: Output, { status, report, findings }: StatusView): string {
+export function statusText(output: Output, { status, report, consumers, findings }: StatusView): string {
   const { colors } = output
   const number = (value: number | undefined): string => (value === undefined ? '?' : grouped(value))
   const shards = status.shards.map(({ name, entities, tombstones, epoch }) => [
@@ -108,6 +112,7 @@ export function statusText(output: Output, { status, report, findings }: StatusV
     '',
     ...indexLines(output, status, report),
     ...(report === undefined ? [] : cleanerText(output, report)),
+    ...(consumers.length === 0 ? [] : ['', consumersText(output, consumers) ?? '']),
     ...(errors.length + warnings.length + told.length === 0 ? [] : ['', ...errors, ...warnings, ...told]),
   ].join('\n')
 }

@@ -38,6 +38,7 @@ test('--version is that of the package, and every command has help with examples
     'index',
     'kind',
     'codec',
+    'consumer',
     'policies',
     'status',
     'top',
@@ -50,21 +51,27 @@ test('--version is that of the package, and every command has help with examples
             ['codec', 'show'],
             ['codec', 'train'],
           ]
-        : name === 'index'
+        : name === 'consumer'
           ? [
-              ['index', 'add'],
-              ['index', 'list'],
-              ['index', 'show'],
-              ['index', 'pause'],
-              ['index', 'resume'],
-              ['index', 'swap'],
-              ['index', 'drop'],
-              ['index', 'restore'],
-              ['index', 'check'],
-              ['index', 'repair'],
-              ['index', 'violations'],
+              ['consumer', 'list'],
+              ['consumer', 'letters'],
+              ['consumer', 'drop'],
             ]
-          : [[name]]) {
+          : name === 'index'
+            ? [
+                ['index', 'add'],
+                ['index', 'list'],
+                ['index', 'show'],
+                ['index', 'pause'],
+                ['index', 'resume'],
+                ['index', 'swap'],
+                ['index', 'drop'],
+                ['index', 'restore'],
+                ['index', 'check'],
+                ['index', 'repair'],
+                ['index', 'violations'],
+              ]
+            : [[name]]) {
       const { code, stdout } = await run([...args, '--help'])
       expect(code).toBe(0)
       expect(stdout).toContain(`Examples:\n  # `)

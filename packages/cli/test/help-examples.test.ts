@@ -3,6 +3,7 @@ import { chmodSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { consume } from '@looseleaf/changes'
 import { startCleaner } from '@looseleaf/cleaner'
 import { parseId } from '@looseleaf/core'
 import { defineIndex } from '@looseleaf/index-engine'
@@ -116,6 +117,15 @@ const before: readonly (readonly [RegExp, (cwd: string) => Promise<void>])[] = [
       }),
   ],
   [/^index resume/, (cwd) => succeed(cwd, 'index pause entries_by_link')],
+  [
+    /^consumer (letters|drop)/,
+    (cwd) =>
+      withStore(cwd, async (store) => {
+        await using consumer = consume(store, 'search', () => {})
+        const isAtWork = (): boolean => consumer.status().shards.every(({ partitions }) => partitions > 0)
+        await vi.waitUntil(isAtWork, { timeout: 30_000 })
+      }),
+  ],
   [
     /^codec train/,
     async (cwd) => {

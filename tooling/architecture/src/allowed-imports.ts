@@ -94,6 +94,7 @@ export const packages: Readonly<Record<string, Allowance>> = {
   '@looseleaf/testkit': { workspace: ['@looseleaf/core'], thirdParty: ['expect'], neverReaches: noDriver },
   '@looseleaf/cli': {
     workspace: [
+      '@looseleaf/changes',
       '@looseleaf/cleaner',
       '@looseleaf/codec',
       '@looseleaf/core',

@@ -1,3 +1,4 @@
+import type { ConsumerReport } from '@looseleaf/changes'
 import type { CleanerReport, IndexReport } from '@looseleaf/cleaner'
 import type { LooseleafError, StorePolicies } from '@looseleaf/core'
 
@@ -13,6 +14,8 @@ export interface Facts {
   readonly policies: StorePolicies | undefined
   /** What `lostDefinitions` of the store says; undefined where all is well, or where nobody could look. */
   readonly lostDefinitions: string | undefined
+  /** None where they could not be read, which other rules say. */
+  readonly consumers: readonly ConsumerReport[]
 }
 
 /**

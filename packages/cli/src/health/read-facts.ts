@@ -1,3 +1,4 @@
+import { readConsumers, type ConsumerReport } from '@looseleaf/changes'
 import { readCleanerReport, type CleanerReport } from '@looseleaf/cleaner'
 import { isLooseleafError, isOutage, type LooseleafError } from '@looseleaf/core'
 import { lostDefinitions } from '@looseleaf/store'
@@ -14,7 +15,8 @@ export async function factsOf(session: Session): Promise<Facts> {
   const isKnown = report !== undefined || (!isOutage(error) && (await hasCatalog(session)))
   const policies = isKnown ? (await session.store()).context.catalog.current().policies : undefined
   const lost = isKnown ? await lostUnless(session) : undefined
-  return { now, report, error, policies, lostDefinitions: lost }
+  const consumers = isKnown ? await consumersUnless(session) : []
+  return { now, report, error, policies, lostDefinitions: lost, consumers }
 }
 
 /** What is wrong with a shard is told by other rules. */
@@ -25,6 +27,17 @@ export async function lostUnless(session: Session): Promise<string | undefined> 
   } catch (error) {
     if (!isLooseleafError(error) || !isOfStore(error)) throw error
     return undefined
+  }
+}
+
+/** None where no shard says. */
+export async function consumersUnless(session: Session): Promise<readonly ConsumerReport[]> {
+  const store = await session.store({ warn: false })
+  try {
+    return await readConsumers(store, { signal: session.signal })
+  } catch (error) {
+    if (!isLooseleafError(error) || !isOfStore(error)) throw error
+    return []
   }
 }
 

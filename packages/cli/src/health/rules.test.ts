@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs'
 import type { CleanerReport, IndexReport, ShardReport } from '@looseleaf/cleaner'
+import type { ConsumerShardReport } from '@looseleaf/changes'
 import { LooseleafError, type StorePolicies } from '@looseleaf/core'
 import { describe, expect, it, test } from 'vitest'
 import type { Facts, Finding } from './facts.ts'
 import {
+  CONSUMER_LAG_MS,
   findingsOf,
   gradeOf,
   LAG_MS,
@@ -61,7 +63,14 @@ const report: CleanerReport = {
   shards: [shard],
 }
 const policies: StorePolicies = { deleteDelayMs: 0, onIndexFailure: 'fail' }
-const well: Facts = { now: NOW, report, error: undefined, policies, lostDefinitions: undefined }
+const well: Facts = {
+  now: NOW,
+  report,
+  error: undefined,
+  policies,
+  lostDefinitions: undefined,
+  consumers: [],
+}
 
 const withShard = (fields: Partial<ShardReport>): Facts => ({
   ...well,
@@ -83,6 +92,27 @@ const underWay = (savedMsAgo: number | undefined, startedMsAgo = DAY): IndexRepo
 const away = new LooseleafError('SHARD_UNAVAILABLE', 'Connection refused.', { shard: 'one' })
 const refusal = new LooseleafError('STATEMENT_FAILED', 'The table is gone.', { shard: 'one' })
 const pending = (msAgo: number, more = false) => ({ rows: more ? 500 : 4, more, oldestAt: ago(msAgo) })
+
+const consumer = (fields: Partial<ConsumerShardReport>): Facts => ({
+  ...well,
+  consumers: [
+    {
+      name: 'search',
+      shards: [
+        {
+          name: 'one',
+          error: undefined,
+          lagMs: 300,
+          partitions: 8,
+          workers: 1,
+          failing: 0,
+          deadLetters: 0,
+          ...fields,
+        },
+      ],
+    },
+  ],
+})
 
 test('where all is well nothing is found', () => {
   expect(findingsOf(well)).toEqual([])
@@ -215,6 +245,23 @@ const cases: Readonly<
   damaged: {
     found: [[withRun({ tally: { ...tally, undecodable: 1 } }), '1 entity', 'looseleaf damaged']],
     well: [],
+  },
+  'consumer lag': {
+    found: [
+      [
+        consumer({ lagMs: CONSUMER_LAG_MS + 1, failing: 3 }),
+        'consumer search',
+        '5 min behind',
+        '3 changes fail',
+        'throws',
+      ],
+      [consumer({ lagMs: Infinity, workers: 0 }), 'at its beginning', 'consumer drop search'],
+    ],
+    well: [consumer({ lagMs: CONSUMER_LAG_MS }), consumer({ lagMs: Infinity, error: away })],
+  },
+  'dead letters': {
+    found: [[consumer({ deadLetters: 2 }), '2 dead letters', 'consumer letters search']],
+    well: [consumer({ failing: 5 })],
   },
   definitions: {
     found: [[{ ...well, lostDefinitions: '3 of the 4 bodies' }, '3 of the 4 bodies', 'looseleaf_codec']],

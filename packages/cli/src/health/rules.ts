@@ -1,3 +1,4 @@
+import type { ConsumerShardReport } from '@looseleaf/changes'
 import type { IndexReport, PendingReport, ShardReport } from '@looseleaf/cleaner'
 import { isOutage, type LooseleafError } from '@looseleaf/core'
 import { durationText } from '../duration-text.ts'
@@ -5,6 +6,9 @@ import { counted } from '../text.ts'
 import { indexText, type Facts, type Finding, type Grade, type Rule } from './facts.ts'
 
 const MINUTE = 60_000
+
+/** Changes are handled within a second, as a rule. */
+export const CONSUMER_LAG_MS: number = 5 * MINUTE
 
 /** Its rounds are seconds apart, and saved every ten: what is older is no pause. */
 export const NO_CLEANER_MS: number = 5 * MINUTE
@@ -43,6 +47,10 @@ function pendingText({ rows, more }: PendingReport): string {
   return more
     ? `more than ${counted(rows, 'index row is', 'index rows are')}`
     : counted(rows, 'index row is', 'index rows are')
+}
+
+function sum(shards: readonly ConsumerShardReport[], of: 'workers' | 'failing' | 'deadLetters'): number {
+  return shards.reduce((total, shard) => total + shard[of], 0)
 }
 
 /** What a pager should know, rule by rule. Each finds nothing where all is well. */
@@ -232,6 +240,46 @@ export const rules: readonly Rule[] = [
         },
       ]
     },
+  },
+  {
+    name: 'consumer lag',
+    grade: 'look',
+    see: 'Consumers of changes',
+    find: ({ consumers }) =>
+      consumers.flatMap(({ name, shards }) => {
+        const behind = shards.filter(({ error, lagMs }) => error === undefined && lagMs > CONSUMER_LAG_MS)
+        if (behind.length === 0) return []
+        const lagMs = Math.max(...behind.map((shard) => shard.lagMs))
+        const [workers, failing] = [sum(behind, 'workers'), sum(behind, 'failing')]
+        const what = `is ${Number.isFinite(lagMs) ? `${durationText(lagMs)} behind` : 'at its beginning'}`
+        return [
+          {
+            about: `consumer ${name}`,
+            what: `${what}; ${counted(workers, 'process is', 'processes are')} at it, ${counted(failing, 'change fails', 'changes fail')}`,
+            todo:
+              workers === 0
+                ? `start it, or forget it: looseleaf consumer drop ${name}`
+                : 'where changes fail, look at what its handler throws; else give it more workers or processes',
+          },
+        ]
+      }),
+  },
+  {
+    name: 'dead letters',
+    grade: 'look',
+    see: 'Consumers of changes',
+    find: ({ consumers }) =>
+      consumers.flatMap(({ name, shards }) => {
+        const letters = sum(shards, 'deadLetters')
+        if (letters === 0) return []
+        return [
+          {
+            about: `consumer ${name}`,
+            what: `has ${counted(letters, 'dead letter', 'dead letters')}`,
+            todo: `looseleaf consumer letters ${name} has the errors; mend the handler, and replay them`,
+          },
+        ]
+      }),
   },
   {
     name: 'definitions',

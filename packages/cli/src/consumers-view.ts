@@ -1,0 +1,42 @@
+import type { ConsumerReport } from '@looseleaf/changes'
+import { durationText } from './duration-text.ts'
+import type { Output } from './output.ts'
+import { grouped } from './text.ts'
+
+export function consumersJson(consumers: readonly ConsumerReport[]): unknown {
+  return consumers.map(({ name, shards }) => ({
+    name,
+    shards: shards.map(({ error, lagMs, ...shard }) => ({
+      ...shard,
+      error: error === undefined ? null : { code: error.code, message: error.message },
+      lagMs: Number.isFinite(lagMs) ? lagMs : null,
+    })),
+  }))
+}
+
+/** A table with a line for each consumer and shard; undefined where there is none. */
+export function consumersText(output: Output, consumers: readonly ConsumerReport[]): string | undefined {
+  if (consumers.length === 0) return undefined
+  return output.table(
+    ['CONSUMER', 'SHARD', 'LAG', 'PARTITIONS', 'WORKERS', 'FAILING', 'DEAD LETTERS'],
+    consumers.flatMap(({ name, shards }) =>
+      shards.map(({ name: shard, error, lagMs, partitions, workers, failing, deadLetters }) =>
+        error === undefined
+          ? [
+              output.colors.bold(name),
+              shard,
+              lagText(lagMs),
+              `${partitions} of 8`,
+              grouped(workers),
+              grouped(failing),
+              grouped(deadLetters),
+            ]
+          : [output.colors.bold(name), shard, '?', '?', '?', '?', error.code],
+      ),
+    ),
+  )
+}
+
+export function lagText(lagMs: number): string {
+  return Number.isFinite(lagMs) ? durationText(lagMs) : 'not begun'
+}
