@@ -10,6 +10,7 @@ test.each([
   ['CREATE TABLE IF NOT EXISTS "entities" ("id" BLOB)', 'CREATE', 'entities'],
   ['CREATE INDEX IF NOT EXISTS "entities_updated" ON "entities" ("updated")', 'CREATE', 'entities'],
   ['DROP TABLE IF EXISTS `index_a`', 'DROP', 'index_a'],
+  ['/*M!1 SET STATEMENT a = 1 FOR */ UPDATE `looseleaf_meta` SET a = 1', 'UPDATE', 'looseleaf_meta'],
   ['START TRANSACTION', 'START', undefined],
   ['', '', undefined],
 ])('%s', (text, operation, table) => {

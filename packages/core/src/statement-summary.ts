@@ -11,7 +11,8 @@ const MAX_KNOWN = 2_000
 
 const known = new Map<string, StatementSummary>()
 
-const OPERATION = /[A-Za-z]+/
+/** Behind parentheses, and comments, which tell some servers more. */
+const OPERATION = /^(?:[\s(]|\/\*[^]*?\*\/)*([a-z]+)/i
 const TABLE = /\b(?:FROM|INTO|UPDATE|ON|TABLE(?: IF(?: NOT)? EXISTS)?)\s+[`"]([^`"]+)[`"]/i
 
 /** Of a statement that a driver of Looseleaf has sent: names of tables are quoted, values are placeholders. */
@@ -19,7 +20,7 @@ export function summarise(text: string): StatementSummary {
   let summary = known.get(text)
   if (summary === undefined) {
     summary = {
-      operation: (OPERATION.exec(text)?.[0] ?? '').toUpperCase(),
+      operation: (OPERATION.exec(text)?.[1] ?? '').toUpperCase(),
       table: TABLE.exec(text)?.[1],
     }
     if (known.size >= MAX_KNOWN) known.clear()

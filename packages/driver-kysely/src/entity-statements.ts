@@ -136,9 +136,11 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
       SELECT ${flavor.microsOf(FLOOR)} AS floor, ${flavor.nowMicros} AS now FROM ${meta} WHERE id = 1`,
 
     // Above the time, so that what was written in the same instant is below it; and always a change, since a commit that
-    // changes nothing is not written to disk.
-    raiseFloor: () => sql`
-      UPDATE ${meta} SET ${FLOOR} = ${flavor.next(sql`${sql.raw(flavor.greatest)}(${flavor.now}, ${FLOOR})`)} WHERE id = 1`,
+    // changes nothing is not written to disk. Briefly, because writers wait behind it.
+    raiseFloor: () =>
+      flavor.briefly(
+        sql`UPDATE ${meta} SET ${FLOOR} = ${flavor.next(sql`${sql.raw(flavor.greatest)}(${flavor.now}, ${FLOOR})`)} WHERE id = 1`,
+      ),
 
     count: () => sql`
       SELECT COUNT(*) AS total, COUNT(body) AS entities, MAX(added_id) AS last_added_id FROM ${table}`,

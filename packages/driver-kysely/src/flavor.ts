@@ -55,6 +55,8 @@ export interface Flavor {
   updatedOf(micros: RawBuilder<unknown>): RawBuilder<unknown>
   /** A column of type `number` as a SELECT gives it, exact to the last bit: as a number or as decimal text. */
   numberOf(column: RawBuilder<unknown>): RawBuilder<unknown>
+  /** A statement that waits no longer than a second for what others have locked, where the database can be told so. */
+  briefly(statement: RawBuilder<unknown>): RawBuilder<unknown>
   /** The function that gives the greater of its arguments. */
   readonly greatest: string
   /** Makes an inner SELECT wait for whoever is changing the row, and hold it until the statement is through. */

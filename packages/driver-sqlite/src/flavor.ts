@@ -48,6 +48,7 @@ export const sqliteFlavor: Flavor = {
   shareLock: sql``,
   integer: (parameter) => parameter,
   // NOT NULL refuses it by itself, and no setting changes that.
+  briefly: (statement) => statement,
   required: (value) => value,
   // A connection is the session.
   ownSession: { only: (value) => value, parameters: [] },

@@ -56,6 +56,27 @@ test('a floor is raised when the writes under way are committed, and their rows 
   expect(changes.some((row) => Buffer.compare(row.id, id) === 0)).toBe(true)
 })
 
+test('a raise behind a write that hangs gives up soon, and what has waited behind it goes on', async () => {
+  const { shard } = await bench.migrate()
+  const [writer, patient] = [await bench.observe(), await bench.observe()]
+  const [[{ version }]] = (await writer.query('SELECT VERSION() AS version')) as unknown as [
+    [{ version: string }],
+  ]
+  await writer.query('BEGIN')
+  await writer.query('SELECT epoch FROM looseleaf_meta WHERE id = 1 LOCK IN SHARE MODE')
+  const ended: string[] = []
+  const ends = (name: string) => () => void ended.push(name)
+  const raising = shard.entities.raiseFloor().catch((error: unknown) => error)
+  await patient.query('SET SESSION innodb_lock_wait_timeout = 3')
+  const waiting = patient.query('UPDATE looseleaf_meta SET floor = floor WHERE id = 1').catch(ends('patient'))
+  await Promise.all([raising.then(ends('raise')), waiting, shard.entities.insert([newEntity()], { epoch })])
+  expect(await raising).toMatchObject({ code: 'SHARD_BUSY', retryable: true })
+  // MySQL knows no shorter wait than that of the session, which is as long.
+  if (version.includes('MariaDB')) expect(ended).toEqual(['raise', 'patient'])
+  await writer.query('ROLLBACK')
+  expect(await shard.entities.raiseFloor()).toBeGreaterThan(0)
+})
+
 test('a catalog table without a floor gets one, and keeps what it has', async () => {
   const { shard } = await bench.migrate()
   const observer = await bench.observe()
