@@ -60,7 +60,6 @@ const CLEANER = {
   graceMs: 200,
   intervalMs: 100,
   idleIntervalMs: 1000,
-  overlapMs: 1000,
   catalogMs: 200,
   leaseMs: 500,
   settleMs: 20,

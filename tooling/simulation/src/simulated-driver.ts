@@ -23,6 +23,7 @@ export interface Network {
 const writes: ReadonlySet<string> = new Set([
   'insert',
   'replace',
+  'raiseFloor',
   'upsert',
   'remove',
   'take',

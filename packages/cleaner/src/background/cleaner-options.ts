@@ -8,8 +8,6 @@ export interface CleanerOptions {
   readonly intervalMs?: number | undefined
   /** The same when nothing has been written for some rounds: the pause doubles up to this. Default: 5,000. */
   readonly idleIntervalMs?: number | undefined
-  /** How late a write may be committed after its time; rounds look back for such ones. Default: 10,000. */
-  readonly overlapMs?: number | undefined
   /** Entities read per round and shard, at the most; what is left waits for the next round. Default: 5,000. */
   readonly rowsPerRound?: number | undefined
   /** How far back the first round on a store looks. Default: an hour. */
@@ -42,7 +40,6 @@ export interface CleanerOptions {
 export const cleanerOptionKinds: OptionKinds<CleanerOptions> = {
   intervalMs: optionKinds.milliseconds,
   idleIntervalMs: optionKinds.milliseconds,
-  overlapMs: optionKinds.milliseconds,
   rowsPerRound: optionKinds.count,
   lookBackMs: optionKinds.milliseconds,
   maxLagMs: optionKinds.milliseconds,

@@ -93,7 +93,7 @@ describe('onProblem', () => {
     const { id } = await store.put(misfit(store.newId()))
     // Rounds look for nothing that is so old.
     await time.step(1_000)
-    await start({ onProblem: (problem) => problems.push(problem), lookBackMs: 1, overlapMs: 0 })
+    await start({ onProblem: (problem) => problems.push(problem), lookBackMs: 1 })
     expect(problems.map(({ entity }) => entity)).toContain(id)
   })
 })

@@ -194,7 +194,6 @@ function followShard(
   const tail = createTail(context, shard, {
     owner: own.owner,
     leaseMs: own.leaseMs,
-    overlapMs: options.overlapMs ?? 10_000,
     rowsPerRound: options.rowsPerRound ?? 5_000,
     lookBackMs: options.lookBackMs ?? HOUR,
     maxLagMs: options.maxLagMs ?? 24 * HOUR,

@@ -31,7 +31,6 @@ const follow = (rowsPerRound = 1_000): Tail =>
   createTail(store.context, 1, {
     owner: 'me',
     leaseMs: LEASE_MS,
-    overlapMs: 10_000,
     rowsPerRound,
     lookBackMs: 3_600_000,
     maxLagMs: 86_400_000,

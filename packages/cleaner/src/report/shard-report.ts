@@ -86,9 +86,9 @@ async function reportTail(context: EngineContext, shard: number, options: CallOp
   return {
     isFollowed,
     worker: worker === '' ? undefined : worker,
-    lastRoundAt: new Date(window.seenUntil / 1000),
-    sinceLastRoundMs: since(window.seenUntil),
-    lagMs: since(window.gap?.since ?? window.seenUntil),
+    lastRoundAt: new Date(window.lookedAt / 1000),
+    sinceLastRoundMs: since(window.lookedAt),
+    lagMs: since(window.gap?.since ?? window.lookedAt),
     isFallingBehind: behindMs > wasBehindMs,
   }
 }

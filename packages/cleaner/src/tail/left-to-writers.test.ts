@@ -39,7 +39,6 @@ async function openWorld(): Promise<World> {
   const tail = createTail(context, 0, {
     owner: 'first',
     leaseMs: 30_000,
-    overlapMs: 10_000,
     rowsPerRound: 1_000,
     lookBackMs: 3_600_000,
     maxLagMs: 86_400_000,

@@ -67,7 +67,6 @@ beforeEach(async () => {
   tail = createTail(store.context, 0, {
     owner: 'first',
     leaseMs: 3_600_000,
-    overlapMs: 10_000,
     rowsPerRound: 100_000,
     lookBackMs: 60_000,
     maxLagMs: 86_400_000,
@@ -83,15 +82,6 @@ function tombstones(count: number): EntityPageRow[] {
     return { id, version: 1, updated: time.now() * 1000, body: null, bodyBytes: 0, addedId: i + 1 }
   })
 }
-
-it.each([
-  [50_000, 0],
-  [50_001, 1],
-])('of %d entities that were put right, %d have to be looked at again', async (count, again) => {
-  rows = tombstones(count)
-  expect(await round()).toBe(count)
-  expect(await round()).toBe(again)
-})
 
 it('at most 10,000 entities are come back to', async () => {
   rows = tombstones(10_001)

@@ -33,7 +33,7 @@ async function commit(...seconds: number[]): Promise<void> {
 }
 
 function windowAt(second: number, fields: Partial<TailWindow> = {}): TailWindow {
-  return { seenUntil: second * SECOND, lookedBackAt: second * SECOND, gap: undefined, ...fields }
+  return { seenUntil: second * SECOND, lookedAt: second * SECOND, gap: undefined, ...fields }
 }
 
 /** The seconds of what a round reads, page by page; `pages` of them at the most. */
@@ -42,7 +42,7 @@ async function round(
   options: Partial<WindowOptions> = {},
   pages = Infinity,
 ): Promise<number[][]> {
-  const all = { overlapMs: 10_000, rowsPerRound: 1_000, maxLagMs: 3_600_000, ...options }
+  const all = { rowsPerRound: 1_000, maxLagMs: 3_600_000, ...options }
   const read: number[][] = []
   if (pages === 0) return read
   for await (const page of updatedPages(pass, 0, window, all)) {
@@ -53,25 +53,35 @@ async function round(
 }
 
 describe('a round', () => {
-  it('reads what was updated since the last one, newest first, and moves on', async () => {
+  it('reads what was updated since the last one, newest first, and moves on to the floor that it raised', async () => {
     await commit(1_001, 1_002, 1_003)
     const window = windowAt(1_002)
     expect(await round(window)).toEqual([[1_003, 1_002]])
-    expect(window).toEqual(windowAt(1_003, { lookedBackAt: 1_002 * SECOND }))
+    expect(window).toEqual(windowAt(1_003, { seenUntil: 1_003 * SECOND + 1 }))
     await commit(1_004)
-    expect(await round(window)).toEqual([[1_004, 1_003]])
+    expect(await round(window)).toEqual([[1_004]])
   })
 
-  it('looks back over the overlap as often as that has passed', async () => {
-    await commit(995, 1_001, 1_009)
+  it('raises the floor where there is something above it, and else only says that it has looked', async () => {
+    await commit(1_001)
     const window = windowAt(1_000)
-    now = 1_009 * SECOND
-    expect(await round(window)).toEqual([[1_009, 1_001]])
-    expect(window.lookedBackAt).toBe(1_000 * SECOND)
-    now = 1_010 * SECOND
-    // From as far behind the last look as the overlap is long.
-    expect(await round(window)).toEqual([[1_009, 1_001, 995]])
-    expect(window).toEqual(windowAt(1_010))
+    await round(window)
+    const { entities } = driver.shards[0]!
+    const { floor } = await entities.floor()
+    expect(floor).toBe(1_001 * SECOND + 1)
+    now = 1_500 * SECOND
+    expect(await round(window)).toEqual([])
+    expect((await entities.floor()).floor).toBe(floor)
+    expect(window).toEqual(windowAt(1_500, { seenUntil: floor }))
+  })
+
+  it('reads again what comes with times of before, after a failover has lost the floor', async () => {
+    const window = windowAt(1_000)
+    await commit(990, 995)
+    expect(await round(window)).toEqual([])
+    expect(window.seenUntil).toBe(995 * SECOND + 1)
+    await commit(996)
+    expect(await round(window)).toEqual([[996]])
   })
 
   it('does not look further back than it is to', async () => {
@@ -91,6 +101,7 @@ describe('a round', () => {
 
   it('ends with the signal', async () => {
     pass = { ...pass, signal: AbortSignal.abort() }
+    await commit(1_001)
     const window = windowAt(1_000)
     await expect(round(window)).rejects.toMatchObject({ code: 'ABORTED' })
     expect(window).toEqual(windowAt(1_000))
@@ -107,14 +118,15 @@ describe('what a round has no time for', () => {
     const window = windowAt(1_000)
     expect(await round(window, { rowsPerRound: 2 })).toEqual([[1_004], [1_003]])
     expect(window).toMatchObject({
-      seenUntil: 1_004 * SECOND,
+      seenUntil: 1_004 * SECOND + 1,
       gap: { since: 1_000 * SECOND, before: { updated: 1_003 * SECOND, addedId: 3 } },
     })
     now = 1_004.5 * SECOND
-    expect(await round(window, { rowsPerRound: 2 })).toEqual([[1_004], [1_002]])
+    await commit(1_005)
+    expect(await round(window, { rowsPerRound: 2 })).toEqual([[1_005], [1_002]])
     expect(window.gap?.before.updated).toBe(1_002 * SECOND)
     expect(await round(window, { rowsPerRound: 2 })).toEqual([[1_001]])
-    expect(window).toMatchObject({ seenUntil: 1_004.5 * SECOND, gap: undefined })
+    expect(window).toMatchObject({ seenUntil: 1_005 * SECOND + 1, gap: undefined })
     expect(await round(window)).toEqual([])
   })
 
@@ -124,7 +136,7 @@ describe('what a round has no time for', () => {
     await commit(1_005, 1_006)
     expect(await round(window, { rowsPerRound: 1 })).toEqual([[1_006]])
     expect(window.gap).toEqual({ since: 1_000 * SECOND, before: { updated: 1_006 * SECOND, addedId: 6 } })
-    expect(await round(window)).toEqual([[1_006], [1_005], [1_004], [1_003], [1_002], [1_001]])
+    expect(await round(window)).toEqual([[1_005], [1_004], [1_003], [1_002], [1_001]])
   })
 
   it('is not left when there is time for all', async () => {
@@ -138,7 +150,7 @@ describe('what a round has no time for', () => {
     pass = { ...pass, maxPage: 3 }
     const window = windowAt(1_000)
     expect(await round(window, { rowsPerRound: 4 })).toEqual([[1_004, 1_003, 1_002], [1_001]])
-    expect(window).toEqual(windowAt(1_004, { lookedBackAt: window.lookedBackAt }))
+    expect(window).toEqual(windowAt(1_004, { seenUntil: 1_004 * SECOND + 1 }))
   })
 
   it('is gone on with while it is as old as it may be', async () => {
@@ -146,7 +158,7 @@ describe('what a round has no time for', () => {
       gap: { since: SECOND, before: { updated: 1_003 * SECOND, addedId: 4 } },
     })
     now = 1_013 * SECOND
-    expect(await round(window, { maxLagMs: 10_000, overlapMs: 1_000_000 })).toEqual([[1_004], [1_003]])
+    expect(await round(window, { maxLagMs: 10_000 })).toEqual([[1_004], [1_003]])
     expect(window.gap).toBeUndefined()
   })
 
@@ -154,7 +166,7 @@ describe('what a round has no time for', () => {
     const window = windowAt(1_000)
     await round(window, { rowsPerRound: 2 })
     now = 1_100 * SECOND
-    expect(await round(window, { rowsPerRound: 9, maxLagMs: 97_500 })).toEqual([[1_004], [1_003]])
+    expect(await round(window, { rowsPerRound: 9, maxLagMs: 98_500 })).toEqual([[1_002]])
     const old = windowAt(1_004, { gap: { since: SECOND, before: { updated: 1_003 * SECOND, addedId: 3 } } })
     expect(await round(old, { maxLagMs: 90_000 })).toEqual([])
     expect(old.gap).toBeUndefined()
@@ -165,8 +177,8 @@ describe('the text of a window', () => {
   it('gives it back as it was', () => {
     const gap = { since: 1, before: { updated: 3, addedId: 2 } }
     for (const window of [
-      { seenUntil: 5, lookedBackAt: 4, gap },
-      { seenUntil: 5, lookedBackAt: 4, gap: undefined },
+      { seenUntil: 5, lookedAt: 4, gap },
+      { seenUntil: 5, lookedAt: 4, gap: undefined },
     ])
       expect(windowFromText(JSON.stringify(window))).toEqual(window)
   })
@@ -179,11 +191,11 @@ describe('the text of a window', () => {
   )
 
   it.each([
-    ['no gap', '{"seenUntil":5,"lookedBackAt":4,"gap":null}'],
-    ['a gap without its beginning', '{"seenUntil":5,"lookedBackAt":4,"gap":{"before":{}}}'],
-    ['a gap without its place', '{"seenUntil":5,"lookedBackAt":4,"gap":{"since":1}}'],
-    ['a gap that is none', '{"seenUntil":5,"lookedBackAt":4,"gap":7}'],
+    ['no gap', '{"seenUntil":5,"lookedAt":4,"gap":null}'],
+    ['a gap without its beginning', '{"seenUntil":5,"lookedAt":4,"gap":{"before":{}}}'],
+    ['a gap without its place', '{"seenUntil":5,"lookedAt":4,"gap":{"since":1}}'],
+    ['a gap that is none', '{"seenUntil":5,"lookedAt":4,"gap":7}'],
   ])('that has %s gives one without', (_, text) => {
-    expect(windowFromText(text)).toEqual({ seenUntil: 5, lookedBackAt: 4, gap: undefined })
+    expect(windowFromText(text)).toEqual({ seenUntil: 5, lookedAt: 4, gap: undefined })
   })
 })

@@ -1,30 +1,19 @@
-import { countIn, type EntityPageRow, parseObject, throwIfAborted } from '@looseleaf/core'
+import { countIn, type EntityPageRow, parseObject, throwIfAborted, type UpdatedPlace } from '@looseleaf/core'
 import { longestBody } from '@looseleaf/index-engine'
 import { shardAt } from '@looseleaf/protocol'
 import type { Pass } from '../pass/pass.ts'
 
-/** A place in the order of the last change. */
-interface UpdatedPlace {
-  readonly updated: number
-  readonly addedId: number
-}
-
 /** What the tail of a shard has looked at so far, in microseconds by the shard's clock. */
 export interface TailWindow {
-  /** Everything that was committed and updated before this has been read, except for the gap. */
+  /** Everything that was updated before this has been read, except for the gap. Never above a floor of the shard. */
   seenUntil: number
-  /** When the last round looked back over the overlap. */
-  lookedBackAt: number
+  /** When the last round was done; 0 before the first. */
+  lookedAt: number
   /** Older updates that a round had no time for. */
   gap: { since: number; before: UpdatedPlace } | undefined
 }
 
 export interface WindowOptions {
-  /**
-   * How long a row may be invisible after the time that it carries, because its transaction was not committed yet, in
-   * milliseconds. As often as this, a round goes back as far behind the last one that did.
-   */
-  readonly overlapMs: number
   /** Rows read in one round at the most. */
   readonly rowsPerRound: number
   /** What is older than this is left to the sweep, in milliseconds. */
@@ -39,27 +28,29 @@ export async function* updatedPages(
   pass: Pass,
   shard: number,
   window: TailWindow,
-  options: WindowOptions,
+  { rowsPerRound, maxLagMs }: WindowOptions,
 ): AsyncGenerator<readonly EntityPageRow[], void, undefined> {
-  const now = await shardAt(pass.context, shard).now({ signal: pass.signal })
-  const oldest = now - options.maxLagMs * 1000
-  const overlap = options.overlapMs * 1000
-  const looksBack = now - window.lookedBackAt >= overlap
-  const since = looksBack ? Math.min(window.seenUntil, window.lookedBackAt - overlap) : window.seenUntil
+  const { until, now } = await floorFor(pass, shard)
+  // A failover has lost commits and the floor: times that were read before are given once more.
+  window.seenUntil = Math.min(window.seenUntil, until)
+  const oldest = now - maxLagMs * 1000
+  const since = Math.max(oldest, window.seenUntil)
   const moveOn = (): void => {
-    window.seenUntil = now
-    if (looksBack) window.lookedBackAt = now
+    window.seenUntil = until
+    window.lookedAt = now
   }
-  let left = options.rowsPerRound
-  const fresh = updatesBetween(pass, shard, { since: Math.max(oldest, since), before: undefined })
+  let left = rowsPerRound
   const old = window.gap
-  for await (const { rows, rest } of fresh) {
-    yield rows
-    left -= rows.length
-    if (rest !== undefined && left <= 0) {
-      window.gap = { since: Math.min(rest.since, old?.since ?? Infinity), before: rest.before }
-      moveOn()
-      return
+  if (since < until) {
+    const before = { updated: until, addedId: 0 }
+    for await (const { rows, rest } of updatesBetween(pass, shard, { since, before })) {
+      yield rows
+      left -= rows.length
+      if (rest !== undefined && left <= 0) {
+        window.gap = { since: Math.min(rest.since, old?.since ?? Infinity), before: rest.before }
+        moveOn()
+        return
+      }
     }
   }
   moveOn()
@@ -79,21 +70,34 @@ export async function* updatedPages(
   }
 }
 
+/**
+ * Up to where a round may read, so that nothing comes before it later, and the time. The floor is raised only where something stands above
+ * it: a shard that nobody writes is left alone. What a crash undoes costs a repair that was not needed, so nothing waits for the disk.
+ */
+async function floorFor(
+  { context, signal }: Pass,
+  shard: number,
+): Promise<{ readonly until: number; readonly now: number }> {
+  const { entities } = shardAt(context, shard)
+  const { floor, now } = await entities.floor({ signal })
+  const above = await entities.pageByUpdated({ since: floor }, 1, { signal, maxBody: 0 })
+  return { until: above.length === 0 ? floor : await entities.raiseFloor({ signal }), now }
+}
+
 /** Pages of the updates in a window of time, newest first, each with what is left after it. */
 async function* updatesBetween(
   pass: Pass,
   shard: number,
-  { since, before }: { readonly since: number; readonly before: UpdatedPlace | undefined },
+  { since, before }: { readonly since: number; readonly before: UpdatedPlace },
 ): AsyncGenerator<{ rows: readonly EntityPageRow[]; rest: TailWindow['gap'] }, void, undefined> {
   const { entities } = shardAt(pass.context, shard)
   let place = before
   for (;;) {
     throwIfAborted(pass.signal)
-    const rows = await entities.pageByUpdated(
-      { since, ...(place === undefined ? {} : { before: place }) },
-      pass.maxPage,
-      { signal: pass.signal, maxBody: longestBody(pass.maxPage) },
-    )
+    const rows = await entities.pageByUpdated({ since, before: place }, pass.maxPage, {
+      signal: pass.signal,
+      maxBody: longestBody(pass.maxPage),
+    })
     const last = rows.at(-1)
     if (last === undefined) return
     place = { updated: last.updated, addedId: last.addedId }
@@ -108,15 +112,11 @@ export function windowFromText(text: string): TailWindow | undefined {
   const value = parseObject(text)
   const seenUntil = value === undefined ? 0 : countIn(value, 'seenUntil')
   if (value === undefined || seenUntil === 0) return undefined
-  const lookedBackAt = countIn(value, 'lookedBackAt')
+  const window = { seenUntil, lookedAt: countIn(value, 'lookedAt'), gap: undefined }
   const gap = value['gap']
-  if (typeof gap !== 'object' || gap === null) return { seenUntil, lookedBackAt, gap: undefined }
+  if (typeof gap !== 'object' || gap === null) return window
   const { since, before } = gap as { since?: unknown; before?: Record<string, unknown> }
-  if (typeof since !== 'number' || typeof before !== 'object')
-    return { seenUntil, lookedBackAt, gap: undefined }
-  return {
-    seenUntil,
-    lookedBackAt,
-    gap: { since, before: { updated: countIn(before, 'updated'), addedId: countIn(before, 'addedId') } },
-  }
+  if (typeof since !== 'number' || typeof before !== 'object') return window
+  const place = { updated: countIn(before, 'updated'), addedId: countIn(before, 'addedId') }
+  return { ...window, gap: { since, before: place } }
 }

@@ -1,4 +1,3 @@
-import { parseId, type Driver, type EntityPageRow } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import type { DataStore } from '@looseleaf/store'
 import { expect, test } from 'vitest'
@@ -25,7 +24,6 @@ const KEPT_MS = 1.1 * QUERY_TIME_MS
 const settings: TailOptions = {
   owner: 'first',
   leaseMs: 30_000,
-  overlapMs: 10_000,
   rowsPerRound: 1_000,
   lookBackMs: 3_600_000,
   maxLagMs: 86_400_000,
@@ -63,7 +61,6 @@ test('a round puts the rows of what was written lately right, in both directions
   time.leap(KEPT_MS)
   expect(await roundOf(store, tail)).toMatchObject({ removed: 1 })
   expect(await rowsIn(store, 'by_user')).toEqual(await expectedRows(store, 'by_user'))
-  // Within the overlap they are read again, and known.
   expect(await roundOf(store, tail)).toMatchObject({ looked: 0, entities: 0 })
   await store.put({ user_id: 'ada', published: 3 }, { id })
   expect(await roundOf(store, tail)).toMatchObject({ looked: 1 })
@@ -119,7 +116,7 @@ test('one process follows a shard; another takes over where it has saved', async
   const driver = await memoryShards(1).connect()
   const store = await openStore({ driver, time: leapingTime(), indexes: [byUser] })
   const other = await openStore({ driver, time: leapingTime() })
-  const [first, second] = [tailOf(store), tailOf(other, { owner: 'second', overlapMs: 0 })]
+  const [first, second] = [tailOf(store), tailOf(other, { owner: 'second' })]
   expect(await roundOf(store, first)).toMatchObject({ looked: 0 })
   expect(await roundOf(other, second)).toMatchObject({ looked: undefined })
   expect([first.isMine, second.isMine]).toEqual([true, false])
@@ -142,60 +139,8 @@ test('a round that fails is done again', async () => {
     }),
     indexes: [byUser],
   })
-  const tail = tailOf(store, { overlapMs: 0 })
+  const tail = tailOf(store)
   await expect(roundOf(store, tail)).rejects.toThrow('broken')
   isBroken = false
   expect(await roundOf(store, tail)).toMatchObject({ looked: 1, added: 1 })
 })
-
-test('a row that is committed late, with a time long past for the rounds, is found', async () => {
-  const driver = await memoryShards(1).connect()
-  let now = 1_700_000_000_000_000
-  const rows: EntityPageRow[] = []
-  const store = await openStore({ driver, indexes: [byUser] })
-  const [shard] = driver.shards
-  const body = store.context.codec.encode({ user_id: 'ada', published: 1 })
-  const clocked: Driver = {
-    ...driver,
-    shards: [
-      {
-        ...shard!,
-        index: (spec) => shard!.index(spec),
-        now: async () => now,
-        entities: {
-          ...shard!.entities,
-          pageByUpdated: async ({ since }) => rows.filter(({ updated }) => updated >= since),
-          readVersions: async (ids) => ids.map((id) => rows.find((row) => row.id === id)?.version),
-        },
-      },
-    ],
-  }
-  const slow = await openStore({ driver: clocked, indexes: [byUser] })
-  const tail = tailOf(slow, { overlapMs: 10_000, lookBackMs: 0 })
-  const commit = (updated: number): void => {
-    const addedId = rows.length + 1
-    rows.push({
-      id: parseId(store.newId()),
-      version: updated,
-      updated,
-      body,
-      bodyBytes: body.length,
-      addedId,
-    })
-  }
-  let looked = 0
-  for (let second = 0; second < 60; second++) {
-    now += 1_000_000
-    // Visible only now, with a time up to ten seconds ago.
-    if (second % 3 === 0) commit(now - ((second * 7) % 10) * 1_000_000)
-    looked += (await roundOf(slow, tail)).looked ?? 0
-  }
-  now += 10_000_000
-  looked += (await roundOf(slow, tail)).looked ?? 0
-  expect(looked).toBe(20)
-  expect(await tableRows(slow)).toBe(20)
-})
-
-async function tableRows(store: DataStore): Promise<number> {
-  return (await rowsIn(store, 'by_user')).length
-}

@@ -35,8 +35,6 @@ export function tailTask(): string {
   return 'clean-tail'
 }
 
-/** Entities remembered as put right, so that the overlap of two rounds costs a reading and no more. */
-const MAX_SETTLED = 50_000
 /** Entities with a row too young to be judged that are come back to; what is beyond is left to the sweep. */
 const MAX_REVISITS = 10_000
 const REVISITS_PER_ROUND = 100
@@ -46,23 +44,18 @@ const ENTITIES_AT_ONCE = 100
 export function createTail(context: EngineContext, shard: number, options: TailOptions): Tail {
   const elapsed = elapsedBy(context.time)
   let window: TailWindow | undefined
-  /** Where a shard that nobody has followed is begun. */
-  let begunAt: number | undefined
   let savedAt = 0
   /** When it was saved last, for others to see whether it falls behind. */
   let behindMs = 0
-  /** The version at which an entity was put right last, oldest first. */
-  const settled = new Map<string, number>()
   const revisits = new Map<string, { readonly id: Uint8Array; readonly due: number }>()
   /** Over all rounds: most rows are kept for longer than one. What is left when the process ends is for the sweep. */
   const removals = createKeptRemovals(context)
   const left = createLeftToWriters(context)
-  let tables = ''
   const tasks = (): TaskTable => shardAt(context, shard).tasks
 
   function toText(held: TailWindow): string {
     // Nothing is said of a shard that no round has been over: it would read as a round of long ago.
-    if (held.seenUntil === begunAt) return ''
+    if (held.lookedAt === 0) return ''
     const text = recordToText(held, behindMs)
     behindMs = behindOf(held)
     return text
@@ -77,10 +70,8 @@ export function createTail(context: EngineContext, shard: number, options: TailO
       savedAt = now
       const saved = windowFromText(claimed.progress)
       if (saved !== undefined) return (window = saved)
-      const shardNow = await shardAt(context, shard).now({ signal })
-      const since = shardNow - options.lookBackMs * 1000
-      begunAt = since
-      return (window = { seenUntil: since, lookedBackAt: since, gap: undefined })
+      const floor = await shardAt(context, shard).entities.raiseFloor({ signal })
+      return (window = { seenUntil: floor - options.lookBackMs * 1000, lookedAt: 0, gap: undefined })
     }
     if (now - savedAt > options.leaseMs / 3) {
       savedAt = now
@@ -132,13 +123,8 @@ export function createTail(context: EngineContext, shard: number, options: TailO
       countRemoved(pass, await (removals.isFull ? removals.settle(signal) : removals.sendDue(signal)))
       const held = await hold(pass)
       if (held === undefined) return undefined
-      const now = targets.map(({ entry }) => entry.table).join()
-      // To another set of indexes nothing is settled yet.
-      if (now !== tables) settled.clear()
-      tables = now
       let looked = 0
-      for await (const page of updatedPages(pass, shard, held, options)) {
-        const rows = page.filter((row) => settled.get(idKey(row.id)) !== row.version)
+      for await (const rows of updatedPages(pass, shard, held, options)) {
         for await (const batch of wholeRows(shardAt(context, shard).entities, rows, {
           signal: pass.signal,
         })) {
@@ -150,8 +136,6 @@ export function createTail(context: EngineContext, shard: number, options: TailO
               some,
             )
         }
-        for (const row of rows) settled.set(idKey(row.id), row.version)
-        forgetOldest(settled)
         looked += rows.length
       }
       for (const some of chunks(await left.overdue(targets, signal), ENTITIES_AT_ONCE))
@@ -165,12 +149,5 @@ export function createTail(context: EngineContext, shard: number, options: TailO
       window = undefined
       await tasks().save(tailTask(), options.owner, text, 0)
     },
-  }
-}
-
-function forgetOldest(settled: Map<string, number>): void {
-  for (const key of settled.keys()) {
-    if (settled.size <= MAX_SETTLED) return
-    settled.delete(key)
   }
 }

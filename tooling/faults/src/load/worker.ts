@@ -39,7 +39,6 @@ async function run(worker: Worker): Promise<void> {
           graceMs,
           intervalMs: 50,
           idleIntervalMs: 200,
-          overlapMs: 1_000,
           leaseMs: 2_000,
           sweepEveryMs: 2_000,
         })

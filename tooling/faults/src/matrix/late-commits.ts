@@ -96,11 +96,9 @@ export const lateCommits: Scenario = {
   },
 }
 
-/** So long after the load the tail may take, and then some: it looks back once in `overlapMs`. */
+/** So long after the load the tail may take, and then some. */
 const REPAIR_MS = 60_000
-const OVERLAP_MS = 3_000
 const LOCKS_PER_SHARD = 3
-const NOT_WRITTEN = 'rows that it has not written'
 
 /** One cleaner that never sweeps, and followers by time to compare it with. */
 interface Tail {
@@ -117,30 +115,23 @@ interface Tail {
 
 /**
  * Rows follow their entities, and a third of the statements that write them fail, so that a cleaner has to. It follows the
- * writes and never sweeps. One that looks back has to find them all. One that trusts the clock is there to show that this
- * is worth something: it has to miss some.
+ * writes, up to floors of the shards, and never sweeps: it has to find them all.
  */
-function forTheTail(looksBack: boolean): Scenario {
+function forTheTail(): Scenario {
   let tail: Tail | undefined
   return {
-    name: `late commits, a tail that ${looksBack ? 'looks back' : 'trusts the clock'}`,
-    what: looksBack
-      ? 'the same, rows come after their entities and are often refused; a cleaner that never sweeps has to find them by following the writes'
-      : 'the same with a cleaner that does not look back: it has to miss some of them, which the sweep adds',
+    name: 'late commits, a tail',
+    what: 'the same, rows come after their entities and are often refused; a cleaner that never sweeps has to find them by following the writes',
     unit: 'seconds',
-    full: looksBack ? 25 : 15,
+    full: 25,
     config: { clients: 8, writing: { writeOrder: 'entity-first' }, refuseRows: 0.33 },
     entities: { hot: 60, cold: 200 },
-    needs: [
-      'rows that the tail wrote',
-      'last states that a cursor by time would miss',
-      ...(looksBack ? [] : [NOT_WRITTEN]),
-    ],
+    needs: ['rows that the tail wrote', 'last states that a cursor by time would miss'],
     // The one cleaner is this one.
     ofProcess: () => ({ cleanerGraceMs: undefined }),
     async run(stage) {
       // Locks are held until the load has ended, so that its very last writes are late too.
-      tail = await startTail(stage, looksBack ? OVERLAP_MS : 0)
+      tail = await startTail(stage)
       await sleep(stage.amount * 1000)
       return {}
     },
@@ -155,8 +146,8 @@ function forTheTail(looksBack: boolean): Scenario {
           missing = (await compareTables(stage.tables)).missing.length
           return missing === 0
         }
-        await holdsWithin(looksBack ? REPAIR_MS : 2 * OVERLAP_MS, look, 100)
-        if (looksBack && missing > 0) stage.wrong(`${missing} rows are missing that the tail has not written`)
+        await holdsWithin(REPAIR_MS, look, 100)
+        if (missing > 0) stage.wrong(`${missing} rows are missing that the tail has not written`)
         if ((await sweepsOf(store)) !== tail.sweeps)
           stage.wrong('a sweep has passed, so this says nothing of the tail')
         const { added, removed } = cleaner.status().totals
@@ -169,9 +160,7 @@ function forTheTail(looksBack: boolean): Scenario {
           ),
           'rows that the tail wrote': added - tail.addedBefore,
           'rows that it removed': removed,
-          ...(looksBack
-            ? { 'ms until nothing was missing': Math.round(performance.now() - started) }
-            : { [NOT_WRITTEN]: missing }),
+          'ms until nothing was missing': Math.round(performance.now() - started),
         }
       } finally {
         await tail.stop()
@@ -180,12 +169,11 @@ function forTheTail(looksBack: boolean): Scenario {
   }
 }
 
-export const lateCommitsForTails: readonly Scenario[] = [forTheTail(true), forTheTail(false)]
+export const lateCommitsForTheTail: Scenario = forTheTail()
 
-async function startTail(stage: Stage, overlapMs: number): Promise<Tail> {
+async function startTail(stage: Stage): Promise<Tail> {
   const store = await openStore(stage.database.adminUrls())
   const cleaner = startCleaner(store, {
-    overlapMs,
     graceMs: 50,
     intervalMs: 50,
     idleIntervalMs: 200,

@@ -1,7 +1,7 @@
 import { fullDisk } from './full-disk.ts'
 import { manyForOneKey } from './key-fight.ts'
 import { killServers, killWithDeleteDelay, killWriters, stopWriters } from './kills.ts'
-import { lateCommits, lateCommitsForTails } from './late-commits.ts'
+import { lateCommits, lateCommitsForTheTail } from './late-commits.ts'
 import {
   entityFirst,
   everyProxyFault,
@@ -42,7 +42,7 @@ export const scenarios: readonly Scenario[] = [
   shardDownDeferred,
   entityFirst,
   lateCommits,
-  ...lateCommitsForTails,
+  lateCommitsForTheTail,
   serverClock,
   timeZones,
   ...replicaFailovers,

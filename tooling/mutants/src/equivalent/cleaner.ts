@@ -58,8 +58,6 @@ export const cleaner: Equivalents = {
   'cleaner/tail/tail-window': {
     'updatedPages: window.gap.before.updated < oldest → false':
       'Of a gap that is too old nothing would be read, and it ends all the same.',
-    'updatesBetween: place === undefined → false':
-      'To begin before an undefined place is to begin at the newest.',
     'windowFromText: value === undefined || seenUntil === 0 → (seenUntil === 0)':
       'Without a value the time is 0.',
   },
