@@ -6,6 +6,8 @@ export interface BackgroundLoopOptions {
   /** One round; answers how long to wait for the next one, in milliseconds. */
   readonly round: () => Promise<number>
   readonly onError: (error: unknown) => void
+  /** The longest pause after failures, in milliseconds. Default: 10,000. */
+  readonly lastRetryMs?: number | undefined
 }
 
 const FIRST_RETRY_MS = 500
@@ -16,7 +18,13 @@ const LAST_RETRY_MS = 10_000
  * Does rounds until the signal fires, and resolves then. A round that fails is told and tried again, later each time.
  * Never rejects.
  */
-export async function backgroundLoop({ time, signal, round, onError }: BackgroundLoopOptions): Promise<void> {
+export async function backgroundLoop({
+  time,
+  signal,
+  round,
+  onError,
+  lastRetryMs = LAST_RETRY_MS,
+}: BackgroundLoopOptions): Promise<void> {
   let failures = 0
   while (!signal.aborted) {
     let pause: number
@@ -26,7 +34,7 @@ export async function backgroundLoop({ time, signal, round, onError }: Backgroun
     } catch (error) {
       if (signal.aborted) return
       onError(error)
-      pause = retryAfter(failures)
+      pause = Math.min(retryAfter(failures), lastRetryMs)
       failures++
     }
     try {

@@ -1,4 +1,10 @@
-import { isLooseleafError, type EntityPageRow, type LooseleafError, type UpdatedPlace } from '@looseleaf/core'
+import {
+  isLooseleafError,
+  throwIfAborted,
+  type EntityPageRow,
+  type LooseleafError,
+  type UpdatedPlace,
+} from '@looseleaf/core'
 import { longestBody, wholeRows, type EngineContext, type WholeRow } from '@looseleaf/index-engine'
 import { placeAt, readableFloor } from './floor.ts'
 import { shardAt } from './shards.ts'
@@ -14,7 +20,8 @@ export interface FollowOptions {
 }
 
 const PAGE = 500
-const MAX_PAUSE_MS = 5_000
+/** After failures: changes come so much later, once a shard is back. */
+const MAX_PAUSE_MS = 2_000
 
 /**
  * The rows of a shard that are changed behind this place, in the order of `updated`, in runs of some MiB, none of which is empty;
@@ -50,7 +57,8 @@ export async function* followChanges(
       pause = pollMs
       if (page.length === PAGE) continue
     } catch (error) {
-      if (!isLooseleafError(error) || !error.retryable || signal.aborted) throw error
+      throwIfAborted(signal)
+      if (!isLooseleafError(error) || !error.retryable) throw error
       onRetry(error)
       pause = Math.min(2 * pause, MAX_PAUSE_MS)
     }

@@ -25,6 +25,7 @@ export interface ShardState {
   readonly entities: readonly ReferenceRow[]
   /** Pending rows are committed with their entities, so they stand and fall with them. */
   readonly pending: readonly PendingRow[]
+  readonly floor: number
   readonly tasks: ReturnType<ReferenceTasks['snapshot']>
   readonly catalog: ShardCatalog | undefined
   /** By table; without those that there are none of. */
@@ -88,13 +89,14 @@ function createReferenceShard(number: number, now: () => number): ReferenceShard
     claims: (spec) => index(spec).claims,
     state: () => ({
       entities: [...entities.rows],
+      floor: entities.floorNow,
       pending: pending.rows,
       tasks: tasks.snapshot(),
       catalog: catalog.current(),
       indexes: new Map(Array.from(indexes, ([table, found]) => [table, found.state()])),
     }),
     fallBack(state, what) {
-      entities.restore(state.entities)
+      entities.restore(state.entities, state.floor)
       pending.restore(state.pending)
       if (what === 'entities') return
       catalog.restore(state.catalog)

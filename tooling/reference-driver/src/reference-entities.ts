@@ -18,8 +18,10 @@ export interface ReferenceEntities extends EntityTable {
   readonly rows: readonly ReferenceRow[]
   /** The row of an id at this moment. */
   current(id: Uint8Array): ReferenceRow | undefined
-  /** Puts rows in place of those that are there, as a failover to a replica that lags does. */
-  restore(rows: readonly ReferenceRow[]): void
+  /** The floor at this moment. */
+  readonly floorNow: number
+  /** Puts rows in place of those that are there, and a floor, as a failover to a replica that lags does. */
+  restore(rows: readonly ReferenceRow[], floor: number): void
 }
 
 export function createReferenceEntities(
@@ -60,8 +62,12 @@ export function createReferenceEntities(
     get rows() {
       return rows
     },
-    restore(before) {
+    get floorNow() {
+      return floor
+    },
+    restore(before, floorBefore) {
       rows = [...before]
+      floor = floorBefore
       byId = new Map(rows.map((row) => [keyOf(row.id), row]))
       // A replica has not counted what it has not got.
       lastAddedId = rows.at(-1)?.addedId ?? 0

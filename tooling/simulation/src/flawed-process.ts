@@ -10,6 +10,7 @@ export function writersDriver(driver: Driver, flaw: Flaw | undefined): Driver {
   switch (flaw) {
     case 'read back without a flush':
     case 'keys are taken over without a flush':
+    case 'changes without a flush':
       return withoutFlush(driver)
     case 'keys are taken over without a fence':
       return withoutFences(driver)

@@ -146,6 +146,16 @@ export const flaws = {
       faults: { ...noFaults, errorBefore: 0.1, diskHangs: 0.05, serverCrash: 0.008, shardDown: 0.01 },
     },
   },
+  /** Changes are handed over up to a floor that somebody else has raised, although a crash may undo it, and what is below. */
+  'changes without a flush': {
+    shownBy: 'serverCrash',
+    life: {
+      ...unsafeLife,
+      clients: 'everything',
+      maxSkewMs: 0,
+      faults: { ...noFaults, diskHangs: 0.05, serverCrash: 0.01 },
+    },
+  },
   /** Writers delete the rows that an entity has lost while queries are under way that need them. */
   'writers delete at once': {
     among: [],

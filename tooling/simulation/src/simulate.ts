@@ -10,6 +10,7 @@ import { faultKinds, onlyFaults, type FaultKind } from './faults.ts'
 import { failingOver } from './flawed-driver.ts'
 import { clientsStore, keepDraining, onlyDrains } from './flawed-process.ts'
 import { flawInfo, type Flaw } from './flaws.ts'
+import { createFollower, type Follower } from './follower.ts'
 import { createHistory, type Counts, type History } from './history.ts'
 import { createKeyCheck } from './key-check.ts'
 import { createLife, type Life } from './life.ts'
@@ -67,6 +68,10 @@ const CLEANER = {
 }
 /** Longer than writers wait for one another, so that they come to take keys over before a cleaner does. */
 const GRACE_OF_KEYS_MS = 1000
+/** The process that follows the changes, in a life in which somebody does. */
+const FOLLOWING = 2
+/** A follower who has not caught up by then never does. */
+const MAX_POLLS = 200
 /** A run that has not come to rest by then hangs. */
 const MAX_STEPS = 200_000
 
@@ -92,6 +97,11 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
   }
 }
 
+/** In every third life, so that the others are as quick as they were; where a flaw is of it, in all. */
+function isFollowed(seed: number, flaw: Flaw | undefined): boolean {
+  return flaw === undefined ? seed % 3 === 0 : flaw === 'changes without a flush'
+}
+
 class Simulation {
   readonly #seed: number
   readonly #flaw: Flaw | undefined
@@ -102,6 +112,8 @@ class Simulation {
   readonly #beneath: LookOptions
   readonly #pasts: readonly ShardPast[]
   readonly #weather: Weather
+  /** In some lives. */
+  readonly #follower: Follower | undefined
   readonly #running = new Set<Promise<void>>()
   readonly #lives: { readonly life: Life; readonly die: () => void }[] = []
   readonly #cleaners: (Cleaner | undefined)[] = []
@@ -140,6 +152,7 @@ class Simulation {
       mayFailOver: this.#world.faults.failover > 0,
     })
     const committed = createCommittedRows(driver, router, codec)
+    this.#follower = isFollowed(seed, flaw) ? createFollower(driver, this.#checker) : undefined
     this.#beneath = {
       world: this.#world,
       checker: this.#checker,
@@ -223,6 +236,7 @@ class Simulation {
     while (await this.#step());
     // What a shard has forgotten of the catalog, it takes over from the others.
     const { store } = await this.#play(this.#world.open(createLife('sweeper'), true))
+    if (this.#follower !== undefined) await this.#play(this.#catchUp(this.#follower, store))
     this.#scheduler.leap(deleteDelayMs)
     await this.#play(drainPending(store))
     let swept = await this.#play(sweep(store, { graceMs: 0 }))
@@ -247,6 +261,17 @@ class Simulation {
     await this.#play(store.close())
   }
 
+  /** Whatever was committed comes within some polls. */
+  async #catchUp(follower: Follower, store: DataStore): Promise<void> {
+    const ended = new AbortController()
+    const following = follower.follow(store, ended.signal)
+    const time = this.#scheduler.timeOf(createLife('patience'))
+    for (let polls = 0; polls < MAX_POLLS && !follower.hasAll; polls++) await time.sleep(100)
+    ended.abort()
+    await following
+    follower.checkAll()
+  }
+
   async #step(): Promise<boolean> {
     if (++this.#steps > MAX_STEPS) this.fail(`nothing came to rest within ${MAX_STEPS} steps`)
     if (!this.#world.isCalm) {
@@ -268,6 +293,7 @@ class Simulation {
   #failedOver(): void {
     this.#changed = true
     this.#history.failedOver()
+    this.#follower?.failedOver()
     this.#beneath.keys.fellBack()
     if (this.#world.failoverOf !== 'everything') return
     this.#beneath.promise.forget()
@@ -279,6 +305,7 @@ class Simulation {
   #serverCrashed(): void {
     this.#changed = true
     this.#history.serverCrashed()
+    this.#follower?.serverCrashed()
     this.#beneath.keys.fellBack()
   }
 
@@ -361,7 +388,11 @@ class Simulation {
     this.#cleaners[number] = isCleaned ? startCleaner(cleaned, options) : undefined
     const clients = this.#runClients(store).then(() => void this.#busy.delete(life))
     const drains = onlyDrains(this.#flaw) && keepDraining(cleaned, time, () => !this.#busy.has(life))
+    const ended = new AbortController()
+    const following = number === FOLLOWING ? this.#follower?.follow(store, ended.signal) : undefined
     await Promise.all([clients, drains, runAdministrator({ store, life, time, random, changes, hasKeys })])
+    ended.abort()
+    await following
     await store.settled()
   }
 

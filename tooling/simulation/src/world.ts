@@ -113,7 +113,7 @@ export function createWorld(
   random: Random,
   flaw: Flaw | undefined,
 ): World {
-  const driver = createReferenceDriver({ shards: SHARDS, now: () => scheduler.now() * 1000 })
+  const driver = createReferenceDriver({ shards: SHARDS, now: () => Math.floor(scheduler.now() * 1000) })
   const router = bucketRouter({ shards: SHARDS })
   // Names are drawn apart: how many there are says nothing of what happens.
   const chance: Randomness = { next: random.next, uuid: createRandom(0).uuid }

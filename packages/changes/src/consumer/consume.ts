@@ -43,6 +43,9 @@ export interface ShardConsumerStatus extends HandledCounts {
   readonly lagMs: number
 }
 
+/** What is behind is behind by as much, once a shard is back. */
+const LAST_RETRY_MS = 2_000
+
 /**
  * Hands the changes of a store to a function, at least once each, from where the consumer of this name was last: any number of processes share the
  * work. Of one entity versions come in their order, one after the other, the last one and not every one between. A change that
@@ -128,7 +131,9 @@ export function consume(
   })
   // Whoever starts it may do so within a call or a trace.
   const loops = context.events.detached(() =>
-    shards.map(({ round }) => backgroundLoop({ time: context.time, signal, round, onError: failed })),
+    shards.map(({ round }) =>
+      backgroundLoop({ time: context.time, signal, round, onError: failed, lastRetryMs: LAST_RETRY_MS }),
+    ),
   )
 
   let stopped: Promise<void> | undefined

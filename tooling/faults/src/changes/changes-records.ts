@@ -15,7 +15,13 @@ export interface WrongRecord {
   readonly message: string
 }
 
-export type ChangesRecord = HandledRecord | WrongRecord
+/** A shard did not do what a consumer asked of it. */
+export interface ErrorRecord {
+  readonly kind: 'error'
+  readonly code: string
+}
+
+export type ChangesRecord = HandledRecord | WrongRecord | ErrorRecord
 
 export type Role = 'write' | 'consume' | 'by time'
 

@@ -71,7 +71,17 @@ async function handle(worker: Worker, store: DataStore, random: Random): Promise
         underWay.delete(id)
       }
     },
-    { pollMs: 100, leaseMs, retryMs: 50, workers: 16 },
+    {
+      pollMs: 100,
+      leaseMs,
+      retryMs: 50,
+      workers: 16,
+      onError(error, change) {
+        // Those of handlers are on purpose.
+        if (change === undefined)
+          worker.recorder.write({ kind: 'error', code: isLooseleafError(error) ? error.code : String(error) })
+      },
+    },
   )
   while (!worker.isStopping && consumer.status().isRunning) await sleep(20)
   if (!worker.isStopping) worker.recorder.write({ kind: 'wrong', message: 'A consumer ended by itself.' })

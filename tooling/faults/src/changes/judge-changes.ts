@@ -20,16 +20,20 @@ export interface Effects {
   /** Older versions after newer ones, of processes that had been paused. */
   readonly late: number
   readonly afterMs: readonly number[]
+  /** Errors of shards, by code. */
+  readonly errors: Readonly<Record<string, number>>
   readonly wrongs: readonly string[]
 }
 
 export function effectsOf({ consumer, processes }: ConsumerHistory): Effects {
   const wrongs: string[] = []
+  const errors: Record<string, number> = {}
   const all = processes
     .flatMap(({ records, wasPaused }) =>
       records.flatMap((record) => {
         if (record.kind === 'handled') return [{ ...record, wasPaused }]
-        wrongs.push(`${consumer}: ${record.message}`)
+        if (record.kind === 'wrong') wrongs.push(`${consumer}: ${record.message}`)
+        else errors[record.code] = (errors[record.code] ?? 0) + 1
         return []
       }),
     )
@@ -44,7 +48,7 @@ export function effectsOf({ consumer, processes }: ConsumerHistory): Effects {
     else wrongs.push(`${consumer}: ${id} at version ${version} was handled after ${known}`)
   }
   const afterMs = all.map((record) => record.afterMs)
-  return { versions, handled: all.length, again, late, afterMs, wrongs }
+  return { versions, handled: all.length, again, late, afterMs, errors, wrongs }
 }
 
 /** Entities whose last state a consumer does not have. */

@@ -42,6 +42,8 @@ export interface ChangesRun {
   readonly again: number
   readonly late: number
   readonly faults: Readonly<Record<string, number>>
+  /** Errors of shards that consumers met and tried again, by code. */
+  readonly errors: Readonly<Record<string, number>>
   /** From the end of the writing until every consumer had everything: of each round, in ms. */
   readonly quietMs: readonly number[]
   /** From the write to the handler, over all faults. */
@@ -142,6 +144,7 @@ export async function runChanges(options: ChangesRunOptions): Promise<ChangesRun
     again: sum(({ again }) => again),
     late: sum(({ late }) => late),
     faults,
+    errors: added(all.map((one) => one.errors)),
     quietMs,
     afterMs: { p50: quantile(afterMs, 0.5), p99: quantile(afterMs, 0.99) },
     missedByTime,
@@ -290,6 +293,13 @@ async function storedVersions(
   return new Map(
     rows.flat().flatMap((row) => (row === undefined ? [] : [[formatId(row.id), row.version] as const])),
   )
+}
+
+function added(counts: readonly Readonly<Record<string, number>>[]): Record<string, number> {
+  const total: Record<string, number> = {}
+  for (const count of counts)
+    for (const [name, number] of Object.entries(count)) total[name] = (total[name] ?? 0) + number
+  return total
 }
 
 function quantile(sorted: readonly number[], share: number): number {
