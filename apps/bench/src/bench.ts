@@ -98,11 +98,11 @@ export function createBench(options: BenchOptions): Measured {
     scale,
     sidesOn: (...kinds) =>
       allSides.filter(
-        ({ name, server, isVariant }) =>
+        ({ name, server, isVariant, onlyIn = isVariant === true ? 'calls' : part }) =>
           kinds.includes(server) &&
           options.sides.includes(name) &&
           missing(server) === undefined &&
-          (part === 'calls' || isVariant !== true),
+          onlyIn === part,
       ),
     serverOf: (kind, shards = scale.shards) => serverOf(kind, shards),
     scenariosOf: (layout) =>

@@ -139,6 +139,7 @@ describe('metrics', () => {
       { kind: 'cleaned', work: 'fill', index: 'by_name', shard, ...counts },
       { kind: 'round', shard, lagMs: 2_500, ...counts, rows: 3 },
       { kind: 'cleaner_failed', code: 'UNKNOWN' },
+      { kind: 'consumed', consumer: 'search', shard, handled: 4, failed: 2, givenUp: 1, lagMs: 250 },
     ]
     for (const event of events) happened(event, [])
     await reader.forceFlush()
@@ -173,6 +174,13 @@ describe('metrics', () => {
       'looseleaf.cleaner.undecodable': { [`{${fill},${on}}`]: 2, [`{${follow}}`]: 1 },
       'looseleaf.cleaner.failures': { '{"error.type":"UNKNOWN"}': 1 },
       'looseleaf.cleaner.lag': { [`{${on}}`]: 1 },
+      'looseleaf.consumer.lag': { [`{"looseleaf.consumer":"search",${on}}`]: 1 },
+      'looseleaf.consumer.changes': Object.fromEntries(
+        Object.entries({ handled: 4, failed: 2, given_up: 1 }).map(([outcome, count]) => [
+          `{"looseleaf.consumer":"search",${on},"looseleaf.outcome":"${outcome}"}`,
+          count,
+        ]),
+      ),
     })
     const lag = collected.find(({ descriptor }) => descriptor.name === 'looseleaf.cleaner.lag')
     expect(lag?.dataPoints[0]?.value).toMatchObject({ sum: 2.5 })

@@ -2,6 +2,7 @@ import { bags } from './bags.ts'
 import { building } from './build.ts'
 import { callers } from './callers.ts'
 import { calls } from './calls.ts'
+import { following } from './changes.ts'
 import { entities, indexes, shards } from './growth.ts'
 import { importing } from './import.ts'
 import { network } from './network.ts'
@@ -27,4 +28,5 @@ export const parts: Readonly<Record<PartName, Part>> = {
   import: importing,
   build: building,
   sweep: sweeping,
+  changes: following,
 }

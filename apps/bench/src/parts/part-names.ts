@@ -12,5 +12,6 @@ export const partNames = [
   'import',
   'build',
   'sweep',
+  'changes',
 ] as const
 export type PartName = (typeof partNames)[number]

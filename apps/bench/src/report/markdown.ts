@@ -30,6 +30,7 @@ export const tables: Readonly<Record<string, (results: Results) => string>> = {
   indexes: (results) => rateTable(results, 'indexes', ({ indexes }) => `${indexes} indexes`),
   sqlite: (results) => ratioTable(results.results.filter(({ part }) => part === 'sqlite')),
   bulk: bulkTable,
+  changes: changesTable,
 }
 
 const RATES = `Calls come at a rate, whether earlier ones were answered or not, and the time of each counts from when it was due. \`mixed\` is
@@ -226,6 +227,39 @@ function bulkTable({ results }: Results): string {
     'load: p99 / longest ms',
   ]
   return markdownTable(head, lines)
+}
+
+/** Writes of a store that is followed, to one that is not; and how soon changes come. */
+function changesTable(results: Results): string {
+  const rows = rowsOf(results, 'changes')
+  const own = rows.filter(({ side }) => side === 'looseleaf')
+  const lines = own.flatMap((plain) => {
+    const followed = rows.find(({ side, scenario }) => side === 'followed' && scenario === plain.scenario)
+    const ratio = followed && ratioOf(rows, followed)?.map((one) => 1 / one)
+    if (followed === undefined || ratio === undefined) return []
+    return [
+      [
+        plain.scenario,
+        formatNumber(plain.opsPerSecond),
+        formatNumber(followed.opsPerSecond),
+        spreadOf(ratio).median.toFixed(3),
+        `${formatNumber(plain.p99Ms)} / ${formatNumber(followed.p99Ms)}`,
+      ],
+    ]
+  })
+  const head = ['64 callers', 'calls/s', 'followed', 'ratio of rounds, median', 'p99 ms']
+  const delivery = rows.filter(({ scenario }) => scenario === 'delivery')
+  const times = delivery.map(({ rate, entities, p50Ms, p99Ms, maxMs }) => [
+    `${formatNumber(rate ?? 0)} puts a second`,
+    formatNumber(entities),
+    ...[p50Ms, p99Ms, maxMs].map(formatNumber),
+  ])
+  return [
+    markdownTable(head, lines),
+    markdownTable(['from the write to who follows', 'changes', 'p50 ms', 'p99 ms', 'longest ms'], times),
+  ]
+    .filter(Boolean)
+    .join('\n\n')
 }
 
 /** As the formatter of this repository would write it: first column to the left, the others to the right. */

@@ -10,7 +10,7 @@ export const loaderNames = ['LOAD DATA', 'multi-row INSERT'] as const
 export type Measured = SideName | (typeof loaderNames)[number]
 
 /** Work that is measured once and not call by call. */
-export type BulkName = 'import' | 'index build' | 'sweep'
+export type BulkName = 'import' | 'index build' | 'sweep' | 'delivery'
 
 /** Medians over the rounds. Null is what cannot be known. */
 export interface ResultRow {

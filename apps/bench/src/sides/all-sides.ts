@@ -1,6 +1,6 @@
 import { json } from './json-side.ts'
 import { limit } from './limit/limit-side.ts'
-import { dictionary, entityFirst, looseleaf, shapes, sqliteLooseleaf } from './looseleaf-side.ts'
+import { dictionary, entityFirst, followed, looseleaf, shapes, sqliteLooseleaf } from './looseleaf-side.ts'
 import { handWritten } from './mysql-side.ts'
 import { everySpan, sampled } from './observed-side.ts'
 import { pongo } from './pongo-side.ts'
@@ -15,6 +15,7 @@ export const sides: readonly SideDefinition[] = [
   dictionary,
   sampled,
   everySpan,
+  followed,
   handWritten,
   limit,
   json,

@@ -13,6 +13,7 @@ import { createEntry } from '../workload/entry.ts'
 import { userId } from '../workload/ids.ts'
 import { scenarioNames, type ScenarioName } from '../workload/scenarios.ts'
 import type { ServerKind, Side, SideDefinition } from './side.ts'
+import type { PartName } from '../parts/part-names.ts'
 import type { SideName } from './side-names.ts'
 
 type StoreOptions = Omit<DataStoreOptions, 'shards' | 'indexes' | 'migrate'>
@@ -22,6 +23,7 @@ interface LooseleafSideOptions {
   readonly title: string
   readonly server?: ServerKind
   readonly isVariant?: boolean
+  readonly onlyIn?: PartName
   readonly without?: readonly ScenarioName[]
   /** Anything that is not as it comes, made when it is opened. */
   readonly store?: () => StoreOptions | Promise<StoreOptions>
@@ -43,6 +45,7 @@ export function looseleafSide({
   title,
   server = 'mariadb',
   isVariant = false,
+  onlyIn,
   without = [],
   store = () => ({}),
   prime = async () => {},
@@ -59,6 +62,7 @@ export function looseleafSide({
     title,
     server,
     isVariant,
+    ...(onlyIn !== undefined && { onlyIn }),
     without,
     async create(databases, layout) {
       const made = await open(databases, layout, { migrate: true, queryTimeMs: QUERY_TIME_MS })
@@ -179,6 +183,12 @@ export const dictionary = looseleafSide({
   without: BUT_A_FEW,
   store: () => ({ codec: envelopeCodec({ shapes: true, dictionary: true }) }),
   prime: showEntries,
+})
+/** The same store, for the part in which somebody follows it; `parts/changes.ts` does. */
+export const followed = looseleafSide({
+  name: 'followed',
+  title: 'Looseleaf, followed',
+  onlyIn: 'changes',
 })
 export const sqliteLooseleaf = looseleafSide({
   name: 'sqlite-looseleaf',

@@ -5,6 +5,7 @@ export const sideNames = [
   'dictionary',
   'sampled',
   'every-span',
+  'followed',
   'hand-written',
   'limit',
   'json',

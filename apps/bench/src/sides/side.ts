@@ -1,3 +1,4 @@
+import type { PartName } from '../parts/part-names.ts'
 import type { Bag } from 'looseleaf'
 import type { Entry } from '../workload/entry.ts'
 import type { Ref } from '../workload/ids.ts'
@@ -59,6 +60,8 @@ export interface SideDefinition {
   readonly server: ServerKind
   /** Another way to run a side that is there as well: measured in the part `calls` alone. */
   readonly isVariant?: boolean
+  /** The one part that it is measured in. Default: all, or `calls` for a variant. */
+  readonly onlyIn?: PartName
   /** Scenarios that it has no equal of. */
   readonly without?: readonly ScenarioName[]
   /** Makes the tables, in databases that are new and empty: one a shard. */
