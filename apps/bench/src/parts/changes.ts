@@ -2,31 +2,43 @@ import { DataStore } from 'looseleaf'
 import { percentile } from '../measure/statistics.ts'
 import { noUsage, usagePerCall } from '../measure/usage.ts'
 import { shardsOf } from '../sides/looseleaf-side.ts'
+import type { SideName } from '../sides/side-names.ts'
 import type { Part } from './part.ts'
 import { usual } from './usual.ts'
 
+const names: readonly SideName[] = ['looseleaf', 'raised', 'followed']
 /** Differences of a few per cent need more rounds than ratios of two. */
 const MORE_ROUNDS = 2
 const LONGER = 3
 
+const RAISE_EVERY_MS = 250
+
 /**
- * What following costs those who write: the store of one side is followed all the time, by this process, which makes no calls of the
- * load; and how long a change takes from its write to who follows, at a steady rate.
+ * What following costs those who write. This process makes no calls of the load: it raises the floors of one side's store four times a second and
+ * reads nothing, and follows that of another, which takes CPU that a machine of its own would have. And how long a change takes from its
+ * write to who follows, at a steady rate.
  */
 export const following: Part = {
   what: 'writes while somebody follows the changes, and how soon they come',
   async run(bench) {
     const { rounds, seconds, rates } = bench.scale
-    const sides = bench.sidesOn('mariadb').filter(({ name }) => name === 'looseleaf' || name === 'followed')
-    if (sides.length < 2) return
+    const sides = bench.sidesOn('mariadb').filter(({ name }) => names.includes(name))
+    if (sides.length < names.length) return
     await bench.onStage({ sides }, async (stage, measure) => {
-      const store = await DataStore.open({ shards: shardsOf('mariadb', stage.databasesOf('followed')) })
+      const [raised, store] = (await Promise.all(
+        (['raised', 'followed'] as const).map((side) =>
+          DataStore.open({ shards: shardsOf('mariadb', stage.databasesOf(side)) }),
+        ),
+      )) as [DataStore, DataStore]
       const ended = new AbortController()
       const times: number[] = []
       const follow = async (): Promise<void> => {
         for await (const { updated } of store.changes({ signal: ended.signal }))
           times.push(Date.now() - updated.getTime())
       }
+      const raise = setInterval(() => {
+        for (const { entities } of raised.context.driver.shards) entities.raiseFloor().catch(() => {})
+      }, RAISE_EVERY_MS)
       const followed = follow().catch((error: unknown) => {
         if (!ended.signal.aborted) throw error
       })
@@ -65,9 +77,10 @@ export const following: Part = {
           return (await stage.meterOf('followed')?.read()) ?? noUsage
         }
       } finally {
+        clearInterval(raise)
         ended.abort()
         await followed
-        await store.close()
+        await Promise.all([raised.close(), store.close()])
       }
     })
   },

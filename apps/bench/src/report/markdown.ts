@@ -232,22 +232,22 @@ function bulkTable({ results }: Results): string {
 /** Writes of a store that is followed, to one that is not; and how soon changes come. */
 function changesTable(results: Results): string {
   const rows = rowsOf(results, 'changes')
-  const own = rows.filter(({ side }) => side === 'looseleaf')
-  const lines = own.flatMap((plain) => {
-    const followed = rows.find(({ side, scenario }) => side === 'followed' && scenario === plain.scenario)
-    const ratio = followed && ratioOf(rows, followed)?.map((one) => 1 / one)
-    if (followed === undefined || ratio === undefined) return []
-    return [
-      [
-        plain.scenario,
-        formatNumber(plain.opsPerSecond),
-        formatNumber(followed.opsPerSecond),
-        spreadOf(ratio).median.toFixed(3),
-        `${formatNumber(plain.p99Ms)} / ${formatNumber(followed.p99Ms)}`,
-      ],
-    ]
-  })
-  const head = ['64 callers', 'calls/s', 'followed', 'ratio of rounds, median', 'p99 ms']
+  const sides = sidesOf(rows.filter(({ callers }) => callers > 1))
+  const lines = [
+    ...linesOf(
+      rows.filter(({ callers }) => callers > 1),
+      ({ scenario }) => scenario,
+    ),
+  ].map(([name, line]) => [
+    name,
+    ...sides.map((side) => {
+      const row = line.find((one) => one.side === side)
+      const ratio = row && ratioOf(rows, row)?.map((one) => 1 / one)
+      const more = ratio === undefined ? '' : ` (${spreadOf(ratio).median.toFixed(2)})`
+      return row === undefined ? '–' : `${formatNumber(row.opsPerSecond)}${more}`
+    }),
+  ])
+  const head = ['calls/s (to the first), 64 callers', ...sides.map(titleOf)]
   const delivery = rows.filter(({ scenario }) => scenario === 'delivery')
   const times = delivery.map(({ rate, entities, p50Ms, p99Ms, maxMs }) => [
     `${formatNumber(rate ?? 0)} puts a second`,

@@ -1,6 +1,14 @@
 import { json } from './json-side.ts'
 import { limit } from './limit/limit-side.ts'
-import { dictionary, entityFirst, followed, looseleaf, shapes, sqliteLooseleaf } from './looseleaf-side.ts'
+import {
+  dictionary,
+  entityFirst,
+  followed,
+  looseleaf,
+  raised,
+  shapes,
+  sqliteLooseleaf,
+} from './looseleaf-side.ts'
 import { handWritten } from './mysql-side.ts'
 import { everySpan, sampled } from './observed-side.ts'
 import { pongo } from './pongo-side.ts'
@@ -15,6 +23,7 @@ export const sides: readonly SideDefinition[] = [
   dictionary,
   sampled,
   everySpan,
+  raised,
   followed,
   handWritten,
   limit,

@@ -184,7 +184,12 @@ export const dictionary = looseleafSide({
   store: () => ({ codec: envelopeCodec({ shapes: true, dictionary: true }) }),
   prime: showEntries,
 })
-/** The same store, for the part in which somebody follows it; `parts/changes.ts` does. */
+/** The same store, for the part in which somebody raises its floors, or follows it; `parts/changes.ts` does. */
+export const raised = looseleafSide({
+  name: 'raised',
+  title: 'Looseleaf, floors raised',
+  onlyIn: 'changes',
+})
 export const followed = looseleafSide({
   name: 'followed',
   title: 'Looseleaf, followed',

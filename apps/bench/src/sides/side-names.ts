@@ -5,6 +5,7 @@ export const sideNames = [
   'dictionary',
   'sampled',
   'every-span',
+  'raised',
   'followed',
   'hand-written',
   'limit',

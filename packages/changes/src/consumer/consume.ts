@@ -92,6 +92,7 @@ export function consume(
       consumer: name,
       owner,
       leaseMs: settled.leaseMs,
+      onError: failed,
       async beginning(call) {
         const place = await beginningOf(context, name, shard, call)
         if (place !== undefined) return place

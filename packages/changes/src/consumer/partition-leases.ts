@@ -17,8 +17,11 @@ export interface HeldPartition {
 /** The right of this process to some partitions of a shard, for a time. */
 export interface PartitionLeases {
   readonly held: readonly HeldPartition[]
-  /** Prolongs the leases where they may have run out: what is not held any more says so then. Many may ask at once. */
-  confirm(options: CallOptions): Promise<void>
+  /**
+   * Prolongs the leases where they may have run out: what is not held any more says so then. Answers whether they are sure now. Many
+   * may ask at once.
+   */
+  confirm(options: CallOptions): Promise<boolean>
   /**
    * Takes what is free, up to a fair share, and gives up what another process lacks. Not while a held partition is worked on.
    */
@@ -36,12 +39,14 @@ export interface LeaseOptions {
   readonly leaseMs: number
   /** Where a partition begins that nobody has worked on. */
   readonly beginning: (options: CallOptions) => Promise<UpdatedPlace>
+  /** Told why leases could not be prolonged while there was work. */
+  readonly onError: (error: unknown) => void
 }
 
 export function createPartitionLeases(
   context: EngineContext,
   shard: number,
-  { consumer, owner, leaseMs, beginning }: LeaseOptions,
+  { consumer, owner, leaseMs, beginning, onError }: LeaseOptions,
 ): PartitionLeases {
   const elapsed = elapsedBy(context.time)
   const tasks = (): ReturnType<typeof shardAt>['tasks'] => shardAt(context, shard).tasks
@@ -49,7 +54,7 @@ export function createPartitionLeases(
   const held = new Map<number, HeldPartition>()
   let sureUntil = -Infinity
   let isWaiting = false
-  let confirming: Promise<void> | undefined
+  let confirming: Promise<boolean> | undefined
 
   async function store(
     partitions: readonly HeldPartition[],
@@ -138,8 +143,16 @@ export function createPartitionLeases(
       return [...held.values()]
     },
     confirm(options) {
-      if (elapsed() < sureUntil) return Promise.resolve()
-      return (confirming ??= save(options).finally(() => (confirming = undefined)))
+      if (elapsed() < sureUntil) return Promise.resolve(true)
+      return (confirming ??= save(options)
+        .then(
+          () => true,
+          (error: unknown) => {
+            onError(error)
+            return false
+          },
+        )
+        .finally(() => (confirming = undefined)))
     },
     save,
     async refresh(options) {

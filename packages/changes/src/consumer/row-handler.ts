@@ -72,13 +72,7 @@ export function createRowHandler(
 
   /** Whether this process may go on with the partition. */
   async function isOurs(partition: HeldPartition): Promise<boolean> {
-    try {
-      await leases.confirm({ signal })
-      return partition.isHeld && !signal.aborted
-    } catch (error) {
-      tell(error)
-      return false
-    }
+    return (await leases.confirm({ signal })) && partition.isHeld && !signal.aborted
   }
 
   async function becameLetter(partition: HeldPartition, failing: Failing): Promise<boolean> {

@@ -53,14 +53,19 @@ export async function register(
   await Promise.all(shards.map((_, shard) => editTask(context, shard, REGISTRY_TASK, add, options)))
 }
 
-/** Where a consumer begins on a shard; undefined for one that was dropped. */
+/**
+ * Where a consumer begins on a shard, by any shard that knows it: one that was restored may have forgotten it. Undefined for one that was
+ * dropped. Throws where no shard answers.
+ */
 export async function beginningOf(
   context: EngineContext,
   consumer: string,
   shard: number,
   options: CallOptions,
 ): Promise<UpdatedPlace | undefined> {
-  const begun = (await readRegistry(context, shard, options)).get(consumer)
+  const begun = (await readRegistries(context, options))
+    .find((registry) => registry.has(consumer))
+    ?.get(consumer)
   return begun && placeAt(begun[shard] ?? 0)
 }
 
@@ -80,14 +85,20 @@ export async function consumerNames(
   context: EngineContext,
   options: CallOptions,
 ): Promise<readonly string[]> {
+  const registries = await readRegistries(context, options)
+  return [...new Set(registries.flatMap((registry) => [...registry.keys()]))].toSorted()
+}
+
+/** What those shards have that answer. Throws where none does. */
+async function readRegistries(context: EngineContext, options: CallOptions): Promise<readonly Registry[]> {
   const answers = await Promise.allSettled(
     context.driver.shards.map((_, shard) => readRegistry(context, shard, options)),
   )
-  const names = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [...answer.value.keys()] : []))
+  const registries = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
   const failure = answers.find((answer) => answer.status === 'rejected')
-  const hasAnswer = answers.some((answer) => answer.status === 'fulfilled')
-  if (failure !== undefined && (!hasAnswer || !isLooseleafError(failure.reason))) throw failure.reason
-  return [...new Set(names)].toSorted()
+  if (failure !== undefined && (registries.length === 0 || !isLooseleafError(failure.reason)))
+    throw failure.reason
+  return registries
 }
 
 function fromText(text: string): Registry {

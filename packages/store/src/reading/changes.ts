@@ -16,7 +16,8 @@ import type { EntityReader } from './entity-reader.ts'
 export interface ChangesOptions extends CallOptions {
   /**
    * Where to begin: with every entity of the store, with what changes from now on, or behind a change, by its `cursor`.
-   * `now` needs every shard. Default: `now`.
+   * `now` is when the loop begins,
+   * and needs every shard. Default: `now`.
    */
   readonly from?: 'beginning' | 'now' | (string & {}) | undefined
   /** Milliseconds between two looks at a shard where nothing is new; also how old its floor may be, 10 or more. Default: 250. */
