@@ -39,6 +39,10 @@ const MUTATED_CODE: readonly MutatedCode[] = [
     tests: ['packages/cleaner/{src,test}/**/!(*.int).test.ts'],
   },
   {
+    code: ['packages/changes/src/{consumer,records,report}/*.ts'],
+    tests: ['packages/changes/src/**/*.test.ts'],
+  },
+  {
     code: ['packages/kinds/src/*.ts'],
     tests: ['packages/kinds/{src,test}/*.test.ts'],
   },
