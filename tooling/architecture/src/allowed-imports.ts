@@ -97,6 +97,7 @@ export const packages: Readonly<Record<string, Allowance>> = {
       '@looseleaf/changes',
       '@looseleaf/cleaner',
       '@looseleaf/codec',
+      '@looseleaf/console',
       '@looseleaf/core',
       '@looseleaf/driver-mysql',
       '@looseleaf/driver-sqlite',
