@@ -54,7 +54,7 @@ async function succeed(cwd: string, line: string): Promise<void> {
   // Somebody sits at the terminal and agrees to whatever is asked.
   const stdin = Object.assign(Readable.from(['y\n']), { isTTY: true })
   // What goes on until Ctrl-C gets that.
-  const stop = /^console/.test(line) ? AbortSignal.timeout(1_000) : undefined
+  const stop = line.startsWith('console') ? AbortSignal.timeout(1_000) : undefined
   const options = { cwd, stdin, isTerminal: true, ...(stop && { stop }) }
   const { code, stdout, stderr } = await runInside(args, options)
   expect(code, `${line}\n${stdout}${stderr}`).toBe(0)
