@@ -2,7 +2,7 @@ import { cleanIndex } from '@looseleaf/cleaner'
 import { describeKind, LooseleafError, type CatalogEntry } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import { actButton, createActPage, type ActPage } from '../acts/act-page.ts'
-import type { Acts, Deed } from '../acts/acts.ts'
+import type { Acts, Deed, Doing } from '../acts/acts.ts'
 import { actsPart } from '../acts/acts-part.ts'
 import { Refusal } from '../acts/refusal.ts'
 import { markup, type Html } from '../html.ts'
@@ -56,12 +56,22 @@ export function createFaults(
 <p class="acts">${actButton('plant', name, `Plant rows in ${name}`)}${actButton('clean', name, `Clean ${name}`)}</p></section>`
   }
 
+  async function cleanWatched(name: string, { signal, tell }: Doing): Promise<void> {
+    await cleanIndex(store, name, {
+      signal,
+      onProgress: ({ phase, shard, done, total }) =>
+        tell(
+          `${phase}, ${done.toLocaleString('en-US')} of ${total.toLocaleString('en-US')} on shard ${shard}`,
+        ),
+    })
+  }
+
   function deedOf(form: URLSearchParams): Deed {
     const about = form.get('plant') ?? form.get('clean') ?? ''
     const entry = indexes.includes(about) ? entryOf(about) : undefined
     if (entry === undefined)
       throw new Refusal(404, 'There is no such index that may be broken, or it is not ready.')
-    if (!form.has('plant')) return { name: 'clean', about, run: () => cleanIndex(store, about) }
+    if (!form.has('plant')) return { name: 'clean', about, run: (doing) => cleanWatched(about, doing) }
     return {
       name: 'plant',
       about,
@@ -81,7 +91,7 @@ say how many rows were discarded. Then clean, and there is nothing left to disca
       // Not the numbers, which change with every page of a busy site.
       const told = last === undefined ? '' : `${last.name} ${last.about}: ${last.failure ?? 'done'}`
       return markup`<div data-told="${told}">
-${indexes.map(section)}${actsPart(acts.list())}<p class="soft">Numbers are of this process, since it was started.</p></div>`
+${indexes.map(section)}${actsPart(acts.list(), acts.underWay())}<p class="soft">Numbers are of this process, since it was started.</p></div>`
     },
     deedOf,
     html,
