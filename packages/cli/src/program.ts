@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { addClean } from './commands/clean.ts'
 import { addCodecCommands } from './commands/codec-commands.ts'
+import { addConsole } from './commands/console.ts'
 import { addCount } from './commands/count.ts'
 import { addDamaged } from './commands/damaged.ts'
 import { addExport } from './commands/export.ts'
@@ -38,6 +39,7 @@ const COMMANDS: readonly AddCommand[] = [
   addPolicies,
   addStatus,
   addTop,
+  addConsole,
 ]
 
 const AFTER_HELP = `

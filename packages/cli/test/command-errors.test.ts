@@ -41,6 +41,7 @@ test('--version is that of the package, and every command has help with examples
     'policies',
     'status',
     'top',
+    'console',
   ])
   for (const name of names) {
     for (const args of name === 'kind'

@@ -91,6 +91,7 @@ export const packages: Readonly<Record<string, Allowance>> = {
     workspace: [
       '@looseleaf/cleaner',
       '@looseleaf/codec',
+      '@looseleaf/console',
       '@looseleaf/core',
       '@looseleaf/driver-mysql',
       '@looseleaf/driver-sqlite',
