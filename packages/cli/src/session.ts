@@ -4,6 +4,7 @@ import {
   type Codec,
   type DriverFactory,
   type IndexDefinitionData,
+  type Observer,
   type Router,
 } from '@looseleaf/core'
 import { indexesOf, type AnyKind } from '@looseleaf/kinds'
@@ -46,6 +47,7 @@ export interface OpenOptions {
   readonly acceptEmptyShards?: boolean
   /** Tell the store's warnings. Default: true. */
   readonly warn?: boolean
+  readonly observer?: Observer
 }
 
 /** One run of one command: its store, opened once and closed at the end, and its output. */
@@ -67,6 +69,7 @@ export function createSession(console: Console, output: Output, options: CommonO
     migrate = false,
     acceptEmptyShards = false,
     warn = true,
+    observer,
   }: OpenOptions): Promise<DataStore> {
     const { shards, isOfConfig, indexes, router, codec, writing, file } = await session.settings(migrate)
     const { queryTimeMs, deleteDelayMs, onIndexFailure, ...others } = writing
@@ -83,6 +86,7 @@ export function createSession(console: Console, output: Output, options: CommonO
       acceptEmptyShards,
       // Without `migrate` the store's own catalog says which indexes there are.
       ...(migrate && { indexes }),
+      ...(observer && { observer }),
       ...(router && { router }),
       ...(codec && { codec }),
       ...others,

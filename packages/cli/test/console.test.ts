@@ -1,70 +1,111 @@
+import { get } from 'node:http'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { PassThrough, Readable } from 'node:stream'
-import { request } from 'node:http'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { runProgram } from '../src/program.ts'
 import { projectFolder, runInside } from './run-command.ts'
 
-const SHARDS = 'sqlite:data?shards=2'
+const CONFIG = `import { defineConfig } from '@looseleaf/cli'
+import { defineIndex } from '@looseleaf/index-engine'
+export default defineConfig({
+  shards: 'sqlite:data?shards=2',
+  indexes: [defineIndex('by_user', { properties: { user: 'string' }, shardOn: 'user' })],
+})
+`
 
-/** The answer to a request under the name of a host. */
-function ask(url: string, path: string, host?: string): Promise<{ status: number; body: string }> {
-  return new Promise((resolve, reject) => {
-    const asked = request(new URL(path, url), { ...(host && { headers: { host } }) }, (response) => {
-      const parts: Buffer[] = []
-      response.on('data', (part: Buffer) => parts.push(part))
-      response.on('end', () =>
-        resolve({ status: response.statusCode ?? 0, body: Buffer.concat(parts).toString() }),
-      )
-    })
-    asked.on('error', reject)
-    asked.end()
-  })
+interface Served {
+  readonly url: string
+  readonly id: string
+  readonly ended: Promise<{ readonly code: number; readonly stderr: string }>
+  stop(): void
 }
 
-test.each([[[]], [['--show-values']]])(
-  'the window is served to this machine until Ctrl-C: %j',
-  async (more) => {
-    const cwd = projectFolder()
-    const run = (...args: string[]): ReturnType<typeof runInside> =>
-      runInside([...args, '--shards', SHARDS], { cwd })
-    await run('init')
-    const put = await run('put', '{"title":"Very secret"}', '--json')
-    const { id } = put.json<{ id: string }>()
+async function served(...options: string[]): Promise<Served> {
+  const cwd = projectFolder()
+  writeFileSync(join(cwd, 'looseleaf.config.ts'), CONFIG)
+  await runInside(['init'], { cwd })
+  const { id } = (await runInside(['put', '{"user":"ada-of-1815"}', '--json'], { cwd })).json<{
+    id: string
+  }>()
+  const ctrlC = new AbortController()
+  onTestFinished(() => ctrlC.abort())
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+  const told = text(stderr)
+  const running = runProgram(['console', ...options], {
+    stdin: Readable.from([]),
+    stdout,
+    stderr,
+    env: {},
+    cwd,
+    signal: ctrlC.signal,
+  })
+  const ended = running.then(async (code) => {
+    stdout.end()
+    stderr.end()
+    return { code, stderr: await told }
+  })
+  const [first] = (await stdout.iterator({ destroyOnReturn: false }).next()).value.toString().split('\n')
+  const url = /http:\S+\/store/.exec(first)![0]
+  return { url, id, ended, stop: () => ctrlC.abort() }
+}
 
-    const stop = new AbortController()
-    const [stdout, stderr] = [new PassThrough(), new PassThrough()]
-    let printed = ''
-    stdout.on('data', (part: Buffer) => (printed += part.toString()))
-    const running = runProgram(['console', '--json', '--shards', SHARDS, ...more], {
-      stdin: Readable.from([]),
-      stdout,
-      stderr,
-      env: {},
-      cwd,
-      signal: stop.signal,
-    })
-    await vi.waitUntil(() => printed.endsWith('\n'), { timeout: 30_000 })
-    const { url } = JSON.parse(printed) as { url: string }
-    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/store$/)
+const page = async (url: string): Promise<string> => (await fetch(url)).text()
 
-    expect((await ask(url, '/')).status).toBe(302)
-    expect(await ask(url, '/store/shards')).toMatchObject({
-      status: 200,
-      body: expect.stringContaining('Shards'),
-    })
-    const entity = await ask(url, `/store/entity?id=${id}`)
-    expect(entity.status).toBe(200)
-    expect(entity.body.includes('Very secret')).toBe(more.length > 0)
-    expect((await ask(url, '/store', 'evil.example:80')).status).toBe(421)
-    expect((await ask(url, '/else')).status).toBe(404)
+test('it shows a store and no values, does nothing, and ends at Ctrl-C with 0', async () => {
+  const { url, id, ended, stop } = await served()
+  expect(await page(new URL('/', url).href)).toContain('<h1>')
+  expect(await page(`${url}/index`)).toContain('by_user')
+  const entity = await page(`${url}/entity/${id}`)
+  expect(entity).toContain('✓ present')
+  expect(entity).not.toContain('ada-of-1815')
+  const live = await fetch(`${url}/live`)
+  expect(await live.text()).not.toContain('<button')
+  const body = new URLSearchParams({ drop: 'by_user', sure: 'yes' })
+  expect((await fetch(`${url}/live`, { method: 'POST', body })).status).toBe(405)
+  expect(await statusFor(url, 'evil.example.org')).toBe(421)
+  stop()
+  expect(await ended).toEqual({ code: 0, stderr: '' })
+})
 
-    const port = new URL(url).port
-    const taken = await run('console', '--port', port)
-    expect([taken.code, taken.stderr]).toEqual([
-      2,
-      expect.stringContaining(`Port ${port} cannot be listened on`),
-    ])
-    stop.abort()
-    expect(await running).toBe(0)
-  },
-)
+test('--values shows values, and --acts drops an index, which is told', async () => {
+  const { url, id, ended, stop } = await served('--values', '--acts')
+  expect(await page(`${url}/entity/${id}`)).toContain('ada-of-1815')
+  const live = await fetch(`${url}/live`)
+  const cookie = live.headers.getSetCookie()[0]!.split(';')[0]!
+  const token = /name="token" value="([^"]+)"/.exec(await live.text())![1]!
+  const body = new URLSearchParams({ token, drop: 'by_user', sure: 'yes' })
+  const dropped = await fetch(`${url}/live`, {
+    method: 'POST',
+    headers: { cookie },
+    body,
+    redirect: 'manual',
+  })
+  expect(dropped.status).toBe(303)
+  expect(await page(`${url}/index`)).not.toContain('by_user')
+  stop()
+  const { code, stderr } = await ended
+  expect(code).toBe(0)
+  expect(stderr).toMatch(/^\S+ drop by_user \(\d+ ms\): done\n$/)
+})
+
+test('a port that cannot be had is an error that names it', async () => {
+  const { url } = await served()
+  const taken = new URL(url).port
+  const cwd = projectFolder()
+  writeFileSync(join(cwd, 'looseleaf.config.ts'), CONFIG)
+  await runInside(['init'], { cwd })
+  const { code, stderr } = await runInside(['console', '--port', taken], { cwd })
+  expect(code).toBe(2)
+  expect(stderr).toMatch(new RegExp(`--port ${taken} cannot be listened on: .*EADDRINUSE`))
+  const above = await runInside(['console', '--port', '65536'], { cwd })
+  expect(above).toMatchObject({ code: 2, stderr: expect.stringContaining('from 1 to 65535; got 65536') })
+})
+
+/** `fetch` says no name but the one it asks. */
+function statusFor(url: string, host: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    get(url, { headers: { host } }, (response) => resolve(response.resume().statusCode)).on('error', reject)
+  })
+}

@@ -53,10 +53,9 @@ async function succeed(cwd: string, line: string): Promise<void> {
   const args = Array.from(line.matchAll(/'([^']*)'|(\S+)/g), ([, quoted, plain]) => quoted ?? plain ?? '')
   // Somebody sits at the terminal and agrees to whatever is asked.
   const stdin = Object.assign(Readable.from(['y\n']), { isTTY: true })
-  // What goes on until Ctrl-C gets that.
-  const stop = line.startsWith('console') ? AbortSignal.timeout(1_000) : undefined
-  const options = { cwd, stdin, isTerminal: true, ...(stop && { stop }) }
-  const { code, stdout, stderr } = await runInside(args, options)
+  // One that goes on until Ctrl-C gets it.
+  const stop = args[0] === 'console' && { stop: AbortSignal.timeout(500) }
+  const { code, stdout, stderr } = await runInside(args, { cwd, stdin, isTerminal: true, ...stop })
   expect(code, `${line}\n${stdout}${stderr}`).toBe(0)
 }
 

@@ -50,7 +50,7 @@ export interface Console {
   handle(request: IncomingMessage, response: ServerResponse): boolean
   /** Keeps a trace, and gives the address of its X-ray. Older ones go when there are too many. */
   keep(trace: Trace, title: string): string
-  /** Ends the streams of pages that look on, which would keep a server open. */
+  /** Ends the streams of pages that look on, which would keep a server open, and acts that are under way. */
   close(): void
 }
 
@@ -153,6 +153,9 @@ export function createConsole(options: ConsoleOptions): Console {
       return true
     },
     keep: (trace, title) => `${base}/xray/${traces.keep(trace, title).id}`,
-    close: () => actPages.forEach((one) => one.close()),
+    close() {
+      acts?.close()
+      actPages.forEach((one) => one.close())
+    },
   }
 }

@@ -1,6 +1,7 @@
 export type { Act, ActsOptions } from './acts/acts.ts'
 export { createConsole, type Console, type ConsoleOptions } from './console.ts'
 export type { FaultsOptions } from './faults/faults.ts'
+export type { HeldCleaner } from './faults/hold-cleaner.ts'
 export { createRowCounts, type RowCount, type RowCounts } from './faults/row-counts.ts'
 export { createLatencies, type Latencies, type Latency, type LatencyOfSecond } from './live/latencies.ts'
 export type { LiveOptions } from './live/live.ts'

@@ -76,7 +76,7 @@ export const packages: Readonly<Record<string, Allowance>> = {
   '@looseleaf/console': {
     workspace: ['@looseleaf/cleaner', '@looseleaf/core', '@looseleaf/index-engine', '@looseleaf/store'],
     thirdParty: [],
-    node: ['node:crypto', 'node:http'],
+    node: ['node:crypto', 'node:events', 'node:http', 'node:timers/promises'],
     neverReaches: noDriver,
   },
   '@looseleaf/opentelemetry': {

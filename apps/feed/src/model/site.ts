@@ -1,4 +1,10 @@
-import { createLatencies, createRowCounts, type Latencies, type RowCounts } from '@looseleaf/console'
+import {
+  createLatencies,
+  createRowCounts,
+  type HeldCleaner,
+  type Latencies,
+  type RowCounts,
+} from '@looseleaf/console'
 import { cleanIndex, DataStore, startCleaner, type Cleaner, type DriverFactory, type Trace } from 'looseleaf'
 import { createFileParser, type FileParser } from '../import/file-parser.ts'
 import { dataOf, siteIndexes, type SiteData } from './entities.ts'
@@ -15,6 +21,8 @@ export interface Site {
   readonly latencies: Latencies
   /** Rows that led to nothing, as pages met them and cleaners took them away. */
   readonly rowCounts: RowCounts
+  /** How the cleaner of this process is stopped for a while; undefined where there is none. */
+  readonly cleaner: HeldCleaner | undefined
   /** A reader for one page, with a cost of its own; its statements are those of the trace that the page is made in. */
   reader(trace?: Trace): Reader
   close(): Promise<void>
@@ -37,11 +45,19 @@ export async function openSite(options: SiteOptions): Promise<Site> {
     migrate: true,
   })
   let cleaner: Cleaner | undefined
+  let isClosed = false
+  const held: HeldCleaner = {
+    stop: async () => cleaner?.stop(),
+    start() {
+      if (!isClosed) cleaner = startCleaner(store)
+    },
+  }
   try {
     await upgradeOldData(store)
     for (const index of await store.indexes())
       if (index.state === 'building') await cleanIndex(store, index.name)
-    if (options.cleaner ?? true) cleaner = startCleaner(store)
+    const hasCleaner = options.cleaner ?? true
+    if (hasCleaner) cleaner = startCleaner(store)
     const parser = createFileParser()
     const data = dataOf(store)
     return {
@@ -50,8 +66,10 @@ export async function openSite(options: SiteOptions): Promise<Site> {
       parser,
       latencies,
       rowCounts,
+      cleaner: hasCleaner ? held : undefined,
       reader: (trace) => createReader(data, () => sentFor(trace)),
       async close() {
+        isClosed = true
         await parser.close()
         await cleaner?.stop()
         await store.close()

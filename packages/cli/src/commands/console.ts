@@ -1,82 +1,101 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { createConsole, createLatencies, type Act } from '@looseleaf/console'
 import { LooseleafError } from '@looseleaf/core'
-import { READER_GONE } from '../console.ts'
 import { defineCommand, type AddCommand } from '../define-command.ts'
 import { parseWhole } from '../parse-whole.ts'
 import type { CommonOptions, Session } from '../session.ts'
+import { printable } from '../text.ts'
 
 interface ConsoleCommandOptions extends CommonOptions {
   readonly port?: number
-  readonly showValues?: boolean
+  readonly values?: boolean
+  readonly acts?: boolean
 }
 
-const DETAILS = `Serves pages about the store to this machine alone: shards and their buckets,
-indexes and their rows, any entity with its bytes and its index rows. It changes
-nothing. Ctrl-C ends it, with 0.
-
-Values of entities are not shown, nor are keys of their index rows, unless
---show-values says so: entities may hold passwords.
-
-JSON, one line when it is ready: { "url" }`
-
+/** Nobody but this machine reaches it. */
+const HOST = '127.0.0.1'
 const BASE = '/store'
 
-/** `looseleaf console`: the window into a store, on this machine. */
+/** `looseleaf console`: the pages of `@looseleaf/console`, of any store. */
 export const addConsole: AddCommand = (program, run) => {
   defineCommand(program, {
     usage: 'console',
-    summary: 'Serve pages that show what the store holds',
+    summary: 'Serve pages that show what the store holds, to a browser on this machine',
     details: DETAILS,
     examples: [
-      ['console', 'at an address that is printed'],
-      ['console --show-values', 'with the values of entities'],
+      ['console', 'shards, indexes and entities, without their values'],
+      ['console --values --acts', 'with values, and with buttons that add and drop indexes'],
     ],
   })
-    .option('--port <number>', 'the port (default: any that is free)', parseWhole)
-    .option('--show-values', 'show the values of entities to whoever uses this machine')
+    .option('--port <number>', 'port of 127.0.0.1 (default: one that is free)', parseWhole)
+    .option('--values', 'show values, bytes and keys of entities, secrets included')
+    .option('--acts', 'allow to add and drop the indexes of the config')
     .action((options: ConsoleCommandOptions) => run(options, (session) => serve(session, options)))
 }
 
-async function serve(
-  session: Session,
-  { port = 0, showValues = false }: ConsoleCommandOptions,
-): Promise<void> {
+const DETAILS = `It serves 127.0.0.1 and asks for no password: every user of this machine who finds
+the port may look. So values of entities are shown with --values alone, and nothing can
+be done without --acts. With --acts the indexes of the config can be added and dropped;
+each act is told on stderr. An index that is added is filled by a cleaner: that of your
+application, or \`looseleaf clean\`.
+
+Latencies and what was sent are those of this command alone. Ctrl-C ends it, with 0.
+
+JSON, when it can be reached:
+  { "url" }`
+
+async function serve(session: Session, { port = 0, values, acts }: ConsoleCommandOptions): Promise<void> {
   const { output, signal } = session
-  // Pages are much to load, and no other command has any.
-  const { createConsole } = await import('@looseleaf/console')
-  const pages = createConsole({ store: await session.store(), base: BASE, mayShow: () => showValues })
-  const server = createServer((request, response) => {
-    // Another site may have a name that leads here, and would read what is answered to it.
-    if (!isForThisMachine(request)) answer(response, 421, 'This is no name of this machine.')
-    else if (request.url === '/') response.writeHead(302, { location: BASE }).end()
-    else if (!pages.handle(request, response)) answer(response, 404, 'There is nothing here.')
+  const latencies = createLatencies()
+  const { indexes } = await session.settings()
+  const store = await session.store({ observer: latencies })
+  const pages = createConsole({
+    store,
+    base: BASE,
+    ...(values === true && { mayShow: () => true }),
+    ...(indexes.length > 0 && { live: { offer: indexes, latencies } }),
+    ...(acts === true && { acts: { onAct: (act) => output.note(actText(act)) } }),
   })
-  server.listen(port, '127.0.0.1')
+  const server = createServer((request, response) => {
+    const { host = 'none' } = request.headers
+    const own = (server.address() as AddressInfo).port
+    // Pages of other sites can make their own names lead here, and a browser would let them read.
+    if (![`${HOST}:${own}`, `localhost:${own}`].includes(host.toLowerCase()))
+      response
+        .writeHead(421, { 'content-type': 'text/plain; charset=utf-8' })
+        .end(`Ask for ${HOST}:${own}.\n`)
+    else if (!pages.handle(request, response)) response.writeHead(302, { location: BASE }).end()
+  })
   try {
-    await once(server, 'listening', { signal })
-  } catch (error) {
-    if (signal.aborted) return
-    const { code = '' } = error as NodeJS.ErrnoException
-    throw new LooseleafError('BAD_OPTION', `Port ${port} cannot be listened on: ${code}.`, { cause: error })
-  }
-  try {
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${BASE}`
-    output.result({ url }, () => `The store is at ${url}\nCtrl-C ends it.`)
+    const url = `http://${HOST}:${await listen(server, port)}${BASE}`
+    output.result({ url }, () => `The store is shown at ${url}. Stop with Ctrl+C.`)
     if (!signal.aborted) await once(signal, 'abort')
   } finally {
     pages.close()
     server.close()
     server.closeAllConnections()
   }
-  if (signal.reason === READER_GONE) throw signal.reason
 }
 
-function isForThisMachine({ headers: { host = '' } }: IncomingMessage): boolean {
-  return /^(?:localhost|127\.0\.0\.1)(?::\d+)?$/i.test(host)
+async function listen(server: Server, port: number): Promise<number> {
+  if (port > 65_535)
+    throw new LooseleafError('BAD_OPTION', `--port takes a number from 1 to 65535; got ${port}.`)
+  server.listen({ host: HOST, port })
+  try {
+    await once(server, 'listening')
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new LooseleafError(
+      'BAD_OPTION',
+      `--port ${port} cannot be listened on: ${why}. Leave it out for a free one.`,
+      { cause },
+    )
+  }
+  return (server.address() as AddressInfo).port
 }
 
-function answer(response: ServerResponse, status: number, text: string): void {
-  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(`${text}\n`)
+function actText({ name, about, at, durationMs, failure = 'done' }: Act): string {
+  return printable(`${at.toISOString()} ${name} ${about} (${Math.round(durationMs)} ms): ${failure}`)
 }

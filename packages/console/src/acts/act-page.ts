@@ -56,7 +56,7 @@ ${token === undefined ? undefined : markup`<form id="${ACT_FORM}" method="post" 
       send(response, { status: 200, title: `${deed.name} ${deed.about}?`, body })
       return
     }
-    await acts.run(deed)
+    await acts.begin(deed)
     response.writeHead(303, { location: path, 'cache-control': 'no-store' }).end()
   }
 

@@ -1,21 +1,21 @@
 import { markup, type Html } from '../html.ts'
 import { milliseconds, timeText } from '../text.ts'
 import { table } from '../table.ts'
-import type { Act } from './acts.ts'
+import type { Act, ActUnderWay } from './acts.ts'
 
-/** What was done, the newest first. */
-export function actsPart(acts: readonly Act[]): Html {
-  return markup`<h2>Acts</h2>${
-    acts.length === 0
-      ? markup`<p>Nothing was done yet, since this process was started.</p>`
-      : table(
-          ['when (UTC)', 'act', 'took', 'result'],
-          acts.map(({ name, about, at, durationMs, failure }) => [
-            timeText(at),
-            `${name} ${about}`,
-            milliseconds(durationMs),
-            failure ?? 'done',
-          ]),
-        )
-  }`
+/** What is being done, and what was done, the newest first. */
+export function actsPart(acts: readonly Act[], underWay: readonly ActUnderWay[]): Html {
+  const begun = underWay.map(
+    ({ name, about, at, progress }) =>
+      markup`<p>Under way since ${timeText(at)}: ${name} ${about}${progress === '' ? '' : `, ${progress}`}.</p>`,
+  )
+  if (acts.length === 0)
+    return markup`<h2>Acts</h2>${begun}<p>Nothing was done to its end yet, since this process was started.</p>`
+  const rows = acts.map(({ name, about, at, durationMs, failure }) => [
+    timeText(at),
+    `${name} ${about}`,
+    milliseconds(durationMs),
+    failure ?? 'done',
+  ])
+  return markup`<h2>Acts</h2>${begun}${table(['when (UTC)', 'act', 'took', 'result'], rows)}`
 }

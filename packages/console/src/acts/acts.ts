@@ -1,9 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describeKind, guarded, isLooseleafError, LooseleafError } from '@looseleaf/core'
 import { createFormTokens } from './form-token.ts'
 import { readForm } from './read-form.ts'
 import { refuseForeign } from './refuse-foreign.ts'
 import { Refusal } from './refusal.ts'
+import { timeText } from '../text.ts'
 
 /** What somebody has done to the store by a console. */
 export interface Act {
@@ -25,13 +27,27 @@ export interface ActsOptions {
   readonly hosts?: readonly string[] | undefined
 }
 
+/** What an act has while it is done. */
+export interface Doing {
+  /** Fires when the console is closed, and when the act has taken as long as it may. */
+  readonly signal: AbortSignal
+  /** How far it has come, for people. */
+  tell(progress: string): void
+}
+
+/** An act that has not ended. */
+export interface ActUnderWay extends Pick<Act, 'name' | 'about' | 'at'> {
+  /** How far it has come, in words; empty until it is known. */
+  readonly progress: string
+}
+
 /** Something that can be done. */
 export interface Deed {
   readonly name: string
   readonly about: string
   /** What somebody has to say yes to before it is done. */
   readonly question?: string | undefined
-  run(): Promise<unknown>
+  run(doing: Doing): Promise<unknown>
 }
 
 /** What is done by forms, and who may do it. */
@@ -40,13 +56,23 @@ export interface Acts {
   token(request: IncomingMessage, response: ServerResponse): string
   /** The fields of a form that may be acted on. Throws `Refusal`. */
   take(request: IncomingMessage): Promise<URLSearchParams>
-  /** Does it, tells of it and keeps it. What went wrong with it is not thrown, but stands on the list. */
-  run(deed: Deed): Promise<void>
-  /** The last ones, the newest first. */
+  /**
+   * Begins it, and resolves when it has ended or after a second, whichever comes first; it goes on then. When it ends it is told of and
+   * kept. What went wrong with it is not thrown, but stands on the list. Throws `Refusal` where something is done to the same thing already.
+   */
+  begin(deed: Deed): Promise<void>
+  /** The last ones that have ended, the newest first. */
   list(): readonly Act[]
+  underWay(): readonly ActUnderWay[]
+  /** Ends those that are under way, as far as they can be ended, and begins no more. */
+  close(): void
 }
 
 const MOST = 50
+/** How long an answer waits for the end of its act, in milliseconds. */
+const ANSWER_MS = 1000
+/** How long an act may take, in milliseconds. */
+const LIMIT_MS = 600_000
 
 /** `path`: beneath which the forms are. Throws `BAD_OPTION`. */
 export function createActs(options: ActsOptions, path: string): Acts {
@@ -65,6 +91,36 @@ export function createActs(options: ActsOptions, path: string): Acts {
   }
   const tokens = createFormTokens(path)
   const done: Act[] = []
+  const closing = new AbortController()
+  /** By what they are about: two acts on one thing would come in each other's way. */
+  const running = new Map<string, ActUnderWay>()
+
+  async function run({ name, about, run: work }: Deed): Promise<void> {
+    const at = new Date()
+    const startedAt = performance.now()
+    const tell = (progress: string): void => void running.set(about, { name, about, at, progress })
+    tell('')
+    const late = AbortSignal.timeout(LIMIT_MS)
+    let failure: string | undefined
+    try {
+      await work({ signal: AbortSignal.any([closing.signal, late]), tell })
+    } catch (error) {
+      failure = late.aborted
+        ? `It was ended after ${LIMIT_MS / 60_000} minutes; what was done stays done.`
+        : isLooseleafError(error)
+          ? `${error.code}: ${error.message}`
+          : String(error)
+    }
+    running.delete(about)
+    const act: Act = { name, about, at, durationMs: performance.now() - startedAt, failure }
+    done.unshift(act)
+    done.length = Math.min(done.length, MOST)
+    // It is done, whatever becomes of the log.
+    guarded(
+      () => onAct(act),
+      (error) => process.emitWarning(`onAct of a console failed: ${String(error)}`, 'LooseleafWarning'),
+    )
+  }
 
   return {
     token: tokens.issue,
@@ -78,24 +134,18 @@ export function createActs(options: ActsOptions, path: string): Acts {
         )
       return form
     },
-    async run({ name, about, run }) {
-      const at = new Date()
-      const startedAt = performance.now()
-      let failure: string | undefined
-      try {
-        await run()
-      } catch (error) {
-        failure = isLooseleafError(error) ? `${error.code}: ${error.message}` : String(error)
-      }
-      const act: Act = { name, about, at, durationMs: performance.now() - startedAt, failure }
-      done.unshift(act)
-      done.length = Math.min(done.length, MOST)
-      // It is done, whatever becomes of the log.
-      guarded(
-        () => onAct(act),
-        (error) => process.emitWarning(`onAct of a console failed: ${String(error)}`, 'LooseleafWarning'),
-      )
+    async begin(deed) {
+      const other = running.get(deed.about)
+      if (other !== undefined)
+        throw new Refusal(
+          409,
+          `${other.about} is busy: ${other.name} is under way since ${timeText(other.at)} UTC. Wait until it has ended.`,
+        )
+      if (closing.signal.aborted) throw new Refusal(503, 'The console is closed.')
+      await Promise.race([run(deed), sleep(ANSWER_MS, undefined, { ref: false })])
     },
     list: () => done,
+    underWay: () => [...running.values()],
+    close: () => closing.abort(),
   }
 }

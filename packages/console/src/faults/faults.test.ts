@@ -109,3 +109,13 @@ test('only what may be broken is, and by acts alone', async () => {
   expect(open({ faults: { indexes: [], counts } })).toThrow(/only with { acts }/)
   expect(open({ acts, faults: { indexes: [] } as never })).toThrow(/what createRowCounts gives/)
 })
+
+test('the 21st who looks on is refused, and the page itself is there for all', async () => {
+  const look = (): Promise<Response> => fetch(`${origin}/store/faults/events`)
+  const streams = await Promise.all(Array.from({ length: 20 }, look))
+  expect(streams.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200))
+  const last = await look()
+  expect(last.status).toBe(503)
+  expect(await last.text()).toBe('Too many look on already.\n')
+  expect(await page()).toContain('Break it')
+})

@@ -1,13 +1,15 @@
-import { cleanIndex } from '@looseleaf/cleaner'
+import { cleanIndex, readCleanerReport } from '@looseleaf/cleaner'
 import { describeKind, LooseleafError, type CatalogEntry } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import { actButton, createActPage, type ActPage } from '../acts/act-page.ts'
-import type { Acts, Deed } from '../acts/acts.ts'
+import type { Acts, Deed, Doing } from '../acts/acts.ts'
 import { actsPart } from '../acts/acts-part.ts'
 import { Refusal } from '../acts/refusal.ts'
+import { asked } from '../asked.ts'
 import { markup, type Html } from '../html.ts'
-import type { Answer } from '../routes.ts'
-import { counted } from '../text.ts'
+import { LIMIT_MS, type Answer } from '../routes.ts'
+import { counted, durationText } from '../text.ts'
+import { HOLD_MS, holdCleaner, type HeldCleaner } from './hold-cleaner.ts'
 import { plantRows } from './plant-rows.ts'
 import type { RowCounts } from './row-counts.ts'
 
@@ -16,6 +18,8 @@ export interface FaultsOptions {
   readonly indexes: readonly string[]
   /** See `createRowCounts`; the store's observer has to tell it. */
   readonly counts: RowCounts
+  /** The cleaner of this process, which may be held for a minute. Default: none may be held. */
+  readonly cleaner?: HeldCleaner | undefined
 }
 
 export interface FaultsContext {
@@ -27,16 +31,24 @@ export interface FaultsContext {
 
 /** Rows that are planted on each shard at once. */
 const PER_SHARD = 20
+/** What the acts on the cleaner are about. */
+const CLEANER = 'cleaner'
 
 /** The page where rows that lead to nothing are planted, met and cleaned away. Throws `BAD_OPTION`. */
 export function createFaults(
-  { indexes, counts }: FaultsOptions,
+  { indexes, counts, cleaner }: FaultsOptions,
   { store, base, acts, html }: FaultsContext,
 ): ActPage {
   if (!Array.isArray(indexes) || typeof counts?.happened !== 'function') {
     throw new LooseleafError(
       'BAD_OPTION',
       `createConsole takes { faults: { indexes, counts } }, an array of names of indexes and what createRowCounts gives; got ${describeKind(indexes)} and ${describeKind(counts)}.`,
+    )
+  }
+  if (cleaner !== undefined && (typeof cleaner?.stop !== 'function' || typeof cleaner.start !== 'function')) {
+    throw new LooseleafError(
+      'BAD_OPTION',
+      `createConsole takes { faults: { cleaner: { stop, start } } }, two functions; got ${describeKind(cleaner)}.`,
     )
   }
   const { context } = store
@@ -56,12 +68,43 @@ export function createFaults(
 <p class="acts">${actButton('plant', name, `Plant rows in ${name}`)}${actButton('clean', name, `Clean ${name}`)}</p></section>`
   }
 
+  async function cleanerSection(): Promise<Html> {
+    const { value, failure } = await asked(
+      (signal) => readCleanerReport({ context }, { signal }),
+      AbortSignal.timeout(LIMIT_MS),
+    )
+    const lags = value?.shards.map(
+      ({ name, lagMs }) =>
+        markup`<dt>${name}</dt><dd>${lagMs === undefined ? 'not known' : durationText(lagMs)}</dd>`,
+    )
+    return markup`<section><h2>The cleaner</h2><p>How old the oldest write is that it has not looked at, by shard; some seconds are normal.</p>
+${lags === undefined ? markup`<p>${failure}</p>` : markup`<dl>${lags}</dl>`}
+<p class="acts">${actButton('hold', CLEANER, 'Hold the cleaner')}</p></section>`
+  }
+
+  async function cleanWatched(name: string, { signal, tell }: Doing): Promise<void> {
+    await cleanIndex(store, name, {
+      signal,
+      onProgress: ({ phase, shard, done, total }) =>
+        tell(
+          `${phase}, ${done.toLocaleString('en-US')} of ${total.toLocaleString('en-US')} on shard ${shard}`,
+        ),
+    })
+  }
+
   function deedOf(form: URLSearchParams): Deed {
+    if (cleaner !== undefined && form.get('hold') === CLEANER)
+      return {
+        name: 'hold',
+        about: CLEANER,
+        question: `The cleaner of this process stops, and goes on by itself after ${durationText(HOLD_MS)}. Pages stay right meanwhile; rows that lead to nothing stay longer.`,
+        run: (doing) => holdCleaner(cleaner, HOLD_MS, doing),
+      }
     const about = form.get('plant') ?? form.get('clean') ?? ''
     const entry = indexes.includes(about) ? entryOf(about) : undefined
     if (entry === undefined)
       throw new Refusal(404, 'There is no such index that may be broken, or it is not ready.')
-    if (!form.has('plant')) return { name: 'clean', about, run: () => cleanIndex(store, about) }
+    if (!form.has('plant')) return { name: 'clean', about, run: (doing) => cleanWatched(about, doing) }
     return {
       name: 'plant',
       about,
@@ -81,7 +124,7 @@ say how many rows were discarded. Then clean, and there is nothing left to disca
       // Not the numbers, which change with every page of a busy site.
       const told = last === undefined ? '' : `${last.name} ${last.about}: ${last.failure ?? 'done'}`
       return markup`<div data-told="${told}">
-${indexes.map(section)}${actsPart(acts.list())}<p class="soft">Numbers are of this process, since it was started.</p></div>`
+${indexes.map(section)}${cleaner === undefined ? undefined : await cleanerSection()}${actsPart(acts.list(), acts.underWay())}<p class="soft">Numbers are of this process, since it was started.</p></div>`
     },
     deedOf,
     html,

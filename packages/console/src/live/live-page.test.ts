@@ -10,7 +10,7 @@ function viewOf(addedMsAgo: number): LiveView {
   latencies.callEnded({ name: 'get', index: undefined, startedAt: 0, durationMs: 1, failure: undefined })
   const at = new Date(NOW - addedMsAgo)
   const acts = [{ name: 'add', about: 'by_name', at, durationMs: 5, failure: undefined }]
-  return { offered: [], filled: [], latencies, acts, now: NOW }
+  return { offered: [], filled: [], latencies, acts, underWay: [], now: NOW }
 }
 
 test('what is not kept any more is compared with nothing', () => {

@@ -1,4 +1,4 @@
-import type { Act } from '../acts/acts.ts'
+import type { Act, ActUnderWay } from '../acts/acts.ts'
 import { actsPart } from '../acts/acts-part.ts'
 import { markup, type Html } from '../html.ts'
 import { milliseconds, timeText } from '../text.ts'
@@ -17,6 +17,7 @@ export interface LiveView {
   readonly latencies: Latencies
   /** The newest first; undefined where acts are off. */
   readonly acts: readonly Act[] | undefined
+  readonly underWay: readonly ActUnderWay[]
   /** Milliseconds since 1970. */
   readonly now: number
 }
@@ -48,7 +49,7 @@ ${
 <p class="keys"><span class="key index"><i></i>p50, half of the calls are faster</span> <span class="key entities"><i></i>p99, one of a hundred is slower</span> <span class="key own"><i></i>the slowest call</span></p>`
 }
 ${comparison(latencies, acts ?? [], filled, now)}
-${acts === undefined ? undefined : actsPart(acts)}
+${acts === undefined ? undefined : actsPart(acts, view.underWay)}
 <p class="soft">As of ${timeText(new Date(now))} UTC, of this process alone. Times of calls about the store itself are left out.</p></div>`
 }
 

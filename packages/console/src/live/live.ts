@@ -43,7 +43,14 @@ export function createLive(
     const signal = AbortSignal.timeout(LIMIT_MS)
     const offered = await readOffered(store, offer, { signal }).catch(messageOf)
     if (typeof offered !== 'string') filled = withFilled(filled, offered)
-    return { offered, filled, latencies, acts: acts?.list(), now: Date.now() }
+    return {
+      offered,
+      filled,
+      latencies,
+      acts: acts?.list(),
+      underWay: acts?.underWay() ?? [],
+      now: Date.now(),
+    }
   }
 
   function deedOf(form: URLSearchParams): Deed {

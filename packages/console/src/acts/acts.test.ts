@@ -1,0 +1,51 @@
+import type { IncomingMessage } from 'node:http'
+import { PassThrough } from 'node:stream'
+import { expect, test } from 'vitest'
+import { createActs, type Act, type Deed } from './acts.ts'
+import { readForm } from './read-form.ts'
+
+test('what takes longer than an answer goes on, is shown, keeps others off the same thing, and ends with the console', async () => {
+  const ended: Act[] = []
+  const acts = createActs({ onAct: (act) => ended.push(act) }, '/store')
+  const long: Deed = {
+    name: 'clean',
+    about: 'by_name',
+    run({ signal, tell }) {
+      tell('half of it')
+      return new Promise((_, reject) => {
+        signal.addEventListener('abort', () => reject(new Error('cut off')))
+      })
+    },
+  }
+  await acts.begin(long)
+  expect(acts.underWay()).toMatchObject([{ name: 'clean', about: 'by_name', progress: 'half of it' }])
+  expect(ended).toEqual([])
+  const quick = { name: 'plant', run: async () => {} }
+  await expect(acts.begin({ ...quick, about: 'by_name' })).rejects.toMatchObject({
+    status: 409,
+    message: expect.stringMatching(/^by_name is busy: clean is under way since/),
+  })
+  await acts.begin({ ...quick, about: 'by_n' })
+  expect(acts.list()).toMatchObject([{ name: 'plant', about: 'by_n', failure: undefined }])
+  acts.close()
+  await expect.poll(() => acts.underWay()).toEqual([])
+  expect(acts.list()).toMatchObject([{ name: 'clean', failure: 'Error: cut off' }, { name: 'plant' }])
+  expect(ended).toHaveLength(2)
+  await expect(acts.begin({ ...quick, about: 'by_n' })).rejects.toMatchObject({ status: 503 })
+})
+
+function sent(): PassThrough & IncomingMessage {
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+  return Object.assign(new PassThrough(), { headers }) as never
+}
+
+test('a form that is sent too slowly is refused, and one in pieces is read', async () => {
+  const slow = sent()
+  slow.write('token=')
+  await expect(readForm(slow, 20)).rejects.toMatchObject({ status: 408 })
+  const whole = sent()
+  const form = readForm(whole)
+  whole.write('token=a&cl')
+  setImmediate(() => whole.end('ean=b'))
+  expect(Object.fromEntries(await form)).toEqual({ token: 'a', clean: 'b' })
+})

@@ -1,0 +1,59 @@
+import { createServer } from 'node:http'
+import { startCleaner } from '@looseleaf/cleaner'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { DataStore } from '@looseleaf/store'
+import { expect, onTestFinished, test } from 'vitest'
+import { createConsole } from '../console.ts'
+import { holdCleaner } from './hold-cleaner.ts'
+import { createRowCounts } from './row-counts.ts'
+
+test('a cleaner is held after a question, once at a time, its lag grows, and it goes on when the console is closed', async () => {
+  await using store = await DataStore.open({ shards: memoryShards(2), migrate: true, onWarning: () => {} })
+  let cleaner = startCleaner(store)
+  onTestFinished(() => cleaner.stop())
+  await expect.poll(() => cleaner.status().shards.every(({ lastRoundAt }) => lastRoundAt)).toBe(true)
+  const held = { stop: () => cleaner.stop(), start: () => (cleaner = startCleaner(store)) }
+  const faults = { indexes: [], counts: createRowCounts(), cleaner: held }
+  const pages = createConsole({ store, base: '/store', acts: { onAct: () => {} }, faults })
+  const server = createServer((request, response) => void pages.handle(request, response))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => (server.closeAllConnections(), void server.close()))
+  const url = `http://127.0.0.1:${(server.address() as { port: number }).port}/store/faults`
+
+  const loaded = await fetch(url)
+  const cookie = loaded.headers.getSetCookie()[0]!.split(';')[0]!
+  const token = /name="token" value="([^"]+)"/.exec(await loaded.text())![1]!
+  const hold = (more: object): Promise<Response> =>
+    fetch(url, {
+      method: 'POST',
+      headers: { cookie },
+      body: new URLSearchParams({ token, hold: 'cleaner', ...more }),
+      redirect: 'manual',
+    })
+  expect(await (await hold({})).text()).toContain('goes on by itself after 60 s')
+  expect(cleaner.status().isRunning).toBe(true)
+  expect((await hold({ sure: 'yes' })).status).toBe(303)
+  expect(cleaner.status().isRunning).toBe(false)
+  expect((await hold({ sure: 'yes' })).status).toBe(409)
+  const page = async (): Promise<string> => (await fetch(url)).text()
+  expect(await page()).toMatch(/Under way since \S+: hold cleaner, it goes on by itself at/)
+  await expect
+    .poll(async () => (await page()).match(/<dd>[1-9]\d* s<\/dd>/g), { timeout: 5000 })
+    .toHaveLength(2)
+  pages.close()
+  await expect.poll(() => cleaner.status().isRunning).toBe(true)
+})
+
+test('it goes on by itself, also where it could not be stopped', async () => {
+  const calls: string[] = []
+  const doing = {
+    signal: new AbortController().signal,
+    tell: (text: string) => void calls.push(text.slice(0, 7)),
+  }
+  const start = (): void => void calls.push('start')
+  await holdCleaner({ stop: async () => calls.push('stop'), start }, 10, doing)
+  expect(calls).toEqual(['stop', 'it goes', 'start'])
+  const stop = (): Promise<never> => Promise.reject(new Error('no'))
+  await expect(holdCleaner({ stop, start }, 10, doing)).rejects.toThrow('no')
+  expect(calls.at(-1)).toBe('start')
+})

@@ -1,0 +1,24 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Doing } from '../acts/acts.ts'
+
+/** The cleaner of this process, as the application stops it and starts it again. */
+export interface HeldCleaner {
+  stop(): Promise<unknown>
+  /** Called after `stop`, also when the console is closed; does nothing where the application has ended its cleaner for good. */
+  start(): unknown
+}
+
+/** How long a cleaner is held, in milliseconds. */
+export const HOLD_MS = 60_000
+
+/** Stops it and starts it again after `ms`, or when the console is closed, whatever comes first. */
+export async function holdCleaner(cleaner: HeldCleaner, ms: number, { signal, tell }: Doing): Promise<void> {
+  try {
+    await cleaner.stop()
+    tell(`it goes on by itself at ${new Date(Date.now() + ms).toISOString().slice(11, 19)}`)
+    // Being closed is an end like another one.
+    await sleep(ms, undefined, { signal, ref: false }).catch(() => {})
+  } finally {
+    await cleaner.start()
+  }
+}
