@@ -153,7 +153,7 @@ async function* follow(
 }
 
 /** A floor of the shard that no crash undoes, raised where it is old. Below the place only where a failover has lost commits. */
-async function floorOf(
+export async function floorOf(
   context: EngineContext,
   shard: number,
   place: UpdatedPlace,
@@ -172,6 +172,6 @@ async function floorOf(
 }
 
 /** Before all rows of this time. */
-function placeAt(updated: number): UpdatedPlace {
+export function placeAt(updated: number): UpdatedPlace {
   return { updated, addedId: 0 }
 }
