@@ -134,6 +134,7 @@ export {
   type StoreStatus,
   type WhichIndex,
   type CacheStats,
+  type FollowedStats,
   type LaneStats,
   type RemovalStats,
   type ShardStats,

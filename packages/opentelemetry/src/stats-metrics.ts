@@ -31,6 +31,9 @@ export function observeStats(meter: Meter, store: Pick<DataStore, 'stats'>): () 
   const entities = now('looseleaf.cache.entities', '{entity}', 'Entities in the cache.')
   const bytes = now('looseleaf.cache.size', 'By', 'Bytes in the cache.')
   const lookups = total('looseleaf.cache.lookups', '{lookup}', 'Look-ups in the cache, by result.')
+  const vouched = total('looseleaf.cache.followed_hits', '{lookup}', 'Hits that following changes has saved.')
+  const looks = total('looseleaf.cache.looks', '{look}', 'Looks of the cache for changes.')
+  const age = now('looseleaf.cache.followed_age', 's', 'Time since a shard that is followed was looked at.')
 
   function ofShard(result: BatchObservableResult, { name, connections: pool, lanes }: ShardStats): void {
     if (pool !== undefined) {
@@ -63,6 +66,10 @@ export function observeStats(meter: Meter, store: Pick<DataStore, 'stats'>): () 
     result.observe(bytes, cache.bytes)
     result.observe(lookups, cache.hits, { 'looseleaf.result': 'hit' })
     result.observe(lookups, cache.misses, { 'looseleaf.result': 'miss' })
+    const { hits, looks: looked, ageMs } = cache.followed
+    result.observe(vouched, hits)
+    result.observe(looks, looked)
+    if (ageMs !== undefined) result.observe(age, ageMs / 1000)
   }
 
   meter.addBatchObservableCallback(collect, instruments)

@@ -120,7 +120,7 @@ export class DataStore extends StoreQueries {
       slowCallMs === undefined ? undefined : createSlowCalls({ slowCallMs, onSlowCall, onWarning }),
     )
     const context = await openContext(options, onWarning, observing)
-    const cache = options.cache && createEntityCache(options.cache, context.time)
+    const cache = options.cache && createEntityCache(options.cache, context)
     return new DataStore(context, policy, cache, onWarning, observing)
   }
 
@@ -325,7 +325,7 @@ export class DataStore extends StoreQueries {
   async close(): Promise<void> {
     this.#closing ??= this.calls
       .close()
-      .then(() => this.#removals.close())
+      .then(() => Promise.all([this.#removals.close(), this.#cache?.close()]))
       .then(() => this.context.driver.close())
     await this.#closing
   }

@@ -19,7 +19,13 @@ test('the numbers of a store tell its lanes, its cache, and what is under way', 
     callsUnderWay: 0,
     shards: [{ name: 'memory 0', connections: undefined, lanes: [] }],
     removals: { kept: 0, underWay: 0 },
-    cache: { entities: 0, bytes: 0, hits: 0, misses: 0 },
+    cache: {
+      entities: 0,
+      bytes: 0,
+      hits: 0,
+      misses: 0,
+      followed: { shards: 0, ageMs: undefined, hits: 0, looks: 0 },
+    },
   })
 
   const ids = await Promise.all(['ada', 'bo', 'cy'].map(async (name) => (await store.put({ name })).id))

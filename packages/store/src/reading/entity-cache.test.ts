@@ -1,11 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { systemTime, type Driver, type EntityRow } from '@looseleaf/core'
+import {
+  parseId,
+  systemTime,
+  type Driver,
+  type EntityId,
+  type EntityRow,
+  type Shard,
+  type Time,
+} from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
+import type { EngineContext } from '@looseleaf/index-engine'
 import * as fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
 import { DataStore } from '../data-store.ts'
 import { createEntityCache, type CacheOptions } from './entity-cache.ts'
@@ -15,9 +24,22 @@ let memory: Driver
 let reads: number
 /** Milliseconds of the clock by which ages are told. */
 let elapsed: number
+/** What sleeps until then. */
+let nap: Promise<void>
+let wake: () => void
+let naps: number
+/** Ends the nap that there is, and waits for the next one, which does not come where nobody is followed any more. */
+async function nextLook(): Promise<void> {
+  const [before, end] = [naps, wake]
+  ;({ promise: nap, resolve: wake } = Promise.withResolvers<void>())
+  end()
+  for (let i = 0; i < 200 && naps === before; i++) await new Promise((resolve) => setTimeout(resolve, 1))
+}
 beforeEach(async () => {
+  ;({ promise: nap, resolve: wake } = Promise.withResolvers<void>())
   memory = await memoryShards(2).connect()
   reads = 0
+  naps = 0
   elapsed = 0
 })
 afterEach(async () => {
@@ -25,15 +47,31 @@ afterEach(async () => {
 })
 
 const BIG: CacheOptions = { maxBytes: 1024 * 1024, maxStalenessMs: 1000 }
+/** Between two looks for changes with `BIG`, at the least. */
+const LOOK_MS = 250
 
 async function open(plan: FaultPlan = () => undefined, cache: CacheOptions = BIG): Promise<DataStore> {
   const counted = faultyDriver(memory, (call) => {
     if (call.operation === 'read' || call.operation === 'readBounded') reads++
     return plan(call)
   })
-  const time = { now: () => Date.now(), elapsed: () => elapsed, sleep: async () => {} }
+  const time = {
+    now: () => Date.now(),
+    elapsed: () => elapsed,
+    async sleep(ms: number) {
+      if (ms < LOOK_MS) return
+      naps++
+      await nap
+    },
+  }
   return DataStore.open({ shards: keepOpen(counted), migrate: true, cache, time })
 }
+
+/** For a cache whose shards are not followed. */
+const contextOf = (time: Time): EngineContext => ({ time }) as EngineContext
+
+const shardOf = (store: DataStore, id: EntityId): Shard =>
+  memory.shards[store.context.router.shardOfId(parseId(id))]!
 
 /** Another process's store. */
 const openOther = (): Promise<DataStore> => DataStore.open({ shards: keepOpen(memory) })
@@ -112,9 +150,9 @@ it('takes no more memory than its bytes, however small the bodies are', async ()
     return heapUsed + external
   }
   const maxBytes = 2 * 1024 * 1024
-  const cache = createEntityCache({ maxBytes, maxStalenessMs: 600_000 }, systemTime)
+  const cache = createEntityCache({ maxBytes, maxStalenessMs: 600_000 }, contextOf(systemTime))
   const submit = async (id: Uint8Array) => ({ id, version: 1, updated: 1, body: randomBytes(100) })
-  const lanes = cache.over({ read: { submit } } as unknown as ShardLanes)
+  const lanes = cache.over({ read: { submit } } as unknown as ShardLanes, 0)
   const before = inUse()
   for (let i = 0; i < 8_000; i++) await lanes.read.submit(randomBytes(16))
   // What has just been given up may not be collected yet.
@@ -160,17 +198,20 @@ describe('a fresh read', () => {
     const answers: PromiseWithResolvers<EntityRow>[] = []
     const submit = (): Promise<EntityRow> => answers[answers.push(Promise.withResolvers()) - 1]!.promise
     const lanes = { read: { submit } } as unknown as ShardLanes
-    const cache = createEntityCache(BIG, { now: () => 0, elapsed: () => elapsed, sleep: async () => {} })
+    const cache = createEntityCache(
+      BIG,
+      contextOf({ now: () => 0, elapsed: () => elapsed, sleep: async () => {} }),
+    )
     const id = new Uint8Array(16)
     const rowOf = (version: number): EntityRow => ({ id, version, updated: 0, body: new Uint8Array([1]) })
-    const early = cache.over(lanes).read.submit(id)
+    const early = cache.over(lanes, 0).read.submit(id)
     elapsed = 1
     const fresh = cache.past(lanes).read.submit(id)
     answers[1]!.resolve(rowOf(2))
     await fresh
     answers[0]!.resolve(rowOf(1))
     expect(await early).toMatchObject({ version: 1 })
-    expect(await cache.over(lanes).read.submit(id)).toMatchObject({ version: 2 })
+    expect(await cache.over(lanes, 0).read.submit(id)).toMatchObject({ version: 2 })
     expect(answers).toHaveLength(2)
   })
 })
@@ -255,6 +296,148 @@ it('of any calls at the same time, none that begins after a write of this store 
     ),
     { numRuns: 60 },
   )
+})
+
+describe('while changes of others are followed', () => {
+  /** A store that follows, which it does once something kept has been too old, and an entity that it has read since. */
+  async function following(plan?: FaultPlan): Promise<{ store: DataStore; other: DataStore; id: EntityId }> {
+    const store = await open(plan)
+    const other = await openOther()
+    const { id } = await store.put({ n: 1 })
+    await store.get(id)
+    elapsed += 1001
+    await store.get(id)
+    // The look that this began is to end before the entity is read that it vouches for.
+    await nextLook()
+    await store.get(id, { fresh: true })
+    reads = 0
+    return { store, other, id }
+  }
+
+  it('what nobody has changed is answered beyond its time, and read again after thirty times that', async () => {
+    const { store, id } = await following()
+    for (let i = 0; i < 29; i++) {
+      elapsed += 1000
+      await nextLook()
+      expect(await store.get(id)).toMatchObject({ n: 1 })
+    }
+    expect(reads).toBe(0)
+    expect(store.stats().cache!.followed).toMatchObject({ shards: 1, ageMs: 0, hits: 28 })
+    elapsed += 1001
+    await nextLook()
+    await store.get(id)
+    expect(reads).toBe(1)
+    await store.close()
+  })
+
+  it('what another process has written or deleted is taken away, and what was read since stays', async () => {
+    const { store, other, id } = await following()
+    await other.put({ n: 2 }, { id })
+    await nextLook()
+    expect(await store.get(id)).toMatchObject({ n: 2 })
+    elapsed += 1001
+    await nextLook()
+    expect(await store.get(id)).toMatchObject({ n: 2 })
+    expect(reads).toBe(1)
+    await other.delete(id)
+    await nextLook()
+    expect(await store.get(id)).toBeUndefined()
+    await store.close()
+  })
+
+  it('where others write much, the floor is raised and nothing is missed', async () => {
+    const { store, other, id } = await following()
+    const raise = vi.spyOn(shardOf(store, id).entities, 'raiseFloor')
+    const near = (): EntityId => other.newId({ near: id })
+    // A floor that is younger than the time between two looks is not raised.
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS + 10))
+    for (let n = 2; n < 7; n++) {
+      await Promise.all(Array.from({ length: 60 }, async () => other.put({ n }, { id: near() })))
+      await other.put({ n }, { id })
+      await nextLook()
+      elapsed += 100
+      expect(await store.get(id)).toMatchObject({ n })
+    }
+    expect(raise).toHaveBeenCalled()
+    await store.close()
+  })
+
+  it.each(['pageOfChanges', 'floor'] as const)(
+    'nothing is answered beyond its time where %s fails, and what was missed is told later',
+    async (operation) => {
+      let isDown = false
+      const { store, other, id } = await following((call) =>
+        isDown && call.operation === operation
+          ? { before: () => Promise.reject(new Error('down')) }
+          : undefined,
+      )
+      isDown = true
+      await other.put({ n: 2 }, { id })
+      await nextLook()
+      expect(await store.get(id)).toMatchObject({ n: 1 })
+      elapsed += 1001
+      await nextLook()
+      expect(await store.get(id)).toMatchObject({ n: 2 })
+      isDown = false
+      await other.put({ n: 3 }, { id })
+      await nextLook()
+      expect(await store.get(id)).toMatchObject({ n: 3 })
+      await store.close()
+    },
+  )
+
+  it.each([
+    ['the floor has gone back', 'floor', { floor: 1, now: 2 }],
+    [
+      'there are more changes than one look reads',
+      'pageOfChanges',
+      Array.from({ length: 5_000 }, () => ({
+        id: new Uint8Array(16),
+        version: 1,
+        updated: 1,
+        addedId: 1,
+        body: null,
+      })),
+    ],
+  ] as const)('nothing of before is answered beyond its time where %s', async (_, operation, answer) => {
+    const { store, id } = await following()
+    const { entities } = shardOf(store, id)
+    vi.spyOn(entities, operation as 'floor').mockResolvedValueOnce(answer as never)
+    await nextLook()
+    elapsed += 1001
+    await nextLook()
+    await store.get(id)
+    expect(reads).toBe(1)
+    await store.close()
+  })
+
+  it('a read that was under way when its entity was changed is not kept', async () => {
+    const read = Promise.withResolvers<void>()
+    let isHeld = false
+    const { store, other, id } = await following(({ operation }) =>
+      isHeld && operation === 'read' ? { after: () => read.promise } : undefined,
+    )
+    isHeld = true
+    const early = store.get(id, { fresh: true })
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    isHeld = false
+    await other.put({ n: 2 }, { id })
+    await nextLook()
+    read.resolve()
+    expect(await early).toMatchObject({ n: 1 })
+    expect(await store.get(id)).toMatchObject({ n: 2 })
+    await store.close()
+  })
+
+  it('a shard is left alone once nobody asks for what is old', async () => {
+    const { store } = await following()
+    elapsed += 4001
+    await nextLook()
+    const { looks } = store.stats().cache!.followed
+    await nextLook()
+    expect(store.stats().cache!.followed).toMatchObject({ shards: 0, ageMs: undefined, looks })
+    await store.close()
+  })
 })
 
 it.each([

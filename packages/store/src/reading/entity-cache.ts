@@ -1,6 +1,8 @@
-import { elapsedBy, idKey, throwIfAborted, type EntityRow, type Lane, type Time } from '@looseleaf/core'
+import { elapsedBy, idKey, throwIfAborted, type EntityRow, type Lane } from '@looseleaf/core'
+import type { EngineContext } from '@looseleaf/index-engine'
 import { LRUCache } from 'lru-cache'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
+import { createCacheFollower, type FollowedStats } from './cache-follower.ts'
 
 /** What a process keeps in memory of the entities that `get` and `getMany` have read. */
 export interface CacheOptions {
@@ -8,7 +10,8 @@ export interface CacheOptions {
   readonly maxBytes: number
   /**
    * How old an answer may be, in milliseconds, where other processes, or another store of this one, have written the entity. What
-   * was written through this store is seen at once.
+   * was written through this store is seen at once. With 200 or more the store follows the changes of its shards while it saves
+   * reads, and what nobody has changed is answered for longer: 30 times as long at the most.
    */
   readonly maxStalenessMs: number
 }
@@ -21,17 +24,21 @@ export interface CacheStats {
   readonly hits: number
   /** Those that had to be read, because they were not there or too old. */
   readonly misses: number
+  /** By following the changes of its shards. */
+  readonly followed: FollowedStats
 }
 
 /** Stored bodies of entities in this process's memory. */
 export interface EntityCache {
-  /** The lanes of a shard, with a read lane that answers from memory where it may, and keeps what it reads. */
-  over(lanes: ShardLanes): ShardLanes
+  /** The lanes of the shard of this number, with a read lane that answers from memory where it may, and keeps what it reads. */
+  over(lanes: ShardLanes, shard: number): ShardLanes
   /** The same with a read lane that answers nothing from memory: what it reads takes the place of what is kept. */
   past(lanes: ShardLanes): ShardLanes
   stats(): CacheStats
   /** A write of this entity has ended, whichever way: what was read before its end is not answered any more. */
   forget(id: Uint8Array): void
+  /** Ends the following of changes. */
+  close(): Promise<void>
 }
 
 type Found = Awaited<ReturnType<ShardLanes['read']['submit']>>
@@ -51,20 +58,31 @@ const ENTRY_BYTES = 500
  * Keeps bodies as they are stored: what a caller gets is decoded for it alone. What is not there is not kept, so an
  * entity that another process has just made is found by its id.
  */
-export function createEntityCache({ maxBytes, maxStalenessMs }: CacheOptions, time: Time): EntityCache {
-  const now = elapsedBy(time)
+export function createEntityCache(
+  { maxBytes, maxStalenessMs }: CacheOptions,
+  context: EngineContext,
+): EntityCache {
+  const now = elapsedBy(context.time)
   const kept = new LRUCache<string, Kept>({
     maxSize: maxBytes,
     sizeCalculation: ({ body }) => body.length + ENTRY_BYTES,
   })
   let hits = 0
   let misses = 0
-  /** Ids that are being read, and how often. A write takes its id out: what those reads bring is from before its end. */
+  /** Ids that are being read, and how often. A write takes its id out, as a change does: what those reads bring is from before its end. */
   const underWay = new Map<string, { reads: number }>()
 
-  function find(key: string, id: Uint8Array): EntityRow | undefined {
+  const follower = createCacheFollower(context, maxStalenessMs, (id, version) => {
+    const key = idKey(id)
+    const entry = kept.peek(key)
+    if (entry !== undefined && entry.version < version) kept.delete(key)
+    underWay.delete(key)
+  })
+
+  function find(shard: number, key: string, id: Uint8Array): EntityRow | undefined {
     const entry = kept.get(key)
-    const isFresh = entry !== undefined && now() - entry.asOf <= maxStalenessMs
+    const isFresh =
+      entry !== undefined && (now() - entry.asOf <= maxStalenessMs || follower.vouchesFor(shard, entry.asOf))
     if (isFresh) hits++
     else misses++
     if (entry === undefined) return undefined
@@ -148,13 +166,23 @@ export function createEntityCache({ maxBytes, maxStalenessMs }: CacheOptions, ti
   })
 
   return {
-    over: (lanes) => ({ ...lanes, read: overRead(lanes.read, find) }),
+    over: (lanes, shard) => ({
+      ...lanes,
+      read: overRead(lanes.read, (key, id) => find(shard, key, id)),
+    }),
     past: (lanes) => ({ ...lanes, read: overRead(lanes.read, () => undefined) }),
-    stats: () => ({ entities: kept.size, bytes: kept.calculatedSize, hits, misses }),
+    stats: () => ({
+      entities: kept.size,
+      bytes: kept.calculatedSize,
+      hits,
+      misses,
+      followed: follower.stats(),
+    }),
     forget(id) {
       const key = idKey(id)
       kept.delete(key)
       underWay.delete(key)
     },
+    close: () => follower.close(),
   }
 }
