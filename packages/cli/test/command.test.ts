@@ -410,6 +410,7 @@ test('status --json has the shape that is promised to monitors', async () => {
       sweepEveryMs: null,
       shards: [followed, followed],
     },
+    consumers: [],
     findings: [unfollowed, unfollowed],
   })
   const { shards } = status.json<{ shards: { entities: number }[] }>()

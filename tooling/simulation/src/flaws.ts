@@ -7,6 +7,8 @@ export interface FlawInfo {
   readonly among?: readonly FaultKind[]
   /** The kind of fault that shows it, where all others together do not. */
   readonly shownBy?: FaultKind
+  /** The seed to begin with, where it shows so seldom that to look for it takes long: shortly before one that shows it. */
+  readonly from?: number
   /** What a life has to be like for it to show at all. */
   readonly life?: Partial<Circumstances>
 }
@@ -132,12 +134,14 @@ export const flaws = {
   /** An upsert that changes nothing is answered before the stamp that it has met is on disk. */
   'upsert that changes nothing without a flush': {
     shownBy: 'serverCrash',
+    from: 600,
     among: unsafe,
     life: { ...unsafeLife, maxSkewMs: 1000, ids: [...unsafeLife.ids].slice(0, 1) },
   },
   /** Deferred rows are made good by a version that a crash may undo. */
   'drain without a flush': {
     shownBy: 'serverCrash',
+    from: 1850,
     life: {
       ...unsafeLife,
       onIndexFailure: 'defer',
