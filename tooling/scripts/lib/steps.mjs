@@ -1,4 +1,4 @@
-/** Runs named steps one after the other, and knows afterwards how long each took and which failed. */
+/** Runs named steps, and knows afterwards how long each took and which failed. */
 export function createSteps() {
   const done = []
   return {

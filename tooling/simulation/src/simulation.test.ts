@@ -8,7 +8,7 @@ import { startSeedProcesses } from './seed-processes.ts'
 import { simulate } from './simulate.ts'
 import type { SimulationTotals } from './totals.ts'
 
-const SEEDS = Number(process.env['LOOSELEAF_SIM_SEEDS'] ?? 200)
+const SEEDS = Number(process.env['LOOSELEAF_SIM_SEEDS'] ?? 150)
 /** A flaw that so many lives do not show is one that the simulation does not see. */
 const FLAW_SEEDS = 4000
 /** Lives in which a flaw must stay hidden while the fault that shows it does not happen. */
