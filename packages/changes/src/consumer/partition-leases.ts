@@ -159,7 +159,8 @@ export function createPartitionLeases(
       const { free, shares, waiter } = await look(options)
       const room = Math.ceil(PARTITIONS / shares.size) - held.size
       if (room > 0 && free.length > 0) await claim(free.slice(0, room), options)
-      else if (waiter !== undefined) await share(shares, waiter, options)
+      // What was given up before comes to its new owner first.
+      else if (waiter !== undefined && free.length === 0) await share(shares, waiter, options)
       await wait(free.length === 0 && held.size < Math.floor(PARTITIONS / shares.size), options)
     },
     async release() {
