@@ -316,14 +316,13 @@ it('a shard that does not answer is tried again, and the other goes on', async (
   await until(() => last().has(down))
 })
 
-it('an error of onError, and what a handler throws after the end, are nobody’s', async () => {
+it('what onError throws is a warning, and the change is tried again all the same', async () => {
   const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
   await store.put({ n: 1 })
-  const consumer = start(
-    async (_, { signal }) => {
-      handled.push({} as ChangedEntity)
-      await new Promise((resolve) => signal.addEventListener('abort', resolve))
-      throw new Error('stopped')
+  start(
+    (change) => {
+      if (change.attempt === 1) throw new Error('refused')
+      handled.push(change)
     },
     {
       onError: () => {
@@ -332,13 +331,49 @@ it('an error of onError, and what a handler throws after the end, are nobody’s
     },
   )
   await until(() => handled.length === 1)
+  expect(warnings).toHaveBeenCalledWith('onError of consume failed: Error: of onError', 'LooseleafWarning')
+  warnings.mockRestore()
+})
+
+it('what a handler throws after the end is no failure, and its change comes again', async () => {
+  const errors: unknown[] = []
+  await store.put({ n: 1 })
+  const consumer = start(
+    async (_, { signal }) => {
+      handled.push({} as ChangedEntity)
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      throw new Error('stopped')
+    },
+    { onError: (error) => void errors.push(error) },
+  )
+  await until(() => handled.length === 1)
   await consumer.stop()
   expect(consumer.status()).toMatchObject({ handled: 0, failed: 0 })
-  expect(warnings).not.toHaveBeenCalled()
+  expect(errors).toEqual([])
   handled = []
   start()
   await until(() => handled.length === 1)
-  warnings.mockRestore()
+})
+
+it('where a failover has lost the floor, what is written since is handled', async () => {
+  const consumer = start()
+  await until(() => consumer.status().shards.every(({ partitions }) => partitions === 8))
+  await consumer.stop()
+  // Places that the floor has fallen back behind.
+  const ahead = JSON.stringify({
+    updated: (Date.now() + 3_600_000) * 1000,
+    addedId: 1,
+    failing: [],
+    worker: '',
+  })
+  const names = Array.from({ length: 8 }, (_, partition) => `consume/search/${partition}`)
+  for (const { tasks } of memory.shards) {
+    expect((await tasks.claimAll(names, 'operator', 1_000)).size).toBe(8)
+    await tasks.saveAll(new Map(names.map((name) => [name, ahead])), 'operator', 0)
+  }
+  start()
+  const { id, version } = await store.put({ n: 1 })
+  await until(() => last().get(id) === version)
 })
 
 describe('a consumer that is dropped', () => {
