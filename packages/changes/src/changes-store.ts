@@ -1,21 +1,6 @@
-import { badArgument, checkOptions, isRecord, type OptionKinds } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 
 /** Whose changes are followed: a `DataStore` fits. */
 export interface ChangesStore {
   readonly context: EngineContext
-}
-
-/** Throws `BAD_OPTION` for what is no store, and for options that are not right. */
-export function checkStore<Options extends object>(
-  call: string,
-  store: ChangesStore,
-  options: Options,
-  known: OptionKinds<Options>,
-): void {
-  const context: unknown = isRecord(store) ? store['context'] : undefined
-  if (!isRecord(context) || !isRecord(context['driver']) || !isRecord(context['catalog'])) {
-    throw badArgument(call, 'a DataStore', store)
-  }
-  checkOptions(call, options, known)
 }

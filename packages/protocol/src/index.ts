@@ -1,3 +1,4 @@
+export { checkStore } from './check-store.ts'
 export type { TakeKey } from './claims.ts'
 export { commit, type Commit, type CommitOutcome, type EntityWrites } from './commit.ts'
 export { deleteLost, judgeDangling, upTo, type Judged, type JudgeOptions } from './delete-late.ts'

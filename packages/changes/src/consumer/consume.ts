@@ -7,11 +7,12 @@ import {
   type CallOptions,
 } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
+import { checkStore } from '@looseleaf/protocol'
 import pLimit from 'p-limit'
 import { editPartition, readLetters } from '../records/dead-letters.ts'
 import { checkConsumerName } from '../records/names.ts'
 import { beginningOf, register } from '../records/registry.ts'
-import { checkStore, type ChangesStore } from '../changes-store.ts'
+import type { ChangesStore } from '../changes-store.ts'
 import type { ChangedEntity } from './changed-entity.ts'
 import { consumeOptionKinds, settledOptions, type ConsumeOptions } from './consume-options.ts'
 import { createPartitionLeases, type PartitionLeases } from './partition-leases.ts'

@@ -2,7 +2,7 @@ import { elapsedBy, formatId, type EntityRow } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { shardAt } from '@looseleaf/protocol'
 import type { LimitFunction } from 'p-limit'
-import { addLetters } from '../records/dead-letters.ts'
+import { addLetter } from '../records/dead-letters.ts'
 import type { Failing } from '../records/partition-record.ts'
 import { changedEntity, type ChangedEntity } from './changed-entity.ts'
 import type { SettledOptions } from './consume-options.ts'
@@ -78,9 +78,7 @@ export function createRowHandler(
   async function becameLetter(partition: HeldPartition, failing: Failing): Promise<boolean> {
     if (failing.attempts < maxAttempts) return false
     try {
-      return await addLetters(context, consumer, { shard, partition: partition.number }, [failing], {
-        signal,
-      })
+      return await addLetter(context, consumer, { shard, partition: partition.number }, failing, { signal })
     } catch (error) {
       tell(error)
       return false

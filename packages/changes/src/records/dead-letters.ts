@@ -13,20 +13,19 @@ export interface StoredLetter extends Failing {
 /** Of one partition. With more, what fails stays with those that are tried again, and the partition waits at last. */
 const MAX_LETTERS = 10_000
 
-/** Adds letters, each in place of an older one of the same entity; answers false where there is no room for all. */
-export async function addLetters(
+/** Adds a letter, in place of an older one of its entity; answers false where there is no room. */
+export async function addLetter(
   context: EngineContext,
   consumer: string,
   at: { readonly shard: number; readonly partition: number },
-  letters: readonly Failing[],
+  letter: Failing,
   options: CallOptions,
 ): Promise<boolean> {
   let isAdded = false
   const add = (text: string): string => {
-    const all = new Map(lettersFromText(text).map((letter) => [letter.id, letter]))
-    for (const letter of letters) all.set(letter.id, { ...letter, replay: false })
-    isAdded = all.size <= MAX_LETTERS
-    return isAdded ? lettersToText([...all.values()]) : text
+    const others = lettersFromText(text).filter(({ id }) => id !== letter.id)
+    isAdded = others.length < MAX_LETTERS
+    return isAdded ? lettersToText([...others, { ...letter, replay: false }]) : text
   }
   await editTask(context, at.shard, deadTask(consumer, at.partition), add, options)
   return isAdded

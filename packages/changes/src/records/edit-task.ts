@@ -6,21 +6,21 @@ const LEASE_MS = 5_000
 const TRIES = 100
 const PAUSE_MS = 100
 
-/** Changes the text of a task as one step: nobody else changes it between the reading and the writing. Answers the new text. */
+/** Changes the text of a task as one step: nobody else changes it between the reading and the writing. */
 export async function editTask(
   context: EngineContext,
   shard: number,
   task: string,
   edit: (text: string) => string,
   { signal }: CallOptions,
-): Promise<string> {
+): Promise<void> {
   const { name, tasks } = shardAt(context, shard)
   const owner = context.random.uuid()
   for (let tries = 0; tries < TRIES; tries++) {
     const state = await tasks.claim(task, owner, LEASE_MS, { signal })
     if (state !== undefined) {
-      const text = edit(state.progress)
-      if (await tasks.save(task, owner, text, 0, { signal })) return text
+      const isSaved = await tasks.save(task, owner, edit(state.progress), 0, { signal })
+      if (isSaved) return
     }
     await context.time.sleep(PAUSE_MS, signal)
   }

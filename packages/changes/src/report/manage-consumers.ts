@@ -6,8 +6,8 @@ import {
   type CallOptions,
   type EntityId,
 } from '@looseleaf/core'
-import { shardAt } from '@looseleaf/protocol'
-import { checkStore, type ChangesStore } from '../changes-store.ts'
+import { checkStore, shardAt } from '@looseleaf/protocol'
+import type { ChangesStore } from '../changes-store.ts'
 import { editLetters, readLetters, type StoredLetter } from '../records/dead-letters.ts'
 import {
   checkConsumerName,

@@ -1,6 +1,6 @@
 import { isLooseleafError, optionKinds, type CallOptions, type LooseleafError } from '@looseleaf/core'
-import { shardAt } from '@looseleaf/protocol'
-import { checkStore, type ChangesStore } from '../changes-store.ts'
+import { checkStore, shardAt } from '@looseleaf/protocol'
+import type { ChangesStore } from '../changes-store.ts'
 import { readLetters } from '../records/dead-letters.ts'
 import { PARTITIONS, partitionNumbers, partitionTask } from '../records/names.ts'
 import { recordFromText } from '../records/partition-record.ts'

@@ -8,8 +8,9 @@ import {
   type QueryOptions,
   type Where,
 } from '@looseleaf/index-engine'
+import { checkStore } from '@looseleaf/protocol'
 import type { DataStore } from '@looseleaf/store'
-import { checkStore, type ChangesStore } from '../changes-store.ts'
+import type { ChangesStore } from '../changes-store.ts'
 import { createCurrentPage, versionOf, type CurrentPage } from './watched-page.ts'
 
 export interface WatchOptions extends CallOptions, Pick<QueryOptions, 'order' | 'limit' | 'scatter'> {}
@@ -98,7 +99,7 @@ function pageOf<const P extends IndexProperties>(
       context,
       {
         read: async () => (await store.query(index, where, query)).items,
-        matches: (bag) => plan.matches(bag as Parameters<typeof plan.matches>[0]),
+        matches: plan.matches,
       },
       () => pages.delete(key),
     )

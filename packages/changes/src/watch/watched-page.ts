@@ -2,6 +2,7 @@ import {
   formatId,
   isLooseleafError,
   metaOf,
+  type Bag,
   type Entity,
   type EntityId,
   type EntityRow,
@@ -24,7 +25,7 @@ export interface PageSource {
   /** Asks the store. */
   readonly read: () => Promise<readonly Entity[]>
   /** Whether an entity with this bag belongs on some page of the query. */
-  readonly matches: (bag: object) => boolean
+  readonly matches: (bag: Bag) => boolean
 }
 
 const RETRY_MS = 1_000

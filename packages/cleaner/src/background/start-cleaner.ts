@@ -7,11 +7,10 @@ import {
   systemTime,
 } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
-import { shardAt } from '@looseleaf/protocol'
+import { checkStore, shardAt } from '@looseleaf/protocol'
 import type { CleanProgress } from '../clean/progress.ts'
 import { countsOf } from '../clean/tell-cleaning.ts'
 import { drainKnown } from '../drain/drain-pending.ts'
-import { checkCall } from '../pass/check-call.ts'
 import { cleanableIndexes, indexTarget } from '../pass/index-target.ts'
 import { createPass } from '../pass/pass.ts'
 import type { Tally } from '../pass/tally.ts'
@@ -62,7 +61,7 @@ const HOUR = 3_600_000
  * closed; one that finds its store closed ends by itself, having told that.
  */
 export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): Cleaner {
-  checkCall('startCleaner', store, given, cleanerOptionKinds)
+  checkStore('startCleaner', store, given, cleanerOptionKinds)
   const controller = new AbortController()
   const { signal } = controller
   const context = withQuietTime(store.context, given.keepAlive ?? false)

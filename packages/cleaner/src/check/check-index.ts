@@ -9,6 +9,7 @@ import {
   type OptionKinds,
 } from '@looseleaf/core'
 import { isClaimsOf, keptRowsMs, type EngineContext } from '@looseleaf/index-engine'
+import { checkStore } from '@looseleaf/protocol'
 import pLimit from 'p-limit'
 import { danglingAmong } from '../look/dangling-among.ts'
 import { derivedBatches } from '../look/derive-entity.ts'
@@ -16,7 +17,7 @@ import { entityPages } from '../look/entity-pages.ts'
 import { indexPages } from '../look/index-pages.ts'
 import { inspect } from '../look/inspect.ts'
 import { lookAgain } from '../look/look-again.ts'
-import { checkCall, checkName } from '../pass/check-call.ts'
+import { checkName } from '../pass/check-names.ts'
 import { tellDuplicates } from '../look/tell-duplicates.ts'
 import {
   cleanableIndexes,
@@ -109,7 +110,7 @@ export async function checkIndex(
   name: IndexName,
   options: CheckOptions = {},
 ): Promise<CheckResult> {
-  checkCall('checkIndex', store, options, checkOptionKinds)
+  checkStore('checkIndex', store, options, checkOptionKinds)
   checkName('checkIndex', name)
   return withCallbacks(options, (taken) => compare(store.context, name, taken))
 }

@@ -8,9 +8,9 @@ import {
   type OptionKinds,
 } from '@looseleaf/core'
 import { changeCatalog, propagateCatalog, type EngineContext } from '@looseleaf/index-engine'
-import { deleteDelayMs, shardAt } from '@looseleaf/protocol'
+import { checkStore, deleteDelayMs, shardAt } from '@looseleaf/protocol'
 import { DEFAULT_SETTLE_MS } from '../check/check-index.ts'
-import { checkCall, checkNames } from '../pass/check-call.ts'
+import { checkNames } from '../pass/check-names.ts'
 import {
   indexesNamed,
   indexTarget,
@@ -109,7 +109,7 @@ export async function cleanIndex(
   names?: IndexName | readonly IndexName[],
   options: CleanOptions = {},
 ): Promise<CleanResult> {
-  checkCall('cleanIndex', store, options, cleanOptionKinds)
+  checkStore('cleanIndex', store, options, cleanOptionKinds)
   checkNames('cleanIndex', names)
   const { context } = store
   // The entities are read for an index only after every writer of every shard writes its rows.

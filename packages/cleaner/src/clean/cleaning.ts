@@ -1,4 +1,5 @@
-import { checkCall, checkNames } from '../pass/check-call.ts'
+import { checkStore } from '@looseleaf/protocol'
+import { checkNames } from '../pass/check-names.ts'
 import type { IndexName } from '../pass/index-target.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { cleanIndex, cleanOptionKinds, type CleanOptions, type CleanResult } from './clean-index.ts'
@@ -20,7 +21,7 @@ export function cleaning(
   names?: IndexName | readonly IndexName[],
   options: CleaningOptions = {},
 ): AsyncGenerator<CleanProgress, CleanResult, undefined> {
-  checkCall('cleaning', store, options, cleaningOptionKinds)
+  checkStore('cleaning', store, options, cleaningOptionKinds)
   checkNames('cleaning', names)
   return tellProgress(store, names, options)
 }

@@ -9,8 +9,7 @@ import {
   type PendingRow,
 } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
-import { learnPolicies, mayBeLost, movedOrUndone, shardAt, upTo } from '@looseleaf/protocol'
-import { checkCall } from '../pass/check-call.ts'
+import { checkStore, learnPolicies, mayBeLost, movedOrUndone, shardAt, upTo } from '@looseleaf/protocol'
 import { indexTarget } from '../pass/index-target.ts'
 import { passOptionKinds, type PassOptions } from '../pass/pass-options.ts'
 import { watchUnreadable, type Pass } from '../pass/pass.ts'
@@ -27,7 +26,7 @@ const PAGE = 200
  * Answers how many. Throws what a shard throws that is still down; what can be drained is, and stays so.
  */
 export async function drainPending(store: CleanerStore, options: PassOptions = {}): Promise<number> {
-  checkCall('drainPending', store, options, passOptionKinds)
+  checkStore('drainPending', store, options, passOptionKinds)
   const { context } = store
   if (!context.catalog.current().mayDefer) await context.catalog.reload({ signal: options.signal })
   return withCallbacks(options, (taken) => drainKnown(context, taken))

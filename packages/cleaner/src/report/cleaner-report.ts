@@ -1,10 +1,9 @@
 import { optionKinds, type CallOptions } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
-import { shardAt } from '@looseleaf/protocol'
+import { checkStore, shardAt } from '@looseleaf/protocol'
 import { partTask } from '../clean/part-lease.ts'
 import { partFromText } from '../clean/part.ts'
 import { loadRuns } from '../clean/run-record.ts'
-import { checkCall } from '../pass/check-call.ts'
 import { cleanableIndexes } from '../pass/index-target.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { reportIndex, type IndexReport, type PartsOnShard } from './index-report.ts'
@@ -25,7 +24,7 @@ export async function readCleanerReport(
   store: CleanerStore,
   options: CallOptions = {},
 ): Promise<CleanerReport> {
-  checkCall('readCleanerReport', store, options, { signal: optionKinds.signal })
+  checkStore('readCleanerReport', store, options, { signal: optionKinds.signal })
   const { context } = store
   await context.catalog.reload(options)
   const entries = cleanableIndexes(context)

@@ -1,6 +1,6 @@
 import { optionKinds, type CallOptions } from '@looseleaf/core'
+import { checkStore } from '@looseleaf/protocol'
 import { partTask } from '../clean/part-lease.ts'
-import { checkCall } from '../pass/check-call.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'
 
 /** How many workers are at each of these tables of indexes now: in which processes, nobody knows. */
@@ -9,7 +9,7 @@ export async function readWorkers(
   tables: readonly string[],
   options: CallOptions = {},
 ): Promise<ReadonlyMap<string, number>> {
-  checkCall('readWorkers', store, options, { signal: optionKinds.signal })
+  checkStore('readWorkers', store, options, { signal: optionKinds.signal })
   const { shards } = store.context.driver
   const states = await Promise.all(shards.map(({ tasks }) => tasks.loadAll(tables.map(partTask), options)))
   return new Map(

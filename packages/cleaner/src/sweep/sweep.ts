@@ -1,10 +1,10 @@
 import { optionKinds, withCallbacks, type OptionKinds } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
-import { shardAt } from '@looseleaf/protocol'
+import { checkStore, shardAt } from '@looseleaf/protocol'
 import pLimit from 'p-limit'
 import { entityPages } from '../look/entity-pages.ts'
 import { indexPages } from '../look/index-pages.ts'
-import { checkCall, checkNames } from '../pass/check-call.ts'
+import { checkNames } from '../pass/check-names.ts'
 import { indexesNamed, indexTarget, type IndexTarget } from '../pass/index-target.ts'
 import { passOptionKinds, type PassOptions } from '../pass/pass-options.ts'
 import type { Tally } from '../pass/tally.ts'
@@ -80,7 +80,7 @@ async function onShards(
   options: SweepOptions,
   work: SweepShard,
 ): Promise<Tally> {
-  checkCall(call, store, options, sweepOptionKinds)
+  checkStore(call, store, options, sweepOptionKinds)
   checkNames(call, options.indexes)
   return withCallbacks(options, (taken) => sweepShards(store.context, taken, work))
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createConsole, createLatencies, type Act } from '@looseleaf/console'
+import type { Act } from '@looseleaf/console'
 import { LooseleafError } from '@looseleaf/core'
 import { defineCommand, type AddCommand } from '../define-command.ts'
 import { parseWhole } from '../parse-whole.ts'
@@ -48,6 +48,8 @@ JSON, when it can be reached:
 
 async function serve(session: Session, { port = 0, values, acts }: ConsoleCommandOptions): Promise<void> {
   const { output, signal } = session
+  // Pages are much to load, and no other command has any.
+  const { createConsole, createLatencies } = await import('@looseleaf/console')
   const latencies = createLatencies()
   const { indexes } = await session.settings()
   const store = await session.store({ observer: latencies })

@@ -1,20 +1,5 @@
-import { badArgument, checkOptions, isRecord, type OptionKinds } from '@looseleaf/core'
+import { badArgument, isRecord } from '@looseleaf/core'
 import type { IndexName } from './index-target.ts'
-import type { CleanerStore } from './cleaner-store.ts'
-
-/** Throws `BAD_OPTION` for what is no store, and for options that are not right. */
-export function checkCall<Options extends object>(
-  name: string,
-  store: CleanerStore,
-  options: Options,
-  known: OptionKinds<Options>,
-): void {
-  const context: unknown = isRecord(store) ? store['context'] : undefined
-  if (!isRecord(context) || !isRecord(context['driver']) || !isRecord(context['catalog'])) {
-    throw badArgument(name, 'a DataStore', store)
-  }
-  checkOptions(name, options, known)
-}
 
 /** Throws `BAD_OPTION` for what is neither a name (of a generation, perhaps), nor names, nor nothing. */
 export function checkNames(call: string, names: unknown): void {

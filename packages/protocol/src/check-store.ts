@@ -1,0 +1,16 @@
+import { badArgument, checkOptions, isRecord, type OptionKinds } from '@looseleaf/core'
+import type { EngineContext } from '@looseleaf/index-engine'
+
+/** Throws `BAD_OPTION` for what is no store, and for options that are not right. */
+export function checkStore<Options extends object>(
+  call: string,
+  store: { readonly context: EngineContext },
+  options: Options,
+  known: OptionKinds<Options>,
+): void {
+  const context: unknown = isRecord(store) ? store['context'] : undefined
+  if (!isRecord(context) || !isRecord(context['driver']) || !isRecord(context['catalog'])) {
+    throw badArgument(call, 'a DataStore', store)
+  }
+  checkOptions(call, options, known)
+}
