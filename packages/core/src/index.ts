@@ -29,7 +29,7 @@ export { countIn, parseObject, toObject } from './json-object.ts'
 export { compareKeys, compareKeyValues, directionsOf, type Direction } from './key-order.ts'
 export { createGate, type Gate } from './gate.ts'
 export { createLane, type Lane, type LaneOptions, type WorkFor } from './lane.ts'
-export type { CallOptions } from './ports/call.ts'
+export type { CallOptions, ReplicaReadOptions } from './ports/call.ts'
 export type {
   CatalogEntry,
   CatalogTable,

@@ -133,7 +133,7 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
     },
 
     floor: () => sql`
-      SELECT ${flavor.microsOf(FLOOR)} AS floor, ${flavor.nowMicros} AS now FROM ${meta} WHERE id = 1`,
+      SELECT ${flavor.microsOf(FLOOR)} AS floor, ${flavor.nowMicros} AS now, epoch FROM ${meta} WHERE id = 1`,
 
     // Above the time, so that what was written in the same instant is below it; and always a change, since a commit that
     // changes nothing is not written to disk. Briefly, because writers wait behind it.

@@ -250,7 +250,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
 
     async floor(call) {
       const row = await readFloor(call)
-      return { floor: toNumber(row.floor), now: toNumber(row.now) }
+      return { floor: toNumber(row.floor), now: toNumber(row.now), epoch: toNumber(row.epoch) }
     },
 
     async raiseFloor(call) {

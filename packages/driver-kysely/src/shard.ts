@@ -46,6 +46,8 @@ export interface KyselyShardOptions {
   readonly entityTable?: string | undefined
   /** Shared by the shards of a driver, so that closing waits for all of them. */
   readonly gate?: Gate | undefined
+  /** Those that follow it. */
+  readonly replicas?: readonly Omit<KyselyShardOptions, 'gate' | 'replicas'>[] | undefined
   /** See `connections` of the port. */
   readonly connections?: (() => ConnectionState) | undefined
   /** Sends a query and gives its rows; see `warnings` of the port. */
@@ -181,6 +183,10 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
       const { rows } = await session.run(query, [], callOf(call, false))
       return sizesOf(rows, entityTable)
     },
+
+    ...(options.replicas !== undefined && {
+      replicas: options.replicas.map((replica) => kyselyShard({ ...replica, gate })),
+    }),
 
     ...(options.connections !== undefined && { connections: options.connections }),
 

@@ -28,12 +28,36 @@ describe('options', () => {
   test('no shards, and one database twice, are refused', () => {
     expect(() => mysqlShards([])).toThrow(expect.objectContaining({ code: 'BAD_OPTION' }))
     expect(() => mysqlShards([url, 'mysql://other@127.0.0.1/feed'])).toThrow(
-      /shard 1 is the same database as shard 0/,
+      /MySQL shard 1 is the same database as MySQL shard 0/,
     )
     expect(() => mysqlShards(['mysql://db.example/feed', 'mysql://DB.example/feed'])).toThrow(
-      /shard 1 is the same database as shard 0/,
+      /MySQL shard 1 is the same database as MySQL shard 0/,
     )
     expect(mysqlShards(['mysql://db.example/feed', 'mysql://db.example/Feed']).shardCount).toBe(2)
+  })
+
+  test('a shard may have replicas, and what is wrong with one is said of it', () => {
+    const shards = [
+      { primary: url, replicas: ['mysql://db-2.example/feed', { host: 'db-3', database: 'feed' }] },
+    ]
+    expect(mysqlShards(shards).shardCount).toBe(1)
+    for (const [shard, message] of [
+      [
+        { primary: url, replicas: [url] },
+        /^Replica 0 of MySQL shard 0 is the same database as MySQL shard 0;/,
+      ],
+      [{ primary: url, replicas: ['mysql://h'] }, /^Replica 0 of MySQL shard 0 has to name one database/],
+      [{ primary: 7, replicas: [] }, /^The primary of MySQL shard 0 has to be a URL/],
+      [{ replicas: [url] }, /^MySQL shard 0 has replicas and no primary/],
+      [{ primary: url, replicas: url }, /^MySQL shard 0 has to have replicas that are a list; got a string/],
+      [
+        { primary: url, replicas: [], weight: 1 },
+        /^MySQL shard 0 has primary and replicas, and beside them "weight"/,
+      ],
+    ] as const)
+      expect(() => mysqlShards([shard as never])).toThrow(
+        expect.objectContaining({ code: 'BAD_OPTION', message: expect.stringMatching(message) }),
+      )
   })
 
   test('nothing is connected yet, and nothing shows the password', () => {

@@ -1,14 +1,15 @@
 import { LooseleafError, describeKind, isOutage, type Driver, type DriverFactory } from '@looseleaf/core'
 import { checkEntityTable, kyselyDriver, statementTeller } from '@looseleaf/driver-kysely'
+import type { MysqlShardOptions, MysqlTlsOptions, ShardAddress } from './connection/shard-address.ts'
 import {
-  parseShardAddress,
-  type MysqlShardOptions,
-  type MysqlTlsOptions,
-} from './connection/shard-address.ts'
+  parseShardServers,
+  type ReplicatedMysqlShard,
+  type ShardServers,
+} from './connection/shard-servers.ts'
 import { mysqlDialect } from './kysely/dialect.ts'
 import { mysqlFlavor } from './kysely/flavor.ts'
-import { serverWarnings } from './settings/warnings.ts'
-import { connectShard, type ShardSettings } from './shard/connect-shard.ts'
+import { replicaWarnings, serverWarnings } from './settings/warnings.ts'
+import { connectShard, type ShardPool, type ShardSettings } from './shard/connect-shard.ts'
 
 export interface MysqlShardsOptions {
   /** Connections to each shard at the most; 10 by default. */
@@ -42,10 +43,10 @@ export interface MysqlShardsOptions {
 /**
  * Shards on MySQL or MariaDB servers, in the router's order. Nothing is connected before `connect`, which opens one
  * connection to each. It rejects when a server refuses that, and when none can be reached; one of several that cannot is
- * tried again by each call that needs it. Throws `BAD_OPTION`.
+ * tried again by each call that needs it. Replicas are connected to when they are first read. Throws `BAD_OPTION`.
  */
 export function mysqlShards(
-  shards: readonly (string | MysqlShardOptions)[],
+  shards: readonly (string | MysqlShardOptions | ReplicatedMysqlShard)[],
   options: MysqlShardsOptions = {},
 ): DriverFactory {
   const settings = checkOptions(options)
@@ -56,19 +57,26 @@ export function mysqlShards(
     )
   }
   // Not by `map`, which skips the holes of a list.
-  const addresses = Array.from(shards, (shard, number) => parseShardAddress(shard, number, options.tls))
-  checkDifferent(addresses.map(({ name }) => name))
+  const servers = Array.from(shards, (shard, number) => parseShardServers(shard, number, options.tls))
+  checkDifferent(servers)
 
   return {
-    shardCount: addresses.length,
+    shardCount: servers.length,
     async connect({ statements, onRefusing } = {}): Promise<Driver> {
-      const pools = addresses.map((address) =>
-        connectShard(address, settings, statementTeller(address.name, statements), (isRefusing) =>
-          onRefusing?.(address.name, isRefusing),
-        ),
-      )
+      const connectTo = (address: ShardAddress): Connected => {
+        const pool = connectShard(
+          address,
+          settings,
+          statementTeller(address.name, statements),
+          (isRefusing) => onRefusing?.(address.name, isRefusing),
+        )
+        return { name: address.name, pool }
+      }
+      const primaries = servers.map(({ primary }) => connectTo(primary))
+      const pools = primaries.map(({ pool }) => pool)
+      const followers = servers.map(({ replicas }) => replicas.map(connectTo))
       const closeConnections = async (): Promise<void> => {
-        await Promise.all(pools.map((pool) => pool.close()))
+        await Promise.all([...primaries, ...followers.flat()].map(({ pool }) => pool.close()))
       }
       const opened = await Promise.allSettled(pools.map(async (pool) => pool.release(await pool.acquire())))
       const errors = opened.flatMap((result): unknown[] =>
@@ -79,19 +87,32 @@ export function mysqlShards(
         await closeConnections()
         throw refusal ?? errors[0]
       }
+      const { entityTable } = settings
+      const shardOn = ({ name, pool }: Connected) => ({
+        name,
+        dialect: mysqlDialect(pool),
+        flavor: mysqlFlavor,
+        entityTable,
+        connections: () => pool.state(),
+      })
       return kyselyDriver({
-        shards: pools.map((pool, number) => ({
-          name: (addresses[number] as { name: string }).name,
-          dialect: mysqlDialect(pool),
-          flavor: mysqlFlavor,
-          entityTable: settings.entityTable,
-          connections: () => pool.state(),
+        shards: primaries.map((primary, number) => ({
+          ...shardOn(primary),
           warnings: serverWarnings,
+          replicas: (followers[number] as Connected[]).map((replica) => ({
+            ...shardOn(replica),
+            warnings: replicaWarnings,
+          })),
         })),
         closeConnections,
       })
     },
   }
+}
+
+interface Connected {
+  readonly name: string
+  readonly pool: ShardPool
 }
 
 interface Settings extends ShardSettings {
@@ -149,12 +170,21 @@ function checkOptions(options: MysqlShardsOptions): Settings {
   }
 }
 
-/** Two shards in one database would share their tables. */
-function checkDifferent(names: readonly string[]): void {
-  const twice = names.findIndex((name, number) => names.indexOf(name) !== number)
-  if (twice === -1) return
-  throw new LooseleafError(
-    'BAD_OPTION',
-    `MySQL shard ${twice} is the same database as shard ${names.indexOf(names[twice] as string)}; each shard has to be one of its own.`,
-  )
+/** Two shards in one database would share their tables, and a primary that is its own replica is none. */
+function checkDifferent(servers: readonly ShardServers[]): void {
+  const known = new Map<string, string>()
+  for (const [number, { primary, replicas }] of servers.entries()) {
+    const own = `MySQL shard ${number}`
+    for (const [i, { name }] of [primary, ...replicas].entries()) {
+      const who = i === 0 ? own : `Replica ${i - 1} of ${own}`
+      const other = known.get(name)
+      if (other !== undefined) {
+        throw new LooseleafError(
+          'BAD_OPTION',
+          `${who} is the same database as ${other}; each has to be one of its own.`,
+        )
+      }
+      known.set(name, who)
+    }
+  }
 }

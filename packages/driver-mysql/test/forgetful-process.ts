@@ -9,7 +9,7 @@ import { connectShard } from '../src/shard/connect-shard.ts'
 
 const [url = '', what, caFile] = process.argv.slice(2)
 const tls = caFile === undefined ? undefined : { ca: readFileSync(caFile) }
-const pool = connectShard(parseShardAddress(url, 0, tls), {
+const pool = connectShard(parseShardAddress(url, 'MySQL shard 0', tls), {
   poolSize: 2,
   maxQueue: 1_000,
   deadlineMs: 60_000,

@@ -152,7 +152,7 @@ describe('neither values nor statements nor the password are in', () => {
   test('the driver, its shards, its pools and connections', async () => {
     const factory = mysqlShards([limited.url], { tls: false })
     const driver = await factory.connect()
-    const address = parseShardAddress(limited.url, 0, undefined)
+    const address = parseShardAddress(limited.url, 'MySQL shard 0', undefined)
     const pool = connectShard(address, settings)
     const connection = await pool.acquire()
     const seen = [factory, driver, driver.shards, address, pool, connection].map((one) => everythingOf(one))

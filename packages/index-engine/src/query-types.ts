@@ -1,4 +1,4 @@
-import type { Bag, Entity, EntityId, LooseleafError } from '@looseleaf/core'
+import type { Bag, Entity, EntityId, LooseleafError, ReplicaReadOptions } from '@looseleaf/core'
 import type { IndexDefinition } from './define-index.ts'
 import type { IndexedBag, IndexedEntity, IndexProperties, Where } from './property-types.ts'
 
@@ -18,7 +18,7 @@ export const MAX_LIMIT = 1000
  */
 export type OnDamaged = 'fail' | 'skip' | ((error: LooseleafError) => void)
 
-export interface GetAllOptions {
+export interface GetAllOptions extends ReplicaReadOptions {
   /** 'asc' (default): in the index's order. 'desc': the other way round. */
   readonly order?: QueryOrder | undefined
   /** Asks all shards; needed where `where` does not say which one has the rows. */
@@ -105,6 +105,11 @@ export interface QueryCost {
    * the page. Not there when there were none.
    */
   readonly damaged?: readonly EntityId[]
+  /**
+   * The moment, by this machine's clock, up to which the page knows everything that was acknowledged: what has matched from then until
+   * the call is found. Not there where primaries alone were read, which know everything up to the call.
+   */
+  readonly asOf?: Date
 }
 
 /** What can read all entities by an index; every `DataStore` can. */

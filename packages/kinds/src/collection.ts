@@ -7,6 +7,7 @@ import type {
   EntityChange,
   ExplainOptions,
   GetManyOptions,
+  ExistsOptions,
   GetOptions,
   IdPage,
   ListCost,
@@ -47,7 +48,7 @@ export interface NewOptions extends CallOptions {
 export interface Entities<In, Out> {
   get(id: EntityId, options?: GetOptions): Promise<Item<Out> | undefined>
   /** Whether there is one of this kind; it is read, and not checked. */
-  exists(id: EntityId, options?: CallOptions): Promise<boolean>
+  exists(id: EntityId, options?: ExistsOptions): Promise<boolean>
   /** In the order of the ids, undefined where there is none. */
   getMany(ids: readonly EntityId[], options?: GetManyOptions): Promise<(Item<Out> | undefined)[]>
   /** Writes one that must not be there yet; `ALREADY_EXISTS` otherwise. */

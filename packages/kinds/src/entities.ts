@@ -18,6 +18,7 @@ import {
   type DataStore,
   type EntityChange,
   type GetManyOptions,
+  type ExistsOptions,
   type GetOptions,
 } from '@looseleaf/store'
 import pLimit from 'p-limit'
@@ -39,7 +40,7 @@ type AnyItem = Item<object>
 /** What a collection does with single entities and with many of known ids. Nothing here is typed: the collection knows the types. */
 export interface UntypedEntities {
   get(id: EntityId, options?: GetOptions): Promise<AnyItem | undefined>
-  exists(id: EntityId, options?: CallOptions): Promise<boolean>
+  exists(id: EntityId, options?: ExistsOptions): Promise<boolean>
   getMany(ids: readonly EntityId[], options?: GetManyOptions): Promise<(AnyItem | undefined)[]>
   insert(value: object, options?: NewOptions): Promise<AnyItem>
   put(value: object, options?: NewOptions): Promise<AnyItem>

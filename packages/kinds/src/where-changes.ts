@@ -1,8 +1,13 @@
-import { isLooseleafError, type EntityId, type LooseleafError } from '@looseleaf/core'
+import {
+  isLooseleafError,
+  type EntityId,
+  type LooseleafError,
+  type ReplicaReadOptions,
+} from '@looseleaf/core'
 import type { QueryOptions, QueryPage } from '@looseleaf/index-engine'
 import { addFailure, type Failure, type Fate } from './fate.ts'
 
-export interface ChangeWhereOptions extends Omit<QueryOptions, 'limit'> {
+export interface ChangeWhereOptions extends Omit<QueryOptions, 'limit' | keyof ReplicaReadOptions> {
   /** Called after each page, and before an error is thrown. */
   readonly onProgress?: ((progress: ChangedWhere) => void) | undefined
 }

@@ -7,6 +7,7 @@ import {
   type CallOptions,
   type OptionKind,
   type OptionKinds,
+  type ReplicaReadOptions,
 } from '@looseleaf/core'
 import type { GetAllOptions, QueryOptions } from '@looseleaf/index-engine'
 import type { PolicyChange } from './catalog/policies.ts'
@@ -17,9 +18,11 @@ import type { QueryIdsOptions } from './reading/id-reads.ts'
 import type { CacheOptions } from './reading/entity-cache.ts'
 import type { ChangesOptions } from './reading/changes.ts'
 import type { ListOptions } from './reading/covering-reads.ts'
+import { isSessionToken } from './reading/session-tokens.ts'
 import type {
   ChangeOptions,
   DataStoreOptions,
+  ExistsOptions,
   GetManyOptions,
   GetOptions,
   InsertOptions,
@@ -37,6 +40,7 @@ interface OptionsOf {
   readonly insert: OptionKinds<InsertOptions>
   readonly change: OptionKinds<ChangeOptions>
   readonly call: OptionKinds<CallOptions>
+  readonly exists: OptionKinds<ExistsOptions>
   readonly get: OptionKinds<GetOptions>
   readonly getMany: OptionKinds<GetManyOptions>
   readonly scan: OptionKinds<ScanOptions>
@@ -107,11 +111,20 @@ const policies: OptionKinds<PolicyChange> = {
   },
 }
 
-const selection: OptionKinds<Omit<GetAllOptions, 'onDamaged'>> = {
+const replica: OptionKinds<ReplicaReadOptions> = {
+  from: {
+    expected: "'primary' or 'replica'",
+    fits: (value) => value === 'primary' || value === 'replica',
+  },
+  maxStalenessMs: milliseconds,
+  after: { expected: 'what `sessionToken` has given', fits: isSessionToken },
+}
+const rows: Omit<OptionKinds<GetAllOptions>, 'onDamaged' | keyof ReplicaReadOptions> = {
   order: elsewhere,
   scatter: elsewhere,
   signal,
 }
+const selection: OptionKinds<Omit<GetAllOptions, 'onDamaged'>> = { ...rows, ...replica }
 const queryIds: OptionKinds<QueryIdsOptions> = { ...selection, limit: elsewhere, cursor: elsewhere }
 const query: OptionKinds<QueryOptions> = { ...queryIds, onDamaged: damaged }
 
@@ -143,8 +156,9 @@ export const optionsOf: OptionsOf = {
   insert: { id: elsewhere, signal },
   change: { ifVersion: version, signal },
   call: { signal },
-  get: { fresh: flag, signal },
-  getMany: { fresh: flag, onDamaged: damaged, signal },
+  exists: { ...replica, signal },
+  get: { ...replica, fresh: flag, signal },
+  getMany: { ...replica, fresh: flag, onDamaged: damaged, signal },
   scan: { onDamaged: damaged, signal },
   changes: { from, pollMs, onRetry: callback, onDamaged: damaged, signal },
   query,
@@ -152,8 +166,8 @@ export const optionsOf: OptionsOf = {
   queryIds,
   list: { ...query, verify: flag },
   getAll: { ...selection, onDamaged: damaged },
-  explain: { ...selection, limit: elsewhere },
-  count: { scatter: elsewhere, exact: flag, onDamaged: damaged, signal },
+  explain: { ...rows, limit: elsewhere },
+  count: { ...replica, scatter: elsewhere, exact: flag, onDamaged: damaged, signal },
 }
 
 /** Throws `BAD_OPTION` for anything but the options of a cache, both of which have to be there. */

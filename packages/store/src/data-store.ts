@@ -19,6 +19,7 @@ import { isThere, toDelete, toDeleteDamaged, toInsert, toPut, toUpdate } from '.
 import { changesOf, type ChangesOptions, type EntityChange } from './reading/changes.ts'
 import { createEntityCache, type EntityCache } from './reading/entity-cache.ts'
 import { createEntityReader, type EntityReader } from './reading/entity-reader.ts'
+import { createReplicaReads, type ReplicaReads } from './reading/replica-reads.ts'
 import {
   createEntityWriter,
   type Decide,
@@ -43,6 +44,7 @@ import type {
   ChangeOptions,
   DamagedEntity,
   DataStoreOptions,
+  ExistsOptions,
   GetManyOptions,
   GetOptions,
   InsertOptions,
@@ -60,6 +62,7 @@ import { writePolicy, type WritePolicy } from './writing/write-policy.ts'
  */
 export class DataStore extends StoreQueries {
   readonly #lanes: readonly ShardLanes[]
+  readonly #replicas: ReplicaReads
   readonly #reader: EntityReader
   readonly #cache: EntityCache | undefined
   /** Of `get` and `getMany`: through the cache, where there is one. */
@@ -79,10 +82,12 @@ export class DataStore extends StoreQueries {
   ) {
     const lanes = context.driver.shards.map((shard) => createShardLanes(shard, observing))
     const reader = createEntityReader(context.router, context.codec, lanes)
-    super(context, lanes, reader, observing)
+    const replicas = createReplicaReads(context, lanes, reader, observing, onWarning)
+    super(context, replicas, observing)
     const indexRows = createIndexRowWriter(context, lanes)
     this.#removals = createRowRemovals(context, indexRows, onWarning)
     this.#lanes = lanes
+    this.#replicas = replicas
     this.#reader = reader
     this.#cache = cache
     const readerBy = (lanesBy: EntityCache['over'] = (own) => own): EntityReader =>
@@ -199,6 +204,12 @@ export class DataStore extends StoreQueries {
   async get(id: EntityId, options: GetOptions = noOptions): Promise<Entity | undefined> {
     checkOptions('get', options, optionsOf.get)
     const bytes = parseId(id)
+    if (options.from === 'replica') {
+      const found = await this.calls.pass('get', () =>
+        this.#replicas.read(options, ({ reader }) => reader.one(bytes, options)),
+      )
+      return found && toEntity(found)
+    }
     const reader = this.#readerFor(options)
     if (this.observing.isWanted) {
       const found = await this.calls.pass('get', () => reader.one(bytes, options))
@@ -223,23 +234,40 @@ export class DataStore extends StoreQueries {
     if (!Array.isArray(ids)) throw badArgument('getMany', 'an array of ids', ids)
     // Not `map`, which would leave out the holes of an array.
     const bytes = Array.from(ids as readonly EntityId[], (id) => parseId(id))
-    const read = async ({ signal, onDamaged }: GetManyOptions): Promise<(Entity | undefined)[]> => {
+    const readBy = async (
+      reader: EntityReader,
+      { signal, onDamaged }: GetManyOptions,
+    ): Promise<(Entity | undefined)[]> => {
       const entities: (Entity | undefined)[] = []
       const tellDamaged = damagedTeller(onDamaged)
-      await this.#readerFor(options).each(bytes, { signal, tellDamaged }, (group) => {
+      await reader.each(bytes, { signal, tellDamaged }, (group) => {
         for (const found of group) entities.push(found && toEntity(found))
         return true
       })
       return entities
     }
+    const read = (taken: GetManyOptions): Promise<(Entity | undefined)[]> =>
+      options.from === 'replica'
+        ? this.#replicas.read(options, ({ reader }) => readBy(reader, taken))
+        : readBy(this.#readerFor(options), taken)
     return this.calls.pass('getMany', () => withCallbacks(options, read))
   }
 
   /** Whether there is an entity of this id, without reading its body: one that is damaged is there. */
-  async exists(id: EntityId, options: CallOptions = noOptions): Promise<boolean> {
-    checkOptions('exists', options, optionsOf.call)
+  async exists(id: EntityId, options: ExistsOptions = noOptions): Promise<boolean> {
+    checkOptions('exists', options, optionsOf.exists)
     const bytes = parseId(id)
-    return this.calls.pass('exists', () => this.#reader.exists(bytes, options))
+    return this.calls.pass('exists', () =>
+      this.#replicas.read(options, ({ reader }) => reader.exists(bytes, options)),
+    )
+  }
+
+  /**
+   * A token for `after`: it stands for everything that was acknowledged before this call, whoever has written it. A few dozen characters that
+   * may be kept, as in a session's cookie, and used in any process. Asks no database.
+   */
+  sessionToken(): string {
+    return this.#replicas.sessionToken()
   }
 
   /** Every entity of the store, in no order. */
@@ -298,12 +326,14 @@ export class DataStore extends StoreQueries {
 
   /** What this store has done since it was opened, and what it does now. No database is asked. */
   stats(): StoreStats {
+    const replicas = this.#replicas.stats()
     return {
       callsUnderWay: this.calls.underWay,
       shards: this.context.driver.shards.map((shard, number) => ({
         name: shard.name,
         connections: shard.connections?.(),
         lanes: this.#lanes[number]!.stats(),
+        replicas: replicas[number]!,
       })),
       removals: this.#removals.stats(),
       cache: this.#cache?.stats(),
@@ -325,7 +355,7 @@ export class DataStore extends StoreQueries {
   async close(): Promise<void> {
     this.#closing ??= this.calls
       .close()
-      .then(() => Promise.all([this.#removals.close(), this.#cache?.close()]))
+      .then(() => Promise.all([this.#removals.close(), this.#cache?.close(), this.#replicas.close()]))
       .then(() => this.context.driver.close())
     await this.#closing
   }

@@ -15,6 +15,7 @@ export {
   type ErrorCode,
   type Observer,
   type PropertyValue,
+  type ReplicaReadOptions,
   type SentStatement,
   type Storable,
   type StoreEvent,
@@ -46,6 +47,7 @@ export type { WhichIndex } from './catalog/which-index.ts'
 export type { LaneStats } from './calls/shard-lanes.ts'
 export { lostDefinitions } from './opening/lost-definitions.ts'
 export type { ChangesOptions, EntityChange } from './reading/changes.ts'
+export type { ReplicaStats } from './reading/replica-reads.ts'
 export type { FollowedStats } from './reading/cache-follower.ts'
 export type { CacheOptions, CacheStats } from './reading/entity-cache.ts'
 export type { ListCost, ListOptions, ListPage } from './reading/covering-reads.ts'
@@ -70,6 +72,7 @@ export type {
   ChangeOptions,
   DamagedEntity,
   DataStoreOptions,
+  ExistsOptions,
   GetManyOptions,
   GetOptions,
   IndexStatus,

@@ -1,6 +1,7 @@
 import type { ConnectionState } from '@looseleaf/core'
 import type { LaneStats } from './calls/shard-lanes.ts'
 import type { CacheStats } from './reading/entity-cache.ts'
+import type { ReplicaStats } from './reading/replica-reads.ts'
 import type { RemovalStats } from './writing/row-removals.ts'
 
 /** What a store of this process has done since it was opened, and what it does now; no database is asked. */
@@ -20,4 +21,6 @@ export interface ShardStats {
   readonly connections: ConnectionState | undefined
   /** Of each lane that has sent something. */
   readonly lanes: readonly LaneStats[]
+  /** The servers that follow it, see `from: 'replica'`; empty for a shard without. */
+  readonly replicas: readonly ReplicaStats[]
 }

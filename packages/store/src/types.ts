@@ -10,6 +10,7 @@ import type {
   LooseleafError,
   Observer,
   Randomness,
+  ReplicaReadOptions,
   Router,
   Storable,
   StorePolicies,
@@ -122,8 +123,13 @@ export interface ChangeOptions extends CallOptions {
   readonly ifVersion?: number
 }
 
-export interface GetOptions extends CallOptions {
-  /** Read from the database, also where the store has a cache, which then keeps what was found. Default: false. */
+export interface ExistsOptions extends CallOptions, ReplicaReadOptions {}
+
+export interface GetOptions extends CallOptions, ReplicaReadOptions {
+  /**
+   * Read from the database, also where the store has a cache, which then keeps what was found. Default: false. What is read from a replica
+   * goes past the cache in any case, and is not kept.
+   */
   readonly fresh?: boolean | undefined
 }
 

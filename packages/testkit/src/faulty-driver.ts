@@ -4,6 +4,8 @@ import { LooseleafError, type ClaimTable, type Driver, type IndexTable, type Sha
 export interface FaultyCall {
   /** The shard's number. */
   readonly shard: number
+  /** The number of the shard's replica that is called; undefined for its primary. */
+  readonly replica: number | undefined
   /**
    * `entities`, `catalog`, `tasks`, `pending`, `definitions`, the name of an index table or table of claims, `indexes` for `rowsOf`, or `shard` for whatever
    * else the shard does itself.
@@ -49,7 +51,7 @@ export function faultyDriver(driver: Driver, plan: FaultPlan): FaultyDriver {
 
   async function make<T>(call: Omit<FaultyCall, 'number'>, run: () => Promise<T>): Promise<T> {
     if (down) return never()
-    const name = `${call.shard} ${call.table} ${call.operation}`
+    const name = `${call.shard} ${call.replica} ${call.table} ${call.operation}`
     const number = (counts.get(name) ?? 0) + 1
     counts.set(name, number)
     const fault = plan({ ...call, number })
@@ -83,7 +85,7 @@ export function faultyDriver(driver: Driver, plan: FaultPlan): FaultyDriver {
   /** The same object, with every asynchronous method under the plan. */
   function wrap<Port extends object>(
     port: Port,
-    shard: number,
+    where: Pick<FaultyCall, 'shard' | 'replica'>,
     table: string,
     leave: readonly string[] = [],
   ): Port {
@@ -94,23 +96,25 @@ export function faultyDriver(driver: Driver, plan: FaultPlan): FaultyDriver {
           return value
         return (...args: unknown[]) =>
           make(
-            { shard, table, operation: property, args },
+            { ...where, table, operation: property, args },
             () => Reflect.apply(value, target, args) as Promise<unknown>,
           )
       },
     })
   }
 
-  function wrapShard(shard: Shard, number: number): Shard {
-    const entities = wrap(shard.entities, number, 'entities')
-    const catalog = wrap(shard.catalog, number, 'catalog')
-    const tasks = wrap(shard.tasks, number, 'tasks')
-    const pending = wrap(shard.pending, number, 'pending')
-    const definitions = wrap(shard.definitions, number, 'definitions')
-    const own = wrap(shard, number, 'shard', ['index', 'claims', 'schema'])
-    const indexRows = wrap(shard, number, 'indexes')
+  function wrapShard(shard: Shard, number: number, replica?: number): Shard {
+    const where = { shard: number, replica }
+    const entities = wrap(shard.entities, where, 'entities')
+    const catalog = wrap(shard.catalog, where, 'catalog')
+    const tasks = wrap(shard.tasks, where, 'tasks')
+    const pending = wrap(shard.pending, where, 'pending')
+    const definitions = wrap(shard.definitions, where, 'definitions')
+    const own = wrap(shard, where, 'shard', ['index', 'claims', 'schema'])
+    const indexRows = wrap(shard, where, 'indexes')
     return {
       name: shard.name,
+      replicas: shard.replicas?.map((one, place) => wrapShard(one, number, place)),
       entities,
       catalog,
       tasks,
@@ -118,13 +122,13 @@ export function faultyDriver(driver: Driver, plan: FaultPlan): FaultyDriver {
       definitions,
       index(spec) {
         const table = shard.index(spec)
-        const wrapped = indexes.get(table) ?? wrap(table, number, spec.table)
+        const wrapped = indexes.get(table) ?? wrap(table, where, spec.table)
         indexes.set(table, wrapped)
         return wrapped
       },
       claims(spec) {
         const table = shard.claims(spec)
-        const wrapped = claims.get(table) ?? wrap(table, number, spec.table)
+        const wrapped = claims.get(table) ?? wrap(table, where, spec.table)
         claims.set(table, wrapped)
         return wrapped
       },
@@ -135,13 +139,14 @@ export function faultyDriver(driver: Driver, plan: FaultPlan): FaultyDriver {
       schema: (specs) => shard.schema(specs),
       flush: (options) => own.flush(options),
       now: (options) => own.now(options),
+      connections: () => shard.connections?.(),
       sizes: async (options) => own.sizes?.(options),
       warnings: (options) => own.warnings(options),
     }
   }
 
   return {
-    shards: driver.shards.map(wrapShard),
+    shards: driver.shards.map((shard, number) => wrapShard(shard, number)),
     crashed,
     async settled() {
       while (late.size > 0) await Promise.all(late)

@@ -55,12 +55,13 @@ export interface ReferenceDriver extends Driver {
  */
 export function createReferenceDriver(options: ReferenceDriverOptions): ReferenceDriver {
   const now = options.now ?? ((): number => Date.now() * 1000)
-  const shards = Array.from({ length: options.shards }, (_, number) => createReferenceShard(number, now))
+  const shards = Array.from({ length: options.shards }, (_, number) =>
+    createReferenceShard(`reference shard ${number}`, now),
+  )
   return { shards, close: async () => {} }
 }
 
-function createReferenceShard(number: number, now: () => number): ReferenceShard {
-  const name = `reference shard ${number}`
+export function createReferenceShard(name: string, now: () => number): ReferenceShard {
   const catalog = createReferenceCatalog()
   const pending = createReferencePending()
   const tasks = createReferenceTasks(now)

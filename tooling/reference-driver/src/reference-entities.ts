@@ -113,7 +113,7 @@ export function createReferenceEntities(
         .slice(0, limit)
         .map((row) => bounded(row, maxBody))
     },
-    floor: async () => ({ floor, now: now() }),
+    floor: async () => ({ floor, now: now(), epoch: epochOfShard() ?? 0 }),
     raiseFloor: async () => (floor = Math.max(now(), floor) + 1),
     async pageOfChanges({ after, until, of }, limit, { maxBody } = {}) {
       return rows

@@ -49,6 +49,11 @@ export interface Shard {
   flush(options?: CallOptions): Promise<void>
   /** Microseconds since 1970 by the database's clock. Fails as any statement would, so it serves as a health check. */
   now(options?: CallOptions): Promise<number>
+  /**
+   * Servers that follow this one's, each with what this one had a while ago: no transaction without all that were committed before
+   * it. They are only read.
+   */
+  readonly replicas?: readonly Shard[] | undefined
   /** How the connections to it are, without asking it; left out by drivers that have none to speak of. */
   connections?(): ConnectionState | undefined
   /** How large its tables are, as its statistics have it, without counting; left out by drivers that cannot say. */
@@ -70,6 +75,8 @@ export interface ShardSizes {
 export interface ConnectionState {
   /** Connections that are open or being opened. */
   readonly open: number
+  /** All that have been opened so far, closed ones too. While this stays the same, nobody has met another server, or one that was started anew. */
+  readonly opened: number
   /** Those of them that nobody uses. */
   readonly idle: number
   /** As many there may be. */

@@ -61,10 +61,12 @@ export interface Partitions {
   readonly some: readonly number[]
 }
 
-/** Both in microseconds since 1970 by the database's clock. */
+/** Times are in microseconds since 1970 by the database's clock. */
 export interface FloorState {
   readonly floor: number
   readonly now: number
+  /** That of the catalog, from the same row: all of them were seen at one moment. */
+  readonly epoch: number
 }
 
 /**
@@ -107,7 +109,7 @@ export interface EntityTable {
   ): Promise<readonly EntityPageRow[]>
   /**
    * The floor of the shard: everything that was updated before it is there, and nothing will ever come before it. Beside the time by
-   * the database's clock, both in µs since 1970. A floor that another process has just raised may be undone by a crash.
+   * the database's clock, both in µs since 1970, and the epoch. A floor that another process has just raised may be undone by a crash.
    */
   floor(options?: CallOptions): Promise<FloorState>
   /**

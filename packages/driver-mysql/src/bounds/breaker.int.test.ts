@@ -192,11 +192,14 @@ test('a server that has begun to speak is slow, and not gone', async () => {
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
   cleanUp(() => void listener.close())
   const { port } = listener.address() as AddressInfo
-  const pool = connectShard(parseShardAddress(`mysql://u:p@127.0.0.1:${port}/d`, 0, undefined), {
-    ...settings,
-    ...patient,
-    connectTimeoutMs: 50,
-  })
+  const pool = connectShard(
+    parseShardAddress(`mysql://u:p@127.0.0.1:${port}/d`, 'MySQL shard 0', undefined),
+    {
+      ...settings,
+      ...patient,
+      connectTimeoutMs: 50,
+    },
+  )
   cleanUp(() => pool.close())
   for (let i = 1; i <= 5; i++) {
     await expect(pool.acquire()).rejects.toThrow(/no connection could be opened within 50 ms/)

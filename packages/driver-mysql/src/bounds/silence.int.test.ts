@@ -28,7 +28,7 @@ beforeEach(async () => {
 })
 
 function openPool(settings: Partial<ShardSettings> = {}): Pool {
-  pool = connectShard(parseShardAddress(through, 0, undefined), {
+  pool = connectShard(parseShardAddress(through, 'MySQL shard 0', undefined), {
     ...usual,
     poolSize: SIZE,
     deadlineMs: 200,

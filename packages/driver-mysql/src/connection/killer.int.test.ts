@@ -30,7 +30,7 @@ afterEach(() => victim.destroy())
 
 const killerAt = (address: string): Killer =>
   createKiller({
-    address: parseShardAddress(address, 0, undefined),
+    address: parseShardAddress(address, 'MySQL shard 0', undefined),
     connectTimeoutMs: 10_000,
     health: {
       answered: () => told.push('answered'),

@@ -6,7 +6,7 @@ describe('a URL', () => {
   test('names host, port, user, password and database', () => {
     const address = parseShardAddress(
       'mysql://ad%40m:p%40ss%3A%2F%23@db.example:3307/fe%C3%A9d',
-      0,
+      'MySQL shard 0',
       undefined,
     )
     expect(address).toMatchObject({
@@ -21,13 +21,13 @@ describe('a URL', () => {
   })
 
   test('may leave out what is usual', () => {
-    const address = parseShardAddress('mariadb://localhost/feed', 0, undefined)
+    const address = parseShardAddress('mariadb://localhost/feed', 'MySQL shard 0', undefined)
     expect(address).toMatchObject({ host: 'localhost', port: 3306, user: 'root', database: 'feed' })
     expect(address.password()).toBe('')
   })
 
   test('may have an IPv6 address', () => {
-    expect(parseShardAddress('mysql://[::1]:3306/feed', 0, undefined)).toMatchObject({
+    expect(parseShardAddress('mysql://[::1]:3306/feed', 'MySQL shard 0', undefined)).toMatchObject({
       host: '::1',
       name: '[::1]:3306/feed',
     })
@@ -35,10 +35,10 @@ describe('a URL', () => {
 
   test('may say whether the connection is encrypted, which goes before the option for all shards', () => {
     const verified = { verifyIdentity: true, rejectUnauthorized: true }
-    expect(parseShardAddress('mysql://h/feed?tls=true', 0, undefined).tls).toEqual(verified)
-    expect(parseShardAddress('mysql://h/feed?tls=false', 0, true).tls).toBeUndefined()
-    expect(parseShardAddress('mysql://h/feed', 0, true).tls).toEqual(verified)
-    expect(parseShardAddress('mysql://h/feed?tls=true', 0, undefined).name).toBe('h:3306/feed')
+    expect(parseShardAddress('mysql://h/feed?tls=true', 'MySQL shard 0', undefined).tls).toEqual(verified)
+    expect(parseShardAddress('mysql://h/feed?tls=false', 'MySQL shard 0', true).tls).toBeUndefined()
+    expect(parseShardAddress('mysql://h/feed', 'MySQL shard 0', true).tls).toEqual(verified)
+    expect(parseShardAddress('mysql://h/feed?tls=true', 'MySQL shard 0', undefined).name).toBe('h:3306/feed')
   })
 
   for (const [url, message] of [
@@ -57,10 +57,10 @@ describe('a URL', () => {
     ['mysql://u:secret@h:99999/feed', /is not a URL/],
   ] as const) {
     test(`${url.replace(/sec%?ret/, '…')} is refused, without repeating it`, () => {
-      expect(() => parseShardAddress(url, 3, undefined)).toThrow(
+      expect(() => parseShardAddress(url, 'MySQL shard 3', undefined)).toThrow(
         expect.objectContaining({ code: 'BAD_OPTION', message: expect.stringMatching(message) }),
       )
-      expect(() => parseShardAddress(url, 3, undefined)).not.toThrow(/sec%?ret/)
+      expect(() => parseShardAddress(url, 'MySQL shard 3', undefined)).not.toThrow(/sec%?ret/)
     })
   }
 })
@@ -84,7 +84,7 @@ describe('options', () => {
     [{ tls: { rejectUnauthorized: false } }, /no option "rejectUnauthorized" under tls/],
   ] as const) {
     test(`${Object.keys(wrong)[0]} that is wrong is refused by name`, () => {
-      expect(() => parseShardAddress({ ...options, ...wrong }, 0, undefined)).toThrow(
+      expect(() => parseShardAddress({ ...options, ...wrong }, 'MySQL shard 0', undefined)).toThrow(
         expect.objectContaining({ code: 'BAD_OPTION', message: expect.stringMatching(message) }),
       )
     })
@@ -92,7 +92,7 @@ describe('options', () => {
 
   test('what is neither a URL nor options is refused', () => {
     for (const wrong of [undefined, null, 5]) {
-      expect(() => parseShardAddress(wrong, 0, undefined)).toThrow(
+      expect(() => parseShardAddress(wrong, 'MySQL shard 0', undefined)).toThrow(
         expect.objectContaining({ code: 'BAD_OPTION' }),
       )
     }
@@ -100,16 +100,16 @@ describe('options', () => {
 
   test('a shard may say by itself whether it is encrypted', () => {
     const verified = { verifyIdentity: true, rejectUnauthorized: true }
-    expect(parseShardAddress(options, 0, true).tls).toEqual(verified)
-    expect(parseShardAddress({ ...options, tls: false }, 0, true).tls).toBeUndefined()
-    expect(parseShardAddress({ ...options, tls: { ca: 'PEM' } }, 0, undefined).tls).toEqual({
+    expect(parseShardAddress(options, 'MySQL shard 0', true).tls).toEqual(verified)
+    expect(parseShardAddress({ ...options, tls: false }, 'MySQL shard 0', true).tls).toBeUndefined()
+    expect(parseShardAddress({ ...options, tls: { ca: 'PEM' } }, 'MySQL shard 0', undefined).tls).toEqual({
       ...verified,
       ca: 'PEM',
     })
   })
 
   test('no inspection shows the password', () => {
-    const address = parseShardAddress(options, 0, undefined)
+    const address = parseShardAddress(options, 'MySQL shard 0', undefined)
     expect(inspect(address, { depth: 9, showHidden: true }) + JSON.stringify(address)).not.toMatch(/secret/)
   })
 })

@@ -55,79 +55,78 @@ export interface VerifiedTls {
 
 type Tls = boolean | MysqlTlsOptions | undefined
 
-/** Checks one shard's URL or options. Throws `BAD_OPTION`; the message says which shard, and never repeats the URL. */
-export function parseShardAddress(shard: unknown, number: number, tls: Tls): ShardAddress {
-  if (typeof shard === 'string') return parseUrl(shard, number, tls)
-  if (typeof shard === 'object' && shard !== null)
-    return parseOptions(shard as MysqlShardOptions, number, tls)
+/** Checks one server's URL or options. Throws `BAD_OPTION`; the message says `who` it is, such as `MySQL shard 0`, and never repeats the URL. */
+export function parseShardAddress(shard: unknown, who: string, tls: Tls): ShardAddress {
+  if (typeof shard === 'string') return parseUrl(shard, who, tls)
+  if (typeof shard === 'object' && shard !== null) return parseOptions(shard as MysqlShardOptions, who, tls)
   throw refuse(
-    number,
+    who,
     `has to be a URL such as mysql://user@host:3306/database, or options; got ${describeKind(shard)}`,
   )
 }
 
-function parseUrl(text: string, number: number, tls: Tls): ShardAddress {
+function parseUrl(text: string, who: string, tls: Tls): ShardAddress {
   const url = URL.parse(text)
-  if (url === null) throw refuse(number, 'is not a URL such as mysql://user@host:3306/database')
+  if (url === null) throw refuse(who, 'is not a URL such as mysql://user@host:3306/database')
   // With one slash, user and password would be taken for the name of the database, and be seen.
   if (!/^\s*(mysql|mariadb):\/\//i.test(text)) {
-    throw refuse(number, 'has to begin with mysql:// or mariadb://')
+    throw refuse(who, 'has to begin with mysql:// or mariadb://')
   }
-  if (url.hash !== '') throw refuse(number, 'has a #; write one within a user or a password as %23')
+  if (url.hash !== '') throw refuse(who, 'has a #; write one within a user or a password as %23')
   const path = /^\/([^/]+)$/.exec(url.pathname)
-  if (path === null) throw refuse(number, 'has to name one database after the host, such as /feed')
-  const host = decode(url.hostname, number, 'host').replace(/^\[(.*)\]$/, '$1')
+  if (path === null) throw refuse(who, 'has to name one database after the host, such as /feed')
+  const host = decode(url.hostname, who, 'host').replace(/^\[(.*)\]$/, '$1')
   return parseOptions(
     {
       host: host === '' ? undefined : host,
       port: url.port === '' ? undefined : Number(url.port),
-      user: url.username === '' ? undefined : decode(url.username, number, 'user'),
-      password: decode(url.password, number, 'password'),
-      database: decode(path[1] as string, number, 'database'),
-      tls: tlsParameter(url.searchParams, number),
+      user: url.username === '' ? undefined : decode(url.username, who, 'user'),
+      password: decode(url.password, who, 'password'),
+      database: decode(path[1] as string, who, 'database'),
+      tls: tlsParameter(url.searchParams, who),
     },
-    number,
+    who,
     tls,
   )
 }
 
 /** What stands after the ?, which may hold a secret by mistake and is not repeated. */
-function tlsParameter(parameters: URLSearchParams, number: number): boolean | undefined {
+function tlsParameter(parameters: URLSearchParams, who: string): boolean | undefined {
   const [first, another] = parameters
   if (first === undefined) return undefined
   const [name, value] = first
   if (name === 'tls' && (value === 'true' || value === 'false') && another === undefined)
     return value === 'true'
   throw refuse(
-    number,
+    who,
     'may have ?tls=true or ?tls=false after the database, and nothing else; it has another parameter. Give other settings as options',
   )
 }
 
 const optionNames = new Set(['host', 'port', 'socketPath', 'user', 'password', 'database', 'tls'])
 
-function parseOptions(options: MysqlShardOptions, number: number, tls: Tls): ShardAddress {
+function parseOptions(options: MysqlShardOptions, who: string, tls: Tls): ShardAddress {
   for (const name of Object.keys(options)) {
     if (!optionNames.has(name)) {
       throw refuse(
-        number,
+        who,
         `has no option ${JSON.stringify(name.slice(0, 40))}; there are ${[...optionNames].join(', ')}`,
       )
     }
   }
   const { host = '127.0.0.1', port = 3306, user = 'root', password = '', database, socketPath } = options
-  checkText(host, 'host', 255, number)
-  checkText(user, 'user', 128, number)
-  checkText(database, 'database', 64, number)
-  if (socketPath !== undefined) checkText(socketPath, 'socketPath', 255, number)
+  checkText(host, 'host', 255, who)
+  checkText(user, 'user', 128, who)
+  checkText(database, 'database', 64, who)
+  if (socketPath !== undefined) checkText(socketPath, 'socketPath', 255, who)
   if (typeof password !== 'string' && typeof password !== 'function') {
     throw refuse(
-      number,
+      who,
       `has to have a password that is a string or a function that gives one; got ${describeKind(password)}`,
     )
   }
   if (!Number.isInteger(port) || port < 1 || port > 65_535) {
-    throw refuse(number, `has a port that is not a whole number from 1 to 65535 but ${describeKind(port)}`)
+    throw refuse(who, `has a port that is not a whole number from 1 to 65535 but ${describeKind(port)}`)
   }
   // Names of hosts are the same in either case; those of sockets and databases need not be.
   const lowerHost = host.toLowerCase()
@@ -139,30 +138,30 @@ function parseOptions(options: MysqlShardOptions, number: number, tls: Tls): Sha
     user,
     password: typeof password === 'string' ? () => password : password,
     database,
-    tls: tlsOf(options.tls ?? tls, number),
+    tls: tlsOf(options.tls ?? tls, who),
   }
 }
 
 const verified: VerifiedTls = { verifyIdentity: true, rejectUnauthorized: true }
 
-function tlsOf(tls: Tls, number: number): ShardAddress['tls'] {
+function tlsOf(tls: Tls, who: string): ShardAddress['tls'] {
   if (tls === undefined || tls === false) return undefined
   if (tls === true) return verified
   if (typeof tls !== 'object' || tls === null || Array.isArray(tls)) {
-    throw refuse(number, `has tls that is ${describeKind(tls)}`)
+    throw refuse(who, `has tls that is ${describeKind(tls)}`)
   }
   const { ca, cert, key, ...others } = tls
   const other = Object.keys(others)[0]
   if (other !== undefined) {
     throw refuse(
-      number,
+      who,
       `has no option ${JSON.stringify(other.slice(0, 40))} under tls; there are ca, cert, key`,
     )
   }
   for (const [name, pem] of Object.entries({ ca, cert, key })) {
     if (pem === undefined || typeof pem === 'string' || Buffer.isBuffer(pem)) continue
     throw refuse(
-      number,
+      who,
       `has to have PEM for ${name} under tls, as a string or a Buffer; got ${describeKind(pem)}`,
     )
   }
@@ -174,27 +173,24 @@ function tlsOf(tls: Tls, number: number): ShardAddress['tls'] {
   try {
     createSecureContext(given)
   } catch {
-    throw refuse(number, 'has a cert and a key under tls that are not PEM, or do not belong together')
+    throw refuse(who, 'has a cert and a key under tls that are not PEM, or do not belong together')
   }
   return { ...verified, ...given }
 }
 
-function checkText(value: unknown, name: string, longest: number, number: number): void {
+function checkText(value: unknown, name: string, longest: number, who: string): void {
   if (typeof value === 'string' && value !== '' && value.length <= longest && !value.includes('\0')) return
-  throw refuse(number, `has to have a ${name} of 1 to ${longest} characters; got ${describeKind(value)}`)
+  throw refuse(who, `has to have a ${name} of 1 to ${longest} characters; got ${describeKind(value)}`)
 }
 
-function decode(text: string, number: number, part: string): string {
+function decode(text: string, who: string, part: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    throw refuse(
-      number,
-      `has a ${part} in which a % is not followed by two hexadecimal digits; write % as %25`,
-    )
+    throw refuse(who, `has a ${part} in which a % is not followed by two hexadecimal digits; write % as %25`)
   }
 }
 
-function refuse(number: number, what: string): LooseleafError {
-  return new LooseleafError('BAD_OPTION', `MySQL shard ${number} ${what}.`)
+function refuse(who: string, what: string): LooseleafError {
+  return new LooseleafError('BAD_OPTION', `${who} ${what}.`)
 }

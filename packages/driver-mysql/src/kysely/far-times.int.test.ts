@@ -78,7 +78,10 @@ test('a page by time is a range of the key, already in its order', async () => {
 
 test('a write has the time of the server’s clock, at the end of what that can be set to and in any zone', async () => {
   await bench.migrate()
-  const pool = connectShard(parseShardAddress(bench.url, 0, undefined), { ...settings, poolSize: 1 })
+  const pool = connectShard(parseShardAddress(bench.url, 'MySQL shard 0', undefined), {
+    ...settings,
+    poolSize: 1,
+  })
   cleanUp(() => pool.close())
   const shard = kyselyShard({ name: 'far', dialect: mysqlDialect(pool), flavor: mysqlFlavor })
   const connection = await pool.acquire()

@@ -100,7 +100,7 @@ async function twoLateSwaps(): Promise<[EntityReplace, EntityReplace]> {
 
 /** Entities as another process has them, with what comes between its first swap and the reading back. */
 function withBetween(between: () => Promise<unknown>): EntityTable {
-  const pool = connectShard(parseShardAddress(bench.url, 0, undefined), settings)
+  const pool = connectShard(parseShardAddress(bench.url, 'MySQL shard 0', undefined), settings)
   cleanUp(() => pool.close())
   let isOver = false
   const interrupted: Pool = {

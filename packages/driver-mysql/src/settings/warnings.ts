@@ -56,6 +56,25 @@ export async function serverWarnings(query: Query): Promise<readonly string[]> {
   return warningsOf(values)
 }
 
+/**
+ * What makes a server unfit to be read as a replica: how far it is can only be told where it commits in the order of its source,
+ * and what it answers only where nobody else writes it.
+ */
+export async function replicaWarnings(query: Query): Promise<readonly string[]> {
+  const names = ['read_only', 'replica_preserve_commit_order', 'slave_preserve_commit_order']
+  const rows = await query(
+    sql<Row>`SHOW GLOBAL VARIABLES WHERE Variable_name IN (${sql.join(names.map((name) => sql`${sql.lit(name)}`))})`,
+  )
+  const off = rows
+    .filter(({ Value }) => ['OFF', '0'].includes(String(Value).toUpperCase()))
+    .map(({ Variable_name }) => String(Variable_name).toLowerCase())
+  return off.map((name) =>
+    name === 'read_only'
+      ? 'read_only is off on a replica: what is written to it by mistake is answered as if it were of the store.'
+      : `${name} is off on a replica: it may show a commit before an earlier one, so its age cannot be told.`,
+  )
+}
+
 /** One row for each server that this one follows. Takes a privilege, without which it is left open. */
 async function replicaStatus(query: Query): Promise<readonly Row[]> {
   try {

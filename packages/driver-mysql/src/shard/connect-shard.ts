@@ -74,10 +74,15 @@ export function connectShard(
   const killer = createKiller({ address, connectTimeoutMs, health: breaker })
   const open = () =>
     openConnection({ address, session, connectTimeoutMs, health: breaker, killer, statements })
+  let opened = 0
   const pool = createPool({
     ...settings,
     name,
-    open,
+    async open() {
+      const connection = await open()
+      opened++
+      return connection
+    },
     refusal: () => breaker.refusal,
     size: settings.poolSize,
   })
@@ -105,6 +110,7 @@ export function connectShard(
     refuseWaiting: (error) => pool.refuseWaiting(error),
     state: () => ({
       open: pool.connections,
+      opened,
       idle: pool.idle,
       limit: settings.poolSize,
       waiting: pool.waiting,

@@ -76,6 +76,7 @@ export function suppliedShard(shard: Shard, supply: Supply): Shard {
     schema: (indexes) => shard.schema(indexes),
     flush: (options) => shard.flush(options),
     now: (options) => shard.now(options),
+    replicas: shard.replicas?.map((replica) => suppliedShard(replica, supply)),
     connections: () => shard.connections?.(),
     sizes: async (options) => shard.sizes?.(options),
     warnings: (options) => shard.warnings(options),

@@ -1,7 +1,7 @@
-import type { CatalogEntry, Driver, IndexScan } from '@looseleaf/core'
+import type { CatalogEntry, Driver, IndexScan, ReplicaReadOptions } from '@looseleaf/core'
 import { tableSpec, type QueryOptions, type QueryPlan } from '@looseleaf/index-engine'
 
-export type ExplainOptions = Omit<QueryOptions, 'cursor' | 'onDamaged'>
+export type ExplainOptions = Omit<QueryOptions, 'cursor' | 'onDamaged' | keyof ReplicaReadOptions>
 
 /** What a query would do. */
 export interface QueryExplanation {

@@ -1,4 +1,5 @@
 import {
+  elapsedBy,
   isLooseleafError,
   LooseleafError,
   type CallOptions,
@@ -6,6 +7,7 @@ import {
   type EntityId,
   type IndexDefinitionData,
   type KeyRange,
+  type ReplicaReadOptions,
 } from '@looseleaf/core'
 import {
   forEachMatch,
@@ -39,11 +41,11 @@ import {
 } from './covering-reads.ts'
 import { damagedTeller } from './damaged-teller.ts'
 import { explainQuery, type ExplainOptions, type QueryExplanation } from './explain.ts'
-import type { EntityReader, ReadOptions } from './entity-reader.ts'
+import type { ReadOptions } from './entity-reader.ts'
 import { idPlan, readIds, type IdPage, type QueryIdsOptions } from './id-reads.ts'
 import type { Observing } from '../observing/observing.ts'
 import { createReadyIndexes } from './ready-indexes.ts'
-import type { ShardLanes } from '../calls/shard-lanes.ts'
+import type { ReadView, ReplicaReads } from './replica-reads.ts'
 
 /** What the store does with an index, whatever its properties are; the face of the store adds the types. */
 export interface IndexQueries {
@@ -79,7 +81,7 @@ export interface CountedPage<P extends IndexProperties = IndexProperties> extend
   readonly count: number
 }
 
-export interface CountOptions extends CallOptions {
+export interface CountOptions extends CallOptions, ReplicaReadOptions {
   /** Ask every shard where the shard cannot be told from `where`. */
   readonly scatter?: boolean | undefined
   /**
@@ -98,25 +100,47 @@ const MAX_TOGETHER = 128
 
 export function createIndexQueries(
   context: EngineContext,
-  lanes: readonly ShardLanes[],
-  reader: EntityReader,
+  replicas: ReplicaReads,
   { happened }: Pick<Observing, 'happened'>,
 ): IndexQueries {
-  const { driver, router } = context
+  const { driver, router, time } = context
+  const now = elapsedBy(time)
   const watch = createCatalogWatch(context)
-  const { onIndex, onIndexes } = createReadyIndexes(context)
+  const ready = createReadyIndexes(context)
+
+  /** As of `ReadyIndexes`, on the servers that the options ask for. */
+  const onIndexes = <T>(
+    definitions: readonly IndexDefinitionData[],
+    options: ReplicaReadOptions,
+    work: (view: ReadView, entries: readonly CatalogEntry[]) => Promise<T>,
+  ): Promise<T> =>
+    ready.onIndexes(definitions, (entries) =>
+      replicas.read(options, (view) => work(view, entries), { byIndex: true }),
+    )
+  const onIndex = <T>(
+    definition: IndexDefinitionData,
+    options: ReplicaReadOptions,
+    work: (view: ReadView, entry: CatalogEntry) => Promise<T>,
+  ): Promise<T> => onIndexes([definition], options, (view, [entry]) => work(view, entry as CatalogEntry))
 
   /** Entities on any shard may have rows pending; a shard that does not answer may have them too. */
   async function hasPending(entries: readonly CatalogEntry[]): Promise<boolean> {
     const tables = [...new Set(entries.map(({ table }) => table))]
     const answers = await Promise.allSettled(
-      lanes.flatMap((lane) => tables.map((table) => lane.pending.submit(table))),
+      replicas.primary.lanes.flatMap((lane) => tables.map((table) => lane.pending.submit(table))),
     )
     return answers.some((answer) => answer.status === 'rejected' || answer.value)
   }
 
-  const mayBePending = ([plan]: readonly { readonly shards: readonly number[] }[]): Promise<boolean> =>
-    watch.mayBePending(plan?.shards[0] ?? 0)
+  /** Replicas are read only where nothing can be pending, and by a catalog that is theirs. */
+  const mayBePending = async (
+    { asOf }: ReadView,
+    [plan]: readonly { readonly shards: readonly number[] }[],
+  ): Promise<boolean> => asOf === undefined && watch.mayBePending(plan?.shards[0] ?? 0)
+
+  /** Whether what has left a row of what is read may be gone: a page that knows what was a while ago has begun then. */
+  const createViewAge = ({ asOf }: ReadView, queryTimeMs: number): (() => boolean) =>
+    createAge(time, asOf === undefined ? queryTimeMs : queryTimeMs - (now() - asOf))
 
   /** Says of a slip which of the conditions has it. */
   function planMany(entry: CatalogEntry, wheres: readonly object[], options: QueryOptions): QueryPlan[] {
@@ -133,6 +157,7 @@ export function createIndexQueries(
   }
 
   const portsOf = (
+    { lanes, reader }: ReadView,
     entries: readonly CatalogEntry[],
     tellDamaged: ReadOptions['tellDamaged'],
   ): QueryPorts => ({
@@ -148,6 +173,7 @@ export function createIndexQueries(
 
   /** Pages that are read at the same time. */
   async function readPages(
+    view: ReadView,
     entries: readonly CatalogEntry[],
     plans: readonly (QueryPlan | IntersectionPlan)[],
     options: QueryOptions,
@@ -155,14 +181,15 @@ export function createIndexQueries(
     readBy: (ports: QueryPorts) => QueryPorts = (ports) => ports,
   ): Promise<QueryPage[]> {
     // Before the rows are read: what is no longer pending by then has its rows.
-    const isIndexed = !(await mayBePending(plans)) || !(await hasPending(entries))
-    const isTooLong = createAge(context.time, context.catalog.current().queryTimeMs)
+    const isIndexed = !(await mayBePending(view, plans)) || !(await hasPending(entries))
+    const isTooLong = createViewAge(view, context.catalog.current().queryTimeMs)
     const isWhole = (): boolean => isIndexed && !isTooLong()
-    return Promise.all(plans.map((plan) => readPage(entries, plan, options, budget, readBy, isWhole)))
+    return Promise.all(plans.map((plan) => readPage(view, entries, plan, options, budget, readBy, isWhole)))
   }
 
   /** `isWhole`: whether nothing that was committed was missing from the index rows. */
   async function readPage(
+    view: ReadView,
     entries: readonly CatalogEntry[],
     plan: QueryPlan | IntersectionPlan,
     { onDamaged, cursor, signal }: QueryOptions,
@@ -178,28 +205,35 @@ export function createIndexQueries(
         if (error.entity !== undefined) damaged.add(error.entity)
         tell(error)
       })
-    const page = await runQuery(readBy(portsOf(entries, tellDamaged)), plan, { cursor, signal, budget })
+    const page = await runQuery(readBy(portsOf(view, entries, tellDamaged)), plan, { cursor, signal, budget })
     const { rowsDiscarded } = page.cost
     if (rowsDiscarded > 0) happened({ kind: 'discarded', index: entries[0]!.name, rows: rowsDiscarded })
     const complete = page.cost.complete && isWhole()
-    if (complete === page.cost.complete && damaged.size === 0) return page
-    const cost = { ...page.cost, complete, ...(damaged.size > 0 && { damaged: [...damaged] }) }
+    const { asOf } = view
+    if (complete === page.cost.complete && damaged.size === 0 && asOf === undefined) return page
+    const cost = {
+      ...page.cost,
+      complete,
+      ...(damaged.size > 0 && { damaged: [...damaged] }),
+      ...(asOf !== undefined && { asOf: new Date(time.now() - Math.ceil(now() - asOf)) }),
+    }
     return { ...page, cost }
   }
 
   /** Throws `DEADLINE` when it took so long that an entity that moved meanwhile may be missing. */
   async function readAll(
+    view: ReadView,
     entry: CatalogEntry,
     plan: QueryPlan,
     { signal, onDamaged }: GetAllOptions,
     onMatch: (entity: ReadEntity) => void,
   ): Promise<void> {
     const { queryTimeMs } = context.catalog.current()
-    const isTooLong = createAge(context.time, queryTimeMs)
+    const isTooLong = createViewAge(view, queryTimeMs)
     const checkTime = (): void => {
       if (isTooLong()) throw tookTooLong(entry.name, queryTimeMs)
     }
-    const ports = portsOf([entry], damagedTeller(onDamaged))
+    const ports = portsOf(view, [entry], damagedTeller(onDamaged))
     const scan: QueryPorts['scan'] = (...asked) => {
       checkTime()
       return ports.scan(...asked)
@@ -210,6 +244,7 @@ export function createIndexQueries(
 
   /** Adds up what the ranges of each plan have, in one call of each shard. */
   async function countRows(
+    { shards: servers }: ReadView,
     entry: CatalogEntry,
     plans: readonly (QueryPlan | undefined)[],
     signal: AbortSignal | undefined,
@@ -227,7 +262,7 @@ export function createIndexQueries(
     }
     await Promise.all(
       Array.from(byShard, async ([shard, asked]) => {
-        const table = driver.shards[shard]!.index(tableSpec(entry))
+        const table = servers[shard]!.index(tableSpec(entry))
         const ranges = asked.map(({ range }) => range)
         const found =
           ranges.length === 1
@@ -240,55 +275,57 @@ export function createIndexQueries(
   }
 
   async function countAll(
+    view: ReadView,
     entry: CatalogEntry,
     plans: readonly QueryPlan[],
     { exact = false, ...options }: CountOptions,
   ): Promise<number[]> {
     // By a process that knows its store, as of now or some seconds ago.
-    await mayBePending(plans)
+    await mayBePending(view, plans)
     const byRows = plans.map((plan) => (exact || !plan.canCountRows ? undefined : plan))
-    const counts = await countRows(entry, byRows, options.signal)
+    const counts = await countRows(view, entry, byRows, options.signal)
     // One after the other: each reads as much as it takes.
     for (const [i, plan] of plans.entries()) {
-      if (byRows[i] === undefined) await readAll(entry, plan, options, () => counts[i]!++)
+      if (byRows[i] === undefined) await readAll(view, entry, plan, options, () => counts[i]!++)
     }
     return counts
   }
 
   return {
     query: (definition, where, options) =>
-      onIndex(definition, async (entry) => {
-        const [page] = await readPages([entry], [planQuery(entry, where, options, router)], options)
+      onIndex(definition, options, async (view, entry) => {
+        const [page] = await readPages(view, [entry], [planQuery(entry, where, options, router)], options)
         return page!
       }),
     intersect: (conditions, options) =>
       onIndexes(
         conditions.map(({ index }) => index),
-        async (entries) => {
+        options,
+        async (view, entries) => {
           const planned = conditions.map(({ where }, i) => ({ index: entries[i]!, where }))
-          const [page] = await readPages(entries, [planIntersection(planned, options, router)], options)
+          const [page] = await readPages(view, entries, [planIntersection(planned, options, router)], options)
           return page!
         },
       ),
     queryMany: (definition, wheres, options) =>
-      onIndex(definition, async (entry) => {
+      onIndex(definition, options, async (view, entry) => {
         const plans = planMany(entry, wheres, options)
         const budget = { left: MAX_PAGE_BYTES }
         const pages: (QueryPage | CountedPage)[] = []
         while (pages.length < plans.length) {
           const next = plans.slice(pages.length, pages.length + MAX_TOGETHER)
           const [found, counts] = await Promise.all([
-            readPages([entry], next, options, budget),
-            options.count ? countAll(entry, next, options) : undefined,
+            readPages(view, [entry], next, options, budget),
+            options.count ? countAll(view, entry, next, options) : undefined,
           ])
           pages.push(...found.map((page, i) => (counts ? { ...page, count: counts[i]! } : page)))
         }
         return pages
       }),
     queryIds: (definition, where, options) =>
-      onIndex(definition, async (entry) => {
+      onIndex(definition, options, async (view, entry) => {
         const plan = idPlan(planQuery(entry, where, options, router))
-        const [page] = await readPages([entry], [plan], options, undefined, ({ scan }) => ({
+        const [page] = await readPages(view, [entry], [plan], options, undefined, ({ scan }) => ({
           scan,
           read: readIds,
         }))
@@ -296,12 +333,12 @@ export function createIndexQueries(
         return { ...page!, items, cost: { ...page!.cost, entityReads: 0, entitiesRead: 0 } }
       }),
     list: (definition, where, { verify = true, ...options }) =>
-      onIndex(definition, async (entry) => {
+      onIndex(definition, options, async (view, entry) => {
         if (entry.include === undefined) throw notCovering(entry)
         let own: Omit<CoveringReads, 'ports'> = { covered: () => 0, wholeReads: () => 0 }
         const plan = planQuery(entry, where, options, router)
-        const [page] = await readPages([entry], [plan], options, undefined, ({ read }) => {
-          const { ports, ...counts } = createCoveringReads(context, lanes, entry, read, verify)
+        const [page] = await readPages(view, [entry], [plan], options, undefined, ({ read }) => {
+          const { ports, ...counts } = createCoveringReads(context, view.lanes, entry, read, verify)
           own = counts
           return ports
         })
@@ -314,25 +351,27 @@ export function createIndexQueries(
         return { ...page!, verified: verify, cost: { ...cost, ...asked, entitiesCovered } }
       }),
     all: (definition, where, options) =>
-      onIndex(definition, async (entry) => {
+      onIndex(definition, options, async (view, entry) => {
         const plan = planQuery(entry, where, options, router)
-        await mayBePending([plan])
+        await mayBePending(view, [plan])
         const entities: IndexedEntity[] = []
-        await readAll(entry, plan, options, (entity) => {
+        await readAll(view, entry, plan, options, (entity) => {
           // It matches, so it has the indexed properties.
           entities.push(toEntity(entity) as IndexedEntity)
         })
         return entities
       }),
     count: (definition, where, options) =>
-      onIndex(definition, async (entry) => {
-        const [count] = await countAll(entry, [planQuery(entry, where, options, router)], options)
+      onIndex(definition, options, async (view, entry) => {
+        const [count] = await countAll(view, entry, [planQuery(entry, where, options, router)], options)
         return count!
       }),
     countMany: (definition, wheres, options) =>
-      onIndex(definition, (entry) => countAll(entry, planMany(entry, wheres, options), options)),
+      onIndex(definition, options, (view, entry) =>
+        countAll(view, entry, planMany(entry, wheres, options), options),
+      ),
     explain: (definition, where, options) =>
-      onIndex(definition, (entry) =>
+      onIndex(definition, {}, (_, entry) =>
         explainQuery(driver, entry, planQuery(entry, where, options, router), options),
       ),
   }

@@ -16,7 +16,6 @@ export interface ReadyIndexes {
     definitions: readonly IndexDefinitionData[],
     work: (entries: readonly CatalogEntry[]) => Promise<T>,
   ): Promise<T>
-  onIndex<T>(definition: IndexDefinitionData, work: (entry: CatalogEntry) => Promise<T>): Promise<T>
 }
 
 /** Whether queries of an index need not look it up, as far as is known. */
@@ -72,10 +71,7 @@ export function createReadyIndexes(context: EngineContext): ReadyIndexes {
     }
   }
 
-  return {
-    onIndexes,
-    onIndex: (definition, work) => onIndexes([definition], ([entry]) => work(entry as CatalogEntry)),
-  }
+  return { onIndexes }
 }
 
 function entryOf({ catalog }: EngineContext, definition: IndexDefinitionData): CatalogEntry | undefined {

@@ -13,16 +13,15 @@ import type {
 } from '@looseleaf/index-engine'
 import { optionsOf } from '../call-options.ts'
 import { requireDefinition } from '../calls/require-definition.ts'
-import type { ShardLanes } from '../calls/shard-lanes.ts'
 import { takeConditions } from '../calls/take-conditions.ts'
 import { takeWheres } from '../calls/take-wheres.ts'
 import { StoreManagement } from '../catalog/store-management.ts'
 import type { Observing } from '../observing/observing.ts'
 import type { ListOptions, ListPage } from './covering-reads.ts'
 import type { ExplainOptions, QueryExplanation } from './explain.ts'
-import type { EntityReader } from './entity-reader.ts'
 import type { IdPage, QueryIdsOptions } from './id-reads.ts'
 import { isKnownReady } from './ready-indexes.ts'
+import type { ReplicaReads } from './replica-reads.ts'
 import {
   createIndexQueries,
   type CountedPage,
@@ -35,14 +34,9 @@ import {
 export abstract class StoreQueries extends StoreManagement {
   readonly #queries: IndexQueries
 
-  protected constructor(
-    context: EngineContext,
-    lanes: readonly ShardLanes[],
-    reader: EntityReader,
-    observing: Observing,
-  ) {
+  protected constructor(context: EngineContext, replicas: ReplicaReads, observing: Observing) {
     super(context, observing)
-    this.#queries = createIndexQueries(context, lanes, reader, observing)
+    this.#queries = createIndexQueries(context, replicas, observing)
   }
 
   /**

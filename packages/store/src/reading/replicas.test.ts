@@ -1,0 +1,470 @@
+import {
+  createReferenceDriver,
+  createReferenceReplica,
+  type ReferenceDriver,
+  type ReferenceReplica,
+  type ShardState,
+} from '@looseleaf-tooling/reference-driver'
+import { LooseleafError, type Driver, type Shard, type Time } from '@looseleaf/core'
+import { defineIndex } from '@looseleaf/index-engine'
+import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import * as fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { DataStore } from '../data-store.ts'
+
+const byAuthor = defineIndex('by_author', {
+  properties: { author: 'string', posted: 'integer' },
+  shardOn: 'author',
+})
+const START = 1_700_000_000_000
+const SHARDS = 2
+
+/** Milliseconds by the clock of all. */
+let clock: number
+let sleepers: { readonly due: number; readonly wake: () => void }[]
+let primary: ReferenceDriver
+/** Two of each shard. */
+let replicas: ReferenceReplica[][]
+let faults: FaultPlan
+let store: DataStore
+let warnings: string[]
+
+const time: Time = {
+  now: () => START + clock,
+  elapsed: () => clock,
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      sleepers.push({ due: clock + ms, wake: resolve })
+      signal?.addEventListener('abort', () => reject(new LooseleafError('ABORTED', 'The test has ended it.')))
+    }),
+}
+
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 25; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** Time passes, and who sleeps wakes when it should. */
+async function pass(ms: number): Promise<void> {
+  const end = clock + ms
+  await settle()
+  for (;;) {
+    const next = sleepers.toSorted((a, b) => a.due - b.due)[0]
+    if (next === undefined || next.due > end) break
+    sleepers = sleepers.filter((one) => one !== next)
+    clock = Math.max(clock, next.due)
+    next.wake()
+    await settle()
+  }
+  clock = end
+}
+
+/** A replica has all that its shard has now. */
+function catchUp(shard: number, replica: number): void {
+  replicas[shard]![replica]!.show(primary.shards[shard]!.state())
+}
+function catchUpAll(): void {
+  for (const [shard, own] of replicas.entries()) for (const place of own.keys()) catchUp(shard, place)
+}
+
+const nowMicros = (): number => (START + clock) * 1000
+
+function driverOf(count = 2): Driver {
+  const shards = primary.shards.map((shard, number): Shard => ({
+    ...shard,
+    replicas: replicas[number]!.slice(0, count),
+  }))
+  return faultyDriver({ shards, close: async () => {} }, (call) => faults(call))
+}
+
+const open = (driver = driverOf()): Promise<DataStore> =>
+  DataStore.open({
+    shards: { shardCount: SHARDS, connect: async () => driver },
+    indexes: [byAuthor],
+    migrate: true,
+    time,
+    onWarning: (warning) => void warnings.push(warning),
+  })
+
+/** The replicas that have been asked, by name, and the shards as `primary`. */
+function asked(): string[] {
+  return store
+    .stats()
+    .shards.flatMap(({ name, lanes, replicas: own }) => [
+      ...(lanes.some(({ kind }) => ['read', 'scan', 'exist'].includes(kind)) ? [name] : []),
+      ...own.filter((one) => one.lanes.length > 0).map((one) => one.name),
+    ])
+}
+const statementsOf = (name: string): number =>
+  store
+    .stats()
+    .shards.flatMap((shard) => [shard, ...shard.replicas])
+    .filter((one) => one.name === name)
+    .flatMap(({ lanes }) => lanes)
+    .filter(({ kind }) => ['read', 'scan', 'exist'].includes(kind))
+    .reduce((sum, { statements }) => sum + statements, 0)
+
+beforeEach(async () => {
+  clock = 0
+  sleepers = []
+  warnings = []
+  faults = () => undefined
+  primary = createReferenceDriver({ shards: SHARDS, now: nowMicros })
+  replicas = primary.shards.map((_, shard) =>
+    [0, 1].map((place) => createReferenceReplica(`replica ${place} of ${shard}`, nowMicros)),
+  )
+  store = await open()
+})
+afterEach(async () => {
+  const closed = store.close()
+  await pass(20_000)
+  await closed
+})
+
+/** Every replica has everything, and is known to. */
+async function ready(): Promise<void> {
+  await store.exists(store.newId(), { from: 'replica' })
+  for (let look = 0; look < 3; look++) {
+    await pass(300)
+    catchUpAll()
+  }
+  await pass(300)
+}
+
+const replica = { from: 'replica' } as const
+
+it('replicas are read once it is known how far they are, in turns, and nobody looks while nobody reads from them', async () => {
+  const { id } = await store.put({ author: 'ann', posted: 1 })
+  let floors = 0
+  faults = ({ operation }) => {
+    if (operation === 'floor') floors++
+    return undefined
+  }
+  await pass(10_000)
+  expect(floors).toBe(0)
+  expect(await store.get(id, replica)).toMatchObject({ author: 'ann' })
+  expect(asked().some((name) => name.startsWith('replica'))).toBe(false)
+  await ready()
+  const before = primary.shards.map(({ name }) => statementsOf(name))
+  for (let i = 0; i < 4; i++) {
+    expect(await store.get(id, replica)).toMatchObject({ author: 'ann' })
+    expect(await store.exists(id, replica)).toBe(true)
+    expect(await store.getMany([id], replica)).toMatchObject([{ author: 'ann' }])
+  }
+  expect(primary.shards.map(({ name }) => statementsOf(name))).toEqual(before)
+  expect(asked().filter((name) => name.startsWith('replica'))).toHaveLength(2)
+  await pass(11_000)
+  floors = 0
+  await pass(10_000)
+  expect(floors).toBe(0)
+})
+
+it('what a replica lacks is not missed by who allows for less: the primary is read', async () => {
+  await ready()
+  const { id } = await store.put({ author: 'ann', posted: 1 })
+  expect(await store.get(id, replica)).toBeUndefined()
+  expect(await store.get(id)).toBeDefined()
+  expect(await store.get(id, { ...replica, maxStalenessMs: 0 })).toBeDefined()
+  await pass(999)
+  await pass(2)
+  expect(await store.get(id, replica)).toBeDefined()
+  expect(await store.get(id, { ...replica, maxStalenessMs: 60_000 })).toBeUndefined()
+})
+
+it('a session token reads what was written before, in its own process and in others', async () => {
+  const other = await open()
+  await ready()
+  await other.exists(store.newId(), replica)
+  await pass(300)
+  catchUpAll()
+  await pass(300)
+  const { id } = await store.put({ author: 'ann', posted: 1 })
+  const after = store.sessionToken()
+  const patient = { from: 'replica', maxStalenessMs: 60_000 } as const
+  for (const [one, sees] of [
+    [store, 'its own'],
+    [other, 'of others'],
+  ] as const) {
+    expect([sees, await one.get(id, patient)]).toEqual([sees, undefined])
+    expect([sees, await one.get(id, { ...patient, after })]).toMatchObject([sees, { author: 'ann' }])
+    expect((await one.query(byAuthor, { author: 'ann' }, { ...patient, after })).items).toHaveLength(1)
+  }
+  // From when all replicas have it, they answer.
+  for (let look = 0; look < 3; look++) {
+    await pass(300)
+    catchUpAll()
+  }
+  await pass(300)
+  const before = primary.shards.map(({ name }) => statementsOf(name))
+  expect(await store.get(id, { ...patient, after })).toBeDefined()
+  expect(primary.shards.map(({ name }) => statementsOf(name))).toEqual(before)
+  const closed = other.close()
+  await pass(1_000)
+  await closed
+})
+
+it('a query says as of when it answers, and finds what has matched since then though it moved', async () => {
+  const { id } = await store.put({ author: 'ann', posted: 1 })
+  await ready()
+  await store.put({ author: 'ann', posted: 2 }, { id })
+  const page = await store.query(byAuthor, { author: 'ann' }, replica)
+  expect(page.items).toMatchObject([{ id, posted: 1 }])
+  const { asOf, complete } = page.cost
+  expect(complete).toBe(true)
+  expect(asOf!.getTime()).toBeLessThanOrEqual(START + clock)
+  expect(asOf!.getTime()).toBeGreaterThanOrEqual(START + clock - 1_000)
+  // The shard of the entity has its new body; that of the rows lacks the new row.
+  for (const place of [0, 1])
+    catchUp(
+      primary.shards.findIndex((shard) => shard.entities.rows.length > 0),
+      place,
+    )
+  expect((await store.query(byAuthor, { author: 'ann' }, replica)).cost.complete).toBe(true)
+  expect((await store.query(byAuthor, { author: 'ann' })).cost.asOf).toBeUndefined()
+  expect(await store.count(byAuthor, { author: 'ann' }, replica)).toBe(1)
+  expect((await store.queryIds(byAuthor, { author: 'ann' }, replica)).items).toEqual([{ id }])
+  expect(await store.getAll(byAuthor, { author: 'ann' }, replica)).toHaveLength(1)
+})
+
+it('a query of replicas that are older than the rows of what has moved says that it is not complete', async () => {
+  await store.put({ author: 'ann', posted: 1 })
+  await ready()
+  await pass(6_000)
+  const old = { from: 'replica', maxStalenessMs: 60_000 } as const
+  const { cost } = await store.query(byAuthor, { author: 'ann' }, old)
+  expect(cost.asOf).toBeDefined()
+  expect(cost.complete).toBe(false)
+  await expect(store.getAll(byAuthor, { author: 'ann' }, old)).rejects.toMatchObject({ code: 'DEADLINE' })
+})
+
+it('an index is queried on replicas that have it, and on primaries until then', async () => {
+  const { id } = await store.put({ author: 'ann', posted: 1, link: 'l' })
+  await ready()
+  const byLink = defineIndex('by_link', { properties: { link: 'string' }, shardOn: 'link' })
+  await store.addIndex(byLink)
+  for (const shard of primary.shards) {
+    const { epoch } = (await shard.catalog.load())!
+    await shard.catalog.change(
+      {
+        ...(await shard.catalog.load())!,
+        epoch: epoch + 1,
+        indexes: (await shard.catalog.load())!.indexes.map((entry) => ({ ...entry, state: 'ready' })),
+      },
+      epoch,
+    )
+  }
+  await store.put({ author: 'ann', posted: 1, link: 'new' }, { id })
+  const page = await store.query(byLink, { link: 'new' }, replica)
+  expect(page.items).toHaveLength(1)
+  expect(page.cost.asOf).toBeUndefined()
+  for (let look = 0; look < 3; look++) {
+    await pass(300)
+    catchUpAll()
+  }
+  await pass(300)
+  expect((await store.query(byLink, { link: 'new' }, replica)).cost.asOf).toBeDefined()
+})
+
+it('a replica that fails is left out with its reason, its reads are done again on the primary, and it comes back', async () => {
+  const { id } = await store.put({ author: 'ann', posted: 1 })
+  await ready()
+  faults = ({ shard, replica: place }) =>
+    place !== undefined
+      ? {
+          before() {
+            throw new LooseleafError('SHARD_UNAVAILABLE', 'gone', { shard: `replica ${place} of ${shard}` })
+          },
+        }
+      : undefined
+  for (let i = 0; i < 3; i++) expect(await store.get(id, replica)).toBeDefined()
+  const left = store.stats().shards.flatMap((shard) => shard.replicas.map(({ leftOut }) => leftOut))
+  expect(left.filter((reason) => reason === 'gone')).toHaveLength(2)
+  await pass(300)
+  expect(store.stats().shards.flatMap((shard) => shard.replicas.map(({ leftOut }) => leftOut))).toEqual(
+    Array.from({ length: 4 }, () => 'gone'),
+  )
+  faults = () => undefined
+  await ready()
+  const before = statementsOf(primary.shards[0]!.name) + statementsOf(primary.shards[1]!.name)
+  await store.get(id, replica)
+  expect(statementsOf(primary.shards[0]!.name) + statementsOf(primary.shards[1]!.name)).toBe(before)
+})
+
+it('a replica that hangs holds up no other one', async () => {
+  const { id } = await store.put({ author: 'ann', posted: 1 })
+  await ready()
+  const never = new Promise<never>(() => {})
+  for (const own of replicas)
+    own[0] = Object.assign(own[0]!, { entities: { ...own[0]!.entities, floor: () => never } })
+  await store.close()
+  store = await open()
+  await ready()
+  for (let i = 0; i < 4; i++) await store.get(id, replica)
+  expect(asked().filter((name) => name.startsWith('replica 0'))).toEqual([])
+  expect(asked().filter((name) => name.startsWith('replica 1'))).toHaveLength(1)
+  expect(store.stats().shards[0]!.replicas[0]!.leftOut).toBe('It does not answer in time.')
+})
+
+it('what comes by a connection that is newer than the last look is not believed', async () => {
+  const { id } = await store.put({ author: 'ann', posted: 1 })
+  await store.close()
+  let opened = 1
+  for (const own of replicas.flat())
+    own.connections = () => ({ open: 1, opened, idle: 1, limit: 1, waiting: 0, refusal: undefined })
+  store = await open()
+  await ready()
+  const empty = createReferenceDriver({ shards: SHARDS, now: nowMicros }).shards.map((shard) => shard.state())
+  // It has come back without anything, before the call, or in the middle of it.
+  for (const during of [false, true]) {
+    const lose = (): void => {
+      opened++
+      for (const [number, own] of replicas.entries()) for (const one of own) one.show(empty[number]!)
+    }
+    faults = ({ replica: place, operation }) => {
+      if (during && place !== undefined && operation === 'read') lose()
+      return undefined
+    }
+    if (!during) lose()
+    expect(await store.get(id, replica)).toMatchObject({ author: 'ann' })
+    faults = () => undefined
+    catchUpAll()
+    await ready()
+  }
+})
+
+it('a replica that is ahead of its primary is left out until the floor has passed what it has', async () => {
+  const { id } = await store.put({ author: 'ann', posted: 1 })
+  await ready()
+  const states = primary.shards.map((shard) => shard.state())
+  await store.put({ author: 'ann', posted: 2 }, { id })
+  // The floors of these are lost, and the clock of the new primary is an hour behind.
+  await pass(300)
+  catchUpAll()
+  for (const [number, shard] of primary.shards.entries()) shard.fallBack(states[number]!, 'everything')
+  const hour = 3_600_000
+  clock -= hour
+  sleepers = sleepers.map(({ due, wake }) => ({ due: due - hour, wake }))
+  await pass(600)
+  const reasons = (): (string | undefined)[] =>
+    store.stats().shards.flatMap((shard) => shard.replicas.map(({ leftOut }) => leftOut))
+  expect(reasons().every((reason) => reason?.startsWith('It is ahead of its primary'))).toBe(true)
+  expect(await store.get(id, { from: 'replica', maxStalenessMs: 2 * hour })).toMatchObject({ posted: 1 })
+  await pass(hour)
+  await ready()
+  expect(reasons()).toEqual([undefined, undefined, undefined, undefined])
+})
+
+it('a server of another store, or of another shard, is read by nobody', async () => {
+  const { id } = await store.put({ author: 'ann', posted: 1 })
+  const [first, second] = replicas as [ReferenceReplica[], ReferenceReplica[]]
+  await store.close()
+  const states = primary.shards.map((shard) => shard.state()) as [ShardState, ShardState]
+  store = await open()
+  await store.get(id, replica)
+  for (const one of first) one.show(states[1])
+  for (const one of second) one.show({ ...states[1], catalog: { ...states[1].catalog!, storeId: 'another' } })
+  await pass(300)
+  await pass(300)
+  await store.get(id, replica)
+  for (const shard of store.stats().shards)
+    for (const { leftOut } of shard.replicas) expect(leftOut).toBe('It is no replica of this shard.')
+})
+
+it('a store whose rows may be pending answers queries from primaries', async () => {
+  const set = store.setPolicies({ onIndexFailure: 'defer' })
+  await pass(30_000)
+  await set
+  await store.put({ author: 'ann', posted: 1 })
+  await ready()
+  expect((await store.query(byAuthor, { author: 'ann' }, replica)).cost.asOf).toBeUndefined()
+})
+
+it('a body that is damaged on a replica alone is read from the primary', async () => {
+  const { id } = await store.put({ author: 'ann', posted: 1 })
+  await ready()
+  for (const own of replicas.flat()) {
+    const read = own.entities.read.bind(own.entities)
+    own.entities.read = async (...args) =>
+      (await read(...args)).map((row) => row && { ...row, body: Uint8Array.of(1, 2, 3) })
+  }
+  expect(await store.get(id, replica)).toMatchObject({ author: 'ann' })
+})
+
+describe('bad options', () => {
+  it.each([
+    [{ from: 'slave' }, /from of get has to be 'primary' or 'replica'/],
+    [{ from: 'replica', maxStalenessMs: -1 }, /maxStalenessMs of get/],
+    [{ from: 'replica', after: 7 }, /after of get has to be what `sessionToken` has given/],
+    [{ from: 'replica', after: 'x'.repeat(200) }, /after of get/],
+  ])('%j', async (options, message) => {
+    await expect(store.get(store.newId(), options as never)).rejects.toThrow(message)
+  })
+})
+
+it('no answer is older than its bound, and none lacks what its token stands for, whatever replicas lag by', async () => {
+  const step = fc.oneof(
+    fc.record({ do: fc.constant('write' as const), entity: fc.nat(3) }),
+    fc.record({ do: fc.constant('pass' as const), ms: fc.nat(800) }),
+    fc.record({ do: fc.constant('replay' as const), shard: fc.nat(1), place: fc.nat(1), back: fc.nat(3) }),
+    fc.record({ do: fc.constant('raise' as const), shard: fc.nat(1) }),
+    fc.record({
+      do: fc.constant('read' as const),
+      bound: fc.constantFrom(0, 300, 1_000, 4_000),
+      own: fc.boolean(),
+    }),
+  )
+  let fromReplicas = 0
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 60 }), async (steps) => {
+      const ids = [0, 1, 2, 3].map(() => store.newId())
+      const author = `author ${ids[0]}`
+      const writes: { readonly entity: number; readonly n: number; readonly at: number }[] = []
+      const pasts = primary.shards.map((shard) => [shard.state()])
+      const shown = replicas.map((own) => own.map(() => 0))
+      const remember = (): void => primary.shards.forEach((shard, i) => void pasts[i]!.push(shard.state()))
+      let token = store.sessionToken()
+      let atToken = 0
+      let n = 0
+      const least = (entity: number, until: number, count = Infinity): number =>
+        writes.slice(0, count).findLast((write) => write.entity === entity && write.at < until)?.n ?? 0
+      await ready()
+      remember()
+      for (const one of steps) {
+        if (one.do === 'write') {
+          await store.put({ author, posted: ++n }, { id: ids[one.entity]! })
+          writes.push({ entity: one.entity, n, at: clock })
+          token = store.sessionToken()
+          atToken = writes.length
+        } else if (one.do === 'pass') await pass(one.ms)
+        else if (one.do === 'raise') await primary.shards[one.shard]!.entities.raiseFloor()
+        else if (one.do === 'replay') {
+          // Some way on from what it had, and never back.
+          const past = pasts[one.shard]!
+          const next = Math.max(shown[one.shard]![one.place]!, past.length - 1 - one.back)
+          shown[one.shard]![one.place] = next
+          replicas[one.shard]![one.place]!.show(past[next]!)
+        } else {
+          const options = {
+            from: 'replica',
+            maxStalenessMs: one.bound,
+            after: one.own ? token : undefined,
+          } as const
+          const known = (entity: number): number =>
+            Math.max(least(entity, clock - one.bound), one.own ? least(entity, Infinity, atToken) : 0)
+          const found = await store.getMany(ids, options)
+          for (const [entity, bag] of found.entries())
+            expect(Number(bag?.['posted'] ?? 0)).toBeGreaterThanOrEqual(known(entity))
+          const page = await store.query(byAuthor, { author }, options)
+          if (page.cost.asOf !== undefined) fromReplicas++
+          const items = new Map(page.items.map(({ id, posted }) => [id, posted]))
+          for (const [entity, id] of ids.entries()) {
+            if (known(entity) === 0 || !page.cost.complete) continue
+            expect(items.get(id) ?? 0).toBeGreaterThanOrEqual(known(entity))
+          }
+        }
+        remember()
+      }
+    }),
+    { numRuns: 40 },
+  )
+  expect(fromReplicas).toBeGreaterThan(0)
+})

@@ -1,0 +1,30 @@
+import type { Shard } from '@looseleaf/core'
+import { createReferenceShard, type ShardState } from './reference-driver.ts'
+
+/** A shard that has what another one had at some moment. */
+export interface ReferenceReplica extends Shard {
+  /** From now on it has this; nothing before the first one. */
+  show(state: ShardState): void
+}
+
+export function createReferenceReplica(name: string, now: () => number): ReferenceReplica {
+  const shard = createReferenceShard(name, now)
+  const known = new Set<string>()
+  let shown: ShardState | undefined
+
+  return {
+    ...shard,
+    index(spec) {
+      const table = shard.index(spec)
+      if (!known.has(spec.table)) {
+        known.add(spec.table)
+        table.restore(shown?.indexes.get(spec.table))
+      }
+      return table
+    },
+    show(state) {
+      shown = state
+      shard.fallBack(state, 'everything')
+    },
+  }
+}
