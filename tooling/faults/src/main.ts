@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { type Cluster, startCluster } from '@looseleaf-tooling/lab/cluster'
 import { runChanges, type ChangesRun } from './changes/run-changes.ts'
 import { runHistory, type HistoryRun } from './history/run-history.ts'
+import { runReplicas, type ReplicasRun } from './replicas/run-replicas.ts'
 import { runScenario, type ScenarioRun } from './matrix/run-scenario.ts'
 import { Skip } from './matrix/scenario.ts'
 import { scenariosNamed } from './matrix/scenarios.ts'
@@ -11,6 +12,7 @@ import { circumstances, saveResult } from './results.ts'
 const usage = `Usage: pnpm faults history [--operations 100000] [--processes 8] [--clients 8] [--seed 1]
        pnpm faults matrix [name…] [--amount n] [--seed 1]   all faults, or these
        pnpm faults changes [--minutes 30] [--seed 1]        consumers of changes, while all kinds of harm are done
+       pnpm faults replicas [--minutes 10] [--seed 1]       reads from replicas, while all kinds of harm are done to them
        pnpm faults report                                   docs/reliability.md from the last results`
 
 const { values, positionals } = parseArgs({
@@ -20,7 +22,7 @@ const { values, positionals } = parseArgs({
     processes: { type: 'string', default: '8' },
     clients: { type: 'string', default: '8' },
     amount: { type: 'string' },
-    minutes: { type: 'string', default: '30' },
+    minutes: { type: 'string' },
     seed: { type: 'string', default: '1' },
     help: { type: 'boolean', default: false },
   },
@@ -78,6 +80,7 @@ async function matrix(names: readonly string[]): Promise<void> {
 }
 
 const CHANGES_ROUND_MS = 55_000
+const REPLICAS_ROUND_MS = 25_000
 
 async function changes(): Promise<void> {
   const cluster = await startCluster()
@@ -87,7 +90,7 @@ async function changes(): Promise<void> {
       urls: database.urls,
       adminUrls: database.adminUrls(),
       seed: Number(values.seed),
-      rounds: Number(values.minutes),
+      rounds: Number(values.minutes ?? 30),
       roundMs: CHANGES_ROUND_MS,
       writers: 8,
       consumers: 3,
@@ -98,15 +101,26 @@ async function changes(): Promise<void> {
         await shard.restart()
       },
     })
-    tellChanges(run)
+    tellRun('changes', run)
     saveResult('changes', { kind: 'changes', ...circumstances(), run })
   } finally {
     await cluster.stop()
   }
 }
 
-function tellChanges({ wrongs, ...run }: ChangesRun): void {
-  console.log(`${wrongs.length === 0 ? 'held  ' : 'BROKEN'} changes: ${JSON.stringify(run)}`)
+async function replicas(): Promise<void> {
+  const run = await runReplicas({
+    seed: Number(values.seed),
+    rounds: 2 * Number(values.minutes ?? 10),
+    roundMs: REPLICAS_ROUND_MS,
+    processes: 3,
+  })
+  tellRun('replicas', run)
+  saveResult('replicas', { kind: 'replicas', ...circumstances(), run })
+}
+
+function tellRun(name: string, { wrongs, ...run }: ChangesRun | ReplicasRun): void {
+  console.log(`${wrongs.length === 0 ? 'held  ' : 'BROKEN'} ${name}: ${JSON.stringify(run)}`)
   for (const wrong of wrongs.slice(0, 10)) console.log(`       ${wrong}`)
   if (wrongs.length > 0) process.exitCode = 1
 }
@@ -140,6 +154,7 @@ const [command, ...names] = positionals
 if (values.help) console.log(usage)
 else if (command === 'history') await history()
 else if (command === 'changes') await changes()
+else if (command === 'replicas') await replicas()
 else if (command === 'matrix') await matrix(names)
 else if (command === 'report') console.log(writeReport())
 else {

@@ -4,6 +4,7 @@ import { markdownTable } from './markdown-table.ts'
 import { replicaFailovers } from './matrix/replica-failover.ts'
 import { scenarios } from './matrix/scenarios.ts'
 import { changesPart } from './report/changes-part.ts'
+import { replicasPart } from './report/replicas-part.ts'
 import { failoverPart, faultsPart, type Measured } from './report/faults-part.ts'
 import { left, number, right } from './report/format.ts'
 import { foundPart } from './report/found-part.ts'
@@ -36,6 +37,7 @@ export function renderReport(
 ): string {
   const history = results.find((result) => result.kind === 'history')
   const changes = results.find((result) => result.kind === 'changes')
+  const replicas = results.find((result) => result.kind === 'replicas')
   const simulations = results.filter((result) => result.kind === 'simulation')
   const mutants = results.find((result) => result.kind === 'mutants')
   const measured = measuredIn(results)
@@ -56,6 +58,7 @@ export function renderReport(
     howMeasured(shown),
     ...(history === undefined ? [] : [historyPart(history)]),
     ...(changes === undefined ? [] : [changesPart(changes)]),
+    ...(replicas === undefined ? [] : [replicasPart(replicas)]),
     ...(faults.length === 0 ? [] : [faultsPart(faults)]),
     ...(failovers.length === 0 ? [] : [failoverPart(failovers)]),
     ...(simulations.length === 0 ? [] : [simulationPart(simulations)]),
@@ -138,7 +141,7 @@ function provenance(
           const { from, to, seconds } = result.run
           return [name, `${from}–${to}`, result.commit, minute(result.at), number(seconds)]
         }
-        if (result.kind === 'mutants' || result.kind === 'changes')
+        if (result.kind === 'mutants' || result.kind === 'changes' || result.kind === 'replicas')
           return [name, '', result.commit, minute(result.at), number(result.run.seconds)]
         const { seed, seconds } = result.run
         return [name, String(seed), result.commit, minute(result.at), number(seconds)]

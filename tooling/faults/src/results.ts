@@ -5,6 +5,7 @@ import * as results from '@looseleaf-tooling/results'
 import type { SimulationResultFile } from '@looseleaf-tooling/simulation'
 import type { ChangesRun } from './changes/run-changes.ts'
 import type { HistoryRun } from './history/run-history.ts'
+import type { ReplicasRun } from './replicas/run-replicas.ts'
 import type { ScenarioRun } from './matrix/run-scenario.ts'
 
 /** Where and when a result was measured. */
@@ -24,6 +25,11 @@ export interface ChangesResultFile extends Circumstances {
   readonly run: ChangesRun
 }
 
+export interface ReplicasResultFile extends Circumstances {
+  readonly kind: 'replicas'
+  readonly run: ReplicasRun
+}
+
 export interface ScenarioResultFile extends Circumstances {
   readonly kind: 'fault'
   readonly name: string
@@ -40,6 +46,7 @@ export interface AbsentResultFile extends Circumstances {
 export type ResultFile =
   | HistoryResultFile
   | ChangesResultFile
+  | ReplicasResultFile
   | ScenarioResultFile
   | AbsentResultFile
   | SimulationResultFile
@@ -109,6 +116,7 @@ function isCurrent(result: ResultFile): boolean {
     case 'history':
       return 'resources' in result.run
     case 'changes':
+    case 'replicas':
     case 'simulation':
     case 'mutants':
       return 'run' in result

@@ -17,9 +17,12 @@ export interface OpenOptions extends Partial<Omit<DataStoreOptions, 'shards'>> {
 const AGAIN_MS = 50
 
 /** A store on these servers, which warns nobody. */
-export async function openStore(urls: readonly string[], options: OpenOptions = {}): Promise<DataStore> {
+export async function openStore(
+  servers: Parameters<typeof mysqlShards>[0],
+  options: OpenOptions = {},
+): Promise<DataStore> {
   const { connections, change, clockOffsetMs = 0, again, ...rest } = options
-  const shards = mysqlShards(urls, connections)
+  const shards = mysqlShards(servers, connections)
   for (;;) {
     try {
       return await DataStore.open({

@@ -33,6 +33,14 @@ export interface FailoverOptions {
 export interface ReplicaShard extends Shard {
   /** The primary goes, the replica takes its place, and gets a replica of its own. */
   failOver(options: FailoverOptions): Promise<Failover>
+  /** The server that follows the primary now. */
+  replica(): Server
+  /** The replica goes on receiving, and shows nothing new. */
+  stopReplaying(): Promise<void>
+  /** It follows again, also when it was restarted. */
+  startReplaying(): Promise<void>
+  /** From now on the replica shows everything so many seconds late. */
+  delayReplica(seconds: number): Promise<void>
   /** From now on the replica receives nothing. */
   cutReplica(): Promise<void>
   /** What the primary says of its semi-synchronous replication. */
@@ -149,6 +157,15 @@ async function startReplicaShard(
   return {
     ...shard,
     failOver: (options) => failOver(paired(), options),
+    replica: () => paired().replica,
+    stopReplaying: async () => void (await paired().replica.ask(replication.stopReplaying)),
+    startReplaying: async () => void (await paired().replica.ask(replication.start)),
+    async delayReplica(seconds) {
+      const { replica } = paired()
+      await replica.ask(replication.stop)
+      await replica.ask(replication.delay(seconds))
+      await replica.ask(replication.start)
+    },
     async cutReplica() {
       await paired().replica.ask(replication.stopReceiving)
     },

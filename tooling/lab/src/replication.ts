@@ -19,7 +19,9 @@ export interface Replication {
   readonly follow: (source: Source) => string
   readonly start: string
   readonly stopReceiving: string
+  readonly stopReplaying: string
   readonly stop: string
+  readonly delay: (seconds: number) => string
   readonly forget: string
   readonly status: string
   /** The column of the status that tells what has been received. */
@@ -53,7 +55,9 @@ const mariadb: Replication = {
     `MASTER_PASSWORD = '${password}', MASTER_USE_GTID = slave_pos, MASTER_CONNECT_RETRY = 1`,
   start: 'START SLAVE',
   stopReceiving: 'STOP SLAVE IO_THREAD',
+  stopReplaying: 'STOP SLAVE SQL_THREAD',
   stop: 'STOP SLAVE',
+  delay: (seconds) => `CHANGE MASTER TO MASTER_DELAY = ${seconds}`,
   forget: 'RESET SLAVE ALL',
   status: 'SHOW SLAVE STATUS',
   received: 'Gtid_IO_Pos',
@@ -86,7 +90,9 @@ const mysql: Replication = {
     `SOURCE_PASSWORD = '${password}', SOURCE_AUTO_POSITION = 1, SOURCE_CONNECT_RETRY = 1, GET_SOURCE_PUBLIC_KEY = 1`,
   start: 'START REPLICA',
   stopReceiving: 'STOP REPLICA IO_THREAD',
+  stopReplaying: 'STOP REPLICA SQL_THREAD',
   stop: 'STOP REPLICA',
+  delay: (seconds) => `CHANGE REPLICATION SOURCE TO SOURCE_DELAY = ${seconds}`,
   forget: 'RESET REPLICA ALL',
   status: 'SHOW REPLICA STATUS',
   received: 'Retrieved_Gtid_Set',

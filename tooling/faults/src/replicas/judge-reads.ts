@@ -1,0 +1,76 @@
+import type { ReplicasRecord } from './replicas-records.ts'
+
+/** What came of the reads of some processes. */
+export interface ReadsJudged {
+  /** Calls whose every entity was held against what had been acknowledged. */
+  readonly reads: number
+  /** Entities in them. */
+  readonly looks: number
+  /** Looks that found something that had been replaced: how long ago, by its acknowledgement, in ms. */
+  readonly ages: readonly number[]
+  /** Reads that had to know what a token stands for. */
+  readonly own: number
+  readonly others: number
+  readonly toPrimaries: number
+  readonly toReplicas: number
+  readonly writes: number
+  readonly errors: Readonly<Record<string, number>>
+  readonly wrongs: readonly string[]
+}
+
+/** Holds what was read against what had been acknowledged before. */
+export function judgeReads(records: readonly ReplicasRecord[]): ReadsJudged {
+  const acknowledged = new Map<string, { readonly n: number; readonly at: number }[]>()
+  const errors: Record<string, number> = {}
+  const wrongs: string[] = []
+  const ages: number[] = []
+  const sums = { reads: 0, looks: 0, own: 0, others: 0, toPrimaries: 0, toReplicas: 0, writes: 0 }
+  for (const record of records) {
+    if (record.kind !== 'wrote') continue
+    const own = acknowledged.get(record.id)
+    if (own === undefined) acknowledged.set(record.id, [record])
+    else own.push(record)
+    sums.writes++
+  }
+  for (const own of acknowledged.values()) own.sort((a, b) => a.n - b.n)
+  for (const record of records) {
+    if (record.kind === 'wrong') wrongs.push(record.message)
+    else if (record.kind === 'error') errors[record.code] = (errors[record.code] ?? 0) + 1
+    else if (record.kind === 'done') {
+      sums.own += record.own
+      sums.others += record.others
+      sums.toPrimaries += record.toPrimaries
+      sums.toReplicas += record.toReplicas
+    } else if (record.kind === 'read') {
+      sums.reads++
+      for (const [id, n] of record.found) {
+        sums.looks++
+        // The first that it should have known instead.
+        const next = firstAbove(acknowledged.get(id) ?? [], n)
+        if (next === undefined || next.at >= record.began) continue
+        const age = (record.began - next.at) / 1_000
+        ages.push(age)
+        if (age > record.bound)
+          wrongs.push(
+            `${id}: ${n} was read ${Math.round(age)} ms after ${next.n}; the bound was ${record.bound}`,
+          )
+      }
+    }
+  }
+  return { ...sums, ages: ages.toSorted((a, b) => a - b), errors, wrongs }
+}
+
+/** Of writes in their order. */
+function firstAbove<Write extends { readonly n: number }>(
+  writes: readonly Write[],
+  n: number,
+): Write | undefined {
+  let low = 0
+  let high = writes.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (writes[middle]!.n > n) high = middle
+    else low = middle + 1
+  }
+  return writes[low]
+}

@@ -1,0 +1,148 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openStore } from '@looseleaf-tooling/lab/open-store'
+import { startFaultProxy } from '@looseleaf-tooling/lab/proxy/fault-proxy'
+import { createProcesses } from '@looseleaf-tooling/lab/processes'
+import { startReplicaCluster, type ReplicaShard } from '@looseleaf-tooling/lab/replica-shard'
+import { createRandom, type Random } from '@looseleaf-tooling/random'
+import { judgeReads, type ReadsJudged } from './judge-reads.ts'
+import { byOwner, type ReplicasConfig, type ReplicasRecord } from './replicas-records.ts'
+
+export interface ReplicasRunOptions {
+  readonly seed: number
+  readonly rounds: number
+  /** Of faults. */
+  readonly roundMs: number
+  readonly processes: number
+}
+
+export interface ReplicasRun extends Omit<ReadsJudged, 'ages'> {
+  readonly seed: number
+  readonly seconds: number
+  readonly rounds: number
+  readonly processes: number
+  readonly entities: number
+  readonly faults: Readonly<Record<string, number>>
+  /** Of what had been replaced when it was read: how long before, in ms. */
+  readonly ages: { readonly count: number; readonly p50: number; readonly p99: number; readonly max: number }
+}
+
+const SHARDS = 2
+const IDS = 20
+const READERS = 4
+const END_MS = 60_000
+/** More than a process writes in a round. */
+const WRITES_A_ROUND = 1_000_000
+
+/** Processes read from replicas that lag, stop, hang, die and take the place of their primaries, and nothing may be too old. */
+export async function runReplicas({
+  seed,
+  rounds,
+  roundMs,
+  processes,
+}: ReplicasRunOptions): Promise<ReplicasRun> {
+  const random = createRandom(seed)
+  const started = performance.now()
+  const faults: Record<string, number> = {}
+  const records: ReplicasRecord[] = []
+  const cluster = await startReplicaCluster({
+    mode: 'semi-sync',
+    shards: SHARDS,
+    replicated: Array.from({ length: SHARDS }, (_, number) => number),
+  })
+  try {
+    const database = await cluster.createDatabase()
+    const store = await openStore(database.adminUrls(), { migrate: true, indexes: [byOwner] })
+    const idsOf = Array.from({ length: processes }, () =>
+      Array.from({ length: IDS + 1 }, () => store.newId()),
+    )
+    await store.close()
+    for (let round = 0; round < rounds; round++) {
+      const folder = await mkdtemp(join(tmpdir(), 'looseleaf-replicas-'))
+      // A server has another port when it comes back.
+      const proxies = await Promise.all(
+        cluster.shards.map((shard) => startFaultProxy(Number(shard.replica().url.port))),
+      )
+      const shards = database.urls.map((primary, number) => {
+        const url = new URL(primary)
+        url.port = String(proxies[number]?.port)
+        return { primary, replicas: [url.href] }
+      })
+      const load = createProcesses<ReplicasConfig, ReplicasRecord>(
+        new URL('./replicas-worker.ts', import.meta.url),
+        folder,
+        { shards, seed: seed * 100 + round, base: round * WRITES_A_ROUND, idsOf, readers: READERS },
+      )
+      try {
+        const started = Array.from({ length: processes }, () => load.start())
+        await Promise.all(started.map(({ ready }) => ready))
+        const end = performance.now() + roundMs
+        while (performance.now() < end) {
+          await sleep(100 + random.below(600))
+          const number = random.below(cluster.shards.length)
+          const shard = cluster.shards[number] as ReplicaShard
+          const what = await disturb(shard, random)
+          proxies[number]?.setTarget(Number(shard.replica().url.port))
+          faults[what] = (faults[what] ?? 0) + 1
+        }
+        // A promoted replica has a new one, which the next processes are told of.
+        await random.pick(cluster.shards).failOver({ freeze: random.chance(0.5) })
+        faults['replicas promoted'] = (faults['replicas promoted'] ?? 0) + 1
+        await sleep(2_000)
+        for (const process of started) process.stop()
+        const { histories, hanging } = await load.end(END_MS)
+        for (const history of histories) records.push(...history.records)
+        if (hanging > 0) records.push({ kind: 'wrong', message: `${hanging} processes did not end` })
+      } finally {
+        await load.kill()
+        await Promise.all(proxies.map((proxy) => proxy.close()))
+        await rm(folder, { recursive: true, force: true })
+      }
+    }
+  } finally {
+    await cluster.stop()
+  }
+  const { ages, ...judged } = judgeReads(records)
+  const at = (share: number): number => Math.round(ages[Math.floor((ages.length - 1) * share)] ?? 0)
+  return {
+    seed,
+    seconds: (performance.now() - started) / 1_000,
+    rounds,
+    processes,
+    entities: processes * IDS,
+    faults,
+    ages: { count: ages.length, p50: at(0.5), p99: at(0.99), max: at(1) },
+    ...judged,
+  }
+}
+
+/** Does some harm to the replica of a shard, and says what. */
+async function disturb(shard: ReplicaShard, random: Random): Promise<string> {
+  const replica = shard.replica()
+  const chosen = random.next()
+  if (chosen < 0.5) {
+    await shard.stopReplaying()
+    await sleep(200 + random.below(3_000))
+    await shard.startReplaying()
+    return 'replicas that stopped replaying'
+  }
+  if (chosen < 0.7) {
+    await shard.delayReplica(1 + random.below(3))
+    await sleep(1_000 + random.below(4_000))
+    await shard.delayReplica(0)
+    return 'replicas delayed'
+  }
+  if (chosen < 0.9) {
+    replica.freeze()
+    await sleep(200 + random.below(2_000))
+    replica.thaw()
+    return 'replicas paused'
+  }
+  await replica.kill()
+  await sleep(random.below(1_000))
+  await replica.restart()
+  await shard.startReplaying()
+  return 'replicas killed'
+}
