@@ -35,7 +35,13 @@ export function observeStats(meter: Meter, store: Pick<DataStore, 'stats'>): () 
   const looks = total('looseleaf.cache.looks', '{look}', 'Looks of the cache for changes.')
   const age = now('looseleaf.cache.followed_age', 's', 'Time since a shard that is followed was looked at.')
 
-  function ofShard(result: BatchObservableResult, { name, connections: pool, lanes }: ShardStats): void {
+  const replicaAge = now('looseleaf.replica.age', 's', 'Since when a replica may lack something.')
+  const leftOut = now('looseleaf.replica.left_out', '{replica}', '1 where nothing is read from a replica.')
+
+  function ofServer(
+    result: BatchObservableResult,
+    { name, connections: pool, lanes }: Pick<ShardStats, 'name' | 'connections' | 'lanes'>,
+  ): void {
     if (pool !== undefined) {
       const named = { 'db.client.connection.pool.name': name }
       const inState = (state: string): Attributes => ({ ...named, 'db.client.connection.state': state })
@@ -60,7 +66,15 @@ export function observeStats(meter: Meter, store: Pick<DataStore, 'stats'>): () 
     const { callsUnderWay, shards, removals, cache }: StoreStats = store.stats()
     result.observe(active, callsUnderWay)
     result.observe(rows, removals.kept)
-    for (const shard of shards) ofShard(result, shard)
+    for (const shard of shards) {
+      ofServer(result, shard)
+      for (const replica of shard.replicas) {
+        ofServer(result, replica)
+        const attributes = { 'looseleaf.shard': replica.name }
+        result.observe(leftOut, replica.leftOut === undefined ? 0 : 1, attributes)
+        if (replica.ageMs !== undefined) result.observe(replicaAge, replica.ageMs / 1000, attributes)
+      }
+    }
     if (cache === undefined) return
     result.observe(entities, cache.entities)
     result.observe(bytes, cache.bytes)

@@ -228,6 +228,53 @@ describe('metrics', () => {
     expect(asked).toBe(before)
   })
 
+  test('the age of replicas, and which are left out', async () => {
+    const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
+    const reader = new PeriodicExportingMetricReader({ exporter })
+    const observer = openTelemetry({
+      system: 'sqlite',
+      meterProvider: new MeterProvider({ readers: [reader] }),
+    })
+    const memory = await memoryShards(1).connect()
+    const [shard] = memory.shards
+    const refuses = {
+      ...shard!,
+      name: 'dead',
+      entities: { ...shard!.entities, floor: () => Promise.reject(new Error()) },
+    }
+    const replicas = [{ ...shard!, name: 'replica' }, refuses]
+    const store = await DataStore.open({
+      shards: {
+        shardCount: 1,
+        connect: async () => ({ shards: [{ ...shard!, replicas }], close: () => memory.close() }),
+      },
+      migrate: true,
+    })
+    onTestFinished(() => store.close())
+    observer.watch(store)
+    const { id } = await store.put({ name: 'ada' })
+    while (store.stats().shards[0]!.replicas.every(({ ageMs }) => ageMs === undefined)) {
+      await store.get(id, { from: 'replica', maxStalenessMs: 200 })
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+    await store.get(id, { from: 'replica', maxStalenessMs: 60_000 })
+    await reader.forceFlush()
+    const collected = exporter
+      .getMetrics()
+      .at(-1)!
+      .scopeMetrics.flatMap(({ metrics }) => metrics)
+    expect(points(collected, 'looseleaf.replica.age')).toEqual({
+      '{"looseleaf.shard":"replica"}': expect.any(Number),
+    })
+    expect(points(collected, 'looseleaf.replica.left_out')).toEqual({
+      '{"looseleaf.shard":"replica"}': 0,
+      '{"looseleaf.shard":"dead"}': 1,
+    })
+    expect(points(collected, 'looseleaf.lane.items')).toMatchObject({
+      '{"looseleaf.shard":"replica","looseleaf.lane":"entities read"}': 1,
+    })
+  })
+
   test('are what Prometheus collects', async () => {
     const exporter = new PrometheusExporter({ preventServerStart: true, host: '127.0.0.1', port: 0 })
     const { store } = await open(new MeterProvider({ readers: [exporter] }))

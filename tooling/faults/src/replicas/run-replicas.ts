@@ -76,8 +76,8 @@ export async function runReplicas({
         { shards, seed: seed * 100 + round, base: round * WRITES_A_ROUND, idsOf, readers: READERS },
       )
       try {
-        const started = Array.from({ length: processes }, () => load.start())
-        await Promise.all(started.map(({ ready }) => ready))
+        const workers = Array.from({ length: processes }, () => load.start())
+        await Promise.all(workers.map(({ ready }) => ready))
         const end = performance.now() + roundMs
         while (performance.now() < end) {
           await sleep(100 + random.below(600))
@@ -91,7 +91,7 @@ export async function runReplicas({
         await random.pick(cluster.shards).failOver({ freeze: random.chance(0.5) })
         faults['replicas promoted'] = (faults['replicas promoted'] ?? 0) + 1
         await sleep(2_000)
-        for (const process of started) process.stop()
+        for (const worker of workers) worker.stop()
         const { histories, hanging } = await load.end(END_MS)
         for (const history of histories) records.push(...history.records)
         if (hanging > 0) records.push({ kind: 'wrong', message: `${hanging} processes did not end` })
