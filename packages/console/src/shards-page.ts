@@ -1,6 +1,6 @@
 import { readCleanerReport, type CleanerReport } from '@looseleaf/cleaner'
 import type { ShardSizes } from '@looseleaf/core'
-import type { DataStore, ShardStats } from '@looseleaf/store'
+import type { CacheStats, DataStore, ShardStats } from '@looseleaf/store'
 import { asked, askSizes, type Asked } from './asked.ts'
 import { bucketMap } from './bucket-map.ts'
 import { markup, type Html } from './html.ts'
@@ -37,7 +37,7 @@ ${cleanerLine(report)}
 ${buckets === undefined ? undefined : markup`<h2>Buckets</h2><p>Every id is in one of ${buckets.length.toLocaleString('en-US')} buckets for ever, and every bucket on one shard: a shard is added by moving buckets to it.</p>${bucketMap(buckets, names)}`}
 <h2>What this process has sent</h2>
 <p>Since it opened the store. ${counted(callsUnderWay, 'call')} ${callsUnderWay === 1 ? 'is' : 'are'} under way; ${counted(removals.kept, 'index row')} that entities have lost ${removals.kept === 1 ? 'waits' : 'wait'} until no query needs ${removals.kept === 1 ? 'it' : 'them'}.</p>
-${cache === undefined ? undefined : markup`<p>The cache has ${counted(cache.entities, 'entity', 'entities')} in ${byteText(cache.bytes)}; of ${counted(cache.hits + cache.misses, 'look-up')} it answered ${cache.hits.toLocaleString('en-US')}.</p>`}
+${cache === undefined ? undefined : markup`<p>${cacheText(cache)} ${counted(cache.hits + cache.misses, 'look-up')} it answered ${cache.hits.toLocaleString('en-US')}.</p>`}
 ${shards.slice(0, MAX_WITH_LANES).map(shardSection)}
 ${shards.length > MAX_WITH_LANES ? markup`<p class="soft">${counted(shards.length - MAX_WITH_LANES, 'more shard')} not shown.</p>` : undefined}`
   return { status: 200, title: 'Shards', body }
@@ -108,4 +108,9 @@ ${
         `Lanes of ${name}`,
       )
 }${noteOf(note)}`
+}
+
+function cacheText({ entities, bytes }: CacheStats): string {
+  if (entities === undefined || bytes === undefined) return 'The cache is shared with other processes; of'
+  return `The cache has ${counted(entities, 'entity', 'entities')} in ${byteText(bytes)}; of`
 }

@@ -30,6 +30,7 @@ export { compareKeys, compareKeyValues, directionsOf, type Direction } from './k
 export { createGate, type Gate } from './gate.ts'
 export { createLane, type Lane, type LaneOptions, type WorkFor } from './lane.ts'
 export type { CallOptions, ReplicaReadOptions } from './ports/call.ts'
+export type { SharedCache, SharedCacheAnswer, SharedCacheFactory } from './ports/shared-cache.ts'
 export type {
   CatalogEntry,
   CatalogTable,

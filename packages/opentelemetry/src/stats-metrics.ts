@@ -31,6 +31,11 @@ export function observeStats(meter: Meter, store: Pick<DataStore, 'stats'>): () 
   const entities = now('looseleaf.cache.entities', '{entity}', 'Entities in the cache.')
   const bytes = now('looseleaf.cache.size', 'By', 'Bytes in the cache.')
   const lookups = total('looseleaf.cache.lookups', '{lookup}', 'Look-ups in the cache, by result.')
+  const cacheFailures = total(
+    'looseleaf.cache.failures',
+    '{call}',
+    'Calls of a shared cache that have failed.',
+  )
   const vouched = total('looseleaf.cache.followed_hits', '{lookup}', 'Hits that following changes has saved.')
   const looks = total('looseleaf.cache.looks', '{look}', 'Looks of the cache for changes.')
   const age = now('looseleaf.cache.followed_age', 's', 'Time since a shard that is followed was looked at.')
@@ -76,10 +81,12 @@ export function observeStats(meter: Meter, store: Pick<DataStore, 'stats'>): () 
       }
     }
     if (cache === undefined) return
-    result.observe(entities, cache.entities)
-    result.observe(bytes, cache.bytes)
+    if (cache.entities !== undefined) result.observe(entities, cache.entities)
+    if (cache.bytes !== undefined) result.observe(bytes, cache.bytes)
+    result.observe(cacheFailures, cache.failures)
     result.observe(lookups, cache.hits, { 'looseleaf.result': 'hit' })
     result.observe(lookups, cache.misses, { 'looseleaf.result': 'miss' })
+    if (cache.followed === undefined) return
     const { hits, looks: looked, ageMs } = cache.followed
     result.observe(vouched, hits)
     result.observe(looks, looked)

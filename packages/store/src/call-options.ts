@@ -8,6 +8,7 @@ import {
   type OptionKind,
   type OptionKinds,
   type ReplicaReadOptions,
+  type SharedCacheFactory,
 } from '@looseleaf/core'
 import type { GetAllOptions, QueryOptions } from '@looseleaf/index-engine'
 import type { PolicyChange } from './catalog/policies.ts'
@@ -171,10 +172,11 @@ export const optionsOf: OptionsOf = {
 }
 
 /** Throws `BAD_OPTION` for anything but the options of a cache, both of which have to be there. */
-export function checkCache(cache: CacheOptions): void {
+export function checkCache(cache: CacheOptions | SharedCacheFactory): void {
+  if (hasMethods(cache, ['connect'])) return
   const known: OptionKinds<CacheOptions> = { maxBytes: count, maxStalenessMs: milliseconds }
-  checkOptions('The cache of DataStore.open', cache, known)
+  checkOptions('The cache of DataStore.open', cache as CacheOptions, known)
   for (const name of Object.keys(known) as (keyof CacheOptions)[])
-    if (cache[name] === undefined)
+    if ((cache as CacheOptions)[name] === undefined)
       throw badArgument('The cache of DataStore.open', `${name}, ${known[name].expected}`, undefined)
 }

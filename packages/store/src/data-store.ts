@@ -17,8 +17,9 @@ import { checkCache, optionsOf } from './call-options.ts'
 import { damagedTeller } from './reading/damaged-teller.ts'
 import { isThere, toDelete, toDeleteDamaged, toInsert, toPut, toUpdate } from './writing/decisions.ts'
 import { changesOf, type ChangesOptions, type EntityChange } from './reading/changes.ts'
-import { createEntityCache, type EntityCache } from './reading/entity-cache.ts'
+import type { EntityCache } from './reading/entity-cache.ts'
 import { createEntityReader, type EntityReader } from './reading/entity-reader.ts'
+import { openCache } from './reading/open-cache.ts'
 import { createReplicaReads, type ReplicaReads } from './reading/replica-reads.ts'
 import {
   createEntityWriter,
@@ -125,7 +126,7 @@ export class DataStore extends StoreQueries {
       slowCallMs === undefined ? undefined : createSlowCalls({ slowCallMs, onSlowCall, onWarning }),
     )
     const context = await openContext(options, onWarning, observing)
-    const cache = options.cache && createEntityCache(options.cache, context)
+    const cache = options.cache && openCache(options.cache, context)
     return new DataStore(context, policy, cache, onWarning, observing)
   }
 
@@ -251,6 +252,15 @@ export class DataStore extends StoreQueries {
         ? this.#replicas.read(options, ({ reader }) => readBy(reader, taken))
         : readBy(this.#readerFor(options), taken)
     return this.calls.pass('getMany', () => withCallbacks(options, read))
+  }
+
+  /**
+   * Takes an entity out of the cache, for what has changed it past this store and its cache; nothing happens where there is none. A write
+   * through this store does so by itself.
+   */
+  async evict(id: EntityId): Promise<void> {
+    const bytes = parseId(id)
+    await this.calls.pass('evict', async () => this.#cache?.forget(bytes))
   }
 
   /** Whether there is an entity of this id, without reading its body: one that is damaged is there. */
@@ -385,7 +395,8 @@ export class DataStore extends StoreQueries {
     try {
       return await this.#writer.write(id, decide, options)
     } finally {
-      this.#cache?.forget(id)
+      const forgotten = this.#cache?.forget(id)
+      if (forgotten !== undefined) await forgotten
     }
   }
 

@@ -12,6 +12,7 @@ import type {
   Randomness,
   ReplicaReadOptions,
   Router,
+  SharedCacheFactory,
   Storable,
   StorePolicies,
   Time,
@@ -32,9 +33,9 @@ export interface DataStoreOptions {
   readonly codec?: Codec | undefined
   /**
    * Keeps what `get` and `getMany` have read in memory, and answers them from there. Writes, queries and all else go by what is
-   * stored now. Default: nothing is kept.
+   * stored now. Default: nothing is kept. What `memcachedCache(…)` gives keeps it where other processes find it too.
    */
-  readonly cache?: CacheOptions | undefined
+  readonly cache?: CacheOptions | SharedCacheFactory | undefined
   /**
    * Create missing tables, add the given indexes that the store does not have, and begin those anew that have lost a table.
    * While a shard does not answer nothing of that is done, and a warning says so. Default: false.

@@ -433,7 +433,7 @@ describe('while changes of others are followed', () => {
     const { store } = await following()
     elapsed += 4001
     await nextLook()
-    const { looks } = store.stats().cache!.followed
+    const { looks } = store.stats().cache!.followed!
     await nextLook()
     expect(store.stats().cache!.followed).toMatchObject({ shards: 0, ageMs: undefined, looks })
     await store.close()

@@ -17,15 +17,18 @@ export interface CacheOptions {
 }
 
 export interface CacheStats {
-  readonly entities: number
-  /** As `maxBytes` counts them. */
-  readonly bytes: number
+  /** Undefined for a cache that processes share. */
+  readonly entities: number | undefined
+  /** As `maxBytes` counts them; undefined as above. */
+  readonly bytes: number | undefined
   /** Entities that were answered from memory. */
   readonly hits: number
   /** Those that had to be read, because they were not there or too old. */
   readonly misses: number
-  /** By following the changes of its shards. */
-  readonly followed: FollowedStats
+  /** By following the changes of its shards; undefined as above. */
+  readonly followed: FollowedStats | undefined
+  /** Calls of a shared cache that have failed, or were left out because others just had; 0 for one of the process. */
+  readonly failures: number
 }
 
 /** Stored bodies of entities in this process's memory. */
@@ -36,7 +39,7 @@ export interface EntityCache {
   past(lanes: ShardLanes): ShardLanes
   stats(): CacheStats
   /** A write of this entity has ended, whichever way: what was read before its end is not answered any more. */
-  forget(id: Uint8Array): void
+  forget(id: Uint8Array): void | Promise<void>
   /** Ends the following of changes. */
   close(): Promise<void>
 }
@@ -177,6 +180,7 @@ export function createEntityCache(
       hits,
       misses,
       followed: follower.stats(),
+      failures: 0,
     }),
     forget(id) {
       const key = idKey(id)

@@ -87,8 +87,9 @@ export async function runReplicas({
           proxies[number]?.setTarget(Number(shard.replica().url.port))
           faults[what] = (faults[what] ?? 0) + 1
         }
-        // A promoted replica has a new one, which the next processes are told of.
-        await random.pick(cluster.shards).failOver({ freeze: random.chance(0.5) })
+        // It has everything first: what a replica has received and not replayed is gone where its replication was begun anew meanwhile. A
+        // promoted replica has a new one, which the next processes are told of.
+        await random.pick(cluster.shards).failOver({ lagMs: 0, freeze: random.chance(0.5) })
         faults['replicas promoted'] = (faults['replicas promoted'] ?? 0) + 1
         await sleep(2_000)
         for (const worker of workers) worker.stop()

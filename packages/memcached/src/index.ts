@@ -1,0 +1,1 @@
+export { memcachedCache, type MemcachedOptions } from './memcached-cache.ts'

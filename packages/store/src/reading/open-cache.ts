@@ -1,0 +1,11 @@
+import type { SharedCacheFactory } from '@looseleaf/core'
+import type { EngineContext } from '@looseleaf/index-engine'
+import { createEntityCache, type CacheOptions, type EntityCache } from './entity-cache.ts'
+import { createSharedEntityCache } from './shared-entity-cache.ts'
+
+/** The cache of a process, or one that processes share. */
+export function openCache(cache: CacheOptions | SharedCacheFactory, context: EngineContext): EntityCache {
+  return 'connect' in cache
+    ? createSharedEntityCache(cache.connect(), cache.maxStalenessMs, context)
+    : createEntityCache(cache, context)
+}

@@ -1,0 +1,306 @@
+import type { Driver, EntityId, SharedCache, SharedCacheAnswer, Time } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
+import * as fc from 'fast-check'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { DataStore } from '../data-store.ts'
+
+const STALENESS_MS = 10_000
+const LEASE_MS = 2_000
+
+let memory: Driver
+let elapsed: number
+/** What is kept: a value, or a lease by itself. */
+let kept: Map<string, { readonly value?: Uint8Array; readonly lease: string; readonly until: number }>
+let leases: number
+let reads: number
+let stores: DataStore[]
+
+type Operation = 'take' | 'keep' | 'remove'
+/** Runs before an operation of the cache: what it throws, the operation fails with. */
+type CachePlan = (operation: Operation) => void | Promise<void>
+
+/** What memcached does, in plain memory. */
+function connectTo(plan: CachePlan): SharedCache {
+  const living = (key: string) => {
+    const found = kept.get(key)
+    return found !== undefined && found.until > elapsed ? found : undefined
+  }
+  return {
+    async take(keys) {
+      await plan('take')
+      return keys.map((key): SharedCacheAnswer => {
+        const found = living(key)
+        if (found?.value !== undefined) return { value: found.value }
+        if (found !== undefined) return undefined
+        const lease = String(++leases)
+        kept.set(key, { lease, until: elapsed + LEASE_MS })
+        return { lease }
+      })
+    },
+    async keep(key, value, lease) {
+      await plan('keep')
+      const found = living(key)
+      if (found === undefined || found.value !== undefined || found.lease !== lease) return
+      kept.set(key, { value, lease, until: elapsed + STALENESS_MS - LEASE_MS })
+    },
+    async remove(key) {
+      await plan('remove')
+      kept.delete(key)
+    },
+    close: async () => {},
+  }
+}
+
+const time: Time = {
+  now: () => Date.now(),
+  elapsed: () => elapsed,
+  sleep: () => new Promise((resolve) => setImmediate(resolve)),
+}
+
+async function open(cachePlan: CachePlan = () => {}, plan: FaultPlan = () => undefined): Promise<DataStore> {
+  const counted = faultyDriver(memory, (call) => {
+    if (call.operation === 'read' || call.operation === 'readBounded') reads++
+    return plan(call)
+  })
+  const store = await DataStore.open({
+    shards: keepOpen(counted),
+    migrate: true,
+    cache: { maxStalenessMs: STALENESS_MS, connect: () => connectTo(cachePlan) },
+    time,
+  })
+  stores.push(store)
+  return store
+}
+
+const settle = async (turns = 10): Promise<void> => {
+  for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+beforeEach(async () => {
+  memory = await memoryShards(2).connect()
+  kept = new Map()
+  elapsed = 0
+  leases = 0
+  reads = 0
+  stores = []
+})
+afterEach(async () => {
+  await Promise.all(stores.map((store) => store.close()))
+  await memory.close()
+})
+
+it('what one store has read is answered to others without a statement, until one of them has written it', async () => {
+  const [one, other] = [await open(), await open()]
+  const { id } = await one.put({ n: 1 })
+  const first = await one.get(id)
+  await settle()
+  expect(await other.get(id)).toEqual(first)
+  expect(await other.getMany([id, one.newId(), id])).toEqual([first, undefined, first])
+  expect(reads).toBe(2)
+  expect(other.stats().cache).toMatchObject({ hits: 2, misses: 1, failures: 0, entities: undefined })
+  await other.put({ n: 2 }, { id })
+  expect(await one.get(id)).toMatchObject({ n: 2 })
+  await one.delete(id)
+  expect(await other.get(id)).toBeUndefined()
+})
+
+it('of many who miss one entity one reads it, and the others get what it has read', async () => {
+  const all = [await open(), await open(), await open()]
+  const { id } = await all[0]!.put({ n: 1 })
+  await Promise.all(all.flatMap((store) => Array.from({ length: 20 }, () => store.get(id))))
+  expect(reads).toBe(1)
+})
+
+it('is read by others where its reader has died', async () => {
+  const [one, other] = [await open(), await open()]
+  const { id } = await one.put({ n: 1 })
+  await connectTo(() => {}).take([`${one.context.catalog.current().storeId}:${id}`])
+  expect(await other.get(id)).toMatchObject({ n: 1 })
+  elapsed += LEASE_MS
+  await other.get(id)
+  await settle()
+  const before = reads
+  await one.get(id)
+  expect(reads).toBe(before)
+})
+
+it('what was read before a write ended is not kept', async () => {
+  let hold: Promise<void> | undefined
+  const [one, other] = [
+    await open(undefined, ({ operation }) =>
+      operation === 'read' && hold !== undefined ? { after: () => hold } : undefined,
+    ),
+    await open(),
+  ]
+  const { id } = await other.put({ n: 1 })
+  const { promise, resolve } = Promise.withResolvers<void>()
+  hold = promise
+  const reading = one.get(id)
+  await settle()
+  await other.put({ n: 2 }, { id })
+  hold = undefined
+  resolve()
+  expect(await reading).toMatchObject({ n: 1 })
+  await settle()
+  expect(await other.get(id)).toMatchObject({ n: 2 })
+  expect(await one.get(id)).toMatchObject({ n: 2 })
+})
+
+it('where a write cannot take out what is kept, its store does without until that is too old', async () => {
+  let isDown = false
+  const one = await open((operation) => {
+    if (isDown && operation === 'remove') throw new Error('gone')
+  })
+  const other = await open()
+  const { id } = await one.put({ n: 1 })
+  await one.get(id)
+  await settle()
+  isDown = true
+  await one.put({ n: 2 }, { id })
+  isDown = false
+  elapsed += 1_001
+  expect(await one.get(id)).toMatchObject({ n: 2 })
+  expect(await other.get(id)).toMatchObject({ n: 1 })
+  elapsed += STALENESS_MS
+  expect(await other.get(id)).toMatchObject({ n: 2 })
+  expect(one.stats().cache).toMatchObject({ failures: 1 })
+})
+
+it('a cache that fails is left alone for a second, and reads and writes go on', async () => {
+  let calls = 0
+  const store = await open(() => {
+    calls++
+    throw new Error('gone')
+  })
+  const { id } = await store.put({ n: 1 })
+  for (let n = 2; n < 6; n++) {
+    await store.put({ n }, { id })
+    expect(await store.get(id)).toMatchObject({ n })
+  }
+  expect(calls).toBe(1)
+  elapsed += 1_000
+  await store.get(store.newId())
+  expect(calls).toBe(2)
+})
+
+it('a fresh read asks the database, and later ones find nothing older', async () => {
+  const [one, other] = [await open(), await open()]
+  const { id } = await one.put({ n: 1 })
+  await one.get(id)
+  await settle()
+  const past = await DataStore.open({ shards: keepOpen(memory) })
+  await past.put({ n: 2 }, { id })
+  await past.close()
+  expect(await other.get(id)).toMatchObject({ n: 1 })
+  expect(await one.get(id, { fresh: true })).toMatchObject({ n: 2 })
+  expect(await other.get(id)).toMatchObject({ n: 2 })
+})
+
+it('evict takes out what was written past the cache', async () => {
+  const store = await open()
+  const { id } = await store.put({ n: 1 })
+  await store.get(id)
+  await settle()
+  const past = await DataStore.open({ shards: keepOpen(memory) })
+  await past.put({ n: 2 }, { id })
+  await past.close()
+  await store.evict(id)
+  expect(await store.get(id)).toMatchObject({ n: 2 })
+})
+
+it('what is no body of ours is read again', async () => {
+  const store = await open()
+  const { id } = await store.put({ n: 1 })
+  kept.set(`${store.context.catalog.current().storeId}:${id}`, {
+    value: Uint8Array.of(7, 7),
+    lease: '',
+    until: Infinity,
+  })
+  expect(await store.get(id)).toMatchObject({ n: 1 })
+})
+
+it('a body that is too long for the cache is not kept', async () => {
+  const store = await open()
+  const { id } = await store.put({
+    text: Array.from({ length: 1_000_000 }, () => Math.random().toString(36)[3]).join(''),
+    more: Array.from({ length: 90_000 }, () => Math.random()),
+  })
+  await store.get(id)
+  await settle()
+  expect([...kept.values()].every(({ value }) => value === undefined)).toBe(true)
+})
+
+it('of any calls of two stores, with a cache that fails now and then, none sees less than its own store had written, or is older than its bound', async () => {
+  const step = fc.record({
+    do: fc.constantFrom('put', 'put', 'get', 'get', 'get', 'getMany', 'pass'),
+    store: fc.nat(1),
+    entity: fc.nat(1),
+    ms: fc.constantFrom(100, 1_100, 3_000, 11_000),
+    waits: fc.boolean(),
+  })
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(step, { minLength: 10, maxLength: 40 }),
+      fc.infiniteStream(fc.nat(9)),
+      async (steps, chance) => {
+        kept.clear()
+        const plan: CachePlan = async () => {
+          const next = chance.next().value ?? 9
+          await settle(next % 3)
+          if (next === 0) throw new Error('lost')
+        }
+        const own = [await open(plan), await open(plan)] as const
+        const ids: EntityId[] = [own[0].newId(), own[0].newId()]
+        /** Acknowledged writes, in their order. */
+        const writes: {
+          readonly store: number
+          readonly entity: number
+          readonly n: number
+          readonly at: number
+        }[] = []
+        let n = 0
+        const least = (store: number, entity: number): number =>
+          Math.max(
+            0,
+            ...writes
+              .filter(
+                (one) => one.entity === entity && (one.store === store || one.at + STALENESS_MS < elapsed),
+              )
+              .map((one) => one.n),
+          )
+        const work: Promise<void>[] = []
+        const busy = new Map<number, Promise<unknown>>()
+        for (const one of steps) {
+          const store = own[one.store]!
+          if (one.do === 'pass') elapsed += one.ms
+          else if (one.do === 'put') {
+            // Writes of an entity one after the other, so that their order is known.
+            await busy.get(one.entity)
+            const number = ++n
+            const writing = store.put({ n: number }, { id: ids[one.entity]! }).then(() => {
+              writes.push({ store: one.store, entity: one.entity, n: number, at: elapsed })
+            })
+            busy.set(one.entity, writing)
+            work.push(writing)
+          } else {
+            const expected = ids.map((_, entity) => least(one.store, entity))
+            const check = (entity: number, bag: unknown): void =>
+              expect(Number((bag as { n?: number } | undefined)?.n ?? 0)).toBeGreaterThanOrEqual(
+                expected[entity]!,
+              )
+            work.push(
+              one.do === 'get'
+                ? store.get(ids[one.entity]!).then((bag) => check(one.entity, bag))
+                : store.getMany(ids).then((bags) => bags.forEach((bag, entity) => check(entity, bag))),
+            )
+          }
+          if (one.waits) await settle(3)
+        }
+        await Promise.all(work)
+        await Promise.all(own.map((store) => store.close()))
+      },
+    ),
+    { numRuns: 60 },
+  )
+})

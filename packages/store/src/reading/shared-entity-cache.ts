@@ -1,0 +1,234 @@
+import {
+  createLane,
+  elapsedBy,
+  formatId,
+  idKey,
+  throwIfAborted,
+  type EntityRow,
+  type Lane,
+  type SharedCache,
+  type SharedCacheAnswer,
+} from '@looseleaf/core'
+import type { EngineContext } from '@looseleaf/index-engine'
+import type { ShardLanes } from '../calls/shard-lanes.ts'
+import type { EntityCache } from './entity-cache.ts'
+
+type Found = Awaited<ReturnType<ShardLanes['read']['submit']>>
+
+/** Keys that are asked for at once, and that may wait. */
+const MAX_BATCH = 256
+const MAX_QUEUE = 20_000
+/** After a failure the cache is left alone for so long: each call would wait for its deadline. */
+const REST_MS = 1_000
+/** Milliseconds between looks for what somebody else is reading. Then it is read here too. */
+const WAITS_MS = [3, 10, 30]
+/** The version and the time of writing, before the body. */
+const HEAD_BYTES = 16
+const MAX_BYTES = 900_000
+
+/**
+ * Keeps bodies as they are stored where other processes find them too. Who misses gets a lease, reads, and keeps what it has read while the lease is
+ * good; the others wait for it. A write takes the key out when it ends, and every lease with it. Where that fails, this store does without the
+ * cache for the entity until everything that was kept by then is too old.
+ */
+export function createSharedEntityCache(
+  cache: SharedCache,
+  maxStalenessMs: number,
+  context: EngineContext,
+): EntityCache {
+  const now = elapsedBy(context.time)
+  const store = context.catalog.current().storeId
+  const keyOf = (id: Uint8Array): string => `${store}:${formatId(id)}`
+  let hits = 0
+  let misses = 0
+  let failures = 0
+  let restsUntil = -Infinity
+  /** Entities that are not asked for, and until when; in the order in which they were added, as all wait equally long. */
+  const without = new Map<string, number>()
+  const keeping = new Set<Promise<void>>()
+
+  const isOut = (): boolean => now() < restsUntil
+
+  function failed(): void {
+    failures++
+    restsUntil = now() + REST_MS
+  }
+
+  function doWithout(id: Uint8Array): void {
+    for (const [key, until] of without) {
+      if (until > now()) break
+      without.delete(key)
+    }
+    const key = idKey(id)
+    // At the end of the order.
+    without.delete(key)
+    without.set(key, now() + maxStalenessMs)
+  }
+
+  const isWithout = (id: Uint8Array): boolean => (without.get(idKey(id)) ?? -Infinity) > now()
+
+  const asking = createLane<Uint8Array, SharedCacheAnswer>({
+    name: 'cache',
+    maxBatch: MAX_BATCH,
+    maxQueue: MAX_QUEUE,
+    async run(ids) {
+      if (isOut()) {
+        failures++
+        return ids.map(() => undefined)
+      }
+      try {
+        return await cache.take(ids.map(keyOf))
+      } catch {
+        failed()
+        return ids.map(() => undefined)
+      }
+    },
+  })
+
+  function keep(id: Uint8Array, found: Found, lease: string): void {
+    if (!found?.body || found.body.length > MAX_BYTES || isOut()) return
+    const work = cache.keep(keyOf(id), valueOf(found as EntityRow), lease).catch(failed)
+    keeping.add(work)
+    void work.finally(() => keeping.delete(work))
+  }
+
+  async function remove(id: Uint8Array): Promise<void> {
+    if (!isOut()) {
+      try {
+        return await cache.remove(keyOf(id))
+      } catch {
+        failed()
+      }
+    }
+    doWithout(id)
+  }
+
+  const readThrough = (
+    lane: ShardLanes['read'],
+    readAll: (ids: readonly Uint8Array[], signal: AbortSignal | undefined) => Promise<readonly Found[]>,
+  ): Lane<Uint8Array, Found> => ({
+    get statements() {
+      return lane.statements
+    },
+    get items() {
+      return lane.items
+    },
+    get waiting() {
+      return lane.waiting
+    },
+    async submit(id, signal) {
+      throwIfAborted(signal)
+      return (await readAll([id], signal))[0]
+    },
+    async submitAll(ids, signal) {
+      throwIfAborted(signal)
+      return readAll(ids, signal)
+    },
+  })
+
+  /** For entities that somebody else is reading: what the cache says of them a bit later. */
+  async function wait(ids: readonly Uint8Array[], signal: AbortSignal | undefined): Promise<Found[]> {
+    const rows: Found[] = Array.from({ length: ids.length })
+    for (const pause of WAITS_MS) {
+      const missing = [...rows.keys()].filter((place) => rows[place] === undefined)
+      if (missing.length === 0 || isOut()) break
+      await context.time.sleep(pause, signal)
+      const some = missing.map((place) => ids[place]!)
+      const answers = await asking.submitAll(some, signal)
+      for (const [i, place] of missing.entries()) rows[place] = rowOf(some[i]!, answers[i])
+    }
+    return rows
+  }
+
+  /** Ids do not repeat. */
+  async function over(
+    lane: ShardLanes['read'],
+    ids: readonly Uint8Array[],
+    signal: AbortSignal | undefined,
+  ): Promise<readonly Found[]> {
+    const rows: Found[] = Array.from({ length: ids.length })
+    const pick = (places: readonly number[]): Uint8Array[] => places.map((place) => ids[place]!)
+    const read = async (places: readonly number[]): Promise<void> => {
+      misses += places.length
+      const found = await lane.submitAll(pick(places), signal)
+      for (const [i, place] of places.entries()) rows[place] = found[i]
+    }
+    const asked = [...ids.keys()].filter((place) => !isWithout(ids[place]!))
+    const answers = await asking.submitAll(pick(asked), signal)
+    const leases = new Map<number, string>()
+    const others: number[] = []
+    for (const [i, place] of asked.entries()) {
+      const answer = answers[i]
+      rows[place] = rowOf(ids[place]!, answer)
+      if (rows[place] !== undefined) hits++
+      else if (answer !== undefined && 'lease' in answer) leases.set(place, answer.lease)
+      else others.push(place)
+    }
+    const own = [...ids.keys()].filter((place) => rows[place] === undefined && !others.includes(place))
+    await Promise.all([
+      read(own).then(() => {
+        for (const [place, lease] of leases) keep(ids[place]!, rows[place], lease)
+      }),
+      wait(pick(others), signal).then((found) => {
+        for (const [i, place] of others.entries()) rows[place] = found[i]
+        const missing = others.filter((place) => rows[place] === undefined)
+        hits += others.length - missing.length
+        return read(missing)
+      }),
+    ])
+    return rows
+  }
+
+  async function overAll(
+    lane: ShardLanes['read'],
+    ids: readonly Uint8Array[],
+    signal: AbortSignal | undefined,
+  ): Promise<readonly Found[]> {
+    const places = new Map<string, number>()
+    const different: Uint8Array[] = []
+    for (const id of ids) {
+      const key = idKey(id)
+      if (!places.has(key)) places.set(key, different.push(id) - 1)
+    }
+    const rows = await over(lane, different, signal)
+    return ids.map((id) => rows[places.get(idKey(id))!])
+  }
+
+  return {
+    over: (lanes) => ({
+      ...lanes,
+      read: readThrough(lanes.read, (ids, signal) => overAll(lanes.read, ids, signal)),
+    }),
+    // What is read later than this is what others find.
+    past: (lanes) => ({
+      ...lanes,
+      read: readThrough(lanes.read, async (ids, signal) => {
+        await Promise.all(ids.map(remove))
+        return lanes.read.submitAll(ids, signal)
+      }),
+    }),
+    stats: () => ({ entities: undefined, bytes: undefined, hits, misses, followed: undefined, failures }),
+    forget: remove,
+    async close() {
+      await Promise.all(keeping)
+      await cache.close()
+    },
+  }
+}
+
+function valueOf({ version, updated, body }: EntityRow): Uint8Array {
+  const bytes = new Uint8Array(HEAD_BYTES + body!.length)
+  const head = new DataView(bytes.buffer)
+  head.setFloat64(0, version)
+  head.setFloat64(8, updated)
+  bytes.set(body!, HEAD_BYTES)
+  return bytes
+}
+
+/** Undefined for a lease, for nothing, and for what `valueOf` has not made. */
+function rowOf(id: Uint8Array, answer: SharedCacheAnswer): EntityRow | undefined {
+  if (answer === undefined || 'lease' in answer || answer.value.length <= HEAD_BYTES) return undefined
+  const { value } = answer
+  const head = new DataView(value.buffer, value.byteOffset, value.byteLength)
+  return { id, version: head.getFloat64(0), updated: head.getFloat64(8), body: value.subarray(HEAD_BYTES) }
+}
