@@ -14,12 +14,12 @@ import {
 } from '@looseleaf/core'
 import { definitionFromData, toEntity, type EngineContext } from '@looseleaf/index-engine'
 import { checkCache, optionsOf } from './call-options.ts'
-import { damagedTeller } from './reading/damaged-teller.ts'
 import { isThere, toDelete, toDeleteDamaged, toInsert, toPut, toUpdate } from './writing/decisions.ts'
 import { changesOf, type ChangesOptions, type EntityChange } from './reading/changes.ts'
 import type { EntityCache } from './reading/entity-cache.ts'
 import { createEntityReader, type EntityReader } from './reading/entity-reader.ts'
 import { openCache } from './reading/open-cache.ts'
+import { readMany } from './reading/read-many.ts'
 import { createReplicaReads, type ReplicaReads } from './reading/replica-reads.ts'
 import {
   createEntityWriter,
@@ -235,22 +235,10 @@ export class DataStore extends StoreQueries {
     if (!Array.isArray(ids)) throw badArgument('getMany', 'an array of ids', ids)
     // Not `map`, which would leave out the holes of an array.
     const bytes = Array.from(ids as readonly EntityId[], (id) => parseId(id))
-    const readBy = async (
-      reader: EntityReader,
-      { signal, onDamaged }: GetManyOptions,
-    ): Promise<(Entity | undefined)[]> => {
-      const entities: (Entity | undefined)[] = []
-      const tellDamaged = damagedTeller(onDamaged)
-      await reader.each(bytes, { signal, tellDamaged }, (group) => {
-        for (const found of group) entities.push(found && toEntity(found))
-        return true
-      })
-      return entities
-    }
     const read = (taken: GetManyOptions): Promise<(Entity | undefined)[]> =>
       options.from === 'replica'
-        ? this.#replicas.read(options, ({ reader }) => readBy(reader, taken))
-        : readBy(this.#readerFor(options), taken)
+        ? this.#replicas.read(options, ({ reader }) => readMany(reader, bytes, taken))
+        : readMany(this.#readerFor(options), bytes, taken)
     return this.calls.pass('getMany', () => withCallbacks(options, read))
   }
 

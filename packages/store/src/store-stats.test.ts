@@ -25,6 +25,7 @@ test('the numbers of a store tell its lanes, its cache, and what is under way', 
       hits: 0,
       misses: 0,
       followed: { shards: 0, ageMs: undefined, hits: 0, looks: 0 },
+      failures: 0,
     },
   })
 

@@ -79,6 +79,11 @@ export const packages: Readonly<Record<string, Allowance>> = {
     node: ['node:crypto', 'node:events', 'node:http', 'node:timers/promises'],
     neverReaches: noDriver,
   },
+  '@looseleaf/memcached': {
+    workspace: ['@looseleaf/core'],
+    thirdParty: ['memcache-client'],
+    neverReaches: noDriver,
+  },
   '@looseleaf/opentelemetry': {
     workspace: ['@looseleaf/core', '@looseleaf/store'],
     thirdParty: ['@opentelemetry/api'],

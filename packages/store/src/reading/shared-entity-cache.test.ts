@@ -278,9 +278,10 @@ it('of any calls of two stores, with a cache that fails now and then, none sees 
             // Writes of an entity one after the other, so that their order is known.
             await busy.get(one.entity)
             const number = ++n
-            const writing = store.put({ n: number }, { id: ids[one.entity]! }).then(() => {
+            const writing = (async (): Promise<void> => {
+              await store.put({ n: number }, { id: ids[one.entity]! })
               writes.push({ store: one.store, entity: one.entity, n: number, at: elapsed })
-            })
+            })()
             busy.set(one.entity, writing)
             work.push(writing)
           } else {

@@ -126,18 +126,23 @@ export function createSharedEntityCache(
     },
   })
 
-  /** For entities that somebody else is reading: what the cache says of them a bit later. */
-  async function wait(ids: readonly Uint8Array[], signal: AbortSignal | undefined): Promise<Found[]> {
-    const rows: Found[] = Array.from({ length: ids.length })
+  /** What the cache says, a bit later, of entities that somebody else is reading; undefined where that takes too long. */
+  async function wait(
+    ids: readonly Uint8Array[],
+    signal: AbortSignal | undefined,
+  ): Promise<readonly SharedCacheAnswer[]> {
+    const answers: SharedCacheAnswer[] = Array.from({ length: ids.length })
     for (const pause of WAITS_MS) {
-      const missing = [...rows.keys()].filter((place) => rows[place] === undefined)
+      const missing = [...answers.keys()].filter((place) => answers[place] === undefined)
       if (missing.length === 0 || isOut()) break
       await context.time.sleep(pause, signal)
-      const some = missing.map((place) => ids[place]!)
-      const answers = await asking.submitAll(some, signal)
-      for (const [i, place] of missing.entries()) rows[place] = rowOf(some[i]!, answers[i])
+      const found = await asking.submitAll(
+        missing.map((place) => ids[place]!),
+        signal,
+      )
+      for (const [i, place] of missing.entries()) answers[place] = found[i]
     }
-    return rows
+    return answers
   }
 
   /** Ids do not repeat. */
@@ -148,34 +153,36 @@ export function createSharedEntityCache(
   ): Promise<readonly Found[]> {
     const rows: Found[] = Array.from({ length: ids.length })
     const pick = (places: readonly number[]): Uint8Array[] => places.map((place) => ids[place]!)
+    /** Takes what the cache says of these, and reads and keeps the rest; answers which are being read by others. */
+    const settle = async (
+      places: readonly number[],
+      answers: readonly SharedCacheAnswer[],
+    ): Promise<readonly number[]> => {
+      const leased = new Map<number, string>()
+      const others: number[] = []
+      for (const [i, place] of places.entries()) {
+        const answer = answers[i]
+        rows[place] = rowOf(ids[place]!, answer)
+        if (rows[place] !== undefined) hits++
+        else if (answer !== undefined && 'lease' in answer) leased.set(place, answer.lease)
+        else others.push(place)
+      }
+      await read([...leased.keys()])
+      for (const [place, lease] of leased) keep(ids[place]!, rows[place], lease)
+      return others
+    }
     const read = async (places: readonly number[]): Promise<void> => {
       misses += places.length
       const found = await lane.submitAll(pick(places), signal)
       for (const [i, place] of places.entries()) rows[place] = found[i]
     }
-    const asked = [...ids.keys()].filter((place) => !isWithout(ids[place]!))
-    const answers = await asking.submitAll(pick(asked), signal)
-    const leases = new Map<number, string>()
-    const others: number[] = []
-    for (const [i, place] of asked.entries()) {
-      const answer = answers[i]
-      rows[place] = rowOf(ids[place]!, answer)
-      if (rows[place] !== undefined) hits++
-      else if (answer !== undefined && 'lease' in answer) leases.set(place, answer.lease)
-      else others.push(place)
-    }
-    const own = [...ids.keys()].filter((place) => rows[place] === undefined && !others.includes(place))
-    await Promise.all([
-      read(own).then(() => {
-        for (const [place, lease] of leases) keep(ids[place]!, rows[place], lease)
-      }),
-      wait(pick(others), signal).then((found) => {
-        for (const [i, place] of others.entries()) rows[place] = found[i]
-        const missing = others.filter((place) => rows[place] === undefined)
-        hits += others.length - missing.length
-        return read(missing)
-      }),
+    const all = [...ids.keys()]
+    const asked = all.filter((place) => !isWithout(ids[place]!))
+    const [others] = await Promise.all([
+      asking.submitAll(pick(asked), signal).then((answers) => settle(asked, answers)),
+      read(all.filter((place) => !asked.includes(place))),
     ])
+    if (others.length > 0) await read(await settle(others, await wait(pick(others), signal)))
     return rows
   }
 

@@ -1,0 +1,27 @@
+import { describe, expect, test } from 'vitest'
+import { memcachedCache } from './memcached-cache.ts'
+
+const good = { servers: ['127.0.0.1:11211'], maxStalenessMs: 10_000 }
+
+test('nothing is connected by itself', () => {
+  expect(memcachedCache(good).maxStalenessMs).toBe(10_000)
+})
+
+describe('bad options', () => {
+  test.each([
+    [
+      { ...good, maxStalenessMs: 3_999 },
+      /maxStalenessMs of memcachedCache has to be .* 4000 or more; got 3999/,
+    ],
+    [{ servers: good.servers }, /memcachedCache takes \{ maxStalenessMs \}/],
+    [{ ...good, servers: [] }, /list of servers, each as 'host:port'/],
+    [{ ...good, servers: ['127.0.0.1'] }, /'host:port'/],
+    [{ ...good, servers: '127.0.0.1:11211' }, /servers of memcachedCache has to be an array/],
+    [{ ...good, timeoutMs: 0 }, /timeoutMs of memcachedCache/],
+    [{ ...good, ttl: 5 }, /no option "ttl"/],
+  ])('%j', (options, message) => {
+    expect(() => memcachedCache(options as never)).toThrow(
+      expect.objectContaining({ code: 'BAD_OPTION', message: expect.stringMatching(message) }),
+    )
+  })
+})

@@ -1,0 +1,198 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Driver, SharedCache, SharedCacheAnswer } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { DataStore } from '@looseleaf/store'
+import { keepOpen } from '@looseleaf/testkit'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { memcachedCache } from '../src/index.ts'
+import { hasMemcached, howToInstall, startMemcached, type Memcached } from './start-memcached.ts'
+
+const lacks = !hasMemcached()
+const value = (text: string): Uint8Array => new TextEncoder().encode(`sixteen bytes or more: ${text}`)
+const leaseOf = (answer: SharedCacheAnswer): string => {
+  if (answer === undefined || !('lease' in answer)) throw new Error('This is no lease.')
+  return answer.lease
+}
+
+describe.skipIf(lacks)(`memcached${lacks ? ` (left out: ${howToInstall})` : ''}`, () => {
+  let servers: [Memcached, Memcached]
+  let one: SharedCache
+  let other: SharedCache
+  let keys = 0
+  const newKey = (): string => `test:${++keys}`
+
+  beforeAll(async () => {
+    servers = [await startMemcached(), await startMemcached()]
+  })
+  afterAll(() => Promise.all(servers.map((server) => server.kill())))
+  beforeEach(() => {
+    const factory = memcachedCache({ servers: [servers[0].address], maxStalenessMs: 5_000, timeoutMs: 5_000 })
+    one = factory.connect()
+    other = factory.connect()
+  })
+  afterEach(async () => {
+    await one.close()
+    await other.close()
+  })
+
+  test('who misses gets a lease, and others nothing until the value is there', async () => {
+    const [key, second] = [newKey(), newKey()]
+    const lease = leaseOf((await one.take([key]))[0])
+    const [nothing, own] = await other.take([key, second])
+    expect(nothing).toBeUndefined()
+    await one.keep(key, value('first'), lease)
+    await other.keep(second, value('second'), leaseOf(own))
+    const bytes = (answers: readonly SharedCacheAnswer[]): string[] =>
+      answers.map((answer) =>
+        answer !== undefined && 'value' in answer ? new TextDecoder().decode(answer.value) : '',
+      )
+    expect(bytes(await one.take([second, key]))).toEqual([
+      'sixteen bytes or more: second',
+      'sixteen bytes or more: first',
+    ])
+  })
+
+  test('a lease is no good when its key was removed, even where another one was given since', async () => {
+    const key = newKey()
+    const lease = leaseOf((await one.take([key]))[0])
+    await other.remove(key)
+    await one.keep(key, value('old'), lease)
+    const next = leaseOf((await other.take([key]))[0])
+    await one.keep(key, value('old'), lease)
+    await other.keep(key, value('new'), next)
+    await one.keep(key, value('old'), lease)
+    expect((await one.take([key]))[0]).toEqual({ value: Buffer.from(value('new')) })
+    await one.remove(key)
+    await one.remove(key)
+    expect((await one.take([key]))[0]).toHaveProperty('lease')
+  })
+
+  test('leases and values end within their times', { timeout: 20_000 }, async () => {
+    const [leased, kept] = [newKey(), newKey()]
+    const lease = leaseOf((await one.take([leased]))[0])
+    await one.keep(kept, value('kept'), leaseOf((await one.take([kept]))[0]))
+    const keptAt = performance.now()
+    while (!('lease' in ((await one.take([kept]))[0] ?? {}))) await sleep(20)
+    // With the two seconds that its lease may have been old.
+    expect(performance.now() - keptAt).toBeLessThan(3_000)
+    await sleep(1_000)
+    await one.keep(leased, value('late'), lease)
+    expect((await one.take([leased]))[0]).not.toHaveProperty('value')
+  })
+
+  test('a server that is gone or hangs is an error within the time, and is found again with nothing', async () => {
+    const key = newKey()
+    const quick = memcachedCache({
+      servers: [servers[0].address],
+      maxStalenessMs: 5_000,
+      timeoutMs: 500,
+    }).connect()
+    await quick.keep(key, value('kept'), leaseOf((await quick.take([key]))[0]))
+    servers[0].signal('SIGSTOP')
+    const began = performance.now()
+    await expect(quick.take([key])).rejects.toThrow()
+    await expect(quick.remove(key)).rejects.toThrow()
+    expect(performance.now() - began).toBeLessThan(5_000)
+    servers[0].signal('SIGCONT')
+    await servers[0].kill()
+    await expect(quick.remove(key)).rejects.toThrow()
+    await servers[0].restart()
+    for (;;) {
+      const answer = await quick.take([key]).catch(() => [])
+      if (answer.length === 0) await sleep(20)
+      else {
+        expect(answer[0]).toHaveProperty('lease')
+        break
+      }
+    }
+    await quick.close()
+  })
+
+  test('keys of a server that is down are on no other one', async () => {
+    const cache = memcachedCache({
+      servers: servers.map(({ address }) => address),
+      maxStalenessMs: 5_000,
+      timeoutMs: 500,
+    }).connect()
+    const all = Array.from({ length: 40 }, newKey)
+    for (const [i, answer] of (await cache.take(all)).entries())
+      await cache.keep(all[i]!, value(String(i)), leaseOf(answer))
+    servers[1].signal('SIGSTOP')
+    const removed = await Promise.allSettled(all.map((key) => cache.remove(key)))
+    const found = removed.filter(({ status }) => status === 'fulfilled')
+    expect(found.length).toBeGreaterThan(5)
+    expect(found.length).toBeLessThan(35)
+    servers[1].signal('SIGCONT')
+    await cache.close()
+  })
+
+  describe('under stores', () => {
+    let memory: Driver
+    let stores: DataStore[]
+    const open = async (): Promise<DataStore> => {
+      const cache = memcachedCache({
+        servers: [servers[0].address],
+        maxStalenessMs: 60_000,
+        timeoutMs: 5_000,
+      })
+      const store = await DataStore.open({ shards: keepOpen(memory), cache, migrate: true })
+      stores.push(store)
+      return store
+    }
+    beforeEach(async () => {
+      memory = await memoryShards(2).connect()
+      stores = []
+    })
+    afterEach(async () => {
+      await Promise.all(stores.map((store) => store.close()))
+      await memory.close()
+    })
+
+    test('what one has read the other gets, and never what was before a write that has ended', async () => {
+      const both = [await open(), await open()] as const
+      const ids = Array.from({ length: 5 }, () => both[0].newId())
+      const written = new Map<string, number>()
+      let n = 0
+      const write = async (): Promise<void> => {
+        for (let i = 0; i < 300; i++) {
+          const id = ids[i % ids.length]!
+          const number = ++n
+          await both[i % 2]!.put({ n: number, text: 'é'.repeat(i) }, { id })
+          written.set(id, number)
+        }
+      }
+      let reads = 0
+      let isDone = false
+      const read = async (store: DataStore): Promise<void> => {
+        while (!isDone) {
+          const least = ids.map((id) => written.get(id) ?? 0)
+          const found = await store.getMany(ids)
+          for (const [i, bag] of found.entries())
+            expect(Number(bag?.['n'] ?? 0)).toBeGreaterThanOrEqual(least[i]!)
+          reads++
+        }
+      }
+      await Promise.all([write().finally(() => (isDone = true)), read(both[0]), read(both[1]), read(both[1])])
+      expect(reads).toBeGreaterThan(20)
+      const hits = both.map((store) => store.stats().cache!.hits)
+      expect(Math.min(...hits)).toBeGreaterThan(0)
+    })
+
+    test('they go on without it, and with it again', async () => {
+      const store = await open()
+      const { id } = await store.put({ n: 1 })
+      await servers[0].kill()
+      await store.put({ n: 2 }, { id })
+      expect(await store.get(id)).toMatchObject({ n: 2 })
+      expect(store.stats().cache!.failures).toBeGreaterThan(0)
+      await servers[0].restart()
+      // What is written while it is left alone is done without for a minute.
+      await sleep(1_100)
+      const next = await store.put({ n: 3 })
+      while (store.stats().cache!.hits === 0) {
+        await store.get(next.id)
+        await sleep(20)
+      }
+    })
+  })
+})

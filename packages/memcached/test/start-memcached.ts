@@ -1,0 +1,75 @@
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
+import { createServer, connect, type AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** What is said where it is not on this machine. */
+export const howToInstall = 'needs the program memcached: on Debian and Ubuntu, apt-get install memcached'
+
+export function hasMemcached(): boolean {
+  try {
+    execFileSync('memcached', ['-V'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+export interface Memcached {
+  /** `host:port`. */
+  readonly address: string
+  signal(name: NodeJS.Signals): void
+  /** SIGKILL; resolves when it is gone. */
+  kill(): Promise<void>
+  /** Starts again, on the same port and with nothing. */
+  restart(): Promise<void>
+}
+
+export async function startMemcached(): Promise<Memcached> {
+  const port = await freePort()
+  let server = await start(port)
+  return {
+    address: `127.0.0.1:${port}`,
+    signal: (name) => void server.kill(name),
+    kill: () => stop(server),
+    async restart() {
+      await stop(server)
+      server = await start(port)
+    },
+  }
+}
+
+async function start(port: number): Promise<ChildProcess> {
+  const user = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
+  const server = spawn('memcached', ['-l', '127.0.0.1', '-p', String(port), '-U', '0', '-m', '16', ...user], {
+    stdio: 'ignore',
+  })
+  process.once('exit', () => server.kill('SIGKILL'))
+  while (!(await isOpen(port))) {
+    if (server.exitCode !== null) throw new Error(`memcached has ended with ${server.exitCode}`)
+    await sleep(10)
+  }
+  return server
+}
+
+async function stop(server: ChildProcess): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return
+  const gone = new Promise((resolve) => server.once('exit', resolve))
+  server.kill('SIGKILL')
+  await gone
+}
+
+async function isOpen(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
+    socket.once('connect', () => socket.destroy())
+  })
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
