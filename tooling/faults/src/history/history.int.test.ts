@@ -18,7 +18,7 @@ describe('processes on real databases', () => {
     { timeout: LIMIT_MS },
     async () => {
       const { urls } = await freshShards(2)
-      const run = await runHistory({ urls, seed: 1, processes: 3, clients: 6, operations: 2_000, hot: 10 })
+      const run = await runHistory({ urls, seed: 1, processes: 3, clients: 6, operations: 1_400, hot: 10 })
       expect(run.wrongs).toEqual([])
       // A history in which nothing happens would fit too.
       expect(Math.min(run.counts.acknowledged, run.counts.reads, run.watch.looks)).toBeGreaterThan(500)
@@ -28,7 +28,7 @@ describe('processes on real databases', () => {
 
   test.each(flaws)('a guard that is off is noticed: %s', { timeout: LIMIT_MS }, async (flaw) => {
     const { urls } = await freshShards(2)
-    const run = await runHistory({ urls, seed: 2, processes: 3, clients: 6, operations: 900, hot: 8, flaw })
+    const run = await runHistory({ urls, seed: 2, processes: 3, clients: 6, operations: 700, hot: 8, flaw })
     expect(run.wrongs.join('\n')).toMatch(noticed[flaw])
   })
 })
