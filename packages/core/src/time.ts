@@ -57,6 +57,10 @@ export function throwIfAborted(signal: AbortSignal | undefined): void {
 /** Ends the wait for this work with `ABORTED` when the signal fires; the work itself goes on. */
 export function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work
+  if (signal.aborted) {
+    work.catch(() => {})
+    return Promise.reject(abortedError(signal))
+  }
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(abortedError(signal))
     signal.addEventListener('abort', onAbort, { once: true })

@@ -82,7 +82,7 @@ export class DataStore extends StoreQueries {
     observing: Observing,
   ) {
     const lanes = context.driver.shards.map((shard) => createShardLanes(shard, observing))
-    const reader = createEntityReader(context.router, context.codec, lanes)
+    const reader = createEntityReader(context.router, context.codec, (shard) => lanes[shard]!)
     const replicas = createReplicaReads(context, lanes, reader, observing, onWarning)
     super(context, replicas, observing)
     const indexRows = createIndexRowWriter(context, lanes)
@@ -91,8 +91,10 @@ export class DataStore extends StoreQueries {
     this.#replicas = replicas
     this.#reader = reader
     this.#cache = cache
-    const readerBy = (lanesBy: EntityCache['over'] = (own) => own): EntityReader =>
-      createEntityReader(context.router, context.codec, lanes.map(lanesBy))
+    const readerBy = (lanesBy: EntityCache['over'] = (own) => own): EntityReader => {
+      const through = lanes.map(lanesBy)
+      return createEntityReader(context.router, context.codec, (shard) => through[shard]!)
+    }
     this.#cachedReader = readerBy(cache?.over)
     this.#freshReader = readerBy(cache?.past)
     this.#writer = createEntityWriter(context, lanes, reader, indexRows, this.#removals, policy, observing)
@@ -205,7 +207,7 @@ export class DataStore extends StoreQueries {
   async get(id: EntityId, options: GetOptions = noOptions): Promise<Entity | undefined> {
     checkOptions('get', options, optionsOf.get)
     const bytes = parseId(id)
-    if (options.from === 'replica') {
+    if (options.from === 'replica' || options.maxStalenessMs !== undefined) {
       const found = await this.calls.pass('get', () =>
         this.#replicas.read(options, ({ reader }) => reader.one(bytes, options)),
       )
@@ -236,16 +238,13 @@ export class DataStore extends StoreQueries {
     // Not `map`, which would leave out the holes of an array.
     const bytes = Array.from(ids as readonly EntityId[], (id) => parseId(id))
     const read = (taken: GetManyOptions): Promise<(Entity | undefined)[]> =>
-      options.from === 'replica'
-        ? this.#replicas.read(options, ({ reader }) => readMany(reader, bytes, taken))
-        : readMany(this.#readerFor(options), bytes, taken)
+      options.from === 'replica' || options.maxStalenessMs !== undefined
+        ? this.#replicas.read(options, (view) => readMany(view, bytes, taken))
+        : readMany({ reader: this.#readerFor(options) }, bytes, taken)
     return this.calls.pass('getMany', () => withCallbacks(options, read))
   }
 
-  /**
-   * Takes an entity out of the cache, for what has changed it past this store and its cache; nothing happens where there is none. A write
-   * through this store does so by itself.
-   */
+  /** Takes an entity out of the cache, if there is one, for what has changed it past this store. Writes of this store do so by themselves. */
   async evict(id: EntityId): Promise<void> {
     const bytes = parseId(id)
     await this.calls.pass('evict', async () => this.#cache?.forget(bytes))
@@ -324,14 +323,13 @@ export class DataStore extends StoreQueries {
 
   /** What this store has done since it was opened, and what it does now. No database is asked. */
   stats(): StoreStats {
-    const replicas = this.#replicas.stats()
     return {
       callsUnderWay: this.calls.underWay,
       shards: this.context.driver.shards.map((shard, number) => ({
         name: shard.name,
         connections: shard.connections?.(),
         lanes: this.#lanes[number]!.stats(),
-        replicas: replicas[number]!,
+        replicas: this.#replicas.stats(number),
       })),
       removals: this.#removals.stats(),
       cache: this.#cache?.stats(),
@@ -388,8 +386,9 @@ export class DataStore extends StoreQueries {
     }
   }
 
-  #readerFor({ fresh = false }: GetOptions): EntityReader {
-    return fresh ? this.#freshReader : this.#cachedReader
+  /** What a token stands for may be newer than what a cache has. */
+  #readerFor({ fresh = false, after }: GetOptions): EntityReader {
+    return fresh || after !== undefined ? this.#freshReader : this.#cachedReader
   }
 }
 

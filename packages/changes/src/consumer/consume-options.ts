@@ -12,7 +12,7 @@ export interface ConsumeOptions {
   readonly leaseMs?: number | undefined
   /** Milliseconds from a first failure to the next attempt; each later pause is twice as long, up to five minutes. Default: 500. */
   readonly retryMs?: number | undefined
-  /** After so many failures a change becomes a dead letter. Default: 20, which takes about an hour. */
+  /** After so many failures a change becomes a dead letter. Default: 40, which takes two and a half hours. */
   readonly maxAttempts?: number | undefined
   /** Told of what a handler throws, with the change, and of errors of shards. All is tried again. Default: nobody is. */
   readonly onError?: ((error: unknown, change?: ChangedEntity) => void) | undefined
@@ -44,6 +44,6 @@ export function settledOptions(given: ConsumeOptions): SettledOptions {
     pollMs: given.pollMs ?? 250,
     leaseMs: given.leaseMs ?? 15_000,
     retryMs: given.retryMs ?? 500,
-    maxAttempts: given.maxAttempts ?? 20,
+    maxAttempts: given.maxAttempts ?? 40,
   }
 }

@@ -376,6 +376,63 @@ it('where a failover has lost the floor, what is written since is handled', asyn
   await until(() => last().get(id) === version)
 })
 
+it('a stop in the middle of a claim leaves nothing to leases', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let claims = 0
+  plan = ({ operation }) =>
+    operation === 'claimAll' && ++claims <= SHARDS ? { after: () => promise } : undefined
+  const consumer = start(keep, { leaseMs: 60_000 })
+  await until(() => claims === SHARDS)
+  const stopped = consumer.stop()
+  resolve()
+  await stopped
+  await store.put({ n: 1 })
+  start(keep, { leaseMs: 60_000 })
+  await until(() => handled.length === 1)
+  expect(claims).toBeGreaterThan(SHARDS)
+})
+
+it('the lag grows while nothing but failures is left to do', async () => {
+  const consumer = start(
+    () => {
+      throw new Error('the engine is down')
+    },
+    { retryMs: 60_000 },
+  )
+  await until(() => consumer.status().shards.every(({ partitions }) => partitions === 8))
+  await Promise.all(Array.from({ length: 2_000 }, (_, n) => store.put({ n })))
+  await until(() => consumer.status().shards.every(({ failing }) => failing === 800))
+  const before = Math.min(...consumer.status().shards.map(({ lagMs }) => lagMs))
+  await new Promise((done) => setTimeout(done, 500))
+  expect(Math.min(...consumer.status().shards.map(({ lagMs }) => lagMs))).toBeGreaterThan(before + 400)
+})
+
+it('is not taken for dropped where the shard that knows it does not answer', async () => {
+  const first = start()
+  await until(() => first.status().shards.every(({ partitions }) => partitions === 8))
+  await first.stop()
+  // Restored without what it had.
+  const names = ['consumers', ...Array.from({ length: 8 }, (_, n) => `consume/search/${n}`)]
+  const { tasks } = memory.shards[0]!
+  expect((await tasks.claimAll(names, 'operator', 1_000)).size).toBe(names.length)
+  await tasks.saveAll(new Map(names.map((name) => [name, ''])), 'operator', 0)
+  let isDown = true
+  plan = ({ shard }) =>
+    isDown && shard === 1
+      ? {
+          before() {
+            throw new LooseleafError('SHARD_UNAVAILABLE', 'gone', { shard: 'memory 1' })
+          },
+        }
+      : undefined
+  const consumer = start()
+  await new Promise((done) => setTimeout(done, 200))
+  isDown = false
+  const { id, version } = await store.put({ n: 1 })
+  await until(() => last().get(id) === version)
+  expect(consumer.status().isRunning).toBe(true)
+})
+
 describe('a consumer that is dropped', () => {
   it('is unknown, and one of its name begins anew', async () => {
     await store.put({ n: 1 })

@@ -115,17 +115,16 @@ export function consume(
       try {
         return await work.round()
       } finally {
-        const { handled, failed: refused, givenUp } = rows.counts
-        if (leases.held.length > 0)
-          context.events.happened({
-            kind: 'consumed',
-            consumer: name,
-            shard: shardName,
-            handled: handled - before.handled,
-            failed: refused - before.failed,
-            givenUp: givenUp - before.givenUp,
-            lagMs: work.lagMs,
-          })
+        const done = {
+          handled: rows.counts.handled - before.handled,
+          failed: rows.counts.failed - before.failed,
+          givenUp: rows.counts.givenUp - before.givenUp,
+        }
+        // What was done is told, also where the partitions were lost meanwhile.
+        if (leases.held.length > 0 || Object.values(done).some((count) => count > 0)) {
+          const { lagMs } = work
+          context.events.happened({ kind: 'consumed', consumer: name, shard: shardName, ...done, lagMs })
+        }
         before = { ...rows.counts }
       }
     }

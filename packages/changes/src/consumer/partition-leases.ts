@@ -80,15 +80,17 @@ export function createPartitionLeases(
   }
 
   async function claim(partitions: readonly number[], options: CallOptions): Promise<void> {
+    const place = await beginning(options)
     const begun = elapsed()
-    const claimed = await tasks().claimAll(partitions.map(taskOf), owner, leaseMs, options)
+    // Not ended by a stop: what was claimed has to be known, so that it is given up.
+    const claimed = await tasks().claimAll(partitions.map(taskOf), owner, leaseMs, {})
     for (const number of partitions) {
       const state = claimed.get(taskOf(number))
       if (state === undefined) continue
       const record = recordFromText(state.progress)
       held.set(number, {
         number,
-        place: record?.place ?? (await beginning(options)),
+        place: record?.place ?? place,
         failing: new Map(record?.failing.map((failing) => [failing.id, failing])),
         isHeld: true,
       })

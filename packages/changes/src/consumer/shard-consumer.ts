@@ -9,7 +9,7 @@ import type { HeldPartition, PartitionLeases } from './partition-leases.ts'
 export interface ShardConsumer {
   /** Bounded work; answers how long to wait for the next round, in milliseconds. */
   round(): Promise<number>
-  /** Age of the oldest change that was not handled when the last round ended, or of the floor, in milliseconds; 0 where nothing is held. */
+  /** Age of the oldest change that was not handled, or of the floor, in milliseconds; 0 where nothing is held. */
   readonly lagMs: number
 }
 
@@ -39,7 +39,8 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
   const refreshMs = Math.min(REFRESH_MS, leaseMs / 3)
   let refreshAt = -Infinity
   let savedAt = -Infinity
-  let lagMs = 0
+  /** The database's time when it was read last, and this process's. */
+  let clock: { readonly now: number; readonly at: number } | undefined
   let hasNews = false
 
   /** Waits for handlers, and keeps the leases meanwhile. */
@@ -72,7 +73,9 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
   /** Hands over the next changes of these partitions; answers whether there may be more. */
   async function nextPage(partitions: readonly HeldPartition[]): Promise<boolean> {
     const { entities } = at()
+    const asked = elapsed()
     const { floor: until, now } = await readableFloor(at(), oldestOf(partitions), pollMs, signal)
+    clock = { now, at: asked }
     for (const partition of partitions) {
       // A failover has lost what was behind it, and times that were read before are given once more.
       if (until < partition.place.updated) partition.place = placeAt(until)
@@ -108,7 +111,6 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
         partition.place = { updated: reached.updated, addedId: reached.addedId }
     }
     if (rows.length > 0) hasNews = true
-    lagMs = Math.max(0, now - oldestOf(leases.held).updated) / 1000
     return !isLast && (rows.length === 0 || refused.size < rows.length)
   }
 
@@ -149,7 +151,9 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
 
   return {
     get lagMs() {
-      return leases.held.length === 0 ? 0 : lagMs
+      if (leases.held.length === 0 || clock === undefined) return 0
+      const { now, at: readAt } = clock
+      return Math.max(0, (now - oldestOf(leases.held).updated) / 1000 + elapsed() - readAt)
     },
     async round() {
       if (elapsed() >= refreshAt) {

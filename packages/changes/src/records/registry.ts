@@ -1,6 +1,7 @@
 import {
   countIn,
   isLooseleafError,
+  type LooseleafError,
   parseObject,
   toObject,
   type CallOptions,
@@ -55,7 +56,7 @@ export async function register(
 
 /**
  * Where a consumer begins on a shard, by any shard that knows it: one that was restored may have forgotten it. Undefined for one that was
- * dropped. Throws where no shard answers.
+ * dropped. Throws where no shard knows it that answers, and another one may.
  */
 export async function beginningOf(
   context: EngineContext,
@@ -63,9 +64,9 @@ export async function beginningOf(
   shard: number,
   options: CallOptions,
 ): Promise<UpdatedPlace | undefined> {
-  const begun = (await readRegistries(context, options))
-    .find((registry) => registry.has(consumer))
-    ?.get(consumer)
+  const { registries, failure } = await readRegistries(context, options)
+  const begun = registries.find((registry) => registry.has(consumer))?.get(consumer)
+  if (begun === undefined && failure !== undefined) throw failure
   return begun && placeAt(begun[shard] ?? 0)
 }
 
@@ -85,20 +86,23 @@ export async function consumerNames(
   context: EngineContext,
   options: CallOptions,
 ): Promise<readonly string[]> {
-  const registries = await readRegistries(context, options)
+  const { registries } = await readRegistries(context, options)
   return [...new Set(registries.flatMap((registry) => [...registry.keys()]))].toSorted()
 }
 
-/** What those shards have that answer. Throws where none does. */
-async function readRegistries(context: EngineContext, options: CallOptions): Promise<readonly Registry[]> {
+/** What those shards have that answer, and why another one does not. Throws where none does. */
+async function readRegistries(
+  context: EngineContext,
+  options: CallOptions,
+): Promise<{ readonly registries: readonly Registry[]; readonly failure: LooseleafError | undefined }> {
   const answers = await Promise.allSettled(
     context.driver.shards.map((_, shard) => readRegistry(context, shard, options)),
   )
   const registries = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
-  const failure = answers.find((answer) => answer.status === 'rejected')
-  if (failure !== undefined && (registries.length === 0 || !isLooseleafError(failure.reason)))
-    throw failure.reason
-  return registries
+  const failure: unknown = answers.find((answer) => answer.status === 'rejected')?.reason
+  if (failure === undefined) return { registries, failure }
+  if (registries.length === 0 || !isLooseleafError(failure)) throw failure
+  return { registries, failure }
 }
 
 function fromText(text: string): Registry {

@@ -95,41 +95,49 @@ export async function dropConsumer(
   await checkKnown('dropConsumer', store, consumer, options)
   const { context } = store
   const owner = context.random.uuid()
-  const work = partitionNumbers.map((partition) => partitionTask(consumer, partition))
-  const others = [
-    waitingTask(consumer),
+  const tasksOf = [
+    ...partitionNumbers.map((partition) => partitionTask(consumer, partition)),
     ...partitionNumbers.map((partition) => deadTask(consumer, partition)),
+    waitingTask(consumer),
   ]
-  const emptied = (names: readonly string[]): Map<string, string> => new Map(names.map((name) => [name, '']))
   const each = context.driver.shards.map((_, shard) => shardAt(context, shard))
-  const claimed = await Promise.all(
-    each.map(({ tasks }) => tasks.claimAll(work, owner, DROP_LEASE_MS, options)),
+  const claimed = await Promise.allSettled(
+    each.map(({ tasks }) => tasks.claimAll(tasksOf, owner, DROP_LEASE_MS, options)),
   )
-  const busy = claimed.findIndex((states) => states.size < work.length)
-  if (busy !== -1) {
-    await Promise.all(
-      each.map(({ tasks }, shard) =>
-        tasks.saveAll(
-          new Map([...(claimed[shard] ?? [])].map(([name, { progress }]) => [name, progress])),
-          owner,
-          0,
-          options,
-        ),
-      ),
+  const failure =
+    claimed.find((answer) => answer.status === 'rejected')?.reason ??
+    busyError(
+      consumer,
+      each.find((_, shard) => {
+        const answer = claimed[shard]
+        return answer?.status === 'fulfilled' && answer.value.size < tasksOf.length
+      })?.name,
     )
-    const { name } = each[busy]!
-    throw new LooseleafError(
-      'SHARD_BUSY',
-      `A process works on the consumer ${consumer} on shard ${name}; stop it before the consumer is dropped.`,
-      { shard: name },
+  if (failure !== undefined) {
+    await Promise.allSettled(
+      each.map(async ({ tasks }, shard) => {
+        const answer = claimed[shard]
+        if (answer?.status !== 'fulfilled') return
+        const progress = [...answer.value].map(([name, state]): [string, string] => [name, state.progress])
+        await tasks.saveAll(new Map(progress), owner, 0, {})
+      }),
     )
+    throw failure
   }
   for (const [shard, { tasks }] of each.entries()) {
     // First that it is unknown: a process that is started meanwhile begins anew, or not at all.
     await forget(context, consumer, shard, options)
-    await tasks.claimAll(others, owner, DROP_LEASE_MS, options)
-    await tasks.saveAll(emptied([...work, ...others]), owner, 0, options)
+    await tasks.saveAll(new Map(tasksOf.map((name) => [name, ''])), owner, 0, options)
   }
+}
+
+function busyError(consumer: string, shard: string | undefined): LooseleafError | undefined {
+  if (shard === undefined) return undefined
+  return new LooseleafError(
+    'SHARD_BUSY',
+    `A process works on the consumer ${consumer} on shard ${shard}; stop it before the consumer is dropped.`,
+    { shard },
+  )
 }
 
 async function checkKnown(

@@ -1,22 +1,27 @@
-import { abortedError, type EntityRow } from '@looseleaf/core'
+import { abortedError, isLooseleafError, type EntityRow } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { followChanges, placeAt } from '@looseleaf/protocol'
 
 /** Gets the rows that were changed, some at a time. May not throw. */
 export interface ChangeListener {
   changed(rows: readonly EntityRow[], shard: string): void
+  /** Changes of a shard that has not answered until now may have been missed. */
+  missed(): void
   /** Nothing more comes. */
   failed(error: unknown): void
 }
 
 /** The changes of a store for many listeners, read once for all; while there is none, nothing is read. */
 export interface ChangeHub {
-  /** Resolves when every write that begins from now on will reach the listener. */
+  /** Resolves when every write that begins from now on will reach the listener; those of a shard that does not answer do from when it tells `missed`. */
   join(listener: ChangeListener): Promise<void>
   leave(listener: ChangeListener): void
 }
 
 const POLL_MS = 250
+const RETRY_MS = 1_000
+
+const mayPass = (error: unknown): boolean => isLooseleafError(error) && error.retryable
 
 const hubs = new WeakMap<EngineContext, ChangeHub>()
 
@@ -41,8 +46,24 @@ function createHub(context: EngineContext): ChangeHub {
     const { signal } = end
     const { shards } = context.driver
     const begin = async (): Promise<void> => {
-      const floors = await Promise.all(shards.map(({ entities }) => entities.raiseFloor({ signal })))
-      for (const [shard, floor] of floors.entries()) void one(shard, floor)
+      const floors = await Promise.allSettled(shards.map(({ entities }) => entities.raiseFloor({ signal })))
+      for (const answer of floors) {
+        if (answer.status === 'rejected' && !mayPass(answer.reason)) throw answer.reason
+      }
+      for (const [shard, answer] of floors.entries())
+        void (answer.status === 'fulfilled' ? one(shard, answer.value) : late(shard))
+    }
+    const late = async (shard: number): Promise<void> => {
+      while (!signal.aborted) {
+        try {
+          await context.time.sleep(RETRY_MS, signal)
+          const floor = await shards[shard]!.entities.raiseFloor({ signal })
+          for (const listener of listeners) listener.missed()
+          return await one(shard, floor)
+        } catch (error) {
+          if (!signal.aborted && !mayPass(error)) return fail(error)
+        }
+      }
     }
     const one = async (shard: number, floor: number): Promise<void> => {
       const { name } = shards[shard]!
@@ -51,12 +72,14 @@ function createHub(context: EngineContext): ChangeHub {
         for await (const rows of followChanges(context, shard, placeAt(floor), options))
           for (const listener of listeners) listener.changed(rows, name)
       } catch (error) {
-        if (signal.aborted) return
-        stop()
-        const all = [...listeners]
-        listeners.clear()
-        for (const listener of all) listener.failed(error)
+        if (!signal.aborted) fail(error)
       }
+    }
+    const fail = (error: unknown): void => {
+      stop()
+      const all = [...listeners]
+      listeners.clear()
+      for (const listener of all) listener.failed(error)
     }
     // Whoever watches first may do so within a call or a trace.
     return { begun: context.events.detached(begin), end }

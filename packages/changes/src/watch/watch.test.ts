@@ -1,13 +1,14 @@
-import { LooseleafError, type EntityId } from '@looseleaf/core'
+import { LooseleafError, type Driver, type EntityId } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore, defineIndex } from '@looseleaf/store'
-import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
+import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { watch, type WatchedPage, type WatchOptions } from './watch.ts'
 
 const byUser = defineIndex('by_user', { properties: { user: 'string', n: 'integer' }, shardOn: 'user' })
 type Page = WatchedPage<{ readonly user: 'string'; readonly n: 'integer' }>
 
+let memory: Driver
 let store: DataStore
 let plan: FaultPlan
 let queries: number
@@ -15,7 +16,8 @@ let queries: number
 beforeEach(async () => {
   plan = () => undefined
   queries = 0
-  const driver = faultyDriver(await memoryShards(2).connect(), (call) => plan(call))
+  memory = await memoryShards(2).connect()
+  const driver = faultyDriver(memory, (call) => plan(call))
   store = await DataStore.open({
     shards: { shardCount: 2, connect: async () => driver },
     indexes: [byUser],
@@ -134,4 +136,59 @@ it('the signal, the end of the store and a query that makes no sense end it', as
   await store.close()
   expect(await closed).toMatchObject({ code: 'CLOSED' })
   await expect(next(watching())).rejects.toMatchObject({ code: 'CLOSED' })
+})
+
+it('what is moved away while its page is being read leaves it', async () => {
+  const id = await put(1)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let isSlow = true
+  plan = ({ operation }) =>
+    isSlow && (operation === 'read' || operation === 'readBounded') ? { after: () => promise } : undefined
+  const pages = watching()
+  const first = next(pages)
+  await expect.poll(() => queries).toBe(1)
+  isSlow = false
+  await new Promise((done) => setTimeout(done, 100))
+  // By another process, since writes of this one wait for the read.
+  const other = await DataStore.open({ shards: keepOpen(memory) })
+  await other.put({ user: 'bob', n: 1 }, { id })
+  await other.close()
+  // The follower has seen it by now.
+  await new Promise((done) => setTimeout(done, 600))
+  resolve()
+  expect(inWords(await first)).toEqual([[1], [1], [], []])
+  expect(inWords(await next(pages))).toEqual([[], [], [], [1]])
+  await pages.return()
+})
+
+it('a signal that fires between two pages, or before the first, ends the loop, also where a page is ready', async () => {
+  await put(1)
+  await expect(next(watching({ signal: AbortSignal.abort() }))).rejects.toMatchObject({ code: 'ABORTED' })
+  const controller = new AbortController()
+  const pages = watching({ signal: controller.signal })
+  await next(pages)
+  await put(2)
+  controller.abort()
+  await expect(next(pages)).rejects.toMatchObject({ code: 'ABORTED' })
+})
+
+it('a page is given while a shard is down, and what was missed of it comes when it is back', async () => {
+  const down = store.context.router.shardOfKey(Buffer.from('ada')) === 0 ? 1 : 0
+  const [id] = [await put(1)]
+  let isDown = true
+  plan = ({ shard, operation }) =>
+    isDown && shard === down && operation === 'raiseFloor'
+      ? {
+          before() {
+            throw new LooseleafError('SHARD_UNAVAILABLE', 'gone', { shard: 'down' })
+          },
+        }
+      : undefined
+  const pages = watching()
+  expect(numbers((await next(pages)).items)).toEqual([1])
+  const moved = next(pages)
+  await put(7, id)
+  isDown = false
+  expect(numbers((await moved).items)).toEqual([7])
+  await pages.return()
 })

@@ -1,4 +1,4 @@
-import { optionKinds, untilAborted, type CallOptions, type Entity, type OptionKinds } from '@looseleaf/core'
+import { optionKinds, type CallOptions, type Entity, type OptionKinds } from '@looseleaf/core'
 import {
   definitionData,
   planQuery,
@@ -57,7 +57,7 @@ export async function* watch<const P extends IndexProperties>(
   try {
     let before: ReadonlyMap<string, Entity> = new Map()
     for (let generation = 0; ;) {
-      await untilAborted(page.after(generation), signal)
+      await page.after(generation, signal)
       const { items } = page
       generation = page.generation
       const now = new Map(items.map((item) => [item.id as string, item]))
@@ -95,15 +95,17 @@ function pageOf<const P extends IndexProperties>(
   const key = [index.name, ofIndex.toString('hex'), ofWhere.toString('hex'), plan.order, plan.limit].join(' ')
   let page = pages.get(key)
   if (page === undefined) {
-    page = createCurrentPage(
+    const made = createCurrentPage(
       context,
       {
         read: async () => (await store.query(index, where, query)).items,
         matches: plan.matches,
       },
-      () => pages.delete(key),
+      () => {
+        if (pages.get(key) === made) pages.delete(key)
+      },
     )
-    pages.set(key, page)
+    pages.set(key, (page = made))
   }
   return page
 }

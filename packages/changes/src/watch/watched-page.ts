@@ -1,4 +1,5 @@
 import {
+  abortedError,
   formatId,
   isLooseleafError,
   metaOf,
@@ -15,8 +16,8 @@ export interface CurrentPage {
   readonly items: readonly Entity[]
   /** Grows whenever the items are others. 0 before they were read for the first time. */
   readonly generation: number
-  /** Resolves when the generation is above this one; rejects when the page cannot be read any more. */
-  after(generation: number): Promise<void>
+  /** Resolves when the generation is above this one; rejects when the page cannot be read any more, or the signal fires. */
+  after(generation: number, signal: AbortSignal | undefined): Promise<void>
   enter(): void
   leave(): void
 }
@@ -43,7 +44,9 @@ export function createCurrentPage(
   let isStale = true
   let isReading = false
   let failure: { readonly error: unknown } | undefined
-  let waiting: { readonly resolve: () => void; readonly reject: (error: unknown) => void }[] = []
+  const waiting = new Set<{ readonly resolve: () => void; readonly reject: (error: unknown) => void }>()
+  /** Entities that were changed while the page was being read: its answer may be from before. */
+  const changedMeanwhile = new Set<EntityId>()
 
   function concerns(row: EntityRow, shard: string): boolean {
     if (ids.has(formatId(row.id))) return true
@@ -58,9 +61,7 @@ export function createCurrentPage(
 
   function fail(error: unknown): void {
     failure = { error }
-    const all = waiting
-    waiting = []
-    for (const { reject } of all) reject(error)
+    for (const { reject } of waiting) reject(error)
     end()
   }
 
@@ -78,9 +79,7 @@ export function createCurrentPage(
     items = found
     ids = new Set(found.map(({ id }) => id))
     generation++
-    const all = waiting
-    waiting = []
-    for (const { resolve } of all) resolve()
+    for (const { resolve } of waiting) resolve()
   }
 
   async function refresh(): Promise<void> {
@@ -88,8 +87,10 @@ export function createCurrentPage(
     isReading = true
     while (isStale && watchers > 0 && failure === undefined) {
       isStale = false
+      changedMeanwhile.clear()
       try {
         take(await read())
+        if (items.some(({ id }) => changedMeanwhile.has(id))) isStale = true
       } catch (error) {
         if (!isLooseleafError(error) || !error.retryable) return fail(error)
         isStale = true
@@ -101,8 +102,13 @@ export function createCurrentPage(
 
   const listener: ChangeListener = {
     changed(rows, shard) {
+      if (isReading) for (const { id } of rows) changedMeanwhile.add(formatId(id))
       if (!isStale && rows.some((row) => concerns(row, shard))) isStale = true
       if (isStale) void refresh()
+    },
+    missed() {
+      isStale = true
+      void refresh()
     },
     failed: fail,
   }
@@ -114,10 +120,29 @@ export function createCurrentPage(
     get generation() {
       return generation
     },
-    after(seen) {
+    after(seen, signal) {
+      if (signal?.aborted) return Promise.reject(abortedError(signal))
       if (failure !== undefined) return Promise.reject(failure.error)
       if (generation > seen) return Promise.resolve()
-      return new Promise((resolve, reject) => waiting.push({ resolve, reject }))
+      return new Promise((resolve, reject) => {
+        const leave = (): void => {
+          waiting.delete(one)
+          signal?.removeEventListener('abort', onAbort)
+        }
+        const one = {
+          resolve() {
+            leave()
+            resolve()
+          },
+          reject(error: unknown) {
+            leave()
+            reject(error as Error)
+          },
+        }
+        const onAbort = (): void => one.reject(abortedError(signal))
+        waiting.add(one)
+        signal?.addEventListener('abort', onAbort, { once: true })
+      })
     },
     enter() {
       if (++watchers === 1) hub.join(listener).then(() => void refresh(), fail)

@@ -44,6 +44,8 @@ export interface EntityChange {
 /** What is handed over, and where its shard stands then. */
 type Found = Omit<EntityChange, 'cursor'> & { readonly shard: number; readonly place: UpdatedPlace }
 
+type Settled = { readonly run: readonly Found[] } | { readonly error: unknown }
+
 interface Following {
   readonly context: EngineContext
   readonly reader: EntityReader
@@ -80,10 +82,26 @@ export async function* changesOf(
         : placesOf(from, storeId, shards.length)
   const following = { context, reader, options, pollMs, signal, checkOpen }
   const streams = places.map((place, shard) => follow(following, shard, place))
-  const runs = new Map(streams.map((stream, shard) => [shard, stream.next()]))
+  // Not a race of promises, which would keep every run of the others while a shard says nothing.
+  const arrived: Settled[] = []
+  let wake: (() => void) | undefined
+  const begin = (shard: number): Promise<void> => {
+    const settled = (one: Settled): void => {
+      arrived.push(one)
+      wake?.()
+    }
+    return streams[shard]!.next().then(
+      ({ value = [] }) => settled({ run: value }),
+      (error: unknown) => settled({ error }),
+    )
+  }
+  const runs = streams.map((_, shard) => begin(shard))
   try {
     for (;;) {
-      const { value: run = [] } = await Promise.race(runs.values())
+      if (arrived.length === 0) await new Promise<void>((resolve) => (wake = resolve))
+      const next = arrived.shift() as Settled
+      if ('error' in next) throw next.error
+      const { run } = next
       for (const { shard, place, ...change } of run) {
         places[shard] = place
         const now = [...places]
@@ -95,11 +113,11 @@ export async function* changesOf(
         }
       }
       const taken = run[0]?.shard
-      if (taken !== undefined) runs.set(taken, (streams[taken] as (typeof streams)[number]).next())
+      if (taken !== undefined) runs[taken] = begin(taken)
     }
   } finally {
     ended.abort()
-    await Promise.allSettled(runs.values())
+    await Promise.all(runs)
   }
 }
 

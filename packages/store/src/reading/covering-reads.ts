@@ -54,7 +54,7 @@ export interface CoveringReads {
  */
 export function createCoveringReads(
   { router, codec }: EngineContext,
-  lanes: readonly ShardLanes[],
+  lanes: (shard: number) => ShardLanes,
   entry: CatalogEntry,
   readWhole: QueryPorts['read'],
   verify: boolean,
@@ -72,7 +72,7 @@ export function createCoveringReads(
     await Promise.all(
       Array.from(byShard, async ([shard, places]) => {
         const ids = places.map((place) => rows[place]!.entityId)
-        const found = await lanes[shard]!.version.submitAll(ids, signal)
+        const found = await lanes(shard).version.submitAll(ids, signal)
         for (let i = 0; i < places.length; i++) versions[places[i]!] = found[i]
       }),
     )
@@ -104,7 +104,9 @@ export function createCoveringReads(
     wholeReads: () => wholeReads,
     ports: {
       scan: (shard, scan, signal) =>
-        lanes[shard]!.index(tableSpec(entry)).scan.submit({ ...scan, included: true }, signal),
+        lanes(shard)
+          .index(tableSpec(entry))
+          .scan.submit({ ...scan, included: true }, signal),
       async read(rows, signal, take) {
         const versions = verify ? await committedVersions(rows, signal) : undefined
         const others: number[] = []

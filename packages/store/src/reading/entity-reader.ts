@@ -40,8 +40,13 @@ const IDS_AT_ONCE = 1024
 /** Bytes of one group, as stored and as decoded, or one entity. */
 const GROUP_BYTES = 8 * 1024 * 1024
 
-export function createEntityReader(router: Router, codec: Codec, lanes: readonly ShardLanes[]): EntityReader {
-  const laneOf = (id: Uint8Array): ShardLanes => lanes[router.shardOfId(id)] as ShardLanes
+/** `lanes`: those of the shard of a number. */
+export function createEntityReader(
+  router: Router,
+  codec: Codec,
+  lanes: (shard: number) => ShardLanes,
+): EntityReader {
+  const laneOf = (id: Uint8Array): ShardLanes => lanes(router.shardOfId(id))
 
   /** The row whose body was left out. */
   function whole(

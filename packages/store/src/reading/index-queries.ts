@@ -1,12 +1,12 @@
 import {
   elapsedBy,
   isLooseleafError,
+  isOutage,
   LooseleafError,
   type CallOptions,
   type CatalogEntry,
   type EntityId,
   type IndexDefinitionData,
-  type KeyRange,
   type ReplicaReadOptions,
 } from '@looseleaf/core'
 import {
@@ -44,8 +44,9 @@ import { explainQuery, type ExplainOptions, type QueryExplanation } from './expl
 import type { ReadOptions } from './entity-reader.ts'
 import { idPlan, readIds, type IdPage, type QueryIdsOptions } from './id-reads.ts'
 import type { Observing } from '../observing/observing.ts'
+import { countRows } from './count-rows.ts'
 import { createReadyIndexes } from './ready-indexes.ts'
-import type { ReadView, ReplicaReads } from './replica-reads.ts'
+import type { ReadKind, ReadView, ReplicaReads } from './replica-reads.ts'
 
 /** What the store does with an index, whatever its properties are; the face of the store adds the types. */
 export interface IndexQueries {
@@ -98,6 +99,9 @@ export interface CountOptions extends CallOptions, ReplicaReadOptions {
 /** Conditions that are worked on at the same time: what lanes take into one statement. */
 const MAX_TOGETHER = 128
 
+const BY_INDEX: ReadKind = { byIndex: true }
+const WHOLE: ReadKind = { byIndex: true, isWhole: true }
+
 export function createIndexQueries(
   context: EngineContext,
   replicas: ReplicaReads,
@@ -113,34 +117,43 @@ export function createIndexQueries(
     definitions: readonly IndexDefinitionData[],
     options: ReplicaReadOptions,
     work: (view: ReadView, entries: readonly CatalogEntry[]) => Promise<T>,
+    kind: ReadKind = BY_INDEX,
   ): Promise<T> =>
-    ready.onIndexes(definitions, (entries) =>
-      replicas.read(options, (view) => work(view, entries), { byIndex: true }),
-    )
+    ready.onIndexes(definitions, (entries) => replicas.read(options, (view) => work(view, entries), kind))
   const onIndex = <T>(
     definition: IndexDefinitionData,
     options: ReplicaReadOptions,
     work: (view: ReadView, entry: CatalogEntry) => Promise<T>,
-  ): Promise<T> => onIndexes([definition], options, (view, [entry]) => work(view, entry as CatalogEntry))
+    kind?: ReadKind,
+  ): Promise<T> =>
+    onIndexes([definition], options, (view, [entry]) => work(view, entry as CatalogEntry), kind)
 
   /** Entities on any shard may have rows pending; a shard that does not answer may have them too. */
   async function hasPending(entries: readonly CatalogEntry[]): Promise<boolean> {
     const tables = [...new Set(entries.map(({ table }) => table))]
     const answers = await Promise.allSettled(
-      replicas.primary.lanes.flatMap((lane) => tables.map((table) => lane.pending.submit(table))),
+      driver.shards.flatMap((_, shard) =>
+        tables.map((table) => replicas.primary.lanes(shard).pending.submit(table)),
+      ),
     )
     return answers.some((answer) => answer.status === 'rejected' || answer.value)
   }
 
-  /** Replicas are read only where nothing can be pending, and by a catalog that is theirs. */
-  const mayBePending = async (
-    { asOf }: ReadView,
+  /** Where a primary is out of reach, replicas may do without: they are read only where nothing can be pending. */
+  const mayBePending = (
+    { isReplicated }: ReadView,
     [plan]: readonly { readonly shards: readonly number[] }[],
-  ): Promise<boolean> => asOf === undefined && watch.mayBePending(plan?.shards[0] ?? 0)
+  ): Promise<boolean> =>
+    watch.mayBePending(plan?.shards[0] ?? 0).catch((error: unknown) => {
+      if (isReplicated && isOutage(error)) return false
+      throw error
+    })
 
-  /** Whether what has left a row of what is read may be gone: a page that knows what was a while ago has begun then. */
-  const createViewAge = ({ asOf }: ReadView, queryTimeMs: number): (() => boolean) =>
-    createAge(time, asOf === undefined ? queryTimeMs : queryTimeMs - (now() - asOf))
+  /** Whether rows of what has moved may be gone: what knows only what was a while ago has begun then. */
+  function createViewAge(view: ReadView, queryTimeMs: number): () => boolean {
+    const isOld = createAge(time, queryTimeMs)
+    return () => isOld() || (view.asOf !== undefined && now() - view.asOf >= queryTimeMs)
+  }
 
   /** Says of a slip which of the conditions has it. */
   function planMany(entry: CatalogEntry, wheres: readonly object[], options: QueryOptions): QueryPlan[] {
@@ -162,7 +175,7 @@ export function createIndexQueries(
     tellDamaged: ReadOptions['tellDamaged'],
   ): QueryPorts => ({
     scan: (shard, scan, signal, index) =>
-      lanes[shard]!.index(tableSpec(entries[index]!)).scan.submit(scan, signal),
+      lanes(shard).index(tableSpec(entries[index]!)).scan.submit(scan, signal),
     read: (rows, signal, take) =>
       reader.each(
         rows.map(({ entityId }) => entityId),
@@ -197,7 +210,7 @@ export function createIndexQueries(
     readBy: (ports: QueryPorts) => QueryPorts,
     isWhole: () => boolean,
   ): Promise<QueryPage> {
-    const tell = damagedTeller(onDamaged)
+    const tell = view.isReplicated ? undefined : damagedTeller(onDamaged)
     const damaged = new Set<EntityId>()
     const tellDamaged =
       tell &&
@@ -233,45 +246,13 @@ export function createIndexQueries(
     const checkTime = (): void => {
       if (isTooLong()) throw tookTooLong(entry.name, queryTimeMs)
     }
-    const ports = portsOf(view, [entry], damagedTeller(onDamaged))
+    const ports = portsOf(view, [entry], view.isReplicated ? undefined : damagedTeller(onDamaged))
     const scan: QueryPorts['scan'] = (...asked) => {
       checkTime()
       return ports.scan(...asked)
     }
     await forEachMatch({ ...ports, scan }, plan, { signal }, onMatch)
     checkTime()
-  }
-
-  /** Adds up what the ranges of each plan have, in one call of each shard. */
-  async function countRows(
-    { shards: servers }: ReadView,
-    entry: CatalogEntry,
-    plans: readonly (QueryPlan | undefined)[],
-    signal: AbortSignal | undefined,
-  ): Promise<number[]> {
-    const counts = plans.map(() => 0)
-    const byShard = new Map<number, { readonly plan: number; readonly range: KeyRange }[]>()
-    for (const [plan, { ranges } = { ranges: [] }] of plans.entries()) {
-      for (const { range, shards } of ranges) {
-        for (const shard of shards) {
-          const own = byShard.get(shard)
-          if (own === undefined) byShard.set(shard, [{ plan, range }])
-          else own.push({ plan, range })
-        }
-      }
-    }
-    await Promise.all(
-      Array.from(byShard, async ([shard, asked]) => {
-        const table = servers[shard]!.index(tableSpec(entry))
-        const ranges = asked.map(({ range }) => range)
-        const found =
-          ranges.length === 1
-            ? [await table.count(ranges[0]!, { signal })]
-            : await table.countMany(ranges, { signal })
-        for (const [i, { plan }] of asked.entries()) counts[plan]! += found[i]!
-      }),
-    )
-    return counts
   }
 
   async function countAll(
@@ -351,24 +332,37 @@ export function createIndexQueries(
         return { ...page!, verified: verify, cost: { ...cost, ...asked, entitiesCovered } }
       }),
     all: (definition, where, options) =>
-      onIndex(definition, options, async (view, entry) => {
-        const plan = planQuery(entry, where, options, router)
-        await mayBePending(view, [plan])
-        const entities: IndexedEntity[] = []
-        await readAll(view, entry, plan, options, (entity) => {
-          // It matches, so it has the indexed properties.
-          entities.push(toEntity(entity) as IndexedEntity)
-        })
-        return entities
-      }),
+      onIndex(
+        definition,
+        options,
+        async (view, entry) => {
+          const plan = planQuery(entry, where, options, router)
+          await mayBePending(view, [plan])
+          const entities: IndexedEntity[] = []
+          await readAll(view, entry, plan, options, (entity) => {
+            // It matches, so it has the indexed properties.
+            entities.push(toEntity(entity) as IndexedEntity)
+          })
+          return entities
+        },
+        WHOLE,
+      ),
     count: (definition, where, options) =>
-      onIndex(definition, options, async (view, entry) => {
-        const [count] = await countAll(view, entry, [planQuery(entry, where, options, router)], options)
-        return count!
-      }),
+      onIndex(
+        definition,
+        options,
+        async (view, entry) => {
+          const [count] = await countAll(view, entry, [planQuery(entry, where, options, router)], options)
+          return count!
+        },
+        WHOLE,
+      ),
     countMany: (definition, wheres, options) =>
-      onIndex(definition, options, (view, entry) =>
-        countAll(view, entry, planMany(entry, wheres, options), options),
+      onIndex(
+        definition,
+        options,
+        (view, entry) => countAll(view, entry, planMany(entry, wheres, options), options),
+        WHOLE,
       ),
     explain: (definition, where, options) =>
       onIndex(definition, {}, (_, entry) =>

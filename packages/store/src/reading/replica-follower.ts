@@ -41,6 +41,10 @@ const LOOKS = 4
 /** Milliseconds between two looks. */
 const MIN_PAUSE_MS = 50
 const MAX_PAUSE_MS = 1_000
+/** A bound that no replica can be known to keep is nobody's reason to look more often. */
+const LEAST_BOUND_MS = LOOKS * MIN_PAUSE_MS
+/** A replica that has not answered for so long is left out. */
+const LATE_MS = 1_000
 /** A shard is followed for so long after it was asked for. */
 const FOLLOW_MS = 10_000
 
@@ -51,14 +55,31 @@ const UNKNOWN: ReplicaState = {
   leftOut: 'How far it is is not known yet.',
 }
 
+const LATE = 'It does not answer in time.'
+
 type Replayed = Pick<FloorState, 'floor' | 'epoch'> & Pick<ReplicaState, 'opened'>
 
 /** How often connections to a shard have been opened. */
 export const openedTo = (shard: Shard): number => shard.connections?.()?.opened ?? 0
 
+interface Followed {
+  readonly replica: Shard
+  state: ReplicaState
+  /** Whether it has shown that it is of this store since it has failed last. */
+  isChecked: boolean
+  isWarned: boolean
+  /** Counted up by each failure, so that a look that began before it changes nothing. */
+  failures: number
+  /** The floor that it had when it was ahead of its primary: until that is passed, its floors are those of another history. */
+  above: number
+  /** When it was asked what it has not answered yet. */
+  askedAt: number | undefined
+  loop: Promise<void> | undefined
+}
+
 /**
- * Follows the replicas of a shard by its floor: reads what they have replayed, and then, from the primary, the floor; raises it where
- * nobody else has done so for the time of a look.
+ * Follows the replicas of a shard by its floor: reads what they have replayed, each in its own time, and then, from the primary, the
+ * floor, which is raised where nobody else has done so for the time of a look.
  */
 export function createReplicaFollower(
   context: EngineContext,
@@ -71,36 +92,42 @@ export function createReplicaFollower(
   const quietTime = context.time === systemTime ? backgroundTime : context.time
   const closing = new AbortController()
   const { signal } = closing
-  const replicas = (shard.replicas ?? []).map((replica) => ({
-    replica,
-    state: UNKNOWN,
-    /** Whether it has shown that it is of this store since it has failed last. */
-    isChecked: false,
-    isWarned: false,
-    /** Counted up by each failure, so that a look that began before it changes nothing. */
-    failures: 0,
-    /** The floor that it had when it was ahead of its primary: until that is passed, its floors are those of another history. */
-    above: -Infinity,
-    look: undefined as Promise<void> | undefined,
-  }))
-  type Followed = (typeof replicas)[number]
+  const replicas = (shard.replicas ?? []).map((replica): Followed => {
+    const none = { askedAt: undefined, loop: undefined }
+    return {
+      ...none,
+      replica,
+      state: UNKNOWN,
+      isChecked: false,
+      isWarned: false,
+      failures: 0,
+      above: -Infinity,
+    }
+  })
   const marks = createReplicaMarks()
-  let lookAtPrimary: Promise<void> | undefined
-  let primary: FloorState | undefined
+  let primaryLoop: Promise<void> | undefined
+  /** Told the floor of the primary as it is read next, or undefined where that fails. */
+  let listeners: ((current: FloorState | undefined) => void)[] = []
   let bound = Infinity
   let boundAt = -Infinity
-  let askedAt = -Infinity
-  let running: Promise<void> | undefined
+  let wantedAt = -Infinity
+
+  const isWanted = (): boolean => !signal.aborted && now() - wantedAt <= FOLLOW_MS
+  const pauseMs = (): number => Math.min(Math.max(bound / LOOKS, MIN_PAUSE_MS), MAX_PAUSE_MS)
+  const pause = (ms: number): Promise<void> =>
+    untilAborted(quietTime.sleep(ms, signal), signal).catch(() => undefined)
 
   /** Throws what is wrong with the replica. */
   async function check(one: Followed): Promise<void> {
     const catalog = await loadShardCatalog(one.replica, { signal })
     if (catalog?.storeId !== context.catalog.current().storeId || catalog.shardNumber !== number)
       throw new Error('It is no replica of this shard.')
+    if (!one.isWarned) {
+      for (const warning of await one.replica.warnings({ signal }))
+        onWarning(`${one.replica.name}: ${warning}`)
+      one.isWarned = true
+    }
     one.isChecked = true
-    if (one.isWarned) return
-    one.isWarned = true
-    for (const warning of await one.replica.warnings({ signal })) onWarning(`${one.replica.name}: ${warning}`)
   }
 
   function leaveOut(one: Followed, leftOut: string): void {
@@ -109,33 +136,15 @@ export function createReplicaFollower(
     one.failures++
   }
 
-  /** Its floor as it is now, for `judge`. */
-  async function askReplica(one: Followed): Promise<Replayed | undefined> {
-    const { failures } = one
+  async function askReplica(one: Followed): Promise<Replayed> {
+    one.askedAt = now()
     try {
       if (!one.isChecked) await check(one)
       const opened = openedTo(one.replica)
       const { floor, epoch } = await one.replica.entities.floor({ signal })
-      return one.failures === failures ? { floor, epoch, opened } : undefined
-    } catch (error) {
-      if (!signal.aborted) leaveOut(one, reasonOf(error))
-      return undefined
-    }
-  }
-
-  async function askPrimary(pauseMs: number): Promise<void> {
-    try {
-      const sentAt = now()
-      primary = undefined
-      const found = await shard.entities.floor({ signal })
-      marks.seen(found.floor, sentAt)
-      primary = found
-      // One that is ahead of the clock says nothing of its age.
-      if (found.now >= found.floor && found.now - found.floor < pauseMs * 1_000) return
-      const at = now()
-      marks.raised(await shard.entities.raiseFloor({ signal }), at)
-    } catch {
-      // It cannot be asked, or not be raised by this process: replicas grow older, until somebody else raises it.
+      return { floor, epoch, opened }
+    } finally {
+      one.askedAt = undefined
     }
   }
 
@@ -143,69 +152,90 @@ export function createReplicaFollower(
   function judge(one: Followed, { floor, ...seen }: Replayed, current: FloorState | undefined): void {
     if (current !== undefined && floor > current.floor) {
       one.above = floor
-      one.state = {
-        asOf: undefined,
-        ...seen,
-        leftOut: 'It is ahead of its primary, as after a failover that has lost writes.',
-      }
+      const leftOut = 'It is ahead of its primary, as after a failover that has lost writes.'
+      one.state = { ...seen, asOf: undefined, leftOut }
       return
     }
     const asOf = marks.asOf(floor, one.above)
     one.state = { ...seen, asOf, leftOut: asOf === undefined ? UNKNOWN.leftOut : undefined }
   }
 
-  /** Resolves when this has, or when the time of a look is over. */
-  const briefly = (work: Promise<unknown>, pauseMs: number): Promise<unknown> =>
-    Promise.race([work, untilAborted(quietTime.sleep(pauseMs, signal), signal).catch(() => undefined)])
+  /** The floor of the primary, read after this call; undefined where it does not come in time. */
+  const nextFloor = (): Promise<FloorState | undefined> =>
+    Promise.race([
+      new Promise<FloorState | undefined>((resolve) => listeners.push(resolve)),
+      pause(LATE_MS).then(() => undefined),
+    ])
 
-  async function look(pauseMs: number): Promise<void> {
-    const found: { readonly one: Followed; readonly replayed: Replayed }[] = []
-    await briefly(
-      Promise.all(
-        replicas.map((one) => {
-          // One that hangs is not asked twice, and says nothing by an answer that comes late.
-          if (one.look !== undefined) return leaveOut(one, 'It does not answer in time.')
-          one.look = askReplica(one)
-            .then((replayed) => void (replayed && found.push({ one, replayed })))
-            .finally(() => (one.look = undefined))
-          return one.look
-        }),
-      ),
-      pauseMs,
-    )
-    const seen = found.splice(0)
-    // An answer to a look that was under way already may be from before the replicas were asked.
-    const isLater = lookAtPrimary === undefined
-    lookAtPrimary ??= askPrimary(pauseMs).finally(() => (lookAtPrimary = undefined))
-    await briefly(lookAtPrimary, pauseMs)
-    for (const { one, replayed } of seen) judge(one, replayed, isLater ? primary : undefined)
+  async function followReplica(one: Followed): Promise<void> {
+    while (isWanted()) {
+      const { failures } = one
+      try {
+        const replayed = await untilAborted(askReplica(one), signal)
+        const current = await nextFloor()
+        // What it says now is of before it has failed.
+        if (one.failures === failures) judge(one, replayed, current)
+      } catch (error) {
+        if (!signal.aborted) leaveOut(one, reasonOf(error))
+      }
+      await pause(pauseMs())
+    }
+    one.state = UNKNOWN
+    one.loop = undefined
   }
 
-  async function follow(): Promise<void> {
-    while (!signal.aborted && now() - askedAt <= FOLLOW_MS) {
-      const pauseMs = Math.min(Math.max(bound / LOOKS, MIN_PAUSE_MS), MAX_PAUSE_MS)
-      await look(pauseMs)
-      await untilAborted(quietTime.sleep(pauseMs, signal), signal).catch(() => undefined)
+  async function lookAtPrimary(): Promise<void> {
+    const told = listeners
+    listeners = []
+    const sentAt = now()
+    const current = await untilAborted(shard.entities.floor({ signal }), signal).catch(() => undefined)
+    if (current !== undefined) marks.seen(current.floor, sentAt)
+    for (const tell of told) tell(current)
+    if (current === undefined) return
+    // One that is ahead of the clock says nothing of its age.
+    if (current.now >= current.floor && current.now - current.floor < pauseMs() * 1_000) return
+    const at = now()
+    marks.raised(await shard.entities.raiseFloor({ signal }), at)
+  }
+
+  async function followPrimary(): Promise<void> {
+    while (isWanted()) {
+      // It cannot be asked, or not be raised by this process: replicas grow older, until somebody else raises it.
+      await lookAtPrimary().catch(() => undefined)
+      await pause(pauseMs())
     }
-    for (const one of replicas) one.state = UNKNOWN
-    running = undefined
+    primaryLoop = undefined
+  }
+
+  function begin(): void {
+    primaryLoop ??= followPrimary()
+    for (const one of replicas) one.loop ??= followReplica(one)
+  }
+
+  function states(): readonly ReplicaState[] {
+    for (const one of replicas) {
+      const isLate = one.askedAt !== undefined && now() - one.askedAt > LATE_MS
+      if (isLate && one.state.leftOut !== LATE) leaveOut(one, LATE)
+    }
+    return replicas.map(({ state }) => state)
   }
 
   return {
     ask(maxStalenessMs) {
-      askedAt = now()
-      if (maxStalenessMs <= bound || askedAt - boundAt > FOLLOW_MS) {
+      wantedAt = now()
+      if (maxStalenessMs >= LEAST_BOUND_MS && (maxStalenessMs <= bound || wantedAt - boundAt > FOLLOW_MS)) {
         bound = maxStalenessMs
-        boundAt = askedAt
+        boundAt = wantedAt
       }
-      if (!signal.aborted) running ??= context.events.detached(follow)
-      return replicas.map(({ state }) => state)
+      const isFollowed = primaryLoop !== undefined && replicas.every(({ loop }) => loop !== undefined)
+      if (!isFollowed && !signal.aborted) context.events.detached(begin)
+      return states()
     },
-    states: () => replicas.map(({ state }) => state),
+    states,
     failed: (replica, reason) => leaveOut(replicas[replica]!, reason),
     async close() {
       closing.abort()
-      await running
+      await Promise.all([primaryLoop, ...replicas.map(({ loop }) => loop)])
     },
   }
 }

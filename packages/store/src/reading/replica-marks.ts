@@ -30,18 +30,24 @@ export function createReplicaMarks(): ReplicaMarks {
 
   function add(mark: Mark): void {
     marks.push(mark)
-    if (marks.length > MAX_MARKS) marks = marks.filter((_, i) => i % 2 === 1)
+    // The newest one stays.
+    if (marks.length > MAX_MARKS) marks = marks.filter((_, i) => i % 2 === 0)
+  }
+
+  /** A failover has lost the last raises: what replicas have replayed of them says nothing of the primary that there is now. */
+  function noteFall(floor: number): void {
+    if (last !== undefined && floor < last.floor) marks = []
   }
 
   return {
     raised(floor, at) {
+      noteFall(floor)
       add({ floor, asOf: at })
       last = { floor, sentAt: at }
     },
     seen(floor, sentAt) {
-      // A failover has lost the last raises: what replicas have replayed of them says nothing of the primary that there is now.
-      if (last !== undefined && floor < last.floor) marks = []
-      else if (last !== undefined && floor > last.floor) add({ floor, asOf: last.sentAt })
+      noteFall(floor)
+      if (last !== undefined && floor > last.floor) add({ floor, asOf: last.sentAt })
       last = { floor, sentAt }
     },
     asOf: (replayed, above) => marks.findLast(({ floor }) => floor <= replayed && floor > above)?.asOf,

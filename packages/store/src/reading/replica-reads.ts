@@ -1,7 +1,8 @@
 import {
   elapsedBy,
   isLooseleafError,
-  isOutage,
+  LooseleafError,
+  type ErrorCode,
   type ConnectionState,
   type ReplicaReadOptions,
   type Shard,
@@ -13,12 +14,17 @@ import { createEntityReader, type EntityReader } from './entity-reader.ts'
 import { createReplicaFollower, openedTo, type ReplicaFollower } from './replica-follower.ts'
 import { createSessionTokens } from './session-tokens.ts'
 
-/** The servers that one call reads, one of each shard. */
+/** The servers that one call reads, one of each shard that it needs. */
 export interface ReadView {
-  readonly shards: readonly Shard[]
-  readonly lanes: readonly ShardLanes[]
+  shard(number: number): Shard
+  lanes(number: number): ShardLanes
   readonly reader: EntityReader
-  /** They know everything that was acknowledged before this moment of `elapsedBy`; undefined where all are primaries. */
+  /** Whether there may be replicas among them. */
+  readonly isReplicated: boolean
+  /**
+   * Those that were needed so far know everything that was acknowledged before this moment of `elapsedBy`; undefined where all are
+   * primaries.
+   */
   readonly asOf: number | undefined
 }
 
@@ -34,25 +40,29 @@ export interface ReplicaStats {
   readonly lanes: readonly LaneStats[]
 }
 
+/** How a call reads. */
+export interface ReadKind {
+  /** By an index, so that replicas have to have the very catalog that this process goes by. */
+  readonly byIndex?: boolean
+  /** Its answer is whole or an error, so that what is old already leaves no time for it. */
+  readonly isWhole?: boolean
+}
+
+type ViewOptions = ReplicaReadOptions & { readonly fresh?: boolean | undefined }
+
 /** Chooses where calls read. */
 export interface ReplicaReads {
   readonly primary: ReadView
-  /**
-   * Does a read where its options say. `byIndex`: by an index, so that replicas have to have the very catalog that this process
-   * goes by. What fails on a replica is done again on primaries.
-   */
-  read<T>(
-    options: ReplicaReadOptions,
-    work: (view: ReadView) => Promise<T>,
-    kind?: { readonly byIndex: boolean },
-  ): Promise<T>
+  /** Does a read where its options say. What fails on a replica is done again on primaries. */
+  read<T>(options: ViewOptions, work: (view: ReadView) => Promise<T>, kind?: ReadKind): Promise<T>
   sessionToken(): string
-  /** Of each shard. */
-  stats(): readonly (readonly ReplicaStats[])[]
+  /** Of the replicas of a shard. */
+  stats(shard: number): readonly ReplicaStats[]
   close(): Promise<void>
 }
 
 const DEFAULT_STALENESS_MS = 1_000
+const damages: ReadonlySet<ErrorCode> = new Set(['BODY_DAMAGED', 'BODY_UNKNOWN', 'BODY_TOO_LARGE'])
 
 interface Replica {
   readonly shard: Shard
@@ -61,13 +71,9 @@ interface Replica {
 
 /** A replica that is read, and its connections when it was last looked at. */
 interface Used {
-  readonly shard: Shard
+  readonly number: number
+  readonly place: number
   readonly opened: number
-}
-
-interface ReplicaView {
-  readonly view: ReadView
-  readonly used: readonly Used[]
 }
 
 interface ReplicatedShard {
@@ -85,7 +91,13 @@ export function createReplicaReads(
   const { driver, router, codec, catalog, time, random } = context
   const now = elapsedBy(time)
   const tokens = createSessionTokens(now, random)
-  const primary: ReadView = { shards: driver.shards, lanes: primaryLanes, reader, asOf: undefined }
+  const primary: ReadView = {
+    shard: (number) => driver.shards[number]!,
+    lanes: (number) => primaryLanes[number]!,
+    reader,
+    isReplicated: false,
+    asOf: undefined,
+  }
   const replicated = driver.shards.map((shard, number): ReplicatedShard | undefined => {
     const { replicas = [] } = shard
     if (replicas.length === 0) return undefined
@@ -98,85 +110,115 @@ export function createReplicaReads(
   /** Counts calls, so that replicas that are equally good take turns. */
   let turn = 0
 
+  /** Chooses a server of each shard when it is needed first. */
   function choose(
     { maxStalenessMs = DEFAULT_STALENESS_MS, after }: ReplicaReadOptions,
-    byIndex: boolean,
-  ): ReplicaView | undefined {
+    { byIndex = false, isWhole = false }: ReadKind,
+  ): { readonly view: ReadView; readonly used: readonly Used[] } {
     const known = byIndex ? catalog.current() : undefined
+    // Half of the time for the call itself.
+    const bound =
+      isWhole && known !== undefined ? Math.min(maxStalenessMs, known.queryTimeMs / 2) : maxStalenessMs
     const begun = now()
     const behind = after === undefined ? -Infinity : tokens.momentOf(after)
     turn++
-    let asOf: number | undefined
-    const shards = [...driver.shards]
-    const lanes = [...primaryLanes]
+    const chosen = new Map<number, Replica | undefined>()
     const used: Used[] = []
-    for (const [number, one] of replicated.entries()) {
-      const states = one?.follower.ask(maxStalenessMs) ?? []
+    let asOf: number | undefined
+
+    function find(number: number): Replica | undefined {
+      const one = replicated[number]
       // What is pending on one shard cannot be held against what a replica of another one has.
-      if (known?.mayDefer) continue
+      if (one === undefined || known?.mayDefer) return undefined
+      const states = one.follower.ask(bound)
       for (let i = 0; i < states.length; i++) {
         const place = (turn + i) % states.length
         const state = states[place]!
         // A raise that was sent in the very moment of a token may have been sent before it.
-        if (state.asOf === undefined || state.asOf < begun - maxStalenessMs || state.asOf <= behind) continue
+        if (state.asOf === undefined || state.asOf < begun - bound || state.asOf <= behind) continue
         if (known !== undefined && state.epoch !== known.epochs[number]) continue
-        const replica = one!.replicas[place]!
+        const replica = one.replicas[place]!
         if (openedTo(replica.shard) !== state.opened) continue
-        used.push({ shard: replica.shard, opened: state.opened })
-        shards[number] = replica.shard
-        lanes[number] = replica.lanes
+        used.push({ number, place, opened: state.opened })
         asOf = Math.min(asOf ?? Infinity, state.asOf)
-        break
+        return replica
       }
+      return undefined
     }
-    return asOf === undefined
-      ? undefined
-      : { view: { shards, lanes, reader: createEntityReader(router, codec, lanes), asOf }, used }
+
+    function replicaOf(number: number): Replica | undefined {
+      if (!chosen.has(number)) chosen.set(number, find(number))
+      return chosen.get(number)
+    }
+
+    const lanes = (number: number): ShardLanes => replicaOf(number)?.lanes ?? primaryLanes[number]!
+    const view: ReadView = {
+      shard: (number) => replicaOf(number)?.shard ?? driver.shards[number]!,
+      lanes,
+      reader: createEntityReader(router, codec, lanes),
+      isReplicated: true,
+      get asOf() {
+        return asOf
+      },
+    }
+    return { view, used }
   }
 
-  /** Whether it was a replica that has failed; if it is out of reach, it is left out. */
-  function isOfReplica(error: unknown): boolean {
-    if (!isLooseleafError(error) || error.shard === undefined) return false
-    for (const one of replicated) {
-      const place = one?.replicas.findIndex(({ shard }) => shard.name === error.shard) ?? -1
-      if (place === -1) continue
-      if (isOutage(error)) one!.follower.failed(place, error.message)
-      return true
-    }
-    return false
+  /** Whether what was read by these can be relied on. */
+  const isSame = ({ number, place, opened }: Used): boolean =>
+    openedTo(replicated[number]!.replicas[place]!.shard) === opened
+
+  /** Whether an error may be that of a replica alone. One that fails is left out; a damaged body may be its own. */
+  function isOfReplicas(error: unknown, used: readonly Used[]): boolean {
+    if (!isLooseleafError(error)) return false
+    if (damages.has(error.code)) return used.length > 0
+    const failed = used.find(
+      ({ number, place }) => replicated[number]!.replicas[place]!.shard.name === error.shard,
+    )
+    if (failed === undefined) return false
+    replicated[failed.number]!.follower.failed(failed.place, error.message)
+    return true
   }
 
   return {
     primary,
-    async read(options, work, { byIndex } = { byIndex: false }) {
-      if (options.from !== 'replica' || !hasReplicas) return work(primary)
-      const chosen = choose(options, byIndex)
-      if (chosen === undefined) return work(primary)
-      try {
-        const found = await work(chosen.view)
-        if (chosen.used.every(({ shard, opened }) => openedTo(shard) === opened)) return found
-        return await work(primary)
-      } catch (error) {
-        if (!isOfReplica(error)) throw error
-        return work(primary)
+    async read(options, work, kind = {}) {
+      const { from = 'primary', maxStalenessMs, fresh } = options
+      if (from === 'primary') {
+        if (maxStalenessMs === undefined) return work(primary)
+        throw badOption("maxStalenessMs without from: 'replica'; a primary is never too old")
       }
+      if (fresh) throw badOption("fresh and from: 'replica'; what is read from a replica goes past the cache")
+      if (!hasReplicas) return work(primary)
+      const { view, used } = choose(options, kind)
+      try {
+        const found = await work(view)
+        if (used.every(isSame)) return found
+      } catch (error) {
+        if (!isOfReplicas(error, used)) throw error
+      }
+      return work(primary)
     },
     sessionToken: () => tokens.make(),
-    stats: () =>
-      replicated.map((one) =>
-        (one?.replicas ?? []).map(({ shard, lanes }, place) => {
-          const { asOf, leftOut } = one!.follower.states()[place]!
-          return {
-            name: shard.name,
-            ageMs: asOf === undefined ? undefined : now() - asOf,
-            leftOut,
-            connections: shard.connections?.(),
-            lanes: lanes.stats(),
-          }
-        }),
-      ),
+    stats(number) {
+      const one = replicated[number]
+      return (one?.replicas ?? []).map(({ shard, lanes }, place) => {
+        const { asOf, leftOut } = one!.follower.states()[place]!
+        return {
+          name: shard.name,
+          ageMs: asOf === undefined ? undefined : now() - asOf,
+          leftOut,
+          connections: shard.connections?.(),
+          lanes: lanes.stats(),
+        }
+      })
+    },
     async close() {
       await Promise.all(replicated.map((one) => one?.follower.close()))
     },
   }
+}
+
+function badOption(given: string): LooseleafError {
+  return new LooseleafError('BAD_OPTION', `A read has ${given}.`)
 }

@@ -5,7 +5,7 @@ import {
   type ReferenceReplica,
   type ShardState,
 } from '@looseleaf-tooling/reference-driver'
-import { LooseleafError, type Driver, type Shard, type Time } from '@looseleaf/core'
+import { LooseleafError, parseId, type Driver, type Shard, type Time } from '@looseleaf/core'
 import { defineIndex } from '@looseleaf/index-engine'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import * as fc from 'fast-check'
@@ -16,11 +16,15 @@ const byAuthor = defineIndex('by_author', {
   properties: { author: 'string', posted: 'integer' },
   shardOn: 'author',
 })
+const byPosted = defineIndex('by_posted', { properties: { posted: 'integer' }, shardOn: 'id' })
 const START = 1_700_000_000_000
 const SHARDS = 2
+const replica = { from: 'replica' } as const
 
 /** Milliseconds by the clock of all. */
 let clock: number
+/** What the clocks of the servers are off by. */
+let skew: number
 let sleepers: { readonly due: number; readonly wake: () => void }[]
 let primary: ReferenceDriver
 /** Two of each shard. */
@@ -59,14 +63,14 @@ async function pass(ms: number): Promise<void> {
 }
 
 /** A replica has all that its shard has now. */
-function catchUp(shard: number, replica: number): void {
-  replicas[shard]![replica]!.show(primary.shards[shard]!.state())
+function catchUp(shard: number, place: number): void {
+  replicas[shard]![place]!.show(primary.shards[shard]!.state())
 }
 function catchUpAll(): void {
   for (const [shard, own] of replicas.entries()) for (const place of own.keys()) catchUp(shard, place)
 }
 
-const nowMicros = (): number => (START + clock) * 1000
+const nowMicros = (): number => (START + clock + skew) * 1000
 
 function driverOf(count = 2): Driver {
   const shards = primary.shards.map((shard, number): Shard => ({
@@ -79,7 +83,7 @@ function driverOf(count = 2): Driver {
 const open = (driver = driverOf()): Promise<DataStore> =>
   DataStore.open({
     shards: { shardCount: SHARDS, connect: async () => driver },
-    indexes: [byAuthor],
+    indexes: [byAuthor, byPosted],
     migrate: true,
     time,
     onWarning: (warning) => void warnings.push(warning),
@@ -105,6 +109,7 @@ const statementsOf = (name: string): number =>
 
 beforeEach(async () => {
   clock = 0
+  skew = 0
   sleepers = []
   warnings = []
   faults = () => undefined
@@ -120,17 +125,22 @@ afterEach(async () => {
   await closed
 })
 
+/** All shards are followed that have an id among so many. */
+const askAll = (of = store): Promise<unknown> =>
+  of.getMany(
+    Array.from({ length: 60 }, () => of.newId()),
+    { from: 'replica' },
+  )
+
 /** Every replica has everything, and is known to. */
 async function ready(): Promise<void> {
-  await store.exists(store.newId(), { from: 'replica' })
+  await askAll()
   for (let look = 0; look < 3; look++) {
     await pass(300)
     catchUpAll()
   }
   await pass(300)
 }
-
-const replica = { from: 'replica' } as const
 
 it('replicas are read once it is known how far they are, in turns, and nobody looks while nobody reads from them', async () => {
   const { id } = await store.put({ author: 'ann', posted: 1 })
@@ -173,7 +183,7 @@ it('what a replica lacks is not missed by who allows for less: the primary is re
 it('a session token reads what was written before, in its own process and in others', async () => {
   const other = await open()
   await ready()
-  await other.exists(store.newId(), replica)
+  await askAll(other)
   await pass(300)
   catchUpAll()
   await pass(300)
@@ -233,7 +243,9 @@ it('a query of replicas that are older than the rows of what has moved says that
   const { cost } = await store.query(byAuthor, { author: 'ann' }, old)
   expect(cost.asOf).toBeDefined()
   expect(cost.complete).toBe(false)
-  await expect(store.getAll(byAuthor, { author: 'ann' }, old)).rejects.toMatchObject({ code: 'DEADLINE' })
+  // What says nothing of that is asked elsewhere.
+  expect(await store.getAll(byAuthor, { author: 'ann' }, old)).toHaveLength(1)
+  expect(await store.count(byAuthor, { author: 'ann' }, { ...old, exact: true })).toBe(1)
 })
 
 it('an index is queried on replicas that have it, and on primaries until then', async () => {
@@ -341,8 +353,7 @@ it('a replica that is ahead of its primary is left out until the floor has passe
   catchUpAll()
   for (const [number, shard] of primary.shards.entries()) shard.fallBack(states[number]!, 'everything')
   const hour = 3_600_000
-  clock -= hour
-  sleepers = sleepers.map(({ due, wake }) => ({ due: due - hour, wake }))
+  skew = -hour
   await pass(600)
   const reasons = (): (string | undefined)[] =>
     store.stats().shards.flatMap((shard) => shard.replicas.map(({ leftOut }) => leftOut))
@@ -359,7 +370,7 @@ it('a server of another store, or of another shard, is read by nobody', async ()
   await store.close()
   const states = primary.shards.map((shard) => shard.state()) as [ShardState, ShardState]
   store = await open()
-  await store.get(id, replica)
+  await askAll()
   for (const one of first) one.show(states[1])
   for (const one of second) one.show({ ...states[1], catalog: { ...states[1].catalog!, storeId: 'another' } })
   await pass(300)
@@ -378,7 +389,7 @@ it('a store whose rows may be pending answers queries from primaries', async () 
   expect((await store.query(byAuthor, { author: 'ann' }, replica)).cost.asOf).toBeUndefined()
 })
 
-it('a body that is damaged on a replica alone is read from the primary', async () => {
+it('a body that is damaged on a replica alone is read from the primary, also by who skips what is damaged', async () => {
   const { id } = await store.put({ author: 'ann', posted: 1 })
   await ready()
   for (const own of replicas.flat()) {
@@ -386,7 +397,125 @@ it('a body that is damaged on a replica alone is read from the primary', async (
     own.entities.read = async (...args) =>
       (await read(...args)).map((row) => row && { ...row, body: Uint8Array.of(1, 2, 3) })
   }
+  const skipping = { ...replica, onDamaged: 'skip' } as const
   expect(await store.get(id, replica)).toMatchObject({ author: 'ann' })
+  expect(await store.getMany([id], skipping)).toMatchObject([{ author: 'ann' }])
+  expect((await store.query(byAuthor, { author: 'ann' }, skipping)).items).toHaveLength(1)
+  expect(await store.getAll(byAuthor, { author: 'ann' }, skipping)).toHaveLength(1)
+  expect(await store.count(byAuthor, { author: 'ann' }, { ...skipping, exact: true })).toBe(1)
+})
+
+it('a replica that refuses reads for any reason is left out until it was looked at again', async () => {
+  const { id } = await store.put({ author: 'ann', posted: 1 })
+  await ready()
+  let tries = 0
+  faults = ({ shard, replica: place, operation }) =>
+    place !== undefined && operation === 'read'
+      ? {
+          before() {
+            tries++
+            const name = `replica ${place} of ${shard}`
+            throw new LooseleafError('STATEMENT_FAILED', 'denied', { shard: name })
+          },
+        }
+      : undefined
+  for (let i = 0; i < 10; i++) expect(await store.get(id, replica)).toBeDefined()
+  expect(tries).toBe(2)
+})
+
+it('a failure is not undone by a look that began before it', async () => {
+  const { id } = await store.put({ author: 'ann', posted: 1 })
+  await ready()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  // Looks have read what replicas have, and wait for the primary.
+  faults = ({ replica: place, operation }) =>
+    place === undefined && operation === 'floor' ? { before: () => promise } : undefined
+  await pass(300)
+  faults = ({ shard, replica: place, operation }) =>
+    place !== undefined && operation === 'read'
+      ? {
+          before() {
+            throw new LooseleafError('SHARD_UNAVAILABLE', 'gone', { shard: `replica ${place} of ${shard}` })
+          },
+        }
+      : undefined
+  for (let i = 0; i < 2; i++) await store.get(id, replica)
+  resolve()
+  await settle()
+  const left = store.stats().shards.flatMap((shard) => shard.replicas.map(({ leftOut }) => leftOut))
+  expect(left.filter((reason) => reason === 'gone')).toHaveLength(2)
+})
+
+it('who allows for no age at all has replicas looked at no more often, and slow looks count', async () => {
+  const { id } = await store.put({ author: 'ann', posted: 1 })
+  await ready()
+  let floors = 0
+  faults = ({ operation }) => {
+    if (operation !== 'floor') return undefined
+    floors++
+    return { before: () => time.sleep(120) }
+  }
+  for (let i = 0; i < 10; i++) {
+    await store.get(id, { ...replica, maxStalenessMs: 0 })
+    await pass(400)
+    catchUpAll()
+  }
+  // Of two replicas and a primary, on two shards, less than three times a second.
+  expect(floors).toBeLessThan(2 * 3 * 3 * 4)
+  const before = primary.shards.map(({ name }) => statementsOf(name))
+  expect(await store.get(id, { ...replica, maxStalenessMs: 2_000 })).toBeDefined()
+  expect(primary.shards.map(({ name }) => statementsOf(name))).toEqual(before)
+})
+
+it('a shard that a call does not need has no part in its age', async () => {
+  const { id } = await store.put({ author: 'ann', posted: 1 }, { id: store.newId() })
+  await ready()
+  const own = store.context.router.shardOfId(parseId(id))
+  for (let look = 0; look < 30; look++) {
+    await askAll()
+    for (const place of [0, 1]) catchUp(own, place)
+    await pass(300)
+  }
+  const byId = { from: 'replica', maxStalenessMs: 60_000 } as const
+  const before = primary.shards.map(({ name }) => statementsOf(name))
+  expect(await store.get(id, byId)).toBeDefined()
+  expect(primary.shards.map(({ name }) => statementsOf(name))).toEqual(before)
+  const { cost } = await store.query(byPosted, { posted: 1 }, { ...byId, scatter: true })
+  // Its rows stand beside their entity, so that all shards are asked.
+  expect(cost.complete).toBe(false)
+})
+
+it('what a token stands for is not answered from a cache', async () => {
+  const cached = await DataStore.open({
+    shards: { shardCount: SHARDS, connect: async () => driverOf() },
+    cache: { maxBytes: 1_000_000, maxStalenessMs: 60_000 },
+    time,
+  })
+  const { id } = await store.put({ author: 'ann', posted: 1 })
+  await cached.get(id)
+  await store.put({ author: 'ann', posted: 2 }, { id })
+  const after = store.sessionToken()
+  expect(await cached.get(id)).toMatchObject({ posted: 1 })
+  expect(await cached.getMany([id])).toMatchObject([{ posted: 1 }])
+  expect(await cached.getMany([id], { after })).toMatchObject([{ posted: 2 }])
+  expect(await cached.get(id, { after })).toMatchObject({ posted: 2 })
+  const closed = cached.close()
+  await pass(1_000)
+  await closed
+})
+
+it('what is wrong with a replica is told once, as soon as it can be asked', async () => {
+  let asks = 0
+  for (const own of replicas.flat())
+    own.warnings = async () => {
+      if (asks++ < 4) throw new Error('not now')
+      return ['read_only is off']
+    }
+  await ready()
+  await ready()
+  expect(warnings.toSorted()).toEqual(
+    ['0 of 0', '0 of 1', '1 of 0', '1 of 1'].map((name) => `replica ${name}: read_only is off`),
+  )
 })
 
 describe('bad options', () => {
@@ -395,6 +524,8 @@ describe('bad options', () => {
     [{ from: 'replica', maxStalenessMs: -1 }, /maxStalenessMs of get/],
     [{ from: 'replica', after: 7 }, /after of get has to be what `sessionToken` has given/],
     [{ from: 'replica', after: 'x'.repeat(200) }, /after of get/],
+    [{ maxStalenessMs: 5 }, /maxStalenessMs without from: 'replica'/],
+    [{ from: 'replica', fresh: true }, /fresh and from: 'replica'/],
   ])('%j', async (options, message) => {
     await expect(store.get(store.newId(), options as never)).rejects.toThrow(message)
   })
