@@ -20,8 +20,9 @@ export function floorContract(runner: TestFunctions, make: MakeDriverHarness): v
     const { entities } = bench.shard
     expect((await entities.floor()).floor).toBe(0)
     const first = await entities.raiseFloor()
-    const { floor, now } = await entities.floor()
+    const { floor, now, epoch: beside } = await entities.floor()
     expect(floor).toBe(first)
+    expect(beside).toBe(epoch)
     // Of the same clock, which may count in milliseconds.
     expect(now + 1_000).toBeGreaterThanOrEqual(floor)
     expect(now - floor).toBeLessThan(60_000_000)
