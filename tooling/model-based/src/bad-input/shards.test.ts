@@ -192,7 +192,7 @@ refuses('options of mysqlShards', [
   ['one URL', () => mysql(url), 'BAD_OPTION', /list of at least one URL; got a string/],
   ['an empty list', () => mysql([]), 'BAD_OPTION', /list of at least one URL/],
   ['null', () => mysql(null), 'BAD_OPTION', /list of at least one URL; got null/],
-  ['one shard twice', () => mysql([url, url]), 'BAD_OPTION', /shard 1 is the same database as shard 0/],
+  ['one shard twice', () => mysql([url, url]), 'BAD_OPTION', /shard 1 is the same database as MySQL shard 0/],
   [
     'one shard twice, by other users',
     () => mysql([url, `mysql://other:${MARKER}@127.0.0.1:3306/feed`]),
