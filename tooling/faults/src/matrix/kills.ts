@@ -94,7 +94,7 @@ export const stopWriters: Scenario = {
   what: 'a writer stops between two steps; others write the same entities and a cleaner without grace sweeps; it goes on',
   unit: 'stops',
   full: 100,
-  short: 3,
+  short: 2,
   processes: 2,
   // So few that whatever the stopped one was about to write has been written and lost again meanwhile.
   entities: { hot: 2, cold: 1 },
