@@ -170,6 +170,8 @@ pnpm faults history --seed 1
 pnpm faults matrix --seed 1
 pnpm faults matrix 'kill -9 of servers' --amount 50
 pnpm mysql fetch && LOOSELEAF_MYSQLD=$PWD/.data/mysql/mysqld pnpm faults matrix
+pnpm faults changes --minutes 30
+pnpm faults replicas --minutes 10
 pnpm --filter @looseleaf-tooling/galera galera failover
 pnpm mutants
 pnpm faults report
