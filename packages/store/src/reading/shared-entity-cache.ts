@@ -176,11 +176,12 @@ export function createSharedEntityCache(
       const found = await lane.submitAll(pick(places), signal)
       for (const [i, place] of places.entries()) rows[place] = found[i]
     }
-    const all = [...ids.keys()]
-    const asked = all.filter((place) => !isWithout(ids[place]!))
+    const asked: number[] = []
+    const left: number[] = []
+    for (const [place, id] of ids.entries()) (isWithout(id) ? left : asked).push(place)
     const [others] = await Promise.all([
       asking.submitAll(pick(asked), signal).then((answers) => settle(asked, answers)),
-      read(all.filter((place) => !asked.includes(place))),
+      read(left),
     ])
     if (others.length > 0) await read(await settle(others, await wait(pick(others), signal)))
     return rows
