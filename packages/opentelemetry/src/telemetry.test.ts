@@ -50,6 +50,13 @@ async function open(meterProvider?: Meters) {
   return { store, observer, spansOf }
 }
 
+/** What was exported last. */
+const lastOf = (exporter: InMemoryMetricExporter): MetricData[] =>
+  exporter
+    .getMetrics()
+    .at(-1)!
+    .scopeMetrics.flatMap(({ metrics }) => metrics)
+
 const named = (spans: readonly ReadableSpan[], name: string): ReadableSpan => {
   const found = spans.find((span) => span.name === name)
   expect(found, `${name} among ${spans.map((span) => span.name).join(', ')}`).toBeDefined()
@@ -196,10 +203,7 @@ describe('metrics', () => {
     await store.get(id)
     await store.update(store.newId(), (bag) => bag).catch(() => {})
     await reader.forceFlush()
-    const collected = exporter
-      .getMetrics()
-      .at(-1)!
-      .scopeMetrics.flatMap(({ metrics }) => metrics)
+    const collected = lastOf(exporter)
     expect(points(collected, 'looseleaf.call.duration')).toEqual({
       '{"looseleaf.call":"put"}': 1,
       '{"looseleaf.call":"get"}': 1,
@@ -259,10 +263,7 @@ describe('metrics', () => {
     }
     await store.get(id, { from: 'replica', maxStalenessMs: 60_000 })
     await reader.forceFlush()
-    const collected = exporter
-      .getMetrics()
-      .at(-1)!
-      .scopeMetrics.flatMap(({ metrics }) => metrics)
+    const collected = lastOf(exporter)
     expect(points(collected, 'looseleaf.replica.age')).toEqual({
       '{"looseleaf.shard":"replica"}': expect.any(Number),
     })

@@ -18,13 +18,16 @@ export async function readableFloor(
 ): Promise<ReadableFloor> {
   const { floor, now } = await shard.entities.floor({ signal })
   if (floor < place.updated) return { floor, now }
-  // One that is ahead of the clock says nothing of its age.
-  if (now < floor || now - floor >= maxAgeMs * 1000)
-    return { floor: await shard.entities.raiseFloor({ signal }), now }
+  if (isFloorOld({ floor, now }, maxAgeMs)) return { floor: await shard.entities.raiseFloor({ signal }), now }
   if (floor === place.updated) return { floor, now }
   // Raised by another process, whose commit may not be on disk, nor may what is below it.
   await shard.flush({ signal })
   return { floor: Math.min(floor, (await shard.entities.floor({ signal })).floor), now }
+}
+
+/** Whether a floor may have been raised so long ago. One that is ahead of the clock says nothing of its age. */
+export function isFloorOld({ floor, now }: ReadableFloor, maxAgeMs: number): boolean {
+  return now < floor || now - floor >= maxAgeMs * 1_000
 }
 
 /** Before all rows of this time. */

@@ -4,7 +4,7 @@ export { commit, type Commit, type CommitOutcome, type EntityWrites } from './co
 export { deleteLost, judgeDangling, upTo, type Judged, type JudgeOptions } from './delete-late.ts'
 export { fence } from './fence.ts'
 export { followChanges, type FollowOptions } from './follow-changes.ts'
-export { placeAt, readableFloor, type ReadableFloor } from './floor.ts'
+export { isFloorOld, placeAt, readableFloor, type ReadableFloor } from './floor.ts'
 export type { PlacedKey, RowFailure, RowLanes, RowLanesOf } from './index-rows.ts'
 export { movedEntities, movedOrUndone, type SeenEntity, type VersionsOptions } from './on-disk.ts'
 export { deleteDelayMs, learnPolicies, mayBeLost } from './policies.ts'

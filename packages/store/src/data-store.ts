@@ -20,7 +20,7 @@ import type { EntityCache } from './reading/entity-cache.ts'
 import { createEntityReader, type EntityReader } from './reading/entity-reader.ts'
 import { openCache } from './reading/open-cache.ts'
 import { readMany } from './reading/read-many.ts'
-import { createReplicaReads, type ReplicaReads } from './reading/replica-reads.ts'
+import { createReplicaReads, isReplicaRead, type ReplicaReads } from './reading/replica-reads.ts'
 import {
   createEntityWriter,
   type Decide,
@@ -207,7 +207,7 @@ export class DataStore extends StoreQueries {
   async get(id: EntityId, options: GetOptions = noOptions): Promise<Entity | undefined> {
     checkOptions('get', options, optionsOf.get)
     const bytes = parseId(id)
-    if (options.from === 'replica' || options.maxStalenessMs !== undefined) {
+    if (isReplicaRead(options)) {
       const found = await this.calls.pass('get', () =>
         this.#replicas.read(options, ({ reader }) => reader.one(bytes, options)),
       )
@@ -238,9 +238,9 @@ export class DataStore extends StoreQueries {
     // Not `map`, which would leave out the holes of an array.
     const bytes = Array.from(ids as readonly EntityId[], (id) => parseId(id))
     const read = (taken: GetManyOptions): Promise<(Entity | undefined)[]> =>
-      options.from === 'replica' || options.maxStalenessMs !== undefined
+      isReplicaRead(options)
         ? this.#replicas.read(options, (view) => readMany(view, bytes, taken))
-        : readMany({ reader: this.#readerFor(options) }, bytes, taken)
+        : readMany({ reader: this.#readerFor(options), isReplicated: false }, bytes, taken)
     return this.calls.pass('getMany', () => withCallbacks(options, read))
   }
 

@@ -80,22 +80,35 @@ export function createPartitionLeases(
   }
 
   async function claim(partitions: readonly number[], options: CallOptions): Promise<void> {
-    const place = await beginning(options)
     const begun = elapsed()
     // Not ended by a stop: what was claimed has to be known, so that it is given up.
     const claimed = await tasks().claimAll(partitions.map(taskOf), owner, leaseMs, {})
+    const untouched = new Map<number, string>()
+    const hold = (number: number, place: UpdatedPlace, failing: readonly Failing[] = []): void =>
+      void held.set(number, {
+        number,
+        place,
+        failing: new Map(failing.map((one) => [one.id, one])),
+        isHeld: true,
+      })
     for (const number of partitions) {
       const state = claimed.get(taskOf(number))
       if (state === undefined) continue
       const record = recordFromText(state.progress)
-      held.set(number, {
-        number,
-        place: record?.place ?? place,
-        failing: new Map(record?.failing.map((failing) => [failing.id, failing])),
-        isHeld: true,
-      })
+      if (record === undefined) untouched.set(number, state.progress)
+      else hold(number, record.place, record.failing)
     }
-    sureUntil = held.size > claimed.size ? Math.min(sureUntil, begun + leaseMs) : begun + leaseMs
+    sureUntil =
+      held.size + untouched.size > claimed.size ? Math.min(sureUntil, begun + leaseMs) : begun + leaseMs
+    if (untouched.size === 0) return
+    try {
+      const place = await beginning(options)
+      for (const number of untouched.keys()) hold(number, place)
+    } catch (error) {
+      const texts = Array.from(untouched, ([number, text]): [string, string] => [taskOf(number), text])
+      await tasks().saveAll(new Map(texts), owner, 0, {})
+      throw error
+    }
   }
 
   /** How many partitions each process has that works on this shard, or waits for some. */

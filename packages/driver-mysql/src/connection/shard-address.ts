@@ -53,7 +53,7 @@ export interface VerifiedTls {
   readonly rejectUnauthorized: true
 }
 
-type Tls = boolean | MysqlTlsOptions | undefined
+export type Tls = boolean | MysqlTlsOptions | undefined
 
 /** Checks one server's URL or options. Throws `BAD_OPTION`; the message says `who` it is, such as `MySQL shard 0`, and never repeats the URL. */
 export function parseShardAddress(shard: unknown, who: string, tls: Tls): ShardAddress {
@@ -191,6 +191,6 @@ function decode(text: string, who: string, part: string): string {
   }
 }
 
-function refuse(who: string, what: string): LooseleafError {
+export function refuse(who: string, what: string): LooseleafError {
   return new LooseleafError('BAD_OPTION', `${who} ${what}.`)
 }

@@ -1,9 +1,10 @@
-import { describeKind, LooseleafError } from '@looseleaf/core'
+import { describeKind } from '@looseleaf/core'
 import {
   parseShardAddress,
+  refuse,
   type MysqlShardOptions,
-  type MysqlTlsOptions,
   type ShardAddress,
+  type Tls,
 } from './shard-address.ts'
 
 /** A shard with servers that follow its primary, for reads that allow for it. Each is given as a shard without any is. */
@@ -23,8 +24,6 @@ export interface ShardServers {
   readonly replicas: readonly ShardAddress[]
 }
 
-type Tls = boolean | MysqlTlsOptions | undefined
-
 /** Checks the servers of one shard. Throws `BAD_OPTION`. */
 export function parseShardServers(shard: unknown, number: number, tls: Tls): ShardServers {
   const who = `MySQL shard ${number}`
@@ -42,8 +41,4 @@ export function parseShardServers(shard: unknown, number: number, tls: Tls): Sha
     // Not by `map`, which skips the holes of a list.
     replicas: Array.from(replicas, (replica, i) => parseShardAddress(replica, `Replica ${i} of ${who}`, tls)),
   }
-}
-
-function refuse(who: string, what: string): LooseleafError {
-  return new LooseleafError('BAD_OPTION', `${who} ${what}.`)
 }

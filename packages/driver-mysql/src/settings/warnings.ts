@@ -41,13 +41,10 @@ export type ServerValues = ReadonlyMap<string, string>
  * takes a privilege, except for what is left out where that is missing.
  */
 export async function serverWarnings(query: Query): Promise<readonly string[]> {
-  const named = (names: readonly string[]): RawBuilder<unknown> =>
-    sql.join(names.map((name) => sql`${sql.lit(name)}`))
-  const rows = [
-    ...(await query(sql<Row>`SHOW GLOBAL VARIABLES WHERE Variable_name IN (${named(variables)})`)),
-    ...(await query(sql<Row>`SHOW GLOBAL STATUS WHERE Variable_name IN (${named(states)})`)),
-  ]
-  const values = new Map(rows.map((row) => [String(row.Variable_name).toLowerCase(), String(row.Value)]))
+  const values = new Map([
+    ...(await readValues(query, 'VARIABLES', variables)),
+    ...(await readValues(query, 'STATUS', states)),
+  ])
   for (const source of await replicaStatus(query)) {
     for (const name of replicaColumns) {
       if (name in source) values.set('replica_io_running', String(source[name]))
@@ -61,18 +58,30 @@ export async function serverWarnings(query: Query): Promise<readonly string[]> {
  * and what it answers only where nobody else writes it.
  */
 export async function replicaWarnings(query: Query): Promise<readonly string[]> {
-  const names = ['read_only', 'replica_preserve_commit_order', 'slave_preserve_commit_order']
-  const rows = await query(
-    sql<Row>`SHOW GLOBAL VARIABLES WHERE Variable_name IN (${sql.join(names.map((name) => sql`${sql.lit(name)}`))})`,
-  )
-  const off = rows
-    .filter(({ Value }) => ['OFF', '0'].includes(String(Value).toUpperCase()))
-    .map(({ Variable_name }) => String(Variable_name).toLowerCase())
+  const values = await readValues(query, 'VARIABLES', [
+    'read_only',
+    'replica_preserve_commit_order',
+    'slave_preserve_commit_order',
+  ])
+  const off = [...values]
+    .filter(([, value]) => ['OFF', '0'].includes(value.toUpperCase()))
+    .map(([name]) => name)
   return off.map((name) =>
     name === 'read_only'
       ? 'read_only is off on a replica: what is written to it by mistake is answered as if it were of the store.'
       : `${name} is off on a replica: it may show a commit before an earlier one, so its age cannot be told.`,
   )
+}
+
+/** Those of these that the server knows, by their names in lower case. */
+async function readValues(
+  query: Query,
+  of: 'VARIABLES' | 'STATUS',
+  names: readonly string[],
+): Promise<Map<string, string>> {
+  const named = sql.join(names.map((name) => sql`${sql.lit(name)}`))
+  const rows = await query(sql<Row>`SHOW GLOBAL ${sql.raw(of)} WHERE Variable_name IN (${named})`)
+  return new Map(rows.map((row) => [String(row.Variable_name).toLowerCase(), String(row.Value)]))
 }
 
 /** One row for each server that this one follows. Takes a privilege, without which it is left open. */

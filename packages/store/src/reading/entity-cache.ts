@@ -1,7 +1,8 @@
-import { elapsedBy, idKey, throwIfAborted, type EntityRow, type Lane } from '@looseleaf/core'
+import { elapsedBy, idKey, type EntityRow } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { LRUCache } from 'lru-cache'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
+import { readLaneBy, type Found } from './read-lane.ts'
 import { createCacheFollower, type FollowedStats } from './cache-follower.ts'
 
 /** What a process keeps in memory of the entities that `get` and `getMany` have read. */
@@ -43,8 +44,6 @@ export interface EntityCache {
   /** Ends the following of changes. */
   close(): Promise<void>
 }
-
-type Found = Awaited<ReturnType<ShardLanes['read']['submit']>>
 
 interface Kept {
   readonly version: number
@@ -135,38 +134,28 @@ export function createEntityCache(
   const overRead = (
     lane: ShardLanes['read'],
     look: (key: string, id: Uint8Array) => EntityRow | undefined,
-  ): Lane<Uint8Array, Found> => ({
-    get statements() {
-      return lane.statements
-    },
-    get items() {
-      return lane.items
-    },
-    get waiting() {
-      return lane.waiting
-    },
-    async submit(id, signal) {
-      throwIfAborted(signal)
-      const key = idKey(id)
-      return look(key, id) ?? (await read([key], async () => [await lane.submit(id, signal)]))[0]
-    },
-    async submitAll(ids, signal) {
-      throwIfAborted(signal)
-      const keys = ids.map(idKey)
-      const rows: Found[] = keys.map((key, i) => look(key, ids[i]!))
-      const missing = [...rows.keys()].filter((i) => rows[i] === undefined)
-      const found = await read(
-        missing.map((i) => keys[i]!),
-        () =>
-          lane.submitAll(
-            missing.map((i) => ids[i]!),
-            signal,
-          ),
-      )
-      for (const [n, i] of missing.entries()) rows[i] = found[n]
-      return rows
-    },
-  })
+  ): ShardLanes['read'] =>
+    readLaneBy(lane, {
+      async submit(id, signal) {
+        const key = idKey(id)
+        return look(key, id) ?? (await read([key], async () => [await lane.submit(id, signal)]))[0]
+      },
+      async submitAll(ids, signal) {
+        const keys = ids.map(idKey)
+        const rows: Found[] = keys.map((key, i) => look(key, ids[i]!))
+        const missing = [...rows.keys()].filter((i) => rows[i] === undefined)
+        const found = await read(
+          missing.map((i) => keys[i]!),
+          () =>
+            lane.submitAll(
+              missing.map((i) => ids[i]!),
+              signal,
+            ),
+        )
+        for (const [n, i] of missing.entries()) rows[i] = found[n]
+        return rows
+      },
+    })
 
   return {
     over: (lanes, shard) => ({

@@ -210,7 +210,7 @@ export function createIndexQueries(
     readBy: (ports: QueryPorts) => QueryPorts,
     isWhole: () => boolean,
   ): Promise<QueryPage> {
-    const tell = view.isReplicated ? undefined : damagedTeller(onDamaged)
+    const tell = damagedTeller(onDamaged, view)
     const damaged = new Set<EntityId>()
     const tellDamaged =
       tell &&
@@ -246,7 +246,7 @@ export function createIndexQueries(
     const checkTime = (): void => {
       if (isTooLong()) throw tookTooLong(entry.name, queryTimeMs)
     }
-    const ports = portsOf(view, [entry], view.isReplicated ? undefined : damagedTeller(onDamaged))
+    const ports = portsOf(view, [entry], damagedTeller(onDamaged, view))
     const scan: QueryPorts['scan'] = (...asked) => {
       checkTime()
       return ports.scan(...asked)

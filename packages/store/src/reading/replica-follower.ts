@@ -8,6 +8,7 @@ import {
   type Shard,
 } from '@looseleaf/core'
 import { loadShardCatalog, type EngineContext } from '@looseleaf/index-engine'
+import { isFloorOld } from '@looseleaf/protocol'
 import { createReplicaMarks } from './replica-marks.ts'
 
 /** What a replica is known to have. Moments are of `elapsedBy`. */
@@ -191,9 +192,7 @@ export function createReplicaFollower(
     const current = await untilAborted(shard.entities.floor({ signal }), signal).catch(() => undefined)
     if (current !== undefined) marks.seen(current.floor, sentAt)
     for (const tell of told) tell(current)
-    if (current === undefined) return
-    // One that is ahead of the clock says nothing of its age.
-    if (current.now >= current.floor && current.now - current.floor < pauseMs() * 1_000) return
+    if (current === undefined || !isFloorOld(current, pauseMs())) return
     const at = now()
     marks.raised(await shard.entities.raiseFloor({ signal }), at)
   }

@@ -61,6 +61,11 @@ export interface ReplicaReads {
   close(): Promise<void>
 }
 
+/** Whether a call asks for replicas, or has options of theirs that `read` refuses. */
+export function isReplicaRead({ from, maxStalenessMs }: ReplicaReadOptions): boolean {
+  return from === 'replica' || maxStalenessMs !== undefined
+}
+
 const DEFAULT_STALENESS_MS = 1_000
 const damages: ReadonlySet<ErrorCode> = new Set(['BODY_DAMAGED', 'BODY_UNKNOWN', 'BODY_TOO_LARGE'])
 
@@ -202,8 +207,10 @@ export function createReplicaReads(
     sessionToken: () => tokens.make(),
     stats(number) {
       const one = replicated[number]
-      return (one?.replicas ?? []).map(({ shard, lanes }, place) => {
-        const { asOf, leftOut } = one!.follower.states()[place]!
+      if (one === undefined) return []
+      const states = one.follower.states()
+      return one.replicas.map(({ shard, lanes }, place) => {
+        const { asOf, leftOut } = states[place]!
         return {
           name: shard.name,
           ageMs: asOf === undefined ? undefined : now() - asOf,

@@ -3,17 +3,14 @@ import {
   elapsedBy,
   formatId,
   idKey,
-  throwIfAborted,
   type EntityRow,
-  type Lane,
   type SharedCache,
   type SharedCacheAnswer,
 } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
 import type { EntityCache } from './entity-cache.ts'
-
-type Found = Awaited<ReturnType<ShardLanes['read']['submit']>>
+import { readLaneBy, type Found } from './read-lane.ts'
 
 /** Keys that are asked for at once, and that may wait. */
 const MAX_BATCH = 256
@@ -106,25 +103,11 @@ export function createSharedEntityCache(
   const readThrough = (
     lane: ShardLanes['read'],
     readAll: (ids: readonly Uint8Array[], signal: AbortSignal | undefined) => Promise<readonly Found[]>,
-  ): Lane<Uint8Array, Found> => ({
-    get statements() {
-      return lane.statements
-    },
-    get items() {
-      return lane.items
-    },
-    get waiting() {
-      return lane.waiting
-    },
-    async submit(id, signal) {
-      throwIfAborted(signal)
-      return (await readAll([id], signal))[0]
-    },
-    async submitAll(ids, signal) {
-      throwIfAborted(signal)
-      return readAll(ids, signal)
-    },
-  })
+  ): ShardLanes['read'] =>
+    readLaneBy(lane, {
+      submit: async (id, signal) => (await readAll([id], signal))[0],
+      submitAll: readAll,
+    })
 
   /** What the cache says, a bit later, of entities that somebody else is reading; undefined where that takes too long. */
   async function wait(

@@ -1,3 +1,5 @@
+import type { ErrorRecord, WrongRecord } from '../failure-records.ts'
+
 /** A change that a consumer has handled. */
 export interface HandledRecord {
   readonly kind: 'handled'
@@ -7,18 +9,6 @@ export interface HandledRecord {
   readonly at: number
   /** From the statement of the write to the handler, in ms, by the machine's clock. */
   readonly afterMs: number
-}
-
-/** Something that must not be. */
-export interface WrongRecord {
-  readonly kind: 'wrong'
-  readonly message: string
-}
-
-/** A shard did not do what a consumer asked of it. */
-export interface ErrorRecord {
-  readonly kind: 'error'
-  readonly code: string
 }
 
 export type ChangesRecord = HandledRecord | WrongRecord | ErrorRecord

@@ -8,6 +8,7 @@ import { createProcesses, type Process } from '@looseleaf-tooling/lab/processes'
 import { readRecords } from '@looseleaf-tooling/lab/records'
 import { createRandom, type Random } from '@looseleaf-tooling/random'
 import type { ChangesConfig, ChangesRecord, Role } from './changes-records.ts'
+import { quantile } from '../quantile.ts'
 import { effectsOf, missed, type Effects } from './judge-changes.ts'
 import { slowStatements } from './slow-statements.ts'
 
@@ -300,8 +301,4 @@ function added(counts: readonly Readonly<Record<string, number>>[]): Record<stri
   for (const count of counts)
     for (const [name, number] of Object.entries(count)) total[name] = (total[name] ?? 0) + number
   return total
-}
-
-function quantile(sorted: readonly number[], share: number): number {
-  return Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0)
 }

@@ -1,4 +1,5 @@
 import { defineIndex } from '@looseleaf/store'
+import type { ErrorRecord, WrongRecord } from '../failure-records.ts'
 
 export const byOwner = defineIndex('by_owner', {
   properties: { owner: 'integer', n: 'integer' },
@@ -24,18 +25,6 @@ export interface ReadRecord {
   readonly bound: number
   /** What it has found of each entity that it should have: the `n`; 0 where there was nothing. */
   readonly found: readonly (readonly [id: string, n: number])[]
-}
-
-/** Something that must not be. */
-export interface WrongRecord {
-  readonly kind: 'wrong'
-  readonly message: string
-}
-
-/** A call has failed. */
-export interface ErrorRecord {
-  readonly kind: 'error'
-  readonly code: string
 }
 
 /** What a process has done in all. */

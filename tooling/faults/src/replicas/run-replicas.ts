@@ -7,6 +7,7 @@ import { startFaultProxy } from '@looseleaf-tooling/lab/proxy/fault-proxy'
 import { createProcesses } from '@looseleaf-tooling/lab/processes'
 import { startReplicaCluster, type ReplicaShard } from '@looseleaf-tooling/lab/replica-shard'
 import { createRandom, type Random } from '@looseleaf-tooling/random'
+import { quantile } from '../quantile.ts'
 import { judgeReads, type ReadsJudged } from './judge-reads.ts'
 import { byOwner, type ReplicasConfig, type ReplicasRecord } from './replicas-records.ts'
 
@@ -106,7 +107,6 @@ export async function runReplicas({
     await cluster.stop()
   }
   const { ages, ...judged } = judgeReads(records)
-  const at = (share: number): number => Math.round(ages[Math.floor((ages.length - 1) * share)] ?? 0)
   return {
     seed,
     seconds: (performance.now() - started) / 1_000,
@@ -114,7 +114,7 @@ export async function runReplicas({
     processes,
     entities: processes * IDS,
     faults,
-    ages: { count: ages.length, p50: at(0.5), p99: at(0.99), max: at(1) },
+    ages: { count: ages.length, p50: quantile(ages, 0.5), p99: quantile(ages, 0.99), max: quantile(ages, 1) },
     ...judged,
   }
 }
