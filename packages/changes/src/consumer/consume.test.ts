@@ -433,6 +433,29 @@ it('is not taken for dropped where the shard that knows it does not answer', asy
   expect(consumer.status().isRunning).toBe(true)
 })
 
+it('that cannot learn where to begin leaves its partitions to others', async () => {
+  let claims = 0
+  let refused = 0
+  // After it is registered, nobody tells where it begins.
+  plan = ({ operation }) => {
+    if (operation === 'claimAll') claims++
+    if (operation !== 'load' || claims === 0) return undefined
+    return {
+      before() {
+        refused++
+        throw new LooseleafError('SHARD_UNAVAILABLE', 'gone', { shard: 'memory 0' })
+      },
+    }
+  }
+  const first = start(keep, { leaseMs: 60_000 })
+  await until(() => refused >= SHARDS)
+  await first.stop()
+  expect(first.status().shards.map(({ partitions }) => partitions)).toEqual([0, 0])
+  plan = () => undefined
+  const second = start()
+  await until(() => second.status().shards.every(({ partitions }) => partitions === 8))
+})
+
 describe('a consumer that is dropped', () => {
   it('is unknown, and one of its name begins anew', async () => {
     await store.put({ n: 1 })
@@ -451,6 +474,28 @@ describe('a consumer that is dropped', () => {
     })
     start()
     await until(() => handled.length === 2)
+  })
+
+  it('is as it was, and free at once, where a shard does not answer', async () => {
+    const { version, id } = await store.put({ n: 1 })
+    const first = start()
+    await until(() => handled.length === 1)
+    await first.stop()
+    plan = ({ shard, operation }) =>
+      shard === 1 && operation === 'claimAll'
+        ? {
+            before() {
+              throw new LooseleafError('SHARD_UNAVAILABLE', 'gone', { shard: 'memory 1' })
+            },
+          }
+        : undefined
+    await expect(dropConsumer(store, 'search')).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
+    plan = () => undefined
+    const second = start()
+    await until(() => second.status().shards.every(({ partitions }) => partitions === 8))
+    await store.put({ n: 2 })
+    await until(() => handled.length === 2)
+    expect(handled.filter((change) => change.id === id && change.version === version)).toHaveLength(1)
   })
 })
 

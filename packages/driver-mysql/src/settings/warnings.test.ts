@@ -8,7 +8,7 @@ import {
   type RawBuilder,
 } from 'kysely'
 import { expect, test } from 'vitest'
-import { serverWarnings, warningsOf } from './warnings.ts'
+import { replicaWarnings, serverWarnings, warningsOf } from './warnings.ts'
 
 type Values = Readonly<Record<string, string>>
 
@@ -163,4 +163,29 @@ test.each(['Slave_IO_Running', 'Replica_IO_Running'])('%s is looked at', async (
 test('a shard that is gone while it is asked is not taken for one without warnings', async () => {
   const gone = new LooseleafError('SHARD_UNAVAILABLE', 'gone.')
   await expect(serverWarnings(serverThat({ REPLICA: gone }))).rejects.toBe(gone)
+})
+
+const asReplica = (values: Values): ReturnType<typeof replicaWarnings> =>
+  replicaWarnings(
+    serverThat({
+      VARIABLES: Object.entries(values).map(([name, Value]) => ({ Variable_name: name.toUpperCase(), Value })),
+    }),
+  )
+
+test.each<[string, Values]>([
+  ['of MariaDB', { read_only: 'ON', slave_preserve_commit_order: 'ON' }],
+  ['of MariaDB that knows no order to keep', { read_only: 'NO_LOCK_NO_ADMIN' }],
+  ['of MySQL', { read_only: '1', replica_preserve_commit_order: '1' }],
+])('a replica %s has no warnings when it is set safely', async (_, values) => {
+  expect(await asReplica(values)).toEqual([])
+})
+
+test.each<[string, string, RegExp]>([
+  ['read_only', 'OFF', /by mistake/],
+  ['replica_preserve_commit_order', 'OFF', /age/],
+  ['slave_preserve_commit_order', '0', /age/],
+])('of a replica, %s = %s is the one warning, with its name', async (name, value, what) => {
+  const found = await asReplica({ read_only: 'ON', replica_preserve_commit_order: 'ON', [name]: value })
+  expect(found).toEqual([expect.stringContaining(`${name} is off`)])
+  expect(found[0]).toMatch(what)
 })
