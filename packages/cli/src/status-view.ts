@@ -1,6 +1,6 @@
 import type { ConsumerReport } from '@looseleaf/changes'
 import type { CleanerReport, IndexReport, PartReport, PendingReport, ShardReport } from '@looseleaf/cleaner'
-import type { StoreStatus } from '@looseleaf/store'
+import type { ReplicaReport, StoreStatus } from '@looseleaf/store'
 import { consumersJson, consumersText } from './consumers-view.ts'
 import { durationText } from './duration-text.ts'
 import type { Finding } from './health/facts.ts'
@@ -17,10 +17,11 @@ export interface StatusView {
   /** Undefined while shard 0 does not answer, or refuses. */
   readonly report: CleanerReport | undefined
   readonly consumers: readonly ConsumerReport[]
+  readonly replicas: readonly ReplicaReport[]
   readonly findings: readonly Finding[]
 }
 
-export function statusJson({ status, report, consumers, findings }: StatusView): unknown {
+export function statusJson({ status, report, consumers, replicas, findings }: StatusView): unknown {
   return {
     grade: gradeOf(findings),
     storeId: status.storeId,
@@ -46,6 +47,11 @@ export function statusJson({ status, report, consumers, findings }: StatusView):
       }
     }),
     cleaner: report === undefined ? null : cleanerJson(report),
+    replicas: replicas.map(({ behindMs = null, leftOut = null, ...replica }) => ({
+      ...replica,
+      behindMs,
+      leftOut,
+    })),
     consumers: consumersJson(consumers),
     findings,
   }
@@ -81,7 +87,10 @@ function cleanerJson(report: CleanerReport): unknown {
   return { updatedAt, lastFoundAt, totals, lastError, sweepEveryMs, shards }
 }
 
-export function statusText(output: Output, { status, report, consumers, findings }: StatusView): string {
+export function statusText(
+  output: Output,
+  { status, report, consumers, replicas, findings }: StatusView,
+): string {
   const { colors } = output
   const number = (value: number | undefined): string => (value === undefined ? '?' : grouped(value))
   const shards = status.shards.map(({ name, entities, tombstones, epoch }) => [
@@ -109,12 +118,19 @@ export function statusText(output: Output, { status, report, consumers, findings
     policiesText(status.policies),
     '',
     output.table(['SHARD', 'ENTITIES', 'TOMBSTONES', 'EPOCH'], shards),
+    ...(replicas.length === 0
+      ? []
+      : ['', output.table(['REPLICA', 'OF', 'BEHIND'], replicas.map(replicaCells))]),
     '',
     ...indexLines(output, status, report),
     ...(report === undefined ? [] : cleanerText(output, report)),
     ...(consumers.length === 0 ? [] : ['', consumersText(output, consumers) ?? '']),
     ...(errors.length + warnings.length + told.length === 0 ? [] : ['', ...errors, ...warnings, ...told]),
   ].join('\n')
+}
+
+function replicaCells({ name, primary, behindMs, leftOut }: ReplicaReport): string[] {
+  return [name, primary, leftOut ?? (behindMs === undefined ? '?' : durationText(behindMs))]
 }
 
 function indexLines(output: Output, status: StoreStatus, report: CleanerReport | undefined): string[] {

@@ -35,6 +35,42 @@ async function openStore(cwd: string): Promise<DataStore> {
   return store
 }
 
+test('replicas are shown, with what is wrong with them', async () => {
+  const cwd = projectFolder()
+  const config = `
+import { sqliteShards } from '@looseleaf/driver-sqlite'
+
+const sqlite = sqliteShards({ folder: '${join(cwd, 'data')}' })
+const shards = {
+  ...sqlite,
+  async connect(options) {
+    const driver = await sqlite.connect(options)
+    const [shard] = driver.shards
+    const lost = { ...shard, name: 'lost', catalog: { load: async () => { throw new Error('It has no tables.') } } }
+    return { ...driver, shards: [{ ...shard, replicas: [{ ...shard, name: 'copy' }, lost] }] }
+  },
+}
+export default { shards }
+`
+  writeFileSync(join(cwd, 'looseleaf.config.ts'), config)
+  await runInside(['init'], { cwd })
+  const shown = await runInside(['status', '--json'], { cwd })
+  const name = shown.json<{ shards: [{ name: string }] }>().shards[0].name
+  expect(shown.json()).toMatchObject({
+    replicas: [
+      { name: 'copy', primary: name, behindMs: 0, leftOut: null },
+      { name: 'lost', primary: name, behindMs: null, leftOut: 'It has no tables.' },
+    ],
+    findings: [{ rule: 'replica', about: 'replica lost', see: 'Reading from replicas' }],
+  })
+  const { stdout } = await runInside(['status'], { cwd })
+  expect(stdout).toMatch(/REPLICA\s+OF\s+BEHIND/)
+  expect(stdout).toMatch(/copy\s.*\s0 s/)
+  const checked = await runInside(['status', '--check', '--json'], { cwd })
+  expect(checked.json<Checked>().findings.map(({ rule }) => rule)).toEqual(['replica'])
+  expect(checked.code).toBe(1)
+})
+
 test('a store that nobody cleans is found, and one that is cleaned is well', async () => {
   const cwd = await project()
   const found = await runInside(['status', '--check', '--json'], { cwd })

@@ -4,7 +4,7 @@ import type { LooseleafError } from '@looseleaf/core'
 import { defineCommand, type AddCommand } from '../define-command.ts'
 import { exitCodeOf, exitCodes, type ExitCode } from '../exit-codes.ts'
 import { findingsJson, findingsText, gradeText } from '../health/findings-text.ts'
-import { consumersUnless, factsOf, isOfStore, lostUnless, reportUnless } from '../health/read-facts.ts'
+import { factsOf, isOfStore, readMore, reportUnless } from '../health/read-facts.ts'
 import { findingsOf, gradeOf } from '../health/rules.ts'
 import { indexAdvice } from '../index-advice.ts'
 import { generationsOf } from '../index-generations.ts'
@@ -72,6 +72,7 @@ JSON:
       "shards": [{ "name", "isFollowed", "worker" | null,
         "lastRoundAt" | null, "lagMs" | null, "isFallingBehind",
         "pending": { "rows", "more", "oldestAt" | null } | null }] } | null,
+    "replicas": [{ "name", "primary", "behindMs" | null, "leftOut" | null }],
     "consumers": as consumer list has them, "findings": [finding] }
 "cleaner" is null while shard 0 does not answer, or refuses. "timeLeftMs" is an
 estimate.
@@ -83,16 +84,15 @@ async function show(session: Session): Promise<ExitCode | undefined> {
   const { output, signal } = session
   // The warnings have their place in the result.
   const store = await session.store({ warn: false })
-  const [status, { report, error }, lost, consumers] = await Promise.all([
+  const [status, { report, error }, more] = await Promise.all([
     store.status({ signal }),
     // It is kept on shard 0, which may be the one that does not answer, or refuses.
     reportUnless(session, isOfStore),
-    lostUnless(session),
-    consumersUnless(session),
+    readMore(session),
   ])
   const { policies } = status
-  const findings = findingsOf({ now: Date.now(), report, error, policies, lostDefinitions: lost, consumers })
-  const view = { status, report, consumers, findings }
+  const findings = findingsOf({ now: Date.now(), report, error, policies, ...more })
+  const view = { status, report, ...more, findings }
   const advice = indexAdvice(generationsOf(await session.store()), (await session.settings()).indexes)
   output.result(statusJson(view), () =>
     [statusText(output, view), ...advice.map((text) => `\n${text}`)].join('\n'),

@@ -1,6 +1,7 @@
 import type { ConsumerReport } from '@looseleaf/changes'
 import type { CleanerReport, IndexReport } from '@looseleaf/cleaner'
 import type { LooseleafError, StorePolicies } from '@looseleaf/core'
+import type { ReplicaReport } from '@looseleaf/store'
 
 /** What is known of a store when somebody asks whether all is well. */
 export interface Facts {
@@ -16,6 +17,8 @@ export interface Facts {
   readonly lostDefinitions: string | undefined
   /** None where they could not be read, which other rules say. */
   readonly consumers: readonly ConsumerReport[]
+  /** Of the shards' replicas, where they have any. */
+  readonly replicas: readonly ReplicaReport[]
 }
 
 /**

@@ -1,7 +1,7 @@
-import { readConsumers, type ConsumerReport } from '@looseleaf/changes'
+import { readConsumers } from '@looseleaf/changes'
 import { readCleanerReport, type CleanerReport } from '@looseleaf/cleaner'
 import { isLooseleafError, isOutage, type LooseleafError } from '@looseleaf/core'
-import { lostDefinitions } from '@looseleaf/store'
+import { lostDefinitions, readReplicas } from '@looseleaf/store'
 import { exitCodeOf, exitCodes } from '../exit-codes.ts'
 import type { Session } from '../session.ts'
 import type { Facts } from './facts.ts'
@@ -14,30 +14,30 @@ export async function factsOf(session: Session): Promise<Facts> {
   // Where a shard refuses, the report alone may be what cannot be had.
   const isKnown = report !== undefined || (!isOutage(error) && (await hasCatalog(session)))
   const policies = isKnown ? (await session.store()).context.catalog.current().policies : undefined
-  const lost = isKnown ? await lostUnless(session) : undefined
-  const consumers = isKnown ? await consumersUnless(session) : []
-  return { now, report, error, policies, lostDefinitions: lost, consumers }
+  const more = isKnown ? await readMore(session) : { lostDefinitions: undefined, consumers: [], replicas: [] }
+  return { now, report, error, policies, ...more }
 }
 
-/** What is wrong with a shard is told by other rules. */
-export async function lostUnless(session: Session): Promise<string | undefined> {
+/** What the cleaners' report does not have. What is wrong with a shard is told by other rules, and leaves out what it would have told. */
+export async function readMore(
+  session: Session,
+): Promise<Pick<Facts, 'lostDefinitions' | 'consumers' | 'replicas'>> {
+  const { signal } = session
   const store = await session.store({ warn: false })
+  const [lost, consumers, replicas] = await Promise.all([
+    unlessOfStore(lostDefinitions(store.context, { signal })),
+    unlessOfStore(readConsumers(store, { signal })),
+    readReplicas(store.context, { signal }),
+  ])
+  return { lostDefinitions: lost, consumers: consumers ?? [], replicas }
+}
+
+async function unlessOfStore<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
-    return await lostDefinitions(store.context, { signal: session.signal })
+    return await reading
   } catch (error) {
     if (!isLooseleafError(error) || !isOfStore(error)) throw error
     return undefined
-  }
-}
-
-/** None where no shard says. */
-export async function consumersUnless(session: Session): Promise<readonly ConsumerReport[]> {
-  const store = await session.store({ warn: false })
-  try {
-    return await readConsumers(store, { signal: session.signal })
-  } catch (error) {
-    if (!isLooseleafError(error) || !isOfStore(error)) throw error
-    return []
   }
 }
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { CleanerReport, IndexReport, ShardReport } from '@looseleaf/cleaner'
 import type { ConsumerShardReport } from '@looseleaf/changes'
 import { LooseleafError, type StorePolicies } from '@looseleaf/core'
+import type { ReplicaReport } from '@looseleaf/store'
 import { describe, expect, it, test } from 'vitest'
 import type { Facts, Finding } from './facts.ts'
 import {
@@ -11,6 +12,7 @@ import {
   LAG_MS,
   NO_CLEANER_MS,
   PENDING_MS,
+  REPLICA_LAG_MS,
   rules,
   STALLED_MS,
   SWEEPS_MISSED,
@@ -70,6 +72,7 @@ const well: Facts = {
   policies,
   lostDefinitions: undefined,
   consumers: [],
+  replicas: [],
 }
 
 const withShard = (fields: Partial<ShardReport>): Facts => ({
@@ -92,6 +95,11 @@ const underWay = (savedMsAgo: number | undefined, startedMsAgo = DAY): IndexRepo
 const away = new LooseleafError('SHARD_UNAVAILABLE', 'Connection refused.', { shard: 'one' })
 const refusal = new LooseleafError('STATEMENT_FAILED', 'The table is gone.', { shard: 'one' })
 const pending = (msAgo: number, more = false) => ({ rows: more ? 500 : 4, more, oldestAt: ago(msAgo) })
+
+const replica = (fields: Partial<ReplicaReport>): Facts => ({
+  ...well,
+  replicas: [{ name: 'copy', primary: 'one', behindMs: 300, leftOut: undefined, ...fields }],
+})
 
 const consumer = (fields: Partial<ConsumerShardReport>): Facts => ({
   ...well,
@@ -245,6 +253,18 @@ const cases: Readonly<
   damaged: {
     found: [[withRun({ tally: { ...tally, undecodable: 1 } }), '1 entity', 'looseleaf damaged']],
     well: [],
+  },
+  replica: {
+    found: [
+      [
+        replica({ behindMs: REPLICA_LAG_MS + 30_000 }),
+        'replica copy',
+        'is 90 s behind one',
+        'SHOW REPLICA STATUS',
+      ],
+      [replica({ behindMs: undefined, leftOut: 'It hangs.' }), 'is not read from: It hangs.'],
+    ],
+    well: [replica({}), replica({ behindMs: REPLICA_LAG_MS }), replica({ behindMs: undefined })],
   },
   'consumer lag': {
     found: [

@@ -10,6 +10,9 @@ const MINUTE = 60_000
 /** Changes are handled within a second, as a rule. */
 export const CONSUMER_LAG_MS: number = 5 * MINUTE
 
+/** Replicas are behind by less than a second, as a rule. */
+export const REPLICA_LAG_MS: number = MINUTE
+
 /** Its rounds are seconds apart, and saved every ten: what is older is no pause. */
 export const NO_CLEANER_MS: number = 5 * MINUTE
 /** A round that has more to do than it can goes on at once, so a lag of minutes means that it does not keep up. */
@@ -240,6 +243,26 @@ export const rules: readonly Rule[] = [
         },
       ]
     },
+  },
+  {
+    name: 'replica',
+    // Those who would read from it read from its primary.
+    grade: 'look',
+    see: 'Reading from replicas',
+    find: ({ replicas }) =>
+      replicas.flatMap(({ name, primary, behindMs = 0, leftOut }) => {
+        if (leftOut === undefined && behindMs <= REPLICA_LAG_MS) return []
+        return [
+          {
+            about: `replica ${name}`,
+            what:
+              leftOut === undefined
+                ? `is ${durationText(behindMs)} behind ${primary}`
+                : `is not read from: ${leftOut}`,
+            todo: 'look at SHOW REPLICA STATUS there, and whether the address is the one that is meant',
+          },
+        ]
+      }),
   },
   {
     name: 'consumer lag',

@@ -1,14 +1,14 @@
 import {
   backgroundTime,
   elapsedBy,
-  isLooseleafError,
   systemTime,
   untilAborted,
   type FloorState,
   type Shard,
 } from '@looseleaf/core'
-import { loadShardCatalog, type EngineContext } from '@looseleaf/index-engine'
+import type { EngineContext } from '@looseleaf/index-engine'
 import { isFloorOld } from '@looseleaf/protocol'
+import { AHEAD, checkReplica, LATE, reasonOf } from './check-replica.ts'
 import { createReplicaMarks } from './replica-marks.ts'
 
 /** What a replica is known to have. Moments are of `elapsedBy`. */
@@ -55,8 +55,6 @@ const UNKNOWN: ReplicaState = {
   opened: 0,
   leftOut: 'How far it is is not known yet.',
 }
-
-const LATE = 'It does not answer in time.'
 
 type Replayed = Pick<FloorState, 'floor' | 'epoch'> & Pick<ReplicaState, 'opened'>
 
@@ -120,9 +118,7 @@ export function createReplicaFollower(
 
   /** Throws what is wrong with the replica. */
   async function check(one: Followed): Promise<void> {
-    const catalog = await loadShardCatalog(one.replica, { signal })
-    if (catalog?.storeId !== context.catalog.current().storeId || catalog.shardNumber !== number)
-      throw new Error('It is no replica of this shard.')
+    await checkReplica(one.replica, context, number, { signal })
     if (!one.isWarned) {
       for (const warning of await one.replica.warnings({ signal }))
         onWarning(`${one.replica.name}: ${warning}`)
@@ -153,8 +149,7 @@ export function createReplicaFollower(
   function judge(one: Followed, { floor, ...seen }: Replayed, current: FloorState | undefined): void {
     if (current !== undefined && floor > current.floor) {
       one.above = floor
-      const leftOut = 'It is ahead of its primary, as after a failover that has lost writes.'
-      one.state = { ...seen, asOf: undefined, leftOut }
+      one.state = { ...seen, asOf: undefined, leftOut: AHEAD }
       return
     }
     const asOf = marks.asOf(floor, one.above)
@@ -237,9 +232,4 @@ export function createReplicaFollower(
       await Promise.all([primaryLoop, ...replicas.map(({ loop }) => loop)])
     },
   }
-}
-
-function reasonOf(error: unknown): string {
-  if (isLooseleafError(error) || error instanceof Error) return error.message
-  return 'It has failed.'
 }

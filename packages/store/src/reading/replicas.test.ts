@@ -11,6 +11,7 @@ import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
+import { readReplicas } from './read-replicas.ts'
 
 const byAuthor = defineIndex('by_author', {
   properties: { author: 'string', posted: 'integer' },
@@ -166,6 +167,49 @@ it('replicas are read once it is known how far they are, in turns, and nobody lo
   floors = 0
   await pass(10_000)
   expect(floors).toBe(0)
+})
+
+it('those who run the servers learn how far replicas are, and why one cannot be read', async () => {
+  const told = async () =>
+    (await readReplicas(store.context)).map(({ name, behindMs, leftOut }) => [name, leftOut ?? behindMs])
+  const raiseAll = () => Promise.all(primary.shards.map(({ entities }) => entities.raiseFloor()))
+  await raiseAll()
+  catchUpAll()
+  const before = primary.shards[0]!.state()
+  clock += 5_000
+  await raiseAll()
+  catchUp(1, 0)
+  replicas[1]![1]!.show(before)
+  faults = ({ shard, replica: place, operation }) =>
+    shard === 0 && place === 1 && operation === 'floor'
+      ? {
+          before() {
+            throw new LooseleafError('SHARD_UNAVAILABLE', 'It is gone.', { shard: 'replica 1 of 0' })
+          },
+        }
+      : undefined
+  expect(await told()).toEqual([
+    ['replica 0 of 0', 5_000],
+    ['replica 1 of 0', 'It is gone.'],
+    ['replica 0 of 1', 0],
+    ['replica 1 of 1', 'It is no replica of this shard.'],
+  ])
+  // Promoted without what this one has.
+  catchUp(0, 0)
+  primary.shards[0]!.fallBack(before, 'everything')
+  expect((await told())[0]).toEqual(['replica 0 of 0', expect.stringMatching(/ahead of its primary/)])
+  faults = ({ replica: place, operation }) =>
+    place === undefined && operation === 'floor'
+      ? {
+          before() {
+            throw new LooseleafError('SHARD_UNAVAILABLE', 'It is gone.', { shard: '0' })
+          },
+        }
+      : undefined
+  expect((await told())[0]).toEqual(['replica 0 of 0', undefined])
+  await expect(readReplicas(store.context, { signal: AbortSignal.abort() })).rejects.toMatchObject({
+    code: 'ABORTED',
+  })
 })
 
 it('what a replica lacks is not missed by who allows for less: the primary is read', async () => {
