@@ -270,6 +270,26 @@ test('the map of the buckets has each of them once, on its shard', async () => {
   expect(text).toContain('No cleaner has saved a report yet.')
 })
 
+test('the page of shards has their replicas, and why one is not read', async () => {
+  const { store, get } = await open()
+  const stats = store.stats.bind(store)
+  const lane = { table: 'entities', kind: 'read', statements: 7, items: 21, waiting: 0 }
+  const replica = { connections: undefined, lanes: [lane] }
+  const replicas = [
+    { ...replica, name: 'copy <1>', ageMs: 312.4, leftOut: undefined },
+    { ...replica, name: 'copy 2', ageMs: undefined, leftOut: 'It does not answer in time.', lanes: [] },
+  ]
+  store.stats = () => {
+    const all = stats()
+    return { ...all, shards: all.shards.map((shard) => ({ ...shard, replicas })) }
+  }
+  const { text } = await get('/store/shards')
+  expect(text).toContain('copy &#60;1&#62;, a replica')
+  expect(text).toContain('acknowledged 312 ms ago')
+  expect(text).toMatch(/entities read<\/td><td>7<\/td><td>21<\/td><td>3\.0/)
+  expect(text).toContain('Nothing is read from it: It does not answer in time.')
+})
+
 test('a shard that does not answer takes nothing but its own part away', async () => {
   const { store, get } = await open()
   const shard = store.context.driver.shards[1]!

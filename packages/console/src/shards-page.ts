@@ -1,17 +1,18 @@
 import { readCleanerReport, type CleanerReport } from '@looseleaf/cleaner'
 import type { ShardSizes } from '@looseleaf/core'
-import type { CacheStats, DataStore, ShardStats } from '@looseleaf/store'
+import type { CacheStats, DataStore, ReplicaStats, ShardStats } from '@looseleaf/store'
 import { asked, askSizes, type Asked } from './asked.ts'
 import { bucketMap } from './bucket-map.ts'
 import { markup, type Html } from './html.ts'
 import type { Answer } from './routes.ts'
-import { byteText, counted, cut, durationText } from './text.ts'
+import { byteText, counted, cut, durationText, milliseconds } from './text.ts'
 import { noteOf, table } from './table.ts'
 
 const MAX_SHARDS = 64
 /** Shards whose lanes are shown, and lanes of each. */
 const MAX_WITH_LANES = 16
 const MAX_LANES = 12
+const MAX_REPLICAS = 8
 
 export interface ShardsPageOptions {
   readonly store: Pick<DataStore, 'stats' | 'context'>
@@ -88,11 +89,25 @@ function cleanerLine(report: Asked<CleanerReport>): Html {
   return markup`<p>The cleaner, as it saved ${updatedAt.toISOString()}: ${found} since the first one ran${lastFoundAt === undefined ? '' : `, the last ${lastFoundAt.toISOString()}`}.${lastError === undefined ? undefined : markup` Its last error, ${lastError.at.toISOString()}: ${lastError.code}.`}</p>`
 }
 
-function shardSection({ name, connections, lanes }: ShardStats): Html {
+function shardSection(shard: ShardStats): Html {
+  const { name, replicas } = shard
+  const { shown, note } = cut(replicas, MAX_REPLICAS, 'replica')
+  return markup`<h3>${name}</h3>
+${sentTo(shard)}
+${shown.map((replica) => markup`<h4>${replica.name}, a replica</h4><p>${stateOf(replica)}</p>${sentTo(replica)}`)}${noteOf(note)}`
+}
+
+function stateOf({ ageMs, leftOut }: ReplicaStats): string {
+  return ageMs === undefined
+    ? `Nothing is read from it: ${leftOut ?? 'this process has not asked it yet.'}`
+    : `It knows everything that was acknowledged ${milliseconds(ageMs)} ago.`
+}
+
+/** The connections and lanes of a server. */
+function sentTo({ name, connections, lanes }: Pick<ShardStats, 'name' | 'connections' | 'lanes'>): Html {
   const busiest = lanes.toSorted((a, b) => b.statements - a.statements)
   const { shown, note } = cut(busiest, MAX_LANES, 'lane')
-  return markup`<h3>${name}</h3>
-${connections === undefined ? undefined : markup`<p>${connections.refusal ?? `${connections.open - connections.idle} of ${connections.open} connections are used, ${connections.limit} there may be; ${counted(connections.waiting, 'call')} ${connections.waiting === 1 ? 'waits' : 'wait'} for one.`}</p>`}
+  return markup`${connections === undefined ? undefined : markup`<p>${connections.refusal ?? `${connections.open - connections.idle} of ${connections.open} connections are used, ${connections.limit} there may be; ${counted(connections.waiting, 'call')} ${connections.waiting === 1 ? 'waits' : 'wait'} for one.`}</p>`}
 ${
   lanes.length === 0
     ? markup`<p>Nothing has been sent to it.</p>`
