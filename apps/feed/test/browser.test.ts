@@ -98,6 +98,39 @@ test.skipIf(!found)('an index is added in the window, which looks on by itself, 
   expect(errors).toEqual([])
 })
 
+test.skipIf(!found)('rows are planted in the window, met by a page, and cleaned away', async () => {
+  await open({ javaScriptEnabled: true })
+  const rows = page.locator('section', { has: page.getByRole('heading', { name: 'entry_by_time' }) })
+  await page.goto('/store/faults')
+  await rows.getByRole('button', { name: 'Plant rows' }).click()
+  await rows.getByText('40 rows').waitFor()
+  const other = await context.newPage()
+  await other.goto('/')
+  const { discarded } = site.site.rowCounts.of('entry_by_time')
+  expect(discarded).toBeGreaterThan(10)
+  await other.locator('footer a[href^="/store/xray/"]').first().click()
+  await other.getByText(`${discarded} index rows led to nothing and were discarded`).waitFor()
+  // Nothing is loaded again for this.
+  await rows.getByText(`${discarded} times`).waitFor()
+  await rows.getByRole('button', { name: 'Clean entry_by_time' }).click()
+  await rows.locator('dd', { hasText: '40 rows' }).nth(1).waitFor()
+  await other.goto('/')
+  expect(site.site.rowCounts.of('entry_by_time').discarded).toBe(discarded)
+})
+
+test.skipIf(!found)('a shard is stopped in the window: pages that need it say so', async () => {
+  await page.goto('/store/faults')
+  await page.getByRole('button', { name: 'Stop memory 1' }).click()
+  await page.getByRole('button', { name: 'Yes, stop memory 1' }).click()
+  await page.getByText('stop memory 1, it answers again at').waitFor()
+  expect((await page.goto('/'))?.status()).toBe(503)
+  await page.goto('/store/shards')
+  await page.getByRole('cell', { name: /memory 1 is stopped on purpose/ }).waitFor()
+  await page.getByRole('img', { name: 'Buckets of memory 0: 0 to 2,047' }).waitFor()
+  site.site.faults.refusals.clear()
+  expect((await page.goto('/'))?.status()).toBe(200)
+})
+
 test.skipIf(!found)('a like on a list leads back to the entry on that page', async () => {
   await signIn('Yara Nightjar')
   await page.getByRole('link', { name: /^Older/ }).click()

@@ -1,9 +1,11 @@
 import {
   createLatencies,
   createRowCounts,
+  createShardFaults,
   type HeldCleaner,
   type Latencies,
   type RowCounts,
+  type ShardFaults,
 } from '@looseleaf/console'
 import { cleanIndex, DataStore, startCleaner, type Cleaner, type DriverFactory, type Trace } from 'looseleaf'
 import { createFileParser, type FileParser } from '../import/file-parser.ts'
@@ -23,6 +25,8 @@ export interface Site {
   readonly rowCounts: RowCounts
   /** How the cleaner of this process is stopped for a while; undefined where there is none. */
   readonly cleaner: HeldCleaner | undefined
+  /** How its shards are broken for a while. */
+  readonly faults: ShardFaults
   /** A reader for one page, with a cost of its own; its statements are those of the trace that the page is made in. */
   reader(trace?: Trace): Reader
   close(): Promise<void>
@@ -38,8 +42,9 @@ export interface SiteOptions {
 export async function openSite(options: SiteOptions): Promise<Site> {
   const latencies = createLatencies()
   const rowCounts = createRowCounts()
+  const faults = createShardFaults(options.shards)
   const store = await DataStore.open({
-    shards: options.shards,
+    shards: faults.shards,
     indexes: siteIndexes,
     observer: { callEnded: latencies.callEnded, happened: rowCounts.happened },
     migrate: true,
@@ -66,6 +71,7 @@ export async function openSite(options: SiteOptions): Promise<Site> {
       parser,
       latencies,
       rowCounts,
+      faults,
       cleaner: hasCleaner ? held : undefined,
       reader: (trace) => createReader(data, () => sentFor(trace)),
       async close() {

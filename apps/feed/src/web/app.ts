@@ -90,14 +90,19 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
 /** The window into the store. Everybody who may look may add and drop what is offered: on one machine that is its owner. */
 function openWindow(options: AppOptions): Console | undefined {
   if (!isForOneMachine(options)) return undefined
-  const { store, latencies, rowCounts, cleaner } = options.site
+  const { store, latencies, rowCounts, cleaner, faults } = options.site
   return createConsole({
     store,
     base: WINDOW,
     home: { href: '/', label: 'Looseleaf' },
     mayShow: isPublic,
     live: { offer: offeredIndexes, latencies },
-    faults: { indexes: ['entry_by_time', 'comment_by_entry'], counts: rowCounts, cleaner },
+    faults: {
+      indexes: ['entry_by_time', 'comment_by_entry'],
+      counts: rowCounts,
+      cleaner,
+      shards: faults,
+    },
     acts: { onAct: options.onAct ?? logAct },
   })
 }

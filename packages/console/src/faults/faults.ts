@@ -9,9 +9,11 @@ import { asked } from '../asked.ts'
 import { markup, type Html } from '../html.ts'
 import { LIMIT_MS, type Answer } from '../routes.ts'
 import { counted, durationText } from '../text.ts'
+import { BROKEN_MS, deaths, dieAtNextWrite, stopShard } from './break-shards.ts'
 import { HOLD_MS, holdCleaner, type HeldCleaner } from './hold-cleaner.ts'
 import { plantRows } from './plant-rows.ts'
 import type { RowCounts } from './row-counts.ts'
+import type { ShardFaults } from './shard-faults.ts'
 
 export interface FaultsOptions {
   /** The names of the indexes that may be broken. */
@@ -20,6 +22,8 @@ export interface FaultsOptions {
   readonly counts: RowCounts
   /** The cleaner of this process, which may be held for a minute. Default: none may be held. */
   readonly cleaner?: HeldCleaner | undefined
+  /** What `createShardFaults` gave the store its shards by. Default: no shard is stopped, and no write dies. */
+  readonly shards?: ShardFaults | undefined
 }
 
 export interface FaultsContext {
@@ -33,10 +37,12 @@ export interface FaultsContext {
 const PER_SHARD = 20
 /** What the acts on the cleaner are about. */
 const CLEANER = 'cleaner'
+/** Shards that have a button. */
+const MAX_SHARDS = 16
 
 /** The page where rows that lead to nothing are planted, met and cleaned away. Throws `BAD_OPTION`. */
 export function createFaults(
-  { indexes, counts, cleaner }: FaultsOptions,
+  { indexes, counts, cleaner, shards }: FaultsOptions,
   { store, base, acts, html }: FaultsContext,
 ): ActPage {
   if (!Array.isArray(indexes) || typeof counts?.happened !== 'function') {
@@ -49,6 +55,12 @@ export function createFaults(
     throw new LooseleafError(
       'BAD_OPTION',
       `createConsole takes { faults: { cleaner: { stop, start } } }, two functions; got ${describeKind(cleaner)}.`,
+    )
+  }
+  if (shards !== undefined && !(shards?.refusals instanceof Set)) {
+    throw new LooseleafError(
+      'BAD_OPTION',
+      `createConsole takes { faults: { shards } }, what createShardFaults gives; got ${describeKind(shards)}.`,
     )
   }
   const { context } = store
@@ -82,6 +94,15 @@ ${lags === undefined ? markup`<p>${failure}</p>` : markup`<dl>${lags}</dl>`}
 <p class="acts">${actButton('hold', CLEANER, 'Hold the cleaner')}</p></section>`
   }
 
+  function shardsSection(): Html {
+    const names = context.driver.shards.map(({ name }) => name)
+    return markup`<section><h2>A write</h2><p>The next write of an entity dies between two of its steps. Before its commit, whoever sent it gets an error, and its index rows lead
+to nothing until its index is cleaned, which leaves rows alone that are younger than a minute. After it, the rows that it should have deleted stay until the cleaner follows, some seconds later.</p>
+<p class="acts">${deaths.map((death) => actButton('die', death, `Let it die ${death}`))}</p></section>
+<section><h2>The shards</h2><p>What needs a shard that is stopped says so; everything else goes on.</p>
+<p class="acts">${names.slice(0, MAX_SHARDS).map((name) => actButton('stop', name, `Stop ${name}`))}</p></section>`
+  }
+
   async function cleanWatched(name: string, { signal, tell }: Doing): Promise<void> {
     await cleanIndex(store, name, {
       signal,
@@ -92,6 +113,26 @@ ${lags === undefined ? markup`<p>${failure}</p>` : markup`<dl>${lags}</dl>`}
     })
   }
 
+  function breakingOf(faults: ShardFaults, form: URLSearchParams): Deed | undefined {
+    const death = deaths.find((one) => one === form.get('die'))
+    if (death !== undefined)
+      return {
+        name: 'die',
+        about: death,
+        question: `One write that comes within ${durationText(BROKEN_MS)} dies ${death}${death === 'before its commit' ? ', and whoever sends it gets an error' : ''}.`,
+        run: (doing) => dieAtNextWrite(faults, death, BROKEN_MS, doing),
+      }
+    const stopped = context.driver.shards.find(({ name }) => name === form.get('stop'))
+    if (stopped === undefined) return undefined
+    const { name } = stopped
+    return {
+      name: 'stop',
+      about: name,
+      question: `For ${durationText(BROKEN_MS)} this process gets errors from it instead of answers. What needs it fails meanwhile, and pages say so.`,
+      run: (doing) => stopShard(faults, name, BROKEN_MS, doing),
+    }
+  }
+
   function deedOf(form: URLSearchParams): Deed {
     if (cleaner !== undefined && form.get('hold') === CLEANER)
       return {
@@ -100,6 +141,8 @@ ${lags === undefined ? markup`<p>${failure}</p>` : markup`<dl>${lags}</dl>`}
         question: `The cleaner of this process stops, and goes on by itself after ${durationText(HOLD_MS)}. Pages stay right meanwhile; rows that lead to nothing stay longer.`,
         run: (doing) => holdCleaner(cleaner, HOLD_MS, doing),
       }
+    const broken = shards && breakingOf(shards, form)
+    if (broken !== undefined) return broken
     const about = form.get('plant') ?? form.get('clean') ?? ''
     const entry = indexes.includes(about) ? entryOf(about) : undefined
     if (entry === undefined)
@@ -124,7 +167,7 @@ say how many rows were discarded. Then clean, and there is nothing left to disca
       // Not the numbers, which change with every page of a busy site.
       const told = last === undefined ? '' : `${last.name} ${last.about}: ${last.failure ?? 'done'}`
       return markup`<div data-told="${told}">
-${indexes.map(section)}${cleaner === undefined ? undefined : await cleanerSection()}${actsPart(acts.list(), acts.underWay())}<p class="soft">Numbers are of this process, since it was started.</p></div>`
+${indexes.map(section)}${cleaner === undefined ? undefined : await cleanerSection()}${shards === undefined ? undefined : shardsSection()}${actsPart(acts.list(), acts.underWay())}<p class="soft">Numbers are of this process, since it was started.</p></div>`
     },
     deedOf,
     html,

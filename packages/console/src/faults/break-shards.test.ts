@@ -1,0 +1,136 @@
+import { createServer } from 'node:http'
+import { startCleaner } from '@looseleaf/cleaner'
+import { parseId } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { DataStore, defineIndex } from '@looseleaf/store'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import type { Act } from '../acts/acts.ts'
+import { createConsole } from '../console.ts'
+import { dieAtNextWrite, stopShard } from './break-shards.ts'
+import { createRowCounts } from './row-counts.ts'
+import { createShardFaults, type ShardFaults } from './shard-faults.ts'
+
+const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
+const byN = defineIndex('by_n', { properties: { n: 'integer' }, shardOn: 'id' })
+
+let store: DataStore
+let shards: ShardFaults
+let told: string[]
+let closing: AbortController
+const doing = () => ({ signal: closing.signal, tell: (text: string) => void told.push(text) })
+
+beforeEach(async () => {
+  told = []
+  closing = new AbortController()
+  shards = createShardFaults(memoryShards(2))
+  store = await DataStore.open({
+    shards: shards.shards,
+    indexes: [byName, byN],
+    queryTimeMs: 50,
+    migrate: true,
+    onWarning: () => {},
+  })
+  onTestFinished(() => store.close())
+})
+
+const onShard = (number: number): string => {
+  for (;;) {
+    const id = store.newId()
+    if (store.context.router.shardOfId(parseId(id)) === number) return id
+  }
+}
+const discarded = async (): Promise<number> =>
+  (await store.query(byN, {}, { scatter: true })).cost.rowsDiscarded
+
+test('a shard that is stopped refuses everything, the other one nothing, and it comes back by itself', async () => {
+  const { name } = store.context.driver.shards[0]!
+  const stopped = stopShard(shards, name, 60_000, doing())
+  await expect(store.put({ n: 1 }, { id: onShard(0) })).rejects.toMatchObject({
+    code: 'SHARD_UNAVAILABLE',
+    shard: name,
+    message: expect.stringMatching(/memory 0 is stopped on purpose until \d\d:\d\d:\d\d UTC/),
+  })
+  const other = onShard(1)
+  await store.put({ n: 2 }, { id: other })
+  expect(await store.get(other)).toMatchObject({ n: 2 })
+  expect(told).toEqual([expect.stringMatching(/^it answers again at/)])
+  closing.abort()
+  await stopped
+  await store.put({ n: 1 }, { id: onShard(0) })
+  closing = new AbortController()
+  await stopShard(shards, name, 10, doing())
+  await store.put({ n: 1 }, { id: onShard(0) })
+})
+
+test('a write that dies before its commit leaves rows that readers discard', async () => {
+  const died = dieAtNextWrite(shards, 'before its commit', 60_000, doing())
+  const write = store.put({ name: 'ada', n: 1 })
+  await expect(write).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
+  await died
+  const page = await store.query(byName, { name: 'ada' })
+  expect(page).toMatchObject({ items: [], cost: { rowsDiscarded: 1 } })
+  expect(await discarded()).toBe(1)
+  await store.put({ name: 'ada', n: 2 })
+  expect((await store.query(byName, { name: 'ada' })).items).toHaveLength(1)
+})
+
+test('a write that dies after its commit leaves the rows that it has lost, until the cleaner follows', async () => {
+  const { id } = await store.put({ name: 'ada', n: 1 })
+  const died = dieAtNextWrite(shards, 'after its commit', 60_000, doing())
+  await store.put({ name: 'bob', n: 2 })
+  await store.update(id, () => ({ name: 'eve', n: 3 }))
+  await died
+  expect(await store.query(byName, { name: 'ada' })).toMatchObject({ items: [], cost: { rowsDiscarded: 1 } })
+  expect(await discarded()).toBe(1)
+  const cleaner = startCleaner(store, { intervalMs: 10 })
+  onTestFinished(() => cleaner.stop())
+  await expect.poll(discarded, { timeout: 10_000 }).toBe(0)
+  expect((await store.query(byName, { name: 'eve' })).items).toHaveLength(1)
+})
+
+test.each(['before its commit', 'after its commit'] as const)(
+  'where nobody writes nothing dies %s, and nothing does later',
+  async (death) => {
+    await expect(dieAtNextWrite(shards, death, 10, doing())).rejects.toThrow('There was no write')
+    const { id } = await store.put({ name: 'ada', n: 1 })
+    await store.update(id, () => ({ name: 'eve', n: 1 }))
+    await expect.poll(discarded).toBe(0)
+  },
+)
+
+test('the page has buttons for both, which ask first', async () => {
+  const done: Act[] = []
+  const faults = { indexes: [], counts: createRowCounts(), shards }
+  const pages = createConsole({ store, base: '/store', acts: { onAct: (act) => done.push(act) }, faults })
+  const server = createServer((request, response) => void pages.handle(request, response))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => (server.closeAllConnections(), void server.close()))
+  const url = `http://127.0.0.1:${(server.address() as { port: number }).port}/store/faults`
+  const loaded = await fetch(url)
+  const cookie = loaded.headers.getSetCookie()[0]!.split(';')[0]!
+  const text = await loaded.text()
+  const token = /name="token" value="([^"]+)"/.exec(text)![1]!
+  const act = (fields: Record<string, string>): Promise<Response> =>
+    fetch(url, {
+      method: 'POST',
+      headers: { cookie },
+      body: new URLSearchParams({ token, ...fields }),
+      redirect: 'manual',
+    })
+  expect(text).toContain('Let it die after its commit')
+  expect(await (await act({ stop: 'memory 1' })).text()).toContain('gets errors from it instead of answers')
+  expect(shards.refusals.size).toBe(0)
+  expect((await act({ stop: 'memory 2', sure: 'yes' })).status).toBe(404)
+  expect((await act({ die: 'of thirst', sure: 'yes' })).status).toBe(404)
+  expect(await (await act({ die: 'before its commit' })).text()).toContain('gets an error')
+
+  expect((await act({ stop: 'memory 1', sure: 'yes' })).status).toBe(303)
+  expect((await act({ die: 'before its commit', sure: 'yes' })).status).toBe(303)
+  const page = await (await fetch(url)).text()
+  expect(page).toMatch(/Under way since \S+: stop memory 1, it answers again at/)
+  expect(page).toMatch(/Under way since \S+: die before its commit, it waits for a write/)
+  await expect(store.put({ n: 1 }, { id: onShard(1) })).rejects.toThrow(/is stopped on purpose/)
+  pages.close()
+  await expect.poll(() => shards.refusals.size).toBe(0)
+  expect(done.map(({ name, failure }) => [name, failure])).toContainEqual(['stop', undefined])
+})

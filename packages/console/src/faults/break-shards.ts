@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { LooseleafError } from '@looseleaf/core'
+import type { Doing } from '../acts/acts.ts'
+import { timeText } from '../text.ts'
+import type { Refuse, ShardCall, ShardFaults } from './shard-faults.ts'
+
+/** How long a shard is stopped, and how long a fault waits for its write, in milliseconds. */
+export const BROKEN_MS = 60_000
+
+/** For `ms`, or until the console is closed, a shard fails as one does whose server is down. */
+export async function stopShard(
+  { refusals }: ShardFaults,
+  shard: string,
+  ms: number,
+  { signal, tell }: Doing,
+): Promise<void> {
+  const until = timeText(new Date(Date.now() + ms))
+  const refuse: Refuse = (call) =>
+    call.shard === shard ? unavailable(shard, `is stopped on purpose until ${until} UTC.`) : undefined
+  refusals.add(refuse)
+  tell(`it answers again at ${until}`)
+  // Being closed is an end like another one.
+  await sleep(ms, undefined, { signal, ref: false }).catch(() => {})
+  refusals.delete(refuse)
+}
+
+/** Where a write dies: its index rows are there before its commit, and those that it loses are deleted after it. */
+export type Death = 'before its commit' | 'after its commit'
+
+export const deaths: readonly Death[] = ['before its commit', 'after its commit']
+
+/** The next write dies, as far as its shards can see. Rejects where there was none for `ms`. */
+export async function dieAtNextWrite(
+  { refusals }: ShardFaults,
+  death: Death,
+  ms: number,
+  { signal, tell }: Doing,
+): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const refuse = death === 'before its commit' ? loseCommit(resolve) : loseRemovals(resolve)
+  refusals.add(refuse)
+  tell('it waits for a write')
+  try {
+    await Promise.race([
+      promise,
+      sleep(ms, undefined, { signal, ref: false }).then(() => {
+        throw new Error(
+          death === 'before its commit'
+            ? 'There was no write.'
+            : 'There was no write that took a row out of an index.',
+        )
+      }),
+    ])
+  } finally {
+    refusals.delete(refuse)
+  }
+}
+
+const isCommit = ({ table, operation }: ShardCall): boolean =>
+  table === 'entities' && (operation === 'insert' || operation === 'replace')
+
+/** Tables of other indexes lose nothing either for so many milliseconds: their deletes go out together. */
+const TOGETHER_MS = 200
+
+function loseCommit(died: () => void): Refuse {
+  let isDone = false
+  return (call) => {
+    if (isDone || !isCommit(call)) return undefined
+    isDone = true
+    died()
+    return unavailable(call.shard, 'lost this commit on purpose.')
+  }
+}
+
+/** What the entities lose that commit next stays where it is: each table is asked in vain once. */
+function loseRemovals(died: () => void): Refuse {
+  let victims: ReadonlySet<string> | undefined
+  const textOf = (id: Uint8Array): string => Buffer.from(id).toString('hex')
+  return (call) => {
+    if (isCommit(call) && call.operation === 'replace')
+      victims ??= new Set((call.args[0] as readonly { id: Uint8Array }[]).map(({ id }) => textOf(id)))
+    if (call.operation !== 'remove' || victims === undefined) return undefined
+    const rows = call.args[0] as readonly { entityId: Uint8Array }[]
+    if (!Array.isArray(rows) || !rows.some(({ entityId }) => victims?.has(textOf(entityId)))) return undefined
+    setTimeout(died, TOGETHER_MS).unref()
+    return unavailable(call.shard, 'lost this removal on purpose.')
+  }
+}
+
+function unavailable(shard: string, what: string): LooseleafError {
+  return new LooseleafError('SHARD_UNAVAILABLE', `The shard ${shard} ${what}`, { shard })
+}
