@@ -125,12 +125,15 @@ ${left > 0 ? markup`<p class="soft">The first ${MAX_BYTES} bytes; ${left.toLocal
 function rowsSection(rows: readonly InspectedRow[], isPublic: boolean, base: string): Html {
   if (rows.length === 0) return markup`<h2>Index rows</h2><p>No index has rows of it.</p>`
   const expected = rows.filter(({ isExpected }) => isExpected === true)
-  const absent = expected.filter(({ version }) => version === undefined).length
+  const silent = [...new Set(rows.flatMap(({ shard, failure }) => (failure === undefined ? [] : [shard])))]
+  const absent = expected.filter(
+    ({ version, failure }) => version === undefined && failure === undefined,
+  ).length
   const isKnown = rows.every(({ isExpected }) => isExpected !== undefined)
   const over = rows.filter(({ isExpected }) => isExpected === false).length
   const { shown, note } = cut(rows, MAX_ROWS, 'row')
   return markup`<h2>Index rows</h2>
-<p>${isKnown ? markup`It has to have ${counted(expected.length, 'row')}; ${absent === 0 ? 'none is' : counted(absent, 'of them is', 'of them are')} absent.` : 'Its body cannot be read, so nobody knows which rows it has to have.'}${over === 0 ? '' : ` ${counted(over, 'row')} ${over === 1 ? 'is' : 'are'} left over.`}</p>
+<p>${isKnown ? markup`It has to have ${counted(expected.length, 'row')}; ${absent === 0 ? 'none is' : counted(absent, 'of them is', 'of them are')} absent.` : 'Its body cannot be read, so nobody knows which rows it has to have.'}${over === 0 ? '' : ` ${counted(over, 'row')} ${over === 1 ? 'is' : 'are'} left over.`}${silent.length === 0 ? '' : ` What is on ${silent.join(', ')} is not known.`}</p>
 ${table(
   ['index', 'there', 'key', 'shard', 'stamp', 'what', 'table'],
   shown.map((row) => [
@@ -148,9 +151,10 @@ ${table(
 ${over === 0 ? undefined : markup`<p class="soft">A row that is left over leads to nothing: queries check the entity, and the row goes when no query needs it, or with the next cleaning.</p>`}`
 }
 
-function thereText({ isExpected, version, state }: InspectedRow): Html {
+function thereText({ isExpected, version, state, failure, isPending }: InspectedRow): Html {
+  if (failure !== undefined) return markup`not known: ${failure.message}`
   if (isExpected === undefined) return markup`there; nobody knows whether it belongs to it`
   if (!isExpected) return markup`left over`
   if (version !== undefined) return markup`<span class="yes">✓ present</span>`
-  return markup`<span class="no">✗ absent</span>${state === 'building' ? ', the index is being filled' : ''}`
+  return markup`<span class="no">✗ absent</span>${isPending ? ', pending: a cleaner will write it' : state === 'building' ? ', the index is being filled' : ''}`
 }

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import { parseId } from '@looseleaf/core'
+import { LooseleafError, parseId } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore, defineIndex, type Bag, type IndexDefinition } from '@looseleaf/store'
 import { expect, onTestFinished, test } from 'vitest'
@@ -288,6 +288,23 @@ test('the page of shards has their replicas, and why one is not read', async () 
   expect(text).toContain('acknowledged 312 ms ago')
   expect(text).toMatch(/entities read<\/td><td>7<\/td><td>21<\/td><td>3\.0/)
   expect(text).toContain('Nothing is read from it: It does not answer in time.')
+})
+
+test('of an entity all is shown but the rows on a shard that does not answer', async () => {
+  const { store, get } = await open()
+  const { driver, router } = store.context
+  const id = store.newId()
+  const own = router.shardOfId(parseId(id))
+  const name = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].find((one) => router.shardOfKey(Buffer.from(one)) !== own)!
+  await store.put({ _kind: 'note', name, text: 'x' }, { id })
+  const other = driver.shards[1 - own]!
+  other.rowsOf = () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'It is <gone>.'))
+  const { status, text } = await get(`/store/entity/${id}`)
+  expect(status).toBe(200)
+  expect(text).toContain('It has to have 2 rows; none is absent.')
+  expect(text).toContain(`What is on ${other.name} is not known.`)
+  expect(text).toContain('not known: It is &#60;gone&#62;.')
+  expect(text.match(/✓ present/g)).toHaveLength(1)
 })
 
 test('a shard that does not answer takes nothing but its own part away', async () => {

@@ -1,8 +1,10 @@
 import {
   formatId,
   isLooseleafError,
+  LooseleafError,
   parseId,
   requireVersion,
+  untilAborted,
   type Bag,
   type BodyDescription,
   type CallOptions,
@@ -12,7 +14,6 @@ import {
   type IndexRow,
   type IndexTableSpec,
   type IndexState,
-  type LooseleafError,
   type Shard,
 } from '@looseleaf/core'
 import { tableSpec, type EngineContext } from '@looseleaf/index-engine'
@@ -57,16 +58,24 @@ export interface InspectedRow {
   readonly key: readonly InspectedValue[]
   /** Whether the entity has to have it, as it is stored now; undefined where its body cannot be read. */
   readonly isExpected: boolean | undefined
-  /** The version that is stamped on it; undefined where it is absent. */
+  /** The version that is stamped on it; undefined where it is absent, and where its shard does not say. */
   readonly version: number | undefined
+  /** Why its shard does not say whether it is there. */
+  readonly failure: LooseleafError | undefined
+  /** It was committed without its row, which a cleaner writes (`onIndexFailure: 'defer'`). */
+  readonly isPending: boolean
 }
 
 /** An entity that is written all the time is looked at so often. */
 const ATTEMPTS = 5
 
+/** What a shard has of an entity is waited for so many milliseconds, so that one that is silent takes nothing but its own rows away. */
+const ROWS_MS = 2_000
+
 /**
  * What is stored of an entity, and each of its index rows: those that it has to have by the catalog as it is now, present or absent,
- * and those that are there although it has lost them. Every shard is asked. Throws `BAD_ID`, and what reading throws.
+ * and those that are there although it has lost them. Every shard is asked; of one that does not answer, no row is known. Throws `BAD_ID`,
+ * and what reading the entity throws.
  */
 export async function inspectEntity(
   context: EngineContext,
@@ -80,7 +89,10 @@ export async function inspectEntity(
   const read = async (): Promise<EntityRow | undefined> => (await shard.entities.read([bytes], options))[0]
   let row = await read()
   for (let attempt = 1; ; attempt++) {
-    const found = await rowsOnShards(context, indexes, bytes, options)
+    const [found, pending] = await Promise.all([
+      rowsOnShards(context, indexes, bytes, options),
+      pendingTables(shard, bytes, indexes.length, options),
+    ])
     // Rows are written before their entity, and deleted after it: what was read between two readings of one version belongs to it.
     const again = await read()
     if (again?.version !== row?.version && attempt < ATTEMPTS) {
@@ -93,7 +105,7 @@ export async function inspectEntity(
       shard: shard.name,
       bucket: router.buckets?.ofId(bytes),
       stored,
-      rows: indexes.flatMap((entry, i) => inspectRows(context, entry, bytes, stored, found[i] ?? [])),
+      rows: indexes.flatMap((entry, i) => inspectRows(context, entry, bytes, stored, i, found, pending)),
     }
   }
 }
@@ -111,22 +123,46 @@ function storedEntity({ codec }: EngineContext, { version, updated, body }: Enti
   }
 }
 
-interface RowOnShard {
-  readonly shard: number
-  readonly row: IndexRow
+/** The index tables that lack rows of this version of an entity until a cleaner has written them. */
+async function pendingTables(
+  { pending }: Shard,
+  entityId: Uint8Array,
+  indexes: number,
+  options: CallOptions,
+): Promise<ReadonlySet<string>> {
+  const rows = await pending.page({ after: { entityId, table: '' }, limit: indexes + 1 }, options)
+  const own = rows.filter((row) => Buffer.compare(row.entityId, entityId) === 0)
+  return new Set(own.map(({ table }) => table))
 }
 
-/** The rows of an entity, by index. */
+/** By shard: the rows of an entity there, by index, or why they are not known. */
+type FoundRows = readonly (readonly (readonly IndexRow[])[] | LooseleafError)[]
+
 async function rowsOnShards(
   { driver }: EngineContext,
   indexes: readonly CatalogEntry[],
   id: Uint8Array,
   options: CallOptions,
-): Promise<readonly (readonly RowOnShard[])[]> {
+): Promise<FoundRows> {
   const specs = indexes.map((entry) => tableSpec(entry))
-  const found = await Promise.all(driver.shards.map((shard) => rowsOn(shard, specs, id, options)))
-  return specs.map((_, i) =>
-    found.flatMap((lists, shard) => (lists[i] ?? []).map((row): RowOnShard => ({ shard, row }))),
+  return Promise.all(
+    driver.shards.map(async (shard) => {
+      const late = AbortSignal.timeout(ROWS_MS)
+      const signal = options.signal === undefined ? late : AbortSignal.any([options.signal, late])
+      try {
+        return await untilAborted(rowsOn(shard, specs, id, { ...options, signal }), signal)
+      } catch (error) {
+        if (options.signal?.aborted || !isLooseleafError(error)) throw error
+        if (!late.aborted) return error
+        return new LooseleafError(
+          'DEADLINE',
+          `${shard.name} has not answered within ${ROWS_MS / 1_000} seconds.`,
+          {
+            shard: shard.name,
+          },
+        )
+      }
+    }),
   )
 }
 
@@ -151,16 +187,25 @@ function inspectRows(
   entry: CatalogEntry,
   id: Uint8Array,
   stored: StoredEntity | undefined,
-  found: readonly RowOnShard[],
+  place: number,
+  found: FoundRows,
+  pending: ReadonlySet<string>,
 ): readonly InspectedRow[] {
   const { name: index, generation, table, state, unique } = entry
   const bag = stored?.bag
   const expected = bag === undefined ? new Map<string, never>() : rowsToHave(context, entry, id, bag)
-  const there = new Map(found.map((one) => [rowIdentity(one.row.key, one.shard, id), one]))
+  const there = new Map(
+    found.flatMap((lists, shard) =>
+      isLooseleafError(lists)
+        ? []
+        : (lists[place] ?? []).map((row) => [rowIdentity(row.key, shard, id), { row, shard }] as const),
+    ),
+  )
   const keys = new Set([...expected.keys(), ...there.keys()])
   return Array.from(keys, (identity): InspectedRow => {
     const own = there.get(identity)
     const { key, shard } = expected.get(identity) ?? { key: own!.row.key, shard: own!.shard }
+    const answer = found[shard]
     return {
       index,
       generation,
@@ -171,6 +216,8 @@ function inspectRows(
       key: inspectedKey(entry, key),
       isExpected: stored?.failure === undefined ? expected.has(identity) : undefined,
       version: own?.row.version,
+      failure: isLooseleafError(answer) ? answer : undefined,
+      isPending: own === undefined && pending.has(table),
     }
   })
 }

@@ -1,5 +1,5 @@
 import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
-import { parseId, type CatalogEntry } from '@looseleaf/core'
+import { LooseleafError, parseId, type CatalogEntry } from '@looseleaf/core'
 import { mysqlShards } from '@looseleaf/driver-mysql'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex, tableSpec } from '@looseleaf/index-engine'
@@ -110,6 +110,43 @@ describe.each([
     expect(stored).toMatchObject({ bag: undefined, layout: undefined, failure: { code: 'BODY_DAMAGED' } })
     expect(stored!.body).toEqual(body)
     expect(shown(rows)).toEqual([['by_tag', 'x', undefined, version]])
+  })
+
+  test('of a shard that does not answer no row is known, and those of the others are', async () => {
+    const tags = Array.from({ length: 12 }, (_, n) => `t${n}`)
+    const { id, version } = await store.put({ tags })
+    const { driver, router } = store.context
+    const [refusing, hanging] = driver.shards.filter((_, shard) => shard !== router.shardOfId(parseId(id)))
+    refusing!.rowsOf = () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'It is gone.'))
+    hanging!.rowsOf = () => new Promise(() => {})
+    const { rows, stored } = await inspectEntity(store.context, id)
+    expect(stored?.version).toBe(version)
+    for (const { shard, failure, version: stamp } of rows) {
+      const isSilent = shard === refusing!.name || shard === hanging!.name
+      expect(stamp).toBe(isSilent ? undefined : version)
+      if (shard === refusing!.name) expect(failure).toMatchObject({ message: 'It is gone.' })
+      else if (shard === hanging!.name) expect(failure).toMatchObject({ code: 'DEADLINE' })
+      else expect(failure).toBeUndefined()
+    }
+    expect(new Set(rows.map(({ shard }) => shard)).size).toBe(3)
+  })
+
+  test('a row that was left to a cleaner is pending, until it is there', async () => {
+    const { id, version } = await store.put({ tags: ['x', 'y'] })
+    await store.put({ tags: ['z'] })
+    const found = await inspectEntity(store.context, id)
+    const gone = found.rows.find(({ key }) => key[0]!.value === 'x')!
+    await deleteRow(gone, id)
+    const { driver, router, catalog } = store.context
+    const shard = router.shardOfId(parseId(id))
+    const row = { id: parseId(id), base: version, version: version + 1, body: found.stored!.body }
+    const epoch = catalog.current().epochs[shard]!
+    await driver.shards[shard]!.entities.replace([{ ...row, deferred: [gone.table] }], { epoch })
+    const { rows } = await inspectEntity(store.context, id)
+    expect(rows.map(({ key, isPending }) => [key[0]!.value, isPending])).toEqual([
+      ['x', true],
+      ['y', false],
+    ])
   })
 
   test('an id of nothing has nothing, and a bad one is refused', async () => {
