@@ -11,7 +11,7 @@ function laneFor(isWanted: () => boolean) {
       return isWanted()
     },
     current: () => context.getStore(),
-    run: (ones, work) => context.run([...ones], work),
+    run: (ones, more, work) => context.run([...ones, more], work),
   }
   const statements = heldStatements<string>()
   const ranFor: unknown[] = []
@@ -40,7 +40,10 @@ test('a statement runs for all of its calls, and for nobody who had an earlier o
   await statement.answer()
   await statements.answerAll()
   await Promise.all([first, ...later])
-  expect(ranFor).toEqual([['ada'], ['bo', 'cy', undefined]])
+  expect(ranFor).toEqual([
+    ['ada', 0],
+    ['bo', 'cy', 1],
+  ])
 })
 
 test('the line that one has found empty does not work for that one when others come', async () => {
@@ -50,7 +53,7 @@ test('the line that one has found empty does not work for that one when others c
   const later = lane.submit('b')
   await statements.answerAll()
   await Promise.all([first, later])
-  expect(ranFor).toEqual([['ada'], [undefined]])
+  expect(ranFor).toEqual([['ada', 0], [1]])
 })
 
 test('while nobody wants to know, nobody is asked', async () => {

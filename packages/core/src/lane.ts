@@ -38,8 +38,8 @@ export interface WorkFor {
   readonly isWanted: boolean
   /** For whom the present asynchronous context works; undefined for nobody in particular. */
   current(): unknown
-  /** Does work for these, each as `current` gave it, and for nobody else. */
-  run<T>(ones: ReadonlySet<unknown>, work: () => T): T
+  /** Does work for these, each as `current` gave it, for so many more that are nobody in particular, and for nobody else. */
+  run<T>(ones: ReadonlySet<unknown>, more: number, work: () => T): T
 }
 
 /**
@@ -195,8 +195,14 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
 
   function forAll<T>(batch: readonly Waiting<Item, Result>[], work: () => T): T {
     if (!workFor?.isWanted) return work()
+    const ones = new Set<unknown>()
+    let more = 0
+    for (const { one } of new Set(batch.map(({ call }) => call))) {
+      if (one === undefined) more++
+      else ones.add(one)
+    }
     // The context here is that of whoever found the line empty.
-    return workFor.run(new Set(batch.map(({ call }) => call.one)), work)
+    return workFor.run(ones, more, work)
   }
 
   async function send(batch: readonly Waiting<Item, Result>[]): Promise<void> {

@@ -17,10 +17,11 @@ import {
 
 /** Spans of calls, within whatever span is active, and of the statements that are sent for them. */
 export interface Spans {
-  begin(call: BegunCall): Span
-  end(call: EndedCall, span: Span): void
-  /** `calls`: the spans of those that share it. */
-  statement(statement: SentStatement, calls: readonly Span[]): void
+  /** Undefined where the SDK keeps nothing of it. */
+  begin(call: BegunCall): Span | undefined
+  end(call: EndedCall, span: Span | undefined): void
+  /** `spans`: of the calls that share it, as far as they are kept; `calls`: how many there are. */
+  statement(statement: SentStatement, spans: readonly Span[], calls: number): void
   event(event: StoreEvent, calls: readonly Span[]): void
 }
 
@@ -32,17 +33,19 @@ export function createSpans(tracer: Tracer, system: string): Spans {
     begin({ name, index }) {
       const attributes: Attributes = { 'looseleaf.call': name }
       if (index !== undefined) attributes['looseleaf.index'] = index
-      return tracer.startSpan(index === undefined ? name : `${name} ${index}`, { attributes })
+      const span = tracer.startSpan(index === undefined ? name : `${name} ${index}`, { attributes })
+      return span.isRecording() ? span : undefined
     },
 
     end({ failure }, span) {
+      if (span === undefined) return
       if (failure !== undefined) fail(span, failure)
       span.end()
     },
 
     /** A child of one of the calls; with the others it has links, to and fro, since a span has one parent. */
-    statement({ text, shard, rows, sentAt, durationMs, failure }, calls) {
-      const [parent, ...others] = calls.filter((call) => call.isRecording()).slice(0, MAX_LINKS + 1)
+    statement({ text, shard, rows, sentAt, durationMs, failure }, spans, calls) {
+      const [parent, ...others] = spans.slice(0, MAX_LINKS + 1)
       if (parent === undefined) return
       const { operation, table } = summarise(text)
       const summary = table === undefined ? operation : `${operation} ${table}`
@@ -52,7 +55,7 @@ export function createSpans(tracer: Tracer, system: string): Spans {
         'db.query.summary': summary,
         'db.response.returned_rows': rows,
         'looseleaf.shard': shard,
-        'looseleaf.calls': calls.length,
+        'looseleaf.calls': calls,
       }
       if (table !== undefined) attributes['db.collection.name'] = table
       const links = others.map((call) => ({ context: call.spanContext() }))

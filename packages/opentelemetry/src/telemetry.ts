@@ -48,9 +48,9 @@ export function openTelemetry(options: TelemetryOptions): Telemetry {
       times.call(call)
       spans.end(call, span)
     },
-    statementSent(statement, calls) {
+    statementSent(statement, own, calls) {
       times.statement(statement)
-      spans.statement(statement, calls)
+      spans.statement(statement, own, calls)
     },
     happened(event, calls) {
       counters.count(event)

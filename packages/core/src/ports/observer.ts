@@ -113,10 +113,16 @@ export interface StoreEvents {
  * it: what it throws is told as a warning, once, and is lost. `Token` is what it knows a call by, such as a span.
  */
 export interface Observer<Token = unknown> {
-  /** A call has begun; its answer comes back with what is told of the call. */
-  callBegan?(call: BegunCall): Token
-  callEnded?(call: EndedCall, token: Token): void
-  /** Of every statement that was sent. `tokens` are those of all calls that share it; none for the store's own work. */
-  statementSent?(statement: SentStatement, tokens: readonly Token[]): void
+  /**
+   * A call has begun; its answer comes back with what is told of the call. With undefined nothing is but its end, which costs less: nobody has
+   * to know then for whom statements are sent.
+   */
+  callBegan?(call: BegunCall): Token | undefined
+  callEnded?(call: EndedCall, token: Token | undefined): void
+  /**
+   * Of every statement that was sent. `tokens` are those of the calls that share it, as far as they have any; `calls` is how many share it.
+   * None do where it is the store's own work.
+   */
+  statementSent?(statement: SentStatement, tokens: readonly Token[], calls: number): void
   happened?(event: StoreEvent, tokens: readonly Token[]): void
 }

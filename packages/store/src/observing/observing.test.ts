@@ -261,6 +261,31 @@ describe('an observer', () => {
     expect(told).toEqual(['scan began', 'scan of 1 ended ABORTED'])
   })
 
+  test('is told how many share a statement, of whom only those have a part in it that it wants to follow', async () => {
+    const told: unknown[] = []
+    const observer: Observer<string> = {
+      callBegan: ({ name }) => (name === 'get' ? undefined : name),
+      callEnded: ({ name }, token) => void told.push([name, token]),
+      statementSent: ({ rows }, tokens, calls) => void told.push([rows, tokens, calls]),
+    }
+    const store = await open(observer as Observer)
+    const { id } = await store.put({ name: 'ada' })
+    told.length = 0
+    await Promise.all([store.get(id), store.get(id), store.getMany([id])])
+    expect(told).toContainEqual([1, ['getMany'], 3])
+    expect(told.filter((one) => String(one).startsWith('get'))).toHaveLength(3)
+    told.length = 0
+    await store.get(id)
+    expect(told).toEqual([
+      [1, [], 1],
+      ['get', undefined],
+    ])
+    told.length = 0
+    for await (const _ of store.scan()) await store.get(id)
+    // A call within another one is not that one's.
+    expect(told).toContainEqual([1, [], 1])
+  })
+
   test('hears of the definitions of the codec that a write has made, and not as a part of it', async () => {
     const tokensOfDefinitions: (readonly unknown[])[] = []
     const observer: Observer = {

@@ -32,13 +32,20 @@ interface CallUnderWay {
   readonly call: BegunCall
   readonly startedAt: number
   readonly token: unknown
-  /** The traces that it is part of, one within the other, and the call in each. */
-  readonly traced: Map<TraceLog, OpenCall>
+  /** The traces that it is part of, one within the other, and the call in each; undefined where it is in none. */
+  traced: Map<TraceLog, OpenCall> | undefined
   /** Its statements, for as long as it may turn out to be slow. */
   readonly log: CallLog | undefined
 }
 
-const NOBODY: readonly CallUnderWay[] = []
+/** For whom an asynchronous context works. */
+interface Work {
+  readonly calls: readonly CallUnderWay[]
+  /** So many calls beside them, of which nobody wants to know more. */
+  readonly more: number
+}
+
+const NOBODY: Work = { calls: [], more: 0 }
 const NO_TRACES: readonly TraceLog[] = []
 
 /** `onFault` takes what the observer has thrown, the first time. */
@@ -47,7 +54,7 @@ export function createObserving(
   onFault: (error: unknown) => void,
   slowCalls?: SlowCalls,
 ): Observing {
-  const working = new AsyncLocalStorage<readonly CallUnderWay[]>()
+  const working = new AsyncLocalStorage<Work | undefined>()
   const tracing = new AsyncLocalStorage<readonly TraceLog[]>()
   let openTraces = 0
   let hasFailed = false
@@ -66,6 +73,7 @@ export function createObserving(
   function tracesOf(calls: readonly CallUnderWay[]): Map<TraceLog, OpenCall[]> {
     const traces = new Map<TraceLog, OpenCall[]>()
     for (const { traced } of calls) {
+      if (traced === undefined) continue
       for (const [log, call] of traced) {
         const own = traces.get(log)
         if (own === undefined) traces.set(log, [call])
@@ -75,34 +83,48 @@ export function createObserving(
     return traces
   }
 
-  const tokensOf = (calls: readonly CallUnderWay[]): unknown[] => calls.map(({ token }) => token)
+  const tokensOf = (calls: readonly CallUnderWay[]): unknown[] =>
+    calls.flatMap(({ token }) => (token === undefined ? [] : [token]))
+
+  /** Does the work of a call. A context of its own costs as much as the rest of this, so only those have one that are to be told apart. */
+  function within<T>(under: CallUnderWay, work: () => T): T {
+    const { token, traced, log } = under
+    if (token !== undefined || traced !== undefined || log !== undefined)
+      return working.run({ calls: [under], more: 0 }, work)
+    return working.getStore() === undefined ? work() : working.run(undefined, work)
+  }
 
   /** `log`: where it is to be told when it was slow. */
   function begin(call: BegunCall, log?: CallLog): CallUnderWay {
     const startedAt = performance.now()
-    const under = { call, startedAt, token: guard(() => observer?.callBegan?.(call)), traced: new Map(), log }
+    const token = observer?.callBegan && guard(() => observer.callBegan?.(call))
+    const under: CallUnderWay = { call, startedAt, token, traced: undefined, log }
     joinTraces(under)
     return under
   }
 
   /** Has the call be in the traces that are open around what is done now. */
-  function joinTraces({ call, startedAt, traced }: CallUnderWay): void {
+  function joinTraces(under: CallUnderWay): void {
+    if (openTraces === 0) return
+    const traced = (under.traced ??= new Map())
     for (const log of tracing.getStore() ?? NO_TRACES)
-      if (!traced.has(log)) traced.set(log, log.begin(call, startedAt))
+      if (!traced.has(log)) traced.set(log, log.begin(under.call, under.startedAt))
   }
 
   function end({ call, startedAt, token, traced, log }: CallUnderWay, failure: OpenCall['failure']): void {
     const durationMs = performance.now() - startedAt
-    for (const own of traced.values()) Object.assign(own, { durationMs, failure })
-    guard(() => observer?.callEnded?.({ ...call, startedAt, durationMs, failure }, token))
-    if (log !== undefined) slowCalls?.ended({ ...call, startedAt, durationMs, failure }, log)
+    if (traced !== undefined) for (const own of traced.values()) Object.assign(own, { durationMs, failure })
+    const { name, index } = call
+    const ended = { name, index, startedAt, durationMs, failure }
+    if (observer?.callEnded !== undefined) guard(() => observer.callEnded?.(ended, token))
+    if (log !== undefined) slowCalls?.ended(ended, log)
   }
 
   async function observed<T>(call: BegunCall, work: () => Promise<T>): Promise<T> {
     const under = begin(call, slowCalls && { statements: [], more: 0 })
     let failure: OpenCall['failure']
     try {
-      return await working.run([under], work)
+      return await within(under, work)
     } catch (error) {
       failure = failureOf(error)
       throw error
@@ -123,7 +145,7 @@ export function createObserving(
       under ??= begin(call)
       joinTraces(under)
       try {
-        const result = await working.run([under], () => items.next())
+        const result = await within(under, () => items.next())
         if (result.done) ended()
         return result
       } catch (error) {
@@ -152,11 +174,13 @@ export function createObserving(
         return isWanted()
       },
       sent(statement) {
-        const calls = working.getStore() ?? NOBODY
+        const { calls, more } = working.getStore() ?? NOBODY
+        const all = calls.length + more
         if (slowCalls !== undefined)
-          for (const { log } of calls) if (log !== undefined) logStatement(log, statement, calls.length - 1)
-        for (const [log, own] of tracesOf(calls)) log.sent(statement, own, calls.length - own.length)
-        guard(() => observer?.statementSent?.(statement, tokensOf(calls)))
+          for (const { log } of calls) if (log !== undefined) logStatement(log, statement, all - 1)
+        for (const [log, own] of tracesOf(calls)) log.sent(statement, own, all - own.length)
+        if (observer?.statementSent !== undefined)
+          guard(() => observer.statementSent?.(statement, tokensOf(calls), all))
       },
     },
     workFor: {
@@ -164,21 +188,24 @@ export function createObserving(
         return isWanted()
       },
       current: () => working.getStore(),
-      run(ones, work) {
+      run(ones, more, work) {
+        if (ones.size === 0 && more === 0) return working.run(undefined, work)
         const calls = new Set<CallUnderWay>()
-        for (const each of ones as ReadonlySet<readonly CallUnderWay[] | undefined>) {
-          for (const call of each ?? NOBODY) calls.add(call)
+        let others = more
+        for (const each of ones as ReadonlySet<Work>) {
+          for (const call of each.calls) calls.add(call)
+          others += each.more
         }
-        return working.run([...calls], work)
+        return working.run({ calls: [...calls], more: others }, work)
       },
     },
     call: observed,
     each: (call, items) => ({ [Symbol.asyncIterator]: () => iterate(call, items[Symbol.asyncIterator]()) }),
     happened(event) {
       if (!isWanted()) return
-      const calls = working.getStore() ?? NOBODY
+      const { calls } = working.getStore() ?? NOBODY
       for (const log of tracesOf(calls).keys()) log.happened(event)
-      guard(() => observer?.happened?.(event, tokensOf(calls)))
+      if (observer?.happened !== undefined) guard(() => observer.happened?.(event, tokensOf(calls)))
     },
     detached: (work) => working.exit(() => tracing.exit(work)),
     async trace(work) {
