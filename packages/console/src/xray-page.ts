@@ -8,15 +8,18 @@ import { kindOf, timeLine } from './time-line.ts'
 /** Characters of a statement's text that are shown: those of many rows have a placeholder for each. */
 const MAX_TEXT = 600
 
-/** Statements, and calls, that are shown. */
-const MAX_LINES = 500
+/** Statements that are shown, calls, and texts: many statements have the same. */
+const MAX_STATEMENTS = 100
+const MAX_CALLS = 60
+const MAX_TEXTS = 20
 
 const KINDS = { index: 'index rows', entities: 'entities', write: 'writes', own: 'the store’s own' } as const
 
 /** What a piece of work took of the databases. */
 export function xrayPage({ title, at, trace }: KeptTrace): Html {
-  const statements = cut(trace.statements, MAX_LINES, 'statement')
-  const calls = cut(trace.calls, MAX_LINES, 'call')
+  const statements = cut(trace.statements, MAX_STATEMENTS, 'statement')
+  const calls = cut(trace.calls, MAX_CALLS, 'call')
+  const texts = new Map<string, number>()
   const sentFor = new Map<unknown, number>()
   for (const { calls: own } of trace.statements)
     for (const call of own) sentFor.set(call, (sentFor.get(call) ?? 0) + 1)
@@ -27,7 +30,7 @@ ${trace.statements.length === 0 ? undefined : markup`<div class="scroll" tabinde
 <h2>Statements</h2>
 ${table(
   ['#', 'begins', 'takes', 'shard', 'statement', 'rows', 'for', 'also for'],
-  statements.shown.map((statement, i) => statementRow(trace, statement, i)),
+  statements.shown.map((statement, i) => statementRow(trace, statement, i, texts)),
 )}
 <h2>Calls</h2>
 ${table(
@@ -56,10 +59,25 @@ function summary({ startedAt, statements, calls, events }: Trace): string {
   ].join('')
 }
 
-function statementRow({ startedAt }: Trace, statement: TracedStatement, i: number): (Html | string)[] {
+/** `texts`: those that are shown already, each with the row that it stands in. */
+function statementRow(
+  { startedAt }: Trace,
+  statement: TracedStatement,
+  i: number,
+  texts: Map<string, number>,
+): (Html | string)[] {
   const { sentAt, durationMs, shard, operation, table: name = '', rows, calls, others, failure } = statement
   const text = statement.text.trim().replace(/\s+/g, ' ')
-  const shown = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)} …` : text
+  const first = texts.get(text)
+  if (first === undefined) texts.set(text, i + 1)
+  const shown =
+    first !== undefined
+      ? `The same text as #${first}.`
+      : texts.size > MAX_TEXTS
+        ? 'Not shown: there are too many.'
+        : text.length > MAX_TEXT
+          ? `${text.slice(0, MAX_TEXT)} …`
+          : text
   return [
     `${i + 1}`,
     milliseconds(sentAt - startedAt),
