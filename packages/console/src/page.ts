@@ -22,7 +22,7 @@ rect.box { fill: none; stroke: var(--line); stroke-width: 1.5 } path.line { fill
 .key { display: inline-flex; align-items: center; gap: .4rem; margin-right: 1rem; font-size: .9rem }
 i { display: inline-block; width: .8rem; height: .8rem; border-radius: 3px; background: var(--own-colour); margin-right: .35rem }
 .scroll { overflow-x: auto } .scroll svg { min-width: 640px } table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; min-width: 100% }
-th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid var(--line); white-space: nowrap }
+th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid var(--line); white-space: nowrap } tbody th { font-weight: inherit }
 code { display: block; width: min(60ch, 75vw); white-space: pre-wrap; overflow-wrap: anywhere; font-size: .8rem; color: var(--soft) }
 summary { cursor: pointer } .yes { color: var(--good) } .no { color: var(--bad); font-weight: 600 }
 .name { white-space: normal; display: inline-block; min-width: 9ch; max-width: 40ch }

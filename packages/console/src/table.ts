@@ -4,7 +4,7 @@ import { markup, type Html } from './html.ts'
 export const noteOf = (note: string): Html | undefined =>
   note === '' ? undefined : markup`<p class="soft">${note}</p>`
 
-/** A table that scrolls by itself where it is too wide; `label` says what it is of, where the heading above does not. */
+/** A table that scrolls by itself where it is too wide, and whose first cells name their rows; `label` says what it is of, where the heading above does not. */
 export function table(
   head: readonly string[],
   rows: readonly (readonly (Html | string)[])[],
@@ -12,5 +12,5 @@ export function table(
 ): Html {
   const region = label === undefined ? undefined : markup` role="region" aria-label="${label}"`
   return markup`<div class="scroll" tabindex="0"${region}><table><thead><tr>${head.map((cell) => markup`<th scope="col">${cell}</th>`)}</tr></thead>
-<tbody>${rows.map((row) => markup`<tr>${row.map((cell) => markup`<td>${cell}</td>`)}</tr>\n`)}</tbody></table></div>`
+<tbody>${rows.map((row) => markup`<tr>${row.map((cell, i) => (i === 0 ? markup`<th scope="row">${cell}</th>` : markup`<td>${cell}</td>`))}</tr>\n`)}</tbody></table></div>`
 }
