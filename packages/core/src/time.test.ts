@@ -75,3 +75,17 @@ describe('throwIfAborted', () => {
     expect(abortedError(undefined).code).toBe('ABORTED')
   })
 })
+
+test.each([2 ** 31, Infinity])(
+  'a sleep of %d milliseconds is a long one, and no short one',
+  async (milliseconds) => {
+    const ends = new AbortController()
+    let isOver = false
+    const sleeping = systemTime.sleep(milliseconds, ends.signal).finally(() => (isOver = true))
+    sleeping.catch(() => {})
+    await new Promise((done) => setTimeout(done, 20))
+    expect(isOver).toBe(false)
+    ends.abort()
+    await expect(sleeping).rejects.toMatchObject({ code: 'ABORTED' })
+  },
+)

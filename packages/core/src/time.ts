@@ -28,6 +28,9 @@ export function elapsedBy(time: Time): () => number {
   return () => time.elapsed?.() ?? time.now()
 }
 
+/** Timers of Node that should last longer end at once. Whoever sleeps this long looks again. */
+const LONGEST_MS = 2 ** 31 - 1
+
 function sleep(keepsAlive: boolean, milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(abortedError(signal))
@@ -35,10 +38,13 @@ function sleep(keepsAlive: boolean, milliseconds: number, signal?: AbortSignal):
       clearTimeout(timer)
       reject(abortedError(signal))
     }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', onAbort)
-      resolve()
-    }, milliseconds)
+    const timer = setTimeout(
+      () => {
+        signal?.removeEventListener('abort', onAbort)
+        resolve()
+      },
+      Math.min(milliseconds, LONGEST_MS),
+    )
     if (!keepsAlive) timer.unref()
     signal?.addEventListener('abort', onAbort, { once: true })
   })

@@ -107,6 +107,7 @@ export function consume(
       leases,
       handler: rows,
       signal,
+      onError: failed,
       onRefresh: () => takeReplays(context, name, shard, leases, { signal }),
     })
     let before = { ...rows.counts }
@@ -142,6 +143,7 @@ export function consume(
   async function end(): Promise<void> {
     controller.abort()
     await Promise.all(loops)
+    await Promise.all(shards.map(({ work }) => work.settled()))
     // What cannot be saved now comes again: leases run out, and the next process begins where it was saved last.
     await Promise.allSettled(shards.map(({ leases }) => leases.release()))
   }

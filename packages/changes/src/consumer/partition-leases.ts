@@ -17,15 +17,15 @@ export interface HeldPartition {
 /** The right of this process to some partitions of a shard, for a time. */
 export interface PartitionLeases {
   readonly held: readonly HeldPartition[]
+  /** Whether the leases have not run out, as far as this process knows. */
+  readonly isSure: boolean
   /**
    * Prolongs the leases where they may have run out: what is not held any more says so then. Answers whether they are sure now. Many
    * may ask at once.
    */
   confirm(options: CallOptions): Promise<boolean>
-  /**
-   * Takes what is free, up to a fair share, and gives up what another process lacks. Not while a held partition is worked on.
-   */
-  refresh(options: CallOptions): Promise<void>
+  /** Takes what is free, up to a fair share, and gives up what another process lacks: nothing of `busy`, which is worked on. */
+  refresh(busy: ReadonlySet<number>, options: CallOptions): Promise<void>
   /** Saves where the partitions stand, and prolongs the leases. */
   save(options: CallOptions): Promise<void>
   /** Saves and gives up everything. */
@@ -136,12 +136,14 @@ export function createPartitionLeases(
   async function share(
     shares: ReadonlyMap<string, number>,
     waiter: string,
+    busy: ReadonlySet<number>,
     options: CallOptions,
   ): Promise<void> {
     const [richest] = [...shares].toSorted(([a, n], [b, m]) => m - n || (a < b ? -1 : 1))
     if (richest?.[0] !== owner) return
     const count = Math.floor((held.size - (shares.get(waiter) ?? 0)) / 2)
-    await store([...held.values()].slice(0, count), 0, options)
+    const idle = [...held.values()].filter(({ number }) => !busy.has(number))
+    await store(idle.slice(0, count), 0, options)
   }
 
   async function wait(isShort: boolean, options: CallOptions): Promise<void> {
@@ -157,6 +159,9 @@ export function createPartitionLeases(
     get held() {
       return [...held.values()]
     },
+    get isSure() {
+      return elapsed() < sureUntil
+    },
     confirm(options) {
       if (elapsed() < sureUntil) return Promise.resolve(true)
       return (confirming ??= save(options)
@@ -170,12 +175,12 @@ export function createPartitionLeases(
         .finally(() => (confirming = undefined)))
     },
     save,
-    async refresh(options) {
+    async refresh(busy, options) {
       const { free, shares, waiter } = await look(options)
       const room = Math.ceil(PARTITIONS / shares.size) - held.size
       if (room > 0 && free.length > 0) await claim(free.slice(0, room), options)
       // What was given up before comes to its new owner first.
-      else if (waiter !== undefined && free.length === 0) await share(shares, waiter, options)
+      else if (waiter !== undefined && free.length === 0) await share(shares, waiter, busy, options)
       await wait(free.length === 0 && held.size < Math.floor(PARTITIONS / shares.size), options)
     },
     async release() {

@@ -19,8 +19,11 @@ export type Handler = (
 
 /** Hands rows to the handler, and keeps account of those that it refuses. */
 export interface RowHandler {
-  /** False where the row has to come again: the consumer is stopped, or the partition lost or full of failing changes. */
-  handle(partition: HeldPartition, row: EntityRow): Promise<boolean>
+  /**
+   * False where the row has to come again: it could not begin until `beginBy` (of `elapsedBy`), the consumer is stopped, or the
+   * partition lost or full of failing changes.
+   */
+  handle(partition: HeldPartition, row: EntityRow, beginBy: number): Promise<boolean>
   /** Failing changes that have waited long enough. */
   due(partition: HeldPartition): Iterable<Failing>
   readonly counts: HandledCounts
@@ -95,7 +98,6 @@ export function createRowHandler(
   }
 
   async function handle(partition: HeldPartition, row: EntityRow): Promise<boolean> {
-    if (!(await isOurs(partition))) return false
     const id = formatId(row.id)
     const known = partition.failing.get(id)
     if (known === undefined && partition.failing.size >= MAX_FAILING) return false
@@ -123,7 +125,17 @@ export function createRowHandler(
   }
 
   return {
-    handle: (partition, row) => limit(() => handle(partition, row)),
+    async handle(partition, row, beginBy) {
+      for (;;) {
+        // Not in the line of the workers: whoever waits for a shard that does not answer would keep those of other shards out.
+        if (!(await isOurs(partition))) return false
+        const outcome = await limit(() => {
+          if (elapsed() > beginBy || signal.aborted || !partition.isHeld) return false
+          return leases.isSure ? handle(partition, row) : undefined
+        })
+        if (outcome !== undefined) return outcome
+      }
+    },
     due: (partition) => {
       const now = elapsed()
       return [...partition.failing.values()].filter((failing) => dueTime(failing) <= now)
@@ -132,7 +144,12 @@ export function createRowHandler(
   }
 }
 
+/** Whatever was thrown: a message may be no text, and an object have none. */
 function textOf(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error)
-  return text.slice(0, MAX_ERROR)
+  try {
+    const text = String(error instanceof Error ? error.message : error)
+    return text.slice(0, MAX_ERROR)
+  } catch {
+    return 'What the handler threw has no text.'
+  }
 }

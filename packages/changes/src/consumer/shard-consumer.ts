@@ -1,4 +1,11 @@
-import { elapsedBy, formatId, parseId, type EntityRow, type UpdatedPlace } from '@looseleaf/core'
+import {
+  elapsedBy,
+  formatId,
+  isLooseleafError,
+  parseId,
+  type EntityRow,
+  type UpdatedPlace,
+} from '@looseleaf/core'
 import { longestBody, wholeRows, type EngineContext } from '@looseleaf/index-engine'
 import { placeAt, readableFloor, shardAt } from '@looseleaf/protocol'
 import { PARTITIONS } from '../records/names.ts'
@@ -9,6 +16,8 @@ import type { HeldPartition, PartitionLeases } from './partition-leases.ts'
 export interface ShardConsumer {
   /** Bounded work; answers how long to wait for the next round, in milliseconds. */
   round(): Promise<number>
+  /** Resolves when no handler is at work any more. To be asked when no round is under way. */
+  settled(): Promise<void>
   /** Age of the oldest change that was not handled, or of the floor, in milliseconds; 0 where nothing is held. */
   readonly lagMs: number
 }
@@ -22,9 +31,16 @@ export interface ShardConsumerOptions {
   readonly signal: AbortSignal
   /** Done each time that the leases were looked after. */
   readonly onRefresh: () => Promise<void>
+  readonly onError: (error: unknown) => void
 }
 
+/** Changes that are read at once; as few as this where handlers are slow. */
 const PAGE = 500
+const LEAST_PAGE = 16
+/** For so long a page begins handlers, so that what is saved and who shares the work is looked after while they are slow. */
+const PAGE_MS = 1_000
+/** Handlers that take longer than this hold up their own partition alone. */
+const PATIENCE_MS = 3_000
 /** Time between two saves while there is work: what a crash brings again. */
 const SAVE_MS = 1_000
 /** As often, at the least, it is seen what other processes have given up. */
@@ -33,7 +49,7 @@ const REFRESH_MS = 2_000
 const RETRIES = 100
 
 export function createShardConsumer(context: EngineContext, options: ShardConsumerOptions): ShardConsumer {
-  const { shard, leases, handler, pollMs, leaseMs, signal } = options
+  const { shard, leases, handler, pollMs, leaseMs, signal, onError } = options
   const elapsed = elapsedBy(context.time)
   const at = (): ReturnType<typeof shardAt> => shardAt(context, shard)
   const refreshMs = Math.min(REFRESH_MS, leaseMs / 3)
@@ -42,89 +58,150 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
   /** The database's time when it was read last, and this process's. */
   let clock: { readonly now: number; readonly at: number } | undefined
   let hasNews = false
+  let pageLimit = PAGE
+  let fallenBack = 0
 
-  /** Waits for handlers, and keeps the leases meanwhile. */
-  async function prolonged(work: Promise<unknown>): Promise<void> {
+  /** Partitions that are worked on, by number: until then nothing else of them is begun, and they are not given up. */
+  const busy = new Map<number, Promise<boolean>>()
+
+  /** Waits for work, for so long at the most, and keeps the leases meanwhile. */
+  async function prolonged(work: Promise<unknown>, forMs = Infinity): Promise<void> {
     const over = new AbortController()
-    const done = work.finally(() => over.abort())
-    const keeping = (async () => {
-      while (!over.signal.aborted) {
-        await context.time.sleep(leaseMs / 3, over.signal).catch(() => {})
-        // A shard that does not answer: the next handler finds that the leases are not sure any more.
-        if (!over.signal.aborted) await leases.save({}).catch(() => {})
-      }
-    })()
-    await Promise.all([done, keeping])
+    const end = (): void => over.abort()
+    void work.then(end, end)
+    if (Number.isFinite(forMs)) void context.time.sleep(forMs, over.signal).then(end, () => {})
+    while (!over.signal.aborted) {
+      await context.time.sleep(leaseMs / 3, over.signal).catch(() => {})
+      // A shard that does not answer: the next handler finds that the leases are not sure any more.
+      if (!over.signal.aborted)
+        await leases.save({}).catch((error: unknown) => isLooseleafError(error, 'CLOSED') && end())
+    }
   }
 
-  /** Answers the rows that are to come again. */
-  async function handleAll<Row extends EntityRow>(
+  /** Hands over rows of a partition, and tells of each in their order, up to the first that has to come again. Answers whether there was none. */
+  async function handOver<Row extends EntityRow>(
+    partition: HeldPartition,
     rows: readonly Row[],
-    partitionOf: (row: Row) => HeldPartition,
-  ): Promise<readonly Row[]> {
-    const left: Row[] = []
-    const handled = rows.map(async (row) => {
-      if (!(await handler.handle(partitionOf(row), row))) left.push(row)
-    })
-    await prolonged(Promise.all(handled))
-    return left
+    beginBy: number,
+    onDone: (row: Row) => void,
+  ): Promise<boolean> {
+    const outcomes = rows.map((row) => handler.handle(partition, row, beginBy))
+    // All are waited for: nothing of the partition is on its way then.
+    const all = Promise.allSettled(outcomes)
+    let isWhole = true
+    try {
+      for (const [i, outcome] of outcomes.entries()) {
+        isWhole = await outcome
+        if (!isWhole) break
+        onDone(rows[i] as Row)
+      }
+    } finally {
+      await all
+    }
+    return isWhole
+  }
+
+  /** Has a partition busy with this, after what it is busy with, until the answer resolves. */
+  function occupy(number: number, work: () => Promise<boolean>): Promise<boolean> {
+    const before = busy.get(number) ?? Promise.resolve(true)
+    // What has gone wrong is told by the next round: the rows come again.
+    const own = before.then((isWhole) => isWhole && work()).catch((error: unknown) => (onError(error), false))
+    busy.set(number, own)
+    void own.then(() => void (busy.get(number) === own && busy.delete(number)))
+    return own
+  }
+
+  const idle = (): readonly HeldPartition[] => leases.held.filter(({ number }) => !busy.has(number))
+
+  /** Waits until what was begun has ended, or has lasted so long that the others go on without it. */
+  async function attend(begun: readonly Promise<boolean>[], beginBy: number): Promise<void> {
+    if (begun.length > 0) await prolonged(Promise.all(begun), beginBy - elapsed() + PATIENCE_MS)
+  }
+
+  /** Up to which time changes may be read. */
+  async function look(): Promise<number> {
+    const asked = elapsed()
+    const followed = busy.size < leases.held.length ? idle() : leases.held
+    const { floor, now } = await readableFloor(at(), oldestOf(followed), pollMs, signal)
+    clock = { now, at: asked }
+    for (const partition of leases.held) {
+      if (floor >= partition.place.updated) continue
+      // A failover has lost what was behind it, and times that were read before are given once more.
+      partition.place = placeAt(floor)
+      fallenBack++
+    }
+    return floor
   }
 
   /** Hands over the next changes of these partitions; answers whether there may be more. */
-  async function nextPage(partitions: readonly HeldPartition[]): Promise<boolean> {
+  async function nextPage(partitions: readonly HeldPartition[], until: number): Promise<boolean> {
     const { entities } = at()
-    const asked = elapsed()
-    const { floor: until, now } = await readableFloor(at(), oldestOf(partitions), pollMs, signal)
-    clock = { now, at: asked }
-    for (const partition of partitions) {
-      // A failover has lost what was behind it, and times that were read before are given once more.
-      if (until < partition.place.updated) partition.place = placeAt(until)
-    }
+    const before = fallenBack
     const byNumber = new Map(partitions.map((partition) => [partition.number, partition]))
     const partitionOf = ({ addedId }: UpdatedPlace): HeldPartition =>
       byNumber.get(addedId % PARTITIONS) as HeldPartition
     const page = await entities.pageOfChanges(
       { after: oldestOf(partitions), until, of: { count: PARTITIONS, some: [...byNumber.keys()] } },
-      PAGE,
-      { signal, maxBody: longestBody(PAGE) },
+      pageLimit,
+      { signal, maxBody: longestBody(pageLimit) },
     )
     const rows = page.filter((row) => comparePlaces(row, partitionOf(row).place) > 0)
     const versions = new Map(rows.map(({ addedId, version }) => [addedId, version]))
-    const begun = new Set<number>()
-    const refused = new Set<number>()
+    const isLast = page.length < pageLimit
+    const end = isLast ? placeAt(until) : (page.at(-1) as UpdatedPlace)
+    /** Those of which not all was handed over so far. */
+    const cut = new Set<HeldPartition>()
+    const beginBy = elapsed() + PAGE_MS
+    let handled = 0
+    const done = (partition: HeldPartition, place: UpdatedPlace): void => {
+      // What a handler was at meanwhile may be of times that are given once more.
+      if (fallenBack === before && comparePlaces(place, partition.place) > 0)
+        partition.place = { updated: place.updated, addedId: place.addedId }
+    }
     for await (const run of wholeRows(entities, rows, { signal })) {
-      for (const { addedId } of run) begun.add(addedId)
-      // One that was replaced since the page was read comes by itself.
-      const same = run.filter(({ addedId, version }) => version === versions.get(addedId))
-      for (const { addedId } of await handleAll(same, partitionOf)) refused.add(addedId)
+      const begun: Promise<boolean>[] = []
+      for (const [partition, own] of Map.groupBy(run, partitionOf)) {
+        const isCut = elapsed() > beginBy || cut.has(partition)
+        cut.add(partition)
+        if (isCut) continue
+        const work = async (): Promise<boolean> => {
+          // One that was replaced since the page was read comes by itself.
+          const same = own.filter(({ addedId, version }) => version === versions.get(addedId))
+          const isWhole = await handOver(partition, same, beginBy, (row) => {
+            handled++
+            done(partition, row)
+          })
+          if (isWhole) cut.delete(partition)
+          return isWhole
+        }
+        begun.push(occupy(partition.number, work))
+      }
+      await attend(begun, beginBy)
       if (signal.aborted) break
     }
-    const isLeft = ({ addedId }: UpdatedPlace): boolean =>
-      refused.has(addedId) || (signal.aborted && !begun.has(addedId))
-    const isLast = page.length < PAGE
-    const end = isLast ? placeAt(until) : (page.at(-1) as UpdatedPlace)
-    for (const partition of partitions) {
-      const own = rows.filter((row) => partitionOf(row) === partition)
-      const first = own.findIndex(isLeft)
-      const reached = first === -1 ? end : first === 0 ? partition.place : (own[first - 1] as UpdatedPlace)
-      if (comparePlaces(reached, partition.place) > 0)
-        partition.place = { updated: reached.updated, addedId: reached.addedId }
-    }
+    for (const partition of partitions) if (!cut.has(partition) && !signal.aborted) done(partition, end)
     if (rows.length > 0) hasNews = true
-    return !isLast && (rows.length === 0 || refused.size < rows.length)
+    // As many as it can begin: what is not begun has been read in vain.
+    pageLimit = Math.min(PAGE, cut.size > 0 ? Math.max(LEAST_PAGE, 2 * handled) : 2 * pageLimit)
+    return (!isLast || cut.size > 0) && (rows.length === 0 || handled > 0)
   }
 
   /** Hands over failing changes again that have waited long enough, as their entities are now. */
   async function retry(): Promise<boolean> {
     const due = new Map<string, HeldPartition>()
-    for (const partition of leases.held) {
+    for (const partition of idle()) {
       for (const { id } of handler.due(partition)) if (due.size < RETRIES) due.set(id, partition)
     }
     if (due.size === 0) return false
     const rows = await readDue(due)
     for (const [id, partition] of due) if (!rows.has(id)) partition.failing.delete(id)
     const sure = [...rows.values()].filter((row) => row !== 'later')
-    await handleAll(sure, (row) => due.get(formatId(row.id)) as HeldPartition)
+    const beginBy = elapsed() + PAGE_MS
+    const byPartition = Map.groupBy(sure, (row) => due.get(formatId(row.id)) as HeldPartition)
+    const begun = Array.from(byPartition, ([partition, own]) =>
+      occupy(partition.number, () => handOver(partition, own, beginBy, () => {})),
+    )
+    await attend(begun, beginBy)
     hasNews = true
     return true
   }
@@ -155,15 +232,22 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
       const { now, at: readAt } = clock
       return Math.max(0, (now - oldestOf(leases.held).updated) / 1000 + elapsed() - readAt)
     },
+    async settled() {
+      const all = Promise.all(busy.values())
+      // Without the leases as well, where the store is closed.
+      await prolonged(all)
+      await all
+    },
     async round() {
       if (elapsed() >= refreshAt) {
-        await leases.refresh({ signal })
+        await leases.refresh(new Set(busy.keys()), { signal })
         await options.onRefresh()
         refreshAt = elapsed() + refreshMs
       }
       const retried = await retry()
-      const open = leases.held.filter(({ failing }) => failing.size < MAX_FAILING)
-      const more = open.length > 0 && (await nextPage(open))
+      const until = leases.held.length > 0 ? await look() : 0
+      const open = idle().filter(({ failing }) => failing.size < MAX_FAILING)
+      const more = open.length > 0 && (await nextPage(open, until))
       if (
         leases.held.length > 0 &&
         elapsed() - savedAt >= (hasNews ? Math.min(SAVE_MS, leaseMs / 3) : leaseMs / 3)

@@ -192,3 +192,24 @@ it('a page is given while a shard is down, and what was missed of it comes when 
   expect(numbers((await moved).items)).toEqual([7])
   await pages.return()
 })
+
+it('a page that is not complete is asked for again until it is', async () => {
+  await put(1)
+  let isComplete = false
+  // As while a row of the index is left to a cleaner: no change of an entity says that it has come.
+  const lacking = {
+    context: store.context,
+    query: async (...args: Parameters<DataStore['query']>) => {
+      const page = await store.query(...args)
+      return isComplete ? page : { ...page, items: [], cost: { ...page.cost, complete: false } }
+    },
+  } as unknown as DataStore
+  const pages = watch(lacking, byUser, { user: 'ada' }, { limit: 7 })
+  expect(numbers((await next(pages)).items)).toEqual([])
+  isComplete = true
+  expect(numbers((await next(pages)).items)).toEqual([1])
+  await pages.return()
+  const asked = queries
+  await new Promise((done) => setTimeout(done, 1_200))
+  expect(queries).toBe(asked)
+})

@@ -58,7 +58,7 @@ export async function* watch<const P extends IndexProperties>(
     let before: ReadonlyMap<string, Entity> = new Map()
     for (let generation = 0; ;) {
       await page.after(generation, signal)
-      const { items } = page
+      const items = [...page.items]
       generation = page.generation
       const now = new Map(items.map((item) => [item.id as string, item]))
       const difference = {
@@ -98,7 +98,7 @@ function pageOf<const P extends IndexProperties>(
     const made = createCurrentPage(
       context,
       {
-        read: async () => (await store.query(index, where, query)).items,
+        read: () => store.query(index, where, query),
         matches: plan.matches,
       },
       () => {

@@ -24,7 +24,10 @@ export interface CurrentPage {
 
 export interface PageSource {
   /** Asks the store. */
-  readonly read: () => Promise<readonly Entity[]>
+  readonly read: () => Promise<{
+    readonly items: readonly Entity[]
+    readonly cost: { readonly complete: boolean }
+  }>
   /** Whether an entity with this bag belongs on some page of the query. */
   readonly matches: (bag: Bag) => boolean
 }
@@ -89,7 +92,14 @@ export function createCurrentPage(
       isStale = false
       changedMeanwhile.clear()
       try {
-        take(await read())
+        const { items: found, cost } = await read()
+        take(found)
+        if (!cost.complete) {
+          // What it lacks is no change of an entity when it comes, such as a row that was left to a cleaner.
+          isStale = true
+          await context.time.sleep(RETRY_MS)
+          continue
+        }
         if (items.some(({ id }) => changedMeanwhile.has(id))) isStale = true
       } catch (error) {
         if (!isLooseleafError(error) || !error.retryable) return fail(error)

@@ -1,0 +1,157 @@
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { parseId, type Driver } from '@looseleaf/core'
+import { DataStore } from '@looseleaf/store'
+import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { readDeadLetters } from '../report/manage-consumers.ts'
+import { readConsumers } from '../report/read-consumers.ts'
+import { consume, type Consumer } from './consume.ts'
+import type { ConsumeOptions } from './consume-options.ts'
+import type { Handler } from './row-handler.ts'
+
+let memory: Driver
+let store: DataStore
+let plan: FaultPlan
+let consumers: Consumer[]
+
+beforeEach(async () => {
+  memory = await memoryShards(2).connect()
+  plan = () => undefined
+  store = await openStore()
+  consumers = []
+})
+
+afterEach(async () => {
+  plan = () => undefined
+  await Promise.all(consumers.map((consumer) => consumer.stop()))
+  await store.close()
+  await memory.close()
+})
+
+/** A store as of a process of its own. */
+function openStore(): Promise<DataStore> {
+  return DataStore.open({ shards: keepOpen(faultyDriver(memory, (call) => plan(call))), migrate: true })
+}
+
+function start(handler: Handler, options: ConsumeOptions = {}, of = store): Consumer {
+  const consumer = consume(of, 'search', handler, { pollMs: 10, retryMs: 5, ...options })
+  consumers.push(consumer)
+  return consumer
+}
+
+const until = (condition: () => boolean | Promise<boolean>): Promise<unknown> =>
+  vi.waitFor(async () => expect(await condition()).toBe(true), { timeout: 10_000, interval: 10 })
+
+const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms))
+
+async function putMany(count: number): Promise<string[]> {
+  const results = await store.putMany(Array.from({ length: count }, (_, n) => ({ n })))
+  return results.map((result) => (result.ok ? result.id : ''))
+}
+
+it.each([
+  ['an error whose message is no text', Object.assign(new Error('x'), { message: { code: 7 } })],
+  ['an object without a text', Object.create(null) as object],
+  ['nothing', undefined],
+])('that throws %s fails like any other', async (_, thrown) => {
+  const [odd, ...others] = await putMany(40)
+  const handled = new Set<string>()
+  start(
+    ({ id }) => {
+      if (id === odd) throw thrown
+      handled.add(id)
+    },
+    { maxAttempts: 2 },
+  )
+  await until(async () => (await readConsumers(store)).length > 0)
+  await until(async () => (await readDeadLetters(store, 'search')).length === 1)
+  await until(() => handled.size === others.length)
+  expect(await readDeadLetters(store, 'search')).toMatchObject([{ id: odd, attempts: 2 }])
+})
+
+it('that is slow has its place kept within a page, and goes on there after a crash', async () => {
+  await putMany(600)
+  const first = new Set<string>()
+  let isDead = false
+  start(
+    async ({ id }) => {
+      await pause(10)
+      first.add(id)
+      // Like a process that is gone: it does no more, and saves no more.
+      if (isDead) await new Promise(() => {})
+    },
+    { workers: 4, leaseMs: 400 },
+    await openStore(),
+  )
+  // Not by ending it, which would save.
+  await until(async () =>
+    (await readConsumers(store)).some(({ shards }) => shards.every(({ lagMs }) => Number.isFinite(lagMs))),
+  )
+  await until(() => first.size > 250)
+  expect(first.size).toBeLessThan(600)
+  isDead = true
+  consumers = []
+  plan = ({ operation }) => (operation === 'saveAll' ? { before: () => pause(60_000) } : undefined)
+  await pause(500)
+  plan = () => undefined
+  const second = await openStore()
+  const again: string[] = []
+  const consumer = start(({ id }) => void again.push(id), {}, second)
+  await until(() => new Set([...first, ...again]).size === 600)
+  expect(again.filter((id) => first.has(id)).length).toBeLessThan(first.size / 2)
+  await consumer.stop()
+  await second.close()
+})
+
+it('that never ends holds up its partition alone', async () => {
+  const [hanging] = await putMany(1)
+  const handled = new Set<string>()
+  let release = (): void => {}
+  const held = new Promise<void>((resolve) => (release = resolve))
+  const consumer = start(({ id }) => (id === hanging ? held : void handled.add(id)))
+  await pause(100)
+  const others = await putMany(160)
+  // One of eight partitions of one of two shards.
+  await until(() => handled.size > 130)
+  expect(consumer.status().isRunning).toBe(true)
+  let isStopped = false
+  const stopped = consumer.stop().then(() => (isStopped = true))
+  await pause(100)
+  expect(isStopped).toBe(false)
+  release()
+  await stopped
+  const more = start(({ id }) => void handled.add(id))
+  await until(() => others.every((id) => handled.has(id)))
+  expect(handled.has(hanging!)).toBe(false)
+  await more.stop()
+})
+
+it('that is slow leaves their share to processes that join', async () => {
+  await putMany(400)
+  const slow: Handler = () => pause(150)
+  start(slow)
+  await pause(500)
+  const other = await openStore()
+  const joined = start(slow, {}, other)
+  await until(() => joined.status().handled > 0)
+  await Promise.all(consumers.map((consumer) => consumer.stop()))
+  await other.close()
+})
+
+it('of a shard whose leases cannot be prolonged leaves the workers to the others', async () => {
+  const handled = new Set<string>()
+  const consumer = start(
+    async ({ id }) => {
+      await pause(20)
+      handled.add(id)
+    },
+    { workers: 2, leaseMs: 300 },
+  )
+  await until(() => consumer.status().shards.every(({ partitions }) => partitions === 8))
+  plan = ({ shard, operation }) =>
+    shard === 1 && operation === 'saveAll' ? { before: () => pause(3_000) } : undefined
+  const ids = await putMany(60)
+  const own = ids.filter((id) => store.context.router.shardOfId(parseId(id)) === 0)
+  await pause(1_500)
+  expect(own.filter((id) => !handled.has(id))).toEqual([])
+})
