@@ -18,7 +18,7 @@ export interface ShardConsumer {
   round(): Promise<number>
   /** Resolves when no handler is at work any more. To be asked when no round is under way. */
   settled(): Promise<void>
-  /** Age of the oldest change that was not handled, or of the floor, in milliseconds; 0 where nothing is held. */
+  /** Age of the oldest change that was not handled and does not fail, or of the floor, in milliseconds; 0 where nothing is held. */
   readonly lagMs: number
 }
 

@@ -126,6 +126,19 @@ it('that never ends holds up its partition alone', async () => {
   await more.stop()
 })
 
+it('that never ends keeps no consumer at work whose store is closed', async () => {
+  const own = await DataStore.open({ shards: memoryShards(2), migrate: true })
+  await own.put({ n: 1 })
+  let begun = 0
+  const consumer = consume(own, 'search', () => (begun++, new Promise(() => {})), {
+    pollMs: 10,
+    leaseMs: 300,
+  })
+  await until(() => begun === 1)
+  await own.close()
+  await until(() => !consumer.status().isRunning)
+})
+
 it('that is slow leaves their share to processes that join', async () => {
   await putMany(400)
   const slow: Handler = () => pause(150)
@@ -134,6 +147,7 @@ it('that is slow leaves their share to processes that join', async () => {
   const other = await openStore()
   const joined = start(slow, {}, other)
   await until(() => joined.status().handled > 0)
+  expect(joined.status().shards.some(({ partitions }) => partitions > 0)).toBe(true)
   await Promise.all(consumers.map((consumer) => consumer.stop()))
   await other.close()
 })
