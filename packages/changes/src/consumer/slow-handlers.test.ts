@@ -137,6 +137,7 @@ it('that never ends keeps no consumer at work whose store is closed', async () =
   await until(() => begun === 1)
   await own.close()
   await until(() => !consumer.status().isRunning)
+  expect(begun).toBe(1)
 })
 
 it('that is slow leaves their share to processes that join', async () => {

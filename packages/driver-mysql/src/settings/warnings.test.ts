@@ -168,7 +168,10 @@ test('a shard that is gone while it is asked is not taken for one without warnin
 const asReplica = (values: Values): ReturnType<typeof replicaWarnings> =>
   replicaWarnings(
     serverThat({
-      VARIABLES: Object.entries(values).map(([name, Value]) => ({ Variable_name: name.toUpperCase(), Value })),
+      VARIABLES: Object.entries(values).map(([name, Value]) => ({
+        Variable_name: name.toUpperCase(),
+        Value,
+      })),
     }),
   )
 
