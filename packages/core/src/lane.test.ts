@@ -135,17 +135,6 @@ describe('gathering under load', () => {
     expect(held.times).toBe(0)
   })
 
-  test('nor is a lone call of many items', async () => {
-    const held = heldGather()
-    const { lane, statements } = laneOf({ gather: held.gather })
-    for (let round = 0; round < 2; round++) {
-      const outcome = lane.submitAll(['a', 'b', 'c'])
-      await statements.answerAll()
-      expect(await outcome).toEqual(['a done', 'b done', 'c done'])
-    }
-    expect(held.times).toBe(0)
-  })
-
   test('calls that come while others are gathered travel with them', async () => {
     const held = heldGather()
     const { lane, statements } = laneOf({ gather: held.gather })

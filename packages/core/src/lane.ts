@@ -235,9 +235,9 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
     // Calls made in the same turn of the event loop travel together.
     await Promise.resolve()
     while (queue.length > 0) {
-      if (options.gather !== undefined && (crowded || isOfSeveral(queue))) await options.gather()
+      if (options.gather !== undefined && (crowded || queue.length > 1)) await options.gather()
       const batch = takeBatch()
-      crowded = isOfSeveral(batch)
+      crowded = batch.length > 1
       admit()
       if (batch.length > 0) await send(batch)
     }
@@ -278,10 +278,6 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
       ),
   }
 }
-
-/** Whether several calls are in the line; each has its items side by side. */
-const isOfSeveral = <Item, Result>(line: readonly Waiting<Item, Result>[]): boolean =>
-  line[0]?.call !== line.at(-1)?.call
 
 /** One item of a call has ended. */
 function end<Item, Result>(call: Call<Item, Result>, failure?: { readonly error: unknown }): void {
