@@ -410,6 +410,7 @@ test('status --json has the shape that is promised to monitors', async () => {
       sweepEveryMs: null,
       shards: [followed, followed],
     },
+    replicas: [],
     consumers: [],
     findings: [unfollowed, unfollowed],
   })

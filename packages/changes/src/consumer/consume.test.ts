@@ -376,6 +376,36 @@ it('where a failover has lost the floor, what is written since is handled', asyn
   await until(() => last().get(id) === version)
 })
 
+it('where it was lost and raised again since, for those partitions as well that were ahead of others', async () => {
+  const consumer = start()
+  await until(() => consumer.status().shards.every(({ partitions }) => partitions === 8))
+  await consumer.stop()
+  for (const { entities } of memory.shards) await entities.raiseFloor()
+  const ids = await Promise.all(Array.from({ length: 64 }, async (_, n) => (await store.put({ n })).id))
+  const place = (updated: number): string => JSON.stringify({ updated, addedId: 1, failing: [], worker: '' })
+  // Half of them stand where the old primary was: behind what has been written to the new one, and beyond its floor.
+  const texts = Array.from({ length: 8 }, (_, partition): [string, string] => [
+    `consume/search/${partition}`,
+    place(partition < 4 ? Date.now() * 1000 + 2_000 : 1),
+  ])
+  await new Promise((done) => setTimeout(done, 30))
+  for (const { tasks } of memory.shards) {
+    expect(
+      (
+        await tasks.claimAll(
+          texts.map(([name]) => name),
+          'operator',
+          1_000,
+        )
+      ).size,
+    ).toBe(8)
+    await tasks.saveAll(new Map(texts), 'operator', 0)
+  }
+  handled.length = 0
+  start()
+  await until(() => ids.every((id) => last().has(id)))
+})
+
 it('a stop in the middle of a claim leaves nothing to leases', async () => {
   const { promise, resolve } = Promise.withResolvers<void>()
   let claims = 0

@@ -121,8 +121,8 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
   /** Up to which time changes may be read. */
   async function look(): Promise<number> {
     const asked = elapsed()
-    const followed = busy.size < leases.held.length ? idle() : leases.held
-    const { floor, now } = await readableFloor(at(), oldestOf(followed), pollMs, signal)
+    // Held against the one that is farthest: a floor that is raised hides from it that it has fallen below that place before.
+    const { floor, now } = await readableFloor(at(), newestOf(leases.held), pollMs, signal)
     clock = { now, at: asked }
     for (const partition of leases.held) {
       if (floor >= partition.place.updated) continue
@@ -264,6 +264,14 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
 
 function comparePlaces(a: UpdatedPlace, b: UpdatedPlace): number {
   return a.updated - b.updated || a.addedId - b.addedId
+}
+
+/** None of the partitions is beyond it. */
+function newestOf(partitions: readonly HeldPartition[]): UpdatedPlace {
+  return partitions.reduce<UpdatedPlace>(
+    (newest, { place }) => (comparePlaces(place, newest) > 0 ? place : newest),
+    placeAt(0),
+  )
 }
 
 /** None of the partitions is behind it. */
