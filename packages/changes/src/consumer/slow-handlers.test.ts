@@ -103,6 +103,24 @@ it('that is slow has its place kept within a page, and goes on there after a cra
   await second.close()
 })
 
+it('that is slower than the writes has the last states in the end, and not each one before', async () => {
+  const ids = await putMany(20)
+  const last = new Map<string, unknown>()
+  const consumer = start(
+    async ({ id, entity }) => {
+      await pause(5)
+      last.set(id, entity?.['n'])
+    },
+    { workers: 2 },
+  )
+  let n = 100
+  const end = performance.now() + 1_500
+  while (performance.now() < end) await Promise.all(ids.map((id) => store.put({ n: n++ }, { id })))
+  const written = n - 100
+  await until(() => ids.every((id, i) => last.get(id) === n - 20 + i))
+  expect(consumer.status().handled).toBeLessThan(written / 2)
+})
+
 it('that never ends holds up its partition alone', async () => {
   const [hanging] = await putMany(1)
   const handled = new Set<string>()

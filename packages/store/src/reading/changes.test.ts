@@ -82,6 +82,26 @@ it('a cursor goes on behind its change, in another process and shard by shard', 
   expect(await last).toMatchObject([{ id }])
 })
 
+it('who does not ask for long is not sent anything meanwhile, and has the last states when it asks', async () => {
+  const ids = await Promise.all(Array.from({ length: 300 }, async (_, n) => (await store.put({ n })).id))
+  const changes = store.changes({ from: 'beginning', pollMs: 10 })[Symbol.asyncIterator]()
+  const last = new Map<EntityId, unknown>()
+  const next = async (): Promise<void> => {
+    const { value } = (await changes.next()) as { value: EntityChange }
+    last.set(value.id, value.entity?.['n'])
+  }
+  await next()
+  let pages = 0
+  plan = ({ operation }) => (operation === 'pageOfChanges' && pages++, undefined)
+  // Far more than a page of each, while it is at its first change.
+  for (let round = 1; round <= 20; round++)
+    await Promise.all(ids.map((id, n) => store.put({ n: n + 1_000 * round }, { id })))
+  await new Promise((done) => setTimeout(done, 100))
+  expect(pages).toBeLessThan(10)
+  while (ids.some((id, n) => last.get(id) !== n + 20_000)) await next()
+  await changes.return?.()
+})
+
 it('thousands of entities come once each, in the order of writing per shard', async () => {
   await store.putMany(Array.from({ length: 1_300 }, (_, n) => ({ n })))
   const all = await take(1_300, { from: 'beginning' })
