@@ -146,7 +146,8 @@ describe('metrics', () => {
       { kind: 'cleaned', work: 'fill', index: 'by_name', shard, ...counts },
       { kind: 'round', shard, lagMs: 2_500, ...counts, rows: 3 },
       { kind: 'cleaner_failed', code: 'UNKNOWN' },
-      { kind: 'consumed', consumer: 'search', shard, handled: 4, failed: 2, givenUp: 1, lagMs: 250 },
+      { kind: 'consumed', consumer: 'search', shard, handled: 3, failed: 2, givenUp: 1, lagMs: 250 },
+      { kind: 'consumed', consumer: 'search', shard, handled: 1, failed: 0, givenUp: 0, lagMs: Infinity },
     ]
     for (const event of events) happened(event, [])
     await reader.forceFlush()

@@ -40,7 +40,7 @@ export interface ShardConsumerStatus extends HandledCounts {
   readonly partitions: number
   /** Changes that were refused and are tried again. */
   readonly failing: number
-  /** Age of the oldest change that was not handled and does not fail, in milliseconds, and never less than that of the floor; 0 where nothing is held. */
+  /** Age of the oldest change that was not handled and does not fail, in milliseconds, and never less than that of the floor; `Infinity` at its beginning, 0 where nothing is held. */
   readonly lagMs: number
 }
 

@@ -18,7 +18,7 @@ export interface ShardConsumer {
   round(): Promise<number>
   /** Resolves when no handler is at work any more. To be asked when no round is under way. */
   settled(): Promise<void>
-  /** Age of the oldest change that was not handled and does not fail, or of the floor, in milliseconds; 0 where nothing is held. */
+  /** Age of the oldest change that was not handled and does not fail, or of the floor, in milliseconds; `Infinity` at its beginning, 0 where nothing is held. */
   readonly lagMs: number
 }
 
@@ -230,7 +230,8 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
     get lagMs() {
       if (leases.held.length === 0 || clock === undefined) return 0
       const { now, at: readAt } = clock
-      return Math.max(0, (now - oldestOf(leases.held).updated) / 1000 + elapsed() - readAt)
+      const { updated } = oldestOf(leases.held)
+      return updated === 0 ? Infinity : Math.max(0, (now - updated) / 1000 + elapsed() - readAt)
     },
     async settled() {
       const all = Promise.all(busy.values())

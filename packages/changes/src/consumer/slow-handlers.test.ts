@@ -153,6 +153,7 @@ it('that never ends keeps no consumer at work whose store is closed', async () =
     leaseMs: 300,
   })
   await until(() => begun === 1)
+  expect(Math.max(...consumer.status().shards.map(({ lagMs }) => lagMs))).toBe(Infinity)
   await own.close()
   await until(() => !consumer.status().isRunning)
   expect(begun).toBe(1)

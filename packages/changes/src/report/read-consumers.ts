@@ -18,7 +18,7 @@ export interface ConsumerShardReport {
   /** Why the shard did not answer; the rest is 0 then. */
   readonly error: LooseleafError | undefined
   /**
-   * Age of the oldest change that was not handled, in milliseconds: how old the place is that was saved last, which is done each few
+   * Age of the oldest change that was not handled and does not fail, in milliseconds, `Infinity` at its beginning: how old the place is that was saved last, which is done each few
    * seconds where nothing happens.
    */
   readonly lagMs: number

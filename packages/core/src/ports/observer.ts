@@ -82,7 +82,7 @@ export interface ConsumerEvent {
   readonly handled: number
   readonly failed: number
   readonly givenUp: number
-  /** Age of the oldest change that was not handled, or of the floor, in milliseconds. */
+  /** Age of the oldest change that was not handled, or of the floor, in milliseconds; `Infinity` at its beginning. */
   readonly lagMs: number
 }
 
