@@ -32,7 +32,7 @@ dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .2re
 pre { font-size: .8rem; line-height: 1.45; background: var(--card); border-radius: 8px; padding: .75rem; margin: .5rem 0; overflow-x: auto }
 form { display: flex; flex-wrap: wrap; gap: .5rem; align-items: end; margin: .75rem 0 } label { display: block; width: 100%; font-size: .9rem }
 ::placeholder { color: var(--soft); opacity: 1 } input, button { font: inherit; color: inherit; background: var(--card); border: 1px solid var(--edge); border-radius: 6px; padding: .35rem .6rem }
-input { flex: 1 1 14rem; max-width: 26rem; min-width: 0 } button { cursor: pointer; min-height: 2.75rem; max-width: 100% }
+input { min-height: 2.75rem; box-sizing: border-box; flex: 1 1 14rem; max-width: 26rem; min-width: 0 } button { cursor: pointer; min-height: 2.75rem; max-width: 100% }
 a:focus-visible, input:focus-visible, button:focus-visible, pre:focus-visible { outline: 2px solid var(--index); outline-offset: 2px }
 .choices { display: flex; flex-wrap: wrap; gap: .25rem 1rem; padding: 0; margin: .5rem 0; list-style: none } .choices [aria-current] { font-weight: 600; text-decoration: none }
 progress { width: min(20rem, 100%); accent-color: var(--index) } .acts { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center }

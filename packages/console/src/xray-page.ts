@@ -98,7 +98,7 @@ export function tracesPage(base: string, traces: readonly KeptTrace[]): Html {
 <p class="lead">What pages took of the databases: every call becomes statements, and calls that are made at the same time share them.</p>
 ${
   traces.length === 0
-    ? markup`<p>None is kept yet.</p>`
+    ? markup`<p>None is kept yet. An application keeps them of its own pages.</p>`
     : table(
         ['work', 'when', 'calls', 'statements'],
         traces.map(({ id, title, at, trace }) => [
