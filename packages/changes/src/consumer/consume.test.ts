@@ -1,7 +1,6 @@
-import { LooseleafError, parseId, type Driver, type EntityId } from '@looseleaf/core'
-import { memoryShards } from '@looseleaf/driver-sqlite'
+import { LooseleafError, parseId, type EntityId } from '@looseleaf/core'
 import { DataStore } from '@looseleaf/store'
-import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
+import { keepOpen } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import {
   discardDeadLetters,
@@ -10,48 +9,27 @@ import {
   replayDeadLetters,
 } from '../report/manage-consumers.ts'
 import { readConsumers } from '../report/read-consumers.ts'
+import { gone, Search, SHARDS, until } from '../../test/search.ts'
 import type { ChangedEntity } from './changed-entity.ts'
 import { consume, type Consumer } from './consume.ts'
 import type { ConsumeOptions } from './consume-options.ts'
 import type { Handler } from './row-handler.ts'
 
-const SHARDS = 2
-
-let memory: Driver
+let search: Search
 let store: DataStore
-let plan: FaultPlan
-let consumers: Consumer[]
 let handled: ChangedEntity[]
 
 beforeEach(async () => {
-  memory = await memoryShards(SHARDS).connect()
-  plan = () => undefined
-  store = await openStore()
-  consumers = []
+  search = await Search.begin()
+  store = await search.openStore()
   handled = []
 })
-
-afterEach(async () => {
-  await Promise.all(consumers.map((consumer) => consumer.stop()))
-  await store.close()
-  await memory.close()
-})
-
-/** A store as of a process of its own. */
-function openStore(): Promise<DataStore> {
-  return DataStore.open({ shards: keepOpen(faultyDriver(memory, (call) => plan(call))), migrate: true })
-}
+afterEach(() => search.end(store))
 
 const keep: Handler = (change) => void handled.push(change)
 
-function start(handler: Handler = keep, options: ConsumeOptions = {}, of = store): Consumer {
-  const consumer = consume(of, 'search', handler, { pollMs: 10, leaseMs: 300, retryMs: 5, ...options })
-  consumers.push(consumer)
-  return consumer
-}
-
-const until = (condition: () => boolean | Promise<boolean>): Promise<unknown> =>
-  vi.waitFor(async () => expect(await condition()).toBe(true), { timeout: 10_000, interval: 10 })
+const start = (handler: Handler = keep, options: ConsumeOptions = {}, of = store): Consumer =>
+  search.start(of, handler, { leaseMs: 300, ...options })
 
 /** The last version of each entity that was handled. */
 const last = (): Map<EntityId, number> => new Map(handled.map(({ id, version }) => [id, version]))
@@ -136,7 +114,7 @@ describe('a consumer', () => {
   it('tells what it does to observers', async () => {
     const events: unknown[] = []
     const observed = await DataStore.open({
-      shards: keepOpen(memory),
+      shards: keepOpen(search.memory),
       observer: { happened: (event) => void (event.kind === 'consumed' && events.push(event)) },
     })
     await store.put({ n: 1 })
@@ -146,7 +124,7 @@ describe('a consumer', () => {
     expect(events).toContainEqual(
       expect.objectContaining({ kind: 'consumed', consumer: 'search', handled: 1, failed: 0, givenUp: 0 }),
     )
-    await Promise.all(consumers.map((consumer) => consumer.stop()))
+    await Promise.all(search.consumers.map((consumer) => consumer.stop()))
     await observed.close()
   })
 })
@@ -227,7 +205,7 @@ describe('a change that its handler refuses', () => {
 
   it('that cannot be decoded fails like any other', async () => {
     const { id } = await store.put({ n: 1 })
-    const shard = memory.shards[store.context.router.shardOfId(parseId(id))]!
+    const shard = search.memory.shards[store.context.router.shardOfId(parseId(id))]!
     const [row] = await shard.entities.read([parseId(id)])
     const { epoch } = store.context.catalog.current().shards[0]!
     await shard.entities.replace(
@@ -242,7 +220,7 @@ describe('a change that its handler refuses', () => {
 
 describe('several processes', () => {
   it('share the work, and take over what one leaves', async () => {
-    const other = await openStore()
+    const other = await search.openStore()
     const byFirst: ChangedEntity[] = []
     const first = start((change) => void byFirst.push(change))
     await until(() => first.status().shards.every(({ partitions }) => partitions === 8))
@@ -267,10 +245,10 @@ describe('several processes', () => {
 
   it('of which one is cut off and comes back do not hand over older after newer', async () => {
     // Not through the network that fails.
-    const other = await DataStore.open({ shards: keepOpen(memory) })
+    const other = await DataStore.open({ shards: keepOpen(search.memory) })
     let isCutOff = false
     let refusals = 0
-    plan = ({ operation }) =>
+    search.plan = ({ operation }) =>
       isCutOff && operation === 'saveAll' && ++refusals > 0
         ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'It is cut off.')) }
         : undefined
@@ -302,7 +280,7 @@ describe('several processes', () => {
 
 it('a shard that does not answer is tried again, and the other goes on', async () => {
   let isDown = true
-  plan = ({ shard, operation }) =>
+  search.plan = ({ shard, operation }) =>
     isDown && shard === 1 && operation === 'pageOfChanges'
       ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'It is down.')) }
       : undefined
@@ -367,7 +345,7 @@ it('where a failover has lost the floor, what is written since is handled', asyn
     worker: '',
   })
   const names = Array.from({ length: 8 }, (_, partition) => `consume/search/${partition}`)
-  for (const { tasks } of memory.shards) {
+  for (const { tasks } of search.memory.shards) {
     expect((await tasks.claimAll(names, 'operator', 1_000)).size).toBe(8)
     await tasks.saveAll(new Map(names.map((name) => [name, ahead])), 'operator', 0)
   }
@@ -380,7 +358,7 @@ it('where it was lost and raised again since, for those partitions as well that 
   const consumer = start()
   await until(() => consumer.status().shards.every(({ partitions }) => partitions === 8))
   await consumer.stop()
-  for (const { entities } of memory.shards) await entities.raiseFloor()
+  for (const { entities } of search.memory.shards) await entities.raiseFloor()
   const ids = await Promise.all(Array.from({ length: 64 }, async (_, n) => (await store.put({ n })).id))
   const place = (updated: number): string => JSON.stringify({ updated, addedId: 1, failing: [], worker: '' })
   // Half of them stand where the old primary was: behind what has been written to the new one, and beyond its floor.
@@ -389,7 +367,7 @@ it('where it was lost and raised again since, for those partitions as well that 
     place(partition < 4 ? Date.now() * 1000 + 2_000 : 1),
   ])
   await new Promise((done) => setTimeout(done, 30))
-  for (const { tasks } of memory.shards) {
+  for (const { tasks } of search.memory.shards) {
     expect(
       (
         await tasks.claimAll(
@@ -409,7 +387,7 @@ it('where it was lost and raised again since, for those partitions as well that 
 it('a stop in the middle of a claim leaves nothing to leases', async () => {
   const { promise, resolve } = Promise.withResolvers<void>()
   let claims = 0
-  plan = ({ operation }) =>
+  search.plan = ({ operation }) =>
     operation === 'claimAll' && ++claims <= SHARDS ? { after: () => promise } : undefined
   const consumer = start(keep, { leaseMs: 60_000 })
   await until(() => claims === SHARDS)
@@ -443,18 +421,11 @@ it('is not taken for dropped where the shard that knows it does not answer', asy
   await first.stop()
   // Restored without what it had.
   const names = ['consumers', ...Array.from({ length: 8 }, (_, n) => `consume/search/${n}`)]
-  const { tasks } = memory.shards[0]!
+  const { tasks } = search.memory.shards[0]!
   expect((await tasks.claimAll(names, 'operator', 1_000)).size).toBe(names.length)
   await tasks.saveAll(new Map(names.map((name) => [name, ''])), 'operator', 0)
   let isDown = true
-  plan = ({ shard }) =>
-    isDown && shard === 1
-      ? {
-          before() {
-            throw new LooseleafError('SHARD_UNAVAILABLE', 'gone', { shard: 'memory 1' })
-          },
-        }
-      : undefined
+  search.plan = ({ shard }) => (isDown && shard === 1 ? gone : undefined)
   const consumer = start()
   await new Promise((done) => setTimeout(done, 200))
   isDown = false
@@ -467,7 +438,7 @@ it('that cannot learn where to begin leaves its partitions to others', async () 
   let claims = 0
   let refused = 0
   // After it is registered, nobody tells where it begins.
-  plan = ({ operation }) => {
+  search.plan = ({ operation }) => {
     if (operation === 'claimAll') claims++
     if (operation !== 'load' || claims === 0) return undefined
     return {
@@ -481,7 +452,7 @@ it('that cannot learn where to begin leaves its partitions to others', async () 
   await until(() => refused >= SHARDS)
   await first.stop()
   expect(first.status().shards.map(({ partitions }) => partitions)).toEqual([0, 0])
-  plan = () => undefined
+  search.plan = () => undefined
   const second = start()
   await until(() => second.status().shards.every(({ partitions }) => partitions === 8))
 })
@@ -511,16 +482,9 @@ describe('a consumer that is dropped', () => {
     const first = start()
     await until(() => handled.length === 1)
     await first.stop()
-    plan = ({ shard, operation }) =>
-      shard === 1 && operation === 'claimAll'
-        ? {
-            before() {
-              throw new LooseleafError('SHARD_UNAVAILABLE', 'gone', { shard: 'memory 1' })
-            },
-          }
-        : undefined
+    search.plan = ({ shard, operation }) => (shard === 1 && operation === 'claimAll' ? gone : undefined)
     await expect(dropConsumer(store, 'search')).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
-    plan = () => undefined
+    search.plan = () => undefined
     const second = start()
     await until(() => second.status().shards.every(({ partitions }) => partitions === 8))
     await store.put({ n: 2 })

@@ -53,6 +53,7 @@ export function createPartitionLeases(
   const taskOf = (partition: number): string => partitionTask(consumer, partition)
   const held = new Map<number, HeldPartition>()
   let sureUntil = -Infinity
+  const isSure = (): boolean => elapsed() < sureUntil
   let isWaiting = false
   let confirming: Promise<boolean> | undefined
 
@@ -160,10 +161,10 @@ export function createPartitionLeases(
       return [...held.values()]
     },
     get isSure() {
-      return elapsed() < sureUntil
+      return isSure()
     },
     confirm(options) {
-      if (elapsed() < sureUntil) return Promise.resolve(true)
+      if (isSure()) return Promise.resolve(true)
       return (confirming ??= save(options)
         .then(
           () => true,

@@ -59,10 +59,11 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
   let clock: { readonly now: number; readonly at: number } | undefined
   let hasNews = false
   let pageLimit = PAGE
+  /** How often a place was set back, so that what was begun before moves none. */
   let fallenBack = 0
 
   /** Partitions that are worked on, by number: until then nothing else of them is begun, and they are not given up. */
-  const busy = new Map<number, Promise<boolean>>()
+  const busy = new Map<number, Promise<unknown>>()
 
   /** Waits for work, for so long at the most, and keeps the leases meanwhile. */
   async function prolonged(work: Promise<unknown>, forMs = Infinity): Promise<void> {
@@ -101,11 +102,10 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
     return isWhole
   }
 
-  /** Has a partition busy with this, after what it is busy with, until the answer resolves. */
-  function occupy(number: number, work: () => Promise<boolean>): Promise<boolean> {
-    const before = busy.get(number) ?? Promise.resolve(true)
-    // What has gone wrong is told by the next round: the rows come again.
-    const own = before.then((isWhole) => isWhole && work()).catch((error: unknown) => (onError(error), false))
+  /** Has a partition busy with this, until the answer resolves. */
+  function occupy(number: number, work: () => Promise<unknown>): Promise<unknown> {
+    // What has gone wrong is told, and the rows come again.
+    const own = work().catch(onError)
     busy.set(number, own)
     void own.then(() => void (busy.get(number) === own && busy.delete(number)))
     return own
@@ -114,7 +114,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
   const idle = (): readonly HeldPartition[] => leases.held.filter(({ number }) => !busy.has(number))
 
   /** Waits until what was begun has ended, or has lasted so long that the others go on without it. */
-  async function attend(begun: readonly Promise<boolean>[], beginBy: number): Promise<void> {
+  async function attend(begun: readonly Promise<unknown>[], beginBy: number): Promise<void> {
     if (begun.length > 0) await prolonged(Promise.all(begun), beginBy - elapsed() + PATIENCE_MS)
   }
 
@@ -159,12 +159,12 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
         partition.place = { updated: place.updated, addedId: place.addedId }
     }
     for await (const run of wholeRows(entities, rows, { signal })) {
-      const begun: Promise<boolean>[] = []
+      const begun: Promise<unknown>[] = []
       for (const [partition, own] of Map.groupBy(run, partitionOf)) {
         const isCut = elapsed() > beginBy || cut.has(partition)
         cut.add(partition)
         if (isCut) continue
-        const work = async (): Promise<boolean> => {
+        const work = async (): Promise<void> => {
           // One that was replaced since the page was read comes by itself.
           const same = own.filter(({ addedId, version }) => version === versions.get(addedId))
           const isWhole = await handOver(partition, same, beginBy, (row) => {
@@ -172,7 +172,6 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
             done(partition, row)
           })
           if (isWhole) cut.delete(partition)
-          return isWhole
         }
         begun.push(occupy(partition.number, work))
       }

@@ -1,46 +1,28 @@
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { parseId, type Driver } from '@looseleaf/core'
+import { parseId } from '@looseleaf/core'
 import { DataStore } from '@looseleaf/store'
-import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { Search, until } from '../../test/search.ts'
 import { readDeadLetters } from '../report/manage-consumers.ts'
 import { readConsumers } from '../report/read-consumers.ts'
 import { consume, type Consumer } from './consume.ts'
 import type { ConsumeOptions } from './consume-options.ts'
 import type { Handler } from './row-handler.ts'
 
-let memory: Driver
+let search: Search
 let store: DataStore
-let plan: FaultPlan
-let consumers: Consumer[]
 
 beforeEach(async () => {
-  memory = await memoryShards(2).connect()
-  plan = () => undefined
-  store = await openStore()
-  consumers = []
+  search = await Search.begin()
+  store = await search.openStore()
 })
-
 afterEach(async () => {
-  plan = () => undefined
-  await Promise.all(consumers.map((consumer) => consumer.stop()))
-  await store.close()
-  await memory.close()
+  search.plan = () => undefined
+  await search.end(store)
 })
 
-/** A store as of a process of its own. */
-function openStore(): Promise<DataStore> {
-  return DataStore.open({ shards: keepOpen(faultyDriver(memory, (call) => plan(call))), migrate: true })
-}
-
-function start(handler: Handler, options: ConsumeOptions = {}, of = store): Consumer {
-  const consumer = consume(of, 'search', handler, { pollMs: 10, retryMs: 5, ...options })
-  consumers.push(consumer)
-  return consumer
-}
-
-const until = (condition: () => boolean | Promise<boolean>): Promise<unknown> =>
-  vi.waitFor(async () => expect(await condition()).toBe(true), { timeout: 10_000, interval: 10 })
+const start = (handler: Handler, options: ConsumeOptions = {}, of = store): Consumer =>
+  search.start(of, handler, options)
 
 const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms))
 
@@ -81,7 +63,7 @@ it('that is slow has its place kept within a page, and goes on there after a cra
       if (isDead) await new Promise(() => {})
     },
     { workers: 4, leaseMs: 400 },
-    await openStore(),
+    await search.openStore(),
   )
   // Not by ending it, which would save.
   await until(async () =>
@@ -90,11 +72,11 @@ it('that is slow has its place kept within a page, and goes on there after a cra
   await until(() => first.size > 250)
   expect(first.size).toBeLessThan(600)
   isDead = true
-  consumers = []
-  plan = ({ operation }) => (operation === 'saveAll' ? { before: () => pause(60_000) } : undefined)
+  search.consumers = []
+  search.plan = ({ operation }) => (operation === 'saveAll' ? { before: () => pause(60_000) } : undefined)
   await pause(500)
-  plan = () => undefined
-  const second = await openStore()
+  search.plan = () => undefined
+  const second = await search.openStore()
   const again: string[] = []
   const consumer = start(({ id }) => void again.push(id), {}, second)
   await until(() => new Set([...first, ...again]).size === 600)
@@ -164,11 +146,11 @@ it('that is slow leaves their share to processes that join', async () => {
   const slow: Handler = () => pause(150)
   start(slow)
   await pause(500)
-  const other = await openStore()
+  const other = await search.openStore()
   const joined = start(slow, {}, other)
   await until(() => joined.status().handled > 0)
   expect(joined.status().shards.some(({ partitions }) => partitions > 0)).toBe(true)
-  await Promise.all(consumers.map((consumer) => consumer.stop()))
+  await Promise.all(search.consumers.map((consumer) => consumer.stop()))
   await other.close()
 })
 
@@ -182,7 +164,7 @@ it('of a shard whose leases cannot be prolonged leaves the workers to the others
     { workers: 2, leaseMs: 300 },
   )
   await until(() => consumer.status().shards.every(({ partitions }) => partitions === 8))
-  plan = ({ shard, operation }) =>
+  search.plan = ({ shard, operation }) =>
     shard === 1 && operation === 'saveAll' ? { before: () => pause(3_000) } : undefined
   const ids = await putMany(60)
   const own = ids.filter((id) => store.context.router.shardOfId(parseId(id)) === 0)

@@ -1,10 +1,10 @@
-import { createServer } from 'node:http'
 import { startCleaner } from '@looseleaf/cleaner'
 import { parseId } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore, defineIndex } from '@looseleaf/store'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { Act } from '../acts/acts.ts'
+import { serveConsole } from '../../test/serve-console.ts'
 import { createConsole } from '../console.ts'
 import { dieAtNextWrite, stopShard } from './break-shards.ts'
 import { createRowCounts } from './row-counts.ts'
@@ -102,21 +102,9 @@ test('the page has buttons for both, which ask first', async () => {
   const done: Act[] = []
   const faults = { indexes: [], counts: createRowCounts(), shards }
   const pages = createConsole({ store, base: '/store', acts: { onAct: (act) => done.push(act) }, faults })
-  const server = createServer((request, response) => void pages.handle(request, response))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => (server.closeAllConnections(), void server.close()))
-  const url = `http://127.0.0.1:${(server.address() as { port: number }).port}/store/faults`
-  const loaded = await fetch(url)
-  const cookie = loaded.headers.getSetCookie()[0]!.split(';')[0]!
-  const text = await loaded.text()
-  const token = /name="token" value="([^"]+)"/.exec(text)![1]!
-  const act = (fields: Record<string, string>): Promise<Response> =>
-    fetch(url, {
-      method: 'POST',
-      headers: { cookie },
-      body: new URLSearchParams({ token, ...fields }),
-      redirect: 'manual',
-    })
+  const served = await serveConsole(pages)
+  const act = (fields: Record<string, string>): Promise<Response> => served.act('/store/faults', fields)
+  const text = await served.text('/store/faults')
   expect(text).toContain('Let it die after its commit')
   expect(await (await act({ stop: 'memory 1' })).text()).toContain('gets errors from it instead of answers')
   expect(shards.refusals.size).toBe(0)
@@ -126,7 +114,7 @@ test('the page has buttons for both, which ask first', async () => {
 
   expect((await act({ stop: 'memory 1', sure: 'yes' })).status).toBe(303)
   expect((await act({ die: 'before its commit', sure: 'yes' })).status).toBe(303)
-  const page = await (await fetch(url)).text()
+  const page = await served.text('/store/faults')
   expect(page).toMatch(/Under way since \S+: stop memory 1, it answers again at/)
   expect(page).toMatch(/Under way since \S+: die before its commit, it waits for a write/)
   await expect(store.put({ n: 1 }, { id: onShard(1) })).rejects.toThrow(/is stopped on purpose/)

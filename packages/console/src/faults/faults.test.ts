@@ -1,8 +1,8 @@
-import { createServer } from 'node:http'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { tableSpec } from '@looseleaf/index-engine'
 import { DataStore, defineIndex } from '@looseleaf/store'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { serveConsole, type ServedConsole } from '../../test/serve-console.ts'
 import { createConsole, type ConsoleOptions } from '../console.ts'
 import { createRowCounts, type RowCounts } from './row-counts.ts'
 
@@ -12,7 +12,7 @@ const acts = { onAct: () => {} }
 
 let store: DataStore
 let counts: RowCounts
-let origin: string
+let served: ServedConsole
 
 beforeEach(async () => {
   counts = createRowCounts()
@@ -31,30 +31,15 @@ beforeEach(async () => {
     acts,
     faults: { indexes: ['by_name', 'by_n'], counts },
   })
-  const server = createServer((asked, response) => void window.handle(asked, response))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  origin = `http://127.0.0.1:${(server.address() as { port: number }).port}`
-  onTestFinished(async () => {
-    window.close()
-    server.closeAllConnections()
-    server.close()
-    await store.close()
-  })
+  served = await serveConsole(window)
+  onTestFinished(() => store.close())
 })
 
-const page = async (): Promise<string> => (await fetch(`${origin}/store/faults`)).text()
-
-async function act(fields: Record<string, string>): Promise<Response> {
-  const loaded = await fetch(`${origin}/store/faults`)
-  const cookie = loaded.headers.getSetCookie()[0]?.split(';')[0] ?? ''
-  const token = /name="token" value="([^"]+)"/.exec(await loaded.text())?.[1] ?? ''
-  const body = new URLSearchParams({ token, ...fields })
-  return fetch(`${origin}/store/faults`, { method: 'POST', headers: { cookie }, body, redirect: 'manual' })
-}
+const page = (): Promise<string> => served.text('/store/faults')
+const act = (fields: Record<string, string>): Promise<Response> => served.act('/store/faults', fields)
 
 const rowsOf = async (index: string): Promise<string> =>
-  (await (await fetch(`${origin}/store/index/${index}`)).text()) +
-  (await (await fetch(`${origin}/store/index/${index}?shard=1`)).text())
+  (await served.text(`/store/index/${index}`)) + (await served.text(`/store/index/${index}?shard=1`))
 
 test.each([
   { index: 'by_name', ask: () => store.query(byName, { name: 'ada' }) },
@@ -95,14 +80,14 @@ test('what was planted counts where a shard fails', async () => {
 })
 
 test('only what may be broken is, and by acts alone', async () => {
-  const refused = await fetch(`${origin}/store/faults`, {
+  const refused = await fetch(`${served.origin}/store/faults`, {
     method: 'POST',
     body: new URLSearchParams({ plant: 'by_n' }),
   })
   expect(refused.status).toBe(403)
   expect((await act({ plant: 'by_other' })).status).toBe(404)
   expect((await act({})).status).toBe(404)
-  await fetch(`${origin}/store/faults?plant=by_n`)
+  await fetch(`${served.origin}/store/faults?plant=by_n`)
   expect((await store.query(byN, {}, { scatter: true })).cost.rowsDiscarded).toBe(0)
   const open = (options: Partial<ConsoleOptions>) => (): unknown =>
     createConsole({ store, base: '/store', ...options })
@@ -111,7 +96,7 @@ test('only what may be broken is, and by acts alone', async () => {
 })
 
 test('the 21st who looks on is refused, and the page itself is there for all', async () => {
-  const look = (): Promise<Response> => fetch(`${origin}/store/faults/events`)
+  const look = (): Promise<Response> => fetch(`${served.origin}/store/faults/events`)
   const streams = await Promise.all(Array.from({ length: 20 }, look))
   expect(streams.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200))
   const last = await look()

@@ -1,8 +1,8 @@
-import { createServer } from 'node:http'
 import { startCleaner } from '@looseleaf/cleaner'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore } from '@looseleaf/store'
 import { expect, onTestFinished, test } from 'vitest'
+import { serveConsole } from '../../test/serve-console.ts'
 import { createConsole } from '../console.ts'
 import { holdCleaner } from './hold-cleaner.ts'
 import { createRowCounts } from './row-counts.ts'
@@ -15,27 +15,14 @@ test('a cleaner is held after a question, once at a time, its lag grows, and it 
   const held = { stop: () => cleaner.stop(), start: () => (cleaner = startCleaner(store)) }
   const faults = { indexes: [], counts: createRowCounts(), cleaner: held }
   const pages = createConsole({ store, base: '/store', acts: { onAct: () => {} }, faults })
-  const server = createServer((request, response) => void pages.handle(request, response))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => (server.closeAllConnections(), void server.close()))
-  const url = `http://127.0.0.1:${(server.address() as { port: number }).port}/store/faults`
-
-  const loaded = await fetch(url)
-  const cookie = loaded.headers.getSetCookie()[0]!.split(';')[0]!
-  const token = /name="token" value="([^"]+)"/.exec(await loaded.text())![1]!
-  const hold = (more: object): Promise<Response> =>
-    fetch(url, {
-      method: 'POST',
-      headers: { cookie },
-      body: new URLSearchParams({ token, hold: 'cleaner', ...more }),
-      redirect: 'manual',
-    })
+  const served = await serveConsole(pages)
+  const hold = (more: object): Promise<Response> => served.act('/store/faults', { hold: 'cleaner', ...more })
   expect(await (await hold({})).text()).toContain('goes on by itself after 60 s')
   expect(cleaner.status().isRunning).toBe(true)
   expect((await hold({ sure: 'yes' })).status).toBe(303)
   expect(cleaner.status().isRunning).toBe(false)
   expect((await hold({ sure: 'yes' })).status).toBe(409)
-  const page = async (): Promise<string> => (await fetch(url)).text()
+  const page = (): Promise<string> => served.text('/store/faults')
   expect(await page()).toMatch(/Under way since \S+: hold cleaner, it goes on by itself at/)
   await expect
     .poll(async () => (await page()).match(/<dd>[1-9]\d* s<\/dd>/g), { timeout: 5000 })

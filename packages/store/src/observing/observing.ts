@@ -189,7 +189,6 @@ export function createObserving(
       },
       current: () => working.getStore(),
       run(ones, more, work) {
-        if (ones.size === 0 && more === 0) return working.run(undefined, work)
         const calls = new Set<CallUnderWay>()
         let others = more
         for (const each of ones as ReadonlySet<Work>) {
