@@ -28,13 +28,11 @@ const ready =
 
 if (ready) {
   // Each says something that the others do not, so one that fails does not keep the next from running.
-  // On one core, while others do the rest.
-  const formatted = step('format', () => run([tool('prettier'), '--check', '--log-level=warn', '.']))
   await step('typecheck', () => turbo('typecheck'))
   await step('lint', () => run([tool('oxlint'), '--deny-warnings']))
+  await step('format', () => run([tool('oxfmt'), '--check']))
   await step('build', () => turbo('build'))
   await step('publint', () => turbo('publint'))
-  await formatted
   await step('tests', runTests)
 }
 

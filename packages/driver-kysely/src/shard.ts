@@ -52,7 +52,8 @@ export interface KyselyShardOptions {
   readonly connections?: (() => ConnectionState) | undefined
   /** Sends a query and gives its rows; see `warnings` of the port. */
   readonly warnings?:
-    ((query: (text: RawBuilder<Row>) => Promise<readonly Row[]>) => Promise<readonly string[]>) | undefined
+    | ((query: (text: RawBuilder<Row>) => Promise<readonly Row[]>) => Promise<readonly string[]>)
+    | undefined
 }
 
 /** What a call is told after `close`. */

@@ -64,7 +64,8 @@ type Upper<V> = { readonly lt: V; readonly lte?: never } | { readonly lt?: never
 
 /** A range of values: a lower bound, an upper one, or both. */
 export type Range<V> = { readonly startsWith?: never; readonly in?: never } & (
-  (Lower<V> & (Upper<V> | NoUpper)) | (NoLower & Upper<V>)
+  | (Lower<V> & (Upper<V> | NoUpper))
+  | (NoLower & Upper<V>)
 )
 
 /** All strings with this beginning. */
@@ -81,7 +82,8 @@ export interface ValueList<V> extends NoLower, NoUpper {
 
 /** What a range may say of a property: bounds, or of a string its beginning. */
 export type RangeOf<T extends PropertyType> =
-  Range<ValueOf<T>> | (T extends 'string' | 'string[]' ? Beginning : never)
+  | Range<ValueOf<T>>
+  | (T extends 'string' | 'string[]' ? Beginning : never)
 
 /**
  * What a query asks of an index: values for its first properties, then at most one range on the next. In place of a value there

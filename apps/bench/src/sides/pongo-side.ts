@@ -30,7 +30,9 @@ export const pongo: SideDefinition = {
 
 function poolOf([url]: readonly string[]): pg.Pool {
   const pool = new pg.Pool({ connectionString: url as string, max: 32 })
-  // A database that is dropped may end a connection that was just closing. A statement under way fails by itself.
+  // A server that stops or drops the database ends connections that are idle, or were just closing: nobody waits for them. A
+  // statement under way fails by itself.
+  pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', () => undefined))
   return pool
 }

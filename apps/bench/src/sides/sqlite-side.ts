@@ -43,7 +43,8 @@ function openSide(databases: readonly string[], placement: Placement): Side {
   const ownFile = (id: Uint8Array): File => files[router.shardOfId(id)] as File
   const read = (id: Uint8Array): EntityRow | undefined =>
     ownFile(id).statement('SELECT id, version, body FROM entities WHERE id = ?').get(id) as
-      EntityRow | undefined
+      | EntityRow
+      | undefined
   const decode = (row: EntityRow): StoredEntry => ({ ...codec.decode(row.body), id: formatId(row.id) })
 
   function readMany(ids: readonly Uint8Array[]): (StoredEntry | undefined)[] {

@@ -23,7 +23,11 @@ const tlsCode = /^ERR_TLS|^ERR_O?SSL|CERT|^UNABLE_TO|HANDSHAKE_(NO_)?SSL/
 /** Set on the errors that connections themselves make. */
 export interface ClientError extends Error {
   readonly code:
-    'CALL_DEADLINE' | 'CALL_TOO_LATE' | 'COMMIT_UNPROVEN' | 'CONNECTION_GONE' | 'PACKET_TOO_LARGE'
+    | 'CALL_DEADLINE'
+    | 'CALL_TOO_LATE'
+    | 'COMMIT_UNPROVEN'
+    | 'CONNECTION_GONE'
+    | 'PACKET_TOO_LARGE'
 }
 
 /** What is asked of a connection has come to another session than the one that was set up on it. */

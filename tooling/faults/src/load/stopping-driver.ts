@@ -6,7 +6,11 @@ import type { StoppedRecord } from '../history/records.ts'
 
 /** Between which steps of a write a process stops dead. */
 export type StopPoint =
-  'before the rows' | 'before the commit' | 'after the commit' | 'before the removal' | 'after the removal'
+  | 'before the rows'
+  | 'before the commit'
+  | 'after the commit'
+  | 'before the removal'
+  | 'after the removal'
 
 export const stopPoints: readonly StopPoint[] = [
   'before the rows',

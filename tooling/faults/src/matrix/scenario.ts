@@ -55,7 +55,8 @@ export interface Scenario {
   readonly environmentOf?: ((number: number) => NodeJS.ProcessEnv) | undefined
   /** A cluster of its own, with whatever it needs; throws `Skip` when that cannot be had. */
   readonly ownCluster?:
-    (() => Promise<{ options?: ClusterOptions; cluster?: Cluster; remove(): Promise<void> }>) | undefined
+    | (() => Promise<{ options?: ClusterOptions; cluster?: Cluster; remove(): Promise<void> }>)
+    | undefined
   /** Servers crash, so that a plain read may see what is undone. */
   readonly serversCrash?: true
   /** Judges what was recorded, where not everything may be demanded. Default: all is. */
