@@ -118,7 +118,7 @@ const replica: OptionKinds<ReplicaReadOptions> = {
     fits: (value) => value === 'primary' || value === 'replica',
   },
   maxStalenessMs: milliseconds,
-  after: { expected: 'what `sessionToken` has given', fits: isSessionToken },
+  after: { expected: 'the token of a write or what `sessionToken` has given', fits: isSessionToken },
 }
 const rows: Omit<OptionKinds<GetAllOptions>, 'onDamaged' | keyof ReplicaReadOptions> = {
   order: elsewhere,

@@ -154,7 +154,7 @@ export class DataStore extends StoreQueries {
     checkOptions('insert', options, optionsOf.insert)
     const { id, isFresh, properties } = takeBag(this.context.router, bag, options.id)
     const decide = toInsert(id, properties)
-    return putResult(id, await this.#call('insert', id, decide, { signal: options.signal, isFresh }))
+    return this.#putResult(id, await this.#call('insert', id, decide, { signal: options.signal, isFresh }))
   }
 
   /**
@@ -173,7 +173,7 @@ export class DataStore extends StoreQueries {
     const { signal, ifVersion } = options
     const decide = toUpdate(bytes, change as Change, ifVersion)
     const addsUp = ifVersion === undefined
-    return putResult(bytes, await this.#call('update', bytes, decide, { signal, addsUp }))
+    return this.#putResult(bytes, await this.#call('update', bytes, decide, { signal, addsUp }))
   }
 
   /** Deletes an entity and answers whether it was there. A tombstone stays, so that nothing late can bring it back. */
@@ -362,7 +362,11 @@ export class DataStore extends StoreQueries {
   }
 
   async #put({ id, isFresh, properties }: TakenBag, { signal, ifVersion }: PutOptions): Promise<PutResult> {
-    return putResult(id, await this.#write(id, toPut(id, properties, ifVersion), { signal, isFresh }))
+    return this.#putResult(id, await this.#write(id, toPut(id, properties, ifVersion), { signal, isFresh }))
+  }
+
+  #putResult(id: Uint8Array, { found, version, indexed }: WriteOutcome): PutResult {
+    return { id: formatId(id), version, indexed, created: !isThere(found), token: this.#replicas.sessionToken() }
   }
 
   /** A call that writes one entity. Not by `pass`: two promises more for each call would show. */
@@ -390,8 +394,4 @@ export class DataStore extends StoreQueries {
   #readerFor({ fresh = false, after }: GetOptions): EntityReader {
     return fresh || after !== undefined ? this.#freshReader : this.#cachedReader
   }
-}
-
-function putResult(id: Uint8Array, { found, version, indexed }: WriteOutcome): PutResult {
-  return { id: formatId(id), version, indexed, created: !isThere(found) }
 }

@@ -170,6 +170,8 @@ export interface PutResult {
   readonly created: boolean
   /** False when index rows are still to be written by the cleaner; see `onIndexFailure` and `writeOrder`. */
   readonly indexed: boolean
+  /** For `after`: reads from replicas, by any process, that are given it know this write. */
+  readonly token: string
 }
 
 /** The fate of one bag of `putMany`. */

@@ -7,7 +7,7 @@ export interface ReplicaReadOptions {
    * Default: 1,000.
    */
   readonly maxStalenessMs?: number | undefined
-  /** What `sessionToken` has given, in this process or another one: the answer knows everything that was acknowledged before. */
+  /** The `token` of a write, or what `sessionToken` has given, in any process: the answer knows everything that was acknowledged before. */
   readonly after?: string | undefined
 }
 

@@ -125,7 +125,7 @@ export const everyProxyFault: Scenario = {
   what: 'all the faults of the network above at once, each a little',
   unit: 'seconds',
   full: 30,
-  short: 4,
+  short: 3,
   run(stage) {
     const rules = faults.map(({ rule }) => rule(stage.random))
     return withRule(stage, () => (occasion) => {
