@@ -58,6 +58,8 @@ export interface Work {
   readonly p50Ms?: number
   readonly p99Ms?: number
   readonly maxMs?: number
+  /** Share of the time, on each shard, in which the work was under way. */
+  readonly heldShare?: number
 }
 
 export interface OnStage extends Partial<Omit<DataSetOptions, 'users'>> {

@@ -366,7 +366,13 @@ export class DataStore extends StoreQueries {
   }
 
   #putResult(id: Uint8Array, { found, version, indexed }: WriteOutcome): PutResult {
-    return { id: formatId(id), version, indexed, created: !isThere(found), token: this.#replicas.sessionToken() }
+    return {
+      id: formatId(id),
+      version,
+      indexed,
+      created: !isThere(found),
+      token: this.#replicas.sessionToken(),
+    }
   }
 
   /** A call that writes one entity. Not by `pass`: two promises more for each call would show. */

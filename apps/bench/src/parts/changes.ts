@@ -15,8 +15,9 @@ const RAISE_EVERY_MS = 250
 
 /**
  * What following costs those who write. This process makes no calls of the load: it raises the floors of one side's store four times a second and
- * reads nothing, and follows that of another, which takes CPU that a machine of its own would have. And how long a change takes from its
- * write to who follows, at a steady rate.
+ * reads nothing, and follows that of another, which takes CPU that a machine of its own would have. Then how long the raises take
+ * under load: while one is under way it waits for commits, or commits wait for it. And how long a change takes from its write to who
+ * follows, at a steady rate.
  */
 export const following: Part = {
   what: 'writes while somebody follows the changes, and how soon they come',
@@ -32,12 +33,17 @@ export const following: Part = {
       )) as [DataStore, DataStore]
       const ended = new AbortController()
       const times: number[] = []
+      const raises: number[] = []
       const follow = async (): Promise<void> => {
         for await (const { updated } of store.changes({ signal: ended.signal }))
           times.push(Date.now() - updated.getTime())
       }
       const raise = setInterval(() => {
-        for (const { entities } of raised.context.driver.shards) entities.raiseFloor().catch(() => {})
+        for (const { entities } of raised.context.driver.shards) {
+          const sent = performance.now()
+          const done = (): unknown => raises.push(performance.now() - sent)
+          entities.raiseFloor().then(done, () => {})
+        }
       }, RAISE_EVERY_MS)
       const followed = follow().catch((error: unknown) => {
         if (!ended.signal.aborted) throw error
@@ -45,6 +51,7 @@ export const following: Part = {
       try {
         for (const scenario of usual(bench, ['insert', 'put', 'update']))
           await measure(scenario, { rounds: MORE_ROUNDS * rounds })
+        await addRaises()
         const rate = Math.min(...rates)
         bench.progress(`changes of ${rate} writes a second`)
         times.length = 0
@@ -73,6 +80,30 @@ export const following: Part = {
           p99Ms: percentile(sorted, 0.99),
           maxMs: sorted.at(-1) as number,
         })
+        /** Under puts, whose commits take the longest. */
+        async function addRaises(): Promise<void> {
+          bench.progress('raises while 64 callers put')
+          raises.length = 0
+          const begin = performance.now()
+          const load = { scenario: 'put', callers: 64, processes: 1, seconds: seconds * LONGER } as const
+          await stage.measure('raised', load)
+          const took = performance.now() - begin
+          const sorted = raises.toSorted((a, b) => a - b)
+          if (sorted.length === 0) return
+          const heldMs = sorted.reduce((sum, ms) => sum + ms, 0) / raised.context.driver.shards.length
+          bench.addWork({
+            scenario: 'raise',
+            side: 'raised',
+            entities: sorted.length,
+            seconds: took / 1000,
+            clientCpuUs: 0,
+            server: noUsage,
+            p50Ms: percentile(sorted, 0.5),
+            p99Ms: percentile(sorted, 0.99),
+            maxMs: sorted.at(-1) as number,
+            heldShare: heldMs / took,
+          })
+        }
         async function usage(): Promise<typeof noUsage> {
           return (await stage.meterOf('followed')?.read()) ?? noUsage
         }

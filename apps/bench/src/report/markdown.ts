@@ -254,8 +254,20 @@ function changesTable(results: Results): string {
     formatNumber(entities),
     ...[p50Ms, p99Ms, maxMs].map(formatNumber),
   ])
+  const raises = rows
+    .filter(({ scenario }) => scenario === 'raise')
+    .map(({ entities, p50Ms, p99Ms, maxMs, heldShare }) => [
+      'under puts of 64 callers',
+      formatNumber(entities),
+      ...[p50Ms, p99Ms, maxMs].map(formatNumber),
+      `${formatNumber(100 * (heldShare ?? 0))} %`,
+    ])
   return [
     markdownTable(head, lines),
+    markdownTable(
+      ['raising a floor', 'raises', 'p50 ms', 'p99 ms', 'longest ms', 'share of the time'],
+      raises,
+    ),
     markdownTable(['from the write to who follows', 'changes', 'p50 ms', 'p99 ms', 'longest ms'], times),
   ]
     .filter(Boolean)

@@ -10,7 +10,7 @@ export const loaderNames = ['LOAD DATA', 'multi-row INSERT'] as const
 export type Measured = SideName | (typeof loaderNames)[number]
 
 /** Work that is measured once and not call by call. */
-export type BulkName = 'import' | 'index build' | 'sweep' | 'delivery'
+export type BulkName = 'import' | 'index build' | 'sweep' | 'raise' | 'delivery'
 
 /** Medians over the rounds. Null is what cannot be known. */
 export interface ResultRow {
@@ -40,6 +40,8 @@ export interface ResultRow {
   readonly bytesPerEntity: number | null
   /** The greatest memory of the process that did the work. */
   readonly memoryMiB?: number
+  /** Share of the time, on each shard, in which the work was under way. */
+  readonly heldShare?: number
   /** The least and the greatest of a round. */
   readonly spread: {
     readonly opsPerSecond: readonly [number, number]

@@ -565,7 +565,10 @@ describe('bad options', () => {
   it.each([
     [{ from: 'slave' }, /from of get has to be 'primary' or 'replica'/],
     [{ from: 'replica', maxStalenessMs: -1 }, /maxStalenessMs of get/],
-    [{ from: 'replica', after: 7 }, /after of get has to be the token of a write or what `sessionToken` has given/],
+    [
+      { from: 'replica', after: 7 },
+      /after of get has to be the token of a write or what `sessionToken` has given/,
+    ],
     [{ from: 'replica', after: 'x'.repeat(200) }, /after of get/],
     [{ maxStalenessMs: 5 }, /maxStalenessMs without from: 'replica'/],
     [{ from: 'replica', fresh: true }, /fresh and from: 'replica'/],
