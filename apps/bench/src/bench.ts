@@ -44,13 +44,15 @@ export type Measure = (
 ) => Promise<void>
 
 export interface Work {
-  readonly scenario: BulkName
+  readonly scenario: BulkName | ScenarioName
   readonly side: MeasuredSide
   readonly entities: number
   readonly seconds: number
   /** µs for each entity. */
   readonly clientCpuUs: number
   readonly server: ServerUsage
+  /** Default: 1. */
+  readonly callers?: number
   readonly bytesPerEntity?: number
   readonly memoryMiB?: number
   /** Of the load meanwhile: calls a second, and their times. */
@@ -58,8 +60,9 @@ export interface Work {
   readonly p50Ms?: number
   readonly p99Ms?: number
   readonly maxMs?: number
-  /** Share of the time, on each shard, in which the work was under way. */
-  readonly heldShare?: number
+  /** Of a raise: share of the time in which one was under way on each shard. Of a seam: share of the client's CPU. */
+  readonly share?: number
+  readonly looksPerOp?: number
 }
 
 export interface OnStage extends Partial<Omit<DataSetOptions, 'users'>> {
@@ -176,8 +179,8 @@ export function createBench(options: BenchOptions): Measured {
       }
       rows.push({
         part,
-        ...work,
         callers: 1,
+        ...work,
         processes: 1,
         shards: scale.shards,
         entities,

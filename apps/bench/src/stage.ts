@@ -18,8 +18,7 @@ export interface Stage {
   bytesPerEntity(side: SideName): number
   measure(side: SideName, cell: Cell): Promise<Sample>
   meterOf(side: SideName): ServerMeter | undefined
-  /** Entries of the data set. */
-  readonly entries: number
+  readonly data: DataSetOptions
   /** Writes the data set of an empty stage. */
   fill(side: SideName): Promise<Filled>
   /** The process that makes the calls of a side where there is one for it. */
@@ -98,7 +97,7 @@ export async function openStage(options: StageOptions): Promise<Stage> {
       sides: sides.map(({ name }) => name),
       databasesOf: (side) => placeOf(side).databases,
       meterOf: (side) => placeOf(side).server.meter,
-      entries: data.entries,
+      data,
       fill,
       bytesPerEntity: (side) => bytes.get(side) ?? Number.NaN,
       clientOf,

@@ -197,9 +197,13 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
     if (!workFor?.isWanted) return work()
     const ones = new Set<unknown>()
     let more = 0
-    for (const { one } of new Set(batch.map(({ call }) => call))) {
-      if (one === undefined) more++
-      else ones.add(one)
+    let previous: Call<Item, Result> | undefined
+    for (const { call } of batch) {
+      // The items of a call stand one behind the other.
+      if (call === previous) continue
+      previous = call
+      if (call.one === undefined) more++
+      else ones.add(call.one)
     }
     // The context here is that of whoever found the line empty.
     return workFor.run(ones, more, work)

@@ -1,8 +1,10 @@
 import {
+  INVALID_TRACEID,
   ROOT_CONTEXT,
   SpanKind,
   SpanStatusCode,
   trace,
+  TraceFlags,
   type Attributes,
   type Span,
   type Tracer,
@@ -31,6 +33,7 @@ const MAX_LINKS = 128
 export function createSpans(tracer: Tracer, system: string): Spans {
   return {
     begin({ name, index }) {
+      if (isLeftOut(trace.getActiveSpan())) return undefined
       const attributes: Attributes = { 'looseleaf.call': name }
       if (index !== undefined) attributes['looseleaf.index'] = index
       const span = tracer.startSpan(index === undefined ? name : `${name} ${index}`, { attributes })
@@ -76,6 +79,13 @@ export function createSpans(tracer: Tracer, system: string): Spans {
       for (const call of calls) call.addEvent(`looseleaf.${kind}`, attributes)
     },
   }
+}
+
+/** Whether a sampler has decided against the trace of which this is a part. Its verdict goes for all of it, and need not be asked for again. */
+function isLeftOut(around: Span | undefined): boolean {
+  if (around === undefined) return false
+  const { traceId, traceFlags } = around.spanContext()
+  return (traceFlags & TraceFlags.SAMPLED) === 0 && traceId !== INVALID_TRACEID
 }
 
 function fail(span: Span, failure: string): void {

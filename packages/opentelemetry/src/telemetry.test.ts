@@ -1,4 +1,12 @@
-import { context, SpanStatusCode, type MeterProvider as Meters } from '@opentelemetry/api'
+import {
+  context,
+  INVALID_SPAN_CONTEXT,
+  SpanStatusCode,
+  trace,
+  TraceFlags,
+  type MeterProvider as Meters,
+  type SpanContext,
+} from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { PrometheusExporter } from '@opentelemetry/exporter-prometheus'
 import {
@@ -64,6 +72,21 @@ const named = (spans: readonly ReadableSpan[], name: string): ReadableSpan => {
 }
 
 describe('spans', () => {
+  test('a call of a trace that was left out has none, whatever the sampler would say now', async () => {
+    const { store, spansOf } = await open()
+    const own = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' }
+    const around = async (of: SpanContext): Promise<string[]> => {
+      const within = trace.setSpan(context.active(), trace.wrapSpanContext(of))
+      const spans = await spansOf(() => context.with(within, () => store.get(store.newId())))
+      return spans.map(({ name }) => name)
+    }
+    expect(await around({ ...own, traceFlags: TraceFlags.NONE })).toEqual(['request'])
+    const all = ['SELECT entities', 'get', 'request']
+    expect(await around({ ...own, traceFlags: TraceFlags.SAMPLED })).toEqual(all)
+    // No trace at all.
+    expect(await around(INVALID_SPAN_CONTEXT)).toEqual(all)
+  })
+
   test('a call is within the span of its request, and its statements within the call', async () => {
     const { store, spansOf } = await open()
     await store.put({ name: 'ada' })

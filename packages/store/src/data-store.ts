@@ -214,17 +214,16 @@ export class DataStore extends StoreQueries {
       return found && toEntity(found)
     }
     const reader = this.#readerFor(options)
-    if (this.observing.isWanted) {
-      const found = await this.calls.pass('get', () => reader.one(bytes, options))
-      return found && toEntity(found)
-    }
-    // Without the promises of `pass`.
-    this.calls.enter()
+    const under = this.calls.begin('get')
+    let failed: { readonly error: unknown } | undefined
     try {
-      const found = await reader.one(bytes, options)
+      const found = await this.calls.within(under, () => reader.one(bytes, options))
       return found && toEntity(found)
+    } catch (error) {
+      failed = { error }
+      throw error
     } finally {
-      this.calls.leave()
+      this.calls.end(under, failed)
     }
   }
 
@@ -375,15 +374,9 @@ export class DataStore extends StoreQueries {
     }
   }
 
-  /** A call that writes one entity. Not by `pass`: two promises more for each call would show. */
-  async #call(name: string, id: Uint8Array, decide: Decide, options: WriteOptions): Promise<WriteOutcome> {
-    if (this.observing.isWanted) return this.calls.pass(name, () => this.#write(id, decide, options))
-    this.calls.enter()
-    try {
-      return await this.#write(id, decide, options)
-    } finally {
-      this.calls.leave()
-    }
+  /** A call that writes one entity. */
+  #call(name: string, id: Uint8Array, decide: Decide, options: WriteOptions): Promise<WriteOutcome> {
+    return this.calls.pass(name, () => this.#write(id, decide, options))
   }
 
   async #write(id: Uint8Array, decide: Decide, options: WriteOptions): Promise<WriteOutcome> {

@@ -6,6 +6,7 @@ import { following } from './changes.ts'
 import { entities, indexes, shards } from './growth.ts'
 import { importing } from './import.ts'
 import { network } from './network.ts'
+import { observing } from './observing.ts'
 import type { Part } from './part.ts'
 import type { PartName } from './part-names.ts'
 import { processes } from './processes.ts'
@@ -29,4 +30,5 @@ export const parts: Readonly<Record<PartName, Part>> = {
   build: building,
   sweep: sweeping,
   changes: following,
+  observing,
 }

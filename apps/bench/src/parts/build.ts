@@ -109,8 +109,8 @@ async function underLoad(stage: Stage, side: SideName, rate: number, alone: numb
     work: {
       seconds: (to - from) / 1000,
       // Of the process that builds; the servers' is that of the load as well.
-      clientCpuUs: (user + system) / stage.entries,
-      server: usagePerCall(before, after, stage.entries),
+      clientCpuUs: (user + system) / stage.data.entries,
+      server: usagePerCall(before, after, stage.data.entries),
     },
   }
 }

@@ -41,8 +41,8 @@ export const following: Part = {
       const raise = setInterval(() => {
         for (const { entities } of raised.context.driver.shards) {
           const sent = performance.now()
-          const done = (): unknown => raises.push(performance.now() - sent)
-          entities.raiseFloor().then(done, () => {})
+          const noteTime = (): unknown => raises.push(performance.now() - sent)
+          entities.raiseFloor().then(noteTime, () => {})
         }
       }, RAISE_EVERY_MS)
       const followed = follow().catch((error: unknown) => {
@@ -88,20 +88,20 @@ export const following: Part = {
           const load = { scenario: 'put', callers: 64, processes: 1, seconds: seconds * LONGER } as const
           await stage.measure('raised', load)
           const took = performance.now() - begin
-          const sorted = raises.toSorted((a, b) => a - b)
-          if (sorted.length === 0) return
-          const heldMs = sorted.reduce((sum, ms) => sum + ms, 0) / raised.context.driver.shards.length
+          const ordered = raises.toSorted((a, b) => a - b)
+          if (ordered.length === 0) return
+          const heldMs = ordered.reduce((sum, ms) => sum + ms, 0) / raised.context.driver.shards.length
           bench.addWork({
             scenario: 'raise',
             side: 'raised',
-            entities: sorted.length,
+            entities: ordered.length,
             seconds: took / 1000,
             clientCpuUs: 0,
             server: noUsage,
-            p50Ms: percentile(sorted, 0.5),
-            p99Ms: percentile(sorted, 0.99),
-            maxMs: sorted.at(-1) as number,
-            heldShare: heldMs / took,
+            p50Ms: percentile(ordered, 0.5),
+            p99Ms: percentile(ordered, 0.99),
+            maxMs: ordered.at(-1) as number,
+            share: heldMs / took,
           })
         }
         async function usage(): Promise<typeof noUsage> {

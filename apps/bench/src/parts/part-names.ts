@@ -13,5 +13,6 @@ export const partNames = [
   'build',
   'sweep',
   'changes',
+  'observing',
 ] as const
 export type PartName = (typeof partNames)[number]

@@ -31,6 +31,7 @@ export const tables: Readonly<Record<string, (results: Results) => string>> = {
   sqlite: (results) => ratioTable(results.results.filter(({ part }) => part === 'sqlite')),
   bulk: bulkTable,
   changes: changesTable,
+  observing: observingTable,
 }
 
 const RATES = `Calls come at a rate, whether earlier ones were answered or not, and the time of each counts from when it was due. \`mixed\` is
@@ -256,11 +257,11 @@ function changesTable(results: Results): string {
   ])
   const raises = rows
     .filter(({ scenario }) => scenario === 'raise')
-    .map(({ entities, p50Ms, p99Ms, maxMs, heldShare }) => [
+    .map(({ entities, p50Ms, p99Ms, maxMs, share }) => [
       'under puts of 64 callers',
       formatNumber(entities),
       ...[p50Ms, p99Ms, maxMs].map(formatNumber),
-      `${formatNumber(100 * (heldShare ?? 0))} %`,
+      `${formatNumber(100 * (share ?? 0))} %`,
     ])
   return [
     markdownTable(head, lines),
@@ -272,6 +273,17 @@ function changesTable(results: Results): string {
   ]
     .filter(Boolean)
     .join('\n\n')
+}
+
+/** What it costs that somebody could listen. */
+function observingTable(results: Results): string {
+  const lines = rowsOf(results, 'observing').map(({ scenario, looksPerOp, clientCpuUs, share }) => [
+    scenario,
+    formatNumber(looksPerOp ?? 0),
+    formatNumber(clientCpuUs),
+    `${formatNumber(100 * (share ?? 0))} %`,
+  ])
+  return markdownTable(['64 callers', 'questions a call', 'client µs a call', 'share of it'], lines)
 }
 
 /** As the formatter of this repository would write it: first column to the left, the others to the right. */

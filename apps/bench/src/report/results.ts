@@ -40,8 +40,10 @@ export interface ResultRow {
   readonly bytesPerEntity: number | null
   /** The greatest memory of the process that did the work. */
   readonly memoryMiB?: number
-  /** Share of the time, on each shard, in which the work was under way. */
-  readonly heldShare?: number
+  /** Of a raise: share of the time in which one was under way on each shard. Of a seam: share of the client's CPU. */
+  readonly share?: number
+  /** How often a call asks whether anybody listens. */
+  readonly looksPerOp?: number
   /** The least and the greatest of a round. */
   readonly spread: {
     readonly opsPerSecond: readonly [number, number]

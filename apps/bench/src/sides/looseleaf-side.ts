@@ -79,7 +79,7 @@ export function shardsOf(server: ServerKind, databases: readonly string[]): Driv
   return sqliteShards({ folder: dirname(databases[0] as string), shards: databases.length })
 }
 
-function sideOf(store: DataStore): Side {
+export function sideOf(store: DataStore): Side {
   return {
     async fill(entries) {
       const results = await store.putMany(entries.map(([{ id }, entry]) => ({ ...entry, id })))

@@ -1,25 +1,33 @@
-import type { DataStoreOptions } from 'looseleaf'
 import { BUT_A_FEW, looseleafSide } from './looseleaf-side.ts'
 import type { SideDefinition } from './side.ts'
+import type { Telemetry } from './telemetry.ts'
 
 /** Loaded where it is used alone: in a process that has the SDK and does not use it a covering page takes an eighth more CPU. */
-async function observedBy(shareOfTraces: number): Promise<Pick<DataStoreOptions, 'observer'>> {
-  const { telemetry } = await import('./telemetry.ts')
-  return telemetry(shareOfTraces)
+function onceLoaded(shareOfTraces: number): () => Promise<Telemetry> {
+  let loaded: Promise<Telemetry> | undefined
+  return () => (loaded ??= import('./telemetry.ts').then(({ telemetry }) => telemetry(shareOfTraces)))
 }
 
-export const sampled: SideDefinition = looseleafSide({
+const someTraces = onceLoaded(0.01)
+const allTraces = onceLoaded(1)
+
+const ofSome = looseleafSide({
   name: 'sampled',
   title: 'Looseleaf + OpenTelemetry',
   isVariant: true,
   without: BUT_A_FEW,
-  store: () => observedBy(0.01),
+  store: async () => ({ observer: (await someTraces()).observer }),
 })
+
+export const sampled: SideDefinition = {
+  ...ofSome,
+  open: async (databases, layout) => (await someTraces()).inRequests(await ofSome.open(databases, layout)),
+}
 
 export const everySpan: SideDefinition = looseleafSide({
   name: 'every-span',
   title: 'Looseleaf + OpenTelemetry, every span',
   isVariant: true,
   without: BUT_A_FEW,
-  store: () => observedBy(1),
+  store: async () => ({ observer: (await allTraces()).observer }),
 })

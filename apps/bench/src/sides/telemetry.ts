@@ -1,5 +1,5 @@
 import { openTelemetry } from '@looseleaf/opentelemetry'
-import { context } from '@opentelemetry/api'
+import { context, trace, type Tracer } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import {
   AggregationTemporality,
@@ -13,6 +13,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
 import type { DataStoreOptions } from 'looseleaf'
+import type { Side } from './side.ts'
 
 /** Where spans and numbers go is not the store's: here they end. */
 const nowhere = {
@@ -21,8 +22,15 @@ const nowhere = {
   shutdown: async (): Promise<void> => {},
 }
 
+const PER_REQUEST = 20
+
+export interface Telemetry extends Required<Pick<DataStoreOptions, 'observer'>> {
+  /** The same side, whose calls are made within the spans of requests, as a site makes them. */
+  inRequests(side: Side): Side
+}
+
 /** An SDK as its guide sets it up: metrics, and spans in batches. */
-export function telemetry(shareOfTraces: number): Pick<DataStoreOptions, 'observer'> {
+export function telemetry(shareOfTraces: number): Telemetry {
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
   const tracerProvider = new TracerProvider({
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(shareOfTraces) }),
@@ -30,5 +38,31 @@ export function telemetry(shareOfTraces: number): Pick<DataStoreOptions, 'observ
   })
   const exporter = { ...nowhere, selectAggregationTemporality: () => AggregationTemporality.CUMULATIVE }
   const meterProvider = new MeterProvider({ readers: [new PeriodicExportingMetricReader({ exporter })] })
-  return { observer: openTelemetry({ system: 'mariadb', tracerProvider, meterProvider }) }
+  return {
+    observer: openTelemetry({ system: 'mariadb', tracerProvider, meterProvider }),
+    inRequests: (side) => inRequests(side, tracerProvider.getTracer('bench')),
+  }
+}
+
+function inRequests(side: Side, tracer: Tracer): Side {
+  let span = tracer.startSpan('request')
+  let around = trace.setSpan(context.active(), span)
+  let calls = 0
+
+  function next(): typeof around {
+    if (++calls % PER_REQUEST === 0) {
+      span.end()
+      span = tracer.startSpan('request')
+      around = trace.setSpan(context.active(), span)
+    }
+    return around
+  }
+
+  const within = (call: unknown) =>
+    typeof call === 'function'
+      ? (...args: unknown[]): unknown => context.with(next(), call as () => unknown, side, ...(args as []))
+      : call
+  return Object.fromEntries(
+    Object.entries(side).map(([name, call]) => [name, within(call)]),
+  ) as unknown as Side
 }

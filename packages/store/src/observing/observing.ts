@@ -17,8 +17,12 @@ export interface Observing extends StoreEvents {
   readonly statements: StatementListener
   /** For the lanes. */
   readonly workFor: WorkFor
-  /** Does the work of a call, which is told while `isWanted`. */
-  call<T>(call: BegunCall, work: () => Promise<T>): Promise<T>
+  /** A call begins. Undefined while nobody listens. */
+  begin(name: string, index: string | undefined): CallUnderWay | undefined
+  /** Does the work of a call that has begun: what is sent meanwhile is its own. */
+  within<T>(under: CallUnderWay, work: () => T): T
+  /** A call has ended; `failed` is what it has thrown. */
+  end(under: CallUnderWay, failed?: { readonly error: unknown }): void
   /**
    * The same items, as one call from the first one that is asked for while `isWanted` until the end. It is in every trace in
    * which an item is asked for.
@@ -28,8 +32,7 @@ export interface Observing extends StoreEvents {
 }
 
 /** A call that is under way, as long as somebody wants to know. */
-interface CallUnderWay {
-  readonly call: BegunCall
+export interface CallUnderWay extends BegunCall {
   readonly startedAt: number
   readonly token: unknown
   /** The traces that it is part of, one within the other, and the call in each; undefined where it is in none. */
@@ -62,9 +65,9 @@ export function createObserving(
   const isAlwaysWanted = observer !== undefined || slowCalls !== undefined
   const isWanted = (): boolean => isAlwaysWanted || openTraces > 0
 
-  const guard = <T>(work: () => T): T | undefined => guarded(work, failed)
+  const guard = <T>(work: () => T): T | undefined => guarded(work, observerFailed)
 
-  function failed(error: unknown): void {
+  function observerFailed(error: unknown): void {
     if (!hasFailed) onFault(error)
     hasFailed = true
   }
@@ -95,10 +98,10 @@ export function createObserving(
   }
 
   /** `log`: where it is to be told when it was slow. */
-  function begin(call: BegunCall, log?: CallLog): CallUnderWay {
+  function begin({ name, index }: BegunCall, log?: CallLog): CallUnderWay {
     const startedAt = performance.now()
-    const token = observer?.callBegan && guard(() => observer.callBegan?.(call))
-    const under: CallUnderWay = { call, startedAt, token, traced: undefined, log }
+    const token = observer?.callBegan && guard(() => observer.callBegan?.({ name, index }))
+    const under: CallUnderWay = { name, index, startedAt, token, traced: undefined, log }
     joinTraces(under)
     return under
   }
@@ -108,36 +111,26 @@ export function createObserving(
     if (openTraces === 0) return
     const traced = (under.traced ??= new Map())
     for (const log of tracing.getStore() ?? NO_TRACES)
-      if (!traced.has(log)) traced.set(log, log.begin(under.call, under.startedAt))
+      if (!traced.has(log)) traced.set(log, log.begin(under, under.startedAt))
   }
 
-  function end({ call, startedAt, token, traced, log }: CallUnderWay, failure: OpenCall['failure']): void {
+  function end(
+    { name, index, startedAt, token, traced, log }: CallUnderWay,
+    failed?: { error: unknown },
+  ): void {
+    const failure = failed && failureOf(failed.error)
     const durationMs = performance.now() - startedAt
     if (traced !== undefined) for (const own of traced.values()) Object.assign(own, { durationMs, failure })
-    const { name, index } = call
     const ended = { name, index, startedAt, durationMs, failure }
     if (observer?.callEnded !== undefined) guard(() => observer.callEnded?.(ended, token))
     if (log !== undefined) slowCalls?.ended(ended, log)
   }
 
-  async function observed<T>(call: BegunCall, work: () => Promise<T>): Promise<T> {
-    const under = begin(call, slowCalls && { statements: [], more: 0 })
-    let failure: OpenCall['failure']
-    try {
-      return await within(under, work)
-    } catch (error) {
-      failure = failureOf(error)
-      throw error
-    } finally {
-      end(under, failure)
-    }
-  }
-
   function iterate<T>(call: BegunCall, items: AsyncIterator<T>): AsyncIterator<T> {
     let under: CallUnderWay | undefined
 
-    function ended(failure?: OpenCall['failure']): void {
-      if (under !== undefined) end(under, failure)
+    function ended(failed?: { error: unknown }): void {
+      if (under !== undefined) end(under, failed)
       under = undefined
     }
 
@@ -149,7 +142,7 @@ export function createObserving(
         if (result.done) ended()
         return result
       } catch (error) {
-        ended(failureOf(error))
+        ended({ error })
         throw error
       }
     }
@@ -198,7 +191,10 @@ export function createObserving(
         return working.run({ calls: [...calls], more: others }, work)
       },
     },
-    call: observed,
+    begin: (name, index) =>
+      isWanted() ? begin({ name, index }, slowCalls && { statements: [], more: 0 }) : undefined,
+    within,
+    end,
     each: (call, items) => ({ [Symbol.asyncIterator]: () => iterate(call, items[Symbol.asyncIterator]()) }),
     happened(event) {
       if (!isWanted()) return

@@ -1,28 +1,56 @@
 import { createGate, type Gate } from '@looseleaf/core'
-import type { Observing } from './observing.ts'
+import type { CallUnderWay, Observing } from './observing.ts'
 
 /** The calls of a store: lets them in until it is closed, and tells who observes it. */
-export interface StoreCalls extends Pick<Gate, 'checkOpen' | 'close' | 'enter' | 'leave' | 'underWay'> {
+export interface StoreCalls extends Pick<Gate, 'checkOpen' | 'close' | 'underWay'> {
   /** Does the work of a call of this name; rejects with `CLOSED` once `close` was called. `index`: the name of the one that it asks. */
   pass<T>(name: string, work: () => Promise<T>, index?: string): Promise<T>
+  /**
+   * `pass` in parts, for calls so short that its promise would show: what `begin` answers goes to `within`, which does the work, and to `end`,
+   * whatever came of it. Throws `CLOSED` once `close` was called.
+   */
+  begin(name: string, index?: string): CallUnderWay | undefined
+  within<T>(under: CallUnderWay | undefined, work: () => T): T
+  /** `failed`: what the work has thrown. */
+  end(under: CallUnderWay | undefined, failed?: { readonly error: unknown }): void
 }
 
 export function createStoreCalls(observing: Observing): StoreCalls {
   const gate = createGate('The store is closed.')
+
+  function begin(name: string, index?: string): CallUnderWay | undefined {
+    gate.enter()
+    return observing.begin(name, index)
+  }
+
+  function within<T>(under: CallUnderWay | undefined, work: () => T): T {
+    return under === undefined ? work() : observing.within(under, work)
+  }
+
+  function end(under: CallUnderWay | undefined, failed?: { readonly error: unknown }): void {
+    if (under !== undefined) observing.end(under, failed)
+    gate.leave()
+  }
+
   return {
     get underWay() {
       return gate.underWay
     },
     checkOpen: gate.checkOpen,
-    enter: gate.enter,
-    leave: gate.leave,
     close: gate.close,
+    begin,
+    within,
+    end,
     async pass(name, work, index) {
-      gate.enter()
+      const under = begin(name, index)
+      let failed: { readonly error: unknown } | undefined
       try {
-        return await (observing.isWanted ? observing.call({ name, index }, work) : work())
+        return await within(under, work)
+      } catch (error) {
+        failed = { error }
+        throw error
       } finally {
-        gate.leave()
+        end(under, failed)
       }
     },
   }
