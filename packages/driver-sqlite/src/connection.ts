@@ -3,6 +3,7 @@ import type { HintedQuery, StatementTeller } from '@looseleaf/driver-kysely'
 import type Database from 'better-sqlite3'
 import { CompiledQuery, type DatabaseConnection, type QueryResult } from 'kysely'
 import { resultCode } from './errors.ts'
+import { nextTurn } from './turns.ts'
 
 /** Statements that are kept prepared for each file. */
 const MAX_PREPARED = 256
@@ -132,8 +133,4 @@ export function isBusy(error: unknown): boolean {
 
 export function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds))
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }

@@ -13,6 +13,6 @@ it('entities are derived in batches whose rows can be held', async () => {
   const rows = (await entities.pageByAdded(0, 100)).map((row) => ({ ...row, body: row.body! }))
   const target = indexTarget(store.context, entryOf(store, 'by_tag'))
   const batches = [...derivedBatches(createPass(store.context), [target], rows)]
-  expect(batches.map((batch) => batch.length)).toEqual([10, 10, 1])
+  expect(batches.map((batch) => batch.length)).toEqual([5, 5, 5, 5, 1])
   expect([...derivedBatches(createPass(store.context), [target], [])]).toEqual([])
 })

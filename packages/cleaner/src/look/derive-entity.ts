@@ -8,6 +8,7 @@ import {
 } from '@looseleaf/index-engine'
 import type { IndexTarget } from '../pass/index-target.ts'
 import type { Pass } from '../pass/pass.ts'
+import { ROWS_IN_HAND } from '../tools/chunks.ts'
 
 /** An index row that belongs to an entity, and where. */
 export interface ExpectedRow {
@@ -97,9 +98,6 @@ export function placed(
 export function expectedIn(entity: DerivedEntity, target: IndexTarget): readonly ExpectedRow[] {
   return entity.expected?.get(target) ?? []
 }
-
-/** Index rows of entities in hand at once, about; of one entity there may be more. */
-const ROWS_IN_HAND = 10_000
 
 /** Derives entities in batches of so few that their index rows can be held. */
 export function* derivedBatches(

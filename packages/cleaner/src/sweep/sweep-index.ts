@@ -7,11 +7,11 @@ import type { Pass } from '../pass/pass.ts'
 import { reconcile } from '../repair/reconcile.ts'
 import { removeRows } from '../repair/remove-rows.ts'
 import type { RepairPass } from '../repair/repair-pass.ts'
-import { chunks, IDS_PER_LOOKUP } from '../tools/chunks.ts'
+import { chunks, IDS_PER_LOOKUP, ROWS_IN_HAND } from '../tools/chunks.ts'
 
 /** Pages of rows that are held against their entities at once: an entity is read once for all of them. */
 const PAGES_AT_ONCE = 16
-/** Entities whose rows are in hand at once: one of many indexes and arrays has thousands. */
+/** Entities whose rows are in hand at once. */
 const ENTITIES_AT_ONCE = 100
 
 /** Gathers pages of rows of several indexes on one shard, until there are enough to be held against their entities. */
@@ -71,8 +71,16 @@ export async function sweepIndexRows(
   }
 }
 
-/** Rows in groups that have few entities together. */
+/** Rows in groups of few entities, and of few rows: an entity of many indexes and arrays has thousands. */
 function* byEntities(rows: readonly TargetRow[]): Generator<readonly TargetRow[]> {
-  const groups = Map.groupBy(rows, ({ row }) => idKey(row.entityId))
-  for (const some of chunks([...groups.values()], ENTITIES_AT_ONCE)) yield some.flat()
+  let group: TargetRow[] = []
+  let entities = 0
+  for (const own of Map.groupBy(rows, ({ row }) => idKey(row.entityId)).values()) {
+    for (const row of own) group.push(row)
+    if (++entities < ENTITIES_AT_ONCE && group.length < ROWS_IN_HAND) continue
+    yield group
+    group = []
+    entities = 0
+  }
+  if (group.length > 0) yield group
 }
