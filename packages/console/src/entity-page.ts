@@ -8,6 +8,7 @@ import {
 } from '@looseleaf/store'
 import { hexDump } from './hex-dump.ts'
 import { markup, type Html } from './html.ts'
+import { recentEntities } from './recent-entities.ts'
 import type { Answer, Ask } from './routes.ts'
 import { isShown, keyText, tableAddress, type MayShow } from './showing.ts'
 import { byteText, counted, cut } from './text.ts'
@@ -34,7 +35,8 @@ export async function entityPage(
   const form = idForm(base, asked)
   if (asked === '') {
     const body = markup`<h1>Entities</h1>
-<p class="lead">How an entity is stored, byte by byte, and each of its index rows.</p>${form}`
+<p class="lead">How an entity is stored, byte by byte, and each of its index rows.</p>${form}
+${await recentEntities(store.context, base, signal)}`
     return { status: 200, title: 'Entities', body }
   }
   const found = await inspectEntity(store.context, asked, { signal }).catch((error: unknown) => {

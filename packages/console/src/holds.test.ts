@@ -64,6 +64,32 @@ function linksOn(page: string): string[] {
   return [...page.matchAll(/href="(\/store[^"]*)"/g)].map(([, href]) => href!.replaceAll('&#38;', '&'))
 }
 
+test('what was written last is listed by its ids, with a word about a shard that does not answer', async () => {
+  const { store, get } = await open(everything)
+  expect((await get('/store/entity')).text).toContain('Nothing has been written.')
+  const ids: string[] = []
+  for (let n = 0; n < 23; n++) {
+    ids.unshift((await store.put({ name: `nobody ${n}` })).id)
+    // So that no two have one time.
+    await new Promise((resolve) => setTimeout(resolve, 2))
+  }
+  await store.delete(ids[2]!)
+  const listed = (text: string): string[] =>
+    [...text.matchAll(/store\/entity\/([^"]+)"/g)].map(([, id]) => id!)
+  const { text } = await get('/store/entity')
+  const expected = [ids[2], ids[0], ids[1], ...ids.slice(3, 20)]
+  expect(listed(text)).toEqual(expected)
+  expect(text.match(/<td>deleted<\/td>/g)).toHaveLength(1)
+  expect(text).not.toContain('nobody')
+
+  const [silent] = store.context.driver.shards
+  silent!.entities.pageByUpdated = () => Promise.reject(new Error('it sleeps'))
+  const rest = (await get('/store/entity')).text
+  expect(rest).toContain(`What is on ${silent!.name}: it sleeps`)
+  const there = expected.filter((id) => store.context.router.shardOfId(parseId(id!)) !== 0)
+  expect(listed(rest).slice(0, there.length)).toEqual(there)
+})
+
 test('an entity is shown with its bag, the bytes that decode to it, and its index rows', async () => {
   const { store, get } = await open(everything)
   const bag = {
