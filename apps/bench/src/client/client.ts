@@ -79,12 +79,13 @@ async function run(order: RunOrder): Promise<RunReport> {
   // Work that goes on after an answer belongs to who has left it; waiting on purpose is no work.
   const ended = (): Promise<void> => side.caughtUp?.() ?? side.settled()
   const call = async (): Promise<void> => void (await scenario.call(side, data, used))
+  const { around } = side
   const { rate, seconds, runIn = 0, callers } = order
   stopping = new AbortController()
   const ran =
     rate === undefined
-      ? await runCallers(call, { callers, seconds, runIn, onCounting, most, ended })
-      : await runAtRate(call, {
+      ? await runCallers(call, { callers, seconds, runIn, onCounting, most, around, ended })
+      : await runAtRate(around === undefined ? call : () => around(call), {
           rate,
           seconds,
           runIn,

@@ -19,6 +19,8 @@ export interface RunOptions {
   readonly onCounting?: () => void
   /** No more calls than this, those of the run-in included. */
   readonly most?: number
+  /** In what each caller makes its calls. Default: in nothing. */
+  readonly around?: ((calls: () => Promise<void>) => Promise<void>) | undefined
   /** What the calls leave under way: the clock runs until it has ended. */
   readonly ended?: () => Promise<void>
 }
@@ -30,7 +32,7 @@ export interface RunOptions {
  */
 export async function runCallers(
   call: () => Promise<void>,
-  { callers, seconds, runIn = 0, onCounting, most = Infinity, ended }: RunOptions,
+  { callers, seconds, runIn = 0, onCounting, most = Infinity, around, ended }: RunOptions,
 ): Promise<Run> {
   const times: number[] = []
   const state = { failed: false, begun: 0, isCounting: false }
@@ -58,7 +60,7 @@ export async function runCallers(
   const results = await Promise.allSettled(
     Array.from({ length: callers }, async () => {
       try {
-        await caller()
+        await (around === undefined ? caller() : around(caller))
       } catch (error) {
         state.failed = true
         throw error

@@ -21,7 +21,10 @@ const ofSome = looseleafSide({
 
 export const sampled: SideDefinition = {
   ...ofSome,
-  open: async (databases, layout) => (await someTraces()).inRequests(await ofSome.open(databases, layout)),
+  async open(databases, layout) {
+    const { inRequest } = await someTraces()
+    return { ...(await ofSome.open(databases, layout)), around: inRequest }
+  },
 }
 
 export const everySpan: SideDefinition = looseleafSide({

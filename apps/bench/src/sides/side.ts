@@ -46,6 +46,8 @@ export interface Side {
   count?(user: string): Promise<number>
   /** Resolves when the work that goes on after an answer has ended, however late it begins. */
   settled(): Promise<void>
+  /** In what the calls that a caller makes one after the other are made; each of those at a rate has a caller of its own. */
+  around?(calls: () => Promise<void>): Promise<void>
   /** For a side that puts work off on purpose: resolves when none is under way, whatever waits for its time. */
   caughtUp?(): Promise<void>
   close(): Promise<void>

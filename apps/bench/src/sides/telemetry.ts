@@ -1,5 +1,5 @@
 import { openTelemetry } from '@looseleaf/opentelemetry'
-import { context, trace, type Tracer } from '@opentelemetry/api'
+import { context } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import {
   AggregationTemporality,
@@ -22,11 +22,9 @@ const nowhere = {
   shutdown: async (): Promise<void> => {},
 }
 
-const PER_REQUEST = 20
-
 export interface Telemetry extends Required<Pick<DataStoreOptions, 'observer'>> {
-  /** The same side, whose calls are made within the spans of requests, as a site makes them. */
-  inRequests(side: Side): Side
+  /** Makes calls within the span of a request, as a site does. */
+  inRequest: NonNullable<Side['around']>
 }
 
 /** An SDK as its guide sets it up: metrics, and spans in batches. */
@@ -38,31 +36,16 @@ export function telemetry(shareOfTraces: number): Telemetry {
   })
   const exporter = { ...nowhere, selectAggregationTemporality: () => AggregationTemporality.CUMULATIVE }
   const meterProvider = new MeterProvider({ readers: [new PeriodicExportingMetricReader({ exporter })] })
+  const tracer = tracerProvider.getTracer('bench')
   return {
     observer: openTelemetry({ system: 'mariadb', tracerProvider, meterProvider }),
-    inRequests: (side) => inRequests(side, tracerProvider.getTracer('bench')),
+    inRequest: (calls) =>
+      tracer.startActiveSpan('request', async (span) => {
+        try {
+          await calls()
+        } finally {
+          span.end()
+        }
+      }),
   }
-}
-
-function inRequests(side: Side, tracer: Tracer): Side {
-  let span = tracer.startSpan('request')
-  let around = trace.setSpan(context.active(), span)
-  let calls = 0
-
-  function next(): typeof around {
-    if (++calls % PER_REQUEST === 0) {
-      span.end()
-      span = tracer.startSpan('request')
-      around = trace.setSpan(context.active(), span)
-    }
-    return around
-  }
-
-  const within = (call: unknown) =>
-    typeof call === 'function'
-      ? (...args: unknown[]): unknown => context.with(next(), call as () => unknown, side, ...(args as []))
-      : call
-  return Object.fromEntries(
-    Object.entries(side).map(([name, call]) => [name, within(call)]),
-  ) as unknown as Side
 }
