@@ -37,6 +37,7 @@ export const exitCodeOf: Readonly<Record<ErrorCode, ExitCode>> = {
   VERSION_MISMATCH: exitCodes.found,
   SCHEMA_MISMATCH: exitCodes.found,
   SHARD_UNAVAILABLE: exitCodes.unavailable,
+  CACHE_UNAVAILABLE: exitCodes.unavailable,
   SHARD_DENIED: exitCodes.unavailable,
   SHARD_BUSY: exitCodes.unavailable,
   DEADLINE: exitCodes.unavailable,

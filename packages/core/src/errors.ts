@@ -47,6 +47,8 @@ export const errorCodes = {
   LAYOUT_MISMATCH: 'permanent',
   /** A shard cannot be reached. */
   SHARD_UNAVAILABLE: 'retryable',
+  /** A cache that processes share cannot be reached. */
+  CACHE_UNAVAILABLE: 'retryable',
   /** A shard refuses the user, the password or the database. */
   SHARD_DENIED: 'permanent',
   /** A shard is locked, full of waiting calls or out of connections. */

@@ -16,6 +16,7 @@ describe('bad options', () => {
     [{ servers: good.servers }, /memcachedCache takes \{ maxStalenessMs \}/],
     [{ ...good, servers: [] }, /list of servers, each as 'host:port'/],
     [{ ...good, servers: ['127.0.0.1'] }, /'host:port'/],
+    [{ ...good, servers: ['[::1]:11211'] }, /'host:port', by name or IPv4 address/],
     [{ ...good, servers: '127.0.0.1:11211' }, /servers of memcachedCache has to be an array/],
     [{ ...good, timeoutMs: 0 }, /timeoutMs of memcachedCache/],
     [{ ...good, ttl: 5 }, /no option "ttl"/],

@@ -12,8 +12,8 @@ import { MemcacheClient } from 'memcache-client'
 
 export interface MemcachedOptions {
   /**
-   * `host:port` of each server, in an order that is the same in all processes. A key is on one of them for ever; one that is down is done
-   * without.
+   * `host:port` of each server, by name or IPv4 address, in an order that is the same in all processes. A key is on one of them for ever;
+   * one that is down is done without, and asked again after a second.
    */
   readonly servers: readonly string[]
   /** How old a value may be, in milliseconds, 4,000 at the least: seconds are the shortest that a server counts. */
@@ -25,6 +25,8 @@ export interface MemcachedOptions {
 const MIN_STALENESS_MS = 4_000
 /** Whole seconds that a lease is good for. */
 const LEASE_SECONDS = 2
+/** After a failure a server is left alone for so long: each call would wait for its answer. */
+const REST_MS = 1_000
 /** A server's clock ticks once a second. */
 const TICK_SECONDS = 1
 /** Stands for a lease: shorter than any value. */
@@ -48,14 +50,18 @@ export function memcachedCache(options: MemcachedOptions): SharedCacheFactory {
   const { servers, maxStalenessMs, timeoutMs = 200 } = options
   if (maxStalenessMs === undefined) throw badArgument('memcachedCache', '{ maxStalenessMs }', undefined)
   if (!Array.isArray(servers) || servers.length === 0 || !servers.every(isAddress))
-    throw badArgument('memcachedCache', "a list of servers, each as 'host:port'", servers)
+    throw badArgument(
+      'memcachedCache',
+      "a list of servers, each as 'host:port', by name or IPv4 address",
+      servers,
+    )
   // What is kept is as old as its lease at the most when it is kept.
   const seconds = Math.min(Math.floor(maxStalenessMs / 1_000) - LEASE_SECONDS - TICK_SECONDS, MAX_SECONDS)
   return { maxStalenessMs, connect: () => connect(servers as readonly string[], seconds, timeoutMs) }
 }
 
 function isAddress(value: unknown): boolean {
-  return typeof value === 'string' && /^(\[[0-9a-fA-F:]+\]|[^\s:/]+):\d{1,5}$/.test(value)
+  return typeof value === 'string' && /^[^\s:/[\]]+:\d{1,5}$/.test(value)
 }
 
 /** As the client gives it. */
@@ -65,82 +71,121 @@ interface Kept {
   readonly value: Buffer
 }
 
-function connect(servers: readonly string[], seconds: number, timeoutMs: number): SharedCache {
+function connect(addresses: readonly string[], seconds: number, timeoutMs: number): SharedCache {
   // A client of its own for each: one of several would put the keys of a server that is down on others, and find them again on the first
   // when it is back, whatever was removed meanwhile.
-  const clients = servers.map(
-    (server) =>
-      new MemcacheClient({
-        server: { server, maxConnections: 1 },
-        cmdTimeout: timeoutMs,
-        connectTimeout: timeoutMs,
-        noDelay: true,
-      }),
-  )
-  const clientOf = (key: string): MemcacheClient => clients[placeOf(key, clients.length)] as MemcacheClient
+  const servers = addresses.map((address) => createServer(address, timeoutMs))
+  const serverOf = (key: string): Server => servers[placeOf(key, servers.length)] as Server
 
-  async function lease(client: MemcacheClient, key: string): Promise<SharedCacheAnswer> {
-    const isAdded = await answers(client.add(key, LEASE, { lifetime: LEASE_SECONDS }), 'NOT_STORED')
-    if (!isAdded) return undefined
-    const found = await client.gets<Buffer>(key)
+  async function lease({ ask }: Server, key: string): Promise<SharedCacheAnswer> {
+    const lifetime = LEASE_SECONDS
+    const isAdded = await ask('add', (client) => client.add(key, LEASE, { lifetime }), 'NOT_STORED')
+    if (isAdded === undefined) return undefined
+    const found = await ask('gets', (client) => client.gets<Buffer>(key))
     // It may have expired, or have been removed, already.
-    return isLease(found) ? { lease: String(found.casUniq) } : undefined
+    return isLease(found) ? { lease: String(found?.casUniq) } : undefined
   }
 
-  async function takeFrom(client: MemcacheClient, keys: readonly string[]): Promise<SharedCacheAnswer[]> {
-    const found = await client.gets<Record<string, Kept>>([...keys])
-    return Promise.all(
-      keys.map((key): SharedCacheAnswer | Promise<SharedCacheAnswer> => {
-        const one = found[key]
-        if (one === undefined) return lease(client, key)
-        return isLease(one) ? undefined : { value: one.value }
-      }),
-    )
+  async function takeFrom(server: Server, keys: readonly string[]): Promise<SharedCacheAnswer[]> {
+    try {
+      const found = await server.ask('gets', (client) => client.gets<Record<string, Kept>>([...keys]))
+      return await Promise.all(
+        keys.map((key): SharedCacheAnswer | Promise<SharedCacheAnswer> => {
+          const one = found?.[key]
+          if (one === undefined) return lease(server, key)
+          return isLease(one) ? undefined : { value: one.value }
+        }),
+      )
+    } catch (error) {
+      return keys.map(() => ({ failed: error }))
+    }
   }
 
   return {
     async take(keys) {
-      const answersOf: SharedCacheAnswer[] = Array.from({ length: keys.length })
-      const byClient = Map.groupBy(keys.keys(), (place) => clientOf(keys[place] as string))
+      const answers: SharedCacheAnswer[] = Array.from({ length: keys.length })
+      const byServer = Map.groupBy(keys.keys(), (place) => serverOf(keys[place] as string))
       await Promise.all(
-        Array.from(byClient, async ([client, places]) => {
+        Array.from(byServer, async ([server, places]) => {
           const taken = await takeFrom(
-            client,
+            server,
             places.map((place) => keys[place] as string),
           )
-          for (const [i, place] of places.entries()) answersOf[place] = taken[i]
+          for (const [i, place] of places.entries()) answers[place] = taken[i]
         }),
       )
-      return answersOf
+      return answers
     },
     async keep(key, value, own) {
-      // Another lease, or none: what was read may be older than what has been removed since.
       const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength)
-      await answers(clientOf(key).cas(key, bytes, { casUniq: own, lifetime: seconds }), 'EXISTS', 'NOT_FOUND')
+      const options = { casUniq: own, lifetime: seconds }
+      // Another lease, or none: what was read may be older than what has been removed since.
+      const noes = ['EXISTS', 'NOT_FOUND']
+      await serverOf(key).ask('cas', (client) => client.cas(key, bytes, options), ...noes)
     },
     async remove(key) {
-      await answers(clientOf(key).delete(key), 'NOT_FOUND')
+      await serverOf(key).ask('delete', (client) => client.delete(key), 'NOT_FOUND')
     },
     async close() {
-      for (const client of clients) client.shutdown()
+      for (const { close } of servers) close()
     },
+  }
+}
+
+interface Server {
+  /**
+   * Undefined where the answer is one of `noes`, which the client takes for errors. Rejects with `CACHE_UNAVAILABLE` for all others, after
+   * `timeoutMs` at the latest, and at once while the server is left alone.
+   */
+  ask<T>(
+    what: string,
+    command: (client: MemcacheClient) => Promise<T>,
+    ...noes: string[]
+  ): Promise<T | undefined>
+  close(): void
+}
+
+function createServer(address: string, timeoutMs: number): Server {
+  const client = new MemcacheClient({
+    server: { server: address, maxConnections: 1 },
+    cmdTimeout: timeoutMs,
+    connectTimeout: timeoutMs,
+    noDelay: true,
+  })
+  let restsUntil = -Infinity
+  let failure: LooseleafError | undefined
+  return {
+    async ask(what, command, ...noes) {
+      if (performance.now() < restsUntil) throw failure
+      try {
+        return await within(timeoutMs, command(client))
+      } catch (error) {
+        const message = error instanceof Error ? error.message : String(error)
+        if (noes.includes(message)) return undefined
+        restsUntil = performance.now() + REST_MS
+        failure = new LooseleafError('CACHE_UNAVAILABLE', `memcached ${address}, ${what}: ${message}`, {
+          cause: error,
+        })
+        throw failure
+      }
+    },
+    close: () => client.shutdown(),
+  }
+}
+
+/** The client's own limit goes by a clock that may be set. */
+async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
+  const { promise: over, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Error(`no answer within ${milliseconds} ms`)), milliseconds)
+  try {
+    return await Promise.race([work, over])
+  } finally {
+    clearTimeout(timer)
   }
 }
 
 function isLease(found: { readonly value: Buffer } | undefined): boolean {
   return found !== undefined && found.value.length === LEASE.length
-}
-
-/** False for these answers, which the client takes for errors; throws all others. */
-async function answers(command: Promise<unknown>, ...others: readonly string[]): Promise<boolean> {
-  try {
-    await command
-    return true
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
-    if (others.includes(message)) return false
-    throw new LooseleafError('SHARD_UNAVAILABLE', `memcached: ${message}`, { cause: error })
-  }
 }
 
 /** The server of a key: the one that scores highest, so that most keys stay where they are when servers are added. */

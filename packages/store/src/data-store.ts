@@ -128,7 +128,7 @@ export class DataStore extends StoreQueries {
       slowCallMs === undefined ? undefined : createSlowCalls({ slowCallMs, onSlowCall, onWarning }),
     )
     const context = await openContext(options, onWarning, observing)
-    const cache = options.cache && openCache(options.cache, context)
+    const cache = options.cache && openCache(options.cache, context, onWarning)
     return new DataStore(context, policy, cache, onWarning, observing)
   }
 
@@ -243,10 +243,10 @@ export class DataStore extends StoreQueries {
     return this.calls.pass('getMany', () => withCallbacks(options, read))
   }
 
-  /** Takes an entity out of the cache, if there is one, for what has changed it past this store. Writes of this store do so by themselves. */
+  /** Takes an entity out of the cache, if there is one: for what has changed it past this store. `CACHE_UNAVAILABLE` where others may still find it. */
   async evict(id: EntityId): Promise<void> {
     const bytes = parseId(id)
-    await this.calls.pass('evict', async () => this.#cache?.forget(bytes))
+    await this.calls.pass('evict', async () => this.#cache?.evict(bytes))
   }
 
   /** Whether there is an entity of this id, without reading its body: one that is damaged is there. */
@@ -391,6 +391,7 @@ export class DataStore extends StoreQueries {
 
   /** What a token stands for may be newer than what a cache has. */
   #readerFor({ fresh = false, after }: GetOptions): EntityReader {
-    return fresh || after !== undefined ? this.#freshReader : this.#cachedReader
+    if (fresh) return this.#freshReader
+    return after === undefined ? this.#cachedReader : this.#reader
   }
 }

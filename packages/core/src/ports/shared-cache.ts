@@ -7,15 +7,18 @@ export type SharedCacheAnswer =
    * lease for it, or `maxStalenessMs` would not be held any more.
    */
   | { readonly lease: string }
+  /** What is kept cannot be asked for, and why. */
+  | { readonly failed: unknown }
   /** Nothing is kept, and somebody else has a lease. */
   | undefined
 
 /**
- * Values that processes share outside of the database. Every call ends soon, and rejects where the cache cannot be reached; whatever it
- * was to do may then be done or not. Nothing has to stay.
+ * Values that processes share outside of the database. Every call ends soon, and rejects where what the key is on cannot be reached; whatever
+ * it was to do may then be done or not. It is not waited for again and again: for a while such calls fail at once, those of other keys go on.
+ * Nothing has to stay.
  */
 export interface SharedCache {
-  /** For each of these keys, which are texts of up to 200 letters, digits and `:-_`. */
+  /** For each of these keys, by itself, which are texts of up to 200 letters, digits and `:-_`. */
   take(keys: readonly string[]): Promise<readonly SharedCacheAnswer[]>
   /** Keeps a value, if the lease is good. Values of 16 bytes to 900 kB. */
   keep(key: string, value: Uint8Array, lease: string): Promise<void>

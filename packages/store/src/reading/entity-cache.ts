@@ -28,8 +28,10 @@ export interface CacheStats {
   readonly misses: number
   /** By following the changes of its shards; undefined as above. */
   readonly followed: FollowedStats | undefined
-  /** Calls of a shared cache that have failed, or were left out because others just had; 0 for one of the process. */
+  /** Calls of a shared cache that have failed; 0 for one of the process. */
   readonly failures: number
+  /** What the last one has failed with. */
+  readonly lastFailure: string | undefined
 }
 
 /** Stored bodies of entities in this process's memory. */
@@ -39,8 +41,10 @@ export interface EntityCache {
   /** The same with a read lane that answers nothing from memory: what it reads takes the place of what is kept. */
   past(lanes: ShardLanes): ShardLanes
   stats(): CacheStats
-  /** A write of this entity has ended, whichever way: what was read before its end is not answered any more. */
+  /** A write of this entity has ended, whichever way: what was read before its end is not answered any more by this store. */
   forget(id: Uint8Array): void | Promise<void>
+  /** The same for all who share the cache; rejects with `CACHE_UNAVAILABLE` where some of them may not know. */
+  evict(id: Uint8Array): Promise<void>
   /** Ends the following of changes. */
   close(): Promise<void>
 }
@@ -157,6 +161,12 @@ export function createEntityCache(
       },
     })
 
+  function forget(id: Uint8Array): void {
+    const key = idKey(id)
+    kept.delete(key)
+    underWay.delete(key)
+  }
+
   return {
     over: (lanes, shard) => ({
       ...lanes,
@@ -170,12 +180,10 @@ export function createEntityCache(
       misses,
       followed: follower.stats(),
       failures: 0,
+      lastFailure: undefined,
     }),
-    forget(id) {
-      const key = idKey(id)
-      kept.delete(key)
-      underWay.delete(key)
-    },
+    forget,
+    evict: async (id) => forget(id),
     close: () => follower.close(),
   }
 }

@@ -4,8 +4,12 @@ import { createEntityCache, type CacheOptions, type EntityCache } from './entity
 import { createSharedEntityCache } from './shared-entity-cache.ts'
 
 /** The cache of a process, or one that processes share. */
-export function openCache(cache: CacheOptions | SharedCacheFactory, context: EngineContext): EntityCache {
+export function openCache(
+  cache: CacheOptions | SharedCacheFactory,
+  context: EngineContext,
+  onWarning: (message: string) => void,
+): EntityCache {
   return 'connect' in cache
-    ? createSharedEntityCache(cache.connect(), cache.maxStalenessMs, context)
+    ? createSharedEntityCache(cache.connect(), cache.maxStalenessMs, context, onWarning)
     : createEntityCache(cache, context)
 }

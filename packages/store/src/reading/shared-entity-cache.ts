@@ -3,6 +3,7 @@ import {
   elapsedBy,
   formatId,
   idKey,
+  LooseleafError,
   type EntityRow,
   type SharedCache,
   type SharedCacheAnswer,
@@ -15,8 +16,10 @@ import { readLaneBy, type Found } from './read-lane.ts'
 /** Keys that are asked for at once, and that may wait. */
 const MAX_BATCH = 256
 const MAX_QUEUE = 20_000
-/** After a failure the cache is left alone for so long: each call would wait for its deadline. */
-const REST_MS = 1_000
+/** A cache that fails is told of once in so long. */
+const TELL_MS = 60_000
+/** Entities that are done without by themselves; with more, all are. */
+const MAX_WITHOUT = 100_000
 /** Milliseconds between looks for what somebody else is reading. Then it is read here too. */
 const WAITS_MS = [3, 10, 30]
 /** The version and the time of writing, before the body. */
@@ -32,6 +35,7 @@ export function createSharedEntityCache(
   cache: SharedCache,
   maxStalenessMs: number,
   context: EngineContext,
+  onWarning: (message: string) => void,
 ): EntityCache {
   const now = elapsedBy(context.time)
   const store = context.catalog.current().storeId
@@ -39,16 +43,19 @@ export function createSharedEntityCache(
   let hits = 0
   let misses = 0
   let failures = 0
-  let restsUntil = -Infinity
+  let lastFailure: string | undefined
+  let tellsAt = -Infinity
+  let withoutAllUntil = -Infinity
   /** Entities that are not asked for, and until when; in the order in which they were added, as all wait equally long. */
   const without = new Map<string, number>()
   const keeping = new Set<Promise<void>>()
 
-  const isOut = (): boolean => now() < restsUntil
-
-  function failed(): void {
+  function failed(error: unknown): void {
     failures++
-    restsUntil = now() + REST_MS
+    lastFailure = error instanceof Error ? error.message : String(error)
+    if (now() < tellsAt) return
+    tellsAt = now() + TELL_MS
+    onWarning(`The shared cache fails, and the store does without it where it does: ${lastFailure}`)
   }
 
   function doWithout(id: Uint8Array): void {
@@ -56,49 +63,59 @@ export function createSharedEntityCache(
       if (until > now()) break
       without.delete(key)
     }
+    if (without.size >= MAX_WITHOUT) {
+      without.clear()
+      withoutAllUntil = now() + maxStalenessMs
+    }
     const key = idKey(id)
     // At the end of the order.
     without.delete(key)
     without.set(key, now() + maxStalenessMs)
   }
 
-  const isWithout = (id: Uint8Array): boolean => (without.get(idKey(id)) ?? -Infinity) > now()
+  const isWithout = (id: Uint8Array): boolean =>
+    Math.max(withoutAllUntil, without.get(idKey(id)) ?? -Infinity) > now()
 
   const asking = createLane<Uint8Array, SharedCacheAnswer>({
     name: 'cache',
     maxBatch: MAX_BATCH,
     maxQueue: MAX_QUEUE,
     async run(ids) {
-      if (isOut()) {
-        failures++
-        return ids.map(() => undefined)
-      }
+      let answers: readonly SharedCacheAnswer[]
       try {
-        return await cache.take(ids.map(keyOf))
-      } catch {
-        failed()
-        return ids.map(() => undefined)
+        answers = await cache.take(ids.map(keyOf))
+      } catch (error) {
+        answers = ids.map(() => ({ failed: error }))
       }
+      const [failure] = answers.filter(isFailure)
+      if (failure !== undefined) failed(failure.failed)
+      return answers
     },
   })
 
+  /** Without a body to keep the lease is given up: others would wait for it. */
   function keep(id: Uint8Array, found: Found, lease: string): void {
-    if (!found?.body || found.body.length > MAX_BYTES || isOut()) return
-    const work = cache.keep(keyOf(id), valueOf(found as EntityRow), lease).catch(failed)
+    const isKept = found?.body && found.body.length <= MAX_BYTES
+    const done = isKept ? cache.keep(keyOf(id), valueOf(found as EntityRow), lease) : cache.remove(keyOf(id))
+    const work = done.catch(failed)
     keeping.add(work)
     void work.finally(() => keeping.delete(work))
   }
 
-  async function remove(id: Uint8Array): Promise<void> {
-    if (!isOut()) {
-      try {
-        return await cache.remove(keyOf(id))
-      } catch {
-        failed()
-      }
+  async function evict(id: Uint8Array): Promise<void> {
+    try {
+      await cache.remove(keyOf(id))
+    } catch (error) {
+      failed(error)
+      doWithout(id)
+      const entity = formatId(id)
+      const message = `Entity ${entity} could not be taken out of the shared cache: ${lastFailure}`
+      throw new LooseleafError('CACHE_UNAVAILABLE', message, { entity, cause: error })
     }
-    doWithout(id)
   }
+
+  /** This store does without, if need be; others find what is there until it is too old. */
+  const forget = (id: Uint8Array): Promise<void> => evict(id).catch(() => {})
 
   const readThrough = (
     lane: ShardLanes['read'],
@@ -117,7 +134,7 @@ export function createSharedEntityCache(
     const answers: SharedCacheAnswer[] = Array.from({ length: ids.length })
     for (const pause of WAITS_MS) {
       const missing = [...answers.keys()].filter((place) => answers[place] === undefined)
-      if (missing.length === 0 || isOut()) break
+      if (missing.length === 0) break
       await context.time.sleep(pause, signal)
       const found = await asking.submitAll(
         missing.map((place) => ids[place]!),
@@ -141,16 +158,20 @@ export function createSharedEntityCache(
       places: readonly number[],
       answers: readonly SharedCacheAnswer[],
     ): Promise<readonly number[]> => {
+      const own: number[] = []
       const leased = new Map<number, string>()
       const others: number[] = []
       for (const [i, place] of places.entries()) {
         const answer = answers[i]
         rows[place] = rowOf(ids[place]!, answer)
         if (rows[place] !== undefined) hits++
-        else if (answer !== undefined && 'lease' in answer) leased.set(place, answer.lease)
-        else others.push(place)
+        else if (answer === undefined) others.push(place)
+        else {
+          own.push(place)
+          if ('lease' in answer) leased.set(place, answer.lease)
+        }
       }
-      await read([...leased.keys()])
+      await read(own)
       for (const [place, lease] of leased) keep(ids[place]!, rows[place], lease)
       return others
     }
@@ -194,12 +215,21 @@ export function createSharedEntityCache(
     past: (lanes) => ({
       ...lanes,
       read: readThrough(lanes.read, async (ids, signal) => {
-        await Promise.all(ids.map(remove))
+        await Promise.all(ids.map(forget))
         return lanes.read.submitAll(ids, signal)
       }),
     }),
-    stats: () => ({ entities: undefined, bytes: undefined, hits, misses, followed: undefined, failures }),
-    forget: remove,
+    stats: () => ({
+      entities: undefined,
+      bytes: undefined,
+      hits,
+      misses,
+      followed: undefined,
+      failures,
+      lastFailure,
+    }),
+    forget,
+    evict,
     async close() {
       await Promise.all(keeping)
       await cache.close()
@@ -216,9 +246,12 @@ function valueOf({ version, updated, body }: EntityRow): Uint8Array {
   return bytes
 }
 
+const isFailure = (answer: SharedCacheAnswer): answer is { readonly failed: unknown } =>
+  answer !== undefined && 'failed' in answer
+
 /** Undefined for a lease, for nothing, and for what `valueOf` has not made. */
 function rowOf(id: Uint8Array, answer: SharedCacheAnswer): EntityRow | undefined {
-  if (answer === undefined || 'lease' in answer || answer.value.length <= HEAD_BYTES) return undefined
+  if (answer === undefined || !('value' in answer) || answer.value.length <= HEAD_BYTES) return undefined
   const { value } = answer
   const head = new DataView(value.buffer, value.byteOffset, value.byteLength)
   return { id, version: head.getFloat64(0), updated: head.getFloat64(8), body: value.subarray(HEAD_BYTES) }
