@@ -18,7 +18,11 @@ export async function readableFloor(
 ): Promise<ReadableFloor> {
   const { floor, now } = await shard.entities.floor({ signal })
   if (floor < place.updated) return { floor, now }
-  if (isFloorOld({ floor, now }, maxAgeMs)) return { floor: await shard.entities.raiseFloor({ signal }), now }
+  if (isFloorOld({ floor, now }, maxAgeMs)) {
+    const raised = await shard.entities.raiseFloor({ signal })
+    // What others have raised it to since may not be on disk; as far as this the raise itself has made sure of it.
+    return { floor: Math.min(raised, Math.max(floor, now)), now }
+  }
   if (floor === place.updated) return { floor, now }
   // Raised by another process, whose commit may not be on disk, nor may what is below it.
   await shard.flush({ signal })

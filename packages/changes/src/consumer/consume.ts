@@ -1,22 +1,14 @@
-import {
-  backgroundLoop,
-  badArgument,
-  guarded,
-  isLooseleafError,
-  LooseleafError,
-  type CallOptions,
-} from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
+import { backgroundLoop, badArgument, guarded, isLooseleafError, LooseleafError } from '@looseleaf/core'
 import { checkStore } from '@looseleaf/protocol'
 import pLimit from 'p-limit'
-import { editPartition, readLetters } from '../records/dead-letters.ts'
 import { checkConsumerName } from '../records/names.ts'
 import { beginningOf, register } from '../records/registry.ts'
 import type { ChangesStore } from '../changes-store.ts'
 import type { ChangedEntity } from './changed-entity.ts'
 import { consumeOptionKinds, settledOptions, type ConsumeOptions } from './consume-options.ts'
-import { createPartitionLeases, type PartitionLeases } from './partition-leases.ts'
-import { createRowHandler, MAX_FAILING, type HandledCounts, type Handler } from './row-handler.ts'
+import { createPartitionLeases } from './partition-leases.ts'
+import { createReplays } from './replays.ts'
+import { createRowHandler, type HandledCounts, type Handler } from './row-handler.ts'
 import { createShardConsumer } from './shard-consumer.ts'
 
 export interface Consumer {
@@ -44,7 +36,7 @@ export interface ShardConsumerStatus extends HandledCounts {
   readonly lagMs: number
 }
 
-/** What is behind is behind by as much, once a shard is back. */
+/** The longest pause after rounds that failed: once a shard is back, its changes are late by up to this. */
 const LAST_RETRY_MS = 2_000
 
 /**
@@ -106,9 +98,9 @@ export function consume(
       shard,
       leases,
       handler: rows,
+      replays: createReplays(context, name, shard, leases),
       signal,
       onError: failed,
-      onRefresh: () => takeReplays(context, name, shard, leases, { signal }),
     })
     let before = { ...rows.counts }
     const round = async (): Promise<number> => {
@@ -167,40 +159,5 @@ export function consume(
         shards: each,
       }
     },
-  }
-}
-
-/** Dead letters that somebody wants handled again become failing changes that are due: some at a time, so that others go on. */
-async function takeReplays(
-  context: EngineContext,
-  consumer: string,
-  shard: number,
-  leases: PartitionLeases,
-  options: CallOptions,
-): Promise<void> {
-  const { held } = leases
-  if (held.length === 0) return
-  const numbers = held.map(({ number }) => number)
-  const letters = await readLetters(context, consumer, shard, numbers, options)
-  for (const partition of held) {
-    const { number, failing } = partition
-    const wanted = letters.get(number)?.filter(({ replay }) => replay) ?? []
-    const taken = new Map(
-      wanted.slice(0, Math.max(0, MAX_FAILING / 2 - failing.size)).map((one) => [one.id, one]),
-    )
-    if (taken.size === 0) continue
-    for (const [id, { version, error, failedAt }] of taken)
-      failing.set(id, { id, version, attempts: 0, error, failedAt })
-    // Kept there before they go here.
-    await leases.save(options)
-    if (!partition.isHeld) continue
-    await editPartition(
-      context,
-      consumer,
-      { shard, partition: number },
-      ({ id, replay }) => replay && taken.has(id),
-      () => [],
-      options,
-    )
   }
 }

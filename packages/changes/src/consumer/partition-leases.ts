@@ -10,7 +10,7 @@ export interface HeldPartition {
   place: UpdatedPlace
   /** By the entity's id. */
   readonly failing: Map<string, Failing>
-  /** False once another process has taken over: then nothing of it is handled here any more. */
+  /** False once another process has taken over, or this one has given it up: then nothing of it is handled here any more. */
   isHeld: boolean
 }
 
@@ -180,7 +180,7 @@ export function createPartitionLeases(
       const { free, shares, waiter } = await look(options)
       const room = Math.ceil(PARTITIONS / shares.size) - held.size
       if (room > 0 && free.length > 0) await claim(free.slice(0, room), options)
-      // What was given up before comes to its new owner first.
+      // Only where nothing is free: what was given up before may not have been taken yet.
       else if (waiter !== undefined && free.length === 0) await share(shares, waiter, busy, options)
       await wait(free.length === 0 && held.size < Math.floor(PARTITIONS / shares.size), options)
     },

@@ -1,8 +1,8 @@
-import { elapsedBy, formatId, type EntityRow } from '@looseleaf/core'
+import { createLane, elapsedBy, formatId, type EntityRow } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { shardAt } from '@looseleaf/protocol'
 import type { LimitFunction } from 'p-limit'
-import { addLetter } from '../records/dead-letters.ts'
+import { addLetters } from '../records/dead-letters.ts'
 import type { Failing } from '../records/partition-record.ts'
 import { changedEntity, type ChangedEntity } from './changed-entity.ts'
 import type { SettledOptions } from './consume-options.ts'
@@ -40,6 +40,8 @@ export interface HandledCounts {
 
 /** Failing changes of a partition. With so many, nothing more is read of it until some are handled. */
 export const MAX_FAILING = 100
+/** Changes that become letters at once, of all partitions: as many as may fail. */
+const MAX_WAITING = 10_000
 const MAX_PAUSE_MS = 300_000
 const MAX_ERROR = 500
 
@@ -78,23 +80,32 @@ export function createRowHandler(
     return (await leases.confirm({ signal })) && partition.isHeld && !signal.aborted
   }
 
-  async function becameLetter(partition: HeldPartition, failing: Failing): Promise<boolean> {
-    if (failing.attempts < maxAttempts) return false
-    try {
-      return await addLetter(context, consumer, { shard, partition: partition.number }, failing, { signal })
-    } catch (error) {
-      tell(error)
-      return false
-    }
-  }
+  /** Those of a partition together: each of their lists is read and written as a whole. */
+  const letters = createLane<{ readonly partition: number; readonly failing: Failing }, boolean>({
+    name: `dead letters of ${consumer}`,
+    maxBatch: MAX_FAILING,
+    maxQueue: MAX_WAITING,
+    groupOf: ({ partition }) => partition,
+    run: (items) =>
+      addLetters(
+        context,
+        consumer,
+        { shard, partition: items[0]!.partition },
+        items.map(({ failing }) => failing),
+        { signal },
+      ),
+  })
 
-  async function refused(partition: HeldPartition, failing: Failing): Promise<void> {
-    counts.failed++
-    partition.failing.set(failing.id, failing)
-    dueTime(failing)
-    if (!(await becameLetter(partition, failing))) return
+  /** A change that has failed for the last time. Not in a worker's place: its shard may not answer. */
+  async function giveUp(partition: HeldPartition, failing: Failing): Promise<void> {
+    try {
+      if (!(await letters.submit({ partition: partition.number, failing }))) return
+    } catch (error) {
+      if (!signal.aborted) tell(error)
+      return
+    }
     counts.givenUp++
-    partition.failing.delete(failing.id)
+    if (partition.failing.get(failing.id) === failing) partition.failing.delete(failing.id)
   }
 
   async function handle(partition: HeldPartition, row: EntityRow): Promise<boolean> {
@@ -109,14 +120,11 @@ export function createRowHandler(
     } catch (error) {
       if (signal.aborted || !partition.isHeld) return false
       tell(error, change)
+      counts.failed++
       const { version } = row
-      await refused(partition, {
-        id,
-        version,
-        attempts: attempt,
-        error: textOf(error),
-        failedAt: context.time.now(),
-      })
+      const failing = { id, version, attempts: attempt, error: textOf(error), failedAt: context.time.now() }
+      partition.failing.set(id, failing)
+      dueTime(failing)
       return true
     }
     partition.failing.delete(id)
@@ -133,7 +141,10 @@ export function createRowHandler(
           if (elapsed() > beginBy || signal.aborted || !partition.isHeld) return false
           return leases.isSure ? handle(partition, row) : undefined
         })
-        if (outcome !== undefined) return outcome
+        if (outcome === undefined) continue
+        const failing = partition.failing.get(formatId(row.id))
+        if (failing !== undefined && failing.attempts >= maxAttempts) await giveUp(partition, failing)
+        return outcome
       }
     },
     due: (partition) => {

@@ -9,8 +9,9 @@ import {
 import { longestBody, wholeRows, type EngineContext } from '@looseleaf/index-engine'
 import { placeAt, readableFloor, shardAt } from '@looseleaf/protocol'
 import { PARTITIONS } from '../records/names.ts'
-import { MAX_FAILING, type RowHandler } from './row-handler.ts'
 import type { HeldPartition, PartitionLeases } from './partition-leases.ts'
+import type { Replays } from './replays.ts'
+import { MAX_FAILING, type RowHandler } from './row-handler.ts'
 
 /** One consumer's work on one shard, in this process. */
 export interface ShardConsumer {
@@ -26,11 +27,10 @@ export interface ShardConsumerOptions {
   readonly shard: number
   readonly leases: PartitionLeases
   readonly handler: RowHandler
+  readonly replays: Replays
   readonly pollMs: number
   readonly leaseMs: number
   readonly signal: AbortSignal
-  /** Done each time that the leases were looked after. */
-  readonly onRefresh: () => Promise<void>
   readonly onError: (error: unknown) => void
 }
 
@@ -49,7 +49,7 @@ const REFRESH_MS = 2_000
 const RETRIES = 100
 
 export function createShardConsumer(context: EngineContext, options: ShardConsumerOptions): ShardConsumer {
-  const { shard, leases, handler, pollMs, leaseMs, signal, onError } = options
+  const { shard, leases, handler, replays, pollMs, leaseMs, signal, onError } = options
   const elapsed = elapsedBy(context.time)
   const at = (): ReturnType<typeof shardAt> => shardAt(context, shard)
   const refreshMs = Math.min(REFRESH_MS, leaseMs / 3)
@@ -59,7 +59,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
   let clock: { readonly now: number; readonly at: number } | undefined
   let hasNews = false
   let pageLimit = PAGE
-  /** How often a place was set back, so that what was begun before moves none. */
+  /** Grows when a failover sets places back. Handlers that began before that may not move a place: their times may be given again. */
   let fallenBack = 0
 
   /** Partitions that are worked on, by number: until then nothing else of them is begun, and they are not given up. */
@@ -121,7 +121,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
   /** Up to which time changes may be read. */
   async function look(): Promise<number> {
     const asked = elapsed()
-    // Held against the one that is farthest: a floor that is raised hides from it that it has fallen below that place before.
+    // Compared with the newest place: once the floor was raised again, only a place that is still ahead of it shows that it fell.
     const { floor, now } = await readableFloor(at(), newestOf(leases.held), pollMs, signal)
     clock = { now, at: asked }
     for (const partition of leases.held) {
@@ -155,8 +155,9 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
     let handled = 0
     const done = (partition: HeldPartition, place: UpdatedPlace): void => {
       // What a handler was at meanwhile may be of times that are given once more.
-      if (fallenBack === before && comparePlaces(place, partition.place) > 0)
-        partition.place = { updated: place.updated, addedId: place.addedId }
+      if (fallenBack !== before || comparePlaces(place, partition.place) <= 0) return
+      partition.place = { updated: place.updated, addedId: place.addedId }
+      hasNews = true
     }
     for await (const run of wholeRows(entities, rows, { signal })) {
       const begun: Promise<unknown>[] = []
@@ -179,7 +180,6 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
       if (signal.aborted) break
     }
     for (const partition of partitions) if (!cut.has(partition) && !signal.aborted) done(partition, end)
-    if (rows.length > 0) hasNews = true
     // As many as it can begin: what is not begun has been read in vain.
     pageLimit = Math.min(PAGE, cut.size > 0 ? Math.max(LEAST_PAGE, 2 * handled) : 2 * pageLimit)
     return (!isLast || cut.size > 0) && (rows.length === 0 || handled > 0)
@@ -225,6 +225,23 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
     return new Map([...again].map(([id, row]) => [id, rows.get(id)?.version === row.version ? row : 'later']))
   }
 
+  /** Dead letters that somebody wants handled again become failing changes. */
+  async function takeReplays(): Promise<void> {
+    const wanted = await replays.wanted(idle(), { signal })
+    const begun = Array.from(wanted, ([partition, letters]) =>
+      occupy(partition.number, () => replays.take(partition, letters, { signal })),
+    )
+    await attend(begun, elapsed())
+  }
+
+  async function saveIfDue(): Promise<void> {
+    const everyMs = hasNews ? Math.min(SAVE_MS, leaseMs / 3) : leaseMs / 3
+    if (leases.held.length === 0 || elapsed() - savedAt < everyMs) return
+    savedAt = elapsed()
+    hasNews = false
+    await leases.save({ signal })
+  }
+
   return {
     get lagMs() {
       if (leases.held.length === 0 || clock === undefined) return 0
@@ -241,21 +258,15 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
     async round() {
       if (elapsed() >= refreshAt) {
         await leases.refresh(new Set(busy.keys()), { signal })
-        await options.onRefresh()
         refreshAt = elapsed() + refreshMs
+        await takeReplays().catch(onError)
       }
       const retried = await retry()
+      if (retried) await saveIfDue()
       const until = leases.held.length > 0 ? await look() : 0
       const open = idle().filter(({ failing }) => failing.size < MAX_FAILING)
       const more = open.length > 0 && (await nextPage(open, until))
-      if (
-        leases.held.length > 0 &&
-        elapsed() - savedAt >= (hasNews ? Math.min(SAVE_MS, leaseMs / 3) : leaseMs / 3)
-      ) {
-        savedAt = elapsed()
-        hasNews = false
-        await leases.save({ signal })
-      }
+      await saveIfDue()
       if (more || retried) return 0
       return leases.held.length === 0 ? Math.min(refreshMs, SAVE_MS) : pollMs
     },

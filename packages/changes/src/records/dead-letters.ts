@@ -13,22 +13,26 @@ export interface StoredLetter extends Failing {
 /** Of one partition. With more, what fails stays with those that are tried again, and the partition waits at last. */
 const MAX_LETTERS = 10_000
 
-/** Adds a letter, in place of an older one of its entity; answers false where there is no room. */
-export async function addLetter(
+/** Adds letters of a partition, each in place of an older one of its entity; answers of each whether there was room. */
+export async function addLetters(
   context: EngineContext,
   consumer: string,
   at: { readonly shard: number; readonly partition: number },
-  letter: Failing,
+  letters: readonly Failing[],
   options: CallOptions,
-): Promise<boolean> {
-  let isAdded = false
+): Promise<readonly boolean[]> {
+  let added: readonly boolean[] = []
   const add = (text: string): string => {
-    const others = lettersFromText(text).filter(({ id }) => id !== letter.id)
-    isAdded = others.length < MAX_LETTERS
-    return isAdded ? lettersToText([...others, { ...letter, replay: false }]) : text
+    const all = new Map(lettersFromText(text).map((letter) => [letter.id, letter]))
+    added = letters.map((letter) => {
+      if (!all.delete(letter.id) && all.size >= MAX_LETTERS) return false
+      all.set(letter.id, { ...letter, replay: false })
+      return true
+    })
+    return lettersToText([...all.values()])
   }
   await editTask(context, at.shard, deadTask(consumer, at.partition), add, options)
-  return isAdded
+  return added
 }
 
 /** The letters of some partitions of a shard, by partition. */
@@ -63,7 +67,7 @@ export async function editLetters(
       const concerned = partitionNumbers.filter((partition) => letters.get(partition)?.some(pick))
       let picked = 0
       for (const partition of concerned) {
-        picked += await editPartition(context, consumer, { shard, partition }, pick, change, options)
+        picked += await editLettersOf(context, consumer, { shard, partition }, pick, change, options)
       }
       return picked
     }),
@@ -71,7 +75,7 @@ export async function editLetters(
   return counts.reduce((sum, count) => sum + count, 0)
 }
 
-export async function editPartition(
+export async function editLettersOf(
   context: EngineContext,
   consumer: string,
   at: { readonly shard: number; readonly partition: number },

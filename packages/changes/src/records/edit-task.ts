@@ -24,5 +24,9 @@ export async function editTask(
     }
     await context.time.sleep(PAUSE_MS, signal)
   }
-  throw new LooseleafError('SHARD_BUSY', `The task ${task} was held by others all the time.`, { shard: name })
+  throw new LooseleafError(
+    'SHARD_BUSY',
+    `The task ${task} was held by others for ${(TRIES * PAUSE_MS) / 1_000} seconds.`,
+    { shard: name },
+  )
 }

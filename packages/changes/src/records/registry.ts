@@ -25,7 +25,7 @@ export async function readRegistry(
 }
 
 /**
- * Makes a consumer known to every shard, unless one of those that answer knows it already. A new one needs all of them: it begins at one
+ * Makes a consumer known to every shard, unless all of those that answer know it already. A new one needs all of them: it begins at one
  * moment.
  */
 export async function register(

@@ -104,16 +104,26 @@ export async function dropConsumer(
   const claimed = await Promise.allSettled(
     each.map(({ tasks }) => tasks.claimAll(tasksOf, owner, DROP_LEASE_MS, options)),
   )
-  const failure =
-    claimed.find((answer) => answer.status === 'rejected')?.reason ??
-    busyError(
-      consumer,
-      each.find((_, shard) => {
-        const answer = claimed[shard]
-        return answer?.status === 'fulfilled' && answer.value.size < tasksOf.length
-      })?.name,
+  try {
+    const refused = claimed.find((answer) => answer.status === 'rejected')
+    if (refused !== undefined) throw refused.reason
+    requireAll(
+      claimed.map((answer) => (answer.status === 'fulfilled' ? answer.value.size : 0)),
+      (shard) =>
+        `A process works on the consumer ${consumer} on shard ${shard}, or has a moment ago; stop it before the consumer is dropped, or wait until its lease is over.`,
     )
-  if (failure !== undefined) {
+    // Unknown everywhere before any of it is free: a process that stands by would go on with what is left.
+    for (const shard of each.keys()) await forget(context, consumer, shard, options)
+    const cleared = await Promise.all(
+      each.map(({ tasks }) => tasks.saveAll(new Map(tasksOf.map((name) => [name, ''])), owner, 0, options)),
+    )
+    requireAll(
+      cleared.map(({ size }) => size),
+      (shard) =>
+        `To drop the consumer ${consumer} took too long on shard ${shard}, and a process has taken it up: drop it again.`,
+    )
+  } catch (error) {
+    // As it was, and free at once.
     await Promise.allSettled(
       each.map(async ({ tasks }, shard) => {
         const answer = claimed[shard]
@@ -122,22 +132,13 @@ export async function dropConsumer(
         await tasks.saveAll(new Map(progress), owner, 0, {})
       }),
     )
-    throw failure
+    throw error
   }
-  for (const [shard, { tasks }] of each.entries()) {
-    // First that it is unknown: a process that is started meanwhile begins anew, or not at all.
-    await forget(context, consumer, shard, options)
-    await tasks.saveAll(new Map(tasksOf.map((name) => [name, ''])), owner, 0, options)
-  }
-}
 
-function busyError(consumer: string, shard: string | undefined): LooseleafError | undefined {
-  if (shard === undefined) return undefined
-  return new LooseleafError(
-    'SHARD_BUSY',
-    `A process works on the consumer ${consumer} on shard ${shard}; stop it before the consumer is dropped.`,
-    { shard },
-  )
+  function requireAll(sizes: readonly number[], message: (shard: string) => string): void {
+    const shard = each.find((_, number) => sizes[number]! < tasksOf.length)?.name
+    if (shard !== undefined) throw new LooseleafError('SHARD_BUSY', message(shard), { shard })
+  }
 }
 
 async function checkKnown(

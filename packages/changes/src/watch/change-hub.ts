@@ -1,4 +1,4 @@
-import { abortedError, isLooseleafError, type EntityRow } from '@looseleaf/core'
+import { abortedError, isLooseleafError, LooseleafError, type EntityRow, type Shard } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { followChanges, placeAt } from '@looseleaf/protocol'
 
@@ -13,13 +13,15 @@ export interface ChangeListener {
 
 /** The changes of a store for many listeners, read once for all; while there is none, nothing is read. */
 export interface ChangeHub {
-  /** Resolves when every write that begins from now on will reach the listener; those of a shard that does not answer do from when it tells `missed`. */
+  /** Resolves when every write that begins from now on will reach the listener; for a shard that does not answer yet, writes do from its call of `missed` on. */
   join(listener: ChangeListener): Promise<void>
   leave(listener: ChangeListener): void
 }
 
 const POLL_MS = 250
 const RETRY_MS = 1_000
+/** A shard that takes longer to answer is late: others do not wait for it. */
+const LATE_MS = 1_000
 
 const mayPass = (error: unknown): boolean => isLooseleafError(error) && error.retryable
 
@@ -46,12 +48,26 @@ function createHub(context: EngineContext): ChangeHub {
     const { signal } = end
     const { shards } = context.driver
     const begin = async (): Promise<void> => {
-      const floors = await Promise.allSettled(shards.map(({ entities }) => entities.raiseFloor({ signal })))
+      const floors = await Promise.allSettled(shards.map(inTime))
       for (const answer of floors) {
         if (answer.status === 'rejected' && !mayPass(answer.reason)) throw answer.reason
       }
       for (const [shard, answer] of floors.entries())
         void (answer.status === 'fulfilled' ? one(shard, answer.value) : late(shard))
+    }
+    const inTime = async ({ name, entities }: Shard): Promise<number> => {
+      const isOver = new AbortController()
+      const tooLate = async (): Promise<never> => {
+        await context.time.sleep(LATE_MS, AbortSignal.any([signal, isOver.signal]))
+        throw new LooseleafError('DEADLINE', `${name} has not answered within ${LATE_MS} ms.`, {
+          shard: name,
+        })
+      }
+      try {
+        return await Promise.race([entities.raiseFloor({ signal }), tooLate()])
+      } finally {
+        isOver.abort()
+      }
     }
     const late = async (shard: number): Promise<void> => {
       while (!signal.aborted) {

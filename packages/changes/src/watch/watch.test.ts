@@ -1,4 +1,4 @@
-import { LooseleafError, type Driver, type EntityId } from '@looseleaf/core'
+import { LooseleafError, parseId, type Driver, type EntityId } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore, defineIndex } from '@looseleaf/store'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
@@ -64,7 +64,18 @@ it('a page is given as it is, and then whenever it has changed, with what came, 
   await pages.return()
 })
 
-it('an empty page is one, and what is behind the page or of others asks nothing', async () => {
+it('what becomes of the object that it was asked by changes nothing', async () => {
+  const where = { user: 'ada' }
+  const pages = watch(store, byUser, where)
+  await next(pages)
+  where.user = 'bob'
+  await put(7, undefined, 'bob')
+  await put(5)
+  expect(numbers((await next(pages)).items)).toEqual([5])
+  await pages.return()
+})
+
+it('an empty page is one, and what is of others asks nothing', async () => {
   const pages = watching({ limit: 1 })
   expect(inWords(await next(pages))).toEqual([[], [], [], []])
   await put(5)
@@ -161,7 +172,7 @@ it('what is moved away while its page is being read leaves it', async () => {
   await pages.return()
 })
 
-it('a signal that fires between two pages, or before the first, ends the loop, also where a page is ready', async () => {
+it('a signal that fires between two pages, or before the first, ends the loop', async () => {
   await put(1)
   await expect(next(watching({ signal: AbortSignal.abort() }))).rejects.toMatchObject({ code: 'ABORTED' })
   const controller = new AbortController()
@@ -190,6 +201,21 @@ it('a page is given while a shard is down, and what was missed of it comes when 
   await put(7, id)
   isDown = false
   expect(numbers((await moved).items)).toEqual([7])
+  await pages.return()
+})
+
+it('a shard that hangs and that it needs nothing of does not hold it up', async () => {
+  const other = store.context.router.shardOfKey(Buffer.from('ada')) === 0 ? 1 : 0
+  const { promise: hang, resolve: release } = Promise.withResolvers<void>()
+  const near = Array.from({ length: 50 }, () => store.newId()).find(
+    (id) => store.context.router.shardOfId(parseId(id)) !== other,
+  )
+  await put(1, near)
+  plan = ({ shard, operation }) =>
+    shard === other && operation === 'raiseFloor' ? { before: () => hang } : undefined
+  const pages = watching()
+  expect(numbers((await next(pages)).items)).toEqual([1])
+  release()
   await pages.return()
 })
 

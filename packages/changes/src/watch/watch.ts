@@ -87,8 +87,13 @@ function pageOf<const P extends IndexProperties>(
 ): CurrentPage {
   const { context } = store
   const query = { order, limit, scatter }
-  // Checks all that is asked, too. The generation stands for any.
-  const plan = planQuery({ ...definitionData(index), generation: 1 }, where, query, context.router)
+  // The generation stands for any.
+  const entry = { ...definitionData(index), generation: 1 }
+  // Checks all that is asked, too.
+  planQuery(entry, where, query, context.router)
+  // Others may share the page, whatever becomes of the caller's object.
+  const own = structuredClone(where)
+  const plan = planQuery(entry, own, query, context.router)
   let pages = watched.get(context)
   if (pages === undefined) watched.set(context, (pages = new Map()))
   const { index: ofIndex, where: ofWhere } = plan.scope.hashes()
@@ -98,7 +103,7 @@ function pageOf<const P extends IndexProperties>(
     const made = createCurrentPage(
       context,
       {
-        read: () => store.query(index, where, query),
+        read: () => store.query(index, own, query),
         matches: plan.matches,
       },
       () => {
