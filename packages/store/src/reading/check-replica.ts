@@ -12,8 +12,15 @@ export async function checkReplica(
   options: CallOptions,
 ): Promise<void> {
   const own = await loadShardCatalog(replica, options)
-  if (own?.storeId !== catalog.current().storeId || own.shardNumber !== number)
-    throw new Error('It is no replica of this shard.')
+  const { storeId } = catalog.current()
+  if (own?.storeId === storeId && own.shardNumber === number) return
+  const found =
+    own === undefined
+      ? 'it has no store'
+      : own.storeId === storeId
+        ? `it has shard ${own.shardNumber} of this store`
+        : 'it has a shard of another store'
+  throw new Error(`It is no replica of shard ${number}: ${found}.`)
 }
 
 /** What is told of a replica that has failed. */

@@ -227,5 +227,5 @@ export function createReplicaReads(
 }
 
 function badOption(given: string): LooseleafError {
-  return new LooseleafError('BAD_OPTION', `A read has ${given}.`)
+  return new LooseleafError('BAD_OPTION', `A read is given ${given}.`)
 }

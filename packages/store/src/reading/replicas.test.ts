@@ -192,7 +192,7 @@ it('those who run the servers learn how far replicas are, and why one cannot be 
     ['replica 0 of 0', 5_000],
     ['replica 1 of 0', 'It is gone.'],
     ['replica 0 of 1', 0],
-    ['replica 1 of 1', 'It is no replica of this shard.'],
+    ['replica 1 of 1', 'It is no replica of shard 1: it has shard 0 of this store.'],
   ])
   // Promoted without what this one has.
   catchUp(0, 0)
@@ -419,8 +419,11 @@ it('a server of another store, or of another shard, is read by nobody', async ()
   await pass(300)
   await pass(300)
   await store.get(id, replica)
-  for (const shard of store.stats().shards)
-    for (const { leftOut } of shard.replicas) expect(leftOut).toBe('It is no replica of this shard.')
+  const reasons = store.stats().shards.map((shard) => shard.replicas.map(({ leftOut }) => leftOut))
+  expect(new Set(reasons[0])).toEqual(new Set(['It is no replica of shard 0: it has shard 1 of this store.']))
+  expect(new Set(reasons[1])).toEqual(
+    new Set(['It is no replica of shard 1: it has a shard of another store.']),
+  )
 })
 
 it('a store whose rows may be pending answers queries from primaries', async () => {
