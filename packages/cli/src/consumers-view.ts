@@ -18,16 +18,16 @@ export function consumersJson(consumers: readonly ConsumerReport[]): unknown {
 export function consumersText(output: Output, consumers: readonly ConsumerReport[]): string | undefined {
   if (consumers.length === 0) return undefined
   return output.table(
-    ['CONSUMER', 'SHARD', 'LAG', 'PARTITIONS', 'WORKERS', 'FAILING', 'DEAD LETTERS'],
+    ['CONSUMER', 'SHARD', 'LAG', 'PARTITIONS', 'PROCESSES', 'FAILING', 'DEAD LETTERS'],
     consumers.flatMap(({ name, shards }) =>
-      shards.map(({ name: shard, error, lagMs, partitions, workers, failing, deadLetters }) =>
+      shards.map(({ name: shard, error, lagMs, partitions, processes, failing, deadLetters }) =>
         error === undefined
           ? [
               output.colors.bold(name),
               shard,
               lagText(lagMs),
               `${partitions} of 8`,
-              grouped(workers),
+              grouped(processes),
               grouped(failing),
               grouped(deadLetters),
             ]

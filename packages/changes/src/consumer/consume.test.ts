@@ -235,8 +235,8 @@ describe('several processes', () => {
     expect((await readConsumers(store))[0]).toMatchObject({
       name: 'search',
       shards: [
-        { partitions: 8, workers: 2 },
-        { partitions: 8, workers: 2 },
+        { partitions: 8, processes: 2 },
+        { partitions: 8, processes: 2 },
       ],
     })
     await second.stop()

@@ -24,7 +24,7 @@ export interface ConsumerShardReport {
   readonly lagMs: number
   /** Of its eighths, those that a process has now; and how many processes these are. */
   readonly partitions: number
-  readonly workers: number
+  readonly processes: number
   /** Changes that were refused and are tried again. */
   readonly failing: number
   readonly deadLetters: number
@@ -54,7 +54,15 @@ async function shardReport(
   options: CallOptions,
 ): Promise<ConsumerShardReport> {
   const { name, tasks, entities } = shardAt(context, shard)
-  const nothing = { name, error: undefined, lagMs: 0, partitions: 0, workers: 0, failing: 0, deadLetters: 0 }
+  const nothing = {
+    name,
+    error: undefined,
+    lagMs: 0,
+    partitions: 0,
+    processes: 0,
+    failing: 0,
+    deadLetters: 0,
+  }
   try {
     const [states, registry, letters, { now }] = await Promise.all([
       tasks.loadAll(
@@ -76,7 +84,7 @@ async function shardReport(
       ...nothing,
       lagMs: oldest === 0 ? Infinity : Math.max(0, now - oldest) / 1000,
       partitions: owners.length,
-      workers: new Set(owners).size,
+      processes: new Set(owners).size,
       failing: records.reduce((sum, { failing }) => sum + failing.length, 0),
       deadLetters: all.reduce((sum, { length }) => sum + length, 0),
     }

@@ -20,7 +20,7 @@ its changes. LAG is the age of the oldest change that was not handled. A shard
 is worked on in eight partitions; WORKERS are the processes that have some.
 
 JSON: [{ "name", "shards": [{ "name", "error": { "code", "message" } | null,
-  "lagMs" | null where it has not begun, "partitions", "workers", "failing",
+  "lagMs" | null where it has not begun, "partitions", "processes", "failing",
   "deadLetters" }] }]`
 
 const LETTERS_DETAILS = `A dead letter is a change that the handler has refused too often. With --replay

@@ -52,7 +52,7 @@ function pendingText({ rows, more }: PendingReport): string {
     : counted(rows, 'index row is', 'index rows are')
 }
 
-function sum(shards: readonly ConsumerShardReport[], of: 'workers' | 'failing' | 'deadLetters'): number {
+function sum(shards: readonly ConsumerShardReport[], of: 'processes' | 'failing' | 'deadLetters'): number {
   return shards.reduce((total, shard) => total + shard[of], 0)
 }
 
@@ -273,14 +273,14 @@ export const rules: readonly Rule[] = [
         const behind = shards.filter(({ error, lagMs }) => error === undefined && lagMs > CONSUMER_LAG_MS)
         if (behind.length === 0) return []
         const lagMs = Math.max(...behind.map((shard) => shard.lagMs))
-        const [workers, failing] = [sum(behind, 'workers'), sum(behind, 'failing')]
+        const [processes, failing] = [sum(behind, 'processes'), sum(behind, 'failing')]
         const what = `is ${Number.isFinite(lagMs) ? `${durationText(lagMs)} behind` : 'at its beginning'}`
         return [
           {
             about: `consumer ${name}`,
-            what: `${what}; ${counted(workers, 'process is', 'processes are')} at it, ${counted(failing, 'change fails', 'changes fail')}`,
+            what: `${what}; ${counted(processes, 'process is', 'processes are')} at it, ${counted(failing, 'change fails', 'changes fail')}`,
             todo:
-              workers === 0
+              processes === 0
                 ? `start it, or forget it: looseleaf consumer drop ${name}`
                 : 'where changes fail, look at what its handler throws; else give it more workers or processes',
           },
