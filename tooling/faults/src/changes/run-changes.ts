@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { readConsumers } from '@looseleaf/changes'
 import { formatId, parseId, type Shard as StoreShard } from '@looseleaf/core'
 import { openStore } from '@looseleaf-tooling/lab/open-store'
 import { createProcesses, type Process } from '@looseleaf-tooling/lab/processes'
@@ -47,6 +48,8 @@ export interface ChangesRun {
   readonly errors: Readonly<Record<string, number>>
   /** From the end of the writing until every consumer had everything: of each round, in ms. */
   readonly quietMs: readonly number[]
+  /** Where one was long: what is known of each consumer two seconds after the writers have ended. */
+  readonly behind: readonly string[]
   /** From the write to the handler, over all faults. */
   readonly afterMs: { readonly p50: number; readonly p99: number }
   /** Last states that a reader by time had missed when the consumers had all, of all rounds. */
@@ -61,6 +64,8 @@ const SLOW_SECONDS = 0.5
 /** How long a consumer may take to have everything, before it is said that it never will. */
 const QUIET_LIMIT_MS = 30_000
 const END_MS = 60_000
+/** Who takes longer is looked at. */
+const LONG_MS = 2_000
 
 interface Worker {
   readonly role: Role
@@ -83,6 +88,7 @@ export async function runChanges(options: ChangesRunOptions): Promise<ChangesRun
   const wrongs: string[] = []
   const all: Effects[] = []
   const quietMs: number[] = []
+  const behind: string[] = []
   const known = new Map<string, Map<string, number>>()
   let missedByTime = 0
   try {
@@ -103,9 +109,13 @@ export async function runChanges(options: ChangesRunOptions): Promise<ChangesRun
         let effects = load.effects(known)
         const isBehind = (): boolean =>
           [...effects].some(([name, one]) => name !== BY_TIME && missed(one, stored).length > 0)
+        let isTold = false
         while (isBehind() && performance.now() - quietAt < QUIET_LIMIT_MS) {
           await sleep(20)
           effects = load.effects(known)
+          if (isTold || performance.now() - quietAt < LONG_MS) continue
+          isTold = true
+          behind.push(...(await readConsumers(store)).map((one) => `round ${round}: ${JSON.stringify(one)}`))
         }
         quietMs.push(Math.round(performance.now() - quietAt))
         await load.end()
@@ -147,6 +157,7 @@ export async function runChanges(options: ChangesRunOptions): Promise<ChangesRun
     faults,
     errors: added(all.map((one) => one.errors)),
     quietMs,
+    behind,
     afterMs: { p50: quantile(afterMs, 0.5), p99: quantile(afterMs, 0.99) },
     missedByTime,
     wrongs,
