@@ -10,6 +10,7 @@ describe('LooseleafError', () => {
       'INDEX_NOT_READY',
       'STALE_EPOCH',
       'SHARD_UNAVAILABLE',
+      'CACHE_UNAVAILABLE',
       'SHARD_BUSY',
       'DEADLINE',
       'OUTCOME_UNKNOWN',
