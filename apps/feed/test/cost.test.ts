@@ -129,6 +129,14 @@ test('the foot tells questions, statements, entities and rows', async () => {
   )
 })
 
+test.each(['/people/mira', '/people/mira/likes', '/people/greta', '/people/mira/sources'])(
+  'the foot of %s counts what was read, and nothing twice',
+  async (path) => {
+    const text = textOf((await createVisitor(site.app).get(path)).body)
+    expect(text).toMatch(/ It read \d+ entit(?:y|ies), and discarded 0 rows\./)
+  },
+)
+
 test('pages that are made at the same time share statements, and each says which', async () => {
   const paths = ['/', '/', '/people/mira']
   const { result, statements } = await executed(() =>

@@ -131,11 +131,16 @@ function rowsSection(rows: readonly InspectedRow[], isPublic: boolean, base: str
   const absent = expected.filter(
     ({ version, failure }) => version === undefined && failure === undefined,
   ).length
+  const unknown = expected.filter(({ failure }) => failure !== undefined).length
+  const has =
+    unknown === 0
+      ? `${counted(expected.length, 'row')}; ${absent === 0 ? 'none is' : counted(absent, 'of them is', 'of them are')} absent`
+      : `${counted(expected.length, 'row')}: ${expected.length - absent - unknown} present, ${absent} absent, ${unknown} not known`
   const isKnown = rows.every(({ isExpected }) => isExpected !== undefined)
   const over = rows.filter(({ isExpected }) => isExpected === false).length
   const { shown, note } = cut(rows, MAX_ROWS, 'row')
   return markup`<h2>Index rows</h2>
-<p>${isKnown ? markup`It has to have ${counted(expected.length, 'row')}; ${absent === 0 ? 'none is' : counted(absent, 'of them is', 'of them are')} absent.` : 'Its body cannot be read, so nobody knows which rows it has to have.'}${over === 0 ? '' : ` ${counted(over, 'row')} ${over === 1 ? 'is' : 'are'} left over.`}${silent.length === 0 ? '' : ` What is on ${silent.join(', ')} is not known.`}</p>
+<p>${isKnown ? `It has to have ${has}.` : 'Its body cannot be read, so nobody knows which rows it has to have.'}${over === 0 ? '' : ` ${counted(over, 'row')} ${over === 1 ? 'is' : 'are'} left over.`}${silent.length === 0 ? '' : ` What is on ${silent.join(', ')} is not known.`}</p>
 ${table(
   ['index', 'there', 'key', 'shard', 'stamp', 'what', 'table'],
   shown.map((row) => [

@@ -327,7 +327,7 @@ test('of an entity all is shown but the rows on a shard that does not answer', a
   other.rowsOf = () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'It is <gone>.'))
   const { status, text } = await get(`/store/entity/${id}`)
   expect(status).toBe(200)
-  expect(text).toContain('It has to have 2 rows; none is absent.')
+  expect(text).toContain('It has to have 2 rows: 1 present, 0 absent, 1 not known.')
   expect(text).toContain(`What is on ${other.name} is not known.`)
   expect(text).toContain('not known: It is &#60;gone&#62;.')
   expect(text.match(/✓ present/g)).toHaveLength(1)

@@ -54,7 +54,7 @@ function summary({ startedAt, statements, calls, events }: Trace): string {
   return [
     `${counted(calls.length, 'call')} became ${counted(statements.length, 'statement')} to ${counted(shards, 'shard')} in ${milliseconds(end)}.`,
     shared === 0 ? '' : ` ${shared} of them worked for others at the same time.`,
-    ` ${discarded === 0 ? 'No index row' : counted(discarded, 'index row')} led to nothing and ${discarded > 1 ? 'were' : 'was'} discarded.`,
+    ` ${counted(discarded, 'index row')} led to nothing and ${discarded === 1 ? 'was' : 'were'} discarded.`,
     lost === 0 ? '' : ` ${counted(lost, 'attempt')} of writes came second and began anew.`,
   ].join('')
 }

@@ -101,10 +101,7 @@ export function createReader(data: SiteData, sent: () => Sent): Reader {
       const pages = await Promise.all(
         wheres.map((where) => index.list(where, { order: 'desc', limit, verify: false })),
       )
-      for (const page of pages) {
-        const { entitiesRead, entitiesCovered } = page.cost
-        addQueryCost(cost, { ...page.cost, entitiesRead: entitiesRead - entitiesCovered })
-      }
+      for (const page of pages) addQueryCost(cost, page.cost)
       return withTotals(index, wheres, pages)
     },
     count(index, where) {

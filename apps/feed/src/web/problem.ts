@@ -53,7 +53,7 @@ export function problemOf(error: unknown): Problem {
     return new Problem(
       503,
       'One moment, please',
-      'A database does not answer just now. Nothing is lost; try again in a little while.',
+      'A database does not answer just now. Nothing that is stored is lost. If you were sending something, it was not saved: go back, and send it again in a little while.',
     )
   }
   const status = statusOf(error)

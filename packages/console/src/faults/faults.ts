@@ -97,9 +97,10 @@ ${lags === undefined ? markup`<p>${failure}</p>` : markup`<dl>${lags}</dl>`}
   function shardsSection(): Html {
     const names = context.driver.shards.map(({ name }) => name)
     return markup`<section><h2>A write</h2><p>The next write of an entity dies between two of its steps. Before its commit, whoever sent it gets an error, and its index rows lead
-to nothing until its index is cleaned, which leaves rows alone that are younger than a minute. After it, the rows that it should have deleted stay until the cleaner follows, some seconds later.</p>
+to nothing until its index is cleaned, which leaves rows alone that are younger than a minute. After it, the rows that it should have deleted stay until the cleaner follows, some seconds later: only a write
+that takes a row out of an index can die there, such as one that deletes an entry or a comment. Hold the cleaner first to have the time to look.</p>
 <p class="acts">${deaths.map((death) => actButton('die', death, `Let it die ${death}`))}</p></section>
-<section><h2>The shards</h2><p>What needs a shard that is stopped says so; everything else goes on.</p>
+<section><h2>The shards</h2><p>Pages that need a shard that is stopped say so, on a small site nearly all of them; those of this window go on.</p>
 <p class="acts">${names.slice(0, MAX_SHARDS).map((name) => actButton('stop', name, `Stop ${name}`))}</p></section>`
   }
 
