@@ -44,7 +44,7 @@ ${await recentEntities(store.context, base, signal)}`
     throw error
   })
   if (typeof found === 'string')
-    return { status: 400, title: 'No id', body: markup`<h1>No id</h1><p>${found}</p>${form}` }
+    return { status: 400, title: 'Not an id', body: markup`<h1>Not an id</h1><p>${found}</p>${form}` }
   if (found.stored === undefined && found.rows.length === 0) {
     const body = markup`<h1>Not found</h1><p>There is no row of ${found.id} on its shard, ${found.shard}: no entity, and no tombstone of one.</p>${form}`
     return { status: 404, title: 'Not found', body }

@@ -43,7 +43,7 @@ export function createActPage({ path, title, lead, acts, part, deedOf, html }: A
 ${token === undefined ? undefined : markup`<form id="${ACT_FORM}" method="post" action="${path}"><input type="hidden" name="token" value="${token}"></form>`}
 <p role="status" id="told" class="soft"></p>
 <div id="live" data-stream="${path}/events">${await part()}</div>
-<p><a href="${path}">Look again</a></p>
+<p><a href="${path}">Refresh</a></p>
 <script>${new Html(LIVE_SCRIPT)}</script>`
   }
 

@@ -1,5 +1,5 @@
 import { markup, type Html } from '../html.ts'
-import { milliseconds, timeText } from '../text.ts'
+import { durationText, milliseconds, timeText } from '../text.ts'
 import { table } from '../table.ts'
 import type { Act, ActUnderWay } from './acts.ts'
 
@@ -10,11 +10,12 @@ export function actsPart(acts: readonly Act[], underWay: readonly ActUnderWay[])
       markup`<p>Under way since ${timeText(at)}: ${name} ${about}${progress === '' ? '' : `, ${progress}`}.</p>`,
   )
   if (acts.length === 0)
-    return markup`<h2>Acts</h2>${begun}<p>Nothing was done to its end yet, since this process was started.</p>`
-  const rows = acts.map(({ name, about, at, durationMs, failure }) => [
+    return markup`<h2>Acts</h2>${begun}<p>Nothing has finished since this process was started.</p>`
+  const newest = acts.toSorted((a, b) => b.at.getTime() - a.at.getTime())
+  const rows = newest.map(({ name, about, at, durationMs, failure }) => [
     timeText(at),
     `${name} ${about}`,
-    milliseconds(durationMs),
+    durationMs < 10_000 ? milliseconds(durationMs) : durationText(durationMs),
     failure ?? 'done',
   ])
   return markup`<h2>Acts</h2>${begun}${table(['when (UTC)', 'act', 'took', 'result'], rows)}`
