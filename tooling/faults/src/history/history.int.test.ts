@@ -28,7 +28,7 @@ describe('processes on real databases', () => {
 
   test.each(flaws)('a guard that is off is noticed: %s', { timeout: LIMIT_MS }, async (flaw) => {
     const { urls } = await freshShards(2)
-    const run = await runHistory({ urls, seed: 2, processes: 3, clients: 6, operations: 500, hot: 8, flaw })
+    const run = await runHistory({ urls, seed: 2, processes: 3, clients: 6, operations: 700, hot: 8, flaw })
     expect(run.wrongs.join('\n')).toMatch(noticed[flaw])
   })
 })
