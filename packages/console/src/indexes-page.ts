@@ -33,13 +33,13 @@ export async function indexesPage(
   const values = sizes.flatMap(({ value }) => value ?? [])
   const body = markup`<h1>Indexes</h1>
 <p class="lead">${counted(new Set(indexes.map(({ name }) => name)).size, 'index', 'indexes')} in ${counted(indexes.length, 'table')} on each of ${counted(driver.shards.length, 'shard')}. An index is a table of its own: a row for each key of each entity, written before the entity is.</p>
-<form action="${base}/index" method="get"><label for="name">Indexes whose names have this in them</label>
+<form action="${base}/index" method="get"><label for="name">Part of a name</label>
 <input id="name" name="name" value="${text.slice(0, 100)}" autocomplete="off" spellcheck="false"> <button>Find</button></form>
 ${
   shown.length === 0
     ? markup`<p>There are none.</p>`
     : table(
-        ['index', 'columns', 'only for', 'state', 'rows stand by', 'rows, about', 'bytes'],
+        ['index', 'columns', 'only for', 'state', 'sharded on', 'rows, about', 'bytes'],
         shown.map((entry) => indexRow(entry, base, values)),
         'Indexes',
       )

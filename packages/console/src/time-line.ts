@@ -23,7 +23,7 @@ export function timeLine({ startedAt, statements }: Trace): Html {
   const across = (ms: number): number => LEFT + (ms / end) * (WIDTH - 2 * LEFT)
   const drawn: Html[] = []
   let y = 0
-  for (const [shard, own] of Map.groupBy(statements, (statement) => statement.shard)) {
+  for (const [shard, own] of shardsInOrder(statements)) {
     drawn.push(markup`<text x="${LEFT}" y="${y + 13}">${shard}</text>`)
     y += NAME
     const lines: number[] = []
@@ -40,6 +40,12 @@ export function timeLine({ startedAt, statements }: Trace): Html {
   const label = `${statements.length} statements in ${milliseconds(end)}; the table below has them`
   return markup`<svg viewBox="0 0 ${WIDTH} ${y + 16}" role="img" aria-label="${label}">
 ${drawn}<text x="${LEFT}" y="${y + 10}" class="soft">0</text><text x="${WIDTH - LEFT}" y="${y + 10}" class="soft" text-anchor="end">${milliseconds(end)}</text></svg>`
+}
+
+/** By the names of the shards: with that of whoever answered first, they would change places from page to page. */
+function shardsInOrder(statements: readonly TracedStatement[]): [string, TracedStatement[]][] {
+  const byShard = Map.groupBy(statements, ({ shard }) => shard)
+  return [...byShard].toSorted(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }))
 }
 
 function bar(statement: TracedStatement, from: number, to: number, y: number): Html {

@@ -45,14 +45,23 @@ ${table(
 <p class="soft">${[statements.note, calls.note].filter(Boolean).join(' ')} ${at.toISOString()}. ${trace.leftOut > 0 ? `${trace.leftOut} more were not kept. ` : ''}Texts have placeholders for values.</p>`
 }
 
-function summary({ startedAt, statements, calls, events }: Trace): string {
-  const end = Math.max(0, ...statements.map(({ sentAt, durationMs }) => sentAt + durationMs - startedAt))
+/** To the end of the last statement. */
+function tookMs({ startedAt, statements }: Trace): number {
+  return Math.max(0, ...statements.map(({ sentAt, durationMs }) => sentAt + durationMs - startedAt))
+}
+
+function discardedRows({ events }: Trace): number {
+  return events.reduce((sum, event) => sum + (event.kind === 'discarded' ? event.rows : 0), 0)
+}
+
+function summary(trace: Trace): string {
+  const { statements, calls, events } = trace
   const shards = new Set(statements.map(({ shard }) => shard)).size
   const shared = statements.filter(({ others }) => others > 0).length
-  const discarded = events.reduce((sum, event) => sum + (event.kind === 'discarded' ? event.rows : 0), 0)
+  const discarded = discardedRows(trace)
   const lost = events.filter(({ kind }) => kind === 'attempt').length
   return [
-    `${counted(calls.length, 'call')} became ${counted(statements.length, 'statement')} to ${counted(shards, 'shard')} in ${milliseconds(end)}.`,
+    `${counted(calls.length, 'call')} became ${counted(statements.length, 'statement')} to ${counted(shards, 'shard')} in ${milliseconds(tookMs(trace))}.`,
     shared === 0 ? '' : ` ${shared} of them worked for others at the same time.`,
     ` ${counted(discarded, 'index row')} led to nothing and ${discarded === 1 ? 'was' : 'were'} discarded.`,
     lost === 0 ? '' : ` ${counted(lost, 'attempt')} of writes came second and began anew.`,
@@ -100,12 +109,14 @@ ${
   traces.length === 0
     ? markup`<p>None is kept yet. An application keeps them of its own pages.</p>`
     : table(
-        ['work', 'when', 'calls', 'statements'],
+        ['work', 'when (UTC)', 'took', 'calls', 'statements', 'discarded rows'],
         traces.map(({ id, title, at, trace }) => [
           markup`<a href="${base}/xray/${id}">${title}</a>`,
           timeText(at),
+          milliseconds(tookMs(trace)),
           `${trace.calls.length}`,
           `${trace.statements.length}`,
+          `${discardedRows(trace)}`,
         ]),
       )
 }`

@@ -60,8 +60,8 @@ export function sqliteShards(options: SqliteShardsOptions): DriverFactory {
         )
       }
       const files = Array.from({ length: shardCount }, (_, number): ShardFile => {
-        const file = join(folder, `shard-${number}.sqlite`)
-        return { name: file, file }
+        const name = `shard-${number}.sqlite`
+        return { name, file: join(folder, name) }
       })
       return openShards(files, { durability, deadlineMs, entityTable, statements })
     },

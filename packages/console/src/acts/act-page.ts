@@ -53,7 +53,7 @@ ${token === undefined ? undefined : markup`<form id="${ACT_FORM}" method="post" 
     const deed = deedOf(form)
     if (deed.question !== undefined && form.get('sure') !== 'yes') {
       const body = confirmation(deed, deed.question, acts.token(request, response))
-      send(response, { status: 200, title: `${deed.name} ${deed.about}?`, body })
+      send(response, { status: 200, title: `${capital(deed.name)} ${deed.about}?`, body })
       return
     }
     await acts.begin(deed)
@@ -62,7 +62,7 @@ ${token === undefined ? undefined : markup`<form id="${ACT_FORM}" method="post" 
 
   /** Asks before something is done that cannot be taken back. */
   function confirmation({ name, about }: Deed, question: string, token: string): Html {
-    return markup`<h1>To ${name} ${about}?</h1><p class="lead">${question}</p>
+    return markup`<h1>${capital(name)} ${about}?</h1><p class="lead">${question}</p>
 <form method="post" action="${path}"><input type="hidden" name="token" value="${token}"><input type="hidden" name="sure" value="yes">
 <p class="acts"><button name="${name}" value="${about}">Yes, ${name} ${about}</button> <a href="${path}">No, leave it</a></p></form>`
   }
@@ -104,6 +104,11 @@ ${token === undefined ? undefined : markup`<form id="${ACT_FORM}" method="post" 
     },
     close: () => streams.close(),
   }
+}
+
+/** `Stop`, of an act that is `stop`. */
+function capital(name: string): string {
+  return name.slice(0, 1).toUpperCase() + name.slice(1)
 }
 
 /** A button of the page that does something; the names of acts and of what they are about make it the one that keeps the focus. */

@@ -15,6 +15,8 @@ const TOP = 62
 const BOTTOM = 330
 /** Labels of marks stand in so many rows, so that those of neighbours do not meet. */
 const LABEL_ROWS = 3
+/** Of a character of a label, at the most on the average. */
+const CHARACTER = 7.5
 /** Seconds that it shows at the least, and between two times of its scale. */
 const LEAST_SPAN = 60
 const STEPS = [10, 30]
@@ -49,15 +51,30 @@ export function latencyPlot(seconds: readonly LatencyOfSecond[], marks: readonly
   return markup`<svg class="plot" viewBox="0 0 ${WIDTH} ${BOTTOM + 52}" role="img" aria-label="${labelOf(seconds, shown)}">
 ${decades.map((ms) => markup`<line class="grid" x1="${LEFT}" x2="${RIGHT}" y1="${y(ms)}" y2="${y(ms)}"/><text class="soft" x="${LEFT - 8}" y="${Number(y(ms)) + 4}" text-anchor="end">${scaleText(ms)}</text>`)}
 ${ticks.map((ago) => markup`<text class="soft" x="${x(end - ago)}" y="${BOTTOM + 22}" text-anchor="${ago === 0 ? 'end' : 'middle'}">${agoText(ago)}</text>`)}
-<text class="soft" x="${(LEFT + RIGHT) / 2}" y="${BOTTOM + 44}" text-anchor="middle">across: when; upwards: how long calls took, each line ten times the one below</text>
+<text class="soft" x="${(LEFT + RIGHT) / 2}" y="${BOTTOM + 44}" text-anchor="middle">how long calls took; each line is ten times the one below</text>
 <path class="own dots" d="${dots}"/><path class="entities" d="${line('p99Ms')}"/><path class="index" d="${line('p50Ms')}"/>
-${shown.map((mark, i) => markLine(mark, Number(x(mark.at.getTime() / 1000)), i))}</svg>`
+${markLines(shown, (at) => Number(x(at.getTime() / 1000)))}</svg>`
 }
 
-function markLine({ at, label }: Mark, x: number, i: number): Html {
-  const row = 16 + (i % LABEL_ROWS) * 16
-  const isRight = x > (LEFT + RIGHT) / 2
-  return markup`<g class="mark"><title>${label}, ${timeText(at)}</title><line x1="${x}" x2="${x}" y1="${row - 10}" y2="${BOTTOM}"/><text x="${isRight ? x - 5 : x + 5}" y="${row}" text-anchor="${isRight ? 'end' : 'start'}">${label}</text></g>`
+/** A line for each mark, and its label in the first row that is free there; where none is, pointing at it tells. */
+function markLines(marks: readonly Mark[], xOf: (at: Date) => number): Html[] {
+  const taken: [number, number][][] = Array.from({ length: LABEL_ROWS }, () => [])
+  // The newest are of most interest, so these have their labels first.
+  return marks.toReversed().map((mark) => {
+    const x = xOf(mark.at)
+    const isRight = x > (LEFT + RIGHT) / 2
+    const length = 5 + mark.label.length * CHARACTER
+    const [from, to] = isRight ? [x - length, x] : [x, x + length]
+    const row = taken.findIndex((labels) => labels.every(([start, end]) => to < start || from > end))
+    taken[row]?.push([from, to])
+    return markLine(mark, x, isRight, row)
+  })
+}
+
+/** `row`: of its label; -1 for none. */
+function markLine({ at, label }: Mark, x: number, isRight: boolean, row: number): Html {
+  const y = 16 + Math.max(row, 0) * 16
+  return markup`<g class="mark"><title>${label}, ${timeText(at)}</title><line x1="${x}" x2="${x}" y1="${y - 10}" y2="${BOTTOM}"/>${row === -1 ? undefined : markup`<text x="${isRight ? x - 5 : x + 5}" y="${y}" text-anchor="${isRight ? 'end' : 'start'}">${label}</text>`}</g>`
 }
 
 function labelOf(seconds: readonly LatencyOfSecond[], marks: readonly Mark[]): string {

@@ -101,5 +101,7 @@ function comparison(
 function latencyCells(latency: Latency | undefined, from: number, until: number): string[] {
   if (latency === undefined) return ['no calls', '', '', '']
   const { calls, p50Ms, p99Ms, maxMs } = latency
-  return [...[p50Ms, p99Ms, maxMs].map(milliseconds), (calls / Math.max(1, until - from)).toFixed(1)]
+  // One of a hundred is not known of fewer.
+  const p99 = calls < 100 ? '–' : milliseconds(p99Ms)
+  return [milliseconds(p50Ms), p99, milliseconds(maxMs), (calls / Math.max(1, until - from)).toFixed(1)]
 }

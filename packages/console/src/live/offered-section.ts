@@ -36,7 +36,7 @@ ${mayAct ? markup`<p class="acts">${inUse.length === 0 || isHidden ? actButton('
 
 function definitionText({ properties, shardOn, include, on, unique }: IndexDefinitionData): string {
   return [
-    `By ${properties.map(propertyText).join(', ')}; a row lives ${shardOn === 'id' ? 'with its entity' : `where its ${shardOn} says`}`,
+    `By ${properties.map(propertyText).join(', then ')}; a row is on the shard ${shardOn === 'id' ? 'of its entity' : `that its ${shardOn} leads to`}`,
     include && `; with ${include.join(', ')}`,
     on && `; of entities whose ${entriesText(on)}`,
     unique && '; unique',
@@ -67,20 +67,18 @@ function generationPart({ status, report }: Generation): Html {
     state === 'ready'
       ? 'ready, and being swept.'
       : 'building. Every write goes into it, and nothing asks it until it has all rows.'
-  return markup`<p>${what}: ${doing}${halted}</p>${underWay === undefined ? markup`<p>No cleaner has begun to fill it yet.</p>` : fillingPart(underWay)}`
+  return markup`<p>${what}: ${doing}${halted}</p>${underWay === undefined ? markup`<p>A cleaner of the store will fill it; it looks for such indexes every few seconds.</p>` : fillingPart(underWay)}`
 }
 
 function lastText(last: NonNullable<Generation['report']>['lastRun']): string {
   if (last === undefined) return 'It was made with the store, so there was nothing to fill.'
-  return `Filled or swept last until ${timeText(last.finishedAt)}: ${counted(last.tally.added, 'row')} added, ${counted(last.tally.removed, 'row')} removed.`
+  return `Its last filling or sweep ended at ${timeText(last.finishedAt)} UTC: ${counted(last.tally.added, 'row')} added, ${counted(last.tally.removed, 'row')} removed.`
 }
 
 function fillingPart({ rate, timeLeftMs, shards }: RunUnderWay): Html {
   const fraction = fractionOf(shards)
   const percent = `${Math.floor(fraction * 100)} %`
-  const left =
-    timeLeftMs === undefined ? '' : `, about ${counted(Math.ceil(timeLeftMs / 1000), 'second')} left`
-  return markup`<p><progress max="1" value="${fraction.toFixed(3)}" aria-label="How far it is filled">${percent}</progress> ${percent}, ${counted(Math.round(rate), 'row')} a second${left}.</p>
+  return markup`<p><progress max="1" value="${fraction.toFixed(3)}" aria-label="How far it is filled">${percent}</progress> ${percent}${paceText(rate, timeLeftMs)}.</p>
 ${table(
   ['shard', 'phase', 'done', 'rows a second', 'held up by', 'worker'],
   shards.map((part) => [
@@ -92,6 +90,12 @@ ${table(
     part.worker ?? 'none',
   ]),
 )}`
+}
+
+/** Empty where it is over so soon that a rate would be one of a few milliseconds. */
+function paceText(rate: number, timeLeftMs: number | undefined): string {
+  if (timeLeftMs === undefined || timeLeftMs < 1000) return ''
+  return `, ${counted(Math.round(rate), 'row')} a second, about ${counted(Math.ceil(timeLeftMs / 1000), 'second')} left`
 }
 
 function heldUp({ throttledBy, waited }: PartReport): string {
