@@ -94,3 +94,11 @@ test('no page of the window has the key of the cookies, whichever way it is writ
   for (const path of sessions) expect(await page(path)).not.toContain('signed_in: ')
   expect([...asked].some((path) => path.includes('after='))).toBe(true)
 })
+
+test('what a form wrote has an X-ray', async () => {
+  const list = await page('/store/xray')
+  const [, address = ''] = /href="([^"]+)">POST \/sign-in</.exec(list) ?? []
+  expect(address).toMatch(/^\/store\/xray\//)
+  const drawn = /<svg[\s\S]*<\/svg>/.exec(await page(address))?.[0]
+  expect(drawn).toMatch(/<g class="write[" ]/)
+})

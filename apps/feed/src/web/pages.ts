@@ -84,6 +84,12 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
     return { reader, ctx: contextOf(request, session, viewer, reader) }
   }
 
+  /** The address of the X-ray of what a request takes of the store. */
+  function keepXray(request: FastifyRequest): string | undefined {
+    const trace = traceOf(request)
+    return trace && window?.keep(trace, `${request.method} ${request.url.split('?', 1)[0]}`)
+  }
+
   function contextOf(
     request: FastifyRequest,
     session: Session | undefined,
@@ -92,7 +98,6 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
   ): PageContext {
     const token = session === undefined ? '' : formToken(secret, session)
     const unknownViewer = false
-    const trace = traceOf(request)
     const { cost } = reader
     const newId = (near?: string): string => site.store.newId(near === undefined ? {} : { near })
     return {
@@ -103,7 +108,7 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
       newId,
       now: now(),
       cost,
-      xray: () => trace && window?.keep(trace, `${request.method} ${request.url.split('?', 1)[0]}`),
+      xray: () => keepXray(request),
       window: window && WINDOW,
       styles,
     }
@@ -125,6 +130,8 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
       : { fields: readFields(request.body), files: [] }
     if (!isToken(form.fields['token'])) throw forgedForm()
     forms.set(request, form)
+    // What a form writes is on no page of its own.
+    keepXray(request)
   })
 
   function send(reply: FastifyReply, page: VNode, status = 200): FastifyReply {
