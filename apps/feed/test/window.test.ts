@@ -102,3 +102,16 @@ test('what a form wrote has an X-ray', async () => {
   const drawn = /<svg[\s\S]*<\/svg>/.exec(await page(address))?.[0]
   expect(drawn).toMatch(/<g class="write[" ]/)
 })
+
+test('a form that is answered with a page has one X-ray, which the page leads to', async () => {
+  const visitor = createVisitor(site.app)
+  await visitor.get('/sign-in')
+  const ofForms = async (): Promise<string[]> =>
+    [...(await page('/store/xray')).matchAll(/href="([^"]+)">POST \/sign-in</g)].map(([, href]) => href!)
+  const before = await ofForms()
+  const { statusCode, body } = await visitor.post('/sign-in', { name: 'nobody' })
+  expect(statusCode).toBe(422)
+  const [address, ...others] = (await ofForms()).filter((href) => !before.includes(href))
+  expect(others).toEqual([])
+  expect(body).toContain(`href="${address}"`)
+})

@@ -99,6 +99,21 @@ test('the last traces are kept, the newest first', async () => {
   expect(list).toContain(third!)
 })
 
+test('the list of X-rays says how long each took and what it discarded, and each has its shards in one order', async () => {
+  const trace = await traced()
+  const [statement] = trace.statements
+  const on = (shard: string, sentAt: number) => ({ ...statement!, shard, sentAt, durationMs: 2 })
+  const statements = [on('shard 10', 100), on('shard 2', 110), on('shard 10', 130)]
+  const events = [3, 4].map((rows) => ({ kind: 'discarded' as const, index: 'by_name', rows }))
+  const address = window.keep({ ...trace, startedAt: 100, statements, events: events as never }, 'made')
+  expect(await bodyOf('/store/xray')).toMatch(
+    />made<[\s\S]*<td>32\.0 ms<\/td><td>5<\/td><td>3<\/td><td>7<\/td>/,
+  )
+  const [drawn = ''] = /<svg[\s\S]*<\/svg>/.exec(await bodyOf(address)) ?? []
+  expect(drawn.indexOf('>shard 2<')).toBeGreaterThan(-1)
+  expect(drawn.indexOf('>shard 2<')).toBeLessThan(drawn.indexOf('>shard 10<'))
+})
+
 test('the page of shards has what was sent to each', async () => {
   expect(await bodyOf('/store/shards')).toContain('Nothing has been sent to it.')
   await traced()

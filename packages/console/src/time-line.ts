@@ -17,9 +17,15 @@ export function kindOf({ operation, table }: TracedStatement): 'index' | 'entiti
   return kind === 'entities' ? kind : 'index'
 }
 
+/** From the beginning of a trace to the end of its last statement. */
+export function tookMs({ startedAt, statements }: Trace): number {
+  return Math.max(0, ...statements.map(({ sentAt, durationMs }) => sentAt + durationMs - startedAt))
+}
+
 /** The statements of a trace by shard, from its beginning to the end of the last. */
-export function timeLine({ startedAt, statements }: Trace): Html {
-  const end = Math.max(...statements.map(({ sentAt, durationMs }) => sentAt + durationMs - startedAt), 0.1)
+export function timeLine(trace: Trace): Html {
+  const { startedAt, statements } = trace
+  const end = Math.max(tookMs(trace), 0.1)
   const across = (ms: number): number => LEFT + (ms / end) * (WIDTH - 2 * LEFT)
   const drawn: Html[] = []
   let y = 0

@@ -3,7 +3,7 @@ import { markup, type Html } from './html.ts'
 import type { KeptTrace } from './kept-traces.ts'
 import { table } from './table.ts'
 import { counted, cut, milliseconds, timeText } from './text.ts'
-import { kindOf, timeLine } from './time-line.ts'
+import { kindOf, timeLine, tookMs } from './time-line.ts'
 
 /** Characters of a statement's text that are shown: those of many rows have a placeholder for each. */
 const MAX_TEXT = 600
@@ -43,11 +43,6 @@ ${table(
   ]),
 )}
 <p class="soft">${[statements.note, calls.note].filter(Boolean).join(' ')} ${at.toISOString()}. ${trace.leftOut > 0 ? `${trace.leftOut} more were not kept. ` : ''}Texts have placeholders for values.</p>`
-}
-
-/** To the end of the last statement. */
-function tookMs({ startedAt, statements }: Trace): number {
-  return Math.max(0, ...statements.map(({ sentAt, durationMs }) => sentAt + durationMs - startedAt))
 }
 
 function discardedRows({ events }: Trace): number {

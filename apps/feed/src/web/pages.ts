@@ -77,6 +77,7 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
   const styles = styleSheetAddress()
   const traceOf = traceRequests(app, site.store)
   const forms = new WeakMap<FastifyRequest, SentForm>()
+  const xrays = new WeakMap<FastifyRequest, string>()
 
   async function open(request: FastifyRequest, session = readSession(request)): Promise<OpenPage> {
     const reader = site.reader(traceOf(request))
@@ -84,10 +85,14 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
     return { reader, ctx: contextOf(request, session, viewer, reader) }
   }
 
-  /** The address of the X-ray of what a request takes of the store. */
+  /** The address of the X-ray of what a request takes of the store; a form that is answered with a page has one for both. */
   function keepXray(request: FastifyRequest): string | undefined {
     const trace = traceOf(request)
-    return trace && window?.keep(trace, `${request.method} ${request.url.split('?', 1)[0]}`)
+    if (trace === undefined || window === undefined) return undefined
+    const address =
+      xrays.get(request) ?? window.keep(trace, `${request.method} ${request.url.split('?', 1)[0]}`)
+    xrays.set(request, address)
+    return address
   }
 
   function contextOf(

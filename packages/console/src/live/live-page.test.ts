@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { createLatencies } from './latencies.ts'
 import { latencyPlot } from './latency-plot.ts'
 import { livePart, type LiveView } from './live-page.ts'
+import { offeredSection } from './offered-section.ts'
 
 const NOW = Date.UTC(2030, 0, 1)
 
@@ -23,4 +24,51 @@ test('a call that took no time by its clock is on the plot', () => {
   const { text } = latencyPlot([none], [], NOW)
   expect(text).toContain('1 µs')
   expect(text).not.toMatch(/NaN|Infinity/)
+})
+
+test('labels of the plot never overlap, the newest are there, and every mark has its line', () => {
+  const second = { second: NOW / 1000 - 1, calls: 1, p50Ms: 1, p99Ms: 1, maxMs: 1 }
+  const marks = Array.from({ length: 12 }, (_, n) => ({
+    at: new Date(NOW - 24_000 + n * 2000),
+    label: `add by_name_${n}`,
+  }))
+  const { text } = latencyPlot([second], marks, NOW)
+  expect(text.match(/<g class="mark">/g)).toHaveLength(12)
+  const marked = text.slice(text.indexOf('<g class="mark">'))
+  const labels = [...marked.matchAll(/<text x="([\d.]+)" y="(\d+)" text-anchor="(start|end)">([^<]+)</g)].map(
+    ([, x, y, anchor, label]) => {
+      // By the width of a narrow letter: an overlap of these would be one of any.
+      const length = label!.length * 6
+      return { row: y, label, from: anchor === 'end' ? Number(x) - length : Number(x), length }
+    },
+  )
+  expect(labels.length).toBeGreaterThan(2)
+  expect(labels.length).toBeLessThan(12)
+  expect(labels.map(({ label }) => label)).toContain('add by_name_11')
+  for (const [i, one] of labels.entries())
+    for (const other of labels.slice(i + 1))
+      if (one.row === other.row)
+        expect(one.from >= other.from + other.length || other.from >= one.from + one.length).toBe(true)
+})
+
+test('one of a hundred is told of a hundred calls, and not of fewer', () => {
+  const { latencies, ...view } = viewOf(30_000)
+  const row = (): string =>
+    /since it was added<\/th>(.*?)<\/tr>/.exec(livePart({ ...view, latencies }).text)?.[1] ?? ''
+  expect(row()).toMatch(/^<td>[\d.]+ ms<\/td><td>–<\/td>/)
+  for (let n = 1; n < 100; n++)
+    latencies.callEnded({ name: 'get', index: undefined, startedAt: 0, durationMs: 1, failure: undefined })
+  expect(row()).toMatch(/^<td>[\d.]+ ms<\/td><td>[\d.]+ ms<\/td>/)
+})
+
+test.each([
+  [undefined, '0 %.'],
+  [999, '0 %.'],
+  [1000, '0 %, 500 rows a second, about one second left.'],
+])('a filling that has %s ms left says its rate only if there is time to read it', (timeLeftMs, expected) => {
+  const definition = { name: 'by_name', properties: [], shardOn: 'id' } as never
+  const status = { state: 'building', generation: 1, unique: false, hidden: false, paused: false } as never
+  const report = { underWay: { rate: 500, timeLeftMs, shards: [] } } as never
+  const { text } = offeredSection({ definition, generations: [{ status, report }] }, false)
+  expect(text).toContain(`</progress> ${expected}</p>`)
 })
