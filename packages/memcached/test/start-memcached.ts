@@ -6,6 +6,9 @@ import { freePort } from '@looseleaf-tooling/mariadb'
 /** What is said where it is not on this machine. */
 export const howToInstall = 'needs the program memcached: on Debian and Ubuntu, apt-get install memcached'
 
+/** Without an answer for so long, a server is taken for silent. */
+const SILENCE_MS = 500
+
 export function hasMemcached(): boolean {
   try {
     execFileSync('memcached', ['-V'], { stdio: 'ignore' })
@@ -18,7 +21,9 @@ export function hasMemcached(): boolean {
 export interface Memcached {
   /** `host:port`. */
   readonly address: string
-  signal(name: NodeJS.Signals): void
+  /** SIGSTOP; resolves when it answers nothing any more. */
+  pause(): Promise<void>
+  resume(): void
   /** SIGKILL; resolves when it is gone. */
   kill(): Promise<void>
   /** Starts again, on the same port and with nothing. */
@@ -30,7 +35,12 @@ export async function startMemcached(): Promise<Memcached> {
   let server = await start(port)
   return {
     address: `127.0.0.1:${port}`,
-    signal: (name) => void server.kill(name),
+    async pause() {
+      server.kill('SIGSTOP')
+      // On a busy machine its threads go on for some time after the signal.
+      while (await answers(port)) await sleep(10)
+    },
+    resume: () => void server.kill('SIGCONT'),
     kill: () => stop(server),
     async restart() {
       await stop(server)
@@ -57,6 +67,19 @@ async function stop(server: ChildProcess): Promise<void> {
   const gone = new Promise((resolve) => server.once('exit', resolve))
   server.kill('SIGKILL')
   await gone
+}
+
+/** Whether it says its version; its port is open while it is paused too. */
+async function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write('version\r\n'))
+    socket.setTimeout(SILENCE_MS, () => socket.destroy())
+    socket.once('data', () => {
+      resolve(true)
+      socket.destroy()
+    })
+    socket.once('error', () => {}).once('close', () => resolve(false))
+  })
 }
 
 async function isOpen(port: number): Promise<boolean> {
