@@ -67,7 +67,7 @@ describe('on two MariaDB servers', () => {
     try {
       await run(
         '--only',
-        'calls,import',
+        'calls,import,profile',
         '--scenarios',
         'insert,page',
         '--sides',
@@ -77,12 +77,18 @@ describe('on two MariaDB servers', () => {
       await run('--only', 'network', '--scenarios', 'get', '--sides', 'json')
       const { parts, results } = JSON.parse(await readFile(join(out, 'latest.json'), 'utf8')) as Results
       // A second run keeps the parts of the first.
-      expect(Object.keys(parts).toSorted()).toEqual(['calls', 'import', 'network'])
+      expect(Object.keys(parts).toSorted()).toEqual(['calls', 'import', 'network', 'profile'])
       const measured = (part: string): string[] => [
         ...new Set(results.filter((row) => row.part === part).map(({ side }) => side)),
       ]
       expect(measured('calls')).toEqual(['looseleaf', 'hand-written', 'limit', 'json'])
       expect(measured('import')).toEqual(['looseleaf', 'multi-row INSERT', 'json', 'LOAD DATA'])
+      const profiles = results.filter(({ part }) => part === 'profile')
+      expect(new Set(profiles.map(({ scenario }) => scenario))).toEqual(
+        new Set(['insert', 'page', 'import', 'index build']),
+      )
+      for (const { shares = {} } of profiles)
+        expect(Object.values(shares).reduce((sum, share) => sum + share, 0)).toBeCloseTo(1)
       for (const row of results) {
         expect(row.opsPerSecond).toBeGreaterThan(0)
         expect(row.rounds).toHaveLength(1)

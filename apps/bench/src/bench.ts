@@ -1,4 +1,5 @@
 import { compare } from './measure/compare.ts'
+import type { Shares } from './client/profile.ts'
 import type { Cell } from './measure/sample.ts'
 import type { PartName } from './parts/part-names.ts'
 import type { ServerUsage } from './measure/usage.ts'
@@ -63,6 +64,7 @@ export interface Work {
   /** Of a raise: share of the time in which one was under way on each shard. Of a seam: share of the client's CPU. */
   readonly share?: number
   readonly looksPerOp?: number
+  readonly shares?: Shares
 }
 
 export interface OnStage extends Partial<Omit<DataSetOptions, 'users'>> {

@@ -4,6 +4,7 @@ import { openDataSet, type DataSet } from '../workload/data-set.ts'
 import type { Ref } from '../workload/ids.ts'
 import { scenarioOf } from '../workload/scenarios.ts'
 import type { Answer, FillOrder, OpenOrder, Order, PrepareOrder, RunOrder, RunReport } from './orders.ts'
+import { profiled } from './profile.ts'
 import { runAtRate } from './run-at-rate.ts'
 import { runCallers } from './run-callers.ts'
 
@@ -22,12 +23,21 @@ const MOST_UNDER_WAY = 1000
 
 async function obey(order: Order): Promise<RunReport | undefined> {
   if (order.kind === 'open') await openAll(order)
-  else if (order.kind === 'fill') return fill(order)
+  else if (order.kind === 'fill') return withProfile(order, () => fill(order))
   else if (order.kind === 'prepare') await prepare(order)
-  else if (order.kind === 'run') return run(order)
+  else if (order.kind === 'run') return withProfile(order, () => run(order))
   else if (order.kind === 'settle') await sideNamed(order.side).settled()
   else stopping.abort()
   return undefined
+}
+
+async function withProfile(
+  { profile }: RunOrder | FillOrder,
+  work: () => Promise<RunReport>,
+): Promise<RunReport> {
+  if (profile !== true) return work()
+  const { result, shares } = await profiled(work)
+  return { ...result, shares }
 }
 
 async function openAll(order: OpenOrder): Promise<void> {

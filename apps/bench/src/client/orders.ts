@@ -1,6 +1,7 @@
 import type { SideName } from '../sides/side-names.ts'
 import type { DataSetOptions } from '../workload/data-set.ts'
 import type { ScenarioName } from '../workload/scenarios.ts'
+import type { Shares } from './profile.ts'
 import type { Run } from './run-callers.ts'
 
 /** What a client process is told to do, one after another. */
@@ -21,6 +22,7 @@ export interface FillOrder {
   /** Entries by their numbers; the last one is not included. */
   readonly from: number
   readonly to: number
+  readonly profile?: true
 }
 
 /** For a scenario that uses up what it needs: makes as much, before the clock and the meters run. */
@@ -41,6 +43,7 @@ export interface RunOrder {
   readonly runIn?: number
   /** Calls a second; without it, each caller makes its next call when the one before was answered. */
   readonly rate?: number | undefined
+  readonly profile?: true
 }
 
 /** Waits until all is done that a side has put off, for the next one's turn. */
@@ -59,6 +62,8 @@ export interface RunReport extends Run {
   readonly clientCpu: number
   /** The greatest memory of the process up to now, in MiB. */
   readonly memoryMiB: number
+  /** Of a run that was profiled. */
+  readonly shares?: Shares
 }
 
 export type Answer = { readonly report?: RunReport } | { readonly error: string }

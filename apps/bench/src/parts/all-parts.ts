@@ -11,6 +11,7 @@ import type { Part } from './part.ts'
 import type { PartName } from './part-names.ts'
 import { processes } from './processes.ts'
 import { rates } from './rates.ts'
+import { profiling } from './profile.ts'
 import { sqlite } from './sqlite.ts'
 import { sweeping } from './sweep.ts'
 
@@ -31,4 +32,5 @@ export const parts: Readonly<Record<PartName, Part>> = {
   sweep: sweeping,
   changes: following,
   observing,
+  profile: profiling,
 }

@@ -21,20 +21,23 @@ const entriesByTitle = defineIndex('entries_by_title', {
   shardOn: 'title',
 })
 
+/** Looseleaf adds an index over titles, in this process. */
+export async function buildIndex(databases: readonly string[]): Promise<void> {
+  const indexes = indexesOf('entries').map(({ definition }) => definition)
+  const store = await DataStore.open({ shards: shardsOf('mariadb', databases), indexes })
+  try {
+    await store.addIndex(entriesByTitle)
+    await cleanIndex(store, [entriesByTitle.name])
+    const state = (await store.indexes()).find(({ name }) => name === entriesByTitle.name)?.state
+    if (state !== 'ready') throw new Error(`The index was built and is ${state}.`)
+  } finally {
+    await store.close()
+  }
+}
+
 /** How a side adds an index over titles while it is in use; from this process, which makes no calls of the load. */
 const builders: Partial<Record<SideName, (databases: readonly string[]) => Promise<void>>> = {
-  async looseleaf(databases) {
-    const indexes = indexesOf('entries').map(({ definition }) => definition)
-    const store = await DataStore.open({ shards: shardsOf('mariadb', databases), indexes })
-    try {
-      await store.addIndex(entriesByTitle)
-      await cleanIndex(store, [entriesByTitle.name])
-      const state = (await store.indexes()).find(({ name }) => name === entriesByTitle.name)?.state
-      if (state !== 'ready') throw new Error(`The index was built and is ${state}.`)
-    } finally {
-      await store.close()
-    }
-  },
+  looseleaf: buildIndex,
   // On all shards at once.
   async json(databases) {
     await Promise.all(

@@ -14,5 +14,6 @@ export const partNames = [
   'sweep',
   'changes',
   'observing',
+  'profile',
 ] as const
 export type PartName = (typeof partNames)[number]

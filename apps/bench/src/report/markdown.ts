@@ -1,4 +1,5 @@
 import { spreadOf } from '../measure/statistics.ts'
+import { workNames } from '../client/profile.ts'
 import { partNames, type PartName } from '../parts/part-names.ts'
 import { sides as allSides } from '../sides/all-sides.ts'
 import { sideNames } from '../sides/side-names.ts'
@@ -32,6 +33,7 @@ export const tables: Readonly<Record<string, (results: Results) => string>> = {
   bulk: bulkTable,
   changes: changesTable,
   observing: observingTable,
+  profile: profileTable,
 }
 
 const RATES = `Calls come at a rate, whether earlier ones were answered or not, and the time of each counts from when it was due. \`mixed\` is
@@ -285,6 +287,18 @@ function observingTable(results: Results): string {
   ])
   return markdownTable(['64 callers', 'questions a call', 'client µs a call', 'share of it'], lines)
 }
+
+/** µs of the client's CPU by what they were spent on. */
+function profileTable(results: Results): string {
+  const lines = rowsOf(results, 'profile').map((row) => [
+    `${row.scenario}${isBulk(row) ? '' : `, ${counted(row.callers, 'caller')}`}: ${titleOf(row.side)}`,
+    formatNumber(row.clientCpuUs),
+    ...workNames.map((name) => formatNumber(row.clientCpuUs * (row.shares?.[name] ?? 0))),
+  ])
+  return markdownTable(["µs of the client's CPU", 'all', ...workNames], lines)
+}
+
+const isBulk = ({ scenario }: ResultRow): boolean => scenario === 'import' || scenario === 'index build'
 
 /** As the formatter of this repository would write it: first column to the left, the others to the right. */
 function markdownTable(head: readonly string[], lines: readonly (readonly string[])[]): string {

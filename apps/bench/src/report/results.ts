@@ -1,3 +1,4 @@
+import type { Shares } from '../client/profile.ts'
 import type { Sample } from '../measure/sample.ts'
 import { spreadOf } from '../measure/statistics.ts'
 import type { SideName } from '../sides/side-names.ts'
@@ -44,6 +45,8 @@ export interface ResultRow {
   readonly share?: number
   /** How often a call asks whether anybody listens. */
   readonly looksPerOp?: number
+  /** What the client's CPU was spent on. */
+  readonly shares?: Shares
   /** The least and the greatest of a round. */
   readonly spread: {
     readonly opsPerSecond: readonly [number, number]
