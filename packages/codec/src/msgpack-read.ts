@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { MAX_DEPTH, MAX_VALUES, type Bag, type PropertyValue } from '@looseleaf/core'
+import { arrayOf, MAX_DEPTH, MAX_VALUES, type Bag, type PropertyValue } from '@looseleaf/core'
 import { damaged, tooManyValues } from './damaged.ts'
 import type { HeldShape, Shape } from './shape.ts'
 import { firstOfObject, followerAt, learnName, type LearnedName } from './msgpack-names.ts'
@@ -133,8 +133,8 @@ function countItems(count: number, depth: number): void {
 
 function readArray(count: number, depth: number): PropertyValue {
   countItems(count, depth)
-  const array: PropertyValue[] = []
-  for (let i = 0; i < count; i++) array.push(readValue(depth + 1))
+  const array = arrayOf<PropertyValue>(count)
+  for (let i = 0; i < count; i++) array[i] = readValue(depth + 1)
   return array
 }
 
@@ -185,9 +185,9 @@ function readHeld(shape: HeldShape, depth: number): PropertyValue {
   if (!shape.each) return readByShape(shape, depth)
   const count = readArrayHead()
   countItems(count, depth)
-  const array: PropertyValue[] = []
+  const array = arrayOf<PropertyValue>(count)
   for (let i = 0; i < count; i++) {
-    array.push(isArrayTag(source[at]) ? readByShape(shape, depth + 1) : readValue(depth + 1))
+    array[i] = isArrayTag(source[at]) ? readByShape(shape, depth + 1) : readValue(depth + 1)
   }
   return array
 }

@@ -14,20 +14,23 @@ export interface EntityMeta {
 }
 
 class Stamp extends Itself {
-  readonly #meta: EntityMeta
-  constructor(entity: object, meta: EntityMeta) {
+  readonly #version: number
+  readonly #updatedMs: number
+  constructor(entity: object, version: number, updatedMs: number) {
     super(entity)
-    this.#meta = meta
+    this.#version = version
+    this.#updatedMs = updatedMs
   }
   static of(entity: object): EntityMeta | undefined {
-    return #meta in entity ? entity.#meta : undefined
+    // Made when somebody asks, which few do.
+    return #version in entity ? { version: entity.#version, updated: new Date(entity.#updatedMs) } : undefined
   }
 }
 
-/** Remembers the meta of an entity that was just read; for stores, not for their users. */
-export function setMeta(entity: object, meta: EntityMeta): void {
+/** Remembers the meta of an entity that was just read, with its time in ms since 1970; for stores, not for their users. */
+export function setMeta(entity: object, version: number, updatedMs: number): void {
   // oxlint-disable-next-line no-new -- to construct is to stamp
-  new Stamp(entity, meta)
+  new Stamp(entity, version, updatedMs)
 }
 
 /** Version and time of an entity that a store has read; undefined for anything else, a copy of one included. */

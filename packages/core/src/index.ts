@@ -1,3 +1,4 @@
+export { arrayOf } from './array-of.ts'
 export { backgroundLoop, retryAfter, type BackgroundLoopOptions } from './background-loop.ts'
 export { MAX_DEPTH, MAX_VALUES, type Bag, type PropertyValue } from './bag.ts'
 export type { Storable } from './bag-type.ts'

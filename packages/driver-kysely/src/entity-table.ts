@@ -94,6 +94,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
   async function lengthsOf(rows: Iterable<Row>, call: Call): Promise<ReadonlyMap<string, Row>> {
     const ids: Uint8Array[] = []
     for (const row of rows) if (isLeftOut(row)) ids.push(row.id as Uint8Array)
+    if (ids.length === 0) return NO_LENGTHS
     return select('bodyLengths', ids, call)
   }
 
@@ -286,6 +287,8 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     },
   }
 }
+
+const NO_LENGTHS: ReadonlyMap<string, Row> = new Map()
 
 function bitsOf(numbers: readonly number[]): number {
   return numbers.reduce((bits, number) => bits + 2 ** number, 0)

@@ -1,4 +1,11 @@
-import type { ColumnType, IndexRow, IndexTableSpec, Key, KeyValue } from '@looseleaf/core'
+import {
+  arrayOf,
+  type ColumnType,
+  type IndexRow,
+  type IndexTableSpec,
+  type Key,
+  type KeyValue,
+} from '@looseleaf/core'
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from './flavor.ts'
 import { toBigInt, toNumber } from './row-values.ts'
@@ -24,8 +31,9 @@ export function indexRowReader(types: readonly ColumnType[], names: readonly str
   // In a table that includes nothing a property may have this name.
   const isOfKey = names.includes(INCLUDED)
   return (row, prefix = []) => {
-    const key = [...prefix]
-    for (let i = prefix.length; i < names.length; i++) key.push(readers[i]!(row[names[i]!]))
+    const key = arrayOf<KeyValue>(names.length)
+    for (let i = 0; i < names.length; i++)
+      key[i] = i < prefix.length ? prefix[i]! : readers[i]!(row[names[i]!])
     const entityId = row.entity_id as Uint8Array
     const version = toNumber(row.version)
     const included = isOfKey ? undefined : row[INCLUDED]

@@ -1,4 +1,11 @@
-import { compareKeys, type Bag, type IndexDefinitionData, type Key, type KeyValue } from '@looseleaf/core'
+import {
+  arrayOf,
+  compareKeys,
+  type Bag,
+  type IndexDefinitionData,
+  type Key,
+  type KeyValue,
+} from '@looseleaf/core'
 import { deriveExactRows, type ExactRow } from './derive-rows.ts'
 import { openIndex, type Cells, type OpenIndex } from './open-index.ts'
 import { satisfies, type ParsedWhere } from './parse-where.ts'
@@ -36,16 +43,17 @@ export function answerKey(
  * What `deriveExactRows` gives for an index without arrays, where an entity has one row or none. Entities of one page have
  * mostly the same values, so what a property gave last is kept: this takes a third of the time.
  */
-function onlyRow({ properties, isOf }: OpenIndex): (bag: Bag) => ExactRow | undefined {
+function onlyRow({ properties, types, isOf }: OpenIndex): (bag: Bag) => ExactRow | undefined {
   const last = properties.map((): { given: unknown; cells: Cells | undefined } => ({
     given: undefined,
     cells: undefined,
   }))
   return (bag) => {
     if (!isOf(bag)) return undefined
-    const key: KeyValue[] = []
+    const key = arrayOf<KeyValue>(types.length)
     // The same as the key, until a value is longer than its column.
     let exact = key
+    let at = 0
     for (let i = 0; i < properties.length; i++) {
       const property = properties[i]!
       const given = property.read(bag)
@@ -65,9 +73,11 @@ function onlyRow({ properties, isOf }: OpenIndex): (bag: Bag) => ExactRow | unde
       }
       if (cells === undefined) return undefined
       const { value, exact: whole } = cells
-      if (value !== whole && exact === key) exact = [...key]
-      for (let n = 0; n < value.length; n++) key.push(value[n] as KeyValue)
-      if (exact !== key) exact.push(...whole)
+      if (value !== whole && exact === key) exact = key.slice()
+      for (let n = 0; n < value.length; n++, at++) {
+        key[at] = value[n] as KeyValue
+        exact[at] = whole[n] as KeyValue
+      }
     }
     return { key, exact }
   }

@@ -46,7 +46,7 @@ export function toKeyValue(type: ColumnType, value: unknown): KeyValueResult {
       return typeof value === 'boolean' ? same(value ? 1n : 0n) : misfit('true or false', value)
     case 'time': {
       const time = value instanceof Date ? value.getTime() : Number.NaN
-      return Number.isNaN(time) ? misfit('a valid Date', value) : same(BigInt(time) * 1000n)
+      return Number.isNaN(time) ? misfit('a valid Date', value) : same(microsOf(time))
     }
   }
 }
@@ -112,6 +112,11 @@ function text(bytes: Uint8Array): string | undefined {
 
 function same(value: KeyValue): KeyValueResult {
   return { value, exact: value }
+}
+
+function microsOf(milliseconds: number): bigint {
+  const micros = milliseconds * 1000
+  return Number.isSafeInteger(micros) ? BigInt(micros) : BigInt(milliseconds) * 1000n
 }
 
 function misfit(expected: string, value: unknown): KeyValueResult {

@@ -123,6 +123,8 @@ function openProperty(property: IndexedProperty): OpenProperty {
   const isThere = nulls === 'first' ? 1n : 0n
   const present = nulls === undefined ? [] : [isThere]
   const nothing = [1n - isThere, EMPTY[keyType]]
+  const withMark = (value: KeyValue): readonly KeyValue[] =>
+    nulls === undefined ? [value] : [isThere, value]
   return {
     name,
     type,
@@ -140,8 +142,8 @@ function openProperty(property: IndexedProperty): OpenProperty {
       if ('misfit' in own) return own
       const found = keyed === undefined ? own : derived(keyed, given)
       if ('misfit' in found) return found
-      const value = [...present, found.value]
-      return { value, exact: found.exact === found.value ? value : [...present, found.exact] }
+      const value = withMark(found.value)
+      return { value, exact: found.exact === found.value ? value : withMark(found.exact) }
     },
   }
 }

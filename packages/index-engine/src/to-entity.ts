@@ -1,4 +1,4 @@
-import { formatId, setMeta, type Bag, type Entity } from '@looseleaf/core'
+import { formatId, setMeta, type Bag, type Entity, type EntityId } from '@looseleaf/core'
 
 /** An entity as a store has read and decoded it. */
 export interface ReadEntity {
@@ -15,10 +15,11 @@ export interface ReadEntity {
 /** What people get: the properties beside the id, and version and time for `metaOf` where they are known. */
 export function toEntity(read: ReadEntity): Entity {
   const id = formatId(read.id)
-  // The id comes first for whoever prints it, and last so that no stored property can stand in its place.
-  const entity: Entity = Object.assign({ id }, read.bag, { id })
+  // It comes first for whoever prints it, and no stored property can stand in its place.
+  const entity: { id: EntityId } & Bag = { id, ...read.bag }
+  entity.id = id
   if (read.updated !== undefined) {
-    setMeta(entity, { version: read.version, updated: new Date(Math.floor(read.updated / 1000)) })
+    setMeta(entity, read.version, Math.floor(read.updated / 1000))
   }
   return entity
 }

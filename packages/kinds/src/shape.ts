@@ -136,7 +136,7 @@ export function createShape({ name, schema, upgrades, checkReads }: ShapeOptions
 export function readItem(shape: Shape, entity: Entity): Item<object> {
   const meta = readMeta(entity)
   const item = shape.toItem(entity, meta.version)
-  setMeta(item, meta)
+  setMeta(item, meta.version, meta.updated.getTime())
   return item
 }
 
