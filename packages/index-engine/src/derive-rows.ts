@@ -1,4 +1,11 @@
-import { describeKind, type Bag, type IndexDefinitionData, type Key, type KeyValue } from '@looseleaf/core'
+import {
+  arrayOf,
+  describeKind,
+  type Bag,
+  type IndexDefinitionData,
+  type Key,
+  type KeyValue,
+} from '@looseleaf/core'
 import { keyIdentity } from './key-identity.ts'
 import { openIndex, type Cells, type OpenProperty } from './open-index.ts'
 import { isPath } from './property-value.ts'
@@ -52,13 +59,14 @@ export function deriveExactRows(
   definition: IndexDefinitionData,
   bag: Bag,
 ): { readonly rows: readonly ExactRow[]; readonly misfits: readonly Misfit[] } {
-  const { properties, isOf } = openIndex(definition)
+  const { properties, isOf, types } = openIndex(definition)
   if (!isOf(bag)) return { rows: [], misfits: [] }
-  const values: unknown[] = []
-  for (const property of properties) {
+  const values = arrayOf<unknown>(properties.length)
+  for (let i = 0; i < properties.length; i++) {
+    const property = properties[i]!
     const value = property.read(bag)
     if (property.absent === undefined && !holdsSomething(property, value)) return { rows: [], misfits: [] }
-    values.push(value)
+    values[i] = value
   }
 
   const misfits: Misfit[] = []
@@ -66,19 +74,27 @@ export function deriveExactRows(
   let varying: readonly Cells[] | undefined
   let split = 0
   let isWhole = true
-  const key: KeyValue[] = []
-  const exact: KeyValue[] = []
-  for (const [i, property] of properties.entries()) {
+  const varies = properties.find(({ many }) => many)
+  const key = arrayOf<KeyValue>(types.length - (varies?.directions.length ?? 0))
+  // The same as the key, until a value is longer than its column.
+  let exact = key
+  let at = 0
+  for (let i = 0; i < properties.length; i++) {
+    const property = properties[i]!
     const cells = cellsOf(property, values[i], misfits)
     const first = cells[0]
-    if (property.many) {
+    if (property === varies) {
       varying = cells
-      split = key.length
+      split = at
     } else if (first === undefined) {
       isWhole = false
     } else {
-      key.push(...first.value)
-      exact.push(...first.exact)
+      const { value, exact: whole } = first
+      if (value !== whole && exact === key) exact = key.slice()
+      for (let n = 0; n < value.length; n++, at++) {
+        key[at] = value[n] as KeyValue
+        exact[at] = whole[n] as KeyValue
+      }
     }
   }
   if (!isWhole) return { rows: [], misfits }
