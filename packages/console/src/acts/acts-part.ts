@@ -1,6 +1,6 @@
 import { markup, type Html } from '../html.ts'
 import { durationText, milliseconds, timeText } from '../text.ts'
-import { table } from '../table.ts'
+import { long, table } from '../table.ts'
 import type { Act, ActUnderWay } from './acts.ts'
 
 /** What is being done, and what was done, the newest first. */
@@ -16,7 +16,7 @@ export function actsPart(acts: readonly Act[], underWay: readonly ActUnderWay[])
     timeText(at),
     `${name} ${about}`,
     durationMs < 10_000 ? milliseconds(durationMs) : durationText(durationMs),
-    failure ?? 'done',
+    failure === undefined ? 'done' : long(failure),
   ])
   return markup`<h2>Acts</h2>${begun}${table(['when (UTC)', 'act', 'took', 'result'], rows)}`
 }

@@ -88,7 +88,7 @@ test('an index is added, filled, and dropped after a question, each told and on 
   const added = await act({ add: 'by_name' })
   expect(added).toMatchObject({ status: 303, headers: { location: '/store/live' } })
   expect(await indexes()).toEqual(['by_name building'])
-  expect(await page()).toMatch(/by_name: building[\s\S]*A cleaner of the store will fill it/)
+  expect(await page()).toMatch(/by_name: building[\s\S]*No cleaner runs now, so nobody fills it/)
 
   await cleanIndex(store, 'by_name', { settleMs: 0 })
   const ready = await page()
