@@ -25,7 +25,7 @@ export function thingsToTry(base: string, { home, mayAdd, mayBreak }: MayTry): r
     ...(home === undefined
       ? []
       : [
-          markup`Load <a href="${home.href}">a page of ${home.label}</a>, and find it in the <a href="${base}/xray">X-rays</a>: a handful of statements, however much is on it.`,
+          markup`Load <a href="${home.href}">a page of ${home.label}</a>, and find it in the <a href="${base}/xray">X-rays</a>: few statements for all that is on it, and which shard each was sent to.`,
         ]),
     ...(mayAdd
       ? [

@@ -26,7 +26,7 @@ i { display: inline-block; width: .8rem; height: .8rem; border-radius: 3px; back
 th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid var(--line); white-space: nowrap } tbody th { font-weight: inherit }
 code { display: block; width: min(60ch, 75vw); white-space: pre-wrap; overflow-wrap: anywhere; font-size: .8rem; color: var(--soft) }
 summary { cursor: pointer } .yes { color: var(--good) } .no { color: var(--bad); font-weight: 600 }
-.long { white-space: normal; display: inline-block; min-width: 9ch; max-width: 40ch }
+.long { white-space: normal; display: inline-block; min-width: 9ch; max-width: 40ch } .id { white-space: normal; display: inline-block; min-width: 20ch }
 td code { width: auto; max-width: 70ch; min-width: min(30ch, 60vw); color: inherit }
 dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .2rem 1.25rem; margin: .5rem 0 } dt { color: var(--soft) } dd { margin: 0 }
 @media (max-width: 480px) { dl { grid-template-columns: minmax(0, 1fr) } dd { margin-bottom: .4rem } }
@@ -36,7 +36,7 @@ form { display: flex; flex-wrap: wrap; gap: .5rem; align-items: end; margin: .75
 input { min-height: 2.75rem; box-sizing: border-box; flex: 1 1 14rem; max-width: 26rem; min-width: 0 } button { cursor: pointer; min-height: 2.75rem; max-width: 100% }
 a:focus-visible, input:focus-visible, button:focus-visible, pre:focus-visible { outline: 2px solid var(--index); outline-offset: 2px }
 .choices { display: flex; flex-wrap: wrap; gap: .25rem 1rem; padding: 0; margin: .5rem 0; list-style: none } .choices [aria-current] { font-weight: 600; text-decoration: none }
-@media (max-width: 480px) { .narrow th, .narrow td { white-space: normal; padding-right: .4rem; font-size: .8rem } .narrow :is(th, td):nth-child(2) { display: none } }
+@media (max-width: 480px) { .narrow th, .narrow td { padding-right: .5rem; font-size: .8rem } .narrow thead th { white-space: normal; overflow-wrap: normal } .narrow :is(th, td):nth-child(2) { display: none } }
 progress { width: min(20rem, 100%); accent-color: var(--index) } .acts { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center }
 button:hover { border-color: var(--index) }
 .plot path { fill: none; stroke: var(--own-colour); stroke-width: 2; stroke-linecap: round; stroke-linejoin: round } .plot .dots { stroke-width: 4; opacity: .7 }

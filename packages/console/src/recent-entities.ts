@@ -55,7 +55,7 @@ ${
         rows.map((row) => {
           const id = formatId(row.id)
           const kind = mayShow === undefined ? [] : [kindText(row, bagOf(codec, row), mayShow)]
-          return [entityLink(base, id), ...kind, ...cells(row), row.shard]
+          return [markup`<span class="id">${entityLink(base, id)}</span>`, ...kind, ...cells(row), row.shard]
         }),
         'Entities that were written last',
       )

@@ -14,7 +14,7 @@ export function actsPart(acts: readonly Act[], underWay: readonly ActUnderWay[])
   const newest = acts.toSorted((a, b) => b.at.getTime() - a.at.getTime())
   const rows = newest.map(({ name, about, at, durationMs, failure }) => [
     timeText(at),
-    `${name} ${about}`,
+    long(`${name} ${about}`),
     durationMs < 10_000 ? milliseconds(durationMs) : durationText(durationMs),
     failure === undefined ? 'done' : long(failure),
   ])

@@ -88,8 +88,8 @@ export function createFaults(
       AbortSignal.timeout(LIMIT_MS),
     )
     const lags = value?.shards.map(
-      ({ name, lagMs, isFollowed }) =>
-        markup`<dt>${name}</dt><dd>${lagMs === undefined ? 'not known' : durationText(lagMs)}${isFollowed ? '' : ', and no cleaner has it now'}</dd>`,
+      ({ name, lagMs, isFollowed, error }) =>
+        markup`<dt>${name}</dt><dd>${lagMs === undefined ? 'not known' : durationText(lagMs)}${isFollowed || error !== undefined ? '' : ', and no cleaner has it now'}</dd>`,
     )
     return markup`<section><h2>The cleaner</h2><p>How old the oldest write is that it has not looked at, by shard; some seconds are normal.</p>
 ${lags === undefined ? markup`<p>${failure}</p>` : markup`<dl>${lags}</dl>`}

@@ -109,6 +109,6 @@ test('calls that failed are on the plot, and named below it', () => {
     latencies.callEnded({ name: 'get', index: undefined, startedAt: 0, durationMs: 1, failure })
   expect(part()).toMatch(/<path class="failed" d="M[\d.]+ [^"]+"/)
   expect(part()).toContain(
-    'Of 4 calls in these minutes 3 have failed: 2 with SHARD_UNAVAILABLE, 1 with NOT_FOUND.',
+    'Of 4 calls in these minutes 3 have failed, in the seconds with a cross: 2 with SHARD_UNAVAILABLE, 1 with NOT_FOUND.',
   )
 })

@@ -48,7 +48,7 @@ ${
   seconds.length === 0
     ? markup`<p>No call has ended in the last five minutes.</p>`
     : markup`<div class="scroll latest" tabindex="0" role="region" aria-label="Plot of latencies">${latencyPlot(seconds, marks, now)}</div>
-<p class="keys"><span class="key index"><i></i>p50, half of the calls are faster</span> <span class="key entities"><i></i>p99, one of a hundred is slower</span> <span class="key own"><i></i>the slowest call</span> <span class="key failed"><i></i>a second with calls that failed</span></p>
+<p class="keys"><span class="key index"><i></i>p50, half of the calls are faster</span> <span class="key entities"><i></i>p99, one of a hundred is slower</span> <span class="key own"><i></i>the slowest call</span></p>
 ${failuresPart(latencies.between(0, Infinity))}`
 }
 ${comparison(latencies, acts ?? [], filled, now)}
@@ -71,7 +71,7 @@ function failuresPart(latency: Latency | undefined): Html | undefined {
   const { calls, failures } = latency
   const codes = [...failures].map(([code, count]) => `${count.toLocaleString('en-US')} with ${code}`)
   const failed = failures.values().reduce((sum, count) => sum + count, 0)
-  return markup`<p>Of ${counted(calls, 'call')} in these minutes ${counted(failed, 'has', 'have')} failed: ${codes.join(', ')}.</p>`
+  return markup`<p><span class="failed"><i></i></span>Of ${counted(calls, 'call')} in these minutes ${counted(failed, 'has', 'have')} failed, in the seconds with a cross: ${codes.join(', ')}.</p>`
 }
 
 /** Before, during and after the last adding of an index that the plot still has. */
