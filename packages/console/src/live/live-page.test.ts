@@ -26,36 +26,39 @@ test('a call that took no time by its clock is on the plot', () => {
   expect(text).not.toMatch(/NaN|Infinity/)
 })
 
-test('labels of the plot never overlap, no line crosses one, the newest are there, and every mark has its line', () => {
-  const second = { second: NOW / 1000 - 1, calls: 1, failures: new Map(), p50Ms: 1, p99Ms: 1, maxMs: 1 }
-  const marks = Array.from({ length: 12 }, (_, n) => ({
-    at: new Date(NOW - 24_000 + n * 2000),
-    label: `add by_name_${n}`,
-  }))
-  const { text } = latencyPlot([second], marks, NOW)
-  expect(text.match(/<g class="mark">/g)).toHaveLength(12)
-  const marked = text.slice(text.indexOf('<g class="mark">'))
-  const labels = [...marked.matchAll(/<text x="([\d.]+)" y="(\d+)" text-anchor="(start|end)">([^<]+)</g)].map(
-    ([, x, y, anchor, label]) => {
+test.each([24, 59])(
+  'labels of the plot never overlap, no line crosses one, the newest are there, and every mark has its line, from %i s ago',
+  (ago) => {
+    const second = { second: NOW / 1000 - 1, calls: 1, failures: new Map(), p50Ms: 1, p99Ms: 1, maxMs: 1 }
+    const marks = Array.from({ length: 12 }, (_, n) => ({
+      at: new Date(NOW - ago * 1000 + n * 2000),
+      label: `add by_name_${n}`,
+    }))
+    const { text } = latencyPlot([second], marks, NOW)
+    expect(text.match(/<g class="mark">/g)).toHaveLength(12)
+    const marked = text.slice(text.indexOf('<g class="mark">'))
+    const labels = [
+      ...marked.matchAll(/<text x="([\d.]+)" y="(\d+)" text-anchor="(start|end)">([^<]+)</g),
+    ].map(([, x, y, anchor, label]) => {
       // By the width of a narrow letter: an overlap of these would be one of any.
       const length = label!.length * 6
       return { row: Number(y), label, from: anchor === 'end' ? Number(x) - length : Number(x), length }
-    },
-  )
-  expect(labels.length).toBeGreaterThan(2)
-  expect(labels.length).toBeLessThan(12)
-  expect(labels.map(({ label }) => label)).toContain('add by_name_11')
-  for (const [i, one] of labels.entries())
-    for (const other of labels.slice(i + 1))
-      if (one.row === other.row)
-        expect(one.from >= other.from + other.length || other.from >= one.from + one.length).toBe(true)
-  const lines = [...marked.matchAll(/<line x1="([\d.]+)" x2="[\d.]+" y1="(\d+)"/g)]
-  expect(lines).toHaveLength(12)
-  for (const [, x, from] of lines)
-    for (const one of labels)
-      if (Number(from) < one.row - 10)
-        expect(Number(x) <= one.from || Number(x) >= one.from + one.length).toBe(true)
-})
+    })
+    expect(labels.length).toBeGreaterThan(2)
+    expect(labels.length).toBeLessThan(12)
+    expect(labels.map(({ label }) => label)).toContain('add by_name_11')
+    for (const [i, one] of labels.entries())
+      for (const other of labels.slice(i + 1))
+        if (one.row === other.row)
+          expect(one.from >= other.from + other.length || other.from >= one.from + one.length).toBe(true)
+    const lines = [...marked.matchAll(/<line x1="([\d.]+)" x2="[\d.]+" y1="(\d+)"/g)]
+    expect(lines).toHaveLength(12)
+    for (const [, x, from] of lines)
+      for (const one of labels)
+        if (Number(from) < one.row - 10)
+          expect(Number(x) <= one.from || Number(x) >= one.from + one.length).toBe(true)
+  },
+)
 
 test('one of a hundred is told of a hundred calls, and not of fewer', () => {
   const { latencies, ...view } = viewOf(30_000)
