@@ -56,7 +56,7 @@ export function latencyPlot(seconds: readonly LatencyOfSecond[], marks: readonly
   return markup`<svg class="plot" viewBox="0 0 ${WIDTH} ${BOTTOM + 52}" role="img" aria-label="${labelOf(seconds, shown)}">
 ${decades.map((ms) => markup`<line class="grid" x1="${LEFT}" x2="${RIGHT}" y1="${y(ms)}" y2="${y(ms)}"/><text class="soft" x="${LEFT - 8}" y="${Number(y(ms)) + 4}" text-anchor="end">${scaleText(ms)}</text><text class="soft" x="${RIGHT + 8}" y="${Number(y(ms)) + 4}">${scaleText(ms)}</text>`)}
 ${ticks.map((ago) => markup`<text class="soft" x="${x(end - ago)}" y="${BOTTOM + 22}" text-anchor="${ago === 0 ? 'end' : 'middle'}">${agoText(ago)}</text>`)}
-<text class="soft" x="${(LEFT + RIGHT) / 2}" y="${BOTTOM + 44}" text-anchor="middle">how long calls took; each line is ten times the one below</text>
+<text class="soft" x="${RIGHT}" y="${BOTTOM + 44}" text-anchor="end">how long calls took; each line is ten times the one below</text>
 <path class="own dots" d="${dots}"/><path class="entities" d="${line('p99Ms')}"/><path class="index" d="${line('p50Ms')}"/><path class="failed" d="${crosses}"/>
 ${markLines(shown, (at) => Number(x(at.getTime() / 1000)))}</svg>`
 }
