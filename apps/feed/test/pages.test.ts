@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseFile } from '../src/import/parse-file.ts'
 import { postEntry } from '../src/model/entries.ts'
 import { personByName } from '../src/model/people.ts'
+import { indexPurposes } from '../src/web/index-purposes.ts'
 import { createVisitor, openTestSite, textOf, type TestSite } from './support.ts'
 
 let site: TestSite
@@ -93,6 +94,12 @@ test('an entry shows all of its comments and who else shared its link', async ()
   expect(page).toContain('Lost-property notice closed, after fifty-one years.')
   expect(page).toMatch(/Also shared by.*Two violins made of an ironing board.*Oskar Dovetail/)
   expect(page).toContain('Pascal Tallow')
+})
+
+test('the entry that the window names for the offered index has been shared by others', async () => {
+  const { href = '' } = indexPurposes['entry_by_link']?.page ?? {}
+  const page = textOf((await createVisitor(site.app).get(href)).body)
+  expect(page).toMatch(/knitted a barograph.*Also shared by.*Sunniva/)
 })
 
 test.each(['/feed.atom', '/people/mira/feed.atom'])(

@@ -31,6 +31,26 @@ test('rows that are planted are on no page, each page says how many it met, and 
   }
 })
 
+test('each index that can be broken is read by the page that the window names for it', async () => {
+  const site = await openTestSite()
+  try {
+    const [reader, window] = [createVisitor(site.app), createVisitor(site.app)]
+    const { body } = await window.get('/store/faults')
+    const named = [...body.matchAll(/<section><h2>(\w+)<\/h2><p>[^<]* See <a href="([^"]+)"/g)]
+    expect(named.map(([, index]) => index)).toEqual(['entry_by_time', 'person_by_time'])
+    for (const [, index = '', path = ''] of named) {
+      const discarded = async (): Promise<number> =>
+        Number(/discarded (\d+) rows?/.exec(textOf((await reader.get(path)).body))![1])
+      expect(await discarded()).toBe(0)
+      expect((await window.post('/store/faults', { plant: index })).statusCode).toBe(303)
+      expect(await discarded()).toBeGreaterThan(10)
+      expect(site.site.rowCounts.of(index).discarded).toBeGreaterThan(10)
+    }
+  } finally {
+    await site.close()
+  }
+})
+
 test('a site that others can reach has no window, and no acts', async () => {
   const site = await openTestSite({ sample: false, origin: 'https://feed.example.org' })
   try {

@@ -60,6 +60,7 @@ test('it shows a store and no values, does nothing, and ends at Ctrl-C with 0', 
   const entity = await page(`${url}/entity/${id}`)
   expect(entity).toContain('✓ present')
   expect(entity).not.toContain('ada-of-1815')
+  expect(await page(`${url}/xray`)).toContain('looseleaf console, beside the application, has none')
   const live = await fetch(`${url}/live`)
   expect(await live.text()).not.toContain('<button')
   const body = new URLSearchParams({ drop: 'by_user', sure: 'yes' })

@@ -3,7 +3,10 @@ import { LooseleafError } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore, defineIndex, type Trace } from '@looseleaf/store'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { createConsole, type Console } from './console.ts'
+import { serveConsole } from '../test/serve-console.ts'
+import { createConsole, type Console, type ConsoleOptions } from './console.ts'
+import { createRowCounts } from './faults/row-counts.ts'
+import { createLatencies } from './live/latencies.ts'
 import { counted } from './text.ts'
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
@@ -135,6 +138,44 @@ test('the first page says what is looked at, with what was sent to each shard', 
       `${counted(items, 'entity', 'entities')} in ${counted(statements, 'statement')}</text>`,
     )
   }
+})
+
+test('the first page says what to try, as far as the console has it', async () => {
+  const triesOf = async (options: Partial<ConsoleOptions>): Promise<string[]> => {
+    const { text } = await serveConsole(createConsole({ store, base: '/store', ...options }))
+    const [, list = ''] = /Try first<\/h2><ol[^>]*>([\s\S]*?)<\/ol>/.exec(await text('/store')) ?? []
+    return [...list.matchAll(/<li>[^]*?href="([^"]+)"/g)].map(([, href]) => href!)
+  }
+  const home = { href: '/home', label: 'Home' }
+  const live = { offer: [], latencies: createLatencies() }
+  const acts = { onAct: () => {} }
+  const faults = { indexes: [], counts: createRowCounts() }
+  expect(await triesOf({})).toEqual(['/store/entity'])
+  expect(await triesOf({ live })).toEqual(['/store/entity'])
+  expect(await triesOf({ home, live, acts, faults })).toEqual([
+    '/home',
+    '/store/live',
+    '/store/faults',
+    '/store/entity',
+  ])
+})
+
+test('what an index is for is said in the words of the application wherever it is shown', async () => {
+  const page = { href: '/people?by=<name>', label: 'the <people>' }
+  const options = {
+    purposes: { by_name: { text: 'For <people>.', page } },
+    live: { offer: [byName], latencies: createLatencies() },
+    acts: { onAct: () => {} },
+    faults: { indexes: ['by_name'], counts: createRowCounts() },
+  }
+  const { text } = await serveConsole(createConsole({ store, base: '/store', ...options }))
+  for (const path of ['/store/live', '/store/faults', '/store/index/by_name'])
+    expect(await text(path)).toContain(
+      'For &#60;people&#62;. See <a href="/people?by=&#60;name&#62;">the &#60;people&#62;</a>.',
+    )
+  expect(() =>
+    createConsole({ store, base: '/store', purposes: { by_name: 'For people.' as never } }),
+  ).toThrow('createConsole takes { purposes }')
 })
 
 test('nothing runs on its pages or is loaded by them, and nobody keeps them', async () => {

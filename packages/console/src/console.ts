@@ -10,9 +10,10 @@ import { createKeptPlaces } from './kept-places.ts'
 import { createKeptTraces } from './kept-traces.ts'
 import { createFaults, type FaultsOptions } from './faults/faults.ts'
 import { createLive, type LiveOptions } from './live/live.ts'
-import { overviewPage } from './overview-page.ts'
+import { overviewPage, thingsToTry } from './overview-page.ts'
 import { page, pageHeaders, type Link } from './page.ts'
 import { answerTo, notFound, type Answer, type Page, type Routes } from './routes.ts'
+import { checkPurposes, type Purposes } from './purposes.ts'
 import { shardsPage } from './shards-page.ts'
 import type { MayShow } from './showing.ts'
 import { tracesPage, xrayPage } from './xray-page.ts'
@@ -34,6 +35,8 @@ export interface ConsoleOptions {
   readonly live?: LiveOptions | undefined
   /** Has a page where rows that lead to nothing are planted and cleaned away, for a demonstration; needs `acts`. Default: there is none. */
   readonly faults?: FaultsOptions | undefined
+  /** What indexes are for; said where they are shown. Default: nothing is said of it. */
+  readonly purposes?: Purposes | undefined
   /** Allows acts, such as adding an index, to whoever may look. Default: a console only reads. */
   readonly acts?: ActsOptions | undefined
 }
@@ -56,7 +59,7 @@ export interface Console {
 
 /** Throws `BAD_OPTION`. */
 export function createConsole(options: ConsoleOptions): Console {
-  const { store, base, home, mayShow, maxTraces = 100 } = options
+  const { store, base, home, mayShow, maxTraces = 100, purposes = {} } = options
   if (typeof base !== 'string' || !/^(\/[\w.~-]+)+$/.test(base)) {
     throw new LooseleafError(
       'BAD_OPTION',
@@ -75,6 +78,7 @@ export function createConsole(options: ConsoleOptions): Console {
       `createConsole takes { maxTraces }, a whole number from 1; got ${describeKind(maxTraces)}.`,
     )
   }
+  checkPurposes(purposes)
   const traces = createKeptTraces(maxTraces)
   const places = createKeptPlaces()
   const own: readonly Link[] = [
@@ -94,17 +98,24 @@ export function createConsole(options: ConsoleOptions): Console {
       page(title, links, path, body)
   const actPages: ActPage[] = []
   if (options.live !== undefined)
-    actPages.push(createLive(options.live, { store, base, acts, html: htmlAt(`${base}/live`) }))
+    actPages.push(createLive(options.live, { store, base, purposes, acts, html: htmlAt(`${base}/live`) }))
   if (options.faults !== undefined) {
     if (acts === undefined)
       throw new LooseleafError(
         'BAD_OPTION',
         'createConsole takes { faults } only with { acts }, which it needs.',
       )
-    actPages.push(createFaults(options.faults, { store, base, acts, html: htmlAt(`${base}/faults`) }))
+    actPages.push(
+      createFaults(options.faults, { store, base, purposes, acts, html: htmlAt(`${base}/faults`) }),
+    )
   }
+  const toTry = thingsToTry(base, {
+    home,
+    mayAdd: options.live !== undefined && acts !== undefined,
+    mayBreak: options.faults !== undefined,
+  })
   const routes: Routes = new Map<string, Page>([
-    ['', () => ({ status: 200, title: 'The store', body: overviewPage(store.stats()) })],
+    ['', () => ({ status: 200, title: 'The store', body: overviewPage(store.stats(), toTry) })],
     ['shards', ({ signal }) => shardsPage({ store, base }, signal)],
     ['xray', ({ rest }) => xrayAnswer(rest)],
     ['entity', (ask) => entityPage({ store, base, mayShow }, ask)],
@@ -113,7 +124,7 @@ export function createConsole(options: ConsoleOptions): Console {
       (ask) =>
         ask.rest === ''
           ? indexesPage({ store, base }, ask)
-          : indexPage({ store, base, mayShow, places }, ask),
+          : indexPage({ store, base, mayShow, places, purposes }, ask),
     ],
   ])
 

@@ -13,7 +13,7 @@ import type { Answer, Ask } from './routes.ts'
 import { isShown, keyText, tableAddress, type MayShow } from './showing.ts'
 import { byteText, counted, cut } from './text.ts'
 import { typeOf, valueText } from './value-text.ts'
-import { noteOf, table } from './table.ts'
+import { long, noteOf, table } from './table.ts'
 
 /** Of a body, of a bag and of its index rows, what is shown at the most. */
 const MAX_BYTES = 512
@@ -36,7 +36,7 @@ export async function entityPage(
   if (asked === '') {
     const body = markup`<h1>Entities</h1>
 <p class="lead">How an entity is stored, byte by byte, and each of its index rows.</p>${form}
-${await recentEntities(store.context, base, signal)}`
+${await recentEntities({ context: store.context, base, mayShow }, signal)}`
     return { status: 200, title: 'Entities', body }
   }
   const found = await inspectEntity(store.context, asked, { signal }).catch((error: unknown) => {
@@ -95,7 +95,7 @@ function bagSection(bag: Bag, isPublic: boolean): Html {
   const { shown, note } = cut(Object.keys(bag), MAX_PROPERTIES, 'property')
   const head = ['property', 'type', ...(isPublic ? ['value'] : [])]
   const rows = shown.map((name) => [
-    markup`<span class="name">${name.slice(0, 200)}</span>`,
+    long(name.slice(0, 200)),
     typeOf(bag[name]),
     ...(isPublic ? [markup`<code>${valueText(bag[name])}</code>`] : []),
   ])
@@ -159,7 +159,7 @@ ${over === 0 ? undefined : markup`<p class="soft">A row that is left over leads 
 }
 
 function thereText({ isExpected, version, state, failure, isPending }: InspectedRow): Html {
-  if (failure !== undefined) return markup`not known: ${failure.message}`
+  if (failure !== undefined) return long(`not known: ${failure.message}`)
   if (isExpected === undefined) return markup`there; nobody knows whether it belongs to it`
   if (!isExpected) return markup`left over`
   if (version !== undefined) return markup`<span class="yes">✓ present</span>`

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
 import { LooseleafError, parseId } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
@@ -88,6 +89,30 @@ test('what was written last is listed by its ids, with a word about a shard that
   expect(rest).toContain(`What is on ${silent!.name}: it sleeps`)
   const there = expected.filter((id) => store.context.router.shardOfId(parseId(id!)) !== 0)
   expect(listed(rest).slice(0, there.length)).toEqual(there)
+})
+
+test('what was written last has its kind where its values may be shown, and nothing of it elsewhere', async () => {
+  const isNote = (bag: Bag): boolean => bag['_kind'] === 'note'
+  const kindsOn = (text: string): (string | undefined)[] =>
+    [...text.matchAll(/store\/entity\/[^>]*>[^<]*<\/a><\/span><\/th><td>(?:<span[^>]*>)?([^<]*)</g)].map(
+      ([, kind]) => kind,
+    )
+  const { store, get } = await open({ mayShow: isNote })
+  const put = async (bag: Bag): Promise<string> => {
+    // So that no two have one time.
+    await new Promise((resolve) => setTimeout(resolve, 2))
+    return (await store.put(bag)).id
+  }
+  await put({ _kind: SECRET.toString() })
+  await put({ _kind: 'note', text: 'short' })
+  await put({ _kind: 'note', text: randomBytes(20_000).toString('base64') })
+  await store.delete(await put({ _kind: 'note', text: 'gone' }))
+  const { text } = await get('/store/entity')
+  expect(kindsOn(text)).toEqual(['', 'not read', 'note', 'not shown'])
+  expect(text).not.toContain(SECRET.toString())
+  const hidden = await open()
+  await hidden.store.put({ _kind: 'note', text: 'short' })
+  expect((await hidden.get('/store/entity')).text).not.toMatch(/>kind<|>note</)
 })
 
 test('an entity is shown with its bag, the bytes that decode to it, and its index rows', async () => {

@@ -9,6 +9,7 @@ import { asked, askSizes, type Asked } from './asked.ts'
 import { markup, type Html } from './html.ts'
 import { columnsText, onText, stateText } from './index-text.ts'
 import type { KeptPlaces } from './kept-places.ts'
+import { purposeOf, type Purposes } from './purposes.ts'
 import { notFound, type Answer, type Ask } from './routes.ts'
 import { entityLink, isShown, keyText, tableAddress, type MayShow } from './showing.ts'
 import { byteText, counted, cut } from './text.ts'
@@ -22,6 +23,7 @@ export interface IndexPageOptions {
   readonly base: string
   readonly mayShow: MayShow | undefined
   readonly places: KeptPlaces
+  readonly purposes: Purposes
 }
 
 /** An index by its name: what it is, its size, and the rows of one of its tables on one shard. */
@@ -53,7 +55,7 @@ export async function indexPage(options: IndexPageOptions, { rest, query, signal
   ])
   const shards = cut(driver.shards, MAX_SHARDS, 'shard')
   const address = tableAddress(base, rest, entry.table)
-  const body = markup`<h1>Index ${rest}</h1>${entries.map((one) => definition(one, sizes))}
+  const body = markup`<h1>Index ${rest}</h1>${purposeOf(options.purposes, rest)}${entries.map((one) => definition(one, sizes))}
 <h2>${entry.unique ? 'Claims' : 'Rows'} as they lie: ${entry.table}</h2>
 ${
   entries.length < 2
@@ -90,7 +92,7 @@ function definition(entry: CatalogEntry, sizes: readonly Asked<ShardSizes | unde
 ${entry.on === undefined ? undefined : markup`<dt>only for</dt><dd>${onText(entry)}</dd>`}
 ${include === undefined ? undefined : markup`<dt>rows hold too</dt><dd>${include.join(', ')}</dd>`}
 ${unique ? markup`<dt>unique</dt><dd>one row for each key says who holds it</dd>` : undefined}
-<dt>size</dt><dd>${known.length === 0 ? 'the database does not say' : `about ${counted(sum('rows'), 'row')} in ${byteText(sum('bytes'))}, by the statistics of ${counted(known.length, 'shard')}`}</dd></dl>`
+<dt>size</dt><dd>${known.length === 0 ? 'the database does not say; SQLite would have to read its whole file for it' : `about ${counted(sum('rows'), 'row')} in ${byteText(sum('bytes'))}, by the statistics of ${counted(known.length, 'shard')}`}</dd></dl>`
 }
 
 interface Choice {

@@ -8,3 +8,4 @@ export { createLatencies, type Latencies, type Latency, type LatencyOfSecond } f
 export type { LiveOptions } from './live/live.ts'
 export type { MayShow } from './showing.ts'
 export type { Link } from './page.ts'
+export type { IndexPurpose, Purposes } from './purposes.ts'

@@ -44,7 +44,7 @@ ${
         'Indexes',
       )
 }${noteOf(note)}
-<p class="soft">Rows and bytes are estimates of the databases’ statistics; “–” where they have none.</p>
+<p class="soft">Rows and bytes are estimates of the databases’ statistics; “–” where they have none, as with SQLite, which would have to read its whole file for them.</p>
 ${kindsPart(indexes, base)}`
   return { status: 200, title: 'Indexes', body }
 }

@@ -1,6 +1,7 @@
 import { tableKind } from '@looseleaf/core'
 import type { ShardStats, StoreStats } from '@looseleaf/store'
 import { markup, type Html } from './html.ts'
+import type { Link } from './page.ts'
 import { counted } from './text.ts'
 
 const WIDTH = 940
@@ -10,12 +11,44 @@ const BOX = 52
 /** More are counted. */
 const MAX_SHARDS = 8
 
-/** What is looked at: the store in two sentences and a picture, with what this process has sent so far. */
-export function overviewPage({ shards }: StoreStats): Html {
+export interface MayTry {
+  readonly home: Link | undefined
+  /** Whether indexes can be added. */
+  readonly mayAdd: boolean
+  /** Whether rows can be planted, and the like. */
+  readonly mayBreak: boolean
+}
+
+/** What somebody who is here for the first time may try, the first first: as far as this console has it. */
+export function thingsToTry(base: string, { home, mayAdd, mayBreak }: MayTry): readonly Html[] {
+  return [
+    ...(home === undefined
+      ? []
+      : [
+          markup`Load <a href="${home.href}">a page of ${home.label}</a>, and find it in the <a href="${base}/xray">X-rays</a>: few statements for all that is on it, and which shard each was sent to.`,
+        ]),
+    ...(mayAdd
+      ? [
+          markup`<a href="${base}/live">Add an index</a> while others read and write: nothing is locked, and the plot shows what it does to them.`,
+        ]
+      : []),
+    ...(mayBreak
+      ? [
+          markup`<a href="${base}/faults">Break it</a>: plant index rows that lead to nothing, or let a write die halfway. Pages stay right, and a cleaner mends it.`,
+        ]
+      : []),
+    markup`<a href="${base}/entity">Open an entity</a>: its bag, its bytes, and each of its index rows on whichever shard it is.`,
+  ]
+}
+
+/** What is looked at: the store in two sentences, what to try, and a picture with what this process has sent so far. */
+export function overviewPage({ shards }: StoreStats, toTry: readonly Html[]): Html {
   return markup`<h1>A store over plain tables</h1>
 <p class="lead">Entities are bags of properties without a schema, kept as compressed bodies in one table a shard, and every index is a table of its own, whose rows
 may be on another shard than their entities. Reads go from an index to the entities and check them again, so a row too many is never seen, and a cleaner
 takes it away.</p>
+<h2>Try first</h2><ol class="steps">${toTry.map((one) => markup`<li>${one}</li>`)}</ol>
+<h2>How it works</h2>
 <div class="scroll" tabindex="0" role="region" aria-label="Picture of the store">${picture(shards)}</div>
 <ol class="steps"><li class="index"><i></i>A page asks an index for the rows of a key.</li>
 <li class="entities"><i></i>It reads the entities that they name, from whichever shard, and holds each against its row.</li>

@@ -10,12 +10,13 @@ const STYLE = `
 body { margin: 0 auto; max-width: 1200px; padding: 1rem clamp(1rem, 3vw, 2.5rem) 4rem; background: var(--back); color: var(--ink);
   font: 16px/1.5 system-ui, sans-serif; overflow-wrap: anywhere }
 a { color: inherit } a:focus-visible, summary:focus-visible, .scroll:focus-visible { outline: 2px solid var(--index); outline-offset: 2px }
+.skip { position: absolute; left: -99rem } .skip:focus { left: 0; top: 0; padding: .5rem 1rem; background: var(--back) } main:focus { outline: none }
 nav { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; font-size: .95rem } nav [aria-current] { font-weight: 600; text-decoration: none }
 h1 { font-size: 1.5rem; line-height: 1.25; margin: 1.25rem 0 .5rem } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem } h3 { font-size: 1rem; margin: 1.25rem 0 .25rem }
 p { max-width: 80ch; margin: .25rem 0 .75rem } .lead { font-size: 1.05rem } .soft { color: var(--soft); font-size: .875rem }
 svg { display: block; width: 100%; height: auto; background: var(--card); border-radius: 8px; padding: .5rem 0; font: 13px system-ui, sans-serif }
 svg text { fill: var(--ink) } svg text.soft { fill: var(--soft); font-size: 13px } .index { --own-colour: var(--index) } .entities { --own-colour: var(--entities) }
-.write { --own-colour: var(--write) } .own { --own-colour: var(--own) } rect { fill: var(--own-colour) } .buckets path { fill: var(--index) }
+.write { --own-colour: var(--write) } .own { --own-colour: var(--own) } .failed { --own-colour: var(--bad) } rect { fill: var(--own-colour) } .buckets path { fill: var(--index) }
 .buckets svg { height: 14px; padding: 0; border-radius: 4px; background: var(--line) } .buckets p { margin: .4rem 0 .1rem; font-size: .875rem } .shared rect, .shared i { opacity: .55 }
 rect.box { fill: none; stroke: var(--line); stroke-width: 1.5 } path.line { fill: none; stroke: var(--own-colour); stroke-width: 1.5; opacity: .7 }
 .steps { padding-left: 1.5rem } .steps li { margin: .25rem 0 }
@@ -25,7 +26,7 @@ i { display: inline-block; width: .8rem; height: .8rem; border-radius: 3px; back
 th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid var(--line); white-space: nowrap } tbody th { font-weight: inherit }
 code { display: block; width: min(60ch, 75vw); white-space: pre-wrap; overflow-wrap: anywhere; font-size: .8rem; color: var(--soft) }
 summary { cursor: pointer } .yes { color: var(--good) } .no { color: var(--bad); font-weight: 600 }
-.name { white-space: normal; display: inline-block; min-width: 9ch; max-width: 40ch }
+.long { white-space: normal; display: inline-block; min-width: 9ch; max-width: 40ch } .id { white-space: normal; display: inline-block; min-width: 20ch }
 td code { width: auto; max-width: 70ch; min-width: min(30ch, 60vw); color: inherit }
 dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .2rem 1.25rem; margin: .5rem 0 } dt { color: var(--soft) } dd { margin: 0 }
 @media (max-width: 480px) { dl { grid-template-columns: minmax(0, 1fr) } dd { margin-bottom: .4rem } }
@@ -35,6 +36,7 @@ form { display: flex; flex-wrap: wrap; gap: .5rem; align-items: end; margin: .75
 input { min-height: 2.75rem; box-sizing: border-box; flex: 1 1 14rem; max-width: 26rem; min-width: 0 } button { cursor: pointer; min-height: 2.75rem; max-width: 100% }
 a:focus-visible, input:focus-visible, button:focus-visible, pre:focus-visible { outline: 2px solid var(--index); outline-offset: 2px }
 .choices { display: flex; flex-wrap: wrap; gap: .25rem 1rem; padding: 0; margin: .5rem 0; list-style: none } .choices [aria-current] { font-weight: 600; text-decoration: none }
+.narrow .long { max-width: 60ch } @media (max-width: 480px) { .narrow th, .narrow td { padding-right: .5rem; font-size: .8rem } .narrow thead th { white-space: normal; overflow-wrap: normal } .narrow :is(th, td):nth-child(2) { display: none } }
 progress { width: min(20rem, 100%); accent-color: var(--index) } .acts { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center }
 button:hover { border-color: var(--index) }
 .plot path { fill: none; stroke: var(--own-colour); stroke-width: 2; stroke-linecap: round; stroke-linejoin: round } .plot .dots { stroke-width: 4; opacity: .7 }
@@ -77,8 +79,8 @@ export function page(title: string, links: readonly Link[], current: string, bod
 ${
   markup`<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} · store</title><style>${new Html(STYLE)}</style></head>
-<body><header><nav aria-label="Store">${items}</nav></header>
-<main>${body}</main></body></html>
+<body><a class="skip" href="#main">Skip to the content</a><header><nav aria-label="Store">${items}</nav></header>
+<main id="main" tabindex="-1">${body}</main></body></html>
 `.text
 }`
 }

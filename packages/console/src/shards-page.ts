@@ -6,7 +6,7 @@ import { bucketMap } from './bucket-map.ts'
 import { markup, type Html } from './html.ts'
 import type { Answer } from './routes.ts'
 import { byteText, counted, cut, durationText, milliseconds } from './text.ts'
-import { noteOf, table } from './table.ts'
+import { long, noteOf, table } from './table.ts'
 
 const MAX_SHARDS = 64
 /** Shards whose lanes are shown, and lanes of each. */
@@ -58,7 +58,7 @@ function holdsTable(
     return [
       name,
       ...(buckets === undefined ? [] : [(held.get(i)?.length ?? 0).toLocaleString('en-US')]),
-      failure ?? size?.entities?.toLocaleString('en-US') ?? '–',
+      failure === undefined ? (size?.entities?.toLocaleString('en-US') ?? '–') : long(failure),
       size === undefined ? '–' : byteText(size.bytes),
       cleaner?.lagMs === undefined ? '–' : durationText(cleaner.lagMs),
       cleaner?.sinceLastRoundMs === undefined ? '–' : `${durationText(cleaner.sinceLastRoundMs)} ago`,

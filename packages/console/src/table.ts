@@ -4,6 +4,9 @@ import { markup, type Html } from './html.ts'
 export const noteOf = (note: string): Html | undefined =>
   note === '' ? undefined : markup`<p class="soft">${note}</p>`
 
+/** A text that is broken where its column is narrow. */
+export const long = (text: string | Html): Html => markup`<span class="long">${text}</span>`
+
 /** A table that scrolls by itself where it is too wide, and whose first cells name their rows; `label` says what it is of, where the heading above does not. */
 export function table(
   head: readonly string[],

@@ -1,7 +1,7 @@
 import type { Trace, TracedStatement } from '@looseleaf/store'
 import { markup, type Html } from './html.ts'
 import type { KeptTrace } from './kept-traces.ts'
-import { table } from './table.ts'
+import { long, table } from './table.ts'
 import { counted, cut, milliseconds, timeText } from './text.ts'
 import { kindOf, timeLine, tookMs } from './time-line.ts'
 
@@ -102,17 +102,18 @@ export function tracesPage(base: string, traces: readonly KeptTrace[]): Html {
 <p class="lead">What pages took of the databases: every call becomes statements, and calls that are made at the same time share them.</p>
 ${
   traces.length === 0
-    ? markup`<p>None is kept yet. An application keeps them of its own pages.</p>`
-    : table(
-        ['work', 'when (UTC)', 'took', 'calls', 'statements', 'discarded rows'],
+    ? markup`<p>None is kept in this process. They are of an application’s own work: its server does it in store.trace and hands the trace to keep
+of a console that it has itself. looseleaf console, beside the application, has none.</p>`
+    : markup`<div class="narrow">${table(
+        ['work', 'when (UTC)', 'took', 'calls', 'state­ments', 'dis­carded rows'],
         traces.map(({ id, title, at, trace }) => [
-          markup`<a href="${base}/xray/${id}">${title}</a>`,
+          long(markup`<a href="${base}/xray/${id}">${title}</a>`),
           timeText(at),
           milliseconds(tookMs(trace)),
           `${trace.calls.length}`,
           `${trace.statements.length}`,
           `${discardedRows(trace)}`,
         ]),
-      )
+      )}</div>`
 }`
 }

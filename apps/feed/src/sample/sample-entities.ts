@@ -19,6 +19,12 @@ export interface SampleEntities {
   readonly likes: readonly New<Like>[]
 }
 
+const personId = (name: string): string => deriveId('sample person', name)
+const entryId = (user_id: string, title: string): string => deriveId('sample entry', [user_id, title])
+
+/** The id of the entry with this title, by the person of this name. */
+export const sampleEntryId = (name: string, title: string): string => entryId(personId(name), title)
+
 type New<Entity> = Omit<Entity, 'version'>
 
 /**
@@ -26,9 +32,7 @@ type New<Entity> = Omit<Entity, 'version'>
  * The ids are always the same: seeding a second time would write the same entities again.
  */
 export function sampleEntities(sample: Sample, now: Date): SampleEntities {
-  const userIds = new Map(
-    sample.people.map((person) => [person.name, deriveId('sample person', person.name)]),
-  )
+  const userIds = new Map(sample.people.map((person) => [person.name, personId(person.name)]))
   const idOf = (name: string): string => {
     const id = userIds.get(name)
     if (id === undefined) throw new TypeError(`The sample names ${name}, who is not among its people.`)
@@ -75,7 +79,7 @@ function withAnswers(
   { title, body, link, comments = [], likes = 0 }: SampleEntry,
   { user_id, source_id, published, userIds }: Place,
 ): { readonly entry: New<Entry>; readonly comments: New<Comment>[]; readonly likes: New<Like>[] } {
-  const id = deriveId('sample entry', [user_id, title])
+  const id = entryId(user_id, title)
   const at = (minutes: number): Date => new Date(published.getTime() + minutes * MINUTE)
   let minutes = 0
   const fans = shuffled(

@@ -7,6 +7,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { fileURLToPath } from 'node:url'
 import { renderToString } from 'preact-render-to-string'
 import { isPublic, offeredIndexes } from '../model/entities.ts'
+import { indexPurposes } from './index-purposes.ts'
 import type { Site } from '../model/site.ts'
 import { registerRoutes } from '../routes/index.ts'
 import { UnknownHostPage } from '../views/unknown-host-page.tsx'
@@ -96,9 +97,10 @@ function openWindow(options: AppOptions): Console | undefined {
     base: WINDOW,
     home: { href: '/', label: 'Looseleaf' },
     mayShow: isPublic,
+    purposes: indexPurposes,
     live: { offer: offeredIndexes, latencies },
     faults: {
-      indexes: ['entry_by_time', 'comment_by_entry'],
+      indexes: ['entry_by_time', 'person_by_time'],
       counts: rowCounts,
       cleaner,
       shards: faults,

@@ -31,8 +31,9 @@ export const addTop: AddCommand = (program, run) => {
 
 const DETAILS = `The first line is the opinion of \`looseleaf status\`. Each shard is shown with how long it
 takes to answer a question that costs it nothing, with its entities by the statistics
-of the database, and with how far the cleaner is behind its writes; each index that is
-not simply ready with how far it is. Findings are at the end, as by \`status --check\`.
+of the database, with how many of them were written a second since the look before, up to
+1,000 in all, and with how far the cleaner is behind its writes; each index that is not
+simply ready with how far it is. Findings are at the end, as by \`status --check\`.
 
 It asks the databases, and not the processes of the site: what those send is in their
 own \`store.stats()\`. A look is some ten short questions a shard and counts nothing. On
@@ -40,7 +41,8 @@ a terminal each look takes the place of the one before. Ctrl-C ends it, with 0.
 
 JSON, a line a look:
   { "at", "grade", "shards": [{ "name", "answersInMs" | null, "error" | null,
-      "entities" | null, "lagMs" | null, "pending" | null, "worker" | null }],
+      "entities" | null, "writtenPerSecond" | null, "lagMs" | null,
+      "pending" | null, "worker" | null }],
     "indexes": [{ "index", "generation", "unique", "state", "underWay" | null }],
     "findings": [finding] }`
 
@@ -50,8 +52,10 @@ async function watch(session: Session, { every, looks = Infinity }: TopOptions):
   // A store that cannot be opened is an error; one whose shards fall silent later is looked at again.
   await session.store({ warn: false })
   try {
+    let before: Look | undefined
     for (let number = 1; ; number++) {
-      const look = await lookAt(session)
+      const look = await lookAt(session, before)
+      before = look
       // To the upper left, and nothing below.
       if (stdout.isTTY === true && !output.json) await output.write('\u001B[H\u001B[2J')
       output.result(topJson(look), () => topText(output, look))
@@ -64,7 +68,7 @@ async function watch(session: Session, { every, looks = Infinity }: TopOptions):
   }
 }
 
-async function lookAt(session: Session): Promise<Look> {
-  const [facts, shards] = await Promise.all([factsOf(session), lookAtShards(session)])
+async function lookAt(session: Session, before: Look | undefined): Promise<Look> {
+  const [facts, shards] = await Promise.all([factsOf(session), lookAtShards(session, before?.shards)])
   return { at: new Date(facts.now), shards, report: facts.report, findings: findingsOf(facts) }
 }

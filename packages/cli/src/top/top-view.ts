@@ -7,7 +7,7 @@ import { indexName } from '../index-table.ts'
 import type { Output } from '../output.ts'
 import { pendingText, underWayText } from '../status-view.ts'
 import { counted, grouped } from '../text.ts'
-import type { ShardLook } from './look-at-shards.ts'
+import type { ShardLook, Written } from './look-at-shards.ts'
 
 /** A store at a moment. */
 export interface Look {
@@ -22,13 +22,14 @@ export function topJson({ at, shards, report, findings }: Look): unknown {
   return {
     at,
     grade: gradeOf(findings),
-    shards: shards.map(({ name, answersInMs, error, entities }) => {
+    shards: shards.map(({ name, answersInMs, error, entities, written }) => {
       const own = followedBy(report, name)
       return {
         name,
         answersInMs: answersInMs ?? null,
         error: error === undefined ? null : { code: error.code, message: error.message },
         entities: entities ?? null,
+        writtenPerSecond: written?.perSecond ?? null,
         lagMs: own?.lagMs ?? null,
         pending: own === undefined || own.error !== undefined ? null : (own.pending?.rows ?? 0),
         worker: own?.worker ?? null,
@@ -53,7 +54,7 @@ export function topText(output: Output, { at, shards, report, findings }: Look):
     `${gradeText(output, findings)}  ${output.colors.dim(at.toISOString().slice(11, 19))}`,
     '',
     output.table(
-      ['SHARD', 'ANSWERS IN', 'ENTITIES', 'CLEANER IS BEHIND', 'PENDING'],
+      ['SHARD', 'ANSWERS IN', 'ENTITIES', 'WRITTEN', 'CLEANER IS BEHIND', 'PENDING'],
       shards.map((shard) => shardCells(output, shard, followedBy(report, shard.name))),
     ),
     '',
@@ -67,17 +68,21 @@ export function topText(output: Output, { at, shards, report, findings }: Look):
 
 function shardCells(
   { colors }: Output,
-  { name, answersInMs, error, entities }: ShardLook,
+  { name, answersInMs, error, entities, written }: ShardLook,
   own: ShardReport | undefined,
 ): string[] {
   return [
     colors.bold(name),
     answersInMs === undefined ? colors.red(error?.code ?? '?') : `${answersInMs.toFixed(1)} ms`,
     entities === undefined ? '?' : `about ${grouped(entities)}`,
+    written === undefined ? '?' : writtenText(written),
     own?.lagMs === undefined ? '?' : durationText(own.lagMs),
     own === undefined || own.error !== undefined ? '?' : pendingText(own.pending),
   ]
 }
+
+const writtenText = ({ perSecond, more }: Written): string =>
+  `${more ? 'over ' : ''}${perSecond < 10 ? perSecond.toFixed(1) : grouped(Math.round(perSecond))} a second`
 
 function busyTable(output: Output, indexes: readonly IndexReport[]): string {
   return output.table(

@@ -1,6 +1,6 @@
 import { markup, type Html } from '../html.ts'
 import { durationText, milliseconds, timeText } from '../text.ts'
-import { table } from '../table.ts'
+import { long, table } from '../table.ts'
 import type { Act, ActUnderWay } from './acts.ts'
 
 /** What is being done, and what was done, the newest first. */
@@ -14,9 +14,9 @@ export function actsPart(acts: readonly Act[], underWay: readonly ActUnderWay[])
   const newest = acts.toSorted((a, b) => b.at.getTime() - a.at.getTime())
   const rows = newest.map(({ name, about, at, durationMs, failure }) => [
     timeText(at),
-    `${name} ${about}`,
+    long(`${name} ${about}`),
     durationMs < 10_000 ? milliseconds(durationMs) : durationText(durationMs),
-    failure ?? 'done',
+    failure === undefined ? 'done' : long(failure),
   ])
   return markup`<h2>Acts</h2>${begun}${table(['when (UTC)', 'act', 'took', 'result'], rows)}`
 }

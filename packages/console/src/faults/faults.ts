@@ -7,6 +7,7 @@ import { actsPart } from '../acts/acts-part.ts'
 import { Refusal } from '../acts/refusal.ts'
 import { asked } from '../asked.ts'
 import { markup, type Html } from '../html.ts'
+import { purposeOf, type Purposes } from '../purposes.ts'
 import { LIMIT_MS, type Answer } from '../routes.ts'
 import { counted, durationText } from '../text.ts'
 import { BROKEN_MS, deaths, dieAtNextWrite, stopShard } from './break-shards.ts'
@@ -29,6 +30,7 @@ export interface FaultsOptions {
 export interface FaultsContext {
   readonly store: Pick<DataStore, 'context'>
   readonly base: string
+  readonly purposes: Purposes
   readonly acts: Acts
   readonly html: (answer: Answer) => string
 }
@@ -43,7 +45,7 @@ const MAX_SHARDS = 16
 /** The page where rows that lead to nothing are planted, met and cleaned away. Throws `BAD_OPTION`. */
 export function createFaults(
   { indexes, counts, cleaner, shards }: FaultsOptions,
-  { store, base, acts, html }: FaultsContext,
+  { store, base, purposes, acts, html }: FaultsContext,
 ): ActPage {
   if (!Array.isArray(indexes) || typeof counts?.happened !== 'function') {
     throw new LooseleafError(
@@ -75,7 +77,7 @@ export function createFaults(
     const { discarded, removed } = counts.of(name)
     if (entryOf(name) === undefined)
       return markup`<h2>${name}</h2><p>The store has no such index that is ready.</p>`
-    return markup`<section><h2>${name}</h2>
+    return markup`<section><h2>${name}</h2>${purposeOf(purposes, name)}
 <dl><dt>planted</dt><dd>${counted(planted.get(name) ?? 0, 'row')}</dd><dt>met by queries, and discarded</dt><dd>${counted(discarded, 'time')}</dd><dt>cleaned away</dt><dd>${counted(removed, 'row')}</dd></dl>
 <p class="acts">${actButton('plant', name, `Plant rows in ${name}`)}${actButton('clean', name, `Clean ${name}`)}</p></section>`
   }
@@ -86,8 +88,8 @@ export function createFaults(
       AbortSignal.timeout(LIMIT_MS),
     )
     const lags = value?.shards.map(
-      ({ name, lagMs }) =>
-        markup`<dt>${name}</dt><dd>${lagMs === undefined ? 'not known' : durationText(lagMs)}</dd>`,
+      ({ name, lagMs, isFollowed, error }) =>
+        markup`<dt>${name}</dt><dd>${lagMs === undefined ? 'not known' : durationText(lagMs)}${isFollowed || error !== undefined ? '' : ', and no cleaner has it now'}</dd>`,
     )
     return markup`<section><h2>The cleaner</h2><p>How old the oldest write is that it has not looked at, by shard; some seconds are normal.</p>
 ${lags === undefined ? markup`<p>${failure}</p>` : markup`<dl>${lags}</dl>`}

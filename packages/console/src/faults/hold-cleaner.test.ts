@@ -25,7 +25,9 @@ test('a cleaner is held after a question, once at a time, its lag grows, and it 
   const page = (): Promise<string> => served.text('/store/faults')
   expect(await page()).toMatch(/Under way since \S+: hold cleaner, it goes on by itself at/)
   await expect
-    .poll(async () => (await page()).match(/<dd>[1-9]\d* s<\/dd>/g), { timeout: 5000 })
+    .poll(async () => (await page()).match(/<dd>[1-9]\d* s, and no cleaner has it now<\/dd>/g), {
+      timeout: 5000,
+    })
     .toHaveLength(2)
   pages.close()
   await expect.poll(() => cleaner.status().isRunning).toBe(true)

@@ -7,6 +7,8 @@ export interface OfferedIndex {
   readonly definition: IndexDefinitionData
   /** Its generations, a line for the claims of a unique one too; none while it is absent. */
   readonly generations: readonly Generation[]
+  /** Whether a cleaner follows the store now, which would fill it; a shard that does not answer may have one. */
+  readonly hasCleaner: boolean
 }
 
 export interface Generation {
@@ -22,8 +24,10 @@ export async function readOffered(
 ): Promise<readonly OfferedIndex[]> {
   const report = await readCleanerReport(store, options)
   const indexes = await store.indexes(options)
+  const hasCleaner = report.shards.some(({ isFollowed, error }) => isFollowed || error !== undefined)
   return offer.map((definition) => ({
     definition,
+    hasCleaner,
     generations: indexes
       .filter(({ name, state }) => name === definition.name && state !== 'dropped')
       .map((status) => ({

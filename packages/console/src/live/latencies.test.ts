@@ -7,8 +7,8 @@ function measured(): Latencies {
   return createLatencies(() => now)
 }
 
-function end(latencies: Latencies, durationMs: number, name = 'get'): void {
-  latencies.callEnded({ name, index: undefined, startedAt: 0, durationMs, failure: undefined })
+function end(latencies: Latencies, durationMs: number, name = 'get', failure?: 'NOT_FOUND'): void {
+  latencies.callEnded({ name, index: undefined, startedAt: 0, durationMs, failure })
 }
 
 test('quantiles are right within 5 %, the slowest exactly', () => {
@@ -30,7 +30,8 @@ test('very short and very long calls are counted, and no quantile is above the s
 
 test('seconds are forgotten, and their memory is used again', () => {
   const latencies = measured()
-  end(latencies, 500)
+  end(latencies, 500, 'get', 'NOT_FOUND')
+  expect(latencies.between(1000, 1001)?.failures).toEqual(new Map([['NOT_FOUND', 1]]))
   now += (LATENCY_SECONDS - 1) * 1000
   end(latencies, 1)
   expect(latencies.seconds().map(({ second }) => second)).toEqual([1000, 1299])
@@ -40,6 +41,7 @@ test('seconds are forgotten, and their memory is used again', () => {
     [1299, 1],
     [1300, 2],
   ])
+  expect(latencies.between(1000, 1301)?.failures).toEqual(new Map())
   now += 10 * LATENCY_SECONDS * 1000
   expect(latencies.seconds()).toEqual([])
 })

@@ -1,8 +1,10 @@
 import type { EndedCall } from '@looseleaf/core'
 
-/** How long calls took. Quantiles are right within 5 %, `maxMs` is exact. */
+/** How long calls took, those that failed too. Quantiles are right within 5 %, `maxMs` is exact. */
 export interface Latency {
   readonly calls: number
+  /** How many of them failed, by the codes of their errors. */
+  readonly failures: ReadonlyMap<string, number>
   readonly p50Ms: number
   readonly p99Ms: number
   readonly maxMs: number
@@ -54,6 +56,7 @@ interface Slot {
   second: number
   calls: number
   maxMs: number
+  readonly failures: Map<string, number>
   readonly buckets: Uint32Array
 }
 
@@ -66,10 +69,11 @@ export function createLatencies(now: () => number = Date.now): Latencies {
   }
 
   return {
-    callEnded({ name, durationMs }) {
+    callEnded({ name, durationMs, failure }) {
       if (OF_THE_STORE.has(name)) return
       const slot = slotOf(slots, Math.floor(now() / 1000))
       slot.calls++
+      if (failure !== undefined) slot.failures.set(failure, (slot.failures.get(failure) ?? 0) + 1)
       slot.maxMs = Math.max(slot.maxMs, durationMs)
       const bucket = Math.floor(Math.log2(Math.max(durationMs, LEAST_MS) / LEAST_MS) * PER_DOUBLING)
       slot.buckets[Math.min(bucket, BUCKETS - 1)]!++
@@ -85,9 +89,16 @@ export function createLatencies(now: () => number = Date.now): Latencies {
 /** The slot of a second, which was that of an earlier one before. */
 function slotOf(slots: Slot[], second: number): Slot {
   const place = second % LATENCY_SECONDS
-  const slot = (slots[place] ??= { second, calls: 0, maxMs: 0, buckets: new Uint32Array(BUCKETS) })
+  const slot = (slots[place] ??= {
+    second,
+    calls: 0,
+    maxMs: 0,
+    failures: new Map(),
+    buckets: new Uint32Array(BUCKETS),
+  })
   if (slot.second !== second) {
     Object.assign(slot, { second, calls: 0, maxMs: 0 })
+    slot.failures.clear()
     slot.buckets.fill(0)
   }
   return slot
@@ -99,7 +110,14 @@ function latencyOf(slots: readonly Slot[]): Latency {
   const calls = slots.reduce((all, slot) => all + slot.calls, 0)
   const maxMs = Math.max(...slots.map((slot) => slot.maxMs))
   const at = (share: number): number => Math.min(maxMs, quantile(sum, Math.ceil(calls * share)))
-  return { calls, p50Ms: at(0.5), p99Ms: at(0.99), maxMs }
+  return { calls, failures: sumOf(slots), p50Ms: at(0.5), p99Ms: at(0.99), maxMs }
+}
+
+function sumOf(slots: readonly Slot[]): ReadonlyMap<string, number> {
+  const sum = new Map<string, number>()
+  for (const { failures } of slots)
+    for (const [code, count] of failures) sum.set(code, (sum.get(code) ?? 0) + count)
+  return sum
 }
 
 /** The middle of the bucket of the call of this rank, from 1. */

@@ -10,11 +10,12 @@ export interface Mark {
 
 const WIDTH = 1000
 const LEFT = 72
-const RIGHT = 984
-const TOP = 62
-const BOTTOM = 330
+const RIGHT = 924
+const TOP = 78
+const BOTTOM = 346
 /** Labels of marks stand in so many rows, so that those of neighbours do not meet. */
-const LABEL_ROWS = 3
+const LABEL_ROWS = 4
+const ROWS = Array.from({ length: LABEL_ROWS }, (_, row) => row)
 /** Of a character of a label, at the most on the average. */
 const CHARACTER = 7.5
 /** Seconds that it shows at the least, and between two times of its scale. */
@@ -43,38 +44,64 @@ export function latencyPlot(seconds: readonly LatencyOfSecond[], marks: readonly
         return `${isNext ? 'L' : 'M'}${x(one.second)} ${y(one[of])}${isNext ? '' : 'h.1'}`
       })
       .join('')
+  const crosses = seconds
+    .filter(({ failures }) => failures.size > 0)
+    .map(({ second }) => `M${x(second)} ${BOTTOM}m-4 -4l8 8m0 -8l-8 8`)
+    .join('')
   const dots = seconds.map(({ second, maxMs }) => `M${x(second)} ${y(maxMs)}h.1`).join('')
   const shown = marks.filter(({ at }) => at.getTime() / 1000 > end - span)
   const step = STEPS.find((one) => span / one <= 6) ?? 60
   const ticks = Array.from({ length: Math.floor(span / step) + 1 }, (_, i) => i * step)
 
   return markup`<svg class="plot" viewBox="0 0 ${WIDTH} ${BOTTOM + 52}" role="img" aria-label="${labelOf(seconds, shown)}">
-${decades.map((ms) => markup`<line class="grid" x1="${LEFT}" x2="${RIGHT}" y1="${y(ms)}" y2="${y(ms)}"/><text class="soft" x="${LEFT - 8}" y="${Number(y(ms)) + 4}" text-anchor="end">${scaleText(ms)}</text>`)}
+${decades.map((ms) => markup`<line class="grid" x1="${LEFT}" x2="${RIGHT}" y1="${y(ms)}" y2="${y(ms)}"/><text class="soft" x="${LEFT - 8}" y="${Number(y(ms)) + 4}" text-anchor="end">${scaleText(ms)}</text><text class="soft" x="${RIGHT + 8}" y="${Number(y(ms)) + 4}">${scaleText(ms)}</text>`)}
 ${ticks.map((ago) => markup`<text class="soft" x="${x(end - ago)}" y="${BOTTOM + 22}" text-anchor="${ago === 0 ? 'end' : 'middle'}">${agoText(ago)}</text>`)}
-<text class="soft" x="${(LEFT + RIGHT) / 2}" y="${BOTTOM + 44}" text-anchor="middle">how long calls took; each line is ten times the one below</text>
-<path class="own dots" d="${dots}"/><path class="entities" d="${line('p99Ms')}"/><path class="index" d="${line('p50Ms')}"/>
+<text class="soft" x="${RIGHT}" y="${BOTTOM + 44}" text-anchor="end">how long calls took; each line is ten times the one below</text>
+<path class="own dots" d="${dots}"/><path class="entities" d="${line('p99Ms')}"/><path class="index" d="${line('p50Ms')}"/><path class="failed" d="${crosses}"/>
 ${markLines(shown, (at) => Number(x(at.getTime() / 1000)))}</svg>`
 }
 
-/** A line for each mark, and its label in the first row that is free there; where none is, pointing at it tells. */
-function markLines(marks: readonly Mark[], xOf: (at: Date) => number): Html[] {
-  const taken: [number, number][][] = Array.from({ length: LABEL_ROWS }, () => [])
-  // The newest are of most interest, so these have their labels first.
-  return marks.toReversed().map((mark) => {
-    const x = xOf(mark.at)
-    const isRight = x > (LEFT + RIGHT) / 2
-    const length = 5 + mark.label.length * CHARACTER
-    const [from, to] = isRight ? [x - length, x] : [x, x + length]
-    const row = taken.findIndex((labels) => labels.every(([start, end]) => to < start || from > end))
-    taken[row]?.push([from, to])
-    return markLine(mark, x, isRight, row)
-  })
+interface PlacedMark extends Mark {
+  readonly x: number
+  /** Whether its label stands to the left of its line. */
+  readonly isLeft: boolean
+  /** Of its label: 0 is the uppermost, LABEL_ROWS, below them all, stands for none. Its line begins there. */
+  readonly row: number
+  /** Where its label begins and ends. */
+  readonly from: number
+  readonly to: number
 }
 
-/** `row`: of its label; -1 for none. */
-function markLine({ at, label }: Mark, x: number, isRight: boolean, row: number): Html {
-  const y = 16 + Math.max(row, 0) * 16
-  return markup`<g class="mark"><title>${label}, ${timeText(at)}</title><line x1="${x}" x2="${x}" y1="${y - 10}" y2="${BOTTOM}"/>${row === -1 ? undefined : markup`<text x="${isRight ? x - 5 : x + 5}" y="${y}" text-anchor="${isRight ? 'end' : 'start'}">${label}</text>`}</g>`
+/**
+ * A line for each mark, from its label down, and its label in the first row where no other label is and no line is crossed, its own
+ * included; where there is none, pointing at the line tells.
+ */
+function markLines(marks: readonly Mark[], xOf: (at: Date) => number): Html[] {
+  const placed: PlacedMark[] = []
+  // The newest are of most interest, so these have their labels first.
+  for (const mark of marks.toReversed()) {
+    const x = xOf(mark.at)
+    const length = 5 + mark.label.length * CHARACTER
+    const isLeft = x - length > LEFT
+    const [from, to] = isLeft ? [x - length, x] : [x, x + length]
+    const row = ROWS.find((one) =>
+      placed.every(
+        (other) =>
+          (other.row !== one || to < other.from || from > other.to) &&
+          // The lines of labels above, and those that this line would meet below.
+          (other.row > one || other.x <= from || other.x >= to) &&
+          (other.row <= one || other.row === LABEL_ROWS || x <= other.from || x >= other.to),
+      ),
+    )
+    placed.push({ ...mark, x, isLeft, row: row ?? LABEL_ROWS, from, to })
+  }
+  return placed.map(markLine)
+}
+
+function markLine({ at, label, x, isLeft, row }: PlacedMark): Html {
+  const y = 16 + row * 16
+  const text = markup`<text x="${isLeft ? x - 5 : x + 5}" y="${y}" text-anchor="${isLeft ? 'end' : 'start'}">${label}</text>`
+  return markup`<g class="mark"><title>${label}, ${timeText(at)}</title><line x1="${x}" x2="${x}" y1="${y - 10}" y2="${BOTTOM}"/>${row === LABEL_ROWS ? undefined : text}</g>`
 }
 
 function labelOf(seconds: readonly LatencyOfSecond[], marks: readonly Mark[]): string {

@@ -11,7 +11,7 @@ function viewOf(addedMsAgo: number): LiveView {
   latencies.callEnded({ name: 'get', index: undefined, startedAt: 0, durationMs: 1, failure: undefined })
   const at = new Date(NOW - addedMsAgo)
   const acts = [{ name: 'add', about: 'by_name', at, durationMs: 5, failure: undefined }]
-  return { offered: [], filled: [], latencies, acts, underWay: [], now: NOW }
+  return { offered: [], filled: [], purposes: {}, latencies, acts, underWay: [], now: NOW }
 }
 
 test('what is not kept any more is compared with nothing', () => {
@@ -20,36 +20,45 @@ test('what is not kept any more is compared with nothing', () => {
 })
 
 test('a call that took no time by its clock is on the plot', () => {
-  const none = { second: NOW / 1000 - 1, calls: 1, p50Ms: 0, p99Ms: 0, maxMs: 0 }
+  const none = { second: NOW / 1000 - 1, calls: 1, failures: new Map(), p50Ms: 0, p99Ms: 0, maxMs: 0 }
   const { text } = latencyPlot([none], [], NOW)
   expect(text).toContain('1 µs')
   expect(text).not.toMatch(/NaN|Infinity/)
 })
 
-test('labels of the plot never overlap, the newest are there, and every mark has its line', () => {
-  const second = { second: NOW / 1000 - 1, calls: 1, p50Ms: 1, p99Ms: 1, maxMs: 1 }
-  const marks = Array.from({ length: 12 }, (_, n) => ({
-    at: new Date(NOW - 24_000 + n * 2000),
-    label: `add by_name_${n}`,
-  }))
-  const { text } = latencyPlot([second], marks, NOW)
-  expect(text.match(/<g class="mark">/g)).toHaveLength(12)
-  const marked = text.slice(text.indexOf('<g class="mark">'))
-  const labels = [...marked.matchAll(/<text x="([\d.]+)" y="(\d+)" text-anchor="(start|end)">([^<]+)</g)].map(
-    ([, x, y, anchor, label]) => {
+test.each([24, 59])(
+  'labels of the plot never overlap, no line crosses one, the newest are there, and every mark has its line, from %i s ago',
+  (ago) => {
+    const second = { second: NOW / 1000 - 1, calls: 1, failures: new Map(), p50Ms: 1, p99Ms: 1, maxMs: 1 }
+    const marks = Array.from({ length: 12 }, (_, n) => ({
+      at: new Date(NOW - ago * 1000 + n * 2000),
+      label: `add by_name_${n}`,
+    }))
+    const { text } = latencyPlot([second], marks, NOW)
+    expect(text.match(/<g class="mark">/g)).toHaveLength(12)
+    const marked = text.slice(text.indexOf('<g class="mark">'))
+    const labels = [
+      ...marked.matchAll(/<text x="([\d.]+)" y="(\d+)" text-anchor="(start|end)">([^<]+)</g),
+    ].map(([, x, y, anchor, label]) => {
       // By the width of a narrow letter: an overlap of these would be one of any.
       const length = label!.length * 6
-      return { row: y, label, from: anchor === 'end' ? Number(x) - length : Number(x), length }
-    },
-  )
-  expect(labels.length).toBeGreaterThan(2)
-  expect(labels.length).toBeLessThan(12)
-  expect(labels.map(({ label }) => label)).toContain('add by_name_11')
-  for (const [i, one] of labels.entries())
-    for (const other of labels.slice(i + 1))
-      if (one.row === other.row)
-        expect(one.from >= other.from + other.length || other.from >= one.from + one.length).toBe(true)
-})
+      return { row: Number(y), label, from: anchor === 'end' ? Number(x) - length : Number(x), length }
+    })
+    expect(labels.length).toBeGreaterThan(2)
+    expect(labels.length).toBeLessThan(12)
+    expect(labels.map(({ label }) => label)).toContain('add by_name_11')
+    for (const [i, one] of labels.entries())
+      for (const other of labels.slice(i + 1))
+        if (one.row === other.row)
+          expect(one.from >= other.from + other.length || other.from >= one.from + one.length).toBe(true)
+    const lines = [...marked.matchAll(/<line x1="([\d.]+)" x2="[\d.]+" y1="(\d+)"/g)]
+    expect(lines).toHaveLength(12)
+    for (const [, x, from] of lines)
+      for (const one of labels)
+        if (Number(from) < one.row - 10)
+          expect(Number(x) <= one.from || Number(x) >= one.from + one.length).toBe(true)
+  },
+)
 
 test('one of a hundred is told of a hundred calls, and not of fewer', () => {
   const { latencies, ...view } = viewOf(30_000)
@@ -62,13 +71,47 @@ test('one of a hundred is told of a hundred calls, and not of fewer', () => {
 })
 
 test.each([
-  [undefined, '0 %.'],
-  [999, '0 %.'],
-  [1000, '0 %, 500 rows a second, about one second left.'],
+  [undefined, '16 %.'],
+  [999, '16 %.'],
+  [1000, '16 %, 500 rows a second, about one second left.'],
 ])('a filling that has %s ms left says its rate only if there is time to read it', (timeLeftMs, expected) => {
   const definition = { name: 'by_name', properties: [], shardOn: 'id' } as never
   const status = { state: 'building', generation: 1, unique: false, hidden: false, paused: false } as never
-  const report = { underWay: { rate: 500, timeLeftMs, shards: [] } } as never
-  const { text } = offeredSection({ definition, generations: [{ status, report }] }, false)
+  const part = {
+    shard: 0,
+    phase: 'entities',
+    done: 1,
+    total: 2,
+    rate: 345_678,
+    throttledBy: undefined,
+    waited: 0,
+  }
+  const report = { underWay: { rate: 500, timeLeftMs, shards: [part] } } as never
+  const offered = { definition, hasCleaner: true, generations: [{ status, report }] }
+  const { text } = offeredSection(offered, undefined, false)
   expect(text).toContain(`</progress> ${expected}</p>`)
+  expect(text.includes('345,678')).toBe(timeLeftMs === 1000)
+})
+
+test('an index that nobody fills is said to be so', () => {
+  const definition = { name: 'by_name', properties: [], shardOn: 'id' } as never
+  const status = { state: 'building', generation: 1, unique: false, hidden: false, paused: false } as never
+  const told = (hasCleaner: boolean): string =>
+    offeredSection({ definition, hasCleaner, generations: [{ status, report: undefined }] }, undefined, false)
+      .text
+  expect(told(true)).toContain('looks for such indexes every few seconds')
+  expect(told(false)).toContain('No cleaner runs now')
+})
+
+test('calls that failed are on the plot, and named below it', () => {
+  const { latencies, ...view } = viewOf(60_000)
+  const part = (): string => livePart({ ...view, latencies }).text
+  expect(part()).toContain('<path class="failed" d=""/>')
+  expect(part()).not.toContain('failed:')
+  for (const failure of ['SHARD_UNAVAILABLE', 'SHARD_UNAVAILABLE', 'NOT_FOUND'] as const)
+    latencies.callEnded({ name: 'get', index: undefined, startedAt: 0, durationMs: 1, failure })
+  expect(part()).toMatch(/<path class="failed" d="M[\d.]+ [^"]+"/)
+  expect(part()).toContain(
+    'Of 4 calls in these minutes 3 have failed, in the seconds with a cross: 2 with SHARD_UNAVAILABLE, 1 with NOT_FOUND.',
+  )
 })

@@ -1,7 +1,8 @@
 import type { Act, ActUnderWay } from '../acts/acts.ts'
 import { actsPart } from '../acts/acts-part.ts'
 import { markup, type Html } from '../html.ts'
-import { milliseconds, timeText } from '../text.ts'
+import { purposeOf, type Purposes } from '../purposes.ts'
+import { counted, milliseconds, timeText } from '../text.ts'
 import { table } from '../table.ts'
 import type { OfferedIndex } from './index-state.ts'
 import { LATENCY_SECONDS, type Latencies, type Latency } from './latencies.ts'
@@ -14,6 +15,7 @@ export interface LiveView {
   readonly offered: readonly OfferedIndex[] | string
   /** When fillings came to their end, as far as they were seen, of indexes that are gone too. */
   readonly filled: readonly Filled[]
+  readonly purposes: Purposes
   readonly latencies: Latencies
   /** The newest first; undefined where acts are off. */
   readonly acts: readonly Act[] | undefined
@@ -32,7 +34,7 @@ const BEFORE = 60
 
 /** The part of the page that is looked at again. */
 export function livePart(view: LiveView): Html {
-  const { offered, filled, latencies, acts, now } = view
+  const { offered, filled, purposes, latencies, acts, now } = view
   const told =
     typeof offered === 'string'
       ? offered
@@ -40,13 +42,14 @@ export function livePart(view: LiveView): Html {
   const marks = marksOf(view)
   const seconds = latencies.seconds()
   return markup`<div data-told="${told}">
-${typeof offered === 'string' ? markup`<p>The store cannot tell now: ${offered}</p>` : offered.map((one) => offeredSection(one, acts !== undefined))}
+${typeof offered === 'string' ? markup`<p>The store cannot tell now: ${offered}</p>` : offered.map((one) => offeredSection(one, purposeOf(purposes, one.definition.name), acts !== undefined))}
 <h2>How long calls take</h2>
 ${
   seconds.length === 0
     ? markup`<p>No call has ended in the last five minutes.</p>`
     : markup`<div class="scroll latest" tabindex="0" role="region" aria-label="Plot of latencies">${latencyPlot(seconds, marks, now)}</div>
-<p class="keys"><span class="key index"><i></i>p50, half of the calls are faster</span> <span class="key entities"><i></i>p99, one of a hundred is slower</span> <span class="key own"><i></i>the slowest call</span></p>`
+<p class="keys"><span class="key index"><i></i>p50, half of the calls are faster</span> <span class="key entities"><i></i>p99, one of a hundred is slower</span> <span class="key own"><i></i>the slowest call</span></p>
+${failuresPart(latencies.between(0, Infinity))}`
 }
 ${comparison(latencies, acts ?? [], filled, now)}
 ${acts === undefined ? undefined : actsPart(acts, view.underWay)}
@@ -60,6 +63,15 @@ function marksOf({ acts = [], filled }: LiveView): Mark[] {
   }))
   const ends = filled.map(({ index, at }) => ({ at, label: `${index} filled` }))
   return [...done, ...ends].toSorted((a, b) => a.at.getTime() - b.at.getTime())
+}
+
+/** What calls have failed with in the minutes that the plot has. */
+function failuresPart(latency: Latency | undefined): Html | undefined {
+  if (latency === undefined || latency.failures.size === 0) return undefined
+  const { calls, failures } = latency
+  const codes = [...failures].map(([code, count]) => `${count.toLocaleString('en-US')} with ${code}`)
+  const failed = failures.values().reduce((sum, count) => sum + count, 0)
+  return markup`<p><span class="failed"><i></i></span>Of ${counted(calls, 'call')} in these minutes ${counted(failed, 'has', 'have')} failed, in the seconds with a cross: ${codes.join(', ')}.</p>`
 }
 
 /** Before, during and after the last adding of an index that the plot still has. */
@@ -95,13 +107,15 @@ function comparison(
     when,
     ...latencyCells(latencies.between(begin, end), begin, end),
   ])
-  return markup`<h3>Before, during and after ${about}</h3>${table(['when', 'p50', 'p99', 'slowest', 'calls a second'], cells)}`
+  return markup`<h3>Before, during and after ${about}</h3>${table(['when', 'p50', 'p99', 'slowest', 'calls a second', 'failed'], cells)}`
 }
 
 function latencyCells(latency: Latency | undefined, from: number, until: number): string[] {
-  if (latency === undefined) return ['no calls', '', '', '']
-  const { calls, p50Ms, p99Ms, maxMs } = latency
+  if (latency === undefined) return ['no calls', '', '', '', '']
+  const { calls, failures, p50Ms, p99Ms, maxMs } = latency
   // One of a hundred is not known of fewer.
   const p99 = calls < 100 ? '–' : milliseconds(p99Ms)
-  return [milliseconds(p50Ms), p99, milliseconds(maxMs), (calls / Math.max(1, until - from)).toFixed(1)]
+  const failed = failures.values().reduce((sum, count) => sum + count, 0)
+  const rate = (calls / Math.max(1, until - from)).toFixed(1)
+  return [milliseconds(p50Ms), p99, milliseconds(maxMs), rate, failed.toLocaleString('en-US')]
 }

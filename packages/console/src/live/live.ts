@@ -4,6 +4,7 @@ import { createActPage, messageOf, type ActPage } from '../acts/act-page.ts'
 import type { Acts, Deed } from '../acts/acts.ts'
 import { Refusal } from '../acts/refusal.ts'
 import { markup } from '../html.ts'
+import type { Purposes } from '../purposes.ts'
 import { LIMIT_MS, type Answer } from '../routes.ts'
 import { readOffered, type OfferedIndex } from './index-state.ts'
 import type { Latencies } from './latencies.ts'
@@ -19,6 +20,7 @@ export interface LiveOptions {
 export interface LiveContext {
   readonly store: Pick<DataStore, 'addIndex' | 'dropIndex' | 'indexes' | 'context'>
   readonly base: string
+  readonly purposes: Purposes
   readonly acts: Acts | undefined
   /** Makes a whole page. */
   readonly html: (answer: Answer) => string
@@ -29,7 +31,7 @@ const MOST_FILLED = 50
 /** The page where indexes come and go. Throws `BAD_OPTION`. */
 export function createLive(
   { offer, latencies }: LiveOptions,
-  { store, base, acts, html }: LiveContext,
+  { store, base, purposes, acts, html }: LiveContext,
 ): ActPage {
   if (!Array.isArray(offer) || typeof latencies?.callEnded !== 'function') {
     throw new LooseleafError(
@@ -46,6 +48,7 @@ export function createLive(
     return {
       offered,
       filled,
+      purposes,
       latencies,
       acts: acts?.list(),
       underWay: acts?.underWay() ?? [],

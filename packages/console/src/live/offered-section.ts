@@ -13,6 +13,9 @@ const REASONS = {
   'lock waits': 'rows that others have locked',
 } as const
 
+/** What is over sooner has no rate: it would be one of a few milliseconds. */
+const LEAST_PACE_MS = 1000
+
 /** In a word. */
 export function stateOf({ generations }: OfferedIndex): string {
   if (generations.length === 0) return 'absent'
@@ -24,13 +27,13 @@ export function stateOf({ generations }: OfferedIndex): string {
 }
 
 /** An index that is offered: its definition, how it is, and what can be done with it. */
-export function offeredSection(offered: OfferedIndex, mayAct: boolean): Html {
-  const { definition, generations } = offered
+export function offeredSection(offered: OfferedIndex, purpose: Html | undefined, mayAct: boolean): Html {
+  const { definition, generations, hasCleaner } = offered
   const inUse = generations.filter(({ status }) => status.state !== 'retiring')
   const isHidden = inUse.some(({ status }) => status.hidden)
   return markup`<section><h2>${definition.name}: ${stateOf(offered)}</h2>
-<p>${definitionText(definition)}</p>
-${generations.length === 0 ? markup`<p>The store has no such index: nothing is written for it, and nothing can be asked of it.</p>` : generations.map(generationPart)}
+${purpose}<p>${definitionText(definition)}</p>
+${generations.length === 0 ? markup`<p>The store has no such index: nothing is written for it, and nothing can be asked of it.</p>` : generations.map((one) => generationPart(one, hasCleaner))}
 ${mayAct ? markup`<p class="acts">${inUse.length === 0 || isHidden ? actButton('add', definition.name, `Add ${definition.name}`) : undefined}${inUse.length === 0 ? undefined : actButton('drop', definition.name, `Drop ${definition.name}`)}</p>` : undefined}</section>`
 }
 
@@ -50,7 +53,7 @@ function entriesText(on: object): string {
     .join(', ')
 }
 
-function generationPart({ status, report }: Generation): Html {
+function generationPart({ status, report }: Generation, hasCleaner: boolean): Html {
   const { state, generation, unique, hidden, paused } = status
   const what = `Generation ${generation}${unique ? ', its claims' : ''}`
   if (state === 'retiring')
@@ -67,7 +70,7 @@ function generationPart({ status, report }: Generation): Html {
     state === 'ready'
       ? 'ready, and being swept.'
       : 'building. Every write goes into it, and nothing asks it until it has all rows.'
-  return markup`<p>${what}: ${doing}${halted}</p>${underWay === undefined ? markup`<p>A cleaner of the store will fill it; it looks for such indexes every few seconds.</p>` : fillingPart(underWay)}`
+  return markup`<p>${what}: ${doing}${halted}</p>${underWay === undefined ? markup`<p>${hasCleaner ? 'A cleaner of the store will fill it; it looks for such indexes every few seconds.' : 'No cleaner runs now, so nobody fills it: start one in the application, or call looseleaf clean.'}</p>` : fillingPart(underWay)}`
 }
 
 function lastText(last: NonNullable<Generation['report']>['lastRun']): string {
@@ -78,23 +81,22 @@ function lastText(last: NonNullable<Generation['report']>['lastRun']): string {
 function fillingPart({ rate, timeLeftMs, shards }: RunUnderWay): Html {
   const fraction = fractionOf(shards)
   const percent = `${Math.floor(fraction * 100)} %`
-  return markup`<p><progress max="1" value="${fraction.toFixed(3)}" aria-label="How far it is filled">${percent}</progress> ${percent}${paceText(rate, timeLeftMs)}.</p>
+  const hasPace = timeLeftMs !== undefined && timeLeftMs >= LEAST_PACE_MS
+  return markup`<p><progress max="1" value="${fraction.toFixed(3)}" aria-label="How far it is filled">${percent}</progress> ${percent}${hasPace ? paceText(rate, timeLeftMs) : ''}.</p>
 ${table(
   ['shard', 'phase', 'done', 'rows a second', 'held up by', 'worker'],
   shards.map((part) => [
     `${part.shard}`,
     part.phase,
     `${part.done.toLocaleString('en-US')} of ${part.total.toLocaleString('en-US')}`,
-    Math.round(part.rate).toLocaleString('en-US'),
+    hasPace ? Math.round(part.rate).toLocaleString('en-US') : '–',
     heldUp(part),
     part.worker ?? 'none',
   ]),
 )}`
 }
 
-/** Empty where it is over so soon that a rate would be one of a few milliseconds. */
-function paceText(rate: number, timeLeftMs: number | undefined): string {
-  if (timeLeftMs === undefined || timeLeftMs < 1000) return ''
+function paceText(rate: number, timeLeftMs: number): string {
   return `, ${counted(Math.round(rate), 'row')} a second, about ${counted(Math.ceil(timeLeftMs / 1000), 'second')} left`
 }
 

@@ -1,0 +1,21 @@
+import type { Purposes } from '@looseleaf/console'
+import { sampleEntryId } from '../sample/sample-entities.ts'
+
+/** On the first page of the sample, and by others too. */
+const SHARED = sampleEntryId('greta', 'Somebody has knitted a barograph. I have never felt so understood.')
+
+/** What the window says of indexes that can be added, or broken, in it. */
+export const indexPurposes: Purposes = {
+  entry_by_link: {
+    text: 'It finds the entries that share a link. While the site has it, the page of such an entry ends with “Also shared by …”; without it, pages leave that out.',
+    page: { href: `/entries/${SHARED}`, label: 'an entry of the sample whose link others have shared' },
+  },
+  entry_by_time: {
+    text: 'The home page reads it, and meets what is planted among its newest rows.',
+    page: { href: '/', label: 'the home page' },
+  },
+  person_by_time: {
+    text: 'The list of people reads all of it.',
+    page: { href: '/people', label: 'the list of people' },
+  },
+}

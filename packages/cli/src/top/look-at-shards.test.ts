@@ -1,0 +1,48 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { LooseleafError } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { DataStore } from '@looseleaf/store'
+import { expect, test } from 'vitest'
+import type { Session } from '../session.ts'
+import { lookAtShards, type ShardLook } from './look-at-shards.ts'
+
+test('a look after another one has how many entities were written between them, and says where there were more', async () => {
+  await using store = await DataStore.open({ shards: memoryShards(2), migrate: true, onWarning: () => {} })
+  const session = { store: async () => store, signal: new AbortController().signal } as unknown as Session
+  const look = async (before?: readonly ShardLook[]): Promise<readonly ShardLook[]> => {
+    // So that no write has the time of a look.
+    await sleep(5)
+    const own = await lookAtShards(session, before)
+    await sleep(5)
+    return own
+  }
+  const put = (count: number) => store.putMany(Array.from({ length: count }, (_, n) => ({ n })))
+  await put(3)
+  const first = await look()
+  expect(first.map(({ written }) => written)).toEqual([undefined, undefined])
+  const fates = await put(40)
+  expect(fates.every(({ ok }) => ok)).toBe(true)
+  const second = await look(first)
+  const counts = second.map(({ now = 0, written }, i) => {
+    expect(written?.more).toBe(false)
+    return Math.round(written!.perSecond * ((now - first[i]!.now!) / 1e6))
+  })
+  expect(counts.reduce((sum, count) => sum + count)).toBe(40)
+  await put(3_000)
+  const third = await look(second)
+  expect(third.map(({ written }) => written?.more)).toEqual([true, true])
+  expect((await look(third)).map(({ written }) => written?.perSecond)).toEqual([0, 0])
+})
+
+test('a shard that does not answer has no rate, and neither has the look after', async () => {
+  await using store = await DataStore.open({ shards: memoryShards(1), migrate: true, onWarning: () => {} })
+  const session = { store: async () => store, signal: new AbortController().signal } as unknown as Session
+  const [shard] = store.context.driver.shards
+  const first = await lookAtShards(session)
+  const { now } = shard!
+  shard!.now = () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'It sleeps.'))
+  const silent = await lookAtShards(session, first)
+  expect(silent).toMatchObject([{ error: { code: 'SHARD_UNAVAILABLE' }, written: undefined }])
+  shard!.now = now
+  expect(await lookAtShards(session, silent)).toMatchObject([{ error: undefined, written: undefined }])
+})
