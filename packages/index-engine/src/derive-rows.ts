@@ -40,6 +40,7 @@ export interface ExactRow {
  */
 export function deriveRows(definition: IndexDefinitionData, bag: Bag): DerivedRows {
   const { rows, misfits } = deriveExactRows(definition, bag)
+  if (rows.length === 0 && misfits.length === 0) return NO_KEYS
   return { keys: rows.map((row) => row.key), misfits }
 }
 
@@ -60,12 +61,12 @@ export function deriveExactRows(
   bag: Bag,
 ): { readonly rows: readonly ExactRow[]; readonly misfits: readonly Misfit[] } {
   const { properties, isOf, types } = openIndex(definition)
-  if (!isOf(bag)) return { rows: [], misfits: [] }
+  if (!isOf(bag)) return NOTHING
   const values = arrayOf<unknown>(properties.length)
   for (let i = 0; i < properties.length; i++) {
     const property = properties[i]!
     const value = property.read(bag)
-    if (property.absent === undefined && !holdsSomething(property, value)) return { rows: [], misfits: [] }
+    if (property.absent === undefined && !holdsSomething(property, value)) return NOTHING
     values[i] = value
   }
 
@@ -105,6 +106,10 @@ export function deriveExactRows(
   }))
   return { rows, misfits }
 }
+
+/** Of hundreds of indexes, most have nothing to do with an entity. */
+const NOTHING = { rows: [], misfits: [] } as const
+const NO_KEYS: DerivedRows = { keys: [], misfits: [] }
 
 function holdsSomething({ many }: OpenProperty, value: unknown): boolean {
   if (value === undefined || value === null) return false

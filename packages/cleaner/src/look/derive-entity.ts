@@ -26,7 +26,7 @@ export interface DerivedEntity {
   readonly version: number
   /** When it was written, in microseconds since 1970; 0 where there is nothing. */
   readonly updated: number
-  /** For each target the rows that the committed bag gives; undefined when the row or its body is damaged. */
+  /** For each target in which the committed bag gives rows, these; undefined when the row or its body is damaged. */
   readonly expected: ReadonlyMap<IndexTarget, readonly ExpectedRow[]> | undefined
 }
 
@@ -73,8 +73,9 @@ function expectedRows(
       pass.tallyOf(target).misfits++
       pass.report({ kind: 'misfit', id, index: target.entry.name, reason: `${property}: ${reason}` })
     }
+    if (keys.length === 0) continue
     const rows = placed(pass.context, target, id, keys)
-    const included = rows.length === 0 ? undefined : includedBytes(target.entry, bag, pass.context.codec)
+    const included = includedBytes(target.entry, bag, pass.context.codec)
     expected.set(target, included === undefined ? rows : rows.map((row) => ({ ...row, included })))
   }
   return expected
