@@ -573,10 +573,41 @@ describe('bad options', () => {
       /after of get has to be the token of a write or what `sessionToken` has given/,
     ],
     [{ from: 'replica', after: 'x'.repeat(200) }, /after of get/],
-    [{ maxStalenessMs: 5 }, /maxStalenessMs without from: 'replica'/],
-    [{ from: 'replica', fresh: true }, /fresh and from: 'replica'/],
+    [{ maxStalenessMs: 5 }, /^get is given maxStalenessMs without from: 'replica'/],
+    [{ from: 'replica', fresh: true }, /^get is given fresh and from: 'replica'/],
   ])('%j', async (options, message) => {
     await expect(store.get(store.newId(), options as never)).rejects.toThrow(message)
+  })
+
+  it('are told with the name of the call that they were given to', async () => {
+    const options = { maxStalenessMs: 5 } as const
+    const where = { author: 'ann' }
+    const calls: Readonly<Record<string, () => Promise<unknown>>> = {
+      get: () => store.get(store.newId(), options),
+      getMany: () => store.getMany([], options),
+      exists: () => store.exists(store.newId(), options),
+      query: () => store.query(byAuthor, where, options),
+      queryMany: () => store.queryMany(byAuthor, [where], options),
+      queryIds: () => store.queryIds(byAuthor, where, options),
+      intersect: () =>
+        store.intersect(
+          [
+            { index: byAuthor, where },
+            { index: byAuthor, where },
+          ],
+          options,
+        ),
+      list: () => store.list(byAuthor, where, options),
+      getAll: () => store.getAll(byAuthor, where, options),
+      count: () => store.count(byAuthor, where, options),
+      countMany: () => store.countMany(byAuthor, [where], options),
+    }
+    for (const [name, call] of Object.entries(calls)) {
+      await expect(call()).rejects.toMatchObject({
+        code: 'BAD_OPTION',
+        message: expect.stringMatching(new RegExp(`^${name} is given maxStalenessMs without from`)),
+      })
+    }
   })
 })
 
