@@ -76,7 +76,7 @@ describe('a consumer', () => {
     expect(handled.map(({ id }) => id)).toEqual([second.id, third.id])
   })
 
-  it('hands over more than a page, and no more at once than it has workers', async () => {
+  it('hands over more than a page, and no more at once than it may', async () => {
     await store.putMany(Array.from({ length: 1_300 }, (_, n) => ({ n })))
     let now = 0
     let most = 0
@@ -87,7 +87,7 @@ describe('a consumer', () => {
         now--
         handled.push(change)
       },
-      { workers: 5 },
+      { concurrency: 5 },
     )
     await until(() => handled.length === 1_300)
     expect(last().size).toBe(1_300)
@@ -344,7 +344,7 @@ it('where a failover has lost the floor, what is written since is handled', asyn
     updated: (Date.now() + 3_600_000) * 1000,
     addedId: 1,
     failing: [],
-    worker: '',
+    process: '',
   })
   const names = Array.from({ length: 8 }, (_, partition) => `consume/search/${partition}`)
   for (const { tasks } of search.memory.shards) {
@@ -362,7 +362,7 @@ it('where it was lost and raised again since, for those partitions as well that 
   await consumer.stop()
   for (const { entities } of search.memory.shards) await entities.raiseFloor()
   const ids = await Promise.all(Array.from({ length: 64 }, async (_, n) => (await store.put({ n })).id))
-  const place = (updated: number): string => JSON.stringify({ updated, addedId: 1, failing: [], worker: '' })
+  const place = (updated: number): string => JSON.stringify({ updated, addedId: 1, failing: [], process: '' })
   // Half of them stand where the old primary was: behind what has been written to the new one, and beyond its floor.
   const texts = Array.from({ length: 8 }, (_, partition): [string, string] => [
     `consume/search/${partition}`,
@@ -531,7 +531,10 @@ it.each([
   [() => consume(store, 'search', undefined as never), /consume takes a function that handles/],
   [() => consume(store, 'search', keep, { pollMs: 1 }), /pollMs of consume has to be .* 10 or more; got 1/],
   [() => consume(store, 'search', keep, { from: 'cursor' as never }), /'beginning' or 'now'/],
-  [() => consume(store, 'search', keep, { worker: 1 } as never), /has no option "worker"/],
+  [
+    () => consume(store, 'search', keep, { workers: 1 } as never),
+    /has no option "workers"; there are .*concurrency/,
+  ],
 ])('bad input is refused: %#', (call, message) => {
   expect(call).toThrow(
     expect.objectContaining({ code: 'BAD_OPTION', message: expect.stringMatching(message) }),
