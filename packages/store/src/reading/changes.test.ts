@@ -136,27 +136,90 @@ it('many who write at the same time are followed to the last state of each entit
   expect(ids.map((id) => seen.get(id))).toEqual(ids.map((id) => versions.get(id)))
 })
 
+it('two who follow, and both raise the floor, have the last state of each entity each', async () => {
+  const ids = await Promise.all(Array.from({ length: 10 }, async () => (await store.put({ n: 0 })).id))
+  const followers = await Promise.all(
+    [0, 1].map(async () => {
+      const own = { raises: 0, seen: new Map<EntityId, number>(), end: new AbortController() }
+      const driver = faultyDriver(memory, ({ operation }) => {
+        if (operation === 'raiseFloor') own.raises++
+        return undefined
+      })
+      const opened = await DataStore.open({ shards: keepOpen(driver) })
+      const { signal } = own.end
+      const following = (async (): Promise<void> => {
+        for await (const { id, version } of opened.changes({ from: 'beginning', pollMs: 10, signal })) {
+          expect(version).toBeGreaterThan(own.seen.get(id) ?? 0)
+          own.seen.set(id, version)
+        }
+      })()
+      return { ...own, counts: own, opened, ended: expect(following).rejects.toThrow('cancelled') }
+    }),
+  )
+  const versions = new Map<EntityId, number>()
+  await Promise.all(
+    ids.map(async (id) => {
+      for (let n = 0; n < 60; n++) {
+        versions.set(id, (await store.put({ n }, { id })).version)
+        await new Promise((done) => setTimeout(done, 2))
+      }
+    }),
+  )
+  for (const { seen, counts, end, ended, opened } of followers) {
+    await expect.poll(() => seen, { timeout: 5_000 }).toEqual(versions)
+    expect(counts.raises).toBeGreaterThan(1)
+    end.abort()
+    await ended
+    await opened.close()
+  }
+})
+
+it('a process that is killed between raising the floor and reading has missed nothing when it goes on', async () => {
+  await store.put({ n: 0 })
+  const [known] = await take(1, { from: 'beginning' })
+  let isArmed = false
+  const dying = faultyDriver(memory, ({ operation }) =>
+    isArmed && operation === 'raiseFloor' ? { crash: 'after' } : undefined,
+  )
+  const changes = (await DataStore.open({ shards: keepOpen(dying) }))
+    .changes({ from: known!.cursor, pollMs: 10 })
+    [Symbol.asyncIterator]()
+  const answers: unknown[] = []
+  void changes.next().then((answer) => answers.push(answer))
+  await new Promise((done) => setTimeout(done, 50))
+  isArmed = true
+  const below = await Promise.all([0, 1].map((shard) => putOn(shard, { n: 'below' })))
+  await dying.crashed
+  const id = await putOn(0, { n: 'later' })
+  expect(answers).toEqual([])
+  const met = await take(3, { from: known!.cursor })
+  expect(new Set(met.map((change) => change.id))).toEqual(new Set([...below, id]))
+})
+
 it('a shard that does not answer is tried again, and the other goes on', async () => {
   let isDown = true
   plan = ({ operation, shard }) =>
     isDown && shard === 1 && operation === 'pageOfChanges'
-      ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'It is down.')) }
+      ? {
+          before: () =>
+            Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'It is down.', { shard: 'memory 1' })),
+        }
       : undefined
   const first = await putOn(1, { n: 1 })
   const other = await putOn(0, { n: 0 })
-  const codes = new Set<string>()
+  const told = new Set<string>()
   const met: EntityId[] = []
   for await (const { id } of store.changes({
     from: 'beginning',
     pollMs: 10,
-    onRetry: ({ code }) => void codes.add(code),
+    onRetry: ({ code, shard }) => void told.add(`${code} of ${shard}`),
   })) {
     met.push(id)
     isDown = false
     if (met.length === 2) break
   }
   expect(met).toEqual([other, first])
-  expect(codes).toEqual(new Set(['SHARD_UNAVAILABLE']))
+  expect(told).toEqual(new Set(['SHARD_UNAVAILABLE of memory 1']))
 })
 
 it('where a failover has lost the floor, what was read since is read once more', async () => {
