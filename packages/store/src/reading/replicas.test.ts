@@ -255,6 +255,49 @@ it('a session token reads what was written before, in its own process and in oth
   await closed
 })
 
+it('a token of another process that was forgotten is new again: primaries are read with it until replicas are past that', async () => {
+  const other = await open()
+  await ready()
+  await askAll(other)
+  await pass(300)
+  catchUpAll()
+  await pass(300)
+  const { id, token: after } = await store.put({ author: 'ann', posted: 1 })
+  const patient = { from: 'replica', maxStalenessMs: 60_000 } as const
+  /** Of the primary of the entity, for this read. */
+  const primaryReads = async (token: string): Promise<number> => {
+    const count = (): number =>
+      other
+        .stats()
+        .shards.flatMap(({ lanes }) => lanes)
+        .filter(({ kind }) => kind === 'read')
+        .reduce((sum, { items }) => sum + items, 0)
+    const before = count()
+    expect(await other.get(id, { ...patient, after: token })).toMatchObject({ posted: 1 })
+    return count() - before
+  }
+  const lookAgain = async (): Promise<void> => {
+    for (let look = 0; look < 3; look++) {
+      await askAll(other)
+      await pass(300)
+      catchUpAll()
+    }
+    await pass(300)
+  }
+  expect(await primaryReads(after)).toBe(1)
+  await lookAgain()
+  expect(await primaryReads(after)).toBe(0)
+  // As many as are kept in mind, each of another moment.
+  const others = Array.from({ length: 10_000 }, (_, n) => `${after.split('-')[0]}-${(n + 1).toString(36)}`)
+  await Promise.all(others.map((token) => other.get(id, { ...patient, after: token })))
+  expect(await primaryReads(after)).toBe(1)
+  await lookAgain()
+  expect(await primaryReads(after)).toBe(0)
+  const closed = other.close()
+  await pass(1_000)
+  await closed
+})
+
 it('a query says as of when it answers, and finds what has matched since then though it moved', async () => {
   const { id } = await store.put({ author: 'ann', posted: 1 })
   await ready()
