@@ -76,6 +76,26 @@ describe('a consumer', () => {
     expect(handled.map(({ id }) => id)).toEqual([second.id, third.id])
   })
 
+  it('begins anew under another name beside the old one, which can be dropped then', async () => {
+    const ids = await Promise.all(Array.from({ length: 20 }, async (_, n) => (await store.put({ n })).id))
+    const old = start()
+    await until(() => handled.length === 20)
+    const anew: ChangedEntity[] = []
+    const options = { pollMs: 10, leaseMs: 300 }
+    const other = consume(store, 'search-2', (change) => void anew.push(change), options)
+    search.consumers.push(other)
+    await until(() => anew.length === 20)
+    const { version } = await store.put({ n: 'newer' }, { id: ids[0]! })
+    await until(() => handled.length === 21 && anew.length === 21)
+    expect(anew.at(-1)).toMatchObject({ id: ids[0], version })
+    await old.stop()
+    await dropConsumer(store, 'search')
+    const { id } = await store.put({ n: 'last' })
+    await until(() => anew.at(-1)?.id === id)
+    expect((await readConsumers(store)).map(({ name }) => name)).toEqual(['search-2'])
+    expect(handled).toHaveLength(21)
+  })
+
   it('hands over more than a page, and no more at once than it may', async () => {
     await store.putMany(Array.from({ length: 1_300 }, (_, n) => ({ n })))
     let now = 0

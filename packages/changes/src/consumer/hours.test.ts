@@ -170,6 +170,27 @@ it('a change that its handler always refuses is tried for two and a half hours, 
   expect(letter!.failedAt.getTime()).toBe(one.time.now() - hours.clock + attempts.at(-1)!)
 })
 
+it('an engine that is down for an hour leaves no dead letters, and has everything within five minutes when it is back', async () => {
+  let isDown = true
+  const consumer = one.consume(
+    (change) => {
+      if (isDown) throw new Error('The engine is down.')
+      keepBy(one)(change)
+    },
+    { pollMs: 5 * SECOND },
+  )
+  await hours.pass(10 * SECOND)
+  // More than may fail.
+  await putMany(2_500)
+  await hours.pass(HOUR)
+  expect(consumer.status().shards.map(({ failing }) => failing)).toEqual([800, 800])
+  isDown = false
+  await hours.pass(5 * MINUTE + 30 * SECOND)
+  expect(last().size).toBe(2_500)
+  expect(consumer.status()).toMatchObject({ handled: 2_500, givenUp: 0 })
+  expect(await readDeadLetters(one.store, 'search')).toEqual([])
+})
+
 it('who is slower than the writes for an hour is known to be, and has the last states soon after', async () => {
   const ids = await putMany(100)
   const consumer = one.consume(
