@@ -143,6 +143,17 @@ async function ready(): Promise<void> {
   await pass(300)
 }
 
+/** A store as of another process, which knows as much. */
+async function openReady(): Promise<DataStore> {
+  const other = await open()
+  await ready()
+  await askAll(other)
+  await pass(300)
+  catchUpAll()
+  await pass(300)
+  return other
+}
+
 it('replicas are read once it is known how far they are, in turns, and nobody looks while nobody reads from them', async () => {
   const { id } = await store.put({ author: 'ann', posted: 1 })
   let floors = 0
@@ -225,12 +236,7 @@ it('what a replica lacks is not missed by who allows for less: the primary is re
 })
 
 it('a session token reads what was written before, in its own process and in others', async () => {
-  const other = await open()
-  await ready()
-  await askAll(other)
-  await pass(300)
-  catchUpAll()
-  await pass(300)
+  const other = await openReady()
   const { id, token: after } = await store.put({ author: 'ann', posted: 1 })
   const patient = { from: 'replica', maxStalenessMs: 60_000 } as const
   for (const [one, sees] of [
@@ -256,12 +262,7 @@ it('a session token reads what was written before, in its own process and in oth
 })
 
 it('a token of another process that was forgotten is new again: primaries are read with it until replicas are past that', async () => {
-  const other = await open()
-  await ready()
-  await askAll(other)
-  await pass(300)
-  catchUpAll()
-  await pass(300)
+  const other = await openReady()
   const { id, token: after } = await store.put({ author: 'ann', posted: 1 })
   const patient = { from: 'replica', maxStalenessMs: 60_000 } as const
   /** Of the primary of the entity, for this read. */
