@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Driver, SharedCache, SharedCacheAnswer } from '@looseleaf/core'
+import { consume } from '@looseleaf/changes'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore } from '@looseleaf/store'
 import { keepOpen } from '@looseleaf/testkit'
@@ -183,6 +184,28 @@ describe.skipIf(lacks)(`memcached${lacks ? ` (left out: ${howToInstall})` : ''}`
       expect(reads).toBeGreaterThan(20)
       const hits = both.map((store) => store.stats().cache!.hits)
       expect(Math.min(...hits)).toBeGreaterThan(0)
+    })
+
+    test('a consumer takes out what others write past it, long before that is too old', async () => {
+      const [store, reader] = [await open(), await open()]
+      const { id } = await store.put({ n: 1 })
+      await reader.get(id)
+      // From now on it is kept.
+      await expect
+        .poll(async () => {
+          await reader.get(id)
+          return reader.stats().cache!.hits
+        })
+        .toBeGreaterThan(0)
+      const past = await DataStore.open({ shards: keepOpen(memory) })
+      const consumer = consume(store, 'evict', (change) => store.evict(change.id), { pollMs: 10 })
+      for (let n = 2; n < 6; n++) {
+        await past.put({ n }, { id })
+        await expect.poll(async () => (await reader.get(id))?.['n'], { timeout: 10_000 }).toBe(n)
+      }
+      expect(reader.stats().cache!.failures).toBe(0)
+      await consumer.stop()
+      await past.close()
     })
 
     test('they go on without it, and with it again', async () => {

@@ -9,5 +9,5 @@ export type { PlacedKey, RowFailure, RowLanes, RowLanesOf } from './index-rows.t
 export { movedEntities, movedOrUndone, type SeenEntity, type VersionsOptions } from './on-disk.ts'
 export { deleteDelayMs, learnPolicies, mayBeLost } from './policies.ts'
 export { idsByShard, shardAt } from './shards.ts'
-export { workerName } from './worker-name.ts'
+export { processName } from './process-name.ts'
 export { claimEarly, writeAgain, writeEarly } from './write-early.ts'

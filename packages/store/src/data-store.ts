@@ -209,7 +209,7 @@ export class DataStore extends StoreQueries {
     const bytes = parseId(id)
     if (isReplicaRead(options)) {
       const found = await this.calls.pass('get', () =>
-        this.#replicas.read(options, ({ reader }) => reader.one(bytes, options)),
+        this.#replicas.read('get', options, ({ reader }) => reader.one(bytes, options)),
       )
       return found && toEntity(found)
     }
@@ -238,7 +238,7 @@ export class DataStore extends StoreQueries {
     const bytes = Array.from(ids as readonly EntityId[], (id) => parseId(id))
     const read = (taken: GetManyOptions): Promise<(Entity | undefined)[]> =>
       isReplicaRead(options)
-        ? this.#replicas.read(options, (view) => readMany(view, bytes, taken))
+        ? this.#replicas.read('getMany', options, (view) => readMany(view, bytes, taken))
         : readMany({ reader: this.#readerFor(options), isReplicated: false }, bytes, taken)
     return this.calls.pass('getMany', () => withCallbacks(options, read))
   }
@@ -254,7 +254,7 @@ export class DataStore extends StoreQueries {
     checkOptions('exists', options, optionsOf.exists)
     const bytes = parseId(id)
     return this.calls.pass('exists', () =>
-      this.#replicas.read(options, ({ reader }) => reader.exists(bytes, options)),
+      this.#replicas.read('exists', options, ({ reader }) => reader.exists(bytes, options)),
     )
   }
 

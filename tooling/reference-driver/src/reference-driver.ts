@@ -16,8 +16,8 @@ import { createReferenceTasks, type ReferenceTasks } from './reference-tasks.ts'
 
 export interface ReferenceDriverOptions {
   readonly shards: number
-  /** Microseconds since 1970, as the databases have it. Default: the machine's time. */
-  readonly now?: () => number
+  /** Microseconds since 1970, as the database of a shard has it. Default: the machine's time. */
+  readonly now?: (shard: number) => number
 }
 
 /** What a shard holds at a moment. */
@@ -56,7 +56,7 @@ export interface ReferenceDriver extends Driver {
 export function createReferenceDriver(options: ReferenceDriverOptions): ReferenceDriver {
   const now = options.now ?? ((): number => Date.now() * 1000)
   const shards = Array.from({ length: options.shards }, (_, number) =>
-    createReferenceShard(`reference shard ${number}`, now),
+    createReferenceShard(`reference shard ${number}`, () => now(number)),
   )
   return { shards, close: async () => {} }
 }

@@ -5,7 +5,7 @@ export interface ConsumeOptions {
   /** Where a consumer begins that the store does not know yet: with every entity, or with what changes from now on. Default: `beginning`. */
   readonly from?: 'beginning' | 'now' | undefined
   /** Handlers at work in this process at the same time. Default: 8. */
-  readonly workers?: number | undefined
+  readonly concurrency?: number | undefined
   /** Milliseconds between two looks at a shard where nothing is new, 10 or more. Default: 250. */
   readonly pollMs?: number | undefined
   /** How long the work stays with a process that shows no sign of life, in milliseconds, 100 or more. Default: 15,000. */
@@ -29,7 +29,7 @@ const atLeast = (least: number): OptionKind => ({
 
 export const consumeOptionKinds: OptionKinds<ConsumeOptions> = {
   from: { expected: "'beginning' or 'now'", fits: (value) => value === 'beginning' || value === 'now' },
-  workers: optionKinds.count,
+  concurrency: optionKinds.count,
   pollMs: atLeast(10),
   leaseMs: atLeast(100),
   retryMs: optionKinds.milliseconds,
@@ -40,7 +40,7 @@ export const consumeOptionKinds: OptionKinds<ConsumeOptions> = {
 export function settledOptions(given: ConsumeOptions): SettledOptions {
   return {
     from: given.from ?? 'beginning',
-    workers: given.workers ?? 8,
+    concurrency: given.concurrency ?? 8,
     pollMs: given.pollMs ?? 250,
     leaseMs: given.leaseMs ?? 15_000,
     retryMs: given.retryMs ?? 500,

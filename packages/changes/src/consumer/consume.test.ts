@@ -76,7 +76,27 @@ describe('a consumer', () => {
     expect(handled.map(({ id }) => id)).toEqual([second.id, third.id])
   })
 
-  it('hands over more than a page, and no more at once than it has workers', async () => {
+  it('begins anew under another name beside the old one, which can be dropped then', async () => {
+    const ids = await Promise.all(Array.from({ length: 20 }, async (_, n) => (await store.put({ n })).id))
+    const old = start()
+    await until(() => handled.length === 20)
+    const anew: ChangedEntity[] = []
+    const options = { pollMs: 10, leaseMs: 300 }
+    const other = consume(store, 'search-2', (change) => void anew.push(change), options)
+    search.consumers.push(other)
+    await until(() => anew.length === 20)
+    const { version } = await store.put({ n: 'newer' }, { id: ids[0]! })
+    await until(() => handled.length === 21 && anew.length === 21)
+    expect(anew.at(-1)).toMatchObject({ id: ids[0], version })
+    await old.stop()
+    await dropConsumer(store, 'search')
+    const { id } = await store.put({ n: 'last' })
+    await until(() => anew.at(-1)?.id === id)
+    expect((await readConsumers(store)).map(({ name }) => name)).toEqual(['search-2'])
+    expect(handled).toHaveLength(21)
+  })
+
+  it('hands over more than a page, and no more at once than it may', async () => {
     await store.putMany(Array.from({ length: 1_300 }, (_, n) => ({ n })))
     let now = 0
     let most = 0
@@ -87,7 +107,7 @@ describe('a consumer', () => {
         now--
         handled.push(change)
       },
-      { workers: 5 },
+      { concurrency: 5 },
     )
     await until(() => handled.length === 1_300)
     expect(last().size).toBe(1_300)
@@ -344,7 +364,7 @@ it('where a failover has lost the floor, what is written since is handled', asyn
     updated: (Date.now() + 3_600_000) * 1000,
     addedId: 1,
     failing: [],
-    worker: '',
+    process: '',
   })
   const names = Array.from({ length: 8 }, (_, partition) => `consume/search/${partition}`)
   for (const { tasks } of search.memory.shards) {
@@ -362,7 +382,7 @@ it('where it was lost and raised again since, for those partitions as well that 
   await consumer.stop()
   for (const { entities } of search.memory.shards) await entities.raiseFloor()
   const ids = await Promise.all(Array.from({ length: 64 }, async (_, n) => (await store.put({ n })).id))
-  const place = (updated: number): string => JSON.stringify({ updated, addedId: 1, failing: [], worker: '' })
+  const place = (updated: number): string => JSON.stringify({ updated, addedId: 1, failing: [], process: '' })
   // Half of them stand where the old primary was: behind what has been written to the new one, and beyond its floor.
   const texts = Array.from({ length: 8 }, (_, partition): [string, string] => [
     `consume/search/${partition}`,
@@ -531,7 +551,10 @@ it.each([
   [() => consume(store, 'search', undefined as never), /consume takes a function that handles/],
   [() => consume(store, 'search', keep, { pollMs: 1 }), /pollMs of consume has to be .* 10 or more; got 1/],
   [() => consume(store, 'search', keep, { from: 'cursor' as never }), /'beginning' or 'now'/],
-  [() => consume(store, 'search', keep, { worker: 1 } as never), /has no option "worker"/],
+  [
+    () => consume(store, 'search', keep, { workers: 1 } as never),
+    /has no option "workers"; there are .*concurrency/,
+  ],
 ])('bad input is refused: %#', (call, message) => {
   expect(call).toThrow(
     expect.objectContaining({ code: 'BAD_OPTION', message: expect.stringMatching(message) }),

@@ -79,7 +79,7 @@ export function consume(
     }))
 
   const owner = context.random.uuid()
-  const limit = pLimit(settled.workers)
+  const limit = pLimit(settled.concurrency)
   const shards = context.driver.shards.map(({ name: shardName }, shard) => {
     const leases = createPartitionLeases(context, shard, {
       consumer: name,

@@ -15,7 +15,7 @@ afterEach(() => search.end(store))
 
 const shardOf = (id: string): number => store.context.router.shardOfId(parseId(id))
 
-it('a shard that does not take its dead letters keeps no worker from the changes of others', async () => {
+it('a shard that does not take its dead letters keeps no handler from the changes of others', async () => {
   let hang: Promise<void> | undefined
   search.plan = ({ shard, operation }) =>
     hang !== undefined && shard === 1 && operation === 'claim' ? { before: () => hang } : undefined
@@ -26,7 +26,7 @@ it('a shard that does not take its dead letters keeps no worker from the changes
       if (shardOf(id) === 1) throw new Error('never')
       handled.add(id)
     },
-    { workers: 2, maxAttempts: 1 },
+    { concurrency: 2, maxAttempts: 1 },
   )
   await until(() => consumer.status().shards.every(({ partitions }) => partitions === 8))
   const { promise, resolve: release } = Promise.withResolvers<void>()
@@ -53,7 +53,7 @@ it('changes of a partition that are given up at once are written together', asyn
     () => {
       throw new Error('never')
     },
-    { workers: 100, maxAttempts: 1 },
+    { concurrency: 100, maxAttempts: 1 },
   )
   const ids = Array.from({ length: 320 }, () => store.newId())
   await store.putMany(ids.map((id) => ({ id })))

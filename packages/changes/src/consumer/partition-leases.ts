@@ -1,6 +1,6 @@
 import { elapsedBy, type CallOptions, type UpdatedPlace } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
-import { shardAt, workerName } from '@looseleaf/protocol'
+import { shardAt, processName } from '@looseleaf/protocol'
 import { partitionNumbers, PARTITIONS, partitionTask, waitingTask } from '../records/names.ts'
 import { recordFromText, recordToText, type Failing } from '../records/partition-record.ts'
 
@@ -65,7 +65,7 @@ export function createPartitionLeases(
     if (partitions.length === 0) return
     const texts = partitions.map(({ number, place, failing }): [string, string] => [
       taskOf(number),
-      recordToText({ place, failing: [...failing.values()], worker: workerName }),
+      recordToText({ place, failing: [...failing.values()], process: processName }),
     ])
     const still = await tasks().saveAll(new Map(texts), owner, forMs, options)
     for (const partition of partitions) {

@@ -96,7 +96,7 @@ export function createRowHandler(
       ),
   })
 
-  /** A change that has failed for the last time. Not in a worker's place: its shard may not answer. */
+  /** A change that has failed for the last time. Not in the place of a handler: its shard may not answer. */
   async function giveUp(partition: HeldPartition, failing: Failing): Promise<void> {
     try {
       if (!(await letters.submit({ partition: partition.number, failing }))) return
@@ -135,7 +135,7 @@ export function createRowHandler(
   return {
     async handle(partition, row, beginBy) {
       for (;;) {
-        // Not in the line of the workers: whoever waits for a shard that does not answer would keep those of other shards out.
+        // Not in the line of the handlers: whoever waits for a shard that does not answer would keep those of other shards out.
         if (!(await isOurs(partition))) return false
         const outcome = await limit(() => {
           if (elapsed() > beginBy || signal.aborted || !partition.isHeld) return false

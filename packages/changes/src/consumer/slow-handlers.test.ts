@@ -62,7 +62,7 @@ it('that is slow has its place kept within a page, and goes on there after a cra
       // Like a process that is gone: it does no more, and saves no more.
       if (isDead) await new Promise(() => {})
     },
-    { workers: 4, leaseMs: 400 },
+    { concurrency: 4, leaseMs: 400 },
     await search.openStore(),
   )
   // Not by ending it, which would save.
@@ -93,7 +93,7 @@ it('that is slower than the writes has the last states in the end, and not each 
       await pause(5)
       last.set(id, entity?.['n'])
     },
-    { workers: 2 },
+    { concurrency: 2 },
   )
   let n = 100
   const end = performance.now() + 1_500
@@ -154,14 +154,14 @@ it('that is slow leaves their share to processes that join', async () => {
   await other.close()
 })
 
-it('of a shard whose leases cannot be prolonged leaves the workers to the others', async () => {
+it('of a shard whose leases cannot be prolonged leaves its share of handlers to the others', async () => {
   const handled = new Set<string>()
   const consumer = start(
     async ({ id }) => {
       await pause(20)
       handled.add(id)
     },
-    { workers: 2, leaseMs: 300 },
+    { concurrency: 2, leaseMs: 300 },
   )
   await until(() => consumer.status().shards.every(({ partitions }) => partitions === 8))
   search.plan = ({ shard, operation }) =>

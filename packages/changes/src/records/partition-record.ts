@@ -18,22 +18,22 @@ export interface PartitionRecord {
   readonly place: UpdatedPlace
   readonly failing: readonly Failing[]
   /** Host and process of whoever saved it. */
-  readonly worker: string
+  readonly process: string
 }
 
-export function recordToText({ place, failing, worker }: PartitionRecord): string {
-  return JSON.stringify({ ...place, failing, worker })
+export function recordToText({ place, failing, process }: PartitionRecord): string {
+  return JSON.stringify({ ...place, failing, process })
 }
 
 /** The record of such a text; undefined for any other. */
 export function recordFromText(text: string): PartitionRecord | undefined {
   const value = parseObject(text)
   if (value === undefined) return undefined
-  const { worker } = value
+  const { process } = value
   return {
     place: { updated: countIn(value, 'updated'), addedId: countIn(value, 'addedId') },
     failing: failingIn(value['failing']),
-    worker: typeof worker === 'string' ? worker : '',
+    process: typeof process === 'string' ? process : '',
   }
 }
 

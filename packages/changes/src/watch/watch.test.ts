@@ -91,6 +91,39 @@ it('an empty page is one, and what is of others asks nothing', async () => {
   await pages.return()
 })
 
+it('what moves into the range of a full page, and out of it behind its last item, changes the page, and what moves behind it does not', async () => {
+  const ids = new Map<number, EntityId>()
+  for (const n of [1, 2, 3, 4, 5]) ids.set(n, await put(n))
+  const pages = watching()
+  expect(inWords(await next(pages))).toEqual([[5, 4, 3], [5, 4, 3], [], []])
+  // From behind the last item to the front, and into the midst.
+  await put(6, ids.get(1))
+  expect(inWords(await next(pages))).toEqual([[6, 5, 4], [6], [], [3]])
+  await put(5, ids.get(2))
+  expect((await next(pages)).came).toMatchObject([{ id: ids.get(2) }])
+  // Out of it: what stands behind the last one moves up.
+  await put(0, ids.get(1))
+  const moved = await next(pages)
+  expect(numbers(moved.items)).toEqual([5, 5, 4])
+  expect(moved.left).toMatchObject([{ id: ids.get(1), n: 6 }])
+  expect(moved.came).toMatchObject([{ id: ids.get(4) }])
+  await store.delete(ids.get(5)!)
+  expect(inWords(await next(pages))).toEqual([[5, 4, 3], [3], [], [5]])
+  // Behind it: the page stays.
+  const waiting = next(pages)
+  let isGiven = false
+  void waiting.then(() => (isGiven = true))
+  const before = queries
+  await put(-1, ids.get(1))
+  await expect.poll(() => queries, { timeout: 5_000 }).toBeGreaterThan(before)
+  await new Promise((done) => setTimeout(done, 100))
+  expect(isGiven).toBe(false)
+  // By its last item, which stays the last one.
+  await put(2, ids.get(3))
+  expect(inWords(await waiting)).toEqual([[5, 4, 2], [], [2], []])
+  await pages.return()
+})
+
 it('many who watch one page cost as much as one, and who is slow gets the last', async () => {
   await put(1)
   const many = Array.from({ length: 50 }, () => watching())

@@ -1,4 +1,4 @@
-import { workerName } from '@looseleaf/protocol'
+import { processName } from '@looseleaf/protocol'
 import { elapsedBy, type Time } from '@looseleaf/core'
 import type { IndexTarget } from '../pass/index-target.ts'
 import { sumTallies, type Tally } from '../pass/tally.ts'
@@ -105,7 +105,7 @@ export function createProgressMeter({
     did: (target, shard, tally) => onWork?.(target, shard, tally),
     paceOf: (shard) => ({
       savedAt: Math.floor(time.now()),
-      worker: workerName,
+      worker: processName,
       rate: Math.round(rateOf(shard).perSecond()),
       ...throttle.lately(),
     }),

@@ -1,4 +1,4 @@
-import { workerName } from '@looseleaf/protocol'
+import { processName } from '@looseleaf/protocol'
 import { countIn, parseObject } from '@looseleaf/core'
 import { windowFromText, type TailWindow } from './tail-window.ts'
 
@@ -14,7 +14,7 @@ export interface TailRecord {
 
 export function recordToText(window: TailWindow, wasBehindMs: number): string {
   const behindMs = behindOf(window)
-  return JSON.stringify({ ...window, worker: workerName, behindMs, wasBehindMs })
+  return JSON.stringify({ ...window, worker: processName, behindMs, wasBehindMs })
 }
 
 /** The record of a text that `recordToText` gave; undefined for any other. */

@@ -17,7 +17,7 @@ import { clip, counted, printable } from '../text.ts'
 
 const LIST_DETAILS = `A consumer is a name under which processes of the store share the handling of
 its changes. LAG is the age of the oldest change that was not handled. A shard
-is worked on in eight partitions; WORKERS are the processes that have some.
+is worked on in eight partitions; PROCESSES is how many have some.
 
 JSON: [{ "name", "shards": [{ "name", "error": { "code", "message" } | null,
   "lagMs" | null where it has not begun, "partitions", "processes", "failing",

@@ -282,7 +282,7 @@ export const rules: readonly Rule[] = [
             todo:
               processes === 0
                 ? `start it, or forget it: looseleaf consumer drop ${name}`
-                : 'where changes fail, look at what its handler throws; else give it more workers or processes',
+                : 'where changes fail, look at what its handler throws; else give it more concurrency or processes',
           },
         ]
       }),

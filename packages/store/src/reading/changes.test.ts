@@ -136,27 +136,92 @@ it('many who write at the same time are followed to the last state of each entit
   expect(ids.map((id) => seen.get(id))).toEqual(ids.map((id) => versions.get(id)))
 })
 
+it('two who follow, and both raise the floor, have the last state of each entity each', async () => {
+  const ids = await Promise.all(Array.from({ length: 10 }, async () => (await store.put({ n: 0 })).id))
+  async function follow() {
+    const counts = { raises: 0, repeats: 0 }
+    const seen = new Map<EntityId, number>()
+    const driver = faultyDriver(memory, ({ operation }) => {
+      if (operation === 'raiseFloor') counts.raises++
+      return undefined
+    })
+    const own = await DataStore.open({ shards: keepOpen(driver) })
+    const controller = new AbortController()
+    const { signal } = controller
+    const read = async (): Promise<void> => {
+      for await (const { id, version } of own.changes({ from: 'beginning', pollMs: 10, signal })) {
+        if (version <= (seen.get(id) ?? 0)) counts.repeats++
+        seen.set(id, version)
+      }
+    }
+    const ended = read().catch((error: unknown) => error)
+    return { counts, seen, controller, ended, own }
+  }
+  const followers = await Promise.all([follow(), follow()])
+  const versions = new Map<EntityId, number>()
+  await Promise.all(
+    ids.map(async (id) => {
+      for (let n = 0; n < 60; n++) {
+        versions.set(id, (await store.put({ n }, { id })).version)
+        await new Promise((done) => setTimeout(done, 2))
+      }
+    }),
+  )
+  for (const { counts, seen, controller, ended, own } of followers) {
+    await expect.poll(() => seen, { timeout: 5_000 }).toEqual(versions)
+    expect(counts.raises).toBeGreaterThan(1)
+    expect(counts.repeats).toBe(0)
+    controller.abort()
+    expect(await ended).toMatchObject({ code: 'ABORTED' })
+    await own.close()
+  }
+})
+
+it('a process that is killed between raising the floor and reading has missed nothing when it goes on', async () => {
+  await store.put({ n: 0 })
+  const [known] = await take(1, { from: 'beginning' })
+  let isArmed = false
+  const dying = faultyDriver(memory, ({ operation }) =>
+    isArmed && operation === 'raiseFloor' ? { crash: 'after' } : undefined,
+  )
+  const dies = await DataStore.open({ shards: keepOpen(dying) })
+  const changes = dies.changes({ from: known!.cursor, pollMs: 10 })[Symbol.asyncIterator]()
+  const answers: unknown[] = []
+  void changes.next().then((answer) => answers.push(answer))
+  await new Promise((done) => setTimeout(done, 50))
+  isArmed = true
+  const below = await Promise.all([0, 1].map((shard) => putOn(shard, { n: 'below' })))
+  await dying.crashed
+  const id = await putOn(0, { n: 'later' })
+  expect(answers).toEqual([])
+  const met = await take(3, { from: known!.cursor })
+  expect(new Set(met.map((change) => change.id))).toEqual(new Set([...below, id]))
+})
+
 it('a shard that does not answer is tried again, and the other goes on', async () => {
   let isDown = true
   plan = ({ operation, shard }) =>
     isDown && shard === 1 && operation === 'pageOfChanges'
-      ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'It is down.')) }
+      ? {
+          before: () =>
+            Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'It is down.', { shard: 'memory 1' })),
+        }
       : undefined
   const first = await putOn(1, { n: 1 })
   const other = await putOn(0, { n: 0 })
-  const codes = new Set<string>()
+  const told = new Set<string>()
   const met: EntityId[] = []
   for await (const { id } of store.changes({
     from: 'beginning',
     pollMs: 10,
-    onRetry: ({ code }) => void codes.add(code),
+    onRetry: ({ code, shard }) => void told.add(`${code} of ${shard}`),
   })) {
     met.push(id)
     isDown = false
     if (met.length === 2) break
   }
   expect(met).toEqual([other, first])
-  expect(codes).toEqual(new Set(['SHARD_UNAVAILABLE']))
+  expect(told).toEqual(new Set(['SHARD_UNAVAILABLE of memory 1']))
 })
 
 it('where a failover has lost the floor, what was read since is read once more', async () => {

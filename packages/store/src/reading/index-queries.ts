@@ -114,19 +114,23 @@ export function createIndexQueries(
 
   /** As of `ReadyIndexes`, on the servers that the options ask for. */
   const onIndexes = <T>(
+    call: string,
     definitions: readonly IndexDefinitionData[],
     options: ReplicaReadOptions,
     work: (view: ReadView, entries: readonly CatalogEntry[]) => Promise<T>,
     kind: ReadKind = BY_INDEX,
   ): Promise<T> =>
-    ready.onIndexes(definitions, (entries) => replicas.read(options, (view) => work(view, entries), kind))
+    ready.onIndexes(definitions, (entries) =>
+      replicas.read(call, options, (view) => work(view, entries), kind),
+    )
   const onIndex = <T>(
+    call: string,
     definition: IndexDefinitionData,
     options: ReplicaReadOptions,
     work: (view: ReadView, entry: CatalogEntry) => Promise<T>,
     kind?: ReadKind,
   ): Promise<T> =>
-    onIndexes([definition], options, (view, [entry]) => work(view, entry as CatalogEntry), kind)
+    onIndexes(call, [definition], options, (view, [entry]) => work(view, entry as CatalogEntry), kind)
 
   /** Entities on any shard may have rows pending; a shard that does not answer may have them too. */
   async function hasPending(entries: readonly CatalogEntry[]): Promise<boolean> {
@@ -274,12 +278,13 @@ export function createIndexQueries(
 
   return {
     query: (definition, where, options) =>
-      onIndex(definition, options, async (view, entry) => {
+      onIndex('query', definition, options, async (view, entry) => {
         const [page] = await readPages(view, [entry], [planQuery(entry, where, options, router)], options)
         return page!
       }),
     intersect: (conditions, options) =>
       onIndexes(
+        'intersect',
         conditions.map(({ index }) => index),
         options,
         async (view, entries) => {
@@ -289,7 +294,7 @@ export function createIndexQueries(
         },
       ),
     queryMany: (definition, wheres, options) =>
-      onIndex(definition, options, async (view, entry) => {
+      onIndex('queryMany', definition, options, async (view, entry) => {
         const plans = planMany(entry, wheres, options)
         const budget = { left: MAX_PAGE_BYTES }
         const pages: (QueryPage | CountedPage)[] = []
@@ -304,7 +309,7 @@ export function createIndexQueries(
         return pages
       }),
     queryIds: (definition, where, options) =>
-      onIndex(definition, options, async (view, entry) => {
+      onIndex('queryIds', definition, options, async (view, entry) => {
         const plan = idPlan(planQuery(entry, where, options, router))
         const [page] = await readPages(view, [entry], [plan], options, undefined, ({ scan }) => ({
           scan,
@@ -314,7 +319,7 @@ export function createIndexQueries(
         return { ...page!, items, cost: { ...page!.cost, entityReads: 0, entitiesRead: 0 } }
       }),
     list: (definition, where, { verify = true, ...options }) =>
-      onIndex(definition, options, async (view, entry) => {
+      onIndex('list', definition, options, async (view, entry) => {
         if (entry.include === undefined) throw notCovering(entry)
         let own: Omit<CoveringReads, 'ports'> = { covered: () => 0, wholeReads: () => 0 }
         const plan = planQuery(entry, where, options, router)
@@ -333,6 +338,7 @@ export function createIndexQueries(
       }),
     all: (definition, where, options) =>
       onIndex(
+        'getAll',
         definition,
         options,
         async (view, entry) => {
@@ -349,6 +355,7 @@ export function createIndexQueries(
       ),
     count: (definition, where, options) =>
       onIndex(
+        'count',
         definition,
         options,
         async (view, entry) => {
@@ -359,13 +366,14 @@ export function createIndexQueries(
       ),
     countMany: (definition, wheres, options) =>
       onIndex(
+        'countMany',
         definition,
         options,
         (view, entry) => countAll(view, entry, planMany(entry, wheres, options), options),
         WHOLE,
       ),
     explain: (definition, where, options) =>
-      onIndex(definition, {}, (_, entry) =>
+      onIndex('explain', definition, {}, (_, entry) =>
         explainQuery(driver, entry, planQuery(entry, where, options, router), options),
       ),
   }

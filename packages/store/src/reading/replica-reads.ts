@@ -53,8 +53,13 @@ type ViewOptions = ReplicaReadOptions & { readonly fresh?: boolean | undefined }
 /** Chooses where calls read. */
 export interface ReplicaReads {
   readonly primary: ReadView
-  /** Does a read where its options say. What fails on a replica is done again on primaries. */
-  read<T>(options: ViewOptions, work: (view: ReadView) => Promise<T>, kind?: ReadKind): Promise<T>
+  /** Does the read of a call of this name where its options say. What fails on a replica is done again on primaries. */
+  read<T>(
+    call: string,
+    options: ViewOptions,
+    work: (view: ReadView) => Promise<T>,
+    kind?: ReadKind,
+  ): Promise<T>
   sessionToken(): string
   /** Of the replicas of a shard. */
   stats(shard: number): readonly ReplicaStats[]
@@ -187,13 +192,14 @@ export function createReplicaReads(
 
   return {
     primary,
-    async read(options, work, kind = {}) {
+    async read(call, options, work, kind = {}) {
       const { from = 'primary', maxStalenessMs, fresh } = options
       if (from === 'primary') {
         if (maxStalenessMs === undefined) return work(primary)
-        throw badOption("maxStalenessMs without from: 'replica'; a primary is never too old")
+        throw badOption(call, "maxStalenessMs without from: 'replica'; a primary is never too old")
       }
-      if (fresh) throw badOption("fresh and from: 'replica'; what is read from a replica goes past the cache")
+      if (fresh)
+        throw badOption(call, "fresh and from: 'replica'; what is read from a replica goes past the cache")
       if (!hasReplicas) return work(primary)
       const { view, used } = choose(options, kind)
       try {
@@ -226,6 +232,6 @@ export function createReplicaReads(
   }
 }
 
-function badOption(given: string): LooseleafError {
-  return new LooseleafError('BAD_OPTION', `A read is given ${given}.`)
+function badOption(call: string, given: string): LooseleafError {
+  return new LooseleafError('BAD_OPTION', `${call} is given ${given}.`)
 }

@@ -143,6 +143,17 @@ async function ready(): Promise<void> {
   await pass(300)
 }
 
+/** A store as of another process, which knows as much. */
+async function openReady(): Promise<DataStore> {
+  const other = await open()
+  await ready()
+  await askAll(other)
+  await pass(300)
+  catchUpAll()
+  await pass(300)
+  return other
+}
+
 it('replicas are read once it is known how far they are, in turns, and nobody looks while nobody reads from them', async () => {
   const { id } = await store.put({ author: 'ann', posted: 1 })
   let floors = 0
@@ -225,12 +236,7 @@ it('what a replica lacks is not missed by who allows for less: the primary is re
 })
 
 it('a session token reads what was written before, in its own process and in others', async () => {
-  const other = await open()
-  await ready()
-  await askAll(other)
-  await pass(300)
-  catchUpAll()
-  await pass(300)
+  const other = await openReady()
   const { id, token: after } = await store.put({ author: 'ann', posted: 1 })
   const patient = { from: 'replica', maxStalenessMs: 60_000 } as const
   for (const [one, sees] of [
@@ -250,6 +256,44 @@ it('a session token reads what was written before, in its own process and in oth
   const before = primary.shards.map(({ name }) => statementsOf(name))
   expect(await store.get(id, { ...patient, after })).toBeDefined()
   expect(primary.shards.map(({ name }) => statementsOf(name))).toEqual(before)
+  const closed = other.close()
+  await pass(1_000)
+  await closed
+})
+
+it('a token of another process that was forgotten is new again: primaries are read with it until replicas are past that', async () => {
+  const other = await openReady()
+  const { id, token: after } = await store.put({ author: 'ann', posted: 1 })
+  const patient = { from: 'replica', maxStalenessMs: 60_000 } as const
+  /** Of the primary of the entity, for this read. */
+  const primaryReads = async (token: string): Promise<number> => {
+    const count = (): number =>
+      other
+        .stats()
+        .shards.flatMap(({ lanes }) => lanes)
+        .filter(({ kind }) => kind === 'read')
+        .reduce((sum, { items }) => sum + items, 0)
+    const before = count()
+    expect(await other.get(id, { ...patient, after: token })).toMatchObject({ posted: 1 })
+    return count() - before
+  }
+  const lookAgain = async (): Promise<void> => {
+    for (let look = 0; look < 3; look++) {
+      await askAll(other)
+      await pass(300)
+      catchUpAll()
+    }
+    await pass(300)
+  }
+  expect(await primaryReads(after)).toBe(1)
+  await lookAgain()
+  expect(await primaryReads(after)).toBe(0)
+  // As many as are kept in mind, each of another moment.
+  const others = Array.from({ length: 10_000 }, (_, n) => `${after.split('-')[0]}-${(n + 1).toString(36)}`)
+  await Promise.all(others.map((token) => other.get(id, { ...patient, after: token })))
+  expect(await primaryReads(after)).toBe(1)
+  await lookAgain()
+  expect(await primaryReads(after)).toBe(0)
   const closed = other.close()
   await pass(1_000)
   await closed
@@ -573,10 +617,41 @@ describe('bad options', () => {
       /after of get has to be the token of a write or what `sessionToken` has given/,
     ],
     [{ from: 'replica', after: 'x'.repeat(200) }, /after of get/],
-    [{ maxStalenessMs: 5 }, /maxStalenessMs without from: 'replica'/],
-    [{ from: 'replica', fresh: true }, /fresh and from: 'replica'/],
+    [{ maxStalenessMs: 5 }, /^get is given maxStalenessMs without from: 'replica'/],
+    [{ from: 'replica', fresh: true }, /^get is given fresh and from: 'replica'/],
   ])('%j', async (options, message) => {
     await expect(store.get(store.newId(), options as never)).rejects.toThrow(message)
+  })
+
+  it('are told with the name of the call that they were given to', async () => {
+    const options = { maxStalenessMs: 5 } as const
+    const where = { author: 'ann' }
+    const calls: Readonly<Record<string, () => Promise<unknown>>> = {
+      get: () => store.get(store.newId(), options),
+      getMany: () => store.getMany([], options),
+      exists: () => store.exists(store.newId(), options),
+      query: () => store.query(byAuthor, where, options),
+      queryMany: () => store.queryMany(byAuthor, [where], options),
+      queryIds: () => store.queryIds(byAuthor, where, options),
+      intersect: () =>
+        store.intersect(
+          [
+            { index: byAuthor, where },
+            { index: byAuthor, where },
+          ],
+          options,
+        ),
+      list: () => store.list(byAuthor, where, options),
+      getAll: () => store.getAll(byAuthor, where, options),
+      count: () => store.count(byAuthor, where, options),
+      countMany: () => store.countMany(byAuthor, [where], options),
+    }
+    for (const [name, call] of Object.entries(calls)) {
+      await expect(call()).rejects.toMatchObject({
+        code: 'BAD_OPTION',
+        message: expect.stringMatching(new RegExp(`^${name} is given maxStalenessMs without from`)),
+      })
+    }
   })
 })
 

@@ -178,6 +178,34 @@ it('where a write cannot take out what is kept, its store does without until tha
   expect(one.stats().cache).toMatchObject({ failures: 1 })
 })
 
+it('where more evictions fail than can be kept in mind, the store does without the cache for all, until everything of then is too old', async () => {
+  let [asked, removed] = [0, 0]
+  const store = await open((operation) => {
+    if (operation === 'remove' && ++removed <= 100_001) gone()
+    if (operation === 'take') asked++
+  })
+  const { id } = await (await open()).put({ n: 1 })
+  const evictions = async (count: number): Promise<void> => {
+    for (let left = count; left > 0; left -= 10_000)
+      await Promise.allSettled(
+        Array.from({ length: Math.min(left, 10_000) }, () => store.evict(store.newId())),
+      )
+  }
+  await evictions(100_000)
+  await store.get(id)
+  await settle()
+  expect(asked).toBe(1)
+  await evictions(1)
+  expect(removed).toBe(100_001)
+  elapsed += STALENESS_MS - 1
+  expect(await store.get(id)).toMatchObject({ n: 1 })
+  expect(asked).toBe(1)
+  elapsed += 1
+  expect(await store.get(id)).toMatchObject({ n: 1 })
+  expect(asked).toBe(2)
+  expect(store.stats().cache).toMatchObject({ failures: 100_001 })
+})
+
 it('reads and writes go on without a cache that fails, which is told once a minute', async () => {
   const store = await open(() => {
     throw new Error('gone')

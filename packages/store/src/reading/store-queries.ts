@@ -162,7 +162,7 @@ export abstract class StoreQueries extends StoreManagement {
     options: GetAllOptions = {},
   ): Promise<IndexedEntity<P>[]> {
     checkOptions('getAll', options, optionsOf.getAll)
-    requireDefinition('query', index)
+    requireDefinition('getAll', index)
     return this.calls.pass(
       'getAll',
       () => withCallbacks(options, (taken) => this.#queries.all(index, where, taken)),

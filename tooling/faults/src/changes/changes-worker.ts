@@ -75,7 +75,7 @@ async function handle(worker: Worker, store: DataStore, random: Random): Promise
       pollMs: 100,
       leaseMs,
       retryMs: 50,
-      workers: 16,
+      concurrency: 16,
       onError(error, change) {
         // Those of handlers are on purpose.
         if (change === undefined)

@@ -1,4 +1,4 @@
 import { hostname } from 'node:os'
 
 /** Says to people which process has work: the host and the process id. */
-export const workerName: string = `${hostname()}:${process.pid}`
+export const processName: string = `${hostname()}:${process.pid}`

@@ -1,0 +1,285 @@
+import { parseId, type EntityId } from '@looseleaf/core'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { Hours, type Process } from '../../test/hours.ts'
+import { gone } from '../../test/search.ts'
+import { readDeadLetters } from '../report/manage-consumers.ts'
+import { readConsumers } from '../report/read-consumers.ts'
+import type { ChangedEntity } from './changed-entity.ts'
+
+/* What takes minutes and hours, by a clock of its own. */
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+
+let hours: Hours
+let one: Process
+/** In the order in which handlers began, of all processes. */
+let begun: (Pick<ChangedEntity, 'id' | 'version' | 'entity'> & { readonly by: Process })[]
+
+beforeEach(async () => {
+  hours = new Hours()
+  one = await hours.start()
+  begun = []
+})
+afterEach(() => hours.end())
+
+const keepBy = (by: Process) => (change: ChangedEntity) => void begun.push({ ...change, by })
+
+/** The last version of each entity for which a handler began. */
+const last = (): Map<EntityId, number> => new Map(begun.map(({ id, version }) => [id, version]))
+
+/** Handlers that began with an older version after a newer one of the same entity. */
+function outOfOrder(): typeof begun {
+  const newest = new Map<EntityId, number>()
+  return begun.filter(({ id, version }) => {
+    const known = newest.get(id) ?? 0
+    newest.set(id, Math.max(known, version))
+    return version < known
+  })
+}
+
+async function putOn(shard: number, by: Process = one): Promise<EntityId> {
+  for (;;) {
+    const id = by.store.newId()
+    if (by.store.context.router.shardOfId(parseId(id)) !== shard) continue
+    await by.store.put({}, { id })
+    return id
+  }
+}
+
+const putMany = (count: number, by: Process = one): Promise<EntityId[]> =>
+  Promise.all(Array.from({ length: count }, async (_, n) => (await by.store.put({ n })).id))
+
+const lags = (by: Process): number[] => by.consumers[0]!.status().shards.map(({ lagMs }) => lagMs)
+
+it('a process that is paused for minutes begins nothing of what others took over, and has its share again', async () => {
+  const two = await hours.start()
+  const ids = await putMany(100)
+  one.consume(
+    async (change) => {
+      keepBy(one)(change)
+      await one.time.sleep(100)
+    },
+    { concurrency: 2 },
+  )
+  await hours.pass(SECOND)
+  expect(begun.length).toBeGreaterThan(5)
+  expect(begun.length).toBeLessThan(50)
+  // In the midst of a page.
+  one.pause()
+  two.consume(keepBy(two))
+  const before = begun.length
+  await hours.pass(10 * SECOND)
+  expect(begun).toHaveLength(before)
+  await hours.pass(MINUTE)
+  expect(last().size).toBe(100)
+  const versions = new Map<EntityId, number>()
+  for (const id of ids) versions.set(id, (await two.store.put({ n: 'later' }, { id })).version)
+  await hours.pass(4 * MINUTE)
+  expect(last()).toEqual(versions)
+  one.resume()
+  await hours.pass(MINUTE)
+  expect(outOfOrder()).toEqual([])
+  for (const id of ids) versions.set(id, (await two.store.put({ n: 'last' }, { id })).version)
+  await hours.pass(10 * SECOND)
+  expect(last()).toEqual(versions)
+  expect(outOfOrder()).toEqual([])
+  for (const { consumers } of [one, two])
+    expect(consumers[0]!.status().shards.map(({ partitions }) => partitions)).toEqual([4, 4])
+})
+
+it('a process that is gone between raising the floor and reading leaves what is below it to others', async () => {
+  one.consume(keepBy(one))
+  await hours.pass(10 * SECOND)
+  let raised: number | undefined
+  hours.plan = ({ shard, operation }) => {
+    if (shard !== 0 || operation !== 'raiseFloor' || raised !== undefined) return undefined
+    return {
+      after() {
+        raised = hours.servers.shards[0]!.entities.floorNow
+        one.pause()
+        return one.running
+      },
+    }
+  }
+  const two = await hours.start()
+  const id = await putOn(0, two)
+  await hours.pass(2 * SECOND)
+  expect(hours.servers.shards[0]!.entities.current(parseId(id))!.updated).toBeLessThan(raised!)
+  expect(last().has(id)).toBe(false)
+  two.consume(keepBy(two))
+  await hours.pass(20 * SECOND)
+  expect(begun.filter((change) => change.id === id).map(({ by }) => by)).toEqual([two])
+})
+
+it('a shard that is down for a minute holds up its own changes alone, and who asks is told which it is', async () => {
+  const errors: unknown[] = []
+  one.consume(keepBy(one), { onError: (error) => void errors.push(error) })
+  await putOn(1)
+  await hours.pass(5 * SECOND)
+  // Written by a process that reaches both.
+  const other = await hours.start()
+  hours.plan = ({ shard }) => (shard === 1 ? gone : undefined)
+  for (let second = 0; second < 60; second++) {
+    const id = await putOn(0, other)
+    await hours.pass(SECOND)
+    expect(last().has(id)).toBe(true)
+  }
+  expect(lags(one)[0]).toBeLessThan(SECOND)
+  expect(lags(one)[1]).toBeGreaterThan(55 * SECOND)
+  const [report] = await readConsumers(one.store)
+  expect(report!.shards).toMatchObject([
+    { name: 'reference shard 0', error: undefined },
+    { name: 'reference shard 1', error: { code: 'SHARD_UNAVAILABLE' } },
+  ])
+  expect(errors.length).toBeGreaterThan(10)
+  expect(new Set(errors.map((error) => (error as { shard: string }).shard))).toEqual(new Set(['memory 1']))
+  hours.plan = () => undefined
+  const missed = await Promise.all(Array.from({ length: 10 }, () => putOn(1, other)))
+  await hours.pass(5 * SECOND)
+  expect(missed.filter((id) => !last().has(id))).toEqual([])
+  expect(Math.max(...lags(one))).toBeLessThan(SECOND)
+})
+
+it('a change that its handler always refuses is tried for two and a half hours, while others go on, and is a dead letter then', async () => {
+  const bad = await putOn(0)
+  const attempts: number[] = []
+  one.consume(
+    (change) => {
+      if (change.id !== bad) return keepBy(one)(change)
+      attempts.push(hours.clock)
+      throw new Error('never')
+    },
+    { pollMs: 5 * SECOND },
+  )
+  for (let quarter = 0; quarter < 9; quarter++) {
+    const id = await putOn(0)
+    await hours.pass(15 * MINUTE)
+    expect(last().has(id)).toBe(true)
+  }
+  expect(await readDeadLetters(one.store, 'search')).toEqual([])
+  await hours.pass(HOUR / 2)
+  const [letter, ...others] = await readDeadLetters(one.store, 'search')
+  expect(others).toEqual([])
+  expect(letter).toMatchObject({ id: bad, attempts: 40, error: 'never' })
+  expect(attempts).toHaveLength(40)
+  const between = attempts.slice(1).map((at, i) => at - attempts[i]!)
+  expect(Math.max(...between)).toBeLessThan(5 * MINUTE + 10 * SECOND)
+  expect(attempts.at(-1)! - attempts[0]!).toBeGreaterThan(2.5 * HOUR)
+  expect(letter!.failedAt.getTime()).toBe(one.time.now() - hours.clock + attempts.at(-1)!)
+})
+
+it('an engine that is down for an hour leaves no dead letters, and has everything within five minutes when it is back', async () => {
+  let isDown = true
+  const consumer = one.consume(
+    (change) => {
+      if (isDown) throw new Error('The engine is down.')
+      keepBy(one)(change)
+    },
+    { pollMs: 5 * SECOND },
+  )
+  await hours.pass(10 * SECOND)
+  // More than may fail.
+  await putMany(2_500)
+  await hours.pass(HOUR)
+  expect(consumer.status().shards.map(({ failing }) => failing)).toEqual([800, 800])
+  isDown = false
+  await hours.pass(5 * MINUTE + 30 * SECOND)
+  expect(last().size).toBe(2_500)
+  expect(consumer.status()).toMatchObject({ handled: 2_500, givenUp: 0 })
+  expect(await readDeadLetters(one.store, 'search')).toEqual([])
+})
+
+it('who is slower than the writes for an hour is known to be, and has the last states soon after', async () => {
+  const ids = await putMany(100)
+  const consumer = one.consume(
+    async (change) => {
+      keepBy(one)(change)
+      await one.time.sleep(2 * SECOND)
+    },
+    { concurrency: 1, pollMs: 5 * SECOND },
+  )
+  const versions = new Map<EntityId, number>()
+  let [written, most] = [0, 0]
+  for (const end = hours.clock + HOUR; hours.clock < end;) {
+    for (let n = 0; n < 10; n++) {
+      const id = ids[written++ % ids.length]!
+      versions.set(id, (await one.store.put({ written }, { id })).version)
+    }
+    await hours.pass(10 * SECOND)
+    const [report] = await readConsumers(one.store)
+    most = Math.max(most, ...report!.shards.map(({ lagMs }) => lagMs).filter(Number.isFinite))
+  }
+  expect(written).toBe(3_600)
+  expect(consumer.status().handled).toBeLessThan(written * 0.6)
+  expect(consumer.status().handled).toBeGreaterThan(written * 0.25)
+  expect(most).toBeGreaterThan(30 * SECOND)
+  await hours.pass(6 * MINUTE)
+  expect(last()).toEqual(versions)
+  expect(outOfOrder()).toEqual([])
+  expect(Math.max(...lags(one))).toBeLessThan(10 * SECOND)
+})
+
+it('clocks that are an hour off, of processes and of servers, and are set meanwhile, delay nothing and lose nothing', async () => {
+  const two = await hours.start()
+  one.offMs = HOUR
+  two.offMs = -HOUR
+  hours.serverOffMs[0] = -HOUR
+  hours.serverOffMs[1] = HOUR
+  one.consume(keepBy(one))
+  two.consume(keepBy(two))
+  const ids = await putMany(40)
+  const versions = new Map<EntityId, number>()
+  /** Written by both in turns, and handled within moments. */
+  const round = async (): Promise<void> => {
+    for (const [i, id] of ids.entries())
+      versions.set(id, (await (i % 2 === 0 ? one : two).store.put({ at: hours.clock }, { id })).version)
+    await hours.pass(2 * SECOND)
+    expect(last()).toEqual(versions)
+    expect(Math.max(...lags(one), ...lags(two))).toBeLessThan(2 * SECOND)
+  }
+  await hours.pass(MINUTE)
+  await round()
+  // Back, and ahead.
+  hours.serverOffMs[0] = -2 * HOUR
+  hours.serverOffMs[1] = 2 * HOUR
+  one.offMs = -HOUR
+  two.offMs = HOUR
+  await round()
+  await hours.pass(MINUTE)
+  await round()
+  hours.serverOffMs[0] = 0
+  hours.serverOffMs[1] = 0
+  await round()
+  await hours.pass(MINUTE)
+  // Where the floor has been waiting.
+  hours.serverOffMs[1] = 2 * HOUR
+  await round()
+  expect(outOfOrder()).toEqual([])
+})
+
+it('a failover that has lost the last moments loses their changes alone, and what is written after them comes', async () => {
+  const [first, second] = [await putOn(0), await putOn(0)]
+  one.consume(keepBy(one))
+  await hours.pass(10 * SECOND)
+  const server = hours.servers.shards[0]!
+  const before = server.state()
+  // Handled, and lost with the places that say so.
+  const { version: lost } = await one.store.put({ n: 'lost' }, { id: first })
+  const lostId = await putOn(0)
+  await hours.pass(3 * SECOND)
+  expect(last().get(first)).toBe(lost)
+  expect(last().has(lostId)).toBe(true)
+  server.fallBack(before, 'everything')
+  // At once, so that it stands where the lost ones stood.
+  const again = await one.store.put({ n: 'again' }, { id: second })
+  const added = await putOn(0)
+  await hours.pass(3 * SECOND)
+  expect(last().get(second)).toBe(again.version)
+  expect(last().has(added)).toBe(true)
+  const { version } = await one.store.put({ n: 'newer' }, { id: first })
+  await hours.pass(3 * SECOND)
+  expect(last().get(first)).toBe(version)
+  expect(Math.max(...lags(one))).toBeLessThan(SECOND)
+})
