@@ -51,16 +51,20 @@ export function createShape({ name, schema, upgrades, checkReads }: ShapeOptions
   const fit = (value: object, entity?: EntityId): object =>
     validated(schema, value, entity === undefined ? `The ${name}` : `The ${name} ${entity}`, entity)
 
-  const shapeOf = (bag: Bag): number => (typeof bag[SHAPE] === 'number' ? bag[SHAPE] : 0)
+  const numberOf = (shape: unknown): number => (typeof shape === 'number' ? shape : 0)
+  const shapeOf = (bag: Bag): number => numberOf(bag[SHAPE])
 
-  /** Its properties in the newest shape that this program knows. */
-  function propertiesOf(bag: Bag, entity: EntityId): Bag {
-    const { [KIND]: _, [SHAPE]: __, ...properties }: Bag = bag
-    const missing = upgrades.slice(shapeOf(bag))
+  /** Its properties in the newest shape that this program knows; a copy of its own. */
+  function propertiesOf({ [KIND]: _, [SHAPE]: shape, ...properties }: Bag, entity: EntityId): Bag {
+    return inNewestShape(properties, numberOf(shape), entity)
+  }
+
+  function inNewestShape(properties: Bag, shape: number, entity: EntityId): Bag {
+    const missing = upgrades.slice(shape)
     // An upgrade may change what it gets, which whoever has read the bag still holds.
     if (missing.length === 0) return properties
     return missing.reduce(
-      (now, upgrade, i) => upgradedBy(upgrade, now, entity, shapeOf(bag) + i),
+      (now, upgrade, i) => upgradedBy(upgrade, now, entity, shape + i),
       structuredClone(properties),
     )
   }
@@ -125,9 +129,10 @@ export function createShape({ name, schema, upgrades, checkReads }: ShapeOptions
       const made = fit(now, entity)
       return stored(withUnknown(unknownOf(now, made), now, made) as Bag)
     },
-    toItem({ id, ...bag }, version) {
-      const now = propertiesOf(bag as Bag, id)
-      return { ...(checkReads ? fit(now, id) : now), id, version }
+    // A page has many of them: each copy shows.
+    toItem({ id, [KIND]: _, [SHAPE]: shape, ...properties }, version) {
+      const now = inNewestShape(properties as Bag, numberOf(shape), id)
+      return Object.assign(checkReads ? { ...fit(now, id) } : now, { id, version })
     },
   }
 }
