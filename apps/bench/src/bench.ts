@@ -61,6 +61,7 @@ export interface Work {
   readonly p50Ms?: number
   readonly p99Ms?: number
   readonly maxMs?: number
+  readonly loadCalls?: number
   /** Of a raise: share of the time in which one was under way on each shard. Of a seam: share of the client's CPU. */
   readonly share?: number
   readonly looksPerOp?: number

@@ -4,6 +4,7 @@ import { createBench } from './bench.ts'
 import { parseOptions, type Options } from './options.ts'
 import { parts } from './parts/all-parts.ts'
 import { htmlPage } from './report/html/page.ts'
+import { commitOfCheckout } from './report/commit.ts'
 import { machineFacts } from './report/machine-facts.ts'
 import { createProgress } from './report/progress.ts'
 import { noResults, withPart, type Results } from './report/results.ts'
@@ -22,6 +23,7 @@ async function main(): Promise<void> {
   const leftOut = kinds.flatMap((kind) => servers.missing(kind) ?? [])
   for (const why of leftOut) console.error(`LEFT OUT: ${why}\n`)
   const progress = createProgress(options.parts.length)
+  const commit = commitOfCheckout()
   let isMeasured = false
   try {
     for (const [number, name] of options.parts.entries()) {
@@ -51,6 +53,7 @@ async function main(): Promise<void> {
         finished: new Date().toISOString(),
         scale: options.scale.name,
         machine,
+        commit,
         servers: servers.facts(),
         leftOut,
       }

@@ -35,7 +35,10 @@ function numberToJson(value: number): Json {
 /** Part of Node since 21, but not yet of its type declaration: a value that `JSON.stringify` writes as this text. */
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): Json }
 
-/** The reverse of `toJson` for what `JSON.parse` gave; throws `BODY_DAMAGED` for what `toJson` never makes. */
+/**
+ * The reverse of `toJson` for what `JSON.parse` gave; throws `BODY_DAMAGED` for what `toJson` never makes, but for what
+ * `JSON.parse` itself has made of it: of a name that is repeated the last value is there, and integers beyond 2^53 are rounded.
+ */
 export function fromJson(json: unknown, depth: number): PropertyValue | Bag {
   if (typeof json === 'string') {
     if (!json.isWellFormed()) throw damaged('a text has a lone surrogate')

@@ -550,6 +550,21 @@ describe('errors', () => {
 })
 
 describe('signals', () => {
+  test('a call that is cancelled while its statement is in flight is in none of its halves', async () => {
+    const { lane, statements } = laneOf()
+    const cancelling = new AbortController()
+    const outcomes = submitAll(lane, ['bad', 'y'])
+    const cancelled = lane.submit('w', cancelling.signal).catch(outcomeOf)
+    const statement = await statements.inFlight()
+    cancelling.abort()
+    expect(await cancelled).toBe('ABORTED')
+    await statement.fail(permanent)
+    await (await statements.inFlight()).fail(permanent)
+    await statements.answerAll()
+    expect(statements.sent).toEqual([['bad', 'y', 'w'], ['bad'], ['y']])
+    expect(await outcomes).toEqual(['STATEMENT_FAILED', 'y done'])
+  })
+
   test('a call whose signal has fired already is not sent', async () => {
     const { lane, statements } = laneOf()
     expect(await lane.submit('a', AbortSignal.abort()).catch(outcomeOf)).toBe('ABORTED')

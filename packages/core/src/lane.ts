@@ -87,6 +87,8 @@ interface Call<Item, Result> {
   readonly one: unknown
   /** Items that have not ended. */
   left: number
+  /** Whether its signal has fired. */
+  isLeft: boolean
   failure: { readonly error: unknown } | undefined
   /** Nothing happens from the second time on. */
   resolve(results: Result[]): void
@@ -150,6 +152,7 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
 
   /** Takes a call out, where it would keep others from their turn; what was sent already is not there any more. */
   function leave(call: Call<Item, Result>): void {
+    call.isLeft = true
     clearTimeout(outside.get(call))
     outside.delete(call)
     queue = queue.filter((waiting) => waiting.call !== call)
@@ -229,9 +232,15 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
       forAll(batch, () => options.onHalved?.(error.code, batch.length))
       // Nothing was changed, and one of the rows is to blame: halve until it fails alone.
       const half = batch.length >> 1
-      await send(batch.slice(0, half))
-      await send(batch.slice(half))
+      await sendAgain(batch.slice(0, half))
+      await sendAgain(batch.slice(half))
     }
+  }
+
+  /** But for those whose callers were told meanwhile that they are called off. */
+  async function sendAgain(batch: readonly Waiting<Item, Result>[]): Promise<void> {
+    const wanted = batch.filter(({ call }) => !call.isLeft)
+    if (wanted.length > 0) await send(wanted)
   }
 
   async function drain(): Promise<void> {
@@ -257,7 +266,16 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
     if (signal?.aborted) return reject(abortedError(signal))
     if (items.length === 0) return resolve([])
     const one = workFor?.isWanted ? workFor.current() : undefined
-    const call = { items, results: [], one, left: items.length, failure: undefined, resolve, reject }
+    const call = {
+      items,
+      results: [],
+      one,
+      left: items.length,
+      isLeft: false,
+      failure: undefined,
+      resolve,
+      reject,
+    }
     if (signal !== undefined) leaveOnAbort(call, signal, leave)
     enter(call)
   }

@@ -84,6 +84,10 @@ const works: Readonly<Record<string, WorkName>> = {
   'sql-escaper': 'statements',
   mysql2: 'mysql2',
   'lru.min': 'mysql2',
+  'iconv-lite': 'mysql2',
+  long: 'mysql2',
+  denque: 'mysql2',
+  'named-placeholders': 'mysql2',
 }
 
 function nameOf(url: string): WorkName {

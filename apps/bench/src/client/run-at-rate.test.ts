@@ -10,6 +10,12 @@ test('a call that has to wait for others has waited from when it was due', async
   expect(times.at(-1)).toBeGreaterThan(80)
 })
 
+test('no call begins before it is due', async () => {
+  const { times } = await runAtRate(async () => {}, { rate: 700, seconds: 0.2, most: 10 })
+  expect(times).toHaveLength(140)
+  expect(Math.min(...times)).toBeGreaterThan(0)
+})
+
 test('calls of the run-in are made and not counted', async () => {
   let [called, atCounting] = [0, 0]
   const call = async (): Promise<void> => void called++

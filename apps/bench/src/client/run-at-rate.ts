@@ -48,9 +48,9 @@ export async function runAtRate(
     number++
   ) {
     const due = start + (number * 1000) / rate
-    const early = due - performance.now()
-    // Timers are a millisecond coarse: calls of one millisecond begin together.
-    if (early > 0) await sleep(early)
+    // Timers are a millisecond coarse, and may end early: a call that began before it is due would seem to take less than it does.
+    for (let early = due - performance.now(); early > 0; early = due - performance.now())
+      await sleep(Math.ceil(early))
     while (running.size >= most) await Promise.race(running)
     if (number === first) onCounting?.()
     const promise = one(due, number >= first).finally(() => running.delete(promise))

@@ -19,11 +19,14 @@ export interface RunOptions {
   readonly onCounting?: () => void
   /** No more calls than this, those of the run-in included. */
   readonly most?: number
-  /** In what each caller makes its calls. Default: in nothing. */
+  /** In what a caller makes some of its calls, one after the other. Default: in nothing. */
   readonly around?: ((calls: () => Promise<void>) => Promise<void>) | undefined
   /** What the calls leave under way: the clock runs until it has ended. */
   readonly ended?: () => Promise<void>
 }
+
+/** Calls of a request. */
+const CALLS_AROUND = 10
 
 /**
  * Keeps so many callers busy for so long. A call begins in a turn of the event loop of its own, as requests do that come over a
@@ -40,9 +43,13 @@ export async function runCallers(
   const begin = start + runIn * 1000
   const end = begin + seconds * 1000
 
-  async function caller(): Promise<void> {
-    // On a machine that is held up, one call counts at least.
-    for (let now = start; (now < end || times.length === 0) && !state.failed && state.begun < most;) {
+  // On a machine that is held up, one call counts at least.
+  const goesOn = (now: number): boolean =>
+    (now < end || times.length === 0) && !state.failed && state.begun < most
+
+  /** Makes so many calls, or all. */
+  async function caller(count: number): Promise<void> {
+    for (let now = performance.now(), made = 0; made < count && goesOn(now); made++) {
       state.begun++
       const started = now
       const counts = started >= begin
@@ -60,7 +67,8 @@ export async function runCallers(
   const results = await Promise.allSettled(
     Array.from({ length: callers }, async () => {
       try {
-        await (around === undefined ? caller() : around(caller))
+        if (around === undefined) await caller(Infinity)
+        else while (goesOn(performance.now())) await around(() => caller(CALLS_AROUND))
       } catch (error) {
         state.failed = true
         throw error

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib'
 import { createRandom, type Random } from '@looseleaf-tooling/random'
 import type { SideName } from '../sides/side-names.ts'
 import { scenarioOf } from '../workload/scenarios.ts'
@@ -28,7 +29,8 @@ export async function compare(
     scenarioOf(cell.scenario).isLate === true ? LATE_RUN_IN_SECONDS : 0,
   )
   const samples = new Map<SideName, Sample[]>(sides.map((side) => [side, []]))
-  const random = createRandom(rounds)
+  // Of its own for each scenario, or a side that follows the same one by chance would do so in all of them.
+  const random = createRandom(seedOf(`${cell.scenario} ${cell.callers} ${cell.rate}`))
   for (let round = 0; round < rounds; round++) {
     for (const side of shuffled(sides, random)) {
       samples.get(side)?.push(await measure(side, { ...cell, runIn }))
@@ -36,6 +38,8 @@ export async function compare(
   }
   return samples
 }
+
+const seedOf = (text: string): number => crc32(text)
 
 function shuffled<T>(items: readonly T[], random: Random): readonly T[] {
   return items

@@ -120,9 +120,18 @@ async function underLoad(stage: Stage, side: SideName, rate: number, alone: numb
 
 const dueOf = ({ due }: Run, call: number): number => due?.[call] ?? 0
 
-function timesBetween(run: Run, from: number, to: number): { p50Ms: number; p99Ms: number; maxMs: number } {
+function timesBetween(
+  run: Run,
+  from: number,
+  to: number,
+): { p50Ms: number; p99Ms: number; maxMs: number; loadCalls: number } {
   const times = run.times.filter((_, call) => dueOf(run, call) >= from && dueOf(run, call) < to).toSorted()
-  return { p50Ms: percentile(times, 0.5), p99Ms: percentile(times, 0.99), maxMs: times.at(-1) ?? 0 }
+  return {
+    loadCalls: times.length,
+    p50Ms: percentile(times, 0.5),
+    p99Ms: percentile(times, 0.99),
+    maxMs: times.at(-1) ?? 0,
+  }
 }
 
 function seriesOf(run: Run, from: number, to: number, side: SideName): Series {

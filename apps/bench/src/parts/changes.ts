@@ -10,6 +10,7 @@ const names: readonly SideName[] = ['looseleaf', 'raised', 'followed']
 /** Differences of a few per cent need more rounds than ratios of two. */
 const MORE_ROUNDS = 2
 const LONGER = 3
+const RAISES_LONGER = 30
 
 const RAISE_EVERY_MS = 250
 
@@ -83,12 +84,16 @@ export const following: Part = {
         /** Under puts, whose commits take the longest. */
         async function addRaises(): Promise<void> {
           bench.progress('raises while 64 callers put')
+          // More of them than there are in a turn of others; and none from before or after the load, where nobody commits.
+          const load = { scenario: 'put', callers: 64, seconds: seconds * RAISES_LONGER } as const
+          const client = stage.clientOf('raised')
+          await client.run({ kind: 'run', side: 'raised', ...load, seconds: seconds })
           raises.length = 0
           const begin = performance.now()
-          const load = { scenario: 'put', callers: 64, processes: 1, seconds: seconds * LONGER } as const
-          await stage.measure('raised', load)
+          await client.run({ kind: 'run', side: 'raised', ...load })
           const took = performance.now() - begin
           const ordered = raises.toSorted((a, b) => a - b)
+          await client.do({ kind: 'settle', side: 'raised' })
           if (ordered.length === 0) return
           const heldMs = ordered.reduce((sum, ms) => sum + ms, 0) / raised.context.driver.shards.length
           bench.addWork({

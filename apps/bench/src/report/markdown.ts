@@ -70,11 +70,15 @@ function machineOf({ parts }: Results): string {
     ...new Set(all.flatMap(({ servers }) => servers.map((server) => versionOf(server))).filter(Boolean)),
   ]
   const missing = partNames.filter((part) => parts[part] === undefined)
+  const elsewhere = Object.entries(parts).filter(([, facts]) => facts.machine.cpu !== machine.cpu)
   const quick = all.some(({ scale }) => scale !== 'full')
   return [
     ...(quick ? ['**From a quick run, to show the form: its numbers are not to be believed.**', ''] : []),
     `${machine.cpu}, ${machine.cores} cores, ${machine.system}; Node ${machine.node}; ${versions.join('; ')}.`,
     `A flush takes ${formatNumber(machine.flushMs.median)} ms. Measured on ${last.finished.slice(0, 10)}.`,
+    ...(elsewhere.length === 0
+      ? []
+      : ['', `Measured on another machine: ${elsewhere.map(([part]) => part).join(', ')}.`]),
     ...(missing.length === 0 ? [] : ['', `Not measured, and left out below: ${missing.join(', ')}.`]),
   ].join('\n')
 }
@@ -156,10 +160,14 @@ function fasterTable({ results }: Results): string {
 const nameOf = ({ part, scenario, callers }: ResultRow): string =>
   part === 'import' || part === 'build' ? scenario : `${scenario}, ${counted(callers, 'caller')}`
 
-/** What an entity takes on the disks, index rows included, after the inserts of the part `calls`. */
+/**
+ * What an entity takes on the disks, index rows included, when the part `calls` was filled. Those that fill the tables of Looseleaf have them
+ * packed by their own way of filling, which says nothing of what they store.
+ */
 function spaceTable(results: Results): string {
   const rows = rowsOf(results, 'calls', 64).filter(
-    ({ scenario, bytesPerEntity }) => scenario === 'insert' && bytesPerEntity !== null,
+    ({ scenario, side, bytesPerEntity }) =>
+      scenario === 'insert' && bytesPerEntity !== null && !['limit', 'hand-written'].includes(side),
   )
   const own = rows.find(isOwn)?.bytesPerEntity
   const lines = rows.map(({ side, bytesPerEntity }) => [
@@ -172,13 +180,14 @@ function spaceTable(results: Results): string {
 
 /** How often each part was measured, and what else the machine did. */
 function runsTable({ parts, results }: Results): string {
-  const lines = Object.entries(parts).map(([part, { machine, started, finished }]) => [
+  const lines = Object.entries(parts).map(([part, { machine, started, finished, commit }]) => [
     part,
     `${Math.max(...results.filter((row) => row.part === part).map(({ rounds }) => rounds.length))}`,
     formatNumber((Date.parse(finished) - Date.parse(started)) / 60_000),
     machine.loadAverage.toFixed(1),
+    `${started.slice(0, 10)} ${commit ?? '–'}`,
   ])
-  return markdownTable(['part', 'rounds', 'minutes', 'load average before'], lines)
+  return markdownTable(['part', 'rounds', 'minutes', 'load average before', 'day and commit'], lines)
 }
 
 /** Calls a second of every side. */
@@ -217,7 +226,9 @@ function bulkTable({ results }: Results): string {
     formatMaybe(row.serverCpuUs ?? undefined),
     formatMaybe(row.bytesPerEntity ?? undefined),
     formatMaybe(row.memoryMiB),
-    row.rate === null ? '–' : `${formatNumber(row.p99Ms)} / ${formatNumber(row.maxMs)}`,
+    row.rate === null
+      ? '–'
+      : `${formatNumber(row.p99Ms)} / ${formatNumber(row.maxMs)} of ${formatNumber(row.loadCalls ?? 0)}`,
   ])
   const head = [
     '',
@@ -227,7 +238,7 @@ function bulkTable({ results }: Results): string {
     'servers µs',
     'bytes each',
     'memory MiB',
-    'load: p99 / longest ms',
+    'load: p99 / longest ms of calls',
   ]
   return markdownTable(head, lines)
 }

@@ -41,6 +41,8 @@ export interface ResultRow {
   readonly bytesPerEntity: number | null
   /** The greatest memory of the process that did the work. */
   readonly memoryMiB?: number
+  /** Calls of a load beside the work, whose times these are. */
+  readonly loadCalls?: number
   /** Of a raise: share of the time in which one was under way on each shard. Of a seam: share of the client's CPU. */
   readonly share?: number
   /** How often a call asks whether anybody listens. */
@@ -62,6 +64,8 @@ export interface PartFacts {
   /** `quick` is to see that all works, and not to be believed. */
   readonly scale: 'quick' | 'full' | 'tiny'
   readonly machine: MachineFacts
+  /** Of the code that was measured; undefined outside of a checkout. */
+  readonly commit?: string | undefined
   readonly servers: readonly Readonly<Record<string, unknown>>[]
   readonly leftOut: readonly string[]
 }

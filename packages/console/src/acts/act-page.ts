@@ -68,8 +68,9 @@ ${token === undefined ? undefined : markup`<form id="${ACT_FORM}" method="post" 
   }
 
   function send(response: ServerResponse, answer: Answer, isHead = false): void {
+    const text = isHead ? undefined : html(answer)
     response.writeHead(answer.status, HEADERS)
-    response.end(isHead ? undefined : html(answer))
+    response.end(text)
   }
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {

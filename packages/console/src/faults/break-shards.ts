@@ -29,7 +29,7 @@ export type Death = 'before its commit' | 'after its commit'
 
 export const deaths: readonly Death[] = ['before its commit', 'after its commit']
 
-/** The next write dies, as far as its shards can see. Rejects where there was none for `ms`. */
+/** The next write dies, as far as its shards can see, with those whose statement it shares. Rejects where there was none for `ms`. */
 export async function dieAtNextWrite(
   { refusals }: ShardFaults,
   death: Death,
@@ -72,16 +72,26 @@ function loseCommit(died: () => void): Refuse {
   }
 }
 
-/** What the entities lose that commit next stays where it is: each table is asked in vain once. */
+/** Entities that are remembered as replaced, until one of them loses a row. */
+const MOST_REPLACED = 10_000
+
+/** What the first entities lose that are replaced from now on and lose a row stays where it is: each table is asked in vain once. */
 function loseRemovals(died: () => void): Refuse {
+  const replaced = new Set<string>()
   let victims: ReadonlySet<string> | undefined
   const textOf = (id: Uint8Array): string => Buffer.from(id).toString('hex')
   return (call) => {
-    if (isCommit(call) && call.operation === 'replace')
-      victims ??= new Set((call.args[0] as readonly { id: Uint8Array }[]).map(({ id }) => textOf(id)))
-    if (call.operation !== 'remove' || victims === undefined) return undefined
+    if (isCommit(call) && call.operation === 'replace' && victims === undefined) {
+      for (const { id } of call.args[0] as readonly { id: Uint8Array }[]) replaced.add(textOf(id))
+      // The earliest first: its rows are gone by now, or never were.
+      for (const id of replaced) if (replaced.size > MOST_REPLACED) replaced.delete(id)
+    }
+    if (call.operation !== 'remove') return undefined
     const rows = call.args[0] as readonly { entityId: Uint8Array }[]
-    if (!Array.isArray(rows) || !rows.some(({ entityId }) => victims?.has(textOf(entityId)))) return undefined
+    const among = victims ?? replaced
+    const losing = rows.map(({ entityId }) => textOf(entityId)).filter((id) => among.has(id))
+    if (losing.length === 0) return undefined
+    victims ??= new Set(losing)
     setTimeout(died, TOGETHER_MS).unref()
     return unavailable(call.shard, 'lost this removal on purpose.')
   }
