@@ -14,6 +14,12 @@ export function writersDriver(driver: Driver, flaw: Flaw | undefined): Driver {
       return withoutFlush(driver)
     case 'keys are taken over without a fence':
       return withoutFences(driver)
+    case 'connections to replicas are not counted':
+      return changed(driver, {
+        shard: ({ replicas = [] }) => ({
+          replicas: replicas.map((replica) => ({ ...replica, connections: () => undefined })),
+        }),
+      })
     default:
       return driver
   }
@@ -92,14 +98,29 @@ function withSlowRemovals(driver: Driver, time: Time): Driver {
 
 /** The store as clients have it, with the flaw. */
 export function clientsStore(store: DataStore, flaw: Flaw | undefined): DataStore {
-  if (flaw !== 'queries are not bounded') return store
+  const isChanged =
+    flaw === 'queries are not bounded' || flaw === 'replicas have no bound' || flaw === 'tokens are ignored'
+  if (!isChanged) return store
   return new Proxy(store, {
     get(target, property) {
       const value: unknown = Reflect.get(target, property, target)
       if (typeof value !== 'function') return value
-      return property === 'query' ? complete(target) : (value.bind(target) as unknown)
+      if (flaw === 'queries are not bounded' && property === 'query') return complete(target)
+      return (...args: readonly unknown[]) =>
+        Reflect.apply(
+          value,
+          target,
+          args.map((arg) => old(arg, flaw)),
+        )
     },
   })
+}
+
+/** The options of a read from replicas, which do not count. */
+function old(argument: unknown, flaw: Flaw): unknown {
+  if (typeof argument !== 'object' || argument === null || !('from' in argument)) return argument
+  if (flaw === 'tokens are ignored') return { ...argument, after: undefined }
+  return { ...argument, maxStalenessMs: Number.MAX_SAFE_INTEGER }
 }
 
 /** A query that never says that it took too long. */

@@ -52,9 +52,20 @@ else await runOne(Number(values.seed))
 
 async function runOne(seed: number): Promise<void> {
   const { log, violation, circumstances, checked: _, ...rest } = await simulate(seed, options)
-  const { writeOrder, onIndexFailure, deleteDelayMs, maxSkewMs, failoverOf, ids } = circumstances
+  const { writeOrder, onIndexFailure, deleteDelayMs, maxSkewMs, failoverOf, replicasEach, cacheMs, ids } =
+    circumstances
   console.log(log.join('\n'))
-  console.log({ writeOrder, onIndexFailure, deleteDelayMs, maxSkewMs, failoverOf, ids, ...rest })
+  const chosen = {
+    writeOrder,
+    onIndexFailure,
+    deleteDelayMs,
+    maxSkewMs,
+    failoverOf,
+    replicasEach,
+    cacheMs,
+    ids,
+  }
+  console.log({ ...chosen, ...rest })
   console.log(violation === undefined ? 'All held.' : `Not ${violation.check}: ${violation.what}`)
   process.exitCode = violation === undefined ? 0 : 1
 }

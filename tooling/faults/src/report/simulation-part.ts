@@ -18,6 +18,14 @@ const WORDS: Readonly<Record<string, string>> = {
   failover: 'a failover that loses the last commits',
   diskHangs: 'a disk that hangs, while commits are visible',
   serverCrash: 'a server that crashes, and loses what was not on disk',
+  withReplicas: 'in which replicas are read',
+  withSharedCache: 'in which processes share a cache',
+  replicaStops: 'a replica that replays nothing for a while',
+  replicaDies: 'a replica that dies, and comes back with less, or as another one',
+  replicaPromoted: 'a replica that takes the place of its primary',
+  cacheFails: 'a failure of the shared cache',
+  cacheStands: 'a shared cache that stands still',
+  cacheEvicts: 'a shared cache that loses what it has',
 }
 
 /** What clients do where a run is of one kind of life alone. */
