@@ -38,8 +38,9 @@ export const faultKinds = [
 
 export type FaultKind = (typeof faultKinds)[number]
 
-/** What a life has beside its processes and shards. */
-export type Part = 'replicas' | 'cache'
+/** What a life may have beside its processes and shards. */
+export const partNames = ['replicas', 'cache'] as const
+export type Part = (typeof partNames)[number]
 
 /** What befalls these alone. */
 const partOf: Partial<Record<FaultKind, Part>> = {

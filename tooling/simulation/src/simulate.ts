@@ -6,7 +6,7 @@ import { runAdministrator } from './administrator.ts'
 import { createChecker, type BrokenCheck, type CheckCounts } from './checks.ts'
 import { runClient, type ReplicaClient } from './client.ts'
 import { createCommittedRows } from './committed-rows.ts'
-import { faultKinds, onlyFaults, type FaultKind, type Part } from './faults.ts'
+import { faultKinds, onlyFaults, partNames, type FaultKind, type Part } from './faults.ts'
 import { clientsStore, keepDraining, onlyDrains } from './flawed-process.ts'
 import { flawInfo, type Flaw } from './flaws.ts'
 import { createFollower, type Follower } from './follower.ts'
@@ -26,6 +26,8 @@ export interface SimulationOptions {
   readonly faults?: readonly FaultKind[] | undefined
   /** What clients do in every life. Default: each seed chooses. */
   readonly clients?: Circumstances['clients'] | undefined
+  /** What every life has. Default: some have it, and those with a flaw of it. */
+  readonly parts?: readonly Part[] | undefined
 }
 
 export interface SimulationResult {
@@ -103,14 +105,13 @@ function isFollowed(seed: number, flaw: Flaw | undefined): boolean {
 }
 
 /** Replicas are in every eighth life, and a cache is in every twelfth; where a flaw is of them, in all. */
-function partsOf(seed: number, flaw: Flaw | undefined): ReadonlySet<Part> {
+function partsOf(seed: number, flaw: Flaw | undefined): readonly Part[] {
   const life = flaw && flawInfo(flaw).life
-  const hasReplicas = flaw === undefined ? seed % 8 === 1 : (life?.replicasEach ?? 0) > 0
-  const hasCache = flaw === undefined ? seed % 12 === 5 : (life?.cacheMs ?? 0) > 0
-  return new Set<Part>([
-    ...(hasReplicas ? ['replicas' as const] : []),
-    ...(hasCache ? ['cache' as const] : []),
-  ])
+  const has = {
+    replicas: flaw === undefined ? seed % 8 === 1 : (life?.replicasEach ?? 0) > 0,
+    cache: flaw === undefined ? seed % 12 === 5 : (life?.cacheMs ?? 0) > 0,
+  }
+  return partNames.filter((part) => has[part])
 }
 
 class Simulation {
@@ -147,15 +148,15 @@ class Simulation {
   readonly #checker = createChecker()
   readonly #tokens: ReplicaClient['tokens'] = []
 
-  constructor(seed: number, random: Random, { flaw, faults, clients }: SimulationOptions) {
+  constructor(seed: number, random: Random, { flaw, faults, clients, parts }: SimulationOptions) {
     this.#seed = seed
     this.#flaw = flaw
     this.#random = random
     this.#scheduler = createScheduler(random, (statement) => this.#observe(statement))
     const info = flaw && flawInfo(flaw)
     const allowed = faults ?? info?.among ?? faultKinds
-    const parts = partsOf(seed, flaw)
-    const chosen = { ...chooseCircumstances(random, allowed, parts, clients), ...info?.life }
+    const own = new Set(parts ?? partsOf(seed, flaw))
+    const chosen = { ...chooseCircumstances(random, allowed, own, clients), ...info?.life }
     const circumstances = { ...chosen, faults: onlyFaults(chosen.faults, allowed) }
     this.#world = createWorld(circumstances, this.#scheduler, random, flaw)
     const { driver, router, codec } = this.#world

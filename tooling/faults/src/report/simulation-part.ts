@@ -35,14 +35,18 @@ const ALONE: Readonly<Record<string, string>> = {
   everything: 'Clients that do everything',
 }
 
+/** What is in every life of a run. */
+const WITH: Readonly<Record<string, string>> = {
+  replicas: 'replicas that are read',
+  cache: 'a cache that processes share',
+}
+
 /** The run in which every seed chooses its life, and those of one kind of life. */
 export function simulationPart(files: readonly SimulationResultFile[]): string {
   const tables = files
-    .toSorted((a, b) => Number(a.run.clients !== undefined) - Number(b.run.clients !== undefined))
-    .map((file) => {
-      const { clients } = file.run
-      return `${clients === undefined ? '' : `### ${ALONE[clients] ?? clients}\n\n`}${tableOf(file)}`
-    })
+    .map((file) => ({ heading: headingOf(file.run), table: tableOf(file) }))
+    .toSorted((a, b) => Number(a.heading !== '') - Number(b.heading !== ''))
+    .map(({ heading, table }) => `${heading === '' ? '' : `### ${heading}\n\n`}${table}`)
   return `## Simulation
 
 The real store, index engine and cleaner over databases in memory, where every step, every moment and every fault is
@@ -50,6 +54,12 @@ decided by a seed: several processes write, read, query and change the indexes, 
 ready index may lack a row of anything committed that its life's options promise.
 
 ${tables.join('\n\n')}`
+}
+
+function headingOf({ clients, parts = [] }: SimulationResultFile['run']): string {
+  const alone = clients === undefined ? [] : [ALONE[clients] ?? clients]
+  const every = parts.length === 0 ? [] : [`Every life with ${parts.map((part) => WITH[part]).join(' and ')}`]
+  return [...alone, ...every].join('. ')
 }
 
 function tableOf({ run, commit }: SimulationResultFile): string {
