@@ -11,6 +11,8 @@ export interface Operation {
   readonly since: number
   /** The time then, in milliseconds. */
   readonly at: number
+  /** How many writes had been acknowledged. */
+  readonly acknowledged: number
   /** The store that does it. */
   readonly store: object | undefined
   /** What was last to be written. */
@@ -121,6 +123,8 @@ const ROUNDED_MS = 2
 interface Acknowledged {
   readonly version: number
   readonly at: number
+  /** Counts all that were acknowledged. */
+  readonly number: number
   readonly store: object | undefined
 }
 
@@ -130,6 +134,7 @@ export function createHistory(driver: ReferenceDriver, codec: Codec, options: Hi
   const definitelyFailed = new Set<number>()
   /** The versions that were acknowledged for an entity, with the moment, and the store that had written them. */
   const acknowledgedAt = new Map<EntityId, Acknowledged[]>()
+  let acknowledged = 0
   const counts: Counts = { operations: 0, acknowledged: 0, failed: 0, unknown: 0, reads: 0, queries: 0 }
 
   const during = ({ since }: Operation, id: EntityId): readonly State[] => states.during(since, id)
@@ -146,7 +151,7 @@ export function createHistory(driver: ReferenceDriver, codec: Codec, options: Hi
     }
     if (isLost) return
     const known = acknowledgedAt.get(id) ?? []
-    acknowledgedAt.set(id, [...known, { version, at: states.moment(), store }])
+    acknowledgedAt.set(id, [...known, { version, at: states.moment(), number: ++acknowledged, store }])
   }
 
   /** Everything that was found was so at some time of the search. */
@@ -222,6 +227,7 @@ export function createHistory(driver: ReferenceDriver, codec: Codec, options: Hi
       number: ++counts.operations,
       since: states.moment(),
       at: options.now(),
+      acknowledged,
       store,
     }),
     moment: () => states.moment(),
@@ -337,7 +343,10 @@ export function createHistory(driver: ReferenceDriver, codec: Codec, options: Hi
         'a read through a shared cache gives what was there within its bound',
       )
       const own = 'a read through a shared cache gives nothing older than what its own store had acknowledged'
-      checkKnown(operation, id, version, own, ({ store }) => store === operation.store)
+      // A moment may have had writes that were acknowledged later.
+      const isOwn = ({ number, store }: Acknowledged): boolean =>
+        store === operation.store && number <= operation.acknowledged
+      checkKnown(operation, id, version, own, isOwn)
     },
 
     queried(operation, asked, { items, cost, cursor }) {
