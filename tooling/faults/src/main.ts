@@ -12,7 +12,8 @@ import { circumstances, saveResult } from './results.ts'
 const usage = `Usage: pnpm faults history [--operations 100000] [--processes 8] [--clients 8] [--seed 1]
        pnpm faults matrix [name…] [--amount n] [--seed 1]   all faults, or these
        pnpm faults changes [--minutes 30] [--seed 1]        consumers of changes, while all kinds of harm are done
-       pnpm faults replicas [--minutes 10] [--seed 1]       reads from replicas, while all kinds of harm are done to them
+       pnpm faults replicas [--minutes 10] [--replicas 2] [--seed 1]
+                                                            reads from so many replicas of each shard, while harm is done to them
        pnpm faults report                                   docs/reliability.md from the last results`
 
 const { values, positionals } = parseArgs({
@@ -23,6 +24,7 @@ const { values, positionals } = parseArgs({
     clients: { type: 'string', default: '8' },
     amount: { type: 'string' },
     minutes: { type: 'string' },
+    replicas: { type: 'string', default: '2' },
     seed: { type: 'string', default: '1' },
     help: { type: 'boolean', default: false },
   },
@@ -109,11 +111,18 @@ async function changes(): Promise<void> {
 }
 
 async function replicas(): Promise<void> {
+  const each = Number(values.replicas)
+  if (!Number.isSafeInteger(each) || each < 1) {
+    console.error(`--replicas has to be a whole number, 1 or more; got ${values.replicas}.`)
+    process.exitCode = 2
+    return
+  }
   const run = await runReplicas({
     seed: Number(values.seed),
     rounds: 2 * Number(values.minutes ?? 10),
     roundMs: REPLICAS_ROUND_MS,
     processes: 3,
+    replicas: each,
   })
   tellRun('replicas', run)
   saveResult('replicas', { kind: 'replicas', ...circumstances(), run })

@@ -8,7 +8,10 @@ export function replicasPart({ run, commit }: ReplicasResultFile): string {
   const share = run.toReplicas / Math.max(1, run.toReplicas + run.toPrimaries)
   const rows: [string, string][] = [
     ['seconds, rounds', `${number(run.seconds)}, ${run.rounds}`],
-    ['processes, entities', `${run.processes}, ${number(run.entities)}`],
+    [
+      'processes, entities, replicas of each shard',
+      `${run.processes}, ${number(run.entities)}, ${run.replicas ?? 1}`,
+    ],
     ...faults,
     ['writes acknowledged', number(run.writes)],
     ['reads with a bound on their age (300, 1,000 or 4,000 ms)', number(run.reads)],
