@@ -32,6 +32,7 @@ function faultResult(wrongs: readonly string[]): ScenarioResultFile {
         queries: 4,
         notIndexed: 0,
         incompleteQueries: 0,
+        queriesOfReplicas: 0,
         expectedInQueries: 5,
         lackedInQueries: 0,
         errors: {},
