@@ -68,7 +68,7 @@ export async function ask(
   store: DataStore,
   asked: AskedQuery,
   random: Random,
-  where: ReplicaReadOptions,
+  where: () => ReplicaReadOptions,
 ): Promise<Answered> {
   const order = random.pick(['asc', 'desc'] as const)
   const inPages = isOfOneKey(asked) && random.chance(0.4)
@@ -76,7 +76,7 @@ export async function ask(
   const query = pageOf(store, asked, random)
   const turn = (cursor?: string): Promise<Page> =>
     query({
-      ...where,
+      ...where(),
       order,
       scatter: true,
       limit: inPages ? PAGE : WHOLE,

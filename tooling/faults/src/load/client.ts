@@ -33,7 +33,8 @@ const ANY_AGE_MS = 60_000
 
 /** Where a call reads, and how old in microseconds what it gives may be. */
 interface Source {
-  readonly options: ReplicaReadOptions
+  /** Of a call that begins now. */
+  readonly options: () => ReplicaReadOptions
   readonly old: number
 }
 
@@ -188,20 +189,24 @@ async function write(
 
 /** A token stands for all that was acknowledged when it was made. */
 function sourceOf({ store, random, isReplicated }: ClientOptions): Source {
-  if (!isReplicated || random.chance(0.5)) return { options: {}, old: 0 }
+  if (!isReplicated || random.chance(0.5)) return { options: () => ({}), old: 0 }
   if (random.chance(0.3)) {
-    const after = store.sessionToken()
-    return { options: { from: 'replica', maxStalenessMs: ANY_AGE_MS, after }, old: 0 }
+    const options = (): ReplicaReadOptions => ({
+      from: 'replica',
+      maxStalenessMs: ANY_AGE_MS,
+      after: store.sessionToken(),
+    })
+    return { options, old: 0 }
   }
   const maxStalenessMs = random.pick(BOUNDS_MS)
-  return { options: { from: 'replica', maxStalenessMs }, old: maxStalenessMs * 1_000 }
+  return { options: () => ({ from: 'replica', maxStalenessMs }), old: maxStalenessMs * 1_000 }
 }
 
 async function get(options: ClientOptions, ids: readonly string[]): Promise<boolean> {
   const start = moment()
   const { options: where, old } = sourceOf(options)
   try {
-    const found = await options.store.getMany(ids, where)
+    const found = await options.store.getMany(ids, where())
     for (const [i, id] of ids.entries()) recordSight(options, id, { start, old }, found[i])
     return false
   } catch (error) {
