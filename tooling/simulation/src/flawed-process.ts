@@ -98,14 +98,13 @@ function withSlowRemovals(driver: Driver, time: Time): Driver {
 
 /** The store as clients have it, with the flaw. */
 export function clientsStore(store: DataStore, flaw: Flaw | undefined): DataStore {
-  const isChanged =
-    flaw === 'queries are not bounded' || flaw === 'replicas have no bound' || flaw === 'tokens are ignored'
-  if (!isChanged) return store
+  const isUnbounded = flaw === 'queries are not bounded' || flaw === 'pages of replicas are not bounded'
+  if (!isUnbounded && flaw !== 'replicas have no bound' && flaw !== 'tokens are ignored') return store
   return new Proxy(store, {
     get(target, property) {
       const value: unknown = Reflect.get(target, property, target)
       if (typeof value !== 'function') return value
-      if (flaw === 'queries are not bounded' && property === 'query') return complete(target)
+      if (isUnbounded) return property === 'query' ? complete(target, flaw) : (value.bind(target) as unknown)
       return (...args: readonly unknown[]) =>
         Reflect.apply(
           value,
@@ -124,9 +123,10 @@ function old(argument: unknown, flaw: Flaw): unknown {
 }
 
 /** A query that never says that it took too long. */
-function complete(store: DataStore): DataStore['query'] {
+function complete(store: DataStore, flaw: Flaw): DataStore['query'] {
   return async (...args) => {
     const page = await store.query(...args)
+    if (flaw === 'pages of replicas are not bounded' && page.cost.asOf === undefined) return page
     return { ...page, cost: { ...page.cost, complete: true } }
   }
 }

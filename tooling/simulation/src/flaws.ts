@@ -239,6 +239,11 @@ export const flaws = {
   /** Replicas are read whatever their age. */
   'replicas have no bound': { life: replicated },
   'tokens are ignored': { life: replicated },
+  /** A page of replicas that are older than the rows of what has moved says that it is complete. */
+  'pages of replicas are not bounded': {
+    among: ['replicaStops'],
+    life: { ...moving, replicasEach: 2, queryTimeMs: 20, faults: { ...noFaults, replicaStops: 0.004 } },
+  },
   'replicas tell the floor of their primary': { life: replicated },
   /** Nobody notices that a replica was restarted without what it had, or that another server has its place. */
   'connections to replicas are not counted': {

@@ -1,7 +1,7 @@
 import { metaOf } from '@looseleaf/core'
 import type { Act, ClientOptions } from './client.ts'
 import type { Bound } from './history.ts'
-import { anyQuestion } from './searches.ts'
+import { anyQuestion, anyQuestionForMoved, type Question } from './searches.ts'
 
 /** Milliseconds. The first ones are seldom met. */
 const BOUNDS_MS = [0, 200, 400, 400, 1000, 1000, 10_000]
@@ -28,6 +28,10 @@ function ask({ store, random, history, replicas }: ClientOptions): Asked {
   }
 }
 
+function questionOf({ random, clients }: ClientOptions): Question {
+  return clients === 'moves' ? anyQuestionForMoved(random) : anyQuestion(random)
+}
+
 const get: Act = async (options, operation) => {
   const { store, random, history, ids } = options
   const asked = ask(options)
@@ -49,7 +53,7 @@ const getMany: Act = async (options, operation) => {
 const query: Act = async (options, operation) => {
   const { store, random, history } = options
   const { options: from, bound } = ask(options)
-  const question = anyQuestion(random)
+  const question = questionOf(options)
   const page = await store.query(question.index, question.where, {
     ...from,
     limit: random.pick([2, 100, 100]),
@@ -59,9 +63,9 @@ const query: Act = async (options, operation) => {
 }
 
 const all: Act = async (options, operation) => {
-  const { store, random, history } = options
+  const { store, history } = options
   const { options: from, bound } = ask(options)
-  const question = anyQuestion(random)
+  const question = questionOf(options)
   const items = await store.getAll(question.index, question.where, { ...from, scatter: true })
   history.gotAll(history.within(operation, bound), question, items)
 }
@@ -69,7 +73,7 @@ const all: Act = async (options, operation) => {
 const count: Act = async (options, operation) => {
   const { store, random, history } = options
   const { options: from, bound } = ask(options)
-  const question = anyQuestion(random)
+  const question = questionOf(options)
   const exact = random.chance(0.5)
   const found = await store.count(question.index, question.where, { ...from, exact, scatter: true })
   history.counted(history.within(operation, bound), question, found, exact)

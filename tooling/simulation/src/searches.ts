@@ -100,7 +100,7 @@ function anyOf<T>(values: readonly T[]): T | { readonly in: readonly T[] } {
 }
 
 /** Of the index in which entities move from shard to shard. */
-function anyQuestionForMoved(random: Random): Question {
+export function anyQuestionForMoved(random: Random): Question {
   return random.chance(0.7)
     ? question(byRank, { rank: { gte: RANKS[0] } }, () => true)
     : question(byRank, { rank: { gte: RANKS[1], lte: RANKS[2] } }, (bag) =>

@@ -32,7 +32,7 @@ export function replicasPart({ run, commit }: ReplicasResultFile): string {
   ]
   return `## Reads from replicas
 
-Processes write on two servers and read from their replicas, by id and by an index. Every half a second or so a replica stops replaying, is delayed by seconds,
+Processes write on two servers and read from their replicas, by id and by an index. Every half a second or so one of them stops replaying, is delayed by seconds,
 paused or killed, and each round ends with one that takes the place of its primary. What was read is held against what had been acknowledged before
 the call began, in any process.
 
