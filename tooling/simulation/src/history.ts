@@ -210,9 +210,9 @@ export function createHistory(driver: ReferenceDriver, codec: Codec, options: Hi
     id: EntityId,
     version: number | undefined,
     name: Check,
-    counts: (write: Acknowledged) => boolean = () => true,
+    isBinding: (write: Acknowledged) => boolean = () => true,
   ): void {
-    const known = acknowledgedAt.get(id)?.filter((write) => write.at <= since && counts(write)) ?? []
+    const known = acknowledgedAt.get(id)?.filter((write) => write.at <= since && isBinding(write)) ?? []
     if (version === undefined || known.length === 0) return
     check(
       name,
