@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
-import { LooseleafError, parseId } from '@looseleaf/core'
+import { LooseleafError, parseId, type Shard } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore, defineIndex, type Bag, type IndexDefinition } from '@looseleaf/store'
 import { expect, onTestFinished, test } from 'vitest'
@@ -336,9 +336,42 @@ test('the page of shards has their replicas, and why one is not read', async () 
   }
   const { text } = await get('/store/shards')
   expect(text).toContain('copy &#60;1&#62;, a replica')
-  expect(text).toContain('acknowledged 312 ms ago')
+  expect(text).toContain('everything that was acknowledged 312 ms ago')
   expect(text).toMatch(/entities read<\/th><td>7<\/td><td>21<\/td><td>3\.0/)
-  expect(text).toContain('Nothing is read from it: It does not answer in time.')
+  expect(text).toContain('This process reads nothing from it: It does not answer in time.')
+  expect(text).toContain('How far it is behind its primary is not known.')
+})
+
+test('a replica says how far it is behind, or why it cannot be read, to a process that reads nothing from it', async () => {
+  const { store, get } = await open()
+  const [shard] = store.context.driver.shards as [Shard, ...Shard[]]
+  const { floor } = await shard.entities.floor()
+  const replica = { ...shard, name: 'copy 1' }
+  const gone: Shard = {
+    ...replica,
+    name: 'copy 2',
+    catalog: { ...shard.catalog, load: () => Promise.reject(new Error('It is gone.')) },
+  }
+  Object.assign(shard, { replicas: [replica, gone] })
+  const stats = store.stats.bind(store)
+  store.stats = () => {
+    const all = stats()
+    const replicas = ['copy 1', 'copy 2'].map((name) => ({
+      name,
+      ageMs: undefined,
+      leftOut: undefined,
+      connections: undefined,
+      lanes: [],
+    }))
+    return { ...all, shards: all.shards.map((one, number) => (number === 0 ? { ...one, replicas } : one)) }
+  }
+  replica.entities = {
+    ...shard.entities,
+    floor: async () => ({ floor: floor - 2_500_000, now: 0, epoch: 1 }),
+  }
+  const { text } = await get('/store/shards')
+  expect(text).toContain('It is 2,500 ms behind its primary')
+  expect(text).toContain('It cannot be read: It is gone.')
 })
 
 test('of an entity all is shown but the rows on a shard that does not answer', async () => {

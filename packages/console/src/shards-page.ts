@@ -1,6 +1,13 @@
 import { readCleanerReport, type CleanerReport } from '@looseleaf/cleaner'
 import type { ShardSizes } from '@looseleaf/core'
-import type { CacheStats, DataStore, ReplicaStats, ShardStats } from '@looseleaf/store'
+import {
+  readReplicas,
+  type CacheStats,
+  type DataStore,
+  type ReplicaReport,
+  type ReplicaStats,
+  type ShardStats,
+} from '@looseleaf/store'
 import { asked, askSizes, type Asked } from './asked.ts'
 import { bucketMap } from './bucket-map.ts'
 import { markup, type Html } from './html.ts'
@@ -13,6 +20,7 @@ const MAX_SHARDS = 64
 const MAX_WITH_LANES = 16
 const MAX_LANES = 12
 const MAX_REPLICAS = 8
+const MANY_MS = 10_000
 
 export interface ShardsPageOptions {
   readonly store: Pick<DataStore, 'stats' | 'context'>
@@ -23,9 +31,10 @@ export interface ShardsPageOptions {
 export async function shardsPage({ store, base }: ShardsPageOptions, signal: AbortSignal): Promise<Answer> {
   const { callsUnderWay, shards, removals, cache } = store.stats()
   const { driver, router, catalog } = store.context
-  const [report, sizes] = await Promise.all([
+  const [report, sizes, replicas] = await Promise.all([
     asked((limited) => readCleanerReport({ context: store.context }, { signal: limited }), signal),
     askSizes(driver, signal),
+    asked((limited) => readReplicas(store.context, { signal: limited }), signal),
   ])
   const { indexes } = catalog.current()
   const kinds = new Set(indexes.flatMap(({ on }) => on?.['_kind'] ?? [])).size
@@ -39,7 +48,7 @@ ${buckets === undefined ? undefined : markup`<h2>Buckets</h2><p>Every id is in o
 <h2>What this process has sent</h2>
 <p>Since it opened the store. ${counted(callsUnderWay, 'call')} ${callsUnderWay === 1 ? 'is' : 'are'} under way; ${counted(removals.kept, 'index row')} that entities have lost ${removals.kept === 1 ? 'waits' : 'wait'} until no query needs ${removals.kept === 1 ? 'it' : 'them'}.</p>
 ${cache === undefined ? undefined : markup`<p>${cacheText(cache)} ${counted(cache.hits + cache.misses, 'look-up')} it answered ${cache.hits.toLocaleString('en-US')}.</p>`}
-${shards.slice(0, MAX_WITH_LANES).map(shardSection)}
+${shards.slice(0, MAX_WITH_LANES).map((shard) => shardSection(shard, replicas))}
 ${shards.length > MAX_WITH_LANES ? markup`<p class="soft">${counted(shards.length - MAX_WITH_LANES, 'more shard')} not shown.</p>` : undefined}`
   return { status: 200, title: 'Shards', body }
 }
@@ -89,18 +98,29 @@ function cleanerLine(report: Asked<CleanerReport>): Html {
   return markup`<p>The cleaner, as it saved ${updatedAt.toISOString()}: ${found} since the first one ran${lastFoundAt === undefined ? '' : `, the last ${lastFoundAt.toISOString()}`}.${lastError === undefined ? undefined : markup` Its last error, ${lastError.at.toISOString()}: ${lastError.code}.`}</p>`
 }
 
-function shardSection(shard: ShardStats): Html {
+function shardSection(shard: ShardStats, reports: Asked<readonly ReplicaReport[]>): Html {
   const { name, replicas } = shard
   const { shown, note } = cut(replicas, MAX_REPLICAS, 'replica')
   return markup`<h3>${name}</h3>
 ${sentTo(shard)}
-${shown.map((replica) => markup`<h4>${replica.name}, a replica</h4><p>${stateOf(replica)}</p>${sentTo(replica)}`)}${noteOf(note)}`
+${shown.map((replica) => markup`<h4>${replica.name}, a replica</h4><p>${lagOf(replica, reports)} ${stateOf(replica)}</p>${sentTo(replica)}`)}${noteOf(note)}`
+}
+
+/** As it says itself, whether this process reads from it or not. */
+function lagOf({ name }: ReplicaStats, { value, failure }: Asked<readonly ReplicaReport[]>): string {
+  if (failure !== undefined) return `How far it is behind is not known: ${failure}`
+  const report = value.find((one) => one.name === name)
+  if (report?.leftOut !== undefined) return `It cannot be read: ${report.leftOut}`
+  const { behindMs } = report ?? {}
+  if (behindMs === undefined) return 'How far it is behind its primary is not known.'
+  const lag = behindMs < MANY_MS ? milliseconds(behindMs) : durationText(behindMs)
+  return `It is ${lag} behind its primary, as far as anybody has raised the floor there.`
 }
 
 function stateOf({ ageMs, leftOut }: ReplicaStats): string {
   return ageMs === undefined
-    ? `Nothing is read from it: ${leftOut ?? 'this process has not asked it yet.'}`
-    : `It knows everything that was acknowledged ${milliseconds(ageMs)} ago.`
+    ? `This process reads nothing from it: ${leftOut ?? 'it has not asked it yet.'}`
+    : `This process knows that it has everything that was acknowledged ${milliseconds(ageMs)} ago.`
 }
 
 /** The connections and lanes of a server. */

@@ -239,4 +239,13 @@ export const found: readonly FoundMistake[] = [
       name: 'a row that was kept for an entity that %s meanwhile',
     },
   },
+  {
+    wrong:
+      'A page that was asked of replicas, in a store whose rows may be pending, was read from primaries and said that it was complete where a primary had not answered whether they were (simulation).',
+    now: 'Only a page of replicas alone does without that answer.',
+    heldBy: {
+      file: 'packages/store/src/reading/replicas.test.ts',
+      name: 'a primary that is read where replicas cannot be has to say whether rows may be pending',
+    },
+  },
 ]

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { type Cluster, startCluster } from '@looseleaf-tooling/lab/cluster'
 import { runChanges, type ChangesRun } from './changes/run-changes.ts'
+import { runReplicatedHistory } from './history/run-replicated-history.ts'
 import { runHistory, type HistoryRun } from './history/run-history.ts'
 import { runReplicas, type ReplicasRun } from './replicas/run-replicas.ts'
 import { runScenario, type ScenarioRun } from './matrix/run-scenario.ts'
@@ -10,9 +11,11 @@ import { writeReport } from './report.ts'
 import { circumstances, saveResult } from './results.ts'
 
 const usage = `Usage: pnpm faults history [--operations 100000] [--processes 8] [--clients 8] [--seed 1]
+                            [--replicas n]                  with reads from so many replicas of each shard; its result is not kept
        pnpm faults matrix [name…] [--amount n] [--seed 1]   all faults, or these
        pnpm faults changes [--minutes 30] [--seed 1]        consumers of changes, while all kinds of harm are done
-       pnpm faults replicas [--minutes 10] [--seed 1]       reads from replicas, while all kinds of harm are done to them
+       pnpm faults replicas [--minutes 10] [--replicas 2] [--seed 1]
+                                                            reads from so many replicas of each shard, while harm is done to them
        pnpm faults report                                   docs/reliability.md from the last results`
 
 const { values, positionals } = parseArgs({
@@ -23,21 +26,31 @@ const { values, positionals } = parseArgs({
     clients: { type: 'string', default: '8' },
     amount: { type: 'string' },
     minutes: { type: 'string' },
+    replicas: { type: 'string' },
     seed: { type: 'string', default: '1' },
     help: { type: 'boolean', default: false },
   },
 })
 
+const amounts = {
+  seed: Number(values.seed),
+  processes: Number(values.processes),
+  clients: Number(values.clients),
+  operations: Number(values.operations),
+}
+const replicasEach = values.replicas === undefined ? undefined : Number(values.replicas)
+
 async function history(): Promise<void> {
+  if (replicasEach !== undefined) {
+    tell('history with reads from replicas', await runReplicatedHistory({ ...amounts, replicasEach }))
+    return
+  }
   const cluster = await startCluster()
   try {
     const database = await cluster.createDatabase()
     const run = await runHistory({
       urls: database.adminUrls(),
-      seed: Number(values.seed),
-      processes: Number(values.processes),
-      clients: Number(values.clients),
-      operations: Number(values.operations),
+      ...amounts,
     })
     tell('history', run)
     saveResult('history', { kind: 'history', ...circumstances(), run })
@@ -114,6 +127,7 @@ async function replicas(): Promise<void> {
     rounds: 2 * Number(values.minutes ?? 10),
     roundMs: REPLICAS_ROUND_MS,
     processes: 3,
+    replicas: replicasEach ?? 2,
   })
   tellRun('replicas', run)
   saveResult('replicas', { kind: 'replicas', ...circumstances(), run })
@@ -152,7 +166,10 @@ function tell(name: string, run: HistoryRun | ScenarioRun): void {
 
 const [command, ...names] = positionals
 if (values.help) console.log(usage)
-else if (command === 'history') await history()
+else if (replicasEach !== undefined && !(Number.isSafeInteger(replicasEach) && replicasEach > 0)) {
+  console.error(`--replicas has to be a whole number, 1 or more; got ${values.replicas}.`)
+  process.exitCode = 2
+} else if (command === 'history') await history()
 else if (command === 'changes') await changes()
 else if (command === 'replicas') await replicas()
 else if (command === 'matrix') await matrix(names)

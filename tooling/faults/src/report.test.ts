@@ -32,6 +32,7 @@ function faultResult(wrongs: readonly string[]): ScenarioResultFile {
         queries: 4,
         notIndexed: 0,
         incompleteQueries: 0,
+        queriesOfReplicas: 0,
         expectedInQueries: 5,
         lackedInQueries: 0,
         errors: {},
@@ -188,10 +189,14 @@ test('a simulation is there with its seeds, faults and what broke', () => {
         lives: { ...noTotals().lives, indexFirst: 1_500, entityFirst: 500 },
         checked: noTotals().checked,
         violations: [{ seed: 7, check: 'a read gives what was there', what: 'missing' }],
+        parts: ['replicas', 'cache'],
       },
     },
   ])
-  expect(page).toMatch(/simulation, every step by a seed +\| +80,000 \| +100 \| +2,000 seeds \| BROKEN: 1/)
+  expect(page).toContain('### Every life with replicas that are read and a cache that processes share\n')
+  expect(page).toMatch(
+    /simulation, every step by a seed, with replicas, with cache +\| +80,000 \| +100 \| +2,000 seeds \| BROKEN: 1/,
+  )
   expect(page).toMatch(/faults, a shard down +\| +30/)
   expect(page).toMatch(/\*\*all together\*\* +\| +\*\*80,000\*\* +\| +\*\*100\*\* .*\*\*not all held/)
   expect(page).toContain('- seed 7: missing')

@@ -23,26 +23,28 @@ export interface FailoverOptions {
   readonly lagMs?: number | undefined
   /** SIGSTOP, and SIGKILL only after the other has taken over; else SIGKILL at once. */
   readonly freeze: boolean
+  /** Which replica takes its place. Default: the first. */
+  readonly place?: number | undefined
   /** The old primary comes back as the replica of the promoted one, where it can; else that one gets a new replica. */
   readonly rejoin?: boolean | undefined
   /** Runs on the promoted server before it takes writes. */
   readonly beforeOpening?: ((ask: Server['ask']) => Promise<void>) | undefined
 }
 
-/** A shard that is a primary and its replica, or a primary alone. */
+/** A shard that is a primary and its replicas, or a primary alone. Replicas are meant by their place; the first one where none is given. */
 export interface ReplicaShard extends Shard {
-  /** The primary goes, the replica takes its place, and gets a replica of its own. */
+  /** The primary goes, a replica takes its place, and another server that of the replica. The other replicas have to be there, and follow. */
   failOver(options: FailoverOptions): Promise<Failover>
-  /** The server that follows the primary now. */
-  replica(): Server
+  /** The server that follows the primary at this place now. */
+  replica(place?: number): Server
   /** The replica goes on receiving, and shows nothing new. */
-  stopReplaying(): Promise<void>
+  stopReplaying(place?: number): Promise<void>
   /** It follows again, also when it was restarted. */
-  startReplaying(): Promise<void>
+  startReplaying(place?: number): Promise<void>
   /** From now on the replica shows everything so many seconds late. */
-  delayReplica(seconds: number): Promise<void>
+  delayReplica(seconds: number, place?: number): Promise<void>
   /** From now on the replica receives nothing. */
-  cutReplica(): Promise<void>
+  cutReplica(place?: number): Promise<void>
   /** What the primary says of its semi-synchronous replication. */
   semiSyncStatus(): Promise<SemiSyncStatus>
 }
@@ -58,9 +60,9 @@ export interface SemiSyncStatus {
 const SEMI_SYNC_TIMEOUT_MS = 3_600_000
 const WAIT_SECONDS = 120
 
-interface Pair {
+interface Group {
   readonly mode: ReplicationMode
-  replica: Server
+  readonly replicas: Server[]
   /** The next replica is made ready while nothing happens, so that its start is no part of a failover. */
   spare: Promise<Server>
 }
@@ -68,16 +70,18 @@ interface Pair {
 export interface ReplicaClusterOptions {
   readonly mode: ReplicationMode
   readonly shards: number
-  /** The numbers of the shards that have a replica. */
+  /** The numbers of the shards that have replicas. */
   readonly replicated: readonly number[]
+  /** How many each of them has. Default: 1. */
+  readonly replicas?: number | undefined
 }
 
-/** A cluster in which some shards are pairs of a primary and its replica. */
+/** A cluster in which some shards are a primary and its replicas. */
 export function startReplicaCluster(options: ReplicaClusterOptions): Promise<Cluster<ReplicaShard>> {
-  const { mode, shards, replicated } = options
+  const { mode, shards, replicated, replicas = 1 } = options
   const replication = replicationHere()
   return assembleCluster(shards, replication.settings, (servers, number) =>
-    startReplicaShard(servers, replication, replicated.includes(number) ? mode : undefined),
+    startReplicaShard(servers, replication, replicated.includes(number) ? mode : undefined, replicas),
   )
 }
 
@@ -86,23 +90,30 @@ async function startReplicaShard(
   servers: Servers,
   replication: Replication,
   mode: ReplicationMode | undefined,
+  count: number,
 ): Promise<ReplicaShard> {
   const { semiSyncStatus, confirmCommits, position, reach, follow, promote, demote } =
     statementsOf(replication)
   let primary = await servers.start()
-  const pair = mode === undefined ? undefined : await pairUp(mode)
+  const group = mode === undefined ? undefined : await startGroup(mode)
   const shard = await startShard(primary)
 
-  async function pairUp(chosen: ReplicationMode): Promise<Pair> {
+  async function startGroup(chosen: ReplicationMode): Promise<Group> {
     if (chosen === 'semi-sync') await confirmCommits(primary)
-    const replica = await servers.start()
-    await follow(replica, primary, chosen)
-    return { mode: chosen, replica, spare: startSpare() }
+    const replicas = await Promise.all(Array.from({ length: count }, () => servers.start()))
+    await Promise.all(replicas.map((replica) => follow(replica, primary, chosen)))
+    return { mode: chosen, replicas, spare: startSpare() }
   }
 
-  function paired(): Pair {
-    if (pair === undefined) throw new Error('This shard has no replica.')
-    return pair
+  function grouped(): Group {
+    if (group === undefined) throw new Error('This shard has no replica.')
+    return group
+  }
+
+  function replicaAt(place = 0): Server {
+    const replica = grouped().replicas[place]
+    if (replica === undefined) throw new Error(`This shard has no replica ${place}.`)
+    return replica
   }
 
   function startSpare(): Promise<Server> {
@@ -112,11 +123,13 @@ async function startReplicaShard(
   }
 
   async function failOver(
-    own: Pair,
-    { lagMs, freeze, rejoin: mayRejoin = false, beforeOpening }: FailoverOptions,
+    own: Group,
+    { lagMs, freeze, place = 0, rejoin: mayRejoin = false, beforeOpening }: FailoverOptions,
   ): Promise<Failover> {
     const rejoin = mayRejoin && replication.rejoin !== undefined
-    const { mode: chosen, replica } = own
+    const { mode: chosen } = own
+    const replica = replicaAt(place)
+    const others = own.replicas.filter((one) => one !== replica)
     let caughtUpAt = moment()
     if (lagMs !== undefined) {
       await reach(replica, await position(primary))
@@ -134,11 +147,10 @@ async function startReplicaShard(
     await promote(replica)
     primary = replica
     const followed = async (): Promise<void> => {
-      if (rejoin) {
-        await demote(old)
-        own.replica = old
-      } else own.replica = await own.spare
-      await follow(own.replica, primary, chosen)
+      if (rejoin) await demote(old)
+      const next = rejoin ? old : await own.spare
+      own.replicas[place] = next
+      await Promise.all([...others, next].map((one) => follow(one, primary, chosen)))
     }
     if (chosen === 'semi-sync') {
       // No commit would be answered before there is a replica again.
@@ -154,26 +166,36 @@ async function startReplicaShard(
     return { caughtUpAt, goneAt, openedAt, ...status }
   }
 
+  /** All that is acknowledged is with the replica that is to be promoted, and the others have nothing that it has not. */
+  async function leaveBehind(own: Group, place = 0): Promise<void> {
+    const others = own.replicas.filter((one) => one !== replicaAt(place))
+    for (const other of others) await other.ask(replication.stop)
+    if (others.length > 0) await reach(replicaAt(place), await position(primary))
+  }
+
   return {
     ...shard,
-    failOver: (options) => failOver(paired(), options),
-    replica: () => paired().replica,
-    stopReplaying: async () => void (await paired().replica.ask(replication.stopReplaying)),
-    startReplaying: async () => void (await paired().replica.ask(replication.start)),
-    async delayReplica(seconds) {
-      const { replica } = paired()
+    async failOver(options) {
+      await leaveBehind(grouped(), options.place)
+      return failOver(grouped(), options)
+    },
+    replica: replicaAt,
+    stopReplaying: async (place) => void (await replicaAt(place).ask(replication.stopReplaying)),
+    startReplaying: async (place) => void (await replicaAt(place).ask(replication.start)),
+    async delayReplica(seconds, place) {
+      const replica = replicaAt(place)
       await replica.ask(replication.stop)
       await replica.ask(replication.delay(seconds))
       await replica.ask(replication.start)
     },
-    async cutReplica() {
-      await paired().replica.ask(replication.stopReceiving)
+    async cutReplica(place) {
+      await replicaAt(place).ask(replication.stopReceiving)
     },
     semiSyncStatus: () => semiSyncStatus(primary),
     async stop() {
       await shard.stop()
       // Whoever started them removes them.
-      await pair?.spare.catch(() => undefined)
+      await group?.spare.catch(() => undefined)
     },
   }
 }
@@ -201,7 +223,7 @@ function statementsOf(replication: Replication) {
     position,
     reach,
 
-    /** Makes a server the replica of another, from its beginning, and waits until it has everything. */
+    /** Makes a server the replica of another, from its beginning or from where it is, and waits until it has everything. */
     async follow(replica: Server, primary: Server, mode: ReplicationMode): Promise<void> {
       const { hostname, port, username, password } = primary.url
       await replica.ask('SET GLOBAL read_only = ON')

@@ -1,9 +1,10 @@
-import { isLooseleafError, metaOf, type Bag, type EntityId } from '@looseleaf/core'
+import { isLooseleafError, metaOf, type Bag, type EntityId, type Time } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import type { Random } from '@looseleaf-tooling/random'
 import type { History, Operation } from './history.ts'
 import { GROUPS, NAMES, RANKS, SEATS, TAGS } from './indexes.ts'
-import { searches, searchesForMoved } from './searches.ts'
+import { replicaReads } from './replica-reads.ts'
+import { cachedReads, searches, searchesForMoved } from './searches.ts'
 import type { Circumstances } from './world.ts'
 
 export interface ClientOptions {
@@ -15,8 +16,24 @@ export interface ClientOptions {
   /** What clients do, see `Circumstances`. */
   readonly clients: Circumstances['clients']
   readonly names: Circumstances['names']
+  readonly cacheMs: Circumstances['cacheMs']
+  /** Where there are replicas to read from. */
+  readonly replicas: ReplicaClient | undefined
+  readonly time: Time
+  /** Whether it rests now and then, so that time goes by without much happening. */
+  readonly mayRest: boolean
   /** Whether there is more to do after so many operations. */
   mayGoOn(operations: number): boolean
+}
+
+const MAX_REST_MS = 200
+
+/** What a caller who reads from replicas knows. */
+export interface ReplicaClient {
+  /** What the clock of the process is off by, in milliseconds. */
+  readonly skewMs: number
+  /** Those of all processes, and how much the databases had gone through when each was made. */
+  readonly tokens: { readonly token: string; readonly moment: number }[]
 }
 
 /** One caller of a process: one operation after the other, each told to the history. */
@@ -28,14 +45,21 @@ export async function runClient(options: ClientOptions): Promise<void> {
     keys: [writesOfKeys, [...writesOfKeys, ...searches]],
   }[clients]
   for (let n = 0; options.mayGoOn(n); n++) {
-    const act = random.pick(acts[random.chance(0.6) ? 0 : 1] as readonly Act[])
-    const operation = options.history.begin()
+    const act = random.pick(ofCopies(options) ?? (acts[random.chance(0.6) ? 0 : 1] as readonly Act[]))
+    const operation = options.history.begin(options.store)
     try {
       await act(options, operation)
     } catch (error) {
       told(options.history, operation, error)
     }
+    if (options.mayRest && random.chance(0.5)) await options.time.sleep(random.below(MAX_REST_MS))
   }
+}
+
+/** Often, where there are any. */
+function ofCopies({ random, replicas, cacheMs }: ClientOptions): readonly Act[] | undefined {
+  if (replicas !== undefined && random.chance(0.5)) return replicaReads
+  return cacheMs > 0 && random.chance(0.4) ? cachedReads : undefined
 }
 
 /** What is retryable and not unknown, and what is refused, did not take place. */
@@ -149,7 +173,7 @@ const remove: Act = async ({ random, ids, store, history }, operation) => {
 const putMany: Act = async (options, operation) => {
   const { history, ids, random, store } = options
   const chosen = ids.filter(() => random.chance(0.5))
-  const operations = chosen.map((_, i) => (i === 0 ? operation : history.begin()))
+  const operations = chosen.map((_, i) => (i === 0 ? operation : history.begin(store)))
   const results = await store.putMany(
     operations.map((each, i) => ({ ...newBag(options, each), id: chosen[i] as EntityId })),
   )

@@ -14,6 +14,12 @@ export function writersDriver(driver: Driver, flaw: Flaw | undefined): Driver {
       return withoutFlush(driver)
     case 'keys are taken over without a fence':
       return withoutFences(driver)
+    case 'connections to replicas are not counted':
+      return changed(driver, {
+        shard: ({ replicas = [] }) => ({
+          replicas: replicas.map((replica) => ({ ...replica, connections: () => undefined })),
+        }),
+      })
     default:
       return driver
   }
@@ -92,20 +98,35 @@ function withSlowRemovals(driver: Driver, time: Time): Driver {
 
 /** The store as clients have it, with the flaw. */
 export function clientsStore(store: DataStore, flaw: Flaw | undefined): DataStore {
-  if (flaw !== 'queries are not bounded') return store
+  const isUnbounded = flaw === 'queries are not bounded' || flaw === 'pages of replicas are not bounded'
+  if (!isUnbounded && flaw !== 'replicas have no bound' && flaw !== 'tokens are ignored') return store
   return new Proxy(store, {
     get(target, property) {
       const value: unknown = Reflect.get(target, property, target)
       if (typeof value !== 'function') return value
-      return property === 'query' ? complete(target) : (value.bind(target) as unknown)
+      if (isUnbounded) return property === 'query' ? complete(target, flaw) : (value.bind(target) as unknown)
+      return (...args: readonly unknown[]) =>
+        Reflect.apply(
+          value,
+          target,
+          args.map((arg) => old(arg, flaw)),
+        )
     },
   })
 }
 
+/** The options of a read from replicas, which do not count. */
+function old(argument: unknown, flaw: Flaw): unknown {
+  if (typeof argument !== 'object' || argument === null || !('from' in argument)) return argument
+  if (flaw === 'tokens are ignored') return { ...argument, after: undefined }
+  return { ...argument, maxStalenessMs: Number.MAX_SAFE_INTEGER }
+}
+
 /** A query that never says that it took too long. */
-function complete(store: DataStore): DataStore['query'] {
+function complete(store: DataStore, flaw: Flaw): DataStore['query'] {
   return async (...args) => {
     const page = await store.query(...args)
+    if (flaw === 'pages of replicas are not bounded' && page.cost.asOf === undefined) return page
     return { ...page, cost: { ...page.cost, complete: true } }
   }
 }

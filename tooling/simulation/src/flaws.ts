@@ -46,6 +46,26 @@ const fight = {
   ids: Array.from({ length: 4 }, (_, n) => `${n}b0f323c-2209-7c02-ac20-03022d0d2d01`),
 } as const
 
+/** Few entities, which are written now and then, and replicas that fall behind. */
+const replicated = {
+  writeOrder: 'index-first',
+  onIndexFailure: 'fail',
+  deleteDelayMs: 0,
+  replicasEach: 2,
+  clients: 'everything',
+  ids: entities(2),
+} as const
+
+/** A few entities in a cache that processes share. */
+const cached = {
+  writeOrder: 'index-first',
+  onIndexFailure: 'fail',
+  deleteDelayMs: 0,
+  cacheMs: 1000,
+  clients: 'everything',
+  ids: entities(2),
+} as const
+
 /** Something that a driver, a process or a database could get wrong. A run with it has to tell. */
 export const flaws = {
   /** Shows only where an upsert and a delete of one row both come late, so there is much of that, and one entity. */
@@ -215,6 +235,32 @@ export const flaws = {
       ids: unsafeLife.ids.slice(0, 1),
       faults: { ...noFaults, diskHangs: 0.3, serverCrash: 0.08 },
     },
+  },
+  /** Replicas are read whatever their age. */
+  'replicas have no bound': { life: replicated },
+  'tokens are ignored': { life: replicated },
+  /** A page of replicas that are older than the rows of what has moved says that it is complete. */
+  'pages of replicas are not bounded': {
+    among: ['replicaStops'],
+    life: { ...moving, replicasEach: 2, queryTimeMs: 20, faults: { ...noFaults, replicaStops: 0.004 } },
+  },
+  'replicas tell the floor of their primary': { life: replicated },
+  /** Nobody notices that a replica was restarted without what it had, or that another server has its place. */
+  'connections to replicas are not counted': {
+    shownBy: 'replicaDies',
+    among: ['replicaDies'],
+    life: { ...replicated, faults: { ...noFaults, replicaDies: 0.02 } },
+  },
+  /** What was written stays in the cache as it was before. */
+  'evictions are left out': { life: cached },
+  /** What was read before a write is kept after it. */
+  'what was evicted is kept all the same': {
+    life: { ...cached, faults: { ...noFaults, pause: 0.02, cacheFails: 0.1 } },
+  },
+  'cached without a bound': {
+    shownBy: 'cacheFails',
+    among: ['cacheFails'],
+    life: { ...cached, cacheMs: 300, faults: { ...noFaults, cacheFails: 0.1 } },
   },
 } as const satisfies Record<string, FlawInfo>
 

@@ -9,8 +9,22 @@ import { createStates, type State } from './states.ts'
 export interface Operation {
   readonly number: number
   readonly since: number
+  /** The time then, in milliseconds. */
+  readonly at: number
+  /** How many writes had been acknowledged. */
+  readonly acknowledged: number
+  /** The store that does it. */
+  readonly store: object | undefined
   /** What was last to be written. */
   wanted?: Bag
+}
+
+/** How old an answer may be. */
+export interface Bound {
+  /** Milliseconds, at its call. */
+  readonly ms: number
+  /** A moment whose state it has to know. */
+  readonly after?: number | undefined
 }
 
 /** What a query asked for. */
@@ -33,7 +47,11 @@ export interface Counts {
  * operation in the bag, so that a commit says whose it is.
  */
 export interface History {
-  begin(): Operation
+  begin(store?: object): Operation
+  /** Counts the changes of the databases. */
+  moment(): number
+  /** The operation as one that may answer what is older: all answers are held to what was so at some time since then. */
+  within(operation: Operation, bound: Bound): Operation
   /** Looks at the databases; after each thing that happened. */
   observe(): void
   /** Looks at the databases when a shard has failed over: commits that are gone bind nobody any more. */
@@ -50,8 +68,32 @@ export interface History {
   refused(operation: Operation, refusal: Pick<LooseleafError, 'index' | 'holder'>): void
   /** A read gave this. */
   read(operation: Operation, id: EntityId, version: number | undefined, bag: Bag | undefined): void
+  /** A read from replicas did. */
+  readReplica(
+    operation: Operation,
+    id: EntityId,
+    version: number | undefined,
+    bag: Bag | undefined,
+    bound: Bound,
+  ): void
+  /** A read through the cache that processes share did. */
+  readCache(
+    operation: Operation,
+    id: EntityId,
+    version: number | undefined,
+    bag: Bag | undefined,
+    bound: Bound,
+  ): void
   /** A query gave this first page. */
   queried(operation: Operation, asked: AskedQuery, page: Pick<QueryPage, 'items' | 'cost' | 'cursor'>): void
+  /** A query of replicas gave this first page, as of a time in milliseconds; undefined where only primaries were read. */
+  queriedReplicas(
+    operation: Operation,
+    asked: AskedQuery,
+    page: Pick<QueryPage, 'items' | 'cost' | 'cursor'>,
+    bound: Bound,
+    asOf: number | undefined,
+  ): void
   /** An index gave these, as all that there are. */
   gotAll(operation: Operation, asked: AskedQuery, items: readonly Bag[]): void
   /** A reading of every entity gave these, whatever the indexes have. */
@@ -65,6 +107,8 @@ export interface History {
 
 export interface HistoryOptions {
   readonly checker: Checker
+  /** In milliseconds. */
+  readonly now: () => number
   /** False where rows are allowed to be missing for a while, so that a query may lack something. */
   promisesRows(operation: Operation): boolean
   /** True where rows may be pending, which a count does not say. */
@@ -73,18 +117,30 @@ export interface HistoryOptions {
   readonly mayFailOver: boolean
 }
 
+/** A page says as of when it is in whole milliseconds, and rather too little. */
+const ROUNDED_MS = 2
+
+interface Acknowledged {
+  readonly version: number
+  readonly at: number
+  /** Counts all that were acknowledged. */
+  readonly number: number
+  readonly store: object | undefined
+}
+
 export function createHistory(driver: ReferenceDriver, codec: Codec, options: HistoryOptions): History {
   const { check } = options.checker
-  const states = createStates(driver, codec)
+  const states = createStates(driver, codec, options.now)
   const definitelyFailed = new Set<number>()
-  /** The versions that were acknowledged for an entity, with the moment. */
-  const acknowledgedAt = new Map<EntityId, { version: number; at: number }[]>()
+  /** The versions that were acknowledged for an entity, with the moment, and the store that had written them. */
+  const acknowledgedAt = new Map<EntityId, Acknowledged[]>()
+  let acknowledged = 0
   const counts: Counts = { operations: 0, acknowledged: 0, failed: 0, unknown: 0, reads: 0, queries: 0 }
 
   const during = ({ since }: Operation, id: EntityId): readonly State[] => states.during(since, id)
   const fits = (state: State, { matches }: AskedQuery): boolean => state.bag !== null && matches(state.bag)
 
-  function acknowledge(id: EntityId, version: number): void {
+  function acknowledge(id: EntityId, version: number, { store }: Operation): void {
     // A commit that a failover has lost since is one that nobody is held to.
     const isLost = states.isLost(id, version)
     if (isLost && !options.mayFailOver) {
@@ -93,7 +149,9 @@ export function createHistory(driver: ReferenceDriver, codec: Codec, options: Hi
         `version ${version} of ${id} was acknowledged when a crash had undone it`,
       )
     }
-    if (!isLost) acknowledgedAt.set(id, [...(acknowledgedAt.get(id) ?? []), { version, at: states.moment() }])
+    if (isLost) return
+    const known = acknowledgedAt.get(id) ?? []
+    acknowledgedAt.set(id, [...known, { version, at: states.moment(), number: ++acknowledged, store }])
   }
 
   /** Everything that was found was so at some time of the search. */
@@ -128,9 +186,52 @@ export function createHistory(driver: ReferenceDriver, codec: Codec, options: Hi
     }
   }
 
+  function within(operation: Operation, { ms, after = 0 }: Bound): Operation {
+    const since = Math.max(after, states.momentBefore(operation.at - ms))
+    return { ...operation, since: Math.min(operation.since, since) }
+  }
+
+  function checkThere(
+    operation: Operation,
+    id: EntityId,
+    version: number | undefined,
+    bag: Bag | undefined,
+    name: Check,
+  ): void {
+    const isRight = during(operation, id).some((state) =>
+      bag === undefined ? state.bag === null : state.version === version && state.bag?.['by'] === bag['by'],
+    )
+    check(name, !isRight && `a read of ${id} gave what it was not at any time of it`)
+  }
+
+  /** Where something was found, and there is something to hold it against. */
+  function checkKnown(
+    { since }: Operation,
+    id: EntityId,
+    version: number | undefined,
+    name: Check,
+    isBinding: (write: Acknowledged) => boolean = () => true,
+  ): void {
+    const known = acknowledgedAt.get(id)?.filter((write) => write.at <= since && isBinding(write)) ?? []
+    if (version === undefined || known.length === 0) return
+    check(
+      name,
+      known.some((write) => write.version > version) &&
+        `a read of ${id} gave an older version than one acknowledged before`,
+    )
+  }
+
   return {
     counts,
-    begin: () => ({ number: ++counts.operations, since: states.moment() }),
+    begin: (store) => ({
+      number: ++counts.operations,
+      since: states.moment(),
+      at: options.now(),
+      acknowledged,
+      store,
+    }),
+    moment: () => states.moment(),
+    within,
 
     observe() {
       for (const { id, version, bag, before } of states.observe()) {
@@ -164,7 +265,7 @@ export function createHistory(driver: ReferenceDriver, codec: Codec, options: Hi
       }
     },
 
-    acknowledged(_, id, version, base) {
+    acknowledged(operation, id, version, base) {
       counts.acknowledged++
       if (version === 0) return
       const before = states.before(id, version)
@@ -180,7 +281,7 @@ export function createHistory(driver: ReferenceDriver, codec: Codec, options: Hi
             `version ${version} of ${id} replaced another version than the one it was to replace`,
         )
       }
-      acknowledge(id, version)
+      acknowledge(id, version, operation)
     },
 
     deleted(operation, id, wasThere) {
@@ -194,7 +295,8 @@ export function createHistory(driver: ReferenceDriver, codec: Codec, options: Hi
       // Which one is its own it does not say; the best of them has to last.
       const lasting = tombstones.filter(({ version }) => !states.isLost(id, version))
       const [tombstone] = lasting.length > 0 ? lasting : tombstones
-      if (wasThere && tombstone !== undefined && tombstone.version > 0) acknowledge(id, tombstone.version)
+      if (wasThere && tombstone !== undefined && tombstone.version > 0)
+        acknowledge(id, tombstone.version, operation)
     },
 
     failed({ number }) {
@@ -220,21 +322,31 @@ export function createHistory(driver: ReferenceDriver, codec: Codec, options: Hi
 
     read(operation, id, version, bag) {
       counts.reads++
-      const possible = during(operation, id)
-      const isRight = possible.some((state) =>
-        bag === undefined ? state.bag === null : state.version === version && state.bag?.['by'] === bag['by'],
+      checkThere(operation, id, version, bag, 'a read gives what was there')
+      checkKnown(operation, id, version, 'a read gives nothing older than what was acknowledged before')
+    },
+
+    readReplica(operation, id, version, bag, bound) {
+      counts.reads++
+      const name = 'a read from replicas gives what was there within its bound, and since its token'
+      checkThere(within(operation, bound), id, version, bag, name)
+      checkKnown(within(operation, bound), id, version, name)
+    },
+
+    readCache(operation, id, version, bag, bound) {
+      counts.reads++
+      checkThere(
+        within(operation, bound),
+        id,
+        version,
+        bag,
+        'a read through a shared cache gives what was there within its bound',
       )
-      check(
-        'a read gives what was there',
-        !isRight && `a read of ${id} gave what it was not at any time of it`,
-      )
-      const known = acknowledgedAt.get(id)?.filter(({ at }) => at <= operation.since) ?? []
-      if (version === undefined || known.length === 0) return
-      check(
-        'a read gives nothing older than what was acknowledged before',
-        known.some((write) => write.version > version) &&
-          `a read of ${id} gave an older version than one acknowledged before it began`,
-      )
+      const own = 'a read through a shared cache gives nothing older than what its own store had acknowledged'
+      // A moment may have had writes that were acknowledged later.
+      const isOwn = ({ number, store }: Acknowledged): boolean =>
+        store === operation.store && number <= operation.acknowledged
+      checkKnown(operation, id, version, own, isOwn)
     },
 
     queried(operation, asked, { items, cost, cursor }) {
@@ -254,6 +366,24 @@ export function createHistory(driver: ReferenceDriver, codec: Codec, options: Hi
           ? (['what matched all the time is found, or the answer says that rows are deferred'] as const)
           : []),
       ])
+    },
+
+    queriedReplicas(operation, asked, page, bound, asOf) {
+      if (asOf === undefined) return this.queried(operation, asked, page)
+      counts.queries++
+      const { items, cost, cursor } = page
+      const isAfter = bound.after === undefined || states.momentBefore(asOf + ROUNDED_MS + 1) >= bound.after
+      check(
+        'a page of replicas is as of a moment within its bound, and after its token',
+        asOf < operation.at - bound.ms - ROUNDED_MS &&
+          `${asked.what} was answered as of ${operation.at - asOf} ms before; the bound was ${bound.ms}`,
+        !isAfter && `${asked.what} was answered as of before its token`,
+      )
+      const since = within(operation, { ms: operation.at - asOf, after: bound.after })
+      checkFound(since, asked, items)
+      checkTwice(asked, items)
+      if (!cost.complete || cursor !== undefined || !options.promisesRows(since)) return
+      checkLacking(since, asked, items, ['what has matched since the moment of a page of replicas is found'])
     },
 
     gotAll(operation, asked, items) {

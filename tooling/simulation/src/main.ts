@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
-import { faultKinds, type FaultKind } from './faults.ts'
+import { faultKinds, partNames, type FaultKind, type Part } from './faults.ts'
 import { flawNames, type Flaw } from './flaws.ts'
 import { saveSimulation } from './result-file.ts'
 import { runSeeds } from './run-seeds.ts'
@@ -11,8 +11,9 @@ import { clientKinds } from './world.ts'
 const usage = `Usage: pnpm sim [--seeds 2000] [--from 1] [--processes n]   run that many seeds
        pnpm sim --seed 42                                  run one and print every step
 Both take --flaw and --faults, a list with commas, to break something on purpose or to let only some things go wrong,
-and --clients, for what they do in every life.
+--clients, for what they do in every life, and --with, a list too, for what every life has.
   clients: ${clientKinds.join(', ')}
+  with:   ${partNames.join(', ')}
   flaws:  ${flawNames.join(', ')}
   faults: ${faultKinds.join(', ')}`
 
@@ -27,19 +28,23 @@ const { values } = parseArgs({
     flaw: { type: 'string' },
     faults: { type: 'string' },
     clients: { type: 'string' },
+    with: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 })
 
 const faults = values.faults?.split(',')
+const parts = values.with?.split(',')
 const options: SimulationOptions = {
   flaw: values.flaw as Flaw | undefined,
   faults: faults as FaultKind[] | undefined,
   clients: values.clients as SimulationOptions['clients'],
+  parts: parts as Part[] | undefined,
 }
 const isKnown =
   (values.flaw === undefined || flawNames.includes(values.flaw as Flaw)) &&
   (values.clients === undefined || clientKinds.some((kind) => kind === values.clients)) &&
+  (parts ?? []).every((part) => partNames.includes(part as Part)) &&
   (faults ?? []).every((fault) => faultKinds.includes(fault as FaultKind))
 const numbers = [values.seeds, values.from, values.processes, values.seed ?? '1'].map(Number)
 
@@ -52,9 +57,20 @@ else await runOne(Number(values.seed))
 
 async function runOne(seed: number): Promise<void> {
   const { log, violation, circumstances, checked: _, ...rest } = await simulate(seed, options)
-  const { writeOrder, onIndexFailure, deleteDelayMs, maxSkewMs, failoverOf, ids } = circumstances
+  const { writeOrder, onIndexFailure, deleteDelayMs, maxSkewMs, failoverOf, replicasEach, cacheMs, ids } =
+    circumstances
   console.log(log.join('\n'))
-  console.log({ writeOrder, onIndexFailure, deleteDelayMs, maxSkewMs, failoverOf, ids, ...rest })
+  const chosen = {
+    writeOrder,
+    onIndexFailure,
+    deleteDelayMs,
+    maxSkewMs,
+    failoverOf,
+    replicasEach,
+    cacheMs,
+    ids,
+  }
+  console.log({ ...chosen, ...rest })
   console.log(violation === undefined ? 'All held.' : `Not ${violation.check}: ${violation.what}`)
   process.exitCode = violation === undefined ? 0 : 1
 }
@@ -65,6 +81,7 @@ function replay(seed: number): string {
     values.flaw === undefined ? '' : ` --flaw '${values.flaw}'`,
     values.faults === undefined ? '' : ` --faults ${values.faults}`,
     values.clients === undefined ? '' : ` --clients ${values.clients}`,
+    values.with === undefined ? '' : ` --with ${values.with}`,
   ]
   return `pnpm sim --seed ${seed}${given.join('')}`
 }
@@ -96,6 +113,7 @@ async function runMany(): Promise<void> {
     processes,
     seconds: seconds(),
     clients: options.clients,
+    parts: options.parts,
     ...totals,
   }
   // What was broken on purpose, or only in part a simulation, is no result to be kept.

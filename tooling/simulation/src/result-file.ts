@@ -16,9 +16,16 @@ export interface SimulationRun extends SimulationTotals {
   readonly seconds: number
   /** What clients do in all of these lives; undefined where each seed chooses. */
   readonly clients?: SimulationOptions['clients']
+  /** What all of these lives have; undefined where it is in some of them. */
+  readonly parts?: SimulationOptions['parts']
 }
 
 export function saveSimulation(run: SimulationRun): void {
   const file: SimulationResultFile = { kind: 'simulation', ...circumstances(), run }
-  saveResult('faults', run.clients === undefined ? file.kind : `${file.kind} of ${run.clients}`, file)
+  const words = [
+    file.kind,
+    ...(run.clients === undefined ? [] : ['of', run.clients]),
+    ...(run.parts === undefined ? [] : ['with', ...run.parts]),
+  ]
+  saveResult('faults', words.join(' '), file)
 }

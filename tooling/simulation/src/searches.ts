@@ -1,4 +1,4 @@
-import { metaOf, type Bag } from '@looseleaf/core'
+import { metaOf, type Bag, type EntityId } from '@looseleaf/core'
 import type { IndexDefinition, IndexProperties, QueryPage, Where } from '@looseleaf/index-engine'
 import { byGroup, byTag } from '@looseleaf-tooling/lab/indexes'
 import type { Random } from '@looseleaf-tooling/random'
@@ -17,7 +17,7 @@ import {
 } from './indexes.ts'
 
 /** A question to an index, and what answers it. */
-interface Question extends AskedQuery {
+export interface Question extends AskedQuery {
   readonly index: IndexDefinition
   readonly where: Where<IndexProperties>
 }
@@ -36,7 +36,7 @@ function question<const P extends IndexProperties>(
   }
 }
 
-function anyQuestion(random: Random): Question {
+export function anyQuestion(random: Random): Question {
   const group = random.pick(GROUPS)
   const rank = random.pick(RANKS)
   switch (random.below(10)) {
@@ -100,7 +100,7 @@ function anyOf<T>(values: readonly T[]): T | { readonly in: readonly T[] } {
 }
 
 /** Of the index in which entities move from shard to shard. */
-function anyQuestionForMoved(random: Random): Question {
+export function anyQuestionForMoved(random: Random): Question {
   return random.chance(0.7)
     ? question(byRank, { rank: { gte: RANKS[0] } }, () => true)
     : question(byRank, { rank: { gte: RANKS[1], lte: RANKS[2] } }, (bag) =>
@@ -113,10 +113,21 @@ const LIMITS = [1, 2, 3, 4, 100, 100]
 
 const order = (random: Random): 'asc' | 'desc' => random.pick(['asc', 'desc'])
 
-const get: Act = async ({ store, random, ids, history }, operation) => {
+const get: Act = async ({ store, random, ids, history, cacheMs }, operation) => {
   const id = random.pick(ids)
-  const entity = await store.get(id)
-  history.read(operation, id, entity && metaOf(entity)?.version, entity)
+  const isCached = cacheMs > 0 && random.chance(0.8)
+  const entity = await store.get(id, { fresh: !isCached })
+  const version = entity && metaOf(entity)?.version
+  if (isCached) history.readCache(operation, id, version, entity, { ms: cacheMs })
+  else history.read(operation, id, version, entity)
+}
+
+const getMany: Act = async ({ store, ids, history, cacheMs }, operation) => {
+  const entities = await store.getMany(ids)
+  for (const [i, entity] of entities.entries())
+    history.readCache(operation, ids[i] as EntityId, entity && metaOf(entity)?.version, entity, {
+      ms: cacheMs,
+    })
 }
 
 const queryFor =
@@ -180,6 +191,8 @@ const all = allFor(anyQuestion)
 const queryForMoved = queryFor(anyQuestionForMoved)
 const allForMoved = allFor(anyQuestionForMoved)
 
+/** Where there is a cache that processes share. */
+export const cachedReads: readonly Act[] = [get, get, getMany]
 export const searches: readonly Act[] = [get, get, query, query, query, all, pages, count, scan]
 export const searchesForMoved: readonly Act[] = [
   queryForMoved,

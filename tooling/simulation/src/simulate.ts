@@ -1,13 +1,12 @@
 import { drainPending, startCleaner, sweep, type Cleaner } from '@looseleaf/cleaner'
-import { isLooseleafError } from '@looseleaf/core'
+import { isLooseleafError, type Time } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import { createRandom, type Random } from '@looseleaf-tooling/random'
 import { runAdministrator } from './administrator.ts'
 import { createChecker, type BrokenCheck, type CheckCounts } from './checks.ts'
-import { runClient } from './client.ts'
+import { runClient, type ReplicaClient } from './client.ts'
 import { createCommittedRows } from './committed-rows.ts'
-import { faultKinds, onlyFaults, type FaultKind } from './faults.ts'
-import { failingOver } from './flawed-driver.ts'
+import { faultKinds, onlyFaults, partNames, type FaultKind, type Part } from './faults.ts'
 import { clientsStore, keepDraining, onlyDrains } from './flawed-process.ts'
 import { flawInfo, type Flaw } from './flaws.ts'
 import { createFollower, type Follower } from './follower.ts'
@@ -18,7 +17,6 @@ import { repair } from './operator.ts'
 import { lookAtKeys, lookAtRows, type LookOptions } from './look-beneath.ts'
 import { createPromiseCheck } from './promise-check.ts'
 import { createScheduler, type Scheduler, type Statement } from './scheduler.ts'
-import { createShardPast, type ShardPast } from './shard-past.ts'
 import { createWeather, type Weather } from './weather.ts'
 import { chooseCircumstances, createWorld, type Circumstances, type Opened, type World } from './world.ts'
 
@@ -28,6 +26,8 @@ export interface SimulationOptions {
   readonly faults?: readonly FaultKind[] | undefined
   /** What clients do in every life. Default: each seed chooses. */
   readonly clients?: Circumstances['clients'] | undefined
+  /** What every life has. Default: some have it, and those with a flaw of it. */
+  readonly parts?: readonly Part[] | undefined
 }
 
 export interface SimulationResult {
@@ -52,6 +52,8 @@ export interface SimulationResult {
 const PROCESSES = 3
 const CLIENTS = 2
 const OPERATIONS = { everything: 5, moves: 15, keys: 12 }
+/** More, so that it comes to be known how far replicas are, and something is found in a cache. */
+const OPERATIONS_WITH_COPIES = 30
 /** More, so that some are under way when a repair ends. */
 const OPERATIONS_UNTIL_REPAIRED = 60
 /** Milliseconds that go by at a step when only administrators are still at work: they wait for leases of a minute. */
@@ -102,6 +104,16 @@ function isFollowed(seed: number, flaw: Flaw | undefined): boolean {
   return flaw === undefined ? seed % 3 === 0 : flaw === 'changes without a flush'
 }
 
+/** Replicas are in every eighth life, and a cache is in every twelfth; where a flaw is of them, in all. */
+function partsOf(seed: number, flaw: Flaw | undefined): readonly Part[] {
+  const life = flaw && flawInfo(flaw).life
+  const has = {
+    replicas: flaw === undefined ? seed % 8 === 1 : (life?.replicasEach ?? 0) > 0,
+    cache: flaw === undefined ? seed % 12 === 5 : (life?.cacheMs ?? 0) > 0,
+  }
+  return partNames.filter((part) => has[part])
+}
+
 class Simulation {
   readonly #seed: number
   readonly #flaw: Flaw | undefined
@@ -110,7 +122,6 @@ class Simulation {
   readonly #world: World
   readonly #history: History
   readonly #beneath: LookOptions
-  readonly #pasts: readonly ShardPast[]
   readonly #weather: Weather
   /** In some lives. */
   readonly #follower: Follower | undefined
@@ -125,6 +136,8 @@ class Simulation {
   #isWhole = true
   /** Operations up to this number began before the last repair. */
   #begunBefore = 0
+  /** What the databases had gone through at that repair. */
+  #repairedAt = 0
   /** Failovers of whole shards. */
   #fallbacks = 0
   #isRepaired = true
@@ -133,21 +146,25 @@ class Simulation {
   #hasBegunWithout = false
   #steps = 0
   readonly #checker = createChecker()
+  readonly #tokens: ReplicaClient['tokens'] = []
 
-  constructor(seed: number, random: Random, { flaw, faults, clients }: SimulationOptions) {
+  constructor(seed: number, random: Random, { flaw, faults, clients, parts }: SimulationOptions) {
     this.#seed = seed
     this.#flaw = flaw
     this.#random = random
     this.#scheduler = createScheduler(random, (statement) => this.#observe(statement))
     const info = flaw && flawInfo(flaw)
     const allowed = faults ?? info?.among ?? faultKinds
-    const chosen = { ...chooseCircumstances(random, allowed, clients), ...info?.life }
+    const own = new Set(parts ?? partsOf(seed, flaw))
+    const chosen = { ...chooseCircumstances(random, allowed, own, clients), ...info?.life }
     const circumstances = { ...chosen, faults: onlyFaults(chosen.faults, allowed) }
     this.#world = createWorld(circumstances, this.#scheduler, random, flaw)
     const { driver, router, codec } = this.#world
     this.#history = createHistory(driver, codec, {
       checker: this.#checker,
-      promisesRows: ({ number }) => this.#isPromised && number > this.#begunBefore,
+      now: () => this.#scheduler.now(),
+      promisesRows: ({ number, since }) =>
+        this.#isPromised && number > this.#begunBefore && since >= this.#repairedAt,
       mayDefer: this.#world.onIndexFailure === 'defer',
       mayFailOver: this.#world.faults.failover > 0,
     })
@@ -159,12 +176,10 @@ class Simulation {
       promise: createPromiseCheck(driver, router, committed),
       keys: createKeyCheck(driver, committed),
     }
-    this.#pasts = driver.shards.map((shard) => createShardPast(failingOver(shard, flaw)))
     this.#weather = createWeather({
       world: this.#world,
       scheduler: this.#scheduler,
       random,
-      pasts: this.#pasts,
       lives: () => this.#lives.map(({ life }) => life),
       crash: (life) => this.#crash(life),
       failedOver: () => this.#failedOver(),
@@ -189,7 +204,7 @@ class Simulation {
   async run(): Promise<SimulationResult> {
     await this.#play(this.#world.open(createLife('setup'), true))
     // No replica is so far behind that it has not heard of the store.
-    for (const past of this.#pasts) past.remember(this.#scheduler.now())
+    for (const past of this.#world.pasts) past.remember(this.#scheduler.now())
     this.#world.isCalm = false
     for (let n = 0; n < PROCESSES; n++) this.#start(n)
 
@@ -286,8 +301,9 @@ class Simulation {
     if (!writes) return
     this.#changed = true
     this.#history.observe()
-    if (this.#world.isCalm || this.#world.deleteDelayMs === 0) return
-    this.#pasts[shard]?.remember(this.#scheduler.now())
+    const isKept = this.#world.deleteDelayMs > 0 || this.#world.replicasEach > 0
+    if (this.#world.isCalm || !isKept) return
+    this.#world.pasts[shard]?.remember(this.#scheduler.now())
   }
 
   #failedOver(): void {
@@ -326,6 +342,7 @@ class Simulation {
         this.#isWhole = true
         this.#beneath.keys.promisedAgain()
         this.#begunBefore = this.#history.counts.operations
+        this.#repairedAt = this.#history.moment()
         this.#repairs++
         this.#scheduler.note(`-- the operator has repaired it; ${this.#busy.size} processes are busy`)
       }
@@ -386,7 +403,7 @@ class Simulation {
     const hasKeys = this.#world.clients === 'keys'
     const options = hasKeys ? { ...CLEANER, graceMs: GRACE_OF_KEYS_MS } : CLEANER
     this.#cleaners[number] = isCleaned ? startCleaner(cleaned, options) : undefined
-    const clients = this.#runClients(store).then(() => void this.#busy.delete(life))
+    const clients = this.#runClients(store, life, time).then(() => void this.#busy.delete(life))
     const drains = onlyDrains(this.#flaw) && keepDraining(cleaned, time, () => !this.#busy.has(life))
     const ended = new AbortController()
     const following = number === FOLLOWING ? this.#follower?.follow(store, ended.signal) : undefined
@@ -394,12 +411,15 @@ class Simulation {
     ended.abort()
     await following
     await store.settled()
+    // Or replicas would be looked after for a while.
+    if (this.#world.replicasEach > 0) await store.close()
   }
 
-  async #runClients(store: DataStore): Promise<void> {
+  async #runClients(store: DataStore, { skewMs }: Life, time: Time): Promise<void> {
+    const { ids, clients, names, cacheMs, replicasEach } = this.#world
+    const usual = replicasEach + cacheMs > 0 ? OPERATIONS_WITH_COPIES : OPERATIONS[clients]
     const mayGoOn = (operations: number): boolean =>
-      operations < (this.#isRepaired ? OPERATIONS[this.#world.clients] : OPERATIONS_UNTIL_REPAIRED)
-    const { ids, clients, names } = this.#world
+      operations < (this.#isRepaired ? usual : OPERATIONS_UNTIL_REPAIRED)
     const client = {
       store: clientsStore(store, this.#flaw),
       random: this.#random,
@@ -407,6 +427,10 @@ class Simulation {
       ids,
       clients,
       names,
+      cacheMs,
+      replicas: replicasEach === 0 ? undefined : { skewMs, tokens: this.#tokens },
+      time,
+      mayRest: replicasEach + cacheMs > 0,
       mayGoOn,
     }
     await Promise.all(Array.from({ length: CLIENTS }, () => runClient(client)))

@@ -4,6 +4,7 @@ import type { Disk } from './disk.ts'
 import type { FaultKind, Faults } from './faults.ts'
 import { UNCHANGED, unchangedTakes } from './flawed-driver.ts'
 import { reach, type Life } from './life.ts'
+import type { ReplicaServer } from './replicas.ts'
 import type { Scheduler } from './scheduler.ts'
 
 export interface Network {
@@ -17,6 +18,21 @@ export interface Network {
   readonly down: ReadonlySet<number>
   /** The disks of the shards. */
   readonly disks: readonly Disk[]
+  /** Those that follow each shard, by number; none where it is left out. */
+  readonly replicas?: readonly (readonly ReplicaServer[])[] | undefined
+}
+
+/** A server, as a process has it. */
+interface Target {
+  /** As its shard is called. */
+  readonly name: string
+  /** Of the scheduler. */
+  readonly address: number
+  /** The number of its shard. */
+  readonly number: number
+  readonly isDown: () => boolean
+  /** A statement has come to it. */
+  readonly reached: () => void
 }
 
 /** Statements whose answers, when lost, leave open what has happened. */
@@ -64,7 +80,8 @@ const GIVES_UP = 0.5
 export function simulatedDriver(driver: Driver, life: Life, network: Network): Driver {
   const { scheduler, random } = network
 
-  function send<T>(shard: number, label: string, operation: string, run: () => Promise<T>): Promise<T> {
+  function send<T>(target: Target, label: string, operation: string, run: () => Promise<T>): Promise<T> {
+    const { address: shard, name } = target
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     const say = `${life.name} ${label}`
     const isWrite = writes.has(operation)
@@ -74,7 +91,7 @@ export function simulatedDriver(driver: Driver, life: Life, network: Network): D
       if (does) network.count(kind)
       return does
     }
-    const disk = network.disks[shard] as Disk
+    const disk = network.disks[target.number] as Disk
     const runAndChange = (): Promise<T> => {
       const result = run()
       if (isWrite) disk.changed()
@@ -96,7 +113,7 @@ export function simulatedDriver(driver: Driver, life: Life, network: Network): D
       if (!disk.hangs || !random.chance(GIVES_UP)) return
       const arrive = (): void => {
         scheduler.note(`  ${say}: given up`)
-        fail(lost(isWrite, label))
+        fail(lost(isWrite, label, name))
       }
       scheduler.add({ label: `deadline: ${say}`, shard, writes: false, belated: true, arrive })
     }
@@ -104,7 +121,7 @@ export function simulatedDriver(driver: Driver, life: Life, network: Network): D
     function answer(value: T): void {
       const done = (): void => reach(life, () => resolve(value))
       if (operation !== 'flush' && (!isWrite || saysUnchanged[operation]?.(value) === true)) return done()
-      disk.whenWritten(done, () => fail(lost(isWrite, label)))
+      disk.whenWritten(done, () => fail(lost(isWrite, label, name)))
       giveUp()
     }
 
@@ -115,47 +132,48 @@ export function simulatedDriver(driver: Driver, life: Life, network: Network): D
       writes: isWrite,
       cut() {
         scheduler.note(`  ${say}: cut off`)
-        fail(lost(isWrite, label))
+        fail(lost(isWrite, label, name))
       },
       arrive() {
         if (!life.alive && random.chance(0.5)) return
-        if (network.down.has(shard) || happens('errorBefore')) {
+        if (target.isDown() || happens('errorBefore')) {
           scheduler.note(`  ${say}: refused`)
-          return fail(unavailable(label))
+          return fail(unavailable(label, name))
         }
         if (happens('late')) {
           scheduler.note(`  ${say}: answer lost, on its way`)
           if (random.chance(0.7)) later('late')
-          return fail(lost(isWrite, label))
+          return fail(lost(isWrite, label, name))
         }
         if (isWrite && happens('duplicate')) later('again')
+        target.reached()
         const isLost = happens('errorAfter')
         if (isLost) scheduler.note(`  ${say}: done, answer lost`)
         begin(
           () =>
             void runAndChange().then(
-              (value) => (isLost ? fail(lost(isWrite, label)) : answer(value)),
-              (error: unknown) => fail(isLost ? lost(isWrite, label) : error),
+              (value) => (isLost ? fail(lost(isWrite, label, name)) : answer(value)),
+              (error: unknown) => fail(isLost ? lost(isWrite, label, name) : error),
             ),
-          () => fail(lost(isWrite, label)),
+          () => fail(lost(isWrite, label, name)),
         )
       },
     })
     return promise
   }
 
-  const shards = driver.shards.map((shard, number): Shard => {
+  function over(shard: Shard, target: Target): Shard {
     const wrap = <Table extends object>(name: string, table: Table): Table =>
       new Proxy(table, {
-        get(target, property) {
-          const value: unknown = Reflect.get(target, property)
+        get(own, property) {
+          const value: unknown = Reflect.get(own, property)
           if (typeof value !== 'function' || typeof property !== 'string') return value
           return (...args: readonly unknown[]) =>
             send(
-              number,
-              `${name}.${property} on ${number}`,
+              target,
+              `${name}.${property} on ${target.address}`,
               property,
-              () => Reflect.apply(value, target, args) as Promise<unknown>,
+              () => Reflect.apply(value, own, args) as Promise<unknown>,
             )
         },
       })
@@ -187,16 +205,46 @@ export function simulatedDriver(driver: Driver, life: Life, network: Network): D
       now: through.now,
       warnings: through.warnings,
     }
+  }
+
+  /** A process has connections to a server until that goes, and others to the one that comes after it. */
+  function overReplica(server: ReplicaServer, number: number): Shard {
+    const { shard, address } = server
+    let opened = 0
+    let start = 0
+    const target: Target = {
+      name: shard.name,
+      address,
+      number,
+      isDown: () => server.isDown,
+      reached() {
+        if (server.starts !== start) opened++
+        start = server.starts
+        server.show()
+      },
+    }
+    const state = { open: 1, idle: 1, limit: 1, waiting: 0, refusal: undefined }
+    return {
+      ...over(shard, target),
+      connections: () => ({ ...state, opened }),
+    }
+  }
+
+  const shards = driver.shards.map((shard, number): Shard => {
+    const isDown = (): boolean => network.down.has(number)
+    const own = over(shard, { name: shard.name, address: number, number, isDown, reached: () => undefined })
+    const replicas = network.replicas?.[number] ?? []
+    if (replicas.length === 0) return own
+    return { ...own, replicas: replicas.map((server) => overReplica(server, number)) }
   })
   return { shards, close: async () => {} }
 }
 
-function unavailable(label: string): LooseleafError {
-  return new LooseleafError('SHARD_UNAVAILABLE', `${label}: the shard is not there.`)
+function unavailable(label: string, shard: string): LooseleafError {
+  return new LooseleafError('SHARD_UNAVAILABLE', `${label}: the shard is not there.`, { shard })
 }
 
-function lost(isWrite: boolean, label: string): LooseleafError {
-  return isWrite
-    ? new LooseleafError('OUTCOME_UNKNOWN', `${label}: the answer was lost.`)
-    : new LooseleafError('SHARD_UNAVAILABLE', `${label}: the answer was lost.`)
+function lost(isWrite: boolean, label: string, shard: string): LooseleafError {
+  const code = isWrite ? 'OUTCOME_UNKNOWN' : 'SHARD_UNAVAILABLE'
+  return new LooseleafError(code, `${label}: the answer was lost.`, { shard })
 }

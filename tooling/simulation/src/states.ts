@@ -20,6 +20,8 @@ export interface NewState extends State {
 export interface States {
   /** Counts the changes of the databases. */
   moment(): number
+  /** The last one of before this time, in milliseconds. */
+  momentBefore(time: number): number
   ids(): Iterable<EntityId>
   /** The states that held at some time since this moment, the oldest first. */
   during(since: number, id: EntityId): readonly State[]
@@ -38,12 +40,14 @@ export interface States {
 
 const NOTHING: State = { version: 0, bag: null, since: 0 }
 
-export function createStates(driver: ReferenceDriver, codec: Codec): States {
+export function createStates(driver: ReferenceDriver, codec: Codec, now: () => number): States {
   const states = new Map<EntityId, State[]>()
   const committedBy = new Set<number>()
   /** Rows that were looked at already. */
   let seen = new WeakSet<ReferenceRow>()
   let moment = 0
+  /** When each moment began. */
+  const beginnings = [-Infinity]
 
   const of = (id: EntityId): readonly State[] => states.get(id) ?? []
 
@@ -54,6 +58,10 @@ export function createStates(driver: ReferenceDriver, codec: Codec): States {
     const state = { version: row.version, bag, since: moment }
     states.set(id, [...known, state])
     return { ...state, id, before: known.at(-1)?.version ?? 0 }
+  }
+
+  function beginMoment(): void {
+    moment = beginnings.push(now()) - 1
   }
 
   function enterRows(shard: ReferenceShard): NewState[] {
@@ -69,6 +77,7 @@ export function createStates(driver: ReferenceDriver, codec: Codec): States {
 
   return {
     moment: () => moment,
+    momentBefore: (time) => beginnings.findLastIndex((began) => began < time),
     ids: () => states.keys(),
     during(since, id) {
       const all = of(id)
@@ -88,11 +97,11 @@ export function createStates(driver: ReferenceDriver, codec: Codec): States {
         .some((state) => state.version < version)
     },
     observe() {
-      moment++
+      beginMoment()
       return driver.shards.flatMap(enterRows)
     },
     fallenBack() {
-      moment++
+      beginMoment()
       seen = new WeakSet()
       for (const shard of driver.shards) enterRows(shard)
       const rows = driver.shards.flatMap(({ entities }) => entities.rows)

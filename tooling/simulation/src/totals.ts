@@ -28,6 +28,10 @@ export interface SimulationTotals extends Counts {
     withWrongClocks: number
     /** Lives in which entities fight over the keys of unique indexes. */
     withKeys: number
+    /** Lives in which replicas are read. */
+    withReplicas: number
+    /** Lives in which processes share a cache. */
+    withSharedCache: number
     /** Of those with a delay, lives in which a whole shard fell back, which is beyond the promise. */
     beyondPromise: number
     /** Of these, lives in which an operator repaired that, so that everything was promised again. */
@@ -56,6 +60,8 @@ export function noTotals(): SimulationTotals {
       withDeleteDelay: 0,
       withWrongClocks: 0,
       withKeys: 0,
+      withReplicas: 0,
+      withSharedCache: 0,
       beyondPromise: 0,
       repaired: 0,
     },
@@ -64,7 +70,8 @@ export function noTotals(): SimulationTotals {
 }
 
 export function totalsOf(result: SimulationResult): SimulationTotals {
-  const { writeOrder, onIndexFailure, deleteDelayMs, maxSkewMs, failoverOf, clients } = result.circumstances
+  const { writeOrder, onIndexFailure, deleteDelayMs, maxSkewMs, failoverOf, clients, replicasEach, cacheMs } =
+    result.circumstances
   const { failover } = result.happened
   return {
     ...result.counts,
@@ -80,6 +87,8 @@ export function totalsOf(result: SimulationResult): SimulationTotals {
       withDeleteDelay: Number(deleteDelayMs > 0),
       withWrongClocks: Number(maxSkewMs > 0),
       withKeys: Number(clients === 'keys'),
+      withReplicas: Number(replicasEach > 0),
+      withSharedCache: Number(cacheMs > 0),
       beyondPromise: Number(failover > 0 && failoverOf === 'everything'),
       repaired: Number(result.repairs > 0),
     },

@@ -2,7 +2,6 @@ import type { Random } from '@looseleaf-tooling/random'
 import type { FaultKind } from './faults.ts'
 import { wake, type Life } from './life.ts'
 import type { Scheduler } from './scheduler.ts'
-import type { ShardPast } from './shard-past.ts'
 import { SHARDS, type World } from './world.ts'
 
 /** What befalls the world as a whole. */
@@ -19,8 +18,6 @@ export interface WeatherOptions {
   readonly random: Random
   /** The processes that there are at this moment. */
   lives(): readonly Life[]
-  /** What the shards went through. */
-  readonly pasts: readonly ShardPast[]
   crash(life: Life): void
   /** After a shard has failed over. */
   failedOver(): void
@@ -49,7 +46,7 @@ interface Pause {
 }
 
 export function createWeather(options: WeatherOptions): Weather {
-  const { world, scheduler, random, pasts } = options
+  const { world, scheduler, random } = options
   let pauses: Pause[] = []
 
   const strikes = (kind: FaultKind): boolean => random.chance(world.faults[kind])
@@ -67,12 +64,13 @@ export function createWeather(options: WeatherOptions): Weather {
   function failOver(): void {
     if (world.happened.failover >= MAX_FAILOVERS[world.failoverOf] || !strikes('failover')) return
     const shard = random.below(SHARDS)
-    const past = pasts[shard]
+    const past = world.pasts[shard]
     // A replica that lags by the whole delay, as the fastest clock has it, is one that nobody has promised anything for.
     const lagMs = world.deleteDelayMs - world.maxSkewMs - 1
     if (!past?.fallBack(scheduler.now(), lagMs, world.failoverOf, random)) return
     world.happened.failover++
     scheduler.note(`-- shard ${shard} fails over and has lost its last commits`)
+    world.replicas.failedOver(shard)
     options.failedOver()
     scheduler.cut(shard)
   }
@@ -147,6 +145,8 @@ export function createWeather(options: WeatherOptions): Weather {
     pass() {
       moveShards()
       failOver()
+      world.replicas.pass()
+      world.cache?.pass()
       moveDisks()
       crashServer()
       crash()

@@ -7,14 +7,17 @@ import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/
 import { byGroup, byTag } from '@looseleaf-tooling/lab/indexes'
 import { createRandom, type Random } from '@looseleaf-tooling/random'
 import { createDisk, type Disk } from './disk.ts'
-import { chooseFaults, noFaults, type FaultKind, type Faults } from './faults.ts'
-import { withFlaw } from './flawed-driver.ts'
+import { chooseFaults, noFaults, type FaultKind, type Faults, type Part } from './faults.ts'
+import { failingOver, withFlaw } from './flawed-driver.ts'
 import { cleanersContext, writersDriver, writersTime } from './flawed-process.ts'
 import type { Flaw } from './flaws.ts'
 import { byName, byPair, byRank } from './indexes.ts'
 import type { Life } from './life.ts'
+import { createReplicas, type Replicas } from './replicas.ts'
 import type { Scheduler } from './scheduler.ts'
-import { simulatedDriver } from './simulated-driver.ts'
+import { createShardPast, type ShardPast } from './shard-past.ts'
+import { createSimulatedCache, type SimulatedCache } from './shared-cache.ts'
+import { simulatedDriver, type Network } from './simulated-driver.ts'
 
 /** What a seed decides before anything happens. */
 export interface Circumstances {
@@ -35,6 +38,10 @@ export interface Circumstances {
   readonly clients: (typeof clientKinds)[number]
   /** How many different names there are to fight over. */
   readonly names: number
+  /** Servers that follow each shard, and are read. */
+  readonly replicasEach: number
+  /** The bound of the cache that processes share; 0 where there is none. */
+  readonly cacheMs: number
 }
 
 export const clientKinds = ['everything', 'moves', 'keys'] as const
@@ -44,13 +51,15 @@ export const SHARDS = 2
 const QUERY_TIMES_MS = [50, 300, 1500]
 /** Mostly few, for everybody to meet; more, for a write to be held up and not be overtaken. */
 const MOST_ENTITIES = [4, 4, 4, 40]
+const CACHES_MS = [300, 1000, 4000]
 
 export function chooseCircumstances(
   random: Random,
   allowed: readonly FaultKind[],
+  parts: ReadonlySet<Part>,
   given?: Circumstances['clients'],
 ): Circumstances {
-  const faults = chooseFaults(random, allowed)
+  const faults = chooseFaults(random, allowed, parts)
   const writeOrder = random.chance(0.12) ? 'entity-first' : 'index-first'
   const mayDefer = random.chance(0.35) && writeOrder === 'index-first'
   const hasDelay = random.chance(0.1) || faults.failover > 0
@@ -69,7 +78,13 @@ export function chooseCircumstances(
   } as const
   const drawn = chooseClients(random)
   const clients = given ?? drawn
-  return { ...chosen, clients, names: clients === 'keys' ? random.pick([2, 4, 6]) : 0 }
+  return {
+    ...chosen,
+    clients,
+    names: clients === 'keys' ? random.pick([2, 4, 6]) : 0,
+    replicasEach: parts.has('replicas') ? 1 + random.below(2) : 0,
+    cacheMs: parts.has('cache') ? random.pick(CACHES_MS) : 0,
+  }
 }
 
 function chooseClients(random: Random): Circumstances['clients'] {
@@ -86,6 +101,11 @@ function anyId(random: Random): EntityId {
 
 /** The databases, and the network between them and the processes. */
 export interface World extends Circumstances {
+  readonly replicas: Replicas
+  /** Where processes share one. */
+  readonly cache: SimulatedCache | undefined
+  /** What the shards went through, where one may fail over or is followed. */
+  readonly pasts: readonly ShardPast[]
   readonly driver: ReferenceDriver
   readonly router: Router
   readonly codec: Codec
@@ -113,30 +133,42 @@ export function createWorld(
   random: Random,
   flaw: Flaw | undefined,
 ): World {
-  const driver = createReferenceDriver({ shards: SHARDS, now: () => Math.floor(scheduler.now() * 1000) })
+  const now = (): number => Math.floor(scheduler.now() * 1000)
+  const driver = createReferenceDriver({ shards: SHARDS, now })
   const router = bucketRouter({ shards: SHARDS })
   // Names are drawn apart: how many there are says nothing of what happens.
   const chance: Randomness = { next: random.next, uuid: createRandom(0).uuid }
   const codec = msgpackZlibCodec()
   const flawed = { ...driver, shards: driver.shards.map((shard) => withFlaw(shard, flaw)) }
+  const happened = { ...noFaults }
+  const down = new Set<number>()
+  const pasts = driver.shards.map((shard) => createShardPast(failingOver(shard, flaw)))
+  const surroundings: Pick<Network, 'scheduler' | 'random' | 'faults' | 'count'> = {
+    scheduler,
+    random,
+    faults: () => (world.isCalm ? noFaults : world.faults),
+    count: (kind) => void happened[kind]++,
+  }
+  const { cacheMs, replicasEach: each } = circumstances
+  const replicas = createReplicas({ ...surroundings, shards: driver.shards, pasts, each, now, flaw })
+  const cache =
+    cacheMs === 0 ? undefined : createSimulatedCache({ ...surroundings, maxStalenessMs: cacheMs, flaw })
+  const disks = driver.shards.map((shard) => createDisk(shard, random))
+  const network: Network = { ...surroundings, down, disks, replicas: replicas.servers }
   const world: World = {
     ...circumstances,
     driver,
     router,
     codec,
-    disks: driver.shards.map((shard) => createDisk(shard, random)),
-    down: new Set(),
-    happened: { ...noFaults },
+    replicas,
+    cache,
+    pasts,
+    disks,
+    down,
+    happened,
     isCalm: true,
     async open(life, migrate = false) {
-      const connected = simulatedDriver(flawed, life, {
-        scheduler,
-        random,
-        down: world.down,
-        disks: world.disks,
-        faults: () => (world.isCalm ? noFaults : world.faults),
-        count: (kind) => void world.happened[kind]++,
-      })
+      const connected = simulatedDriver(flawed, life, network)
       const store = await DataStore.open({
         shards: { shardCount: SHARDS, connect: async () => writersDriver(connected, flaw) },
         router,
@@ -149,6 +181,9 @@ export function createWorld(
         queryTimeMs: world.queryTimeMs,
         time: writersTime(scheduler.timeOf(life), world, flaw),
         random: chance,
+        ...(cache !== undefined && {
+          cache: { maxStalenessMs: cacheMs, connect: () => cache.connect(life) },
+        }),
         onWarning: () => undefined,
       })
       const time = scheduler.timeOf(life)

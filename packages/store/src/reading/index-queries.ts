@@ -143,13 +143,14 @@ export function createIndexQueries(
     return answers.some((answer) => answer.status === 'rejected' || answer.value)
   }
 
-  /** Where a primary is out of reach, replicas may do without: they are read only where nothing can be pending. */
+  /** Where a primary is out of reach, replicas do without: they are read only where nothing can be pending. */
   const mayBePending = (
-    { isReplicated }: ReadView,
-    [plan]: readonly { readonly shards: readonly number[] }[],
+    view: ReadView,
+    plans: readonly { readonly shards: readonly number[] }[],
   ): Promise<boolean> =>
-    watch.mayBePending(plan?.shards[0] ?? 0).catch((error: unknown) => {
-      if (isReplicated && isOutage(error)) return false
+    watch.mayBePending(plans[0]?.shards[0] ?? 0).catch((error: unknown) => {
+      const areReplicas = plans.every(({ shards }) => shards.every((shard) => view.isReplica(shard)))
+      if (areReplicas && isOutage(error)) return false
       throw error
     })
 

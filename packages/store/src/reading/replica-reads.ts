@@ -21,6 +21,8 @@ export interface ReadView {
   readonly reader: EntityReader
   /** Whether there may be replicas among them. */
   readonly isReplicated: boolean
+  /** Whether that of a shard is a replica. */
+  isReplica(number: number): boolean
   /**
    * Those that were needed so far know everything that was acknowledged before this moment of `elapsedBy`; undefined where all are
    * primaries.
@@ -106,6 +108,7 @@ export function createReplicaReads(
     lanes: (number) => primaryLanes[number]!,
     reader,
     isReplicated: false,
+    isReplica: () => false,
     asOf: undefined,
   }
   const replicated = driver.shards.map((shard, number): ReplicatedShard | undefined => {
@@ -167,6 +170,7 @@ export function createReplicaReads(
       lanes,
       reader: createEntityReader(router, codec, lanes),
       isReplicated: true,
+      isReplica: (number) => replicaOf(number) !== undefined,
       get asOf() {
         return asOf
       },

@@ -479,6 +479,31 @@ it('a store whose rows may be pending answers queries from primaries', async () 
   expect((await store.query(byAuthor, { author: 'ann' }, replica)).cost.asOf).toBeUndefined()
 })
 
+it('a primary that is read where replicas cannot be has to say whether rows may be pending', async () => {
+  const set = store.setPolicies({ onIndexFailure: 'defer' })
+  await pass(30_000)
+  await set
+  await ready()
+  const outage = {
+    before() {
+      throw new LooseleafError('SHARD_UNAVAILABLE', 'gone', { shard: 'a primary' })
+    },
+  }
+  faults = ({ operation }) => (operation === 'upsert' ? outage : undefined)
+  await store.put({ author: 'ann', posted: 1 })
+  expect((await store.query(byAuthor, { author: 'ann' }, replica)).cost.complete).toBe(false)
+  // What the process knows is old by then.
+  await pass(3_000)
+  faults = ({ table, operation }) => (table === 'catalog' && operation === 'load' ? outage : undefined)
+  for (const from of [replica, undefined])
+    for (const call of [
+      () => store.query(byAuthor, { author: 'ann' }, from),
+      () => store.getAll(byAuthor, { author: 'ann' }, from),
+      () => store.count(byAuthor, { author: 'ann' }, from),
+    ])
+      await expect(call()).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
+})
+
 it('a body that is damaged on a replica alone is read from the primary, also by who skips what is damaged', async () => {
   const { id } = await store.put({ author: 'ann', posted: 1 })
   await ready()

@@ -14,6 +14,8 @@ export interface HistoryCounts {
   notIndexed: number
   /** Queries that said by themselves that they may lack something. */
   incompleteQueries: number
+  /** Queries that replicas have answered. */
+  queriesOfReplicas: number
   /** Entities that a query had to find, over all queries. */
   expectedInQueries: number
   /** Of these, those that it lacked where it may: the order of writes lets rows come after their entity. */
@@ -78,6 +80,7 @@ export function gather(processes: readonly ProcessHistory[]): GatheredRecords {
       queries: 0,
       notIndexed: 0,
       incompleteQueries: 0,
+      queriesOfReplicas: 0,
       expectedInQueries: 0,
       lackedInQueries: 0,
       errors: {},
@@ -104,12 +107,13 @@ export function gather(processes: readonly ProcessHistory[]): GatheredRecords {
         took(begin.at, record.at)
         addWrite(gathered, begin, record)
       } else if (record.kind === 'sight') {
-        took(record.start, record.end)
+        took(record.called ?? record.start, record.end)
         if (record.inQuery !== true) counts.reads++
         entityIn(gathered, record.id).sights.push(record)
       } else if (record.kind === 'query') {
-        took(record.start, record.end)
+        took(record.called ?? record.start, record.end)
         counts.queries++
+        if (record.fromReplicas === true) counts.queriesOfReplicas++
         if (record.complete === false) counts.incompleteQueries++
         gathered.queries.push(record)
       } else if (record.kind === 'error') {

@@ -1,9 +1,13 @@
+import { findServer } from '@looseleaf-tooling/mariadb'
 import { freshShards } from '@looseleaf-tooling/vitest/mariadb'
 import { describe, expect, test } from 'vitest'
 import { flaws, type Flaw } from '../load/flawed-driver.ts'
 import { runHistory } from './run-history.ts'
+import { runReplicatedHistory } from './run-replicated-history.ts'
 
 const LIMIT_MS = 240_000
+// Servers that are given from outside have no replicas.
+const lacks = findServer() === undefined
 
 const noticed: Readonly<Record<Flaw, RegExp>> = {
   'upsert overwrites': /missing|lacks it/,
@@ -12,7 +16,7 @@ const noticed: Readonly<Record<Flaw, RegExp>> = {
   'lost rows go at once': /a query by_group .* lacks it/,
 }
 
-describe('processes on real databases', () => {
+describe(`processes on real databases${lacks ? ' (replicas are left out: they need the program mariadbd or mysqld)' : ''}`, () => {
   test(
     'every answer fits a history, and in the end the tables are exact',
     { timeout: LIMIT_MS },
@@ -25,6 +29,20 @@ describe('processes on real databases', () => {
       expect(run.counts.expectedInQueries).toBeGreaterThan(500)
     },
   )
+
+  test.skipIf(lacks)('reads from replicas that are behind fit it too', { timeout: LIMIT_MS }, async () => {
+    const run = await runReplicatedHistory({
+      seed: 3,
+      processes: 2,
+      clients: 6,
+      operations: 1_200,
+      hot: 10,
+      replicasEach: 1,
+    })
+    expect(run.wrongs).toEqual([])
+    expect(run.counts.acknowledged).toBeGreaterThan(300)
+    expect(run.counts.queriesOfReplicas).toBeGreaterThan(10)
+  })
 
   test.each(flaws)('a guard that is off is noticed: %s', { timeout: LIMIT_MS }, async (flaw) => {
     const { urls } = await freshShards(2)

@@ -38,8 +38,11 @@ export interface EndRecord {
 export interface SightRecord {
   readonly kind: 'sight'
   readonly id: string
+  /** It was so at some time from here on. */
   readonly start: number
   readonly end: number
+  /** When the call began, where it was told to allow for what is older. */
+  readonly called?: number | undefined
   /** Not told by a list. */
   readonly version?: number | undefined
   /** The operation that says it wrote this. */
@@ -55,6 +58,9 @@ export interface QueryRecord {
   readonly kind: 'query'
   readonly start: number
   readonly end: number
+  readonly called?: number | undefined
+  /** True where replicas have answered. */
+  readonly fromReplicas?: true | undefined
   readonly asked: AskedQuery
   readonly found: readonly string[]
   /** False: it said by itself that it may lack something. */

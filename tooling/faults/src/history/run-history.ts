@@ -16,6 +16,8 @@ import { checkHistory, type HistoryCounts } from './check-history.ts'
 export interface HistoryRunOptions {
   /** One empty database each. */
   readonly urls: readonly string[]
+  /** The replicas of each. Default: there are none. */
+  readonly replicas?: readonly (readonly string[])[] | undefined
   readonly seed: number
   readonly processes: number
   readonly clients: number
@@ -59,6 +61,7 @@ export async function runHistory(options: HistoryRunOptions): Promise<HistoryRun
   const load = createLoad(folder, {
     seed,
     urls,
+    replicas: options.replicas,
     hot,
     cold,
     clients,

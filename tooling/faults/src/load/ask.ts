@@ -1,4 +1,4 @@
-import type { Bag } from '@looseleaf/core'
+import type { Bag, ReplicaReadOptions } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import { byGroup, byTag } from '@looseleaf-tooling/lab/indexes'
 import { moment } from '@looseleaf-tooling/lab/records'
@@ -23,9 +23,11 @@ export interface Answered {
   readonly complete: boolean
   /** When the first page was asked for of which something was found. */
   readonly start: number
+  /** Whether replicas have answered any of the pages. */
+  readonly fromReplicas: boolean
 }
 
-interface PageOptions {
+interface PageOptions extends ReplicaReadOptions {
   readonly order: 'asc' | 'desc'
   readonly scatter: true
   readonly limit: number
@@ -36,7 +38,7 @@ interface Page {
   readonly items: readonly object[]
   readonly cursor?: string | undefined
   readonly previous?: string | undefined
-  readonly cost: { readonly complete: boolean }
+  readonly cost: { readonly complete: boolean; readonly asOf?: Date }
 }
 
 const PAGE = 7
@@ -62,13 +64,19 @@ function some<T>(values: readonly T[], random: Random): readonly T[] {
 }
 
 /** In one page, or in several where nothing can be missed by moving to one that was read before: on, or on and back again. */
-export async function ask(store: DataStore, asked: AskedQuery, random: Random): Promise<Answered> {
+export async function ask(
+  store: DataStore,
+  asked: AskedQuery,
+  random: Random,
+  where: () => ReplicaReadOptions,
+): Promise<Answered> {
   const order = random.pick(['asc', 'desc'] as const)
   const inPages = isOfOneKey(asked) && random.chance(0.4)
   const isBackward = inPages && random.chance(0.5)
   const query = pageOf(store, asked, random)
   const turn = (cursor?: string): Promise<Page> =>
     query({
+      ...where(),
       order,
       scatter: true,
       limit: inPages ? PAGE : WHOLE,
@@ -91,6 +99,7 @@ export async function ask(store: DataStore, asked: AskedQuery, random: Random): 
     // Whatever is indexed has the properties of this load.
     found: taken.flatMap(({ items }) => items as readonly FoundEntity[]),
     complete: taken.every(({ cost }) => cost.complete),
+    fromReplicas: taken.some(({ cost }) => cost.asOf !== undefined),
     start,
   }
 }

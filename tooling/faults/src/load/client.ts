@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isLooseleafError, metaOf, type Bag } from '@looseleaf/core'
+import { isLooseleafError, metaOf, type Bag, type ReplicaReadOptions } from '@looseleaf/core'
 import type { DataStore, PutResult } from '@looseleaf/store'
 import type { Random } from '@looseleaf-tooling/random'
 import { moment, type Recorder } from '@looseleaf-tooling/lab/records'
@@ -15,6 +15,8 @@ export interface ClientOptions {
   readonly cold: readonly string[]
   readonly largeBodies: number
   readonly restMs: number
+  /** Whether half of all reads are from replicas. */
+  readonly isReplicated: boolean
   /** The number of the next operation; undefined when there is nothing more to do. */
   readonly next: () => number | undefined
 }
@@ -23,6 +25,18 @@ export interface ClientOptions {
 const LARGE_BYTES = 80_000
 /** After an error, so that a shard that is down is not asked thousands of times a second. */
 const AFTER_ERROR_MS = 20
+
+/** Milliseconds. */
+const BOUNDS_MS = [300, 1_000, 3_000]
+/** Of reads that have a token. */
+const ANY_AGE_MS = 60_000
+
+/** Where a call reads, and how old in microseconds what it gives may be. */
+interface Source {
+  /** Of a call that begins now. */
+  readonly options: () => ReplicaReadOptions
+  readonly old: number
+}
 
 type Answer = Pick<EndRecord, 'outcome' | 'version' | 'previous' | 'base' | 'code' | 'indexed'>
 
@@ -119,7 +133,7 @@ async function swap(options: ClientOptions, number: number, id: string): Promise
   let base: number
   try {
     const found = await options.store.get(id)
-    recordSight(options, id, start, found)
+    recordSight(options, id, { start, old: 0 }, found)
     base = found === undefined ? 0 : (metaOf(found)?.version ?? 0)
   } catch (error) {
     return recordError(options, start, error)
@@ -173,11 +187,27 @@ async function write(
   return failed
 }
 
+/** A token stands for all that was acknowledged when it was made. */
+function sourceOf({ store, random, isReplicated }: ClientOptions): Source {
+  if (!isReplicated || random.chance(0.5)) return { options: () => ({}), old: 0 }
+  if (random.chance(0.3)) {
+    const options = (): ReplicaReadOptions => ({
+      from: 'replica',
+      maxStalenessMs: ANY_AGE_MS,
+      after: store.sessionToken(),
+    })
+    return { options, old: 0 }
+  }
+  const maxStalenessMs = random.pick(BOUNDS_MS)
+  return { options: () => ({ from: 'replica', maxStalenessMs }), old: maxStalenessMs * 1_000 }
+}
+
 async function get(options: ClientOptions, ids: readonly string[]): Promise<boolean> {
   const start = moment()
+  const { options: where, old } = sourceOf(options)
   try {
-    const found = await options.store.getMany(ids)
-    for (const [i, id] of ids.entries()) recordSight(options, id, start, found[i])
+    const found = await options.store.getMany(ids, where())
+    for (const [i, id] of ids.entries()) recordSight(options, id, { start, old }, found[i])
     return false
   } catch (error) {
     return recordError(options, start, error)
@@ -188,8 +218,9 @@ async function query(options: ClientOptions): Promise<boolean> {
   const { store, random, recorder } = options
   const asked = whatToAsk(random)
   const called = moment()
+  const { options: where, old } = sourceOf(options)
   try {
-    const { found, complete, start } = await ask(store, asked, random)
+    const { found, complete, start, fromReplicas } = await ask(store, asked, random, where)
     const end = moment()
     const ids = found.map((entity) => entity.id)
     if (new Set(ids).size < ids.length)
@@ -197,24 +228,35 @@ async function query(options: ClientOptions): Promise<boolean> {
     for (const entity of found) {
       if (!matches(asked, contentIn(entity)))
         recorder.write({ kind: 'wrong', message: `${entity.id}: a query gave it, though it does not match` })
-      recordSight(options, entity.id, start, entity, true)
+      recordSight(options, entity.id, { start, old }, entity, true)
     }
-    recorder.write({ kind: 'query', start, end, asked, found: ids, ...(!complete && { complete }) })
+    const how = { ...(!complete && { complete }), ...(fromReplicas && { fromReplicas }) }
+    recorder.write({ kind: 'query', ...since({ start, old }), end, asked, found: ids, ...how })
     return false
   } catch (error) {
     return recordError(options, called, error)
   }
 }
 
+/** A call as one that has seen what was so at some time since then. */
+interface Called {
+  readonly start: number
+  readonly old: number
+}
+
+function since({ start, old }: Called): Pick<SightRecord, 'start' | 'called'> {
+  return old === 0 ? { start } : { start: start - old, called: start }
+}
+
 function recordSight(
   { recorder }: ClientOptions,
   id: string,
-  start: number,
+  called: Called,
   found: FoundEntity | undefined,
   inQuery = false,
 ): void {
   const end = moment()
-  const nothing: SightRecord = { kind: 'sight', id, start, end }
+  const nothing: SightRecord = { kind: 'sight', id, ...since(called), end }
   recorder.write(
     found === undefined
       ? nothing

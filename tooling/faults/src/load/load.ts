@@ -8,6 +8,8 @@ import type { StopPoint } from './stopping-driver.ts'
 export interface WorkerConfig {
   readonly seed: number
   readonly urls: readonly string[]
+  /** The replicas of each shard. Where there are any, half of all reads are from them. */
+  readonly replicas?: readonly (readonly string[])[] | undefined
   /** The entities that everybody writes all the time, and those that are written now and then. */
   readonly hot: readonly string[]
   readonly cold: readonly string[]

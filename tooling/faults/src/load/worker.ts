@@ -23,7 +23,9 @@ async function run(worker: Worker): Promise<void> {
   const { deadlineMs, poolSize, cleanerGraceMs: graceMs } = config
   const before = sampleResources('before')
   recorder.write(before)
-  const store = await openStore(config.urls, {
+  const { urls, replicas } = config
+  const shards = urls.map((primary, number) => ({ primary, replicas: replicas?.[number] ?? [] }))
+  const store = await openStore(shards, {
     connections: { deadlineMs, connectTimeoutMs: deadlineMs, poolSize, lockWaitSeconds: 1 },
     change: (driver) => disturbed(driver, worker),
     indexes: allIndexes,
@@ -62,6 +64,7 @@ async function run(worker: Worker): Promise<void> {
         cold: config.cold,
         largeBodies: config.largeBodies ?? 0,
         restMs: config.restMs ?? 0,
+        isReplicated: replicas !== undefined,
         next,
       }),
     ),

@@ -14,6 +14,7 @@ const run = {
     queries: 9,
     notIndexed: 0,
     incompleteQueries: 0,
+    queriesOfReplicas: 0,
     expectedInQueries: 9,
     lackedInQueries: 0,
     errors: { SHARD_BUSY: 2 },

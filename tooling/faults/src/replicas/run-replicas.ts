@@ -17,6 +17,8 @@ export interface ReplicasRunOptions {
   /** Of faults. */
   readonly roundMs: number
   readonly processes: number
+  /** Of each shard. */
+  readonly replicas: number
 }
 
 export interface ReplicasRun extends Omit<ReadsJudged, 'ages'> {
@@ -24,6 +26,8 @@ export interface ReplicasRun extends Omit<ReadsJudged, 'ages'> {
   readonly seconds: number
   readonly rounds: number
   readonly processes: number
+  /** Of each shard. One where it is not said. */
+  readonly replicas?: number
   readonly entities: number
   readonly faults: Readonly<Record<string, number>>
   /** Of what had been replaced when it was read: how long before, in ms. */
@@ -43,6 +47,7 @@ export async function runReplicas({
   rounds,
   roundMs,
   processes,
+  replicas,
 }: ReplicasRunOptions): Promise<ReplicasRun> {
   const random = createRandom(seed)
   const started = performance.now()
@@ -52,7 +57,9 @@ export async function runReplicas({
     mode: 'semi-sync',
     shards: SHARDS,
     replicated: Array.from({ length: SHARDS }, (_, number) => number),
+    replicas,
   })
+  const places = Array.from({ length: replicas }, (_, place) => place)
   try {
     const database = await cluster.createDatabase()
     const store = await openStore(database.adminUrls(), { migrate: true, indexes: [byOwner] })
@@ -63,14 +70,20 @@ export async function runReplicas({
     for (let round = 0; round < rounds; round++) {
       const folder = await mkdtemp(join(tmpdir(), 'looseleaf-replicas-'))
       // A server has another port when it comes back.
+      const portOf = (shard: ReplicaShard, place: number): number => Number(shard.replica(place).url.port)
       const proxies = await Promise.all(
-        cluster.shards.map((shard) => startFaultProxy(Number(shard.replica().url.port))),
+        cluster.shards.map((shard) =>
+          Promise.all(places.map((place) => startFaultProxy(portOf(shard, place)))),
+        ),
       )
-      const shards = database.urls.map((primary, number) => {
-        const url = new URL(primary)
-        url.port = String(proxies[number]?.port)
-        return { primary, replicas: [url.href] }
-      })
+      const shards = database.urls.map((primary, number) => ({
+        primary,
+        replicas: proxies[number]!.map((proxy) => {
+          const url = new URL(primary)
+          url.port = String(proxy.port)
+          return url.href
+        }),
+      }))
       const load = createProcesses<ReplicasConfig, ReplicasRecord>(
         new URL('./replicas-worker.ts', import.meta.url),
         folder,
@@ -84,13 +97,16 @@ export async function runReplicas({
           await sleep(100 + random.below(600))
           const number = random.below(cluster.shards.length)
           const shard = cluster.shards[number] as ReplicaShard
-          const what = await disturb(shard, random)
-          proxies[number]?.setTarget(Number(shard.replica().url.port))
+          const place = random.below(replicas)
+          const what = await disturb(shard, place, random)
+          proxies[number]![place]!.setTarget(portOf(shard, place))
           faults[what] = (faults[what] ?? 0) + 1
         }
         // It has everything first: what a replica has received and not replayed is gone where its replication was begun anew meanwhile. A
         // promoted replica has a new one, which the next processes are told of.
-        await random.pick(cluster.shards).failOver({ lagMs: 0, freeze: random.chance(0.5) })
+        await random
+          .pick(cluster.shards)
+          .failOver({ place: random.below(replicas), lagMs: 0, freeze: random.chance(0.5) })
         faults['replicas promoted'] = (faults['replicas promoted'] ?? 0) + 1
         await sleep(2_000)
         for (const worker of workers) worker.stop()
@@ -99,7 +115,7 @@ export async function runReplicas({
         if (hanging > 0) records.push({ kind: 'wrong', message: `${hanging} processes did not end` })
       } finally {
         await load.kill()
-        await Promise.all(proxies.map((proxy) => proxy.close()))
+        await Promise.all(proxies.flat().map((proxy) => proxy.close()))
         await rm(folder, { recursive: true, force: true })
       }
     }
@@ -112,6 +128,7 @@ export async function runReplicas({
     seconds: (performance.now() - started) / 1_000,
     rounds,
     processes,
+    replicas,
     entities: processes * IDS,
     faults,
     ages: { count: ages.length, p50: quantile(ages, 0.5), p99: quantile(ages, 0.99), max: quantile(ages, 1) },
@@ -119,20 +136,20 @@ export async function runReplicas({
   }
 }
 
-/** Does some harm to the replica of a shard, and says what. */
-async function disturb(shard: ReplicaShard, random: Random): Promise<string> {
-  const replica = shard.replica()
+/** Does some harm to a replica of a shard, and says what. */
+async function disturb(shard: ReplicaShard, place: number, random: Random): Promise<string> {
+  const replica = shard.replica(place)
   const chosen = random.next()
   if (chosen < 0.5) {
-    await shard.stopReplaying()
+    await shard.stopReplaying(place)
     await sleep(200 + random.below(3_000))
-    await shard.startReplaying()
+    await shard.startReplaying(place)
     return 'replicas that stopped replaying'
   }
   if (chosen < 0.7) {
-    await shard.delayReplica(1 + random.below(3))
+    await shard.delayReplica(1 + random.below(3), place)
     await sleep(1_000 + random.below(4_000))
-    await shard.delayReplica(0)
+    await shard.delayReplica(0, place)
     return 'replicas delayed'
   }
   if (chosen < 0.9) {
@@ -144,6 +161,6 @@ async function disturb(shard: ReplicaShard, random: Random): Promise<string> {
   await replica.kill()
   await sleep(random.below(1_000))
   await replica.restart()
-  await shard.startReplaying()
+  await shard.startReplaying(place)
   return 'replicas killed'
 }

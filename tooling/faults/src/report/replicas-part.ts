@@ -8,7 +8,10 @@ export function replicasPart({ run, commit }: ReplicasResultFile): string {
   const share = run.toReplicas / Math.max(1, run.toReplicas + run.toPrimaries)
   const rows: [string, string][] = [
     ['seconds, rounds', `${number(run.seconds)}, ${run.rounds}`],
-    ['processes, entities', `${run.processes}, ${number(run.entities)}`],
+    [
+      'processes, entities, replicas of each shard',
+      `${run.processes}, ${number(run.entities)}, ${run.replicas ?? 1}`,
+    ],
     ...faults,
     ['writes acknowledged', number(run.writes)],
     ['reads with a bound on their age (300, 1,000 or 4,000 ms)', number(run.reads)],
@@ -29,7 +32,7 @@ export function replicasPart({ run, commit }: ReplicasResultFile): string {
   ]
   return `## Reads from replicas
 
-Processes write on two servers and read from their replicas, by id and by an index. Every half a second or so a replica stops replaying, is delayed by seconds,
+Processes write on two servers and read from their replicas, by id and by an index. Every half a second or so one of them stops replaying, is delayed by seconds,
 paused or killed, and each round ends with one that takes the place of its primary. What was read is held against what had been acknowledged before
 the call began, in any process.
 

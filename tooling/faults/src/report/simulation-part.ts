@@ -18,6 +18,14 @@ const WORDS: Readonly<Record<string, string>> = {
   failover: 'a failover that loses the last commits',
   diskHangs: 'a disk that hangs, while commits are visible',
   serverCrash: 'a server that crashes, and loses what was not on disk',
+  withReplicas: 'in which replicas are read',
+  withSharedCache: 'in which processes share a cache',
+  replicaStops: 'a replica that replays nothing for a while',
+  replicaDies: 'a replica that dies, and comes back with less, or as another one',
+  replicaPromoted: 'a replica that takes the place of its primary',
+  cacheFails: 'a failure of the shared cache',
+  cacheStands: 'a shared cache that stands still',
+  cacheEvicts: 'a shared cache that loses what it has',
 }
 
 /** What clients do where a run is of one kind of life alone. */
@@ -27,14 +35,18 @@ const ALONE: Readonly<Record<string, string>> = {
   everything: 'Clients that do everything',
 }
 
+/** What is in every life of a run. */
+const WITH: Readonly<Record<string, string>> = {
+  replicas: 'replicas that are read',
+  cache: 'a cache that processes share',
+}
+
 /** The run in which every seed chooses its life, and those of one kind of life. */
 export function simulationPart(files: readonly SimulationResultFile[]): string {
   const tables = files
-    .toSorted((a, b) => Number(a.run.clients !== undefined) - Number(b.run.clients !== undefined))
-    .map((file) => {
-      const { clients } = file.run
-      return `${clients === undefined ? '' : `### ${ALONE[clients] ?? clients}\n\n`}${tableOf(file)}`
-    })
+    .map((file) => ({ heading: headingOf(file.run), table: tableOf(file) }))
+    .toSorted((a, b) => Number(a.heading !== '') - Number(b.heading !== ''))
+    .map(({ heading, table }) => `${heading === '' ? '' : `### ${heading}\n\n`}${table}`)
   return `## Simulation
 
 The real store, index engine and cleaner over databases in memory, where every step, every moment and every fault is
@@ -42,6 +54,12 @@ decided by a seed: several processes write, read, query and change the indexes, 
 ready index may lack a row of anything committed that its life's options promise.
 
 ${tables.join('\n\n')}`
+}
+
+function headingOf({ clients, parts = [] }: SimulationResultFile['run']): string {
+  const alone = clients === undefined ? [] : [ALONE[clients] ?? clients]
+  const every = parts.length === 0 ? [] : [`Every life with ${parts.map((part) => WITH[part]).join(' and ')}`]
+  return [...alone, ...every].join('. ')
 }
 
 function tableOf({ run, commit }: SimulationResultFile): string {

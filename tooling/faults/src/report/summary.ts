@@ -24,7 +24,7 @@ export function summary(everything: Everything): string {
   const { history, simulations, faults, failovers, galera, mysql, notRun, brokeOff } = everything
   const rows = [
     ...simulations.map(({ run }) => [
-      `simulation, every step by a seed${run.clients === undefined ? '' : `, ${run.clients} alone`}`,
+      `simulation, every step by a seed${run.clients === undefined ? '' : `, ${run.clients} alone`}${(run.parts ?? []).map((part) => `, with ${part}`).join('')}`,
       number(run.operations),
       number(sum(Object.values(run.faults))),
       `${number(run.seeds)} seeds`,
