@@ -44,8 +44,10 @@ export interface EntityStatements {
   pageOfChanges(inPartitions: boolean): RawBuilder<unknown>
   /** No parameters. */
   floor(): RawBuilder<unknown>
-  /** No parameters. */
-  raiseFloor(): RawBuilder<unknown>
+  /** Gives `newest` beside, the greatest time of writing, which is null where there are no rows. No parameters. */
+  floorAndNewest(): RawBuilder<unknown>
+  /** Above a time that is ahead of the clock too, if it is `past` one. Parameters: that time, if so. */
+  raiseFloor(past: boolean): RawBuilder<unknown>
   /** No parameters. */
   count(): RawBuilder<unknown>
 }
@@ -61,6 +63,7 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
   const fence = sql<boolean>`(SELECT epoch FROM ${meta} WHERE id = 1 ${flavor.shareLock}) = ${slot} AND ${inOwnSession}`
   // By a locking read, as that of the epoch: whoever raises the floor waits for this statement, and this one for a raise.
   const updated = sql`(SELECT ${sql.raw(flavor.greatest)}(${flavor.now}, ${FLOOR}) FROM ${meta} WHERE id = 1 ${flavor.shareLock})`
+  const floorState = sql`${flavor.microsOf(FLOOR)} AS floor, ${flavor.nowMicros} AS now, epoch`
   const updatedMicros = flavor.microsOf(sql.ref('updated'))
   // No codec gives no bytes. The length in a column of its own would cost every read a twentieth of its work.
   const boundedBody = sql`CASE WHEN LENGTH(body) > ${slot} THEN X'' ELSE body END AS body`
@@ -132,15 +135,18 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
         ORDER BY updated, added_id LIMIT ${slot}`
     },
 
-    floor: () => sql`
-      SELECT ${flavor.microsOf(FLOOR)} AS floor, ${flavor.nowMicros} AS now, epoch FROM ${meta} WHERE id = 1`,
+    floor: () => sql`SELECT ${floorState} FROM ${meta} WHERE id = 1`,
+
+    floorAndNewest: () => sql`
+      SELECT ${floorState}, (SELECT ${flavor.microsOf(sql`MAX(updated)`)} FROM ${table}) AS newest FROM ${meta} WHERE id = 1`,
 
     // Above the time, so that what was written in the same instant is below it; and always a change, since a commit that
     // changes nothing is not written to disk. Briefly, because writers wait behind it.
-    raiseFloor: () =>
-      flavor.briefly(
-        sql`UPDATE ${meta} SET ${FLOOR} = ${flavor.next(sql`${sql.raw(flavor.greatest)}(${flavor.now}, ${FLOOR})`)} WHERE id = 1`,
-      ),
+    raiseFloor: (past) => {
+      const above = past ? sql`, ${flavor.updatedOf(slot)}` : sql``
+      const greatest = sql`${sql.raw(flavor.greatest)}(${flavor.now}, ${FLOOR}${above})`
+      return flavor.briefly(sql`UPDATE ${meta} SET ${FLOOR} = ${flavor.next(greatest)} WHERE id = 1`)
+    },
 
     count: () => sql`
       SELECT COUNT(*) AS total, COUNT(body) AS entities, MAX(added_id) AS last_added_id FROM ${table}`,

@@ -140,8 +140,11 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     })
   }
 
-  async function readFloor(call: CallOptions | undefined): Promise<Row> {
-    const query = session.shape('floor', () => statements.floor())
+  async function readFloor(
+    call: CallOptions | undefined,
+    statement: 'floor' | 'floorAndNewest' = 'floor',
+  ): Promise<Row> {
+    const query = session.shape(statement, () => statements[statement]())
     const [row] = (await session.run(query, [], reading(call))).rows
     if (row !== undefined) return row
     throw new LooseleafError('NOT_MIGRATED', `${shardName}: the catalog has no row; create it first.`, {
@@ -255,12 +258,20 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     },
 
     async raiseFloor(call) {
-      await session.run(
-        session.shape('raiseFloor', () => statements.raiseFloor()),
-        [],
-        writing(call),
-      )
-      return toNumber((await readFloor(call)).floor)
+      const raise = async (...past: readonly number[]): Promise<Row> => {
+        const query = session.shape(`raiseFloor ${past.length}`, () => statements.raiseFloor(past.length > 0))
+        await session.run(query, past, writing(call))
+        return readFloor(call, 'floorAndNewest')
+      }
+      const raised = await raise()
+      const [floor, now, newest] = [raised.floor, raised.now, raised.newest ?? 0].map(toNumber) as [
+        number,
+        number,
+        number,
+      ]
+      // Of a server whose clock was ahead: nobody would be given it until the time has come again.
+      if (newest > Math.max(floor, now) + AHEAD_MICROS) return toNumber((await raise(newest)).floor)
+      return floor
     },
 
     pageOfChanges({ after: { updated, addedId }, until, of }, limit, call) {
@@ -287,6 +298,9 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     },
   }
 }
+
+/** Times of writing above the floor are of statements that came after its raise, unless they are ahead by more than this. */
+const AHEAD_MICROS = 1_000_000
 
 const NO_LENGTHS: ReadonlyMap<string, Row> = new Map()
 

@@ -114,7 +114,11 @@ export function createReferenceEntities(
         .map((row) => bounded(row, maxBody))
     },
     floor: async () => ({ floor, now: now(), epoch: epochOfShard() ?? 0 }),
-    raiseFloor: async () => (floor = Math.max(now(), floor) + 1),
+    raiseFloor: async () => {
+      const newest = rows.reduce((latest, { updated }) => Math.max(latest, updated), 0)
+      const least = Math.max(now(), floor)
+      return (floor = (newest > least + 1_000_000 ? newest : least) + 1)
+    },
     async pageOfChanges({ after, until, of }, limit, { maxBody } = {}) {
       return rows
         .filter(({ addedId }) => of === undefined || of.some.includes(addedId % of.count))

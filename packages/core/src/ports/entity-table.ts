@@ -113,7 +113,8 @@ export interface EntityTable {
    */
   floor(options?: CallOptions): Promise<FloorState>
   /**
-   * Raises the floor to just above the database's time, or above what it was where the clock is behind. Waits for the writes that are under way
+   * Raises the floor to just above the database's time, or above what it was where the clock is behind; and above rows whose time is more
+   * than a second ahead, since the clock was, as they would be withheld until it comes again. Waits for the writes that are under way
    * and holds up new ones meanwhile. On disk when it resolves; answers the new floor, or one that others have raised it to since.
    */
   raiseFloor(options?: CallOptions): Promise<number>

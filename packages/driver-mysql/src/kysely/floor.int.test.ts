@@ -33,6 +33,24 @@ test('where the floor is ahead of the clock, every kind of write comes after it'
   expect(await shard.entities.pageOfChanges({ after, until }, 10)).toHaveLength(6)
 })
 
+test('what was written while the clock was ahead is below the next floor, and what comes then is above it', async () => {
+  const { shard } = await bench.migrate()
+  const observer = await bench.observe()
+  const [early, late] = [newEntity(), newEntity()]
+  await shard.entities.insert([early], { epoch })
+  // As a server has it whose clock was set right after the write.
+  await observer.query('UPDATE entities SET updated = updated + INTERVAL 1 HOUR WHERE id = ?', [early.id])
+  const until = await shard.entities.raiseFloor()
+  const first = (await shard.entities.pageOfChanges({ after: FIRST, until }, 100)).at(-1)!
+  expect(first.id).toEqual(early.id)
+  await shard.entities.insert([late], { epoch })
+  const next = await shard.entities.raiseFloor()
+  const rest = await shard.entities.pageOfChanges({ after: first, until: next }, 10)
+  expect(rest.map(({ id }) => id)).toEqual([late.id])
+  // Within a second of the clock it is as any other, and comes by itself.
+  expect(await shard.entities.raiseFloor()).toBe(next + 1)
+})
+
 test('a floor is raised when the writes under way are committed, and their rows are below it', async () => {
   const { shard } = await bench.migrate()
   const writer = await bench.observe()
