@@ -214,7 +214,8 @@ async function cleanGoing(
 
 /**
  * The filling has written the rows of what it read. A failover can bring back what was replaced before it was read, by
- * writers that did not know the index then: such rows are added by the check, or are out of reach of any failover by now.
+ * writers that did not know the index then: such rows are added by the check, or are out of reach of any failover by now. What was brought back
+ * and is replaced before the check has its rows by who replaces it, see `RowChange.mayReturn` of the store.
  */
 async function untilOutOfReach(
   { context }: CleanJob,

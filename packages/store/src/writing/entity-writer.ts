@@ -89,6 +89,11 @@ interface RowChange {
   readonly deletedNow: readonly PlacedKey[]
   /** Lost rows of indexes in which it still has others: a query may meet it by these while it moves from one to another. */
   readonly deletedLater: readonly PlacedKey[]
+  /**
+   * Lost rows of indexes that are being filled, where a failover may bring back what is replaced now: whoever fills may have read the
+   * entity when it was something else, so that nobody has written them.
+   */
+  readonly mayReturn: readonly PlacedKey[]
 }
 
 /** Attempts before a write gives up. Nearly all of them are lost races, each of which another write of the entity has won. */
@@ -230,7 +235,7 @@ export function createEntityWriter(
       if (bag === undefined) return { found, written: false, version: found.version, indexed: true }
 
       const body = bag === null ? null : context.codec.encode(bag)
-      const rows = diffAll(catalog, context.codec, id, oldKeys, bag)
+      const rows = diffAll(catalog, context.codec, id, oldKeys, found.body, bag)
       const version = context.clock.next(found.version)
       // By what the shard says whose epoch the commit carries: others may be a change behind.
       const defers = catalog.shards[shard]?.onIndexFailure === 'defer'
@@ -238,7 +243,10 @@ export function createEntityWriter(
       if (rows.claimed.length > 0) await claim(rows.claimed, id, version, isOurs, signal)
       const isEarly = rows.gained.length > 0 && policy.writeOrder !== 'entity-first'
       // Law 1.
-      const failures = isEarly ? await indexRows.upsert(rows.gained, id, version, signal) : NONE
+      const early = isEarly ? await indexRows.upsert(rows.gained, id, version, signal) : NONE
+      const again =
+        rows.mayReturn.length === 0 ? NONE : await indexRows.upsert(rows.mayReturn, id, found.version, signal)
+      const failures = again.length === 0 ? early : [...early, ...again]
       const deferred = failures.length === 0 ? NONE : deferredTables(failures, defers)
       if (deferred.length > 0) happened({ kind: 'deferred', tables: deferred, shard: lane.shard })
       const epoch = catalog.epochs[shard] ?? 0
@@ -316,12 +324,14 @@ function diffAll(
   codec: Codec,
   id: Uint8Array,
   oldKeys: readonly (readonly Key[])[] | undefined,
+  before: Uint8Array | null,
   after: Bag | null,
 ): RowChange {
   const claimed: PlacedKey[] = []
   const gained: PlacedKey[] = []
   const deletedNow: PlacedKey[] = []
   const deletedLater: PlacedKey[] = []
+  const mayReturn: PlacedKey[] = []
   for (const [i, entry] of catalog.indexes.entries()) {
     const diff = diffRows(entry, oldKeys?.[i] ?? NONE, after ?? undefined)
     refuseMisfits(entry, id, diff.misfits)
@@ -330,8 +340,13 @@ function diffAll(
     for (const key of diff.gained) (entry.unique ? claimed : gained).push({ entry, key, included })
     for (const key of diff.lost)
       (diff.isIndexed && !entry.unique ? deletedLater : deletedNow).push({ entry, key })
+    if (diff.lost.length === 0 || entry.state !== 'building' || entry.unique) continue
+    if (before === null || catalog.policies.deleteDelayMs === 0) continue
+    // Decoded anew, as the decision may have changed the bag that it was given.
+    const held = entry.include && includedBytes(entry, codec.decode(before), codec)
+    for (const key of diff.lost) mayReturn.push({ entry, key, included: held })
   }
-  return { claimed, gained, deletedNow, deletedLater }
+  return { claimed, gained, deletedNow, deletedLater, mayReturn }
 }
 
 function refuseMisfits(

@@ -1,0 +1,53 @@
+import { metaOf, parseId, type IndexRow } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { defineIndex, tableSpec } from '@looseleaf/index-engine'
+import { expect, onTestFinished, test } from 'vitest'
+import { DataStore } from '../data-store.ts'
+
+const byName = defineIndex('by_name', {
+  properties: { name: 'string' },
+  shardOn: 'name',
+  include: ['title'],
+})
+
+async function rowsWhileFilling(deleteDelayMs: number): Promise<[versions: number[], rows: unknown[]]> {
+  const store = await DataStore.open({ shards: memoryShards(2), migrate: true, deleteDelayMs })
+  onTestFinished(() => store.close())
+  const { id } = await store.put({ name: 'ada', title: 'before' })
+  await store.addIndex(byName)
+  const versions = [metaOf((await store.get(id))!)!.version]
+  // What is returned is what was given, changed in its place.
+  await store.update(id, (bag) => Object.assign(bag, { name: 'bob', title: 'after' }))
+  versions.push(metaOf((await store.get(id))!)!.version)
+  const { catalog, codec, driver } = store.context
+  const spec = tableSpec(catalog.current().indexes[0]!)
+  const found = await Promise.all(driver.shards.map((shard) => shard.rowsOf([spec], [parseId(id)])))
+  const scans = await Promise.all(
+    driver.shards.map((shard) =>
+      shard.index(spec).scan({ prefix: [], order: 'asc', limit: 10, included: true }),
+    ),
+  )
+  expect(found.flat(2)).toHaveLength(scans.flat().length)
+  const rowOf = ({ key, version, included }: IndexRow): unknown => [
+    Buffer.from(key[0] as Uint8Array).toString(),
+    version,
+    codec.decode(included!)['title'],
+  ]
+  return [versions, scans.flat().map(rowOf)]
+}
+
+test('while an index is filled, what a failover may bring back has its rows, as they were', async () => {
+  const [[before, after], rows] = await rowsWhileFilling(60_000)
+  expect(rows).toHaveLength(2)
+  expect(rows).toEqual(
+    expect.arrayContaining([
+      ['ada', before, 'before'],
+      ['bob', after, 'after'],
+    ]),
+  )
+})
+
+test('where nothing is brought back, a write has its own rows alone', async () => {
+  const [[, after], rows] = await rowsWhileFilling(0)
+  expect(rows).toEqual([['bob', after, 'after']])
+})
