@@ -37,6 +37,7 @@ export {
   type QueryPage,
   type Where,
 } from '@looseleaf/index-engine'
+export { deriveId } from '@looseleaf/router'
 export type { PolicyChange } from './catalog/policies.ts'
 export type { TrainedDictionary, TrainOptions } from './catalog/train-dictionary.ts'
 export type { ShardStats, StoreStats } from './store-stats.ts'
