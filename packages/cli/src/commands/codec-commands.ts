@@ -14,9 +14,9 @@ are compressed by. Both stay for ever, since bodies refer to them. Each is on
 every shard; one that a shard lacks is put back by the next process that opens
 the store.
 
-Looks at the oldest bodies of each shard and at those that were written last, too:
-one that they refer to and no shard has is listed without bytes. The exit code is
-1 for such, and when a shard lacks one, or its row is damaged.
+Looks at the oldest bodies of each shard and at those that were written last,
+too: one that they refer to and no shard has is listed without bytes. The exit
+code is 1 for such, and when a shard lacks one, or its row is damaged.
 
 JSON: [{ "id", "kind", "bytes" | null, "added" | null,
          "shards": those that have it whole, "damagedOn": those whose row is damaged,
