@@ -175,13 +175,13 @@ export function brokenText(
   look: BodiesLook,
 ): { readonly about: string; readonly what: string; readonly todo: string } {
   const where = damagedOn.join(', ')
-  const isUnknown = `${bodies} of the ${look.bodies} bodies that were looked at refer to it${isLost ? ': they are BODY_UNKNOWN' : ''}`
+  const referring = `${bodies} of the ${look.bodies} bodies that were looked at refer to it${isLost ? ': they are BODY_UNKNOWN' : ''}`
   const what = damagedOn.length === 0 ? 'no shard that answers has it' : `its row is damaged on ${where}`
   const whole = damagedOn.length > 0 && isLost ? ', and no shard has it whole' : ''
   const first = damagedOn.length > 0 ? 'delete the damaged row; ' : ''
   return {
     about: `${kind} ${id.slice(0, 40)}`,
-    what: `${what}${whole}; ${isUnknown}`,
+    what: `${what}${whole}; ${referring}`,
     todo: isLost
       ? `${first}put its row of looseleaf_codec back from a backup of any shard, before anything is deleted`
       : `${first}the next process that opens the store puts it back from another shard`,
