@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { LooseleafError, type Driver } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
-import { DataStore } from '@looseleaf/store'
+import { DataStore, deriveId } from '@looseleaf/store'
 import { faultyDriver, unknownOutcome, type FaultPlan } from '@looseleaf/testkit'
 import { expect, onTestFinished, test } from 'vitest'
 import { importLines, type ImportOptions, type RefusedLine } from './import-lines.ts'
+import { linesFromText } from './line-selection.ts'
 import type { Line } from './read-input.ts'
 
 const COUNT = 3000
@@ -28,7 +29,8 @@ async function* lines(
 }
 
 function options(signal: AbortSignal = new AbortController().signal): ImportOptions {
-  return { onError: 'stop', fromLine: 1, signal, onRefused: () => undefined, onProgress: () => undefined }
+  const all = [{ from: 1, to: Infinity }]
+  return { onError: 'stop', lines: all, signal, onRefused: () => undefined, onProgress: () => undefined }
 }
 
 async function stored(store: DataStore): Promise<number[]> {
@@ -55,43 +57,100 @@ test('an interrupted import says exactly where to go on', async () => {
   expect(first.nextLine).toBeLessThanOrEqual(1701)
   expect(await stored(store)).toEqual(upTo(first.nextLine - 1))
 
-  const second = await importLines(store, lines(), { ...options(), fromLine: first.nextLine })
+  const second = await importLines(store, lines(), { ...options(), lines: linesFromText(first.left!)! })
   expect(second).toMatchObject({ ended: 'all', nextLine: COUNT + 1 })
   expect(first.created + second.created).toBe(COUNT)
   expect(await stored(store)).toEqual(upTo(COUNT))
 })
 
+/** Inserts of shard 1 fail from the third statement on, until it is back. */
+function failing(error: () => Error): { plan: FaultPlan; isBack: boolean } {
+  const fault: { plan: FaultPlan; isBack: boolean } = {
+    isBack: false,
+    plan: ({ shard, table, operation, number }) =>
+      !fault.isBack && shard === 1 && table === 'entities' && operation === 'insert' && number > 2
+        ? {
+            before() {
+              throw error()
+            },
+          }
+        : undefined,
+  }
+  return fault
+}
+
+const gone = (): Error => new LooseleafError('SHARD_UNAVAILABLE', 'shard 1 is gone.')
+
 test('a shard that fails ends the import with the first line that is not in the store', async () => {
-  const store = await openStore(({ shard, table, operation, number }) =>
-    shard === 1 && table === 'entities' && operation === 'insert' && number > 2
-      ? {
-          before() {
-            throw new LooseleafError('SHARD_UNAVAILABLE', 'shard 1 is gone.')
-          },
-        }
-      : undefined,
-  )
-  const failed = importLines(store, lines(), { ...options(), onError: 'skip' })
-  await expect(failed).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
+  const store = await openStore(failing(gone).plan)
+  const result = await importLines(store, lines(), { ...options(), onError: 'skip' })
   const numbers = await stored(store)
-  const firstMissing = upTo(COUNT).find((number, i) => numbers[i] !== number)
-  await expect(failed).rejects.toThrow(
-    `Line ${firstMissing}: shard 1 is gone. Go on with --from-line ${firstMissing}.`,
-  )
+  const firstMissing = upTo(COUNT).find((number, i) => numbers[i] !== number)!
+  expect(result).toMatchObject({
+    ended: 'failed',
+    created: numbers.length,
+    nextLine: firstMissing,
+    // With ids of their own, lines behind it may be stored once more.
+    left: `${firstMissing}-`,
+    failure: { line: firstMissing, error: { code: 'SHARD_UNAVAILABLE' } },
+  })
 })
 
-test('a line without an id whose outcome is unknown is told with the id that it has to be given', async () => {
-  let isLost = false
+/** Lines without ids. */
+async function* plain(count = COUNT): AsyncGenerator<Line, void, undefined> {
+  for (let number = 1; number <= count; number++) yield { number, bytes: Buffer.from(`{"n":${number}}`) }
+}
+
+test('an import without ids that a shard has ended says the very lines that are left, and stores none twice', async () => {
+  const fault = failing(gone)
+  const store = await openStore(fault.plan)
+  const { left, nextLine, created } = await importLines(store, plain(), options())
+  const numbers = await stored(store)
+  expect(created).toBe(numbers.length)
+  expect(numbers.some((number) => number > nextLine)).toBe(true)
+  fault.isBack = true
+  const second = await importLines(store, plain(), { ...options(), lines: linesFromText(left!)! })
+  expect(second).toMatchObject({ ended: 'all', created: COUNT - created, left: undefined })
+  expect(await stored(store)).toEqual(upTo(COUNT))
+})
+
+test('an import whose ids are made of the lines is repeated without a second entity', async () => {
+  const fault = failing(gone)
+  const store = await openStore(fault.plan)
+  const idOf = (line: number): string => deriveId('import', ['may', line])
+  const first = await importLines(store, plain(), { ...options(), idOf })
+  expect(first.left).toBe(`${first.nextLine}-`)
+  fault.isBack = true
+  const second = await importLines(store, plain(), { ...options(), idOf })
+  expect(second).toMatchObject({ created: COUNT - first.created, replaced: first.created })
+  expect(await stored(store)).toEqual(upTo(COUNT))
+})
+
+test('only the selected lines are taken up, and no line behind the last is read', async () => {
+  const store = await openStore()
+  let read = 0
+  const result = await importLines(
+    store,
+    lines((number) => void (read = number)),
+    { ...options(), lines: linesFromText('2,5-6,1000')! },
+  )
+  expect(result).toMatchObject({ ended: 'all', created: 4 })
+  expect(await stored(store)).toEqual([2, 5, 6, 1000])
+  expect(read).toBe(1001)
+})
+
+test('a line without an id whose outcome is unknown is left with the id that it has', async () => {
+  let isGone = false
   const store = await openStore(({ operation }) => {
-    if (operation === 'insert' && !isLost) {
-      isLost = true
+    if (operation === 'insert' && !isGone) {
+      isGone = true
       return {
         after() {
           throw unknownOutcome()
         },
       }
     }
-    return operation === 'read' && isLost
+    return operation === 'read' && isGone
       ? {
           before() {
             throw new LooseleafError('SHARD_UNAVAILABLE', 'The shard is gone.')
@@ -99,16 +158,13 @@ test('a line without an id whose outcome is unknown is told with the id that it 
         }
       : undefined
   })
-  const one = async function* (): AsyncGenerator<Line, void, undefined> {
-    yield { number: 1, bytes: Buffer.from('{"n":1}') }
-  }
-  const failed = importLines(store, one(), options())
-  await expect(failed).rejects.toMatchObject({
-    code: 'OUTCOME_UNKNOWN',
-    retryable: false,
-    entity: expect.any(String),
-    message: expect.stringMatching(/Write the id into the line, then go on with --from-line 1\.$/),
-  })
+  const { left, failure } = await importLines(store, plain(1), options())
+  const { entity } = failure!.error as LooseleafError
+  expect(left).toBe(`1=${entity},2-`)
+  isGone = false
+  const again = await openStore(() => undefined)
+  await importLines(again, plain(1), { ...options(), lines: linesFromText(left!)! })
+  expect(await again.get(entity!)).toMatchObject({ n: 1 })
 })
 
 test('integers are stored to the last digit, or refused with their line and property', async () => {

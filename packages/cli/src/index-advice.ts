@@ -1,6 +1,6 @@
 import type { IndexDefinitionData } from '@looseleaf/core'
 import { isInUse, isPaused } from '@looseleaf/index-engine'
-import { isReady, neededOf, type Generation } from './index-generations.ts'
+import { isReady, neededOf, newerThan, type Generation } from './index-generations.ts'
 
 /** What an operator may want to do about the indexes of a store, a sentence each: nobody else knows who runs. */
 export function indexAdvice(
@@ -24,6 +24,12 @@ export function indexAdvice(
       } else if (isPaused(rows) || (claims !== undefined && isPaused(claims))) {
         advice.push(`${called} is paused. Go on filling it with: looseleaf index resume ${which}`)
       } else if (needed !== undefined && needed.rows !== rows && isReady(needed)) {
+        if (newerThan(needed, [{ rows, claims }]) !== undefined) {
+          advice.push(
+            `${called} is newer than the one of this config, which may be old. To go back, when no process queries it: looseleaf index swap ${name} --generation ${needed.rows.generation}`,
+          )
+          continue
+        }
         const why = isOfConfig ? 'is not needed by this config any more' : 'has a newer one beside it'
         advice.push(`${called} ${why}. When no process queries it: looseleaf index swap ${name}`)
       }

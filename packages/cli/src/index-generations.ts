@@ -68,6 +68,12 @@ export function neededOf(
   return using.findLast(({ rows }) => own.length === 0 || own.some((one) => sameRows(one, rows)))
 }
 
+/** The newest of the generations that go, where a newer one than the one that stays is among them. */
+export function newerThan(kept: Generation, going: readonly Generation[]): Generation | undefined {
+  const newest = going.filter(({ rows }) => isInUse(rows)).at(-1)
+  return newest && newest.rows.generation > kept.rows.generation ? newest : undefined
+}
+
 /** Whether a generation can be queried, and its keys are unique where they are to be. */
 export function isReady({ rows, claims }: Generation): boolean {
   return rows.state === 'ready' && !rows.hidden && (claims === undefined || claims.state === 'ready')

@@ -59,17 +59,18 @@ export function statusJson({ status, report, consumers, replicas, findings }: St
 
 function underWayJson(report: IndexReport | undefined): unknown {
   if (report?.underWay === undefined) return null
-  const { startedAt, savedAt = null, rate, timeLeftMs = null, shards } = report.underWay
+  const { startedAt, savedAt = null, rate, timeLeftMs = null, undecodable, shards } = report.underWay
   const parts = shards.map(({ worker = null, throttledBy = null, ...part }) => ({
     ...part,
     worker,
     throttledBy,
   }))
-  return { startedAt, savedAt, rate, timeLeftMs, shards: parts }
+  return { startedAt, savedAt, rate, timeLeftMs, undecodable, shards: parts }
 }
 
 function cleanerJson(report: CleanerReport): unknown {
-  const { updatedAt = null, lastFoundAt = null, totals, lastError = null, sweepEveryMs = null } = report
+  const { updatedAt = null, lastFoundAt = null, lastUndecodableAt = null, totals } = report
+  const { lastError = null, sweepEveryMs = null } = report
   const shards = report.shards.map(
     ({ name, isFollowed, worker, lastRoundAt, lagMs, isFallingBehind, pending }) => ({
       name,
@@ -84,7 +85,7 @@ function cleanerJson(report: CleanerReport): unknown {
           : { rows: pending.rows, more: pending.more, oldestAt: pending.oldestAt ?? null },
     }),
   )
-  return { updatedAt, lastFoundAt, totals, lastError, sweepEveryMs, shards }
+  return { updatedAt, lastFoundAt, lastUndecodableAt, totals, lastError, sweepEveryMs, shards }
 }
 
 export function statusText(

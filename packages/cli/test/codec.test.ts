@@ -60,21 +60,36 @@ test('codec train stores a dictionary; show lists it and the shapes with what la
   expect(table).toContain('["title","link"]')
   expect(table).toContain('2 of 2')
 
-  for (const number of [0, 1]) {
-    const file = new DatabaseSync(join(cwd, 'data', `shard-${number}.sqlite`))
-    file.exec('DELETE FROM looseleaf_codec')
-    file.close()
+  const onFiles = (sql: string, ...files: number[]): void => {
+    for (const number of files) {
+      const file = new DatabaseSync(join(cwd, 'data', `shard-${number}.sqlite`))
+      file.exec(sql)
+      file.close()
+    }
   }
-  const lost = await runInside(['codec', 'show'], { cwd })
-  expect([lost.code, lost.stdout]).toEqual([
-    1,
-    'No shapes and no dictionaries, although bodies refer to some.\n',
-  ])
-  expect(lost.stderr).toContain('looseleaf_codec was emptied')
-  for (const command of [['status'], ['status', '--check']]) {
-    const told = await runInside(command, { cwd })
-    expect(told.stdout).toContain('looseleaf_codec was emptied, or not restored')
+  const told = async (command: string[], ...words: string[]): Promise<void> => {
+    const { code, stdout } = await runInside(command, { cwd })
+    expect([command, code]).toEqual([command, command.length === 1 || command[0] === 'top' ? 0 : 1])
+    for (const word of words) expect(stdout).toContain(word)
   }
+  const everywhere = [['status'], ['status', '--check', 'act'], ['top', '--looks', '1'], ['codec', 'show']]
+
+  // On one shard: reading goes on by the other one.
+  onFiles(`UPDATE looseleaf_codec SET bytes = x'00' WHERE kind = 'dictionary'`, 0)
+  for (const command of everywhere) await told(command, `dictionary ${id}`, 'is damaged on', 'shard-0')
+  await told(['codec', 'show'], '1 of 2, damaged on 1')
+  expect((await runInside(['get', entity], { cwd })).code).toBe(0)
+
+  // On all, while the shape is left.
+  onFiles(`DELETE FROM looseleaf_codec WHERE kind = 'dictionary'`, 0, 1)
+  for (const command of everywhere) await told(command, `dictionary ${id}`, 'no shard that answers has it')
+  await told(['codec', 'show'], '0 of 2')
+  const checked = await runInside(['status', '--check', 'act', '--json'], { cwd })
+  expect(checked.json()).toMatchObject({
+    grade: 'act',
+    findings: [{ rule: 'definitions', about: `dictionary ${id}`, see: 'A lost definition' }],
+  })
+  expect((await runInside(['codec', 'show'], { cwd })).stderr).toContain(`The dictionary ${id}: no shard`)
 })
 
 test('codec train without entities ends with 1 and says what it needs', async () => {

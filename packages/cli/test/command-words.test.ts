@@ -44,7 +44,7 @@ test('an import from a line beyond the end has not done what was wanted', async 
   const beyond = await run(['import', 'lines.jsonl', '--from-line', '4'])
   expect(beyond).toMatchObject({
     code: 1,
-    stdout: 'Nothing was imported: --from-line 4 is beyond the end; there are 2 lines.\n',
+    stdout: 'Nothing was imported: line 4 is beyond the end; there are 2 lines.\n',
   })
   // Where one that has come to the end would go on.
   expect(await run(['import', 'lines.jsonl', '--from-line', '3'])).toMatchObject({ code: 0 })

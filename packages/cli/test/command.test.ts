@@ -136,6 +136,7 @@ test('what is exported is imported again exactly, whatever kinds of values it ho
     refused: 0,
     ended: 'all',
     nextLine: 53,
+    left: null,
     errors: [],
   })
   const exported = await runInside(['export', '--shards', 'sqlite:first?shards=2', '--output', 'all.jsonl'], {
@@ -405,6 +406,7 @@ test('status --json has the shape that is promised to monitors', async () => {
     cleaner: {
       updatedAt: null,
       lastFoundAt: null,
+      lastUndecodableAt: null,
       totals: tally,
       lastError: null,
       sweepEveryMs: null,

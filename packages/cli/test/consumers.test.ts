@@ -55,6 +55,9 @@ test('consumers are listed with what they have given up, which is replayed, disc
   )
   const both = await run('consumer', 'letters', 'search', '--replay', '--discard')
   expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('give --replay or --discard')])
+  expect((await run('consumer', 'drop', 'search')).stderr).toContain(
+    'Forget the consumer search, where it stands and its dead letters?',
+  )
   expect((await run('consumer', 'drop', 'search', '--yes')).stdout).toBe(
     'The consumer search is forgotten.\n',
   )

@@ -56,6 +56,16 @@ async function storedBody(id: EntityId): Promise<Uint8Array | null | undefined> 
   return (await shard.entities.read([parseId(id)]))[0]?.body
 }
 
+test('status --check finds bodies that cannot be read before any cleaning has', async () => {
+  const checked = await runInside(['status', '--check', 'act', '--json', '--shards', SHARDS], { cwd })
+  expect(checked.code).toBe(1)
+  expect(checked.json()).toMatchObject({
+    findings: [
+      { rule: 'damaged', what: expect.stringMatching(/^2 of the 7 bodies .*; of one: A stored body /) },
+    ],
+  })
+})
+
 test('damaged lists what cannot be read, and changes nothing', async () => {
   const before = await Promise.all(ids.map(storedBody))
   const listed = await damaged('--json')

@@ -262,6 +262,18 @@ function withConfig(name: string, indexes: string): (text: string) => Promise<Fi
   return (text) => run(`${text} --config ${file}`)
 }
 
+test('of a generation that is newer than the one of the config, list and swap say that it is', async () => {
+  await run('index add by_name --fill')
+  const on = withConfig('old', "defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })")
+  const { stdout } = await on('index list')
+  expect(stdout).toContain('generation 2, is newer than the one of this config, which may be old.')
+  expect(stdout).toContain('looseleaf index swap by_name --generation 1')
+  const asked = await on('index swap by_name --dry-run')
+  expect(asked.stderr).toContain('Warning: generation 2 is newer than generation 1')
+  // Whoever names the one to keep knows.
+  expect((await on('index swap by_name --generation 1 --dry-run')).stderr).toBe('')
+})
+
 test('of an index whose entities are others, commands say which', async () => {
   const tasks = { properties: { due: 'integer' }, shardOn: 'id' } as const
   await store.addIndex(defineIndex('by_due', { ...tasks, on: { kind: 'task' } }))

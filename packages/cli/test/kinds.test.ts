@@ -47,6 +47,65 @@ test('the indexes of kinds are the config’s, and entities of an old shape are 
   expect(stderr).toContain('has no kind "persons"; it has person.')
 })
 
+test('what has a kind of the config has to fit its schema, by put and by import', async () => {
+  const cwd = projectFolder()
+  const schema = `{
+    '~standard': {
+      version: 1,
+      vendor: 'test',
+      validate: (value) =>
+        typeof value.name === 'string'
+          ? { value: { name: value.name, role: value.role ?? 'guest' } }
+          : { issues: [{ message: 'expected a text', path: ['name'] }] },
+    },
+  }`
+  const upgrades = '[({ first, ...others }) => ({ ...others, name: first })]'
+  const configured = config(`upgrades: ${upgrades}`).replace('typed()', schema)
+  writeFileSync(join(cwd, 'looseleaf.config.ts'), configured)
+  await runInside(['init'], { cwd })
+
+  const refused = await runInside(['put', '{"_kind":"person","_version":1,"name":7}'], { cwd })
+  expect(refused.code).toBe(1)
+  expect(refused.stderr).toContain('The person does not fit its schema: name: expected a text.')
+  const lines = [
+    { _kind: 'person', _version: 1, name: 7 },
+    // In the newest shape: what the schema makes of it, and what it does not know.
+    { _kind: 'person', _version: 1, name: 'Ada', note: 'new' },
+    // In an older one: as it is.
+    { _kind: 'person', first: 'Eve' },
+    { _kind: 'person', first: 7 },
+    { _kind: 'person', _version: 2, name: 'Zoe' },
+    { _kind: 'other', name: 7 },
+    { name: 7 },
+  ]
+  const input = lines.map((line) => JSON.stringify(line)).join('\n')
+  const imported = await runInside(['import', '-', '--on-error', 'skip', '--json'], { cwd, input })
+  expect(imported.json()).toMatchObject({
+    created: 4,
+    refused: 3,
+    errors: [
+      { line: 1, code: 'SCHEMA_MISMATCH', message: expect.stringContaining('name: expected a text') },
+      { line: 4, code: 'SCHEMA_MISMATCH' },
+      { line: 5, code: 'SCHEMA_MISMATCH', message: expect.stringContaining('a newer program') },
+    ],
+  })
+  const exported = await runInside(['export'], { cwd })
+  const bags = exported.stdout.trimEnd().split('\n')
+  expect(new Set(bags.map((line) => JSON.stringify({ ...JSON.parse(line), id: undefined })))).toEqual(
+    new Set([
+      '{"name":"Ada","role":"guest","note":"new","_kind":"person","_version":1}',
+      '{"_kind":"person","first":"Eve"}',
+      '{"_kind":"other","name":7}',
+      '{"name":7}',
+    ]),
+  )
+  expect((await runInside(['import', '-', '--no-check', '--json'], { cwd, input })).json()).toMatchObject({
+    // The index leaves none out.
+    created: 6,
+  })
+  expect((await runInside(['put', '--no-check', JSON.stringify(lines[4])], { cwd })).code).toBe(0)
+})
+
 test.each([
   [
     '[{ name: "person" }]',

@@ -1,7 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { cleanIndex } from '@looseleaf/cleaner'
+import { defineIndex } from '@looseleaf/index-engine'
+import { DataStore } from '@looseleaf/store'
+import { expect, onTestFinished, test } from 'vitest'
 import { shardsFrom } from '../src/shards-from.ts'
-import { expect, test } from 'vitest'
 import { projectFolder, runInside } from './run-command.ts'
 
 async function project(): Promise<string> {
@@ -52,6 +55,30 @@ test('each look has how the shards answer, the indexes, and the opinion', async 
   expect(text).toMatch(/^Look: .*\n\nSHARD +ANSWERS IN/)
   expect(text).toContain('1 index is ready, and nothing is done to it.')
   expect(text).not.toContain('\u001B')
+})
+
+test('an index that is worked on is not among those to which nothing is done', async () => {
+  const cwd = await project()
+  const store = await DataStore.open({ shards: shardsFrom('sqlite:data?shards=2', { relativeTo: cwd }) })
+  onTestFinished(() => store.close())
+  const text = async (): Promise<string> => (await runInside(['top', '--looks', '1'], { cwd })).stdout
+  // Cut off as soon as it has begun.
+  const stop = new AbortController()
+  const cut = cleanIndex(store, 'by_user', { signal: stop.signal, onProgress: () => stop.abort() })
+  await expect(cut).rejects.toMatchObject({ code: 'ABORTED' })
+  expect(await text()).toMatch(/\n\nEvery index is worked on, or not ready:\n\nINDEX .*\nby_user /)
+  const other = { properties: { user: 'string' }, shardOn: 'id' } as const
+  await store.addIndex(defineIndex('by_other', other))
+  await cleanIndex(store, 'by_other')
+  expect(await text()).toContain(
+    '1 index is ready, and nothing is done to it; worked on, or not ready, are:\n\nINDEX',
+  )
+})
+
+test('its help is not wrapped a second time', async () => {
+  const { stdout } = await runInside(['top', '--help'])
+  expect(stdout).toContain('Each shard is shown with\nhow long it takes')
+  for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
 })
 
 test('a shard that refuses is on it, and does not end it; Ctrl-C does, with 0', async () => {

@@ -30,13 +30,18 @@ export interface Shape {
   /** True where an upgrade has not been stored yet. */
   isOld(bag: Bag): boolean
   /** Throws `SCHEMA_MISMATCH` for a shape that a newer program has brought up: a change by this one would be lost to that. */
-  requireKnown(bag: Bag, entity: EntityId): void
+  requireKnown(bag: Bag, entity: EntityId | undefined): void
   /** The bag for a new entity. Throws `SCHEMA_MISMATCH`. */
   toBag(value: object): Bag
   /** The bag after a patch, or undefined for none; what this program does not know stays. Throws `SCHEMA_MISMATCH`. */
   patched(bag: Bag, patchOf: (shown: object) => object | undefined, entity: EntityId): Bag | undefined
   /** The bag in the newest shape, which fits the schema. Throws `SCHEMA_MISMATCH`. */
   upgraded(bag: Bag, entity: EntityId): Bag
+  /**
+   * What is to be stored of a bag of this kind that no collection has made, such as a line of a file: what the schema makes of it and what it
+   * does not know; as it is, where it is in an older shape and can be brought up. Throws `SCHEMA_MISMATCH`.
+   */
+  taken(bag: Bag, entity: EntityId | undefined): Bag
   toItem(entity: Entity, version: number): Item<object>
 }
 
@@ -48,18 +53,23 @@ export interface ShapeOptions {
 }
 
 export function createShape({ name, schema, upgrades, checkReads }: ShapeOptions): Shape {
-  const fit = (value: object, entity?: EntityId): object =>
-    validated(schema, value, entity === undefined ? `The ${name}` : `The ${name} ${entity}`, entity)
+  const named = (entity: EntityId | undefined): string =>
+    entity === undefined ? `The ${name}` : `The ${name} ${entity}`
+
+  const fit = (value: object, entity?: EntityId): object => validated(schema, value, named(entity), entity)
 
   const numberOf = (shape: unknown): number => (typeof shape === 'number' ? shape : 0)
   const shapeOf = (bag: Bag): number => numberOf(bag[SHAPE])
 
   /** Its properties in the newest shape that this program knows; a copy of its own. */
-  function propertiesOf({ [KIND]: _, [SHAPE]: shape, ...properties }: Bag, entity: EntityId): Bag {
+  function propertiesOf(
+    { [KIND]: _, [SHAPE]: shape, ...properties }: Bag,
+    entity: EntityId | undefined,
+  ): Bag {
     return inNewestShape(properties, numberOf(shape), entity)
   }
 
-  function inNewestShape(properties: Bag, shape: number, entity: EntityId): Bag {
+  function inNewestShape(properties: Bag, shape: number, entity: EntityId | undefined): Bag {
     const missing = upgrades.slice(shape)
     // An upgrade may change what it gets, which whoever has read the bag still holds.
     if (missing.length === 0) return properties
@@ -69,8 +79,8 @@ export function createShape({ name, schema, upgrades, checkReads }: ShapeOptions
     )
   }
 
-  function upgradedBy(upgrade: Upgrade, bag: Bag, entity: EntityId, from: number): Bag {
-    const fails = `The ${name} ${entity} cannot be brought from shape ${from} to ${from + 1}: its upgrade`
+  function upgradedBy(upgrade: Upgrade, bag: Bag, entity: EntityId | undefined, from: number): Bag {
+    const fails = `${named(entity)} cannot be brought from shape ${from} to ${from + 1}: its upgrade`
     let now: unknown
     try {
       now = upgrade(bag)
@@ -102,18 +112,28 @@ export function createShape({ name, schema, upgrades, checkReads }: ShapeOptions
     }
   }
 
+  const isOld = (bag: Bag): boolean => shapeOf(bag) < upgrades.length
+
+  function requireKnown(bag: Bag, entity: EntityId | undefined): void {
+    if (shapeOf(bag) <= upgrades.length) return
+    throw new LooseleafError(
+      'SCHEMA_MISMATCH',
+      `${named(entity)} is in shape ${shapeOf(bag)}, to which a newer program has brought it; this one knows ${upgrades.length}, and does not change it.`,
+      { entity },
+    )
+  }
+
+  function upgraded(bag: Bag, entity: EntityId | undefined): Bag {
+    const now = propertiesOf(bag, entity)
+    const made = fit(now, entity)
+    return stored(withUnknown(unknownOf(now, made), now, made) as Bag)
+  }
+
   return {
     name,
     isOf: (bag) => bag[KIND] === name,
-    isOld: (bag) => shapeOf(bag) < upgrades.length,
-    requireKnown(bag, entity) {
-      if (shapeOf(bag) <= upgrades.length) return
-      throw new LooseleafError(
-        'SCHEMA_MISMATCH',
-        `The ${name} ${entity} is in shape ${shapeOf(bag)}, to which a newer program has brought it; this one knows ${upgrades.length}, and does not change it.`,
-        { entity },
-      )
-    },
+    isOld,
+    requireKnown,
     toBag: (value) => stored(fit(value)),
     patched(bag, patchOf, entity) {
       const now = propertiesOf(bag, entity)
@@ -124,10 +144,11 @@ export function createShape({ name, schema, upgrades, checkReads }: ShapeOptions
       const full = applyPatch(now, known, patch as Bag)
       return stored(withUnknown(unknownOf(now, known), full, fit(full, entity)) as Bag)
     },
-    upgraded(bag, entity) {
-      const now = propertiesOf(bag, entity)
-      const made = fit(now, entity)
-      return stored(withUnknown(unknownOf(now, made), now, made) as Bag)
+    upgraded,
+    taken(bag, entity) {
+      requireKnown(bag, entity)
+      const now = upgraded(bag, entity)
+      return isOld(bag) ? bag : now
     },
     // A page has many of them: each copy shows.
     toItem({ id, [KIND]: _, [SHAPE]: shape, ...properties }, version) {

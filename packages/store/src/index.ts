@@ -37,6 +37,7 @@ export {
   type QueryPage,
   type Where,
 } from '@looseleaf/index-engine'
+export { deriveId } from '@looseleaf/router'
 export type { PolicyChange } from './catalog/policies.ts'
 export type { TrainedDictionary, TrainOptions } from './catalog/train-dictionary.ts'
 export type { ShardStats, StoreStats } from './store-stats.ts'
@@ -45,7 +46,7 @@ export type { Trace, TracedCall, TracedStatement } from './observing/trace.ts'
 export type { RemovalStats } from './writing/row-removals.ts'
 export type { WhichIndex } from './catalog/which-index.ts'
 export type { LaneStats } from './calls/shard-lanes.ts'
-export { lostDefinitions } from './opening/lost-definitions.ts'
+export { brokenText, lookAtBodies, type BodiesLook, type BrokenDefinition } from './opening/look-at-bodies.ts'
 export type { ChangesOptions, EntityChange } from './reading/changes.ts'
 export { readReplicas, type ReplicaReport } from './reading/read-replicas.ts'
 export type { ReplicaStats } from './reading/replica-reads.ts'

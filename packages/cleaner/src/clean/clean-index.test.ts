@@ -411,7 +411,10 @@ test('an index that is dropped meanwhile ends the work with INDEX_NOT_FOUND', as
       dropped ??= other.dropIndex('by_user')
     },
   })
-  await expect(work).rejects.toMatchObject({ code: 'INDEX_NOT_FOUND' })
+  await expect(work).rejects.toMatchObject({
+    code: 'INDEX_NOT_FOUND',
+    message: 'Index by_user was dropped meanwhile.',
+  })
   await dropped
 })
 

@@ -24,6 +24,7 @@ import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { createThrottle, type Throttle } from '../pass/throttle.ts'
 import type { CleanJob } from './clean-job.ts'
 import { completePhase } from './complete-phase.ts'
+import { droppedMeanwhile, orDropped } from './dropped-meanwhile.ts'
 import { createHalts } from './halts.ts'
 import { loadParts, type LeaseOptions } from './part-lease.ts'
 import { freshPart, phases } from './part.ts'
@@ -137,7 +138,10 @@ export async function cleanEntries(
   shared: SharedByWork = {},
 ): Promise<CleanResult> {
   const going = entries.filter((entry) => !isHalted(entry))
-  const work = (): Promise<CleanResult> => cleanGoing(context, entries, going, options, shared)
+  const work = (): Promise<CleanResult> =>
+    cleanGoing(context, entries, going, options, shared).catch(async (error: unknown) => {
+      throw await orDropped(context, going, error, { signal: options.signal })
+    })
   return toldCleaning(context.events, going, options.signal, work)
 }
 
@@ -280,8 +284,7 @@ async function finish(job: CleanJob, call: CallOptions): Promise<CleanedIndex[]>
   const now = new Map(context.catalog.current().indexes.map((entry) => [entry.table, entry.state]))
   return ends.map(({ entry: { name, table, generation, unique }, parts: own, halted, tally }) => {
     const state = now.get(table)
-    if (state === undefined)
-      throw new LooseleafError('INDEX_NOT_FOUND', `Index ${name} was dropped meanwhile.`)
+    if (state === undefined) throw droppedMeanwhile(name)
     if (halted) return { index: name, generation, state, ...(unique && { unique }), halted, ...tally }
     for (const [shard, part] of own.entries()) meter.tell('ready', shard, [{ index: name, part }])
     return { index: name, generation, state, ...(unique && { unique }), ...tally }

@@ -212,7 +212,12 @@ it.each([
     (error: unknown) => error,
   )
   if (code === undefined) expect(failure).toBeUndefined()
-  else expect(failure).toMatchObject({ code, entity: ids[0], message: expect.stringContaining(ids[0]!) })
+  else
+    expect(failure).toMatchObject({
+      code,
+      entity: ids[0],
+      message: expect.stringMatching(`${ids[0]!} .*Unknown\\.$`),
+    })
   expect(lease.part).toMatchObject({ phase: code === undefined ? 'dangling' : 'entities', addedId: 0 })
 })
 

@@ -5,7 +5,7 @@ import { checkEntityPage } from '../check/check-page.ts'
 import { entityPages } from '../look/entity-pages.ts'
 import { indexPages } from '../look/index-pages.ts'
 import { tableOn, type IndexTarget } from '../pass/index-target.ts'
-import { countByIndex, watchUnreadable } from '../pass/pass.ts'
+import { countByIndex, watchUnreadable, type Unreadable } from '../pass/pass.ts'
 import { addTally } from '../pass/tally.ts'
 import { sweepEntityPage } from '../sweep/sweep-entities.ts'
 import { gatherRows, sweepIndexRows } from '../sweep/sweep-index.ts'
@@ -96,11 +96,11 @@ async function workOnPage(
 }
 
 /** A body that nobody can decode is found by nobody; one that others can decode would be missing for them. */
-function unreadableBody({ entry }: IndexTarget, id: Uint8Array): LooseleafError {
+function unreadableBody({ entry }: IndexTarget, { id, reason }: Unreadable): LooseleafError {
   const entity = formatId(id)
   return new LooseleafError(
     'BODY_UNKNOWN',
-    `Index ${entry.name} cannot be filled here: entity ${entity} is in a format that this process does not know. Fill it with the codec that the store is written with.`,
+    `Index ${entry.name} cannot be filled here: entity ${entity} cannot be read, and another process may be able to. ${reason}`,
     { entity },
   )
 }

@@ -64,20 +64,26 @@ export function countByIndex<P extends Pass>(pass: P): { readonly pass: P; of(ta
   }
 }
 
+export interface Unreadable {
+  readonly id: Uint8Array
+  /** What the codec says of its body. */
+  readonly reason: string
+}
+
 /**
- * The same pass, and the ids of entities, by `idKey`, that it meets whole, but in a format that this process does not know
+ * The same pass, and the entities, by `idKey`, that it meets whole, but in a format that this process does not know
  * or above its limit. Their rows cannot be written here, and another process may find them missing.
  */
 export function watchUnreadable<P extends Pass>(
   pass: P,
 ): {
   readonly pass: P
-  readonly unreadable: Map<string, Uint8Array>
+  readonly unreadable: ReadonlyMap<string, Unreadable>
 } {
-  const unreadable = new Map<string, Uint8Array>()
+  const unreadable = new Map<string, Unreadable>()
   const report: Pass['report'] = (problem) => {
-    if (problem.code !== undefined && problem.code !== 'BODY_DAMAGED')
-      unreadable.set(idKey(problem.id), problem.id)
+    const { id, code, reason } = problem
+    if (code !== undefined && code !== 'BODY_DAMAGED') unreadable.set(idKey(id), { id, reason })
     pass.report(problem)
   }
   return { pass: { ...pass, report }, unreadable }

@@ -69,6 +69,7 @@ describe('the report of an index', () => {
       savedAt: undefined,
       rate: 0,
       timeLeftMs: undefined,
+      undecodable: 0,
       shards: [
         { shard: 0, phase: 'dangling', done: 5, total: 5, ...idle },
         { shard: 1, phase: 'waiting', done: 0, total: 0, ...idle },
@@ -123,11 +124,12 @@ describe('the report of an index', () => {
   it('says how many a filling has counted so far, or the last run while another one is under way', async () => {
     const { run } = (await joinRuns(store.context, [TABLE], WORKER, {})).get(TABLE)!
     const pace: Pace = { savedAt: 5_000, worker: '', rate: 1, throttledBy: undefined, waited: 0 }
-    const tally = { ...emptyTally(), misfits: 3 }
+    const tally = { ...emptyTally(), misfits: 3, undecodable: 2 }
     await savePart(0, { ...freshPart(run), tally, pace })
     await savePart(1, { ...freshPart(run), tally, pace: { ...pace, savedAt: 4_000 } })
     const misfits = async () => (await readCleanerReport(store)).indexes[0]!.misfits
     expect(await misfits()).toEqual({ count: 6, countedAt: new Date(5_000) })
+    expect((await readCleanerReport(store)).indexes[0]!.underWay!.undecodable).toBe(4)
     await cleanIndex(store, 'by_user')
     await joinRuns(store.context, [TABLE], WORKER, {})
     expect((await misfits())!.countedAt.getTime()).toBeGreaterThan(5_000)

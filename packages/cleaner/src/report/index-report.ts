@@ -38,6 +38,8 @@ export interface RunUnderWay {
   readonly rate: number
   /** An estimate, in milliseconds: all phases to come, on all shards, at this rate. Undefined while nobody works on it. */
   readonly timeLeftMs: number | undefined
+  /** Entities that it could not decode so far. */
+  readonly undecodable: number
   readonly shards: readonly PartReport[]
 }
 
@@ -73,8 +75,8 @@ export function reportIndex(
     const found = onShard === 'unknown' ? undefined : onShard.get(table)
     return found?.part.run === record.run ? [found.part] : []
   })
-  const underWay = reportRun(record, table, state, onShards)
-  const { misfits } = sumTallies(parts.map(({ tally }) => tally))
+  const { misfits, undecodable } = sumTallies(parts.map(({ tally }) => tally))
+  const underWay = { ...reportRun(record, table, state, onShards), undecodable }
   const counted = underWay.savedAt && { count: misfits, countedAt: underWay.savedAt }
   return { ...report, lastRun, underWay, misfits: lastRun ? misfitsOf(lastRun) : counted }
 }
@@ -92,7 +94,7 @@ function reportRun(
   table: string,
   state: IndexState,
   onShards: readonly PartsOnShard[],
-): RunUnderWay {
+): Omit<RunUnderWay, 'undecodable'> {
   // A sweep does not check what it has just looked at.
   const planned = state === 'building' ? phases : phases.filter((phase) => phase !== 'check')
   const found = onShards.map((onShard) => {

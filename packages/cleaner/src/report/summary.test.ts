@@ -66,6 +66,21 @@ describe('the summary of a store', () => {
     })
   })
 
+  it('says when an entity was met last that could not be decoded', async () => {
+    const [one, other] = [createReporter(context, 'a', 60_000), createReporter(context, 'b', 60_000)]
+    one.found({ ...emptyTally(), undecodable: 2 })
+    const metAt = new Date(time.now())
+    await one.save()
+    time.leap(1_000)
+    other.found(found(1))
+    await other.save()
+    expect(await readSummary(context)).toMatchObject({ lastUndecodableAt: metAt, totals: { undecodable: 2 } })
+    // As the filling of an index says it.
+    other.failed(new LooseleafError('BODY_UNKNOWN', 'A stored body is whole, but in format 9.'))
+    await other.save()
+    expect(await readSummary(context)).toMatchObject({ lastUndecodableAt: new Date(time.now()) })
+  })
+
   it('has the last error, of whichever cleaner', async () => {
     const [one, other] = [createReporter(context, 'a', 60_000), createReporter(context, 'b', 60_000)]
     expect(one.lastError).toBeUndefined()

@@ -18,6 +18,8 @@ export interface CleanerSummary {
   readonly totals: Tally
   /** When something was added, removed or fenced last. */
   readonly lastFoundAt: Date | undefined
+  /** When an entity was met last that could not be decoded. */
+  readonly lastUndecodableAt: Date | undefined
   readonly lastError: RoundError | undefined
   /** How often the cleaners sweep everything, in milliseconds, as the one says that saved this. */
   readonly sweepEveryMs: number | undefined
@@ -44,9 +46,16 @@ export function createReporter(context: EngineContext, owner: string, sweepEvery
   const totals = emptyTally()
   let unsaved = emptyTally()
   let lastFoundAt = 0
+  let lastUndecodableAt = 0
   let lastError: RoundError | undefined
   let hasNews = true
   let savedAt = -Infinity
+
+  function metUndecodable(): void {
+    lastUndecodableAt = context.time.now()
+    hasNews = true
+  }
+
   return {
     totals,
     get lastError() {
@@ -55,11 +64,14 @@ export function createReporter(context: EngineContext, owner: string, sweepEvery
     found(tally) {
       addTally(totals, tally)
       addTally(unsaved, tally)
+      if (tally.undecodable > 0) metUndecodable()
       if (tally.added + tally.removed + tally.fenced === 0) return
       lastFoundAt = context.time.now()
       hasNews = true
     },
     failed(error) {
+      // A filling ends with what it cannot read.
+      if (isLooseleafError(error, 'BODY_UNKNOWN')) metUndecodable()
       lastError = toRoundError(error, context.time.now())
       hasNews = true
     },
@@ -78,6 +90,7 @@ export function createReporter(context: EngineContext, owner: string, sweepEvery
           updatedAt: context.time.now(),
           totals: summary.totals,
           lastFoundAt: Math.max(lastFoundAt, summary.lastFoundAt?.getTime() ?? 0),
+          lastUndecodableAt: Math.max(lastUndecodableAt, summary.lastUndecodableAt?.getTime() ?? 0),
           lastError: lastError ?? summary.lastError,
           sweepEveryMs,
         })
@@ -104,6 +117,7 @@ function summaryFromText(text: string): CleanerSummary {
     updatedAt: dateIn(value, 'updatedAt'),
     totals: tallyFrom(value['totals']),
     lastFoundAt: dateIn(value, 'lastFoundAt'),
+    lastUndecodableAt: dateIn(value, 'lastUndecodableAt'),
     lastError: errorFrom(value['lastError']),
     sweepEveryMs: countIn(value, 'sweepEveryMs') || undefined,
   }

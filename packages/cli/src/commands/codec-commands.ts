@@ -1,9 +1,10 @@
 import type { StoredDefinition } from '@looseleaf/core'
-import { lostDefinitions } from '@looseleaf/store'
+import { brokenText, lookAtBodies } from '@looseleaf/store'
 import type { Command } from 'commander'
 import { defineCommand, type AddCommand } from '../define-command.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { parseWhole } from '../parse-whole.ts'
+import type { Output } from '../output.ts'
 import type { Runner } from '../run-action.ts'
 import type { CommonOptions } from '../session.ts'
 import { counted, grouped, printable } from '../text.ts'
@@ -13,10 +14,12 @@ are compressed by. Both stay for ever, since bodies refer to them. Each is on
 every shard; one that a shard lacks is put back by the next process that opens
 the store.
 
-The exit code is 1 when a shard lacks one, and when there are none although
-bodies refer to some.
+Looks at the oldest bodies of each shard and at those that were written last,
+too: one that they refer to and no shard has is listed without bytes. The exit
+code is 1 for such, and when a shard lacks one, or its row is damaged.
 
-JSON: [{ "id", "kind", "bytes", "added", "shards": those that have it,
+JSON: [{ "id", "kind", "bytes" | null, "added" | null,
+         "shards": those that have it whole, "damagedOn": those whose row is damaged,
          "names": of a shape }]`
 
 const TRAIN_DETAILS = `Reads the entities that were written last, and stores on every shard what many
@@ -41,13 +44,18 @@ export const addCodecCommands: AddCommand = (program, run) => {
   addTrain(group, run)
 }
 
+/** Bodies of a shard that are looked at: so many of the oldest, and of those that were written last. */
+const BODIES = 100
+
 interface ShownDefinition {
   readonly id: string
   readonly kind: string
-  readonly bytes: number
+  /** Null for one that no shard has. */
+  readonly bytes: number | null
   /** ISO 8601. */
-  readonly added: string
+  readonly added: string | null
   readonly shards: readonly string[]
+  readonly damagedOn: readonly string[]
   readonly names?: unknown
 }
 
@@ -69,38 +77,53 @@ function addShow(group: Command, run: Runner): void {
         }),
       )
       const byId = Map.groupBy(onShards.flat(), ([, { id }]) => id)
-      const shown = Array.from(byId.values(), (rows): ShownDefinition => {
+      const look = await lookAtBodies(store.context, { rows: BODIES, signal })
+      const stored = Array.from(byId.values(), (rows): ShownDefinition => {
         const [, first] = rows[0] as (typeof rows)[number]
         const { id, kind, bytes, added } = first
+        const damagedOn = look.broken.find((one) => one.id === id)?.damagedOn ?? []
         const names = namesOf(first)
         return {
           id,
           kind,
           bytes: bytes.length,
           added: new Date(added / 1000).toISOString(),
-          shards: rows.map(([name]) => name),
+          shards: rows.map(([name]) => name).filter((name) => !damagedOn.includes(name)),
+          damagedOn,
           ...(names !== undefined && { names }),
         }
       })
-      const lost = shown.length === 0 ? await lostDefinitions(store.context, { signal }) : undefined
+      const missing = look.broken
+        .filter(({ id }) => !byId.has(id))
+        .map(({ id, kind }) => ({ id, kind, bytes: null, added: null, shards: [], damagedOn: [] }))
+      const shown = [...stored, ...missing]
       output.result(shown, () =>
         shown.length === 0
-          ? `No shapes and no dictionaries${lost === undefined ? '' : ', although bodies refer to some'}.`
-          : output.table(
-              ['ID', 'KIND', 'BYTES', 'ADDED', 'SHARDS', 'NAMES'],
-              shown.map(({ id, kind, bytes, added, shards: having, names }) => [
-                printable(id),
-                printable(kind),
-                grouped(bytes),
-                added,
-                `${having.length} of ${shards.length}`,
-                names === undefined ? '' : printable(shortened(JSON.stringify(names))),
-              ]),
-            ),
+          ? 'No shapes and no dictionaries.'
+          : [
+              definitionTable(output, shown, shards.length),
+              ...look.broken.map((one) => {
+                const { about, what, todo } = brokenText(one, look)
+                return `${output.colors.red('Error:')} ${printable(about)}: ${what}. To do: ${todo}.`
+              }),
+            ].join('\n'),
       )
-      const isWhole = lost === undefined && shown.every((one) => one.shards.length === shards.length)
-      return isWhole ? exitCodes.ok : exitCodes.found
+      return shown.every((one) => one.shards.length === shards.length) ? exitCodes.ok : exitCodes.found
     }),
+  )
+}
+
+function definitionTable(output: Output, shown: readonly ShownDefinition[], shards: number): string {
+  return output.table(
+    ['ID', 'KIND', 'BYTES', 'ADDED', 'SHARDS', 'NAMES'],
+    shown.map(({ id, kind, bytes, added, shards: having, damagedOn, names }) => [
+      printable(id),
+      printable(kind),
+      bytes === null ? '' : grouped(bytes),
+      added ?? '',
+      `${having.length} of ${shards}${damagedOn.length === 0 ? '' : `, damaged on ${damagedOn.length}`}`,
+      names === undefined ? '' : printable(shortened(JSON.stringify(names))),
+    ]),
   )
 }
 

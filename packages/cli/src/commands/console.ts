@@ -35,13 +35,14 @@ export const addConsole: AddCommand = (program, run) => {
     .action((options: ConsoleCommandOptions) => run(options, (session) => serve(session, options)))
 }
 
-const DETAILS = `It serves 127.0.0.1 and asks for no password: every user of this machine who finds
-the port may look. So values of entities are shown with --values alone, and nothing can
-be done without --acts. With --acts the indexes of the config can be added and dropped;
-each act is told on stderr. An index that is added is filled by a cleaner: that of your
-application, or \`looseleaf clean\`.
+const DETAILS = `It serves 127.0.0.1 and asks for no password: every user of this machine who
+finds the port may look. So values of entities are shown with --values alone,
+and nothing can be done without --acts. With --acts the indexes of the config
+can be added and dropped; each act is told on stderr. An index that is added is
+filled by a cleaner: that of your application, or \`looseleaf clean\`.
 
-Latencies and what was sent are those of this command alone. Ctrl-C ends it, with 0.
+Latencies and what was sent are those of this command alone. Ctrl-C ends it,
+with 0.
 
 JSON, when it can be reached:
   { "url" }`

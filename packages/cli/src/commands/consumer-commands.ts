@@ -142,7 +142,11 @@ function addDrop(group: Command, run: Runner): void {
     .option('--yes', 'do not ask')
     .action((consumer: string, { yes, ...options }: CommonOptions & { readonly yes?: boolean }) =>
       run(options, async (session) => {
-        const isMeant = await confirm(session, `Forget the consumer ${consumer}, and where it stands?`, yes)
+        const isMeant = await confirm(
+          session,
+          `Forget the consumer ${consumer}, where it stands and its dead letters?`,
+          yes,
+        )
         if (isMeant) await dropConsumer(await session.store(), consumer, { signal: session.signal })
         session.output.result({ dropped: isMeant ? consumer : null }, () =>
           isMeant ? `The consumer ${printable(consumer)} is forgotten.` : 'Nothing was done.',

@@ -18,6 +18,8 @@ without --json.
 
 With --output the lines first go to <file>.….part, which replaces the file when
 it is complete. An export that fails or is stopped leaves the old file as it is.
+One whose process was killed leaves its .part file, which nothing deletes: delete
+it when no export to that file runs.
 
 JSON, with --output: { "exported" }`
 

@@ -2,11 +2,14 @@ import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { addAbortSignal, type Readable } from 'node:stream'
-import { LooseleafError } from '@looseleaf/core'
+import { isLooseleafError, LooseleafError } from '@looseleaf/core'
+import { deriveId } from '@looseleaf/store'
 import { InvalidArgumentError, Option } from 'commander'
 import { defineCommand, type AddCommand } from '../define-command.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { importLines, type ImportResult, type RefusedLine } from '../import-lines.ts'
+import { importLines, type ImportFailure, type ImportResult, type RefusedLine } from '../import-lines.ts'
+import { kindCheck } from '../kind-check.ts'
+import { linesFromText, type LineRange } from '../line-selection.ts'
 import { counted, grouped } from '../text.ts'
 import { readLines } from '../read-input.ts'
 import type { CommonOptions, Session } from '../session.ts'
@@ -14,6 +17,9 @@ import type { CommonOptions, Session } from '../session.ts'
 interface ImportCommandOptions extends CommonOptions {
   readonly onError: 'stop' | 'skip'
   readonly fromLine: number
+  readonly lines?: readonly LineRange[]
+  readonly idsFrom?: string
+  readonly check: boolean
 }
 
 /** Refused lines that the JSON result lists; `refused` counts them all. */
@@ -30,12 +36,20 @@ fresh one is made. Values that JSON cannot express:
 
 An integer beyond 2^53 - 1 becomes a bigint; beyond 64 bits it is refused. With
 an exponent (1e+20) it is a number. A property whose name begins with $ gets one
-more $ in front. A line that cannot be stored is reported with its number and
-left out. The exit code is then 1, as it is when --from-line is beyond the end.
+more $ in front. An entity whose "_kind" is a kind of the config has to fit its
+schema. A line that cannot be stored is reported with its number and left out.
+The exit code is then 1, as it is when --from-line is beyond the end.
+
+An import that was stopped, by Ctrl-C or by a shard that failed, says with which
+lines to go on so that none is stored twice. One whose process was killed says
+nothing: give --ids-from where lines have no ids and that matters. The same name
+gives the same line the same id, so an import may then be repeated as often as
+needed. Give each file its own name, and do not change lines in between.
 
 JSON:
   { "lines", "created", "replaced", "refused",
-    "ended": "all" | "refused" | "interrupted", "nextLine",
+    "ended": "all" | "refused" | "interrupted" | "failed", "nextLine",
+    "left": with which lines to go on, for --lines | null after "all",
     "errors": [{ "line", "code", "message" }] }
 "errors" lists the first 1,000.`
 
@@ -48,6 +62,7 @@ export const addImport: AddCommand = (program, run) => {
     examples: [
       ['import entries.jsonl', 'a file'],
       ['import entries.jsonl --on-error skip', 'leave out the lines that cannot be stored'],
+      ['import entries.jsonl --ids-from 2026-05', 'lines without ids, to be repeated at will'],
       ['export --shards sqlite:old | looseleaf import -', 'everything that another store has'],
     ],
   })
@@ -57,6 +72,13 @@ export const addImport: AddCommand = (program, run) => {
         .default('stop'),
     )
     .option('--from-line <n>', 'begin with this line', parseLine, 1)
+    .addOption(
+      new Option('--lines <list>', 'only these lines, such as 7,12-20,31-')
+        .argParser(parseLines)
+        .conflicts('fromLine'),
+    )
+    .option('--ids-from <name>', 'make ids of this name and the line, where lines have none', parseName)
+    .option('--no-check', 'store what may not fit the schema of its kind')
     .action((file: string, options: ImportCommandOptions) =>
       run(options, async (session) => {
         const { output } = session
@@ -64,12 +86,15 @@ export const addImport: AddCommand = (program, run) => {
         const { result, errors } = await importFile(session, file, options)
         const seconds = (performance.now() - started) / 1000
         // Nothing was taken up. One more than the last line is where an import that came to its end would go on.
-        const isBeyond = result.ended === 'all' && options.fromLine > result.nextLine
-        output.result({ ...result, errors }, () =>
+        const [{ from } = { from: 1 }] = linesOf(options)
+        const isBeyond = result.ended === 'all' && from > result.nextLine
+        const { failure, left = null, ...told } = result
+        output.result({ ...told, left, errors }, () =>
           isBeyond
-            ? `Nothing was imported: --from-line ${options.fromLine} is beyond the end; there are ${counted(result.nextLine - 1, 'line', 'lines')}.`
-            : summary(result, seconds),
+            ? `Nothing was imported: line ${from} is beyond the end; there are ${counted(result.nextLine - 1, 'line', 'lines')}.`
+            : summary(result, options.idsFrom, seconds),
         )
+        if (failure !== undefined) throw atLine(failure)
         if (result.ended === 'interrupted') return exitCodes.interrupted
         return result.refused === 0 && !isBeyond ? exitCodes.ok : exitCodes.found
       }),
@@ -79,9 +104,11 @@ export const addImport: AddCommand = (program, run) => {
 async function importFile(
   session: Session,
   file: string,
-  { onError, fromLine }: ImportCommandOptions,
+  options: ImportCommandOptions,
 ): Promise<{ result: ImportResult; errors: RefusedLine[] }> {
   const { output, signal, console } = session
+  const { onError, idsFrom } = options
+  const idOf = idsFrom === undefined ? undefined : (line: number) => deriveId('import', [idsFrom, line])
   const { stream, bytes } =
     file === '-' ? { stream: console.stdin, bytes: undefined } : await openFile(resolve(console.cwd, file))
   let readBytes = 0
@@ -98,7 +125,9 @@ async function importFile(
     try {
       const result = await importLines(store, readLines(counting()), {
         onError,
-        fromLine,
+        lines: linesOf(options),
+        idOf,
+        check: options.check ? kindCheck((await session.settings()).kinds) : undefined,
         signal,
         onRefused(refused) {
           if (errors.length < MAX_LISTED) errors.push(refused)
@@ -132,7 +161,21 @@ async function openFile(path: string): Promise<{ stream: Readable; bytes: number
   }
 }
 
-function summary({ created, replaced, refused, ended, nextLine }: ImportResult, seconds: number): string {
+/** The lines that are to be taken up. */
+function linesOf({ fromLine, lines }: ImportCommandOptions): readonly LineRange[] {
+  return lines ?? [{ from: fromLine, to: Infinity }]
+}
+
+/** An error of a shard, with the first line that it has kept out. */
+function atLine({ line, error }: ImportFailure): unknown {
+  if (line === undefined || !isLooseleafError(error)) return error
+  const { code, shard, entity, index, holder, retryable, unknownOutcome } = error
+  const about = { shard, entity, index, holder, retryable, unknownOutcome, cause: error }
+  return new LooseleafError(code, `Line ${line}: ${error.message}`, about)
+}
+
+function summary(result: ImportResult, idsFrom: string | undefined, seconds: number): string {
+  const { created, replaced, refused, ended, nextLine, left = '' } = result
   const stored = created + replaced
   const rate = grouped(Math.round(stored / Math.max(seconds, 0.001)))
   const parts = [
@@ -140,11 +183,38 @@ function summary({ created, replaced, refused, ended, nextLine }: ImportResult, 
   ]
   if (refused > 0) parts.push(`${counted(refused, 'line was', 'lines were')} refused.`)
   if (ended !== 'all') {
+    const refusals = refused > 0 ? ', but for those that were refused' : ''
     parts.push(
-      `Stopped; every other line before ${nextLine} is in the store. Go on with --from-line ${nextLine}.`,
+      nextLine === 1
+        ? 'Stopped at line 1.'
+        : `Stopped at line ${nextLine}. All lines before it are in the store${refusals}.`,
     )
   }
+  if (left !== '') {
+    const ids = idsFrom === undefined ? '' : ` --ids-from ${quoted(idsFrom)}`
+    const lines = left === `${nextLine}-` ? `--from-line ${nextLine}` : `--lines ${left}`
+    parts.push(`Go on with ${lines}${ids}`)
+  }
   return parts.join('\n')
+}
+
+/** As a shell takes it for one word. */
+function quoted(text: string): string {
+  return /^[\w.,:@/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+}
+
+function parseName(text: string): string {
+  if (text === '') throw new InvalidArgumentError('Give a name.')
+  return text
+}
+
+function parseLines(text: string): readonly LineRange[] {
+  const lines = linesFromText(text)
+  if (lines === undefined)
+    throw new InvalidArgumentError(
+      'It has to be line numbers and ranges in their order, such as 7,12-20,31-.',
+    )
+  return lines
 }
 
 function parseLine(text: string): number {

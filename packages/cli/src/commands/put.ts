@@ -1,16 +1,19 @@
 import { LooseleafError, type EntityId } from '@looseleaf/core'
 import { InvalidArgumentError } from 'commander'
 import { defineCommand, type AddCommand } from '../define-command.ts'
+import { kindCheck } from '../kind-check.ts'
 import { parseBag, readAll } from '../read-input.ts'
 import type { CommonOptions } from '../session.ts'
 
 interface PutCommandOptions extends CommonOptions {
   readonly id?: EntityId
   readonly ifVersion?: number
+  readonly check: boolean
 }
 
 const DETAILS = `Replaces the whole entity if its id exists. Without an id it makes a fresh one.
 Values that JSON cannot express are written as in \`looseleaf import --help\`.
+An entity whose "_kind" is a kind of the config has to fit its schema.
 
 JSON: { "id", "version", "created" }`
 
@@ -37,6 +40,7 @@ export const addPut: AddCommand = (program, run) => {
       'only if this is still its version; 0: only if there is none',
       parseVersion,
     )
+    .option('--no-check', 'store it although it may not fit the schema of its kind')
     .action((json: string | undefined, options: PutCommandOptions) =>
       run(options, async (session) => {
         const { console, output, signal } = session
@@ -49,7 +53,9 @@ export const addPut: AddCommand = (program, run) => {
         const bag = parseBag(json === undefined ? await readAll(console.stdin) : Buffer.from(json))
         const store = await session.store()
         const { id, ifVersion } = options
-        const result = await store.put(bag, {
+        const check = options.check ? kindCheck((await session.settings()).kinds) : undefined
+        const named = id === undefined ? bag : { ...bag, id }
+        const result = await store.put(check?.(named) ?? bag, {
           signal,
           id,
           ...(ifVersion !== undefined && { ifVersion }),

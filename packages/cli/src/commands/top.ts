@@ -29,15 +29,17 @@ export const addTop: AddCommand = (program, run) => {
     .action((options: TopOptions) => run(options, (session) => watch(session, options)))
 }
 
-const DETAILS = `The first line is the opinion of \`looseleaf status\`. Each shard is shown with how long it
-takes to answer a question that costs it nothing, with its entities by the statistics
-of the database, with how many of them were written a second since the look before, up to
-1,000 in all, and with how far the cleaner is behind its writes; each index that is not
-simply ready with how far it is. Findings are at the end, as by \`status --check\`.
+const DETAILS = `The first line is the opinion of \`looseleaf status\`. Each shard is shown with
+how long it takes to answer a question that costs it nothing, with its entities
+by the statistics of the database, with how many of them were written a second
+since the look before, up to 1,000 in all, and with how far the cleaner is behind
+its writes; each index that is not simply ready with how far it is. Findings are
+at the end, as by \`status --check\`.
 
-It asks the databases, and not the processes of the site: what those send is in their
-own \`store.stats()\`. A look is some ten short questions a shard and counts nothing. On
-a terminal each look takes the place of the one before. Ctrl-C ends it, with 0.
+It asks the databases, and not the processes of the site: what those send is in
+their own \`store.stats()\`. A look is some ten short questions a shard, decodes
+a few bodies, and counts nothing. On a terminal each look takes the place of the
+one before. Ctrl-C ends it, with 0.
 
 JSON, a line a look:
   { "at", "grade", "shards": [{ "name", "answersInMs" | null, "error" | null,

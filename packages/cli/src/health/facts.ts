@@ -1,7 +1,7 @@
 import type { ConsumerReport } from '@looseleaf/changes'
 import type { CleanerReport, IndexReport } from '@looseleaf/cleaner'
 import type { LooseleafError, StorePolicies } from '@looseleaf/core'
-import type { ReplicaReport } from '@looseleaf/store'
+import type { BodiesLook, ReplicaReport } from '@looseleaf/store'
 
 /** What is known of a store when somebody asks whether all is well. */
 export interface Facts {
@@ -13,8 +13,8 @@ export interface Facts {
   readonly error: LooseleafError | undefined
   /** Of the catalog; undefined where that could not be read. */
   readonly policies: StorePolicies | undefined
-  /** What `lostDefinitions` of the store says; undefined where all is well, or where nobody could look. */
-  readonly lostDefinitions: string | undefined
+  /** What some stored bodies say; undefined where nobody could look. */
+  readonly bodies: BodiesLook | undefined
   /** None where they could not be read, which other rules say. */
   readonly consumers: readonly ConsumerReport[]
   /** Of the shards' replicas, where they have any. */
@@ -47,6 +47,12 @@ export interface Rule {
   readonly see: string
   find(facts: Facts): readonly Omit<Finding, 'rule' | 'grade' | 'see'>[]
 }
+
+export const indexesOf = ({ report }: Facts): readonly IndexReport[] => report?.indexes ?? []
+
+export const lastRunOf = ({
+  lastRun,
+}: IndexReport): NonNullable<IndexReport['lastRun']>['tally'] | undefined => lastRun?.tally
 
 /** An index by its name, with its generation where that says more, and a word for claims. */
 export function indexText({ index, generation, unique }: IndexReport): string {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { CleanerReport, IndexReport, ShardReport } from '@looseleaf/cleaner'
 import type { ConsumerShardReport } from '@looseleaf/changes'
 import { LooseleafError, type StorePolicies } from '@looseleaf/core'
-import type { ReplicaReport } from '@looseleaf/store'
+import type { BodiesLook, BrokenDefinition, ReplicaReport } from '@looseleaf/store'
 import { describe, expect, it, test } from 'vitest'
 import type { Facts, Finding } from './facts.ts'
 import {
@@ -59,6 +59,7 @@ const report: CleanerReport = {
   updatedAt: ago(1_000),
   totals: tally,
   lastFoundAt: undefined,
+  lastUndecodableAt: undefined,
   lastError: undefined,
   sweepEveryMs: DAY,
   indexes: [index],
@@ -70,7 +71,7 @@ const well: Facts = {
   report,
   error: undefined,
   policies,
-  lostDefinitions: undefined,
+  bodies: undefined,
   consumers: [],
   replicas: [],
 }
@@ -90,11 +91,21 @@ const underWay = (savedMsAgo: number | undefined, startedMsAgo = DAY): IndexRepo
   savedAt: savedMsAgo === undefined ? undefined : ago(savedMsAgo),
   rate: 0,
   timeLeftMs: undefined,
+  undecodable: 0,
   shards: [],
 })
 const away = new LooseleafError('SHARD_UNAVAILABLE', 'Connection refused.', { shard: 'one' })
 const refusal = new LooseleafError('STATEMENT_FAILED', 'The table is gone.', { shard: 'one' })
 const pending = (msAgo: number, more = false) => ({ rows: more ? 500 : 4, more, oldestAt: ago(msAgo) })
+
+const look: BodiesLook = { bodies: 40, broken: [], undecodable: 0, why: undefined }
+const dictionary = { id: '0a1b', kind: 'dictionary', damagedOn: [], isLost: true, bodies: 7 }
+const lost = (fields: Partial<BrokenDefinition>): Facts => ({
+  ...well,
+  bodies: { ...look, broken: [{ ...dictionary, ...fields }] },
+})
+/** The last cleaning ended half a day ago. */
+const met = (msAgo: number): Facts => ({ ...well, report: { ...report, lastUndecodableAt: ago(msAgo) } })
 
 const replica = (fields: Partial<ReplicaReport>): Facts => ({
   ...well,
@@ -251,8 +262,18 @@ const cases: Readonly<
     well: [],
   },
   damaged: {
-    found: [[withRun({ tally: { ...tally, undecodable: 1 } }), '1 entity', 'looseleaf damaged']],
-    well: [],
+    found: [
+      [withRun({ tally: { ...tally, undecodable: 1 } }), '1 entity', 'looseleaf damaged'],
+      [withIndex({ underWay: { ...underWay(0)!, undecodable: 2 } }), '2 entities'],
+      [met(3_600_000), 'a cleaner has met', '60 min ago'],
+      [
+        { ...well, bodies: { ...look, undecodable: 3, why: 'Format 9.' } },
+        '3 of the 40 bodies',
+        'of one: Format 9.',
+      ],
+    ],
+    // A cleaning that ended later has found nothing of the kind.
+    well: [met(DAY / 2 + 1), { ...well, bodies: look }],
   },
   replica: {
     found: [
@@ -284,10 +305,21 @@ const cases: Readonly<
     well: [consumer({ failing: 5 })],
   },
   definitions: {
-    found: [[{ ...well, lostDefinitions: '3 of the 4 bodies' }, '3 of the 4 bodies', 'looseleaf_codec']],
-    well: [],
+    found: [
+      [lost({}), 'dictionary 0a1b', 'no shard that answers has it', '7 of the 40 bodies', 'from a backup'],
+      [lost({ damagedOn: ['one', 'two'] }), 'damaged on one, two, and no shard has it whole', 'delete the'],
+      [lost({ damagedOn: ['one'], isLost: false }), 'damaged on one;', 'puts it back from another shard'],
+    ],
+    well: [{ ...well, bodies: look }],
   },
 }
+
+test('of many lost definitions some are named, and the others counted', () => {
+  const broken = Array.from({ length: 9 }, (_, n) => ({ ...dictionary, id: `${n}` }))
+  const found = findingsOf({ ...well, bodies: { ...look, broken } })
+  expect(found).toHaveLength(6)
+  expect(found[5]!.what).toBe('4 more shapes or dictionaries are lost or damaged')
+})
 
 const textOf = ({ about, what, todo }: Finding): string => [about, what, todo].join(' ')
 
@@ -326,7 +358,7 @@ test('the operations page has each rule, with its grade', () => {
 })
 
 test('a store is as its worst finding, which is told first', () => {
-  const both = { ...withShard({ lagMs: LAG_MS + 1 }), lostDefinitions: 'Shapes are lost.' }
+  const both = { ...withShard({ lagMs: LAG_MS + 1 }), bodies: lost({}).bodies }
   const found = findingsOf(both)
   expect(found.map(({ rule, grade }) => [rule, grade])).toEqual([
     ['definitions', 'act'],

@@ -1,9 +1,10 @@
 import type { ConsumerShardReport } from '@looseleaf/changes'
-import type { IndexReport, PendingReport, ShardReport } from '@looseleaf/cleaner'
+import type { PendingReport, ShardReport } from '@looseleaf/cleaner'
 import { isOutage, type LooseleafError } from '@looseleaf/core'
 import { durationText } from '../duration-text.ts'
 import { counted } from '../text.ts'
-import { indexText, type Facts, type Finding, type Grade, type Rule } from './facts.ts'
+import { damagedRule, definitionsRule } from './body-rules.ts'
+import { indexesOf, indexText, lastRunOf, type Facts, type Finding, type Grade, type Rule } from './facts.ts'
 
 const MINUTE = 60_000
 
@@ -24,11 +25,6 @@ export const PENDING_MS: number = 10 * MINUTE
 /** A sweep may be late by as much as it has time. */
 export const SWEEPS_MISSED = 2
 const SWEEP_EVERY_MS = 24 * 60 * MINUTE
-
-const lastRunOf = ({ lastRun }: IndexReport): NonNullable<IndexReport['lastRun']>['tally'] | undefined =>
-  lastRun?.tally
-
-const indexesOf = ({ report }: Facts): readonly IndexReport[] => report?.indexes ?? []
 
 /** Shards whose writes have to be followed, and that answer. */
 const followedShards = ({ report }: Facts): readonly ShardReport[] =>
@@ -228,22 +224,7 @@ export const rules: readonly Rule[] = [
         ]
       }),
   },
-  {
-    name: 'damaged',
-    grade: 'act',
-    see: 'A damaged body',
-    find: (facts) => {
-      const damaged = Math.max(0, ...indexesOf(facts).map((index) => lastRunOf(index)?.undecodable ?? 0))
-      if (damaged === 0) return []
-      return [
-        {
-          about: undefined,
-          what: `${counted(damaged, 'entity', 'entities')} could not be decoded`,
-          todo: 'they are listed by: looseleaf damaged',
-        },
-      ]
-    },
-  },
+  damagedRule,
   {
     name: 'replica',
     // Those who would read from it read from its primary.
@@ -304,21 +285,7 @@ export const rules: readonly Rule[] = [
         ]
       }),
   },
-  {
-    name: 'definitions',
-    grade: 'act',
-    see: 'A damaged body',
-    find: ({ lostDefinitions }) =>
-      lostDefinitions === undefined
-        ? []
-        : [
-            {
-              about: undefined,
-              what: lostDefinitions,
-              todo: 'put the rows of looseleaf_codec back before anything is deleted',
-            },
-          ],
-  },
+  definitionsRule,
 ]
 
 /** Everything that somebody should know, what to act on first; nothing when all is well. */

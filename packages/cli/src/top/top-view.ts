@@ -60,10 +60,17 @@ export function topText(output: Output, { at, shards, report, findings }: Look):
     '',
     report === undefined
       ? 'Nothing is known of the indexes: shard 0 keeps that.'
-      : `${counted(indexes.length - busy.length, 'index is', 'indexes are')} ready, and nothing is done to ${indexes.length - busy.length === 1 ? 'it' : 'them'}.`,
+      : restText(indexes.length - busy.length, busy.length > 0),
     ...(busy.length === 0 ? [] : ['', busyTable(output, busy)]),
     ...(findings.length === 0 ? [] : ['', ...findingsText(output, findings)]),
   ].join('\n')
+}
+
+/** Of the indexes that have no line of their own. */
+function restText(count: number, hasOthers: boolean): string {
+  if (hasOthers && count === 0) return 'Every index is worked on, or not ready:'
+  const ready = `${counted(count, 'index is', 'indexes are')} ready, and nothing is done to ${count === 1 ? 'it' : 'them'}`
+  return hasOthers ? `${ready}; worked on, or not ready, are:` : `${ready}.`
 }
 
 function shardCells(

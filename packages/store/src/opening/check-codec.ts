@@ -23,14 +23,16 @@ interface CheckedBodies {
  * Makes sure that this codec reads what the store holds, by the oldest bodies of each shard that answers, and the newest where it
  * reads none of those. Throws `BODY_UNKNOWN` when it reads none on any shard, and says of one at least that it is no damage: it is
  * another codec, or has another key. Damage alone, which any codec may meet, is a warning, so that it can be repaired; so is a
- * shard that has nothing readable among others that have. Where there is nothing yet, all is well.
+ * shard that has nothing readable among others that have. Where there is nothing yet, all is well. Bodies that are told elsewhere are
+ * passed over: what they refer to is lost, which is no other codec.
  */
 export async function checkCodec(
   shards: readonly Shard[],
   codec: Codec,
   onWarning: (message: string) => void,
+  isToldElsewhere: (body: Uint8Array) => boolean = () => false,
 ): Promise<void> {
-  const looked = await Promise.all(shards.map((shard) => lookAt(shard, codec)))
+  const looked = await Promise.all(shards.map((shard) => lookAt(shard, codec, isToldElsewhere)))
   const unread = looked.filter(({ readable, failures }) => readable === 0 && failures.length > 0)
   const other = unread.find(({ failures }) => failures.some(isNoDamage))
   if (other !== undefined && looked.every(({ readable }) => readable === 0)) {
@@ -54,30 +56,38 @@ function isNoDamage(error: unknown): boolean {
 
 function summary({ shard, failures }: CheckedBodies): string {
   const error = failures.find(isNoDamage) ?? failures[0]
-  // What else a codec throws may tell what is stored, which is nothing for logs: whoever needs it has the error's `cause`.
-  const why = isLooseleafError(error) ? error.message : `The codec threw ${describeKind(error)}.`
-  return `${failures.length} on shard ${shard}. Of one: ${why}`
+  return `${failures.length} on shard ${shard}. Of one: ${whyOf(error)}`
 }
 
-async function lookAt({ name, entities }: Shard, codec: Codec): Promise<CheckedBodies> {
+/** What else a codec throws may tell what is stored, which is nothing for logs: whoever needs it has the error's `cause`. */
+export function whyOf(error: unknown): string {
+  return isLooseleafError(error) ? error.message : `The codec threw ${describeKind(error)}.`
+}
+
+async function lookAt(
+  { name, entities }: Shard,
+  codec: Codec,
+  isToldElsewhere: (body: Uint8Array) => boolean,
+): Promise<CheckedBodies> {
+  const readAll = (rows: readonly EntityPageRow[]): Omit<CheckedBodies, 'shard'> =>
+    readBodies(
+      rows.flatMap(({ body }) => (body && !isToldElsewhere(body) ? [body] : [])),
+      codec,
+    )
   const oldest = await rowsBy(() => entities.pageByAdded(0, ROWS, { maxBody: MAX_BODY }))
-  const first = readAll(oldest, codec)
+  const first = readAll(oldest)
   if (first.readable > 0 || oldest.length < ROWS) return { shard: name, ...first }
   // A bad page of a disk has entities that were written one after the other: others may be whole.
   const newest = await rowsBy(() => entities.pageByUpdated({ since: 0 }, ROWS, { maxBody: MAX_BODY }))
   const seen = new Set(oldest.map(({ addedId }) => addedId))
-  const second = readAll(
-    newest.filter(({ addedId }) => !seen.has(addedId)),
-    codec,
-  )
+  const second = readAll(newest.filter(({ addedId }) => !seen.has(addedId)))
   return { shard: name, readable: second.readable, failures: [...first.failures, ...second.failures] }
 }
 
-function readAll(rows: readonly EntityPageRow[], codec: Codec): Omit<CheckedBodies, 'shard'> {
+function readBodies(bodies: readonly Uint8Array[], codec: Codec): Omit<CheckedBodies, 'shard'> {
   let readable = 0
   const failures: unknown[] = []
-  for (const { body } of rows) {
-    if (body === null || body === undefined) continue
+  for (const body of bodies) {
     try {
       codec.decode(body)
       readable++

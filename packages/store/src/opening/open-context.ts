@@ -18,7 +18,7 @@ import { bucketRouter } from '@looseleaf/router'
 import { addIndexes, replaceLostIndexes } from '../catalog/manage-indexes.ts'
 import { checkCodec } from './check-codec.ts'
 import { createDefinitionKeeper } from './definition-keeper.ts'
-import { lostDefinitions } from './lost-definitions.ts'
+import { brokenText, lookAtBodies } from './look-at-bodies.ts'
 import { openStore, tellAllWarnings } from './open-store.ts'
 import { agreeOnPolicies } from '../catalog/policies.ts'
 import type { Observing } from '../observing/observing.ts'
@@ -54,6 +54,22 @@ function hiddenIndexes(
       ({ name, generation }) =>
         `Index ${name} is hidden, and queries of it are refused: bring it back with \`looseleaf index restore ${name} --generation ${generation}\`, \`store.restoreIndex\` or \`migrate: true\`.`,
     )
+}
+
+/** Bodies of a shard, oldest and newest, that are looked at for what they refer to; and lost definitions that are named. */
+const ROWS = 8
+const MAX_NAMED = 5
+
+/** A row that is damaged on some shards alone is told of where it is read. */
+async function tellLost(
+  context: Pick<EngineContext, 'driver' | 'codec'>,
+  onWarning: (message: string) => void,
+): Promise<void> {
+  const look = await lookAtBodies(context, { rows: ROWS })
+  for (const one of look.broken.filter(({ isLost }) => isLost).slice(0, MAX_NAMED)) {
+    const { about, what, todo } = brokenText(one, look)
+    onWarning(`The ${about}: ${what}. To do: ${todo}.`)
+  }
 }
 
 /** Connects, opens the store that is there, and brings about what the options ask for. Closes the connections when that fails. */
@@ -109,13 +125,11 @@ export async function openContext(
     close = () => driver.close()
     const codec = own ?? given
     await keeper?.loadAll(catalog, opened.driver.shards.filter(answers))
-    const lost = await lostDefinitions({
-      driver: { ...driver, shards: driver.shards.filter(answers) },
-      codec,
-      catalog,
-    })
-    if (lost !== undefined) onWarning(lost)
-    await checkCodec(driver.shards.filter(answers), codec, onWarning)
+    const answering = { ...driver, shards: driver.shards.filter(answers) }
+    const definitions = catalog.current().hasDefinitions ? own?.definitions : undefined
+    if (definitions) await tellLost({ driver: answering, codec }, onWarning)
+    const isLost = (body: Uint8Array): boolean => (definitions?.missing(body).length ?? 0) > 0
+    await checkCodec(answering.shards, codec, onWarning, isLost)
     const context: EngineContext = {
       driver,
       router,

@@ -15,6 +15,7 @@ import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/
 import { faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { DataStore } from '../data-store.ts'
+import { lookAtBodies } from './look-at-bodies.ts'
 
 const SHAPED = 3
 const byUser = defineIndex('by_user', {
@@ -236,24 +237,59 @@ test('a shard that is busy when a shape is looked for is told as that, and the s
   expect(withoutMeta(await reader.get(ids.at(-1)!))).toMatchObject({ user: 'u' })
 })
 
-test('where every shard has lost all shapes, open warns of it; where no body refers to one, it does not', async () => {
+test('where every shard has lost a shape that bodies refer to, open warns of it; where none refers to it, it does not', async () => {
   const writer = await open()
   await putUntilShaped(writer)
   await open(false)
   expect(warnings).toEqual([])
-  for (const shard of [0, 1]) rowsOf(shard).clear()
+  const { id: lost } = theShape()
+  for (const shard of [0, 1]) rowsOf(shard).delete(lost)
+  // That of the covering index is left.
+  expect(rowsOf(0).size).toBe(1)
   await open(false)
-  expect(warnings).toContainEqual(
+  expect(warnings).toEqual([
     expect.stringMatching(
-      /^\d+ of the \d+ bodies that were looked at refer to shapes or dictionaries, and no shard/,
+      `^The shape ${lost}: no shard that answers has it; \\d+ of the \\d+ bodies that were looked at refer to it: they are BODY_UNKNOWN\\. To do: put its row`,
     ),
-  )
+  ])
   warnings.length = 0
   const ids: string[] = []
   for await (const { id } of writer.scan()) ids.push(id)
   for (const id of ids) await writer.delete(id)
   await open(false)
   expect(warnings).toEqual([])
+})
+
+test('a store all of whose bodies refer to a shape that is lost opens, and says so', async () => {
+  const writer = await open()
+  await putUntilShaped(writer)
+  for await (const { id } of writer.scan())
+    if ((await formatOf(writer, id)) !== SHAPED) await writer.delete(id)
+  for (const shard of [0, 1]) rowsOf(shard).clear()
+  const reader = await open(false)
+  expect(warnings).toEqual([expect.stringContaining('no shard that answers has it')])
+  // And one that is open already learns it from a look: what it knows itself does not count.
+  for (const { context } of [reader, writer]) {
+    const { broken, undecodable } = await lookAtBodies(context, { rows: 10 })
+    expect({ broken, undecodable }).toMatchObject({
+      broken: [{ kind: 'shape', isLost: true }],
+      undecodable: 0,
+    })
+  }
+})
+
+test('where a shard does not answer, nothing is said to be lost', async () => {
+  let isSilent = false
+  const silent = faultyDriver(reference, ({ shard, table }) =>
+    isSilent && shard === 1 && table === 'definitions'
+      ? { before: () => Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'It is away.')) }
+      : undefined,
+  )
+  const store = await open(true, silent)
+  await putUntilShaped(store)
+  rowsOf(0).clear()
+  isSilent = true
+  expect(await lookAtBodies(store.context, { rows: 10 })).toMatchObject({ broken: [], undecodable: 0 })
 })
 
 test('a row whose content is not what its id stands for is not used, and told of', async () => {

@@ -9,6 +9,7 @@ import {
   generationsText,
   isReady,
   neededOf,
+  newerThan,
   type Generation,
 } from '../../index-generations.ts'
 import type { Session } from '../../session.ts'
@@ -54,6 +55,13 @@ export const addSwapIndex: AddCommand = (group, run) => {
           () => `Index ${name} has no other generation.`,
         )
         return exitCodes.ok
+      }
+      const newer = given === undefined ? newerThan(kept, going) : undefined
+      if (newer !== undefined) {
+        const { file } = await session.settings()
+        output.note(
+          `${output.colors.yellow('Warning:')} generation ${newer.rows.generation} is newer than generation ${kept.rows.generation}, which ${file} defines. Processes of a newer program may query it.`,
+        )
       }
       const which = generation === undefined ? name : `${name} --generation ${generation}`
       return takeOut(session, name, going, { all, again: `looseleaf index swap ${which}` }, options)
