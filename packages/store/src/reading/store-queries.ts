@@ -43,7 +43,7 @@ export abstract class StoreQueries extends StoreManagement {
    * Whether an index can be queried, as far as this process knows: it asks no database, and learns of what others do within
    * seconds. For what a program can do without while an index is added or dropped; a query may find that it has just gone.
    */
-  isReady(index: IndexDefinition): boolean {
+  isReady<const P extends IndexProperties>(index: IndexDefinition<P>): boolean {
     requireDefinition('isReady', index)
     return isKnownReady(this.context, index)
   }
