@@ -62,7 +62,9 @@ const damaged: OptionKind = {
   fits: (value) => value === 'fail' || value === 'skip' || typeof value === 'function',
 }
 const from: OptionKind = {
-  expected: "'beginning', 'now' or the cursor of a change",
+  expected:
+    "'beginning', 'now' or the cursor of a change (leave the option out to begin now; a first run that has no cursor begins with 'beginning')",
+  refusesUndefined: true,
   fits: (value) => typeof value === 'string',
 }
 const pollMs: OptionKind = {
