@@ -33,6 +33,7 @@ export {
   type Misfit,
 } from './derive-rows.ts'
 export { diffRows, type RowDiff } from './diff-rows.ts'
+export { createClosing, type Closing } from './closing.ts'
 export { createCatalogHolder, type CatalogHolder, type EngineContext } from './engine-context.ts'
 export { hasIndexTable, indexesWithLostTables } from './lost-tables.ts'
 export { defineKey, type BuiltInKey, type KeyFunction, type KeyOptions } from './key-functions.ts'
