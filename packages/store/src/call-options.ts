@@ -120,7 +120,7 @@ const replica: OptionKinds<ReplicaReadOptions> = {
     fits: (value) => value === 'primary' || value === 'replica',
   },
   maxStalenessMs: milliseconds,
-  after: { expected: 'the token of a write or what `sessionToken` has given', fits: isSessionToken },
+  after: { expected: 'the token of a write or what `sessionToken` has given, whole', fits: isSessionToken },
 }
 const rows: Omit<OptionKinds<GetAllOptions>, 'onDamaged' | keyof ReplicaReadOptions> = {
   order: elsewhere,

@@ -213,7 +213,7 @@ export class DataStore extends StoreQueries {
       )
       return found && toEntity(found)
     }
-    const reader = this.#readerFor(options)
+    const reader = this.#readerFor('get', options)
     const under = this.calls.begin('get')
     let failed: { readonly error: unknown } | undefined
     try {
@@ -239,7 +239,7 @@ export class DataStore extends StoreQueries {
     const read = (taken: GetManyOptions): Promise<(Entity | undefined)[]> =>
       isReplicaRead(options)
         ? this.#replicas.read('getMany', options, (view) => readMany(view, bytes, taken))
-        : readMany({ reader: this.#readerFor(options), isReplicated: false }, bytes, taken)
+        : readMany({ reader: this.#readerFor('getMany', options), isReplicated: false }, bytes, taken)
     return this.calls.pass('getMany', () => withCallbacks(options, read))
   }
 
@@ -389,7 +389,8 @@ export class DataStore extends StoreQueries {
   }
 
   /** What a token stands for may be newer than what a cache has. */
-  #readerFor({ fresh = false, after }: GetOptions): EntityReader {
+  #readerFor(call: string, { fresh = false, after }: GetOptions): EntityReader {
+    this.#replicas.requireOwn(call, after)
     if (fresh) return this.#freshReader
     return after === undefined ? this.#cachedReader : this.#reader
   }
