@@ -99,6 +99,8 @@ export {
   type TakeGroup,
 } from './run-query.ts'
 export type { PagePlan } from './row-source.ts'
+export { definitionsFromData } from './definitions-from-data.ts'
+export { requireDefinition } from './require-definition.ts'
 export { decodeBody, decodeRow } from './decode-row.ts'
 export { toEntity, type ReadEntity } from './to-entity.ts'
 export { CATALOG_FORMAT, requirementsOf } from './understood.ts'

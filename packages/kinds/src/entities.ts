@@ -3,7 +3,9 @@ import {
   checkOptions,
   copyBag,
   isLooseleafError,
+  isRecord,
   LooseleafError,
+  metaOf,
   optionKinds,
   type Bag,
   type CallOptions,
@@ -52,6 +54,7 @@ export interface UntypedEntities {
   updateMany(of: readonly unknown[], change: unknown, options?: CallOptions): Promise<Fate<AnyItem>[]>
   deleteMany(of: readonly unknown[], options?: CallOptions): Promise<Fate<boolean>[]>
   changes(options?: ChangesOptions): AsyncIterable<ItemChange<object>>
+  itemOf(entity: Entity): AnyItem | undefined
 }
 
 export function createEntities(
@@ -235,6 +238,11 @@ export function createEntities(
     updateMany: (of, patch, options) => eachOf('updateMany', of, (one) => update(one, patch, options)),
     deleteMany: (of, options) => eachOf('deleteMany', of, (one) => remove(one, options)),
     changes: (options) => changesOf(store.changes(options), shape),
+    itemOf(entity) {
+      if (!isRecord(entity) || metaOf(entity as Entity) === undefined)
+        throw badArgument('itemOf', 'an entity that a store has read', entity)
+      return shape.isOf(entity) ? readItem(shape, entity) : undefined
+    },
   }
 }
 

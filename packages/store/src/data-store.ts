@@ -12,7 +12,7 @@ import {
   type EntityId,
   type Storable,
 } from '@looseleaf/core'
-import { definitionFromData, toEntity, type EngineContext } from '@looseleaf/index-engine'
+import { definitionsFromData, toEntity, type EngineContext } from '@looseleaf/index-engine'
 import { checkCache, optionsOf } from './call-options.ts'
 import { isThere, toDelete, toDeleteDamaged, toInsert, toPut, toUpdate } from './writing/decisions.ts'
 import { changesOf, type ChangesOptions, type EntityChange } from './reading/changes.ts'
@@ -109,7 +109,7 @@ export class DataStore extends StoreQueries {
   static async open(options: DataStoreOptions): Promise<DataStore> {
     checkOptions('DataStore.open', options, optionsOf.open)
     if (options.shards === undefined) throw badArgument('DataStore.open', '{ shards }', undefined)
-    options.indexes?.forEach(definitionFromData)
+    definitionsFromData(options.indexes ?? [])
     if (options.cache !== undefined) checkCache(options.cache)
     const emitWarning = (message: string): void => process.emitWarning(message, 'LooseleafWarning')
     const tell = options.onWarning ?? emitWarning

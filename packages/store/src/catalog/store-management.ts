@@ -1,5 +1,5 @@
 import { badArgument, checkOptions, type CallOptions, type IndexDefinitionData } from '@looseleaf/core'
-import { definitionFromData, type EngineContext } from '@looseleaf/index-engine'
+import { definitionsFromData, type EngineContext } from '@looseleaf/index-engine'
 import { optionsOf } from '../call-options.ts'
 import type { Observing } from '../observing/observing.ts'
 import { createStoreCalls, type StoreCalls } from '../observing/store-calls.ts'
@@ -33,7 +33,7 @@ export abstract class StoreManagement {
     options: CallOptions = {},
   ): Promise<void> {
     checkOptions('addIndex', options, optionsOf.call)
-    const checked = [definitions].flat().map((definition) => definitionFromData(definition))
+    const checked = definitionsFromData([definitions].flat())
     await this.calls.pass('addIndex', () => addIndex(this.context, checked, options))
   }
 

@@ -1,18 +1,18 @@
 import { checkOptions, withCallbacks } from '@looseleaf/core'
-import type {
-  EngineContext,
-  GetAllOptions,
-  IndexConditions,
-  IndexDefinition,
-  IndexedEntity,
-  IndexProperties,
-  IntersectionPage,
-  QueryOptions,
-  QueryPage,
-  Where,
+import {
+  requireDefinition,
+  type EngineContext,
+  type GetAllOptions,
+  type IndexConditions,
+  type IndexDefinition,
+  type IndexedEntity,
+  type IndexProperties,
+  type IntersectionPage,
+  type QueryOptions,
+  type QueryPage,
+  type Where,
 } from '@looseleaf/index-engine'
 import { optionsOf } from '../call-options.ts'
-import { requireDefinition } from '../calls/require-definition.ts'
 import { takeConditions } from '../calls/take-conditions.ts'
 import { takeWheres } from '../calls/take-wheres.ts'
 import { StoreManagement } from '../catalog/store-management.ts'
