@@ -30,7 +30,7 @@ test('a store that is closed meanwhile waits for all that match, and for calls t
     issues.byProject.first({ project: 'p' }),
   ]
   const closing = store.close()
-  expect(await Promise.allSettled(others)).toMatchObject(Array(3).fill({ status: 'fulfilled' }))
+  await Promise.all(others)
   const { done, failed } = await changing
   expect(failed).toEqual([])
   expect(done).toBeGreaterThan(MANY - 3)

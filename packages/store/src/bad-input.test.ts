@@ -341,7 +341,7 @@ it('refuses two definitions of one table that differ in what they refuse, and ta
     defineIndex('name', { properties: { name: 'string' }, shardOn: 'name', ...options })
   const open = (...indexes: readonly IndexDefinitionData[]): Promise<DataStore> =>
     DataStore.open({ shards: memoryShards(1), indexes, migrate: true })
-  const store = await open(define(), define())
+  const opened = await open(define(), define())
   const differ = {
     code: 'BAD_INDEX',
     message: expect.stringMatching(
@@ -350,7 +350,7 @@ it('refuses two definitions of one table that differ in what they refuse, and ta
   }
   for (const options of [{ unique: true }, { onMisfit: 'skip' }]) {
     await expect(open(define(), define(options))).rejects.toMatchObject(differ)
-    await expect(store.addIndex([define(), define(options)])).rejects.toMatchObject(differ)
+    await expect(opened.addIndex([define(), define(options)])).rejects.toMatchObject(differ)
   }
-  await store.close()
+  await opened.close()
 })
