@@ -219,7 +219,16 @@ test('a page that throws says why, and not where', async () => {
 
 test('what is no count of traces and no answer of what may be shown is refused', async () => {
   for (const options of [{ maxTraces: -1 }, { maxTraces: Number.NaN }, { mayShow: 'yes' as never }])
-    expect(() => createConsole({ store, base: '/store', ...options })).toThrow(/createConsole takes/)
+    expect(() => createConsole({ store, base: '/store', ...options })).toThrow(
+      /^The option (maxTraces|mayShow) of createConsole has to be/,
+    )
+  expect(() => createConsole({ store, base: '/store', mayshow: () => true } as never)).toThrow(
+    /^createConsole has no option "mayshow"; there are store, base, home, mayShow,/,
+  )
+  expect(() => createConsole(undefined as never)).toThrow(/options as an object; got nothing/)
+  expect(() => createConsole({ base: '/store' } as never)).toThrow(
+    /takes \{ store \}, a DataStore; got nothing/,
+  )
   const { id } = await store.put({ name: 'ada' })
   const late = createConsole({ store, base: '/store', mayShow: (async () => true) as never })
   const server = createServer((request, response) => void late.handle(request, response))

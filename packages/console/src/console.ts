@@ -1,5 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { describeKind, LooseleafError } from '@looseleaf/core'
+import {
+  badArgument,
+  checkOptions,
+  describeKind,
+  isRecord,
+  LooseleafError,
+  optionKinds,
+  type OptionKinds,
+} from '@looseleaf/core'
 import type { DataStore, Trace } from '@looseleaf/store'
 import type { ActPage } from './acts/act-page.ts'
 import { createActs, type ActsOptions } from './acts/acts.ts'
@@ -57,25 +65,35 @@ export interface Console {
   close(): void
 }
 
+/** What is taken elsewhere is looked at there. */
+const KINDS: OptionKinds<ConsoleOptions> = {
+  store: optionKinds.elsewhere,
+  base: optionKinds.elsewhere,
+  home: {
+    expected: 'a link, { href, label }',
+    fits: (value) =>
+      isRecord(value) && typeof value['href'] === 'string' && typeof value['label'] === 'string',
+  },
+  mayShow: {
+    expected: 'a function that answers true or false',
+    fits: (value) => typeof value === 'function',
+  },
+  maxTraces: optionKinds.count,
+  live: optionKinds.elsewhere,
+  faults: optionKinds.elsewhere,
+  purposes: optionKinds.elsewhere,
+  acts: optionKinds.elsewhere,
+}
+
 /** Throws `BAD_OPTION`. */
 export function createConsole(options: ConsoleOptions): Console {
+  checkOptions('createConsole', options, KINDS)
   const { store, base, home, mayShow, maxTraces = 100, purposes = {} } = options
+  if (!isRecord(store)) throw badArgument('createConsole', '{ store }, a DataStore', store)
   if (typeof base !== 'string' || !/^(\/[\w.~-]+)+$/.test(base)) {
     throw new LooseleafError(
       'BAD_OPTION',
       `createConsole takes { base }, a path such as /store; got ${describeKind(base)}.`,
-    )
-  }
-  if (mayShow !== undefined && typeof mayShow !== 'function') {
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `createConsole takes { mayShow }, a function that answers true or false; got ${describeKind(mayShow)}.`,
-    )
-  }
-  if (!Number.isSafeInteger(maxTraces) || maxTraces < 1) {
-    throw new LooseleafError(
-      'BAD_OPTION',
-      `createConsole takes { maxTraces }, a whole number from 1; got ${describeKind(maxTraces)}.`,
     )
   }
   checkPurposes(purposes)

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { LooseleafError, parseId, type Shard } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore, defineIndex, type Bag, type IndexDefinition } from '@looseleaf/store'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { createConsole, type ConsoleOptions } from './console.ts'
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
@@ -241,14 +241,23 @@ test('nothing of what an entity says is shown unless the application allows it',
   }
 })
 
-test('what mayShow throws is not told', async () => {
+test('what mayShow throws is not told on a page, and to the application once', async () => {
   const mayShow = (bag: Bag): boolean => {
     throw new Error(`Never seen: ${String(bag['name'])}`)
   }
+  const warned: string[] = []
+  const onWarning = ({ message }: Error): void => void warned.push(message)
+  process.on('warning', onWarning)
+  onTestFinished(() => void process.off('warning', onWarning))
   const { store, get } = await open({ mayShow })
   const { id } = await store.put({ name: SECRET.toString() })
+  await get(`/store/entity/${id}`)
   const { status, text } = await get(`/store/entity/${id}`)
   expect(status).toBe(503)
+  // The application is, once.
+  await vi.waitFor(() =>
+    expect(warned).toEqual([expect.stringMatching(/^mayShow of a console failed: .*Never seen/)]),
+  )
   expect(text).toContain('mayShow')
   expect(text).not.toContain(SECRET.toString())
 })

@@ -6,6 +6,14 @@ import { valueText } from './value-text.ts'
 /** Whether the values of an entity may be shown. */
 export type MayShow = (bag: Bag, id: EntityId) => boolean
 
+/** Those of whose errors somebody was told: they meet them with every entity. */
+const told = new WeakSet<MayShow>()
+
+/** To the application alone, never on a page. */
+function warn(error: unknown): void {
+  process.emitWarning(`mayShow of a console failed: ${String(error)}`, 'LooseleafWarning')
+}
+
 /** Nothing is shown unless the application has said true, and nothing else, of that very bag. */
 export function isShown(mayShow: MayShow | undefined, bag: Bag | undefined, id: EntityId): bag is Bag {
   if (bag === undefined || mayShow === undefined) return false
@@ -13,6 +21,8 @@ export function isShown(mayShow: MayShow | undefined, bag: Bag | undefined, id: 
   try {
     answer = mayShow(bag, id)
   } catch (cause) {
+    if (!told.has(mayShow)) warn(cause)
+    told.add(mayShow)
     // Its message may have something of the bag.
     throw new LooseleafError('BAD_OPTION', 'The mayShow of this console has thrown an error.', { cause })
   }

@@ -21,6 +21,15 @@ describe('LooseleafError', () => {
     expect(codes.filter((code) => new LooseleafError(code, '').unknownOutcome)).toEqual(['OUTCOME_UNKNOWN'])
   })
 
+  test('JSON has its message, and not what caused it', () => {
+    const error = new LooseleafError('BAD_OPTION', 'Too many.', { shard: 's1', cause: new Error('a value') })
+    const text = JSON.stringify({ error })
+    expect(JSON.parse(text)).toMatchObject({
+      error: { name: 'LooseleafError', code: 'BAD_OPTION', message: 'Too many.', shard: 's1' },
+    })
+    expect(text).not.toContain('a value')
+  })
+
   test('options say otherwise', () => {
     const error = new LooseleafError('DEADLINE', 'Too long.', {
       retryable: false,

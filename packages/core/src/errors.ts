@@ -120,6 +120,11 @@ export class LooseleafError extends Error {
     this.issues = options.issues
     this.unknownOutcome = options.unknownOutcome ?? code === 'OUTCOME_UNKNOWN'
   }
+
+  /** With the message, which JSON leaves out of other errors, for logs. Not with the cause, which may hold stored values. */
+  toJSON(): object {
+    return { ...this, message: this.message }
+  }
 }
 
 /** True for a LooseleafError, of this code when one is given; also across copies of the package. */

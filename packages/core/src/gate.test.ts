@@ -19,6 +19,19 @@ test('closing waits for the calls that are under way, and lets none in', async (
   await gate.close()
 })
 
+test('a call within one that is under way goes in although it is closing, and is waited for', async () => {
+  const gate = createGate(closed.message)
+  gate.enter()
+  let isClosed = false
+  const closing = gate.close().then(() => (isClosed = true))
+  gate.enterWithin()
+  gate.leave()
+  await Promise.resolve()
+  expect(isClosed).toBe(false)
+  gate.leave()
+  await closing
+})
+
 test('a call that fails has ended too', async () => {
   const gate = createGate(closed.message)
   await expect(gate.pass(() => Promise.reject(new Error('no')))).rejects.toThrow('no')

@@ -4,6 +4,8 @@ import { LooseleafError } from './errors.ts'
 export interface Gate {
   /** A call begins; throws `CLOSED` once `close` was called. */
   enter(): void
+  /** A call within one that has entered and not left: it goes in, also once `close` was called. */
+  enterWithin(): void
   /** A call that entered has ended. */
   leave(): void
   /** Does the work of a call; rejects with `CLOSED` once `close` was called. */
@@ -42,6 +44,7 @@ export function createGate(closed: string): Gate {
     },
     checkOpen,
     enter,
+    enterWithin: () => void underWay++,
     leave,
     async pass(work) {
       enter()

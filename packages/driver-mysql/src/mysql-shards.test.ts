@@ -10,7 +10,7 @@ const url = 'mysql://u:secret@127.0.0.1:3306/feed'
 describe('options', () => {
   test('that make no sense are refused by name', () => {
     for (const [options, message] of [
-      [{ poolSize: 0 }, /poolSize.*from 1 to 1000; got a number/],
+      [{ poolSize: 0 }, /poolSize.*from 1 to 1000; got 0\./],
       [{ deadlineMs: '5' }, /deadlineMs.*a string/],
       [{ lockWaitSeconds: 0.5 }, /lockWaitSeconds/],
       [{ entityTable: 'a`b' }, /entityTable/],

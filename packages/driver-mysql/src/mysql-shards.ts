@@ -152,9 +152,11 @@ function checkOptions(options: MysqlShardsOptions): Settings {
     const value: unknown = options[name] ?? usual
     if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= greatest)
       return value
+    // The number of an option is no stored value.
+    const came = typeof value === 'number' ? String(value) : describeKind(value)
     throw new LooseleafError(
       'BAD_OPTION',
-      `The option ${name} has to be a whole number from ${least} to ${greatest}; got ${describeKind(value)}.`,
+      `The option ${name} has to be a whole number from ${least} to ${greatest}; got ${came}.`,
     )
   }
   return {

@@ -21,6 +21,7 @@ import {
 } from './parse-property.ts'
 import { parsePredicate, samePredicate } from './predicate.ts'
 import type { IndexedEntity, IndexProperties, Where } from './property-types.ts'
+import { isLikeKind } from './require-definition.ts'
 import type { GetAllOptions, IndexReader } from './query-types.ts'
 
 export interface IndexOptions<P extends IndexProperties = IndexProperties> {
@@ -131,6 +132,12 @@ export function defineIndex<const P extends IndexProperties>(
 
 /** The definition of plain data, such as a catalog's. Throws `BAD_INDEX`. */
 export function definitionFromData(data: IndexDefinitionData): IndexDefinition {
+  if (isLikeKind(data)) {
+    throw new LooseleafError(
+      'BAD_INDEX',
+      'A kind is no index; indexesOf(…) gives the definitions of all indexes of the kinds that it is given.',
+    )
+  }
   if (!isObject(data)) refuse('(without a name)', 'has to be an object with a name and properties', data)
   checkName(data.name)
   if (!Array.isArray(data.properties)) refuse(data.name, 'needs a list of properties', data.properties)

@@ -13,6 +13,7 @@ import {
   type VersionClock,
 } from '@looseleaf/core'
 import { mergeCatalogs, type Catalog } from './catalog.ts'
+import type { Closing } from './closing.ts'
 import { askMigratedShards } from './read-catalogs.ts'
 
 /** What a store is made of, for those who work beneath its face: the cleaner, the command line, tests. */
@@ -25,6 +26,8 @@ export interface EngineContext {
   readonly clock: VersionClock
   readonly catalog: CatalogHolder
   readonly events: StoreEvents
+  /** For what works beneath the store and ends with it. */
+  readonly closing: Closing
 }
 
 /** The process's own copy of the catalog. */

@@ -33,6 +33,7 @@ export {
   type Misfit,
 } from './derive-rows.ts'
 export { diffRows, type RowDiff } from './diff-rows.ts'
+export { createClosing, type Closing } from './closing.ts'
 export { createCatalogHolder, type CatalogHolder, type EngineContext } from './engine-context.ts'
 export { hasIndexTable, indexesWithLostTables } from './lost-tables.ts'
 export { defineKey, type BuiltInKey, type KeyFunction, type KeyOptions } from './key-functions.ts'
@@ -98,6 +99,8 @@ export {
   type TakeGroup,
 } from './run-query.ts'
 export type { PagePlan } from './row-source.ts'
+export { definitionsFromData } from './definitions-from-data.ts'
+export { requireDefinition } from './require-definition.ts'
 export { decodeBody, decodeRow } from './decode-row.ts'
 export { toEntity, type ReadEntity } from './to-entity.ts'
 export { CATALOG_FORMAT, requirementsOf } from './understood.ts'

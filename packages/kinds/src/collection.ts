@@ -1,5 +1,11 @@
-import type { CallOptions, EntityId } from '@looseleaf/core'
-import type { GetAllOptions, IndexDefinition, QueryCost, QueryOptions } from '@looseleaf/index-engine'
+import type { CallOptions, Entity, EntityId } from '@looseleaf/core'
+import type {
+  GetAllOptions,
+  IndexDefinition,
+  IndexProperties,
+  QueryCost,
+  QueryOptions,
+} from '@looseleaf/index-engine'
 import type {
   ChangesOptions,
   CountOptions,
@@ -22,7 +28,7 @@ import type { Reference } from './reference.ts'
 import type { SchemaInput, SchemaOutput, Schema } from './schema.ts'
 import type { Item } from './shape.ts'
 import type { ChangeWhereOptions, ChangedWhere } from './where-changes.ts'
-import type { WhereOf } from './where.ts'
+import type { PropertiesOf, WhereOf } from './where.ts'
 
 /** The properties that change; one that is optional is removed by undefined, and all that are not named stay. */
 export type Changes<T> = {
@@ -82,6 +88,11 @@ export interface Entities<In, Out> {
    * more. An item that cannot be read as one, `SCHEMA_MISMATCH`, ends it: go on from the cursor of the change before.
    */
   changes(options?: ChangesOptions): AsyncIterable<ItemChange<Out>>
+  /**
+   * What a call of the store has read, as `get` would give it; undefined where it is of another kind. For what hands over entities of the
+   * store, such as `consume` and `watch`.
+   */
+  itemOf(entity: Entity): Item<Out> | undefined
 }
 
 /** What became of an entity of a kind, see `EntityChange`. */
@@ -109,6 +120,10 @@ export type ListItem<T, Keys extends readonly unknown[], Included> = { readonly 
   Extract<Included | PathsOf<Keys[number]>, keyof T>
 >
 
+/** Known by the names and the types of its properties. */
+export type DefinitionOf<Keys extends readonly unknown[]> =
+  PropertiesOf<Keys> extends infer P extends IndexProperties ? IndexDefinition<P> : IndexDefinition
+
 type PathsOf<Key> = Key extends unknown ? keyof Key : never
 
 export interface List<T, Keys extends readonly unknown[], Included> extends Omit<Page<T>, 'items' | 'cost'> {
@@ -122,7 +137,8 @@ export interface List<T, Keys extends readonly unknown[], Included> extends Omit
  * next; where that does not say on which shard the rows are, `{ scatter: true }` as well.
  */
 export interface IndexOf<T, Keys extends readonly unknown[], Included = never> {
-  readonly definition: IndexDefinition
+  /** The index of the store that it is, for what takes one, such as `watch` of `@looseleaf/changes`; `itemOf` makes items of its entities. */
+  readonly definition: DefinitionOf<Keys>
   /** Whether it can be queried, as far as this process knows; see `isReady` of the store. */
   isReady(): boolean
   /** See `query` of the store. */

@@ -103,6 +103,7 @@ const TAKEN: Readonly<Record<keyof UntypedEntities | 'store', true>> = {
   updateMany: true,
   deleteMany: true,
   changes: true,
+  itemOf: true,
   store: true,
 }
 const NAME = /^[a-z][a-z0-9_]{0,29}$/

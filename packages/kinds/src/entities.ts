@@ -3,7 +3,9 @@ import {
   checkOptions,
   copyBag,
   isLooseleafError,
+  isRecord,
   LooseleafError,
+  metaOf,
   optionKinds,
   type Bag,
   type CallOptions,
@@ -52,6 +54,7 @@ export interface UntypedEntities {
   updateMany(of: readonly unknown[], change: unknown, options?: CallOptions): Promise<Fate<AnyItem>[]>
   deleteMany(of: readonly unknown[], options?: CallOptions): Promise<Fate<boolean>[]>
   changes(options?: ChangesOptions): AsyncIterable<ItemChange<object>>
+  itemOf(entity: Entity): AnyItem | undefined
 }
 
 export function createEntities(
@@ -162,6 +165,17 @@ export function createEntities(
     }
   }
 
+  async function upsert(
+    id: EntityId,
+    value: object,
+    patch: unknown,
+    options: CallOptions = {},
+  ): Promise<AnyItem> {
+    checkOptions('upsert', options, CALL)
+    const bag = copyBag(shape.toBag(takeValue('upsert', value).properties))
+    return orInsert(id, bag, () => update(id, patch, options), options.signal)
+  }
+
   async function find(id: EntityId, options: GetOptions): Promise<Entity | undefined> {
     const entity = await store.get(id, options)
     return entity !== undefined && shape.isOf(entity) ? entity : undefined
@@ -188,6 +202,22 @@ export function createEntities(
     }
   }
 
+  async function eachOf<In, Out>(
+    call: string,
+    given: readonly In[],
+    work: (one: In) => Promise<Out>,
+  ): Promise<Fate<Out>[]> {
+    if (!Array.isArray(given)) throw badArgument(call, 'an array', given)
+    const settle = async (one: In): Promise<Fate<Out>> => {
+      try {
+        return { ok: true, value: await work(one) }
+      } catch (error) {
+        return { ok: false, error: toError(error) }
+      }
+    }
+    return store.holdOpen(() => pLimit(CONCURRENCY).map(given, settle))
+  }
+
   return {
     get,
     exists: async (id, options = {}) => (await find(id, options)) !== undefined,
@@ -198,19 +228,21 @@ export function createEntities(
       )
     },
     insert,
-    put,
+    // Those of several calls are one to a store that is closed meanwhile.
+    put: (value, options) => store.holdOpen(() => put(value, options)),
     update,
-    async upsert(id, value, patch, options = {}) {
-      checkOptions('upsert', options, CALL)
-      const bag = copyBag(shape.toBag(takeValue('upsert', value).properties))
-      return orInsert(id, bag, () => update(id, patch, options), options.signal)
-    },
-    delete: remove,
+    upsert: (id, value, patch, options) => store.holdOpen(() => upsert(id, value, patch, options)),
+    delete: (of, options) => store.holdOpen(() => remove(of, options)),
     insertMany: (values, options) => eachOf('insertMany', values, (value) => insert(value, options)),
     putMany: (values, options) => eachOf('putMany', values, (value) => put(value, options)),
     updateMany: (of, patch, options) => eachOf('updateMany', of, (one) => update(one, patch, options)),
     deleteMany: (of, options) => eachOf('deleteMany', of, (one) => remove(one, options)),
     changes: (options) => changesOf(store.changes(options), shape),
+    itemOf(entity) {
+      if (!isRecord(entity) || metaOf(entity as Entity) === undefined)
+        throw badArgument('itemOf', 'an entity that a store has read', entity)
+      return shape.isOf(entity) ? readItem(shape, entity) : undefined
+    },
   }
 }
 
@@ -259,18 +291,3 @@ function copyPatch(patch: object): object {
 }
 
 const idOf = (id: EntityId | undefined): { readonly id?: EntityId } => (id === undefined ? {} : { id })
-
-async function eachOf<In, Out>(
-  call: string,
-  given: readonly In[],
-  work: (one: In) => Promise<Out>,
-): Promise<Fate<Out>[]> {
-  if (!Array.isArray(given)) throw badArgument(call, 'an array', given)
-  return pLimit(CONCURRENCY).map(given, async (one: In): Promise<Fate<Out>> => {
-    try {
-      return { ok: true, value: await work(one) }
-    } catch (error) {
-      return { ok: false, error: toError(error) }
-    }
-  })
-}

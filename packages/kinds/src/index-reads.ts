@@ -1,5 +1,5 @@
 import { checkOptions, optionKinds, withCallbacks, type Entity, type OptionKinds } from '@looseleaf/core'
-import type { IndexDefinition, QueryOptions } from '@looseleaf/index-engine'
+import type { GetAllOptions, IndexDefinition, QueryOptions } from '@looseleaf/index-engine'
 import type { DataStore, QueryManyOptions } from '@looseleaf/store'
 import type { IndexOf, Page, PageWithCount } from './collection.ts'
 import type { UntypedEntities } from './entities.ts'
@@ -45,6 +45,17 @@ export function createIndexReads(
     })) as unknown as PageWithCount<object>[]
   }
 
+  async function first(where: unknown, options: GetAllOptions = {}): Promise<Item<object> | undefined> {
+    let cursor: string | undefined
+    do {
+      const found = await page(where, { ...options, limit: 1, ...(cursor !== undefined && { cursor }) })
+      if (found.items.length > 0) return found.items[0]
+      // A page that reached its bound may be empty with more behind it.
+      cursor = found.cursor
+    } while (cursor !== undefined)
+    return undefined
+  }
+
   async function change(
     call: string,
     where: unknown,
@@ -52,7 +63,9 @@ export function createIndexReads(
     work: (found: readonly Item<object>[]) => Promise<Fate<boolean>[]>,
   ): Promise<ChangedWhere> {
     checkOptions(call, options, CHANGE_WHERE)
-    return withCallbacks(options, (taken) => changeWhere((paging) => page(where, paging), work, taken))
+    return store.holdOpen(() =>
+      withCallbacks(options, (taken) => changeWhere((paging) => page(where, paging), work, taken)),
+    )
   }
 
   return {
@@ -64,16 +77,7 @@ export function createIndexReads(
       const found = await store.getAll(definition, where as object, options)
       return read(found)
     },
-    async first(where, options = {}) {
-      let cursor: string | undefined
-      do {
-        const found = await page(where, { ...options, limit: 1, ...(cursor !== undefined && { cursor }) })
-        if (found.items.length > 0) return found.items[0]
-        // A page that reached its bound may be empty with more behind it.
-        cursor = found.cursor
-      } while (cursor !== undefined)
-      return undefined
-    },
+    first: (where, options) => store.holdOpen(() => first(where, options)),
     async *each(where, options = {}) {
       let { cursor } = options
       do {

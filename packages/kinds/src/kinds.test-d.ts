@@ -53,6 +53,20 @@ export async function results(id: EntityId): Promise<[string, Date | undefined, 
   return [first.id, first.due, version, saved.status]
 }
 
+/** The index of the store that an index of a kind is, for what takes one. */
+export async function beneath(): Promise<[Date | undefined, 'open' | 'closed' | undefined]> {
+  await store.query(issues.byAssignee.definition, { assignee: null, due: { lt: new Date() } })
+  await store.query(issues.byTitle.definition, { initial: 'T', title: { startsWith: 'T' } })
+  // @ts-expect-error not a property of the index
+  await store.query(issues.byAssignee.definition, { asignee: null })
+  // @ts-expect-error not the type of the property
+  await store.query(issues.byTitle.definition, { initial: 7 })
+  const { items } = await store.query(issues.byStatus.definition, { project: 'p' })
+  const [first] = items
+  if (first === undefined) throw new Error()
+  return [first.due, issues.itemOf(first)?.status]
+}
+
 /** What is written for all kinds knows the type of each. */
 async function firstOf<In, Out>(entities: Entities<In, Out>, ids: readonly EntityId[]): Promise<Item<Out>> {
   const [first] = await entities.getMany(ids)

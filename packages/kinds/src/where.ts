@@ -11,6 +11,19 @@ export type WhereOf<T, Keys extends readonly unknown[]> = Keys extends readonly 
 /** What an index calls its property. */
 type NameOf<Key, K extends keyof Key> = Key[K] extends { readonly as: infer Name extends string } ? Name : K
 
+/** What an index says of its properties, by the names that it has for them. */
+export type PropertiesOf<Keys extends readonly unknown[]> = Keys extends readonly [infer First, ...infer Rest]
+  ? Flat<Named<First> & PropertiesOf<Rest>>
+  : {}
+
+type Named<Key> = {
+  readonly [K in keyof Key as NameOf<Key, K>]: Key[K] extends { readonly as: string }
+    ? Omit<Key[K], 'as'> & { readonly of: K }
+    : Key[K]
+}
+
+type Flat<P> = { readonly [K in keyof P]: P[K] }
+
 type Fixed<T, Key> = {
   readonly [K in keyof Key as NameOf<Key, K>]: Key[K] extends IndexProperties[string]
     ? ValueIn<T, K, Key[K]> | NullOf<Key[K]> | ValueList<ValueIn<T, K, Key[K]> | NullOf<Key[K]>>

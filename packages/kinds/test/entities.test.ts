@@ -1,4 +1,4 @@
-import { metaOf } from '@looseleaf/core'
+import { metaOf, type Entity } from '@looseleaf/core'
 import { unchanged } from '@looseleaf/store'
 import { expect, test } from 'vitest'
 import { defineKind, typed } from '../src/index.ts'
@@ -265,4 +265,21 @@ test('changes are those of the kind, and deletions', async () => {
     expect(id).toBe(next.id)
     break
   }
+})
+
+test('what a store has read is an item of its kind, upgraded, and none of another', async () => {
+  const Old = defineKind('note', { schema: typed<{ text: string }>() })
+  const New = defineKind('note', {
+    schema: typed<{ text: string; size: number }>(),
+    upgrades: [({ text }) => ({ text: text!, size: String(text).length })],
+  })
+  const store = await openStore(Issue)
+  const { id } = await Old.in(store).insert({ text: 'Hello' })
+  const entity = await store.get(id)
+  const notes = New.in(store)
+  expect(notes.itemOf(entity!)).toEqual(await notes.get(id))
+  expect(notes.itemOf(entity!)).toMatchObject({ id, size: 5, version: metaOf(entity!)!.version })
+  expect(Issue.in(store).itemOf(entity!)).toBeUndefined()
+  for (const none of [undefined, id, { ...entity }])
+    expect(() => notes.itemOf(none as Entity)).toThrow('itemOf takes an entity that a store has read; got')
 })

@@ -1,4 +1,5 @@
-import { unchanged } from '@looseleaf/store'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { DataStore, unchanged } from '@looseleaf/store'
 import { expect, test } from 'vitest'
 import { defineKind, typed } from '../src/index.ts'
 import { Issue, openStore } from './issues.ts'
@@ -144,4 +145,26 @@ test('a list is drawn from rows, with what they have', async () => {
   expect(items).toEqual([{ id, author: 'ada', title: 'Notes' }])
   const titles: string[] = items.map(({ title }) => title)
   expect([titles, verified, cost.entitiesCovered]).toEqual([['Notes'], true, 1])
+})
+
+test('an index of a kind is given to calls of a store by its definition, and the error says so', async () => {
+  const store = await openStore(Issue)
+  const issues = Issue.in(store)
+  const issue = await issues.insert({ project: 'p', title: 'Title' })
+  const { items } = await store.query(issues.byInitial.definition, { initial: 'T' })
+  expect(items.map((entity) => issues.itemOf(entity))).toEqual([issue])
+  await expect(store.query(issues.byInitial as never, { initial: 'T' })).rejects.toMatchObject({
+    code: 'BAD_INDEX',
+    message: expect.stringMatching(/got an index of a kind, whose `definition` it is/),
+  })
+  await expect(store.query(Issue as never, {})).rejects.toThrow(
+    /got a kind, whose collection has its indexes/,
+  )
+})
+
+test('a kind in place of definitions is refused with what has them', async () => {
+  const aKind = { code: 'BAD_INDEX', message: expect.stringContaining('indexesOf(…)') }
+  const opening = DataStore.open({ shards: memoryShards(1), indexes: [Issue] as never, migrate: true })
+  await expect(opening).rejects.toMatchObject(aKind)
+  await expect((await openStore()).addIndex(Issue as never)).rejects.toMatchObject(aKind)
 })

@@ -14,9 +14,14 @@ describe('bad options', () => {
       /maxStalenessMs of memcachedCache has to be .* 4000 or more; got 3999/,
     ],
     [{ servers: good.servers }, /memcachedCache takes \{ maxStalenessMs \}/],
-    [{ ...good, servers: [] }, /list of servers, each as 'host:port'/],
-    [{ ...good, servers: ['127.0.0.1'] }, /'host:port'/],
-    [{ ...good, servers: ['[::1]:11211'] }, /'host:port', by name or IPv4 address/],
+    [{ ...good, servers: [] }, /list of servers, each 'host:port', .*; got an array of 0 elements/],
+    [
+      { ...good, servers: [...good.servers, 'localhost'] },
+      /^The server 1 of memcachedCache has to be 'host:port', by name or IPv4 address; got 'localhost'\.$/,
+    ],
+    [{ ...good, servers: ['[::1]:11211'] }, /server 0 .*'host:port', .*; got a string of 11 characters/],
+    // No password in a message.
+    [{ ...good, servers: ['ann:secret@cache'] }, /server 0 .*; got a string of 16 characters/],
     [{ ...good, servers: '127.0.0.1:11211' }, /servers of memcachedCache has to be an array/],
     [{ ...good, timeoutMs: 0 }, /timeoutMs of memcachedCache/],
     [{ ...good, ttl: 5 }, /no option "ttl"/],

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import {
   checkOptions,
   badArgument,
+  describeKind,
   LooseleafError,
   optionKinds,
   type SharedCache,
@@ -22,6 +23,7 @@ export interface MemcachedOptions {
   readonly timeoutMs?: number | undefined
 }
 
+const ADDRESS = "'host:port', by name or IPv4 address"
 const MIN_STALENESS_MS = 4_000
 /** Whole seconds that a lease is good for. */
 const LEASE_SECONDS = 2
@@ -49,15 +51,23 @@ export function memcachedCache(options: MemcachedOptions): SharedCacheFactory {
   })
   const { servers, maxStalenessMs, timeoutMs = 200 } = options
   if (maxStalenessMs === undefined) throw badArgument('memcachedCache', '{ maxStalenessMs }', undefined)
-  if (!Array.isArray(servers) || servers.length === 0 || !servers.every(isAddress))
-    throw badArgument(
-      'memcachedCache',
-      "a list of servers, each as 'host:port', by name or IPv4 address",
-      servers,
+  if (!Array.isArray(servers) || servers.length === 0)
+    throw badArgument('memcachedCache', `a list of servers, each ${ADDRESS}`, servers)
+  for (const [i, server] of servers.entries()) {
+    if (isAddress(server)) continue
+    throw new LooseleafError(
+      'BAD_OPTION',
+      `The server ${i} of memcachedCache has to be ${ADDRESS}; got ${isHost(server) ? `'${server}'` : describeKind(server)}.`,
     )
+  }
   // What is kept is as old as its lease at the most when it is kept.
   const seconds = Math.min(Math.floor(maxStalenessMs / 1_000) - LEASE_SECONDS - TICK_SECONDS, MAX_SECONDS)
   return { maxStalenessMs, connect: () => connect(servers as readonly string[], seconds, timeoutMs) }
+}
+
+/** What may be told: in anything else there may be a password. */
+function isHost(value: unknown): value is string {
+  return typeof value === 'string' && /^[\w.-]{1,100}$/.test(value)
 }
 
 function isAddress(value: unknown): boolean {

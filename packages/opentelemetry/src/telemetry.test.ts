@@ -332,3 +332,22 @@ function points(metrics: readonly MetricData[], name: string): Record<string, nu
 function toMs([seconds, nanoseconds]: readonly [number, number]): number {
   return seconds * 1_000 + nanoseconds / 1e6
 }
+
+test('options that are none are refused, and so are misspelt ones', () => {
+  const system = 'sqlite'
+  const bad: readonly [unknown, RegExp][] = [
+    [undefined, /^openTelemetry takes options as an object; got nothing/],
+    [{}, /^openTelemetry takes \{ system \}/],
+    [
+      { system, tracerProvidr: trace },
+      /no option "tracerProvidr"; there are system, tracerProvider, meterProvider/,
+    ],
+    [{ system, tracerProvider: {} }, /tracerProvider of openTelemetry has to be a TracerProvider/],
+    [{ system, meterProvider: 7 }, /meterProvider of openTelemetry has to be a MeterProvider .*; got 7/],
+  ]
+  for (const [options, message] of bad) {
+    expect(() => openTelemetry(options as never)).toThrow(
+      expect.objectContaining({ code: 'BAD_OPTION', message: expect.stringMatching(message) }),
+    )
+  }
+})

@@ -1,5 +1,13 @@
 import { metrics, trace, type MeterProvider, type Span, type TracerProvider } from '@opentelemetry/api'
-import { describeKind, LooseleafError, type Observer } from '@looseleaf/core'
+import {
+  checkOptions,
+  describeKind,
+  hasMethods,
+  LooseleafError,
+  optionKinds,
+  type Observer,
+  type OptionKinds,
+} from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import { createEventCounters } from './event-counters.ts'
 import { createSpans } from './spans.ts'
@@ -21,6 +29,18 @@ export interface Telemetry extends Observer<Span> {
   watch(store: Pick<DataStore, 'stats'>): () => void
 }
 
+const KINDS: OptionKinds<TelemetryOptions> = {
+  system: optionKinds.elsewhere,
+  tracerProvider: {
+    expected: 'a TracerProvider of OpenTelemetry',
+    fits: (value) => hasMethods(value, ['getTracer']),
+  },
+  meterProvider: {
+    expected: 'a MeterProvider of OpenTelemetry',
+    fits: (value) => hasMethods(value, ['getMeter']),
+  },
+}
+
 /** The name of the instrumentation scope. */
 const SCOPE = '@looseleaf/opentelemetry'
 
@@ -29,6 +49,7 @@ const SCOPE = '@looseleaf/opentelemetry'
  * and without their text, so that no value and no secret leaves the process. Throws `BAD_OPTION`.
  */
 export function openTelemetry(options: TelemetryOptions): Telemetry {
+  checkOptions('openTelemetry', options, KINDS)
   const { system } = options
   if (typeof system !== 'string' || system === '') {
     throw new LooseleafError(

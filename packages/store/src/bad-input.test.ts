@@ -1,5 +1,13 @@
 import { envelopeCodec, jsonFormat, msgpackFormat } from '@looseleaf/codec'
-import { isLooseleafError, MAX_VALUES, parseId, type Bag, type ErrorCode, type Shard } from '@looseleaf/core'
+import {
+  isLooseleafError,
+  MAX_VALUES,
+  parseId,
+  type Bag,
+  type ErrorCode,
+  type IndexDefinitionData,
+  type Shard,
+} from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -326,4 +334,23 @@ describe('options', () => {
   it('refuses to add what is no index definition', async () => {
     await expect(store.addIndex({ name: 'a`b' } as never)).rejects.toEqual(withCode('BAD_INDEX'))
   })
+})
+
+it('refuses two definitions of one table that differ in what they refuse, and takes one that is given twice', async () => {
+  const define = (options: object = {}): IndexDefinitionData =>
+    defineIndex('name', { properties: { name: 'string' }, shardOn: 'name', ...options })
+  const open = (...indexes: readonly IndexDefinitionData[]): Promise<DataStore> =>
+    DataStore.open({ shards: memoryShards(1), indexes, migrate: true })
+  const opened = await open(define(), define())
+  const differ = {
+    code: 'BAD_INDEX',
+    message: expect.stringMatching(
+      /^Index name is given twice, .* another (unique|onMisfit); give it once\.$/,
+    ),
+  }
+  for (const options of [{ unique: true }, { onMisfit: 'skip' }]) {
+    await expect(open(define(), define(options))).rejects.toMatchObject(differ)
+    await expect(opened.addIndex([define(), define(options)])).rejects.toMatchObject(differ)
+  }
+  await opened.close()
 })

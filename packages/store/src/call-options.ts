@@ -62,7 +62,9 @@ const damaged: OptionKind = {
   fits: (value) => value === 'fail' || value === 'skip' || typeof value === 'function',
 }
 const from: OptionKind = {
-  expected: "'beginning', 'now' or the cursor of a change",
+  expected:
+    "'beginning', 'now' or the cursor of a change (leave the option out to begin now; a first run that has no cursor begins with 'beginning')",
+  refusesUndefined: true,
   fits: (value) => typeof value === 'string',
 }
 const pollMs: OptionKind = {
@@ -118,7 +120,7 @@ const replica: OptionKinds<ReplicaReadOptions> = {
     fits: (value) => value === 'primary' || value === 'replica',
   },
   maxStalenessMs: milliseconds,
-  after: { expected: 'the token of a write or what `sessionToken` has given', fits: isSessionToken },
+  after: { expected: 'the token of a write or what `sessionToken` has given, whole', fits: isSessionToken },
 }
 const rows: Omit<OptionKinds<GetAllOptions>, 'onDamaged' | keyof ReplicaReadOptions> = {
   order: elsewhere,

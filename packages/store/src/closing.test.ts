@@ -150,3 +150,35 @@ describe('settled', () => {
     await store.close()
   })
 })
+
+describe('what is held open', () => {
+  it('is one call: its calls are let in until it has ended, and no others', async () => {
+    const { store, isDisconnected } = await openHeld('nothing')
+    const { promise, resolve } = Promise.withResolvers<void>()
+    let late: Promise<unknown> = Promise.resolve()
+    const working = store.holdOpen(async () => {
+      await promise
+      const { id } = await store.put({ name: 'a' })
+      // Begun in it, and does not end with it.
+      late = turns().then(() => store.get(id))
+      late.catch(() => {})
+      return store.holdOpen(() => store.get(id))
+    })
+    const closing = store.close()
+    await expect(store.put({ name: 'b' })).rejects.toEqual(withCode('CLOSED'))
+    await expect(store.holdOpen(async () => {})).rejects.toEqual(withCode('CLOSED'))
+    await turns()
+    expect(isDisconnected()).toBe(false)
+    resolve()
+    expect(await working).toMatchObject({ name: 'a' })
+    await closing
+    expect(isDisconnected()).toBe(true)
+    await expect(late).rejects.toEqual(withCode('CLOSED'))
+  })
+
+  it('is a function', async () => {
+    const { store } = await openHeld('nothing')
+    await expect(store.holdOpen(7 as never)).rejects.toThrow('holdOpen takes a function; got a number')
+    await store.close()
+  })
+})

@@ -12,7 +12,7 @@ import {
   type EntityId,
   type Storable,
 } from '@looseleaf/core'
-import { definitionFromData, toEntity, type EngineContext } from '@looseleaf/index-engine'
+import { definitionsFromData, toEntity, type EngineContext } from '@looseleaf/index-engine'
 import { checkCache, optionsOf } from './call-options.ts'
 import { isThere, toDelete, toDeleteDamaged, toInsert, toPut, toUpdate } from './writing/decisions.ts'
 import { changesOf, type ChangesOptions, type EntityChange } from './reading/changes.ts'
@@ -109,7 +109,7 @@ export class DataStore extends StoreQueries {
   static async open(options: DataStoreOptions): Promise<DataStore> {
     checkOptions('DataStore.open', options, optionsOf.open)
     if (options.shards === undefined) throw badArgument('DataStore.open', '{ shards }', undefined)
-    options.indexes?.forEach(definitionFromData)
+    definitionsFromData(options.indexes ?? [])
     if (options.cache !== undefined) checkCache(options.cache)
     const emitWarning = (message: string): void => process.emitWarning(message, 'LooseleafWarning')
     const tell = options.onWarning ?? emitWarning
@@ -213,7 +213,7 @@ export class DataStore extends StoreQueries {
       )
       return found && toEntity(found)
     }
-    const reader = this.#readerFor(options)
+    const reader = this.#readerFor('get', options)
     const under = this.calls.begin('get')
     let failed: { readonly error: unknown } | undefined
     try {
@@ -239,7 +239,7 @@ export class DataStore extends StoreQueries {
     const read = (taken: GetManyOptions): Promise<(Entity | undefined)[]> =>
       isReplicaRead(options)
         ? this.#replicas.read('getMany', options, (view) => readMany(view, bytes, taken))
-        : readMany({ reader: this.#readerFor(options), isReplicated: false }, bytes, taken)
+        : readMany({ reader: this.#readerFor('getMany', options), isReplicated: false }, bytes, taken)
     return this.calls.pass('getMany', () => withCallbacks(options, read))
   }
 
@@ -344,12 +344,11 @@ export class DataStore extends StoreQueries {
   }
 
   /**
-   * Refuses further calls with `CLOSED`, waits for those that are under way, and closes the connections. Index rows that
-   * are kept for queries of other processes are left to the cleaner; wait for `settled` before to have them deleted.
+   * Refuses further calls with `CLOSED`, waits for those that are under way, and closes the connections. Consumers end
+   * first. Index rows that are kept for queries of other processes are left to the cleaner; wait for `settled` before to have them deleted.
    */
   async close(): Promise<void> {
-    this.#closing ??= this.calls
-      .close()
+    this.#closing ??= Promise.all([this.calls.close(), this.context.closing.end()])
       .then(() => Promise.all([this.#removals.close(), this.#cache?.close(), this.#replicas.close()]))
       .then(() => this.context.driver.close())
     await this.#closing
@@ -390,7 +389,8 @@ export class DataStore extends StoreQueries {
   }
 
   /** What a token stands for may be newer than what a cache has. */
-  #readerFor({ fresh = false, after }: GetOptions): EntityReader {
+  #readerFor(call: string, { fresh = false, after }: GetOptions): EntityReader {
+    this.#replicas.requireOwn(call, after)
     if (fresh) return this.#freshReader
     return after === undefined ? this.#cachedReader : this.#reader
   }

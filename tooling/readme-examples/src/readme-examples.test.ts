@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { examplesFolder, writeExampleFiles } from './example-files.ts'
-import { typeErrors } from './type-check.ts'
+import { examplesFolder, root, writeExampleFiles } from './example-files.ts'
+import { oldest, ours, typeErrors } from './type-check.ts'
 
 /** For an example that does not end because it leaves something open; far beyond what any of them takes. */
 const TIME_LIMIT_MS = 100_000
@@ -18,7 +19,13 @@ test('there are examples', () => {
 })
 
 test('every example type-checks', () => {
-  expect(typeErrors(examples)).toEqual([])
+  expect(typeErrors(examples, ours)).toEqual([])
+})
+
+test('every example type-checks with the oldest TypeScript that is promised, against what is published', () => {
+  const built = join(root, 'packages/looseleaf/dist/index.d.ts')
+  expect(existsSync(built), `${built} is there; it is made by: pnpm build`).toBe(true)
+  expect(typeErrors(examples, oldest)).toEqual([])
 })
 
 test.each(examples.filter(({ runs }) => runs))(

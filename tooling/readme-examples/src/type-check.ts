@@ -1,12 +1,40 @@
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { examplesFolder, root, type ExampleFile } from './example-files.ts'
 
-const settings = {
-  extends: '@looseleaf-tooling/tsconfig/check.json',
-  compilerOptions: { moduleDetection: 'force', noUnusedLocals: false, noUnusedParameters: false },
-  include: ['*.ts'],
+interface Compiler {
+  readonly tsc: string
+  readonly settings: object
+}
+
+/** The compiler of the repository, and the sources of its packages. */
+export const ours: Compiler = {
+  tsc: join(root, 'node_modules/.bin/tsc'),
+  settings: {
+    extends: '@looseleaf-tooling/tsconfig/check.json',
+    compilerOptions: { moduleDetection: 'force', noUnusedLocals: false, noUnusedParameters: false },
+  },
+}
+
+/** The oldest compiler that the README promises, and the types that are published, which it looks at as well. */
+export const oldest: Compiler = {
+  // The only `tsc` of this package.
+  tsc: fileURLToPath(new URL('../node_modules/.bin/tsc', import.meta.url)),
+  settings: {
+    compilerOptions: {
+      target: 'esnext',
+      lib: ['esnext'],
+      module: 'nodenext',
+      types: ['node'],
+      strict: true,
+      noUncheckedIndexedAccess: true,
+      exactOptionalPropertyTypes: true,
+      moduleDetection: 'force',
+      noEmit: true,
+    },
+  },
 }
 
 /** A name that the text around a fragment explains. */
@@ -15,9 +43,9 @@ const UNKNOWN_NAMES = ['TS2304', 'TS2552', 'TS18004']
 const UNKNOWN_MODULE = 'TS2307'
 
 /** What the compiler says about the examples, all of them in one go; as `document:line: message`. */
-export function typeErrors(examples: readonly ExampleFile[]): string[] {
-  writeFileSync(join(examplesFolder, 'tsconfig.json'), JSON.stringify(settings))
-  const { stdout, error } = spawnSync(join(root, 'node_modules/.bin/tsc'), ['-p', '.', '--pretty', 'false'], {
+export function typeErrors(examples: readonly ExampleFile[], { tsc, settings }: Compiler): string[] {
+  writeFileSync(join(examplesFolder, 'tsconfig.json'), JSON.stringify({ ...settings, include: ['*.ts'] }))
+  const { stdout, error } = spawnSync(tsc, ['-p', '.', '--pretty', 'false'], {
     cwd: examplesFolder,
     encoding: 'utf8',
   })

@@ -36,6 +36,8 @@ export interface ShardConsumerStatus extends HandledCounts {
   readonly lagMs: number
 }
 
+/** So long the closing of a store waits for handlers under way, and no longer than leases last: what they do comes again then. */
+const CLOSE_MS = 5_000
 /** The longest pause after rounds that failed: once a shard is back, its changes are late by up to this. */
 const LAST_RETRY_MS = 2_000
 
@@ -43,7 +45,8 @@ const LAST_RETRY_MS = 2_000
  * Hands the changes of a store to a function, at least once each, from where the consumer of this name was last: any number of processes share the
  * work. Of one entity versions come in their order, one after the other, the last one and not every one between. A change that
  * the function refuses, by throwing, is tried again while the others go on, and becomes a dead letter at last.
- * Nothing that goes wrong is thrown: it is told by `onError`, and tried again. Stop it before the store is closed.
+ * Nothing that goes wrong is thrown: it is told by `onError`, and tried again. It ends with its store, whose `close` waits for up to five seconds for the
+ * handlers under way, for which the store is closed already: stop it before, so that they can write to the end.
  */
 export function consume(
   store: ChangesStore,
@@ -132,8 +135,15 @@ export function consume(
 
   let stopped: Promise<void> | undefined
   const stop = (): Promise<void> => (stopped ??= end())
+  const leave = context.closing.join(async () => {
+    const over = new AbortController()
+    const tooLong = context.time.sleep(Math.min(CLOSE_MS, settled.leaseMs), over.signal).catch(() => {})
+    await Promise.race([stop(), tooLong])
+    over.abort()
+  })
   async function end(): Promise<void> {
     controller.abort()
+    leave()
     await Promise.all(loops)
     await Promise.all(shards.map(({ work }) => work.settled()))
     // What cannot be saved now comes again: leases run out, and the next process begins where it was saved last.

@@ -141,6 +141,39 @@ it('that never ends keeps no consumer at work whose store is closed', async () =
   expect(begun).toBe(1)
 })
 
+it('begins nothing more when its store is closed, which waits for it to save how far it came', async () => {
+  const ids = await putMany(200)
+  const own = await search.openStore()
+  const errors: unknown[] = []
+  const first: string[] = []
+  let ended = 0
+  // Leases that run out could not be told from those that were given back.
+  const consumer = start(
+    async ({ id }) => {
+      first.push(id)
+      await pause(50)
+      ended++
+    },
+    { leaseMs: 60_000, onError: (error) => void errors.push(error) },
+    own,
+  )
+  await until(() => ended > 8)
+  const closing = own.close()
+  const begun = first.length
+  expect(consumer.status().isRunning).toBe(false)
+  await closing
+  expect([first.length, ended, errors]).toEqual([begun, begun, []])
+  expect(consumer.status().shards.map(({ lagMs, partitions }) => [lagMs, partitions])).toEqual([
+    [0, 0],
+    [0, 0],
+  ])
+  const then: string[] = []
+  const next = start(({ id }) => void then.push(id), { leaseMs: 60_000 })
+  await until(() => new Set([...first, ...then]).size === ids.length)
+  expect(then.filter((id) => first.includes(id))).toEqual([])
+  await next.stop()
+})
+
 it('that is slow leaves their share to processes that join', async () => {
   await putMany(400)
   const slow: Handler = () => pause(150)

@@ -272,3 +272,16 @@ it('a page that is not complete is asked for again until it is', async () => {
   await new Promise((done) => setTimeout(done, 1_200))
   expect(queries).toBe(asked)
 })
+
+it('takes a definition, and says what it got in its place', async () => {
+  const first = (index: unknown): Promise<unknown> => watch(store, index as never, {}).next()
+  await expect(first({ definition: byUser, page() {} })).rejects.toMatchObject({
+    code: 'BAD_INDEX',
+    message:
+      'watch takes an index as defineIndex gives it; got an index of a kind, whose `definition` it is.',
+  })
+  await expect(first('by_user')).rejects.toMatchObject({
+    code: 'BAD_INDEX',
+    message: expect.stringMatching(/got a string/),
+  })
+})

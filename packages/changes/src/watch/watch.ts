@@ -2,6 +2,7 @@ import { optionKinds, type CallOptions, type Entity, type OptionKinds } from '@l
 import {
   definitionData,
   planQuery,
+  requireDefinition,
   type IndexDefinition,
   type IndexedEntity,
   type IndexProperties,
@@ -51,6 +52,7 @@ export async function* watch<const P extends IndexProperties>(
   options: WatchOptions = {},
 ): AsyncGenerator<WatchedPage<P>, void, undefined> {
   checkStore('watch', store, options, watchOptionKinds)
+  requireDefinition('watch', index)
   const page = pageOf(store, index, where, options)
   const { signal } = options
   page.enter()

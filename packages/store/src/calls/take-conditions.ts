@@ -1,6 +1,5 @@
 import { badArgument, isRecord, LooseleafError, type IndexDefinitionData } from '@looseleaf/core'
-import { MAX_CONDITIONS } from '@looseleaf/index-engine'
-import { requireDefinition } from './require-definition.ts'
+import { MAX_CONDITIONS, requireDefinition } from '@looseleaf/index-engine'
 
 const EXPECTED = `an array of 1 to ${MAX_CONDITIONS} conditions, each { index, where }`
 

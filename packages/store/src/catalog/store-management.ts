@@ -1,5 +1,5 @@
-import { checkOptions, type CallOptions, type IndexDefinitionData } from '@looseleaf/core'
-import { definitionFromData, type EngineContext } from '@looseleaf/index-engine'
+import { badArgument, checkOptions, type CallOptions, type IndexDefinitionData } from '@looseleaf/core'
+import { definitionsFromData, type EngineContext } from '@looseleaf/index-engine'
 import { optionsOf } from '../call-options.ts'
 import type { Observing } from '../observing/observing.ts'
 import { createStoreCalls, type StoreCalls } from '../observing/store-calls.ts'
@@ -33,7 +33,7 @@ export abstract class StoreManagement {
     options: CallOptions = {},
   ): Promise<void> {
     checkOptions('addIndex', options, optionsOf.call)
-    const checked = [definitions].flat().map((definition) => definitionFromData(definition))
+    const checked = definitionsFromData([definitions].flat())
     await this.calls.pass('addIndex', () => addIndex(this.context, checked, options))
   }
 
@@ -109,5 +109,14 @@ export abstract class StoreManagement {
   async status(options: CallOptions = {}): Promise<StoreStatus> {
     checkOptions('status', options, optionsOf.call)
     return this.calls.pass('status', () => readStatus(this.context, options))
+  }
+
+  /**
+   * Does work of several calls as one call: `close` waits for all of it, and lets in the calls that it makes meanwhile. Rejects with
+   * `CLOSED` where the store is closed already.
+   */
+  async holdOpen<T>(work: () => Promise<T>): Promise<T> {
+    if (typeof work !== 'function') throw badArgument('holdOpen', 'a function', work)
+    return this.calls.hold(work)
   }
 }

@@ -1,6 +1,5 @@
 import { isRecord, type CatalogEntry, type IndexDefinitionData } from '@looseleaf/core'
-import { isClaimsOf, isInUse, sameRows } from '@looseleaf/index-engine'
-import { requireDefinition } from '../calls/require-definition.ts'
+import { isClaimsOf, isInUse, requireDefinition, sameRows } from '@looseleaf/index-engine'
 
 /**
  * Which index a call is about: a name means all generations under it, a definition what it describes, and `{ name, generation }`

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { createGate, type Gate } from '@looseleaf/core'
 import type { CallUnderWay, Observing } from './observing.ts'
 
@@ -5,6 +6,8 @@ import type { CallUnderWay, Observing } from './observing.ts'
 export interface StoreCalls extends Pick<Gate, 'checkOpen' | 'close' | 'underWay'> {
   /** Does the work of a call of this name; rejects with `CLOSED` once `close` was called. `index`: the name of the one that it asks. */
   pass<T>(name: string, work: () => Promise<T>, index?: string): Promise<T>
+  /** Does work of several calls as if it were one: once it has begun, its calls are let in. */
+  hold<T>(work: () => Promise<T>): Promise<T>
   /**
    * `pass` in parts, for calls so short that its promise would show: what `begin` answers goes to `within`, which does the work, and to `end`,
    * whatever came of it. Throws `CLOSED` once `close` was called.
@@ -17,9 +20,17 @@ export interface StoreCalls extends Pick<Gate, 'checkOpen' | 'close' | 'underWay
 
 export function createStoreCalls(observing: Observing): StoreCalls {
   const gate = createGate('The store is closed.')
+  const holding = new AsyncLocalStorage<{ isUnderWay: boolean }>()
+  let held = 0
+
+  function enter(): void {
+    // Asked only where it can matter.
+    if (held > 0 && holding.getStore()?.isUnderWay) gate.enterWithin()
+    else gate.enter()
+  }
 
   function begin(name: string, index?: string): CallUnderWay | undefined {
-    gate.enter()
+    enter()
     return observing.begin(name, index)
   }
 
@@ -41,6 +52,18 @@ export function createStoreCalls(observing: Observing): StoreCalls {
     begin,
     within,
     end,
+    async hold(work) {
+      enter()
+      held++
+      const hold = { isUnderWay: true }
+      try {
+        return await holding.run(hold, work)
+      } finally {
+        hold.isUnderWay = false
+        held--
+        gate.leave()
+      }
+    },
     async pass(name, work, index) {
       const under = begin(name, index)
       let failed: { readonly error: unknown } | undefined

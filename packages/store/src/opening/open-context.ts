@@ -9,6 +9,7 @@ import {
 } from '@looseleaf/core'
 import {
   createCatalogHolder,
+  createClosing,
   isClaimsOf,
   isInUse,
   sameRows,
@@ -139,6 +140,7 @@ export async function openContext(
       clock: createVersionClock(time, random),
       catalog,
       events: observing,
+      closing: createClosing(),
     }
     await agreeOnPolicies(context, policies, onWarning)
     if (migrate && silent.size === 0) {

@@ -265,4 +265,8 @@ it('a cursor of other shards and options that make no sense are refused', async 
   await expect(take(1, { from })).rejects.toMatchObject({ code: 'BAD_CURSOR' })
   expect(() => store.changes({ pollMs: 0 })).toThrow(/pollMs.*10 or more/)
   expect(() => store.changes({ from: 7 as never })).toThrow(/'beginning', 'now' or the cursor/)
+  // A place that was never kept is no wish to leave out all that is stored.
+  expect(() => store.changes({ from: undefined as never })).toThrow(
+    /'beginning', 'now' or the cursor .*'beginning'\); got/,
+  )
 })

@@ -16,10 +16,10 @@ import type { EntityReader } from './entity-reader.ts'
 export interface ChangesOptions extends CallOptions {
   /**
    * Where to begin: with every entity of the store, with what changes from now on, or behind a change, by its `cursor`.
-   * `now` is when the loop begins,
-   * and needs every shard. Default: `now`.
+   * `now` is when the loop begins, and needs every shard. Default: `now`. Undefined is refused: a place that was never kept would
+   * leave out all that is stored.
    */
-  readonly from?: 'beginning' | 'now' | (string & {}) | undefined
+  readonly from?: 'beginning' | 'now' | (string & {})
   /** Milliseconds between two looks at a shard where nothing is new; also how old its floor may be, 10 or more. Default: 250. */
   readonly pollMs?: number | undefined
   /** Told of an error of a shard that is tried again, while the others go on. Default: nobody is. */

@@ -63,6 +63,8 @@ export interface ReplicaReads {
     kind?: ReadKind,
   ): Promise<T>
   sessionToken(): string
+  /** Throws `BAD_OPTION` for a token of another store, where there is one. */
+  requireOwn(call: string, after: string | undefined): void
   /** Of the replicas of a shard. */
   stats(shard: number): readonly ReplicaStats[]
   close(): Promise<void>
@@ -102,7 +104,7 @@ export function createReplicaReads(
 ): ReplicaReads {
   const { driver, router, codec, catalog, time, random } = context
   const now = elapsedBy(time)
-  const tokens = createSessionTokens(now, random)
+  const tokens = createSessionTokens(now, random, catalog.current().storeId)
   const primary: ReadView = {
     shard: (number) => driver.shards[number]!,
     lanes: (number) => primaryLanes[number]!,
@@ -194,10 +196,16 @@ export function createReplicaReads(
     return true
   }
 
+  function requireOwn(call: string, after: string | undefined): void {
+    if (after !== undefined) tokens.requireOwn(call, after)
+  }
+
   return {
     primary,
+    requireOwn,
     async read(call, options, work, kind = {}) {
-      const { from = 'primary', maxStalenessMs, fresh } = options
+      const { from = 'primary', maxStalenessMs, fresh, after } = options
+      requireOwn(call, after)
       if (from === 'primary') {
         if (maxStalenessMs === undefined) return work(primary)
         throw badOption(call, "maxStalenessMs without from: 'replica'; a primary is never too old")

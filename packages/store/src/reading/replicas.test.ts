@@ -6,12 +6,14 @@ import {
   type ShardState,
 } from '@looseleaf-tooling/reference-driver'
 import { LooseleafError, parseId, type Driver, type Shard, type Time } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
 import { readReplicas } from './read-replicas.ts'
+import { createSessionTokens } from './session-tokens.ts'
 
 const byAuthor = defineIndex('by_author', {
   properties: { author: 'string', posted: 'integer' },
@@ -289,7 +291,10 @@ it('a token of another process that was forgotten is new again: primaries are re
   await lookAgain()
   expect(await primaryReads(after)).toBe(0)
   // As many as are kept in mind, each of another moment.
-  const others = Array.from({ length: 10_000 }, (_, n) => `${after.split('-')[0]}-${(n + 1).toString(36)}`)
+  let moment = 0
+  const { storeId } = store.context.catalog.current()
+  const tokens = createSessionTokens(() => moment++, store.context.random, storeId)
+  const others = Array.from({ length: 10_000 }, () => tokens.make())
   await Promise.all(others.map((token) => other.get(id, { ...patient, after: token })))
   expect(await primaryReads(after)).toBe(1)
   await lookAgain()
@@ -677,6 +682,40 @@ describe('bad options', () => {
         message: expect.stringMatching(new RegExp(`^${name} is given maxStalenessMs without from`)),
       })
     }
+  })
+
+  it('are tokens that are cut or changed, and those of other stores, whatever is read with them', async () => {
+    const { id, token } = await store.put({ author: 'ann', posted: 1 })
+    expect(await store.get(id, { ...replica, after: token })).toBeDefined()
+    const changed = token.replace(/.(?=-\w+$)/, (last) => (last === '0' ? '1' : '0'))
+    for (const after of [
+      token.slice(0, -2),
+      token.slice(0, token.lastIndexOf('-')),
+      token.slice(1),
+      changed,
+    ]) {
+      await expect(store.get(id, { ...replica, after })).rejects.toThrow(
+        /after of get has to be the token of a write or what `sessionToken` has given, whole; got a string/,
+      )
+    }
+    const other = await DataStore.open({ shards: memoryShards(1), migrate: true })
+    const after = other.sessionToken()
+    const foreign = {
+      code: 'BAD_OPTION',
+      message: expect.stringMatching(
+        /^The option after of (get|getMany|query) .* of this store, .* got one of another store\.$/,
+      ),
+    }
+    for (const options of [{ after }, { ...replica, after }, { fresh: true, after }]) {
+      await expect(store.get(id, options)).rejects.toMatchObject(foreign)
+      await expect(store.getMany([id], options)).rejects.toMatchObject(foreign)
+    }
+    await expect(store.query(byAuthor, { author: 'ann' }, { ...replica, after })).rejects.toMatchObject(
+      foreign,
+    )
+    // One without replicas looks at them as well.
+    await expect(other.get(id, { ...replica, after: token })).rejects.toMatchObject(foreign)
+    await other.close()
   })
 })
 

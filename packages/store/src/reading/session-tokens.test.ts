@@ -3,9 +3,12 @@ import { createSessionTokens, isSessionToken } from './session-tokens.ts'
 
 const random = { next: () => 0, uuid: () => crypto.randomUUID() }
 
-it('a token says in its own store when it was made, and in others when it was seen for the first time', () => {
+it('a token says in its own process when it was made, and in others when it was seen for the first time', () => {
   let now = 5
-  const [own, other] = [createSessionTokens(() => now, random), createSessionTokens(() => now * 10, random)]
+  const [own, other] = [
+    createSessionTokens(() => now, random, 'a store'),
+    createSessionTokens(() => now * 10, random, 'a store'),
+  ]
   const token = own.make()
   expect(isSessionToken(token)).toBe(true)
   now = 7
@@ -18,7 +21,7 @@ it('a token says in its own store when it was made, and in others when it was se
 
 it('10,000 of other processes are kept in mind; the oldest is forgotten, and is new when it comes again', () => {
   let now = 0
-  const tokens = createSessionTokens(() => now, random)
+  const tokens = createSessionTokens(() => now, random, 'a store')
   const others = Array.from({ length: 10_001 }, (_, n) => `other-${n.toString(36)}`)
   for (const token of others.slice(0, 10_000)) {
     now++

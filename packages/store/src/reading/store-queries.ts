@@ -1,18 +1,18 @@
 import { checkOptions, withCallbacks } from '@looseleaf/core'
-import type {
-  EngineContext,
-  GetAllOptions,
-  IndexConditions,
-  IndexDefinition,
-  IndexedEntity,
-  IndexProperties,
-  IntersectionPage,
-  QueryOptions,
-  QueryPage,
-  Where,
+import {
+  requireDefinition,
+  type EngineContext,
+  type GetAllOptions,
+  type IndexConditions,
+  type IndexDefinition,
+  type IndexedEntity,
+  type IndexProperties,
+  type IntersectionPage,
+  type QueryOptions,
+  type QueryPage,
+  type Where,
 } from '@looseleaf/index-engine'
 import { optionsOf } from '../call-options.ts'
-import { requireDefinition } from '../calls/require-definition.ts'
 import { takeConditions } from '../calls/take-conditions.ts'
 import { takeWheres } from '../calls/take-wheres.ts'
 import { StoreManagement } from '../catalog/store-management.ts'
@@ -43,7 +43,7 @@ export abstract class StoreQueries extends StoreManagement {
    * Whether an index can be queried, as far as this process knows: it asks no database, and learns of what others do within
    * seconds. For what a program can do without while an index is added or dropped; a query may find that it has just gone.
    */
-  isReady(index: IndexDefinition): boolean {
+  isReady<const P extends IndexProperties>(index: IndexDefinition<P>): boolean {
     requireDefinition('isReady', index)
     return isKnownReady(this.context, index)
   }

@@ -424,7 +424,7 @@ refuses('what is no index', [
     'INDEX_NOT_FOUND',
     /by_name.*another definition/,
   ],
-  ['null for getAll', ({ store }) => store.getAll(null, {}), 'BAD_INDEX', /query takes an index.*null/],
+  ['null for getAll', ({ store }) => store.getAll(null, {}), 'BAD_INDEX', /getAll takes an index.*null/],
   ['a name for getAll', ({ store }) => store.getAll('by_name', {}), 'BAD_INDEX', /takes an index.*a string/],
   ['null to count', ({ store }) => store.count(null, {}), 'BAD_INDEX', /count takes an index.*null/],
   [

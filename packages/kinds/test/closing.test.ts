@@ -1,0 +1,41 @@
+import { isLooseleafError } from '@looseleaf/core'
+import { expect, test } from 'vitest'
+import { Issue, openStore } from './issues.ts'
+
+/** More than are under way at once. */
+const MANY = 600
+const values = Array.from({ length: MANY }, (_, n) => ({ project: 'p', title: `T${n}` }))
+
+test('a store that is closed meanwhile waits for all of many', async () => {
+  const store = await openStore(Issue)
+  const issues = Issue.in(store)
+  const inserting = issues.insertMany(values)
+  const closing = store.close()
+  // What comes later is no part of it.
+  await expect(issues.insertMany(values)).rejects.toMatchObject({ code: 'CLOSED' })
+  const fates = await inserting
+  expect(fates.filter(({ ok }) => !ok)).toEqual([])
+  await closing
+})
+
+test('a store that is closed meanwhile waits for all that match, and for calls that read before they write', async () => {
+  const store = await openStore(Issue)
+  const issues = Issue.in(store)
+  const [first, second] = await issues.insertMany(values)
+  if (!first?.ok || !second?.ok) throw new Error('They are inserted.')
+  const changing = issues.byProject.updateWhere({ project: 'p' }, { status: 'closed' })
+  const others = [
+    issues.delete(first.value.id),
+    issues.upsert(second.value.id, values[1]!, { assignee: 'a' }),
+    issues.byProject.first({ project: 'p' }),
+  ]
+  const closing = store.close()
+  await Promise.all(others)
+  const { done, failed } = await changing
+  expect(failed).toEqual([])
+  expect(done).toBeGreaterThan(MANY - 3)
+  await closing
+  await expect(issues.byProject.updateWhere({ project: 'p' }, {})).rejects.toSatisfy((error) =>
+    isLooseleafError(error, 'CLOSED'),
+  )
+})
