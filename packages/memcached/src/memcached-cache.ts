@@ -19,6 +19,11 @@ export interface MemcachedOptions {
   readonly servers: readonly string[]
   /** How old a value may be, in milliseconds, 4,000 at the least: seconds are the shortest that a server counts. */
   readonly maxStalenessMs: number
+  /**
+   * Comes before every key: up to 40 letters, digits, `_` and `-`. All processes of a store have the same one. A copy of a store has its
+   * ids, so it needs another one where it uses the same servers, or each would find what the other has kept. Default: none.
+   */
+  readonly namespace?: string | undefined
   /** Milliseconds for an answer; 200 by default. */
   readonly timeoutMs?: number | undefined
 }
@@ -33,6 +38,9 @@ const TICK_SECONDS = 1
 const LEASE = Buffer.from([0])
 /** No value is shorter. */
 const MIN_BYTES = 16
+/** Keys of a store are up to 200 letters, those of a server 250. */
+const MAX_NAMESPACE = 40
+const NAMESPACE = new RegExp(`^[A-Za-z0-9_-]{1,${MAX_NAMESPACE}}$`)
 /** The longest relative time that a server takes; more would be a date. */
 const MAX_SECONDS = 30 * 24 * 3_600
 
@@ -44,12 +52,16 @@ export function memcachedCache(options: MemcachedOptions): SharedCacheFactory {
       expected: `a number of milliseconds, ${MIN_STALENESS_MS} or more`,
       fits: (value) => Number.isFinite(value) && (value as number) >= MIN_STALENESS_MS,
     },
+    namespace: {
+      expected: `a text of 1 to ${MAX_NAMESPACE} letters, digits, _ and -`,
+      fits: (value) => typeof value === 'string' && NAMESPACE.test(value),
+    },
     timeoutMs: {
       expected: 'a number of milliseconds, 1 or more',
       fits: (value) => Number.isFinite(value) && (value as number) >= 1,
     },
   })
-  const { servers, maxStalenessMs, timeoutMs = 200 } = options
+  const { servers, maxStalenessMs, namespace, timeoutMs = 200 } = options
   if (maxStalenessMs === undefined) throw badArgument('memcachedCache', '{ maxStalenessMs }', undefined)
   if (!Array.isArray(servers) || servers.length === 0)
     throw badArgument('memcachedCache', `a list of servers, each ${ADDRESS}`, servers)
@@ -62,7 +74,22 @@ export function memcachedCache(options: MemcachedOptions): SharedCacheFactory {
   }
   // What is kept is as old as its lease at the most when it is kept.
   const seconds = Math.min(Math.floor(maxStalenessMs / 1_000) - LEASE_SECONDS - TICK_SECONDS, MAX_SECONDS)
-  return { maxStalenessMs, connect: () => connect(servers as readonly string[], seconds, timeoutMs) }
+  const connectAll = (): SharedCache => connect(servers as readonly string[], seconds, timeoutMs)
+  return {
+    maxStalenessMs,
+    connect: () => (namespace === undefined ? connectAll() : within(namespace, connectAll())),
+  }
+}
+
+/** The cache with keys that others do not have. */
+function within(namespace: string, cache: SharedCache): SharedCache {
+  const keyOf = (key: string): string => `${namespace}:${key}`
+  return {
+    take: (keys) => cache.take(keys.map(keyOf)),
+    keep: (key, value, lease) => cache.keep(keyOf(key), value, lease),
+    remove: (key) => cache.remove(keyOf(key)),
+    close: () => cache.close(),
+  }
 }
 
 /** What may be told: in anything else there may be a password. */

@@ -230,6 +230,43 @@ describe.skipIf(lacks)(`memcached${lacks ? ` (left out: ${howToInstall})` : ''}`
       expect(Math.min(...hits)).toBeGreaterThan(0)
     })
 
+    test('a copy of a store with a namespace of its own does not find what the original has kept', async () => {
+      const original = await open()
+      const { id } = await original.put({ of: 'original' })
+      const shards = await memoryShards(2).connect()
+      onTestFinished(() => shards.close())
+      // Its ids, and the id of the store.
+      for (const [i, shard] of shards.shards.entries()) {
+        await shard.createTables()
+        await shard.catalog.init((await memory.shards[i]!.catalog.load())!)
+      }
+      const openCopy = async (namespace: string | undefined): Promise<DataStore> => {
+        const cache = memcachedCache({
+          servers: [servers[0].address],
+          maxStalenessMs: 60_000,
+          timeoutMs: 5_000,
+          namespace,
+        })
+        const store = await DataStore.open({ shards: keepOpen(shards), cache })
+        stores.push(store)
+        return store
+      }
+      const copy = await openCopy('staging')
+      await copy.put({ of: 'copy' }, { id })
+      // From now on both are kept.
+      for (const store of [original, copy])
+        await expect
+          .poll(async () => {
+            await store.get(id)
+            return store.stats().cache!.hits
+          })
+          .toBeGreaterThan(0)
+      expect(await original.get(id)).toMatchObject({ of: 'original' })
+      expect(await copy.get(id)).toMatchObject({ of: 'copy' })
+      expect(await (await openCopy(undefined)).get(id)).toMatchObject({ of: 'original' })
+      expect(await (await openCopy('staging')).get(id)).toMatchObject({ of: 'copy' })
+    })
+
     test('a consumer takes out what others write past it, long before that is too old', async () => {
       const [store, reader] = [await open(), await open()]
       const { id } = await store.put({ n: 1 })
