@@ -30,5 +30,10 @@ export function decodeRow(codec: Codec, stored: EntityRow, shard: string): ReadE
   const { id, body, version, updated } = stored
   const bag = decodeBody(codec, stored, shard)
   if (bag === undefined || body === null) return undefined
-  return { id, bag, version, updated, bytes: codec.decodedBytes?.(body) ?? body.length }
+  return { id, bag, version, updated, bytes: bytesInHand(codec, body) }
+}
+
+/** What a stored body, or a part of one, takes in memory once it is decoded, for bounds. */
+export function bytesInHand(codec: Codec, body: Uint8Array): number {
+  return codec.decodedBytes?.(body) ?? body.length
 }

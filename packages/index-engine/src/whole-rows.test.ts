@@ -1,8 +1,11 @@
-import type { BoundedRow, EntityRow } from '@looseleaf/core'
+import type { BoundedRow, Codec, EntityRow } from '@looseleaf/core'
 import { expect, test } from 'vitest'
 import { longestBody, wholeRows } from './whole-rows.ts'
 
 const MiB = 1024 * 1024
+
+/** Bodies are what they are stored as. */
+const plainCodec: Codec = { name: 'plain', encode: () => Buffer.from('{}'), decode: () => ({}) }
 
 const row = (n: number, bodyBytes: number, body?: Uint8Array | null): BoundedRow => ({
   id: Buffer.alloc(16, n),
@@ -26,7 +29,7 @@ test('bodies that were left out are read for each run, as they are then; what is
   const now = { id: Buffer.alloc(16, 2), version: 20, updated: 20, body: Buffer.from('now') }
   const table = tableOf([now])
   const given = [row(1, 1, Buffer.from('1')), row(2, 3), row(3, 3), row(4, 0, null)]
-  const runs = await Array.fromAsync(wholeRows(table, given, {}))
+  const runs = await Array.fromAsync(wholeRows(table, plainCodec, given, {}))
   expect(runs.map((run) => run.map(({ version, body }) => [version, body?.toString()]))).toEqual([
     [
       [1, '1'],
@@ -42,15 +45,28 @@ test('a run has as many bodies as fit into 8 MiB, or one', async () => {
   const rows = sizes.map((size, i) => ({ ...row(i + 1, size * MiB), body: Buffer.from('read') }))
   const table = tableOf(rows)
   const given = rows.map(({ body: _, ...left }): BoundedRow => ({ ...left, body: undefined }))
-  const runs = await Array.fromAsync(wholeRows(table, given, {}))
+  const runs = await Array.fromAsync(wholeRows(table, plainCodec, given, {}))
   expect(table.asked).toEqual([[1, 2], [3, 4], [5], [6], [7]])
   expect(runs.flat().map(({ version }) => version)).toEqual([1, 2, 3, 4, 5, 6, 7])
 })
 
+test('bodies count as what they become, those that were left out too', async () => {
+  const sizes = [5, 3, 1, 7, 9, 2]
+  const codec: Codec = { ...plainCodec, decodedBytes: (body) => body[0]! * MiB }
+  const rows = sizes.map((size, i) => ({ ...row(i + 1, 1), body: Buffer.of(size) }))
+  const table = tableOf(rows)
+  const given = rows.map((one, i): BoundedRow => (i % 2 === 0 ? one : { ...one, body: undefined }))
+  const runs = await Array.fromAsync(wholeRows(table, codec, [...given, row(7, 0, null)], {}))
+  expect(runs.map((run) => run.map(({ version }) => version))).toEqual([[1, 2], [3, 4], [5], [6, 7]])
+  expect(table.asked).toEqual([[2, 4, 6]])
+})
+
 test('nothing is read where nothing was left out', async () => {
   const table = tableOf([])
-  expect(await Array.fromAsync(wholeRows(table, [row(1, 1, Buffer.from('1'))], {}))).toHaveLength(1)
-  expect(await Array.fromAsync(wholeRows(table, [], {}))).toEqual([])
+  expect(await Array.fromAsync(wholeRows(table, plainCodec, [row(1, 1, Buffer.from('1'))], {}))).toHaveLength(
+    1,
+  )
+  expect(await Array.fromAsync(wholeRows(table, plainCodec, [], {}))).toEqual([])
   expect(table.asked).toEqual([])
 })
 

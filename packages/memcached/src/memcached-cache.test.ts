@@ -23,6 +23,12 @@ describe('bad options', () => {
     // No password in a message.
     [{ ...good, servers: ['ann:secret@cache'] }, /server 0 .*; got a string of 16 characters/],
     [{ ...good, servers: '127.0.0.1:11211' }, /servers of memcachedCache has to be an array/],
+    [
+      { ...good, namespace: 'of two words' },
+      /namespace of memcachedCache has to be a text of 1 to 40 letters, digits, _ and -; got a string of 12 characters/,
+    ],
+    [{ ...good, namespace: '' }, /namespace of memcachedCache/],
+    [{ ...good, namespace: 'n'.repeat(41) }, /namespace of memcachedCache/],
     [{ ...good, timeoutMs: 0 }, /timeoutMs of memcachedCache/],
     [{ ...good, ttl: 5 }, /no option "ttl"/],
   ])('%j', (options, message) => {

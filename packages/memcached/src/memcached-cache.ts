@@ -9,7 +9,7 @@ import {
   type SharedCacheAnswer,
   type SharedCacheFactory,
 } from '@looseleaf/core'
-import { MemcacheClient } from 'memcache-client'
+import { memcachedServer, type KeptValue, type MemcachedServer } from './memcached-server.ts'
 
 export interface MemcachedOptions {
   /**
@@ -19,6 +19,11 @@ export interface MemcachedOptions {
   readonly servers: readonly string[]
   /** How old a value may be, in milliseconds, 4,000 at the least: seconds are the shortest that a server counts. */
   readonly maxStalenessMs: number
+  /**
+   * Comes before every key: up to 40 letters, digits, `_` and `-`. All processes of a store have the same one. A copy of a store has its
+   * ids, so it needs another one where it uses the same servers, or each would find what the other has kept. Default: none.
+   */
+  readonly namespace?: string | undefined
   /** Milliseconds for an answer; 200 by default. */
   readonly timeoutMs?: number | undefined
 }
@@ -27,12 +32,15 @@ const ADDRESS = "'host:port', by name or IPv4 address"
 const MIN_STALENESS_MS = 4_000
 /** Whole seconds that a lease is good for. */
 const LEASE_SECONDS = 2
-/** After a failure a server is left alone for so long: each call would wait for its answer. */
-const REST_MS = 1_000
 /** A server's clock ticks once a second. */
 const TICK_SECONDS = 1
 /** Stands for a lease: shorter than any value. */
 const LEASE = Buffer.from([0])
+/** No value is shorter. */
+const MIN_BYTES = 16
+/** Keys of a store are up to 200 letters, those of a server 250. */
+const MAX_NAMESPACE = 40
+const NAMESPACE = new RegExp(`^[A-Za-z0-9_-]{1,${MAX_NAMESPACE}}$`)
 /** The longest relative time that a server takes; more would be a date. */
 const MAX_SECONDS = 30 * 24 * 3_600
 
@@ -44,12 +52,16 @@ export function memcachedCache(options: MemcachedOptions): SharedCacheFactory {
       expected: `a number of milliseconds, ${MIN_STALENESS_MS} or more`,
       fits: (value) => Number.isFinite(value) && (value as number) >= MIN_STALENESS_MS,
     },
+    namespace: {
+      expected: `a text of 1 to ${MAX_NAMESPACE} letters, digits, _ and -`,
+      fits: (value) => typeof value === 'string' && NAMESPACE.test(value),
+    },
     timeoutMs: {
       expected: 'a number of milliseconds, 1 or more',
       fits: (value) => Number.isFinite(value) && (value as number) >= 1,
     },
   })
-  const { servers, maxStalenessMs, timeoutMs = 200 } = options
+  const { servers, maxStalenessMs, namespace, timeoutMs = 200 } = options
   if (maxStalenessMs === undefined) throw badArgument('memcachedCache', '{ maxStalenessMs }', undefined)
   if (!Array.isArray(servers) || servers.length === 0)
     throw badArgument('memcachedCache', `a list of servers, each ${ADDRESS}`, servers)
@@ -62,7 +74,22 @@ export function memcachedCache(options: MemcachedOptions): SharedCacheFactory {
   }
   // What is kept is as old as its lease at the most when it is kept.
   const seconds = Math.min(Math.floor(maxStalenessMs / 1_000) - LEASE_SECONDS - TICK_SECONDS, MAX_SECONDS)
-  return { maxStalenessMs, connect: () => connect(servers as readonly string[], seconds, timeoutMs) }
+  const connectAll = (): SharedCache => connect(servers as readonly string[], seconds, timeoutMs)
+  return {
+    maxStalenessMs,
+    connect: () => (namespace === undefined ? connectAll() : within(namespace, connectAll())),
+  }
+}
+
+/** The cache with keys that others do not have. */
+function within(namespace: string, cache: SharedCache): SharedCache {
+  const keyOf = (key: string): string => `${namespace}:${key}`
+  return {
+    take: (keys) => cache.take(keys.map(keyOf)),
+    keep: (key, value, lease) => cache.keep(keyOf(key), value, lease),
+    remove: (key) => cache.remove(keyOf(key)),
+    close: () => cache.close(),
+  }
 }
 
 /** What may be told: in anything else there may be a password. */
@@ -74,36 +101,36 @@ function isAddress(value: unknown): boolean {
   return typeof value === 'string' && /^[^\s:/[\]]+:\d{1,5}$/.test(value)
 }
 
-/** As the client gives it. */
-interface Kept {
-  readonly tokens: string[]
-  readonly casUniq: string | number
-  readonly value: Buffer
-}
-
 function connect(addresses: readonly string[], seconds: number, timeoutMs: number): SharedCache {
   // A client of its own for each: one of several would put the keys of a server that is down on others, and find them again on the first
   // when it is back, whatever was removed meanwhile.
-  const servers = addresses.map((address) => createServer(address, timeoutMs))
-  const serverOf = (key: string): Server => servers[placeOf(key, servers.length)] as Server
+  const servers = addresses.map((address) => memcachedServer(address, timeoutMs))
+  const serverOf = (key: string): MemcachedServer => servers[placeOf(key, servers.length)] as MemcachedServer
 
-  async function lease({ ask }: Server, key: string): Promise<SharedCacheAnswer> {
-    const lifetime = LEASE_SECONDS
-    const isAdded = await ask('add', (client) => client.add(key, LEASE, { lifetime }), 'NOT_STORED')
-    if (isAdded === undefined) return undefined
-    const found = await ask('gets', (client) => client.gets<Buffer>(key))
+  async function lease(server: MemcachedServer, key: string): Promise<SharedCacheAnswer> {
+    if (!(await server.add(key, LEASE, LEASE_SECONDS))) return undefined
+    const found = (await server.gets([key])).get(key)
     // It may have expired, or have been removed, already.
-    return isLease(found) ? { lease: String(found?.casUniq) } : undefined
+    return found !== undefined && isLease(found) ? { lease: found.unique } : undefined
   }
 
-  async function takeFrom(server: Server, keys: readonly string[]): Promise<SharedCacheAnswer[]> {
+  /** Of what nobody has kept here: it would be met by every read until it is too old. */
+  async function discard(server: MemcachedServer, key: string): Promise<SharedCacheAnswer> {
+    await server.delete(key)
+    return {
+      failed: new Error(`memcached ${server.address} had something else under ${key}; it was removed`),
+    }
+  }
+
+  async function takeFrom(server: MemcachedServer, keys: readonly string[]): Promise<SharedCacheAnswer[]> {
     try {
-      const found = await server.ask('gets', (client) => client.gets<Record<string, Kept>>([...keys]))
+      const found = await server.gets(keys)
       return await Promise.all(
         keys.map((key): SharedCacheAnswer | Promise<SharedCacheAnswer> => {
-          const one = found?.[key]
+          const one = found.get(key)
           if (one === undefined) return lease(server, key)
-          return isLease(one) ? undefined : { value: one.value }
+          if (isLease(one)) return undefined
+          return one.value.length < MIN_BYTES ? discard(server, key) : { value: one.value }
         }),
       )
     } catch (error) {
@@ -128,74 +155,20 @@ function connect(addresses: readonly string[], seconds: number, timeoutMs: numbe
     },
     async keep(key, value, own) {
       const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength)
-      const options = { casUniq: own, lifetime: seconds }
-      // Another lease, or none: what was read may be older than what has been removed since.
-      const noes = ['EXISTS', 'NOT_FOUND']
-      await serverOf(key).ask('cas', (client) => client.cas(key, bytes, options), ...noes)
+      // With another lease there, or none, what was read may be older than what has been removed since.
+      await serverOf(key).cas(key, bytes, seconds, own)
     },
     async remove(key) {
-      await serverOf(key).ask('delete', (client) => client.delete(key), 'NOT_FOUND')
+      await serverOf(key).delete(key)
     },
     async close() {
-      for (const { close } of servers) close()
+      for (const server of servers) server.close()
     },
   }
 }
 
-interface Server {
-  /**
-   * Undefined where the answer is one of `noes`, which the client takes for errors. Rejects with `CACHE_UNAVAILABLE` for all others, after
-   * `timeoutMs` at the latest, and at once while the server is left alone.
-   */
-  ask<T>(
-    what: string,
-    command: (client: MemcacheClient) => Promise<T>,
-    ...noes: string[]
-  ): Promise<T | undefined>
-  close(): void
-}
-
-function createServer(address: string, timeoutMs: number): Server {
-  const client = new MemcacheClient({
-    server: { server: address, maxConnections: 1 },
-    cmdTimeout: timeoutMs,
-    connectTimeout: timeoutMs,
-    noDelay: true,
-  })
-  let restsUntil = -Infinity
-  let failure: LooseleafError | undefined
-  return {
-    async ask(what, command, ...noes) {
-      if (performance.now() < restsUntil) throw failure
-      try {
-        return await within(timeoutMs, command(client))
-      } catch (error) {
-        const message = error instanceof Error ? error.message : String(error)
-        if (noes.includes(message)) return undefined
-        restsUntil = performance.now() + REST_MS
-        failure = new LooseleafError('CACHE_UNAVAILABLE', `memcached ${address}, ${what}: ${message}`, {
-          cause: error,
-        })
-        throw failure
-      }
-    },
-    close: () => client.shutdown(),
-  }
-}
-
-/** The client's own limit goes by a clock that may be set. */
-async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
-  const { promise: over, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error(`no answer within ${milliseconds} ms`)), milliseconds)
-  try {
-    return await Promise.race([work, over])
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
-function isLease(found: { readonly value: Buffer } | undefined): boolean {
-  return found !== undefined && found.value.length === LEASE.length
+function isLease({ value }: KeptValue): boolean {
+  return value.equals(LEASE)
 }
 
 /** The server of a key: the one that scores highest, so that most keys stay where they are when servers are added. */

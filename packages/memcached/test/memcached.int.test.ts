@@ -68,6 +68,50 @@ describe.skipIf(lacks)(`memcached${lacks ? ` (left out: ${howToInstall})` : ''}`
     expect((await one.take([key]))[0]).toHaveProperty('lease')
   })
 
+  test('a lease is no good once its server was started anew, though that gives the same numbers again', async () => {
+    const server = await startMemcached()
+    const factory = memcachedCache({ servers: [server.address], maxStalenessMs: 5_000, timeoutMs: 5_000 })
+    const [before, after] = [factory.connect(), factory.connect()]
+    onTestFinished(async () => {
+      await Promise.all([before.close(), after.close()])
+      await server.kill()
+    })
+    const key = newKey()
+    const lease = leaseOf((await before.take([key]))[0])
+    await server.restart()
+    const next = leaseOf((await after.take([key]))[0])
+    await before.keep(key, value('old'), lease)
+    expect((await after.take([key]))[0]).toBeUndefined()
+    await after.keep(key, value('new'), next)
+    expect((await before.take([key]))[0]).toEqual({ value: Buffer.from(value('new')) })
+  })
+
+  test('what somebody else has put under a key is taken out and told, and what was asked for with it is answered', async () => {
+    const [bad, good] = [newKey(), newKey()]
+    await one.keep(good, value('good'), leaseOf((await one.take([good]))[0]))
+    // Text, JSON that is none, a number, compressed, bytes that are too short, a byte that is no lease.
+    for (const [flags, bytes] of [
+      [0, value('text').toString()],
+      [2, 'x'],
+      [4, '7'],
+      [1, 'x'],
+      [9, 'x'],
+      [8, ''],
+      [8, '7'],
+    ] as const) {
+      await servers[0].set(bad, flags, bytes)
+      const [first, second] = await one.take([bad, good])
+      expect(first).toMatchObject({
+        failed: {
+          message: `memcached ${servers[0].address} had something else under ${bad}; it was removed`,
+        },
+      })
+      expect(second).toEqual({ value: Buffer.from(value('good')) })
+      leaseOf((await one.take([bad]))[0])
+      await one.remove(bad)
+    }
+  })
+
   test('leases and values end within their times', { timeout: 20_000 }, async () => {
     const [leased, kept] = [newKey(), newKey()]
     const lease = leaseOf((await one.take([leased]))[0])
@@ -184,6 +228,43 @@ describe.skipIf(lacks)(`memcached${lacks ? ` (left out: ${howToInstall})` : ''}`
       expect(reads).toBeGreaterThan(20)
       const hits = both.map((store) => store.stats().cache!.hits)
       expect(Math.min(...hits)).toBeGreaterThan(0)
+    })
+
+    test('a copy of a store with a namespace of its own does not find what the original has kept', async () => {
+      const original = await open()
+      const { id } = await original.put({ of: 'original' })
+      const shards = await memoryShards(2).connect()
+      onTestFinished(() => shards.close())
+      // Its ids, and the id of the store.
+      for (const [i, shard] of shards.shards.entries()) {
+        await shard.createTables()
+        await shard.catalog.init((await memory.shards[i]!.catalog.load())!)
+      }
+      const openCopy = async (namespace: string | undefined): Promise<DataStore> => {
+        const cache = memcachedCache({
+          servers: [servers[0].address],
+          maxStalenessMs: 60_000,
+          timeoutMs: 5_000,
+          namespace,
+        })
+        const store = await DataStore.open({ shards: keepOpen(shards), cache })
+        stores.push(store)
+        return store
+      }
+      const copy = await openCopy('staging')
+      await copy.put({ of: 'copy' }, { id })
+      // From now on both are kept.
+      for (const store of [original, copy])
+        await expect
+          .poll(async () => {
+            await store.get(id)
+            return store.stats().cache!.hits
+          })
+          .toBeGreaterThan(0)
+      expect(await original.get(id)).toMatchObject({ of: 'original' })
+      expect(await copy.get(id)).toMatchObject({ of: 'copy' })
+      expect(await (await openCopy(undefined)).get(id)).toMatchObject({ of: 'original' })
+      expect(await (await openCopy('staging')).get(id)).toMatchObject({ of: 'copy' })
     })
 
     test('a consumer takes out what others write past it, long before that is too old', async () => {

@@ -1,4 +1,5 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '@looseleaf-tooling/mariadb'
@@ -21,6 +22,8 @@ export function hasMemcached(): boolean {
 export interface Memcached {
   /** `host:port`. */
   readonly address: string
+  /** Puts a value there as any other program may. */
+  set(key: string, flags: number, value: string): Promise<void>
   /** SIGSTOP; resolves when it answers nothing any more. */
   pause(): Promise<void>
   resume(): void
@@ -35,6 +38,7 @@ export async function startMemcached(): Promise<Memcached> {
   let server = await start(port)
   return {
     address: `127.0.0.1:${port}`,
+    set: (key, flags, value) => set(port, `set ${key} ${flags} 60 ${value.length}\r\n${value}\r\n`),
     async pause() {
       server.kill('SIGSTOP')
       // On a busy machine its threads go on for some time after the signal.
@@ -67,6 +71,13 @@ async function stop(server: ChildProcess): Promise<void> {
   const gone = new Promise((resolve) => server.once('exit', resolve))
   server.kill('SIGKILL')
   await gone
+}
+
+async function set(port: number, command: string): Promise<void> {
+  const socket = connect(port, '127.0.0.1', () => socket.write(command))
+  const [answer] = (await once(socket, 'data')) as [Buffer]
+  socket.destroy()
+  if (String(answer) !== 'STORED\r\n') throw new Error(`memcached has answered ${answer}`)
 }
 
 /** Whether it says its version; its port is open while it is paused too. */

@@ -47,7 +47,7 @@ export async function* followChanges(
         maxBody: longestBody(PAGE),
       })
       const versions = new Map(page.map(({ addedId, version }) => [addedId, version]))
-      for await (const run of wholeRows(entities, page, { signal })) {
+      for await (const run of wholeRows(entities, context.codec, page, { signal })) {
         // One that was replaced since the page was read, by what a crash may undo still, comes by itself.
         const same = run.filter(({ addedId, version }) => version === versions.get(addedId))
         if (same.length > 0) yield same

@@ -270,7 +270,7 @@ export class DataStore extends StoreQueries {
   scan(options: ScanOptions = noOptions): AsyncIterable<Entity> {
     checkOptions('scan', options, optionsOf.scan)
     this.calls.checkOpen()
-    const entities = scanEntities(this.context.driver, this.#reader, options)
+    const entities = scanEntities(this.context, this.#reader, options)
     return this.observing.each({ name: 'scan', index: undefined }, entities)
   }
 
@@ -292,7 +292,7 @@ export class DataStore extends StoreQueries {
   scanDamaged(options: CallOptions = noOptions): AsyncIterable<DamagedEntity> {
     checkOptions('scanDamaged', options, optionsOf.call)
     this.calls.checkOpen()
-    const damaged = scanDamaged(this.context.driver, this.#reader, options)
+    const damaged = scanDamaged(this.context, this.#reader, options)
     return this.observing.each({ name: 'scanDamaged', index: undefined }, damaged)
   }
 

@@ -159,7 +159,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
       partition.place = { updated: place.updated, addedId: place.addedId }
       hasNews = true
     }
-    for await (const run of wholeRows(entities, rows, { signal })) {
+    for await (const run of wholeRows(entities, context.codec, rows, { signal })) {
       const begun: Promise<unknown>[] = []
       for (const [partition, own] of Map.groupBy(run, partitionOf)) {
         const isCut = elapsed() > beginBy || cut.has(partition)
@@ -212,7 +212,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
       const found = new Map<string, EntityRow>()
       const bounded = await at().entities.readBounded(ids, longestBody(ids.length), { signal })
       const there = bounded.filter((row) => row !== undefined)
-      for await (const run of wholeRows(at().entities, there, { signal }))
+      for await (const run of wholeRows(at().entities, context.codec, there, { signal }))
         for (const row of run) found.set(formatId(row.id), row)
       return found
     }

@@ -24,7 +24,7 @@ export async function* entityPages(
       () => entities.pageByAdded(from, maxPage, { signal, maxBody: longestBody(maxPage) }),
       signal,
     )
-    for await (const rows of wholeRows(entities, page, { signal })) {
+    for await (const rows of wholeRows(entities, pass.context.codec, page, { signal })) {
       if (rows.length > 0) yield rows
       await throttle.take(shard, rows.length, signal)
     }

@@ -28,7 +28,7 @@ export async function eachEntity(
         for (const chunk of chunks(group, IDS_PER_READ)) {
           const rows = await entities.readBounded(chunk, longestBody(chunk.length), { signal })
           const there = rows.filter((row) => row !== undefined)
-          for await (const batch of wholeRows(entities, there, { signal }))
+          for await (const batch of wholeRows(entities, pass.context.codec, there, { signal }))
             for (const row of batch) visit(row)
         }
       }),

@@ -125,7 +125,7 @@ export function createTail(context: EngineContext, shard: number, options: TailO
       if (held === undefined) return undefined
       let looked = 0
       for await (const rows of updatedPages(pass, shard, held, options)) {
-        for await (const batch of wholeRows(shardAt(context, shard).entities, rows, {
+        for await (const batch of wholeRows(shardAt(context, shard).entities, context.codec, rows, {
           signal: pass.signal,
         })) {
           for (const some of chunks(batch, ENTITIES_AT_ONCE))

@@ -47,6 +47,17 @@ test('a binary log of statements is warned of, and what it refuses is told as no
   expect((await mixed.warnings()).filter((warning) => /binlog_format/.test(warning))).toEqual([])
 })
 
+test('a bound on the rows that a select may look at (max_join_size) refuses none of ours', async () => {
+  const shard = await open()
+  const entities = Array.from({ length: 20 }, newEntity)
+  await shard.entities.insert(entities, { epoch })
+  await setGlobal('max_join_size = 2')
+  cleanUp(() => setGlobal('max_join_size = DEFAULT'))
+  const bounded = await open()
+  expect(await bounded.entities.pageByUpdated({ since: 0 }, 20)).toHaveLength(20)
+  expect(await bounded.entities.read(entities.map(({ id }) => id))).not.toContain(undefined)
+})
+
 test.skipIf(findServer()?.flavor === 'mysql')(
   'an engine that is enforced is warned of, and not taken for a replica (MariaDB alone can)',
   async () => {

@@ -19,6 +19,7 @@ const kept: Readonly<Record<string, string>> = {
   completion_type: 'NO_CHAIN',
   unique_checks: 'ON',
   sql_select_limit: '18446744073709551615',
+  sql_big_selects: 'ON',
   character_set_client: 'utf8mb4',
   character_set_connection: 'utf8mb4',
   character_set_results: 'utf8mb4',

@@ -35,7 +35,8 @@ const CHARSET = 'utf8mb4'
  * What every session has to be before it may be used, whatever the server's defaults are. Without STRICT_ALL_TABLES it
  * would cut what is too long. After a COMMIT that chains, what
  * follows would be in a transaction that nobody ends. Without unique checks an entity could be there twice, and with a
- * limit on its selects, answers would lack rows without a word.
+ * limit on its selects, answers would lack rows without a word. Without big selects, which a `max_join_size` of the server
+ * forbids, it would refuse those that it takes for long.
  */
 function settingsOf({ lockWaitSeconds, silenceSeconds }: SessionOptions): Readonly<Record<string, string>> {
   return {
@@ -45,6 +46,7 @@ function settingsOf({ lockWaitSeconds, silenceSeconds }: SessionOptions): Readon
     completion_type: 'NO_CHAIN',
     unique_checks: 'ON',
     sql_select_limit: '18446744073709551615',
+    sql_big_selects: 'ON',
     character_set_client: CHARSET,
     character_set_connection: CHARSET,
     character_set_results: CHARSET,

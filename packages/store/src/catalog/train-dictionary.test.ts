@@ -69,6 +69,13 @@ test('a trained dictionary is on every shard, small bodies shrink by it, and any
   expect((await bodyOf(other, (await other.put(bagOf(503))).id))[1]).toBe(0)
 })
 
+test('bodies that are long before compression are passed over, however short they are stored', async () => {
+  const store = await open()
+  await fill(store, 40)
+  await store.putMany(Array.from({ length: 40 }, (_, n) => ({ ...bagOf(n), text: 'again '.repeat(3_000) })))
+  expect(await store.trainDictionary({ bytes: 1024 })).toMatchObject({ sample: 40, unreadable: 0 })
+})
+
 test('the last one that was trained is written by, and bodies of those before it are read', async () => {
   const store = await open()
   await fill(store, 60)

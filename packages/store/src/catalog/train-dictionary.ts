@@ -7,11 +7,11 @@ import {
   type Codec,
   type CodecDefinitions,
 } from '@looseleaf/core'
-import type { EngineContext } from '@looseleaf/index-engine'
+import { bytesInHand, type EngineContext } from '@looseleaf/index-engine'
 import { publishDefinitions } from './publish-definitions.ts'
 
 export interface TrainOptions extends CallOptions {
-  /** Entities that are looked at, at the most: those that were written last, as many of each shard. Default: 2,000. */
+  /** Entities that are looked at, at the most: those that were written last and have up to 16 KiB before compression, as many of each shard. Default: 2,000. */
   readonly sample?: number | undefined
   /** The most bytes of the dictionary, up to 32,768. Default: 4,096; twice as many save a hundredth more and take 5 µs longer for each body. */
   readonly bytes?: number | undefined
@@ -26,7 +26,7 @@ export interface TrainedDictionary {
   readonly unreadable: number
 }
 
-/** Longer bodies are passed over: a dictionary helps those that are too small to be compressed by themselves. */
+/** Bodies that are longer before compression are passed over: a dictionary helps those that are too small to be compressed by themselves. */
 const MAX_BODY = 16 * 1024
 const PAGE = 500
 /** Of less nothing can be learned. */
@@ -53,7 +53,7 @@ export async function trainDictionary(
   if (dictionary === undefined || dictionary.bytes.length < 64) {
     throw new LooseleafError(
       'NOT_FOUND',
-      `Nothing was stored: a dictionary needs ${MIN_SAMPLE} readable entities of up to ${MAX_BODY} bytes with something in common; ${bags.length} were looked at, and ${unreadable} could not be read.`,
+      `Nothing was stored: a dictionary needs ${MIN_SAMPLE} readable entities of up to ${MAX_BODY} bytes before compression with something in common; ${bags.length} were looked at, and ${unreadable} could not be read.`,
     )
   }
   const confirmed = await publishDefinitions(context, definitions, [dictionary], options)
@@ -81,6 +81,7 @@ async function newestBags(context: EngineContext, sample: number, options: CallO
       const rows = await entities.pageByUpdated(range, PAGE, { ...options, maxBody: MAX_BODY })
       for (const { body } of rows) {
         if (body === null || body === undefined || bags.length >= until) continue
+        if (bytesInHand(codec, body) > MAX_BODY) continue
         try {
           bags.push(codec.decode(body))
         } catch (error) {

@@ -1,5 +1,7 @@
 import { LooseleafError, type CatalogEntry, type IndexRow } from '@looseleaf/core'
 import {
+  bodyRuns,
+  bytesInHand,
   includedPart,
   tableSpec,
   type EngineContext,
@@ -10,6 +12,7 @@ import {
   type QueryPorts,
   type ReadEntity,
   type RowPlace,
+  type TakeGroup,
 } from '@looseleaf/index-engine'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
 
@@ -37,8 +40,11 @@ export interface ListCost extends QueryCost {
   readonly entitiesCovered: number
 }
 
-/** What is taken for an entity while it is in hand, besides its bytes as a row holds them. */
+/** What is taken for an entity while it is in hand, besides the bytes of its part. */
 const ITEM_BYTES = 200
+
+/** An `IndexRow`, or the place where a page begins, which tells of nothing. */
+type CoveringRow = RowPlace & Pick<IndexRow, 'included'>
 
 export interface CoveringReads {
   readonly ports: QueryPorts
@@ -79,14 +85,9 @@ export function createCoveringReads(
     return versions
   }
 
-  /** `row`: an `IndexRow`, or the place where a page begins, which tells of nothing. */
-  function partOf({
-    entityId: id,
-    version,
-    included,
-  }: RowPlace & Pick<IndexRow, 'included'>): ReadEntity | undefined {
+  function partOf({ entityId: id, version, included }: CoveringRow): ReadEntity | undefined {
     if (version === undefined || included === undefined || included === null) return undefined
-    const bytes = ITEM_BYTES + included.length
+    const bytes = ITEM_BYTES + bytesInHand(codec, included)
     try {
       return { id, bag: codec.decode(included), version, updated: undefined, bytes }
     } catch {
@@ -99,6 +100,46 @@ export function createCoveringReads(
   const partOfWhole = (entity: ReadEntity | undefined): ReadEntity | undefined =>
     entity && { ...entity, bag: includedPart(entry, entity.bag), updated: undefined }
 
+  /** Hands over the entities of rows whose parts may be in hand together; answers whether more is wanted. */
+  async function readRun(
+    rows: readonly CoveringRow[],
+    versions: readonly (number | undefined)[] | undefined,
+    signal: AbortSignal | undefined,
+    take: TakeGroup,
+  ): Promise<boolean> {
+    const others: number[] = []
+    const parts = rows.map((row, place) => {
+      const isCommitted = versions === undefined || versions[place] === row.version
+      const part = isCommitted ? partOf(row) : undefined
+      if (part === undefined) others.push(place)
+      return part
+    })
+    covered += rows.length - others.length
+    if (others.length === 0) return take(parts)
+    let from = 0
+    let isWanted = true
+    /** Hands over what is known, in the order asked, and keeps none of it. */
+    const handOver = (to: number): boolean => {
+      if (to === from) return true
+      const group = parts.slice(from, to)
+      parts.fill(undefined, from, to)
+      from = to
+      return (isWanted = take(group))
+    }
+    if (!handOver(others[0]!)) return false
+    let at = 0
+    wholeReads++
+    await readWhole(
+      others.map((place) => rows[place]!),
+      signal,
+      (group) => {
+        for (const entity of group) parts[others[at++]!] = partOfWhole(entity)
+        return handOver(others[at] ?? rows.length)
+      },
+    )
+    return isWanted
+  }
+
   return {
     covered: () => covered,
     wholeReads: () => wholeReads,
@@ -107,37 +148,14 @@ export function createCoveringReads(
         lanes(shard)
           .index(tableSpec(entry))
           .scan.submit({ ...scan, included: true }, signal),
-      async read(rows, signal, take) {
+      async read(rows: readonly CoveringRow[], signal, take) {
         const versions = verify ? await committedVersions(rows, signal) : undefined
-        const others: number[] = []
-        const parts = rows.map((row, place) => {
-          const isCommitted = versions === undefined || versions[place] === row.version
-          const part = isCommitted ? partOf(row) : undefined
-          if (part === undefined) others.push(place)
-          return part
-        })
-        covered += rows.length - others.length
-        if (others.length === 0) return void take(parts)
         let from = 0
-        /** Hands over what is known, in the order asked, and keeps none of it. */
-        const handOver = (to: number): boolean => {
-          if (to === from) return true
-          const group = parts.slice(from, to)
-          parts.fill(undefined, from, to)
-          from = to
-          return take(group)
+        for (const run of bodyRuns(rows, ({ included }) => (included ? bytesInHand(codec, included) : 0))) {
+          const isWanted = await readRun(run, versions?.slice(from, from + run.length), signal, take)
+          if (!isWanted) return
+          from += run.length
         }
-        if (!handOver(others[0]!)) return
-        let at = 0
-        wholeReads++
-        await readWhole(
-          others.map((place) => rows[place]!),
-          signal,
-          (group) => {
-            for (const entity of group) parts[others[at++]!] = partOfWhole(entity)
-            return handOver(others[at] ?? rows.length)
-          },
-        )
       },
     },
   }

@@ -1,13 +1,19 @@
 import { randomBytes } from 'node:crypto'
-import type { BoundedRow, Driver, EntityId } from '@looseleaf/core'
+import { msgpackZlibCodec } from '@looseleaf/codec'
+import type { BoundedRow, Codec, Driver, EntityId } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { defineIndex } from '@looseleaf/index-engine'
 import * as fc from 'fast-check'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
 
 const MiB = 1024 * 1024
 
+const byGroup = defineIndex('by_group', {
+  properties: { group: 'integer' },
+  shardOn: 'group',
+  include: ['text'],
+})
 const byRank = defineIndex('by_rank', { properties: { group: 'integer', rank: 'integer' }, shardOn: 'group' })
 
 /** Bytes of bodies in the answers of a driver that gave several. */
@@ -46,15 +52,30 @@ function watched(driver: Driver, answers: Answers): Driver {
   return { ...driver, shards }
 }
 
+/** The codec that stores have, with the bytes that it has decoded. */
+function countedCodec(): Codec & { decoded: number } {
+  const plain = msgpackZlibCodec()
+  const codec = {
+    ...plain,
+    decoded: 0,
+    decode(body: Uint8Array) {
+      codec.decoded += plain.decodedBytes!(body)
+      return plain.decode(body)
+    },
+  }
+  return codec
+}
+
 let store: DataStore
 const answers: Answers = { largest: 0 }
 
-async function open(): Promise<void> {
+async function open(codec?: Codec): Promise<void> {
   answers.largest = 0
   const driver = watched(await memoryShards(2).connect(), answers)
   store = await DataStore.open({
     shards: { shardCount: 2, connect: async () => driver },
-    indexes: [byRank],
+    indexes: [byRank, byGroup],
+    codec,
     migrate: true,
   })
 }
@@ -133,4 +154,35 @@ describe('entities of all sizes', () => {
     const pages = await pagesOf(100, 'desc')
     expect(pages.map(({ items }) => items.length)).toEqual([5, 5])
   }, 60_000)
+
+  describe('that are short once compressed', () => {
+    let codec: ReturnType<typeof countedCodec>
+    beforeEach(async () => {
+      codec = countedCodec()
+      await open(codec)
+      const text = 'x'.repeat(2 * MiB)
+      await store.putMany(Array.from({ length: 20 }, (_, rank) => ({ group: 1, rank, text })))
+      codec.decoded = 0
+    })
+
+    it('end a page of a list at 32 MiB, and are decoded as far as that', async () => {
+      const page = await store.list(byGroup, { group: 1 }, { limit: 100 })
+      expect(page.items).toHaveLength(16)
+      // Three of them are in hand together.
+      expect(page.cost).toMatchObject({ complete: false, entitiesCovered: 18 })
+      expect(codec.decoded).toBeLessThan(40 * MiB)
+      const rest = await store.list(byGroup, { group: 1 }, { limit: 100, cursor: page.cursor })
+      expect(new Set([...page.items, ...rest.items].map(({ id }) => id)).size).toBe(20)
+    })
+
+    it('are decoded some MiB at a time by who follows changes', async () => {
+      const seen = new Set<EntityId>()
+      for await (const { id } of store.changes({ from: 'beginning' })) {
+        seen.add(id)
+        // What was taken, and what is in hand of each of two shards.
+        expect(codec.decoded).toBeLessThan(seen.size * 2.2 * MiB + 2 * 8.5 * MiB)
+        if (seen.size === 20) break
+      }
+    })
+  })
 })

@@ -4,29 +4,30 @@ import {
   takeCallbacks,
   throwIfAborted,
   type CallOptions,
-  type Driver,
   type Entity,
   type EntityRow,
 } from '@looseleaf/core'
-import { longestBody, toEntity, wholeRows } from '@looseleaf/index-engine'
+import { longestBody, toEntity, wholeRows, type EngineContext } from '@looseleaf/index-engine'
 import { damagedTeller } from './damaged-teller.ts'
 import type { EntityReader } from './entity-reader.ts'
 import type { DamagedEntity, ScanOptions } from '../types.ts'
 
 const PAGE = 500
 
+type Stored = Pick<EngineContext, 'driver' | 'codec'>
+
 /**
  * Every living entity, shard by shard in the order of their creation, as each is when its page is read: an entity that
  * is created meanwhile may be missing, none comes twice.
  */
 export async function* scanEntities(
-  driver: Driver,
+  context: Stored,
   reader: EntityReader,
   options: ScanOptions,
 ): AsyncGenerator<Entity, void, undefined> {
   const taken = takeCallbacks(options)
   const tellDamaged = damagedTeller(taken.options.onDamaged)
-  for await (const [row, shard] of storedRows(driver, options)) {
+  for await (const [row, shard] of storedRows(context, options)) {
     const found = reader.entity(row, shard, { tellDamaged })
     if (found !== undefined) yield toEntity(found)
     else await taken.settled()
@@ -35,11 +36,11 @@ export async function* scanEntities(
 
 /** The others: every entity that cannot be decoded, in the same order. */
 export async function* scanDamaged(
-  driver: Driver,
+  context: Stored,
   reader: EntityReader,
   options: CallOptions,
 ): AsyncGenerator<DamagedEntity, void, undefined> {
-  for await (const [row, shard] of storedRows(driver, options)) {
+  for await (const [row, shard] of storedRows(context, options)) {
     try {
       reader.decode(row, shard)
     } catch (error) {
@@ -52,14 +53,14 @@ export async function* scanDamaged(
 
 /** Every row of every shard, with the shard's name. However long bodies are, only some MiB of them are in hand at once. */
 async function* storedRows(
-  driver: Driver,
+  { driver, codec }: Stored,
   { signal }: CallOptions,
 ): AsyncGenerator<readonly [row: EntityRow, shard: string], void, undefined> {
   for (const { name, entities } of driver.shards) {
     for (let after = 0; ;) {
       throwIfAborted(signal)
       const page = await entities.pageByAdded(after, PAGE, { signal, maxBody: longestBody(PAGE) })
-      for await (const rows of wholeRows(entities, page, { signal }))
+      for await (const rows of wholeRows(entities, codec, page, { signal }))
         for (const row of rows) yield [row, name]
       const last = page.at(-1)
       if (last === undefined || page.length < PAGE) break

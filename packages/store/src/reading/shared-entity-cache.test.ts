@@ -1,4 +1,11 @@
-import type { Driver, EntityId, SharedCache, SharedCacheAnswer, Time } from '@looseleaf/core'
+import {
+  metaOf,
+  type Driver,
+  type EntityId,
+  type SharedCache,
+  type SharedCacheAnswer,
+  type Time,
+} from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
 import * as fc from 'fast-check'
@@ -298,15 +305,40 @@ it('evict takes out what was written past the cache', async () => {
   expect(await store.get(id)).toMatchObject({ n: 2 })
 })
 
-it('what is no body of ours is read again', async () => {
-  const store = await open()
-  const { id } = await store.put({ n: 1 })
-  kept.set(`${store.context.catalog.current().storeId}:${id}`, {
-    value: Uint8Array.of(7, 7),
-    lease: '',
-    until: Infinity,
-  })
-  expect(await store.get(id)).toMatchObject({ n: 1 })
+it('what is kept and cannot be used is taken out, told and counted, and the entity is read from its shard', async () => {
+  const [store, other] = [await open(), await open()]
+  const { id, version } = await store.put({ n: 1, text: 'whole' })
+  const { id: second } = await store.put({ n: 2 })
+  await store.getMany([id, second])
+  await settle()
+  const keyOf = (entity: string): string => `${store.context.catalog.current().storeId}:${entity}`
+  const good = kept.get(keyOf(id))!.value!
+  const flipped = (place: number): Uint8Array => good.map((byte, i) => (i === place ? byte ^ 1 : byte))
+  const bad = [
+    Uint8Array.of(7, 7),
+    new Uint8Array(100).fill(7),
+    good.subarray(0, -1),
+    ...Array.from({ length: good.length }, (_, place) => flipped(place)),
+    kept.get(keyOf(second))!.value!,
+  ]
+  for (const [i, value] of bad.entries()) {
+    kept.set(keyOf(id), { value, lease: '', until: Infinity })
+    const before = reads
+    expect(await store.getMany([id, second])).toEqual([
+      { id, n: 1, text: 'whole' },
+      { id: second, n: 2 },
+    ])
+    expect(store.stats().cache!.failures).toBe(i + 1)
+    await settle()
+    expect(reads).toBe(before + 1)
+    const found = await other.get(id)
+    expect([metaOf(found!)?.version, found!['n']]).toEqual([version, 1])
+    await settle()
+  }
+  expect(other.stats().cache!.failures).toBe(0)
+  expect(warnings).toEqual([
+    `The shared cache fails, and the store does without it where it does: what is kept of entity ${id} is damaged; it is taken out`,
+  ])
 })
 
 it('a body that is too long for the cache is not kept', async () => {

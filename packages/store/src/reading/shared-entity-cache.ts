@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib'
 import {
   createLane,
   elapsedBy,
@@ -22,8 +23,9 @@ const TELL_MS = 60_000
 const MAX_WITHOUT = 100_000
 /** Milliseconds between looks for what somebody else is reading. Then it is read here too. */
 const WAITS_MS = [3, 10, 30]
-/** The version and the time of writing, before the body. */
-const HEAD_BYTES = 16
+/** A checksum of all that follows and of the id, the version and the time of writing, before the body. */
+const HEAD_BYTES = 20
+const SUM_BYTES = 4
 const MAX_BYTES = 900_000
 
 /**
@@ -96,7 +98,16 @@ export function createSharedEntityCache(
   /** Without a body to keep the lease is given up: others would wait for it. */
   function keep(id: Uint8Array, found: Found, lease: string): void {
     const isKept = found?.body && found.body.length <= MAX_BYTES
-    const done = isKept ? cache.keep(keyOf(id), valueOf(found as EntityRow), lease) : cache.remove(keyOf(id))
+    track(isKept ? cache.keep(keyOf(id), valueOf(found as EntityRow), lease) : cache.remove(keyOf(id)))
+  }
+
+  /** What cannot be used would be met by every read until it is too old. */
+  function discard(id: Uint8Array): void {
+    failed(new Error(`what is kept of entity ${formatId(id)} is damaged; it is taken out`))
+    track(cache.remove(keyOf(id)))
+  }
+
+  function track(done: Promise<void>): void {
     const work = done.catch(failed)
     keeping.add(work)
     void work.finally(() => keeping.delete(work))
@@ -169,6 +180,7 @@ export function createSharedEntityCache(
         else {
           own.push(place)
           if ('lease' in answer) leased.set(place, answer.lease)
+          else if ('value' in answer) discard(ids[place]!)
         }
       }
       await read(own)
@@ -237,22 +249,27 @@ export function createSharedEntityCache(
   }
 }
 
-function valueOf({ version, updated, body }: EntityRow): Uint8Array {
+function valueOf({ id, version, updated, body }: EntityRow): Uint8Array {
   const bytes = new Uint8Array(HEAD_BYTES + body!.length)
   const head = new DataView(bytes.buffer)
-  head.setFloat64(0, version)
-  head.setFloat64(8, updated)
+  head.setFloat64(SUM_BYTES, version)
+  head.setFloat64(SUM_BYTES + 8, updated)
   bytes.set(body!, HEAD_BYTES)
+  head.setUint32(0, sumOf(id, bytes))
   return bytes
 }
 
 const isFailure = (answer: SharedCacheAnswer): answer is { readonly failed: unknown } =>
   answer !== undefined && 'failed' in answer
 
-/** Undefined for a lease, for nothing, and for what `valueOf` has not made. */
+const sumOf = (id: Uint8Array, value: Uint8Array): number => crc32(value.subarray(SUM_BYTES), crc32(id))
+
+/** Undefined for a lease, for nothing, and for what `valueOf` has not made of this entity. */
 function rowOf(id: Uint8Array, answer: SharedCacheAnswer): EntityRow | undefined {
   if (answer === undefined || !('value' in answer) || answer.value.length <= HEAD_BYTES) return undefined
   const { value } = answer
   const head = new DataView(value.buffer, value.byteOffset, value.byteLength)
-  return { id, version: head.getFloat64(0), updated: head.getFloat64(8), body: value.subarray(HEAD_BYTES) }
+  if (head.getUint32(0) !== sumOf(id, value)) return undefined
+  const [version, updated] = [head.getFloat64(SUM_BYTES), head.getFloat64(SUM_BYTES + 8)]
+  return { id, version, updated, body: value.subarray(HEAD_BYTES) }
 }
