@@ -71,12 +71,16 @@ export function consume(
     if (isLooseleafError(error, 'CLOSED') || isLooseleafError(error, 'NOT_FOUND')) controller.abort()
   }
 
+  let incarnation = ''
   let registered: Promise<void> | undefined
   const known = (): Promise<void> =>
-    (registered ??= register(context, name, settled.from, { signal }).catch((error: unknown) => {
-      registered = undefined
-      throw error
-    }))
+    (registered ??= register(context, name, settled.from, { signal }).then(
+      (answer) => void (incarnation = answer),
+      (error: unknown) => {
+        registered = undefined
+        throw error
+      },
+    ))
 
   const owner = context.random.uuid()
   const limit = pLimit(settled.concurrency)
@@ -85,9 +89,10 @@ export function consume(
       consumer: name,
       owner,
       leaseMs: settled.leaseMs,
+      incarnation: () => incarnation,
       onError: failed,
       async beginning(call) {
-        const place = await beginningOf(context, name, shard, call)
+        const place = await beginningOf(context, name, incarnation, shard, call)
         if (place !== undefined) return place
         throw new LooseleafError('NOT_FOUND', `The consumer ${name} was dropped.`, { shard: shardName })
       },
