@@ -8,6 +8,7 @@ import type { ChangedEntity } from './changed-entity.ts'
 import { consumeOptionKinds, settledOptions, type ConsumeOptions } from './consume-options.ts'
 import { createPartitionLeases } from './partition-leases.ts'
 import { createReplays } from './replays.ts'
+import { createRetryPlaces } from './retry-places.ts'
 import { createRowHandler, type HandledCounts, type Handler } from './row-handler.ts'
 import { createShardConsumer } from './shard-consumer.ts'
 
@@ -84,6 +85,7 @@ export function consume(
 
   const owner = context.random.uuid()
   const limit = pLimit(settled.concurrency)
+  const placesOfShard = createRetryPlaces(settled.concurrency)
   const shards = context.driver.shards.map(({ name: shardName }, shard) => {
     const leases = createPartitionLeases(context, shard, {
       consumer: name,
@@ -97,13 +99,22 @@ export function consume(
         throw new LooseleafError('NOT_FOUND', `The consumer ${name} was dropped.`, { shard: shardName })
       },
     })
-    const rows = createRowHandler(context, shard, name, handler, { ...settled, leases, limit, signal, tell })
+    const retryPlaces = placesOfShard()
+    const rows = createRowHandler(context, shard, name, handler, {
+      ...settled,
+      leases,
+      limit,
+      retryPlaces,
+      signal,
+      tell,
+    })
     const work = createShardConsumer(context, {
       ...settled,
       shard,
       leases,
       handler: rows,
       replays: createReplays(context, name, shard, leases),
+      retryPlaces,
       signal,
       onError: failed,
     })
