@@ -9,6 +9,7 @@ import {
   replayDeadLetters,
 } from '../report/manage-consumers.ts'
 import { readConsumers } from '../report/read-consumers.ts'
+import { readRegistry } from '../records/registry.ts'
 import { gone, Search, SHARDS, until } from '../../test/search.ts'
 import type { ChangedEntity } from './changed-entity.ts'
 import { consume, type Consumer } from './consume.ts'
@@ -30,6 +31,10 @@ const keep: Handler = (change) => void handled.push(change)
 
 const start = (handler: Handler = keep, options: ConsumeOptions = {}, of = store): Consumer =>
   search.start(of, handler, { leaseMs: 300, ...options })
+
+/** What the first shard has the consumer registered as. */
+const incarnation = async (): Promise<string> =>
+  (await readRegistry(store.context, 0, {})).get('search')!.incarnation
 
 /** The last version of each entity that was handled. */
 const last = (): Map<EntityId, number> => new Map(handled.map(({ id, version }) => [id, version]))
@@ -361,6 +366,7 @@ it('where a failover has lost the floor, what is written since is handled', asyn
   await consumer.stop()
   // Places that the floor has fallen back behind.
   const ahead = JSON.stringify({
+    incarnation: await incarnation(),
     updated: (Date.now() + 3_600_000) * 1000,
     addedId: 1,
     failing: [],
@@ -382,7 +388,8 @@ it('where it was lost and raised again since, for those partitions as well that 
   await consumer.stop()
   for (const { entities } of search.memory.shards) await entities.raiseFloor()
   const ids = await Promise.all(Array.from({ length: 64 }, async (_, n) => (await store.put({ n })).id))
-  const place = (updated: number): string => JSON.stringify({ updated, addedId: 1, failing: [], process: '' })
+  const own = { incarnation: await incarnation(), addedId: 1, failing: [], process: '' }
+  const place = (updated: number): string => JSON.stringify({ ...own, updated })
   // Half of them stand where the old primary was: behind what has been written to the new one, and beyond its floor.
   const texts = Array.from({ length: 8 }, (_, partition): [string, string] => [
     `consume/search/${partition}`,

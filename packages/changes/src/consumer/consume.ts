@@ -8,6 +8,7 @@ import type { ChangedEntity } from './changed-entity.ts'
 import { consumeOptionKinds, settledOptions, type ConsumeOptions } from './consume-options.ts'
 import { createPartitionLeases } from './partition-leases.ts'
 import { createReplays } from './replays.ts'
+import { createRetryPlaces } from './retry-places.ts'
 import { createRowHandler, type HandledCounts, type Handler } from './row-handler.ts'
 import { createShardConsumer } from './shard-consumer.ts'
 
@@ -74,34 +75,49 @@ export function consume(
     if (isLooseleafError(error, 'CLOSED') || isLooseleafError(error, 'NOT_FOUND')) controller.abort()
   }
 
+  let incarnation = ''
   let registered: Promise<void> | undefined
   const known = (): Promise<void> =>
-    (registered ??= register(context, name, settled.from, { signal }).catch((error: unknown) => {
-      registered = undefined
-      throw error
-    }))
+    (registered ??= register(context, name, settled.from, { signal }).then(
+      (answer) => void (incarnation = answer),
+      (error: unknown) => {
+        registered = undefined
+        throw error
+      },
+    ))
 
   const owner = context.random.uuid()
   const limit = pLimit(settled.concurrency)
+  const placesOfShard = createRetryPlaces(settled.concurrency)
   const shards = context.driver.shards.map(({ name: shardName }, shard) => {
     const leases = createPartitionLeases(context, shard, {
       consumer: name,
       owner,
       leaseMs: settled.leaseMs,
+      incarnation: () => incarnation,
       onError: failed,
       async beginning(call) {
-        const place = await beginningOf(context, name, shard, call)
+        const place = await beginningOf(context, name, incarnation, shard, call)
         if (place !== undefined) return place
         throw new LooseleafError('NOT_FOUND', `The consumer ${name} was dropped.`, { shard: shardName })
       },
     })
-    const rows = createRowHandler(context, shard, name, handler, { ...settled, leases, limit, signal, tell })
+    const retryPlaces = placesOfShard()
+    const rows = createRowHandler(context, shard, name, handler, {
+      ...settled,
+      leases,
+      limit,
+      retryPlaces,
+      signal,
+      tell,
+    })
     const work = createShardConsumer(context, {
       ...settled,
       shard,
       leases,
       handler: rows,
       replays: createReplays(context, name, shard, leases),
+      retryPlaces,
       signal,
       onError: failed,
     })

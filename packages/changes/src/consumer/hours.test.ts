@@ -283,3 +283,55 @@ it('a failover that has lost the last moments loses their changes alone, and wha
   expect(last().get(first)).toBe(version)
   expect(Math.max(...lags(one))).toBeLessThan(SECOND)
 })
+
+it('changes that take long to be refused keep others waiting for moments, and are all tried again', async () => {
+  const attempts = new Map<EntityId, number>((await putMany(32)).map((id) => [id, 0]))
+  const waits: number[] = []
+  const writtenAt = new Map<EntityId, number>()
+  let [retries, most] = [0, 0]
+  one.consume(async ({ id, attempt }) => {
+    const tried = attempts.get(id)
+    if (tried === undefined) return void waits.push(hours.clock - writtenAt.get(id)!)
+    attempts.set(id, tried + 1)
+    if (attempt > 1) most = Math.max(most, ++retries)
+    await one.time.sleep(4 * SECOND)
+    if (attempt > 1) retries--
+    throw new Error('timed out')
+  })
+  // Until each has failed once: they were new then.
+  await hours.pass(20 * SECOND)
+  let written = 0
+  for (const end = hours.clock + 2 * MINUTE; hours.clock < end; written++) {
+    const id = one.store.newId()
+    writtenAt.set(id, hours.clock)
+    await one.store.put({}, { id })
+    await hours.pass(SECOND / 4)
+  }
+  await hours.pass(10 * SECOND)
+  waits.sort((a, b) => a - b)
+  expect(waits).toHaveLength(written)
+  expect(waits[Math.floor(written / 2)]).toBeLessThan(SECOND)
+  expect(waits.at(-1)).toBeLessThan(12 * SECOND)
+  expect(most).toBe(4)
+  expect(Math.min(...attempts.values())).toBeGreaterThan(1)
+})
+
+it('changes that are refused at once, and tried again at once, are tried in all partitions, and others go on', async () => {
+  const attempts = new Map<EntityId, number>((await putMany(1_500)).map((id) => [id, 0]))
+  const consumer = one.consume(
+    async (change) => {
+      const tried = attempts.get(change.id)
+      if (tried === undefined) return keepBy(one)(change)
+      await one.time.sleep(50)
+      attempts.set(change.id, tried + 1)
+      throw new Error('refused')
+    },
+    { retryMs: 0, concurrency: 100, maxAttempts: 1_000 },
+  )
+  await hours.pass(20 * SECOND)
+  const ids = await putMany(50)
+  await hours.pass(20 * SECOND)
+  expect(Math.min(...attempts.values())).toBeGreaterThan(3)
+  expect(ids.filter((id) => !last().has(id))).toEqual([])
+  expect(consumer.status().shards.every(({ failing }) => failing > 700)).toBe(true)
+})

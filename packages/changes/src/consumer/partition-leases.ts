@@ -1,8 +1,9 @@
 import { elapsedBy, type CallOptions, type UpdatedPlace } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { shardAt, processName } from '@looseleaf/protocol'
-import { partitionNumbers, PARTITIONS, partitionTask, waitingTask } from '../records/names.ts'
+import { partitionNumbers, PARTITIONS, partitionTask, REGISTRY_TASK, waitingTask } from '../records/names.ts'
 import { recordFromText, recordToText, type Failing } from '../records/partition-record.ts'
+import { registryFromText } from '../records/registry.ts'
 
 /** A partition of a shard that this process works on. */
 export interface HeldPartition {
@@ -37,7 +38,9 @@ export interface LeaseOptions {
   /** A name of this process that no other has. */
   readonly owner: string
   readonly leaseMs: number
-  /** Where a partition begins that nobody has worked on. */
+  /** Of the registration that this process works for. Asked when that is known. */
+  readonly incarnation: () => string
+  /** Where a partition begins that nobody has worked on. Throws where the consumer was dropped. */
   readonly beginning: (options: CallOptions) => Promise<UpdatedPlace>
   /** Told why leases could not be prolonged while there was work. */
   readonly onError: (error: unknown) => void
@@ -46,7 +49,7 @@ export interface LeaseOptions {
 export function createPartitionLeases(
   context: EngineContext,
   shard: number,
-  { consumer, owner, leaseMs, beginning, onError }: LeaseOptions,
+  { consumer, owner, leaseMs, incarnation, beginning, onError }: LeaseOptions,
 ): PartitionLeases {
   const elapsed = elapsedBy(context.time)
   const tasks = (): ReturnType<typeof shardAt>['tasks'] => shardAt(context, shard).tasks
@@ -65,7 +68,12 @@ export function createPartitionLeases(
     if (partitions.length === 0) return
     const texts = partitions.map(({ number, place, failing }): [string, string] => [
       taskOf(number),
-      recordToText({ place, failing: [...failing.values()], process: processName }),
+      recordToText({
+        incarnation: incarnation(),
+        place,
+        failing: [...failing.values()],
+        process: processName,
+      }),
     ])
     const still = await tasks().saveAll(new Map(texts), owner, forMs, options)
     for (const partition of partitions) {
@@ -96,7 +104,7 @@ export function createPartitionLeases(
       const state = claimed.get(taskOf(number))
       if (state === undefined) continue
       const record = recordFromText(state.progress)
-      if (record === undefined) untouched.set(number, state.progress)
+      if (record?.incarnation !== incarnation()) untouched.set(number, state.progress)
       else hold(number, record.place, record.failing)
     }
     sureUntil =
@@ -119,7 +127,10 @@ export function createPartitionLeases(
     readonly waiter: string | undefined
   }> {
     const waiting = waitingTask(consumer)
-    const states = await tasks().loadAll([...partitionNumbers.map(taskOf), waiting], options)
+    const states = await tasks().loadAll([...partitionNumbers.map(taskOf), waiting, REGISTRY_TASK], options)
+    const registered = registryFromText(states.get(REGISTRY_TASK)?.progress ?? '').get(consumer)
+    // Dropped, or this shard was restored: others know then.
+    if (registered?.incarnation !== incarnation()) await beginning(options)
     const shares = new Map([[owner, held.size]])
     const free: number[] = []
     for (const number of partitionNumbers) {

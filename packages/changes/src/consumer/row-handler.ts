@@ -7,6 +7,7 @@ import type { Failing } from '../records/partition-record.ts'
 import { changedEntity, type ChangedEntity } from './changed-entity.ts'
 import type { SettledOptions } from './consume-options.ts'
 import type { HeldPartition, PartitionLeases } from './partition-leases.ts'
+import type { RetryPlaces } from './retry-places.ts'
 
 /** What is done with a change. Throws, or rejects, where it is to be tried again. */
 export type Handler = (
@@ -23,9 +24,9 @@ export interface RowHandler {
    * False where the row has to come again: it could not begin until `beginBy` (of `elapsedBy`), the consumer is stopped, or the
    * partition lost or full of failing changes.
    */
-  handle(partition: HeldPartition, row: EntityRow, beginBy: number): Promise<boolean>
-  /** Failing changes that have waited long enough. */
-  due(partition: HeldPartition): Iterable<Failing>
+  handle(partition: HeldPartition, row: EntityRow, beginBy: number, kind: 'new' | 'retry'): Promise<boolean>
+  /** Failing changes that have waited long enough, those first that have waited longest. */
+  due(partition: HeldPartition): readonly Failing[]
   readonly counts: HandledCounts
 }
 
@@ -53,11 +54,13 @@ export function createRowHandler(
   options: Pick<SettledOptions, 'retryMs' | 'maxAttempts'> & {
     readonly leases: PartitionLeases
     readonly limit: LimitFunction
+    /** Retries take a place of `limit` too. */
+    readonly retryPlaces: RetryPlaces
     readonly signal: AbortSignal
     readonly tell: (error: unknown, change?: ChangedEntity) => void
   },
 ): RowHandler {
-  const { leases, limit, signal, tell, retryMs, maxAttempts } = options
+  const { leases, limit, retryPlaces, signal, tell, retryMs, maxAttempts } = options
   const elapsed = elapsedBy(context.time)
   const dueAt = new WeakMap<Failing, number>()
   const counts = { handled: 0, failed: 0, givenUp: 0 }
@@ -133,14 +136,18 @@ export function createRowHandler(
   }
 
   return {
-    async handle(partition, row, beginBy) {
+    async handle(partition, row, beginBy, kind) {
       for (;;) {
         // Not in the line of the handlers: whoever waits for a shard that does not answer would keep those of other shards out.
         if (!(await isOurs(partition))) return false
-        const outcome = await limit(() => {
-          if (elapsed() > beginBy || signal.aborted || !partition.isHeld) return false
+        const isLate = (): boolean => elapsed() > beginBy
+        const begin = (): Promise<boolean> | false | undefined => {
+          if (signal.aborted || !partition.isHeld) return false
           return leases.isSure ? handle(partition, row) : undefined
-        })
+        }
+        const outcome = await (kind === 'new'
+          ? limit(() => (isLate() ? false : begin()))
+          : retryPlaces.take(isLate, () => limit(begin)))
         if (outcome === undefined) continue
         const failing = partition.failing.get(formatId(row.id))
         if (failing !== undefined && failing.attempts >= maxAttempts) await giveUp(partition, failing)
@@ -149,7 +156,9 @@ export function createRowHandler(
     },
     due: (partition) => {
       const now = elapsed()
-      return [...partition.failing.values()].filter((failing) => dueTime(failing) <= now)
+      return [...partition.failing.values()]
+        .filter((failing) => dueTime(failing) <= now)
+        .toSorted((a, b) => dueTime(a) - dueTime(b))
     },
     counts,
   }

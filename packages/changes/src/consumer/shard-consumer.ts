@@ -11,6 +11,8 @@ import { placeAt, readableFloor, shardAt } from '@looseleaf/protocol'
 import { PARTITIONS } from '../records/names.ts'
 import type { HeldPartition, PartitionLeases } from './partition-leases.ts'
 import type { Replays } from './replays.ts'
+import type { RetryPlaces } from './retry-places.ts'
+import { createRetryTurns } from './retry-turns.ts'
 import { MAX_FAILING, type RowHandler } from './row-handler.ts'
 
 /** One consumer's work on one shard, in this process. */
@@ -28,6 +30,7 @@ export interface ShardConsumerOptions {
   readonly leases: PartitionLeases
   readonly handler: RowHandler
   readonly replays: Replays
+  readonly retryPlaces: RetryPlaces
   readonly pollMs: number
   readonly leaseMs: number
   readonly signal: AbortSignal
@@ -45,11 +48,11 @@ const PATIENCE_MS = 3_000
 const SAVE_MS = 1_000
 /** As often, at the least, it is seen what other processes have given up. */
 const REFRESH_MS = 2_000
-/** Of one round. */
-const RETRIES = 100
+/** New changes wait for retries no longer than this: of a partition where one takes longer they wait until it has ended. */
+const RETRY_MS = 100
 
 export function createShardConsumer(context: EngineContext, options: ShardConsumerOptions): ShardConsumer {
-  const { shard, leases, handler, replays, pollMs, leaseMs, signal, onError } = options
+  const { shard, leases, handler, replays, retryPlaces, pollMs, leaseMs, signal, onError } = options
   const elapsed = elapsedBy(context.time)
   const at = (): ReturnType<typeof shardAt> => shardAt(context, shard)
   const refreshMs = Math.min(REFRESH_MS, leaseMs / 3)
@@ -59,6 +62,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
   let clock: { readonly now: number; readonly at: number } | undefined
   let hasNews = false
   let pageLimit = PAGE
+  const turns = createRetryTurns(handler.due)
   /** Grows when a failover sets places back. Handlers that began before that may not move a place: their times may be given again. */
   let fallenBack = 0
 
@@ -85,8 +89,9 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
     rows: readonly Row[],
     beginBy: number,
     onDone: (row: Row) => void,
+    kind: 'new' | 'retry',
   ): Promise<boolean> {
-    const outcomes = rows.map((row) => handler.handle(partition, row, beginBy))
+    const outcomes = rows.map((row) => handler.handle(partition, row, beginBy, kind))
     // All are waited for: nothing of the partition is on its way then.
     const all = Promise.allSettled(outcomes)
     let isWhole = true
@@ -114,8 +119,8 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
   const idle = (): readonly HeldPartition[] => leases.held.filter(({ number }) => !busy.has(number))
 
   /** Waits until what was begun has ended, or has lasted so long that the others go on without it. */
-  async function attend(begun: readonly Promise<unknown>[], beginBy: number): Promise<void> {
-    if (begun.length > 0) await prolonged(Promise.all(begun), beginBy - elapsed() + PATIENCE_MS)
+  async function attend(begun: readonly Promise<unknown>[], forMs: number): Promise<void> {
+    if (begun.length > 0) await prolonged(Promise.all(begun), forMs)
   }
 
   /** Up to which time changes may be read. */
@@ -168,15 +173,16 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
         const work = async (): Promise<void> => {
           // One that was replaced since the page was read comes by itself.
           const same = own.filter(({ addedId, version }) => version === versions.get(addedId))
-          const isWhole = await handOver(partition, same, beginBy, (row) => {
+          const onDone = (row: UpdatedPlace): void => {
             handled++
             done(partition, row)
-          })
+          }
+          const isWhole = await handOver(partition, same, beginBy, onDone, 'new')
           if (isWhole) cut.delete(partition)
         }
         begun.push(occupy(partition.number, work))
       }
-      await attend(begun, beginBy)
+      await attend(begun, beginBy - elapsed() + PATIENCE_MS)
       if (signal.aborted) break
     }
     for (const partition of partitions) if (!cut.has(partition) && !signal.aborted) done(partition, end)
@@ -187,20 +193,21 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
 
   /** Hands over failing changes again that have waited long enough, as their entities are now. */
   async function retry(): Promise<boolean> {
-    const due = new Map<string, HeldPartition>()
-    for (const partition of idle()) {
-      for (const { id } of handler.due(partition)) if (due.size < RETRIES) due.set(id, partition)
-    }
+    const due = turns.next(idle(), retryPlaces.free)
     if (due.size === 0) return false
     const rows = await readDue(due)
     for (const [id, partition] of due) if (!rows.has(id)) partition.failing.delete(id)
     const sure = [...rows.values()].filter((row) => row !== 'later')
     const beginBy = elapsed() + PAGE_MS
     const byPartition = Map.groupBy(sure, (row) => due.get(formatId(row.id)) as HeldPartition)
-    const begun = Array.from(byPartition, ([partition, own]) =>
-      occupy(partition.number, () => handOver(partition, own, beginBy, () => {})),
-    )
-    await attend(begun, beginBy)
+    const begun = Array.from(byPartition, ([partition, own]) => {
+      const onDone = (): void => {
+        turns.tried(partition)
+        hasNews = true
+      }
+      return occupy(partition.number, () => handOver(partition, own, beginBy, onDone, 'retry'))
+    })
+    await attend(begun, RETRY_MS)
     hasNews = true
     return true
   }
@@ -231,7 +238,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
     const begun = Array.from(wanted, ([partition, letters]) =>
       occupy(partition.number, () => replays.take(partition, letters, { signal })),
     )
-    await attend(begun, elapsed())
+    await attend(begun, PATIENCE_MS)
   }
 
   async function saveIfDue(): Promise<void> {
@@ -264,6 +271,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
       const retried = await retry()
       if (retried) await saveIfDue()
       const until = leases.held.length > 0 ? await look() : 0
+      turns.passed(idle())
       const open = idle().filter(({ failing }) => failing.size < MAX_FAILING)
       const more = open.length > 0 && (await nextPage(open, until))
       await saveIfDue()

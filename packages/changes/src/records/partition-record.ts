@@ -14,6 +14,8 @@ export interface Failing {
 
 /** Where a consumer stands in a partition of a shard. */
 export interface PartitionRecord {
+  /** Of the consumer's registration: what another one has left of the same name is no place of this one. */
+  readonly incarnation: string
   /** Whatever was updated up to here was handled, or is failing, or is a dead letter. */
   readonly place: UpdatedPlace
   readonly failing: readonly Failing[]
@@ -21,20 +23,26 @@ export interface PartitionRecord {
   readonly process: string
 }
 
-export function recordToText({ place, failing, process }: PartitionRecord): string {
-  return JSON.stringify({ ...place, failing, process })
+export function recordToText({ incarnation, place, failing, process }: PartitionRecord): string {
+  return JSON.stringify({ incarnation, ...place, failing, process })
 }
 
 /** The record of such a text; undefined for any other. */
 export function recordFromText(text: string): PartitionRecord | undefined {
   const value = parseObject(text)
   if (value === undefined) return undefined
-  const { process } = value
   return {
+    incarnation: textIn(value, 'incarnation'),
     place: { updated: countIn(value, 'updated'), addedId: countIn(value, 'addedId') },
     failing: failingIn(value['failing']),
-    process: typeof process === 'string' ? process : '',
+    process: textIn(value, 'process'),
   }
+}
+
+/** Empty where there is none. */
+export function textIn(value: Readonly<Record<string, unknown>>, name: string): string {
+  const text = value[name]
+  return typeof text === 'string' ? text : ''
 }
 
 /** The items of a list of failing changes; what is none is left out. */

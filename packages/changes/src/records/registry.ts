@@ -11,9 +11,20 @@ import type { EngineContext } from '@looseleaf/index-engine'
 import { placeAt, shardAt } from '@looseleaf/protocol'
 import { editTask } from './edit-task.ts'
 import { REGISTRY_TASK } from './names.ts'
+import { textIn } from './partition-record.ts'
 
-/** The consumers of a store, by name, each with where it began on each shard, in µs since 1970. */
-export type Registry = ReadonlyMap<string, readonly number[]>
+/** A consumer as it was made known: one of the same name that was dropped before is another. */
+export interface Registration {
+  /** What no other registration has. Who works on the consumer has it, and each of its places. */
+  readonly incarnation: string
+  /** Milliseconds since 1970, by the clock of the process. */
+  readonly at: number
+  /** Where it begins on each shard, in µs since 1970. */
+  readonly begun: readonly number[]
+}
+
+/** The consumers of a store, by name. */
+export type Registry = ReadonlyMap<string, Registration>
 
 /** What one shard has of the registry. */
 export async function readRegistry(
@@ -21,53 +32,62 @@ export async function readRegistry(
   shard: number,
   options: CallOptions,
 ): Promise<Registry> {
-  return fromText((await shardAt(context, shard).tasks.load(REGISTRY_TASK, options))?.progress ?? '')
+  return registryFromText((await shardAt(context, shard).tasks.load(REGISTRY_TASK, options))?.progress ?? '')
 }
 
 /**
- * Makes a consumer known to every shard, unless all of those that answer know it already. A new one needs all of them: it begins at one
- * moment.
+ * Makes a consumer known to every shard, unless all of those that answer know it already, and answers its incarnation. A new one needs all
+ * of them: it begins at one moment.
  */
 export async function register(
   context: EngineContext,
   consumer: string,
   from: 'beginning' | 'now',
   options: CallOptions,
-): Promise<void> {
+): Promise<string> {
   const { shards } = context.driver
-  const known = await Promise.allSettled(shards.map((_, shard) => readRegistry(context, shard, options)))
-  const found = known.find((answer) => answer.status === 'fulfilled' && answer.value.has(consumer))
-  const isOnAll = known.every((answer) => answer.status === 'rejected' || answer.value.has(consumer))
-  if (found !== undefined && isOnAll) return
-  const failure = known.find((answer) => answer.status === 'rejected')
-  if (failure !== undefined) throw failure.reason
-  const begun =
-    found?.status === 'fulfilled'
-      ? found.value.get(consumer)!
-      : from === 'beginning'
+  const { registries, failure } = await readRegistries(context, options)
+  const found = latest(registries.flatMap((registry) => registry.get(consumer) ?? []))
+  const isOn = (registry: Registry): boolean => registry.get(consumer)?.incarnation === found?.incarnation
+  if (found !== undefined && registries.every(isOn)) return found.incarnation
+  if (failure !== undefined) throw failure
+  let settled: Registration = found ?? {
+    incarnation: context.random.uuid(),
+    at: context.time.now(),
+    begun:
+      from === 'beginning'
         ? shards.map(() => 0)
-        : await Promise.all(shards.map(({ entities }) => entities.raiseFloor(options)))
-  const add = (text: string): string => {
-    const registry = fromText(text)
-    return registry.has(consumer) ? text : toText(new Map([...registry, [consumer, begun]]))
+        : await Promise.all(shards.map(({ entities }) => entities.raiseFloor(options))),
   }
-  await Promise.all(shards.map((_, shard) => editTask(context, shard, REGISTRY_TASK, add, options)))
+  const put = (text: string): string => toText(new Map([...registryFromText(text), [consumer, settled]]))
+  // Of several that register one new name at once the first on the first shard has registered it, and the others take what is there.
+  const putFirst = (text: string): string => {
+    const there = registryFromText(text).get(consumer)
+    if (there !== undefined) settled = found === undefined ? there : latest([there, found])!
+    return put(text)
+  }
+  await editTask(context, 0, REGISTRY_TASK, putFirst, options)
+  await Promise.all(shards.slice(1).map((_, i) => editTask(context, i + 1, REGISTRY_TASK, put, options)))
+  return settled.incarnation
 }
 
 /**
- * Where a consumer begins on a shard, by any shard that knows it: one that was restored may have forgotten it. Undefined for one that was
- * dropped. Throws where no shard knows it that answers, and another one may.
+ * Where an incarnation of a consumer begins on a shard, by any shard that knows it: one that was restored may have forgotten it. Undefined for
+ * one that was dropped. Throws where no shard knows it that answers, and another one may.
  */
 export async function beginningOf(
   context: EngineContext,
   consumer: string,
+  incarnation: string,
   shard: number,
   options: CallOptions,
 ): Promise<UpdatedPlace | undefined> {
   const { registries, failure } = await readRegistries(context, options)
-  const begun = registries.find((registry) => registry.has(consumer))?.get(consumer)
-  if (begun === undefined && failure !== undefined) throw failure
-  return begun && placeAt(begun[shard] ?? 0)
+  const known = registries
+    .map((registry) => registry.get(consumer))
+    .find((registration) => registration?.incarnation === incarnation)
+  if (known === undefined && failure !== undefined) throw failure
+  return known && placeAt(known.begun[shard] ?? 0)
 }
 
 export async function forget(
@@ -77,17 +97,17 @@ export async function forget(
   options: CallOptions,
 ): Promise<void> {
   const remove = (text: string): string =>
-    toText(new Map([...fromText(text)].filter(([name]) => name !== consumer)))
+    toText(new Map([...registryFromText(text)].filter(([name]) => name !== consumer)))
   await editTask(context, shard, REGISTRY_TASK, remove, options)
 }
 
-/** All consumers that any shard knows that answers. Throws where none does. */
+/** All consumers that any shard knows that answers, and why another one does not. Throws where none does. */
 export async function consumerNames(
   context: EngineContext,
   options: CallOptions,
-): Promise<readonly string[]> {
-  const { registries } = await readRegistries(context, options)
-  return [...new Set(registries.flatMap((registry) => [...registry.keys()]))].toSorted()
+): Promise<{ readonly names: readonly string[]; readonly failure: LooseleafError | undefined }> {
+  const { registries, failure } = await readRegistries(context, options)
+  return { names: [...new Set(registries.flatMap((registry) => [...registry.keys()]))].toSorted(), failure }
 }
 
 /** What those shards have that answer, and why another one does not. Throws where none does. */
@@ -105,12 +125,24 @@ async function readRegistries(
   return { registries, failure }
 }
 
-function fromText(text: string): Registry {
-  const entries = Object.entries(parseObject(text) ?? {})
+/** Of registrations of one name the last one. A shard that was restored may have an older one. */
+function latest(some: readonly Registration[]): Registration | undefined {
+  return some.toSorted((a, b) => b.at - a.at)[0]
+}
+
+export function registryFromText(text: string): Registry {
   return new Map(
-    entries.map(([name, begun]) => {
-      const list = toObject(begun) ?? {}
-      return [name, Object.keys(list).map((shard) => countIn(list, shard))]
+    Object.entries(parseObject(text) ?? {}).map(([name, item]) => {
+      const value = toObject(item) ?? {}
+      const begun = toObject(value['begun']) ?? {}
+      return [
+        name,
+        {
+          incarnation: textIn(value, 'incarnation'),
+          at: countIn(value, 'at'),
+          begun: Object.keys(begun).map((shard) => countIn(begun, shard)),
+        },
+      ]
     }),
   )
 }

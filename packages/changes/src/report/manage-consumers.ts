@@ -85,7 +85,8 @@ export async function discardDeadLetters(
 
 /**
  * Forgets a consumer, where it stands and its dead letters, on every shard. Throws `SHARD_BUSY` while a process works on it. One of
- * this name that is started later is a new one.
+ * this name that is started later is a new one. Where it throws, or dies, the consumer may still be known, and have lost its places: drop it
+ * again.
  */
 export async function dropConsumer(
   store: ChangesStore,
@@ -100,6 +101,7 @@ export async function dropConsumer(
     ...partitionNumbers.map((partition) => deadTask(consumer, partition)),
     waitingTask(consumer),
   ]
+  const nothing = new Map(tasksOf.map((name) => [name, '']))
   const each = context.driver.shards.map((_, shard) => shardAt(context, shard))
   const claimed = await Promise.allSettled(
     each.map(({ tasks }) => tasks.claimAll(tasksOf, owner, DROP_LEASE_MS, options)),
@@ -112,10 +114,8 @@ export async function dropConsumer(
       (shard) =>
         `A process works on the consumer ${consumer} on shard ${shard}, or has a moment ago; stop it before the consumer is dropped, or wait until its lease is over.`,
     )
-    // Unknown everywhere before any of it is free: a process that stands by would go on with what is left.
-    for (const shard of each.keys()) await forget(context, consumer, shard, options)
     const cleared = await Promise.all(
-      each.map(({ tasks }) => tasks.saveAll(new Map(tasksOf.map((name) => [name, ''])), owner, 0, options)),
+      each.map(({ tasks }) => tasks.saveAll(nothing, owner, DROP_LEASE_MS, options)),
     )
     requireAll(
       cleared.map(({ size }) => size),
@@ -134,6 +134,17 @@ export async function dropConsumer(
     )
     throw error
   }
+  try {
+    // Its name last, so that a drop which ends before can be repeated; and before any of it is free, or a process that stands by would go on with it.
+    const forgotten = await Promise.allSettled(
+      each.map((_, shard) => forget(context, consumer, shard, options)),
+    )
+    const failure = forgotten.find((answer) => answer.status === 'rejected')
+    if (failure !== undefined) throw failure.reason
+  } finally {
+    // It is dropped without this as well: leases end by themselves.
+    await Promise.allSettled(each.map(({ tasks }) => tasks.saveAll(nothing, owner, 0, {})))
+  }
 
   function requireAll(sizes: readonly number[], message: (shard: string) => string): void {
     const shard = each.find((_, number) => sizes[number]! < tasksOf.length)?.name
@@ -149,8 +160,10 @@ async function checkKnown(
 ): Promise<void> {
   checkStore(call, store, options, callKinds)
   checkConsumerName(call, consumer)
-  const names = await consumerNames(store.context, options)
+  const { names, failure } = await consumerNames(store.context, options)
   if (names.includes(consumer)) return
+  // The shard that does not answer may know it: a drop that has not ended leaves it on some.
+  if (failure !== undefined) throw failure
   const there = names.length === 0 ? 'it has none' : `it has ${names.join(', ')}`
   throw new LooseleafError('NOT_FOUND', `The store has no consumer ${consumer}; ${there}.`)
 }

@@ -36,7 +36,7 @@ export async function readConsumers(
   options: CallOptions = {},
 ): Promise<readonly ConsumerReport[]> {
   checkStore('readConsumers', store, options, { signal: optionKinds.signal })
-  const names = await consumerNames(store.context, options)
+  const { names } = await consumerNames(store.context, options)
   return Promise.all(
     names.map(async (name) => ({
       name,
@@ -74,10 +74,14 @@ async function shardReport(
       entities.floor(options),
     ])
     const owners = [...states.values()].flatMap(({ owner }) => owner ?? [])
-    const records = [...states.values()].flatMap(({ progress }) => recordFromText(progress) ?? [])
+    const registered = registry.get(consumer)
+    // A shard that was restored may not know which are its own.
+    const records = [...states.values()]
+      .flatMap(({ progress }) => recordFromText(progress) ?? [])
+      .filter(({ incarnation }) => registered === undefined || incarnation === registered.incarnation)
     const places = records.map(({ place }) => place.updated)
     // One that nobody has saved yet is where the consumer began.
-    if (records.length < PARTITIONS) places.push(registry.get(consumer)?.[shard] ?? 0)
+    if (records.length < PARTITIONS) places.push(registered?.begun[shard] ?? 0)
     const oldest = Math.min(...places)
     const all = [...letters.values()]
     return {
