@@ -102,7 +102,7 @@ test('what a form wrote has an X-ray', async () => {
   const [, address = ''] = /href="([^"]+)">POST \/sign-in</.exec(list) ?? []
   expect(address).toMatch(/^\/store\/xray\//)
   const drawn = /<svg[\s\S]*<\/svg>/.exec(await page(address))?.[0]
-  expect(drawn).toMatch(/<g class="write[" ]/)
+  expect(drawn).toMatch(/<g class="entities write">/)
 })
 
 test('a form that is answered with a page has one X-ray, which the page leads to', async () => {

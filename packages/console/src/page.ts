@@ -16,7 +16,7 @@ h1 { font-size: 1.5rem; line-height: 1.25; margin: 1.25rem 0 .5rem } h2 { font-s
 p { max-width: 80ch; margin: .25rem 0 .75rem } .lead { font-size: 1.05rem } .soft { color: var(--soft); font-size: .875rem }
 svg { display: block; width: 100%; height: auto; background: var(--card); border-radius: 8px; padding: .5rem 0; font: 13px system-ui, sans-serif }
 svg text { fill: var(--ink) } svg text.soft { fill: var(--soft); font-size: 13px } .index { --own-colour: var(--index) } .entities { --own-colour: var(--entities) }
-.write { --own-colour: var(--write) } .own { --own-colour: var(--own) } .failed { --own-colour: var(--bad) } rect { fill: var(--own-colour) } .buckets path { fill: var(--index) }
+.own { --own-colour: var(--own) } .failed { --own-colour: var(--bad) } rect { fill: var(--own-colour) } .write rect { stroke: var(--ink); stroke-width: 2 } .write i { outline: 2px solid var(--ink); outline-offset: -1px } .buckets path { fill: var(--index) }
 .buckets svg { height: 14px; padding: 0; border-radius: 4px; background: var(--line) } .buckets p { margin: .4rem 0 .1rem; font-size: .875rem } .shared rect, .shared i { opacity: .55 }
 rect.box { fill: none; stroke: var(--line); stroke-width: 1.5 } path.line { fill: none; stroke: var(--own-colour); stroke-width: 1.5; opacity: .7 }
 .steps { padding-left: 1.5rem } .steps li { margin: .25rem 0 }

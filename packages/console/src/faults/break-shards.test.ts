@@ -64,8 +64,18 @@ test('a shard that is stopped refuses everything, the other one nothing, and it 
 
 test('a write that dies before its commit leaves rows that readers discard', async () => {
   const died = dieAtNextWrite(shards, 'before its commit', 60_000, doing())
-  const write = store.put({ name: 'ada', n: 1 })
-  await expect(write).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
+  const pages = createConsole({ store, base: '/store' })
+  const { text } = await serveConsole(pages)
+  const xray = await store.trace(async (trace) => {
+    const write = store.put({ name: 'ada', n: 1 })
+    await expect(write).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
+    return text(pages.keep(trace, 'POST /'))
+  })
+  expect(xray).toContain(
+    'Failed:</span> put, with SHARD_UNAVAILABLE. One call has added index rows and committed no',
+  )
+  expect(xray).toContain('<g class="index write">')
+  expect(await text('/store/xray')).toContain('>failed: SHARD_UNAVAILABLE<')
   await died
   const page = await store.query(byName, { name: 'ada' })
   expect(page).toMatchObject({ items: [], cost: { rowsDiscarded: 1 } })
