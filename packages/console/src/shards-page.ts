@@ -86,7 +86,7 @@ function holdsTable(
     'pending rows',
   ]
   return markup`${table(head, rows, 'What the shards hold')}
-<p class="soft">${note} Entities and bytes are estimates of the databases’ statistics, tombstones included; “–” is not known.</p>`
+<p class="soft">${note} The cleaner’s lag is how long ago the moment is up to which it has looked at all writes. Entities and bytes are estimates of the databases’ statistics, tombstones included; “–” is not known.</p>`
 }
 
 function cleanerLine(report: Asked<CleanerReport>): Html {

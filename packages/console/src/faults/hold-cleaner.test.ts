@@ -38,6 +38,7 @@ test('it goes on by itself, also where it could not be stopped', async () => {
   const doing = {
     signal: new AbortController().signal,
     tell: (text: string) => void calls.push(text.slice(0, 7)),
+    came: () => {},
   }
   const start = (): void => void calls.push('start')
   await holdCleaner({ stop: async () => calls.push('stop'), start }, 10, doing)
