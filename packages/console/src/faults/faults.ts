@@ -1,4 +1,4 @@
-import { cleanIndex, readCleanerReport } from '@looseleaf/cleaner'
+import { cleanIndex, readShardReports } from '@looseleaf/cleaner'
 import { describeKind, LooseleafError, type CatalogEntry } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import { actOrState, createActPage, type ActPage } from '../acts/act-page.ts'
@@ -84,12 +84,12 @@ export function createFaults(
 
   async function cleanerSection(): Promise<Html> {
     const { value, failure } = await asked(
-      (signal) => readCleanerReport({ context }, { signal }),
+      (signal) => readShardReports({ context }, { signal }),
       AbortSignal.timeout(LIMIT_MS),
     )
-    const lags = value?.shards.map(
+    const lags = value?.map(
       ({ name, lagMs, isFollowed, error }) =>
-        markup`<dt>${name}</dt><dd>${lagMs === undefined ? 'not known' : durationText(lagMs)}${isFollowed || error !== undefined ? '' : ', and no cleaner has it now'}</dd>`,
+        markup`<dt>${name}</dt><dd>${error !== undefined ? error.message : lagMs === undefined ? 'not known' : durationText(lagMs)}${isFollowed || error !== undefined ? '' : ', and no cleaner has it now'}</dd>`,
     )
     return markup`<section><h2>The cleaner</h2><p>How long ago the moment is up to which it has looked at all writes, by shard; some seconds are normal.</p>
 ${lags === undefined ? markup`<p>${failure}</p>` : markup`<dl>${lags}</dl>`}
@@ -179,7 +179,7 @@ say how many rows were discarded. They are dated five minutes back, as if their 
       // Not the numbers, which change with every page of a busy site.
       const told = last === undefined ? '' : `${last.name} ${last.about}: ${last.failure ?? 'done'}`
       return markup`<div data-told="${told}">
-${indexes.map(section)}${cleaner === undefined ? undefined : await cleanerSection()}${shards === undefined ? undefined : shardsSection()}${actsPart(acts.list(), acts.underWay())}<p class="soft">Numbers are of this process, since it was started.</p></div>`
+${indexes.map(section)}${cleaner === undefined ? undefined : await cleanerSection()}${shards === undefined ? undefined : shardsSection()}${actsPart(acts.list(), acts.underWay())}<p class="soft">Numbers are of this process, since it was started. The cleaner that follows writes has taken away ${counted(counts.inRounds(), 'row')} of all indexes in its rounds, which may be planted ones.</p></div>`
     },
     deedOf,
     html,

@@ -42,7 +42,7 @@ export function livePart(view: LiveView): Html {
   const marks = marksOf(view)
   const seconds = latencies.seconds()
   return markup`<div data-told="${told}">
-${typeof offered === 'string' ? markup`<p>The store cannot tell now: ${offered}</p>` : offered.map((one) => offeredSection(one, purposeOf(purposes, one.definition.name), acts !== undefined))}
+${typeof offered === 'string' ? markup`<p>The store cannot tell now: ${offered} Until it can, no index can be added or dropped.</p>` : offered.map((one) => offeredSection(one, purposeOf(purposes, one.definition.name), acts !== undefined))}
 <h2>How long calls take</h2>
 ${
   seconds.length === 0
