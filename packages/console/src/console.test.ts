@@ -53,6 +53,8 @@ test('an X-ray has every statement of its trace, by shard, and no value', async 
   const trace = await traced()
   const page = await bodyOf(window.keep(trace, 'GET /people/mira'))
   expect(page).toContain('X-ray: GET /people/mira')
+  // Numbers stand at the right of their columns.
+  expect(page).toMatch(/<table class="n0 n1 n2 n5[ "]/)
   const shards = new Set(trace.statements.map(({ shard }) => shard)).size
   expect(page).toContain(
     `5 calls became ${trace.statements.length} statements to ${counted(shards, 'shard')}`,

@@ -59,7 +59,7 @@ ${table(
     numbersText(numbers),
   ]),
 )}
-<p class="soft">${[statements.note, calls.note].filter(Boolean).join(' ')} ${at.toISOString()}. ${trace.leftOut > 0 ? `${trace.leftOut} more were not kept. ` : ''}Texts have placeholders for values.</p>`
+<p class="soft">${[statements.note, calls.note].filter(Boolean).join(' ')} ${at.toISOString()}. ${trace.leftOut > 0 ? `${trace.leftOut} more were not kept. ` : ''}In the texts of statements values are placeholders.</p>`
 }
 
 function discardedRows({ events }: Trace): number {
@@ -75,7 +75,7 @@ function summary(trace: Trace): string {
   return [
     `${counted(calls.length, 'call')} became ${counted(statements.length, 'statement')} to ${counted(shards, 'shard')} in ${milliseconds(tookMs(trace))}.`,
     shared === 0 ? '' : ` ${shared} of them worked for others at the same time.`,
-    ` ${counted(discarded, 'index row')} led to nothing and ${discarded === 1 ? 'was' : 'were'} discarded.`,
+    ` ${discarded === 1 ? 'One index row' : counted(discarded, 'index row')} led to nothing and ${discarded === 1 ? 'was' : 'were'} discarded.`,
     lost === 0 ? '' : ` ${counted(lost, 'attempt')} of writes came second and began anew.`,
     writesBoth(trace) ? ' Its writes added index rows first, and committed the entities after that.' : '',
   ].join('')

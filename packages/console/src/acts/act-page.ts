@@ -44,7 +44,7 @@ export function createActPage({ path, title, lead, acts, part, deedOf, html }: A
     return markup`<h1>${title}</h1>
 <p class="lead">${lead}${acts === undefined ? ' This window only looks; an application may allow acts in it.' : ''}</p>
 ${token === undefined ? undefined : markup`<form id="${ACT_FORM}" method="post" action="${path}"><input type="hidden" name="token" value="${token}"></form>`}
-<p role="status" id="told" class="soft"></p>
+<p role="status" id="told" class="unseen"></p>
 <div id="live" data-stream="${path}/events">${await part()}</div>
 <p><a href="${path}">Refresh</a></p>
 <script>${new Html(LIVE_SCRIPT)}</script>`
@@ -139,7 +139,8 @@ export function actOrState(
   doing: string,
 ): Html {
   const now = underWay.find((one) => one.about === about)
-  if (now === undefined || now.name !== act) return now === undefined ? actButton(act, about, label) : markup``
+  if (now === undefined || now.name !== act)
+    return now === undefined ? actButton(act, about, label) : markup``
   return markup`<span class="now"><strong>${doing}</strong> since ${timeText(now.at)} UTC${now.progress === '' ? '' : `: ${now.progress}`}. ${now.ending === undefined ? undefined : markup`<button form="${ACT_FORM}" id="${idOf(act, about)}" name="${END}" value="${about}">${now.ending}</button>`}</span>`
 }
 

@@ -9,8 +9,7 @@ export function actsPart(acts: readonly Act[], underWay: readonly ActUnderWay[])
     ({ name, about, at, progress }) =>
       markup`<p>Under way since ${timeText(at)}: ${name} ${about}${progress === '' ? '' : `, ${progress}`}.</p>`,
   )
-  if (acts.length === 0)
-    return markup`<h2>Acts</h2>${begun}<p>None has ended yet.</p>`
+  if (acts.length === 0) return markup`<h2>Acts</h2>${begun}<p>None has ended yet.</p>`
   const newest = acts.toSorted((a, b) => b.at.getTime() - a.at.getTime())
   const rows = newest.map(({ name, about, at, durationMs, failure, outcome }) => [
     timeText(at),

@@ -98,7 +98,9 @@ test('a write that dies after its commit leaves the rows that it has lost, until
   await store.update(other, (bag) => ({ ...bag, seen: true }))
   await store.update(id, () => ({ name: 'eve', n: 3 }))
   await died
-  expect(told.at(-1)).toMatch(new RegExp(`^Entity ${id} was committed; what it has lost still stands in index_by_`))
+  expect(told.at(-1)).toMatch(
+    new RegExp(`^Entity ${id} was committed; what it has lost still stands in index_by_`),
+  )
   expect(await store.query(byName, { name: 'ada' })).toMatchObject({ items: [], cost: { rowsDiscarded: 1 } })
   expect(await discarded()).toBe(1)
   const cleaner = startCleaner(store, { intervalMs: 10 })

@@ -43,15 +43,17 @@ export async function dieAtNextWrite(
   try {
     const died = await Promise.race([
       promise,
-      sleep(ms, undefined, { signal, ref: false }).catch(() => {}).then(() => {
-        throw new Error(
-          signal.aborted
-            ? 'It was called off.'
-            : death === 'before its commit'
-            ? 'There was no write.'
-            : 'There was no write that took a row out of an index.',
-        )
-      }),
+      sleep(ms, undefined, { signal, ref: false })
+        .catch(() => {})
+        .then(() => {
+          throw new Error(
+            signal.aborted
+              ? 'It was called off.'
+              : death === 'before its commit'
+                ? 'There was no write.'
+                : 'There was no write that took a row out of an index.',
+          )
+        }),
     ])
     came(died)
   } finally {
@@ -74,7 +76,9 @@ function loseCommit(died: Died): Refuse {
     if (isDone || !isCommit(call)) return undefined
     isDone = true
     const written = call.args[0] as readonly { id: Uint8Array }[]
-    died(`${namesOf(written.map(({ id }) => id))} was not committed on ${call.shard}; its index rows are there.`)
+    died(
+      `${namesOf(written.map(({ id }) => id))} was not committed on ${call.shard}; its index rows are there.`,
+    )
     return unavailable(call.shard, 'lost this commit on purpose.')
   }
 }

@@ -71,6 +71,17 @@ test('rows that a cleaner takes away while it follows writes are told apart', as
   expect(await page()).toContain('has taken away 4 rows of all indexes')
 })
 
+test('what was cleaned away does not push out of the list what was written last', async () => {
+  const { id } = await store.put({ name: 'bo', n: 9 })
+  for (let i = 0; i < 4; i++) {
+    await act({ plant: 'by_n' })
+    await act({ clean: 'by_n' })
+  }
+  const text = await served.text('/store/entity')
+  expect(text).toContain(`/store/entity/${id}"`)
+  expect(text).toMatch(/<p class="soft">\d+ deleted entities written since not shown\.<\/p>/)
+})
+
 test('what was planted counts where a shard fails', async () => {
   await store.put({ name: 'ada', n: 4 })
   const { driver, catalog } = store.context

@@ -172,7 +172,7 @@ that takes a row out of an index can die there, such as one that deletes an entr
     path: `${base}/faults`,
     title: 'Break it, watch it heal',
     lead: markup`A writer that dies between its index rows and its commit leaves rows that lead to nothing. Plant some and load pages of the site: they are right, and their X-rays
-say how many rows were discarded. They are dated five minutes back, as if their writer had died then, so that they may be cleaned at once. Then clean, and there is nothing left to discard. A cleaner that runs does so by itself, once a day.`,
+say how many rows were discarded. They are put at both ends of the index, and dated five minutes back, as if their writer had died then, so that they may be cleaned at once. Then clean, and there is nothing left to discard. A cleaner that runs does so by itself, once a day.`,
     acts,
     part: async () => {
       const [last] = acts.list()
