@@ -17,7 +17,9 @@ export function table(
   label?: string,
 ): Html {
   const numbers = head.flatMap((_, i) =>
-    rows.length > 0 && rows.every((row) => typeof row[i] === 'string' && NUMBER.test(row[i])) ? `n${i}` : [],
+    i > 0 && rows.length > 0 && rows.every((row) => typeof row[i] === 'string' && NUMBER.test(row[i]))
+      ? `n${i}`
+      : [],
   )
   const region = label === undefined ? undefined : markup` role="region" aria-label="${label}"`
   return markup`<div class="scroll" tabindex="0"${region}><table${numbers.length === 0 ? undefined : markup` class="${numbers.join(' ')}"`}><thead><tr>${head.map((cell) => markup`<th scope="col">${cell}</th>`)}</tr></thead>

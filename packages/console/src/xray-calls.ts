@@ -61,9 +61,7 @@ export function numbersText(numbers: readonly number[]): string {
 /** What of the calls has failed, for a list; nothing where all went well. */
 export function failedCalls({ calls }: Trace): Html | undefined {
   const codes = new Set(calls.flatMap(({ failure }) => failure ?? []))
-  return codes.size === 0
-    ? undefined
-    : markup` <span class="no">${calls.every(({ failure }) => failure !== undefined) ? 'failed' : 'failed in part'}: ${[...codes].join(', ')}</span>`
+  return codes.size === 0 ? undefined : markup` <span class="no">failed: ${[...codes].join(', ')}</span>`
 }
 
 /** What has failed, and what it has left undone; nothing where all went well. */
@@ -100,7 +98,7 @@ function isWrite({ operation, table }: TracedStatement, kind: 'index' | 'entitie
 
 /** What the store reads for itself, by table. */
 export const OWN: Readonly<Record<string, string>> = {
-  looseleaf_meta: 'the catalog, which every process looks at again after some seconds',
+  looseleaf_meta: 'the catalog, which every process reads again after some seconds',
   looseleaf_codec: 'the shapes and dictionaries of bodies',
   looseleaf_tasks: 'what cleaners have done so far',
   looseleaf_pending: 'index rows that are left to the cleaner',

@@ -59,7 +59,7 @@ ${table(
     numbersText(numbers),
   ]),
 )}
-<p class="soft">${[statements.note, calls.note].filter(Boolean).join(' ')} ${at.toISOString()}. ${trace.leftOut > 0 ? `${trace.leftOut} more were not kept. ` : ''}In the texts of statements values are placeholders.</p>`
+<p class="soft">${[statements.note, calls.note].filter(Boolean).join(' ')} ${at.toISOString()}. ${trace.leftOut > 0 ? `${trace.leftOut} more were not kept. ` : ''}The texts of statements have placeholders in the place of values.</p>`
 }
 
 function discardedRows({ events }: Trace): number {
@@ -107,7 +107,7 @@ function statementRow(
     shard,
     markup`<details><summary class="${kindOf(statement)}"><i></i>${operation} ${name}${failure === undefined ? undefined : markup` <span class="no">failed: ${failure}</span>`}</summary><code>${shown}</code></details>`,
     `${rows}`,
-    [namesOf(calls), OWN[name]].filter(Boolean).join('; '),
+    OWN[name] === undefined ? namesOf(calls) : long(`${namesOf(calls)}: it needs ${OWN[name]}`),
     others === 0 ? '' : counted(others, 'call'),
   ]
 }
