@@ -122,10 +122,10 @@ test('who else shared its link costs an entry two statements, where the site has
   }
 })
 
-test('the foot tells questions, statements, entities and rows', async () => {
+test('the foot tells calls, statements, entities and rows', async () => {
   const text = textOf((await createVisitor(site.app).get('/')).body)
   expect(text).toMatch(
-    /This page asked the store \d+ questions, in \d+ statements to 2 shards: 6 for index rows, 6 for entities(?:, \d for the store’s own tables)?\. It read \d+ entities, and discarded 0 rows\./,
+    /This page made \d+ calls to the store, in \d+ statements to 2 shards: 6 for index rows, 6 for entities(?:, \d for the store’s own tables)?\. It read \d+ entities, and discarded 0 rows\./,
   )
 })
 

@@ -190,6 +190,16 @@ test('a store that does not answer is a friendly page without its reasons', asyn
   await broken.app.close()
 })
 
+test('the first page leads into the store, where there is a window into it', async () => {
+  const { body } = await createVisitor(site.app).get('/')
+  expect(body).toContain('<a href="/store">Look into the store</a>')
+  const open = await openTestSite({ sample: false, origin: 'https://feed.example.org' })
+  const reply = await open.app.inject({ url: '/', headers: { host: 'feed.example.org' } })
+  expect(reply.statusCode).toBe(200)
+  expect(reply.body).not.toContain('Look into the store')
+  await open.close()
+})
+
 test('an empty site says so on every page', async () => {
   const empty = await openTestSite({ sample: false })
   const visitor = createVisitor(empty.app)

@@ -118,5 +118,5 @@ export function textOf(html: string): string {
 
 /** How many statements the foot of a page says were sent. */
 export function statementsIn(html: string): number {
-  return Number(/questions?, in (\d+) statements?/.exec(textOf(html))?.[1])
+  return Number(/calls? to the store, in (\d+) statements?/.exec(textOf(html))?.[1])
 }

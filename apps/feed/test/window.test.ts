@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import type { Refuse } from '@looseleaf/console'
+import { LooseleafError } from 'looseleaf'
 import { beforeAll, afterAll, expect, test } from 'vitest'
 import { settingOnce } from '../src/model/settings.ts'
-import { createVisitor, openTestSite, type TestSite } from './support.ts'
+import { createVisitor, openTestSite, textOf, type TestSite } from './support.ts'
 
 const KINDS = ['person', 'source', 'entry', 'comment', 'like', 'import', 'session', 'setting']
 const PUBLIC = ['person', 'source', 'entry', 'comment', 'like']
@@ -100,7 +102,7 @@ test('what a form wrote has an X-ray', async () => {
   const [, address = ''] = /href="([^"]+)">POST \/sign-in</.exec(list) ?? []
   expect(address).toMatch(/^\/store\/xray\//)
   const drawn = /<svg[\s\S]*<\/svg>/.exec(await page(address))?.[0]
-  expect(drawn).toMatch(/<g class="write[" ]/)
+  expect(drawn).toMatch(/<g class="entities write">/)
 })
 
 test('a form that is answered with a page has one X-ray, which the page leads to', async () => {
@@ -114,4 +116,32 @@ test('a form that is answered with a page has one X-ray, which the page leads to
   const [address, ...others] = (await ofForms()).filter((href) => !before.includes(href))
   expect(others).toEqual([])
   expect(body).toContain(`href="${address}"`)
+})
+
+test('a page that fails says at its foot what it has asked, and has an X-ray that says what failed', async () => {
+  const visitor = createVisitor(site.app)
+  await visitor.signIn('mira')
+  const { refusals } = site.site.faults
+  const refuse: Refuse = ({ table, shard }) =>
+    table.includes('entry_by_time')
+      ? new LooseleafError('SHARD_UNAVAILABLE', `The shard ${shard} is down.`, { shard })
+      : undefined
+  refusals.add(refuse)
+  try {
+    const { statusCode, headers, body } = await visitor.get('/')
+    expect(statusCode).toBe(503)
+    expect(headers['retry-after']).toBe('10')
+    const text = textOf(body)
+    expect(text).toMatch(
+      /This page made \d calls to the store, in \d statements? .* 1 of the calls failed: SHARD_UNAVAILABLE\./,
+    )
+    expect(text).toContain('Signed in as Mira')
+    const [, address = ''] = /<a href="([^"]+)">X-ray of this page</.exec(body) ?? []
+    expect(await page(address)).toContain('SHARD_UNAVAILABLE')
+    const feed = await visitor.get('/feed.atom')
+    expect([feed.statusCode, feed.headers['content-type']]).toEqual([503, 'text/plain; charset=utf-8'])
+    expect(await page('/store/xray')).toContain('>GET /feed.atom<')
+  } finally {
+    refusals.delete(refuse)
+  }
 })

@@ -53,6 +53,8 @@ test('an X-ray has every statement of its trace, by shard, and no value', async 
   const trace = await traced()
   const page = await bodyOf(window.keep(trace, 'GET /people/mira'))
   expect(page).toContain('X-ray: GET /people/mira')
+  // Numbers stand at the right of their columns.
+  expect(page).toMatch(/<table class="n1 n2 n5[ "]/)
   const shards = new Set(trace.statements.map(({ shard }) => shard)).size
   expect(page).toContain(
     `5 calls became ${trace.statements.length} statements to ${counted(shards, 'shard')}`,
@@ -60,8 +62,24 @@ test('an X-ray has every statement of its trace, by shard, and no value', async 
   expect(page.match(/<rect /g)).toHaveLength(trace.statements.length)
   expect(page.match(/<summary/g)).toHaveLength(trace.statements.length)
   expect(page).toMatch(/query by_name/)
-  expect(page).toMatch(/update : NOT_FOUND/)
+  expect(page).toContain('>failed: NOT_FOUND<')
+  expect(page).toMatch(/<p class="lead"><span class="no">Failed:<\/span> update, with NOT_FOUND\. 5 calls/)
+  expect(await bodyOf('/store/xray')).toContain('>failed: NOT_FOUND<')
   expect(page).not.toMatch(/\bada\b/)
+})
+
+test('calls that are alike and share statements are one row of an X-ray, which says which statements', async () => {
+  const page = await store.trace(async (trace) => {
+    await Promise.all([1, 2, 3].map(() => store.query(byName, { name: 'ada' })))
+    return bodyOf(window.keep(trace, 'shared'))
+  })
+  const [, calls = ''] = page.split('<h2>Calls</h2>')
+  const row = calls.split('<tr>').find((one) => one.includes('query by_name ×3'))
+  const [, number = ''] = /<td>#(\d+)/.exec(row!)!
+  const statements = page.split('<h2>Calls</h2>')[0]!.split('<tr>')
+  expect(statements.find((one) => one.includes(`<th scope="row">${number}</th>`))).toContain(
+    'query by_name ×3',
+  )
 })
 
 test('what is filled in is text, wherever it comes from', async () => {
@@ -82,10 +100,10 @@ test('an X-ray of very much work is cut, and says so', async () => {
     ...statement!,
     text: `SELECT ${'?, '.repeat(300)} FROM t${n % 40}`,
   }))
-  const calls = Array.from({ length: 1_000 }, () => call!)
+  const calls = Array.from({ length: 1_000 }, (_, n) => ({ ...call!, index: `by_${n}` }))
   const page = await bodyOf(window.keep({ ...trace, statements: many, calls }, 'x'.repeat(5_000)))
   expect(page.length).toBeLessThan(60_000)
-  expect(page).toContain('900 more statements not shown. 940 more calls not shown.')
+  expect(page).toContain('900 more statements not shown. 960 more rows of calls not shown.')
   expect(page.match(/<summary/g)).toHaveLength(100)
   expect(page).not.toContain('x'.repeat(201))
   expect(page).toContain('The same text as #1.')

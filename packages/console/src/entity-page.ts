@@ -134,7 +134,9 @@ function rowsSection(rows: readonly InspectedRow[], isPublic: boolean, base: str
   const unknown = expected.filter(({ failure }) => failure !== undefined).length
   const has =
     unknown === 0
-      ? `${counted(expected.length, 'row')}; ${absent === 0 ? 'none is' : counted(absent, 'of them is', 'of them are')} absent`
+      ? expected.length === 0
+        ? 'no rows'
+        : `${counted(expected.length, 'row')}; ${absent === 0 ? 'none is' : counted(absent, 'of them is', 'of them are')} absent`
       : `${counted(expected.length, 'row')}: ${expected.length - absent - unknown} present, ${absent} absent, ${unknown} not known`
   const isKnown = rows.every(({ isExpected }) => isExpected !== undefined)
   const over = rows.filter(({ isExpected }) => isExpected === false).length

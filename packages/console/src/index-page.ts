@@ -56,7 +56,7 @@ export async function indexPage(options: IndexPageOptions, { rest, query, signal
   const shards = cut(driver.shards, MAX_SHARDS, 'shard')
   const address = tableAddress(base, rest, entry.table)
   const body = markup`<h1>Index ${rest}</h1>${purposeOf(options.purposes, rest)}${entries.map((one) => definition(one, sizes))}
-<h2>${entry.unique ? 'Claims' : 'Rows'} as they lie: ${entry.table}</h2>
+<h2>${entry.unique ? 'Claims' : 'Rows'} in the order of the key: ${entry.table}</h2>
 ${
   entries.length < 2
     ? undefined
@@ -88,7 +88,7 @@ function definition(entry: CatalogEntry, sizes: readonly Asked<ShardSizes | unde
   const sum = (of: 'rows' | 'bytes'): number => known.reduce((all, one) => all + one[of], 0)
   return markup`<h2>${unique ? 'Claims' : 'Definition'}, generation ${generation}</h2>
 <dl><dt>columns</dt><dd>${columnsText(entry)}</dd><dt>state</dt><dd>${stateText(entry)}</dd><dt>table</dt><dd>${name}, on ${counted(sizes.length, 'shard')}</dd>
-<dt>rows stand</dt><dd>${shardOn === 'id' ? 'on the shard of their entity' : `on the shard of their ${shardOn}`}</dd>
+<dt>rows are</dt><dd>${shardOn === 'id' ? 'on the shard of their entity' : `on the shard of their ${shardOn}`}</dd>
 ${entry.on === undefined ? undefined : markup`<dt>only for</dt><dd>${onText(entry)}</dd>`}
 ${include === undefined ? undefined : markup`<dt>rows hold too</dt><dd>${include.join(', ')}</dd>`}
 ${unique ? markup`<dt>unique</dt><dd>one row for each key says who holds it</dd>` : undefined}
@@ -133,7 +133,7 @@ function rowsPart(
     ]),
     'Rows',
   )}<p>${links.map((link) => markup`${link} `)}</p>
-${hidden === 0 ? undefined : markup`<p class="soft">${hidden === 1 ? 'One key is' : `${hidden} keys are`} not shown: of entities whose values the application has not allowed, or that have another key now.</p>`}`
+${hidden === 0 ? undefined : markup`<p class="soft">${hidden === 1 ? 'One key is' : `${hidden} keys are`} not shown: of rows that lead to no entity, or to one that has another key now, and of entities whose values the application has not allowed.</p>`}`
 }
 
 function leadsTo({ bag, isExpected }: InspectedIndexRow): Html {

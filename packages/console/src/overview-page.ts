@@ -44,7 +44,7 @@ export function thingsToTry(base: string, { home, mayAdd, mayBreak }: MayTry): r
 /** What is looked at: the store in two sentences, what to try, and a picture with what this process has sent so far. */
 export function overviewPage({ shards }: StoreStats, toTry: readonly Html[]): Html {
   return markup`<h1>A store over plain tables</h1>
-<p class="lead">Entities are bags of properties without a schema, kept as compressed bodies in one table a shard, and every index is a table of its own, whose rows
+<p class="lead">Entities are bags of properties without a schema, kept as one body each, compressed where that pays, in one table a shard, and every index is a table of its own, whose rows
 may be on another shard than their entities. Reads go from an index to the entities and check them again, so a row too many is never seen, and a cleaner
 takes it away.</p>
 <h2>Try first</h2><ol class="steps">${toTry.map((one) => markup`<li>${one}</li>`)}</ol>

@@ -9,9 +9,13 @@ import { valueText } from './value-text.ts'
 
 /** Entities of the list, and shards that are asked for them. */
 const MOST = 20
+/** Entities that are read of each shard, since many may be deleted: a cleaning leaves tombstones of ids that nobody has. */
+const MOST_READ = 100
+/** Of the list, while there are others. */
+const MAX_DELETED = 5
 const MAX_SHARDS = 16
 /** Bytes of a body that is read for the kind in it: those of all shards are in memory together. */
-const MAX_BODY = 8192
+const MAX_BODY = 4096
 
 export interface RecentOptions {
   readonly context: DataStore['context']
@@ -30,7 +34,7 @@ export async function recentEntities(
     shards.map(({ entities }) =>
       asked(
         (limited) =>
-          entities.pageByUpdated({ since: 0 }, MOST, {
+          entities.pageByUpdated({ since: 0 }, MOST_READ, {
             signal: limited,
             maxBody: mayShow === undefined ? 0 : MAX_BODY,
           }),
@@ -38,10 +42,10 @@ export async function recentEntities(
       ),
     ),
   )
-  const rows = pages
+  const read = pages
     .flatMap(({ value = [] }, i) => value.map((row) => ({ ...row, shard: shards[i]?.name ?? '' })))
     .toSorted((a, b) => b.updated - a.updated)
-    .slice(0, MOST)
+  const [rows, passed] = mostlyLiving(read)
   const silent = pages.flatMap(({ failure }, i) =>
     failure === undefined ? [] : [`${shards[i]?.name}: ${failure}`],
   )
@@ -60,7 +64,18 @@ ${
         'Entities that were written last',
       )
 }
-${silent.map((failure) => markup`<p>What is on ${failure}</p>`)}${noteOf(left > 0 ? `${counted(left, 'more shard')} not asked.` : '')}`
+${silent.map((failure) => markup`<p>What is on ${failure}</p>`)}${noteOf(left > 0 ? `${counted(left, 'more shard')} not asked.` : '')}${noteOf(passed > 0 ? `${counted(passed, 'deleted entity', 'deleted entities')} written since not shown.` : '')}`
+}
+
+/** The newest, of which few are deleted unless there is nothing else, in their order; and how many deleted ones between them are left out. */
+function mostlyLiving<T extends EntityPageRow>(read: readonly T[]): readonly [T[], number] {
+  let deleted = 0
+  const isKept = new Map(read.map((row) => [row, row.bodyBytes > 0 || ++deleted <= MAX_DELETED]))
+  const [kept, left] = [true, false].map((is) => read.filter((row) => isKept.get(row) === is))
+  const rows = new Set([...(kept ?? []), ...(left ?? [])].slice(0, MOST))
+  const shown = read.filter((row) => rows.has(row))
+  const span = read.findLastIndex((row) => rows.has(row)) + 1
+  return [shown, span - shown.length]
 }
 
 function cells({ updated, bodyBytes }: EntityPageRow): string[] {

@@ -1,4 +1,4 @@
-import { readCleanerReport, type CleanerReport } from '@looseleaf/cleaner'
+import { readCleanerReport, readShardReports, type CleanerReport, type ShardReport } from '@looseleaf/cleaner'
 import type { ShardSizes } from '@looseleaf/core'
 import {
   readReplicas,
@@ -31,8 +31,9 @@ export interface ShardsPageOptions {
 export async function shardsPage({ store, base }: ShardsPageOptions, signal: AbortSignal): Promise<Answer> {
   const { callsUnderWay, shards, removals, cache } = store.stats()
   const { driver, router, catalog } = store.context
-  const [report, sizes, replicas] = await Promise.all([
+  const [report, followed, sizes, replicas] = await Promise.all([
     asked((limited) => readCleanerReport({ context: store.context }, { signal: limited }), signal),
+    asked((limited) => readShardReports({ context: store.context }, { signal: limited }), signal),
     askSizes(driver, signal),
     asked((limited) => readReplicas(store.context, { signal: limited }), signal),
   ])
@@ -42,7 +43,7 @@ export async function shardsPage({ store, base }: ShardsPageOptions, signal: Abo
   const buckets = router.buckets?.shards
   const body = markup`<h1>Shards</h1>
 <p class="lead">${counted(shards.length, 'database')} with the same tables. No transaction and no lock spans two of them. <a href="${base}/index">${counted(new Set(indexes.map(({ name }) => name)).size, 'index', 'indexes')}</a>${kinds === 0 ? '' : ` of ${counted(kinds, 'kind')}`}.</p>
-${holdsTable(names, sizes, report, buckets)}
+${holdsTable(names, sizes, followed, buckets)}
 ${cleanerLine(report)}
 ${buckets === undefined ? undefined : markup`<h2>Buckets</h2><p>Every id is in one of ${buckets.length.toLocaleString('en-US')} buckets for ever, and every bucket on one shard: a shard is added by moving buckets to it.</p>${bucketMap(buckets, names)}`}
 <h2>What this process has sent</h2>
@@ -56,24 +57,26 @@ ${shards.length > MAX_WITH_LANES ? markup`<p class="soft">${counted(shards.lengt
 function holdsTable(
   names: readonly string[],
   sizes: readonly Asked<ShardSizes | undefined>[],
-  report: Asked<CleanerReport>,
+  followed: Asked<readonly ShardReport[]>,
   buckets: readonly number[] | undefined,
 ): Html {
   const { shown, note } = cut(names, MAX_SHARDS, 'shard')
+  const hasFailures = sizes.some(({ failure }) => failure !== undefined)
   const held = Map.groupBy(buckets ?? [], (shard) => shard)
   const rows = shown.map((name, i) => {
     const { value: size, failure } = sizes[i] as Asked<ShardSizes | undefined>
-    const cleaner = report.value?.shards[i]
+    const cleaner = followed.value?.[i]
     return [
       name,
       ...(buckets === undefined ? [] : [(held.get(i)?.length ?? 0).toLocaleString('en-US')]),
-      failure === undefined ? (size?.entities?.toLocaleString('en-US') ?? '–') : long(failure),
+      size?.entities?.toLocaleString('en-US') ?? '–',
       size === undefined ? '–' : byteText(size.bytes),
       cleaner?.lagMs === undefined ? '–' : durationText(cleaner.lagMs),
       cleaner?.sinceLastRoundMs === undefined ? '–' : `${durationText(cleaner.sinceLastRoundMs)} ago`,
       cleaner?.pending === undefined
         ? '–'
         : `${cleaner.pending.rows}${cleaner.pending.more ? ' or more' : ''}`,
+      ...(hasFailures ? [failure === undefined ? '' : long(failure)] : []),
     ]
   })
   const head = [
@@ -84,9 +87,10 @@ function holdsTable(
     'cleaner’s lag',
     'its last round',
     'pending rows',
+    ...(hasFailures ? ['it fails with'] : []),
   ]
   return markup`${table(head, rows, 'What the shards hold')}
-<p class="soft">${note} Entities and bytes are estimates of the databases’ statistics, tombstones included; “–” is not known.</p>`
+<p class="soft">${note} The cleaner’s lag is how long ago the moment is up to which it has looked at all writes. Entities and bytes are estimates of the databases’ statistics, tombstones included; “–” is not known.</p>`
 }
 
 function cleanerLine(report: Asked<CleanerReport>): Html {
@@ -95,7 +99,7 @@ function cleanerLine(report: Asked<CleanerReport>): Html {
   const { updatedAt, totals, lastFoundAt, lastError } = report.value
   if (updatedAt === undefined) return markup`<p>No cleaner has saved a report yet.</p>`
   const found = `${counted(totals.added, 'row')} added and ${counted(totals.removed, 'row')} removed`
-  return markup`<p>The cleaner, as it saved ${updatedAt.toISOString()}: ${found} since the first one ran${lastFoundAt === undefined ? '' : `, the last ${lastFoundAt.toISOString()}`}.${lastError === undefined ? undefined : markup` Its last error, ${lastError.at.toISOString()}: ${lastError.code}.`}</p>`
+  return markup`<p>The cleaner, as it saved ${updatedAt.toISOString()}: ${found} since the first one ran${lastFoundAt === undefined ? '' : `, the last ${lastFoundAt.toISOString()}`}.${lastError === undefined ? undefined : markup` Its last error, ${lastError.at.toISOString()}: ${lastError.code}: ${lastError.message}`}</p>`
 }
 
 function shardSection(shard: ShardStats, reports: Asked<readonly ReplicaReport[]>): Html {

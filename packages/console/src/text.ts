@@ -30,11 +30,16 @@ export function durationText(ms: number): string {
 }
 
 /** The first of a list, and a word about the others. */
-export function cut<T>(list: readonly T[], most: number, one: string): { shown: readonly T[]; note: string } {
+export function cut<T>(
+  list: readonly T[],
+  most: number,
+  one: string,
+  many = `${one}s`,
+): { shown: readonly T[]; note: string } {
   const left = list.length - most
   return left <= 0
     ? { shown: list, note: '' }
-    : { shown: list.slice(0, most), note: `${counted(left, `more ${one}`, `more ${one}s`)} not shown.` }
+    : { shown: list.slice(0, most), note: `${counted(left, `more ${one}`, `more ${many}`)} not shown.` }
 }
 
 /** `23:59:59`, in UTC. */

@@ -9,12 +9,11 @@ const NAME = 18
 const ROW = 16
 const GAP = 12
 
-/** What a statement does, for its colour. */
-export function kindOf({ operation, table }: TracedStatement): 'index' | 'entities' | 'write' | 'own' {
+/** What a statement is about and whether it writes, for its colour and its edge. */
+export function kindOf({ operation, table, failure }: TracedStatement): string {
   const kind = tableKind(table)
-  if (kind === 'own') return kind
-  if (operation !== 'SELECT') return 'write'
-  return kind === 'entities' ? kind : 'index'
+  const about = kind === 'claims' ? 'index' : kind
+  return `${about}${operation === 'SELECT' ? '' : ' write'}${failure === undefined ? '' : ' failed'}`
 }
 
 /** From the beginning of a trace to the end of its last statement. */

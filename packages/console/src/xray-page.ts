@@ -3,6 +3,17 @@ import { markup, type Html } from './html.ts'
 import type { KeptTrace } from './kept-traces.ts'
 import { long, table } from './table.ts'
 import { counted, cut, milliseconds, timeText } from './text.ts'
+import {
+  failedCalls,
+  failuresOf,
+  nameOf,
+  namesOf,
+  numbersText,
+  OWN,
+  sameCalls,
+  slowest,
+  writesBoth,
+} from './xray-calls.ts'
 import { kindOf, timeLine, tookMs } from './time-line.ts'
 
 /** Characters of a statement's text that are shown: those of many rows have a placeholder for each. */
@@ -10,39 +21,45 @@ const MAX_TEXT = 600
 
 /** Statements that are shown, calls, and texts: many statements have the same. */
 const MAX_STATEMENTS = 100
-const MAX_CALLS = 60
-const MAX_TEXTS = 20
+const MAX_CALLS = 40
+const MAX_TEXTS = 18
 
-const KINDS = { index: 'index rows', entities: 'entities', write: 'writes', own: 'the store’s own' } as const
+const KINDS = {
+  index: 'index rows',
+  entities: 'entities',
+  own: 'the store’s own',
+  failed: 'failed',
+  'own write': 'with an edge: written',
+  'shared own': 'pale: shared with other work',
+} as const
 
 /** What a piece of work took of the databases. */
 export function xrayPage({ title, at, trace }: KeptTrace): Html {
   const statements = cut(trace.statements, MAX_STATEMENTS, 'statement')
-  const calls = cut(trace.calls, MAX_CALLS, 'call')
+  const groups = sameCalls(trace)
+  const calls = cut(groups, MAX_CALLS, 'row of calls', 'rows of calls')
   const texts = new Map<string, number>()
-  const sentFor = new Map<unknown, number>()
-  for (const { calls: own } of trace.statements)
-    for (const call of own) sentFor.set(call, (sentFor.get(call) ?? 0) + 1)
   return markup`<h1>X-ray: ${title}</h1>
-<p class="lead">${summary(trace)}</p>
+<p class="lead">${failuresOf(trace)}${summary(trace)}</p>
 ${trace.statements.length === 0 ? undefined : markup`<div class="scroll" tabindex="0" role="region" aria-label="Time line">${timeLine({ ...trace, statements: statements.shown })}</div>`}
-<p class="keys">${Object.entries(KINDS).map(([kind, name]) => markup`<span class="key ${kind}"><i></i>${name}</span> `)}<span class="key shared own"><i></i>pale: shared with other work</span></p>
+<p class="keys">${Object.entries(KINDS).map(([kind, name]) => markup`<span class="key ${kind}"><i></i>${name}</span> `)}</p>
 <h2>Statements</h2>
 ${table(
-  ['#', 'begins', 'takes', 'shard', 'statement', 'rows', 'for', 'also for'],
+  ['#', 'begins', 'takes', 'shard', 'statement', 'rows', 'for calls of this work', 'also for others'],
   statements.shown.map((statement, i) => statementRow(trace, statement, i, texts)),
 )}
 <h2>Calls</h2>
+<p>Calls that are alike and have the same statements stand in one row.</p>
 ${table(
-  ['begins', 'takes', 'call', 'statements'],
-  calls.shown.map((call) => [
-    milliseconds(call.startedAt - trace.startedAt),
-    call.durationMs === undefined ? 'under way' : milliseconds(call.durationMs),
-    `${call.name} ${call.index ?? ''}${call.failure === undefined ? '' : `: ${call.failure}`}`,
-    `${sentFor.get(call) ?? 0}`,
+  ['begins', 'takes', 'call', 'in statements'],
+  calls.shown.map(({ calls: [first, ...others], numbers }) => [
+    milliseconds(first.startedAt - trace.startedAt),
+    slowest([first, ...others]),
+    markup`${nameOf(first)}${others.length === 0 ? '' : ` ×${others.length + 1}`}${first.failure === undefined ? undefined : markup` <span class="no">failed: ${first.failure}</span>`}`,
+    numbersText(numbers),
   ]),
 )}
-<p class="soft">${[statements.note, calls.note].filter(Boolean).join(' ')} ${at.toISOString()}. ${trace.leftOut > 0 ? `${trace.leftOut} more were not kept. ` : ''}Texts have placeholders for values.</p>`
+<p class="soft">${[statements.note, calls.note].filter(Boolean).join(' ')} ${at.toISOString()}. ${trace.leftOut > 0 ? `${trace.leftOut} more were not kept. ` : ''}The texts of statements have placeholders in the place of values.</p>`
 }
 
 function discardedRows({ events }: Trace): number {
@@ -58,8 +75,9 @@ function summary(trace: Trace): string {
   return [
     `${counted(calls.length, 'call')} became ${counted(statements.length, 'statement')} to ${counted(shards, 'shard')} in ${milliseconds(tookMs(trace))}.`,
     shared === 0 ? '' : ` ${shared} of them worked for others at the same time.`,
-    ` ${counted(discarded, 'index row')} led to nothing and ${discarded === 1 ? 'was' : 'were'} discarded.`,
+    ` ${discarded === 1 ? 'One index row' : counted(discarded, 'index row')} led to nothing and ${discarded === 1 ? 'was' : 'were'} discarded.`,
     lost === 0 ? '' : ` ${counted(lost, 'attempt')} of writes came second and began anew.`,
+    writesBoth(trace) ? ' Its writes added index rows first, and committed the entities after that.' : '',
   ].join('')
 }
 
@@ -87,11 +105,9 @@ function statementRow(
     milliseconds(sentAt - startedAt),
     milliseconds(durationMs),
     shard,
-    markup`<details><summary class="${kindOf(statement)}"><i></i>${operation} ${name}${failure === undefined ? undefined : `: ${failure}`}</summary><code>${shown}</code></details>`,
+    markup`<details><summary class="${kindOf(statement)}"><i></i>${operation} ${name}${failure === undefined ? undefined : markup` <span class="no">failed: ${failure}</span>`}</summary><code>${shown}</code></details>`,
     `${rows}`,
-    [
-      ...new Set(calls.map(({ name: call, index }) => (index === undefined ? call : `${call} ${index}`))),
-    ].join(', '),
+    OWN[name] === undefined ? namesOf(calls) : long(`${namesOf(calls)}: it needs ${OWN[name]}`),
     others === 0 ? '' : counted(others, 'call'),
   ]
 }
@@ -107,7 +123,7 @@ of a console that it has itself. looseleaf console, beside the application, has 
     : markup`<div class="narrow">${table(
         ['work', 'when (UTC)', 'took', 'calls', 'state­ments', 'dis­carded rows'],
         traces.map(({ id, title, at, trace }) => [
-          long(markup`<a href="${base}/xray/${id}">${title}</a>`),
+          long(markup`<a href="${base}/xray/${id}">${title}</a>${failedCalls(trace)}`),
           timeText(at),
           milliseconds(tookMs(trace)),
           `${trace.calls.length}`,

@@ -173,6 +173,7 @@ export {
   cleanIndex,
   cleaning,
   readCleanerReport,
+  readShardReports,
   readWorkers,
   startCleaner,
   sweep,

@@ -3,20 +3,18 @@ import type { Sent } from './sent.ts'
 
 /** What a page has asked of the store so far. */
 export interface PageCost {
-  /** Queries, counts and look-ups. */
-  questions: number
   /** Entities that came back. */
   entities: number
   /** Index rows that led to no entity of the page: it had changed, gone, or been there already. */
   rowsDiscarded: number
   /** False when an index could not answer in full. */
   complete: boolean
-  /** Statements that were sent for the page, those that it shared with others included. */
+  /** Calls that were made for the page, and the statements that were sent, those that it shared with others included. */
   sent(): Sent
 }
 
 export function emptyCost(sent: () => Sent): PageCost {
-  return { questions: 0, entities: 0, rowsDiscarded: 0, complete: true, sent }
+  return { entities: 0, rowsDiscarded: 0, complete: true, sent }
 }
 
 export function addQueryCost(cost: PageCost, query: QueryCost): void {

@@ -8,17 +8,19 @@ export interface CostLineProps {
   readonly xray: () => string | undefined
 }
 
-/** What the page cost, at its foot. */
+/** What the page cost, at its foot; also that of a page which has become an error. */
 export function CostLine({ cost, xray }: CostLineProps): JSX.Element {
-  if (cost.questions === 0) return <p class="cost">This page asked nothing of the store.</p>
-  const { indexes, entities, others, shards, shared } = cost.sent()
+  const { calls, failures, indexes, entities, others, shards, shared } = cost.sent()
+  if (calls === 0) return <p class="cost">This page asked nothing of the store.</p>
   const address = xray()
+  const codes = [...new Set(failures)].join(', ')
   return (
     <p class="cost">
-      This page asked the store {counted(cost.questions, 'question')}, in{' '}
+      This page made {counted(calls, 'call')} to the store, in{' '}
       {counted(indexes + entities + others, 'statement')} to {counted(shards, 'shard')}: {indexes} for index
       rows, {entities} for entities
       {others === 0 ? null : `, ${others} for the store’s own tables`}.
+      {failures.length === 0 ? null : ` ${failures.length} of the calls failed: ${codes}.`}
       {shared === 0 ? null : ` It shared ${shared} of them with other requests.`} It read{' '}
       {counted(cost.entities, 'entity')}, and discarded {counted(cost.rowsDiscarded, 'row')}.
       {cost.complete ? null : ' An index could not answer in full.'}

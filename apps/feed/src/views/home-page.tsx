@@ -26,7 +26,7 @@ export function HomePage({ ctx, cards, paging }: HomePageProps): JSX.Element {
         {paging.paged ? 'Older entries' : 'Newest entries'}
       </h1>
       {paging.paged ? null : ctx.viewer === undefined ? (
-        <Welcome />
+        <Welcome window={ctx.window} />
       ) : (
         <Composer ctx={ctx} form={EMPTY_FORM} />
       )}
@@ -45,7 +45,7 @@ export function HomePage({ ctx, cards, paging }: HomePageProps): JSX.Element {
   )
 }
 
-function Welcome(): JSX.Element {
+function Welcome({ window }: Pick<PageContext, 'window'>): JSX.Element {
   return (
     <section class="welcome" aria-label="Welcome">
       <p>
@@ -53,6 +53,13 @@ function Welcome(): JSX.Element {
         passing thoughts, and what everybody has to say about them.{' '}
         <a href="/sign-in">Sign in as one of them</a> to join in.
       </p>
+      {window === undefined ? null : (
+        <p>
+          All of it is in a store without a schema, over plain tables of several databases.{' '}
+          <a href={window}>Look into the store</a>: what each page takes of it, and what happens when it
+          breaks.
+        </p>
+      )}
     </section>
   )
 }

@@ -11,7 +11,7 @@ export const indexPurposes: Purposes = {
     page: { href: `/entries/${SHARED}`, label: 'an entry of the sample whose link others have shared' },
   },
   entry_by_time: {
-    text: 'The home page reads it, and meets what is planted among its newest rows.',
+    text: 'The home page reads its newest rows.',
     page: { href: '/', label: 'the home page' },
   },
   person_by_time: {

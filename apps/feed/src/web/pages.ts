@@ -78,11 +78,21 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
   const traceOf = traceRequests(app, site.store)
   const forms = new WeakMap<FastifyRequest, SentForm>()
   const xrays = new WeakMap<FastifyRequest, string>()
+  const readers = new WeakMap<FastifyRequest, Reader>()
+  const viewers = new WeakMap<FastifyRequest, Person>()
 
   async function open(request: FastifyRequest, session = readSession(request)): Promise<OpenPage> {
-    const reader = site.reader(traceOf(request))
+    const reader = readerOf(request)
     const viewer = isSignedIn(session) ? await personOfSession(reader, session, now()) : undefined
+    if (viewer !== undefined) viewers.set(request, viewer)
     return { reader, ctx: contextOf(request, session, viewer, reader) }
+  }
+
+  /** One for each request: what it read before it failed counts for the page that says so. */
+  function readerOf(request: FastifyRequest): Reader {
+    const reader = readers.get(request) ?? site.reader(traceOf(request))
+    readers.set(request, reader)
+    return reader
   }
 
   /** The address of the X-ray of what a request takes of the store; a form that is answered with a page has one for both. */
@@ -156,13 +166,19 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
     const opened = status < 500 && status !== 429 ? await open(request).catch(() => undefined) : undefined
     const ctx = opened?.ctx ?? unaskedContext(request)
     void reply.headers(headers)
+    // Who reads feeds is a program, which shows no page; but somebody may look for what has failed.
+    if (isFeed(request) && status >= 500) {
+      if (ctx.cost.sent().calls > 0) ctx.xray()
+      return reply.code(status).type('text/plain; charset=utf-8').send(`${title}: ${message}\n`)
+    }
     return send(reply, ProblemPage({ ctx, status, title, text: message }), status)
   }
 
   function unaskedContext(request: FastifyRequest): PageContext {
     const session = readSession(request)
-    const ctx = contextOf(request, session, undefined, site.reader(traceOf(request)))
-    return { ...ctx, unknownViewer: session?.userId !== undefined }
+    const viewer = viewers.get(request)
+    const ctx = contextOf(request, session, viewer, readerOf(request))
+    return { ...ctx, unknownViewer: viewer === undefined && session?.userId !== undefined }
   }
 
   const isSecure = (request: FastifyRequest): boolean => hosts.originOf(request).startsWith('https:')
@@ -219,6 +235,10 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
 
 function isSignedIn(session: Session | undefined): session is Session & { readonly userId: string } {
   return session?.userId !== undefined
+}
+
+function isFeed({ routeOptions }: FastifyRequest): boolean {
+  return routeOptions.url?.endsWith('.atom') === true
 }
 
 /** A browser says where a form comes from; whatever says that it comes from elsewhere is refused. */

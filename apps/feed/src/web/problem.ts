@@ -32,6 +32,9 @@ export function forgedForm(): Problem {
   )
 }
 
+/** In seconds: what programs wait for. */
+const SOON = { 'retry-after': '10' }
+
 /** Any error as the problem that people are told about. What nobody foresaw tells them nothing of its inside. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error
@@ -47,13 +50,15 @@ export function problemOf(error: unknown): Problem {
       503,
       'That may have been saved, or not',
       'A database broke off before it answered. Look whether what you sent is there before you send it once more.',
+      SOON,
     )
   }
   if (isLooseleafError(error) && error.retryable) {
     return new Problem(
       503,
       'One moment, please',
-      'A database does not answer just now. Nothing that is stored is lost. If you were sending something, it was not saved: go back, and send it again in a little while.',
+      'A database did not answer this request. Nothing that is stored is lost. If you were sending something, it was not saved: go back, and send it again in a little while.',
+      SOON,
     )
   }
   const status = statusOf(error)

@@ -41,6 +41,19 @@ export async function readCleanerReport(
   return { ...summary, indexes, shards }
 }
 
+/**
+ * The `shards` of that report alone, by what this process knows of the catalog: each shard answers for itself, so those that do are
+ * here whichever does not.
+ */
+export async function readShardReports(
+  store: CleanerStore,
+  options: CallOptions = {},
+): Promise<readonly ShardReport[]> {
+  checkStore('readShardReports', store, options, { signal: optionKinds.signal })
+  const { context } = store
+  return Promise.all(context.driver.shards.map((_, shard) => reportShard(context, shard, options)))
+}
+
 async function partsOn(
   context: EngineContext,
   tables: readonly string[],

@@ -2,7 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Html, markup } from '../html.ts'
 import { headersWith } from '../page.ts'
 import type { Answer } from '../routes.ts'
-import type { Acts, Deed } from './acts.ts'
+import { timeText } from '../text.ts'
+import type { Acts, ActUnderWay, Deed } from './acts.ts'
 import { LIVE_SCRIPT, LIVE_SCRIPT_HASH } from './live-script.ts'
 import { Refusal } from './refusal.ts'
 import { createStreams } from './streams.ts'
@@ -31,6 +32,8 @@ export interface ActPageOptions {
 
 /** The form that buttons of such a page send; it stands outside of what is looked at again. */
 export const ACT_FORM = 'act'
+/** Of a button that ends early what is done to something. */
+const END = 'end'
 
 const HEADERS = headersWith({ scriptHash: LIVE_SCRIPT_HASH })
 
@@ -41,7 +44,7 @@ export function createActPage({ path, title, lead, acts, part, deedOf, html }: A
     return markup`<h1>${title}</h1>
 <p class="lead">${lead}${acts === undefined ? ' This window only looks; an application may allow acts in it.' : ''}</p>
 ${token === undefined ? undefined : markup`<form id="${ACT_FORM}" method="post" action="${path}"><input type="hidden" name="token" value="${token}"></form>`}
-<p role="status" id="told" class="soft"></p>
+<p role="status" id="told" class="unseen"></p>
 <div id="live" data-stream="${path}/events">${await part()}</div>
 <p><a href="${path}">Refresh</a></p>
 <script>${new Html(LIVE_SCRIPT)}</script>`
@@ -50,6 +53,10 @@ ${token === undefined ? undefined : markup`<form id="${ACT_FORM}" method="post" 
   async function post(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (acts === undefined) throw new Refusal(405, 'This window only looks: acts are off.')
     const form = await acts.take(request)
+    const early = form.get(END)
+    if (early !== null) {
+      return leadBack(response, await acts.end(early))
+    }
     const deed = deedOf(form)
     if (deed.question !== undefined && form.get('sure') !== 'yes') {
       const body = confirmation(deed, deed.question, acts.token(request, response))
@@ -57,14 +64,20 @@ ${token === undefined ? undefined : markup`<form id="${ACT_FORM}" method="post" 
       return
     }
     await acts.begin(deed)
-    response.writeHead(303, { location: path, 'cache-control': 'no-store' }).end()
+    leadBack(response, deed)
+  }
+
+  /** To the button that was pressed, or what stands in its place: the keyboard goes on from there. */
+  function leadBack(response: ServerResponse, { name, about }: Pick<Deed, 'name' | 'about'>): void {
+    const location = `${path}#${encodeURIComponent(idOf(name, about))}`
+    response.writeHead(303, { location, 'cache-control': 'no-store' }).end()
   }
 
   /** Asks before something is done that cannot be taken back. */
   function confirmation({ name, about }: Deed, question: string, token: string): Html {
     return markup`<h1>${capital(name)} ${about}?</h1><p class="lead">${question}</p>
 <form method="post" action="${path}"><input type="hidden" name="token" value="${token}"><input type="hidden" name="sure" value="yes">
-<p class="acts"><button name="${name}" value="${about}">Yes, ${name} ${about}</button> <a href="${path}">No, leave it</a></p></form>`
+<p class="acts"><button name="${name}" value="${about}">Yes, ${name} ${about}</button> <a href="${path}" autofocus>No, leave it</a></p></form>`
   }
 
   function send(response: ServerResponse, answer: Answer, isHead = false): void {
@@ -114,7 +127,26 @@ function capital(name: string): string {
 
 /** A button of the page that does something; the names of acts and of what they are about make it the one that keeps the focus. */
 export function actButton(act: string, about: string, label: string): Html {
-  return markup`<button form="${ACT_FORM}" id="${act}-${about}" name="${act}" value="${about}">${label}</button>`
+  return markup`<button form="${ACT_FORM}" id="${idOf(act, about)}" name="${act}" value="${about}">${label}</button>`
+}
+
+/** The same button, or, while something is done to what it is about, what that is, and the button that ends it early where there is one. */
+export function actOrState(
+  underWay: readonly ActUnderWay[],
+  act: string,
+  about: string,
+  label: string,
+  doing: string,
+): Html {
+  const now = underWay.find((one) => one.about === about)
+  if (now === undefined || now.name !== act)
+    return now === undefined ? actButton(act, about, label) : markup``
+  return markup`<span class="now"><strong>${doing}</strong> since ${timeText(now.at)} UTC${now.progress === '' ? '' : `: ${now.progress}`}. ${now.ending === undefined ? undefined : markup`<button form="${ACT_FORM}" id="${idOf(act, about)}" name="${END}" value="${about}">${now.ending}</button>`}</span>`
+}
+
+/** Of a button; an id has no spaces. */
+function idOf(act: string, about: string): string {
+  return `${act}-${about}`.replaceAll(/\s+/g, '-')
 }
 
 export function messageOf(error: unknown): string {

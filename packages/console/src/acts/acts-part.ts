@@ -9,14 +9,13 @@ export function actsPart(acts: readonly Act[], underWay: readonly ActUnderWay[])
     ({ name, about, at, progress }) =>
       markup`<p>Under way since ${timeText(at)}: ${name} ${about}${progress === '' ? '' : `, ${progress}`}.</p>`,
   )
-  if (acts.length === 0)
-    return markup`<h2>Acts</h2>${begun}<p>Nothing has finished since this process was started.</p>`
+  if (acts.length === 0) return markup`<h2>Acts</h2>${begun}<p>None has ended yet.</p>`
   const newest = acts.toSorted((a, b) => b.at.getTime() - a.at.getTime())
-  const rows = newest.map(({ name, about, at, durationMs, failure }) => [
+  const rows = newest.map(({ name, about, at, durationMs, failure, outcome }) => [
     timeText(at),
     long(`${name} ${about}`),
     durationMs < 10_000 ? milliseconds(durationMs) : durationText(durationMs),
-    failure === undefined ? 'done' : long(failure),
+    long([outcome ?? (failure === undefined ? 'done' : ''), failure].filter(Boolean).join(' ')),
   ])
   return markup`<h2>Acts</h2>${begun}${table(['when (UTC)', 'act', 'took', 'result'], rows)}`
 }

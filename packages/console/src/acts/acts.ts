@@ -18,6 +18,8 @@ export interface Act {
   readonly durationMs: number
   /** Why it was not done, or not to its end; undefined where it was. */
   readonly failure: string | undefined
+  /** What came of it, a sentence, also where it was not done to its end; undefined where nothing is to be said. */
+  readonly outcome?: string | undefined
 }
 
 export interface ActsOptions {
@@ -29,16 +31,20 @@ export interface ActsOptions {
 
 /** What an act has while it is done. */
 export interface Doing {
-  /** Fires when the console is closed, and when the act has taken as long as it may. */
+  /** Fires when the console is closed, when somebody ends the act early, and when it has taken as long as it may. */
   readonly signal: AbortSignal
   /** How far it has come, for people. */
   tell(progress: string): void
+  /** What has come of it, a sentence; the last one is kept. */
+  came(outcome: string): void
 }
 
 /** An act that has not ended. */
 export interface ActUnderWay extends Pick<Act, 'name' | 'about' | 'at'> {
   /** How far it has come, in words; empty until it is known. */
   readonly progress: string
+  /** What its button says by which it is ended early; undefined where it has none. */
+  readonly ending: string | undefined
 }
 
 /** Something that can be done. */
@@ -47,6 +53,8 @@ export interface Deed {
   readonly about: string
   /** What somebody has to say yes to before it is done. */
   readonly question?: string | undefined
+  /** What the button says by which it is ended early, such as `Bring it back`. Default: it has none. */
+  readonly ending?: string | undefined
   run(doing: Doing): Promise<unknown>
 }
 
@@ -64,6 +72,8 @@ export interface Acts {
   /** The last ones that have ended, the newest first. */
   list(): readonly Act[]
   underWay(): readonly ActUnderWay[]
+  /** Ends early what is done to this thing, and resolves with it as `begin` does. Throws `Refusal` where nothing is that may be. */
+  end(about: string): Promise<ActUnderWay>
   /** Ends those that are under way, as far as they can be ended, and begins no more. */
   close(): void
 }
@@ -93,17 +103,34 @@ export function createActs(options: ActsOptions, path: string): Acts {
   const done: Act[] = []
   const closing = new AbortController()
   /** By what they are about: two acts on one thing would come in each other's way. */
-  const running = new Map<string, ActUnderWay>()
+  const running = new Map<string, { act: ActUnderWay; ended: Promise<void>; end(): void }>()
 
-  async function run({ name, about, run: work }: Deed): Promise<void> {
-    const at = new Date()
+  function start(deed: Deed): Promise<void> {
+    const { name, about, ending } = deed
+    const early = new AbortController()
+    const { promise: ended, resolve } = Promise.withResolvers<void>()
+    const act = { name, about, at: new Date(), progress: '', ending }
+    running.set(about, { act, ended, end: () => early.abort() })
+    void run(deed, act, early.signal).then(resolve)
+    return ended
+  }
+
+  async function run(
+    { name, about, run: work }: Deed,
+    shown: { readonly at: Date; progress: string },
+    early: AbortSignal,
+  ): Promise<void> {
+    const { at } = shown
     const startedAt = performance.now()
-    const tell = (progress: string): void => void running.set(about, { name, about, at, progress })
-    tell('')
     const late = AbortSignal.timeout(LIMIT_MS)
     let failure: string | undefined
+    let outcome: string | undefined
     try {
-      await work({ signal: AbortSignal.any([closing.signal, late]), tell })
+      await work({
+        signal: AbortSignal.any([closing.signal, early, late]),
+        tell: (progress) => void (shown.progress = progress),
+        came: (what) => void (outcome = what),
+      })
     } catch (error) {
       failure = late.aborted
         ? `It was ended after ${LIMIT_MS / 60_000} minutes; what was done stays done.`
@@ -112,7 +139,7 @@ export function createActs(options: ActsOptions, path: string): Acts {
           : String(error)
     }
     running.delete(about)
-    const act: Act = { name, about, at, durationMs: performance.now() - startedAt, failure }
+    const act: Act = { name, about, at, durationMs: performance.now() - startedAt, failure, outcome }
     done.unshift(act)
     done.length = Math.min(done.length, MOST)
     // It is done, whatever becomes of the log.
@@ -135,17 +162,25 @@ export function createActs(options: ActsOptions, path: string): Acts {
       return form
     },
     async begin(deed) {
-      const other = running.get(deed.about)
+      const other = running.get(deed.about)?.act
       if (other !== undefined)
         throw new Refusal(
           409,
           `${other.about} is busy: ${other.name} is under way since ${timeText(other.at)} UTC. Wait until it has ended.`,
         )
       if (closing.signal.aborted) throw new Refusal(503, 'The console is closed.')
-      await Promise.race([run(deed), sleep(ANSWER_MS, undefined, { ref: false })])
+      await Promise.race([start(deed), sleep(ANSWER_MS, undefined, { ref: false })])
+    },
+    async end(about) {
+      const one = running.get(about)
+      if (one?.act.ending === undefined)
+        throw new Refusal(409, `Nothing that could be ended is done to ${about}: it has ended already.`)
+      one.end()
+      await Promise.race([one.ended, sleep(ANSWER_MS, undefined, { ref: false })])
+      return one.act
     },
     list: () => done,
-    underWay: () => [...running.values()],
+    underWay: () => [...running.values()].map(({ act }) => act),
     close: () => closing.abort(),
   }
 }

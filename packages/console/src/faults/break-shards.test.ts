@@ -17,7 +17,11 @@ let store: DataStore
 let shards: ShardFaults
 let told: string[]
 let closing: AbortController
-const doing = () => ({ signal: closing.signal, tell: (text: string) => void told.push(text) })
+const doing = () => ({
+  signal: closing.signal,
+  tell: (text: string) => void told.push(text),
+  came: (text: string) => void told.push(text),
+})
 
 beforeEach(async () => {
   told = []
@@ -64,9 +68,20 @@ test('a shard that is stopped refuses everything, the other one nothing, and it 
 
 test('a write that dies before its commit leaves rows that readers discard', async () => {
   const died = dieAtNextWrite(shards, 'before its commit', 60_000, doing())
-  const write = store.put({ name: 'ada', n: 1 })
-  await expect(write).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
+  const pages = createConsole({ store, base: '/store' })
+  const { text } = await serveConsole(pages)
+  const xray = await store.trace(async (trace) => {
+    const write = store.put({ name: 'ada', n: 1 })
+    await expect(write).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' })
+    return text(pages.keep(trace, 'POST /'))
+  })
+  expect(xray).toContain(
+    'Failed:</span> put, with SHARD_UNAVAILABLE. One call has added index rows and committed no',
+  )
+  expect(xray).toContain('<g class="index write">')
+  expect(await text('/store/xray')).toContain('>failed: SHARD_UNAVAILABLE<')
   await died
+  expect(told.at(-1)).toMatch(/^Entity \S{36} was not committed on memory [01]; its index rows are there\.$/)
   const page = await store.query(byName, { name: 'ada' })
   expect(page).toMatchObject({ items: [], cost: { rowsDiscarded: 1 } })
   expect(await discarded()).toBe(1)
@@ -83,6 +98,9 @@ test('a write that dies after its commit leaves the rows that it has lost, until
   await store.update(other, (bag) => ({ ...bag, seen: true }))
   await store.update(id, () => ({ name: 'eve', n: 3 }))
   await died
+  expect(told.at(-1)).toMatch(
+    new RegExp(`^Entity ${id} was committed; what it has lost still stands in index_by_`),
+  )
   expect(await store.query(byName, { name: 'ada' })).toMatchObject({ items: [], cost: { rowsDiscarded: 1 } })
   expect(await discarded()).toBe(1)
   const cleaner = startCleaner(store, { intervalMs: 10 })
@@ -121,6 +139,19 @@ test('the page has buttons for both, which ask first', async () => {
   expect(page).toMatch(/Under way since \S+: stop memory 1, it answers again at/)
   expect(page).toMatch(/Under way since \S+: die before its commit, it waits for a write/)
   await expect(store.put({ n: 1 }, { id: onShard(1) })).rejects.toThrow(/is stopped on purpose/)
+  // What is done stands where its button was, with another one that ends it.
+  expect(page).toContain('<strong>memory 1 is stopped</strong> since')
+  expect(page).not.toContain('>Stop memory 1<')
+  expect((await act({ end: 'memory 0' })).status).toBe(409)
+  const early = await act({ end: 'memory 1' })
+  expect(early.headers.get('location')).toBe('/store/faults#stop-memory-1')
+  const after = await served.text('/store/faults')
+  expect(after).toContain('id="stop-memory-1" name="stop" value="memory 1">Stop memory 1<')
+  expect(after).toContain('<strong>Armed: a write dies before its commit</strong>')
+  await act({ end: 'before its commit' })
+  expect(await served.text('/store/faults')).toContain('It was called off.')
+  await store.put({ n: 1 }, { id: onShard(1) })
+  await act({ stop: 'memory 0', sure: 'yes' })
   pages.close()
   await expect.poll(() => shards.refusals.size).toBe(0)
   expect(done.map(({ name, failure }) => [name, failure])).toContainEqual(['stop', undefined])

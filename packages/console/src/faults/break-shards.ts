@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { LooseleafError } from '@looseleaf/core'
+import { formatId, LooseleafError } from '@looseleaf/core'
 import type { Doing } from '../acts/acts.ts'
 import { timeText } from '../text.ts'
 import type { Refuse, ShardCall, ShardFaults } from './shard-faults.ts'
@@ -7,7 +7,7 @@ import type { Refuse, ShardCall, ShardFaults } from './shard-faults.ts'
 /** How long a shard is stopped, and how long a fault waits for its write, in milliseconds. */
 export const BROKEN_MS = 60_000
 
-/** For `ms`, or until the console is closed, a shard fails as one does whose server is down. */
+/** For `ms`, or until somebody ends that or the console is closed, a shard fails as one does whose server is down. */
 export async function stopShard(
   { refusals }: ShardFaults,
   shard: string,
@@ -19,7 +19,7 @@ export async function stopShard(
     call.shard === shard ? unavailable(shard, `is stopped on purpose until ${until} UTC.`) : undefined
   refusals.add(refuse)
   tell(`it answers again at ${until}`)
-  // Being closed is an end like another one.
+  // Being ended early or closed is an end like another one.
   await sleep(ms, undefined, { signal, ref: false }).catch(() => {})
   refusals.delete(refuse)
 }
@@ -34,23 +34,28 @@ export async function dieAtNextWrite(
   { refusals }: ShardFaults,
   death: Death,
   ms: number,
-  { signal, tell }: Doing,
+  { signal, tell, came }: Doing,
 ): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
+  const { promise, resolve } = Promise.withResolvers<string>()
   const refuse = death === 'before its commit' ? loseCommit(resolve) : loseRemovals(resolve)
   refusals.add(refuse)
   tell('it waits for a write')
   try {
-    await Promise.race([
+    const died = await Promise.race([
       promise,
-      sleep(ms, undefined, { signal, ref: false }).then(() => {
-        throw new Error(
-          death === 'before its commit'
-            ? 'There was no write.'
-            : 'There was no write that took a row out of an index.',
-        )
-      }),
+      sleep(ms, undefined, { signal, ref: false })
+        .catch(() => {})
+        .then(() => {
+          throw new Error(
+            signal.aborted
+              ? 'It was called off.'
+              : death === 'before its commit'
+                ? 'There was no write.'
+                : 'There was no write that took a row out of an index.',
+          )
+        }),
     ])
+    came(died)
   } finally {
     refusals.delete(refuse)
   }
@@ -62,12 +67,18 @@ const isCommit = ({ table, operation }: ShardCall): boolean =>
 /** Tables of other indexes lose nothing either for so many milliseconds: their deletes go out together. */
 const TOGETHER_MS = 200
 
-function loseCommit(died: () => void): Refuse {
+/** Is told what has died, a sentence. */
+type Died = (what: string) => void
+
+function loseCommit(died: Died): Refuse {
   let isDone = false
   return (call) => {
     if (isDone || !isCommit(call)) return undefined
     isDone = true
-    died()
+    const written = call.args[0] as readonly { id: Uint8Array }[]
+    died(
+      `${namesOf(written.map(({ id }) => id))} was not committed on ${call.shard}; its index rows are there.`,
+    )
     return unavailable(call.shard, 'lost this commit on purpose.')
   }
 }
@@ -76,9 +87,10 @@ function loseCommit(died: () => void): Refuse {
 const MOST_REPLACED = 10_000
 
 /** What the first entities lose that are replaced from now on and lose a row stays where it is: each table is asked in vain once. */
-function loseRemovals(died: () => void): Refuse {
+function loseRemovals(died: Died): Refuse {
   const replaced = new Set<string>()
   let victims: ReadonlySet<string> | undefined
+  const left = new Set<string>()
   const textOf = (id: Uint8Array): string => Buffer.from(id).toString('hex')
   return (call) => {
     if (isCommit(call) && call.operation === 'replace' && victims === undefined) {
@@ -92,9 +104,20 @@ function loseRemovals(died: () => void): Refuse {
     const losing = rows.map(({ entityId }) => textOf(entityId)).filter((id) => among.has(id))
     if (losing.length === 0) return undefined
     victims ??= new Set(losing)
-    setTimeout(died, TOGETHER_MS).unref()
+    left.add(`${call.table} on ${call.shard}`)
+    const ids = rows.map(({ entityId }) => entityId).filter((id) => victims?.has(textOf(id)))
+    setTimeout(
+      () => died(`${namesOf(ids)} was committed; what it has lost still stands in ${[...left].join(', ')}.`),
+      TOGETHER_MS,
+    ).unref()
     return unavailable(call.shard, 'lost this removal on purpose.')
   }
+}
+
+/** Of the first entity, and a word about others that died with it. */
+function namesOf(ids: readonly Uint8Array[]): string {
+  const [first, ...others] = new Set(ids.map((id) => formatId(id)))
+  return `Entity ${first}${others.length > 0 ? ` (and ${others.length} more)` : ''}`
 }
 
 function unavailable(shard: string, what: string): LooseleafError {

@@ -64,6 +64,24 @@ test.each([
   expect((await ask()).items).toHaveLength(3)
 })
 
+test('rows that a cleaner takes away while it follows writes are told apart', async () => {
+  expect(await page()).toContain('has taken away 0 rows of all indexes')
+  const round = { kind: 'round', shard: 'memory 0', lagMs: 0, entities: 9, rows: 9, undecodable: 0 } as const
+  counts.happened({ ...round, added: 1, removed: 4 })
+  expect(await page()).toContain('has taken away 4 rows of all indexes')
+})
+
+test('what was cleaned away does not push out of the list what was written last', async () => {
+  const { id } = await store.put({ name: 'bo', n: 9 })
+  for (let i = 0; i < 4; i++) {
+    await act({ plant: 'by_n' })
+    await act({ clean: 'by_n' })
+  }
+  const text = await served.text('/store/entity')
+  expect(text).toContain(`/store/entity/${id}"`)
+  expect(text).toMatch(/<p class="soft">\d+ deleted entities written since not shown\.<\/p>/)
+})
+
 test('what was planted counts where a shard fails', async () => {
   await store.put({ name: 'ada', n: 4 })
   const { driver, catalog } = store.context
@@ -76,7 +94,7 @@ test('what was planted counts where a shard fails', async () => {
   expect((await act({ plant: 'by_name' })).status).toBe(303)
   const text = await page()
   expect(text).toMatch(/<h2>by_name<\/h2>\s+<dl><dt>planted<\/dt><dd>8 rows/)
-  expect(text).toContain('INDEX_NOT_FOUND')
+  expect(text).toContain('8 rows planted. INDEX_NOT_FOUND')
 })
 
 test('only what may be broken is, and by acts alone', async () => {

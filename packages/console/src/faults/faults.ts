@@ -1,7 +1,7 @@
-import { cleanIndex, readCleanerReport } from '@looseleaf/cleaner'
+import { cleanIndex, readShardReports } from '@looseleaf/cleaner'
 import { describeKind, LooseleafError, type CatalogEntry } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
-import { actButton, createActPage, type ActPage } from '../acts/act-page.ts'
+import { actOrState, createActPage, type ActPage } from '../acts/act-page.ts'
 import type { Acts, Deed, Doing } from '../acts/acts.ts'
 import { actsPart } from '../acts/acts-part.ts'
 import { Refusal } from '../acts/refusal.ts'
@@ -79,31 +79,31 @@ export function createFaults(
       return markup`<h2>${name}</h2><p>The store has no such index that is ready.</p>`
     return markup`<section><h2>${name}</h2>${purposeOf(purposes, name)}
 <dl><dt>planted</dt><dd>${counted(planted.get(name) ?? 0, 'row')}</dd><dt>met by queries, and discarded</dt><dd>${counted(discarded, 'time')}</dd><dt>cleaned away</dt><dd>${counted(removed, 'row')}</dd></dl>
-<p class="acts">${actButton('plant', name, `Plant rows in ${name}`)}${actButton('clean', name, `Clean ${name}`)}</p></section>`
+<p class="acts">${actOrState(acts.underWay(), 'plant', name, `Plant rows in ${name}`, 'Being planted')}${actOrState(acts.underWay(), 'clean', name, `Clean ${name}`, 'Being cleaned')}</p></section>`
   }
 
   async function cleanerSection(): Promise<Html> {
     const { value, failure } = await asked(
-      (signal) => readCleanerReport({ context }, { signal }),
+      (signal) => readShardReports({ context }, { signal }),
       AbortSignal.timeout(LIMIT_MS),
     )
-    const lags = value?.shards.map(
+    const lags = value?.map(
       ({ name, lagMs, isFollowed, error }) =>
-        markup`<dt>${name}</dt><dd>${lagMs === undefined ? 'not known' : durationText(lagMs)}${isFollowed || error !== undefined ? '' : ', and no cleaner has it now'}</dd>`,
+        markup`<dt>${name}</dt><dd>${error !== undefined ? error.message : lagMs === undefined ? 'not known' : durationText(lagMs)}${isFollowed || error !== undefined ? '' : ', and no cleaner has it now'}</dd>`,
     )
-    return markup`<section><h2>The cleaner</h2><p>How old the oldest write is that it has not looked at, by shard; some seconds are normal.</p>
+    return markup`<section><h2>The cleaner</h2><p>How long ago the moment is up to which it has looked at all writes, by shard; some seconds are normal.</p>
 ${lags === undefined ? markup`<p>${failure}</p>` : markup`<dl>${lags}</dl>`}
-<p class="acts">${actButton('hold', CLEANER, 'Hold the cleaner')}</p></section>`
+<p class="acts">${actOrState(acts.underWay(), 'hold', CLEANER, 'Hold the cleaner', 'Held')}</p></section>`
   }
 
   function shardsSection(): Html {
     const names = context.driver.shards.map(({ name }) => name)
     return markup`<section><h2>A write</h2><p>The next write of an entity dies between two of its steps. Before its commit, whoever sent it gets an error, and its index rows lead
-to nothing until its index is cleaned, which leaves rows alone that are younger than a minute. After it, the rows that it should have deleted stay until the cleaner follows, some seconds later: only a write
+to nothing until its index is cleaned, which leaves rows alone that are younger than a minute, in case their writer is at work. After it, the rows that it should have deleted stay until the cleaner follows, some seconds later: only a write
 that takes a row out of an index can die there, such as one that deletes an entry or a comment. Hold the cleaner first to have the time to look.</p>
-<p class="acts">${deaths.map((death) => actButton('die', death, `Let it die ${death}`))}</p></section>
+<p class="acts">${deaths.map((death) => actOrState(acts.underWay(), 'die', death, `Let it die ${death}`, `Armed: a write dies ${death}`))}</p></section>
 <section><h2>The shards</h2><p>Pages that need a shard that is stopped say so, on a small site nearly all of them; those of this window go on.</p>
-<p class="acts">${names.slice(0, MAX_SHARDS).map((name) => actButton('stop', name, `Stop ${name}`))}</p></section>`
+<p class="acts">${names.slice(0, MAX_SHARDS).map((name) => actOrState(acts.underWay(), 'stop', name, `Stop ${name}`, `${name} is stopped`))}</p></section>`
   }
 
   async function cleanWatched(name: string, { signal, tell }: Doing): Promise<void> {
@@ -123,6 +123,7 @@ that takes a row out of an index can die there, such as one that deletes an entr
         name: 'die',
         about: death,
         question: `One write that comes within ${durationText(BROKEN_MS)} dies ${death}${death === 'before its commit' ? ', and whoever sends it gets an error' : ''}.`,
+        ending: 'Call it off',
         run: (doing) => dieAtNextWrite(faults, death, BROKEN_MS, doing),
       }
     const stopped = context.driver.shards.find(({ name }) => name === form.get('stop'))
@@ -132,6 +133,7 @@ that takes a row out of an index can die there, such as one that deletes an entr
       name: 'stop',
       about: name,
       question: `For ${durationText(BROKEN_MS)} this process gets errors from it instead of answers. What needs it fails meanwhile, and pages say so.`,
+      ending: `Bring ${name} back`,
       run: (doing) => stopShard(faults, name, BROKEN_MS, doing),
     }
   }
@@ -142,6 +144,7 @@ that takes a row out of an index can die there, such as one that deletes an entr
         name: 'hold',
         about: CLEANER,
         question: `The cleaner of this process stops, and goes on by itself after ${durationText(HOLD_MS)}. Pages stay right meanwhile; rows that lead to nothing stay longer.`,
+        ending: 'Let the cleaner go on',
         run: (doing) => holdCleaner(cleaner, HOLD_MS, doing),
       }
     const broken = shards && breakingOf(shards, form)
@@ -154,8 +157,14 @@ that takes a row out of an index can die there, such as one that deletes an entr
     return {
       name: 'plant',
       about,
-      run: () =>
-        plantRows(context, entry, PER_SHARD, (rows) => planted.set(about, (planted.get(about) ?? 0) + rows)),
+      run: async ({ came }) => {
+        let all = 0
+        await plantRows(context, entry, PER_SHARD, (rows) => {
+          all += rows
+          planted.set(about, (planted.get(about) ?? 0) + rows)
+          came(`${counted(all, 'row')} planted.`)
+        })
+      },
     }
   }
 
@@ -163,14 +172,14 @@ that takes a row out of an index can die there, such as one that deletes an entr
     path: `${base}/faults`,
     title: 'Break it, watch it heal',
     lead: markup`A writer that dies between its index rows and its commit leaves rows that lead to nothing. Plant some and load pages of the site: they are right, and their X-rays
-say how many rows were discarded. Then clean, and there is nothing left to discard. A cleaner that runs does so by itself, once a day.`,
+say how many rows were discarded. They are put at both ends of the index, and dated five minutes back, as if their writer had died then, so that they may be cleaned at once. Then clean, and there is nothing left to discard. A cleaner that runs does so by itself, once a day.`,
     acts,
     part: async () => {
       const [last] = acts.list()
       // Not the numbers, which change with every page of a busy site.
       const told = last === undefined ? '' : `${last.name} ${last.about}: ${last.failure ?? 'done'}`
       return markup`<div data-told="${told}">
-${indexes.map(section)}${cleaner === undefined ? undefined : await cleanerSection()}${shards === undefined ? undefined : shardsSection()}${actsPart(acts.list(), acts.underWay())}<p class="soft">Numbers are of this process, since it was started.</p></div>`
+${indexes.map(section)}${cleaner === undefined ? undefined : await cleanerSection()}${shards === undefined ? undefined : shardsSection()}${actsPart(acts.list(), acts.underWay())}<p class="soft">Numbers are of this process, since it was started. The cleaner that follows writes has taken away ${counted(counts.inRounds(), 'row')} of all indexes in its rounds, which may be planted ones.</p></div>`
     },
     deedOf,
     html,

@@ -1,4 +1,5 @@
 import { startCleaner } from '@looseleaf/cleaner'
+import { LooseleafError } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore } from '@looseleaf/store'
 import { expect, onTestFinished, test } from 'vitest'
@@ -29,6 +30,16 @@ test('a cleaner is held after a question, once at a time, its lag grows, and it 
       timeout: 5000,
     })
     .toHaveLength(2)
+  // The shard of the catalog takes its own part away, and no other.
+  const [first] = store.context.driver.shards
+  const gone = (): Promise<never> =>
+    Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'It is gone.', { shard: first!.name }))
+  first!.catalog.load = gone
+  first!.tasks.load = gone
+  const left = await page()
+  expect(left).toContain(`<dt>${first!.name}</dt><dd>It is gone.</dd>`)
+  expect(left.match(/<dd>[1-9]\d* s, and no cleaner has it now<\/dd>/g)).toHaveLength(1)
+  expect((await served.text('/store/shards')).match(/<td>\d+ s<\/td><td>\d+ s ago<\/td>/g)).toHaveLength(1)
   pages.close()
   await expect.poll(() => cleaner.status().isRunning).toBe(true)
 })
@@ -38,6 +49,7 @@ test('it goes on by itself, also where it could not be stopped', async () => {
   const doing = {
     signal: new AbortController().signal,
     tell: (text: string) => void calls.push(text.slice(0, 7)),
+    came: () => {},
   }
   const start = (): void => void calls.push('start')
   await holdCleaner({ stop: async () => calls.push('stop'), start }, 10, doing)

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Doing } from '../acts/acts.ts'
+import { timeText } from '../text.ts'
 
 /** The cleaner of this process, as the application stops it and starts it again. */
 export interface HeldCleaner {
@@ -11,12 +12,12 @@ export interface HeldCleaner {
 /** How long a cleaner is held, in milliseconds. */
 export const HOLD_MS = 60_000
 
-/** Stops it and starts it again after `ms`, or when the console is closed, whatever comes first. */
+/** Stops it and starts it again after `ms`, or when somebody ends that or the console is closed, whatever comes first. */
 export async function holdCleaner(cleaner: HeldCleaner, ms: number, { signal, tell }: Doing): Promise<void> {
   try {
     await cleaner.stop()
-    tell(`it goes on by itself at ${new Date(Date.now() + ms).toISOString().slice(11, 19)}`)
-    // Being closed is an end like another one.
+    tell(`it goes on by itself at ${timeText(new Date(Date.now() + ms))}`)
+    // Being ended early or closed is an end like another one.
     await sleep(ms, undefined, { signal, ref: false }).catch(() => {})
   } finally {
     await cleaner.start()

@@ -13,9 +13,12 @@ export interface RowCounts {
   happened(event: StoreEvent): void
   /** By the name of an index. */
   of(index: string): RowCount
+  /** Rows of all indexes that cleaners have deleted while they followed writes, which are not among those of an index. */
+  inRounds(): number
 }
 
 export function createRowCounts(): RowCounts {
+  let inRounds = 0
   // As many as the catalog has indexes.
   const counts = new Map<string, { discarded: number; removed: number }>()
 
@@ -28,7 +31,9 @@ export function createRowCounts(): RowCounts {
     happened(event) {
       if (event.kind === 'discarded') add(event.index, event.rows, 0)
       else if (event.kind === 'cleaned') add(event.index, 0, event.removed)
+      else if (event.kind === 'round') inRounds += event.removed
     },
     of: (index) => counts.get(index) ?? { discarded: 0, removed: 0 },
+    inRounds: () => inRounds,
   }
 }

@@ -114,10 +114,10 @@ function labelOf(seconds: readonly LatencyOfSecond[], marks: readonly Mark[]): s
   return `Latency of calls by the second: ${now}. ${acts === '' ? 'No marks' : `Marks: ${acts}`}.`
 }
 
-/** `now`, `30 s ago`, `2 min ago`. */
+/** `now`, `30 s ago`, `2.5 min ago`. */
 function agoText(seconds: number): string {
   if (seconds === 0) return 'now'
-  return seconds % 60 === 0 ? `${seconds / 60} min ago` : `${seconds} s ago`
+  return seconds >= 60 ? `${seconds / 60} min ago` : `${seconds} s ago`
 }
 
 /** `10 µs`, `1 ms`, `1 s`. */

@@ -42,7 +42,7 @@ export function livePart(view: LiveView): Html {
   const marks = marksOf(view)
   const seconds = latencies.seconds()
   return markup`<div data-told="${told}">
-${typeof offered === 'string' ? markup`<p>The store cannot tell now: ${offered}</p>` : offered.map((one) => offeredSection(one, purposeOf(purposes, one.definition.name), acts !== undefined))}
+${typeof offered === 'string' ? markup`<p>The store cannot tell now: ${offered} Until it can, no index can be added or dropped.</p>` : offered.map((one) => offeredSection(one, purposeOf(purposes, one.definition.name), acts !== undefined))}
 <h2>How long calls take</h2>
 ${
   seconds.length === 0
@@ -52,8 +52,13 @@ ${
 ${failuresPart(latencies.between(0, Infinity))}`
 }
 ${comparison(latencies, acts ?? [], filled, now)}
-${acts === undefined ? undefined : actsPart(acts, view.underWay)}
+${acts === undefined ? undefined : actsPart(acts.filter(isOwn), view.underWay.filter(isOwn))}
 <p class="soft">As of ${timeText(new Date(now))} UTC, of this process alone. Times of calls about the store itself are left out.</p></div>`
+}
+
+/** Whether it is of this page; what is broken elsewhere is a mark of the plot alone. */
+function isOwn({ name }: Pick<Act, 'name'>): boolean {
+  return name === 'add' || name === 'drop'
 }
 
 function marksOf({ acts = [], filled }: LiveView): Mark[] {

@@ -86,7 +86,7 @@ const indexes = async (): Promise<string[]> =>
 test('an index is added, filled, and dropped after a question, each told and on the page', async () => {
   expect(await page()).toContain('by_name: absent')
   const added = await act({ add: 'by_name' })
-  expect(added).toMatchObject({ status: 303, headers: { location: '/store/live' } })
+  expect(added).toMatchObject({ status: 303, headers: { location: '/store/live#add-by_name' } })
   expect(await indexes()).toEqual(['by_name building'])
   expect(await page()).toMatch(/by_name: building[\s\S]*No cleaner runs now, so nobody fills it/)
 
