@@ -20,7 +20,15 @@ test('a session is asked for together with its person, in one read of one shard'
   await site.store.trace(async (trace) => {
     const reader = site.reader(trace)
     expect((await personOfSession(reader, session, now))?.name).toBe('ann')
-    expect(reader.cost.sent()).toEqual({ indexes: 0, entities: 1, others: 0, shards: 1, shared: 0 })
+    expect(reader.cost.sent()).toEqual({
+      calls: 2,
+      failures: [],
+      indexes: 0,
+      entities: 1,
+      others: 0,
+      shards: 1,
+      shared: 0,
+    })
   })
 })
 
