@@ -43,6 +43,10 @@ async function traced(): Promise<Trace> {
     await Promise.all(ids.map((id) => store.get(id)))
     await store.query(byName, { name: 'ada' })
     await store.update(store.newId(), (bag) => bag).catch(() => {})
+    const bug = (): never => {
+      throw new Error('a bug')
+    }
+    await store.update(ids[0]!, bug).catch(() => {})
     return trace
   })
 }
@@ -57,14 +61,15 @@ test('an X-ray has every statement of its trace, by shard, and no value', async 
   expect(page).toMatch(/<table class="n1 n2 n5[ "]/)
   const shards = new Set(trace.statements.map(({ shard }) => shard)).size
   expect(page).toContain(
-    `5 calls became ${trace.statements.length} statements to ${counted(shards, 'shard')}`,
+    `6 calls became ${trace.statements.length} statements to ${counted(shards, 'shard')}`,
   )
   expect(page.match(/<rect /g)).toHaveLength(trace.statements.length)
   expect(page.match(/<summary/g)).toHaveLength(trace.statements.length)
   expect(page).toMatch(/query by_name/)
-  expect(page).toContain('>failed: NOT_FOUND<')
-  expect(page).toMatch(/<p class="lead"><span class="no">Failed:<\/span> update, with NOT_FOUND\. 5 calls/)
-  expect(await bodyOf('/store/xray')).toContain('>failed: NOT_FOUND<')
+  // What a call answers by an error stands beside it alone.
+  expect(page).toMatch(/NOT_FOUND/)
+  expect(page).toMatch(/<p class="lead"><span class="no">Failed:<\/span> update, with UNKNOWN\. 6 calls/)
+  expect(await bodyOf('/store/xray')).toContain('>failed: UNKNOWN<')
   expect(page).not.toMatch(/\bada\b/)
 })
 
@@ -128,7 +133,7 @@ test('the list of X-rays says how long each took and what it discarded, and each
   const events = [3, 4].map((rows) => ({ kind: 'discarded' as const, index: 'by_name', rows }))
   const address = window.keep({ ...trace, startedAt: 100, statements, events: events as never }, 'made')
   expect(await bodyOf('/store/xray')).toMatch(
-    />made<[\s\S]*<td>32\.0 ms<\/td><td>5<\/td><td>3<\/td><td>7<\/td>/,
+    />made<[\s\S]*<td>32\.0 ms<\/td><td>6<\/td><td>3<\/td><td>7<\/td>/,
   )
   const [drawn = ''] = /<svg[\s\S]*<\/svg>/.exec(await bodyOf(address)) ?? []
   expect(drawn.indexOf('>shard 2<')).toBeGreaterThan(-1)

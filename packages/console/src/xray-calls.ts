@@ -1,3 +1,4 @@
+import { hasFailed } from './answers.ts'
 import { tableKind } from '@looseleaf/core'
 import type { Trace, TracedCall, TracedStatement } from '@looseleaf/store'
 import { markup, type Html } from './html.ts'
@@ -60,13 +61,13 @@ export function numbersText(numbers: readonly number[]): string {
 
 /** What of the calls has failed, for a list; nothing where all went well. */
 export function failedCalls({ calls }: Trace): Html | undefined {
-  const codes = new Set(calls.flatMap(({ failure }) => failure ?? []))
+  const codes = new Set(calls.filter(hasFailed).map(({ failure }) => failure))
   return codes.size === 0 ? undefined : markup` <span class="no">failed: ${[...codes].join(', ')}</span>`
 }
 
 /** What has failed, and what it has left undone; nothing where all went well. */
 export function failuresOf({ calls, statements, events }: Trace): Html | undefined {
-  const failed = calls.filter(({ failure }) => failure !== undefined)
+  const failed = calls.filter(hasFailed)
   const codes = [...new Set(failed.map(({ failure }) => failure))].join(', ')
   const halfway = failed.filter((call) => isHalfway(call, statements)).length
   const deferred = new Set(events.flatMap((event) => (event.kind === 'deferred' ? event.tables : []))).size

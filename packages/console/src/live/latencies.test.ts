@@ -7,7 +7,12 @@ function measured(): Latencies {
   return createLatencies(() => now)
 }
 
-function end(latencies: Latencies, durationMs: number, name = 'get', failure?: 'NOT_FOUND'): void {
+function end(
+  latencies: Latencies,
+  durationMs: number,
+  name = 'get',
+  failure?: 'NOT_FOUND' | 'DEADLINE',
+): void {
   latencies.callEnded({ name, index: undefined, startedAt: 0, durationMs, failure })
 }
 
@@ -30,8 +35,9 @@ test('very short and very long calls are counted, and no quantile is above the s
 
 test('seconds are forgotten, and their memory is used again', () => {
   const latencies = measured()
-  end(latencies, 500, 'get', 'NOT_FOUND')
-  expect(latencies.between(1000, 1001)?.failures).toEqual(new Map([['NOT_FOUND', 1]]))
+  end(latencies, 500, 'get', 'DEADLINE')
+  end(latencies, 500, 'update', 'NOT_FOUND')
+  expect(latencies.between(1000, 1001)?.failures).toEqual(new Map([['DEADLINE', 1]]))
   now += (LATENCY_SECONDS - 1) * 1000
   end(latencies, 1)
   expect(latencies.seconds().map(({ second }) => second)).toEqual([1000, 1299])

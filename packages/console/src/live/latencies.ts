@@ -1,9 +1,10 @@
 import type { EndedCall } from '@looseleaf/core'
+import { hasFailed } from '../answers.ts'
 
 /** How long calls took, those that failed too. Quantiles are right within 5 %, `maxMs` is exact. */
 export interface Latency {
   readonly calls: number
-  /** How many of them failed, by the codes of their errors. */
+  /** How many of them failed, by the codes of their errors; those that only answered by one, such as NOT_FOUND, did not. */
   readonly failures: ReadonlyMap<string, number>
   readonly p50Ms: number
   readonly p99Ms: number
@@ -73,7 +74,8 @@ export function createLatencies(now: () => number = Date.now): Latencies {
       if (OF_THE_STORE.has(name)) return
       const slot = slotOf(slots, Math.floor(now() / 1000))
       slot.calls++
-      if (failure !== undefined) slot.failures.set(failure, (slot.failures.get(failure) ?? 0) + 1)
+      if (failure !== undefined && hasFailed({ failure }))
+        slot.failures.set(failure, (slot.failures.get(failure) ?? 0) + 1)
       slot.maxMs = Math.max(slot.maxMs, durationMs)
       const bucket = Math.floor(Math.log2(Math.max(durationMs, LEAST_MS) / LEAST_MS) * PER_DOUBLING)
       slot.buckets[Math.min(bucket, BUCKETS - 1)]!++

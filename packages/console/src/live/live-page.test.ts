@@ -108,10 +108,10 @@ test('calls that failed are on the plot, and named below it', () => {
   const part = (): string => livePart({ ...view, latencies }).text
   expect(part()).toContain('<path class="failed" d=""/>')
   expect(part()).not.toContain('failed:')
-  for (const failure of ['SHARD_UNAVAILABLE', 'SHARD_UNAVAILABLE', 'NOT_FOUND'] as const)
+  for (const failure of ['SHARD_UNAVAILABLE', 'SHARD_UNAVAILABLE', 'DEADLINE', 'NOT_FOUND'] as const)
     latencies.callEnded({ name: 'get', index: undefined, startedAt: 0, durationMs: 1, failure })
   expect(part()).toMatch(/<path class="failed" d="M[\d.]+ [^"]+"/)
   expect(part()).toContain(
-    'Of 4 calls in these minutes 3 have failed, in the seconds with a cross: 2 with SHARD_UNAVAILABLE, 1 with NOT_FOUND.',
+    'Of 5 calls in these minutes 3 have failed, in the seconds with a cross: 2 with SHARD_UNAVAILABLE, 1 with DEADLINE.',
   )
 })
