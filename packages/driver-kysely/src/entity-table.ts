@@ -264,13 +264,11 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
         return readFloor(call, 'floorAndNewest')
       }
       const raised = await raise()
-      const [floor, now, newest] = [raised.floor, raised.now, raised.newest ?? 0].map(toNumber) as [
-        number,
-        number,
-        number,
-      ]
+      const floor = toNumber(raised.floor)
+      const newest = toNumber(raised.newest ?? 0)
       // Of a server whose clock was ahead: nobody would be given it until the time has come again.
-      if (newest > Math.max(floor, now) + AHEAD_MICROS) return toNumber((await raise(newest)).floor)
+      if (newest > Math.max(floor, toNumber(raised.now)) + AHEAD_MICROS)
+        return toNumber((await raise(newest)).floor)
       return floor
     },
 

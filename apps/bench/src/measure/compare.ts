@@ -30,7 +30,7 @@ export async function compare(
   )
   const samples = new Map<SideName, Sample[]>(sides.map((side) => [side, []]))
   // Of its own for each scenario, or a side that follows the same one by chance would do so in all of them.
-  const random = createRandom(seedOf(`${cell.scenario} ${cell.callers} ${cell.rate}`))
+  const random = createRandom(crc32(`${cell.scenario} ${cell.callers} ${cell.rate}`))
   for (let round = 0; round < rounds; round++) {
     for (const side of shuffled(sides, random)) {
       samples.get(side)?.push(await measure(side, { ...cell, runIn }))
@@ -38,8 +38,6 @@ export async function compare(
   }
   return samples
 }
-
-const seedOf = (text: string): number => crc32(text)
 
 function shuffled<T>(items: readonly T[], random: Random): readonly T[] {
   return items
