@@ -135,6 +135,38 @@ describe('gathering under load', () => {
     expect(held.times).toBe(0)
   })
 
+  test('nor is a lone call of many items', async () => {
+    const held = heldGather()
+    const { lane, statements } = laneOf({ gather: held.gather })
+    for (let round = 0; round < 2; round++) {
+      const outcome = lane.submitAll(['a', 'b', 'c'])
+      await statements.answerAll()
+      expect(await outcome).toEqual(['a done', 'b done', 'c done'])
+    }
+    expect(held.times).toBe(0)
+  })
+
+  test('of calls that come back in waves the first is held for the others, until calls have long been alone', async () => {
+    const held = heldGather()
+    const { lane, statements } = laneOf({ gather: held.gather })
+    const first = submitAll(lane, ['a', 'b'])
+    await turn()
+    await held.end()
+    await statements.answerAll()
+    await first
+    const timesOfLoneCalls: number[] = []
+    for (let call = 0; call < 12; call++) {
+      const before = held.times
+      const outcome = lane.submit('c')
+      await turn()
+      await held.end()
+      await statements.answerAll()
+      expect(await outcome).toBe('c done')
+      timesOfLoneCalls.push(held.times - before)
+    }
+    expect(timesOfLoneCalls).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0])
+  })
+
   test('calls that come while others are gathered travel with them', async () => {
     const held = heldGather()
     const { lane, statements } = laneOf({ gather: held.gather })

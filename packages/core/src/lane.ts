@@ -23,7 +23,7 @@ export interface LaneOptions<Item, Result> {
   readonly bytesOf?: ((item: Item) => number) | undefined
   readonly maxBytes?: number | undefined
   /**
-   * Awaited before a statement when several calls wait, or several went with the one before: for the others that are
+   * Awaited before a statement when several calls wait, or several went with one of those before: for the others that are
    * about to come. It may not reject, and should end within a few turns of the event loop. A lone call is never held up by it.
    */
   readonly gather?: (() => Promise<void>) | undefined
@@ -104,6 +104,8 @@ interface Waiting<Item, Result> {
 }
 
 const MAX_WAIT_MS = 10_000
+/** Calls that go together come back in waves, and the first of a wave is alone. */
+const CROWDED_STATEMENTS = 8
 
 export function createLane<Item, Result>(options: LaneOptions<Item, Result>): Lane<Item, Result> {
   const { name, maxQueue, maxWaitMs = MAX_WAIT_MS, maxBatch, workFor } = options
@@ -113,8 +115,8 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
   /** Calls that wait for room, in their order, with what ends their wait. */
   const outside = new Map<Call<Item, Result>, ReturnType<typeof setTimeout>>()
   let busy = false
-  /** Whether several calls went with the last statement. */
-  let crowded = false
+  /** Statements ahead for which others may be about to come: some have gone together a moment ago. */
+  let crowded = 0
   let statements = 0
   let itemsSent = 0
 
@@ -248,9 +250,9 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
     // Calls made in the same turn of the event loop travel together.
     await Promise.resolve()
     while (queue.length > 0) {
-      if (options.gather !== undefined && (crowded || queue.length > 1)) await options.gather()
+      if (options.gather !== undefined && (crowded > 0 || isOfSeveral(queue))) await options.gather()
       const batch = takeBatch()
-      crowded = batch.length > 1
+      crowded = isOfSeveral(batch) ? CROWDED_STATEMENTS : Math.max(0, crowded - 1)
       admit()
       if (batch.length > 0) await send(batch)
     }
@@ -299,6 +301,11 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
         start([item], signal, (results) => resolve(results[0] as Result), reject),
       ),
   }
+}
+
+/** Whether several calls are in the line; each has its items side by side. */
+function isOfSeveral<Item, Result>(line: readonly Waiting<Item, Result>[]): boolean {
+  return line.length > 1 && line[0]!.call !== line.at(-1)!.call
 }
 
 /** One item of a call has ended. */

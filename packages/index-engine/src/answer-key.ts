@@ -22,7 +22,7 @@ export function answerKey(
 ): (bag: Bag) => Key | undefined {
   const open = openIndex(index)
   if (!open.properties.some(({ many }) => many)) {
-    const rowOf = onlyRow(open)
+    const rowOf = onlyRow(open, where)
     return (bag) => {
       const row = rowOf(bag)
       return row !== undefined && satisfies(where, row) ? row.key : undefined
@@ -43,7 +43,10 @@ export function answerKey(
  * What `deriveExactRows` gives for an index without arrays, where an entity has one row or none. Entities of one page have
  * mostly the same values, so what a property gave last is kept: this takes a third of the time.
  */
-function onlyRow({ properties, types, isOf }: OpenIndex): (bag: Bag) => ExactRow | undefined {
+function onlyRow(
+  { properties, types, isOf }: OpenIndex,
+  where: ParsedWhere,
+): (bag: Bag) => ExactRow | undefined {
   const last = properties.map((): { given: unknown; cells: Cells | undefined } => ({
     given: undefined,
     cells: undefined,
@@ -67,7 +70,7 @@ function onlyRow({ properties, types, isOf }: OpenIndex): (bag: Bag) => ExactRow
         const known = last[i]!
         if (known.given !== given) {
           known.given = given
-          known.cells = cellsOf(property.toCells(given))
+          known.cells = asGiven(cellsOf(property.toCells(given)), at, where)
         }
         cells = known.cells
       }
@@ -81,6 +84,19 @@ function onlyRow({ properties, types, isOf }: OpenIndex): (bag: Bag) => ExactRow
     }
     return { key, exact }
   }
+}
+
+/** Where a query gives the same values, its own, which its rows have too: two names of one object are quick to compare. */
+function asGiven(
+  cells: Cells | undefined,
+  at: number,
+  { ranges, equal, directions }: ParsedWhere,
+): Cells | undefined {
+  const [range, whole] = [ranges[0], equal[0]]
+  if (cells === undefined || range === undefined || whole === undefined || ranges.length > 1) return cells
+  const exact = whole.slice(at, at + cells.exact.length)
+  if (compareKeys(cells.exact, exact, directions) !== 0) return cells
+  return { exact, value: cells.value === cells.exact ? exact : range.prefix.slice(at, at + exact.length) }
 }
 
 function cellsOf(found: Cells | { readonly misfit: string }): Cells | undefined {

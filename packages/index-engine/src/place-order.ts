@@ -1,4 +1,4 @@
-import { compareKeys, type Direction } from '@looseleaf/core'
+import { compareKeys, compareKeyValues, type Direction } from '@looseleaf/core'
 import type { RowPlace } from './cursor.ts'
 import type { QueryOrder } from './query-types.ts'
 
@@ -8,7 +8,7 @@ export type ComparePlaces = (a: RowPlace, b: RowPlace) => number
 /** The order in which a query meets rows whose columns stand in these directions. */
 export function placeOrder(directions: readonly Direction[], order: QueryOrder): ComparePlaces {
   const declared: ComparePlaces = (a, b) =>
-    compareKeys(a.key, b.key, directions) || Buffer.compare(a.entityId, b.entityId)
+    compareKeys(a.key, b.key, directions) || compareKeyValues(a.entityId, b.entityId)
   return order === 'asc' ? declared : (a, b) => declared(b, a)
 }
 

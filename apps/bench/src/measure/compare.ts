@@ -4,8 +4,11 @@ import type { SideName } from '../sides/side-names.ts'
 import { scenarioOf } from '../workload/scenarios.ts'
 import type { Cell, Sample } from './sample.ts'
 
-/** Shares of a round's seconds that do not count: of each side before the first round, and at the beginning of each turn, after the others' turns. */
-const WARM_UP_SHARE = 0.5
+/**
+ * Shares of a round's seconds that do not count: of each side before the first round, until V8 has compiled what runs all the time, and at the
+ * beginning of each turn, after the others' turns.
+ */
+const WARM_UP_SHARE = 3
 const RUN_IN_SHARE = 0.3
 /**
  * Longer than Looseleaf keeps rows that a put made superfluous, which is 300 ms here. So a turn deletes as many as it leaves: those of its

@@ -13,6 +13,7 @@ export const tables: Readonly<Record<string, (results: Results) => string>> = {
   machine: machineOf,
   runs: runsTable,
   'ratios with 64 callers': (results) => ratioTable(rowsOf(results, 'calls', 64)),
+  'the limit beside peers': limitTable,
   'ratios with one caller': (results) => ratioTable(rowsOf(results, 'calls', 1)),
   'cpu with 64 callers': (results) => cpuTable(rowsOf(results, 'calls', 64)),
   space: spaceTable,
@@ -123,6 +124,27 @@ function ratioTable(rows: readonly ResultRow[]): string {
     return [name, own === undefined ? '–' : formatNumber(own.opsPerSecond), ...ratios]
   })
   return markdownTable(['', 'Looseleaf, calls/s', ...others.map((side) => `to ${titleOf(side)}`)], lines)
+}
+
+/** By how much the limit's calls a second are more than those of each peer, which no program on these tables goes beyond. */
+function limitTable(results: Results): string {
+  const rows = rowsOf(results, 'calls', 64)
+  const peers = sidesOf(rows).filter((side) => !isNoPeer(side) && !isOwn({ side }))
+  const lines = [...linesOf(rows, ({ scenario }) => scenario)].flatMap(([name, line]) =>
+    line.some(({ side }) => side === 'limit')
+      ? [
+          [
+            name,
+            ...peers.map((side) => {
+              const peer = line.find((row) => row.side === side)
+              const ratio = peer && ratioOf(rows, peer, ['limit'])
+              return ratio === undefined ? '–' : formatRatio(spreadOf(ratio))
+            }),
+          ],
+        ]
+      : [],
+  )
+  return markdownTable(["the limit's calls/s", ...peers.map((side) => `to ${titleOf(side)}`)], lines)
 }
 
 function cpuTable(rows: readonly ResultRow[]): string {

@@ -1,4 +1,4 @@
-import type { ResultRow } from './results.ts'
+import type { Measured, ResultRow } from './results.ts'
 
 const same = [
   'part',
@@ -18,11 +18,13 @@ function peersOf(rows: readonly ResultRow[], row: ResultRow): ResultRow[] {
   return rows.filter((other) => same.every((name) => other[name] === row[name]))
 }
 
-/** Looseleaf's calls a second divided by those of this row, round by round; undefined for Looseleaf itself. */
-export function ratioOf(rows: readonly ResultRow[], row: ResultRow): number[] | undefined {
-  const peers = peersOf(rows, row)
-  const base =
-    peers.find(({ side }) => side === 'looseleaf') ?? peers.find(({ side }) => side === 'sqlite-looseleaf')
+/** The first side's calls a second, Looseleaf's if none is named, divided by those of this row, round by round; undefined for itself. */
+export function ratioOf(
+  rows: readonly ResultRow[],
+  row: ResultRow,
+  first: readonly Measured[] = ['looseleaf', 'sqlite-looseleaf'],
+): number[] | undefined {
+  const base = peersOf(rows, row).find(({ side }) => first.includes(side))
   if (base === undefined || base.side === row.side) return undefined
   return base.rounds.map((ops, i) => ops / (row.rounds[i] as number))
 }
