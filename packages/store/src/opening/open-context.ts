@@ -147,7 +147,7 @@ export async function openContext(
       clock: createVersionClock(time, random),
       catalog,
       events: observing,
-      closing: createClosing(),
+      closing: createClosing(time),
     }
     await agreeOnPolicies(context, policies, onWarning)
     if (migrate && silent.size === 0) {
