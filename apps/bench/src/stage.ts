@@ -65,16 +65,19 @@ export async function openStage(options: StageOptions): Promise<Stage> {
       return place
     }
 
-    // Each side has processes of its own, as a program has: in one with others, V8 makes code that suits none of them.
+    // Each side has processes of its own, as a program has: in one with others, V8 makes code that suits none of them. They start together,
+    // which takes most of the time until a stage is there.
     const clients = new Map<SideName, readonly Client[]>()
     const clientsOf = (side: SideName): readonly Client[] => clients.get(side) ?? []
-    for (const [name, { databases }] of places) {
+    for (const { name } of sides) {
       const own = Array.from({ length: processes }, startClient)
       for (const client of own) cleanup.add(() => client.close())
       clients.set(name, own)
+    }
+    for (const [name, { databases }] of places) {
       const there = { name, databases: await route(databases) }
       await Promise.all(
-        own.map((client, process) => client.do({ kind: 'open', data, process, sides: [there] })),
+        clientsOf(name).map((client, process) => client.do({ kind: 'open', data, process, sides: [there] })),
       )
     }
     const clientOf = (side: SideName): Client => clientsOf(side)[0] as Client

@@ -24,6 +24,34 @@ export default defineConfig({
   return cwd
 }
 
+/** Another config of it, whose shards count how often their oldest entities are read. */
+function countedConfig(cwd: string): string {
+  writeFileSync(
+    join(cwd, 'counted.config.ts'),
+    `import { defineConfig, shardsFrom } from '@looseleaf/cli'
+const shards = shardsFrom('sqlite:data?shards=2', { relativeTo: ${JSON.stringify(cwd)} })
+globalThis.pagesOfOldest = 0
+const counted = (entities) => ({
+  ...entities,
+  pageByAdded: (...given) => {
+    globalThis.pagesOfOldest++
+    return entities.pageByAdded(...given)
+  },
+})
+export default defineConfig({
+  shards: {
+    ...shards,
+    async connect(options) {
+      const driver = await shards.connect(options)
+      return { ...driver, shards: driver.shards.map((shard) => ({ ...shard, entities: counted(shard.entities) })) }
+    },
+  },
+})
+`,
+  )
+  return 'counted.config.ts'
+}
+
 interface TopLook {
   readonly grade: string
   readonly shards: readonly {
@@ -37,8 +65,13 @@ interface TopLook {
 
 test('each look has how the shards answer, the indexes, and the opinion', async () => {
   const cwd = await project()
-  const { code, stdout } = await runInside(['top', '--every', '1', '--looks', '2', '--json'], { cwd })
+  const { code, stdout } = await runInside(
+    ['top', '--every', '1', '--looks', '2', '--json', '--config', countedConfig(cwd)],
+    { cwd },
+  )
   expect(code).toBe(0)
+  // Of each shard at the opening and for the first look at bodies, which serves the second as well.
+  expect(globalThis).toMatchObject({ pagesOfOldest: 4 })
   const looks = stdout
     .trimEnd()
     .split('\n')

@@ -344,8 +344,8 @@ export class DataStore extends StoreQueries {
   }
 
   /**
-   * Refuses further calls with `CLOSED`, waits for those that are under way, and closes the connections. Consumers end
-   * first. Index rows that are kept for queries of other processes are left to the cleaner; wait for `settled` before to have them deleted.
+   * Refuses further calls with `CLOSED`, waits for those that are under way, and closes the connections. Consumers and
+   * cleaners end first. Index rows that are kept for queries of other processes are left to the cleaner; wait for `settled` before to have them deleted.
    */
   async close(): Promise<void> {
     this.#closing ??= Promise.all([this.calls.close(), this.context.closing.end()])

@@ -1,6 +1,6 @@
 import { metaOf } from '@looseleaf/core'
 import type { Act, ClientOptions } from './client.ts'
-import type { Bound } from './history.ts'
+import type { Bound } from './evidence.ts'
 import { anyQuestion, anyQuestionForMoved, type Question } from './searches.ts'
 
 /** Milliseconds. The first ones are seldom met. */

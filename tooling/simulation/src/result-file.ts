@@ -1,5 +1,5 @@
 import { circumstances, saveResult, type Circumstances } from '@looseleaf-tooling/results'
-import type { SimulationOptions } from './simulate.ts'
+import type { SimulationOptions } from './simulation.ts'
 import type { SimulationTotals } from './totals.ts'
 
 /** A run over many seeds, as it is kept for the page on reliability. */

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { startSeedProcesses, type Job, type SeedProcess, type SeedProcesses } from './seed-processes.ts'
-import type { SimulationOptions } from './simulate.ts'
+import type { SimulationOptions } from './simulation.ts'
 import { addTotals, noTotals, type SimulationTotals } from './totals.ts'
 
 export interface RunOptions extends SimulationOptions {

@@ -3,7 +3,7 @@ import type { IndexDefinition, IndexProperties, QueryPage, Where } from '@loosel
 import { byGroup, byTag } from '@looseleaf-tooling/lab/indexes'
 import type { Random } from '@looseleaf-tooling/random'
 import type { Act, ClientOptions } from './client.ts'
-import type { AskedQuery } from './history.ts'
+import type { AskedQuery } from './evidence.ts'
 import {
   byGroupAndRank,
   byGroupAndRankElsewhere,

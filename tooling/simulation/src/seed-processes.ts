@@ -1,6 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import type { SimulationOptions } from './simulate.ts'
+import type { SimulationOptions } from './simulation.ts'
 import type { SimulationTotals } from './totals.ts'
 
 /** Some seeds for one process, one after the other. */

@@ -1,8 +1,8 @@
 import type { FaultKind } from './faults.ts'
 import { noFaults } from './faults.ts'
 import { noCheckCounts, type BrokenCheck, type CheckCounts } from './checks.ts'
-import type { Counts } from './history.ts'
-import type { SimulationResult } from './simulate.ts'
+import type { Counts } from './evidence.ts'
+import type { SimulationResult } from './simulation.ts'
 
 export interface Violation extends BrokenCheck {
   readonly seed: number

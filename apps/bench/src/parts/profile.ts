@@ -9,8 +9,8 @@ import type { ScenarioName } from '../workload/scenarios.ts'
 import { buildIndex } from './build.ts'
 import type { Part } from './part.ts'
 
-/** Turns of this part, by those of others: a profile takes samples. */
-const LONGER = 10
+/** Of a profile, which takes samples: longer than the turns of other parts. */
+const SECONDS = { tiny: 0.06, quick: 0.6, full: 3 } as const
 const profiledSides: readonly SideName[] = ['looseleaf', 'limit']
 const profiledCalls: readonly ScenarioName[] = ['get', 'page', 'insert', 'update', 'list', 'listUnverified']
 
@@ -48,7 +48,7 @@ async function profileCall(
   callers: number,
 ): Promise<void> {
   bench.progress(`${scenario}, ${callers} callers, ${side}: a profile`)
-  const seconds = bench.scale.seconds * LONGER
+  const seconds = SECONDS[bench.scale.name]
   const order = { kind: 'run', side, scenario, callers, seconds } as const
   // What V8 has not compiled yet is no part of it.
   await stage.clientOf(side).run({ ...order, seconds: seconds / 3 })

@@ -23,3 +23,21 @@ test('a table that there is not is refused', () => {
     'There is no table "nothing".',
   )
 })
+
+test('parts that were measured on another machine than the last one are named', async () => {
+  const text = await readFile(join(docs, 'measured', 'performance', 'latest.json'), 'utf8')
+  const results = JSON.parse(text) as Results
+  const machineOf = (elsewhere: readonly string[]): string => {
+    const parts = Object.entries(results.parts).map(([name, facts]) => {
+      const [finished, cpu] = elsewhere.includes(name)
+        ? ['2000-01-01T00:00:00.000Z', 'Abacus']
+        : [facts.finished, 'Slide rule']
+      return [name, { ...facts, finished, machine: { ...facts.machine, cpu } }]
+    })
+    return tables['machine']!({ ...results, parts: Object.fromEntries(parts) as Results['parts'] })
+  }
+  expect(machineOf([])).not.toContain('another machine')
+  expect(machineOf(['calls', 'sweep'])).toMatch(
+    /^Slide rule, [^]*\n\nMeasured on another machine: calls, sweep\.$/m,
+  )
+})

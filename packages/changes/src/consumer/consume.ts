@@ -37,8 +37,6 @@ export interface ShardConsumerStatus extends HandledCounts {
   readonly lagMs: number
 }
 
-/** So long the closing of a store waits for handlers under way, and no longer than leases last: what they do comes again then. */
-const CLOSE_MS = 5_000
 /** The longest pause after rounds that failed: once a shard is back, its changes are late by up to this. */
 const LAST_RETRY_MS = 2_000
 
@@ -151,12 +149,7 @@ export function consume(
 
   let stopped: Promise<void> | undefined
   const stop = (): Promise<void> => (stopped ??= end())
-  const leave = context.closing.join(async () => {
-    const over = new AbortController()
-    const tooLong = context.time.sleep(Math.min(CLOSE_MS, settled.leaseMs), over.signal).catch(() => {})
-    await Promise.race([stop(), tooLong])
-    over.abort()
-  })
+  const leave = context.closing.join(stop, settled.leaseMs)
   async function end(): Promise<void> {
     controller.abort()
     leave()

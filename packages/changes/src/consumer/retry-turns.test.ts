@@ -60,6 +60,14 @@ it('between two retries of a partition new changes of it have their turn', () =>
 
 it('without room, and where nothing is due, nothing is tried again', () => {
   const turns = createTurns()
-  expect(turns.next([partitionOf(0, 1)], () => 0).size).toBe(0)
-  expect(turns.next([partitionOf(0, 0)], () => 2).size).toBe(0)
+  const asked: boolean[] = []
+  const none = (isAnyDue: boolean): number => (asked.push(isAnyDue), isAnyDue ? 0 : 2)
+  expect(turns.next([partitionOf(0, 1)], none).size).toBe(0)
+  expect(turns.next([partitionOf(0, 0)], none).size).toBe(0)
+  expect(asked).toEqual([true, false])
+})
+
+it('a partition of which nothing is due takes no room, and no share, from the others', () => {
+  const next = createTurns().next([partitionOf(0, 0), partitionOf(1, 100)], () => 1)
+  expect([numbersOf(next), next.size]).toEqual([[1], 100])
 })

@@ -146,14 +146,30 @@ test('stop ends work that waits for its throttle, and can be called twice', asyn
   expect(cleaner.status()).toMatchObject({ isRunning: false, sweeping: [], filling: [] })
 })
 
-test('a cleaner whose store is closed tells that once and ends, with everything that it has begun', async () => {
-  const driver = await memoryShards(3).connect()
+test('a cleaner ends when its store is closed, which waits for it to leave its work to others, and nobody is told of an error', async () => {
+  const connected = await memoryShards(3).connect()
+  onTestFinished(() => connected.close())
+  // As of another process for the cleaner that comes after it.
+  const driver = { ...connected, close: async () => {} }
   const store = await openStore({ driver, time: leapingTime() })
   await store.put({ user_id: 'ada', published: 1, tags: ['a'] })
   const errors: unknown[] = []
-  const cleaner = start(store, { keepAlive: true, onError: (error) => errors.push(error) })
+  const cleaner = start(store, { leaseMs: 1e12, onError: (error) => errors.push(error) })
   await until(() => cleaner.status().shards.every(({ lastRoundAt }) => lastRoundAt !== undefined))
+  const closing = store.close()
+  expect(cleaner.status().isRunning).toBe(false)
+  await closing
+  expect(errors).toEqual([])
+  expect(cleaner.status()).toMatchObject({ lastError: undefined, filling: [], sweeping: [] })
+  const other = start(await openStore({ driver, time: leapingTime() }))
+  await until(() => other.status().shards.every(({ isMine }) => isMine))
+})
+
+test('a cleaner of a store that is closed already tells that once and ends', async () => {
+  const store = await openStore({ shards: 3, time: leapingTime() })
   await store.close()
+  const errors: unknown[] = []
+  const cleaner = start(store, { keepAlive: true, onError: (error) => errors.push(error) })
   await until(() => !cleaner.status().isRunning)
   await cleaner.stop()
   expect(errors).toMatchObject([{ code: 'CLOSED' }])

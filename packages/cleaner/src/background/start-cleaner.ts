@@ -57,8 +57,8 @@ const HOUR = 3_600_000
 /**
  * Keeps the indexes of a store in step for as long as the process runs: follows the writes, fills indexes that were
  * added, and sweeps everything from time to time. Run one in some or all processes of the store; they share the work.
- * Nothing that goes wrong is thrown: it is told by `status` and `onError`, and tried again. Stop it before the store is
- * closed; one that finds its store closed ends by itself, having told that.
+ * Nothing that goes wrong is thrown: it is told by `status` and `onError`, and tried again. It ends with its store, whose
+ * `close` waits for that, for up to five seconds.
  */
 export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): Cleaner {
   checkStore('startCleaner', store, given, cleanerOptionKinds)
@@ -80,7 +80,7 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
       kind: 'cleaner_failed',
       code: isLooseleafError(error) ? error.code : 'UNKNOWN',
     })
-    // The store is closed, and stays so.
+    // The store was closed before it was started, and stays so.
     if (isLooseleafError(error, 'CLOSED')) controller.abort()
     tellError(given.onError, error)
   }
@@ -137,8 +137,10 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
 
   let stopped: Promise<void> | undefined
   const stop = (): Promise<void> => (stopped ??= end())
+  const leave = context.closing.join(stop, leaseMs)
   async function end(): Promise<void> {
     controller.abort()
+    leave()
     await Promise.all(loops)
     await keeper.ended()
     // What cannot be saved now is found again: leases run out, and rounds begin where they were saved last.

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { READER_GONE } from '../console.ts'
 import { defineCommand, type AddCommand } from '../define-command.ts'
-import { factsOf } from '../health/read-facts.ts'
+import { keptBodies, type ReadBodies } from '../health/kept-bodies.ts'
+import { factsOf, readBodies } from '../health/read-facts.ts'
 import { findingsOf } from '../health/rules.ts'
 import { parseWhole } from '../parse-whole.ts'
 import type { CommonOptions, Session } from '../session.ts'
@@ -37,9 +38,10 @@ its writes; each index that is not simply ready with how far it is. Findings are
 at the end, as by \`status --check\`.
 
 It asks the databases, and not the processes of the site: what those send is in
-their own \`store.stats()\`. A look is some ten short questions a shard, decodes
-a few bodies, and counts nothing. On a terminal each look takes the place of the
-one before. Ctrl-C ends it, with 0.
+their own \`store.stats()\`. A look is some ten short questions a shard, and counts
+nothing. Up to 200 bodies of a shard are decoded at the first look, every minute,
+and at each look while something is wrong with them. On a terminal each look takes
+the place of the one before. Ctrl-C ends it, with 0.
 
 JSON, a line a look:
   { "at", "grade", "shards": [{ "name", "answersInMs" | null, "error" | null,
@@ -54,9 +56,10 @@ async function watch(session: Session, { every, looks = Infinity }: TopOptions):
   // A store that cannot be opened is an error; one whose shards fall silent later is looked at again.
   await session.store({ warn: false })
   try {
+    const bodiesOf = keptBodies(readBodies)
     let before: Look | undefined
     for (let number = 1; ; number++) {
-      const look = await lookAt(session, before)
+      const look = await lookAt(session, bodiesOf, before)
       before = look
       // To the upper left, and nothing below.
       if (stdout.isTTY === true && !output.json) await output.write('\u001B[H\u001B[2J')
@@ -70,7 +73,10 @@ async function watch(session: Session, { every, looks = Infinity }: TopOptions):
   }
 }
 
-async function lookAt(session: Session, before: Look | undefined): Promise<Look> {
-  const [facts, shards] = await Promise.all([factsOf(session), lookAtShards(session, before?.shards)])
+async function lookAt(session: Session, bodiesOf: ReadBodies, before: Look | undefined): Promise<Look> {
+  const [facts, shards] = await Promise.all([
+    factsOf(session, bodiesOf),
+    lookAtShards(session, before?.shards),
+  ])
   return { at: new Date(facts.now), shards, report: facts.report, findings: findingsOf(facts) }
 }

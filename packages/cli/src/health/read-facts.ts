@@ -1,36 +1,47 @@
 import { readConsumers } from '@looseleaf/changes'
 import { readCleanerReport, type CleanerReport } from '@looseleaf/cleaner'
 import { isLooseleafError, isOutage, type LooseleafError } from '@looseleaf/core'
-import { lookAtBodies, readReplicas } from '@looseleaf/store'
+import { lookAtBodies, readReplicas, type BodiesLook } from '@looseleaf/store'
 import { exitCodeOf, exitCodes } from '../exit-codes.ts'
 import type { Session } from '../session.ts'
 import type { Facts } from './facts.ts'
+import type { ReadBodies } from './kept-bodies.ts'
 
 /** Bodies of a shard that are looked at: so many of the oldest, and of those that were written last. */
 const BODIES = 100
 
 /** What is known of the store of a session. A shard that does not answer, or refuses, is no failure but a fact. */
-export async function factsOf(session: Session): Promise<Facts> {
+export async function factsOf(session: Session, bodiesOf: ReadBodies = readBodies): Promise<Facts> {
   const { report, error } = await reportUnless(session, isOfStore)
   // After the report, which is what the time is held against.
   const now = Date.now()
   // Where a shard refuses, the report alone may be what cannot be had.
   const isKnown = report !== undefined || (!isOutage(error) && (await hasCatalog(session)))
   const policies = isKnown ? (await session.store()).context.catalog.current().policies : undefined
-  const more = isKnown ? await readMore(session) : { bodies: undefined, consumers: [], replicas: [] }
+  const more = isKnown
+    ? await readMore(session, bodiesOf)
+    : { bodies: undefined, consumers: [], replicas: [] }
   return { now, report, error, policies, ...more }
 }
 
 /** What the cleaners' report does not have. What is wrong with a shard is told by other rules, and leaves out what it would have told. */
-export async function readMore(session: Session): Promise<Pick<Facts, 'bodies' | 'consumers' | 'replicas'>> {
+export async function readMore(
+  session: Session,
+  bodiesOf: ReadBodies = readBodies,
+): Promise<Pick<Facts, 'bodies' | 'consumers' | 'replicas'>> {
   const { signal } = session
   const store = await session.store({ warn: false })
   const [bodies, consumers, replicas] = await Promise.all([
-    unlessOfStore(lookAtBodies(store.context, { rows: BODIES, signal })),
+    bodiesOf(session),
     unlessOfStore(readConsumers(store, { signal })),
     readReplicas(store.context, { signal }),
   ])
   return { bodies, consumers: consumers ?? [], replicas }
+}
+
+export async function readBodies({ store, signal }: Session): Promise<BodiesLook | undefined> {
+  const { context } = await store({ warn: false })
+  return unlessOfStore(lookAtBodies(context, { rows: BODIES, signal }))
 }
 
 async function unlessOfStore<T>(reading: Promise<T>): Promise<T | undefined> {

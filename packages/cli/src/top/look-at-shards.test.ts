@@ -8,7 +8,7 @@ import { lookAtShards, type ShardLook } from './look-at-shards.ts'
 
 test('a look after another one has how many entities were written between them, and says where there were more', async () => {
   await using store = await DataStore.open({ shards: memoryShards(2), migrate: true, onWarning: () => {} })
-  const session = { store: async () => store, signal: new AbortController().signal } as unknown as Session
+  const session = sessionOf(store)
   const look = async (before?: readonly ShardLook[]): Promise<readonly ShardLook[]> => {
     // So that no write has the time of a look.
     await sleep(5)
@@ -34,9 +34,14 @@ test('a look after another one has how many entities were written between them, 
   expect((await look(third)).map(({ written }) => written?.perSecond)).toEqual([0, 0])
 })
 
+const openOne = (): Promise<DataStore> =>
+  DataStore.open({ shards: memoryShards(1), migrate: true, onWarning: () => {} })
+const sessionOf = (store: DataStore, signal = new AbortController().signal): Session =>
+  ({ store: async () => store, signal }) as unknown as Session
+
 test('a shard that does not answer has no rate, and neither has the look after', async () => {
-  await using store = await DataStore.open({ shards: memoryShards(1), migrate: true, onWarning: () => {} })
-  const session = { store: async () => store, signal: new AbortController().signal } as unknown as Session
+  await using store = await openOne()
+  const session = sessionOf(store)
   const [shard] = store.context.driver.shards
   const first = await lookAtShards(session)
   const { now } = shard!
@@ -45,4 +50,42 @@ test('a shard that does not answer has no rate, and neither has the look after',
   expect(silent).toMatchObject([{ error: { code: 'SHARD_UNAVAILABLE' }, written: undefined }])
   shard!.now = now
   expect(await lookAtShards(session, silent)).toMatchObject([{ error: undefined, written: undefined }])
+})
+
+test('a shard that answers and refuses the rest has an answer, and nothing else', async () => {
+  await using store = await openOne()
+  const session = sessionOf(store)
+  const [shard] = store.context.driver.shards
+  const first = await lookAtShards(session)
+  const refuse = () => Promise.reject(new LooseleafError('SHARD_DENIED', 'It refuses that.'))
+  shard!.sizes = refuse
+  shard!.entities.pageByUpdated = refuse
+  await sleep(5)
+  const [look] = await lookAtShards(session, first)
+  expect(look).toMatchObject({ error: undefined, entities: undefined, written: undefined })
+  expect(look!.answersInMs).toBeGreaterThan(0)
+})
+
+test('what is written after the shard has said its time counts in the next look', async () => {
+  await using store = await openOne()
+  const session = sessionOf(store)
+  const [shard] = store.context.driver.shards
+  const first = await lookAtShards(session)
+  const { now } = shard!
+  const since = first[0]!.now!
+  await sleep(5)
+  await store.put({ n: 1 })
+  shard!.now = async () => since + 1_000
+  const second = await lookAtShards(session, first)
+  expect(second[0]!.written).toEqual({ perSecond: 0, more: false })
+  // A clock that stands still, or went back, gives no rate.
+  expect((await lookAtShards(session, second))[0]!.written).toBeUndefined()
+  shard!.now = now
+  expect((await lookAtShards(session, second))[0]!.written!.perSecond).toBeGreaterThan(0)
+})
+
+test('the end of the command is no answer of a shard', async () => {
+  await using store = await openOne()
+  const signal = AbortSignal.abort()
+  await expect(lookAtShards(sessionOf(store, signal))).rejects.toMatchObject({ code: 'ABORTED' })
 })

@@ -1,16 +1,11 @@
 import {
   describeKind,
   isLooseleafError,
-  isOutage,
   LooseleafError,
   type Codec,
   type EntityPageRow,
-  type Shard,
 } from '@looseleaf/core'
-
-/** Rows of a shard that are looked at together, and their bytes at the most; longer bodies are passed over. */
-const ROWS = 8
-const MAX_BODY = 64 * 1024
+import type { BodySample } from './body-sample.ts'
 
 /** What the bodies that were looked at on one shard came to. */
 interface CheckedBodies {
@@ -27,12 +22,12 @@ interface CheckedBodies {
  * passed over: what they refer to is lost, which is no other codec.
  */
 export async function checkCodec(
-  shards: readonly Shard[],
+  samples: readonly BodySample[],
   codec: Codec,
   onWarning: (message: string) => void,
   isToldElsewhere: (body: Uint8Array) => boolean = () => false,
 ): Promise<void> {
-  const looked = await Promise.all(shards.map((shard) => lookAt(shard, codec, isToldElsewhere)))
+  const looked = await Promise.all(samples.map((sample) => lookAt(sample, codec, isToldElsewhere)))
   const unread = looked.filter(({ readable, failures }) => readable === 0 && failures.length > 0)
   const other = unread.find(({ failures }) => failures.some(isNoDamage))
   if (other !== undefined && looked.every(({ readable }) => readable === 0)) {
@@ -65,7 +60,7 @@ export function whyOf(error: unknown): string {
 }
 
 async function lookAt(
-  { name, entities }: Shard,
+  sample: BodySample,
   codec: Codec,
   isToldElsewhere: (body: Uint8Array) => boolean,
 ): Promise<CheckedBodies> {
@@ -74,14 +69,15 @@ async function lookAt(
       rows.flatMap(({ body }) => (body && !isToldElsewhere(body) ? [body] : [])),
       codec,
     )
-  const oldest = await rowsBy(() => entities.pageByAdded(0, ROWS, { maxBody: MAX_BODY }))
+  const { shard, rows } = sample
+  const oldest = await sample.oldest()
   const first = readAll(oldest)
-  if (first.readable > 0 || oldest.length < ROWS) return { shard: name, ...first }
+  if (first.readable > 0 || oldest.length < rows) return { shard, ...first }
   // A bad page of a disk has entities that were written one after the other: others may be whole.
-  const newest = await rowsBy(() => entities.pageByUpdated({ since: 0 }, ROWS, { maxBody: MAX_BODY }))
+  const newest = await sample.newest()
   const seen = new Set(oldest.map(({ addedId }) => addedId))
   const second = readAll(newest.filter(({ addedId }) => !seen.has(addedId)))
-  return { shard: name, readable: second.readable, failures: [...first.failures, ...second.failures] }
+  return { shard, readable: second.readable, failures: [...first.failures, ...second.failures] }
 }
 
 function readBodies(bodies: readonly Uint8Array[], codec: Codec): Omit<CheckedBodies, 'shard'> {
@@ -98,16 +94,4 @@ function readBodies(bodies: readonly Uint8Array[], codec: Codec): Omit<CheckedBo
     }
   }
   return { readable, failures }
-}
-
-/** A shard that has just fallen silent, or has lost its table, says so to the calls that need it. */
-export async function rowsBy(
-  page: () => Promise<readonly EntityPageRow[]>,
-): Promise<readonly EntityPageRow[]> {
-  try {
-    return await page()
-  } catch (error) {
-    if (isOutage(error) || isLooseleafError(error, 'NOT_MIGRATED')) return []
-    throw error
-  }
 }

@@ -8,7 +8,8 @@ import {
   type Shard,
 } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
-import { rowsBy, whyOf } from './check-codec.ts'
+import { sampleBodies, type BodySample } from './body-sample.ts'
+import { whyOf } from './check-codec.ts'
 
 /** Longer bodies are passed over. */
 const MAX_BODY = 16 * 1024
@@ -65,12 +66,23 @@ interface StoredRow {
  * it was. What this process knows already does not count for that: others may not. A shard that falls silent is left out.
  */
 export async function lookAtBodies(
-  { driver, codec }: Pick<EngineContext, 'driver' | 'codec'>,
+  { driver: { shards }, codec }: Pick<EngineContext, 'driver' | 'codec'>,
   { rows, ...call }: LookOptions,
 ): Promise<BodiesLook> {
-  const looks = await Promise.all(driver.shards.map((shard) => lookAt(shard, codec, rows, call)))
+  const samples = shards.map((shard) => sampleBodies(shard, { rows, maxBody: MAX_BODY, ...call }))
+  return lookAtSamples(samples, shards, codec, call)
+}
+
+/** The same for samples of these shards that serve others too. */
+export async function lookAtSamples(
+  samples: readonly BodySample[],
+  shards: readonly Shard[],
+  codec: Codec,
+  call: CallOptions = {},
+): Promise<BodiesLook> {
+  const looks = await Promise.all(samples.map((sample) => lookAt(sample, codec)))
   // After the bodies: what they refer to was stored before them.
-  const stored = await storedRows(driver.shards, codec, call)
+  const stored = await storedRows(shards, codec, call)
   const broken = stored === undefined ? [] : brokenOf(looks, stored)
   const lost = new Set(broken.filter(({ isLost }) => isLost).map(({ id }) => id))
   const others = looks
@@ -84,12 +96,7 @@ export async function lookAtBodies(
   }
 }
 
-async function lookAt(
-  { entities }: Shard,
-  codec: Codec,
-  count: number,
-  call: CallOptions,
-): Promise<LookAtShard> {
+async function lookAt(sample: BodySample, codec: Codec): Promise<LookAtShard> {
   const references: References = new Map()
   const failures: { readonly refersTo: readonly string[]; readonly error: unknown }[] = []
   const seen = new Set<number>()
@@ -117,9 +124,8 @@ async function lookAt(
     }
   }
 
-  const options = { ...call, maxBody: MAX_BODY }
-  look(await rowsBy(() => entities.pageByAdded(0, count, options)))
-  look(await rowsBy(() => entities.pageByUpdated({ since: 0 }, count, options)))
+  look(await sample.oldest())
+  look(await sample.newest())
   return { bodies, references, failures }
 }
 

@@ -5,7 +5,9 @@ import {
   systemRandomness,
   systemTime,
   type CatalogEntry,
+  type Codec,
   type IndexDefinitionData,
+  type Shard,
 } from '@looseleaf/core'
 import {
   createCatalogHolder,
@@ -17,9 +19,10 @@ import {
 } from '@looseleaf/index-engine'
 import { bucketRouter } from '@looseleaf/router'
 import { addIndexes, replaceLostIndexes } from '../catalog/manage-indexes.ts'
+import { sampleBodies, type BodySample } from './body-sample.ts'
 import { checkCodec } from './check-codec.ts'
 import { createDefinitionKeeper } from './definition-keeper.ts'
-import { brokenText, lookAtBodies } from './look-at-bodies.ts'
+import { brokenText, lookAtSamples } from './look-at-bodies.ts'
 import { openStore, tellAllWarnings } from './open-store.ts'
 import { agreeOnPolicies } from '../catalog/policies.ts'
 import type { Observing } from '../observing/observing.ts'
@@ -57,16 +60,19 @@ function hiddenIndexes(
     )
 }
 
-/** Bodies of a shard, oldest and newest, that are looked at for what they refer to; and lost definitions that are named. */
+/** Bodies of a shard, oldest and newest, that are looked at, and their bytes at the most; and lost definitions that are named. */
 const ROWS = 8
+const MAX_BODY = 64 * 1024
 const MAX_NAMED = 5
 
 /** A row that is damaged on some shards alone is told of where it is read. */
 async function tellLost(
-  context: Pick<EngineContext, 'driver' | 'codec'>,
+  samples: readonly BodySample[],
+  shards: readonly Shard[],
+  codec: Codec,
   onWarning: (message: string) => void,
 ): Promise<void> {
-  const look = await lookAtBodies(context, { rows: ROWS })
+  const look = await lookAtSamples(samples, shards, codec)
   for (const one of look.broken.filter(({ isLost }) => isLost).slice(0, MAX_NAMED)) {
     const { about, what, todo } = brokenText(one, look)
     onWarning(`The ${about}: ${what}. To do: ${todo}.`)
@@ -126,11 +132,12 @@ export async function openContext(
     close = () => driver.close()
     const codec = own ?? given
     await keeper?.loadAll(catalog, opened.driver.shards.filter(answers))
-    const answering = { ...driver, shards: driver.shards.filter(answers) }
+    const answering = driver.shards.filter(answers)
+    const samples = answering.map((shard) => sampleBodies(shard, { rows: ROWS, maxBody: MAX_BODY }))
     const definitions = catalog.current().hasDefinitions ? own?.definitions : undefined
-    if (definitions) await tellLost({ driver: answering, codec }, onWarning)
+    if (definitions) await tellLost(samples, answering, codec, onWarning)
     const isLost = (body: Uint8Array): boolean => (definitions?.missing(body).length ?? 0) > 0
-    await checkCodec(answering.shards, codec, onWarning, isLost)
+    await checkCodec(samples, codec, onWarning, isLost)
     const context: EngineContext = {
       driver,
       router,
@@ -140,7 +147,7 @@ export async function openContext(
       clock: createVersionClock(time, random),
       catalog,
       events: observing,
-      closing: createClosing(),
+      closing: createClosing(time),
     }
     await agreeOnPolicies(context, policies, onWarning)
     if (migrate && silent.size === 0) {

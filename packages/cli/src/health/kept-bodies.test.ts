@@ -1,0 +1,61 @@
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { DataStore } from '@looseleaf/store'
+import { faultyDriver, keepOpen } from '@looseleaf/testkit'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type { Session } from '../session.ts'
+import { keptBodies, type ReadBodies } from './kept-bodies.ts'
+import { readBodies } from './read-facts.ts'
+
+let session: Session
+let store: DataStore
+/** Pages of entities that were read. */
+let pages: number
+let bodiesOf: ReadBodies
+
+beforeEach(async () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  const driver = await memoryShards(1).connect()
+  const counting = faultyDriver(driver, ({ operation }) => {
+    if (operation.startsWith('pageBy')) pages++
+    return undefined
+  })
+  store = await DataStore.open({ shards: keepOpen(counting), migrate: true, onWarning: () => {} })
+  session = { store: async () => store, signal: new AbortController().signal } as unknown as Session
+  bodiesOf = keptBodies(readBodies)
+  pages = 0
+  return async () => {
+    await store.close()
+    await driver.close()
+  }
+})
+
+afterEach(() => vi.useRealTimers())
+
+test('a look at bodies that finds nothing serves for a minute', async () => {
+  await store.put({ n: 1 })
+  expect(await bodiesOf(session)).toMatchObject({ bodies: 1, undecodable: 0 })
+  await store.put({ n: 2 })
+  vi.advanceTimersByTime(59_999)
+  expect(await bodiesOf(session)).toMatchObject({ bodies: 1 })
+  expect(pages).toBe(2)
+  vi.advanceTimersByTime(1)
+  expect(await bodiesOf(session)).toMatchObject({ bodies: 2 })
+  expect(pages).toBe(4)
+})
+
+test('while something is wrong with them they are looked at each time, and what is repaired is told no more', async () => {
+  const { id } = await store.put({ n: 1 })
+  const { entities } = store.context.driver.shards[0]!
+  const [row] = await entities.pageByAdded(0, 1)
+  const { version } = row!
+  const epoch = store.context.catalog.current().epochs[0]!
+  await entities.replace([{ id: row!.id, base: version, version: version + 1, body: Buffer.from([250]) }], {
+    epoch,
+  })
+  for (let look = 1; look <= 2; look++) {
+    expect(await bodiesOf(session)).toMatchObject({ undecodable: 1 })
+    expect(pages).toBe(1 + 2 * look)
+  }
+  await store.delete(id)
+  expect(await bodiesOf(session)).toMatchObject({ undecodable: 0 })
+})

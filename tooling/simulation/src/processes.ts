@@ -1,0 +1,156 @@
+import { startCleaner, type Cleaner } from '@looseleaf/cleaner'
+import { isLooseleafError, type Time } from '@looseleaf/core'
+import type { DataStore } from '@looseleaf/store'
+import type { Random } from '@looseleaf-tooling/random'
+import { runAdministrator } from './administrator.ts'
+import { runClient, type ReplicaClient } from './client.ts'
+import { clientsStore, keepDraining, onlyDrains } from './flawed-process.ts'
+import type { Flaw } from './flaws.ts'
+import type { Follower } from './follower.ts'
+import type { History } from './history.ts'
+import { createLife, type Life } from './life.ts'
+import type { Scheduler } from './scheduler.ts'
+import type { Opened, World } from './world.ts'
+
+/** The processes of a store, a new one for each that is dead. */
+export interface Processes {
+  startAll(): void
+  lives(): readonly Life[]
+  cleaners(): readonly (Cleaner | undefined)[]
+  crash(life: Life): void
+  /** How many have clients that are still at work. */
+  busy(): number
+  /** Whether one has begun while a shard was down. */
+  hasBegunWithout(): boolean
+}
+
+export interface ProcessesOptions {
+  readonly world: World
+  readonly scheduler: Scheduler
+  readonly random: Random
+  readonly flaw: Flaw | undefined
+  readonly history: History
+  /** In some lives. */
+  readonly follower: Follower | undefined
+  /** The world goes on until it has ended. */
+  track(work: Promise<void>): void
+  /** False while an operator repairs what a failover has lost. */
+  isRepaired(): boolean
+}
+
+const PROCESSES = 3
+const CLIENTS = 2
+const OPERATIONS = { everything: 5, moves: 15, keys: 12 }
+/** More, so that it comes to be known how far replicas are, and something is found in a cache. */
+const OPERATIONS_WITH_COPIES = 30
+/** More, so that some are under way when a repair ends. */
+const OPERATIONS_UNTIL_REPAIRED = 60
+/** In a hurry, for a life of some seconds. Milliseconds of virtual time. */
+const CLEANER = {
+  graceMs: 200,
+  intervalMs: 100,
+  idleIntervalMs: 1000,
+  catalogMs: 200,
+  leaseMs: 500,
+  settleMs: 20,
+  pollMs: 50,
+}
+/** Longer than writers wait for one another, so that they come to take keys over before a cleaner does. */
+const GRACE_OF_KEYS_MS = 1000
+/** The process that follows the changes, in a life in which somebody does. */
+const FOLLOWING = 2
+
+export function createProcesses(options: ProcessesOptions): Processes {
+  const { world, scheduler, random, flaw, history, follower } = options
+  const processes: { readonly life: Life; readonly die: () => void }[] = []
+  const cleaners: (Cleaner | undefined)[] = []
+  /** Those whose clients are still at work. */
+  const busy = new Set<Life>()
+  const tokens: ReplicaClient['tokens'] = []
+  let hasBegunWithout = false
+
+  function start(number: number): void {
+    const { maxSkewMs, happened } = world
+    const skewMs = random.below(2 * maxSkewMs + 1) - maxSkewMs
+    const life = createLife(`${'ABC'[number]}${happened.crash}`, skewMs)
+    busy.add(life)
+    // A dead process never answers, so nobody may wait for it.
+    const death = Promise.withResolvers<void>()
+    processes[number] = { life, die: death.resolve }
+    options.track(Promise.race([live(life, number), death.promise]))
+  }
+
+  /** A store, its clients, perhaps a cleaner, perhaps an administrator. */
+  async function live(life: Life, number: number): Promise<void> {
+    const { store, cleaned } = await open(life)
+    const isCleaned = !onlyDrains(flaw) && (number === 0 || random.chance(0.4))
+    const time = scheduler.timeOf(life)
+    const isAdministered = number === 0 || (number === 1 && random.chance(0.3))
+    const changes = isAdministered ? 1 + random.below(3) : 0
+    const hasKeys = world.clients === 'keys'
+    const cleanerOptions = hasKeys ? { ...CLEANER, graceMs: GRACE_OF_KEYS_MS } : CLEANER
+    cleaners[number] = isCleaned ? startCleaner(cleaned, cleanerOptions) : undefined
+    const clients = runClients(store, life, time).then(() => void busy.delete(life))
+    const drains = onlyDrains(flaw) && keepDraining(cleaned, time, () => !busy.has(life))
+    const ended = new AbortController()
+    const following = number === FOLLOWING ? follower?.follow(store, ended.signal) : undefined
+    await Promise.all([clients, drains, runAdministrator({ store, life, time, random, changes, hasKeys })])
+    ended.abort()
+    await following
+    await store.settled()
+    // Or replicas would be looked after for a while.
+    if (world.replicasEach > 0) await store.close()
+  }
+
+  async function runClients(store: DataStore, { skewMs }: Life, time: Time): Promise<void> {
+    const { ids, clients, names, cacheMs, replicasEach } = world
+    const usual = replicasEach + cacheMs > 0 ? OPERATIONS_WITH_COPIES : OPERATIONS[clients]
+    const mayGoOn = (operations: number): boolean =>
+      operations < (options.isRepaired() ? usual : OPERATIONS_UNTIL_REPAIRED)
+    const client = {
+      store: clientsStore(store, flaw),
+      random,
+      history,
+      ids,
+      clients,
+      names,
+      cacheMs,
+      replicas: replicasEach === 0 ? undefined : { skewMs, tokens },
+      time,
+      mayRest: replicasEach + cacheMs > 0,
+      mayGoOn,
+    }
+    await Promise.all(Array.from({ length: CLIENTS }, () => runClient(client)))
+  }
+
+  async function open(life: Life): Promise<Opened> {
+    for (;;) {
+      try {
+        const begunWithout = world.down.size > 0
+        const opened = await world.open(life)
+        hasBegunWithout ||= begunWithout
+        return opened
+      } catch (error) {
+        if (!isLooseleafError(error) || !life.alive) throw error
+        await scheduler.timeOf(life).sleep(10)
+      }
+    }
+  }
+
+  return {
+    startAll() {
+      for (let n = 0; n < PROCESSES; n++) start(n)
+    },
+    lives: () => processes.map(({ life }) => life),
+    cleaners: () => cleaners,
+    crash(life) {
+      const number = processes.findIndex((each) => each.life === life)
+      life.alive = false
+      busy.delete(life)
+      processes[number]?.die()
+      start(number)
+    },
+    busy: () => busy.size,
+    hasBegunWithout: () => hasBegunWithout,
+  }
+}

@@ -1,0 +1,92 @@
+import type { Bag, EntityId } from '@looseleaf/core'
+import type { Acknowledged, Acknowledgements } from './acknowledgements.ts'
+import type { Check } from './checks.ts'
+import type { Bound, Evidence, Operation } from './evidence.ts'
+
+/** What processes are told when they read an entity. */
+export interface ReadChecks {
+  /** A read gave this. */
+  read(operation: Operation, id: EntityId, version: number | undefined, bag: Bag | undefined): void
+  /** A read from replicas did. */
+  readReplica(
+    operation: Operation,
+    id: EntityId,
+    version: number | undefined,
+    bag: Bag | undefined,
+    bound: Bound,
+  ): void
+  /** A read through the cache that processes share did. */
+  readCache(
+    operation: Operation,
+    id: EntityId,
+    version: number | undefined,
+    bag: Bag | undefined,
+    bound: Bound,
+  ): void
+}
+
+export function createReadChecks(
+  { check, counts, during, within }: Evidence,
+  acknowledgements: Acknowledgements,
+): ReadChecks {
+  function checkThere(
+    operation: Operation,
+    id: EntityId,
+    version: number | undefined,
+    bag: Bag | undefined,
+    name: Check,
+  ): void {
+    const isRight = during(operation, id).some((state) =>
+      bag === undefined ? state.bag === null : state.version === version && state.bag?.['by'] === bag['by'],
+    )
+    check(name, !isRight && `a read of ${id} gave what it was not at any time of it`)
+  }
+
+  /** Where something was found, and there is something to hold it against. */
+  function checkKnown(
+    { since }: Operation,
+    id: EntityId,
+    version: number | undefined,
+    name: Check,
+    isBinding: (write: Acknowledged) => boolean = () => true,
+  ): void {
+    const known = acknowledgements.of(id).filter((write) => write.at <= since && isBinding(write))
+    if (version === undefined || known.length === 0) return
+    check(
+      name,
+      known.some((write) => write.version > version) &&
+        `a read of ${id} gave an older version than one acknowledged before`,
+    )
+  }
+
+  return {
+    read(operation, id, version, bag) {
+      counts.reads++
+      checkThere(operation, id, version, bag, 'a read gives what was there')
+      checkKnown(operation, id, version, 'a read gives nothing older than what was acknowledged before')
+    },
+
+    readReplica(operation, id, version, bag, bound) {
+      counts.reads++
+      const name = 'a read from replicas gives what was there within its bound, and since its token'
+      checkThere(within(operation, bound), id, version, bag, name)
+      checkKnown(within(operation, bound), id, version, name)
+    },
+
+    readCache(operation, id, version, bag, bound) {
+      counts.reads++
+      checkThere(
+        within(operation, bound),
+        id,
+        version,
+        bag,
+        'a read through a shared cache gives what was there within its bound',
+      )
+      const own = 'a read through a shared cache gives nothing older than what its own store had acknowledged'
+      // A moment may have had writes that were acknowledged later.
+      const isOwn = ({ number, store }: Acknowledged): boolean =>
+        store === operation.store && number <= operation.acknowledged
+      checkKnown(operation, id, version, own, isOwn)
+    },
+  }
+}

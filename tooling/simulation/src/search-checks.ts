@@ -1,0 +1,156 @@
+import type { Bag } from '@looseleaf/core'
+import type { QueryPage } from '@looseleaf/index-engine'
+import type { Check } from './checks.ts'
+import type { AskedQuery, Bound, Evidence, Operation } from './evidence.ts'
+import type { State } from './states.ts'
+
+/** What processes are told when they search. */
+export interface SearchChecks {
+  /** A query gave this first page. */
+  queried(operation: Operation, asked: AskedQuery, page: Pick<QueryPage, 'items' | 'cost' | 'cursor'>): void
+  /** A query of replicas gave this first page, as of a time in milliseconds; undefined where only primaries were read. */
+  queriedReplicas(
+    operation: Operation,
+    asked: AskedQuery,
+    page: Pick<QueryPage, 'items' | 'cost' | 'cursor'>,
+    bound: Bound,
+    asOf: number | undefined,
+  ): void
+  /** An index gave these, as all that there are. */
+  gotAll(operation: Operation, asked: AskedQuery, items: readonly Bag[]): void
+  /** A reading of every entity gave these, whatever the indexes have. */
+  scanned(operation: Operation, asked: AskedQuery, items: readonly Bag[]): void
+  /** Several pages gave these, one after the other. */
+  paged(operation: Operation, asked: AskedQuery, items: readonly Bag[], isComplete: boolean): void
+  /** A count gave this; `exact` where it looked at every entity. */
+  counted(operation: Operation, asked: AskedQuery, count: number, exact: boolean): void
+}
+
+/** A page says as of when it is in whole milliseconds, and rather too little. */
+const ROUNDED_MS = 2
+
+export function createSearchChecks(evidence: Evidence): SearchChecks {
+  const { check, states, counts, during, within } = evidence
+  const fits = (state: State, { matches }: AskedQuery): boolean => state.bag !== null && matches(state.bag)
+
+  /** Everything that was found was so at some time of the search. */
+  function checkFound(operation: Operation, asked: AskedQuery, items: readonly Bag[]): void {
+    for (const item of items) {
+      const was = during(operation, String(item['id'])).some(
+        (state) => fits(state, asked) && state.bag?.['by'] === item['by'],
+      )
+      check(
+        'what is found has matched',
+        !was && `${asked.what} gave ${String(item['id'])} as it was not, or did not match, at any time of it`,
+      )
+    }
+  }
+
+  function checkTwice({ what }: AskedQuery, items: readonly Bag[]): void {
+    const isTwice = new Set(items.map((item) => item['id'])).size < items.length
+    check('what is found is found once', isTwice && `${what} gave an entity twice`)
+  }
+
+  function checkLacking(
+    operation: Operation,
+    asked: AskedQuery,
+    items: readonly Bag[],
+    names: readonly Check[],
+  ): void {
+    const found = new Set(items.map((item) => item['id']))
+    for (const id of states.ids()) {
+      if (!during(operation, id).every((state) => fits(state, asked))) continue
+      for (const name of names)
+        check(name, !found.has(id) && `${asked.what} lacks ${id}, which matched all the time`)
+    }
+  }
+
+  return {
+    queried(operation, asked, { items, cost, cursor }) {
+      counts.queries++
+      checkFound(operation, asked, items)
+      checkTwice(asked, items)
+      // Without a cursor it is the whole of what there is.
+      if (!cost.complete || cursor !== undefined || !evidence.promisesRows(operation)) return
+      checkLacking(operation, asked, items, [
+        'what matched all the time is found',
+        ...(cost.indexReads > cost.shards
+          ? ([
+              'what matched all the time is found where the answer took more than one look at a shard',
+            ] as const)
+          : []),
+        ...(evidence.mayDefer
+          ? (['what matched all the time is found, or the answer says that rows are deferred'] as const)
+          : []),
+      ])
+    },
+
+    queriedReplicas(operation, asked, page, bound, asOf) {
+      if (asOf === undefined) return this.queried(operation, asked, page)
+      counts.queries++
+      const { items, cost, cursor } = page
+      const isAfter = bound.after === undefined || states.momentBefore(asOf + ROUNDED_MS + 1) >= bound.after
+      check(
+        'a page of replicas is as of a moment within its bound, and after its token',
+        asOf < operation.at - bound.ms - ROUNDED_MS &&
+          `${asked.what} was answered as of ${operation.at - asOf} ms before; the bound was ${bound.ms}`,
+        !isAfter && `${asked.what} was answered as of before its token`,
+      )
+      const since = within(operation, { ms: operation.at - asOf, after: bound.after })
+      checkFound(since, asked, items)
+      checkTwice(asked, items)
+      if (!cost.complete || cursor !== undefined || !evidence.promisesRows(since)) return
+      checkLacking(since, asked, items, ['what has matched since the moment of a page of replicas is found'])
+    },
+
+    gotAll(operation, asked, items) {
+      counts.queries++
+      checkFound(operation, asked, items)
+      checkTwice(asked, items)
+      // It has no place to say that rows are pending.
+      if (evidence.mayDefer || !evidence.promisesRows(operation)) return
+      checkLacking(operation, asked, items, ['what matched all the time is found'])
+    },
+
+    scanned(operation, asked, items) {
+      counts.reads++
+      checkFound(operation, asked, items)
+      checkTwice(asked, items)
+      checkLacking(operation, asked, items, ['what matched all the time is found'])
+    },
+
+    paged(operation, asked, items, isComplete) {
+      counts.queries++
+      checkFound(operation, asked, items)
+      // What is written meanwhile may be met twice, or missed.
+      const still = new Set([...states.ids()].filter((id) => during(operation, id).length === 1))
+      const held = items.filter((item) => still.has(String(item['id'])))
+      // An entity whose row is still to come is given at an old one that is left of it, and at each of several on several pages.
+      if (!isComplete || !evidence.promisesRows(operation)) return
+      checkTwice(asked, held)
+      for (const id of still) {
+        const [state] = during(operation, id)
+        if (state === undefined || !fits(state, asked)) continue
+        check(
+          'what nobody has written is on one of the pages',
+          !held.some((item) => item['id'] === id) &&
+            `pages of ${asked.what} lack ${id}, which nobody had written`,
+        )
+      }
+    },
+
+    counted(operation, asked, count, exact) {
+      counts.queries++
+      const all = [...states.ids()].map((id) => during(operation, id))
+      const least = all.filter((possible) => possible.every((state) => fits(state, asked))).length
+      const most = all.filter((possible) => possible.some((state) => fits(state, asked))).length
+      const isPromised = evidence.promisesRows(operation) && !evidence.mayDefer
+      if (!exact && !isPromised) return
+      check(
+        'a count is of what matched',
+        exact && count > most && `an exact count of ${asked.what} gave ${count}, there were ${most} at most`,
+        isPromised && count < least && `a count of ${asked.what} gave ${count}, there were ${least} at least`,
+      )
+    },
+  }
+}

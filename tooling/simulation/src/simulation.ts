@@ -1,0 +1,266 @@
+import type { Random } from '@looseleaf-tooling/random'
+import { createChecker, type BrokenCheck, type CheckCounts } from './checks.ts'
+import { createCommittedRows } from './committed-rows.ts'
+import { endWell } from './ending.ts'
+import { createFallbacks, type Fallbacks } from './fallbacks.ts'
+import type { Counts } from './evidence.ts'
+import { faultKinds, onlyFaults, partNames, type FaultKind, type Part } from './faults.ts'
+import { flawInfo, type Flaw } from './flaws.ts'
+import { createFollower, type Follower } from './follower.ts'
+import { createHistory, type History } from './history.ts'
+import { createKeyCheck } from './key-check.ts'
+import { createLife } from './life.ts'
+import { lookAtKeys, lookAtRows, type LookOptions } from './look-beneath.ts'
+import { createProcesses, type Processes } from './processes.ts'
+import { createPromiseCheck } from './promise-check.ts'
+import { createScheduler, type Scheduler, type Statement } from './scheduler.ts'
+import { createWeather, type Weather } from './weather.ts'
+import { chooseCircumstances, createWorld, type Circumstances, type World } from './world.ts'
+
+export interface SimulationOptions {
+  readonly flaw?: Flaw | undefined
+  /** The faults that may happen. Default: all, or those that the flaw needs. */
+  readonly faults?: readonly FaultKind[] | undefined
+  /** What clients do in every life. Default: each seed chooses. */
+  readonly clients?: Circumstances['clients'] | undefined
+  /** What every life has. Default: some have it, and those with a flaw of it. */
+  readonly parts?: readonly Part[] | undefined
+}
+
+export interface SimulationResult {
+  readonly seed: number
+  readonly circumstances: Circumstances
+  readonly steps: number
+  /** How often each kind of fault has happened. */
+  readonly happened: Readonly<Record<FaultKind, number>>
+  /** How often it was looked whether anything committed is missing. */
+  readonly checks: number
+  /** How often an operator has repaired what failovers of whole shards had lost, so that everything was promised again. */
+  readonly repairs: number
+  readonly counts: Counts
+  /** How often each check was made. */
+  readonly checked: CheckCounts
+  /** What broke; undefined when all held. */
+  readonly violation: BrokenCheck | undefined
+  /** Everything that happened, a line each. */
+  readonly log: readonly string[]
+}
+
+/** Milliseconds that go by at a step when only administrators are still at work: they wait for leases of a minute. */
+const IDLE_LEAP = 2000
+/** A run that has not come to rest by then hangs. */
+const MAX_STEPS = 200_000
+
+/** In every third life, so that the others are as quick as they were; where a flaw is of it, in all. */
+function isFollowed(seed: number, flaw: Flaw | undefined): boolean {
+  return flaw === undefined ? seed % 3 === 0 : flaw === 'changes without a flush'
+}
+
+/** Replicas are in every eighth life, and a cache is in every twelfth; where a flaw is of them, in all. */
+function partsOf(seed: number, flaw: Flaw | undefined): readonly Part[] {
+  const life = flaw && flawInfo(flaw).life
+  const has = {
+    replicas: flaw === undefined ? seed % 8 === 1 : (life?.replicasEach ?? 0) > 0,
+    cache: flaw === undefined ? seed % 12 === 5 : (life?.cacheMs ?? 0) > 0,
+  }
+  return partNames.filter((part) => has[part])
+}
+
+/** A world and what goes on in it, step by step. */
+export class Simulation {
+  readonly #seed: number
+  readonly #random: Random
+  readonly #scheduler: Scheduler
+  readonly #world: World
+  readonly #history: History
+  readonly #beneath: LookOptions
+  readonly #weather: Weather
+  /** In some lives. */
+  readonly #follower: Follower | undefined
+  readonly #fallbacks: Fallbacks
+  readonly #processes: Processes
+  readonly #running = new Set<Promise<void>>()
+  /** Whether the last step may have changed what the databases hold. */
+  #changed = false
+  #steps = 0
+  readonly #checker = createChecker()
+
+  constructor(seed: number, random: Random, { flaw, faults, clients, parts }: SimulationOptions) {
+    this.#seed = seed
+    this.#random = random
+    this.#scheduler = createScheduler(random, (statement) => this.#observe(statement))
+    const info = flaw && flawInfo(flaw)
+    const allowed = faults ?? info?.among ?? faultKinds
+    const own = new Set(parts ?? partsOf(seed, flaw))
+    const chosen = { ...chooseCircumstances(random, allowed, own, clients), ...info?.life }
+    const circumstances = { ...chosen, faults: onlyFaults(chosen.faults, allowed) }
+    this.#world = createWorld(circumstances, this.#scheduler, random, flaw)
+    const { driver, router, codec } = this.#world
+    this.#history = createHistory(driver, codec, {
+      checker: this.#checker,
+      now: () => this.#scheduler.now(),
+      promisesRows: (operation) => this.#isPromised && this.#fallbacks.isSince(operation),
+      mayDefer: this.#world.onIndexFailure === 'defer',
+      mayFailOver: this.#world.faults.failover > 0,
+    })
+    const committed = createCommittedRows(driver, router, codec)
+    this.#follower = isFollowed(seed, flaw) ? createFollower(driver, this.#checker) : undefined
+    this.#beneath = {
+      world: this.#world,
+      checker: this.#checker,
+      promise: createPromiseCheck(driver, router, committed),
+      keys: createKeyCheck(driver, committed),
+    }
+    const shared = {
+      world: this.#world,
+      scheduler: this.#scheduler,
+      random,
+      track: (work: Promise<void>) => this.#track(work),
+    }
+    this.#fallbacks = createFallbacks({
+      ...shared,
+      history: this.#history,
+      keys: this.#beneath.keys,
+      restart: flaw !== 'clean goes on where it was',
+      busy: () => this.#processes.busy(),
+    })
+    this.#processes = createProcesses({
+      ...shared,
+      flaw,
+      history: this.#history,
+      follower: this.#follower,
+      isRepaired: () => this.#fallbacks.isRepaired(),
+    })
+    this.#weather = createWeather({
+      ...shared,
+      lives: () => this.#processes.lives(),
+      crash: (life) => this.#processes.crash(life),
+      failedOver: () => this.#failedOver(),
+      serverCrashed: () => this.#serverCrashed(),
+    })
+  }
+
+  /** Something is wrong that no check has noticed. */
+  fail(what: string): void {
+    this.#checker.check('nobody throws what nobody expects, or waits for ever', what)
+  }
+
+  /** Whether no row may be missing at any instant. */
+  get #isPromised(): boolean {
+    return this.#fallbacks.isWhole() && this.#world.writeOrder === 'index-first'
+  }
+
+  get #isBroken(): boolean {
+    return this.#checker.broken !== undefined
+  }
+
+  async run(): Promise<SimulationResult> {
+    await this.#play(this.#world.open(createLife('setup'), true))
+    // No replica is so far behind that it has not heard of the store.
+    for (const past of this.#world.pasts) past.remember(this.#scheduler.now())
+    this.#world.isCalm = false
+    this.#processes.startAll()
+
+    while (!this.#isBroken && (this.#running.size > 0 || this.#steps === 0)) {
+      this.#changed = false
+      await this.#step()
+      if (this.#changed) this.#lookBeneath()
+    }
+    if (!this.#isBroken) {
+      await this.#endWell().catch((error: unknown) => this.fail(`the end failed: ${String(error)}`))
+    }
+    if (!this.#isBroken) this.#checker.check('nobody throws what nobody expects, or waits for ever')
+    return {
+      seed: this.#seed,
+      circumstances: this.#world,
+      steps: this.#steps,
+      happened: this.#world.happened,
+      checks: this.#beneath.promise.checks,
+      repairs: this.#fallbacks.repairs(),
+      counts: this.#history.counts,
+      checked: this.#checker.counts,
+      violation: this.#checker.broken,
+      log: this.#scheduler.log,
+    }
+  }
+
+  /** Holds the tables against the entities, at this instant. */
+  #lookBeneath(): void {
+    if (!this.#fallbacks.isWhole()) return
+    lookAtKeys(this.#beneath)
+    if (!this.#isPromised) return
+    const hasBegunWithout = this.#processes.hasBegunWithout()
+    lookAtRows(this.#beneath, { hasBegunWithout, repairs: this.#fallbacks.repairs() })
+  }
+
+  #endWell(): Promise<void> {
+    return endWell({
+      ...this.#beneath,
+      scheduler: this.#scheduler,
+      weather: this.#weather,
+      cleaners: this.#processes.cleaners(),
+      follower: this.#follower,
+      hasFallenBack: () => this.#fallbacks.count() > 0,
+      step: () => this.#step(),
+      play: (work) => this.#play(work),
+    })
+  }
+
+  async #step(): Promise<boolean> {
+    if (++this.#steps > MAX_STEPS) this.fail(`nothing came to rest within ${MAX_STEPS} steps`)
+    if (!this.#world.isCalm) {
+      this.#weather.pass()
+      if (this.#processes.busy() === 0) this.#scheduler.leap(this.#random.below(IDLE_LEAP))
+    }
+    const moved = (await this.#scheduler.step()) || this.#weather.wakeAll()
+    return moved && !this.#isBroken
+  }
+
+  #observe({ shard, writes }: Statement): void {
+    if (!writes) return
+    this.#changed = true
+    this.#history.observe()
+    const isKept = this.#world.deleteDelayMs > 0 || this.#world.replicasEach > 0
+    if (this.#world.isCalm || !isKept) return
+    this.#world.pasts[shard]?.remember(this.#scheduler.now())
+  }
+
+  #failedOver(): void {
+    this.#changed = true
+    this.#history.failedOver()
+    this.#follower?.failedOver()
+    this.#beneath.keys.fellBack()
+    if (this.#world.failoverOf !== 'everything') return
+    this.#beneath.promise.forget()
+    this.#fallbacks.happened()
+  }
+
+  #serverCrashed(): void {
+    this.#changed = true
+    this.#history.serverCrashed()
+    this.#follower?.serverCrashed()
+    this.#beneath.keys.fellBack()
+  }
+
+  /** The world goes on until it has ended. */
+  #track(work: Promise<void>): void {
+    const tracked = work
+      .catch((error: unknown) => {
+        this.fail(`somebody threw ${String(error)}`)
+      })
+      .finally(() => this.#running.delete(tracked))
+    this.#running.add(tracked)
+  }
+
+  /** Lets the world go on until this one thing has ended. */
+  async #play<T>(work: Promise<T>): Promise<T> {
+    let ended = false
+    const watched = work.finally(() => (ended = true))
+    watched.catch(() => undefined)
+    while (!ended) {
+      await this.#step()
+      if (this.#steps > MAX_STEPS) throw new Error(`Nothing came to rest within ${MAX_STEPS} steps.`)
+    }
+    return watched
+  }
+}
