@@ -101,8 +101,8 @@ export { isVersion, requireVersion } from './stored-version.ts'
 export { tableKind } from './table-kind.ts'
 export {
   abortedError,
-  backgroundTime,
   elapsedBy,
+  inBackground,
   systemTime,
   throwIfAborted,
   untilAborted,

@@ -20,8 +20,15 @@ export const systemTime: Time = {
   sleep: (...args) => sleep(true, ...args),
 }
 
-/** The same for work in the background: a process that has nothing else to do may end while it sleeps. */
-export const backgroundTime: Time = { ...systemTime, sleep: (...args) => sleep(false, ...args) }
+const backgroundTime: Time = { ...systemTime, sleep: (...args) => sleep(false, ...args) }
+
+/**
+ * The same time for work in the background: a process that has nothing else to do may end while the machine's own time sleeps.
+ * Another time is left as it is.
+ */
+export function inBackground(time: Time): Time {
+  return time === systemTime ? backgroundTime : time
+}
 
 /** The clock for durations: milliseconds that pass, from no moment in particular. */
 export function elapsedBy(time: Time): () => number {

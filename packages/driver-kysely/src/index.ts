@@ -1,7 +1,6 @@
 export { kyselyDriver, type KyselyDriverOptions } from './driver.ts'
 export type { BatchedSwap, Fault, Flavor, SwapTable, TableFault } from './flavor.ts'
 export { toCount, toNumber } from './row-values.ts'
-export { columnNames, META_TABLE, TASK_TABLE } from './schema.ts'
 export type { Call, HintedQuery, Row, Session, Shape, StatementHints } from './session.ts'
 export { kyselyShard, type KyselyShardOptions } from './shard.ts'
 export { MAX_WRITE_ROWS, slot, slotRows, slots } from './sql-parts.ts'

@@ -7,8 +7,7 @@ export {
   type Catalog,
 } from './catalog.ts'
 export { changeCatalog, changeCatalogContents, contentsOf, propagateCatalog } from './change-catalog.ts'
-export { columnName } from './column-name.ts'
-export { decodeCursor, encodeCursor, type CursorScope, type PageStart, type RowPlace } from './cursor.ts'
+export { encodeCursor, type CursorScope, type PageStart, type RowPlace } from './cursor.ts'
 export {
   defineIndex,
   definitionData,
@@ -24,25 +23,18 @@ export {
   type IndexDefinition,
   type IndexOptions,
 } from './define-index.ts'
-export {
-  deriveClaims,
-  deriveEntryRows,
-  deriveRows,
-  MAX_ROWS_PER_ENTITY,
-  type DerivedRows,
-  type Misfit,
-} from './derive-rows.ts'
+export { deriveClaims, deriveEntryRows, deriveRows, type DerivedRows, type Misfit } from './derive-rows.ts'
 export { diffRows, type RowDiff } from './diff-rows.ts'
 export { createClosing, type Closing } from './closing.ts'
 export { createCatalogHolder, type CatalogHolder, type EngineContext } from './engine-context.ts'
 export { hasIndexTable, indexesWithLostTables } from './lost-tables.ts'
 export { defineKey, type BuiltInKey, type KeyFunction, type KeyOptions } from './key-functions.ts'
-export { includedBytes, includedPart, MAX_INCLUDED_BYTES } from './included.ts'
+export { includedBytes, includedPart } from './included.ts'
 export { propertyText } from './parse-property.ts'
 export { predicateText } from './predicate.ts'
 export { keyIdentity } from './key-identity.ts'
 export { fromKeyValue, toKeyValue, type KeyValueResult } from './key-value.ts'
-export { shardOfRow, shardsOfQuery } from './place-row.ts'
+export { shardOfRow } from './place-row.ts'
 export {
   MAX_CONDITIONS,
   planIntersection,
@@ -66,7 +58,6 @@ export type {
   Where,
 } from './property-types.ts'
 export {
-  DEFAULT_LIMIT,
   MAX_LIMIT,
   type GetAllOptions,
   type IndexCondition,

@@ -17,7 +17,7 @@ import { openIndex } from './open-index.ts'
 import { parseLimit, parseOrder, parseScatter } from './page-options.ts'
 import { parseWhere, satisfies, boundsOf, type ExactBound, type ParsedWhere } from './parse-where.ts'
 import { shardsOfQuery } from './place-row.ts'
-import { requireShards } from './plan-query.ts'
+import { requireShards, shardsOf } from './plan-query.ts'
 import type { QueryOptions } from './query-types.ts'
 import type { PagePlan } from './row-source.ts'
 
@@ -66,7 +66,7 @@ export function planIntersection(
     const shards = shardsOfQuery(condition.index, router, condition.range.prefix)
     return { index: i, range: condition.range, shards }
   })
-  const shards = [...new Set(ranges.flatMap((each) => each.shards))].toSorted((a, b) => a - b)
+  const shards = shardsOf(ranges)
   // Rows that are all with their entity meet on its shard.
   const groups = conditions.every((condition) => condition.index.shardOn === 'id')
     ? shards.map((shard) => ranges.map((each) => ({ ...each, shards: [shard] })))

@@ -116,7 +116,8 @@ function isAnywhere(index: Pick<IndexDefinitionData, 'properties' | 'shardOn'>, 
   return shardColumn === undefined || shardColumn >= depth
 }
 
-function shardsOf(ranges: readonly PlannedRange[]): readonly number[] {
+/** Each once, in their order. */
+export function shardsOf(ranges: readonly Pick<PlannedRange, 'shards'>[]): readonly number[] {
   return [...new Set(ranges.flatMap((each) => each.shards))].toSorted((a, b) => a - b)
 }
 

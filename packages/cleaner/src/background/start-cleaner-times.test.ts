@@ -1,5 +1,5 @@
 import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
-import { backgroundTime, systemTime, type Time } from '@looseleaf/core'
+import { inBackground, systemTime, type Time } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -153,7 +153,7 @@ it.each([
 ])('a pause %s', async (_, time, options, isQuiet) => {
   const forever = (__: number, signal?: AbortSignal): Promise<void> =>
     new Promise((resolve) => signal?.addEventListener('abort', () => resolve(), { once: true }))
-  const quiet = vi.spyOn(backgroundTime, 'sleep').mockImplementation(forever)
+  const quiet = vi.spyOn(inBackground(systemTime), 'sleep').mockImplementation(forever)
   const loud = vi.spyOn(time, 'sleep').mockImplementation(forever)
   onTestFinished(() => void vi.restoreAllMocks())
   const cleaner = startCleaner({ context: { ...store.context, time } }, options)

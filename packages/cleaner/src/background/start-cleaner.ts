@@ -1,11 +1,4 @@
-import {
-  backgroundLoop,
-  backgroundTime,
-  guarded,
-  isLooseleafError,
-  onRejected,
-  systemTime,
-} from '@looseleaf/core'
+import { backgroundLoop, guarded, inBackground, isLooseleafError, onRejected } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { checkStore, shardAt } from '@looseleaf/protocol'
 import type { CleanProgress } from '../clean/progress.ts'
@@ -64,8 +57,8 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
   checkStore('startCleaner', store, given, cleanerOptionKinds)
   const controller = new AbortController()
   const { signal } = controller
-  const context = withQuietTime(store.context, given.keepAlive ?? false)
-  const { time } = context
+  const time = given.keepAlive ? store.context.time : inBackground(store.context.time)
+  const context: EngineContext = { ...store.context, time }
   const owner = context.random.uuid()
   const leaseMs = given.leaseMs ?? 30_000
   const sweepEveryMs = given.sweepEveryMs ?? 24 * HOUR
@@ -237,9 +230,4 @@ function followShard(
     round,
     lastRoundAt: () => (lastRoundAt === undefined ? undefined : new Date(lastRoundAt)),
   }
-}
-
-/** Sleeps of the machine's own time do not keep the process running, unless it is to. Another time is left as it is. */
-function withQuietTime(context: EngineContext, keepAlive: boolean): EngineContext {
-  return context.time === systemTime && !keepAlive ? { ...context, time: backgroundTime } : context
 }

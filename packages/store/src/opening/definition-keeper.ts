@@ -1,9 +1,8 @@
 import {
-  backgroundTime,
+  inBackground,
   describeKind,
   elapsedBy,
   isOutage,
-  systemTime,
   isLooseleafError,
   type LooseleafError,
   type CodecDefinitions,
@@ -46,7 +45,7 @@ export function createDefinitionKeeper(
   { time, onWarning, detached }: KeeperOptions,
 ): DefinitionKeeper {
   const elapsed = elapsedBy(time)
-  const quietTime = time === systemTime ? backgroundTime : time
+  const quietTime = inBackground(time)
   const stop = new AbortController()
   /** Known, and perhaps not on every shard. */
   const unsettled = new Map<string, Definition>()

@@ -1,4 +1,4 @@
-import { backgroundTime, elapsedBy, systemTime, untilAborted, type UpdatedPlace } from '@looseleaf/core'
+import { inBackground, elapsedBy, untilAborted, type UpdatedPlace } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { placeAt, readableFloor, shardAt } from '@looseleaf/protocol'
 
@@ -63,7 +63,7 @@ export function createCacheFollower(
 ): CacheFollower {
   const now = elapsedBy(context.time)
   // Nothing is lost when the process ends meanwhile.
-  const quietTime = context.time === systemTime ? backgroundTime : context.time
+  const quietTime = inBackground(context.time)
   const pauseMs = maxStalenessMs / LOOKS
   const closing = new AbortController()
   const { signal } = closing

@@ -1,11 +1,4 @@
-import {
-  backgroundTime,
-  elapsedBy,
-  systemTime,
-  untilAborted,
-  type FloorState,
-  type Shard,
-} from '@looseleaf/core'
+import { inBackground, elapsedBy, untilAborted, type FloorState, type Shard } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { isFloorOld } from '@looseleaf/protocol'
 import { AHEAD, checkReplica, LATE, reasonOf } from './check-replica.ts'
@@ -88,7 +81,7 @@ export function createReplicaFollower(
 ): ReplicaFollower {
   const now = elapsedBy(context.time)
   // Nothing is lost when the process ends meanwhile.
-  const quietTime = context.time === systemTime ? backgroundTime : context.time
+  const quietTime = inBackground(context.time)
   const closing = new AbortController()
   const { signal } = closing
   const replicas = (shard.replicas ?? []).map((replica): Followed => {

@@ -1,4 +1,4 @@
-import { backgroundTime, systemTime, type Time } from '@looseleaf/core'
+import { inBackground, systemTime, type Time } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import type { PlacedKey } from '@looseleaf/protocol'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -154,7 +154,7 @@ describe('rows that are kept', () => {
   })
 
   it('do not keep a process from its end', () => {
-    const quiet = vi.spyOn(backgroundTime, 'sleep').mockReturnValue(new Promise(() => {}))
+    const quiet = vi.spyOn(inBackground(systemTime), 'sleep').mockReturnValue(new Promise(() => {}))
     const loud = vi.spyOn(systemTime, 'sleep').mockReturnValue(new Promise(() => {}))
     removals = create(systemTime)
     later(1)

@@ -1,4 +1,4 @@
-import { backgroundTime, elapsedBy, systemTime, type Shard } from '@looseleaf/core'
+import { inBackground, elapsedBy, type Shard } from '@looseleaf/core'
 import { keptRowsMs, type EngineContext } from '@looseleaf/index-engine'
 import type { PlacedKey } from '@looseleaf/protocol'
 import { createBackground } from './background.ts'
@@ -65,7 +65,7 @@ export function createRowRemovals(
   const { time } = context
   const elapsed = elapsedBy(time)
   // Nothing is lost when the process ends before they are due.
-  const quietTime = time === systemTime ? backgroundTime : time
+  const quietTime = inBackground(time)
   const closing = new AbortController()
   let silentUntil = 0
   const background = createBackground(MAX_UNDER_WAY, (error) => {
