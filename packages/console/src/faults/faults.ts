@@ -179,7 +179,7 @@ say how many rows were discarded. They are put at both ends of the index, and da
       // Not the numbers, which change with every page of a busy site.
       const told = last === undefined ? '' : `${last.name} ${last.about}: ${last.failure ?? 'done'}`
       return markup`<div data-told="${told}">
-${indexes.map(section)}${cleaner === undefined ? undefined : await cleanerSection()}${shards === undefined ? undefined : shardsSection()}${actsPart(acts.list(), acts.underWay())}<p class="soft">Numbers are of this process, since it was started. The cleaner that follows writes has taken away ${counted(counts.inRounds(), 'row')} of all indexes in its rounds, which may be planted ones.</p></div>`
+${indexes.map(section)}${cleaner === undefined ? undefined : await cleanerSection()}${shards === undefined ? undefined : shardsSection()}${actsPart(acts.list(), acts.underWay())}<p class="soft">Numbers are of this process, since it was started.</p></div>`
     },
     deedOf,
     html,
