@@ -183,6 +183,16 @@ test('the first page says what to try, as far as the console has it', async () =
   ])
 })
 
+test('a console that keeps no traces has no X-rays, and nothing leads to them', async () => {
+  const home = { href: '/home', label: 'Home' }
+  const bare = createConsole({ store, base: '/store', home, maxTraces: 0 })
+  const { origin, text } = await serveConsole(bare)
+  expect(await text('/store')).not.toContain('X-ray')
+  const kept = bare.keep(await traced(), 'GET /')
+  for (const path of ['/store/xray', kept]) expect((await fetch(`${origin}${path}`)).status).toBe(404)
+  expect(await bodyOf('/store/xray')).toContain('None is kept in this process yet.')
+})
+
 test('what an index is for is said in the words of the application wherever it is shown', async () => {
   const page = { href: '/people?by=<name>', label: 'the <people>' }
   const options = {

@@ -118,8 +118,7 @@ export function tracesPage(base: string, traces: readonly KeptTrace[]): Html {
 <p class="lead">What pages took of the databases: every call becomes statements, and calls that are made at the same time share them.</p>
 ${
   traces.length === 0
-    ? markup`<p>None is kept in this process. They are of an application’s own work: its server does it in store.trace and hands the trace to keep
-of a console that it has itself. looseleaf console, beside the application, has none.</p>`
+    ? markup`<p>None is kept in this process yet. The application makes them: it does its work in store.trace and hands the trace to the keep of this console.</p>`
     : markup`<div class="narrow">${table(
         ['work', 'when (UTC)', 'took', 'calls', 'state­ments', 'dis­carded rows'],
         traces.map(({ id, title, at, trace }) => [
