@@ -141,7 +141,7 @@ export function actOrState(
   const now = underWay.find((one) => one.about === about)
   if (now === undefined || now.name !== act)
     return now === undefined ? actButton(act, about, label) : markup``
-  return markup`<span class="now"><strong>${doing}</strong> since ${timeText(now.at)} UTC${now.progress === '' ? '' : `: ${now.progress}`}. ${now.ending === undefined ? undefined : markup`<button form="${ACT_FORM}" id="${idOf(act, about)}" name="${END}" value="${about}">${now.ending}</button>`}</span>`
+  return markup`<span class="now"><strong>${doing}</strong> since ${timeText(now.at)}${now.progress === '' ? '' : `: ${now.progress}`}. ${now.ending === undefined ? undefined : markup`<button form="${ACT_FORM}" id="${idOf(act, about)}" name="${END}" value="${about}">${now.ending}</button>`}</span>`
 }
 
 /** Of a button; an id has no spaces. */

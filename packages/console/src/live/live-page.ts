@@ -53,7 +53,7 @@ ${failuresPart(latencies.between(0, Infinity))}`
 }
 ${comparison(latencies, acts ?? [], filled, now)}
 ${acts === undefined ? undefined : actsPart(acts.filter(isOwn), view.underWay.filter(isOwn))}
-<p class="soft">As of ${timeText(new Date(now))} UTC, of this process alone. Times of calls about the store itself are left out.</p></div>`
+<p class="soft">As of ${timeText(new Date(now))}, of this process alone. Times of calls about the store itself are left out.</p></div>`
 }
 
 /** Whether it is of this page; what is broken elsewhere is a mark of the plot alone. */
