@@ -42,7 +42,7 @@ a:focus-visible, input:focus-visible, button:focus-visible, pre:focus-visible { 
 .narrow .long { max-width: 60ch } @media (max-width: 480px) { .narrow th, .narrow td { padding-right: .5rem; font-size: .8rem } .narrow thead th { white-space: normal; overflow-wrap: normal } .narrow :is(th, td):nth-child(2) { display: none } }
 progress { width: min(20rem, 100%); accent-color: var(--index) } .now { flex-basis: 100%; border-left: 4px solid var(--bad); padding-left: .75rem } .acts { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center }
 button:hover { border-color: var(--index) }
-.plot path { fill: none; stroke: var(--own-colour); stroke-width: 2; stroke-linecap: round; stroke-linejoin: round } .plot .dots { stroke-width: 4; opacity: .7 }
+.plot path { fill: none; stroke: var(--own-colour); stroke-width: 2; stroke-linecap: round; stroke-linejoin: round } .plot .dots { stroke-width: 5; opacity: .7 } .plot .alone { stroke-width: 7 }
 .latest { direction: rtl } .latest svg { direction: ltr; min-width: 800px } .plot .mark text { paint-order: stroke; stroke: var(--card); stroke-width: 4px }
 .plot .grid { stroke: var(--line) } .plot .mark line { stroke: var(--write); stroke-dasharray: 4 3 }
 `

@@ -49,6 +49,7 @@ ${
     ? markup`<p>No call has ended in the last five minutes.</p>`
     : markup`<div class="scroll latest" tabindex="0" role="region" aria-label="Plot of latencies">${latencyPlot(seconds, marks, now)}</div>
 <p class="keys"><span class="key index"><i></i>p50, half of the calls are faster</span> <span class="key entities"><i></i>p99, one of a hundred is slower</span> <span class="key own"><i></i>the slowest call</span></p>
+<p class="soft">By the second; each line of the plot stands for ten times as long as the one below.</p>
 ${failuresPart(latencies.between(0, Infinity))}`
 }
 ${comparison(latencies, acts ?? [], filled, now)}
