@@ -7,6 +7,7 @@ import type { Act } from '../acts/acts.ts'
 import { serveConsole } from '../../test/serve-console.ts'
 import { createConsole } from '../console.ts'
 import { dieAtNextWrite, stopShard } from './break-shards.ts'
+import { createLatencies } from '../live/latencies.ts'
 import { createRowCounts } from './row-counts.ts'
 import { createShardFaults, type ShardFaults } from './shard-faults.ts'
 
@@ -159,4 +160,23 @@ test('the page has buttons for both, which ask first', async () => {
   pages.close()
   await expect.poll(() => shards.refusals.size).toBe(0)
   expect(done.map(({ name, failure }) => [name, failure])).toContainEqual(['stop', undefined])
+})
+
+test('a page of indexes that cannot tell, since a shard is stopped, has the buttons that bring shards back', async () => {
+  const faults = { indexes: [], counts: createRowCounts(), shards }
+  const live = { offer: [byName], latencies: createLatencies() }
+  const served = await serveConsole(
+    createConsole({ store, base: '/store', acts: { onAct: () => {} }, faults, live }),
+  )
+  for (const stop of ['memory 0', 'memory 1']) await served.act('/store/faults', { stop, sure: 'yes' })
+  const stopped = await served.text('/store/live')
+  expect(stopped).toMatch(/The store cannot tell now: The shard memory \d is stopped on purpose/)
+  for (const name of ['memory 0', 'memory 1']) {
+    expect(stopped).toContain(`name="end" value="${name}">Bring ${name} back</button>`)
+    expect((await served.act('/store/live', { end: name })).status).toBe(303)
+  }
+  expect(shards.refusals.size).toBe(0)
+  const back = await served.text('/store/live')
+  expect(back).toContain('by_name: ready')
+  expect(back).not.toContain('name="end"')
 })
