@@ -12,6 +12,7 @@ import type { DataStore, Trace } from '@looseleaf/store'
 import type { ActPage } from './acts/act-page.ts'
 import { createActs, type ActsOptions } from './acts/acts.ts'
 import { entityPage } from './entity-page.ts'
+import { footOf } from './foot.ts'
 import { indexPage } from './index-page.ts'
 import { indexesPage } from './indexes-page.ts'
 import { createKeptPlaces } from './kept-places.ts'
@@ -114,9 +115,9 @@ export function createConsole(options: ConsoleOptions): Console {
   const links = home === undefined ? own : [home, ...own]
   const acts = options.acts && createActs(options.acts, base)
   const htmlAt =
-    (path: string) =>
+    (current: string) =>
     ({ title, body }: Answer): string =>
-      page(title, links, path, body)
+      page(title, body, { links, current, foot: footOf(store.context.driver) })
   const actPages: ActPage[] = []
   if (options.live !== undefined)
     actPages.push(createLive(options.live, { store, base, purposes, acts, html: htmlAt(`${base}/live`) }))
@@ -164,10 +165,10 @@ export function createConsole(options: ConsoleOptions): Console {
     isHead: boolean,
   ): Promise<void> {
     const beneath = path.slice(base.length + 1)
-    const { status, title, body } = await answerTo(routes, beneath, query)
+    const found = await answerTo(routes, beneath, query)
     const [name] = beneath.split('/')
-    response.writeHead(status, pageHeaders)
-    response.end(isHead ? undefined : page(title, links, name === '' ? base : `${base}/${name}`, body))
+    response.writeHead(found.status, pageHeaders)
+    response.end(isHead ? undefined : htmlAt(name === '' ? base : `${base}/${name}`)(found))
   }
 
   return {

@@ -44,6 +44,7 @@ progress { width: min(20rem, 100%); accent-color: var(--index) } .now { flex-bas
 button:hover { border-color: var(--index) }
 .plot path { fill: none; stroke: var(--own-colour); stroke-width: 2; stroke-linecap: round; stroke-linejoin: round } .plot .dots { stroke-width: 5; opacity: .7 } .plot .alone { stroke-width: 7 }
 .latest { direction: rtl } .latest svg { direction: ltr; min-width: 800px } .plot .mark text { paint-order: stroke; stroke: var(--card); stroke-width: 4px }
+footer { margin-top: 2.5rem; padding-top: .25rem; border-top: 1px solid var(--line) }
 .plot .grid { stroke: var(--line) } .plot .mark line { stroke: var(--write); stroke-dasharray: 4 3 }
 `
 
@@ -72,8 +73,16 @@ export interface Link {
   readonly label: string
 }
 
-/** A whole page; `links` lead to the others, `current` is the address of the one that this is or belongs to. */
-export function page(title: string, links: readonly Link[], current: string, body: Html): string {
+export interface Frame {
+  /** To the other pages. */
+  readonly links: readonly Link[]
+  /** The address of the page that this is or belongs to. */
+  readonly current: string
+  readonly foot: Html
+}
+
+/** A whole page. */
+export function page(title: string, body: Html, { links, current, foot }: Frame): string {
   const items = links.map(
     ({ href, label }) =>
       markup`<a href="${href}"${href === current ? new Html(' aria-current="page"') : undefined}>${label}</a>`,
@@ -83,7 +92,7 @@ ${
   markup`<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} · store</title><style>${new Html(STYLE)}</style></head>
 <body><a class="skip" href="#main">Skip to the content</a><header><nav aria-label="Store">${items}</nav></header>
-<main id="main" tabindex="-1">${body}</main></body></html>
+<main id="main" tabindex="-1">${body}</main>${foot}</body></html>
 `.text
 }`
 }
