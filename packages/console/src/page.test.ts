@@ -33,7 +33,8 @@ test('times of the window are written in one way on all of its pages', async () 
     acts: { onAct: () => {} },
     faults: { indexes: ['by_name'], counts: createRowCounts() },
   })
-  const { text } = await serveConsole(pages)
+  const { text, act } = await serveConsole(pages)
+  await act('/store/faults', { plant: 'by_name' })
   const cleaner = startCleaner(store, { intervalMs: 10 })
   await vi.waitFor(async () => expect(await text('/store/shards')).toContain('The cleaner, as it saved at'))
   await cleaner.stop()
