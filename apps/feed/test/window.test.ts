@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto'
 import type { Refuse } from '@looseleaf/console'
 import { LooseleafError } from 'looseleaf'
 import { beforeAll, afterAll, expect, test } from 'vitest'
+import { LONGEST_BODY } from '../src/import/parsed-feed.ts'
 import { settingOnce } from '../src/model/settings.ts'
+import { readSample } from '../src/sample/read-sample.ts'
 import { createVisitor, openTestSite, textOf, type TestSite } from './support.ts'
 
 const KINDS = ['person', 'source', 'entry', 'comment', 'like', 'import', 'session', 'setting']
@@ -72,6 +74,23 @@ test('what is public is shown with its values and bytes, and what is not without
       expect(bytesIn(text).length > 0).toBe(isShown)
     }
   }
+})
+
+test('a long article of the sample is stored compressed, and its page says so', async () => {
+  const long = (await readSample()).entries.filter(({ body = '' }) => body.length > 1_000)
+  expect(long.length).toBeGreaterThan(0)
+  const titles = new Set(long.map(({ title }) => title))
+  for await (const { id, _kind, title, body } of site.site.store.scan()) {
+    if (_kind !== 'entry' || !titles.delete(title as string)) continue
+    // No longer than what an import would have left of it.
+    expect((body as string).length).toBeLessThanOrEqual(LONGEST_BODY)
+    const text = textOf(await page(`/store/entity/${id}`))
+    const [, stored, plain] = /zlib: ([\d,]+) bytes instead of ([\d,]+)/
+      .exec(text)!
+      .map((number) => Number(number.replace(',', '')))
+    expect(stored).toBeLessThan(plain! * 0.7)
+  }
+  expect(titles.size).toBe(0)
 })
 
 test('no page of the window has the key of the cookies, whichever way it is written', async () => {
