@@ -124,6 +124,27 @@ test('what a form wrote has an X-ray', async () => {
   expect(drawn).toMatch(/<g class="entities write">/)
 })
 
+test('a form that leads to a page has an X-ray of its own, which that page leads to once', async () => {
+  const visitor = createVisitor(site.app)
+  await visitor.get('/sign-in')
+  const linkOf = (body: string): string | undefined =>
+    /<a href="([^"]+)">X-ray of the form that led here</.exec(body)?.[1]
+  const forms = [
+    ['/sign-in', { name: 'mira', back: '/post' }],
+    ['/post', { title: 'An entry with an X-ray' }],
+  ] as const
+  for (const [path, fields] of forms) {
+    const { statusCode, headers } = await visitor.post(path, fields)
+    expect(statusCode).toBe(303)
+    const led = await visitor.get(headers.location as string)
+    expect(await page(linkOf(led.body)!)).toContain(`<h1>X-ray: POST ${path}</h1>`)
+    expect(linkOf((await visitor.get('/post')).body)).toBeUndefined()
+  }
+  const refused = await visitor.post('/post', {})
+  expect(refused.statusCode).toBe(422)
+  expect(linkOf((await visitor.get('/post')).body)).toBeUndefined()
+})
+
 test('a form that is answered with a page has one X-ray, which the page leads to', async () => {
   const visitor = createVisitor(site.app)
   await visitor.get('/sign-in')
