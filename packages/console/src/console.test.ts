@@ -188,10 +188,10 @@ test('the first page says what to try, as far as the console has it', async () =
 test('a console that keeps no traces has no X-rays, and nothing leads to them', async () => {
   const home = { href: '/home', label: 'Home' }
   const bare = createConsole({ store, base: '/store', home, maxTraces: 0 })
-  const { origin, text } = await serveConsole(bare)
-  expect(await text('/store')).not.toContain('X-ray')
+  const served = await serveConsole(bare)
+  expect(await served.text('/store')).not.toContain('X-ray')
   const kept = bare.keep(await traced(), 'GET /')
-  for (const path of ['/store/xray', kept]) expect((await fetch(`${origin}${path}`)).status).toBe(404)
+  for (const path of ['/store/xray', kept]) expect((await fetch(`${served.origin}${path}`)).status).toBe(404)
   expect(await bodyOf('/store/xray')).toContain('None is kept in this process yet.')
 })
 

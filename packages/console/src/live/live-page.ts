@@ -43,7 +43,7 @@ export function livePart(view: LiveView): Html {
   const marks = marksOf(view)
   const seconds = latencies.seconds()
   return markup`<div data-told="${told}">
-${view.underWay.filter((one) => !isOwn(one)).map((one) => markup`<p>${actState(one, `Under way: ${one.name} ${one.about}`)}</p>`)}
+${view.underWay.filter((one) => !isOwn(one)).map((one) => markup`<p class="acts">${actState(one, `Under way: ${one.name} ${one.about}`)}</p>`)}
 ${typeof offered === 'string' ? markup`<p>The store cannot tell now: ${offered} Until it can, no index can be added or dropped.</p>` : offered.map((one) => offeredSection(one, purposeOf(purposes, one.definition.name), acts !== undefined))}
 <h2>How long calls take</h2>
 ${
