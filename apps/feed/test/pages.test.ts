@@ -75,7 +75,7 @@ test('a source shows its entries and who brings it in', async () => {
   const list = await visitor.get('/sources')
   const path = /<a class="name" href="(\/sources\/[^"]+)"><bdi>The Slow Query/.exec(list.body)?.[1] as string
   const page = textOf((await visitor.get(path)).body)
-  expect(page).toContain('10 entries, brought in by Priya Lanternhill')
+  expect(page).toContain('11 entries, brought in by Priya Lanternhill')
   expect(page).toContain('It was the time zone (part nine of nine)')
 })
 

@@ -46,6 +46,19 @@ test('the first start fills the store, the second keeps what is there, sessions 
   await expect(fetch(second.url)).rejects.toThrow()
 })
 
+test('pages are made before anybody asks for one, and none of it is an X-ray', async () => {
+  const site = await serve({ ...readSettings(['--data', folder], {}), port: 0 })
+  try {
+    const [shards, xrays] = await Promise.all(
+      ['shards', 'xray'].map(async (page) => (await fetch(`${site.url}/store/${page}`)).text()),
+    )
+    expect(shards).toContain('index_entry_by_time scan')
+    expect(xrays).toContain('None is kept in this process yet.')
+  } finally {
+    await site.stop()
+  }
+})
+
 test('a port that is taken is told in one line, and no shard is made', async () => {
   const { server, port } = await occupyPort()
   const data = join(folder, 'not-yet')

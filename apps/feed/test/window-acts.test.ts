@@ -1,7 +1,7 @@
 import { memoryShards } from 'looseleaf'
 import { expect, test } from 'vitest'
 import { indexComesAndGoes } from './index-comes-and-goes.ts'
-import { createVisitor, openTestSite, textOf } from './support.ts'
+import { addOffered, createVisitor, openTestSite, textOf } from './support.ts'
 
 test('an index comes and goes while others post, and what it serves with it', async () => {
   expect(await indexComesAndGoes(memoryShards(2))).toEqual([])
@@ -46,6 +46,23 @@ test('each index that can be broken is read by the page that the window names fo
       expect(await discarded()).toBeGreaterThan(10)
       expect(site.site.rowCounts.of(index).discarded).toBeGreaterThan(10)
     }
+  } finally {
+    await site.close()
+  }
+})
+
+test('each index that can be added is asked by the page that the window names for it, once it is there', async () => {
+  const site = await openTestSite()
+  try {
+    const visitor = createVisitor(site.app)
+    const { body } = await visitor.get('/store/live')
+    const named = [...body.matchAll(/<section><h2>(\w+): absent<\/h2>\s*<p>[^<]* See <a href="([^"]+)"/g)]
+    expect(named.map(([, index]) => index)).toEqual(['entry_by_link'])
+    const [[, , path = ''] = []] = named
+    const ofPage = async (): Promise<string> => textOf((await visitor.get(path)).body)
+    expect(await ofPage()).not.toContain('Also shared by')
+    await addOffered(site.site)
+    expect(await ofPage()).toContain('Also shared by')
   } finally {
     await site.close()
   }

@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto'
 import type { Refuse } from '@looseleaf/console'
 import { LooseleafError } from 'looseleaf'
 import { beforeAll, afterAll, expect, test } from 'vitest'
+import { LONGEST_BODY } from '../src/import/parsed-feed.ts'
 import { settingOnce } from '../src/model/settings.ts'
+import { readSample } from '../src/sample/read-sample.ts'
 import { createVisitor, openTestSite, textOf, type TestSite } from './support.ts'
 
 const KINDS = ['person', 'source', 'entry', 'comment', 'like', 'import', 'session', 'setting']
@@ -74,6 +76,23 @@ test('what is public is shown with its values and bytes, and what is not without
   }
 })
 
+test('a long article of the sample is stored compressed, and its page says so', async () => {
+  const long = (await readSample()).entries.filter(({ body = '' }) => body.length > 1_000)
+  expect(long.length).toBeGreaterThan(0)
+  const titles = new Set(long.map(({ title }) => title))
+  for await (const { id, _kind, title, body } of site.site.store.scan()) {
+    if (_kind !== 'entry' || !titles.delete(title as string)) continue
+    // No longer than what an import would have left of it.
+    expect((body as string).length).toBeLessThanOrEqual(LONGEST_BODY)
+    const text = textOf(await page(`/store/entity/${id}`))
+    const [, stored, plain] = /zlib: ([\d,]+) bytes instead of ([\d,]+)/
+      .exec(text)!
+      .map((number) => Number(number.replace(',', '')))
+    expect(stored).toBeLessThan(plain! * 0.7)
+  }
+  expect(titles.size).toBe(0)
+})
+
 test('no page of the window has the key of the cookies, whichever way it is written', async () => {
   const asked = new Set([
     '/store',
@@ -103,6 +122,27 @@ test('what a form wrote has an X-ray', async () => {
   expect(address).toMatch(/^\/store\/xray\//)
   const drawn = /<svg[\s\S]*<\/svg>/.exec(await page(address))?.[0]
   expect(drawn).toMatch(/<g class="entities write">/)
+})
+
+test('a form that leads to a page has an X-ray of its own, which that page leads to once', async () => {
+  const visitor = createVisitor(site.app)
+  await visitor.get('/sign-in')
+  const linkOf = (body: string): string | undefined =>
+    /<a href="([^"]+)">X-ray of the form that led here</.exec(body)?.[1]
+  const forms = [
+    ['/sign-in', { name: 'mira', back: '/post' }],
+    ['/post', { title: 'An entry with an X-ray' }],
+  ] as const
+  for (const [path, fields] of forms) {
+    const { statusCode, headers } = await visitor.post(path, fields)
+    expect(statusCode).toBe(303)
+    const led = await visitor.get(headers.location as string)
+    expect(await page(linkOf(led.body)!)).toContain(`<h1>X-ray: POST ${path}</h1>`)
+    expect(linkOf((await visitor.get('/post')).body)).toBeUndefined()
+  }
+  const refused = await visitor.post('/post', {})
+  expect(refused.statusCode).toBe(422)
+  expect(linkOf((await visitor.get('/post')).body)).toBeUndefined()
 })
 
 test('a form that is answered with a page has one X-ray, which the page leads to', async () => {

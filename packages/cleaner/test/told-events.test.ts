@@ -18,7 +18,7 @@ beforeEach(() => {
   plan = () => undefined
 })
 
-async function open(indexes: readonly (typeof byUser)[] = [byUser]) {
+async function open(indexes: readonly (typeof byUser | typeof byTag)[] = [byUser]) {
   const observer: Observer = {
     callBegan: ({ name }) => name,
     happened(event, calls) {
@@ -108,5 +108,29 @@ test('a running cleaner tells of its rounds and of what fails, and none of it is
   expect(ofKind('cleaner_failed')[0]).toEqual({ kind: 'cleaner_failed', code: 'SHARD_UNAVAILABLE' })
   const round = ofKind('round').find(({ added }) => added === 1)
   expect(round).toMatchObject({ shard: 'memory 0', entities: 1, removed: 0, undecodable: 0, lagMs: 0 })
+  expect(round?.removedByIndex).toEqual(new Map())
   expect([trace.calls, trace.statements, trace.events, tokens]).toEqual([[], [], [], []])
+})
+
+test('a round says of which indexes the rows were that it has deleted, and sums them up', async () => {
+  const store = await open([byUser, byTag])
+  const id = store.newId()
+  for (const [name, tag] of [
+    ['by_user', 'x'],
+    ['by_tag', 'x'],
+    ['by_tag', 'y'],
+  ] as const)
+    await addRow(store, name, rowFor(store, name, id, { user_id: 'eve', published: 1, tags: [tag] }, 1))
+  await store.put({ name: 'eve' }, { id })
+  const cleaner = startCleaner(store)
+  onTestFinished(() => cleaner.stop())
+  await until(() => ofKind('round').some(({ removed }) => removed > 0))
+  expect(ofKind('round').find(({ removed }) => removed > 0)).toMatchObject({
+    removed: 3,
+    removedByIndex: new Map([
+      ['by_user', 1],
+      ['by_tag', 2],
+    ]),
+  })
+  expect(cleaner.status().totals.removed).toBe(3)
 })

@@ -60,7 +60,9 @@ test('it shows a store and no values, does nothing, and ends at Ctrl-C with 0', 
   const entity = await page(`${url}/entity/${id}`)
   expect(entity).toContain('✓ present')
   expect(entity).not.toContain('ada-of-1815')
-  expect(await page(`${url}/xray`)).toContain('looseleaf console, beside the application, has none')
+  // It has no work of its own, so there are no X-rays of it.
+  expect(await page(url)).not.toMatch(/X-ray/)
+  expect((await fetch(`${url}/xray`)).status).toBe(404)
   const live = await fetch(`${url}/live`)
   expect(await live.text()).not.toContain('<button')
   const body = new URLSearchParams({ drop: 'by_user', sure: 'yes' })
@@ -89,6 +91,21 @@ test('--values shows values, and --acts drops an index, which is told', async ()
   const { code, stderr } = await ended
   expect(code).toBe(0)
   expect(stderr).toMatch(/^\S+ drop by_user \(\d+ ms\): done\n$/)
+})
+
+test('--acts without an index to act on is an error that says what is missing', async () => {
+  const cwd = projectFolder()
+  const shards = ['--shards', 'sqlite:data?shards=2']
+  await runInside(['init', ...shards], { cwd })
+  const without = await runInside(['console', '--acts', ...shards], { cwd })
+  expect(without).toMatchObject({ code: 2, stdout: '' })
+  expect(without.stderr).toMatch(
+    /--acts adds and drops the indexes of the config, and there is no looseleaf\.config\.ts/,
+  )
+  writeFileSync(join(cwd, 'looseleaf.config.ts'), `export default { shards: 'sqlite:data?shards=2' }`)
+  const { code, stderr } = await runInside(['console', '--acts'], { cwd })
+  expect(code).toBe(2)
+  expect(stderr).toMatch(/and \S+looseleaf\.config\.ts has none\. Name them there/)
 })
 
 test('a port that cannot be had is an error that names it', async () => {

@@ -7,6 +7,7 @@ import { serveConsole } from '../test/serve-console.ts'
 import { createConsole, type Console, type ConsoleOptions } from './console.ts'
 import { createRowCounts } from './faults/row-counts.ts'
 import { createLatencies } from './live/latencies.ts'
+import { purposeOf } from './purposes.ts'
 import { counted } from './text.ts'
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
@@ -167,7 +168,7 @@ test('the first page says what to try, as far as the console has it', async () =
   const triesOf = async (options: Partial<ConsoleOptions>): Promise<string[]> => {
     const { text } = await serveConsole(createConsole({ store, base: '/store', ...options }))
     const [, list = ''] = /Try first<\/h2><ol[^>]*>([\s\S]*?)<\/ol>/.exec(await text('/store')) ?? []
-    return [...list.matchAll(/<li>[^]*?href="([^"]+)"/g)].map(([, href]) => href!)
+    return [...list.matchAll(/href="([^"]+)"/g)].map(([, href]) => href!)
   }
   const home = { href: '/home', label: 'Home' }
   const live = { offer: [], latencies: createLatencies() }
@@ -177,10 +178,21 @@ test('the first page says what to try, as far as the console has it', async () =
   expect(await triesOf({ live })).toEqual(['/store/entity'])
   expect(await triesOf({ home, live, acts, faults })).toEqual([
     '/home',
+    '/store/xray',
     '/store/live',
     '/store/faults',
     '/store/entity',
   ])
+})
+
+test('a console that keeps no traces has no X-rays, and nothing leads to them', async () => {
+  const home = { href: '/home', label: 'Home' }
+  const bare = createConsole({ store, base: '/store', home, maxTraces: 0 })
+  const served = await serveConsole(bare)
+  expect(await served.text('/store')).not.toContain('X-ray')
+  const kept = bare.keep(await traced(), 'GET /')
+  for (const path of ['/store/xray', kept]) expect((await fetch(`${served.origin}${path}`)).status).toBe(404)
+  expect(await bodyOf('/store/xray')).toContain('None is kept in this process yet.')
 })
 
 test('what an index is for is said in the words of the application wherever it is shown', async () => {
@@ -199,6 +211,11 @@ test('what an index is for is said in the words of the application wherever it i
   expect(() =>
     createConsole({ store, base: '/store', purposes: { by_name: 'For people.' as never } }),
   ).toThrow('createConsole takes { purposes }')
+})
+
+test('an index of which nothing is said has no words, and what is said needs no page', () => {
+  expect(purposeOf({ by_name: { text: 'For people.' } }, 'by_name')?.text).toBe('<p>For people.</p>')
+  expect(purposeOf({}, 'constructor')).toBeUndefined()
 })
 
 test('nothing runs on its pages or is loaded by them, and nobody keeps them', async () => {

@@ -12,6 +12,7 @@ import type { DataStore, Trace } from '@looseleaf/store'
 import type { ActPage } from './acts/act-page.ts'
 import { createActs, type ActsOptions } from './acts/acts.ts'
 import { entityPage } from './entity-page.ts'
+import { footOf } from './foot.ts'
 import { indexPage } from './index-page.ts'
 import { indexesPage } from './indexes-page.ts'
 import { createKeptPlaces } from './kept-places.ts'
@@ -20,7 +21,7 @@ import { createFaults, type FaultsOptions } from './faults/faults.ts'
 import { createLive, type LiveOptions } from './live/live.ts'
 import { overviewPage, thingsToTry } from './overview-page.ts'
 import { page, pageHeaders, type Link } from './page.ts'
-import { answerTo, notFound, type Answer, type Page, type Routes } from './routes.ts'
+import { answerTo, notFound, type Answer, type Page } from './routes.ts'
 import { checkPurposes, type Purposes } from './purposes.ts'
 import { shardsPage } from './shards-page.ts'
 import type { MayShow } from './showing.ts'
@@ -37,7 +38,7 @@ export interface ConsoleOptions {
    * Only true is a yes. Default: of none, so that names, types and sizes are all that is seen.
    */
   readonly mayShow?: MayShow | undefined
-  /** Traces that are kept at the most; 100 by default. */
+  /** Traces that are kept at the most; 100 by default. 0: there is no page of X-rays. */
   readonly maxTraces?: number | undefined
   /** Has a page of indexes that come and go, with the latency of calls. Default: there is none. */
   readonly live?: LiveOptions | undefined
@@ -59,7 +60,7 @@ export interface Console {
    * the request on.
    */
   handle(request: IncomingMessage, response: ServerResponse): boolean
-  /** Keeps a trace, and gives the address of its X-ray. Older ones go when there are too many. */
+  /** Keeps a trace, and gives the address of its X-ray, where nothing is if `maxTraces` is 0. Older ones go when there are too many. */
   keep(trace: Trace, title: string): string
   /** Ends the streams of pages that look on, which would keep a server open, and acts that are under way. */
   close(): void
@@ -78,7 +79,10 @@ const KINDS: OptionKinds<ConsoleOptions> = {
     expected: 'a function that answers true or false',
     fits: (value) => typeof value === 'function',
   },
-  maxTraces: optionKinds.count,
+  maxTraces: {
+    expected: 'a whole number, 0 or more',
+    fits: (value) => Number.isSafeInteger(value) && (value as number) >= 0,
+  },
   live: optionKinds.elsewhere,
   faults: optionKinds.elsewhere,
   purposes: optionKinds.elsewhere,
@@ -101,7 +105,7 @@ export function createConsole(options: ConsoleOptions): Console {
   const places = createKeptPlaces()
   const own: readonly Link[] = [
     { href: base, label: 'The store' },
-    { href: `${base}/xray`, label: 'X-rays' },
+    ...(maxTraces === 0 ? [] : [{ href: `${base}/xray`, label: 'X-rays' }]),
     ...(options.live === undefined ? [] : [{ href: `${base}/live`, label: 'Add an index' }]),
     ...(options.faults === undefined ? [] : [{ href: `${base}/faults`, label: 'Break it' }]),
     { href: `${base}/entity`, label: 'Entities' },
@@ -111,9 +115,9 @@ export function createConsole(options: ConsoleOptions): Console {
   const links = home === undefined ? own : [home, ...own]
   const acts = options.acts && createActs(options.acts, base)
   const htmlAt =
-    (path: string) =>
+    (current: string) =>
     ({ title, body }: Answer): string =>
-      page(title, links, path, body)
+      page(title, body, { links, current, foot: footOf(store.context.driver) })
   const actPages: ActPage[] = []
   if (options.live !== undefined)
     actPages.push(createLive(options.live, { store, base, purposes, acts, html: htmlAt(`${base}/live`) }))
@@ -129,13 +133,13 @@ export function createConsole(options: ConsoleOptions): Console {
   }
   const toTry = thingsToTry(base, {
     home,
+    hasXrays: maxTraces > 0,
     mayAdd: options.live !== undefined && acts !== undefined,
     mayBreak: options.faults !== undefined,
   })
-  const routes: Routes = new Map<string, Page>([
+  const routes = new Map<string, Page>([
     ['', () => ({ status: 200, title: 'The store', body: overviewPage(store.stats(), toTry) })],
     ['shards', ({ signal }) => shardsPage({ store, base }, signal)],
-    ['xray', ({ rest }) => xrayAnswer(rest)],
     ['entity', (ask) => entityPage({ store, base, mayShow }, ask)],
     [
       'index',
@@ -146,6 +150,7 @@ export function createConsole(options: ConsoleOptions): Console {
     ],
   ])
 
+  if (maxTraces > 0) routes.set('xray', ({ rest }) => xrayAnswer(rest))
   function xrayAnswer(id: string): Answer {
     if (id === '') return { status: 200, title: 'X-rays', body: tracesPage(base, traces.all()) }
     const kept = traces.find(id)
@@ -160,10 +165,10 @@ export function createConsole(options: ConsoleOptions): Console {
     isHead: boolean,
   ): Promise<void> {
     const beneath = path.slice(base.length + 1)
-    const { status, title, body } = await answerTo(routes, beneath, query)
+    const found = await answerTo(routes, beneath, query)
     const [name] = beneath.split('/')
-    response.writeHead(status, pageHeaders)
-    response.end(isHead ? undefined : page(title, links, name === '' ? base : `${base}/${name}`, body))
+    response.writeHead(found.status, pageHeaders)
+    response.end(isHead ? undefined : htmlAt(name === '' ? base : `${base}/${name}`)(found))
   }
 
   return {

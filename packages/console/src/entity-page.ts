@@ -11,7 +11,7 @@ import { markup, type Html } from './html.ts'
 import { recentEntities } from './recent-entities.ts'
 import type { Answer, Ask } from './routes.ts'
 import { isShown, keyText, tableAddress, type MayShow } from './showing.ts'
-import { byteText, counted, cut } from './text.ts'
+import { byteText, counted, cut, exactTimeText } from './text.ts'
 import { typeOf, valueText } from './value-text.ts'
 import { long, noteOf, table } from './table.ts'
 
@@ -72,7 +72,7 @@ function entityBody(
 <p class="lead">${stored === undefined ? 'It is not there, not even as a tombstone.' : leadOf(stored)}</p>
 ${stored?.bag !== undefined && !isPublic ? markup`<p>Its values are not shown: the application has not said that they may be.</p>` : undefined}
 <dl><dt>shard</dt><dd>${shard}</dd>${bucket === undefined ? undefined : markup`<dt>bucket</dt><dd>${bucket.toLocaleString('en-US')} of ${buckets?.toLocaleString('en-US')}</dd>`}
-${stored === undefined ? undefined : markup`<dt>version</dt><dd>${stored.version} (${timeOf(stored.version / 1000)})</dd><dt>updated</dt><dd>${stored.updated.toISOString()} by the database’s clock</dd>`}</dl>
+${stored === undefined ? undefined : markup`<dt>version</dt><dd>${stored.version} (${timeOf(stored.version / 1000)})</dd><dt>updated</dt><dd>${exactTimeText(stored.updated)} by the database’s clock</dd>`}</dl>
 ${stored?.bag === undefined ? undefined : bagSection(stored.bag, isPublic)}
 ${stored?.body ? bodySection(stored, stored.body, isPublic) : undefined}
 ${rowsSection(rows, isPublic, base)}
@@ -88,7 +88,7 @@ function leadOf({ body, failure }: StoredEntity): string {
 /** Versions are microseconds of a clock, as far as their writers have one that is right. */
 function timeOf(milliseconds: number): string {
   const date = new Date(milliseconds)
-  return Number.isNaN(date.getTime()) ? 'no time' : date.toISOString()
+  return Number.isNaN(date.getTime()) ? 'no time' : exactTimeText(date)
 }
 
 function bagSection(bag: Bag, isPublic: boolean): Html {

@@ -13,6 +13,7 @@ const MAX_SHARDS = 8
 
 export interface MayTry {
   readonly home: Link | undefined
+  readonly hasXrays: boolean
   /** Whether indexes can be added. */
   readonly mayAdd: boolean
   /** Whether rows can be planted, and the like. */
@@ -20,9 +21,9 @@ export interface MayTry {
 }
 
 /** What somebody who is here for the first time may try, the first first: as far as this console has it. */
-export function thingsToTry(base: string, { home, mayAdd, mayBreak }: MayTry): readonly Html[] {
+export function thingsToTry(base: string, { home, hasXrays, mayAdd, mayBreak }: MayTry): readonly Html[] {
   return [
-    ...(home === undefined
+    ...(home === undefined || !hasXrays
       ? []
       : [
           markup`Load <a href="${home.href}">a page of ${home.label}</a>, and find it in the <a href="${base}/xray">X-rays</a>: few statements for all that is on it, and which shard each was sent to.`,

@@ -27,7 +27,7 @@ i { display: inline-block; width: .8rem; height: .8rem; border-radius: 3px; back
 th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid var(--line); white-space: nowrap } tbody th { font-weight: inherit }
 code { display: block; width: min(60ch, 75vw); white-space: pre-wrap; overflow-wrap: anywhere; font-size: .8rem; color: var(--soft) }
 summary { cursor: pointer } .yes { color: var(--good) } .no { color: var(--bad); font-weight: 600 }
-.long { white-space: normal; overflow-wrap: break-word; display: inline-block; min-width: 9ch; max-width: 40ch } .id { white-space: normal; display: inline-block; min-width: 20ch }
+.long { white-space: normal; overflow-wrap: break-word; display: inline-block; min-width: 9ch; max-width: 40ch } .id, .when { white-space: normal; display: inline-block; min-width: 20ch } .when { min-width: 16ch }
 td code, th code { width: auto; max-width: 70ch; min-width: min(30ch, 60vw); color: inherit } th code { max-width: 45ch }
 ${Array.from({ length: 8 }, (_, i) => `.n${i + 1} tr > :nth-child(${i + 2})`).join(', ')} { text-align: right }
 .unseen { position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; clip-path: inset(50%) }
@@ -42,8 +42,9 @@ a:focus-visible, input:focus-visible, button:focus-visible, pre:focus-visible { 
 .narrow .long { max-width: 60ch } @media (max-width: 480px) { .narrow th, .narrow td { padding-right: .5rem; font-size: .8rem } .narrow thead th { white-space: normal; overflow-wrap: normal } .narrow :is(th, td):nth-child(2) { display: none } }
 progress { width: min(20rem, 100%); accent-color: var(--index) } .now { flex-basis: 100%; border-left: 4px solid var(--bad); padding-left: .75rem } .acts { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center }
 button:hover { border-color: var(--index) }
-.plot path { fill: none; stroke: var(--own-colour); stroke-width: 2; stroke-linecap: round; stroke-linejoin: round } .plot .dots { stroke-width: 4; opacity: .7 }
+.plot path { fill: none; stroke: var(--own-colour); stroke-width: 2; stroke-linecap: round; stroke-linejoin: round } .plot .dots { stroke-width: 5; opacity: .7 } .plot .alone { stroke-width: 7 }
 .latest { direction: rtl } .latest svg { direction: ltr; min-width: 800px } .plot .mark text { paint-order: stroke; stroke: var(--card); stroke-width: 4px }
+footer { margin-top: 2.5rem; padding-top: .25rem; border-top: 1px solid var(--line) }
 .plot .grid { stroke: var(--line) } .plot .mark line { stroke: var(--write); stroke-dasharray: 4 3 }
 `
 
@@ -72,8 +73,16 @@ export interface Link {
   readonly label: string
 }
 
-/** A whole page; `links` lead to the others, `current` is the address of the one that this is or belongs to. */
-export function page(title: string, links: readonly Link[], current: string, body: Html): string {
+export interface Frame {
+  /** To the other pages. */
+  readonly links: readonly Link[]
+  /** The address of the page that this is or belongs to. */
+  readonly current: string
+  readonly foot: Html
+}
+
+/** A whole page. */
+export function page(title: string, body: Html, { links, current, foot }: Frame): string {
   const items = links.map(
     ({ href, label }) =>
       markup`<a href="${href}"${href === current ? new Html(' aria-current="page"') : undefined}>${label}</a>`,
@@ -83,7 +92,7 @@ ${
   markup`<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} · store</title><style>${new Html(STYLE)}</style></head>
 <body><a class="skip" href="#main">Skip to the content</a><header><nav aria-label="Store">${items}</nav></header>
-<main id="main" tabindex="-1">${body}</main></body></html>
+<main id="main" tabindex="-1">${body}</main>${foot}</body></html>
 `.text
 }`
 }

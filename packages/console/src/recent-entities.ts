@@ -3,8 +3,8 @@ import type { DataStore } from '@looseleaf/store'
 import { asked } from './asked.ts'
 import { markup, type Html } from './html.ts'
 import { entityLink, isShown, type MayShow } from './showing.ts'
-import { noteOf, table } from './table.ts'
-import { byteText, counted } from './text.ts'
+import { moment, noteOf, table } from './table.ts'
+import { byteText, counted, exactTimeText } from './text.ts'
 import { valueText } from './value-text.ts'
 
 /** Entities of the list, and shards that are asked for them. */
@@ -78,8 +78,9 @@ function mostlyLiving<T extends EntityPageRow>(read: readonly T[]): readonly [T[
   return [shown, span - shown.length]
 }
 
-function cells({ updated, bodyBytes }: EntityPageRow): string[] {
-  return [new Date(updated / 1000).toISOString(), bodyBytes === 0 ? 'deleted' : byteText(bodyBytes)]
+function cells({ updated, bodyBytes }: EntityPageRow): (Html | string)[] {
+  const written = exactTimeText(new Date(updated / 1000))
+  return [moment(written), bodyBytes === 0 ? 'deleted' : byteText(bodyBytes)]
 }
 
 /** Undefined for a tombstone, for a large body, which is not read here, and for one that cannot be read. */

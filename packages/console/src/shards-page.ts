@@ -12,7 +12,7 @@ import { asked, askSizes, type Asked } from './asked.ts'
 import { bucketMap } from './bucket-map.ts'
 import { markup, type Html } from './html.ts'
 import type { Answer } from './routes.ts'
-import { byteText, counted, cut, durationText, milliseconds } from './text.ts'
+import { byteText, counted, cut, durationText, milliseconds, timeText } from './text.ts'
 import { long, noteOf, table } from './table.ts'
 
 const MAX_SHARDS = 64
@@ -90,7 +90,7 @@ function holdsTable(
     ...(hasFailures ? ['it fails with'] : []),
   ]
   return markup`${table(head, rows, 'What the shards hold')}
-<p class="soft">${note} The cleaner’s lag is how long ago the moment is up to which it has looked at all writes. Entities and bytes are estimates of the databases’ statistics, tombstones included; “–” is not known.</p>`
+<p class="soft">${note} The cleaner’s lag is how far it is behind the writes of the shard. Entities and bytes are estimates of the databases’ statistics, tombstones included; “–” is not known.</p>`
 }
 
 function cleanerLine(report: Asked<CleanerReport>): Html {
@@ -99,7 +99,7 @@ function cleanerLine(report: Asked<CleanerReport>): Html {
   const { updatedAt, totals, lastFoundAt, lastError } = report.value
   if (updatedAt === undefined) return markup`<p>No cleaner has saved a report yet.</p>`
   const found = `${counted(totals.added, 'row')} added and ${counted(totals.removed, 'row')} removed`
-  return markup`<p>The cleaner, as it saved ${updatedAt.toISOString()}: ${found} since the first one ran${lastFoundAt === undefined ? '' : `, the last ${lastFoundAt.toISOString()}`}.${lastError === undefined ? undefined : markup` Its last error, ${lastError.at.toISOString()}: ${lastError.code}: ${lastError.message}`}</p>`
+  return markup`<p>The cleaner, as it saved at ${timeText(updatedAt)}: ${found} since the first one ran${lastFoundAt === undefined ? '' : `, the last at ${timeText(lastFoundAt)}`}.${lastError === undefined ? undefined : markup` Its last error, at ${timeText(lastError.at)}: ${lastError.code}: ${lastError.message}`}</p>`
 }
 
 function shardSection(shard: ShardStats, reports: Asked<readonly ReplicaReport[]>): Html {

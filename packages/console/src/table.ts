@@ -7,6 +7,9 @@ export const noteOf = (note: string): Html | undefined =>
 /** A text that is broken where its column is narrow. */
 export const long = (text: string | Html): Html => markup`<span class="long">${text}</span>`
 
+/** A time, which is broken before its hours where its column is narrow. */
+export const moment = (text: string): Html => markup`<span class="when">${text}</span>`
+
 /** What stands at the right of its column, where all of the column is like that. */
 const NUMBER = /^(–|none|(up to )?[\d,.]+( or more)?( (ms|s|min|bytes|KiB|MiB|GiB|TiB))?( ago)?)$/
 

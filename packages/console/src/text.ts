@@ -42,7 +42,12 @@ export function cut<T>(
     : { shown: list.slice(0, most), note: `${counted(left, `more ${one}`, `more ${many}`)} not shown.` }
 }
 
-/** `23:59:59`, in UTC. */
+/** `2030-01-31 23:59:59 UTC`. */
 export function timeText(at: Date): string {
-  return at.toISOString().slice(11, 19)
+  return `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`
+}
+
+/** `2030-01-31 23:59:59.123 UTC`, for times of the store, many of which are of one second. */
+export function exactTimeText(at: Date): string {
+  return `${at.toISOString().slice(0, 23).replace('T', ' ')} UTC`
 }

@@ -1,7 +1,7 @@
 import type { Trace, TracedStatement } from '@looseleaf/store'
 import { markup, type Html } from './html.ts'
 import type { KeptTrace } from './kept-traces.ts'
-import { long, table } from './table.ts'
+import { long, moment, table } from './table.ts'
 import { counted, cut, milliseconds, timeText } from './text.ts'
 import {
   failedCalls,
@@ -59,7 +59,7 @@ ${table(
     numbersText(numbers),
   ]),
 )}
-<p class="soft">${[statements.note, calls.note].filter(Boolean).join(' ')} ${at.toISOString()}. ${trace.leftOut > 0 ? `${trace.leftOut} more were not kept. ` : ''}The texts of statements have placeholders in the place of values.</p>`
+<p class="soft">${[statements.note, calls.note].filter(Boolean).join(' ')} Begun at ${timeText(at)}. ${trace.leftOut > 0 ? `${trace.leftOut} more were not kept. ` : ''}The texts of statements have placeholders in the place of values.</p>`
 }
 
 function discardedRows({ events }: Trace): number {
@@ -118,13 +118,12 @@ export function tracesPage(base: string, traces: readonly KeptTrace[]): Html {
 <p class="lead">What pages took of the databases: every call becomes statements, and calls that are made at the same time share them.</p>
 ${
   traces.length === 0
-    ? markup`<p>None is kept in this process. They are of an application’s own work: its server does it in store.trace and hands the trace to keep
-of a console that it has itself. looseleaf console, beside the application, has none.</p>`
+    ? markup`<p>None is kept in this process yet. The application makes them: it does its work in store.trace and hands the trace to the keep of this console.</p>`
     : markup`<div class="narrow">${table(
-        ['work', 'when (UTC)', 'took', 'calls', 'state­ments', 'dis­carded rows'],
+        ['work', 'when', 'took', 'calls', 'state­ments', 'dis­carded rows'],
         traces.map(({ id, title, at, trace }) => [
           long(markup`<a href="${base}/xray/${id}">${title}</a>${failedCalls(trace)}`),
-          timeText(at),
+          moment(timeText(at)),
           milliseconds(tookMs(trace)),
           `${trace.calls.length}`,
           `${trace.statements.length}`,

@@ -6,10 +6,11 @@ export interface CostLineProps {
   readonly cost: PageCost
   /** See `PageContext`. */
   readonly xray: () => string | undefined
+  readonly formXray: string | undefined
 }
 
 /** What the page cost, at its foot; also that of a page which has become an error. */
-export function CostLine({ cost, xray }: CostLineProps): JSX.Element {
+export function CostLine({ cost, xray, formXray }: CostLineProps): JSX.Element {
   const { calls, failures, indexes, entities, others, shards, shared } = cost.sent()
   if (calls === 0) return <p class="cost">This page asked nothing of the store.</p>
   const address = xray()
@@ -28,6 +29,12 @@ export function CostLine({ cost, xray }: CostLineProps): JSX.Element {
         <>
           {' '}
           <a href={address}>X-ray of this page</a>
+        </>
+      )}
+      {formXray === undefined ? null : (
+        <>
+          {' '}
+          <a href={formXray}>X-ray of the form that led here</a>
         </>
       )}
     </p>

@@ -65,7 +65,7 @@ export function Layout({ ctx, title, section, feed, children }: LayoutProps): JS
             {children}
           </main>
           <footer class="foot">
-            <CostLine cost={ctx.cost} xray={ctx.xray} />
+            <CostLine cost={ctx.cost} xray={ctx.xray} formXray={ctx.formXray} />
             {ctx.window === undefined ? null : (
               <p class="cost">
                 <a href={ctx.window}>How the store keeps all this</a>

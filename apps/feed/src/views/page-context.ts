@@ -17,6 +17,8 @@ export interface PageContext {
   readonly cost: PageCost
   /** The address of what this page took of the databases; undefined where that is shown to nobody. */
   xray(): string | undefined
+  /** The address of what the form took that led to this page; undefined where none did, or nobody is to see it. */
+  readonly formXray: string | undefined
   /** The address of the window into the store; undefined where nobody is to look into it. */
   readonly window: string | undefined
   /** The style sheet's address, with its version. */

@@ -12,6 +12,7 @@ import type { PageContext } from '../views/page-context.ts'
 import { ProblemPage } from '../views/problem-page.tsx'
 import type { AppOptions } from './app.ts'
 import type { KnownHosts } from './known-hosts.ts'
+import { createFormXrays } from './form-xrays.ts'
 import { readFields, readUpload, type SentForm } from './form.ts'
 import { forgedForm, notFound, problemOf, type Problem } from './problem.ts'
 import { pagePath } from './page-path.ts'
@@ -80,6 +81,9 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
   const xrays = new WeakMap<FastifyRequest, string>()
   const readers = new WeakMap<FastifyRequest, Reader>()
   const viewers = new WeakMap<FastifyRequest, Person>()
+  const formXrays = createFormXrays()
+  /** By the request that began it. */
+  const begun = new WeakMap<FastifyRequest, Session>()
 
   async function open(request: FastifyRequest, session = readSession(request)): Promise<OpenPage> {
     const reader = readerOf(request)
@@ -124,6 +128,7 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
       now: now(),
       cost,
       xray: () => keepXray(request),
+      formXray: session && request.method === 'GET' ? formXrays.take(session.nonce) : undefined,
       window: window && WINDOW,
       styles,
     }
@@ -147,6 +152,13 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
     forms.set(request, form)
     // What a form writes is on no page of its own.
     keepXray(request)
+  })
+
+  app.addHook('onSend', async (request, reply) => {
+    const session = begun.get(request) ?? readSession(request)
+    const address = xrays.get(request)
+    if (!isForm(request) || reply.statusCode !== 303 || session === undefined || address === undefined) return
+    formXrays.keep(session.nonce, address)
   })
 
   function send(reply: FastifyReply, page: VNode, status = 200): FastifyReply {
@@ -211,7 +223,9 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
       open(request, readSession(request) ?? writeSession(reply, undefined, isSecure(request))),
     async signIn(request, reply, person) {
       await endSessionOf(request)
-      await beginSession(site.data, writeSession(reply, person.id, isSecure(request)), now())
+      const session = writeSession(reply, person.id, isSecure(request))
+      begun.set(request, session)
+      await beginSession(site.data, session, now())
     },
     async signOut(request, reply) {
       await endSessionOf(request)

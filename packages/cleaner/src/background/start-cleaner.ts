@@ -5,7 +5,7 @@ import type { CleanProgress } from '../clean/progress.ts'
 import { countsOf } from '../clean/tell-cleaning.ts'
 import { drainKnown } from '../drain/drain-pending.ts'
 import { cleanableIndexes, indexTarget } from '../pass/index-target.ts'
-import { createPass } from '../pass/pass.ts'
+import { countByIndex, createPass } from '../pass/pass.ts'
 import type { Tally } from '../pass/tally.ts'
 import type { CleanerStore } from '../pass/cleaner-store.ts'
 import { createThrottle } from '../pass/throttle.ts'
@@ -198,11 +198,9 @@ function followShard(
   let lastRoundAt: number | undefined
 
   async function round(): Promise<number> {
-    const pass = createPass(context, {
-      signal: own.signal,
-      graceMs: options.graceMs,
-      onProblem: options.onProblem,
-    })
+    const { signal } = own
+    const { graceMs, onProblem } = options
+    const { pass, all, removed } = countByIndex(createPass(context, { signal, graceMs, onProblem }))
     try {
       const targets = cleanableIndexes(context).map((entry) => indexTarget(context, entry))
       const looked = await tail.round(pass, targets)
@@ -213,15 +211,23 @@ function followShard(
       if (!isLooseleafError(error, 'INDEX_NOT_FOUND')) throw error
       // An index was dropped that this process still knew; without it the round goes through.
       const known = cleanableIndexes(context)
-      await context.catalog.reload({ signal: own.signal })
+      await context.catalog.reload({ signal })
       const still = new Set(cleanableIndexes(context).map(({ table }) => table))
       if (known.every(({ table }) => still.has(table))) throw error
       return 0
     } finally {
-      own.reporter.found(pass.tally)
+      const tally = all()
+      own.reporter.found(tally)
       const { name } = shardAt(context, shard)
+      const { lagMs } = tail
       if (tail.isMine)
-        context.events.happened({ kind: 'round', shard: name, lagMs: tail.lagMs, ...countsOf(pass.tally) })
+        context.events.happened({
+          kind: 'round',
+          shard: name,
+          lagMs,
+          ...countsOf(tally),
+          removedByIndex: removed(),
+        })
     }
   }
 

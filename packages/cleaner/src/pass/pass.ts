@@ -50,7 +50,16 @@ export function createPass(
  * The same pass, counting each index by itself. What concerns entities, such as how many were looked at, goes into the count
  * of every index.
  */
-export function countByIndex<P extends Pass>(pass: P): { readonly pass: P; of(target: IndexTarget): Tally } {
+export function countByIndex<P extends Pass>(
+  pass: P,
+): {
+  readonly pass: P
+  of(target: IndexTarget): Tally
+  /** Of all indexes together, with what concerns entities once. */
+  all(): Tally
+  /** Rows that were deleted, by the names of their indexes. */
+  removed(): ReadonlyMap<string, number>
+} {
   const common = emptyTally()
   const own = new Map<IndexTarget, Tally>()
   const tallyOf = (target: IndexTarget): Tally => {
@@ -61,6 +70,13 @@ export function countByIndex<P extends Pass>(pass: P): { readonly pass: P; of(ta
   return {
     pass: { ...pass, tally: common, tallyOf },
     of: (target) => sumTallies([common, tallyOf(target)]),
+    all: () => sumTallies([common, ...own.values()]),
+    removed() {
+      const rows = new Map<string, number>()
+      for (const [{ entry }, { removed }] of own)
+        if (removed > 0) rows.set(entry.name, (rows.get(entry.name) ?? 0) + removed)
+      return rows
+    },
   }
 }
 

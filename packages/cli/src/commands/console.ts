@@ -52,11 +52,23 @@ async function serve(session: Session, { port = 0, values, acts }: ConsoleComman
   // Pages are much to load, and no other command has any.
   const { createConsole, createLatencies } = await import('@looseleaf/console')
   const latencies = createLatencies()
-  const { indexes } = await session.settings()
+  const { indexes, file } = await session.settings()
+  if (acts === true && indexes.length === 0) {
+    const why =
+      file === undefined
+        ? 'there is no looseleaf.config.ts here or above. Write one with { indexes }, or name it by --config'
+        : `${file} has none. Name them there as { indexes } or by { kinds }`
+    throw new LooseleafError(
+      'BAD_OPTION',
+      `--acts adds and drops the indexes of the config, and ${why}; or leave --acts out.`,
+    )
+  }
   const store = await session.store({ observer: latencies })
   const pages = createConsole({
     store,
     base: BASE,
+    // Nobody traces what this command does.
+    maxTraces: 0,
     ...(values === true && { mayShow: () => true }),
     ...(indexes.length > 0 && { live: { offer: indexes, latencies } }),
     ...(acts === true && { acts: { onAct: (act) => output.note(actText(act)) } }),

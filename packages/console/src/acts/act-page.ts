@@ -141,7 +141,13 @@ export function actOrState(
   const now = underWay.find((one) => one.about === about)
   if (now === undefined || now.name !== act)
     return now === undefined ? actButton(act, about, label) : markup``
-  return markup`<span class="now"><strong>${doing}</strong> since ${timeText(now.at)} UTC${now.progress === '' ? '' : `: ${now.progress}`}. ${now.ending === undefined ? undefined : markup`<button form="${ACT_FORM}" id="${idOf(act, about)}" name="${END}" value="${about}">${now.ending}</button>`}</span>`
+  return actState(now, doing)
+}
+
+/** That something is done, and the button that ends it early where there is one; any page of acts may have it. */
+export function actState(now: ActUnderWay, doing: string): Html {
+  const { name: act, about } = now
+  return markup`<span class="now"><strong>${doing}</strong> since ${timeText(now.at)}${now.progress === '' ? '' : `: ${now.progress}`}. ${now.ending === undefined ? undefined : markup`<button form="${ACT_FORM}" id="${idOf(act, about)}" name="${END}" value="${about}">${now.ending}</button>`}</span>`
 }
 
 /** Of a button; an id has no spaces. */

@@ -1,6 +1,6 @@
 import { markup, type Html } from '../html.ts'
 import { durationText, milliseconds, timeText } from '../text.ts'
-import { long, table } from '../table.ts'
+import { long, moment, table } from '../table.ts'
 import type { Act, ActUnderWay } from './acts.ts'
 
 /** What is being done, and what was done, the newest first. */
@@ -9,13 +9,14 @@ export function actsPart(acts: readonly Act[], underWay: readonly ActUnderWay[])
     ({ name, about, at, progress }) =>
       markup`<p>Under way since ${timeText(at)}: ${name} ${about}${progress === '' ? '' : `, ${progress}`}.</p>`,
   )
-  if (acts.length === 0) return markup`<h2>Acts</h2>${begun}<p>None has ended yet.</p>`
+  if (acts.length === 0)
+    return markup`<h2>Acts</h2>${begun.length > 0 ? begun : markup`<p>Nothing has been done yet.</p>`}`
   const newest = acts.toSorted((a, b) => b.at.getTime() - a.at.getTime())
   const rows = newest.map(({ name, about, at, durationMs, failure, outcome }) => [
-    timeText(at),
+    moment(timeText(at)),
     long(`${name} ${about}`),
     durationMs < 10_000 ? milliseconds(durationMs) : durationText(durationMs),
     long([outcome ?? (failure === undefined ? 'done' : ''), failure].filter(Boolean).join(' ')),
   ])
-  return markup`<h2>Acts</h2>${begun}${table(['when (UTC)', 'act', 'took', 'result'], rows)}`
+  return markup`<h2>Acts</h2>${begun}${table(['when', 'act', 'took', 'result'], rows)}`
 }

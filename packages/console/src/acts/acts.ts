@@ -166,7 +166,7 @@ export function createActs(options: ActsOptions, path: string): Acts {
       if (other !== undefined)
         throw new Refusal(
           409,
-          `${other.about} is busy: ${other.name} is under way since ${timeText(other.at)} UTC. Wait until it has ended.`,
+          `${other.about} is busy: ${other.name} is under way since ${timeText(other.at)}. Wait until it has ended.`,
         )
       if (closing.signal.aborted) throw new Refusal(503, 'The console is closed.')
       await Promise.race([start(deed), sleep(ANSWER_MS, undefined, { ref: false })])

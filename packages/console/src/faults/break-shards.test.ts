@@ -7,6 +7,7 @@ import type { Act } from '../acts/acts.ts'
 import { serveConsole } from '../../test/serve-console.ts'
 import { createConsole } from '../console.ts'
 import { dieAtNextWrite, stopShard } from './break-shards.ts'
+import { createLatencies } from '../live/latencies.ts'
 import { createRowCounts } from './row-counts.ts'
 import { createShardFaults, type ShardFaults } from './shard-faults.ts'
 
@@ -52,7 +53,7 @@ test('a shard that is stopped refuses everything, the other one nothing, and it 
   await expect(store.put({ n: 1 }, { id: onShard(0) })).rejects.toMatchObject({
     code: 'SHARD_UNAVAILABLE',
     shard: name,
-    message: expect.stringMatching(/memory 0 is stopped on purpose until \d\d:\d\d:\d\d UTC/),
+    message: expect.stringMatching(/memory 0 is stopped on purpose until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/),
   })
   const other = onShard(1)
   await store.put({ n: 2 }, { id: other })
@@ -126,18 +127,22 @@ test('the page has buttons for both, which ask first', async () => {
   const served = await serveConsole(pages)
   const act = (fields: Record<string, string>): Promise<Response> => served.act('/store/faults', fields)
   const text = await served.text('/store/faults')
-  expect(text).toContain('Let it die after its commit')
+  expect(text).toContain('Kill a write after its commit')
   expect(await (await act({ stop: 'memory 1' })).text()).toContain('gets errors from it instead of answers')
   expect(shards.refusals.size).toBe(0)
   expect((await act({ stop: 'memory 2', sure: 'yes' })).status).toBe(404)
-  expect((await act({ die: 'of thirst', sure: 'yes' })).status).toBe(404)
-  expect(await (await act({ die: 'before its commit' })).text()).toContain('gets an error')
+  expect((await act({ kill: 'a write of thirst', sure: 'yes' })).status).toBe(404)
+  const question = await (await act({ kill: 'a write before its commit' })).text()
+  expect(question).toContain('<h1>Kill a write before its commit?</h1>')
+  expect(question).toContain('its sender gets an error')
 
   expect((await act({ stop: 'memory 1', sure: 'yes' })).status).toBe(303)
-  expect((await act({ die: 'before its commit', sure: 'yes' })).status).toBe(303)
+  expect((await act({ kill: 'a write before its commit', sure: 'yes' })).status).toBe(303)
   const page = await served.text('/store/faults')
-  expect(page).toMatch(/Under way since \S+: stop memory 1, it answers again at/)
-  expect(page).toMatch(/Under way since \S+: die before its commit, it waits for a write/)
+  expect(page).toMatch(/Under way since [-\d]+ [:\d]+ UTC: stop memory 1, it answers again at/)
+  expect(page).toMatch(
+    /Under way since [-\d]+ [:\d]+ UTC: kill a write before its commit, it waits for a write/,
+  )
   await expect(store.put({ n: 1 }, { id: onShard(1) })).rejects.toThrow(/is stopped on purpose/)
   // What is done stands where its button was, with another one that ends it.
   expect(page).toContain('<strong>memory 1 is stopped</strong> since')
@@ -148,11 +153,30 @@ test('the page has buttons for both, which ask first', async () => {
   const after = await served.text('/store/faults')
   expect(after).toContain('id="stop-memory-1" name="stop" value="memory 1">Stop memory 1<')
   expect(after).toContain('<strong>Armed: a write dies before its commit</strong>')
-  await act({ end: 'before its commit' })
+  await act({ end: 'a write before its commit' })
   expect(await served.text('/store/faults')).toContain('It was called off.')
   await store.put({ n: 1 }, { id: onShard(1) })
   await act({ stop: 'memory 0', sure: 'yes' })
   pages.close()
   await expect.poll(() => shards.refusals.size).toBe(0)
   expect(done.map(({ name, failure }) => [name, failure])).toContainEqual(['stop', undefined])
+})
+
+test('a page of indexes that cannot tell, since a shard is stopped, has the buttons that bring shards back', async () => {
+  const faults = { indexes: [], counts: createRowCounts(), shards }
+  const live = { offer: [byName], latencies: createLatencies() }
+  const served = await serveConsole(
+    createConsole({ store, base: '/store', acts: { onAct: () => {} }, faults, live }),
+  )
+  for (const stop of ['memory 0', 'memory 1']) await served.act('/store/faults', { stop, sure: 'yes' })
+  const stopped = await served.text('/store/live')
+  expect(stopped).toMatch(/The store cannot tell now: The shard memory \d is stopped on purpose/)
+  for (const name of ['memory 0', 'memory 1']) {
+    expect(stopped).toContain(`name="end" value="${name}">Bring ${name} back</button>`)
+    expect((await served.act('/store/live', { end: name })).status).toBe(303)
+  }
+  expect(shards.refusals.size).toBe(0)
+  const back = await served.text('/store/live')
+  expect(back).toContain('by_name: ready')
+  expect(back).not.toContain('name="end"')
 })

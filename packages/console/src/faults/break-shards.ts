@@ -16,7 +16,7 @@ export async function stopShard(
 ): Promise<void> {
   const until = timeText(new Date(Date.now() + ms))
   const refuse: Refuse = (call) =>
-    call.shard === shard ? unavailable(shard, `is stopped on purpose until ${until} UTC.`) : undefined
+    call.shard === shard ? unavailable(shard, `is stopped on purpose until ${until}.`) : undefined
   refusals.add(refuse)
   tell(`it answers again at ${until}`)
   // Being ended early or closed is an end like another one.

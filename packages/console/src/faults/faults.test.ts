@@ -1,25 +1,38 @@
+import { startCleaner } from '@looseleaf/cleaner'
+import { LooseleafError } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { tableSpec } from '@looseleaf/index-engine'
 import { DataStore, defineIndex } from '@looseleaf/store'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { serveConsole, type ServedConsole } from '../../test/serve-console.ts'
 import { createConsole, type ConsoleOptions } from '../console.ts'
 import { createRowCounts, type RowCounts } from './row-counts.ts'
+import { createShardFaults, type Refuse, type ShardFaults } from './shard-faults.ts'
 
 const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name', include: ['n'] })
 const byN = defineIndex('by_n', { properties: { n: 'integer' }, shardOn: 'id' })
 const acts = { onAct: () => {} }
 
 let store: DataStore
+let shards: ShardFaults
 let counts: RowCounts
+/** Rows that a cleaner has deleted while it followed writes. */
+let followed: number
 let served: ServedConsole
 
 beforeEach(async () => {
+  shards = createShardFaults(memoryShards(2))
   counts = createRowCounts()
+  followed = 0
   store = await DataStore.open({
-    shards: memoryShards(2),
+    shards: shards.shards,
     indexes: [byName, byN],
-    observer: { happened: counts.happened },
+    observer: {
+      happened(event) {
+        counts.happened(event)
+        if (event.kind === 'round') followed += event.removed
+      },
+    },
     queryTimeMs: 50,
     migrate: true,
     onWarning: () => {},
@@ -64,11 +77,24 @@ test.each([
   expect((await ask()).items).toHaveLength(3)
 })
 
-test('rows that a cleaner takes away while it follows writes are told apart', async () => {
-  expect(await page()).toContain('has taken away 0 rows of all indexes')
-  const round = { kind: 'round', shard: 'memory 0', lagMs: 0, entities: 9, rows: 9, undecodable: 0 } as const
-  counts.happened({ ...round, added: 1, removed: 4 })
-  expect(await page()).toContain('has taken away 4 rows of all indexes')
+test('planted rows count as cleaned away, also those that a cleaner takes away that follows the tombstones of a cleaning', async () => {
+  const cleaner = startCleaner(store, { intervalMs: 10 })
+  onTestFinished(() => cleaner.stop())
+  await act({ plant: 'by_n' })
+  let tombstones = 0
+  const refuse: Refuse = ({ table, operation, shard }) =>
+    table === 'entities' && operation === 'insert' && ++tombstones > 4
+      ? new LooseleafError('SHARD_UNAVAILABLE', 'The shard is down.', { shard })
+      : undefined
+  shards.refusals.add(refuse)
+  await act({ clean: 'by_n' })
+  expect(await page()).toContain('SHARD_UNAVAILABLE')
+  await vi.waitFor(() => expect(followed).toBe(4))
+  shards.refusals.delete(refuse)
+  await act({ clean: 'by_n' })
+  expect(await page()).toMatch(
+    /<h2>by_n<\/h2>\s+<dl><dt>planted<\/dt><dd>6 rows<\/dd>.*<dt>cleaned away<\/dt><dd>6 rows</,
+  )
 })
 
 test('what was cleaned away does not push out of the list what was written last', async () => {

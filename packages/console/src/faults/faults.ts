@@ -10,7 +10,7 @@ import { markup, type Html } from '../html.ts'
 import { purposeOf, type Purposes } from '../purposes.ts'
 import { LIMIT_MS, type Answer } from '../routes.ts'
 import { counted, durationText } from '../text.ts'
-import { BROKEN_MS, deaths, dieAtNextWrite, stopShard } from './break-shards.ts'
+import { BROKEN_MS, deaths, dieAtNextWrite, stopShard, type Death } from './break-shards.ts'
 import { HOLD_MS, holdCleaner, type HeldCleaner } from './hold-cleaner.ts'
 import { plantRows } from './plant-rows.ts'
 import type { RowCounts } from './row-counts.ts'
@@ -38,7 +38,9 @@ export interface FaultsContext {
 /** Rows that are planted on each shard at once. */
 const PER_SHARD = 20
 /** What the acts on the cleaner are about. */
-const CLEANER = 'cleaner'
+const CLEANER = 'the cleaner'
+/** What an act is about of which a write dies. */
+const victim = (death: Death): string => `a write ${death}`
 /** Shards that have a button. */
 const MAX_SHARDS = 16
 
@@ -78,7 +80,7 @@ export function createFaults(
     if (entryOf(name) === undefined)
       return markup`<h2>${name}</h2><p>The store has no such index that is ready.</p>`
     return markup`<section><h2>${name}</h2>${purposeOf(purposes, name)}
-<dl><dt>planted</dt><dd>${counted(planted.get(name) ?? 0, 'row')}</dd><dt>met by queries, and discarded</dt><dd>${counted(discarded, 'time')}</dd><dt>cleaned away</dt><dd>${counted(removed, 'row')}</dd></dl>
+<dl><dt>planted</dt><dd>${counted(planted.get(name) ?? 0, 'row')}</dd><dt>discarded by queries</dt><dd>${counted(discarded, 'time')}</dd><dt>cleaned away</dt><dd>${counted(removed, 'row')}</dd></dl>
 <p class="acts">${actOrState(acts.underWay(), 'plant', name, `Plant rows in ${name}`, 'Being planted')}${actOrState(acts.underWay(), 'clean', name, `Clean ${name}`, 'Being cleaned')}</p></section>`
   }
 
@@ -91,18 +93,18 @@ export function createFaults(
       ({ name, lagMs, isFollowed, error }) =>
         markup`<dt>${name}</dt><dd>${error !== undefined ? error.message : lagMs === undefined ? 'not known' : durationText(lagMs)}${isFollowed || error !== undefined ? '' : ', and no cleaner has it now'}</dd>`,
     )
-    return markup`<section><h2>The cleaner</h2><p>How long ago the moment is up to which it has looked at all writes, by shard; some seconds are normal.</p>
+    return markup`<section><h2>The cleaner</h2><p>How far it is behind the writes of each shard; some seconds are normal.</p>
 ${lags === undefined ? markup`<p>${failure}</p>` : markup`<dl>${lags}</dl>`}
 <p class="acts">${actOrState(acts.underWay(), 'hold', CLEANER, 'Hold the cleaner', 'Held')}</p></section>`
   }
 
   function shardsSection(): Html {
     const names = context.driver.shards.map(({ name }) => name)
-    return markup`<section><h2>A write</h2><p>The next write of an entity dies between two of its steps. Before its commit, whoever sent it gets an error, and its index rows lead
-to nothing until its index is cleaned, which leaves rows alone that are younger than a minute, in case their writer is at work. After it, the rows that it should have deleted stay until the cleaner follows, some seconds later: only a write
-that takes a row out of an index can die there, such as one that deletes an entry or a comment. Hold the cleaner first to have the time to look.</p>
-<p class="acts">${deaths.map((death) => actOrState(acts.underWay(), 'die', death, `Let it die ${death}`, `Armed: a write dies ${death}`))}</p></section>
-<section><h2>The shards</h2><p>Pages that need a shard that is stopped say so, on a small site nearly all of them; those of this window go on.</p>
+    return markup`<section><h2>A write</h2><p>The next write of an entity dies between two of its steps. Before its commit: its sender gets an error, and its index rows lead
+to nothing until the index is cleaned. A cleaning leaves rows alone that are younger than a minute, since their writer may be at work. After its commit: the rows that it should have deleted stay until the cleaner follows, some seconds later. Only a write
+that takes a row out of an index can die there, such as one that deletes an entity. To have time to look, hold the cleaner first.</p>
+<p class="acts">${deaths.map((death) => actOrState(acts.underWay(), 'kill', victim(death), `Kill ${victim(death)}`, `Armed: a write dies ${death}`))}</p></section>
+<section><h2>The shards</h2><p>Pages that need a stopped shard say so: on a small site, nearly all of them. Those of this window go on.</p>
 <p class="acts">${names.slice(0, MAX_SHARDS).map((name) => actOrState(acts.underWay(), 'stop', name, `Stop ${name}`, `${name} is stopped`))}</p></section>`
   }
 
@@ -117,12 +119,12 @@ that takes a row out of an index can die there, such as one that deletes an entr
   }
 
   function breakingOf(faults: ShardFaults, form: URLSearchParams): Deed | undefined {
-    const death = deaths.find((one) => one === form.get('die'))
+    const death = deaths.find((one) => victim(one) === form.get('kill'))
     if (death !== undefined)
       return {
-        name: 'die',
-        about: death,
-        question: `One write that comes within ${durationText(BROKEN_MS)} dies ${death}${death === 'before its commit' ? ', and whoever sends it gets an error' : ''}.`,
+        name: 'kill',
+        about: victim(death),
+        question: `The next write within ${durationText(BROKEN_MS)} dies ${death}${death === 'before its commit' ? ', and its sender gets an error' : ''}.`,
         ending: 'Call it off',
         run: (doing) => dieAtNextWrite(faults, death, BROKEN_MS, doing),
       }
@@ -132,7 +134,7 @@ that takes a row out of an index can die there, such as one that deletes an entr
     return {
       name: 'stop',
       about: name,
-      question: `For ${durationText(BROKEN_MS)} this process gets errors from it instead of answers. What needs it fails meanwhile, and pages say so.`,
+      question: `For ${durationText(BROKEN_MS)} this process gets errors from it instead of answers. What needs it fails, and pages say so.`,
       ending: `Bring ${name} back`,
       run: (doing) => stopShard(faults, name, BROKEN_MS, doing),
     }
@@ -171,15 +173,15 @@ that takes a row out of an index can die there, such as one that deletes an entr
   return createActPage({
     path: `${base}/faults`,
     title: 'Break it, watch it heal',
-    lead: markup`A writer that dies between its index rows and its commit leaves rows that lead to nothing. Plant some and load pages of the site: they are right, and their X-rays
-say how many rows were discarded. They are put at both ends of the index, and dated five minutes back, as if their writer had died then, so that they may be cleaned at once. Then clean, and there is nothing left to discard. A cleaner that runs does so by itself, once a day.`,
+    lead: markup`A writer that dies between its index rows and its commit leaves rows that lead to nothing. Plant such rows, and load pages of the site: they are right, and their X-rays
+say how many rows they have discarded. Then clean the index, and nothing is left to discard; a running cleaner does so by itself, once a day. Planted rows stand at both ends of the index and are dated five minutes back, since a cleaning leaves young rows alone.`,
     acts,
     part: async () => {
       const [last] = acts.list()
       // Not the numbers, which change with every page of a busy site.
       const told = last === undefined ? '' : `${last.name} ${last.about}: ${last.failure ?? 'done'}`
       return markup`<div data-told="${told}">
-${indexes.map(section)}${cleaner === undefined ? undefined : await cleanerSection()}${shards === undefined ? undefined : shardsSection()}${actsPart(acts.list(), acts.underWay())}<p class="soft">Numbers are of this process, since it was started. The cleaner that follows writes has taken away ${counted(counts.inRounds(), 'row')} of all indexes in its rounds, which may be planted ones.</p></div>`
+${indexes.map(section)}${cleaner === undefined ? undefined : await cleanerSection()}${shards === undefined ? undefined : shardsSection()}${actsPart(acts.list(), acts.underWay())}<p class="soft">Numbers are of this process, since it was started.</p></div>`
     },
     deedOf,
     html,

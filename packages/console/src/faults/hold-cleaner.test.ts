@@ -17,14 +17,15 @@ test('a cleaner is held after a question, once at a time, its lag grows, and it 
   const faults = { indexes: [], counts: createRowCounts(), cleaner: held }
   const pages = createConsole({ store, base: '/store', acts: { onAct: () => {} }, faults })
   const served = await serveConsole(pages)
-  const hold = (more: object): Promise<Response> => served.act('/store/faults', { hold: 'cleaner', ...more })
+  const hold = (more: object): Promise<Response> =>
+    served.act('/store/faults', { hold: 'the cleaner', ...more })
   expect(await (await hold({})).text()).toContain('goes on by itself after 60 s')
   expect(cleaner.status().isRunning).toBe(true)
   expect((await hold({ sure: 'yes' })).status).toBe(303)
   expect(cleaner.status().isRunning).toBe(false)
   expect((await hold({ sure: 'yes' })).status).toBe(409)
   const page = (): Promise<string> => served.text('/store/faults')
-  expect(await page()).toMatch(/Under way since \S+: hold cleaner, it goes on by itself at/)
+  expect(await page()).toMatch(/Under way since [-\d]+ [:\d]+ UTC: hold the cleaner, it goes on by itself at/)
   await expect
     .poll(async () => (await page()).match(/<dd>[1-9]\d* s, and no cleaner has it now<\/dd>/g), {
       timeout: 5000,

@@ -4,7 +4,7 @@ import type { StoreEvent } from '@looseleaf/core'
 export interface RowCount {
   /** Rows that queries have met and that led to nothing on their pages. */
   readonly discarded: number
-  /** Rows that cleaners have deleted. */
+  /** Rows that cleaners have deleted, in a cleaning of the index or while they followed writes: a cleaning writes tombstones, which are followed too. */
   readonly removed: number
 }
 
@@ -13,12 +13,9 @@ export interface RowCounts {
   happened(event: StoreEvent): void
   /** By the name of an index. */
   of(index: string): RowCount
-  /** Rows of all indexes that cleaners have deleted while they followed writes, which are not among those of an index. */
-  inRounds(): number
 }
 
 export function createRowCounts(): RowCounts {
-  let inRounds = 0
   // As many as the catalog has indexes.
   const counts = new Map<string, { discarded: number; removed: number }>()
 
@@ -31,9 +28,9 @@ export function createRowCounts(): RowCounts {
     happened(event) {
       if (event.kind === 'discarded') add(event.index, event.rows, 0)
       else if (event.kind === 'cleaned') add(event.index, 0, event.removed)
-      else if (event.kind === 'round') inRounds += event.removed
+      else if (event.kind === 'round')
+        for (const [index, removed] of event.removedByIndex) add(index, 0, removed)
     },
     of: (index) => counts.get(index) ?? { discarded: 0, removed: 0 },
-    inRounds: () => inRounds,
   }
 }

@@ -37,27 +37,26 @@ export function latencyPlot(seconds: readonly LatencyOfSecond[], marks: readonly
     (BOTTOM - ((Math.log10(atLeast(ms)) - low) / (high - low)) * (BOTTOM - TOP)).toFixed(1)
 
   const decades = Array.from({ length: high - low + 1 }, (_, i) => 10 ** (low + i))
+  const isNext = (i: number): boolean => seconds[i - 1]?.second === (seconds[i]?.second ?? 0) - 1
   const line = (of: 'p50Ms' | 'p99Ms'): string =>
-    seconds
-      .map((one, i) => {
-        const isNext = seconds[i - 1]?.second === one.second - 1
-        return `${isNext ? 'L' : 'M'}${x(one.second)} ${y(one[of])}${isNext ? '' : 'h.1'}`
-      })
-      .join('')
+    seconds.map((one, i) => `${isNext(i) ? 'L' : 'M'}${x(one.second)} ${y(one[of])}`).join('')
+  // A second between two without calls is on no line.
+  const alone = seconds.filter((_, i) => !isNext(i) && !isNext(i + 1))
+  const dots = (some: readonly LatencyOfSecond[], of: 'p50Ms' | 'p99Ms' | 'maxMs'): string =>
+    some.map((one) => `M${x(one.second)} ${y(one[of])}h.1`).join('')
   const crosses = seconds
     .filter(({ failures }) => failures.size > 0)
     .map(({ second }) => `M${x(second)} ${BOTTOM}m-4 -4l8 8m0 -8l-8 8`)
     .join('')
-  const dots = seconds.map(({ second, maxMs }) => `M${x(second)} ${y(maxMs)}h.1`).join('')
   const shown = marks.filter(({ at }) => at.getTime() / 1000 > end - span)
   const step = STEPS.find((one) => span / one <= 6) ?? 60
   const ticks = Array.from({ length: Math.floor(span / step) + 1 }, (_, i) => i * step)
 
-  return markup`<svg class="plot" viewBox="0 0 ${WIDTH} ${BOTTOM + 52}" role="img" aria-label="${labelOf(seconds, shown)}">
+  return markup`<svg class="plot" viewBox="0 0 ${WIDTH} ${BOTTOM + 32}" role="img" aria-label="${labelOf(seconds, shown)}">
 ${decades.map((ms) => markup`<line class="grid" x1="${LEFT}" x2="${RIGHT}" y1="${y(ms)}" y2="${y(ms)}"/><text class="soft" x="${LEFT - 8}" y="${Number(y(ms)) + 4}" text-anchor="end">${scaleText(ms)}</text><text class="soft" x="${RIGHT + 8}" y="${Number(y(ms)) + 4}">${scaleText(ms)}</text>`)}
 ${ticks.map((ago) => markup`<text class="soft" x="${x(end - ago)}" y="${BOTTOM + 22}" text-anchor="${ago === 0 ? 'end' : 'middle'}">${agoText(ago)}</text>`)}
-<text class="soft" x="${RIGHT}" y="${BOTTOM + 44}" text-anchor="end">how long calls took; each line is ten times the one below</text>
-<path class="own dots" d="${dots}"/><path class="entities" d="${line('p99Ms')}"/><path class="index" d="${line('p50Ms')}"/><path class="failed" d="${crosses}"/>
+<path class="own dots" d="${dots(seconds, 'maxMs')}"/><path class="entities" d="${line('p99Ms')}"/><path class="index" d="${line('p50Ms')}"/>
+<path class="entities alone" d="${dots(alone, 'p99Ms')}"/><path class="index alone" d="${dots(alone, 'p50Ms')}"/><path class="failed" d="${crosses}"/>
 ${markLines(shown, (at) => Number(x(at.getTime() / 1000)))}</svg>`
 }
 

@@ -26,6 +26,19 @@ test('a call that took no time by its clock is on the plot', () => {
   expect(text).not.toMatch(/NaN|Infinity/)
 })
 
+test('a second between two without calls is a dot of each, and neighbours are a line', () => {
+  const at = (ago: number) => {
+    return { second: NOW / 1000 - ago, calls: 1, failures: new Map(), p50Ms: 1, p99Ms: 2, maxMs: 3 }
+  }
+  const { text } = latencyPlot([at(9), at(5), at(4), at(1)], [], NOW)
+  const pathOf = (name: string): string => new RegExp(`<path class="${name}" d="([^"]*)"`).exec(text)![1]!
+  for (const name of ['index', 'entities']) {
+    expect(pathOf(`${name} alone`).match(/M/g)).toHaveLength(2)
+    expect(pathOf(name).match(/L/g)).toHaveLength(1)
+  }
+  expect(pathOf('own dots').match(/M/g)).toHaveLength(4)
+})
+
 test.each([24, 59])(
   'labels of the plot never overlap, no line crosses one, the newest are there, and every mark has its line, from %i s ago',
   (ago) => {

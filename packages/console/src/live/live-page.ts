@@ -1,4 +1,5 @@
 import type { Act, ActUnderWay } from '../acts/acts.ts'
+import { actState } from '../acts/act-page.ts'
 import { actsPart } from '../acts/acts-part.ts'
 import { markup, type Html } from '../html.ts'
 import { purposeOf, type Purposes } from '../purposes.ts'
@@ -42,6 +43,7 @@ export function livePart(view: LiveView): Html {
   const marks = marksOf(view)
   const seconds = latencies.seconds()
   return markup`<div data-told="${told}">
+${view.underWay.filter((one) => !isOwn(one)).map((one) => markup`<p class="acts">${actState(one, `Under way: ${one.name} ${one.about}`)}</p>`)}
 ${typeof offered === 'string' ? markup`<p>The store cannot tell now: ${offered} Until it can, no index can be added or dropped.</p>` : offered.map((one) => offeredSection(one, purposeOf(purposes, one.definition.name), acts !== undefined))}
 <h2>How long calls take</h2>
 ${
@@ -49,11 +51,12 @@ ${
     ? markup`<p>No call has ended in the last five minutes.</p>`
     : markup`<div class="scroll latest" tabindex="0" role="region" aria-label="Plot of latencies">${latencyPlot(seconds, marks, now)}</div>
 <p class="keys"><span class="key index"><i></i>p50, half of the calls are faster</span> <span class="key entities"><i></i>p99, one of a hundred is slower</span> <span class="key own"><i></i>the slowest call</span></p>
+<p class="soft">By the second; each line of the plot stands for ten times as long as the one below.</p>
 ${failuresPart(latencies.between(0, Infinity))}`
 }
 ${comparison(latencies, acts ?? [], filled, now)}
 ${acts === undefined ? undefined : actsPart(acts.filter(isOwn), view.underWay.filter(isOwn))}
-<p class="soft">As of ${timeText(new Date(now))} UTC, of this process alone. Times of calls about the store itself are left out.</p></div>`
+<p class="soft">As of ${timeText(new Date(now))}, of this process alone. Times of calls about the store itself are left out.</p></div>`
 }
 
 /** Whether it is of this page; what is broken elsewhere is a mark of the plot alone. */

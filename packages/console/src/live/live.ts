@@ -68,7 +68,7 @@ export function createLive(
           name,
           about: definition.name,
           question:
-            'Its tables go, from shard to shard, and whatever asks it goes without from now on. Entities stay as they are; to have it again is to fill it again.',
+            'Its tables are dropped, shard by shard, and whatever asks it goes without it from now on. Entities stay as they are. To have it again, it has to be filled again.',
           run: () => store.dropIndex(definition),
         }
   }
@@ -76,7 +76,7 @@ export function createLive(
   return createActPage({
     path: `${base}/live`,
     title: 'Add an index, live',
-    lead: markup`An index is a table of its own on every shard, so it comes and goes while the site is in use: no lock, no pause, no migration. ${acts === undefined ? '' : 'Add one, and look at what that does to the calls of the site.'}`,
+    lead: markup`An index is a table of its own on every shard, so it comes and goes while the site is in use: no lock, no pause, no migration. ${acts === undefined ? '' : 'Add one, and see what that does to the calls of the site.'}`,
     acts,
     part: async () => livePart(await look()),
     deedOf,

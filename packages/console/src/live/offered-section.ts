@@ -39,12 +39,13 @@ ${mayAct ? markup`<p class="acts">${inUse.length === 0 || isHidden ? actButton('
 
 function definitionText({ properties, shardOn, include, on, unique }: IndexDefinitionData): string {
   return [
-    `By ${properties.map(propertyText).join(', then ')}; a row is on the shard ${shardOn === 'id' ? 'of its entity' : `that its ${shardOn} leads to`}`,
-    include && `; with ${include.join(', ')}`,
-    on && `; of entities whose ${entriesText(on)}`,
-    unique && '; unique',
-    '.',
-  ].join('')
+    `Columns: ${properties.map(propertyText).join(', then ')}. Each row is on the shard ${shardOn === 'id' ? 'of its entity' : `that its ${shardOn} leads to`}.`,
+    include && ` Rows hold ${include.join(', ')} too.`,
+    on && ` Only for entities whose ${entriesText(on)}.`,
+    unique && ' Unique.',
+  ]
+    .filter(Boolean)
+    .join('')
 }
 
 function entriesText(on: object): string {
@@ -75,7 +76,7 @@ function generationPart({ status, report }: Generation, hasCleaner: boolean): Ht
 
 function lastText(last: NonNullable<Generation['report']>['lastRun']): string {
   if (last === undefined) return 'It was made with the store, so there was nothing to fill.'
-  return `Its last filling or sweep ended at ${timeText(last.finishedAt)} UTC: ${counted(last.tally.added, 'row')} added, ${counted(last.tally.removed, 'row')} removed.`
+  return `Its last filling or sweep ended at ${timeText(last.finishedAt)}: ${counted(last.tally.added, 'row')} added, ${counted(last.tally.removed, 'row')} removed.`
 }
 
 function fillingPart({ rate, timeLeftMs, shards }: RunUnderWay): Html {

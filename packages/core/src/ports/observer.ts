@@ -69,6 +69,8 @@ export type CleanerEvent =
       readonly shard: string
       /** Age of the oldest update that it had no time for, in milliseconds; 0 where there is none. */
       readonly lagMs: number
+      /** Of `removed`, how many were of which index, by name; one that lost none is not among them. */
+      readonly removedByIndex: ReadonlyMap<string, number>
     })
   /** Something of a running cleaner has failed, and is tried again. */
   | { readonly kind: 'cleaner_failed'; readonly code: ErrorCode | 'UNKNOWN' }

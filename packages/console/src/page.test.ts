@@ -1,0 +1,69 @@
+import { startCleaner } from '@looseleaf/cleaner'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { DataStore, defineIndex } from '@looseleaf/store'
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { serveConsole } from '../test/serve-console.ts'
+import { createConsole } from './console.ts'
+import { createRowCounts } from './faults/row-counts.ts'
+import { footOf } from './foot.ts'
+import { createLatencies } from './live/latencies.ts'
+
+// What all pages have in common.
+
+const byName = defineIndex('by_name', { properties: { name: 'string' }, shardOn: 'name' })
+
+let store: DataStore
+
+beforeEach(async () => {
+  store = await DataStore.open({
+    shards: memoryShards(2),
+    indexes: [byName],
+    migrate: true,
+    onWarning: () => {},
+  })
+  onTestFinished(() => store.close())
+})
+
+test('times of the window are written in one way on all of its pages', async () => {
+  const { id } = await store.put({ name: 'ada' })
+  const pages = createConsole({
+    store,
+    base: '/store',
+    live: { offer: [byName], latencies: createLatencies() },
+    acts: { onAct: () => {} },
+    faults: { indexes: ['by_name'], counts: createRowCounts() },
+  })
+  const { text, act } = await serveConsole(pages)
+  await act('/store/faults', { plant: 'by_name' })
+  const cleaner = startCleaner(store, { intervalMs: 10 })
+  await vi.waitFor(async () => expect(await text('/store/shards')).toContain('The cleaner, as it saved at'))
+  await cleaner.stop()
+  const trace = await store.trace(async (traced) => {
+    await store.get(id)
+    return traced
+  })
+  const xray = pages.keep(trace, 'GET /people/ada')
+  const paths = ['live', 'faults', 'shards', 'entity', `entity/${id}`, 'xray'].map((path) => `/store/${path}`)
+  let times = 0
+  for (const page of await Promise.all([...paths, xray].map(text))) {
+    times += [...page.matchAll(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{3})? UTC/g)].length
+    expect(page.replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{3})? UTC/g, '')).not.toMatch(
+      /\d:\d\d:\d\d|\d{4}-\d\d-\d\d\b/,
+    )
+  }
+  // The foot of each is one.
+  expect(times).toBeGreaterThan(2 * (paths.length + 1) - 2)
+})
+
+test('every page says at its foot whose numbers these are', async () => {
+  const foot =
+    /<\/main><footer><p class="soft">Process (\d+) made this page at [-\d]+ [:\d]+ UTC\. Its store has 2 shards: memory 0, memory 1\./
+  const latencies = createLatencies()
+  const { text } = await serveConsole(
+    createConsole({ store, base: '/store', live: { offer: [], latencies } }),
+  )
+  for (const path of ['', '/xray', '/live', '/entity', '/nothing'])
+    expect(foot.exec(await text(`/store${path}`))?.[1]).toBe(`${process.pid}`)
+  const many = footOf({ shards: Array.from({ length: 1_000 }, (_, n) => ({ name: `s${n}` })) } as never)
+  expect(many.text).toContain('1,000 shards: s0, s1, s2, s3, 996 more.')
+})
