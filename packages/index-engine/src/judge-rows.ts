@@ -62,8 +62,9 @@ export function createJudge(
   let learned = 0
 
   function candidateOf(entity: ReadEntity | undefined, owner: Met): Candidate | null {
-    const key = entity === undefined ? undefined : plan.firstKey(entity.bag)
-    if (entity === undefined || key === undefined) return null
+    if (entity === undefined) return null
+    const key = entity.key ?? plan.firstKey(entity.bag)
+    if (key === undefined) return null
     const candidate = { key, entityId: owner.entityId, entity, owner }
     const distance = start === undefined ? 1 : compare(candidate, start)
     return distance > 0 || (distance === 0 && start?.inclusive === true) ? candidate : null

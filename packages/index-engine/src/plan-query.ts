@@ -41,6 +41,11 @@ export interface QueryPlan extends PagePlan {
    * several of these shards.
    */
   readonly canCountRows: boolean
+  /**
+   * Whether a row says all of where its entity stands and whether it is an answer, for who believes it: there is no other row of
+   * that entity, and no bound is a string of over 512 bytes.
+   */
+  readonly rowsTellPlaces: boolean
   /** Whether an entity with this bag is an answer: some row of it satisfies the query on its whole values. */
   matches(bag: Bag): boolean
 }
@@ -61,13 +66,14 @@ export function planQuery(
   const limit = parseLimit(`Index ${name}`, options.limit)
   const scatter = parseScatter(`Index ${name}`, options.scatter)
   const depth = parsed.equal[0]?.length ?? 0
-  const { isSpread, directions } = openIndex(index)
+  const { isSpread, directions, properties } = openIndex(index)
   requireShards(index, depth, scatter)
 
   const firstKey = answerKey(index, parsed, order)
   const ranges = parsed.ranges.map((range) => ({ range, shards: shardsOfQuery(index, router, range.prefix) }))
   const shards = ranges.length === 1 ? ranges[0]!.shards : shardsOf(ranges)
   const isCountable = !parsed.overlaps && !(isSpread && shards.length > 1)
+  const hasLongBound = [parsed.lower, parsed.upper].some(isLongString)
   return {
     index: name,
     ranges,
@@ -76,7 +82,8 @@ export function planQuery(
     limit,
     shards,
     scatter: isAnywhere(index, depth),
-    canCountRows: isCountable && ![parsed.lower, parsed.upper].some(isLongString),
+    canCountRows: isCountable && !hasLongBound,
+    rowsTellPlaces: !hasLongBound && !properties.some(({ many }) => many),
     scope: cursorScope(index, parsed, order),
     matches: (bag) => firstKey(bag) !== undefined,
     firstKey,

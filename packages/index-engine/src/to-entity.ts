@@ -1,10 +1,12 @@
-import { formatId, setMeta, type Bag, type Entity, type EntityId } from '@looseleaf/core'
+import { formatId, setMeta, type Bag, type Entity, type EntityId, type Key } from '@looseleaf/core'
 
 /** An entity as a store has read and decoded it. */
 export interface ReadEntity {
   /** 16 bytes. */
   readonly id: Uint8Array
   readonly bag: Bag
+  /** Where it stands, as its row says, where that is believed; undefined where its bag has to tell. */
+  readonly key?: Key | undefined
   readonly version: number
   /** Microseconds since 1970 by the database's clock; undefined for what an index row says of an entity. */
   readonly updated: number | undefined

@@ -56,8 +56,8 @@ export function* bodyRuns<Row>(
 ): Generator<readonly Row[]> {
   let start = 0
   let bytes = 0
-  for (const [i, row] of rows.entries()) {
-    const own = bytesOf(row)
+  for (let i = 0; i < rows.length; i++) {
+    const own = bytesOf(rows[i] as Row)
     if (i > start && bytes + own > BODIES_IN_HAND) {
       yield rows.slice(start, i)
       start = i
@@ -65,5 +65,5 @@ export function* bodyRuns<Row>(
     }
     bytes += own
   }
-  if (start < rows.length) yield rows.slice(start)
+  if (start < rows.length) yield start === 0 ? rows : rows.slice(start)
 }

@@ -12,6 +12,11 @@ const byUser = defineIndex('by_user', {
   include: ['title', 'author.name', 'tags'],
 })
 const byTag = defineIndex('by_tag', { properties: { tags: 'string[]' }, shardOn: 'tags', include: ['title'] })
+const byTitle = defineIndex('by_title', {
+  properties: { title: 'string' },
+  shardOn: 'id',
+  include: ['at'],
+})
 const plain = defineIndex('plain', { properties: { user: 'string' }, shardOn: 'user' })
 
 let memory: Driver
@@ -26,7 +31,11 @@ beforeEach(async () => {
     if (operation === 'read' || operation === 'readBounded') bodyReads++
     return undefined
   })
-  store = await DataStore.open({ shards: keepOpen(driver), indexes: [byUser, byTag, plain], migrate: true })
+  store = await DataStore.open({
+    shards: keepOpen(driver),
+    indexes: [byUser, byTag, byTitle, plain],
+    migrate: true,
+  })
 })
 
 afterEach(async () => {
@@ -114,6 +123,40 @@ describe('a list', () => {
       verified: false,
       cost: { entitiesCovered: 1, entityReads: 0, entitiesRead: 0 },
     })
+  })
+
+  it('that is believed holds whole texts against a bound that is longer than the key of a row', async () => {
+    const long = 'x'.repeat(600)
+    for (const [at, title] of [`${long}a`, `${long}b`, `${long}c`, 'y'].entries())
+      await store.put({ title, at })
+    const options = { verify: false, scatter: true }
+    const above = await store.list(byTitle, { title: { gt: `${long}b` } }, options)
+    expect(above.items.map(({ at }) => at).toSorted()).toEqual([2, 3])
+    const below = await store.list(byTitle, { title: { lte: `${long}b` } }, options)
+    expect(below.items.map(({ at }) => at).toSorted()).toEqual([0, 1])
+  })
+
+  it('that is believed has an entity where its first row stands, to and fro', async () => {
+    await store.put({ tags: ['b', 'd'], title: 'one' })
+    await store.put({ tags: ['a', 'c', 'e'], title: 'two' })
+    await store.put({ tags: ['d'], title: 'three' })
+    const where = { tags: { gte: 'a' } }
+    for (const verify of [true, false]) {
+      const options = { scatter: true, limit: 1, verify }
+      const titles: unknown[] = []
+      let page = await store.list(byTag, where, options)
+      for (;;) {
+        titles.push(...page.items.map(({ title }) => title))
+        if (page.cursor === undefined) break
+        page = await store.list(byTag, where, { ...options, cursor: page.cursor })
+      }
+      expect(titles).toEqual(['two', 'one', 'three'])
+      while (page.previous !== undefined) {
+        page = await store.list(byTag, where, { ...options, cursor: page.previous })
+        titles.push(...page.items.map(({ title }) => title))
+      }
+      expect(titles.slice(3)).toEqual(['one', 'two'])
+    }
   })
 
   it('reads the entity where a row cannot be read', async () => {

@@ -9,6 +9,7 @@ import {
   type QueryCost,
   type QueryOptions,
   type QueryPage,
+  type QueryPlan,
   type QueryPorts,
   type ReadEntity,
   type RowPlace,
@@ -53,6 +54,13 @@ export interface CoveringReads {
   wholeReads(): number
 }
 
+/** What is asked of a covering index. */
+export interface CoveredList {
+  readonly entry: CatalogEntry
+  readonly plan: Pick<QueryPlan, 'rowsTellPlaces'>
+  readonly verify: boolean
+}
+
 /**
  * Ports for a query that takes entities from the rows of a covering index: of each the part that the row with the greatest
  * version holds. A row was written by the attempt whose version it has, so where the entity has that version the row tells what
@@ -61,10 +69,10 @@ export interface CoveringReads {
 export function createCoveringReads(
   { router, codec }: EngineContext,
   lanes: (shard: number) => ShardLanes,
-  entry: CatalogEntry,
+  { entry, plan, verify }: CoveredList,
   readWhole: QueryPorts['read'],
-  verify: boolean,
 ): CoveringReads {
+  const tellsPlace = !verify && plan.rowsTellPlaces
   let covered = 0
   let wholeReads = 0
 
@@ -85,11 +93,12 @@ export function createCoveringReads(
     return versions
   }
 
-  function partOf({ entityId: id, version, included }: CoveringRow): ReadEntity | undefined {
+  function partOf({ key, entityId: id, version, included }: CoveringRow): ReadEntity | undefined {
     if (version === undefined || included === undefined || included === null) return undefined
     const bytes = ITEM_BYTES + bytesInHand(codec, included)
     try {
-      return { id, bag: codec.decode(included), version, updated: undefined, bytes }
+      const bag = codec.decode(included)
+      return { id, bag, key: tellsPlace ? key : undefined, version, updated: undefined, bytes }
     } catch {
       // The entity says the same, or what is wrong with it.
       return undefined

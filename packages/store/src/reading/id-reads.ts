@@ -1,5 +1,5 @@
-import type { EntityId, Key } from '@looseleaf/core'
-import type { QueryOptions, QueryPage, QueryPlan, QueryPorts } from '@looseleaf/index-engine'
+import type { EntityId } from '@looseleaf/core'
+import type { QueryOptions, QueryPage, QueryPorts } from '@looseleaf/index-engine'
 
 /** Nothing is decoded, so nothing can be damaged. */
 export type QueryIdsOptions = Omit<QueryOptions, 'onDamaged'>
@@ -12,18 +12,13 @@ export interface IdPage extends Omit<QueryPage, 'items'> {
 /** What an id counts as among the bytes of a page. */
 const ID_BYTES = 200
 
-/** A query that believes its rows: an entity is an answer at the row by which it was read. To be run with `readIds`. */
-export function idPlan(plan: QueryPlan): QueryPlan {
-  // It was put there by `readIds`.
-  return { ...plan, firstKey: (bag) => bag['key'] as Key }
-}
-
-/** What rows alone tell of entities: their ids. */
+/** What rows alone tell of entities: their ids. Each is an answer at the row by which it was read. */
 export const readIds: QueryPorts['read'] = async (rows, _, take) => {
   take(
     rows.map(({ key, entityId }) => ({
       id: entityId,
-      bag: { key },
+      bag: {},
+      key,
       version: 0,
       updated: undefined,
       bytes: ID_BYTES,

@@ -42,7 +42,7 @@ import {
 import { damagedTeller } from './damaged-teller.ts'
 import { explainQuery, type ExplainOptions, type QueryExplanation } from './explain.ts'
 import type { ReadOptions } from './entity-reader.ts'
-import { idPlan, readIds, type IdPage, type QueryIdsOptions } from './id-reads.ts'
+import { readIds, type IdPage, type QueryIdsOptions } from './id-reads.ts'
 import type { Observing } from '../observing/observing.ts'
 import { countRows } from './count-rows.ts'
 import { createReadyIndexes } from './ready-indexes.ts'
@@ -311,7 +311,7 @@ export function createIndexQueries(
       }),
     queryIds: (definition, where, options) =>
       onIndex('queryIds', definition, options, async (view, entry) => {
-        const plan = idPlan(planQuery(entry, where, options, router))
+        const plan = planQuery(entry, where, options, router)
         const [page] = await readPages(view, [entry], [plan], options, undefined, ({ scan }) => ({
           scan,
           read: readIds,
@@ -325,7 +325,7 @@ export function createIndexQueries(
         let own: Omit<CoveringReads, 'ports'> = { covered: () => 0, wholeReads: () => 0 }
         const plan = planQuery(entry, where, options, router)
         const [page] = await readPages(view, [entry], [plan], options, undefined, ({ read }) => {
-          const { ports, ...counts } = createCoveringReads(context, view.lanes, entry, read, verify)
+          const { ports, ...counts } = createCoveringReads(context, view.lanes, { entry, plan, verify }, read)
           own = counts
           return ports
         })
