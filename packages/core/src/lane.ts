@@ -162,11 +162,7 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
   }
 
   function takeBatch(): Waiting<Item, Result>[] {
-    if (takesInOrder) {
-      const first = queue.length <= maxBatch ? queue : queue.slice(0, maxBatch)
-      queue = queue.length <= maxBatch ? [] : queue.slice(maxBatch)
-      return first
-    }
+    if (takesInOrder) return queue.splice(0, maxBatch)
     const batch: Waiting<Item, Result>[] = []
     const left: Waiting<Item, Result>[] = []
     const keys = new Set<string>()
