@@ -1,5 +1,6 @@
 export { kyselyDriver, type KyselyDriverOptions } from './driver.ts'
 export type { BatchedSwap, Fault, Flavor, SwapTable, TableFault } from './flavor.ts'
+export { notStreamed } from './not-streamed.ts'
 export { toCount, toNumber } from './row-values.ts'
 export type { Call, HintedQuery, Row, Session, Shape, StatementHints } from './session.ts'
 export { kyselyShard, type KyselyShardOptions } from './shard.ts'

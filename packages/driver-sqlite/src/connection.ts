@@ -1,5 +1,5 @@
 import { abortedError } from '@looseleaf/core'
-import type { HintedQuery, StatementTeller } from '@looseleaf/driver-kysely'
+import { notStreamed, type HintedQuery, type StatementTeller } from '@looseleaf/driver-kysely'
 import type Database from 'better-sqlite3'
 import { CompiledQuery, type DatabaseConnection, type QueryResult } from 'kysely'
 import { resultCode } from './errors.ts'
@@ -116,10 +116,7 @@ export function createConnections(options: ConnectionOptions): { acquire(): Conn
             release()
           }
         },
-        // eslint-disable-next-line require-yield -- nothing here reads in a stream
-        async *streamQuery() {
-          throw new Error('Results are not streamed.')
-        },
+        streamQuery: notStreamed,
       }
       return connection
     },

@@ -1,5 +1,5 @@
 import { abortedError } from '@looseleaf/core'
-import type { HintedQuery, StatementTeller } from '@looseleaf/driver-kysely'
+import { notStreamed, type HintedQuery, type StatementTeller } from '@looseleaf/driver-kysely'
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely'
 import type { Health } from '../bounds/breaker.ts'
 import { createDeadlineTimer } from '../bounds/deadline-timer.ts'
@@ -210,10 +210,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       // The rows are what the statement selects; their type is the business of who wrote it.
       return { rows: result as Row[] }
     },
-    // eslint-disable-next-line require-yield -- nothing here reads in a stream
-    async *streamQuery() {
-      throw new Error('Results are not streamed.')
-    },
+    streamQuery: notStreamed,
     verify,
     async startTransaction() {
       inTransaction = true
