@@ -55,7 +55,8 @@ const WARM_PATHS = ['/', '/people', '/sources', '/sign-in', '/feed.atom']
 
 /**
  * Makes pages that nobody sees, so that whoever comes first does not wait for what is done once: code is compiled, statements are
- * prepared, connections are opened, and the cleaner looks at what was written in the last hour. It is done by a site without a window, whose X-rays are of what people ask alone.
+ * prepared, and connections are opened. It is done by a site without a window, whose X-rays are of what people ask alone; the numbers of the
+ * store have these calls too.
  */
 async function warmUp(site: Site, secret: string): Promise<void> {
   const host = 'nobody.invalid'

@@ -31,3 +31,31 @@ test('old garbage gets less than V8 would give it', () => {
   const [unbound, bound] = [mostMemory('old_space', 1), mostMemory('old_space', 1, 'boundMemory()')]
   expect(bound).toBeLessThan(0.9 * unbound)
 })
+
+/** Objects of which each batch is alive when young objects are collected; says what V8 decides about them. */
+const batches = (first: string): string => `
+  import { boundMemory } from ${JSON.stringify(new URL('bound-memory.ts', import.meta.url).href)}
+  ${first}
+  const rowOf = (i) => ({ i, cells: [i, i + 1] })
+  let kept
+  for (let round = 0; round < 100; round++) {
+    kept = Array.from({ length: 50_000 }, (_, i) => rowOf(i))
+    await new Promise((resolve) => setImmediate(resolve))
+  }`
+
+test('V8 does not take what was alive as a batch for objects that live long', () => {
+  const decisions = (first = ''): string =>
+    execFileSync(
+      process.execPath,
+      [
+        '--max-semi-space-size=1',
+        '--trace-pretenuring-statistics',
+        '--input-type=module',
+        '--eval',
+        batches(first),
+      ],
+      { encoding: 'utf8' },
+    )
+  expect(decisions()).toContain('=> tenure')
+  expect(decisions('boundMemory()')).not.toContain('=> tenure')
+})

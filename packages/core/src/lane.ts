@@ -24,7 +24,8 @@ export interface LaneOptions<Item, Result> {
   readonly maxBytes?: number | undefined
   /**
    * Awaited before a statement when several calls wait, or several went with one of those before: for the others that are
-   * about to come. It may not reject, and should end within a few turns of the event loop. A lone call is never held up by it.
+   * about to come. It may not reject, and should end within a few turns of the event loop. A call that is alone, as those before it
+   * were, is not held up by it.
    */
   readonly gather?: (() => Promise<void>) | undefined
   readonly workFor?: WorkFor | undefined
@@ -44,8 +45,9 @@ export interface WorkFor {
 
 /**
  * A lane gathers calls of one kind to one table of one shard into statements of many rows. One statement is in flight
- * at a time: a lone call goes out at once, and whatever arrives meanwhile goes out together with the next one. So the
- * rows per statement grow with the load, without any waiting on purpose but what `gather` adds.
+ * at a time: a call that finds it idle goes out at once, and whatever arrives meanwhile goes out together with the next one. So the
+ * rows per statement grow with the load, without any waiting on purpose but what `gather` adds: to calls that go together, and
+ * to some that come soon after these.
  *
  * Items line up, and the line has an end: beyond it, calls wait for room in the order in which they came, one of many items
  * until there is room for all of them. What holds up a lane's line is its own statements alone, so nobody waits for ever.
@@ -264,18 +266,11 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
     if (signal?.aborted) return reject(abortedError(signal))
     if (items.length === 0) return resolve([])
     const one = workFor?.isWanted ? workFor.current() : undefined
-    const call = {
-      items,
-      results: [],
-      one,
-      left: items.length,
-      isLeft: false,
-      failure: undefined,
-      resolve,
-      reject,
-    }
-    if (signal !== undefined) leaveOnAbort(call, signal, leave)
-    enter(call)
+    enter(
+      signal === undefined
+        ? makeCall(items, one, resolve, reject)
+        : makeAbortable(items, one, resolve, reject, signal, leave),
+    )
   }
 
   return {
@@ -312,20 +307,37 @@ function end<Item, Result>(call: Call<Item, Result>, failure?: { readonly error:
   else call.reject(call.failure.error)
 }
 
-function leaveOnAbort<Item, Result>(
-  call: Call<Item, Result>,
+function makeCall<Item, Result>(
+  items: readonly Item[],
+  one: unknown,
+  resolve: (results: Result[]) => void,
+  reject: (error: unknown) => void,
+): Call<Item, Result> {
+  return { items, results: [], one, left: items.length, isLeft: false, failure: undefined, resolve, reject }
+}
+
+/** One that leaves when its signal fires. Its functions are not assigned to it later: V8 would make them among its old objects, see decision 47. */
+function makeAbortable<Item, Result>(
+  items: readonly Item[],
+  one: unknown,
+  resolve: (results: Result[]) => void,
+  reject: (error: unknown) => void,
   signal: AbortSignal,
   leave: (call: Call<Item, Result>) => void,
-): void {
-  const { resolve, reject } = call
-  const onAbort = (): void => {
+): Call<Item, Result> {
+  const settle = (): void => signal.removeEventListener('abort', onAbort)
+  const call = makeCall<Item, Result>(
+    items,
+    one,
+    (results) => (settle(), resolve(results)),
+    (error) => (settle(), reject(error)),
+  )
+  function onAbort(): void {
     leave(call)
     reject(abortedError(signal))
   }
-  const settle = (): void => signal.removeEventListener('abort', onAbort)
   signal.addEventListener('abort', onAbort, { once: true })
-  call.resolve = (results) => (settle(), resolve(results))
-  call.reject = (error) => (settle(), reject(error))
+  return call
 }
 
 function wrongCount(name: string, items: number, results: number): LooseleafError {

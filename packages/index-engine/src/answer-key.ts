@@ -1,6 +1,7 @@
 import {
   arrayOf,
   compareKeys,
+  compareKeyValues,
   type Bag,
   type IndexDefinitionData,
   type Key,
@@ -87,16 +88,14 @@ function onlyRow(
 }
 
 /** Where a query gives the same values, its own, which its rows have too: two names of one object are quick to compare. */
-function asGiven(
-  cells: Cells | undefined,
-  at: number,
-  { ranges, equal, directions }: ParsedWhere,
-): Cells | undefined {
+function asGiven(cells: Cells | undefined, at: number, { ranges, equal }: ParsedWhere): Cells | undefined {
   const [range, whole] = [ranges[0], equal[0]]
   if (cells === undefined || range === undefined || whole === undefined || ranges.length > 1) return cells
-  const exact = whole.slice(at, at + cells.exact.length)
-  if (compareKeys(cells.exact, exact, directions) !== 0) return cells
-  return { exact, value: cells.value === cells.exact ? exact : range.prefix.slice(at, at + exact.length) }
+  const end = at + cells.exact.length
+  if (end > whole.length) return cells
+  if (cells.exact.some((value, i) => compareKeyValues(value, whole[at + i]!) !== 0)) return cells
+  const exact = whole.slice(at, end)
+  return { exact, value: cells.value === cells.exact ? exact : range.prefix.slice(at, end) }
 }
 
 function cellsOf(found: Cells | { readonly misfit: string }): Cells | undefined {

@@ -4,17 +4,21 @@ import type { Time } from '@looseleaf/core'
 export interface Closing {
   /**
    * `end` is called when the store begins to close, which waits for it, whatever comes of it: for five seconds at the most, and no longer
-   * than leases last, in milliseconds, because others go on then. Answers what takes it back.
+   * than leases last, in milliseconds, because others go on then. What joins while the store closes is ended as soon as it has begun.
+   * Answers what takes it back.
    */
   join(end: () => Promise<unknown>, leaseMs: number): () => void
-  /** Has everything end; what joins later is not heard of. */
-  end(): Promise<void>
+  /** Has everything end, and what joins until the store is `closed`. */
+  end(closed: Promise<unknown>): Promise<void>
 }
 
 const MOST_MS = 5_000
 
 export function createClosing(time: Time): Closing {
   const ends = new Set<() => Promise<void>>()
+  /** Of what has joined since `end` was called. */
+  const late: Promise<void>[] = []
+  let isEnding = false
   return {
     join(end, leaseMs) {
       const ending = async (): Promise<void> => {
@@ -26,11 +30,21 @@ export function createClosing(time: Time): Closing {
           ended.abort()
         }
       }
-      ends.add(ending)
+      if (isEnding) {
+        // Whoever joins has first to get what takes it back.
+        late.push(Promise.resolve().then(ending))
+        late.at(-1)?.catch(() => {})
+      } else {
+        ends.add(ending)
+      }
       return () => void ends.delete(ending)
     },
-    async end() {
-      await Promise.allSettled(Array.from(ends, (end) => end()))
+    async end(closed) {
+      isEnding = true
+      await Promise.allSettled([closed, ...Array.from(ends, (end) => end())])
+      while (late.length > 0) await Promise.allSettled(late.splice(0))
+      // From now on whoever joins is told so by the store.
+      isEnding = false
     },
   }
 }

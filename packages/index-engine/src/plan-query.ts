@@ -42,8 +42,8 @@ export interface QueryPlan extends PagePlan {
    */
   readonly canCountRows: boolean
   /**
-   * Whether a row says all of where its entity stands and whether it is an answer, for who believes it: there is no other row of
-   * that entity, and no bound is a string of over 512 bytes.
+   * Whether a row says all of where its entity stands and whether it is an answer, for who believes it: an entity has one key at
+   * the most, which its part would give too, and no bound is a string of over 512 bytes.
    */
   readonly rowsTellPlaces: boolean
   /** Whether an entity with this bag is an answer: some row of it satisfies the query on its whole values. */

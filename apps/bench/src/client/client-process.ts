@@ -28,7 +28,7 @@ interface Waiting {
 
 /**
  * For all sides alike. Otherwise V8 decides at some moment of most runs, and of no two the same, that objects of which a batch was alive when it
- * looked are old from then on, and the same calls take up to twice the CPU; see decision 47.
+ * looked are old from then on, and the same calls take up to 1.8 times the CPU; see decision 47.
  */
 const STEADY = '--no-allocation-site-pretenuring'
 /** Options of Node that make its work visible; a profile is of the clients. */

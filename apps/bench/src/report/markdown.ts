@@ -126,7 +126,7 @@ function ratioTable(rows: readonly ResultRow[]): string {
   return markdownTable(['', 'Looseleaf, calls/s', ...others.map((side) => `to ${titleOf(side)}`)], lines)
 }
 
-/** By how much the limit's calls a second are more than those of each peer, which no program on these tables goes beyond. */
+/** By how much the limit's calls a second are more than those of each peer. */
 function limitTable(results: Results): string {
   const rows = rowsOf(results, 'calls', 64)
   const peers = sidesOf(rows).filter((side) => !isNoPeer(side) && !isOwn({ side }))

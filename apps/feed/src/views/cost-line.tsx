@@ -12,7 +12,14 @@ export interface CostLineProps {
 /** What the page cost, at its foot; also that of a page which has become an error. */
 export function CostLine({ cost, xray, formXray }: CostLineProps): JSX.Element {
   const { calls, failures, indexes, entities, others, shards, shared } = cost.sent()
-  if (calls === 0) return <p class="cost">This page asked nothing of the store.</p>
+  const ofForm =
+    formXray === undefined ? null : (
+      <>
+        {' '}
+        <a href={formXray}>X-ray of the form that led here</a>
+      </>
+    )
+  if (calls === 0) return <p class="cost">This page asked nothing of the store.{ofForm}</p>
   const address = xray()
   const codes = [...new Set(failures)].join(', ')
   return (
@@ -31,12 +38,7 @@ export function CostLine({ cost, xray, formXray }: CostLineProps): JSX.Element {
           <a href={address}>X-ray of this page</a>
         </>
       )}
-      {formXray === undefined ? null : (
-        <>
-          {' '}
-          <a href={formXray}>X-ray of the form that led here</a>
-        </>
-      )}
+      {ofForm}
     </p>
   )
 }

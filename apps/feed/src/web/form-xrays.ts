@@ -13,6 +13,7 @@ export function createFormXrays(): FormXrays {
   const kept = new Map<string, string>()
   return {
     keep(session, address) {
+      kept.delete(session)
       kept.set(session, address)
       if (kept.size > MOST) kept.delete(kept.keys().next().value as string)
     },

@@ -82,6 +82,8 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
   const readers = new WeakMap<FastifyRequest, Reader>()
   const viewers = new WeakMap<FastifyRequest, Person>()
   const formXrays = createFormXrays()
+  /** By the request that was told of it: a page that fails is made twice. */
+  const takenXrays = new WeakMap<FastifyRequest, string | undefined>()
   /** By the request that began it. */
   const begun = new WeakMap<FastifyRequest, Session>()
 
@@ -109,6 +111,12 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
     return address
   }
 
+  function takeFormXray(request: FastifyRequest, session: Session | undefined): string | undefined {
+    if (session === undefined || request.method !== 'GET') return undefined
+    if (!takenXrays.has(request)) takenXrays.set(request, formXrays.take(session.nonce))
+    return takenXrays.get(request)
+  }
+
   function contextOf(
     request: FastifyRequest,
     session: Session | undefined,
@@ -128,7 +136,7 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
       now: now(),
       cost,
       xray: () => keepXray(request),
-      formXray: session && request.method === 'GET' ? formXrays.take(session.nonce) : undefined,
+      formXray: takeFormXray(request, session),
       window: window && WINDOW,
       styles,
     }
@@ -155,10 +163,10 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
   })
 
   app.addHook('onSend', async (request, reply) => {
+    if (!isForm(request) || reply.statusCode !== 303) return
     const session = begun.get(request) ?? readSession(request)
     const address = xrays.get(request)
-    if (!isForm(request) || reply.statusCode !== 303 || session === undefined || address === undefined) return
-    formXrays.keep(session.nonce, address)
+    if (session !== undefined && address !== undefined) formXrays.keep(session.nonce, address)
   })
 
   function send(reply: FastifyReply, page: VNode, status = 200): FastifyReply {

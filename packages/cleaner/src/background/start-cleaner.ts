@@ -73,7 +73,7 @@ export function startCleaner(store: CleanerStore, given: CleanerOptions = {}): C
       kind: 'cleaner_failed',
       code: isLooseleafError(error) ? error.code : 'UNKNOWN',
     })
-    // The store was closed before it was started, and stays so.
+    // The store was closed before, and stays so.
     if (isLooseleafError(error, 'CLOSED')) controller.abort()
     tellError(given.onError, error)
   }

@@ -9,7 +9,7 @@ const SERVES_MS = 60_000
 
 /**
  * What bodies say changes seldom, and to decode them is most of the work of a look at a store. So a look at them serves for a minute,
- * unless it has found something: whoever repairs that sees it go.
+ * unless it has found something, or a shard was silent: whoever repairs that sees it go.
  */
 export function keptBodies(read: ReadBodies): ReadBodies {
   let kept: BodiesLook | undefined
@@ -17,7 +17,7 @@ export function keptBodies(read: ReadBodies): ReadBodies {
   return async (session) => {
     if (kept !== undefined && performance.now() < keptUntil) return kept
     const look = await read(session)
-    const isWell = look !== undefined && look.broken.length === 0 && look.undecodable === 0
+    const isWell = look !== undefined && look.isWhole && look.broken.length === 0 && look.undecodable === 0
     kept = isWell ? look : undefined
     keptUntil = performance.now() + SERVES_MS
     return look

@@ -98,7 +98,7 @@ const away = new LooseleafError('SHARD_UNAVAILABLE', 'Connection refused.', { sh
 const refusal = new LooseleafError('STATEMENT_FAILED', 'The table is gone.', { shard: 'one' })
 const pending = (msAgo: number, more = false) => ({ rows: more ? 500 : 4, more, oldestAt: ago(msAgo) })
 
-const look: BodiesLook = { bodies: 40, broken: [], undecodable: 0, why: undefined }
+const look: BodiesLook = { bodies: 40, isWhole: true, broken: [], undecodable: 0, why: undefined }
 const dictionary = { id: '0a1b', kind: 'dictionary', damagedOn: [], isLost: true, bodies: 7 }
 const lost = (fields: Partial<BrokenDefinition>): Facts => ({
   ...well,

@@ -41,6 +41,10 @@ const PER_SHARD = 20
 const CLEANER = 'the cleaner'
 /** What an act is about of which a write dies. */
 const victim = (death: Death): string => `a write ${death}`
+
+/** One that dies after its commit leaves nothing behind that was not there before, unless it had rows to take away. */
+const meets = (death: Death): string =>
+  death === 'before its commit' ? 'The next write' : 'The next write that takes a row out of an index'
 /** Shards that have a button. */
 const MAX_SHARDS = 16
 
@@ -124,7 +128,7 @@ that takes a row out of an index can die there, such as one that deletes an enti
       return {
         name: 'kill',
         about: victim(death),
-        question: `The next write within ${durationText(BROKEN_MS)} dies ${death}${death === 'before its commit' ? ', and its sender gets an error' : ''}.`,
+        question: `${meets(death)} within ${durationText(BROKEN_MS)} dies ${death}${death === 'before its commit' ? ', and its sender gets an error' : ''}.`,
         ending: 'Call it off',
         run: (doing) => dieAtNextWrite(faults, death, BROKEN_MS, doing),
       }

@@ -28,6 +28,7 @@ test('an opening reads the oldest bodies of each shard and what was written last
   expect(pages.toSorted()).toEqual(once)
 
   // Where the oldest cannot be read, the codec is judged by the others, which were looked at before.
+  await catalog.reload()
   const { epochs } = catalog.current()
   for (const [shard, { entities }] of reference.shards.entries()) {
     for (const { id, version: base } of await entities.pageByAdded(0, 8))

@@ -15,25 +15,33 @@ export interface BodySample {
   oldest(): Promise<readonly EntityPageRow[]>
   /** What was written last. The rows of a small shard are among its oldest too. */
   newest(): Promise<readonly EntityPageRow[]>
+  /** False once the shard did not answer. */
+  readonly answers: boolean
 }
 
 export function sampleBodies({ name, entities }: Shard, { rows, ...options }: SampleOptions): BodySample {
   let oldest: Promise<readonly EntityPageRow[]> | undefined
   let newest: Promise<readonly EntityPageRow[]> | undefined
+  let answers = true
+
+  /** A shard that has just fallen silent, or has lost its table, says so to the calls that need it. */
+  async function rowsBy(page: Promise<readonly EntityPageRow[]>): Promise<readonly EntityPageRow[]> {
+    try {
+      return await page
+    } catch (error) {
+      if (!isOutage(error) && !isLooseleafError(error, 'NOT_MIGRATED')) throw error
+      answers = false
+      return []
+    }
+  }
+
   return {
     shard: name,
     rows,
     oldest: () => (oldest ??= rowsBy(entities.pageByAdded(0, rows, options))),
     newest: () => (newest ??= rowsBy(entities.pageByUpdated({ since: 0 }, rows, options))),
-  }
-}
-
-/** A shard that has just fallen silent, or has lost its table, says so to the calls that need it. */
-async function rowsBy(page: Promise<readonly EntityPageRow[]>): Promise<readonly EntityPageRow[]> {
-  try {
-    return await page
-  } catch (error) {
-    if (isOutage(error) || isLooseleafError(error, 'NOT_MIGRATED')) return []
-    throw error
+    get answers() {
+      return answers
+    },
   }
 }

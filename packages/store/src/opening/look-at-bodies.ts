@@ -36,6 +36,8 @@ export interface BrokenDefinition {
 export interface BodiesLook {
   /** Bodies that were looked at. */
   readonly bodies: number
+  /** False where a shard did not answer: there may be more to find. */
+  readonly isWhole: boolean
   /** Those that most bodies refer to first. Empty where a shard did not say what it has. */
   readonly broken: readonly BrokenDefinition[]
   /** Bodies that cannot be decoded, although they refer to nothing that is lost. */
@@ -90,6 +92,7 @@ export async function lookAtSamples(
     .filter(({ refersTo }) => !refersTo.some((id) => lost.has(id)))
   return {
     bodies: looks.reduce((sum, look) => sum + look.bodies, 0),
+    isWhole: samples.every(({ answers }) => answers) && (stored !== undefined || !('definitions' in codec)),
     broken,
     undecodable: others.length,
     why: others[0] && whyOf(others[0].error),

@@ -5,6 +5,7 @@ import { defineIndex, includedBytes, tableSpec } from '@looseleaf/index-engine'
 import { faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
+import type { ListOptions } from './covering-reads.ts'
 
 const byUser = defineIndex('by_user', {
   properties: { user: 'string', at: { type: 'integer', order: 'desc' } },
@@ -16,6 +17,20 @@ const byTitle = defineIndex('by_title', {
   properties: { title: 'string' },
   shardOn: 'id',
   include: ['at'],
+})
+const byPlace = defineIndex('by_place', {
+  properties: {
+    user: { type: 'string', key: 'lower' },
+    at: { type: 'integer', order: 'desc', nulls: 'first' },
+  },
+  shardOn: 'user',
+  include: ['title'],
+})
+const byOpen = defineIndex('by_open', {
+  properties: { at: { type: 'integer', nulls: 'last' } },
+  shardOn: 'id',
+  on: { user: 'Ada' },
+  include: ['title'],
 })
 const plain = defineIndex('plain', { properties: { user: 'string' }, shardOn: 'user' })
 
@@ -33,7 +48,7 @@ beforeEach(async () => {
   })
   store = await DataStore.open({
     shards: keepOpen(driver),
-    indexes: [byUser, byTag, byTitle, plain],
+    indexes: [byUser, byTag, byTitle, byPlace, byOpen, plain],
     migrate: true,
   })
 })
@@ -156,6 +171,36 @@ describe('a list', () => {
         titles.push(...page.items.map(({ title }) => title))
       }
       expect(titles.slice(3)).toEqual(['one', 'two'])
+    }
+  })
+
+  it('that is believed is the verified one, whatever its index is like, to and fro', async () => {
+    for (let n = 0; n < 9; n++)
+      await store.put({
+        user: n % 3 === 0 ? 'Ada' : 'ada',
+        at: n % 4 === 0 ? undefined : n % 5,
+        title: `${n}`,
+      })
+    const lists = [
+      (options: ListOptions) => store.list(byPlace, { user: 'ADA' }, options),
+      (options: ListOptions) => store.list(byOpen, {}, options),
+    ]
+    for (const list of lists) {
+      for (const order of ['asc', 'desc'] as const) {
+        const pagesOf = async (verify: boolean): Promise<unknown[]> => {
+          const options = { verify, order, scatter: true, limit: 2 }
+          const pages: unknown[] = []
+          let page = await list(options)
+          for (; page.cursor !== undefined; pages.push(page.items))
+            page = await list({ ...options, cursor: page.cursor })
+          for (; page.previous !== undefined; pages.push(page.items))
+            page = await list({ ...options, cursor: page.previous })
+          return pages
+        }
+        const verified = await pagesOf(true)
+        expect(verified.flat().length).toBeGreaterThan(2)
+        expect(await pagesOf(false)).toEqual(verified)
+      }
     }
   })
 

@@ -157,7 +157,7 @@ export function createIndexQueries(
   /** Whether rows of what has moved may be gone: what knows only what was a while ago has begun then. */
   function createViewAge(view: ReadView, queryTimeMs: number): () => boolean {
     const isOld = createAge(time, queryTimeMs)
-    return () => isOld() || (view.asOf !== undefined && now() - view.asOf >= queryTimeMs)
+    return () => isOld() || now() - (view.asOf() ?? Infinity) >= queryTimeMs
   }
 
   /** Says of a slip which of the conditions has it. */
@@ -227,7 +227,7 @@ export function createIndexQueries(
     const { rowsDiscarded } = page.cost
     if (rowsDiscarded > 0) happened({ kind: 'discarded', index: entries[0]!.name, rows: rowsDiscarded })
     const complete = page.cost.complete && isWhole()
-    const { asOf } = view
+    const asOf = view.asOf()
     if (complete === page.cost.complete && damaged.size === 0 && asOf === undefined) return page
     const cost = {
       ...page.cost,

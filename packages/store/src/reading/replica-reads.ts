@@ -27,7 +27,7 @@ export interface ReadView {
    * Those that were needed so far know everything that was acknowledged before this moment of `elapsedBy`; undefined where all are
    * primaries.
    */
-  readonly asOf: number | undefined
+  asOf(): number | undefined
 }
 
 /** A replica as this process knows it. */
@@ -111,7 +111,7 @@ export function createReplicaReads(
     reader,
     isReplicated: false,
     isReplica: () => false,
-    asOf: undefined,
+    asOf: () => undefined,
   }
   const replicated = driver.shards.map((shard, number): ReplicatedShard | undefined => {
     const { replicas = [] } = shard
@@ -173,9 +173,7 @@ export function createReplicaReads(
       reader: createEntityReader(router, codec, lanes),
       isReplicated: true,
       isReplica: (number) => replicaOf(number) !== undefined,
-      get asOf() {
-        return asOf
-      },
+      asOf: () => asOf,
     }
     return { view, used }
   }
