@@ -8,7 +8,7 @@ export interface Closing {
    * Answers what takes it back.
    */
   join(end: () => Promise<unknown>, leaseMs: number): () => void
-  /** Has everything end, and what joins until the store is `closed`. */
+  /** Has everything end, and what joins until the store is `closed`, which it waits for. */
   end(closed: Promise<unknown>): Promise<void>
 }
 

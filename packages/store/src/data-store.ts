@@ -348,7 +348,8 @@ export class DataStore extends StoreQueries {
    * cleaners are ended with it, and waited for up to five seconds. Index rows that are kept for queries of other processes are left to the cleaner; wait for `settled` before to have them deleted.
    */
   async close(): Promise<void> {
-    this.#closing ??= this.#closeCalls()
+    this.#closing ??= this.context.closing
+      .end(this.calls.close())
       .then(() => Promise.all([this.#removals.close(), this.#cache?.close(), this.#replicas.close()]))
       .then(() => this.context.driver.close())
     await this.#closing
@@ -357,11 +358,6 @@ export class DataStore extends StoreQueries {
   /** `close`, for `await using store = await DataStore.open(…)`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
-  }
-
-  async #closeCalls(): Promise<void> {
-    const closed = this.calls.close()
-    await Promise.all([closed, this.context.closing.end(closed)])
   }
 
   async #put({ id, isFresh, properties }: TakenBag, { signal, ifVersion }: PutOptions): Promise<PutResult> {

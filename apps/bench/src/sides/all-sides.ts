@@ -21,6 +21,7 @@ export const sides: readonly SideDefinition[] = [
   entityFirst,
   shapes,
   dictionary,
+  requests,
   sampled,
   everySpan,
   raised,

@@ -11,21 +11,35 @@ function onceLoaded(shareOfTraces: number): () => Promise<Telemetry> {
 const someTraces = onceLoaded(0.01)
 const allTraces = onceLoaded(1)
 
-const ofSome = looseleafSide({
-  name: 'sampled',
-  title: 'Looseleaf + OpenTelemetry',
-  isVariant: true,
-  without: BUT_A_FEW,
-  store: async () => ({ observer: (await someTraces()).observer }),
-})
-
-export const sampled: SideDefinition = {
-  ...ofSome,
+/** With spans of requests by the SDK around its calls, as an application has them. */
+const withinRequests = (side: SideDefinition): SideDefinition => ({
+  ...side,
   async open(databases, layout) {
     const { inRequest } = await someTraces()
-    return { ...(await ofSome.open(databases, layout)), around: inRequest }
+    return { ...(await side.open(databases, layout)), around: inRequest }
   },
-}
+})
+
+/** What an application with OpenTelemetry has before its store is observed. */
+export const requests: SideDefinition = withinRequests(
+  looseleafSide({
+    name: 'requests',
+    title: 'Looseleaf, spans of requests alone',
+    isVariant: true,
+    without: BUT_A_FEW,
+    store: () => ({}),
+  }),
+)
+
+export const sampled: SideDefinition = withinRequests(
+  looseleafSide({
+    name: 'sampled',
+    title: 'Looseleaf + OpenTelemetry',
+    isVariant: true,
+    without: BUT_A_FEW,
+    store: async () => ({ observer: (await someTraces()).observer }),
+  }),
+)
 
 export const everySpan: SideDefinition = looseleafSide({
   name: 'every-span',

@@ -3,6 +3,7 @@ export const sideNames = [
   'entity-first',
   'shapes',
   'dictionary',
+  'requests',
   'sampled',
   'every-span',
   'raised',

@@ -28,8 +28,6 @@ export const indexEngine: Equivalents = {
     'without: keys.length === 1 && others.length === 1 → false': shortcut,
   },
   'index-engine/judge-rows': {
-    'createJudge.candidateOf: entity === undefined || key === undefined → (key === undefined)':
-      'Without an entity there is no key.',
     'createJudge.learn: entity === undefined → false': 'No more entities come than were asked for.',
     'createJudge.takeOverdue: compare(first, before) >= 0 → compare(first, before) > 0':
       'At its own place the entity is taken in any case, by its row or without it.',
