@@ -161,7 +161,7 @@ export const flaws = {
   /** Deferred rows are made good by a version that a crash may undo. */
   'drain without a flush': {
     shownBy: 'serverCrash',
-    from: 1850,
+    from: 7840,
     life: {
       ...unsafeLife,
       onIndexFailure: 'defer',

@@ -10,7 +10,7 @@ import {
   sqliteLooseleaf,
 } from './looseleaf-side.ts'
 import { handWritten } from './mysql-side.ts'
-import { everySpan, sampled } from './observed-side.ts'
+import { everySpan, requests, sampled } from './observed-side.ts'
 import { pongo } from './pongo-side.ts'
 import type { SideDefinition } from './side.ts'
 import { sqliteHandWritten } from './sqlite-side.ts'
