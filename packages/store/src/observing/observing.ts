@@ -2,7 +2,9 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import {
   guarded,
   isLooseleafError,
+  onRejected,
   type BegunCall,
+  type EndedCall,
   type Observer,
   type StatementListener,
   type StoreEvents,
@@ -67,6 +69,27 @@ export function createObserving(
 
   const guard = <T>(work: () => T): T | undefined => guarded(work, observerFailed)
 
+  // As `guard`, without a function for each call.
+  function tellBegun(call: BegunCall): unknown {
+    try {
+      const token = observer?.callBegan?.(call)
+      if (token !== undefined) onRejected(token, observerFailed)
+      return token
+    } catch (error) {
+      observerFailed(error)
+      return undefined
+    }
+  }
+
+  function tellEnded(call: EndedCall, token: unknown): void {
+    try {
+      const answer: unknown = observer?.callEnded?.(call, token)
+      if (answer !== undefined) onRejected(answer, observerFailed)
+    } catch (error) {
+      observerFailed(error)
+    }
+  }
+
   function observerFailed(error: unknown): void {
     if (!hasFailed) onFault(error)
     hasFailed = true
@@ -100,7 +123,7 @@ export function createObserving(
   /** `log`: where it is to be told when it was slow. */
   function begin({ name, index }: BegunCall, log?: CallLog): CallUnderWay {
     const startedAt = performance.now()
-    const token = observer?.callBegan && guard(() => observer.callBegan?.({ name, index }))
+    const token = observer?.callBegan && tellBegun({ name, index })
     const under: CallUnderWay = { name, index, startedAt, token, traced: undefined, log }
     joinTraces(under)
     return under
@@ -122,7 +145,7 @@ export function createObserving(
     const durationMs = performance.now() - startedAt
     if (traced !== undefined) for (const own of traced.values()) Object.assign(own, { durationMs, failure })
     const ended = { name, index, startedAt, durationMs, failure }
-    if (observer?.callEnded !== undefined) guard(() => observer.callEnded?.(ended, token))
+    if (observer?.callEnded !== undefined) tellEnded(ended, token)
     if (log !== undefined) slowCalls?.ended(ended, log)
   }
 
