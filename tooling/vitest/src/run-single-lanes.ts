@@ -8,12 +8,19 @@ import type { Tally } from './tally-reporter.ts'
 
 /** Tests that count statements, or that let an error meet those who share one. By the beginning of their names. */
 const aboutSharing = [
+  'packages/changes/src/consumer/giving-up.test.ts > changes of a partition that are given up at once are written together',
+  // Within some seconds of its clock.
+  'packages/changes/src/consumer/hours.test.ts > changes that are refused at once, and tried again at once, are tried in all partitions, and others go on',
+  'packages/console/src/console.test.ts > calls that are alike and share statements are one row of an X-ray, which says which statements',
   'packages/core/src/lane-work.test.ts > a statement runs for all of its calls, and for nobody who had an earlier one',
   'packages/driver-mysql/src/kysely/flush.int.test.ts > flush > is a commit that changes something, and calls at the same time share one',
   'packages/driver-sqlite/src/gathering.test.ts > ',
   'packages/looseleaf/test/many-queries.int.test.ts > ',
   'packages/opentelemetry/src/telemetry.test.ts > spans > calls that share a statement and the statement lead to each other',
   'packages/store/src/observing/observing.test.ts > a trace > shares a statement with whoever else it was sent for',
+  'packages/store/src/observing/observing.test.ts > an observer > is told how many share a statement, of whom only those have a part in it that it wants to follow',
+  'packages/store/src/observing/observing.test.ts > an observer > is told of a statement that was refused for one of its rows',
+  'packages/store/src/observing/slow-calls.test.ts > of a store > each has the statements of its own, none of another call, and no value',
   'packages/store/src/store-stats.test.ts > the numbers of a store tell its lanes',
   'packages/store/src/reading/covering-reads.test.ts > a list > goes with others in one statement that looks versions up',
   'packages/store/src/reading/many-queries.test.ts > ',
