@@ -9,6 +9,9 @@ import type { Cell, Sample } from './sample.ts'
  * beginning of each turn, after the others' turns.
  */
 const WARM_UP_SHARE = 3
+/** Where turns are shorter than these seconds, nobody is to believe them, and it should not take long. */
+const BELIEVED = 0.2
+const QUICK_WARM_UP_SHARE = 0.5
 const RUN_IN_SHARE = 0.3
 /**
  * Longer than Looseleaf keeps rows that a put made superfluous, which is 300 ms here. So a turn deletes as many as it leaves: those of its
@@ -26,7 +29,8 @@ export async function compare(
   rounds: number,
   measure: (side: SideName, cell: Cell) => Promise<Sample>,
 ): Promise<Map<SideName, Sample[]>> {
-  for (const side of sides) await measure(side, { ...cell, seconds: cell.seconds * WARM_UP_SHARE })
+  const warmUp = cell.seconds * (cell.seconds < BELIEVED ? QUICK_WARM_UP_SHARE : WARM_UP_SHARE)
+  for (const side of sides) await measure(side, { ...cell, seconds: warmUp })
   const runIn = Math.max(
     cell.seconds * RUN_IN_SHARE,
     scenarioOf(cell.scenario).isLate === true ? LATE_RUN_IN_SECONDS : 0,

@@ -26,11 +26,21 @@ export class Lane<Item, Result> {
     })
   }
 
+  async #send(items: readonly Item[]): Promise<readonly Result[]> {
+    for (;;) {
+      try {
+        return await this.#run(items)
+      } catch (error) {
+        if (!isDeadlock(error)) throw error
+      }
+    }
+  }
+
   async #pump(): Promise<void> {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, this.#most)
       try {
-        const results = await this.#run(batch.map(({ item }) => item))
+        const results = await this.#send(batch.map(({ item }) => item))
         for (let i = 0; i < batch.length; i++) batch[i]?.resolve(results[i] as Result)
       } catch (error) {
         for (const { reject } of batch) reject(error)
@@ -42,5 +52,8 @@ export class Lane<Item, Result> {
     this.#isBusy = false
   }
 }
+
+/** Has undone the whole statement, which may be sent again. */
+const isDeadlock = (error: unknown): boolean => (error as { code?: unknown }).code === 'ER_LOCK_DEADLOCK'
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
