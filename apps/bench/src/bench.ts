@@ -138,7 +138,7 @@ export function createBench(options: BenchOptions): Measured {
           const callers = cell.rate === undefined ? `${cell.callers} callers` : `${cell.rate} a second`
           if (able.length === 0) return
           progress(`${scenario}, ${callers}`)
-          for (const [side, samples] of await compare(able, cell, rounds, stage.measure)) {
+          for (const [side, samples] of await compare(able, cell, { ...scale, rounds }, stage.measure)) {
             rows.push({
               part,
               scenario,

@@ -6,6 +6,8 @@ export interface Scale {
   readonly otherRounds: number
   /** Seconds of each side in a round. */
   readonly seconds: number
+  /** Times these seconds that each side makes its calls before the first round: in a full run until V8 has compiled what runs all the time. */
+  readonly warmUpShare: number
   /** Entries that are there before. */
   readonly entries: number
   readonly shards: number
@@ -28,6 +30,7 @@ export const scales: Readonly<Record<Scale['name'], Scale>> = {
     rounds: 1,
     otherRounds: 1,
     seconds: 0.02,
+    warmUpShare: 0.5,
     entries: 400,
     shards: 2,
     callers: [8],
@@ -45,6 +48,7 @@ export const scales: Readonly<Record<Scale['name'], Scale>> = {
     rounds: 2,
     otherRounds: 2,
     seconds: 0.06,
+    warmUpShare: 0.5,
     entries: 2_500,
     shards: 2,
     callers: [8, 256],
@@ -62,6 +66,7 @@ export const scales: Readonly<Record<Scale['name'], Scale>> = {
     rounds: 7,
     otherRounds: 3,
     seconds: 0.3,
+    warmUpShare: 3,
     entries: 20_000,
     shards: 2,
     callers: [8, 256],

@@ -69,8 +69,18 @@ export function onRejected(answer: unknown, handle: (error: unknown) => void): v
  * handed on. Answers what it answered; undefined where it threw.
  */
 export function guarded<T>(call: () => T, onFault: (error: unknown) => void): T | undefined {
+  return guardedMethod(onFault, undefined, call)
+}
+
+/** The same for a method and its arguments: for what is called so often that a function for each call would show. */
+export function guardedMethod<A extends unknown[], T>(
+  onFault: (error: unknown) => void,
+  owner: object | undefined,
+  method: (...args: A) => T,
+  ...args: A
+): T | undefined {
   try {
-    const answer = call()
+    const answer = method.apply(owner, args)
     if (answer !== undefined) onRejected(answer, onFault)
     return answer
   } catch (error) {

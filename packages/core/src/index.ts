@@ -2,7 +2,14 @@ export { arrayOf } from './array-of.ts'
 export { backgroundLoop, retryAfter, type BackgroundLoopOptions } from './background-loop.ts'
 export { MAX_DEPTH, MAX_VALUES, type Bag, type PropertyValue } from './bag.ts'
 export type { Storable } from './bag-type.ts'
-export { guarded, onRejected, takeCallbacks, withCallbacks, type TakenCallbacks } from './callbacks.ts'
+export {
+  guarded,
+  guardedMethod,
+  onRejected,
+  takeCallbacks,
+  withCallbacks,
+  type TakenCallbacks,
+} from './callbacks.ts'
 export {
   badArgument,
   checkOptions,

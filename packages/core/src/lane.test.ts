@@ -124,6 +124,18 @@ describe('gathering under load', () => {
     }
   }
 
+  /** A lane by which two calls have just gone together. */
+  async function afterTwo(): Promise<ReturnType<typeof laneOf> & { held: ReturnType<typeof heldGather> }> {
+    const held = heldGather()
+    const gathered = laneOf({ gather: held.gather })
+    const both = submitAll(gathered.lane, ['a', 'b'])
+    await turn()
+    await held.end()
+    await gathered.statements.answerAll()
+    await both
+    return { held, ...gathered }
+  }
+
   test('a lone call is not held up', async () => {
     const held = heldGather()
     const { lane, statements } = laneOf({ gather: held.gather })
@@ -147,13 +159,7 @@ describe('gathering under load', () => {
   })
 
   test('of calls that come back in waves the first is held for the others, until calls have long been alone', async () => {
-    const held = heldGather()
-    const { lane, statements } = laneOf({ gather: held.gather })
-    const first = submitAll(lane, ['a', 'b'])
-    await turn()
-    await held.end()
-    await statements.answerAll()
-    await first
+    const { held, lane, statements } = await afterTwo()
     const timesOfLoneCalls: number[] = []
     for (let call = 0; call < 12; call++) {
       const before = held.times
@@ -182,13 +188,7 @@ describe('gathering under load', () => {
   })
 
   test('a call that follows a statement of several is held for the others', async () => {
-    const held = heldGather()
-    const { lane, statements } = laneOf({ gather: held.gather })
-    const first = submitAll(lane, ['a', 'b'])
-    await turn()
-    await held.end()
-    await statements.answerAll()
-    await first
+    const { held, lane, statements } = await afterTwo()
     const second = submitAll(lane, ['c'])
     await turn()
     const third = submitAll(lane, ['d'])

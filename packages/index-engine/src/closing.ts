@@ -30,19 +30,20 @@ export function createClosing(time: Time): Closing {
           ended.abort()
         }
       }
-      if (isEnding) {
-        // Whoever joins has first to get what takes it back.
-        late.push(Promise.resolve().then(ending))
-        late.at(-1)?.catch(() => {})
-      } else {
-        ends.add(ending)
-      }
+      // Whoever joins has first to get what takes it back.
+      if (isEnding)
+        late.push(
+          Promise.resolve()
+            .then(ending)
+            .catch(() => {}),
+        )
+      else ends.add(ending)
       return () => void ends.delete(ending)
     },
     async end(closed) {
       isEnding = true
       await Promise.allSettled([closed, ...Array.from(ends, (end) => end())])
-      while (late.length > 0) await Promise.allSettled(late.splice(0))
+      while (late.length > 0) await Promise.all(late.splice(0))
       // From now on whoever joins is told so by the store.
       isEnding = false
     },

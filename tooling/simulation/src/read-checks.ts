@@ -3,26 +3,23 @@ import type { Acknowledged, Acknowledgements } from './acknowledgements.ts'
 import type { Check } from './checks.ts'
 import type { Bound, Evidence, Operation } from './evidence.ts'
 
+/** A read that may give what is older, within a bound, gave this. */
+type BoundRead = (
+  operation: Operation,
+  id: EntityId,
+  version: number | undefined,
+  bag: Bag | undefined,
+  bound: Bound,
+) => void
+
 /** What processes are told when they read an entity. */
 export interface ReadChecks {
   /** A read gave this. */
   read(operation: Operation, id: EntityId, version: number | undefined, bag: Bag | undefined): void
-  /** A read from replicas did. */
-  readReplica(
-    operation: Operation,
-    id: EntityId,
-    version: number | undefined,
-    bag: Bag | undefined,
-    bound: Bound,
-  ): void
-  /** A read through the cache that processes share did. */
-  readCache(
-    operation: Operation,
-    id: EntityId,
-    version: number | undefined,
-    bag: Bag | undefined,
-    bound: Bound,
-  ): void
+  /** From replicas. */
+  readonly readReplica: BoundRead
+  /** Through the cache that processes share. */
+  readonly readCache: BoundRead
 }
 
 export function createReadChecks(

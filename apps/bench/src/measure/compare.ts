@@ -1,17 +1,11 @@
 import { crc32 } from 'node:zlib'
 import { createRandom, type Random } from '@looseleaf-tooling/random'
+import type { Scale } from '../scale.ts'
 import type { SideName } from '../sides/side-names.ts'
 import { scenarioOf } from '../workload/scenarios.ts'
 import type { Cell, Sample } from './sample.ts'
 
-/**
- * Shares of a round's seconds that do not count: of each side before the first round, until V8 has compiled what runs all the time, and at the
- * beginning of each turn, after the others' turns.
- */
-const WARM_UP_SHARE = 3
-/** Where turns are shorter than these seconds, nobody is to believe them, and it should not take long. */
-const BELIEVED = 0.2
-const QUICK_WARM_UP_SHARE = 0.5
+/** Of a round's seconds, at the beginning of each turn, after the others' turns; what begins then does not count. */
 const RUN_IN_SHARE = 0.3
 /**
  * Longer than Looseleaf keeps rows that a put made superfluous, which is 300 ms here. So a turn deletes as many as it leaves: those of its
@@ -26,11 +20,10 @@ const LATE_RUN_IN_SECONDS = 0.4
 export async function compare(
   sides: readonly SideName[],
   cell: Cell,
-  rounds: number,
+  { rounds, warmUpShare }: Pick<Scale, 'rounds' | 'warmUpShare'>,
   measure: (side: SideName, cell: Cell) => Promise<Sample>,
 ): Promise<Map<SideName, Sample[]>> {
-  const warmUp = cell.seconds * (cell.seconds < BELIEVED ? QUICK_WARM_UP_SHARE : WARM_UP_SHARE)
-  for (const side of sides) await measure(side, { ...cell, seconds: warmUp })
+  for (const side of sides) await measure(side, { ...cell, seconds: cell.seconds * warmUpShare })
   const runIn = Math.max(
     cell.seconds * RUN_IN_SHARE,
     scenarioOf(cell.scenario).isLate === true ? LATE_RUN_IN_SECONDS : 0,

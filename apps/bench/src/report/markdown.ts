@@ -116,34 +116,32 @@ function ratioTable(rows: readonly ResultRow[]): string {
     part === 'sqlite' ? `${scenario}, ${counted(callers, 'caller')}` : scenario
   const lines = [...linesOf(rows, keyOf)].map(([name, line]) => {
     const own = line.find(isOwn)
-    const ratios = others.map((side) => {
-      const other = line.find((row) => row.side === side)
-      const ratio = other && ratioOf(rows, other)
-      return ratio === undefined ? '–' : formatRatio(spreadOf(ratio))
-    })
-    return [name, own === undefined ? '–' : formatNumber(own.opsPerSecond), ...ratios]
+    return [name, own === undefined ? '–' : formatNumber(own.opsPerSecond), ...ratioCells(rows, line, others)]
   })
   return markdownTable(['', 'Looseleaf, calls/s', ...others.map((side) => `to ${titleOf(side)}`)], lines)
+}
+
+/** Of a line, for each of these sides; see `ratioOf`. */
+function ratioCells(
+  rows: readonly ResultRow[],
+  line: readonly ResultRow[],
+  sides: readonly Measured[],
+  first?: readonly Measured[],
+): string[] {
+  return sides.map((side) => {
+    const other = line.find((row) => row.side === side)
+    const ratio = other && ratioOf(rows, other, first)
+    return ratio === undefined ? '–' : formatRatio(spreadOf(ratio))
+  })
 }
 
 /** By how much the limit's calls a second are more than those of each peer. */
 function limitTable(results: Results): string {
   const rows = rowsOf(results, 'calls', 64)
   const peers = sidesOf(rows).filter((side) => !isNoPeer(side) && !isOwn({ side }))
-  const lines = [...linesOf(rows, ({ scenario }) => scenario)].flatMap(([name, line]) =>
-    line.some(({ side }) => side === 'limit')
-      ? [
-          [
-            name,
-            ...peers.map((side) => {
-              const peer = line.find((row) => row.side === side)
-              const ratio = peer && ratioOf(rows, peer, ['limit'])
-              return ratio === undefined ? '–' : formatRatio(spreadOf(ratio))
-            }),
-          ],
-        ]
-      : [],
-  )
+  const lines = [...linesOf(rows, ({ scenario }) => scenario)]
+    .filter(([, line]) => line.some(({ side }) => side === 'limit'))
+    .map(([name, line]) => [name, ...ratioCells(rows, line, peers, ['limit'])])
   return markdownTable(["the limit's calls/s", ...peers.map((side) => `to ${titleOf(side)}`)], lines)
 }
 

@@ -1,3 +1,4 @@
+import { LooseleafError } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { DataStore } from '@looseleaf/store'
 import { faultyDriver, keepOpen } from '@looseleaf/testkit'
@@ -11,13 +12,19 @@ let store: DataStore
 /** Pages of entities that were read. */
 let pages: number
 let bodiesOf: ReadBodies
+let isSilent: boolean
 
 beforeEach(async () => {
   vi.useFakeTimers({ toFake: ['performance'] })
+  isSilent = false
   const driver = await memoryShards(1).connect()
   const counting = faultyDriver(driver, ({ operation }) => {
-    if (operation.startsWith('pageBy')) pages++
-    return undefined
+    if (!operation.startsWith('pageBy')) return undefined
+    pages++
+    return {
+      before: () =>
+        isSilent ? Promise.reject(new LooseleafError('SHARD_UNAVAILABLE', 'It sleeps.')) : undefined,
+    }
   })
   store = await DataStore.open({ shards: keepOpen(counting), migrate: true, onWarning: () => {} })
   session = { store: async () => store, signal: new AbortController().signal } as unknown as Session
@@ -58,4 +65,12 @@ test('while something is wrong with them they are looked at each time, and what 
   }
   await store.delete(id)
   expect(await bodiesOf(session)).toMatchObject({ undecodable: 0 })
+})
+
+test('a look at which a shard was silent does not serve the next one', async () => {
+  await store.put({ n: 1 })
+  isSilent = true
+  expect(await bodiesOf(session)).toMatchObject({ isWhole: false, bodies: 0 })
+  isSilent = false
+  expect(await bodiesOf(session)).toMatchObject({ isWhole: true, bodies: 1 })
 })

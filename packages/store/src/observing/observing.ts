@@ -1,10 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import {
-  guarded,
+  guardedMethod,
   isLooseleafError,
-  onRejected,
   type BegunCall,
-  type EndedCall,
   type Observer,
   type StatementListener,
   type StoreEvents,
@@ -67,28 +65,8 @@ export function createObserving(
   const isAlwaysWanted = observer !== undefined || slowCalls !== undefined
   const isWanted = (): boolean => isAlwaysWanted || openTraces > 0
 
-  const guard = <T>(work: () => T): T | undefined => guarded(work, observerFailed)
-
-  // As `guard`, without a function for each call.
-  function tellBegun(call: BegunCall): unknown {
-    try {
-      const token = observer?.callBegan?.(call)
-      if (token !== undefined) onRejected(token, observerFailed)
-      return token
-    } catch (error) {
-      observerFailed(error)
-      return undefined
-    }
-  }
-
-  function tellEnded(call: EndedCall, token: unknown): void {
-    try {
-      const answer: unknown = observer?.callEnded?.(call, token)
-      if (answer !== undefined) onRejected(answer, observerFailed)
-    } catch (error) {
-      observerFailed(error)
-    }
-  }
+  const tell = <A extends unknown[], T>(told: (...args: A) => T, ...args: A): T | undefined =>
+    guardedMethod(observerFailed, observer, told, ...args)
 
   function observerFailed(error: unknown): void {
     if (!hasFailed) onFault(error)
@@ -123,7 +101,7 @@ export function createObserving(
   /** `log`: where it is to be told when it was slow. */
   function begin({ name, index }: BegunCall, log?: CallLog): CallUnderWay {
     const startedAt = performance.now()
-    const token = observer?.callBegan && tellBegun({ name, index })
+    const token = observer?.callBegan && tell(observer.callBegan, { name, index })
     const under: CallUnderWay = { name, index, startedAt, token, traced: undefined, log }
     joinTraces(under)
     return under
@@ -145,7 +123,7 @@ export function createObserving(
     const durationMs = performance.now() - startedAt
     if (traced !== undefined) for (const own of traced.values()) Object.assign(own, { durationMs, failure })
     const ended = { name, index, startedAt, durationMs, failure }
-    if (observer?.callEnded !== undefined) tellEnded(ended, token)
+    if (observer?.callEnded !== undefined) tell(observer.callEnded, ended, token)
     if (log !== undefined) slowCalls?.ended(ended, log)
   }
 
@@ -196,7 +174,7 @@ export function createObserving(
           for (const { log } of calls) if (log !== undefined) logStatement(log, statement, all - 1)
         for (const [log, own] of tracesOf(calls)) log.sent(statement, own, all - own.length)
         if (observer?.statementSent !== undefined)
-          guard(() => observer.statementSent?.(statement, tokensOf(calls), all))
+          tell(observer.statementSent, statement, tokensOf(calls), all)
       },
     },
     workFor: {
@@ -223,7 +201,7 @@ export function createObserving(
       if (!isWanted()) return
       const { calls } = working.getStore() ?? NOBODY
       for (const log of tracesOf(calls).keys()) log.happened(event)
-      if (observer?.happened !== undefined) guard(() => observer.happened?.(event, tokensOf(calls)))
+      if (observer?.happened !== undefined) tell(observer.happened, event, tokensOf(calls))
     },
     detached: (work) => working.exit(() => tracing.exit(work)),
     async trace(work) {
