@@ -202,6 +202,35 @@ describe('gathering under load', () => {
     expect([await second, await third].flat()).toEqual(['c done', 'd done'])
   })
 
+  test('what pays for a statement waits for no others', async () => {
+    const held = heldGather()
+    const { lane, statements } = laneOf({ gather: held.gather, enoughRows: 3 })
+    const few = submitAll(lane, ['a', 'b'])
+    await turn()
+    expect(statements.sent).toEqual([])
+    await held.end()
+    const enough = submitAll(lane, ['c', 'd', 'e'])
+    await statements.answerAll()
+    await few
+    await turn()
+    expect(statements.sent).toEqual([
+      ['a', 'b'],
+      ['c', 'd', 'e'],
+    ])
+    await statements.answerAll()
+    expect(await enough).toEqual(['c done', 'd done', 'e done'])
+    expect(held.times).toBe(1)
+  })
+
+  test('what pays is counted in the rows of its items', async () => {
+    const held = heldGather()
+    const { lane, statements } = laneOf({ gather: held.gather, enoughRows: 3, rowsOf: Number })
+    const enough = submitAll(lane, ['1', '2'])
+    await statements.answerAll()
+    expect(await enough).toEqual(['1 done', '2 done'])
+    expect(held.times).toBe(0)
+  })
+
   test('where all that waited are cancelled meanwhile, nothing is sent, and the lane goes on', async () => {
     const held = heldGather()
     const { lane, statements } = laneOf({ gather: held.gather })

@@ -28,6 +28,13 @@ export interface LaneOptions<Item, Result> {
    * were, is not held up by it.
    */
   readonly gather?: (() => Promise<void>) | undefined
+  /**
+   * Rows with which a statement costs little for each of them: when the line has so many, `gather` is not awaited, for the shard would
+   * stand idle meanwhile. Default: it is awaited however many there are.
+   */
+  readonly enoughRows?: number | undefined
+  /** Rows that an item reads or writes. Default: one. */
+  readonly rowsOf?: ((item: Item) => number) | undefined
   readonly workFor?: WorkFor | undefined
   /** Told when a statement of so many items was refused with this code, and is sent again in halves. May not throw. */
   readonly onHalved?: ((code: ErrorCode, items: number) => void) | undefined
@@ -196,6 +203,15 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
     return batch
   }
 
+  /** Whether the line makes a statement that pays. */
+  function hasEnough(): boolean {
+    const { enoughRows = Infinity, rowsOf } = options
+    if (rowsOf === undefined) return queue.length >= enoughRows
+    let rows = 0
+    for (let i = 0; i < queue.length && rows < enoughRows; i++) rows += rowsOf(queue[i]!.item)
+    return rows >= enoughRows
+  }
+
   function forAll<T>(batch: readonly Waiting<Item, Result>[], work: () => T): T {
     if (!workFor?.isWanted) return work()
     const ones = new Set<unknown>()
@@ -248,7 +264,8 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
     // Calls made in the same turn of the event loop travel together.
     await Promise.resolve()
     while (queue.length > 0) {
-      if (options.gather !== undefined && (crowded > 0 || isOfSeveral(queue))) await options.gather()
+      const othersMayCome = crowded > 0 || isOfSeveral(queue)
+      if (options.gather !== undefined && othersMayCome && !hasEnough()) await options.gather()
       const batch = takeBatch()
       crowded = isOfSeveral(batch) ? CROWDED_STATEMENTS : Math.max(0, crowded - 1)
       admit()

@@ -80,6 +80,11 @@ const ROW_BYTES = 200
 const INCLUDED_BYTES = 800
 /** Items lined up in a lane; calls beyond wait for room. */
 const MAX_QUEUE = 20_000
+/**
+ * Rows with which a statement that reads waits for no more calls: what it costs by itself is as much as some 40 rows. Half of the callers then
+ * have their answers decoded while the shard reads for the other half: 64 callers of pages from a covering index got 1.4 times the rate.
+ */
+const ENOUGH_ROWS = 64
 /** Turns of the event loop that a statement under load waits for more calls; with three it gains nothing any more. */
 const GATHER_TURNS = 2
 
@@ -126,6 +131,7 @@ export function createShardLanes(
     shard: shard.name,
     read: lane('entities', 'read', {
       maxBatch: MAX_READ_BATCH,
+      enoughRows: ENOUGH_ROWS,
       run: (ids): Promise<readonly (EntityRow | BoundedRow | undefined)[]> =>
         ids.length === 1
           ? shard.entities.read(ids)
@@ -138,9 +144,11 @@ export function createShardLanes(
     }),
     version: lane('entities', 'versions', {
       maxBatch: MAX_READ_BATCH,
+      enoughRows: ENOUGH_ROWS,
       run: (ids: readonly Uint8Array[]) => shard.entities.readVersions(ids),
     }),
     exists: lane('entities', 'exist', {
+      enoughRows: ENOUGH_ROWS,
       run: (ids: readonly Uint8Array[]) => shard.entities.exist(ids),
     }),
     insert: lane('entities', 'insert', {
@@ -209,6 +217,8 @@ function createIndexLanes(table: IndexTable, spec: IndexTableSpec, lane: MakeLan
     scan: lane(spec.table, 'scan', {
       maxBatch: MAX_SCANS,
       maxBytes: MAX_SCAN_ROWS * ROW_BYTES,
+      enoughRows: ENOUGH_ROWS,
+      rowsOf: ({ limit }) => limit,
       bytesOf: ({ limit, included = false }) => limit * (included ? ROW_BYTES + INCLUDED_BYTES : ROW_BYTES),
       run: async (scans: readonly IndexScan[]) =>
         scans.length === 1 ? [await table.scan(scans[0] as IndexScan)] : table.scanMany(scans),
