@@ -66,7 +66,7 @@ export const scales: Readonly<Record<Scale['name'], Scale>> = {
     rounds: 7,
     otherRounds: 3,
     seconds: 0.3,
-    warmUpShare: 3,
+    warmUpShare: 8,
     entries: 20_000,
     shards: 2,
     callers: [8, 256],

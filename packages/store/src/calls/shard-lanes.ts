@@ -81,8 +81,8 @@ const INCLUDED_BYTES = 800
 /** Items lined up in a lane; calls beyond wait for room. */
 const MAX_QUEUE = 20_000
 /**
- * Rows with which a statement that reads waits for no more calls: what it costs by itself is as much as some 40 rows. Half of the callers then
- * have their answers decoded while the shard reads for the other half: 64 callers of pages from a covering index got 1.4 times the rate.
+ * Rows with which a statement that reads waits for no more calls. Some callers then have their answers decoded while the shard reads for the
+ * others: see decision 48. Writes share a flush, so they wait.
  */
 const ENOUGH_ROWS = 64
 /** Turns of the event loop that a statement under load waits for more calls; with three it gains nothing any more. */
