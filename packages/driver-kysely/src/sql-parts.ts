@@ -38,23 +38,23 @@ export function checkWriteRows(table: string, count: number): void {
 const MAX_READ_IDS = 512
 
 /**
- * How many parts a statement of so many gets: between a power of two and the next there are so many steps. Few lengths mean few
- * statements to compile, and with eight steps an eighth at most is sent for nothing.
+ * How many parts a statement of so many gets: up to the next eighth of a power of two. Few lengths mean few statements to
+ * compile, and an eighth at most is sent for nothing.
  */
-export function roundedUp(length: number, steps = 8): number {
-  const step = Math.max(1, 2 ** Math.floor(Math.log2(length)) / steps)
+export function roundedUp(length: number): number {
+  const step = Math.max(1, 2 ** (Math.floor(Math.log2(length)) - 3))
   return Math.ceil(length / step) * step
 }
 
-/** Two steps, so 18 lengths: a connection keeps all of them prepared. Each repeated id takes the server a sixth of what a new one does. */
-const LENGTH_STEPS = 2
-
-/** Cuts a list of ids into statements' worth, each rounded up by repeating its last id. */
+/**
+ * Cuts a list of ids into statements' worth, each rounded up to a power of two by repeating its last id: so few lengths that a
+ * connection keeps all of them prepared. A server finds an id that it has found already for next to nothing.
+ */
 export function idChunks(ids: readonly Uint8Array[]): readonly (readonly Uint8Array[])[] {
   const chunks: Uint8Array[][] = []
   for (let start = 0; start < ids.length; start += MAX_READ_IDS) {
     const chunk = ids.slice(start, start + MAX_READ_IDS)
-    const length = roundedUp(chunk.length, LENGTH_STEPS)
+    const length = 2 ** Math.ceil(Math.log2(chunk.length))
     const last = chunk[chunk.length - 1] as Uint8Array
     while (chunk.length < length) chunk.push(last)
     chunks.push(chunk)
