@@ -25,15 +25,15 @@ export interface LaneOptions<Item, Result> {
   /**
    * Awaited before a statement when several calls wait, or several went with one of those before: for the others that are
    * about to come. It may not reject, and should end within a few turns of the event loop. A call that is alone, as those before it
-   * were, is not held up by it.
+   * were, is not held up by it; nor is a line with `enoughRows`.
    */
   readonly gather?: (() => Promise<void>) | undefined
   /**
-   * Rows with which a statement costs little for each of them: when the line has so many, `gather` is not awaited, for the shard would
-   * stand idle meanwhile. Default: it is awaited however many there are.
+   * Rows in the line from which on `gather` is not awaited: a statement then costs little for each of them, and the shard would stand idle
+   * meanwhile. Those that cannot share the next statement count too. Default: it is awaited however many there are.
    */
   readonly enoughRows?: number | undefined
-  /** Rows that an item reads or writes. Default: one. */
+  /** Rows that an item stands for. Asked of items in the line before a statement, so it has to be quick. Default: one. */
   readonly rowsOf?: ((item: Item) => number) | undefined
   readonly workFor?: WorkFor | undefined
   /** Told when a statement of so many items was refused with this code, and is sent again in halves. May not throw. */
@@ -54,7 +54,7 @@ export interface WorkFor {
  * A lane gathers calls of one kind to one table of one shard into statements of many rows. One statement is in flight
  * at a time: a call that finds it idle goes out at once, and whatever arrives meanwhile goes out together with the next one. So the
  * rows per statement grow with the load, without any waiting on purpose but what `gather` adds: to calls that go together, and
- * to some that come soon after these.
+ * to some that come soon after these, where they are few.
  *
  * Items line up, and the line has an end: beyond it, calls wait for room in the order in which they came, one of many items
  * until there is room for all of them. What holds up a lane's line is its own statements alone, so nobody waits for ever.
@@ -203,7 +203,7 @@ export function createLane<Item, Result>(options: LaneOptions<Item, Result>): La
     return batch
   }
 
-  /** Whether the line makes a statement that pays. */
+  /** Whether the line has `enoughRows`. */
   function hasEnough(): boolean {
     const { enoughRows = Infinity, rowsOf } = options
     if (rowsOf === undefined) return queue.length >= enoughRows

@@ -137,9 +137,9 @@ function ratioCells(
 
 /** By how much the limit's calls a second are more than those of each peer. */
 function limitTable(results: Results): string {
-  const rows = rowsOf(results, 'calls', 64)
+  const rows = rowsOf(results, 'calls')
   const peers = sidesOf(rows).filter((side) => !isNoPeer(side) && !isOwn({ side }))
-  const lines = [...linesOf(rows, ({ scenario }) => scenario)]
+  const lines = [...linesOf(rows, nameOf)]
     .filter(([, line]) => line.some(({ side }) => side === 'limit'))
     .map(([name, line]) => [name, ...ratioCells(rows, line, peers, ['limit'])])
   return markdownTable(["the limit's calls/s", ...peers.map((side) => `to ${titleOf(side)}`)], lines)

@@ -25,6 +25,8 @@ export interface Scenario {
   call(side: Side, data: DataSet, prepared: Ref[]): Promise<unknown>
 }
 
+const PREPARED_AT_ONCE = 2_000
+
 const full = (items: readonly unknown[], count: number): void => {
   if (items.length !== count) throw new Error(`There are ${items.length} of ${count} entries.`)
 }
@@ -113,8 +115,17 @@ export const scenarios = {
   delete: {
     what: 'an entry is deleted, with its index rows',
     layout: 'entries',
-    prepare: (side, data, calls) =>
-      Promise.all(Array.from({ length: calls }, () => side.insert(data.newEntry()))),
+    async prepare(side, data, calls) {
+      const refs: Ref[] = []
+      // All at once would be more than lanes line up.
+      while (refs.length < calls) {
+        const some = Array.from({ length: Math.min(PREPARED_AT_ONCE, calls - refs.length) }, () =>
+          side.insert(data.newEntry()),
+        )
+        refs.push(...(await Promise.all(some)))
+      }
+      return refs
+    },
     async call(side, _, prepared) {
       const ref = prepared.pop()
       if (ref !== undefined) await side.delete(ref)

@@ -81,11 +81,13 @@ const INCLUDED_BYTES = 800
 /** Items lined up in a lane; calls beyond wait for room. */
 const MAX_QUEUE = 20_000
 /**
- * Rows with which a statement that reads waits for no more calls. Some callers then have their answers decoded while the shard reads for the
- * others: see decision 48. Writes share a flush, so they wait.
+ * Rows with which a look-up by id or a statement of scans waits for no more calls. Some callers then have their answers decoded while the shard reads
+ * for the others: see decision 48. Writes share a flush, and long bodies are few, so these wait.
  */
 const ENOUGH_ROWS = 64
-/** Turns of the event loop that a statement under load waits for more calls; with three it gains nothing any more. */
+/** Rows of a scan that count for it: it may find fewer than its limit. */
+const SURE_ROWS = 16
+/** Turns of the event loop that a statement under load waits for more calls where it is short of them; with three it gains nothing any more. */
 const GATHER_TURNS = 2
 
 /** A lane to this table, for statements of this kind. */
@@ -218,7 +220,7 @@ function createIndexLanes(table: IndexTable, spec: IndexTableSpec, lane: MakeLan
       maxBatch: MAX_SCANS,
       maxBytes: MAX_SCAN_ROWS * ROW_BYTES,
       enoughRows: ENOUGH_ROWS,
-      rowsOf: ({ limit }) => limit,
+      rowsOf: ({ limit }) => Math.min(limit, SURE_ROWS),
       bytesOf: ({ limit, included = false }) => limit * (included ? ROW_BYTES + INCLUDED_BYTES : ROW_BYTES),
       run: async (scans: readonly IndexScan[]) =>
         scans.length === 1 ? [await table.scan(scans[0] as IndexScan)] : table.scanMany(scans),

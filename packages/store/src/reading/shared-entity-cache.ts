@@ -26,6 +26,7 @@ const WAITS_MS = [3, 10, 30]
 /** A checksum of all that follows and of the id, the version and the time of writing, before the body. */
 const HEAD_BYTES = 20
 const SUM_BYTES = 4
+/** Longer bodies are not kept: memcached takes entries of 1 MiB, key and its own head included, unless it is told otherwise. */
 const MAX_BYTES = 900_000
 
 /**
