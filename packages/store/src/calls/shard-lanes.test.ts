@@ -64,7 +64,7 @@ describe('how long a statement of several calls waits for more', () => {
 
   test('writes wait, however many', async () => {
     const row = { key: [1n], entityId: id(1), version: 1 }
-    const commit = (i: number) => ({ id: id(i), version: 1, body: id(i), epoch: 1 })
+    const commit = (i: number) => ({ id: id(i), base: 0, version: 1, body: id(i), epoch: 1 })
     expect(await sentAtOnce(100, (lanes) => lanes.index(spec).upsert.submit(row))).toBe(0)
     expect(await sentAtOnce(100, (lanes, i) => lanes.insert.submit(commit(i)))).toBe(0)
   })
