@@ -17,6 +17,7 @@ const aboutSharing = [
   'packages/driver-sqlite/src/gathering.test.ts > ',
   'packages/looseleaf/test/many-queries.int.test.ts > ',
   'packages/opentelemetry/src/telemetry.test.ts > spans > calls that share a statement and the statement lead to each other',
+  'packages/store/src/calls/shard-lanes.test.ts > ',
   'packages/store/src/observing/observing.test.ts > a trace > shares a statement with whoever else it was sent for',
   'packages/store/src/observing/observing.test.ts > an observer > is told how many share a statement, of whom only those have a part in it that it wants to follow',
   'packages/store/src/observing/observing.test.ts > an observer > is told of a statement that was refused for one of its rows',

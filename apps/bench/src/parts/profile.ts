@@ -10,7 +10,7 @@ import { buildIndex } from './build.ts'
 import type { Part } from './part.ts'
 
 /** Of a profile, which takes samples: longer than the turns of other parts. */
-const SECONDS = { tiny: 0.06, quick: 0.6, full: 3 } as const
+const SECONDS = { tiny: 0.3, quick: 0.6, full: 3 } as const
 const profiledSides: readonly SideName[] = ['looseleaf', 'limit']
 const profiledCalls: readonly ScenarioName[] = ['get', 'page', 'insert', 'update', 'list', 'listUnverified']
 

@@ -30,7 +30,7 @@ export const tables: Readonly<Record<string, (results: Results) => string>> = {
     rateTable(results, 'entities', ({ entities }) => `${formatNumber(entities)} entities`),
   shards: (results) => rateTable(results, 'shards', ({ shards }) => counted(shards, 'shard')),
   indexes: (results) => rateTable(results, 'indexes', ({ indexes }) => `${indexes} indexes`),
-  sqlite: (results) => ratioTable(results.results.filter(({ part }) => part === 'sqlite')),
+  sqlite: (results) => ratioTable(rowsOf(results, 'sqlite'), nameOf),
   bulk: bulkTable,
   changes: changesTable,
   observing: observingTable,
@@ -110,10 +110,8 @@ const isOwn = ({ side }: Pick<ResultRow, 'side'>): boolean =>
   side === 'looseleaf' || side === 'sqlite-looseleaf'
 
 /** Looseleaf's calls a second, and by how much they are more than each other side's. */
-function ratioTable(rows: readonly ResultRow[]): string {
+function ratioTable(rows: readonly ResultRow[], keyOf: Key = ({ scenario }) => scenario): string {
   const others = sidesOf(rows).filter((side) => !isOwn({ side }))
-  const keyOf: Key = ({ scenario, callers, part }) =>
-    part === 'sqlite' ? `${scenario}, ${counted(callers, 'caller')}` : scenario
   const lines = [...linesOf(rows, keyOf)].map(([name, line]) => {
     const own = line.find(isOwn)
     return [name, own === undefined ? '–' : formatNumber(own.opsPerSecond), ...ratioCells(rows, line, others)]

@@ -1,3 +1,4 @@
+import pLimit from 'p-limit'
 import type { Side } from '../sides/side.ts'
 import { HOT, type DataSet } from './data-set.ts'
 import { tag, TAGS } from './entry.ts'
@@ -25,6 +26,7 @@ export interface Scenario {
   call(side: Side, data: DataSet, prepared: Ref[]): Promise<unknown>
 }
 
+/** Fewer than lanes line up. */
 const PREPARED_AT_ONCE = 2_000
 
 const full = (items: readonly unknown[], count: number): void => {
@@ -115,17 +117,8 @@ export const scenarios = {
   delete: {
     what: 'an entry is deleted, with its index rows',
     layout: 'entries',
-    async prepare(side, data, calls) {
-      const refs: Ref[] = []
-      // All at once would be more than lanes line up.
-      while (refs.length < calls) {
-        const some = Array.from({ length: Math.min(PREPARED_AT_ONCE, calls - refs.length) }, () =>
-          side.insert(data.newEntry()),
-        )
-        refs.push(...(await Promise.all(some)))
-      }
-      return refs
-    },
+    prepare: (side, data, calls) =>
+      pLimit(PREPARED_AT_ONCE).map(Array.from({ length: calls }), () => side.insert(data.newEntry())),
     async call(side, _, prepared) {
       const ref = prepared.pop()
       if (ref !== undefined) await side.delete(ref)

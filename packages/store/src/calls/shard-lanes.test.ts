@@ -17,10 +17,11 @@ function lanesOfNothing() {
       return Promise.resolve(items.map(() => result))
     }
   const none = answer<unknown, undefined>(undefined)
+  const rows = answer<IndexScan, []>([])
   const shard: unknown = {
     name: 'shard 0',
-    entities: { readBounded: none, readVersions: none, exist: answer(false), insert: none },
-    index: () => ({ scanMany: answer<unknown, []>([]), upsert: none }),
+    entities: { read: none, readBounded: none, readVersions: none, exist: answer(false), insert: none },
+    index: () => ({ scan: (one: IndexScan) => rows([one]), scanMany: rows, upsert: none }),
   }
   return { lanes: createShardLanes(shard as Shard), sent }
 }
