@@ -13,11 +13,8 @@ const noticed: Readonly<Record<Flaw, RegExp>> = {
   'upsert overwrites': /missing|lacks it/,
   'remove is unguarded': /missing|lacks it/,
   'replace is unguarded': /lost update|came back|came between/,
-  // Rows of entities that were fenced are older than that of an attempt that lost, and go with it.
-  'lost rows go at once': /missing|lacks it/,
+  'lost rows go at once': /a query by_group .* lacks it/,
 }
-// Whether calls meet where a guard is needed is chance, and a run in which they do not notices nothing.
-const SEEDS = [2, 3, 4, 5]
 
 describe(`processes on real databases${lacks ? ' (replicas are left out: they need the program mariadbd or mysqld)' : ''}`, () => {
   test(
@@ -47,14 +44,10 @@ describe(`processes on real databases${lacks ? ' (replicas are left out: they ne
     expect(run.counts.queriesOfReplicas).toBeGreaterThan(10)
   })
 
-  test.each(flaws)('a guard that is off is noticed: %s', { timeout: LIMIT_MS }, async (flaw) => {
-    let wrongs = ''
-    for (const seed of SEEDS) {
-      const { urls } = await freshShards(2)
-      const run = await runHistory({ urls, seed, processes: 3, clients: 6, operations: 700, hot: 8, flaw })
-      wrongs += run.wrongs.join('\n')
-      if (noticed[flaw].test(wrongs)) break
-    }
-    expect(wrongs).toMatch(noticed[flaw])
+  // Whether calls meet where a guard is needed is chance, and a run in which they do not notices nothing.
+  test.each(flaws)('a guard that is off is noticed: %s', { timeout: LIMIT_MS, retry: 3 }, async (flaw) => {
+    const { urls } = await freshShards(2)
+    const run = await runHistory({ urls, seed: 2, processes: 3, clients: 6, operations: 700, hot: 8, flaw })
+    expect(run.wrongs.join('\n')).toMatch(noticed[flaw])
   })
 })

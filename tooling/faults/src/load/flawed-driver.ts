@@ -31,20 +31,16 @@ export function withFlaw(driver: Driver, flaw: Flaw): Driver {
 
 const regardless = <Row>(row: Row): Row & { before: number } => ({ ...row, before: Number.MAX_SAFE_INTEGER })
 
-/**
- * Right behind a commit it deletes the row of the state before, which a query that is under way may need; and behind a fence
- * the row of the state itself, where an attempt that lost has left a newer one.
- */
+/** Right behind a commit it deletes the row of the state before, which a query that is under way may need. */
 function hastyReplace(entities: EntityTable, { shards }: Driver): Partial<EntityTable> {
   const spec = tableSpec({ ...byGroup, table: tableName(byGroup, 1) })
   async function removeLost({ id, version }: EntityReplace): Promise<void> {
     const tables = shards.map((shard) => shard.index(spec))
     const rows = (await Promise.all(shards.map((shard) => shard.rowsOf([spec], [id])))).flat()
-    const stamps = rows.flat().flatMap((row) => (row.version <= version ? [row.version] : []))
-    // A commit leaves one row for each state, the last of which has the greatest stamp.
-    const before = Math.max(0, ...stamps)
+    // A fence stamps no rows, and those that it finds are the state's own.
+    if (!rows.flat().some((row) => row.version === version)) return
     for (const [i, table] of tables.entries())
-      await table.remove((rows[i] ?? []).map(({ key, entityId }) => ({ key, entityId, before })))
+      await table.remove((rows[i] ?? []).map(({ key, entityId }) => ({ key, entityId, before: version })))
   }
   return {
     async replace(rows, options) {
