@@ -85,6 +85,8 @@ export interface Flavor {
   batchedSwap(table: SwapTable): BatchedSwap
   /** True where a part of a UNION may have an order and a limit of its own, in parentheses. */
   readonly orderedParts: boolean
+  /** True where a connection keeps frequent statements prepared on its server. */
+  readonly keepsPrepared: boolean
   /** Parts of one UNION ALL at the most. */
   readonly unionParts: number
   /** True where `(a, b) > (?, ?)` finds its place in an index. */

@@ -14,16 +14,27 @@ import { and, or, slot, slots } from './sql-parts.ts'
 /** A statement together with its parameters; `shape` is the same for all that have the same SQL. */
 export interface ParameterizedSql {
   readonly shape: string
-  build(): RawBuilder<unknown>
+  /** `guard`: a condition that comes before its own, and so do the guard's parameters; one that is `isFrequent` takes it. */
+  build(guard?: RawBuilder<unknown>): RawBuilder<unknown>
   /** The same as a part of a UNION, with a column before its own; undefined for one that has to stand within another SELECT. */
-  readonly buildPart?: ((column: RawBuilder<unknown>) => RawBuilder<unknown>) | undefined
+  readonly buildPart?: BuildPart | undefined
   readonly parameters: readonly unknown[]
+  /** Sent so often that it is kept prepared, alone and in a UNION. */
+  readonly isFrequent?: boolean
 }
+
+export type BuildPart = (column: RawBuilder<unknown>, guard?: RawBuilder<unknown>) => RawBuilder<unknown>
 
 /** A column of the key in the order of a scan. */
 interface Column {
   readonly name: string
   readonly direction: Direction
+}
+
+/** What a SELECT has besides: a condition before its own, and a column before its own. */
+interface Extras {
+  readonly guard?: RawBuilder<unknown> | undefined
+  readonly first?: RawBuilder<unknown> | undefined
 }
 
 /** The rows of a range. */
@@ -67,15 +78,16 @@ export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexSc
     condition: readonly RawBuilder<unknown>[],
     rest: readonly Column[],
     included: boolean,
-    first?: RawBuilder<unknown>,
+    { guard, first }: Extras = {},
   ): RawBuilder<unknown> {
+    const conditions = guard === undefined ? condition : [guard, ...condition]
     const selected = [
       ...(first === undefined ? [] : [first]),
       selectedColumns(flavor, spec, key.length - rest.length),
       sql.ref('version'),
       ...(included ? [sql.ref(INCLUDED)] : []),
     ]
-    return sql`SELECT ${sql.join(selected)} FROM ${table} WHERE ${and(condition)} ORDER BY ${inOrder(rest, true)} LIMIT ${slot}`
+    return sql`SELECT ${sql.join(selected)} FROM ${table} WHERE ${and(conditions)} ORDER BY ${inOrder(rest, true)} LIMIT ${slot}`
   }
 
   /** `ofTable`: by the columns of the table, where a SELECT gives other values under their names. */
@@ -92,23 +104,26 @@ export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexSc
 
   /** One SELECT, alone and as a part. */
   function built(
-    one: (first?: RawBuilder<unknown>) => RawBuilder<unknown>,
+    one: (extras: Extras) => RawBuilder<unknown>,
   ): Pick<ParameterizedSql, 'build' | 'buildPart'> {
     return {
-      build: () => one(),
-      buildPart: flavor.orderedParts ? (column) => sql`(${one(column)})` : undefined,
+      build: (guard) => one({ guard }),
+      buildPart: flavor.orderedParts ? (first, guard) => sql`(${one({ first, guard })})` : undefined,
     }
   }
 
   return (scan) => {
-    const { prefix, order, after, limit, included = false } = scan
+    const { prefix, order, after, included = false } = scan
+    // A LIMIT takes no double, which a number would be.
+    const limit = BigInt(scan.limit)
     const inRange = within(key, scan)
     const shape = `scan ${order} ${inRange.shape}${included ? ' included' : ''}`
     if (after === undefined) {
       return {
         shape,
-        ...built((first) => select([inRange.build()], restOf(scan), included, first)),
+        ...built((extras) => select([inRange.build()], restOf(scan), included, extras)),
         parameters: [...inRange.parameters, limit],
+        isFrequent: flavor.keepsPrepared,
       }
     }
     const rest = restOf(scan)
@@ -118,7 +133,7 @@ export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexSc
       const behind = spelledOut(rest, place, inclusive)
       return {
         shape: `${shape} ${inclusive ? 'from' : 'after'}`,
-        ...built((first) => select([inRange.build(), behind.build()], rest, included, first)),
+        ...built((extras) => select([inRange.build(), behind.build()], rest, included, extras)),
         parameters: [...inRange.parameters, ...behind.parameters, limit],
       }
     }

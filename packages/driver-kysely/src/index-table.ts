@@ -7,6 +7,7 @@ import {
   type IndexTable,
   type IndexTableSpec,
 } from '@looseleaf/core'
+import { sql } from 'kysely'
 import type { Flavor } from './flavor.ts'
 import type { Flush } from './flush.ts'
 import { indexRowReader, readPrefix } from './index-row.ts'
@@ -30,6 +31,8 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
   const statements = indexStatements(spec, flavor)
   const directions = directionsOf(spec.columns)
   const { reading, writing, shape } = indexCalls(session, spec)
+  const { parameters: ofOwnSession } = flavor.ownSession
+  const inOwnSession = flavor.ownSession.only(sql`1`)
 
   const indexRow = indexRowReader(
     spec.columns.map(({ type }) => type),
@@ -41,9 +44,17 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
     return rows.map((row) => indexRow(row, prefix))
   }
 
-  async function select(statement: ParameterizedSql, call: CallOptions | undefined): Promise<readonly Row[]> {
-    const query = shape(statement.shape, () => statement.build())
-    return (await session.run(query, statement.parameters, reading(call))).rows
+  async function select(
+    { shape: key, build, parameters, isFrequent = false }: ParameterizedSql,
+    call: CallOptions | undefined,
+  ): Promise<readonly Row[]> {
+    if (!isFrequent) {
+      const query = shape(key, () => build())
+      return (await session.run(query, parameters, reading(call))).rows
+    }
+    // A prepared one would else read from another table, where another session has that one under its number.
+    const query = shape(key, () => build(inOwnSession), { isFrequent, isScan: true })
+    return (await session.run(query, [...ofOwnSession, ...parameters], reading(call))).rows
   }
 
   return {
@@ -60,7 +71,7 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
         ({ key, entityId, version, included = null }, i) => [
           ...key,
           entityId,
-          ...(i === 0 ? flavor.ownSession.parameters : []),
+          ...(i === 0 ? ofOwnSession : []),
           version,
           ...(spec.covering ? [included] : []),
         ],

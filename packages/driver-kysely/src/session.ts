@@ -24,7 +24,11 @@ export interface StatementHints {
   readonly signal?: AbortSignal | undefined
   /** True for one of the few statements that are sent all the time: a connection may keep it prepared. */
   readonly isFrequent?: boolean | undefined
+  /** True for a scan of an index: there are several for each index, and they must not take the place of other frequent ones. */
+  readonly isScan?: boolean | undefined
 }
+
+type Frequency = Pick<StatementHints, 'isFrequent' | 'isScan'>
 
 /** A compiled query as every connection gets it from here. */
 export type HintedQuery = CompiledQuery & StatementHints
@@ -35,12 +39,12 @@ export type Row = Readonly<Record<string, unknown>>
 /** What a table makes of the faults that depend on the table. */
 export type FaultCodes = Partial<Record<TableFault, readonly [code: ErrorCode, message: string]>>
 
-export interface Call extends Omit<StatementHints, 'isFrequent'> {
+export interface Call extends Omit<StatementHints, keyof Frequency> {
   readonly faults: FaultCodes
 }
 
 /** A compiled statement without its parameters. */
-export type Shape = CompiledQuery & Pick<StatementHints, 'isFrequent'>
+export type Shape = CompiledQuery & Frequency
 
 /** Sends compiled statements to one database, and speaks of errors in Looseleaf's words. */
 export interface Session {
@@ -48,7 +52,7 @@ export interface Session {
   /** Runs the work on one connection, within a transaction. */
   transaction<T>(call: Call, work: (inner: Session) => Promise<T>): Promise<T>
   /** The compiled form of a statement: built at its first use under this key, and kept. */
-  shape(key: string, build: () => RawBuilder<unknown>, hints?: Pick<StatementHints, 'isFrequent'>): Shape
+  shape(key: string, build: () => RawBuilder<unknown>, hints?: Frequency): Shape
 }
 
 /**
@@ -121,12 +125,12 @@ export function createSession({ name, db, driver, flavor, gate }: SessionOptions
   function shape(
     key: string,
     build: () => RawBuilder<unknown>,
-    { isFrequent = false }: Pick<StatementHints, 'isFrequent'> = {},
+    { isFrequent = false, isScan = false }: Frequency = {},
   ): Shape {
     const known = shapes.get(key)
     if (known !== undefined) return known
     // Its text alone: the tree that it was compiled from is far larger.
-    const found = earlier.get(key) ?? { ...CompiledQuery.raw(build().compile(db).sql), isFrequent }
+    const found = earlier.get(key) ?? { ...CompiledQuery.raw(build().compile(db).sql), isFrequent, isScan }
     if (shapes.size >= MAX_SHAPES / 2) {
       earlier = shapes
       shapes = new Map()
@@ -177,10 +181,10 @@ export function createSession({ name, db, driver, flavor, gate }: SessionOptions
 
 function execute(
   connection: DatabaseConnection,
-  { query, queryId, sql, isFrequent }: Shape,
+  { query, queryId, sql, isFrequent, isScan }: Shape,
   parameters: readonly unknown[],
   { write, signal }: Call,
 ): Promise<QueryResult<Row>> {
-  const hinted: HintedQuery = { query, queryId, sql, parameters, write, signal, isFrequent }
+  const hinted: HintedQuery = { query, queryId, sql, parameters, write, signal, isFrequent, isScan }
   return connection.executeQuery(hinted)
 }

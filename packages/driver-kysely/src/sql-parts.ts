@@ -46,6 +46,11 @@ export function roundedUp(length: number): number {
   return Math.ceil(length / step) * step
 }
 
+/** The next power of two, or the number itself. */
+export function toPowerOfTwo(length: number): number {
+  return 2 ** Math.ceil(Math.log2(length))
+}
+
 /**
  * Cuts a list of ids into statements' worth, each rounded up to a power of two by repeating its last id: so few lengths that a
  * connection keeps all of them prepared. A server finds an id that it has found already for next to nothing.
@@ -54,7 +59,7 @@ export function idChunks(ids: readonly Uint8Array[]): readonly (readonly Uint8Ar
   const chunks: Uint8Array[][] = []
   for (let start = 0; start < ids.length; start += MAX_READ_IDS) {
     const chunk = ids.slice(start, start + MAX_READ_IDS)
-    const length = 2 ** Math.ceil(Math.log2(chunk.length))
+    const length = toPowerOfTwo(chunk.length)
     const last = chunk[chunk.length - 1] as Uint8Array
     while (chunk.length < length) chunk.push(last)
     chunks.push(chunk)

@@ -1,5 +1,5 @@
 import type { IndexScan } from '@looseleaf/core'
-import { sql } from 'kysely'
+import { DummyDriver, Kysely, MysqlAdapter, MysqlIntrospector, MysqlQueryCompiler, sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { scriptedShard } from '../test/scripted-shard.ts'
 import type { ParameterizedSql } from './index-scan.ts'
@@ -8,7 +8,17 @@ import { unionOf } from './union.ts'
 interface Item {
   readonly shape: string
   readonly parameters: readonly unknown[]
+  readonly isFrequent?: boolean
 }
+
+const compiler = new Kysely({
+  dialect: {
+    createAdapter: () => new MysqlAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (db) => new MysqlIntrospector(db),
+    createQueryCompiler: () => new MysqlQueryCompiler(),
+  },
+})
 
 const itemsOf = (count: number, parameters: readonly unknown[] = [1], shape = 'a'): Item[] =>
   Array.from({ length: count }, () => ({ shape, parameters }))
@@ -39,6 +49,32 @@ test('few lengths are sent, filled up with parts that ask for nothing', async ()
     'nothing',
   ])
   expect((await sentFor(itemsOf(18, [1, 2])))[0]?.shape).toBe(statement?.shape)
+})
+
+test('those that are sent often have a length of every power of two up to 32, and longer ones are not kept', async () => {
+  const often = (count: number): Item[] => itemsOf(count).map((item) => ({ ...item, isFrequent: true }))
+  const sent = []
+  for (const count of [1, 2, 3, 5, 9, 17, 32, 33]) sent.push(...(await sentFor(often(count))))
+  expect(sent.map(({ parameters }) => parameters.length)).toEqual([1, 2, 4, 8, 16, 32, 32, 36])
+  expect(sent.map(({ isFrequent }) => isFrequent)).toEqual([true, true, true, true, true, true, true, false])
+})
+
+test('a guard stands before the first part alone', async () => {
+  const sent: ParameterizedSql[] = []
+  await unionOf(itemsOf(2), {
+    most: 128,
+    statementOf: (item) => ({
+      ...item,
+      build: () => sql`SELECT`,
+      buildPart: (column, guard) => sql`${column} ${guard ?? sql.raw('-')}`,
+    }),
+    nothing: (item) => item,
+    async select(statement) {
+      sent.push(statement)
+      return []
+    },
+  })
+  expect(sent[0]!.build(sql.raw('OWN')).compile(compiler).sql).toBe('0 AS `$part` OWN UNION ALL 1 -')
 })
 
 test('shapes are statements of their own, one of a single item as it is', async () => {

@@ -1,13 +1,19 @@
 import { sql } from 'kysely'
-import type { ParameterizedSql } from './index-scan.ts'
+import type { BuildPart, ParameterizedSql } from './index-scan.ts'
 import { toNumber } from './row-values.ts'
 import type { Row } from './session.ts'
-import { roundedUp, slot } from './sql-parts.ts'
+import { roundedUp, slot, toPowerOfTwo } from './sql-parts.ts'
 
 /** Parameters of one statement, or one part; SQLite takes 32,766. They also keep its text short: SQLite takes a MB. */
 const MAX_SLOTS = 2_048
 /** Bytes of parameters of one statement, or one part: as literals of a text they are far below any limit of a packet. */
 const MAX_BYTES = 512 * 1024
+
+/**
+ * Parts of one that is kept prepared, each of which takes a server some 12 kB for each connection. More go as text: cut into several
+ * they would be more statements.
+ */
+const MAX_PREPARED = 32
 
 /** Statements of one call in flight: with more, one call could take all connections of a shard. */
 const IN_FLIGHT = 2
@@ -67,19 +73,22 @@ async function fill<Item>(chunk: readonly Part<Item>[], parts: Parts<Item>): Pro
     return
   }
   const { shape, build, buildPart = within(build) } = first.statement
-  const count = roundedUp(chunk.length)
+  const isFrequent = first.statement.isFrequent === true && chunk.length <= MAX_PREPARED
+  // The fewer lengths there are, the fewer statements a connection keeps.
+  const count = isFrequent ? toPowerOfTwo(chunk.length) : roundedUp(chunk.length)
   const filler = parts.statementOf(parts.nothing(first.item))
   const found = await parts.select({
     shape: `${count} ${shape}`,
     // The first says how the columns are called.
-    build: () =>
+    build: (guard) =>
       sql.join(
         Array.from({ length: count }, (_, i) =>
-          buildPart(i === 0 ? sql`${sql.lit(i)} AS ${sql.ref(PART)}` : sql.lit(i)),
+          i === 0 ? buildPart(sql`${sql.lit(i)} AS ${sql.ref(PART)}`, guard) : buildPart(sql.lit(i)),
         ),
         sql` UNION ALL `,
       ),
     parameters: Array.from({ length: count }, (_, i) => (chunk[i]?.statement ?? filler).parameters).flat(),
+    isFrequent,
   })
   const byPart = chunk.map((): Row[] => [])
   for (const row of found) byPart[toNumber(row[PART])]!.push(row)
@@ -87,8 +96,8 @@ async function fill<Item>(chunk: readonly Part<Item>[], parts: Parts<Item>): Pro
 }
 
 /** One SELECT in another, because SQLite takes an order and a limit at the end of a UNION alone. */
-function within(build: ParameterizedSql['build']): NonNullable<ParameterizedSql['buildPart']> {
-  return (column) => sql`SELECT ${column}, part.* FROM (${build()}) AS part`
+function within(build: ParameterizedSql['build']): BuildPart {
+  return (column, guard) => sql`SELECT ${column}, part.* FROM (${build(guard)}) AS part`
 }
 
 function inChunks<Item>(alike: readonly Part<Item>[], maxParts: number): readonly (readonly Part<Item>[])[] {

@@ -34,6 +34,7 @@ export interface ScriptedShard extends Pick<Shard, 'entities' | 'index'> {
 /** A database whose swaps give the ids of the rows that they changed. */
 const flavor = {
   now: sql`NOW`,
+  keepsPrepared: false,
   unionParts: 128,
   rowValuesSeek: true,
   microsOf: (updated) => sql<number>`${updated}`,

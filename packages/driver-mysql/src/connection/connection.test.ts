@@ -1,3 +1,4 @@
+import type { HintedQuery } from '@looseleaf/driver-kysely'
 import { CompiledQuery } from 'kysely'
 import { expect, test } from 'vitest'
 import { sessionToken } from '../settings/session-token.ts'
@@ -41,13 +42,16 @@ function connect(refusal?: { readonly errno: number }): {
   return { connection, sent }
 }
 
-const ask = (connection: Connection, sql: string, isFrequent = true): Promise<unknown> =>
-  connection.executeQuery({ ...CompiledQuery.raw(sql, [1]), isFrequent } as CompiledQuery)
+const ask = (
+  connection: Connection,
+  sql: string,
+  hints: Partial<HintedQuery> = { isFrequent: true },
+): Promise<unknown> => connection.executeQuery({ ...CompiledQuery.raw(sql, [1]), ...hints } as CompiledQuery)
 
 test('frequent statements are prepared, and others sent as text', async () => {
   const { connection, sent } = connect()
   await ask(connection, 'A ?')
-  await ask(connection, 'B ?', false)
+  await ask(connection, 'B ?', {})
   expect(sent).toEqual(['prepared A ? 1', 'text B 1'])
 })
 
@@ -57,6 +61,13 @@ test('a connection keeps 48 of them prepared, and sends any more as text', async
   await ask(connection, 'S0 ?')
   expect(sent.filter((statement) => statement.startsWith('prepared'))).toHaveLength(49)
   expect(sent.slice(-2)).toEqual(['text S48 1', 'prepared S0 ? 1'])
+})
+
+test('scans take no place of other frequent statements: 24 are kept beside them', async () => {
+  const { connection, sent } = connect()
+  for (let i = 0; i < 25; i++) await ask(connection, `SCAN${i} ?`, { isFrequent: true, isScan: true })
+  for (let i = 0; i < 48; i++) await ask(connection, `S${i} ?`)
+  expect(sent.filter((statement) => statement.startsWith('text'))).toEqual(['text SCAN24 1'])
 })
 
 test('a long statement is prepared where it carries the token, and else sent as text', async () => {

@@ -30,6 +30,8 @@ const PREPARE_ABOVE_BYTES = 64 * 1024
  * more, for those with long parameters.
  */
 const MAX_FREQUENT = 48
+/** Of scans, of which there are several for each index, beside them: else a store with many indexes would read its entities by text. */
+const MAX_SCANS = 24
 
 /** What a statement adds to its parameters at the most, and what each of them adds. */
 const STATEMENT_OVERHEAD_BYTES = 1024
@@ -88,6 +90,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   let verifiedAt = performance.now()
   /** The texts of frequent statements that are prepared. */
   const frequent = new Set<string>()
+  const scans = new Set<string>()
   let mayPrepare = true
   const timer = createDeadlineTimer()
   client.onLost(() => {
@@ -150,11 +153,12 @@ export function createConnection(options: ConnectionOptions): Connection {
   }
 
   /** Whether it is worth being prepared; from then on it is kept so. Not while locks are held: it is one round trip more. */
-  function keepsPrepared(sql: string): boolean {
+  function keepsPrepared(sql: string, isScan: boolean): boolean {
     if (!mayPrepare || inTransaction) return false
-    if (frequent.has(sql)) return true
-    if (frequent.size === MAX_FREQUENT) return false
-    frequent.add(sql)
+    const kept = isScan ? scans : frequent
+    if (kept.has(sql)) return true
+    if (kept.size === (isScan ? MAX_SCANS : MAX_FREQUENT)) return false
+    kept.add(sql)
     return true
   }
 
@@ -168,7 +172,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   async function send(query: CompiledQuery): Promise<ClientResult> {
     const { sql, parameters } = query
     // Kysely's own statements have no hints.
-    const { write = false, isFrequent = false, signal } = query as Partial<HintedQuery>
+    const { write = false, isFrequent = false, isScan = false, signal } = query as Partial<HintedQuery>
     if (signal?.aborted) throw abortedError(signal)
     if (!inTransaction && performance.now() - verifiedAt > VERIFIED_MS) {
       await verify(deadline - performance.now())
@@ -180,7 +184,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       if (packet > maxPacketBytes || sql.length > maxPacketBytes) throw clientError('PACKET_TOO_LARGE')
       return sendPrepared(query, write)
     }
-    if (isFrequent && keepsPrepared(sql)) {
+    if (isFrequent && keepsPrepared(sql, isScan)) {
       try {
         return await sendPrepared(query, write)
       } catch (error) {

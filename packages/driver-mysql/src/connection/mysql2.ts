@@ -79,7 +79,7 @@ export function connectClient(address: ShardAddress, password: string): ClientCo
     // Statements come with their parameters in them: there is nothing to look for.
     queryFormat: (sql: string) => sql,
     // Each prepared statement is kept on the server for as long as the connection lives.
-    maxPreparedStatements: 64,
+    maxPreparedStatements: 88,
   }) as unknown as LibraryConnection
   // Without a listener, the loss of an idle connection would end the process.
   client.on('error', () => {})

@@ -76,7 +76,9 @@ test('in a session that has another statement under its number, nothing is read 
   const row = (n: bigint) => ({ key: [n], version: 1, entityId: newEntity().id })
   const tombstone = { ...newEntity(), body: null }
   await direct.entities.insert([tombstone, newEntity()], { epoch })
+  await direct.index(other).upsert([row(2n)])
   const { id } = tombstone
+  const scan = { prefix: [], order: 'asc', limit: 9 } as const
   const missing = newEntity().id
   const pairs: ((shard: Shard) => Promise<unknown>)[][] = [
     [({ entities }) => entities.exist([id]), ({ entities }) => entities.read([id])],
@@ -85,6 +87,13 @@ test('in a session that has another statement under its number, nothing is read 
     [({ entities }) => entities.readBounded([id, missing], 1_000), ({ entities }) => entities.exist([id])],
     [({ entities }) => entities.read([missing]), ({ entities }) => entities.readVersions([id, missing])],
     [(shard) => shard.index(own).upsert([row(1n)]), (shard) => shard.index(other).upsert([row(2n)])],
+    // The one finds nothing, and the other has a row.
+    [(shard) => shard.index(own).scan(scan), (shard) => shard.index(other).scan(scan)],
+    [
+      (shard) => shard.index(own).scanMany([scan, scan]),
+      (shard) => shard.index(other).scanMany([scan, scan]),
+    ],
+    [(shard) => shard.index(other).scan(scan), (shard) => shard.index(own).scan(scan)],
     [(shard) => shard.entities.insert([newEntity()], { epoch }), (shard) => shard.entities.read([id])],
   ]
   for (const calls of pairs) {
@@ -106,5 +115,5 @@ test('in a session that has another statement under its number, nothing is read 
     expect(await direct.entities.count()).toEqual(before)
   }
   expect(await direct.index(own).count({ prefix: [] })).toBe(1)
-  expect(await direct.index(other).count({ prefix: [] })).toBe(1)
+  expect(await direct.index(other).count({ prefix: [] })).toBe(2)
 })

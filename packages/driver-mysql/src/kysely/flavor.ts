@@ -81,6 +81,7 @@ export const mysqlFlavor: Flavor = {
   deleteSource: (table) => sql`${table} FROM ${byPrimaryKey(table)}`,
   batchedSwap,
   orderedParts: true,
+  keepsPrepared: true,
   unionParts: 128,
   rowValuesSeek: false,
   // Without a binary log, InnoDB shows a commit before its redo log is written.
