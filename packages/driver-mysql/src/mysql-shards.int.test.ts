@@ -20,7 +20,7 @@ describe('a deadline', () => {
       unknownOutcome: true,
       shard: shard.name,
     })
-    await until(async () => (await threadsAt(holder, '%UPDATE `entities`%')).length === 0)
+    await until(async () => (await threadsAt(holder, 'UPDATE `entities`')).length === 0)
     await holder.query('ROLLBACK')
     expect(await shard.entities.readVersions([entity.id])).toEqual([1])
   })
@@ -34,7 +34,7 @@ describe('a deadline', () => {
       retryable: true,
       unknownOutcome: false,
     })
-    await until(async () => (await threadsAt(holder, '%FROM `entities`%')).length === 0)
+    await until(async () => (await threadsAt(holder, 'FROM `entities`')).length === 0)
     await holder.query('UNLOCK TABLES')
     expect(await shard.entities.read([randomBytes(16)])).toEqual([undefined])
   })

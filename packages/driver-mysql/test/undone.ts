@@ -1,13 +1,14 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise'
+import { threadsAt } from './bench.ts'
 import { until } from './until.ts'
 
 /** Waits until nobody has a transaction open in the database of this connection. */
 export async function undone(observer: Connection): Promise<void> {
   await until(async () => {
+    const threads = await threadsAt(observer)
     const [rows] = await observer.query<RowDataPacket[]>(
-      `SELECT 1 FROM information_schema.innodb_trx AS t
-       JOIN information_schema.processlist AS p ON p.id = t.trx_mysql_thread_id WHERE p.db = DATABASE()`,
+      'SELECT trx_mysql_thread_id AS thread FROM information_schema.innodb_trx',
     )
-    return rows.length === 0
+    return !rows.some(({ thread }) => threads.includes(Number(thread)))
   })
 }

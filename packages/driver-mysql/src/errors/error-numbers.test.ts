@@ -97,6 +97,13 @@ const rows: readonly Row[] = [
   server('duplicate', 1062, 'duplicate', 'duplicate'),
   server('another epoch', 1242, 'fence-refused', 'fence-refused'),
   server('a session without its token', 1690, 'STATEMENT_FAILED', 'STATEMENT_FAILED', 'ends'),
+  server(
+    'a prepared statement of another session, MySQL',
+    1835,
+    'STATEMENT_FAILED',
+    'STATEMENT_FAILED',
+    'ends',
+  ),
   server('key too long', 1071, 'BAD_INDEX', 'BAD_INDEX'),
   server('lost server, by a proxy', 2013, AWAY, UNKNOWN, 'ends', 'down'),
   server('unreachable server, by ProxySQL', 9001, AWAY, UNKNOWN, 'down'),

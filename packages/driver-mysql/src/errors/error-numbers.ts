@@ -21,6 +21,8 @@ export const NOT_MARKED = 'its variable @looseleaf is not what this connection h
 export const UNKNOWN_STATEMENT = 1243
 /** A prepared statement has come with more or fewer parameters than it takes: in this session its number is another's. */
 export const OTHER_PARAMETERS = 1210
+/** The same, as MySQL says it. */
+export const OTHER_PACKET = 1835
 
 /** By what such a statement has noticed it. */
 export const NOT_KNOWN = 'it does not know a statement that was prepared for this connection'
@@ -136,6 +138,7 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   ],
   [UNKNOWN_STATEMENT]: ['STATEMENT_FAILED', otherSession(NOT_KNOWN), 'ends'],
   [OTHER_PARAMETERS]: ['STATEMENT_FAILED', otherSession(NOT_KNOWN), 'ends'],
+  [OTHER_PACKET]: ['STATEMENT_FAILED', otherSession(NOT_KNOWN), 'ends'],
   [OTHER_SESSION]: ['STATEMENT_FAILED', otherSession(NOT_MARKED), 'ends'],
   1698: ['SHARD_DENIED', 'the server refuses the user.'],
   1792: ['SHARD_UNAVAILABLE', 'the transaction is read-only.'],

@@ -5,6 +5,7 @@ import {
   NOT_KNOWN,
   NOT_MARKED,
   NOT_PREPARED,
+  OTHER_PACKET,
   OTHER_PARAMETERS,
   OTHER_SESSION,
   otherSession,
@@ -59,6 +60,7 @@ export function foundByRefusal(error: unknown): string | undefined {
       return NOT_MARKED
     case UNKNOWN_STATEMENT:
     case OTHER_PARAMETERS:
+    case OTHER_PACKET:
       return NOT_KNOWN
     default:
       return undefined

@@ -20,7 +20,8 @@ let sent: string[]
 beforeEach(async () => {
   const behind = await bench.behindProxy()
   proxy = behind.proxy
-  shard = (await bench.migrate({}, behind.url)).shard
+  // One test has others wait for two seconds.
+  shard = (await bench.migrate({ lockWaitSeconds: 30 }, behind.url)).shard
   observer = await bench.observe()
   await shard.dropIndexTable(spec)
   await shard.createIndexTable(spec)
