@@ -55,7 +55,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     parameters: readonly unknown[] = [],
   ): Promise<Map<string, Row>> {
     const found = new Map<string, Row>()
-    const hints = { isFrequent: kind !== 'bodyLengths' }
+    const hints = { keep: kind === 'bodyLengths' ? undefined : ('common' as const) }
     const [first, ...others] = idChunks(ids).map((chunk) =>
       through.run(
         session.shape(`${kind} ${chunk.length}`, () => statements[kind](chunk.length), hints),
@@ -115,7 +115,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
     call: Call,
     through: Session,
   ): Promise<boolean> {
-    const query = session.shape('replaceOne', () => statements.replaceOne(), { isFrequent: true })
+    const query = session.shape('replaceOne', () => statements.replaceOne(), { keep: 'common' })
     const result = await through.run(query, [version, body, id, base, epoch, ...ofOwnSession], call)
     return toCount(result.numAffectedRows) === 1
   }
@@ -198,7 +198,7 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
         withPending(rows, writing(call), (through) =>
           through.run(
             session.shape(`insert ${rows.length} ${behind}`, () => statements.insert(rows.length, behind), {
-              isFrequent: isAlone,
+              keep: isAlone ? 'common' : undefined,
             }),
             parameters,
             writing(call),

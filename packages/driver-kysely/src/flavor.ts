@@ -85,10 +85,10 @@ export interface Flavor {
   batchedSwap(table: SwapTable): BatchedSwap
   /** True where a part of a UNION may have an order and a limit of its own, in parentheses. */
   readonly orderedParts: boolean
-  /** True where a connection keeps frequent statements prepared on its server. */
-  readonly keepsPrepared: boolean
   /** Parts of one UNION ALL at the most. */
   readonly unionParts: number
+  /** Those of scans that a connection keeps prepared, at the most: a power of two; 0 where it gains nothing by that. */
+  readonly preparedParts: number
   /** True where `(a, b) > (?, ?)` finds its place in an index. */
   readonly rowValuesSeek: boolean
   /** True where nobody reads a commit that a crash could still undo. */

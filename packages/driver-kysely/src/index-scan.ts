@@ -9,21 +9,23 @@ import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from './flavor.ts'
 import { selectedColumns } from './index-row.ts'
 import { columnNames, INCLUDED } from './schema.ts'
+import type { StatementHints } from './session.ts'
 import { and, or, slot, slots } from './sql-parts.ts'
 
 /** A statement together with its parameters; `shape` is the same for all that have the same SQL. */
 export interface ParameterizedSql {
   readonly shape: string
-  /** `guard`: a condition that comes before its own, and so do the guard's parameters; one that is `isFrequent` takes it. */
-  build(guard?: RawBuilder<unknown>): RawBuilder<unknown>
+  build(): RawBuilder<unknown>
   /** The same as a part of a UNION, with a column before its own; undefined for one that has to stand within another SELECT. */
   readonly buildPart?: BuildPart | undefined
+  /** Without those of `ownSession`, which come before these where it `isGuarded`. */
   readonly parameters: readonly unknown[]
-  /** Sent so often that it is kept prepared, alone and in a UNION. */
-  readonly isFrequent?: boolean
+  /** Whether it ends with an error in any session but its own, alone and as the first part of a UNION. */
+  readonly isGuarded?: boolean | undefined
+  readonly keep?: StatementHints['keep']
 }
 
-export type BuildPart = (column: RawBuilder<unknown>, guard?: RawBuilder<unknown>) => RawBuilder<unknown>
+export type BuildPart = (column: RawBuilder<unknown>, isFirst: boolean) => RawBuilder<unknown>
 
 /** A column of the key in the order of a scan. */
 interface Column {
@@ -31,10 +33,11 @@ interface Column {
   readonly direction: Direction
 }
 
-/** What a SELECT has besides: a condition before its own, and a column before its own. */
+/** What one SELECT has besides the others of a UNION. */
 interface Extras {
-  readonly guard?: RawBuilder<unknown> | undefined
-  readonly first?: RawBuilder<unknown> | undefined
+  /** A column before its own. */
+  readonly column?: RawBuilder<unknown>
+  readonly isFirst?: boolean
 }
 
 /** The rows of a range. */
@@ -63,6 +66,8 @@ export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexSc
   const table = sql.table(spec.table)
   const key = [...columnNames(spec), 'entity_id']
   const directions: readonly Direction[] = [...directionsOf(spec.columns), 1]
+  const inOwnSession = flavor.ownSession.only(sql`1`)
+  const isPrepared = flavor.preparedParts > 0
   const numbers = new Set(key.filter((_, i) => spec.columns[i]?.type === 'number'))
 
   function restOf({ prefix, order }: IndexScan): readonly Column[] {
@@ -78,16 +83,15 @@ export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexSc
     condition: readonly RawBuilder<unknown>[],
     rest: readonly Column[],
     included: boolean,
-    { guard, first }: Extras = {},
+    { column, isFirst = false }: Extras = {},
   ): RawBuilder<unknown> {
-    const conditions = guard === undefined ? condition : [guard, ...condition]
     const selected = [
-      ...(first === undefined ? [] : [first]),
+      ...(column === undefined ? [] : [column]),
       selectedColumns(flavor, spec, key.length - rest.length),
       sql.ref('version'),
       ...(included ? [sql.ref(INCLUDED)] : []),
     ]
-    return sql`SELECT ${sql.join(selected)} FROM ${table} WHERE ${and(conditions)} ORDER BY ${inOrder(rest, true)} LIMIT ${slot}`
+    return sql`SELECT ${sql.join(selected)} FROM ${table} WHERE ${and(isFirst ? [inOwnSession, ...condition] : condition)} ORDER BY ${inOrder(rest, true)} LIMIT ${slot}`
   }
 
   /** `ofTable`: by the columns of the table, where a SELECT gives other values under their names. */
@@ -105,25 +109,30 @@ export function indexScans(spec: IndexTableSpec, flavor: Flavor): (scan: IndexSc
   /** One SELECT, alone and as a part. */
   function built(
     one: (extras: Extras) => RawBuilder<unknown>,
+    isGuarded = false,
   ): Pick<ParameterizedSql, 'build' | 'buildPart'> {
     return {
-      build: (guard) => one({ guard }),
-      buildPart: flavor.orderedParts ? (first, guard) => sql`(${one({ first, guard })})` : undefined,
+      build: () => one({ isFirst: isGuarded }),
+      buildPart: flavor.orderedParts
+        ? (column, isFirst) => sql`(${one({ column, isFirst: isGuarded && isFirst })})`
+        : undefined,
     }
   }
 
   return (scan) => {
     const { prefix, order, after, included = false } = scan
-    // A LIMIT takes no double, which a number would be.
-    const limit = BigInt(scan.limit)
+    // A prepared LIMIT takes no double, which a number would be.
+    const limit = Number.isSafeInteger(scan.limit) ? BigInt(scan.limit) : scan.limit
     const inRange = within(key, scan)
     const shape = `scan ${order} ${inRange.shape}${included ? ' included' : ''}`
     if (after === undefined) {
       return {
         shape,
-        ...built((extras) => select([inRange.build()], restOf(scan), included, extras)),
+        ...built((extras) => select([inRange.build()], restOf(scan), included, extras), isPrepared),
         parameters: [...inRange.parameters, limit],
-        isFrequent: flavor.keepsPrepared,
+        // Else it would read from another table, where another session has that one's statement under its number.
+        isGuarded: isPrepared,
+        keep: isPrepared ? 'scan' : undefined,
       }
     }
     const rest = restOf(scan)

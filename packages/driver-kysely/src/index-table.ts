@@ -7,7 +7,6 @@ import {
   type IndexTable,
   type IndexTableSpec,
 } from '@looseleaf/core'
-import { sql } from 'kysely'
 import type { Flavor } from './flavor.ts'
 import type { Flush } from './flush.ts'
 import { indexRowReader, readPrefix } from './index-row.ts'
@@ -32,7 +31,6 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
   const directions = directionsOf(spec.columns)
   const { reading, writing, shape } = indexCalls(session, spec)
   const { parameters: ofOwnSession } = flavor.ownSession
-  const inOwnSession = flavor.ownSession.only(sql`1`)
 
   const indexRow = indexRowReader(
     spec.columns.map(({ type }) => type),
@@ -45,16 +43,12 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
   }
 
   async function select(
-    { shape: key, build, parameters, isFrequent = false }: ParameterizedSql,
+    { shape: key, build, parameters, isGuarded = false, keep }: ParameterizedSql,
     call: CallOptions | undefined,
   ): Promise<readonly Row[]> {
-    if (!isFrequent) {
-      const query = shape(key, () => build())
-      return (await session.run(query, parameters, reading(call))).rows
-    }
-    // A prepared one would else read from another table, where another session has that one under its number.
-    const query = shape(key, () => build(inOwnSession), { isFrequent, isScan: true })
-    return (await session.run(query, [...ofOwnSession, ...parameters], reading(call))).rows
+    const query = shape(key, () => build(), { keep })
+    const all = isGuarded ? [...ofOwnSession, ...parameters] : parameters
+    return (await session.run(query, all, reading(call))).rows
   }
 
   return {
@@ -79,7 +73,7 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
       const send = (through: Session): ReturnType<Session['run']> =>
         through.run(
           shape(`upsert ${rows.length}`, () => statements.upsert(rows.length), {
-            isFrequent: rows.length === 1,
+            keep: rows.length === 1 ? 'common' : undefined,
           }),
           parameters,
           writing(call),
@@ -105,6 +99,7 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
     async scanMany(scans, call) {
       const found = await unionOf(scans, {
         most: flavor.unionParts,
+        mostPrepared: flavor.preparedParts,
         statementOf: statements.scan,
         nothing: (scan) => ({ ...scan, limit: 0 }),
         select: (statement) => select(statement, call),
@@ -122,6 +117,7 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
         ranges.map((range) => ({ range, limit: 1 })),
         {
           most: flavor.unionParts,
+          mostPrepared: 0,
           statementOf: ({ range, limit }) => limited(statements.count(range), limit),
           nothing: ({ range }) => ({ range, limit: 0 }),
           select: (statement) => select(statement, call),

@@ -22,13 +22,12 @@ export interface StatementHints {
   readonly write: boolean
   /** A statement whose signal has fired while it waited for a connection need not be sent. */
   readonly signal?: AbortSignal | undefined
-  /** True for one of the few statements that are sent all the time: a connection may keep it prepared. */
-  readonly isFrequent?: boolean | undefined
-  /** True for a scan of an index: there are several for each index, and they must not take the place of other frequent ones. */
-  readonly isScan?: boolean | undefined
+  /**
+   * For what is sent again and again, so that a connection may keep it prepared: `common` for one of few, `scan` for one of several of
+   * each index, which must not take the places of those.
+   */
+  readonly keep?: 'common' | 'scan' | undefined
 }
-
-type Frequency = Pick<StatementHints, 'isFrequent' | 'isScan'>
 
 /** A compiled query as every connection gets it from here. */
 export type HintedQuery = CompiledQuery & StatementHints
@@ -39,20 +38,20 @@ export type Row = Readonly<Record<string, unknown>>
 /** What a table makes of the faults that depend on the table. */
 export type FaultCodes = Partial<Record<TableFault, readonly [code: ErrorCode, message: string]>>
 
-export interface Call extends Omit<StatementHints, keyof Frequency> {
+export interface Call extends Omit<StatementHints, 'keep'> {
   readonly faults: FaultCodes
 }
 
 /** A compiled statement without its parameters. */
-export type Shape = CompiledQuery & Frequency
+export type Shape = CompiledQuery & Pick<StatementHints, 'keep'>
 
 /** Sends compiled statements to one database, and speaks of errors in Looseleaf's words. */
 export interface Session {
   run(query: Shape, parameters: readonly unknown[], call: Call): Promise<QueryResult<Row>>
   /** Runs the work on one connection, within a transaction. */
   transaction<T>(call: Call, work: (inner: Session) => Promise<T>): Promise<T>
-  /** The compiled form of a statement: built at its first use under this key, and kept. */
-  shape(key: string, build: () => RawBuilder<unknown>, hints?: Frequency): Shape
+  /** The compiled form of a statement: built at its first use under this key, and kept, with its hints. */
+  shape(key: string, build: () => RawBuilder<unknown>, hints?: Pick<StatementHints, 'keep'>): Shape
 }
 
 /**
@@ -125,12 +124,12 @@ export function createSession({ name, db, driver, flavor, gate }: SessionOptions
   function shape(
     key: string,
     build: () => RawBuilder<unknown>,
-    { isFrequent = false, isScan = false }: Frequency = {},
+    { keep }: Pick<StatementHints, 'keep'> = {},
   ): Shape {
     const known = shapes.get(key)
     if (known !== undefined) return known
     // Its text alone: the tree that it was compiled from is far larger.
-    const found = earlier.get(key) ?? { ...CompiledQuery.raw(build().compile(db).sql), isFrequent, isScan }
+    const found = earlier.get(key) ?? { ...CompiledQuery.raw(build().compile(db).sql), keep }
     if (shapes.size >= MAX_SHAPES / 2) {
       earlier = shapes
       shapes = new Map()
@@ -181,10 +180,10 @@ export function createSession({ name, db, driver, flavor, gate }: SessionOptions
 
 function execute(
   connection: DatabaseConnection,
-  { query, queryId, sql, isFrequent, isScan }: Shape,
+  { query, queryId, sql, keep }: Shape,
   parameters: readonly unknown[],
   { write, signal }: Call,
 ): Promise<QueryResult<Row>> {
-  const hinted: HintedQuery = { query, queryId, sql, parameters, write, signal, isFrequent, isScan }
+  const hinted: HintedQuery = { query, queryId, sql, parameters, write, signal, keep }
   return connection.executeQuery(hinted)
 }

@@ -1,6 +1,6 @@
 import type { IndexScan } from '@looseleaf/core'
-import { DummyDriver, Kysely, MysqlAdapter, MysqlIntrospector, MysqlQueryCompiler, sql } from 'kysely'
-import { expect, test } from 'vitest'
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
 import { scriptedShard } from '../test/scripted-shard.ts'
 import type { ParameterizedSql } from './index-scan.ts'
 import { unionOf } from './union.ts'
@@ -8,17 +8,8 @@ import { unionOf } from './union.ts'
 interface Item {
   readonly shape: string
   readonly parameters: readonly unknown[]
-  readonly isFrequent?: boolean
+  readonly keep?: 'scan'
 }
-
-const compiler = new Kysely({
-  dialect: {
-    createAdapter: () => new MysqlAdapter(),
-    createDriver: () => new DummyDriver(),
-    createIntrospector: (db) => new MysqlIntrospector(db),
-    createQueryCompiler: () => new MysqlQueryCompiler(),
-  },
-})
 
 const itemsOf = (count: number, parameters: readonly unknown[] = [1], shape = 'a'): Item[] =>
   Array.from({ length: count }, () => ({ shape, parameters }))
@@ -28,6 +19,7 @@ async function sentFor(items: readonly Item[], most = 128): Promise<Parameterize
   const sent: ParameterizedSql[] = []
   await unionOf(items, {
     most,
+    mostPrepared: 32,
     statementOf: (item) => ({ ...item, build: () => sql`SELECT` }),
     nothing: (item) => ({ ...item, parameters: item.parameters.map(() => 'nothing') }),
     async select(statement) {
@@ -51,30 +43,15 @@ test('few lengths are sent, filled up with parts that ask for nothing', async ()
   expect((await sentFor(itemsOf(18, [1, 2])))[0]?.shape).toBe(statement?.shape)
 })
 
-test('those that are sent often have a length of every power of two up to 32, and longer ones are not kept', async () => {
-  const often = (count: number): Item[] => itemsOf(count).map((item) => ({ ...item, isFrequent: true }))
-  const sent = []
-  for (const count of [1, 2, 3, 5, 9, 17, 32, 33]) sent.push(...(await sentFor(often(count))))
-  expect(sent.map(({ parameters }) => parameters.length)).toEqual([1, 2, 4, 8, 16, 32, 32, 36])
-  expect(sent.map(({ isFrequent }) => isFrequent)).toEqual([true, true, true, true, true, true, true, false])
-})
-
-test('a guard stands before the first part alone', async () => {
+test('those that are kept prepared have as few lengths as there are powers of two, and longer ones are not kept', async () => {
+  const kept = (count: number, parameters?: readonly unknown[]): Item[] =>
+    itemsOf(count, parameters).map((item) => ({ ...item, keep: 'scan' }))
   const sent: ParameterizedSql[] = []
-  await unionOf(itemsOf(2), {
-    most: 128,
-    statementOf: (item) => ({
-      ...item,
-      build: () => sql`SELECT`,
-      buildPart: (column, guard) => sql`${column} ${guard ?? sql.raw('-')}`,
-    }),
-    nothing: (item) => item,
-    async select(statement) {
-      sent.push(statement)
-      return []
-    },
-  })
-  expect(sent[0]!.build(sql.raw('OWN')).compile(compiler).sql).toBe('0 AS `$part` OWN UNION ALL 1 -')
+  for (const count of [1, 2, 3, 5, 9, 17, 32, 33]) sent.push(...(await sentFor(kept(count))))
+  expect(sent.map(({ parameters }) => parameters.length)).toEqual([1, 2, 4, 8, 16, 32, 32, 36])
+  expect(sent.map(({ keep }) => keep)).toEqual([...Array.from({ length: 7 }, () => 'scan'), undefined])
+  // Not beyond what a statement may have at all.
+  expect((await sentFor(kept(9), 12)).map(({ parameters }) => parameters.length)).toEqual([12])
 })
 
 test('shapes are statements of their own, one of a single item as it is', async () => {
@@ -103,6 +80,7 @@ test('no more than two are in flight, and none is begun after one that fails', a
   const begun: PromiseWithResolvers<never[]>[] = []
   const filled = unionOf([...itemsOf(10), ...itemsOf(3, [1], 'b')], {
     most: 2,
+    mostPrepared: 0,
     statementOf: (item) => ({ ...item, build: () => sql`SELECT` }),
     nothing: (item) => item,
     select() {
@@ -121,6 +99,40 @@ test('no more than two are in flight, and none is begun after one that fails', a
   begun[0]?.resolve([])
   await turn()
   expect(begun).toHaveLength(3)
+})
+
+describe('a database that keeps scans prepared', () => {
+  const spec = { table: 'ix', columns: [{ name: 'a', type: 'integer' }] } as const
+  const scan: IndexScan = { prefix: [7n], order: 'asc', limit: 3 }
+  const own = sql`OWN`
+
+  test.each([
+    ['one scan', [scan], ['OWN', 7n, 3n], 'scan'],
+    ['several', [scan, scan, scan], ['OWN', 7n, 3n, 7n, 3n, 7n, 3n, 7n, 0n], 'scan'],
+    ['many', Array.from({ length: 33 }, () => scan), undefined, undefined],
+  ] as const)('%s', async (_, scans, parameters, keep) => {
+    const shard = scriptedShard({
+      preparedParts: 32,
+      orderedParts: true,
+      ownSession: { only: (value) => sql`${own} ${value}`, parameters: ['OWN'] },
+    })
+    await shard.act([['SELECT', { rows: [] }]], () => shard.index(spec).scanMany(scans))
+    const [sent] = shard.sent
+    // In the first part, and there before all else.
+    expect(sent?.sql.match(/WHERE OWN 1 AND/g)).toHaveLength(1)
+    expect(sent?.sql.indexOf('OWN')).toBeLessThan(sent!.sql.indexOf('LIMIT'))
+    if (parameters !== undefined) expect(sent?.parameters).toEqual(parameters)
+    expect(sent?.keep).toBe(keep)
+  })
+
+  test('a scan behind a place goes without, and is not kept', async () => {
+    const shard = scriptedShard({ preparedParts: 32, ownSession: { only: () => own, parameters: ['OWN'] } })
+    const after = { key: [7n], entityId: Buffer.alloc(16) }
+    await shard.act([['SELECT', { rows: [] }]], () => shard.index(spec).scan({ ...scan, after }))
+    expect(shard.sent[0]?.sql).not.toContain('OWN')
+    expect(shard.sent[0]?.parameters).not.toContain('OWN')
+    expect(shard.sent[0]?.keep).toBeUndefined()
+  })
 })
 
 test.each([

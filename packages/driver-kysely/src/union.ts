@@ -9,12 +9,6 @@ const MAX_SLOTS = 2_048
 /** Bytes of parameters of one statement, or one part: as literals of a text they are far below any limit of a packet. */
 const MAX_BYTES = 512 * 1024
 
-/**
- * Parts of one that is kept prepared, each of which takes a server some 12 kB for each connection. More go as text: cut into several
- * they would be more statements.
- */
-const MAX_PREPARED = 32
-
 /** Statements of one call in flight: with more, one call could take all connections of a shard. */
 const IN_FLIGHT = 2
 
@@ -25,6 +19,8 @@ const PART = '$part'
 export interface Parts<Item> {
   /** Those of one statement at the most, see `Flavor.unionParts`. */
   readonly most: number
+  /** Those of one that is kept prepared, at the most, see `Flavor.preparedParts`. */
+  readonly mostPrepared: number
   statementOf(item: Item): ParameterizedSql
   /** An item whose statement has the same shape, and gives no row without looking for one. */
   nothing(item: Item): Item
@@ -48,7 +44,7 @@ export async function unionOf<Item>(
 ): Promise<readonly (readonly Row[])[]> {
   const all = items.map((item): Part<Item> => ({ item, statement: parts.statementOf(item), rows: [] }))
   const alike = Map.groupBy(all, ({ statement }) => statement.shape)
-  const chunks = alike.values().flatMap((some) => inChunks(some, parts.most))
+  const chunks = alike.values().flatMap((some) => inChunks(some, mostOf(some, parts)))
   // They take turns at the same chunks. One that ends by throwing ends these for the other.
   const fillNext = async (): Promise<void> => {
     for (const chunk of chunks) await fill(chunk, parts)
@@ -72,23 +68,26 @@ async function fill<Item>(chunk: readonly Part<Item>[], parts: Parts<Item>): Pro
     first.rows = await parts.select(first.statement)
     return
   }
-  const { shape, build, buildPart = within(build) } = first.statement
-  const isFrequent = first.statement.isFrequent === true && chunk.length <= MAX_PREPARED
+  const { shape, build, buildPart = within(build), isGuarded } = first.statement
+  // More go as text: cut into several that are kept they would be more statements.
+  const keep = chunk.length <= parts.mostPrepared ? first.statement.keep : undefined
   // The fewer lengths there are, the fewer statements a connection keeps.
-  const count = isFrequent ? toPowerOfTwo(chunk.length) : roundedUp(chunk.length)
+  const length = keep === undefined ? roundedUp(chunk.length) : toPowerOfTwo(chunk.length)
+  const count = Math.min(length, mostOf(chunk, parts))
   const filler = parts.statementOf(parts.nothing(first.item))
   const found = await parts.select({
     shape: `${count} ${shape}`,
     // The first says how the columns are called.
-    build: (guard) =>
+    build: () =>
       sql.join(
         Array.from({ length: count }, (_, i) =>
-          i === 0 ? buildPart(sql`${sql.lit(i)} AS ${sql.ref(PART)}`, guard) : buildPart(sql.lit(i)),
+          buildPart(i === 0 ? sql`${sql.lit(i)} AS ${sql.ref(PART)}` : sql.lit(i), i === 0),
         ),
         sql` UNION ALL `,
       ),
     parameters: Array.from({ length: count }, (_, i) => (chunk[i]?.statement ?? filler).parameters).flat(),
-    isFrequent,
+    isGuarded,
+    keep,
   })
   const byPart = chunk.map((): Row[] => [])
   for (const row of found) byPart[toNumber(row[PART])]!.push(row)
@@ -97,15 +96,16 @@ async function fill<Item>(chunk: readonly Part<Item>[], parts: Parts<Item>): Pro
 
 /** One SELECT in another, because SQLite takes an order and a limit at the end of a UNION alone. */
 function within(build: ParameterizedSql['build']): BuildPart {
-  return (column, guard) => sql`SELECT ${column}, part.* FROM (${build(guard)}) AS part`
+  return (column) => sql`SELECT ${column}, part.* FROM (${build()}) AS part`
 }
 
-function inChunks<Item>(alike: readonly Part<Item>[], maxParts: number): readonly (readonly Part<Item>[])[] {
-  // Those of one shape have as many parameters.
-  const most = Math.min(
-    maxParts,
-    Math.floor(MAX_SLOTS / Math.max(1, alike[0]?.statement.parameters.length ?? 0)),
-  )
+/** Of one statement at the most. Those of one shape have as many parameters. */
+function mostOf<Item>(alike: readonly Part<Item>[], { most }: Parts<Item>): number {
+  const slots = Math.max(1, alike[0]?.statement.parameters.length ?? 0)
+  return Math.max(1, Math.min(most, Math.floor(MAX_SLOTS / slots)))
+}
+
+function inChunks<Item>(alike: readonly Part<Item>[], most: number): readonly (readonly Part<Item>[])[] {
   const chunks: Part<Item>[][] = []
   let bytes = 0
   for (const part of alike) {

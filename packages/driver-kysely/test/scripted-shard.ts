@@ -34,8 +34,8 @@ export interface ScriptedShard extends Pick<Shard, 'entities' | 'index'> {
 /** A database whose swaps give the ids of the rows that they changed. */
 const flavor = {
   now: sql`NOW`,
-  keepsPrepared: false,
   unionParts: 128,
+  preparedParts: 0,
   rowValuesSeek: true,
   microsOf: (updated) => sql<number>`${updated}`,
   updatedOf: (micros) => micros,
@@ -54,8 +54,8 @@ const flavor = {
   faultOf: (error) => ({ kind: (error as Error).message as Fault['kind'], message: 'as scripted.' }),
 } satisfies Partial<Flavor> as unknown as Flavor
 
-/** The tables of a shard over a database that does as a test says. */
-export function scriptedShard(): ScriptedShard {
+/** The tables of a shard over a database that does as a test says. `changes`: how it differs from others. */
+export function scriptedShard(changes: Partial<Flavor> = {}): ScriptedShard {
   let script: Step[] = []
   const unexpected: string[] = []
   const sent: HintedQuery[] = []
@@ -97,7 +97,7 @@ export function scriptedShard(): ScriptedShard {
       destroy: async () => {},
     }),
   }
-  const { entities, index } = kyselyShard({ name: 'scripted', dialect, flavor })
+  const { entities, index } = kyselyShard({ name: 'scripted', dialect, flavor: { ...flavor, ...changes } })
 
   return {
     entities,

@@ -60,8 +60,8 @@ export const sqliteFlavor: Flavor = {
   batchedSwap,
   orderedParts: false,
   // A prepared one takes memory and time by the square of its parts: up to 10 MB and 0.4 s for 128, 0.5 MB and 4 ms for 16.
-  keepsPrepared: false,
   unionParts: 16,
+  preparedParts: 0,
   rowValuesSeek: true,
   // A commit is shown when the log has been synced.
   visibleIsDurable: true,

@@ -1,5 +1,5 @@
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
-import { arch, availableParallelism, cpus, loadavg, platform, release, tmpdir, totalmem } from 'node:os'
+import { arch, availableParallelism, cpus, loadavg, platform, tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { spreadOf, type Spread } from '../measure/statistics.ts'
@@ -26,7 +26,7 @@ export function machineFacts(): MachineFacts {
     cpu: cpus()[0]?.model.trim() ?? 'unknown',
     cores: availableParallelism(),
     memoryMiB: Math.round(totalmem() / 2 ** 20),
-    system: `${platform()} ${release()} ${arch()}`,
+    system: `${platform()} ${arch()}`,
     node: process.version,
     loadAverage: loadavg()[0] ?? 0,
     flushMs: measureFlush(),

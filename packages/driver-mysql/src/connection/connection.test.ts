@@ -45,7 +45,7 @@ function connect(refusal?: { readonly errno: number }): {
 const ask = (
   connection: Connection,
   sql: string,
-  hints: Partial<HintedQuery> = { isFrequent: true },
+  hints: Partial<HintedQuery> = { keep: 'common' },
 ): Promise<unknown> => connection.executeQuery({ ...CompiledQuery.raw(sql, [1]), ...hints } as CompiledQuery)
 
 test('frequent statements are prepared, and others sent as text', async () => {
@@ -63,19 +63,35 @@ test('a connection keeps 48 of them prepared, and sends any more as text', async
   expect(sent.slice(-2)).toEqual(['text S48 1', 'prepared S0 ? 1'])
 })
 
-test('scans take no place of other frequent statements: 24 are kept beside them', async () => {
+test('scans take no place of other statements that are kept', async () => {
   const { connection, sent } = connect()
-  for (let i = 0; i < 25; i++) await ask(connection, `SCAN${i} ?`, { isFrequent: true, isScan: true })
+  for (let use = 0; use < 8; use++)
+    for (let i = 0; i < 25; i++) await ask(connection, `SCAN${i} ?`, { keep: 'scan' })
   for (let i = 0; i < 48; i++) await ask(connection, `S${i} ?`)
-  expect(sent.filter((statement) => statement.startsWith('text'))).toEqual(['text SCAN24 1'])
+  expect(sent.slice(-73).filter((statement) => statement.startsWith('text'))).toEqual(['text SCAN24 1'])
 })
 
-test('a long statement is prepared where it carries the token, and else sent as text', async () => {
+test('a long write that the server does not prepare goes as text, or is refused for the reason that the server gave', async () => {
+  const { connection, sent } = connect({ errno: 1461 })
+  const write = (length: number): Promise<unknown> =>
+    connection.executeQuery({
+      ...CompiledQuery.raw('A ? ?', [Buffer.alloc(length), sessionToken]),
+      write: true,
+    } as CompiledQuery)
+  await write(100_000)
+  expect(sent.map((statement) => statement.split(' ')[0])).toEqual(['prepared', 'text'])
+  await expect(write(600_000)).rejects.toMatchObject({ errno: 1461 })
+})
+
+test('a long write is prepared where it carries the token, and all else that is long is sent as text', async () => {
   const { connection, sent } = connect()
   const long = 'x'.repeat(70_000)
-  await connection.executeQuery(CompiledQuery.raw('A ? ?', [long, sessionToken]))
-  await connection.executeQuery(CompiledQuery.raw('A ? ?', [long, 1]))
-  expect(sent.map((statement) => statement.split(' ')[0])).toEqual(['prepared', 'text'])
+  const asked = async (parameters: readonly unknown[], write: boolean): Promise<unknown> =>
+    connection.executeQuery({ ...CompiledQuery.raw('A ? ?', [...parameters]), write } as CompiledQuery)
+  await asked([long, sessionToken], true)
+  await asked([long, 1], true)
+  await asked([long, sessionToken], false)
+  expect(sent.map((statement) => statement.split(' ')[0])).toEqual(['prepared', 'text', 'text'])
 })
 
 test('in a transaction nothing is prepared', async () => {

@@ -15,6 +15,7 @@ import {
 } from '../errors/errors.ts'
 import { foundAgainst } from '../settings/answer-status.ts'
 import { sessionToken, tokenCondition, tokenStatement } from '../settings/session-token.ts'
+import { createKeptStatements } from './kept-statements.ts'
 import { boundValues, splitStatement, writeLiterals } from './literals.ts'
 import type { ClientAnswer, ClientConnection, ClientResult } from './mysql2.ts'
 
@@ -24,22 +25,13 @@ import type { ClientAnswer, ClientConnection, ClientResult } from './mysql2.ts'
  */
 const PREPARE_ABOVE_BYTES = 64 * 1024
 
-/**
- * Frequent statements that a connection keeps prepared, which spares the server their parsing: a lone read takes two thirds of
- * the time. Others beyond them go as text, so that none is prepared anew again and again. The client's own limit is somewhat
- * more, for those with long parameters.
- */
-const MAX_FREQUENT = 48
-/** Of scans, of which there are several for each index, beside them: else a store with many indexes would read its entities by text. */
-const MAX_SCANS = 24
-
 /** What a statement adds to its parameters at the most, and what each of them adds. */
 const STATEMENT_OVERHEAD_BYTES = 1024
 const PARAMETER_OVERHEAD_BYTES = 16
 
 /**
- * A connection whose session was not asked for its token for so long is asked before it is used: reads do not compare it,
- * and what else they rely on may have been set otherwise.
+ * A connection whose session was not asked for its token for so long is asked before it is used: reads by text do not compare it,
+ * and what else reads rely on may have been set otherwise.
  */
 const VERIFIED_MS = 1_000
 
@@ -88,9 +80,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   /** Whether the call has sent something that writes. */
   let wrote = false
   let verifiedAt = performance.now()
-  /** The texts of frequent statements that are prepared. */
-  const frequent = new Set<string>()
-  const scans = new Set<string>()
+  const kept = createKeptStatements()
   let mayPrepare = true
   const timer = createDeadlineTimer()
   client.onLost(() => {
@@ -152,16 +142,6 @@ export function createConnection(options: ConnectionOptions): Connection {
     verifiedAt = performance.now()
   }
 
-  /** Whether it is worth being prepared; from then on it is kept so. Not while locks are held: it is one round trip more. */
-  function keepsPrepared(sql: string, isScan: boolean): boolean {
-    if (!mayPrepare || inTransaction) return false
-    const kept = isScan ? scans : frequent
-    if (kept.has(sql)) return true
-    if (kept.size === (isScan ? MAX_SCANS : MAX_FREQUENT)) return false
-    kept.add(sql)
-    return true
-  }
-
   function sendPrepared({ sql, parameters }: CompiledQuery, write: boolean): Promise<ClientResult> {
     const values = boundValues(parameters, token)
     return askSession(sql, deadline - performance.now(), write, (done) =>
@@ -172,31 +152,35 @@ export function createConnection(options: ConnectionOptions): Connection {
   async function send(query: CompiledQuery): Promise<ClientResult> {
     const { sql, parameters } = query
     // Kysely's own statements have no hints.
-    const { write = false, isFrequent = false, isScan = false, signal } = query as Partial<HintedQuery>
+    const { write = false, keep, signal } = query as Partial<HintedQuery>
     if (signal?.aborted) throw abortedError(signal)
     if (!inTransaction && performance.now() - verifiedAt > VERIFIED_MS) {
       await verify(deadline - performance.now())
     }
     const bytes = bytesOf(parameters)
     // Without the token, a prepared one might run as another one of a session that is not ours.
-    if (bytes > PREPARE_ABOVE_BYTES && parameters.includes(sessionToken)) {
+    const isLong = write && bytes > PREPARE_ABOVE_BYTES && parameters.includes(sessionToken)
+    if (isLong) {
       const packet = bytes + parameters.length * PARAMETER_OVERHEAD_BYTES + STATEMENT_OVERHEAD_BYTES
       if (packet > maxPacketBytes || sql.length > maxPacketBytes) throw clientError('PACKET_TOO_LARGE')
-      return sendPrepared(query, write)
     }
-    if (isFrequent && keepsPrepared(sql, isScan)) {
+    // What is kept is not prepared while locks are held: it is one round trip more.
+    const isKept = keep !== undefined && mayPrepare && !inTransaction && kept.keeps(sql, keep)
+    let refusal: unknown
+    if (isLong || isKept) {
       try {
         return await sendPrepared(query, write)
       } catch (error) {
         // Nothing was done.
         if (!refusesPrepared(error)) throw error
+        refusal = error
         mayPrepare = false
       }
     }
     let parts = partsOf.get(query.query)
     if (parts === undefined) partsOf.set(query.query, (parts = splitStatement(sql)))
     const text = writeLiterals(parts, parameters, token)
-    if (text.length >= maxPacketBytes) throw clientError('PACKET_TOO_LARGE')
+    if (text.length >= maxPacketBytes) throw refusal ?? clientError('PACKET_TOO_LARGE')
     return askSession(sql, deadline - performance.now(), write, (done) => client.query({ sql: text }, done))
   }
 

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream'
 // TypedParameter is no named export that Node finds.
 import mysql2, { createConnection } from 'mysql2'
 import { watchStatus } from '../settings/answer-status.ts'
+import { MAX_PREPARED } from './kept-statements.ts'
 import type { ShardAddress } from './shard-address.ts'
 
 /** Rows of a SELECT, or what a write has done. */
@@ -79,7 +80,7 @@ export function connectClient(address: ShardAddress, password: string): ClientCo
     // Statements come with their parameters in them: there is nothing to look for.
     queryFormat: (sql: string) => sql,
     // Each prepared statement is kept on the server for as long as the connection lives.
-    maxPreparedStatements: 88,
+    maxPreparedStatements: MAX_PREPARED,
   }) as unknown as LibraryConnection
   // Without a listener, the loss of an idle connection would end the process.
   client.on('error', () => {})

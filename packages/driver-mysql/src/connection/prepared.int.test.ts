@@ -1,4 +1,4 @@
-import type { Shard } from '@looseleaf/core'
+import type { IndexScan, IndexTableSpec, Shard } from '@looseleaf/core'
 import { expect, test } from 'vitest'
 import { cleanUp, epoch, freshBench, newEntity } from '../../test/bench.ts'
 import { keepSessions, startSessionPooler } from '../../test/session-pooler.ts'
@@ -24,6 +24,28 @@ test('a read is prepared once for a connection, and read again and again', async
   expect(commands.filter((command) => command === EXECUTE)).toHaveLength(3)
 })
 
+test('a scan is prepared when it has come eight times, alone and with others', async () => {
+  await bench.migrate()
+  const { proxy, url } = await bench.behindProxy()
+  const { shard } = await bench.connect({ poolSize: 1 }, url)
+  const spec = { table: 'ix_scanned', columns: [{ name: 'n', type: 'integer' }] } as const
+  await shard.createIndexTable(spec)
+  const row = { key: [7n], version: 1, entityId: newEntity().id }
+  await shard.index(spec).upsert([row])
+  const scan = { prefix: [], order: 'asc', limit: 9 } as const
+  for (const asked of [[scan], [scan, scan, scan]]) {
+    const commands: (number | undefined)[] = []
+    proxy.rewrite = (bytes) => {
+      commands.push(bytes[4])
+      return bytes
+    }
+    for (let i = 0; i < 10; i++)
+      expect(await shard.index(spec).scanMany(asked)).toEqual(asked.map(() => [row]))
+    expect(commands.filter((command) => command === PREPARE)).toHaveLength(1)
+    expect(commands.filter((command) => command === EXECUTE)).toHaveLength(3)
+  }
+})
+
 test('what was prepared goes on when its tables are changed or made anew', async () => {
   const { shard } = await bench.migrate({ poolSize: 1 })
   const observer = await bench.observe()
@@ -36,7 +58,8 @@ test('what was prepared goes on when its tables are changed or made anew', async
     expect(await shard.entities.replace([{ ...entity, base: 1, version: 2 }], { epoch })).toEqual([true])
     expect(await shard.entities.read([entity.id])).toMatchObject([{ ...entity, version: 2 }])
     await shard.index(spec).upsert([row])
-    expect(await shard.index(spec).scan({ prefix: [], order: 'asc', limit: 9 })).toEqual([row])
+    const scan = { prefix: [], order: 'asc', limit: 9 } as const
+    for (let use = 0; use < 9; use++) expect(await shard.index(spec).scan(scan)).toEqual([row])
   }
   await write()
   await observer.query('ALTER TABLE entities ADD COLUMN more INT NULL FIRST')
@@ -68,17 +91,27 @@ test('a statement that comes to a session that has not prepared it reads nothing
 
 test('in a session that has another statement under its number, nothing is read and nothing is written', async () => {
   const { shard: direct } = await bench.migrate()
-  const specs = ['ix_own', 'ix_other'].map(
-    (table) => ({ table, columns: [{ name: 'n', type: 'integer' }] }) as const,
-  )
-  for (const spec of specs) await direct.createIndexTable(spec)
-  const [own, other] = specs as [(typeof specs)[0], (typeof specs)[0]]
+  const [own, other, full, empty] = ['ix_own', 'ix_other', 'ix_full', 'ix_empty'].map(
+    (table): IndexTableSpec => ({ table, columns: [{ name: 'n', type: 'integer' }] }),
+  ) as [IndexTableSpec, IndexTableSpec, IndexTableSpec, IndexTableSpec]
+  const keys: IndexTableSpec = { ...full, table: 'ix_keys', unique: true }
+  /** As often as it takes until they are prepared. */
+  const scans =
+    (table: IndexTableSpec, asked: readonly IndexScan[]) =>
+    async (shard: Shard): Promise<unknown> => {
+      for (let use = 1; use < 8; use++) await shard.index(table).scanMany(asked)
+      return shard.index(table).scanMany(asked)
+    }
   const row = (n: bigint) => ({ key: [n], version: 1, entityId: newEntity().id })
   const tombstone = { ...newEntity(), body: null }
   await direct.entities.insert([tombstone, newEntity()], { epoch })
-  await direct.index(other).upsert([row(2n)])
+  for (const spec of [own, other, full, empty, keys]) await direct.createIndexTable(spec)
+  await direct.index(full).upsert([row(2n)])
   const { id } = tombstone
   const scan = { prefix: [], order: 'asc', limit: 9 } as const
+  const found = { ...scan, prefix: [2n] }
+  const bounded = { ...scan, lower: { value: 1n, inclusive: true }, upper: { value: 3n, inclusive: true } }
+  const nothing = { ...scan, prefix: [9n] }
   const missing = newEntity().id
   const pairs: ((shard: Shard) => Promise<unknown>)[][] = [
     [({ entities }) => entities.exist([id]), ({ entities }) => entities.read([id])],
@@ -87,13 +120,15 @@ test('in a session that has another statement under its number, nothing is read 
     [({ entities }) => entities.readBounded([id, missing], 1_000), ({ entities }) => entities.exist([id])],
     [({ entities }) => entities.read([missing]), ({ entities }) => entities.readVersions([id, missing])],
     [(shard) => shard.index(own).upsert([row(1n)]), (shard) => shard.index(other).upsert([row(2n)])],
-    // The one finds nothing, and the other has a row.
-    [(shard) => shard.index(own).scan(scan), (shard) => shard.index(other).scan(scan)],
-    [
-      (shard) => shard.index(own).scanMany([scan, scan]),
-      (shard) => shard.index(other).scanMany([scan, scan]),
-    ],
-    [(shard) => shard.index(other).scan(scan), (shard) => shard.index(own).scan(scan)],
+    // One has a row, and the other none.
+    ...[scan, found, bounded].flatMap((asked) => [
+      [scans(empty, [asked]), scans(full, [asked])],
+      [scans(full, [asked]), scans(empty, [asked])],
+      [scans(empty, [asked, asked]), scans(full, [asked, asked])],
+    ]),
+    [scans(empty, [nothing, found]), scans(full, [nothing, found])],
+    [scans(keys, [found]), scans(full, [found])],
+    [scans(full, [found]), scans(keys, [found])],
     [(shard) => shard.entities.insert([newEntity()], { epoch }), (shard) => shard.entities.read([id])],
   ]
   for (const calls of pairs) {
@@ -115,5 +150,5 @@ test('in a session that has another statement under its number, nothing is read 
     expect(await direct.entities.count()).toEqual(before)
   }
   expect(await direct.index(own).count({ prefix: [] })).toBe(1)
-  expect(await direct.index(other).count({ prefix: [] })).toBe(2)
+  expect(await direct.index(other).count({ prefix: [] })).toBe(1)
 })

@@ -67,13 +67,13 @@ export interface IndexLanes {
 const MAX_BATCH = 256
 /** Entities that are read by one statement. With 256, 64 callers of pages of 20 sent a quarter more statements. */
 const MAX_READ_BATCH = 512
-/** Bodies per statement, in bytes; half of MySQL 5.7's packet limit, the smallest default of those supported. */
+/** Bodies per statement, in bytes; far below any packet limit, also as the text of a statement, where they are twice as long. */
 const MAX_BYTES = 2 * 1024 * 1024
 /** Bodies of one answer, in bytes, or one body; a few of these may be in hand at once for each shard. */
 const MAX_READ_BYTES = 4 * 1024 * 1024
 /** Scans per statement: more gain nothing. */
 const MAX_SCANS = 128
-/** Rows of one statement of scans, or one scan: so many that none waits long for those of others. */
+/** Rows of one statement of scans, or one scan: so many that none waits long for those of others. Of a covering index a fifth. */
 const MAX_SCAN_ROWS = 5_000
 /** Bytes of a row, and of what it includes, about. */
 const ROW_BYTES = 200

@@ -27,6 +27,7 @@ import {
 import type { EntityReader } from '../reading/entity-reader.ts'
 import type { Observing } from '../observing/observing.ts'
 import type { IndexRowWriter } from './index-row-writer.ts'
+import { rowsOfLostAttempts } from './lost-attempts.ts'
 import type { RowRemovals } from './row-removals.ts'
 import type { ShardLanes } from '../calls/shard-lanes.ts'
 import { unknownOutcome } from './unknown-outcome.ts'
@@ -74,6 +75,7 @@ export interface EntityWriter {
 interface UnsettledAttempt {
   readonly found: CurrentEntity
   readonly body: Uint8Array | null
+  readonly bag: Bag | null
   readonly rows: RowChange
   /** That the attempt went by. */
   readonly catalog: Catalog
@@ -106,7 +108,7 @@ const NONE: readonly never[] = []
 
 const NOTHING: CurrentEntity = { version: 0, bag: undefined, damaged: undefined, body: null }
 
-/** The write path: the three laws of the protocol in their order. An attempt that fails or loses leaves its rows to the cleaner. */
+/** The write path: the three laws of the protocol in their order. A write that ends without a commit leaves its rows to the cleaner. */
 export function createEntityWriter(
   context: EngineContext,
   lanes: readonly ShardLanes[],
@@ -192,9 +194,11 @@ export function createEntityWriter(
       replace: (row) => lane.replace.submit(row, signal),
     }
     const endsAt = now() + policy.writeTimeoutMs
+    /** Rows of attempts that did not win. */
+    const written: PlacedKey[] = []
     const won = (
       version: number,
-      { found, rows, indexed, catalog }: UnsettledAttempt,
+      { found, bag, rows, indexed, catalog }: UnsettledAttempt,
     ): WriteOutcome | Promise<WriteOutcome> => {
       if (policy.writeOrder === 'entity-first') {
         return writeAfter(rows.gained, id, version, signal).then((all) => ({
@@ -207,7 +211,9 @@ export function createEntityWriter(
       if (catalog.policies.deleteDelayMs === 0) {
         const epoch = catalog.epochs[shard] ?? 0
         removals.now(rows.deletedNow, id, version)
-        removals.later(rows.deletedLater, { entityId: id, version, shard, epoch })
+        const left = rowsOfLostAttempts(catalog, written, bag)
+        const later = left.length === 0 ? rows.deletedLater : [...rows.deletedLater, ...left]
+        removals.later(later, { entityId: id, version, shard, epoch })
       }
       return { found, written: true, version, indexed }
     }
@@ -250,11 +256,12 @@ export function createEntityWriter(
       const deferred = failures.length === 0 ? NONE : deferredTables(failures, defers)
       if (deferred.length > 0) happened({ kind: 'deferred', tables: deferred, shard: lane.shard })
       const epoch = catalog.epochs[shard] ?? 0
-      const attempted: UnsettledAttempt = { found, body, rows, catalog, indexed: deferred.length === 0 }
+      const attempted: UnsettledAttempt = { found, body, bag, rows, catalog, indexed: deferred.length === 0 }
 
       const outcome = await commit({ id, version, body, base: found.version, epoch, deferred }, writes)
       if (outcome === 'won') return won(version, attempted)
       happened({ kind: 'attempt', outcome, shard: lane.shard })
+      written.push(...rows.gained)
       if (outcome === 'stale') await context.catalog.reload({ signal })
       if (outcome === 'unsettled') unsettled.set(version, attempted)
       const pause =

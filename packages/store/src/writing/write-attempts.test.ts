@@ -145,6 +145,92 @@ describe('lost races', () => {
   })
 })
 
+describe('rows of attempts that lost', () => {
+  const rowsOf = async (): Promise<string[]> => {
+    const found = await Promise.all(
+      memory.shards.map((shard) => shard.index(tableOf).scan({ prefix: [], order: 'asc', limit: 100 })),
+    )
+    return found.flat().map(({ key }) => Buffer.from(key[0] as Uint8Array).toString())
+  }
+  const tableOf = { table: 'index_by_name', columns: [{ name: 'name', type: 'string' }] } as const
+
+  beforeEach(async () => {
+    await memory.close()
+    memory = await memoryShards(2).connect()
+    rival = await DataStore.open({
+      shards: keepOpen(memory),
+      indexes: [byName],
+      migrate: true,
+      queryTimeMs: 100,
+    })
+    id = (await rival.put({ name: 'first' })).id
+  })
+
+  it.each([
+    ['to what it has', 'rival'],
+    ['to what an attempt had', 'try 2'],
+    ['to something new', 'last'],
+  ])('are deleted behind the commit of a write that changes the entity %s', async (_, last) => {
+    const store = await open({ time: systemTime })
+    let tries = 0
+    plan = ({ operation }) =>
+      operation === 'replace' && tries <= 3
+        ? { before: async () => void (await rival.put({ name: 'rival' }, { id })) }
+        : undefined
+    await store.update(id, () => ({ name: ++tries <= 3 ? `try ${tries}` : last }))
+    await Promise.all([store.settled(), rival.settled()])
+    expect(tries).toBe(4)
+    expect(await rowsOf()).toEqual([last])
+    expect(await store.get(id)).toEqual({ id, name: last })
+  })
+
+  it('stay where the entity has them by another write, which this one leaves as they are', async () => {
+    const store = await open({ time: systemTime })
+    let tries = 0
+    plan = ({ operation }) =>
+      operation === 'replace' && tries === 1
+        ? { before: async () => void (await rival.put({ name: 'rival' }, { id })) }
+        : undefined
+    await store.update(id, () => ({ name: 'rival', tries: ++tries }))
+    await Promise.all([store.settled(), rival.settled()])
+    expect(await store.get(id)).toEqual({ id, name: 'rival', tries: 2 })
+    expect(await rowsOf()).toEqual(['rival'])
+  })
+
+  it('stay where another write has them by now', async () => {
+    const store = await open({ time: systemTime })
+    let tries = 0
+    plan = ({ operation }) =>
+      operation === 'replace' && tries === 1
+        ? { before: async () => void (await rival.put({ name: 'rival' }, { id })) }
+        : undefined
+    await store.update(id, () => ({ name: `try ${++tries}` }))
+    // Before the rows of the first attempt may go.
+    await rival.put({ name: 'try 1' }, { id })
+    await Promise.all([store.settled(), rival.settled()])
+    expect(await rowsOf()).toEqual(['try 1'])
+  })
+
+  it('are not those of one whose answer was lost, and which took place', async () => {
+    const store = await open({ time: systemTime })
+    let commits = 0
+    plan = ({ operation }) => {
+      if (operation !== 'replace') return undefined
+      commits++
+      if (commits === 1) return { before: async () => void (await rival.put({ name: 'rival' }, { id })) }
+      return {
+        after() {
+          throw unknownOutcome()
+        },
+      }
+    }
+    await store.put({ name: 'mine' }, { id })
+    await Promise.all([store.settled(), rival.settled()])
+    expect(commits).toBe(2)
+    expect(await rowsOf()).toEqual(['mine'])
+  })
+})
+
 describe('writeTimeoutMs', () => {
   it('ends a write before its next attempt with a definite failure: nothing was written', async () => {
     const store = await open({ writeTimeoutMs: 5_000 })

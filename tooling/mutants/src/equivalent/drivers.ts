@@ -4,7 +4,7 @@ const aName = 'A prepared statement is found by any name that no other has.'
 
 export const drivers: Equivalents = {
   'driver-kysely/entity-table': {
-    "createEntityTable.swapOne: session.shape('replaceOne', () => statements.replaceOne(), { isFrequent: true }) → session.shape('', () => statements.replaceOne(), { isFrequent: true })":
+    "createEntityTable.swapOne: session.shape('replaceOne', () => statements.replaceOne(), { keep: 'common' }) → session.shape('', () => statements.replaceOne(), { keep: 'common' })":
       aName,
     "createEntityTable.refuseStaleEpoch: session.shape('epoch', () => statements.epoch()) → session.shape('', () => statements.epoch())":
       aName,
