@@ -94,6 +94,15 @@ test('a long write is prepared where it carries the token, and all else that is 
   expect(sent.map((statement) => statement.split(' ')[0])).toEqual(['prepared', 'text', 'text'])
 })
 
+test('a statement that is longer than a packet is not sent at all, whether or not it is kept', async () => {
+  const { connection, sent } = connect()
+  for (const keep of ['common', undefined] as const)
+    await expect(ask(connection, `A ? ${'x'.repeat(1_000_001)}`, { keep })).rejects.toMatchObject({
+      code: 'PACKET_TOO_LARGE',
+    })
+  expect(sent).toEqual([])
+})
+
 test('in a transaction nothing is prepared', async () => {
   const { connection, sent } = connect()
   await connection.startTransaction()

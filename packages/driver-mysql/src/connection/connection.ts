@@ -160,12 +160,11 @@ export function createConnection(options: ConnectionOptions): Connection {
     const bytes = bytesOf(parameters)
     // Without the token, a prepared one might run as another one of a session that is not ours.
     const isLong = write && bytes > PREPARE_ABOVE_BYTES && parameters.includes(sessionToken)
-    if (isLong) {
-      const packet = bytes + parameters.length * PARAMETER_OVERHEAD_BYTES + STATEMENT_OVERHEAD_BYTES
-      if (packet > maxPacketBytes || sql.length > maxPacketBytes) throw clientError('PACKET_TOO_LARGE')
-    }
+    const packet = bytes + parameters.length * PARAMETER_OVERHEAD_BYTES + STATEMENT_OVERHEAD_BYTES
+    const fits = packet <= maxPacketBytes && sql.length <= maxPacketBytes
+    if (isLong && !fits) throw clientError('PACKET_TOO_LARGE')
     // What is kept is not prepared while locks are held: it is one round trip more.
-    const isKept = keep !== undefined && mayPrepare && !inTransaction && kept.keeps(sql, keep)
+    const isKept = keep !== undefined && fits && mayPrepare && !inTransaction && kept.keeps(sql, keep)
     let refusal: unknown
     if (isLong || isKept) {
       try {

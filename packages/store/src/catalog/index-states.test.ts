@@ -179,6 +179,16 @@ describe('dropping', () => {
     expect(store.context.catalog.current().indexes).toEqual([])
   })
 
+  it('tells queries that it is on its way out', async () => {
+    const store = await open([byLink])
+    await change('index_by_link', 'retiring')
+    await store.context.catalog.reload()
+    await expect(store.query(byLink, { link: 'a' })).rejects.toMatchObject({
+      code: 'INDEX_NOT_FOUND',
+      message: 'Index by_link is being dropped.',
+    })
+  })
+
   it('goes on where another has begun', async () => {
     const store = await open([byLink])
     await change('index_by_link', 'retiring')

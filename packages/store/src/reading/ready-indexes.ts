@@ -90,14 +90,17 @@ function notReady(entry: CatalogEntry): LooseleafError {
     ? `hidden, as one that is about to be dropped: bring it back with \`looseleaf index restore ${name} --generation ${generation}\` or \`store.restoreIndex\`.`
     : isPaused(entry)
       ? `${state}, and its filling is paused: it can be queried when that was resumed (\`looseleaf index resume ${name}\`) and is done.`
-      : `${state}: it can be queried when the cleaner has filled it.`
+      : `${state}: it can be queried when a cleaner has filled it (\`startCleaner\`, or \`cleanIndex\` for this one now).`
   return new LooseleafError('INDEX_NOT_READY', `Index ${name} is ${why}`)
 }
 
 function indexNotFound(definition: IndexDefinitionData, known: readonly CatalogEntry[]): LooseleafError {
-  const other = known.find((entry) => entry.name === definition.name)
+  const others = known.filter((entry) => entry.name === definition.name)
+  if (others.some((entry) => entry.state === 'retiring' && sameRows(entry, definition))) {
+    return new LooseleafError('INDEX_NOT_FOUND', `Index ${definition.name} is being dropped.`)
+  }
   const message =
-    other === undefined
+    others.length === 0
       ? `The store has no index ${definition.name}. It has: ${[...new Set(known.map(({ name }) => name))].join(', ') || 'none'}.`
       : `The store has an index ${definition.name}, but with another definition than the one given.`
   return new LooseleafError(
