@@ -164,6 +164,8 @@ test.skipIf(!found)('a file is imported by its form, and the import undone', asy
 test.skipIf(!found).each([360, 1280])('no page is wider than a screen of %d px', async (width) => {
   await open({ viewport: { width, height: 800 } })
   await signIn('Yara Nightjar')
+  const isWhole = await page.locator('.me > span').evaluate((name) => name.scrollWidth <= name.clientWidth)
+  expect(isWhole).toBe(true)
   await page.getByLabel('What is worth sharing?').fill('W'.repeat(400))
   await page.getByRole('button', { name: 'Post' }).click()
   const entry = new URL(page.url()).pathname
