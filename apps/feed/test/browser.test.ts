@@ -117,7 +117,7 @@ test.skipIf(!found)('a shard is stopped in the window: pages that need it say so
   await page.getByText('stop memory 1, it answers again at').waitFor()
   expect((await page.goto('/'))?.status()).toBe(503)
   await page.goto('/store/shards')
-  await page.getByRole('cell', { name: /memory 1 is stopped on purpose/ }).waitFor()
+  await page.getByText('What memory 1 holds is not known: The shard memory 1 is stopped on purpose').waitFor()
   await page.getByRole('img', { name: 'Buckets of memory 0: 0 to 2,047' }).waitFor()
   site.site.faults.refusals.clear()
   expect((await page.goto('/'))?.status()).toBe(200)
@@ -164,6 +164,8 @@ test.skipIf(!found)('a file is imported by its form, and the import undone', asy
 test.skipIf(!found).each([360, 1280])('no page is wider than a screen of %d px', async (width) => {
   await open({ viewport: { width, height: 800 } })
   await signIn('Yara Nightjar')
+  const isWhole = await page.locator('.me > span').evaluate((name) => name.scrollWidth <= name.clientWidth)
+  expect(isWhole).toBe(true)
   await page.getByLabel('What is worth sharing?').fill('W'.repeat(400))
   await page.getByRole('button', { name: 'Post' }).click()
   const entry = new URL(page.url()).pathname

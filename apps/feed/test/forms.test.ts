@@ -33,6 +33,26 @@ test('signing in takes a name in any case, and leads back only within the site',
   }
 })
 
+test('signing in takes the name that pages show as well, in any case and without accents', async () => {
+  for (const name of ['Mira Saltmarsh', ' mira  SALTMARSH ', 'Tomas Quill']) {
+    const visitor = createVisitor(site.app)
+    await visitor.get('/sign-in')
+    expect((await visitor.post('/sign-in', { name })).statusCode).toBe(303)
+    expect((await visitor.get('/')).body).toContain('Signed in as')
+  }
+})
+
+test('a name that several people show signs nobody in', async () => {
+  const twin = { full_name: 'Ada Twin', bio: '', hue: 1, joined: new Date() }
+  await site.site.data.people.insertMany(['twin-1', 'twin-2'].map((name) => ({ ...twin, name })))
+  const visitor = createVisitor(site.app)
+  await visitor.get('/sign-in')
+  const { statusCode, body } = await visitor.post('/sign-in', { name: 'ada twin' })
+  expect(statusCode).toBe(422)
+  expect(textOf(body)).toContain('Several people here go by the name “ada twin”: choose one below.')
+  expect((await visitor.post('/sign-in', { name: 'twin-2' })).statusCode).toBe(303)
+})
+
 test('a name that nobody has is told, and kept in the field', async () => {
   const visitor = createVisitor(site.app)
   await visitor.get('/sign-in')
@@ -178,7 +198,11 @@ test.each([
   const { statusCode, body } = await visitor.post(`${path}/comments`, { text })
   expect(statusCode).toBe(422)
   expect(textOf(body)).toContain(message)
+  expect(textOf(body)).toContain('Nothing was saved: please correct what is marked below.')
   expect(body).toContain(`${text}</textarea>`)
+  // Whoever loads the address of that page again comes to the entry.
+  const again = await visitor.get(`${path}/comments`)
+  expect([again.statusCode, again.headers.location]).toEqual([303, `${path}#comments`])
 })
 
 test('a like counts once, and is taken back', async () => {

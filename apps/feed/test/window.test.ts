@@ -137,6 +137,7 @@ test('a form that leads to a page has an X-ray of its own, which that page leads
     const { statusCode, headers } = await visitor.post(path, fields)
     expect(statusCode).toBe(303)
     const led = await visitor.get(headers.location as string)
+    expect(textOf(led.body)).toMatch(/X-ray of this page · X-ray of the form that led here/)
     expect(await page(linkOf(led.body)!)).toContain(`<h1>X-ray: POST ${path}</h1>`)
     expect(linkOf((await visitor.get('/post')).body)).toBeUndefined()
   }
@@ -172,6 +173,8 @@ test('a page that fails says at its foot what it has asked, and has an X-ray tha
     expect(statusCode).toBe(503)
     expect(headers['retry-after']).toBe('10')
     const text = textOf(body)
+    expect(body).toContain('<a class="button" href="/">Try again</a>')
+    expect(text).not.toContain('was not saved')
     expect(text).toMatch(
       /This page made \d calls to the store, in \d statements? .* 1 of the calls failed: SHARD_UNAVAILABLE\./,
     )

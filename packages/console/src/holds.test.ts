@@ -408,6 +408,6 @@ test('a shard that does not answer takes nothing but its own part away', async (
   }
   const { status, text } = await get('/store/shards')
   expect(status).toBe(200)
-  expect(text).toContain('It is &#60;gone&#62;.')
+  expect(text).toContain(`<p>What ${shard.name} holds is not known: It is &#60;gone&#62;.</p>`)
   expect(text).toContain('4,096 buckets')
 })

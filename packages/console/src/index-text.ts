@@ -1,4 +1,4 @@
-import type { CatalogEntry } from '@looseleaf/core'
+import type { CatalogEntry, IndexDefinitionData } from '@looseleaf/core'
 
 /** `published time desc, tags string[]`. */
 export function columnsText({ properties }: CatalogEntry): string {
@@ -10,7 +10,7 @@ export function columnsText({ properties }: CatalogEntry): string {
 }
 
 /** `_kind = entry`; empty for an index of all entities. */
-export function onText({ on = {} }: CatalogEntry): string {
+export function onText({ on = {} }: Pick<IndexDefinitionData, 'on'>): string {
   return Object.entries(on)
     .map(([name, value]) => `${name} = ${value}`)
     .join(' and ')

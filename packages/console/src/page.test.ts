@@ -55,6 +55,36 @@ test('times of the window are written in one way on all of its pages', async () 
   expect(times).toBeGreaterThan(paths.length + 1)
 })
 
+test('what scrolls and takes the focus has a role, and a name like nothing else on its page', async () => {
+  const { id } = await store.put({ name: 'ada' })
+  const latencies = createLatencies()
+  latencies.callEnded({ name: 'get', index: undefined, startedAt: 0, durationMs: 1, failure: undefined })
+  const pages = createConsole({
+    store,
+    base: '/store',
+    live: { offer: [byName], latencies },
+    acts: { onAct: () => {} },
+    faults: { indexes: ['by_name'], counts: createRowCounts() },
+  })
+  const { text, act } = await serveConsole(pages)
+  await act('/store/live', { add: 'by_name' })
+  const trace = await store.trace(async (traced) => {
+    await store.get(id)
+    return traced
+  })
+  const xray = pages.keep(trace, 'GET /people/ada')
+  const beneath = ['', '/live', '/faults', '/shards', '/entity', `/entity/${id}`, '/index', '/index/by_name']
+  let boxes = 0
+  for (const path of [...beneath.map((one) => `/store${one}`), '/store/xray', xray]) {
+    const tags = [...((await text(path)).match(/<[a-z]+ [^>]*tabindex="0"[^>]*>/g) ?? [])]
+    const names = tags.map((tag) => / role="region" aria-label="([^"]+)"/.exec(tag)?.[1])
+    expect(names).not.toContain(undefined)
+    expect(new Set(names).size).toBe(names.length)
+    boxes += names.length
+  }
+  expect(boxes).toBeGreaterThan(10)
+})
+
 test('every page says at its foot whose numbers these are', async () => {
   const foot =
     /<\/main><footer><p class="soft">Process (\d+) made this page at [-\d]+ [:\d]+ UTC\. Its store has 2 shards: memory 0, memory 1\./

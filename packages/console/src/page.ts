@@ -22,13 +22,15 @@ rect.box { fill: none; stroke: var(--line); stroke-width: 1.5 } path.line { fill
 .steps { padding-left: 1.5rem } .steps li { margin: .25rem 0 }
 .key { display: inline-flex; align-items: center; gap: .4rem; margin-right: 1rem; font-size: .9rem }
 i { display: inline-block; width: .8rem; height: .8rem; border-radius: 3px; background: var(--own-colour); margin-right: .35rem }
-.scroll { overflow-x: auto; background: linear-gradient(to right, var(--back) 1.5rem, transparent) left / 2.5rem 100% no-repeat local, linear-gradient(to left, var(--back) 1.5rem, transparent) right / 2.5rem 100% no-repeat local,
-  linear-gradient(to right, var(--edge), transparent) left / .6rem 100% no-repeat scroll, linear-gradient(to left, var(--edge), transparent) right / .6rem 100% no-repeat scroll } .scroll svg { min-width: 640px } table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; min-width: 100% }
+.scroll { --under: var(--back); overflow-x: auto; background: linear-gradient(to right, var(--under) 1.5rem, transparent) left / 2.5rem 100% no-repeat local, linear-gradient(to left, var(--under) 1.5rem, transparent) right / 2.5rem 100% no-repeat local,
+  linear-gradient(to right, var(--edge), transparent) left / .6rem 100% no-repeat scroll, linear-gradient(to left, var(--edge), transparent) right / .6rem 100% no-repeat scroll } .scroll svg { min-width: 640px; background: none }
+.scroll:has(> svg) { --under: var(--card); background-color: var(--card); border-radius: 8px } table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; min-width: 100% }
 th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid var(--line); white-space: nowrap } tbody th { font-weight: inherit }
 code { display: block; width: min(60ch, 75vw); white-space: pre-wrap; overflow-wrap: anywhere; font-size: .8rem; color: var(--soft) }
 summary { cursor: pointer } .yes { color: var(--good) } .no { color: var(--bad); font-weight: 600 }
 .long { white-space: normal; overflow-wrap: break-word; display: inline-block; min-width: 9ch; max-width: 40ch } .id, .when { white-space: normal; display: inline-block; min-width: 20ch } .when { min-width: 16ch }
-td code, th code { width: auto; max-width: 70ch; min-width: min(30ch, 60vw); color: inherit } th code { max-width: 45ch }
+@media (min-width: 640px) { .whole { white-space: pre } }
+td code, th code { width: auto; max-width: 70ch; min-width: min(30ch, 60vw); color: inherit } th code { max-width: 50ch }
 ${Array.from({ length: 8 }, (_, i) => `.n${i + 1} tr > :nth-child(${i + 2})`).join(', ')} { text-align: right }
 .unseen { position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; clip-path: inset(50%) }
 dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .2rem 1.25rem; margin: .5rem 0 } dt { color: var(--soft) } dd { margin: 0 }

@@ -13,7 +13,7 @@ import { bucketMap } from './bucket-map.ts'
 import { markup, type Html } from './html.ts'
 import type { Answer } from './routes.ts'
 import { byteText, counted, cut, durationText, milliseconds, timeText } from './text.ts'
-import { long, noteOf, table } from './table.ts'
+import { noteOf, table } from './table.ts'
 
 const MAX_SHARDS = 64
 /** Shards whose lanes are shown, and lanes of each. */
@@ -61,10 +61,9 @@ function holdsTable(
   buckets: readonly number[] | undefined,
 ): Html {
   const { shown, note } = cut(names, MAX_SHARDS, 'shard')
-  const hasFailures = sizes.some(({ failure }) => failure !== undefined)
   const held = Map.groupBy(buckets ?? [], (shard) => shard)
   const rows = shown.map((name, i) => {
-    const { value: size, failure } = sizes[i] as Asked<ShardSizes | undefined>
+    const size = sizes[i]?.value
     const cleaner = followed.value?.[i]
     return [
       name,
@@ -76,7 +75,6 @@ function holdsTable(
       cleaner?.pending === undefined
         ? '–'
         : `${cleaner.pending.rows}${cleaner.pending.more ? ' or more' : ''}`,
-      ...(hasFailures ? [failure === undefined ? '' : long(failure)] : []),
     ]
   })
   const head = [
@@ -87,9 +85,12 @@ function holdsTable(
     'cleaner’s lag',
     'its last round',
     'pending rows',
-    ...(hasFailures ? ['it fails with'] : []),
   ]
-  return markup`${table(head, rows, 'What the shards hold')}
+  const silent = shown.flatMap((name, i) => {
+    const failure = sizes[i]?.failure
+    return failure === undefined ? [] : [markup`<p>What ${name} holds is not known: ${failure}</p>`]
+  })
+  return markup`${table(head, rows, 'What the shards hold')}${silent}
 <p class="soft">${note} The cleaner’s lag is how far it is behind the writes of the shard. Entities and bytes are estimates of the databases’ statistics, tombstones included; “–” is not known.</p>`
 }
 

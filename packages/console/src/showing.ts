@@ -34,10 +34,19 @@ export function isShown(mayShow: MayShow | undefined, bag: Bag | undefined, id: 
   )
 }
 
-/** The values of an index row; undefined where they may not be shown. */
+/** Characters that are not broken where there is room: as many as an id or a time takes with its name. */
+const MOST_WHOLE = 48
+
+/** The values of an index row, which is broken between them; undefined where they may not be shown. */
 export function keyText(key: readonly InspectedValue[] | undefined): Html {
   if (key === undefined) return markup`<span class="soft">not shown</span>`
-  return markup`<code>${key.map(({ column, value }, i) => markup`${i > 0 ? ', ' : ''}${column}: ${value === undefined ? 'a long text, kept as its beginning and a digest' : valueText(value)}`)}</code>`
+  const parts = key.map(
+    ({ column, value }, i) =>
+      `${column}: ${value === undefined ? 'a long text, kept as its beginning and a digest' : valueText(value)}${i < key.length - 1 ? ',' : ''}`,
+  )
+  const all = parts.join(' ')
+  if (all.length <= MOST_WHOLE) return markup`<code class="whole">${all}</code>`
+  return markup`<code>${parts.map((part, i) => markup`${i > 0 ? ' ' : ''}${part.length <= MOST_WHOLE ? markup`<span class="whole">${part}</span>` : part}`)}</code>`
 }
 
 export function entityLink(base: string, id: EntityId): Html {

@@ -22,7 +22,7 @@ const MAX_TEXT = 600
 /** Statements that are shown, calls, and texts: many statements have the same. */
 const MAX_STATEMENTS = 100
 const MAX_CALLS = 40
-const MAX_TEXTS = 18
+const MAX_TEXTS = 17
 
 const KINDS = {
   index: 'index rows',
@@ -47,6 +47,7 @@ ${trace.statements.length === 0 ? undefined : markup`<div class="scroll" tabinde
 ${table(
   ['#', 'begins', 'takes', 'shard', 'statement', 'rows', 'for calls of this work', 'also for others'],
   statements.shown.map((statement, i) => statementRow(trace, statement, i, texts)),
+  'Statements',
 )}
 <h2>Calls</h2>
 <p>Calls that are alike and have the same statements stand in one row.</p>
@@ -58,6 +59,7 @@ ${table(
     markup`${nameOf(first)}${others.length === 0 ? '' : ` ×${others.length + 1}`}${first.failure === undefined ? undefined : markup` <span class="no">failed: ${first.failure}</span>`}`,
     numbersText(numbers),
   ]),
+  'Calls',
 )}
 <p class="soft">${[statements.note, calls.note].filter(Boolean).join(' ')} Begun at ${timeText(at)}. ${trace.leftOut > 0 ? `${trace.leftOut} more were not kept. ` : ''}The texts of statements have placeholders in the place of values.</p>`
 }
@@ -129,6 +131,7 @@ ${
           `${trace.statements.length}`,
           `${discardedRows(trace)}`,
         ]),
+        'X-rays',
       )}</div>`
 }`
 }

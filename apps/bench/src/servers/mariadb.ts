@@ -69,7 +69,7 @@ export async function openMariadb(options: MariadbOptions): Promise<Server> {
     const nameOf = (url: string): string => new URL(url).pathname.slice(1)
     return {
       kind: 'mariadb',
-      title: `${servers.length} ${options.urls.length > 0 ? 'given' : ownServers()}`,
+      title: titleOf(servers.length, options.urls.length > 0 ? 'given' : ownFlavor()),
       facts: {
         shards: servers.length,
         startedHere: options.urls.length === 0,
@@ -122,8 +122,12 @@ async function bytesOf(admin: Connection, database: string): Promise<number> {
   return Number(rows[0]?.['bytes'] ?? 0)
 }
 
-function ownServers(): string {
-  return findServer()?.flavor === 'mysql' ? 'MySQL servers' : 'MariaDB servers'
+function ownFlavor(): string {
+  return findServer()?.flavor === 'mysql' ? 'MySQL' : 'MariaDB'
+}
+
+function titleOf(count: number, what: string): string {
+  return `${count} ${what} ${count === 1 ? 'server' : 'servers'}`
 }
 
 async function findServers(

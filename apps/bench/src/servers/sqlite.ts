@@ -13,7 +13,7 @@ export async function openSqlite(shards: number): Promise<Server> {
   let created = 0
   return {
     kind: 'sqlite',
-    title: `${shards} SQLite files`,
+    title: `${shards} SQLite ${shards === 1 ? 'file' : 'files'}`,
     facts: { shards, sqlite: sqliteVersion(), journal_mode: 'WAL', synchronous: 'FULL' },
     meter: undefined,
     async createDatabases() {

@@ -144,7 +144,7 @@ export const scenarios = {
     call: async (side, data) => full((await side.list?.(data.anyUser(), PAGE)) ?? [], PAGE),
   },
   listUnverified: {
-    what: 'the same, where Looseleaf holds no row against its entry (`verify: false`)',
+    what: 'the same, where Looseleaf holds no row against its entry (verify: false)',
     layout: 'site',
     async call(side, data) {
       const user = data.anyUser()

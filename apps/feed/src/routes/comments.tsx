@@ -9,6 +9,11 @@ import { entryView } from './entry-view.tsx'
 import type { RouteContext } from './index.ts'
 
 export function registerCommentRoutes(app: FastifyInstance, { site, pages }: RouteContext): void {
+  // The page that refuses a comment has this address, so people load it again.
+  app.get('/entries/:id/comments', async (request, reply) =>
+    reply.redirect(`/entries/${idOf(request, 'entry')}#comments`, 303),
+  )
+
   app.post('/entries/:id/comments', { config: { deed: 'comment' } }, async (request, reply) => {
     const page = await pages.open(request)
     const viewer = signedIn(page.ctx.viewer)

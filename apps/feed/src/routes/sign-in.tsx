@@ -1,5 +1,7 @@
 import type { FastifyInstance } from 'fastify'
-import { listPeople, personByName } from '../model/people.ts'
+import type { Person } from '../model/entities.ts'
+import { listPeople, peopleInFull, personByName } from '../model/people.ts'
+import type { Reader } from '../model/reader.ts'
 import { EMPTY_FORM } from '../views/form-parts.tsx'
 import { SignInPage } from '../views/sign-in-page.tsx'
 import { backPath } from '../web/back-path.ts'
@@ -17,16 +19,12 @@ export function registerSignInRoutes(app: FastifyInstance, { pages }: RouteConte
   app.post('/sign-in', { config: { deed: 'sign-in' } }, async (request, reply) => {
     const { ctx, reader } = await pages.open(request)
     const { fields } = pages.form(request)
-    const name = (fields['name'] ?? '').trim()
+    const name = (fields['name'] ?? '').trim().replace(/\s+/g, ' ')
     const back = backPathOf(fields['back'])
-    const person = /^[a-z0-9-]{1,40}$/i.test(name) ? await personByName(reader, name) : undefined
-    if (person === undefined) {
-      const error =
-        name === ''
-          ? 'Type a name, or choose somebody below.'
-          : `Nobody here goes by the name “${name.slice(0, 40)}”.`
+    const [person, ...others] = await peopleCalled(reader, name)
+    if (person === undefined || others.length > 0) {
       const { items } = await listPeople(reader)
-      const form = { values: fields, errors: { name: error } }
+      const form = { values: fields, errors: { name: errorOf(name, person !== undefined) } }
       return pages.send(reply, <SignInPage ctx={ctx} people={items} back={back} form={form} />, 422)
     }
     await pages.signIn(request, reply, person)
@@ -37,6 +35,21 @@ export function registerSignInRoutes(app: FastifyInstance, { pages }: RouteConte
     await pages.signOut(request, reply)
     return reply.redirect('/', 303)
   })
+}
+
+/** By the name in their address, or else by the one that pages show. */
+async function peopleCalled(reader: Reader, name: string): Promise<readonly Person[]> {
+  if (name === '') return []
+  const person = /^[a-z0-9-]{1,40}$/i.test(name) ? await personByName(reader, name) : undefined
+  return person === undefined ? peopleInFull(reader, name) : [person]
+}
+
+function errorOf(name: string, areSeveral: boolean): string {
+  if (name === '') return 'Type a name, or choose somebody below.'
+  const shown = `“${name.slice(0, 40)}”`
+  return areSeveral
+    ? `Several people here go by the name ${shown}: choose one below.`
+    : `Nobody here goes by the name ${shown}.`
 }
 
 /** Where to go afterwards: never here again. */

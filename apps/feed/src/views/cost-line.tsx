@@ -12,14 +12,8 @@ export interface CostLineProps {
 /** What the page cost, at its foot; also that of a page which has become an error. */
 export function CostLine({ cost, xray, formXray }: CostLineProps): JSX.Element {
   const { calls, failures, indexes, entities, others, shards, shared } = cost.sent()
-  const ofForm =
-    formXray === undefined ? null : (
-      <>
-        {' '}
-        <a href={formXray}>X-ray of the form that led here</a>
-      </>
-    )
-  if (calls === 0) return <p class="cost">This page asked nothing of the store.{ofForm}</p>
+  const ofForm = formXray === undefined ? null : <a href={formXray}>X-ray of the form that led here</a>
+  if (calls === 0) return <p class="cost">This page asked nothing of the store. {ofForm}</p>
   const address = xray()
   const codes = [...new Set(failures)].join(', ')
   return (
@@ -31,13 +25,9 @@ export function CostLine({ cost, xray, formXray }: CostLineProps): JSX.Element {
       {failures.length === 0 ? null : ` ${failures.length} of the calls failed: ${codes}.`}
       {shared === 0 ? null : ` It shared ${shared} of them with other requests.`} It read{' '}
       {counted(cost.entities, 'entity')}, and discarded {counted(cost.rowsDiscarded, 'row')}.
-      {cost.complete ? null : ' An index could not answer in full.'}
-      {address === undefined ? null : (
-        <>
-          {' '}
-          <a href={address}>X-ray of this page</a>
-        </>
-      )}
+      {cost.complete ? null : ' An index could not answer in full.'}{' '}
+      {address === undefined ? null : <a href={address}>X-ray of this page</a>}
+      {address === undefined || ofForm === null ? null : ' · '}
       {ofForm}
     </p>
   )

@@ -91,7 +91,7 @@ export function FormErrors({ form }: { readonly form: FormState }): JSX.Element 
   if (count === 0) return null
   return (
     <p class="alert" role="alert">
-      Nothing was sent yet: please correct {count === 1 ? 'what is' : `the ${count} fields that are`} marked
+      Nothing was saved: please correct {count === 1 ? 'what is' : `the ${count} fields that are`} marked
       below.
     </p>
   )

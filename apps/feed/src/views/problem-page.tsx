@@ -7,10 +7,12 @@ export interface ProblemPageProps {
   readonly status: number
   readonly title: string
   readonly text: string
+  /** Where the page may be there in a while; undefined where nothing is to be expected. */
+  readonly again: string | undefined
 }
 
 /** What people see instead of the page that they asked for. */
-export function ProblemPage({ ctx, status, title, text }: ProblemPageProps): JSX.Element {
+export function ProblemPage({ ctx, status, title, text, again }: ProblemPageProps): JSX.Element {
   return (
     <Layout ctx={ctx} title={title}>
       <section class="problem">
@@ -19,10 +21,17 @@ export function ProblemPage({ ctx, status, title, text }: ProblemPageProps): JSX
         </p>
         <h1>{title}</h1>
         <p>{text}</p>
-        <p>
-          <a class="button" href="/">
-            To the newest entries
-          </a>
+        <p class="ways">
+          {again === undefined ? null : (
+            <a class="button" href={again}>
+              Try again
+            </a>
+          )}
+          {again === '/' ? null : (
+            <a class={again === undefined ? 'button' : 'button quiet'} href="/">
+              To the newest entries
+            </a>
+          )}
         </p>
       </section>
     </Layout>

@@ -109,8 +109,9 @@ function openWindow(options: AppOptions): Console | undefined {
   })
 }
 
-function logAct({ name, about, at, durationMs, failure = 'done' }: Act): void {
-  console.log(`${at.toISOString()} store: ${name} ${about} (${Math.round(durationMs)} ms): ${failure}`)
+function logAct({ name, about, at, durationMs, outcome, failure }: Act): void {
+  const result = [outcome, failure].filter(Boolean).join(' ') || 'done'
+  console.log(`${at.toISOString()} store: ${name} ${about} (${Math.round(durationMs)} ms): ${result}`)
 }
 
 /** Where others can reach it, what pages take of the databases is nobody's business. */

@@ -2,6 +2,9 @@ import type { FastifyRequest } from 'fastify'
 import { safePath } from './back-path.ts'
 import { readFields } from './form.ts'
 
+/** Addresses of forms that lead on to the page above them. */
+const LEADING_ON: ReadonlySet<string> = new Set(['/entries/:id/comments'])
+
 /**
  * The address that a page can be looked at under again. The page that answers a form has none of its own, so it takes
  * where the form would have led back to, or else the page that the form's address lies under, such as its entry.
@@ -16,7 +19,8 @@ function pageAbove(request: FastifyRequest): string {
   const path = (request.url.split('?')[0] as string).split('/')
   for (let length = pattern.length; length > 1; length--) {
     const url = pattern.slice(0, length).join('/')
-    if (request.server.hasRoute({ method: 'GET', url })) return path.slice(0, length).join('/')
+    if (!LEADING_ON.has(url) && request.server.hasRoute({ method: 'GET', url }))
+      return path.slice(0, length).join('/')
   }
   return '/'
 }

@@ -11,6 +11,7 @@ import type { Paging } from '../views/older-link.tsx'
 import type { PageContext } from '../views/page-context.ts'
 import { ProblemPage } from '../views/problem-page.tsx'
 import type { AppOptions } from './app.ts'
+import { safePath } from './back-path.ts'
 import type { KnownHosts } from './known-hosts.ts'
 import { createFormXrays } from './form-xrays.ts'
 import { readFields, readUpload, type SentForm } from './form.ts'
@@ -143,6 +144,7 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
   }
 
   const isForm = (request: FastifyRequest): boolean => request.method === 'POST' && !request.is404
+  const isRead = ({ method }: FastifyRequest): boolean => method === 'GET' || method === 'HEAD'
 
   app.addHook('onRequest', async (request) => {
     if (isForm(request)) refuseForeign(request)
@@ -191,7 +193,8 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
       if (ctx.cost.sent().calls > 0) ctx.xray()
       return reply.code(status).type('text/plain; charset=utf-8').send(`${title}: ${message}\n`)
     }
-    return send(reply, ProblemPage({ ctx, status, title, text: message }), status)
+    const again = status === 503 && isRead(request) ? safePath(request.url) : undefined
+    return send(reply, ProblemPage({ ctx, status, title, text: message, again }), status)
   }
 
   function unaskedContext(request: FastifyRequest): PageContext {
@@ -210,7 +213,7 @@ export function registerPages(app: FastifyInstance, options: PagesOptions): Page
 
   app.setNotFoundHandler((request, reply) => sendProblem(request, reply, notFound('page under this address')))
   function fail(error: unknown, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const problem = problemOf(error)
+    const problem = problemOf(error, isRead(request))
     if (problem.status >= 500) onError(error)
     return sendProblem(request, reply, problem)
   }

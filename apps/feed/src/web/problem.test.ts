@@ -9,3 +9,10 @@ test('what may have been written is not to be sent again without a look', () => 
   }
   expect(problemOf(new LooseleafError('SHARD_BUSY', 'Busy.')).title).toBe('One moment, please')
 })
+
+test('only those who have sent something are told what became of it', () => {
+  const busy = new LooseleafError('SHARD_BUSY', 'Busy.')
+  expect(problemOf(busy).message).toContain('what you have sent was not saved')
+  expect(problemOf(busy, true)).toMatchObject({ status: 503, title: 'One moment, please' })
+  expect(problemOf(busy, true).message).not.toMatch(/\bsen[dt]\b/)
+})

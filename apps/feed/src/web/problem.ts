@@ -35,8 +35,11 @@ export function forgedForm(): Problem {
 /** In seconds: what programs wait for. */
 const SOON = { 'retry-after': '10' }
 
-/** Any error as the problem that people are told about. What nobody foresaw tells them nothing of its inside. */
-export function problemOf(error: unknown): Problem {
+/**
+ * Any error as the problem that people are told about. What nobody foresaw tells them nothing of its inside. `isRead`: they have only
+ * looked at a page, and sent nothing.
+ */
+export function problemOf(error: unknown, isRead = false): Problem {
   if (error instanceof Problem) return error
   if (isLooseleafError(error, 'BAD_CURSOR')) {
     return new Problem(
@@ -57,7 +60,9 @@ export function problemOf(error: unknown): Problem {
     return new Problem(
       503,
       'One moment, please',
-      'A database did not answer this request. Nothing that is stored is lost. If you were sending something, it was not saved: go back, and send it again in a little while.',
+      isRead
+        ? 'A database did not answer this request. Nothing that is stored is lost. Try again in a little while.'
+        : 'A database did not answer this request. Nothing that is stored is lost, but what you have sent was not saved: go back, and send it again in a little while.',
       SOON,
     )
   }

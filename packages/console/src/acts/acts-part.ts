@@ -12,11 +12,16 @@ export function actsPart(acts: readonly Act[], underWay: readonly ActUnderWay[])
   if (acts.length === 0)
     return markup`<h2>Acts</h2>${begun.length > 0 ? begun : markup`<p>Nothing has been done yet.</p>`}`
   const newest = acts.toSorted((a, b) => b.at.getTime() - a.at.getTime())
-  const rows = newest.map(({ name, about, at, durationMs, failure, outcome }) => [
-    moment(timeText(at)),
-    long(`${name} ${about}`),
-    durationMs < 10_000 ? milliseconds(durationMs) : durationText(durationMs),
-    long([outcome ?? (failure === undefined ? 'done' : ''), failure].filter(Boolean).join(' ')),
+  const rows = newest.map((act) => [
+    moment(timeText(act.at)),
+    long(`${act.name} ${act.about}`),
+    act.durationMs < 10_000 ? milliseconds(act.durationMs) : durationText(act.durationMs),
+    long(resultOf(act)),
   ])
-  return markup`<h2>Acts</h2>${begun}${table(['when', 'act', 'took', 'result'], rows)}`
+  return markup`<h2>Acts</h2>${begun}${table(['when', 'act', 'took', 'result'], rows, 'Acts')}`
+}
+
+/** What came of an act, and why it was not done to its end. */
+export function resultOf({ outcome, failure }: Act): string {
+  return [outcome ?? (failure === undefined ? 'done' : ''), failure].filter(Boolean).join(' ')
 }

@@ -136,7 +136,9 @@ export function createActs(options: ActsOptions, path: string): Acts {
         ? `It was ended after ${LIMIT_MS / 60_000} minutes; what was done stays done.`
         : isLooseleafError(error)
           ? `${error.code}: ${error.message}`
-          : String(error)
+          : error instanceof Error
+            ? error.message
+            : String(error)
     }
     running.delete(about)
     const act: Act = { name, about, at, durationMs: performance.now() - startedAt, failure, outcome }

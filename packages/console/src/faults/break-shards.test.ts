@@ -151,10 +151,12 @@ test('the page has buttons for both, which ask first', async () => {
   const early = await act({ end: 'memory 1' })
   expect(early.headers.get('location')).toBe('/store/faults#stop-memory-1')
   const after = await served.text('/store/faults')
+  expect(after).toContain('>Ended; it answers again.<')
+  expect(after).toContain('<div data-told="stop memory 1: Ended; it answers again.">')
   expect(after).toContain('id="stop-memory-1" name="stop" value="memory 1">Stop memory 1<')
-  expect(after).toContain('<strong>Armed: a write dies before its commit</strong>')
+  expect(after).toContain('<strong>Armed to kill a write before its commit</strong> since')
   await act({ end: 'a write before its commit' })
-  expect(await served.text('/store/faults')).toContain('It was called off.')
+  expect(await served.text('/store/faults')).toContain('>It was called off.<')
   await store.put({ n: 1 }, { id: onShard(1) })
   await act({ stop: 'memory 0', sure: 'yes' })
   pages.close()
@@ -172,6 +174,7 @@ test('a page of indexes that cannot tell, since a shard is stopped, has the butt
   const stopped = await served.text('/store/live')
   expect(stopped).toMatch(/The store cannot tell now: The shard memory \d is stopped on purpose/)
   for (const name of ['memory 0', 'memory 1']) {
+    expect(stopped).toContain(`<strong>“stop ${name}” is under way</strong> since`)
     expect(stopped).toContain(`name="end" value="${name}">Bring ${name} back</button>`)
     expect((await served.act('/store/live', { end: name })).status).toBe(303)
   }

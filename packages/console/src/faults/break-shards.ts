@@ -12,7 +12,7 @@ export async function stopShard(
   { refusals }: ShardFaults,
   shard: string,
   ms: number,
-  { signal, tell }: Doing,
+  { signal, tell, came }: Doing,
 ): Promise<void> {
   const until = timeText(new Date(Date.now() + ms))
   const refuse: Refuse = (call) =>
@@ -22,6 +22,7 @@ export async function stopShard(
   // Being ended early or closed is an end like another one.
   await sleep(ms, undefined, { signal, ref: false }).catch(() => {})
   refusals.delete(refuse)
+  came('Ended; it answers again.')
 }
 
 /** Where a write dies: its index rows are there before its commit, and those that it loses are deleted after it. */

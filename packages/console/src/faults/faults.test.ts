@@ -72,6 +72,7 @@ test.each([
   expect(await rowsOf(index)).toContain('✗ nothing')
 
   expect((await act({ clean: index })).status).toBe(303)
+  expect(await page()).toContain(`>${planted} rows cleaned away.<`)
   expect((await ask()).cost.rowsDiscarded).toBe(0)
   expect(counts.of(index)).toEqual({ discarded: planted, removed: planted })
   expect((await ask()).items).toHaveLength(3)

@@ -3,7 +3,7 @@ import { describeKind, LooseleafError, type CatalogEntry } from '@looseleaf/core
 import type { DataStore } from '@looseleaf/store'
 import { actOrState, createActPage, type ActPage } from '../acts/act-page.ts'
 import type { Acts, Deed, Doing } from '../acts/acts.ts'
-import { actsPart } from '../acts/acts-part.ts'
+import { actsPart, resultOf } from '../acts/acts-part.ts'
 import { Refusal } from '../acts/refusal.ts'
 import { asked } from '../asked.ts'
 import { markup, type Html } from '../html.ts'
@@ -107,19 +107,20 @@ ${lags === undefined ? markup`<p>${failure}</p>` : markup`<dl>${lags}</dl>`}
     return markup`<section><h2>A write</h2><p>The next write of an entity dies between two of its steps. Before its commit: its sender gets an error, and its index rows lead
 to nothing until the index is cleaned. A cleaning leaves rows alone that are younger than a minute, since their writer may be at work. After its commit: the rows that it should have deleted stay until the cleaner follows, some seconds later. Only a write
 that takes a row out of an index can die there, such as one that deletes an entity. To have time to look, hold the cleaner first.</p>
-<p class="acts">${deaths.map((death) => actOrState(acts.underWay(), 'kill', victim(death), `Kill ${victim(death)}`, `Armed: a write dies ${death}`))}</p></section>
+<p class="acts">${deaths.map((death) => actOrState(acts.underWay(), 'kill', victim(death), `Kill ${victim(death)}`, `Armed to kill ${victim(death)}`))}</p></section>
 <section><h2>The shards</h2><p>Pages that need a stopped shard say so: on a small site, nearly all of them. Those of this window go on.</p>
 <p class="acts">${names.slice(0, MAX_SHARDS).map((name) => actOrState(acts.underWay(), 'stop', name, `Stop ${name}`, `${name} is stopped`))}</p></section>`
   }
 
-  async function cleanWatched(name: string, { signal, tell }: Doing): Promise<void> {
-    await cleanIndex(store, name, {
+  async function cleanWatched(name: string, { signal, tell, came }: Doing): Promise<void> {
+    const { removed } = await cleanIndex(store, name, {
       signal,
       onProgress: ({ phase, shard, done, total }) =>
         tell(
           `${phase}, ${done.toLocaleString('en-US')} of ${total.toLocaleString('en-US')} on shard ${shard}`,
         ),
     })
+    came(`${counted(removed, 'row')} cleaned away.`)
   }
 
   function breakingOf(faults: ShardFaults, form: URLSearchParams): Deed | undefined {
@@ -183,7 +184,7 @@ say how many rows they have discarded. Then clean the index, and nothing is left
     part: async () => {
       const [last] = acts.list()
       // Not the numbers, which change with every page of a busy site.
-      const told = last === undefined ? '' : `${last.name} ${last.about}: ${last.failure ?? 'done'}`
+      const told = last === undefined ? '' : `${last.name} ${last.about}: ${resultOf(last)}`
       return markup`<div data-told="${told}">
 ${indexes.map(section)}${cleaner === undefined ? undefined : await cleanerSection()}${shards === undefined ? undefined : shardsSection()}${actsPart(acts.list(), acts.underWay())}<p class="soft">Numbers are of this process, since it was started.</p></div>`
     },

@@ -50,11 +50,11 @@ test('it goes on by itself, also where it could not be stopped', async () => {
   const doing = {
     signal: new AbortController().signal,
     tell: (text: string) => void calls.push(text.slice(0, 7)),
-    came: () => {},
+    came: (text: string) => void calls.push(text),
   }
   const start = (): void => void calls.push('start')
   await holdCleaner({ stop: async () => calls.push('stop'), start }, 10, doing)
-  expect(calls).toEqual(['stop', 'it goes', 'start'])
+  expect(calls).toEqual(['stop', 'it goes', 'start', 'Ended; it goes on.'])
   const stop = (): Promise<never> => Promise.reject(new Error('no'))
   await expect(holdCleaner({ stop, start }, 10, doing)).rejects.toThrow('no')
   expect(calls.at(-1)).toBe('start')

@@ -13,7 +13,11 @@ export interface HeldCleaner {
 export const HOLD_MS = 60_000
 
 /** Stops it and starts it again after `ms`, or when somebody ends that or the console is closed, whatever comes first. */
-export async function holdCleaner(cleaner: HeldCleaner, ms: number, { signal, tell }: Doing): Promise<void> {
+export async function holdCleaner(
+  cleaner: HeldCleaner,
+  ms: number,
+  { signal, tell, came }: Doing,
+): Promise<void> {
   try {
     await cleaner.stop()
     tell(`it goes on by itself at ${timeText(new Date(Date.now() + ms))}`)
@@ -22,4 +26,5 @@ export async function holdCleaner(cleaner: HeldCleaner, ms: number, { signal, te
   } finally {
     await cleaner.start()
   }
+  came('Ended; it goes on.')
 }

@@ -16,6 +16,14 @@ function end(
   latencies.callEnded({ name, index: undefined, startedAt: 0, durationMs, failure })
 }
 
+test('it knows since when it looks on, whoever calls', () => {
+  const latencies = measured()
+  expect(latencies.since).toBe(1000)
+  now += 5000
+  end(latencies, 1)
+  expect(latencies.since).toBe(1000)
+})
+
 test('quantiles are right within 5 %, the slowest exactly', () => {
   const latencies = measured()
   for (let i = 1; i <= 1000; i++) end(latencies, i / 10)

@@ -21,6 +21,8 @@ export interface LatencyOfSecond extends Latency {
  * that tells others too. Takes some 200 KB, however many calls there are.
  */
 export interface Latencies {
+  /** The second, since 1970, from which on it was told of calls. */
+  readonly since: number
   callEnded(call: EndedCall): void
   /** Those that had calls, the oldest first. */
   seconds(): readonly LatencyOfSecond[]
@@ -70,6 +72,7 @@ export function createLatencies(now: () => number = Date.now): Latencies {
   }
 
   return {
+    since: Math.floor(now() / 1000),
     callEnded({ name, durationMs, failure }) {
       if (OF_THE_STORE.has(name)) return
       const slot = slotOf(slots, Math.floor(now() / 1000))

@@ -19,6 +19,21 @@ test('what is not kept any more is compared with nothing', () => {
   expect(livePart(viewOf(600_000)).text).not.toContain('Before, during and after')
 })
 
+test.each([
+  ['was there before', 300, '2.0'],
+  ['began ten seconds before', 40, '12.0'],
+])('the rate before an act counts idle seconds too, where the site %s', (_, ago, rate) => {
+  let now = NOW - ago * 1000
+  const latencies = createLatencies(() => now)
+  now = NOW - 31_000
+  for (let n = 0; n < 120; n++)
+    latencies.callEnded({ name: 'get', index: undefined, startedAt: 0, durationMs: 1, failure: undefined })
+  now = NOW
+  const { text } = livePart({ ...viewOf(30_000), latencies })
+  const [, row] = /up to a minute before<\/th>(.*?)<\/tr>/.exec(text) ?? []
+  expect(row).toContain(`<td>${rate}</td><td>0</td>`)
+})
+
 test('a call that took no time by its clock is on the plot', () => {
   const none = { second: NOW / 1000 - 1, calls: 1, failures: new Map(), p50Ms: 0, p99Ms: 0, maxMs: 0 }
   const { text } = latencyPlot([none], [], NOW)
@@ -104,6 +119,13 @@ test.each([
   const { text } = offeredSection(offered, undefined, false)
   expect(text).toContain(`</progress> ${expected}</p>`)
   expect(text.includes('345,678')).toBe(timeLeftMs === 1000)
+})
+
+test('for whom an index is only is said as on its own page', () => {
+  const on = { _kind: 'entry', open: true }
+  const definition = { name: 'by_name', properties: [], shardOn: 'id', on } as never
+  const { text } = offeredSection({ definition, hasCleaner: true, generations: [] }, undefined, false)
+  expect(text).toContain('Only for entities with _kind = entry and open = true.')
 })
 
 test('an index that nobody fills is said to be so', () => {

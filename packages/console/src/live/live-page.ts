@@ -43,7 +43,7 @@ export function livePart(view: LiveView): Html {
   const marks = marksOf(view)
   const seconds = latencies.seconds()
   return markup`<div data-told="${told}">
-${view.underWay.filter((one) => !isOwn(one)).map((one) => markup`<p class="acts">${actState(one, `Under way: ${one.name} ${one.about}`)}</p>`)}
+${view.underWay.filter((one) => !isOwn(one)).map((one) => markup`<p class="acts">${actState(one, `“${one.name} ${one.about}” is under way`)}</p>`)}
 ${typeof offered === 'string' ? markup`<p>The store cannot tell now: ${offered} Until it can, no index can be added or dropped.</p>` : offered.map((one) => offeredSection(one, purposeOf(purposes, one.definition.name), acts !== undefined))}
 <h2>How long calls take</h2>
 ${
@@ -104,7 +104,8 @@ function comparison(
   const from = secondOf(added.at)
   if (from < oldest) return undefined
   const until = done === undefined ? last : secondOf(done.at) + 1
-  const first = latencies.seconds()[0]?.second ?? from
+  // A second without calls counts as well.
+  const first = Math.max(oldest, latencies.since)
   const rows: [string, number, number][] = [
     ['up to a minute before', Math.max(first, from - BEFORE), from],
     [done === undefined ? 'since it was added' : 'while it was added and filled', from, until],
@@ -115,7 +116,8 @@ function comparison(
     when,
     ...latencyCells(latencies.between(begin, end), begin, end),
   ])
-  return markup`<h3>Before, during and after ${about}</h3>${table(['when', 'p50', 'p99', 'slowest', 'calls a second', 'failed'], cells)}`
+  const title = `Before, during and after ${about}`
+  return markup`<h3>${title}</h3>${table(['when', 'p50', 'p99', 'slowest', 'calls a second', 'failed'], cells, title)}`
 }
 
 function latencyCells(latency: Latency | undefined, from: number, until: number): string[] {

@@ -3,6 +3,7 @@ import { propertyText } from '@looseleaf/index-engine'
 import type { PartReport, RunUnderWay } from '@looseleaf/cleaner'
 import { actButton } from '../acts/act-page.ts'
 import { markup, type Html } from '../html.ts'
+import { onText } from '../index-text.ts'
 import { counted, timeText } from '../text.ts'
 import { table } from '../table.ts'
 import { fractionOf, type Generation, type OfferedIndex } from './index-state.ts'
@@ -37,25 +38,20 @@ ${generations.length === 0 ? markup`<p>The store has no such index: nothing is w
 ${mayAct ? markup`<p class="acts">${inUse.length === 0 || isHidden ? actButton('add', definition.name, `Add ${definition.name}`) : undefined}${inUse.length === 0 ? undefined : actButton('drop', definition.name, `Drop ${definition.name}`)}</p>` : undefined}</section>`
 }
 
-function definitionText({ properties, shardOn, include, on, unique }: IndexDefinitionData): string {
+function definitionText(definition: IndexDefinitionData): string {
+  const { properties, shardOn, include, on, unique } = definition
   return [
     `Columns: ${properties.map(propertyText).join(', then ')}. Each row is on the shard ${shardOn === 'id' ? 'of its entity' : `that its ${shardOn} leads to`}.`,
     include && ` Rows hold ${include.join(', ')} too.`,
-    on && ` Only for entities whose ${entriesText(on)}.`,
+    on && ` Only for entities with ${onText(definition)}.`,
     unique && ' Unique.',
   ]
     .filter(Boolean)
     .join('')
 }
 
-function entriesText(on: object): string {
-  return Object.entries(on)
-    .map(([name, value]) => `${name} is ${JSON.stringify(value)}`)
-    .join(', ')
-}
-
 function generationPart({ status, report }: Generation, hasCleaner: boolean): Html {
-  const { state, generation, unique, hidden, paused } = status
+  const { name, state, generation, unique, hidden, paused } = status
   const what = `Generation ${generation}${unique ? ', its claims' : ''}`
   if (state === 'retiring')
     return markup`<p>${what}: nobody asks it any more, and its tables go from shard to shard.</p>`
@@ -71,7 +67,7 @@ function generationPart({ status, report }: Generation, hasCleaner: boolean): Ht
     state === 'ready'
       ? 'ready, and being swept.'
       : 'building. Every write goes into it, and nothing asks it until it has all rows.'
-  return markup`<p>${what}: ${doing}${halted}</p>${underWay === undefined ? markup`<p>${hasCleaner ? 'A cleaner of the store will fill it; it looks for such indexes every few seconds.' : 'No cleaner runs now, so nobody fills it: start one in the application, or call looseleaf clean.'}</p>` : fillingPart(underWay)}`
+  return markup`<p>${what}: ${doing}${halted}</p>${underWay === undefined ? markup`<p>${hasCleaner ? 'A cleaner of the store will fill it; it looks for such indexes every few seconds.' : 'No cleaner runs now, so nobody fills it: start one in the application, or call looseleaf clean.'}</p>` : fillingPart(underWay, `Work on ${name}, ${what.toLowerCase()}`)}`
 }
 
 function lastText(last: NonNullable<Generation['report']>['lastRun']): string {
@@ -79,7 +75,7 @@ function lastText(last: NonNullable<Generation['report']>['lastRun']): string {
   return `Its last filling or sweep ended at ${timeText(last.finishedAt)}: ${counted(last.tally.added, 'row')} added, ${counted(last.tally.removed, 'row')} removed.`
 }
 
-function fillingPart({ rate, timeLeftMs, shards }: RunUnderWay): Html {
+function fillingPart({ rate, timeLeftMs, shards }: RunUnderWay, label: string): Html {
   const fraction = fractionOf(shards)
   const percent = `${Math.floor(fraction * 100)} %`
   const hasPace = timeLeftMs !== undefined && timeLeftMs >= LEAST_PACE_MS
@@ -94,6 +90,7 @@ ${table(
     heldUp(part),
     part.worker ?? 'none',
   ]),
+  label,
 )}`
 }
 

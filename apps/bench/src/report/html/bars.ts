@@ -4,15 +4,23 @@ import { titleOf } from '../titles.ts'
 import { drawing, tag, text } from './svg.ts'
 
 const WIDTH = 390
-const LEFT = 202
 const RIGHT = 54
+/** Of a character of a title, at the most on the average, in the largest letters that a page has. */
+const CHARACTER = 7.2
+/** Between a title and its bar. */
+const GAP = 8
+/** Of the bars at the least: a drawing with long titles is wider than others. */
+const LEAST_BARS = 100
 const ROW = 24
 const BAR = 13
 
 /** Calls a second of each side as bars from zero, with the least and the greatest round as a line. */
 export function bars(rows: readonly ResultRow[], label: string): string {
   const most = Math.max(...rows.map(({ spread }) => spread.opsPerSecond[1]))
-  const place = (value: number): number => LEFT + (value / most) * (WIDTH - LEFT - RIGHT)
+  const longest = Math.max(...rows.map(({ side }) => titleOf(side).length))
+  const left = Math.ceil(longest * CHARACTER) + GAP
+  const width = Math.max(WIDTH, left + LEAST_BARS + RIGHT)
+  const place = (value: number): number => left + (value / most) * (width - left - RIGHT)
   const drawn = rows.map((row, i) => {
     const middle = i * ROW + ROW / 2
     const [low, high] = row.spread.opsPerSecond
@@ -24,11 +32,11 @@ export function bars(rows: readonly ResultRow[], label: string): string {
         {},
         `${titleOf(row.side)}: ${formatNumber(row.opsPerSecond)}, ${formatNumber(low)} to ${formatNumber(high)}`,
       ),
-      text(LEFT - 8, middle + 4, titleOf(row.side), { 'text-anchor': 'end' }),
+      text(left - GAP, middle + 4, titleOf(row.side), { 'text-anchor': 'end' }),
       tag('rect', {
-        x: LEFT,
+        x: left,
         y: middle - BAR / 2,
-        width: Math.max(1, place(row.opsPerSecond) - LEFT),
+        width: Math.max(1, place(row.opsPerSecond) - left),
         height: BAR,
         rx: 2,
       }),
@@ -36,5 +44,5 @@ export function bars(rows: readonly ResultRow[], label: string): string {
       text(place(high) + 6, middle + 4, shortNumber(row.opsPerSecond), { class: 'value' }),
     )
   })
-  return drawing(WIDTH, rows.length * ROW, label, ...drawn)
+  return drawing(width, rows.length * ROW, label, ...drawn)
 }

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { sideNames } from '../../sides/side-names.ts'
-import { loaderNames } from '../results.ts'
+import { loaderNames, type ResultRow } from '../results.ts'
+import { titleOf } from '../titles.ts'
+import { bars } from './bars.ts'
 import { lines } from './lines.ts'
 import { style } from './style.ts'
 
@@ -26,4 +28,19 @@ test('two drawings with the same values besides have one axis, and every point s
   expect(drawn).toContain('<title>JSON column: 10 at 5</title>')
   expect(drawn).toContain('ms (logarithmic)')
   expect(drawn).not.toContain('seconds (logarithmic)')
+})
+
+test('the longest title has room beside its bar, and bars have some too', () => {
+  const widthOf = (side: ResultRow['side']): number => {
+    const row = { side, opsPerSecond: 1, spread: { opsPerSecond: [1, 1] } } as unknown as ResultRow
+    const drawn = bars([row], '')
+    const [, end] = /<text x="([\d.]+)"[^>]*text-anchor="end"/.exec(drawn) ?? []
+    // Wide letters take some seven pixels each.
+    expect(Number(end)).toBeGreaterThan(titleOf(side).length * 7)
+    const [, bar] = /<rect [^>]*width="([\d.]+)"/.exec(drawn) ?? []
+    expect(Number(bar)).toBeGreaterThanOrEqual(100)
+    return Number(/viewBox="0 0 ([\d.]+)/.exec(drawn)?.[1])
+  }
+  expect(widthOf('json')).toBe(390)
+  expect(widthOf('every-span')).toBeGreaterThan(390)
 })

@@ -7,6 +7,7 @@ import { loaderNames, type Measured, type ResultRow, type Results } from '../res
 import { titleOf } from '../titles.ts'
 import { bars } from './bars.ts'
 import { lines, type Line } from './lines.ts'
+import { serversText } from './servers-text.ts'
 import { colourOf, style } from './style.ts'
 import { escape } from './svg.ts'
 
@@ -58,7 +59,7 @@ function facts({ parts: measured }: Results): string {
   const last = all.toSorted((a, b) => a.finished.localeCompare(b.finished)).at(-1)
   if (last === undefined) return '<p>Nothing has been measured.</p>'
   const { machine } = last
-  const servers = [...new Set(all.flatMap((part) => part.servers.map(({ title }) => String(title))))]
+  const servers = serversText(all.flatMap((part) => part.servers.map(({ title }) => String(title))))
   const warning = all.every(({ scale }) => scale === 'full')
     ? ''
     : '<p class="warn">Some of it is from a quick run: it shows that all works, and its numbers are not to be believed.</p>'
@@ -68,7 +69,7 @@ function facts({ parts: measured }: Results): string {
   return `${warning}${leftOut.join('')}
 <p>Sides do the same work in turns, on the same data and the same machine, every commit flushed to the disk. Bars are medians over
 rounds; the thin line goes from the least to the greatest. Compare sides with each other, and never with numbers of another machine.</p>
-<p class="soft">${escape(`${machine.cpu}, ${machine.cores} cores, ${machine.system}, Node ${machine.node}, a flush takes ${formatNumber(machine.flushMs.median)} ms. ${servers.join(', ')}. ${last.finished.slice(0, 10)}.`)}</p>`
+<p class="soft">${escape(`${machine.cpu}, ${machine.cores} cores, ${machine.system}, Node ${machine.node}, a flush takes ${formatNumber(machine.flushMs.median)} ms. ${servers}. ${last.finished.slice(0, 10)}.`)}</p>`
 }
 
 /** Names and colours of the sides, in order. */
@@ -93,12 +94,12 @@ function calls(results: Results, callers: number): Section | undefined {
   return {
     id: `calls-${callers}`,
     title: `Calls a second, ${callersText(callers)}`,
-    body: `<div class="grid">${figures.join('')}</div>${costs(rows)}`,
+    body: `<div class="grid">${figures.join('')}</div>${costs(rows, callers)}`,
   }
 }
 
 /** What the bars do not show, as a table. */
-function costs(rows: readonly ResultRow[]): string {
+function costs(rows: readonly ResultRow[], callers: number): string {
   const cells = (row: ResultRow): string[] => [
     `${row.scenario}, ${titleOf(row.side)}`,
     formatNumber(row.opsPerSecond),
@@ -111,17 +112,24 @@ function costs(rows: readonly ResultRow[]): string {
   ]
   return details(
     'The same as numbers, with times, CPU and statements of a call',
+    `Calls as numbers, ${callersText(callers)}`,
     ['', 'calls a second', 'least–greatest', 'p50 ms', 'p99 ms', 'client µs', 'servers µs', 'statements'],
     rows.map(cells),
   )
 }
 
-function details(title: string, head: readonly string[], rows: readonly (readonly string[])[]): string {
+/** `label`: the table's name, like that of no other on the page. */
+function details(
+  title: string,
+  label: string,
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+): string {
   const th = (scope: 'col' | 'row', cell: string): string => `<th scope="${scope}">${escape(cell)}</th>`
   const row = ([name = '', ...cells]: readonly string[]): string =>
     `<tr>${th('row', name)}${cells.map((cell) => `<td>${escape(cell)}</td>`).join('')}</tr>`
   const heads = head.map((cell) => th('col', cell)).join('')
-  return `<details><summary>${escape(title)}</summary><div class="scroll" tabindex="0"><table><thead><tr>${heads}</tr></thead><tbody>${rows.map(row).join('')}</tbody></table></div></details>`
+  return `<details><summary>${escape(title)}</summary><div class="scroll" tabindex="0" role="region" aria-label="${escape(label)}"><table><thead><tr>${heads}</tr></thead><tbody>${rows.map(row).join('')}</tbody></table></div></details>`
 }
 
 function linesOf(
@@ -215,7 +223,7 @@ function builds({ results, series }: Results): Section | undefined {
     const points = one.points.map(({ second, p99Ms }) => [second + 0.5, p99Ms] as const)
     return figure(
       titleOf(one.side),
-      `${seconds} s for ${formatNumber(row?.entities ?? 0)} entities, ${row?.rate ?? 0} calls a second; the longest took ${formatNumber(row?.maxMs ?? 0)} ms`,
+      `${seconds} s for ${formatNumber(row?.entities ?? 0)} entities, ${row?.rate ?? 0} calls a second; the longest meanwhile took ${formatNumber(row?.maxMs ?? 0)} ms`,
       lines([{ side: one.side, points }], {
         label: `${titleOf(one.side)}: p99 of each second while an index is built`,
         x: 'seconds; marked: the index is built',
