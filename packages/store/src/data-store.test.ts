@@ -141,19 +141,6 @@ describe('update', () => {
     expect(metaOf((await store.get(id))!)?.version).toBe(version)
   })
 
-  it('refuses a change that is async, and is not troubled where that fails too', async () => {
-    const store = await openStore()
-    const { id } = await store.put({ n: 1 })
-    const late = (async () => {
-      throw new Error('too late')
-    }) as unknown as Change
-    await expect(store.update(id, late)).rejects.toMatchObject({
-      code: 'BAD_OPTION',
-      message: expect.stringMatching(/the new bag itself.*returned a Promise/),
-    })
-    expect(await store.get(id)).toEqual({ id, n: 1 })
-  })
-
   it('refuses an entity that is not there', async () => {
     const store = await openStore()
     await expect(store.update(store.newId(), (bag) => bag)).rejects.toEqual(withCode('NOT_FOUND'))

@@ -1,4 +1,4 @@
-import { copyEntity, formatId, LooseleafError, parseId, type Bag } from '@looseleaf/core'
+import { copyEntity, formatId, LooseleafError, parseId, type Bag, type EntityCopy } from '@looseleaf/core'
 import type { Decide, CurrentEntity } from './entity-writer.ts'
 import { unchanged } from '../unchanged.ts'
 import type { Change, DamagedEntity } from '../types.ts'
@@ -37,17 +37,19 @@ export function toUpdate(id: Uint8Array, change: Change, ifVersion: number | und
         'The function of update has to return the new bag, or `unchanged` to leave the entity as it is; it returned nothing.',
       )
     }
-    if (changed instanceof Promise) {
-      // That it may also fail is not to end the process.
-      changed.catch(() => {})
-      throw new LooseleafError(
-        'BAD_OPTION',
-        'The function of update has to return the new bag itself, since it is called again when another write comes first; it returned a Promise. Await what it needs before the call.',
-      )
-    }
-    const { id: own, properties } = copyEntity(changed)
+    const { id: own, properties } = copyChanged(changed)
     if (own !== undefined) checkOwnId(id, own)
     return properties
+  }
+}
+
+function copyChanged(changed: unknown): EntityCopy {
+  try {
+    return copyEntity(changed)
+  } catch (error) {
+    // An async function's answer is no bag; that it may also fail is not to end the process.
+    Promise.resolve(changed).catch(() => {})
+    throw error
   }
 }
 
