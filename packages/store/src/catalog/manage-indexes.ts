@@ -29,20 +29,45 @@ export async function addIndex(
   options: CallOptions = {},
 ): Promise<void> {
   await exclusively(context, options, async () => {
-    const { indexes } = await readWhole(context, options)
-    await makeAsWanted(context, definitions, options)
-    const missing = definitions
-      .flatMap(entriesOf)
-      .filter(
-        (each, i, all) =>
-          !indexes.some((entry) => isInUse(entry) && sameEntry(entry, each)) &&
-          all.findIndex((other) => sameEntry(other, each)) === i,
-      )
-    if (missing.length === 0) return
-    const coming = await prepareTables(context, missing, options)
-    context.catalog.adopt(await changeCatalog(context.driver, (all) => withComing(all, coming), options))
-    await dropUnused(context, coming, options)
+    while (!(await bringIntoUse(context, definitions, options)));
   })
+}
+
+/**
+ * What is missing of these definitions, all at once. False where another process, which thought that this one was dead, has dropped
+ * meanwhile what was there of them: an index without the claims that it would have shared must not come into use.
+ */
+async function bringIntoUse(
+  context: EngineContext,
+  definitions: readonly IndexDefinitionData[],
+  options: CallOptions,
+): Promise<boolean> {
+  const { indexes } = await readWhole(context, options)
+  await makeAsWanted(context, definitions, options)
+  const wanted = definitions.flatMap(entriesOf)
+  const there = wanted.filter((each) => isThere(each, indexes))
+  const missing = wanted.filter(
+    (each, i) => !there.includes(each) && wanted.findIndex((other) => sameEntry(other, each)) === i,
+  )
+  if (missing.length === 0) return true
+  const coming = await prepareTables(context, missing, options)
+  let isWhole = true
+  const changed = await changeCatalog(
+    context.driver,
+    (all) => {
+      isWhole = there.every((each) => isThere(each, all))
+      return isWhole ? withComing(all, coming) : undefined
+    },
+    options,
+  )
+  context.catalog.adopt(changed)
+  await dropUnused(context, coming, options)
+  return isWhole
+}
+
+/** Whether one of these entries is in use and is enough for this one. */
+function isThere(entry: IndexDefinitionData, indexes: readonly CatalogEntry[]): boolean {
+  return indexes.some((other) => isInUse(other) && sameEntry(other, entry))
 }
 
 /** As `addIndex`, without a word to the shards about those that the store has as they are. */
@@ -51,13 +76,13 @@ export async function addIndexes(
   definitions: readonly IndexDefinitionData[],
 ): Promise<void> {
   const { indexes } = await context.catalog.reload()
-  const isThere = (definition: IndexDefinitionData): boolean =>
+  const isKnown = (definition: IndexDefinitionData): boolean =>
     entriesOf(definition).every((each) =>
       indexes.some(
         (entry) => isInUse(entry) && sameEntry(entry, each) && asWanted(entry, definitions) === entry,
       ),
     )
-  const absent = definitions.filter((definition) => !isThere(definition))
+  const absent = definitions.filter((definition) => !isKnown(definition))
   if (absent.length > 0) await addIndex(context, absent)
 }
 
@@ -195,20 +220,21 @@ async function prepareTables(
 
 /**
  * The indexes, with those to come in use: `building`. One that another process has added meanwhile, which thought that
- * this one was dead, is left alone in its use, unless it is one of those that go.
+ * this one was dead, is left alone in its use, unless it is one of those that go; and what comes in the place of one of those stays
+ * away where another process has dropped that meanwhile.
  */
 function withComing(
   indexes: readonly CatalogEntry[],
   coming: readonly CatalogEntry[],
-  going: ReadonlySet<string> = new Set(),
+  going?: ReadonlySet<string>,
 ): readonly CatalogEntry[] {
   const tables = tablesOf(coming)
+  const replaced = indexes.filter(({ table }) => going?.has(table))
+  const others = indexes.filter((entry) => !replaced.includes(entry))
   return indexes.map((entry) => {
     if (!tables.has(entry.table) || entry.state !== 'dropped') return entry
-    const isThere = indexes.some(
-      (other) => isInUse(other) && !going.has(other.table) && sameEntry(other, entry),
-    )
-    return isThere ? entry : { ...entry, state: 'building' }
+    const isWanted = going === undefined || isThere(entry, replaced)
+    return isWanted && !isThere(entry, others) ? { ...entry, state: 'building' } : entry
   })
 }
 

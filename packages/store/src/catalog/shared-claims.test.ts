@@ -1,9 +1,10 @@
 import type { DriverFactory, IndexDefinitionData } from '@looseleaf/core'
-import { changeCatalog, defineIndex, entriesOf, tableSpec } from '@looseleaf/index-engine'
+import { changeCatalog, defineIndex, entriesOf, hasIndexTable, tableSpec } from '@looseleaf/index-engine'
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
+import { replaceLostIndexes } from './manage-indexes.ts'
 
 // Generations of a unique index that have the same keys share their claims; those with other keys have their own.
 
@@ -39,6 +40,13 @@ function open(
   const faulty = faultyDriver(driver, (call) => plan(call))
   const shards: DriverFactory = { shardCount: 2, connect: async () => faulty }
   return DataStore.open({ shards, indexes, migrate, onWarning })
+}
+
+/** Runs before the change of shard 0's catalog with this number, counted from 1 from now on. */
+function beforeChange(number: number, work: () => Promise<void>): void {
+  let changes = 0
+  plan = ({ shard, operation }) =>
+    shard === 0 && operation === 'change' && ++changes === number ? { before: work } : undefined
 }
 
 /** As the cleaner does when all is filled. */
@@ -158,22 +166,59 @@ describe('claims that generations share', () => {
 
   it('stay for a generation that another process adds while one drops the other', async () => {
     const store = await openWith(plain)
-    let isFirst = true
-    plan = ({ shard, operation }) => {
-      if (shard !== 0 || operation !== 'change' || !isFirst) return undefined
-      isFirst = false
-      return {
-        async before() {
-          // It thought that the one that drops was dead, and has the lease.
-          const [rows] = entriesOf(listed)
-          const entry = { ...rows!, generation: 2, table: 'index_by_mail_2', state: 'ready' as const }
-          for (const each of driver.shards) await each.createIndexTable(tableSpec(entry))
-          await changeCatalog(driver, (indexes) => [...indexes, entry])
-        },
-      }
-    }
+    beforeChange(1, async () => {
+      // It thought that the one that drops was dead, and has the lease.
+      const [rows] = entriesOf(listed)
+      const entry = { ...rows!, generation: 2, table: 'index_by_mail_2', state: 'ready' as const }
+      for (const each of driver.shards) await each.createIndexTable(tableSpec(entry))
+      await changeCatalog(driver, (indexes) => [...indexes, entry])
+    })
     await store.dropIndex('by_mail')
     expect(await states(store)).toEqual(['claims_by_mail ready', 'index_by_mail_2 ready'])
+  })
+})
+
+describe('what another process drops while one adds, which it thought dead', () => {
+  /** That it is gone, as far as catalogs say so. */
+  const dropAll = async (): Promise<void> => {
+    await changeCatalog(driver, (indexes) => indexes.map((entry) => ({ ...entry, state: 'dropped' })))
+  }
+
+  it.each([1, 2])('comes anew with a generation that would have shared its claims (%i)', async (change) => {
+    const store = await openWith(plain)
+    beforeChange(change, dropAll)
+    await store.addIndex(listed)
+    expect(await states(store)).toEqual(['claims_by_mail_2 building', 'index_by_mail_3 building'])
+    await makeReady(store)
+    await store.put({ mail: 'eve' })
+    await expect(store.put({ mail: 'eve' })).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
+  })
+
+  it('comes anew with its claims, where only these were added', async () => {
+    const { unique: _, ...rows } = plain
+    const store = await openWith(rows)
+    beforeChange(2, dropAll)
+    await store.addIndex(plain)
+    expect(await states(store)).toEqual(['claims_by_mail_2 building', 'index_by_mail_2 building'])
+  })
+
+  it('stays away, where one only began it anew after a loss of its rows', async () => {
+    const store = await openWith(listed)
+    for (const shard of driver.shards) await shard.dropIndexTable({ table: 'index_by_mail', columns: [] })
+    beforeChange(2, dropAll)
+    await replaceLostIndexes(store.context)
+    expect(await states(store)).toEqual([])
+    const tables = await Promise.all(
+      driver.shards.map((shard) =>
+        hasIndexTable(shard, {
+          ...entriesOf(listed)[0]!,
+          generation: 2,
+          table: 'index_by_mail_2',
+          state: 'ready',
+        }),
+      ),
+    )
+    expect(tables).toEqual([false, false])
   })
 })
 
