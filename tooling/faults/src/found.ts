@@ -257,4 +257,13 @@ export const found: readonly FoundMistake[] = [
       name: 'while an index is filled, what a failover may bring back has its rows, as they were',
     },
   },
+  {
+    wrong:
+      'A unique index that was added beside another generation came without claims: it was to share those of the other, which a process that thought the first one dead dropped meanwhile (simulation, one life in ten thousand).',
+    now: 'What comes into use and what it relies on are looked at in one change of the catalog; where that is gone, it comes anew with it.',
+    heldBy: {
+      file: 'packages/store/src/catalog/shared-claims.test.ts',
+      name: 'drops what has the claims that it was to share, they come anew (%i)',
+    },
+  },
 ]

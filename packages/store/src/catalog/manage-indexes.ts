@@ -43,20 +43,27 @@ async function bringIntoUse(
   options: CallOptions,
 ): Promise<boolean> {
   const { indexes } = await readWhole(context, options)
-  await makeAsWanted(context, definitions, options)
   const wanted = definitions.flatMap(entriesOf)
   const there = wanted.filter((each) => isThere(each, indexes))
   const missing = wanted.filter(
     (each, i) => !there.includes(each) && wanted.findIndex((other) => sameEntry(other, each)) === i,
   )
-  if (missing.length === 0) return true
+  if (missing.length === 0) {
+    await makeAsWanted(context, definitions, options)
+    return true
+  }
   const coming = await prepareTables(context, missing, options)
   let isWhole = true
   const changed = await changeCatalog(
     context.driver,
     (all) => {
       isWhole = there.every((each) => isThere(each, all))
-      return isWhole ? withComing(all, coming) : undefined
+      return isWhole
+        ? withComing(
+            all.map((entry) => asWanted(entry, definitions)),
+            coming,
+          )
+        : undefined
     },
     options,
   )

@@ -178,13 +178,13 @@ describe('claims that generations share', () => {
   })
 })
 
-describe('what another process drops while one adds, which it thought dead', () => {
+describe('when another process, while this one changes an index,', () => {
   /** That it is gone, as far as catalogs say so. */
   const dropAll = async (): Promise<void> => {
     await changeCatalog(driver, (indexes) => indexes.map((entry) => ({ ...entry, state: 'dropped' })))
   }
 
-  it.each([1, 2])('comes anew with a generation that would have shared its claims (%i)', async (change) => {
+  it.each([1, 2])('drops what has the claims that it was to share, they come anew (%i)', async (change) => {
     const store = await openWith(plain)
     beforeChange(change, dropAll)
     await store.addIndex(listed)
@@ -194,7 +194,7 @@ describe('what another process drops while one adds, which it thought dead', () 
     await expect(store.put({ mail: 'eve' })).rejects.toMatchObject({ code: 'DUPLICATE_KEY' })
   })
 
-  it('comes anew with its claims, where only these were added', async () => {
+  it('drops the rows whose claims it was to add, they come anew', async () => {
     const { unique: _, ...rows } = plain
     const store = await openWith(rows)
     beforeChange(2, dropAll)
@@ -202,7 +202,19 @@ describe('what another process drops while one adds, which it thought dead', () 
     expect(await states(store)).toEqual(['claims_by_mail_2 building', 'index_by_mail_2 building'])
   })
 
-  it('stays away, where one only began it anew after a loss of its rows', async () => {
+  it('hides the claims that it was to share, they are shown', async () => {
+    const store = await openWith(plain)
+    const other = await open([plain])
+    beforeChange(2, async () => void (await other.hideIndex('by_mail')))
+    await store.addIndex(listed)
+    expect(await states(store)).toEqual([
+      'claims_by_mail ready',
+      'index_by_mail ready hidden',
+      'index_by_mail_2 building',
+    ])
+  })
+
+  it('drops an index that only began anew, it stays away', async () => {
     const store = await openWith(listed)
     for (const shard of driver.shards) await shard.dropIndexTable({ table: 'index_by_mail', columns: [] })
     beforeChange(2, dropAll)
