@@ -4,7 +4,8 @@ import { changeCatalog, defineIndex, hasIndexTable } from '@looseleaf/index-engi
 import { type FaultPlan, faultyDriver, keepOpen } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
-import { addIndexes, replaceLostIndexes } from './manage-indexes.ts'
+import { addIndexes } from './manage-indexes.ts'
+import { replaceLostIndexes } from './replace-lost-indexes.ts'
 
 // What other processes do to the indexes while one changes them, and changes that others have made already.
 

@@ -7,7 +7,7 @@ import { changeCatalog, defineIndex, tableSpec } from '@looseleaf/index-engine'
 import { faultyDriver } from '@looseleaf/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
-import { replaceLostIndexes } from './manage-indexes.ts'
+import { replaceLostIndexes } from './replace-lost-indexes.ts'
 
 const byUser = defineIndex('by_user', { properties: { user_id: 'uuid' }, shardOn: 'user_id' })
 const byLink = defineIndex('by_link', { properties: { link: 'string' }, shardOn: 'link' })

@@ -4,7 +4,7 @@ import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/
 import { faultyDriver, type FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { DataStore } from '../data-store.ts'
-import { replaceLostIndexes } from './manage-indexes.ts'
+import { replaceLostIndexes } from './replace-lost-indexes.ts'
 
 // Generations of a unique index that have the same keys share their claims; those with other keys have their own.
 
@@ -173,7 +173,7 @@ describe('claims that generations share', () => {
       for (const each of driver.shards) await each.createIndexTable(tableSpec(entry))
       await changeCatalog(driver, (indexes) => [...indexes, entry])
     })
-    await store.dropIndex('by_mail')
+    await store.dropIndex(plain)
     expect(await states(store)).toEqual(['claims_by_mail ready', 'index_by_mail_2 ready'])
   })
 })

@@ -18,7 +18,8 @@ import {
   type EngineContext,
 } from '@looseleaf/index-engine'
 import { bucketRouter } from '@looseleaf/router'
-import { addIndexes, replaceLostIndexes } from '../catalog/manage-indexes.ts'
+import { addIndexes } from '../catalog/manage-indexes.ts'
+import { replaceLostIndexes } from '../catalog/replace-lost-indexes.ts'
 import { sampleBodies, type BodySample } from './body-sample.ts'
 import { checkCodec } from './check-codec.ts'
 import { createDefinitionKeeper } from './definition-keeper.ts'
