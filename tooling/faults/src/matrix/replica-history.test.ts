@@ -1,7 +1,7 @@
 import { parseId, type Router } from '@looseleaf/core'
 import { describe, expect, test } from 'vitest'
 import type { HistoryRecord, QueryRecord, SightRecord } from '../history/records.ts'
-import type { Content } from '../indexes.ts'
+import type { AskedQuery, Content } from '../indexes.ts'
 import { checkLossyHistory, type LossyFailover, type Survivor } from './replica-history.ts'
 
 const ID = '01a1fae5-02b5-7344-af57-b8baae49bc39'
@@ -42,8 +42,14 @@ function sight([start, end]: readonly [number, number], version: number, by: num
   return { kind: 'sight', id: ID, start, end, version, by }
 }
 
-function query([start, end]: readonly [number, number], found: readonly string[]): QueryRecord {
-  return { kind: 'query', start, end, asked: { index: 'by_tag', tags: ['red'] }, found }
+const ofTag: AskedQuery = { index: 'by_tag', tags: ['red'] }
+
+function query(
+  [start, end]: readonly [number, number],
+  found: readonly string[],
+  asked: AskedQuery = ofTag,
+): QueryRecord {
+  return { kind: 'query', start, end, asked, found }
 }
 
 interface HistoryCase {
@@ -73,10 +79,16 @@ describe('a history with a failover that can be', () => {
     expect(check({ records, failover: failover(0, stands) })).toMatchObject({ wrongs: [], lost: 0 })
   })
 
-  test('a query lacks an entity whose row was on the shard that fell back, until the clean is over', () => {
-    const records = [first, query([31, 32], [])]
-    expect(check({ records, failover: failover(1) })).toMatchObject({ wrongs: [], lackedUntilRepaired: 1 })
-  })
+  test.each<[string, AskedQuery]>([
+    ['row', ofTag],
+    ['row in one of two indexes', { index: 'by_tag and by_group', tag: 'red', group: 'north' }],
+  ])(
+    'a query lacks an entity whose %s was on the shard that fell back, until the clean is over',
+    (_, asked) => {
+      const records = [first, query([31, 32], [], asked)]
+      expect(check({ records, failover: failover(1) })).toMatchObject({ wrongs: [], lackedUntilRepaired: 1 })
+    },
+  )
 
   test('without deleteDelayMs, one of an entity that fell back', () => {
     const given = { records: [first, lostLater, query([31, 32], [])], failover: failover(0, stands) }

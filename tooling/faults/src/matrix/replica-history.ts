@@ -220,12 +220,24 @@ interface RowPlace {
   readonly writes: readonly Write[]
 }
 
-/** Where the row of an entity may be that a query has to find. */
+/** Where the rows of an entity may be that a query has to find. */
 function rowShards(asked: AskedQuery, entityShard: number, router: Router): number[] {
-  if (asked.index === 'by_group_and_time' || asked.index === 'by_day') return [entityShard]
-  const keys =
-    asked.index === 'by_tag'
-      ? asked.tags
-      : GROUPS.filter((group) => matches(asked, { group, tags: [], at: '' }))
+  const keys = rowKeys(asked)
+  if (keys === undefined) return [entityShard]
   return [...new Set(keys.map((key) => router.shardOfKey(Buffer.from(key))))]
+}
+
+/** What decides on the shard of such rows; undefined where they are beside their entities. */
+function rowKeys(asked: AskedQuery): readonly string[] | undefined {
+  switch (asked.index) {
+    case 'by_group_and_time':
+    case 'by_day':
+      return undefined
+    case 'by_tag':
+      return asked.tags
+    case 'by_group':
+      return GROUPS.filter((group) => matches(asked, { group, tags: [], at: '' }))
+    case 'by_tag and by_group':
+      return [asked.tag, asked.group]
+  }
 }
