@@ -36,6 +36,8 @@ export interface Bench {
   addWork(work: Work): void
   addSeries(series: Series): void
   progress(what: string): void
+  /** Something that was asked for cannot be measured; the reason is for people. */
+  leaveOut(why: string): void
 }
 
 /** Measures a scenario on the sides that have it, in turns, and adds a row for each. */
@@ -96,12 +98,15 @@ export interface Measured {
   readonly bench: Bench
   readonly rows: readonly ResultRow[]
   readonly series: readonly Series[]
+  /** Why something was left out. */
+  readonly leftOut: readonly string[]
 }
 
 export function createBench(options: BenchOptions): Measured {
   const { part, scale, serverOf, missing, progress } = options
   const rows: ResultRow[] = []
   const series: Series[] = []
+  const leftOut: string[] = []
   const bench: Bench = {
     scale,
     sidesOn: (...kinds) =>
@@ -198,6 +203,7 @@ export function createBench(options: BenchOptions): Measured {
     },
     addSeries: (one) => series.push(one),
     progress,
+    leaveOut: (why) => leftOut.push(why),
   }
-  return { bench, rows, series }
+  return { bench, rows, series, leftOut }
 }

@@ -30,7 +30,12 @@ async function main(): Promise<void> {
       progress.part(number, name)
       const started = new Date()
       const machine = machineFacts()
-      const { bench, rows, series } = createBench({
+      const {
+        bench,
+        rows,
+        series,
+        leftOut: unmeasured,
+      } = createBench({
         part: name,
         scale: options.scale,
         sides: options.sides,
@@ -42,6 +47,7 @@ async function main(): Promise<void> {
       })
       await parts[name].run(bench)
       progress.stop()
+      for (const why of unmeasured) console.error(`LEFT OUT: ${why}\n`)
       if (rows.length === 0) {
         console.error(`${name}: nothing of what was asked for is measured here.`)
         continue
@@ -55,7 +61,7 @@ async function main(): Promise<void> {
         machine,
         commit,
         servers: servers.facts(),
-        leftOut,
+        leftOut: [...leftOut, ...unmeasured],
       }
       await writeResults(folder, withPart(await readResults(folder), name, facts, rows, series))
     }

@@ -3,7 +3,7 @@ import { appendFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { msgpackZlibCodec, parseId } from 'looseleaf'
-import { createConnection, type ResultSetHeader } from 'mysql2/promise'
+import { createConnection, type ResultSetHeader, type RowDataPacket } from 'mysql2/promise'
 import { noUsage, type ServerUsage } from '../measure/usage.ts'
 import type { Server } from '../servers/server.ts'
 import { createPlacement } from '../sides/index-rows.ts'
@@ -22,14 +22,26 @@ export interface Loaded {
 
 const AT_ONCE = 1000
 
+/** Whether a server takes files of its clients: MySQL does not, unless it is told to. */
+export async function takesFiles(url: string): Promise<boolean> {
+  const connection = await createConnection(url)
+  try {
+    const [[row]] = await connection.query<RowDataPacket[]>('SELECT @@local_infile AS is_on')
+    return row?.['is_on'] === 1
+  } finally {
+    await connection.end()
+  }
+}
+
 /**
  * LOAD DATA of so many entries into the tables that Looseleaf makes, all shards at once, a table after the other. The files are
- * there before the clock runs: what it costs to make rows of entries is not counted.
+ * there before the clock runs: what it costs to make rows of entries is not counted. Undefined where a server takes no files.
  */
-export async function loadData(server: Server, entries: number, users: number): Promise<Loaded> {
+export async function loadData(server: Server, entries: number, users: number): Promise<Loaded | undefined> {
   const databases = await server.createDatabases()
   const folder = await mkdtemp(join(tmpdir(), 'looseleaf-bench-load-'))
   try {
+    if (!(await Promise.all(databases.map(takesFiles))).every(Boolean)) return undefined
     await looseleaf.create(databases, 'entries')
     const files = await writeFiles(folder, databases.length, entries, users)
     const before = (await server.meter?.read()) ?? noUsage
@@ -42,8 +54,11 @@ export async function loadData(server: Server, entries: number, users: number): 
           uri: url,
           infileStreamFactory: (path: string) => createReadStream(path),
         })
-        for (const file of own) await load(connection, file)
-        await connection.end()
+        try {
+          for (const file of own) await load(connection, file)
+        } finally {
+          await connection.end()
+        }
       }),
     )
     const seconds = (performance.now() - start) / 1000

@@ -35,6 +35,10 @@ export const importing: Part = {
     if (server === undefined) return
     bench.progress(`${entries} entries by LOAD DATA`)
     const loaded = await loadData(server, entries, Math.max(1, entries / ENTRIES_OF_A_USER))
+    if (loaded === undefined)
+      return bench.leaveOut(
+        'LOAD DATA: a server takes no files of its clients, as MySQL does as it comes (`local_infile`).',
+      )
     bench.addWork({
       scenario: 'import',
       side: 'LOAD DATA',
