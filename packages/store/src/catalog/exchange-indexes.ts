@@ -1,4 +1,10 @@
-import { type CallOptions, type CatalogEntry, type IndexDefinitionData, type Shard } from '@looseleaf/core'
+import {
+  type CallOptions,
+  type CatalogEntry,
+  type IndexDefinitionData,
+  type IndexState,
+  type Shard,
+} from '@looseleaf/core'
 import {
   changeCatalog,
   isInUse,
@@ -41,32 +47,34 @@ export async function takeOut(
 ): Promise<void> {
   let going: readonly CatalogEntry[] = []
   let tables = tablesOf(going)
-  for (const state of ['retiring', 'dropped'] as const) {
-    // A reader with an older catalog must not find the table there but no longer written: it goes before the writing ends.
-    if (state === 'dropped') await dropTables(context, going, options)
-    // Another process may have been through with it already: what is dropped stays so.
-    const isNext = (entry: CatalogEntry): boolean => tables.has(entry.table) && entry.state !== 'dropped'
-    const changed = await changeCatalog(
-      context.driver,
-      (indexes) => {
-        if (state === 'dropped') return indexes.map((entry) => (isNext(entry) ? { ...entry, state } : entry))
-        const asked = exchange(indexes)
-        // What an earlier try has retired stays on its way out, though a shard may have forgotten it since.
-        const begun = indexes.filter((entry) => entry.state === 'retiring' && tables.has(entry.table))
-        going = [...new Set([...asked.going, ...begun])]
-        tables = tablesOf(going)
-        return withComing(indexes, asked.coming, tables).map((entry) =>
-          isNext(entry) ? { ...entry, state } : entry,
-        )
-      },
-      // A shard may forget it before the others hear of it; to go on then would be to drop tables that are read.
-      {
-        ...options,
-        holds: ({ indexes }) => !indexes.some((entry) => tables.has(entry.table) && isInUse(entry)),
-      },
+  // Another process may have been through with it already: what is dropped stays so.
+  const withState = (indexes: readonly CatalogEntry[], state: IndexState): readonly CatalogEntry[] =>
+    indexes.map((entry) =>
+      tables.has(entry.table) && entry.state !== 'dropped' ? { ...entry, state } : entry,
     )
-    context.catalog.adopt(changed)
-  }
+  // A shard may forget it before the others hear of it; to go on then would be to drop tables that are read.
+  const holds = ({ indexes }: Pick<Catalog, 'indexes'>): boolean =>
+    !indexes.some((entry) => tables.has(entry.table) && isInUse(entry))
+  const retired = await changeCatalog(
+    context.driver,
+    (indexes) => {
+      const asked = exchange(indexes)
+      // What an earlier try has retired stays on its way out, though a shard may have forgotten it since.
+      const begun = indexes.filter((entry) => entry.state === 'retiring' && tables.has(entry.table))
+      going = [...new Set([...asked.going, ...begun])]
+      tables = tablesOf(going)
+      return withState(withComing(indexes, asked.coming, tables), 'retiring')
+    },
+    { ...options, holds },
+  )
+  context.catalog.adopt(retired)
+  // A reader with an older catalog must not find the table there but no longer written: it goes before the writing ends.
+  await dropTables(context, going, options)
+  const dropped = await changeCatalog(context.driver, (indexes) => withState(indexes, 'dropped'), {
+    ...options,
+    holds,
+  })
+  context.catalog.adopt(dropped)
 }
 
 /**

@@ -81,12 +81,9 @@ export async function addIndexes(
   definitions: readonly IndexDefinitionData[],
 ): Promise<void> {
   const { indexes } = await context.catalog.reload()
+  const asTheyAre = indexes.filter((entry) => asWanted(entry, definitions) === entry)
   const isKnown = (definition: IndexDefinitionData): boolean =>
-    entriesOf(definition).every((each) =>
-      indexes.some(
-        (entry) => isInUse(entry) && sameEntry(entry, each) && asWanted(entry, definitions) === entry,
-      ),
-    )
+    entriesOf(definition).every((each) => isThere(each, asTheyAre))
   const absent = definitions.filter((definition) => !isKnown(definition))
   if (absent.length > 0) await addIndex(context, absent)
 }
