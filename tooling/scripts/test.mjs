@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { install } from './lib/install.mjs'
 import { pnpmCommand, tool } from './lib/project.mjs'
-import { ensureChromium, ensureMariadb, requireNode } from './lib/requirements.mjs'
+import { ensureChromium, ensureMariadb, ensureOptionalPrograms, requireNode } from './lib/requirements.mjs'
 import { run } from './lib/run.mjs'
 import { createSteps } from './lib/steps.mjs'
 
@@ -24,7 +24,8 @@ const ready =
     chromium = await ensureChromium()
     console.log(chromium ?? '')
     return chromium === undefined ? 1 : 0
-  }))
+  })) &&
+  (await step('memcached and HAProxy', ensureOptionalPrograms))
 
 if (ready) {
   // Each says something that the others do not, so one that fails does not keep the next from running.

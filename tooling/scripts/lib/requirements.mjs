@@ -60,6 +60,27 @@ or name the one that you have:
   return undefined
 }
 
+/**
+ * Installs the programs that some tests start and that can be left out: memcached and HAProxy. Resolves with 0 in any case;
+ * without a program its tests are listed as skipped.
+ */
+export async function ensureOptionalPrograms() {
+  for (const [program, tests] of [
+    ['memcached', 'the tests of @looseleaf/memcached'],
+    ['haproxy', 'the test behind HAProxy'],
+  ]) {
+    const found = findProgram([program])
+    if (found !== undefined) console.log(found)
+    else if (!canApt() || !(await aptInstall(program))) {
+      console.log(`${program} is not installed, so ${tests} are SKIPPED.
+  Debian, Ubuntu:  sudo apt-get update && sudo apt-get install -y ${program}
+  Fedora:          sudo dnf install -y ${program}
+  macOS:           brew install ${program}`)
+    }
+  }
+  return 0
+}
+
 function findMariadb() {
   const { status, stdout } = spawnSync(node, ['tooling/mariadb/src/cli.ts', 'find'], {
     cwd: root,
@@ -70,14 +91,28 @@ function findMariadb() {
 }
 
 function findChromium() {
-  const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome']
-  const folders = [...(environment.PATH ?? '').split(delimiter), '/usr/bin', '/usr/local/bin', '/snap/bin']
-  const candidates = [
-    ...names.flatMap((name) => folders.filter(Boolean).map((folder) => join(folder, name))),
+  const apps = [
     '/Applications/Chromium.app/Contents/MacOS/Chromium',
     '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
   ]
-  return candidates.find(isExecutable)
+  return (
+    findProgram(['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome']) ??
+    apps.find(isExecutable)
+  )
+}
+
+/** Path of the first of these programs that is installed. Debian has servers in /usr/sbin, which a user's PATH may lack. */
+function findProgram(names) {
+  const folders = [
+    ...(environment.PATH ?? '').split(delimiter),
+    '/usr/bin',
+    '/usr/sbin',
+    '/usr/local/bin',
+    '/snap/bin',
+  ]
+  return names
+    .flatMap((name) => folders.filter(Boolean).map((folder) => join(folder, name)))
+    .find(isExecutable)
 }
 
 function isExecutable(path) {
