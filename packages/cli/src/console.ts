@@ -7,11 +7,8 @@ export interface Console {
   readonly stderr: TerminalStream
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
-  /** Fires when the user wants the command to end; with the reason `READER_GONE` when nobody reads its output any more. */
+  /** Fires when the user ends the command, and with an `OutputError` when stdout cannot be written. */
   readonly signal: AbortSignal
 }
-
-/** Whoever read the output, such as `head`, has enough of it. That is no error. */
-export const READER_GONE: unique symbol = Symbol('reader gone')
 
 export type TerminalStream = Writable & { readonly isTTY?: boolean; readonly columns?: number }

@@ -14,6 +14,8 @@ export const exitCodes = {
   refused: 4,
   /** An error that nobody foresaw. */
   unexpected: 70,
+  /** The output could not be written in full: a full disk, or an export whose reader closed the pipe. As EX_IOERR of sysexits. */
+  output: 74,
   /** Stopped by Ctrl-C. */
   interrupted: 130,
 } as const

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { describeKind, LooseleafError } from '@looseleaf/core'
+import { describeKind, LooseleafError, untilAborted } from '@looseleaf/core'
 import { definitionFromData } from '@looseleaf/index-engine'
 import { indexesOf } from '@looseleaf/kinds'
 import type { LooseleafConfig } from './define-config.ts'
@@ -22,13 +22,17 @@ export function findConfig(folder: string): string | undefined {
   }
 }
 
-/** Loads and checks a config file. Throws `BAD_OPTION` with file, property and what was expected. */
-export async function loadConfig(file: string): Promise<LoadedConfig> {
+/**
+ * Loads and checks a config file. Throws `BAD_OPTION` with file, property and what was expected. The signal ends the wait for a
+ * module that never finishes loading.
+ */
+export async function loadConfig(file: string, signal?: AbortSignal): Promise<LoadedConfig> {
   if (!existsSync(file)) throw new LooseleafError('BAD_OPTION', `${file}: there is no such config file.`)
   let module: { readonly default?: unknown }
   try {
-    module = (await import(pathToFileURL(file).href)) as { readonly default?: unknown }
+    module = (await untilAborted(import(pathToFileURL(file).href), signal)) as { readonly default?: unknown }
   } catch (error) {
+    if (signal?.aborted) throw error
     // What the file itself has thrown is its author's own message, not a stored value.
     const reason = error instanceof Error ? error.message : String(error)
     throw new LooseleafError('BAD_OPTION', `${file} cannot be loaded: ${reason}`, { cause: error })

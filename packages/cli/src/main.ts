@@ -1,9 +1,12 @@
 import { boundMemory } from './bound-memory.ts'
-import { READER_GONE } from './console.ts'
 import { exitCodes } from './exit-codes.ts'
 import { nodeComplaint } from './node-version.ts'
+import { OutputError } from './output-error.ts'
 
-/** Runs the command with the arguments of this process, and sets its exit code. Only a process's main module calls it. */
+/**
+ * Runs the command with the arguments of this process, and ends the process with its exit code. Timers, pools and sockets that
+ * a config file has opened do not keep it alive. Only a process's main module calls it.
+ */
 export async function main(): Promise<void> {
   const complaint = nodeComplaint(process.versions.node)
   if (complaint !== undefined) {
@@ -24,14 +27,12 @@ export async function main(): Promise<void> {
     })
   }
 
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
-    // Whoever read the output, such as `head`, has enough of it.
-    stop.abort(READER_GONE)
-  })
+  process.stdout.on('error', (error) => stop.abort(new OutputError('The output', error)))
+  // An error of stderr has no place where it could be told.
+  process.stderr.on('error', () => {})
 
   const { stdin, stdout, stderr, env } = process
-  process.exitCode = await runProgram(process.argv.slice(2), {
+  const code = await runProgram(process.argv.slice(2), {
     stdin,
     stdout,
     stderr,
@@ -39,6 +40,7 @@ export async function main(): Promise<void> {
     cwd: process.cwd(),
     signal: stop.signal,
   })
-  // An input that was not read to its end would keep the process waiting.
-  stdin.destroy()
+  // Terminals and pipes are written asynchronously on some systems.
+  await new Promise<void>((resolve) => stderr.write('', () => resolve()))
+  process.exit(code)
 }

@@ -22,8 +22,10 @@ export interface Output {
   result(value: unknown, text: () => string): void
   /** Something aside for people, on stderr; nothing with `--json`. */
   note(text: string): void
-  /** Raw text to stdout, at the reader's pace. */
+  /** Writes raw text to stdout, at the reader's pace. Rejects when the command is ended or stdout cannot be written. */
   write(text: string): Promise<void>
+  /** Resolves when stdout has taken everything. Rejects as `write` does. */
+  flush(): Promise<void>
   table(head: readonly string[], rows: readonly (readonly string[])[]): string
   /** On stderr: a bar on a terminal, a line every few seconds elsewhere, and nothing with `--json`. */
   progress(options: ProgressOptions): Progress
@@ -47,7 +49,15 @@ export function createOutput(console: Console, json: boolean): Output {
       if (!json) stderr.write(`${text}\n`)
     },
     async write(text) {
+      console.signal.throwIfAborted()
       if (!stdout.write(text)) await once(stdout, 'drain', { signal: console.signal })
+    },
+    async flush() {
+      const error = await new Promise((resolve) => stdout.write('', resolve))
+      if (!error) return
+      // The stream tells its listeners, who fire the signal, after it has called back.
+      await new Promise((resolve) => setImmediate(resolve))
+      throw error as Error
     },
     table(head, rows) {
       const table = new Table({

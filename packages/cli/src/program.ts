@@ -6,6 +6,7 @@ import { addConsole } from './commands/console.ts'
 import { addConsumerCommands } from './commands/consumer-commands.ts'
 import { addCount } from './commands/count.ts'
 import { addDamaged } from './commands/damaged.ts'
+import { addExplain } from './commands/explain.ts'
 import { addExport } from './commands/export.ts'
 import { addGet } from './commands/get.ts'
 import { addImport } from './commands/import.ts'
@@ -16,6 +17,7 @@ import { addPolicies } from './commands/policies.ts'
 import { addPut } from './commands/put.ts'
 import { addQuery } from './commands/query.ts'
 import { addSchema } from './commands/schema.ts'
+import { addSlow } from './commands/slow.ts'
 import { addStatus } from './commands/status.ts'
 import { addTop } from './commands/top.ts'
 import type { Console } from './console.ts'
@@ -30,6 +32,7 @@ const COMMANDS: readonly AddCommand[] = [
   addGet,
   addQuery,
   addCount,
+  addExplain,
   addImport,
   addExport,
   addClean,
@@ -40,6 +43,7 @@ const COMMANDS: readonly AddCommand[] = [
   addConsumerCommands,
   addPolicies,
   addStatus,
+  addSlow,
   addTop,
   addConsole,
 ]
@@ -48,7 +52,7 @@ const AFTER_HELP = `
 The store is named by --shards, by LOOSELEAF_SHARDS, or by the nearest looseleaf.config.ts, in this order.
 
 Exit codes: 0 done; 1 something was found (no such entity, refused lines, missing rows); 2 usage or configuration;
-3 a shard cannot be reached; 4 the store is not as needed; 130 stopped by Ctrl-C.`
+3 a shard cannot be reached; 4 the store is not as needed; 74 the output could not be written; 130 stopped by Ctrl-C.`
 
 /** Runs one command line (without node and the script) and answers its exit code. */
 export async function runProgram(args: readonly string[], console: Console): Promise<ExitCode> {

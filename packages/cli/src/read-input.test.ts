@@ -34,6 +34,17 @@ test('an empty input has no line', async () => {
 
 test('a line beyond the limit is passed over, and the next one is read', async () => {
   expect(await linesOf(['aaa', 'aaa\nbb\n', 'ccccc', 'c'], 4)).toEqual([undefined, 'bb', undefined])
+  expect(await linesOf(['aaaaaa\nbb\ncccccc\n', 'dd'], 4)).toEqual([undefined, 'bb', undefined, 'dd'])
+})
+
+test('a line beyond the limit is yielded before its end, which may never come', async () => {
+  const endless = async function* () {
+    for (;;) yield 'aaa'
+  }
+  for await (const line of readLines(endless(), 10)) {
+    expect(line).toEqual({ number: 1, bytes: undefined })
+    break
+  }
 })
 
 test('tagged values, a byte order mark and a carriage return are read', () => {
@@ -77,7 +88,7 @@ test.each(['{', '[]', '7', 'null', '{"secret":{"$date":"hunter2"}}', '{"$date":"
   (text) => {
     const parse = (): unknown => parseBag(Buffer.from(text))
     expect(parse).toThrow(expect.objectContaining({ code: 'BAD_PROPERTY' }))
-    expect(parse).toThrow('This is not one JSON object of properties: ')
+    expect(parse).toThrow('One JSON object is needed')
     expect(parse).not.toThrow('hunter2')
   },
 )
@@ -131,4 +142,19 @@ test('every bag is imported from the line that it is exported to, and printed as
     }),
     { numRuns: 300 },
   )
+})
+
+test.each([
+  ['[1]', /this begins an array\. With jq/],
+  ['[', /this begins an array\. With jq/],
+  ['id,name', /this is not JSON\.$/],
+  ['{"a":', /this is not JSON: it ends too early\.$/],
+  ['{"a":1}{"b":2}', /this is not JSON: see character 8\.$/],
+  ['"secret"', /this is a string/],
+  [Buffer.of(0x22, 0xff, 0x22), /these bytes are not UTF-8/],
+  ['{"at":{"$date":"secret"}}', /this one cannot be stored: a time is not one\.$/],
+])('the error of the line %s says what it is, and nothing of its text', (line, message) => {
+  const parse = (): unknown => parseBag(Buffer.from(line))
+  expect(parse).toThrow(message)
+  expect(parse).not.toThrow(/secret/)
 })

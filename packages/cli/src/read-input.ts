@@ -1,12 +1,13 @@
 import { jsonFormat } from '@looseleaf/codec'
-import { isLooseleafError, LooseleafError, MAX_VALUES, type Bag } from '@looseleaf/core'
+import { describeKind, isLooseleafError, LooseleafError, MAX_VALUES, type Bag } from '@looseleaf/core'
+import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import { withExactIntegers } from './exact-integers.ts'
 
 /** A line of the input without its end, counted from 1. */
 export interface Line {
   readonly number: number
-  /** Undefined for a line that is longer than the limit; it was not kept in memory. */
+  /** Undefined for a line that is longer than the limit, which is not kept in memory. */
   readonly bytes: Buffer | undefined
 }
 
@@ -15,7 +16,10 @@ export const MAX_LINE_BYTES: number = 32 * 1024 * 1024
 
 const NEWLINE = 0x0a
 
-/** The lines of a stream. No more than one line and one chunk are in memory. */
+/**
+ * Yields the lines of a stream, with no more than one line and one chunk in memory. A line beyond the limit is yielded when it
+ * passes the limit, so a reader that stops there does not wait for an end that may never come, as in `/dev/zero`.
+ */
 export async function* readLines(
   stream: AsyncIterable<Uint8Array | string>,
   maxLineBytes: number = MAX_LINE_BYTES,
@@ -23,16 +27,28 @@ export async function* readLines(
   let number = 0
   let parts: Buffer[] = []
   let length = 0
-  const add = (part: Buffer): void => {
+  let isTooLong = false
+  /** Adds to the line that is being read; returns it if this makes it too long. */
+  const add = (part: Buffer): Line | undefined => {
+    if (isTooLong) return undefined
     length += part.length
-    if (length > maxLineBytes) parts = []
-    else if (part.length > 0) parts.push(part)
+    isTooLong = length > maxLineBytes
+    if (isTooLong) {
+      parts = []
+      return { number: ++number, bytes: undefined }
+    }
+    if (part.length > 0) parts.push(part)
+    return undefined
   }
-  const end = (): Line => {
-    const bytes = length > maxLineBytes ? undefined : parts.length === 1 ? parts[0] : Buffer.concat(parts)
+  /** Ends the line that is being read; returns it unless it was yielded before its end. */
+  const end = (): Line | undefined => {
+    const line = isTooLong
+      ? undefined
+      : { number: ++number, bytes: parts.length === 1 ? parts[0] : Buffer.concat(parts) }
     parts = []
     length = 0
-    return { number: ++number, bytes }
+    isTooLong = false
+    return line
   }
   for await (const piece of stream) {
     const chunk =
@@ -41,13 +57,16 @@ export async function* readLines(
         : Buffer.from(piece.buffer, piece.byteOffset, piece.length)
     let start = 0
     for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, start)) {
-      add(chunk.subarray(start, at))
-      yield end()
+      const line = add(chunk.subarray(start, at)) ?? end()
+      if (line !== undefined) yield line
+      if (isTooLong) end()
       start = at + 1
     }
-    add(chunk.subarray(start))
+    const tooLong = add(chunk.subarray(start))
+    if (tooLong !== undefined) yield tooLong
   }
-  if (length > 0) yield end()
+  const last = length > 0 ? end() : undefined
+  if (last !== undefined) yield last
 }
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
@@ -85,11 +104,34 @@ function decode(bytes: Buffer): Bag {
         cause: error,
       })
     }
-    const reason = error.message.replace(/^.*cannot be decoded: /, '')
-    throw new LooseleafError('BAD_PROPERTY', `This is not one JSON object of properties: ${reason}`, {
-      cause: error,
-    })
+    throw new LooseleafError('BAD_PROPERTY', notOneObject(bytes, error.message), { cause: error })
   }
+}
+
+/** Says what a line that is not an entity is, and what to do, without a word of its text. */
+function notOneObject(bytes: Buffer, message: string): string {
+  const needed = 'One JSON object is needed, such as {"title":"Hello"}'
+  if (!isUtf8(bytes)) return `${needed}, in UTF-8; these bytes are not UTF-8. Convert the input first.`
+  const text = bytes.toString()
+  if (text.trimStart().startsWith('[')) {
+    return `${needed}; this begins an array. With jq, \`jq -c '.[]'\` makes a line of each of its elements.`
+  }
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    const { message: reason } = error as Error
+    const position = / at position (\d+)/.exec(reason)?.[1]
+    const place = reason.includes('end of JSON')
+      ? ': it ends too early'
+      : position === undefined
+        ? ''
+        : `: see character ${Number(position) + 1}`
+    return `${needed}; this is not JSON${place}.`
+  }
+  if (typeof value !== 'object' || value === null) return `${needed}; this is ${describeKind(value)}.`
+  // A value that no bag has, such as a time of another form.
+  return `${needed}; this one cannot be stored: ${message.replace(/^.*cannot be decoded: /, '')}`
 }
 
 /**

@@ -1,8 +1,9 @@
 import { inspect } from 'node:util'
 import { isLooseleafError } from '@looseleaf/core'
-import { READER_GONE, type Console } from './console.ts'
+import type { Console } from './console.ts'
 import { exitCodeOf, exitCodes, type ExitCode } from './exit-codes.ts'
 import { createOutput, type Output } from './output.ts'
+import { IncompleteOutput, OutputError } from './output-error.ts'
 import { printable } from './text.ts'
 import { createSession, type CommonOptions, type Session } from './session.ts'
 
@@ -18,6 +19,7 @@ export async function runAction(console: Console, options: CommonOptions, action
   let code: ExitCode
   try {
     code = (await action(session)) ?? exitCodes.ok
+    await output.flush()
   } catch (error) {
     code = report(console, output, error, options.debug === true)
   }
@@ -30,17 +32,28 @@ export async function runAction(console: Console, options: CommonOptions, action
 }
 
 /** Tells the user of an error in one line (one line of JSON with `--json`), and gives its exit code. */
-function report(console: Console, output: Output, error: unknown, debug: boolean): ExitCode {
+function report(console: Console, output: Output, thrown: unknown, debug: boolean): ExitCode {
+  const isIncomplete = thrown instanceof IncompleteOutput
+  const cause = isIncomplete ? thrown.cause : thrown
+  const { reason } = console.signal
+  // A stream or a driver that is ended by the signal throws an error of its own.
+  const error = reason instanceof OutputError ? reason : cause
   const known = isLooseleafError(error)
-  if (console.signal.reason === READER_GONE) return exitCodes.ok
-  // Whatever a stream or a driver has said about it: the user has ended the command.
+  const prefix = isIncomplete ? `${thrown.message} ` : ''
+  if (error instanceof OutputError) {
+    if (error.isReaderGone && !isIncomplete) return exitCodes.ok
+    const message = `${prefix}${error.message}`
+    if (output.json) writeError(console, { code: 'OUTPUT_FAILED', message, retryable: false })
+    else console.stderr.write(`${output.colors.red('Error:')} ${printable(message)}\n`)
+    return exitCodes.output
+  }
   if (console.signal.aborted || (known && error.code === 'ABORTED')) {
-    const message = 'Stopped.'
+    const message = `${prefix}Stopped.`
     if (output.json) writeError(console, { code: 'ABORTED', message, retryable: false })
     else output.note(message)
     return exitCodes.interrupted
   }
-  const message = redact(inOptions(error instanceof Error ? error.message : String(error)))
+  const message = prefix + redact(inOptions(error instanceof Error ? error.message : String(error)))
   if (output.json) {
     const { code, retryable, shard, entity, index, holder } = known
       ? error

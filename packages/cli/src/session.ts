@@ -117,9 +117,9 @@ export function createSession(console: Console, output: Output, options: CommonO
 }
 
 async function readSettings(console: Console, options: CommonOptions, create: boolean): Promise<Settings> {
-  const { cwd, env } = console
+  const { cwd, env, signal } = console
   const file = options.config === undefined ? findConfig(cwd) : resolve(cwd, options.config)
-  const loaded = file === undefined ? undefined : await loadConfig(file)
+  const loaded = file === undefined ? undefined : await loadConfig(file, signal)
   const named = options.shards ?? (env['LOOSELEAF_SHARDS'] || undefined)
   const shards = givenShards(named, loaded, { cwd, create })
   const { indexes: own = [], kinds = [], router, codec }: Partial<LooseleafConfig> = loaded?.config ?? {}

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { randomBytes } from 'node:crypto'
 import { finished } from 'node:stream/promises'
 import { LooseleafError } from '@looseleaf/core'
+import { OutputError } from './output-error.ts'
 
 /** Takes the next piece of text; resolves when the file is ready for more. */
 export type Write = (text: string) => Promise<void>
@@ -45,11 +46,14 @@ async function stream<T>(
 ): Promise<T> {
   // A regular file is on disk before it takes the place of another one.
   const target = createWriteStream(file, { flags, flush: flags === 'wx' })
-  const done = finished(target)
+  const opened = once(target, 'open')
+  const done = finished(target).catch((error: NodeJS.ErrnoException) => {
+    throw new OutputError(path, error)
+  })
   // It is awaited below; until then an error of the file has to wait without ending the process.
   done.catch(() => undefined)
   try {
-    await Promise.race([once(target, 'open'), done]).catch((cause: unknown) => {
+    await opened.catch((cause: unknown) => {
       const { code } = cause as NodeJS.ErrnoException
       throw new LooseleafError('BAD_OPTION', `${path} cannot be written (${code}).`, { cause })
     })

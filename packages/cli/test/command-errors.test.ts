@@ -31,6 +31,7 @@ test('--version is that of the package, and every command has help with examples
     'get',
     'query',
     'count',
+    'explain',
     'import',
     'export',
     'clean',
@@ -41,6 +42,7 @@ test('--version is that of the package, and every command has help with examples
     'consumer',
     'policies',
     'status',
+    'slow',
     'top',
     'console',
   ])
@@ -154,7 +156,7 @@ test('errors of a store that is there end with their code, in one line or one JS
   const cases: [string[], number, string, string][] = [
     [['get', id], 1, '', `There is no entity ${id}.\n`],
     [['get', 'x'], 2, 'Error: An id has to be a UUID string', ''],
-    [['put', '{'], 2, 'Error: This is not one JSON object of properties', ''],
+    [['put', '{'], 2, 'Error: One JSON object is needed', ''],
     [['put', '{"user_id":7}'], 1, 'Error: Index by_user: property user_id', ''],
     [['query', 'by_link'], 2, 'Error: The store has no index "by_link"; it has by_user.', ''],
     [['query', 'by_user'], 2, 'or ask all shards with --scatter.', ''],

@@ -52,6 +52,8 @@ test('a store on two MariaDB shards is worked on with --shards alone', async () 
   expect((await runCommand(['clean', '--check', '--json'], { cwd, env })).json()).toMatchObject({ ok: true })
   const schema = await runCommand(['schema'], { cwd, env })
   expect(schema.stdout).toContain('CREATE TABLE IF NOT EXISTS `index_by_user`')
+  const slow = await runCommand(['slow'], { cwd, env })
+  expect(slow).toMatchObject({ code: 0, stdout: '0 statements run for 1 s or longer on 2 servers.\n' })
   await store.close()
 })
 

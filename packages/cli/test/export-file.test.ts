@@ -48,7 +48,7 @@ function expectUntouched(): void {
 
 test('an export replaces the file, keeps its mode, and leaves nothing beside it', async () => {
   await (await openStore()).put({ a: 1 })
-  expect(await exportTo(file)).toMatchObject({ code: 0, stdout: '1 entity exported.\n' })
+  expect(await exportTo(file)).toMatchObject({ code: 0, stdout: 'Complete: 1 entity exported.\n' })
   expect(readFileSync(file, 'utf8')).toMatch(/^\{"id":"[^"]+","a":1\}\n$/)
   expect(statSync(file).mode & 0o777).toBe(0o640)
   expect(readdirSync(folder)).toEqual(['all.jsonl'])

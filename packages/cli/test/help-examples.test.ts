@@ -53,8 +53,7 @@ async function succeed(cwd: string, line: string): Promise<void> {
   const args = Array.from(line.matchAll(/'([^']*)'|(\S+)/g), ([, quoted, plain]) => quoted ?? plain ?? '')
   // Somebody sits at the terminal and agrees to whatever is asked.
   const stdin = Object.assign(Readable.from(['y\n']), { isTTY: true })
-  // One that goes on until Ctrl-C gets it.
-  const stop = args[0] === 'console' && { stop: AbortSignal.timeout(500) }
+  const stop = { stopAtOutput: args[0] === 'console' }
   const { code, stdout, stderr } = await runInside(args, { cwd, stdin, isTerminal: true, ...stop })
   expect(code, `${line}\n${stdout}${stderr}`).toBe(0)
 }

@@ -22,6 +22,8 @@ export interface RunOptions {
   readonly isTerminal?: boolean
   /** Stands for Ctrl-C where the command runs within this process. */
   readonly stop?: AbortSignal
+  /** Stops the command at its first output, where it runs within this process: for one that goes on until Ctrl-C. */
+  readonly stopAtOutput?: boolean
 }
 
 export interface Finished {
@@ -78,13 +80,21 @@ function terminal(isTTY: boolean): PassThrough {
 export async function runInside(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
   const [stdout, stderr] = [new PassThrough(), terminal(options.isTerminal === true)]
   const texts = Promise.all([text(stdout), text(stderr)])
+  const output = new AbortController()
+  if (options.stopAtOutput) {
+    const write = stdout.write.bind(stdout) as (...args: unknown[]) => boolean
+    stdout.write = (...args: unknown[]) => {
+      output.abort()
+      return write(...args)
+    }
+  }
   const code = await runProgram(args, {
     stdin: options.stdin ?? Readable.from([Buffer.from(options.input ?? '')]),
     stdout,
     stderr,
     env: options.env ?? {},
     cwd: options.cwd ?? tmpdir(),
-    signal: options.stop ?? new AbortController().signal,
+    signal: options.stop ?? output.signal,
   })
   stdout.end()
   stderr.end()

@@ -20,6 +20,7 @@ export {
   type OptionKind,
   type OptionKinds,
 } from './check-options.ts'
+export { checkNode } from './check-node.ts'
 export { checkBag, copyBag, copyEntity, type EntityCopy } from './copy-bag.ts'
 export { metaOf, setMeta, type Entity, type EntityMeta } from './entity.ts'
 export { distinctIds, formatId, ID_BYTES, idBytes, idKey, isId, parseId, type EntityId } from './entity-id.ts'
@@ -59,6 +60,7 @@ export type {
   Driver,
   DriverFactory,
   Shard,
+  RunningStatement,
   ShardSizes,
 } from './ports/driver.ts'
 export type {

@@ -3,7 +3,7 @@ export type { BatchedSwap, Fault, Flavor, SwapTable, TableFault } from './flavor
 export { notStreamed } from './not-streamed.ts'
 export { toCount, toNumber } from './row-values.ts'
 export type { Call, HintedQuery, Row, Session, Shape, StatementHints } from './session.ts'
-export { kyselyShard, type KyselyShardOptions } from './shard.ts'
+export { kyselyShard, type KyselyShardOptions, type QueryRows } from './shard.ts'
 export { MAX_WRITE_ROWS, slot, slotRows, slots } from './sql-parts.ts'
 export { statementTeller, type StatementTeller } from './statement-teller.ts'
 export { checkEntityTable } from './table-name.ts'

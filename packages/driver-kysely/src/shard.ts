@@ -9,6 +9,7 @@ import {
   type Gate,
   type IndexTable,
   type IndexTableSpec,
+  type RunningStatement,
   type Shard,
 } from '@looseleaf/core'
 import { DummyDriver, Kysely, sql, type Dialect, type RawBuilder } from 'kysely'
@@ -50,11 +51,14 @@ export interface KyselyShardOptions {
   readonly replicas?: readonly Omit<KyselyShardOptions, 'gate' | 'replicas'>[] | undefined
   /** See `connections` of the port. */
   readonly connections?: (() => ConnectionState) | undefined
-  /** Sends a query and gives its rows; see `warnings` of the port. */
-  readonly warnings?:
-    | ((query: (text: RawBuilder<Row>) => Promise<readonly Row[]>) => Promise<readonly string[]>)
-    | undefined
+  /** Answers `warnings` of the port from rows of the server. */
+  readonly warnings?: ((query: QueryRows) => Promise<readonly string[]>) | undefined
+  /** Answers `activity` of the port from rows of the server. */
+  readonly activity?: ((query: QueryRows) => Promise<readonly RunningStatement[]>) | undefined
 }
+
+/** Sends a query that changes nothing, and resolves with its rows. */
+export type QueryRows = (text: RawBuilder<Row>) => Promise<readonly Row[]>
 
 /** What a call is told after `close`. */
 export const CLOSED = 'The connections to the shards are closed.'
@@ -79,6 +83,13 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
     signal: call?.signal,
     faults,
   })
+
+  function queryRows(call: CallOptions | undefined): QueryRows {
+    return async (text) => {
+      const { rows } = await session.run(text.compile(db), [], callOf(call, false))
+      return rows
+    }
+  }
 
   async function sendAll(
     statements: readonly RawBuilder<unknown>[],
@@ -192,12 +203,12 @@ export function kyselyShard(options: KyselyShardOptions): Shard {
     ...(options.connections !== undefined && { connections: options.connections }),
 
     async warnings(call) {
-      if (options.warnings === undefined) return []
-      return options.warnings(async (text) => {
-        const { rows } = await session.run(text.compile(db), [], callOf(call, false))
-        return rows
-      })
+      return options.warnings?.(queryRows(call)) ?? []
     },
+
+    ...(options.activity !== undefined && {
+      activity: async (call?: CallOptions) => options.activity!(queryRows(call)),
+    }),
   }
 }
 

@@ -8,6 +8,7 @@ import {
 } from './connection/shard-servers.ts'
 import { mysqlDialect } from './kysely/dialect.ts'
 import { mysqlFlavor } from './kysely/flavor.ts'
+import { readActivity } from './shard/activity.ts'
 import { replicaWarnings, serverWarnings } from './settings/warnings.ts'
 import { connectShard, type ShardPool, type ShardSettings } from './shard/connect-shard.ts'
 
@@ -94,6 +95,7 @@ export function mysqlShards(
         flavor: mysqlFlavor,
         entityTable,
         connections: () => pool.state(),
+        activity: readActivity,
       })
       return kyselyDriver({
         shards: primaries.map((primary, number) => ({

@@ -1,6 +1,5 @@
-import { LooseleafError } from '@looseleaf/core'
+import { checkNode, LooseleafError } from '@looseleaf/core'
 import Database from 'better-sqlite3'
-import { checkNode } from './check-node.ts'
 import { isBusy, pause } from './connection.ts'
 import { sqliteFault } from './errors.ts'
 import { makeFile } from './file-modes.ts'

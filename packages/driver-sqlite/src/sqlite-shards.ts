@@ -56,7 +56,7 @@ export function sqliteShards(options: SqliteShardsOptions): DriverFactory {
       if (there !== 0 && there !== shardCount) {
         throw new LooseleafError(
           'LAYOUT_MISMATCH',
-          `${folder} holds ${there} ${there === 1 ? 'shard' : 'shards'}, and ${shardCount} ${shardCount === 1 ? 'was' : 'were'} asked for.`,
+          `${folder} holds ${there} ${there === 1 ? 'shard' : 'shards'}, and ${shardCount} ${shardCount === 1 ? 'was' : 'were'} asked for. Give \`shards: ${there}\` (sqlite:folder?shards=${there} in a text).`,
         )
       }
       const files = Array.from({ length: shardCount }, (_, number): ShardFile => {

@@ -141,6 +141,7 @@ export function faultyDriver(driver: Driver, plan: FaultPlan): FaultyDriver {
       now: (options) => own.now(options),
       connections: () => shard.connections?.(),
       sizes: async (options) => own.sizes?.(options),
+      ...(own.activity && { activity: (options) => own.activity!(options) }),
       warnings: (options) => own.warnings(options),
     }
   }

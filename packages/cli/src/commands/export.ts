@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { defineCommand, type AddCommand } from '../define-command.ts'
 import { entityLine } from '../entity-view.ts'
 import { counted } from '../text.ts'
+import { IncompleteOutput } from '../output-error.ts'
 import type { CommonOptions, Session } from '../session.ts'
 import { writeFile, type Write } from '../write-file.ts'
 
@@ -14,14 +15,15 @@ const CHUNK = 64 * 1024
 
 const DETAILS = `\`looseleaf import\` takes what this prints, and restores it exactly. It is not a
 snapshot: each entity is as it was when it was read. The lines are JSON with or
-without --json.
+without --json. The last line on stderr says whether the export is complete, and
+its exit code is 0 only then.
 
 With --output the lines first go to <file>.….part, which replaces the file when
 it is complete. An export that fails or is stopped leaves the old file as it is.
 One whose process was killed leaves its .part file, which nothing deletes: delete
 it when no export to that file runs.
 
-JSON, with --output: { "exported" }`
+JSON, on stderr, or on stdout with --output: { "exported" }`
 
 /** `looseleaf export`: every entity as a line of JSON. */
 export const addExport: AddCommand = (program, run) => {
@@ -43,16 +45,21 @@ export const addExport: AddCommand = (program, run) => {
         const { output } = session
         if (options.output === undefined) {
           const exported = await writeEntities(session, (text) => output.write(text))
-          output.note(`${counted(exported, 'entity', 'entities')} exported.`)
+          const told = output.json ? JSON.stringify({ exported }) : complete(exported)
+          session.console.stderr.write(`${told}\n`)
           return
         }
         // Before anything is made of the file: most of what can go wrong goes wrong here.
         await session.store()
         const file = resolve(session.console.cwd, options.output)
         const exported = await writeFile(file, (write) => writeEntities(session, write))
-        output.result({ exported }, () => `${counted(exported, 'entity', 'entities')} exported.`)
+        output.result({ exported }, () => complete(exported))
       }),
     )
+}
+
+function complete(exported: number): string {
+  return `Complete: ${counted(exported, 'entity', 'entities')} exported.`
 }
 
 async function writeEntities(session: Session, write: Write): Promise<number> {
@@ -71,6 +78,10 @@ async function writeEntities(session: Session, write: Write): Promise<number> {
       progress.update(exported, undefined)
     }
     if (text !== '') await write(text)
+    await output.flush()
+  } catch (error) {
+    const entities = counted(exported, 'entity was', 'entities were')
+    throw new IncompleteOutput(`The export is not complete: ${entities} read before it ended.`, error)
   } finally {
     progress.stop()
   }

@@ -147,8 +147,9 @@ async function importFile(
 }
 
 async function openFile(path: string): Promise<{ stream: Readable; bytes: number | undefined }> {
-  const handle = await open(path).catch((cause: unknown) => {
-    throw new LooseleafError('BAD_OPTION', `${path} cannot be read.`, { cause })
+  const handle = await open(path).catch((cause: NodeJS.ErrnoException) => {
+    const reason = cause.code === 'ENOENT' ? 'there is no such file' : cause.code
+    throw new LooseleafError('BAD_OPTION', `${path} cannot be read: ${reason}.`, { cause })
   })
   const stats = await handle.stat()
   if (stats.isDirectory()) {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { READER_GONE } from '../console.ts'
+import { OutputError } from '../output-error.ts'
 import { defineCommand, type AddCommand } from '../define-command.ts'
 import { keptBodies, type ReadBodies } from '../health/kept-bodies.ts'
 import { factsOf, readBodies } from '../health/read-facts.ts'
@@ -68,8 +68,8 @@ async function watch(session: Session, { every, looks = Infinity }: TopOptions):
       await sleep(every * 1_000, undefined, { signal })
     }
   } catch (error) {
-    // That is how it ends.
-    if (!signal.aborted || signal.reason === READER_GONE) throw error
+    // Ctrl-C is the usual end of this command.
+    if (!signal.aborted || signal.reason instanceof OutputError) throw error
   }
 }
 

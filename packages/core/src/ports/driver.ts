@@ -5,6 +5,7 @@ import type { DefinitionTable } from './definition-table.ts'
 import type { EntityTable } from './entity-table.ts'
 import type { IndexRow, IndexTable, IndexTableSpec } from './index-table.ts'
 import type { PendingTable } from './pending-table.ts'
+import type { StatementSummary } from '../statement-summary.ts'
 import type { StatementListener } from './statement-listener.ts'
 import type { TaskTable } from './task-table.ts'
 
@@ -58,8 +59,22 @@ export interface Shard {
   connections?(): ConnectionState | undefined
   /** How large its tables are, as its statistics have it, without counting; left out by drivers that cannot say. */
   sizes?(options?: CallOptions): Promise<ShardSizes | undefined>
+  /** Statements that its server executes in this database at this moment, longest first; left out by drivers without a server. */
+  activity?(options?: CallOptions): Promise<readonly RunningStatement[]>
   /** Settings that endanger what was promised, in words; empty when all is well. */
   warnings(options?: CallOptions): Promise<readonly string[]>
+}
+
+/** A statement that a server executes, of any client; without its values. */
+export interface RunningStatement extends StatementSummary {
+  /** Number of its connection at the server, as in `KILL QUERY`. */
+  readonly session: number
+  /** Milliseconds since it began; MySQL tells whole seconds. */
+  readonly runningMs: number
+  /** State in the server's words, such as `Sending data`. */
+  readonly state: string
+  /** Sessions whose locks it waits for; undefined if this user may not see locks. */
+  readonly waitsFor: readonly number[] | undefined
 }
 
 /** Estimates, however old. What the database does not say is undefined. */

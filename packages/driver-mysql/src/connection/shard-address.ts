@@ -65,16 +65,21 @@ export function parseShardAddress(shard: unknown, who: string, tls: Tls): ShardA
   )
 }
 
+/** A reserved character in a password cuts a URL elsewhere, so the error may be about any of its parts. */
+const ENCODE = 'write # / ? @ and % within a user or a password as %23 %2F %3F %40 and %25'
+
 function parseUrl(text: string, who: string, tls: Tls): ShardAddress {
   const url = URL.parse(text)
-  if (url === null) throw refuse(who, 'is not a URL such as mysql://user@host:3306/database')
+  if (url === null) throw refuse(who, `is not a URL such as mysql://user@host:3306/database; ${ENCODE}`)
   // With one slash, user and password would be taken for the name of the database, and be seen.
   if (!/^\s*(mysql|mariadb):\/\//i.test(text)) {
     throw refuse(who, 'has to begin with mysql:// or mariadb://')
   }
-  if (url.hash !== '') throw refuse(who, 'has a #; write one within a user or a password as %23')
+  if (url.hash !== '') throw refuse(who, `has a #; ${ENCODE}`)
   const path = /^\/([^/]+)$/.exec(url.pathname)
-  if (path === null) throw refuse(who, 'has to name one database after the host, such as /feed')
+  if (path === null) {
+    throw refuse(who, `has to name one database after the host, such as /feed; ${ENCODE}`)
+  }
   const host = decode(url.hostname, who, 'host').replace(/^\[(.*)\]$/, '$1')
   return parseOptions(
     {

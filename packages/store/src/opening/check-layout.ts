@@ -27,27 +27,31 @@ export function checkLayout(
 ): void {
   const count = driver.shards.length
   if (catalog.shardCount !== count) {
-    refuse(driver, number, `it belongs to a store of ${catalog.shardCount} shards, but ${count} were given.`)
+    refuse(
+      driver,
+      number,
+      `it belongs to a store of ${catalog.shardCount} shards, but ${count} were given. Give all of its shards, in their order: a store keeps the number of shards that it was made with. For another number, make a new store and copy the entities with \`looseleaf export\` and \`looseleaf import\`.`,
+    )
   }
   if (catalog.shardNumber !== number) {
     refuse(
       driver,
       number,
-      `it is number ${catalog.shardNumber} of its store, but was given as number ${number}.`,
+      `it is number ${catalog.shardNumber} of its store, but was given as number ${number}. Give the shards in the order of the store.`,
     )
   }
   if (catalog.storeId !== other.storeId) {
     refuse(
       driver,
       number,
-      `it belongs to another store (${catalog.storeId}) than shard ${other.shardNumber} (${other.storeId}).`,
+      `it belongs to another store (${catalog.storeId}) than shard ${other.shardNumber} (${other.storeId}). Give the addresses of one store, or an empty database for a new one.`,
     )
   }
   if (catalog.router !== router.fingerprint) {
     refuse(
       driver,
       number,
-      `its store is routed by ${catalog.router}, but the router given is ${router.fingerprint}.`,
+      `its store is routed by ${catalog.router}, but the router given is ${router.fingerprint}. Give the router that the store was made with: another one would look for entities on the wrong shards.`,
     )
   }
 }

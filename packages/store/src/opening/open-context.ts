@@ -1,5 +1,6 @@
 import { msgpackZlibCodec } from '@looseleaf/codec'
 import {
+  checkNode,
   createVersionClock,
   LooseleafError,
   systemRandomness,
@@ -86,6 +87,7 @@ export async function openContext(
   onWarning: (message: string) => void,
   observing: Observing,
 ): Promise<EngineContext> {
+  checkNode()
   const { shards, indexes = [], migrate = false, acceptEmptyShards = false, time = systemTime } = options
   const { queryTimeMs, deleteDelayMs, onIndexFailure, random = systemRandomness } = options
   const router = options.router ?? bucketRouter({ shards: shards.shardCount })

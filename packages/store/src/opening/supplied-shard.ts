@@ -1,4 +1,4 @@
-import type { IndexRow, IndexTable, Shard } from '@looseleaf/core'
+import type { CallOptions, IndexRow, IndexTable, Shard } from '@looseleaf/core'
 
 export interface Supply {
   /** What a body refers to that is not known; nearly always the same empty list. */
@@ -79,6 +79,7 @@ export function suppliedShard(shard: Shard, supply: Supply): Shard {
     replicas: shard.replicas?.map((replica) => suppliedShard(replica, supply)),
     connections: () => shard.connections?.(),
     sizes: async (options) => shard.sizes?.(options),
+    ...(shard.activity && { activity: (options?: CallOptions) => shard.activity!(options) }),
     warnings: (options) => shard.warnings(options),
   }
 

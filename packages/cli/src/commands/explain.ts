@@ -1,0 +1,55 @@
+import { definitionFromData } from '@looseleaf/index-engine'
+import type { QueryExplanation } from '@looseleaf/store'
+import { defineCommand, type AddCommand } from '../define-command.ts'
+import { findIndex } from '../find-index.ts'
+import type { CommonOptions } from '../session.ts'
+import { counted, grouped } from '../text.ts'
+import { parseWhere } from '../where-expression.ts'
+import { WHERE_HELP } from './query.ts'
+
+interface ExplainCommandOptions extends CommonOptions {
+  readonly scatter?: boolean
+}
+
+const DETAILS = `${WHERE_HELP}
+
+Reads index rows, at most some thousands, and no entities. The rows are counted
+up to 1,000; some of them may be of entities that no longer match. \`looseleaf
+query\` says how many rows its page has examined and discarded.
+
+JSON:
+  { "index", "generation", "table", "shards": [name], "scatter", "ranges",
+    "estimatedRows", "isAtLeast", "limit" }`
+
+/** `looseleaf explain`: which shards and rows a query reads. */
+export const addExplain: AddCommand = (program, run) => {
+  defineCommand(program, {
+    usage: 'explain <index> [conditions...]',
+    summary: 'Print which shards and how many index rows a query reads',
+    details: DETAILS,
+    examples: [
+      ['explain entries_by_user user_id=0192f0c1-7c1e-7abc-8def-0123456789ab', 'the entries of a user'],
+    ],
+  })
+    .option('--scatter', 'ask all shards where the conditions do not say which one')
+    .action((name: string, conditions: string[], options: ExplainCommandOptions) =>
+      run(options, async (session) => {
+        const { scatter = false } = options
+        const { output, signal } = session
+        const store = await session.store()
+        const index = definitionFromData(findIndex(store, name))
+        const plan = await store.explain(index, parseWhere(index, conditions), { scatter, signal })
+        output.result(plan, () => planText(plan, store.context.driver.shards.length))
+      }),
+    )
+}
+
+function planText(plan: QueryExplanation, shards: number): string {
+  const { index, generation, table, estimatedRows, isAtLeast, limit, ranges } = plan
+  return [
+    `Index:   ${index}, generation ${generation}, table ${table}`,
+    `Shards:  ${plan.shards.length} of ${shards}: ${plan.shards.join(', ')}`,
+    `Reads:   ${counted(ranges, 'range', 'ranges')} with ${isAtLeast ? 'more than ' : ''}${counted(estimatedRows, 'index row', 'index rows')}`,
+    `Page:    at most ${grouped(limit)} of them, and as many entities by id`,
+  ].join('\n')
+}

@@ -1,0 +1,112 @@
+import { isLooseleafError, type LooseleafError, type RunningStatement } from '@looseleaf/core'
+import { InvalidArgumentError } from 'commander'
+import { defineCommand, type AddCommand } from '../define-command.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { Output } from '../output.ts'
+import type { CommonOptions } from '../session.ts'
+import { counted } from '../text.ts'
+
+interface SlowCommandOptions extends CommonOptions {
+  readonly over: number
+}
+
+interface ShardActivity {
+  readonly name: string
+  /** Undefined for a shard that has no server, and for one that has not answered. */
+  readonly statements: readonly RunningStatement[] | undefined
+  readonly error: LooseleafError | undefined
+}
+
+const DETAILS = `Asks each server which statements it executes in the database of its shard, of any
+client, longest first. It prints their tables and never their values. A session
+is the server's number of a connection: \`KILL QUERY <session>\` in a shell of
+this server ends its statement. MySQL tells whole seconds.
+
+Without the privilege PROCESS a user sees its own statements alone, and no locks.
+A shard in a SQLite file has no server. The exit code is 3 if a shard does not
+answer, and 0 otherwise.
+
+JSON:
+  { "shards": [{ "name", "error" | null,
+      "statements": [{ "session", "runningMs", "operation", "table" | null,
+        "state", "waitsFor": [session] | null }] | null }] }`
+
+/** `looseleaf slow`: statements that run on the servers now. */
+export const addSlow: AddCommand = (program, run) => {
+  defineCommand(program, {
+    usage: 'slow',
+    summary: 'Print statements that run on the servers now, and the locks that they wait for',
+    details: DETAILS,
+    examples: [
+      ['slow', 'statements that have run for a second'],
+      ['slow --over 0', 'all statements of this moment'],
+    ],
+  })
+    .option('--over <seconds>', 'leave out statements that began later than this', parseSeconds, 1)
+    .action((options: SlowCommandOptions) =>
+      run(options, async (session) => {
+        const { over } = options
+        const { output, signal } = session
+        const { driver } = (await session.store({ warn: false })).context
+        const shards = await Promise.all(
+          driver.shards.map(async (shard): Promise<ShardActivity> => {
+            const answer = await shard.activity?.({ signal }).catch(errorOfShard)
+            return isLooseleafError(answer)
+              ? { name: shard.name, statements: undefined, error: answer }
+              : {
+                  name: shard.name,
+                  statements: answer?.filter(({ runningMs }) => runningMs >= over * 1_000),
+                  error: undefined,
+                }
+          }),
+        )
+        output.result({ shards: shards.map(shardJson) }, () => activityText(output, shards, over))
+        return shards.some(({ error }) => error !== undefined) ? exitCodes.unavailable : exitCodes.ok
+      }),
+    )
+}
+
+function errorOfShard(error: unknown): LooseleafError {
+  if (isLooseleafError(error) && error.code !== 'ABORTED') return error
+  throw error
+}
+
+function shardJson({ name, statements, error }: ShardActivity): unknown {
+  return {
+    name,
+    error: error?.message ?? null,
+    statements:
+      statements?.map(({ table = null, waitsFor = null, ...others }) => ({ ...others, table, waitsFor })) ??
+      null,
+  }
+}
+
+function activityText(output: Output, shards: readonly ShardActivity[], over: number): string {
+  const rows = shards.flatMap(({ name, statements = [] }) =>
+    statements.map(({ session, runningMs, operation, table, state, waitsFor }) => [
+      name,
+      String(session),
+      `${(runningMs / 1_000).toFixed(1)} s`,
+      table === undefined ? operation : `${operation} ${table}`,
+      waitsFor === undefined ? '?' : waitsFor.join(', '),
+      state,
+    ]),
+  )
+  const servers = shards.filter(({ statements }) => statements !== undefined).length
+  const silent = shards.filter(({ error }) => error !== undefined)
+  return [
+    ...(rows.length > 0
+      ? [output.table(['SHARD', 'SESSION', 'FOR', 'STATEMENT', 'WAITS FOR', 'STATE'], rows)]
+      : []),
+    servers === 0 && silent.length === 0
+      ? 'No shard of this store has a server: SQLite runs its statements within the program.'
+      : `${counted(rows.length, 'statement runs', 'statements run')} for ${over} s or longer on ${counted(servers, 'server', 'servers')}.`,
+    ...silent.map(({ name, error }) => `${name}: ${error?.message}`),
+  ].join('\n')
+}
+
+function parseSeconds(text: string): number {
+  const seconds = Number(text)
+  if (!/^\d+(\.\d+)?$/.test(text)) throw new InvalidArgumentError('It has to be a number of seconds, such as 0.5.')
+  return seconds
+}

@@ -1,0 +1,14 @@
+import { LooseleafError } from './errors.ts'
+
+/** Oldest Node that every package runs on: `engines` of their package.json. */
+const OLDEST = { major: 22, minor: 18 }
+
+/**
+ * Throws `BAD_OPTION` on a Node that is too old. On such a Node a store fails with a `TypeError` of a missing function, and
+ * better-sqlite3 ends the process without a message.
+ */
+export function checkNode(version: string = process.versions.node): void {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  if (major > OLDEST.major || (major === OLDEST.major && minor >= OLDEST.minor)) return
+  throw new LooseleafError('BAD_OPTION', `Looseleaf needs Node 22.18 or later; this is Node ${version}.`)
+}

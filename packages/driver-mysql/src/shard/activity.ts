@@ -1,0 +1,71 @@
+import { isLooseleafError, summarise, type RunningStatement } from '@looseleaf/core'
+import { toNumber, type QueryRows, type Row } from '@looseleaf/driver-kysely'
+import { sql } from 'kysely'
+
+/** Characters of a statement that are read: enough for its table, and no megabytes of a large insert. */
+const HEAD = 2_000
+
+/** MariaDB alone counts milliseconds. `INFO` is NULL for a statement that has just ended. */
+const RUNNING = sql<Row>`
+  SELECT id AS session, COALESCE(/*M!100100 time_ms, */ time * 1000) AS running, state AS state,
+    LEFT(info, ${sql.lit(HEAD)}) AS text, VERSION() AS version
+  FROM information_schema.processlist
+  WHERE db = DATABASE() AND command IN ('Query', 'Execute') AND info IS NOT NULL AND id <> CONNECTION_ID()`
+
+const WAITS = {
+  mariadb: sql<Row>`
+    SELECT waiter.trx_mysql_thread_id AS waiter, holder.trx_mysql_thread_id AS holder
+    FROM information_schema.innodb_lock_waits AS wait
+    JOIN information_schema.innodb_trx AS waiter ON waiter.trx_id = wait.requesting_trx_id
+    JOIN information_schema.innodb_trx AS holder ON holder.trx_id = wait.blocking_trx_id`,
+  mysql: sql<Row>`
+    SELECT waiter.processlist_id AS waiter, holder.processlist_id AS holder
+    FROM performance_schema.data_lock_waits AS wait
+    JOIN performance_schema.threads AS waiter ON waiter.thread_id = wait.requesting_thread_id
+    JOIN performance_schema.threads AS holder ON holder.thread_id = wait.blocking_thread_id`,
+}
+
+/**
+ * Reads which statements the server executes in this database, longest first. A user without the privilege PROCESS sees its own
+ * statements alone, and no locks.
+ */
+export async function readActivity(query: QueryRows): Promise<readonly RunningStatement[]> {
+  const rows = await query(RUNNING)
+  if (rows.length === 0) return []
+  const isMariadb = String(rows[0]?.['version']).includes('MariaDB')
+  const holders = await readHolders(query, isMariadb)
+  return rows
+    .map((row): RunningStatement => {
+      const session = toNumber(row['session'])
+      return {
+        session,
+        runningMs: toNumber(row['running']),
+        state: String(row['state'] ?? ''),
+        ...summarise(String(row['text'])),
+        waitsFor: holders && (holders.get(session) ?? []),
+      }
+    })
+    .sort((a, b) => b.runningMs - a.runningMs)
+}
+
+/** Sessions that hold the locks which each session waits for; undefined if the user may not see them. */
+async function readHolders(
+  query: QueryRows,
+  isMariadb: boolean,
+): Promise<ReadonlyMap<number, readonly number[]> | undefined> {
+  let rows: readonly Row[]
+  try {
+    rows = await query(isMariadb ? WAITS.mariadb : WAITS.mysql)
+  } catch (error) {
+    if (isLooseleafError(error, 'SHARD_DENIED') || isLooseleafError(error, 'STATEMENT_FAILED')) return undefined
+    throw error
+  }
+  const holders = new Map<number, number[]>()
+  for (const row of rows) {
+    const waiter = toNumber(row['waiter'])
+    const known = holders.get(waiter)
+    if (known === undefined) holders.set(waiter, [toNumber(row['holder'])])
+    else known.push(toNumber(row['holder']))
+  }
+  return holders
+}
