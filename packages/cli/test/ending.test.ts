@@ -68,7 +68,9 @@ test('an export whose reader closes the pipe says that it is not complete', asyn
   await once(child.stdout!, 'data')
   child.stdout!.destroy()
   const { code, stderr } = await finished
-  expect(stderr).toMatch(/^Error: The export is not complete: .* its reader has closed the pipe \(EPIPE\)\.\n$/)
+  expect(stderr).toMatch(
+    /^Error: The export is not complete: .* its reader has closed the pipe \(EPIPE\)\.\n$/,
+  )
   expect(code).toBe(74)
 })
 
@@ -84,5 +86,9 @@ test.skipIf(noZero)(`an import of an endless line ends at the bound of a line${n
   const cwd = await storeOf(1)
   const result = await runInside(['import', '/dev/zero', '--json', ...SHARDS], { cwd })
   expect(result.code).toBe(1)
-  expect(result.json()).toMatchObject({ refused: 1, nextLine: 2, errors: [{ line: 1, code: 'BODY_TOO_LARGE' }] })
+  expect(result.json()).toMatchObject({
+    refused: 1,
+    nextLine: 2,
+    errors: [{ line: 1, code: 'BODY_TOO_LARGE' }],
+  })
 })

@@ -83,9 +83,9 @@ export async function runInside(args: readonly string[], options: RunOptions = {
   const output = new AbortController()
   if (options.stopAtOutput) {
     const write = stdout.write.bind(stdout) as (...args: unknown[]) => boolean
-    stdout.write = (...args: unknown[]) => {
+    stdout.write = (...given: unknown[]) => {
       output.abort()
-      return write(...args)
+      return write(...given)
     }
   }
   const code = await runProgram(args, {

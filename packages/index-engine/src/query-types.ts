@@ -110,6 +110,11 @@ export interface QueryCost {
    * the call is found. Not there where primaries alone were read, which know everything up to the call.
    */
   readonly asOf?: Date
+  /**
+   * Generation of the index that answered in place of a newer one, which is still being filled. The page has the entities that match, in the
+   * order of that generation. Its cursors are `BAD_CURSOR` once the newer one is ready.
+   */
+  readonly olderGeneration?: number
 }
 
 /** What can read all entities by an index; every `DataStore` can. */

@@ -107,6 +107,7 @@ function activityText(output: Output, shards: readonly ShardActivity[], over: nu
 
 function parseSeconds(text: string): number {
   const seconds = Number(text)
-  if (!/^\d+(\.\d+)?$/.test(text)) throw new InvalidArgumentError('It has to be a number of seconds, such as 0.5.')
+  if (!/^\d+(\.\d+)?$/.test(text))
+    throw new InvalidArgumentError('It has to be a number of seconds, such as 0.5.')
   return seconds
 }

@@ -45,7 +45,7 @@ export async function readActivity(query: QueryRows): Promise<readonly RunningSt
         waitsFor: holders && (holders.get(session) ?? []),
       }
     })
-    .sort((a, b) => b.runningMs - a.runningMs)
+    .toSorted((a, b) => b.runningMs - a.runningMs)
 }
 
 /** Sessions that hold the locks which each session waits for; undefined if the user may not see them. */
@@ -57,7 +57,8 @@ async function readHolders(
   try {
     rows = await query(isMariadb ? WAITS.mariadb : WAITS.mysql)
   } catch (error) {
-    if (isLooseleafError(error, 'SHARD_DENIED') || isLooseleafError(error, 'STATEMENT_FAILED')) return undefined
+    if (isLooseleafError(error, 'SHARD_DENIED') || isLooseleafError(error, 'STATEMENT_FAILED'))
+      return undefined
     throw error
   }
   const holders = new Map<number, number[]>()

@@ -5,19 +5,10 @@ import {
   LooseleafError,
   systemRandomness,
   systemTime,
-  type CatalogEntry,
   type Codec,
-  type IndexDefinitionData,
   type Shard,
 } from '@looseleaf/core'
-import {
-  createCatalogHolder,
-  createClosing,
-  isClaimsOf,
-  isInUse,
-  sameRows,
-  type EngineContext,
-} from '@looseleaf/index-engine'
+import { createCatalogHolder, createClosing, type EngineContext } from '@looseleaf/index-engine'
 import { bucketRouter } from '@looseleaf/router'
 import { addIndexes } from '../catalog/manage-indexes.ts'
 import { replaceLostIndexes } from '../catalog/replace-lost-indexes.ts'
@@ -28,39 +19,8 @@ import { brokenText, lookAtSamples } from './look-at-bodies.ts'
 import { openStore, tellAllWarnings } from './open-store.ts'
 import { agreeOnPolicies } from '../catalog/policies.ts'
 import type { Observing } from '../observing/observing.ts'
+import { indexWarnings } from './index-warnings.ts'
 import type { DataStoreOptions } from '../types.ts'
-
-/** Queries do not show that an index is not unique although this program takes it for that. */
-function missingClaims(
-  { catalog }: EngineContext,
-  definitions: readonly IndexDefinitionData[],
-): readonly string[] {
-  const { indexes } = catalog.current()
-  return definitions.flatMap((definition) => {
-    const isOwn = (entry: CatalogEntry): boolean =>
-      entry.state !== 'retiring' && isClaimsOf(entry, definition)
-    const state = definition.unique ? indexes.find(isOwn)?.state : 'ready'
-    if (state === 'ready') return []
-    return state === undefined
-      ? `Index ${definition.name} is unique in this program, and not in the store, where entities may share its keys: add it, by \`migrate: true\`, \`addIndex\` or \`looseleaf index add\`.`
-      : `Index ${definition.name} is not unique yet: entities that were there before may share its keys until the cleaner has filled its claims and found no duplicates.`
-  })
-}
-
-/** The program would meet these with its first query only. */
-function hiddenIndexes(
-  { catalog }: EngineContext,
-  definitions: readonly IndexDefinitionData[],
-): readonly string[] {
-  return catalog
-    .current()
-    .indexes.filter((entry) => entry.hidden && !entry.unique && isInUse(entry))
-    .filter((entry) => definitions.some((definition) => sameRows(entry, definition)))
-    .map(
-      ({ name, generation }) =>
-        `Index ${name} is hidden, and queries of it are refused: bring it back with \`looseleaf index restore ${name} --generation ${generation}\`, \`store.restoreIndex\` or \`migrate: true\`.`,
-    )
-}
 
 /** Bodies of a shard, oldest and newest, that are looked at, and their bytes at the most; and lost definitions that are named. */
 const ROWS = 8
@@ -158,8 +118,7 @@ export async function openContext(
       await addIndexes(context, indexes)
     }
     await tellAllWarnings(opened, onWarning)
-    for (const warning of missingClaims(context, indexes)) onWarning(warning)
-    for (const warning of hiddenIndexes(context, indexes)) onWarning(warning)
+    for (const warning of indexWarnings(context, indexes)) onWarning(warning)
     return context
   } catch (error) {
     await close()

@@ -105,9 +105,7 @@ export function createCoveringReads(
     }
   }
 
-  /** As a row would tell of it. */
-  const partOfWhole = (entity: ReadEntity | undefined): ReadEntity | undefined =>
-    entity && { ...entity, bag: includedPart(entry, entity.bag), updated: undefined }
+  const readPartsOfWhole = readParts(entry, readWhole)
 
   /** Hands over the entities of rows whose parts may be in hand together; answers whether more is wanted. */
   async function readRun(
@@ -138,11 +136,11 @@ export function createCoveringReads(
     if (!handOver(others[0]!)) return false
     let at = 0
     wholeReads++
-    await readWhole(
+    await readPartsOfWhole(
       others.map((place) => rows[place]!),
       signal,
       (group) => {
-        for (const entity of group) parts[others[at++]!] = partOfWhole(entity)
+        for (const part of group) parts[others[at++]!] = part
         return handOver(others[at] ?? rows.length)
       },
     )
@@ -168,6 +166,13 @@ export function createCoveringReads(
       },
     },
   }
+}
+
+/** Reads whole entities, and hands over the part of each that a row of this index would hold. */
+export function readParts(entry: CatalogEntry, readWhole: QueryPorts['read']): QueryPorts['read'] {
+  const partOf = (entity: ReadEntity | undefined): ReadEntity | undefined =>
+    entity && { ...entity, bag: includedPart(entry, entity.bag), updated: undefined }
+  return (rows, signal, take) => readWhole(rows, signal, (group) => take(group.map(partOf)))
 }
 
 export function notCovering({ name }: Pick<CatalogEntry, 'name'>): LooseleafError {

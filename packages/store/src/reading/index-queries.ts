@@ -1,6 +1,5 @@
 import {
   elapsedBy,
-  isLooseleafError,
   isOutage,
   LooseleafError,
   type CallOptions,
@@ -11,9 +10,9 @@ import {
 } from '@looseleaf/core'
 import {
   forEachMatch,
+  isStandIn,
   MAX_PAGE_BYTES,
   planIntersection,
-  planQuery,
   runQuery,
   tableSpec,
   toEntity,
@@ -29,12 +28,14 @@ import {
   type QueryPlan,
   type QueryPorts,
   type ReadEntity,
+  type ServingEntry,
 } from '@looseleaf/index-engine'
 import { createAge } from '../catalog/age.ts'
 import { createCatalogWatch } from '../catalog/catalog-watch.ts'
 import {
   createCoveringReads,
   notCovering,
+  readParts,
   type CoveringReads,
   type ListOptions,
   type ListPage,
@@ -45,6 +46,7 @@ import type { ReadOptions } from './entity-reader.ts'
 import { readIds, type IdPage, type QueryIdsOptions } from './id-reads.ts'
 import type { Observing } from '../observing/observing.ts'
 import { countRows } from './count-rows.ts'
+import { planManyOn, planOn } from './plan-on.ts'
 import { createReadyIndexes } from './ready-indexes.ts'
 import type { ReadKind, ReadView, ReplicaReads } from './replica-reads.ts'
 
@@ -102,6 +104,10 @@ const MAX_TOGETHER = 128
 const BY_INDEX: ReadKind = { byIndex: true }
 const WHOLE: ReadKind = { byIndex: true, isWhole: true }
 
+/** Reads that judge each entity by its bag, so that an older generation of the index may stand in for the one that they ask. */
+const mayStandIn = true
+const ownOnly = false
+
 export function createIndexQueries(
   context: EngineContext,
   replicas: ReplicaReads,
@@ -117,20 +123,22 @@ export function createIndexQueries(
     call: string,
     definitions: readonly IndexDefinitionData[],
     options: ReplicaReadOptions,
-    work: (view: ReadView, entries: readonly CatalogEntry[]) => Promise<T>,
+    standsIn: boolean,
+    work: (view: ReadView, entries: readonly ServingEntry[]) => Promise<T>,
     kind: ReadKind = BY_INDEX,
   ): Promise<T> =>
-    ready.onIndexes(definitions, (entries) =>
+    ready.onIndexes(definitions, standsIn, (entries) =>
       replicas.read(call, options, (view) => work(view, entries), kind),
     )
   const onIndex = <T>(
     call: string,
     definition: IndexDefinitionData,
     options: ReplicaReadOptions,
-    work: (view: ReadView, entry: CatalogEntry) => Promise<T>,
+    standsIn: boolean,
+    work: (view: ReadView, entry: ServingEntry) => Promise<T>,
     kind?: ReadKind,
   ): Promise<T> =>
-    onIndexes(call, [definition], options, (view, [entry]) => work(view, entry as CatalogEntry), kind)
+    onIndexes(call, [definition], options, standsIn, (view, [entry]) => work(view, entry!), kind)
 
   /** Entities on any shard may have rows pending; a shard that does not answer may have them too. */
   async function hasPending(entries: readonly CatalogEntry[]): Promise<boolean> {
@@ -160,20 +168,6 @@ export function createIndexQueries(
     return () => isOld() || now() - (view.asOf() ?? Infinity) >= queryTimeMs
   }
 
-  /** Says of a slip which of the conditions has it. */
-  function planMany(entry: CatalogEntry, wheres: readonly object[], options: QueryOptions): QueryPlan[] {
-    return wheres.map((where, i) => {
-      try {
-        return planQuery(entry, where, options, router)
-      } catch (error) {
-        if (!isLooseleafError(error)) throw error
-        throw new LooseleafError(error.code, `Condition ${i} (counted from 0): ${error.message}`, {
-          cause: error,
-        })
-      }
-    })
-  }
-
   const portsOf = (
     { lanes, reader }: ReadView,
     entries: readonly CatalogEntry[],
@@ -192,7 +186,7 @@ export function createIndexQueries(
   /** Pages that are read at the same time. */
   async function readPages(
     view: ReadView,
-    entries: readonly CatalogEntry[],
+    entries: readonly ServingEntry[],
     plans: readonly (QueryPlan | IntersectionPlan)[],
     options: QueryOptions,
     budget: ByteBudget = { left: MAX_PAGE_BYTES },
@@ -208,7 +202,7 @@ export function createIndexQueries(
   /** `isWhole`: whether nothing that was committed was missing from the index rows. */
   async function readPage(
     view: ReadView,
-    entries: readonly CatalogEntry[],
+    entries: readonly ServingEntry[],
     plan: QueryPlan | IntersectionPlan,
     { onDamaged, cursor, signal }: QueryOptions,
     budget: ByteBudget,
@@ -228,10 +222,18 @@ export function createIndexQueries(
     if (rowsDiscarded > 0) happened({ kind: 'discarded', index: entries[0]!.name, rows: rowsDiscarded })
     const complete = page.cost.complete && isWhole()
     const asOf = view.asOf()
-    if (complete === page.cost.complete && damaged.size === 0 && asOf === undefined) return page
+    const [{ standsFor, generation }] = entries as [ServingEntry]
+    if (
+      complete === page.cost.complete &&
+      damaged.size === 0 &&
+      asOf === undefined &&
+      standsFor === undefined
+    )
+      return page
     const cost = {
       ...page.cost,
       complete,
+      ...(standsFor !== undefined && { olderGeneration: generation }),
       ...(damaged.size > 0 && { damaged: [...damaged] }),
       ...(asOf !== undefined && { asOf: new Date(time.now() - Math.ceil(now() - asOf)) }),
     }
@@ -279,8 +281,8 @@ export function createIndexQueries(
 
   return {
     query: (definition, where, options) =>
-      onIndex('query', definition, options, async (view, entry) => {
-        const [page] = await readPages(view, [entry], [planQuery(entry, where, options, router)], options)
+      onIndex('query', definition, options, mayStandIn, async (view, entry) => {
+        const [page] = await readPages(view, [entry], [planOn(router, entry, where, options)], options)
         return page!
       }),
     intersect: (conditions, options) =>
@@ -288,6 +290,7 @@ export function createIndexQueries(
         'intersect',
         conditions.map(({ index }) => index),
         options,
+        ownOnly,
         async (view, entries) => {
           const planned = conditions.map(({ where }, i) => ({ index: entries[i]!, where }))
           const [page] = await readPages(view, entries, [planIntersection(planned, options, router)], options)
@@ -295,8 +298,8 @@ export function createIndexQueries(
         },
       ),
     queryMany: (definition, wheres, options) =>
-      onIndex('queryMany', definition, options, async (view, entry) => {
-        const plans = planMany(entry, wheres, options)
+      onIndex('queryMany', definition, options, mayStandIn, async (view, entry) => {
+        const plans = planManyOn(router, entry, wheres, options)
         const budget = { left: MAX_PAGE_BYTES }
         const pages: (QueryPage | CountedPage)[] = []
         while (pages.length < plans.length) {
@@ -310,8 +313,8 @@ export function createIndexQueries(
         return pages
       }),
     queryIds: (definition, where, options) =>
-      onIndex('queryIds', definition, options, async (view, entry) => {
-        const plan = planQuery(entry, where, options, router)
+      onIndex('queryIds', definition, options, ownOnly, async (view, entry) => {
+        const plan = planOn(router, entry, where, options)
         const [page] = await readPages(view, [entry], [plan], options, undefined, ({ scan }) => ({
           scan,
           read: readIds,
@@ -320,10 +323,16 @@ export function createIndexQueries(
         return { ...page!, items, cost: { ...page!.cost, entityReads: 0, entitiesRead: 0 } }
       }),
     list: (definition, where, { verify = true, ...options }) =>
-      onIndex('list', definition, options, async (view, entry) => {
-        if (entry.include === undefined) throw notCovering(entry)
+      onIndex('list', definition, options, mayStandIn, async (view, entry) => {
+        const listed = entry.standsFor ?? entry
+        if (listed.include === undefined) throw notCovering(entry)
+        const plan = planOn(router, entry, where, options)
+        if (isStandIn(entry)) {
+          const readBy = ({ scan, read }: QueryPorts): QueryPorts => ({ scan, read: readParts(listed, read) })
+          const [page] = await readPages(view, [entry], [plan], options, undefined, readBy)
+          return { ...page!, verified: true, cost: { ...page!.cost, entitiesCovered: 0 } }
+        }
         let own: Omit<CoveringReads, 'ports'> = { covered: () => 0, wholeReads: () => 0 }
-        const plan = planQuery(entry, where, options, router)
         const [page] = await readPages(view, [entry], [plan], options, undefined, ({ read }) => {
           const { ports, ...counts } = createCoveringReads(context, view.lanes, { entry, plan, verify }, read)
           own = counts
@@ -342,8 +351,9 @@ export function createIndexQueries(
         'getAll',
         definition,
         options,
+        mayStandIn,
         async (view, entry) => {
-          const plan = planQuery(entry, where, options, router)
+          const plan = planOn(router, entry, where, options)
           await mayBePending(view, [plan])
           const entities: IndexedEntity[] = []
           await readAll(view, entry, plan, options, (entity) => {
@@ -359,8 +369,9 @@ export function createIndexQueries(
         'count',
         definition,
         options,
+        mayStandIn,
         async (view, entry) => {
-          const [count] = await countAll(view, entry, [planQuery(entry, where, options, router)], options)
+          const [count] = await countAll(view, entry, [planOn(router, entry, where, options)], options)
           return count!
         },
         WHOLE,
@@ -370,12 +381,13 @@ export function createIndexQueries(
         'countMany',
         definition,
         options,
-        (view, entry) => countAll(view, entry, planMany(entry, wheres, options), options),
+        mayStandIn,
+        (view, entry) => countAll(view, entry, planManyOn(router, entry, wheres, options), options),
         WHOLE,
       ),
     explain: (definition, where, options) =>
-      onIndex('explain', definition, {}, (_, entry) =>
-        explainQuery(driver, entry, planQuery(entry, where, options, router), options),
+      onIndex('explain', definition, {}, mayStandIn, (_, entry) =>
+        explainQuery(driver, entry, planOn(router, entry, where, options), options),
       ),
   }
 }

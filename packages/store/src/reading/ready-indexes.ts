@@ -1,22 +1,33 @@
 import {
+  elapsedBy,
   isLooseleafError,
   LooseleafError,
   type CatalogEntry,
   type IndexDefinitionData,
 } from '@looseleaf/core'
-import { isPaused, sameRows, type EngineContext } from '@looseleaf/index-engine'
+import {
+  findStandIn,
+  isPaused,
+  sameRows,
+  type EngineContext,
+  type ServingEntry,
+} from '@looseleaf/index-engine'
 
 /** Finds the entries of definitions, for queries. */
 export interface ReadyIndexes {
   /**
-   * Works on the indexes of definitions; where a table has gone since the catalog was read they are looked up again. Throws
-   * `INDEX_NOT_FOUND` and `INDEX_NOT_READY`.
+   * Works on the indexes of definitions; where a table has gone since the catalog was read they are looked up again. With
+   * `mayStandIn` an older generation takes the place of one that is being filled. Throws `INDEX_NOT_FOUND` and `INDEX_NOT_READY`.
    */
   onIndexes<T>(
     definitions: readonly IndexDefinitionData[],
-    work: (entries: readonly CatalogEntry[]) => Promise<T>,
+    mayStandIn: boolean,
+    work: (entries: readonly ServingEntry[]) => Promise<T>,
   ): Promise<T>
 }
+
+/** For so many milliseconds a building index is not looked up again while another generation stands in for it. */
+const LOOK_EVERY_MS = 1_000
 
 /** Whether queries of an index need not look it up, as far as is known. */
 export function isKnownReady(context: EngineContext, definition: IndexDefinitionData): boolean {
@@ -25,15 +36,28 @@ export function isKnownReady(context: EngineContext, definition: IndexDefinition
 
 export function createReadyIndexes(context: EngineContext): ReadyIndexes {
   const find = (definition: IndexDefinitionData): CatalogEntry | undefined => entryOf(context, definition)
+  const now = elapsedBy(context.time)
+  let reloadedAt = -Infinity
+  function standInFor(entry: CatalogEntry | undefined): ServingEntry | undefined {
+    if (entry?.state !== 'building' || entry.hidden) return undefined
+    return findStandIn(entry, context.catalog.current().indexes)
+  }
 
-  async function readyEntry(definition: IndexDefinitionData): Promise<CatalogEntry> {
+  async function readyEntry(definition: IndexDefinitionData, mayStandIn: boolean): Promise<ServingEntry> {
+    if (mayStandIn && now() - reloadedAt < LOOK_EVERY_MS) {
+      const standIn = standInFor(find(definition))
+      if (standIn !== undefined) return standIn
+    }
     await context.catalog.reload()
+    reloadedAt = now()
     const entry = find(definition)
     const { indexes, silent } = context.catalog.current()
     // One that does not answer may know it.
     if (entry === undefined) throw silent[0] ?? indexNotFound(definition, indexes)
-    if (!isReady(entry)) throw notReady(entry)
-    return entry
+    if (isReady(entry)) return entry
+    const standIn = mayStandIn ? standInFor(entry) : undefined
+    if (standIn === undefined) throw notReady(entry)
+    return standIn
   }
 
   /** Undefined where one has to be looked up. */
@@ -42,27 +66,31 @@ export function createReadyIndexes(context: EngineContext): ReadyIndexes {
     return entries.every(isReady) ? entries : undefined
   }
 
-  async function readyEntries(definitions: readonly IndexDefinitionData[]): Promise<readonly CatalogEntry[]> {
-    const entries: CatalogEntry[] = []
+  async function readyEntries(
+    definitions: readonly IndexDefinitionData[],
+    mayStandIn: boolean,
+  ): Promise<readonly ServingEntry[]> {
+    const entries: ServingEntry[] = []
     for (const definition of definitions) {
       const entry = find(definition)
-      entries.push(isReady(entry) ? entry : await readyEntry(definition))
+      entries.push(isReady(entry) ? entry : await readyEntry(definition, mayStandIn))
     }
     return entries
   }
 
   async function onIndexes<T>(
     definitions: readonly IndexDefinitionData[],
-    work: (entries: readonly CatalogEntry[]) => Promise<T>,
+    mayStandIn: boolean,
+    work: (entries: readonly ServingEntry[]) => Promise<T>,
   ): Promise<T> {
-    const entries = knownEntries(definitions) ?? (await readyEntries(definitions))
+    const entries = knownEntries(definitions) ?? (await readyEntries(definitions, mayStandIn))
     try {
       return await work(entries)
     } catch (error) {
       if (!isLooseleafError(error, 'INDEX_NOT_FOUND')) throw error
       await context.catalog.reload()
-      const now = await readyEntries(definitions)
-      if (now.some(({ table }, i) => table !== entries[i]?.table)) return work(now)
+      const again = await readyEntries(definitions, mayStandIn)
+      if (again.some(({ table }, i) => table !== entries[i]?.table)) return work(again)
       throw new LooseleafError(
         'INDEX_NOT_FOUND',
         `${error.message} Open the store with \`migrate: true\`, or run \`looseleaf init\`: the index begins anew then.`,
@@ -84,7 +112,8 @@ function isReady(entry: CatalogEntry | undefined): entry is CatalogEntry {
   return entry?.state === 'ready' && !entry.hidden
 }
 
-function notReady(entry: CatalogEntry): LooseleafError {
+/** The error of a query of an index that is not ready. */
+export function notReady(entry: CatalogEntry): LooseleafError {
   const { name, generation, state, hidden } = entry
   const why = hidden
     ? `hidden, as one that is about to be dropped: bring it back with \`looseleaf index restore ${name} --generation ${generation}\` or \`store.restoreIndex\`.`
