@@ -1,4 +1,4 @@
-import { elapsedBy, type Time } from '@looseleaf/core'
+import { elapsedBy, LooseleafError, type Time } from '@looseleaf/core'
 
 /**
  * Tells when so many milliseconds have passed since now, and rather too early: by a clock that nobody sets, and by the
@@ -16,4 +16,12 @@ export function createCarefulAge(time: Time, milliseconds: number): () => boolea
   const isOld = createAge(time, milliseconds)
   const from = time.now()
   return () => isOld() || time.now() < from
+}
+
+/** The error of a read of everything that took longer than lost rows are kept. */
+export function tookTooLong(index: string, queryTimeMs: number): LooseleafError {
+  return new LooseleafError(
+    'DEADLINE',
+    `Index ${index}: to read everything takes longer than the ${queryTimeMs} ms (queryTimeMs) for which this store keeps the rows of entities that move, so some might be missed. Read it page by page with \`query\`.`,
+  )
 }

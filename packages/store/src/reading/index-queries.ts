@@ -1,7 +1,7 @@
 import {
   elapsedBy,
   isOutage,
-  LooseleafError,
+  type LooseleafError,
   type CallOptions,
   type CatalogEntry,
   type EntityId,
@@ -30,7 +30,7 @@ import {
   type ReadEntity,
   type ServingEntry,
 } from '@looseleaf/index-engine'
-import { createAge } from '../catalog/age.ts'
+import { createAge, tookTooLong } from '../catalog/age.ts'
 import { createCatalogWatch } from '../catalog/catalog-watch.ts'
 import {
   createCoveringReads,
@@ -390,11 +390,4 @@ export function createIndexQueries(
         explainQuery(driver, entry, planOn(router, entry, where, options), options),
       ),
   }
-}
-
-function tookTooLong(index: string, queryTimeMs: number): LooseleafError {
-  return new LooseleafError(
-    'DEADLINE',
-    `Index ${index}: to read everything takes longer than the ${queryTimeMs} ms (queryTimeMs) for which this store keeps the rows of entities that move, so some might be missed. Read it page by page with \`query\`.`,
-  )
 }

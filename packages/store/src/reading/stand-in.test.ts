@@ -134,7 +134,7 @@ const of = (
   on?: { user: string },
 ): IndexDefinition => defineIndex('entries', { properties, shardOn: 'id', ...(on && { on }) })
 
-describe('an older generation that may lack rows does not answer', () => {
+describe('an older generation', () => {
   test.each<[what: string, before: IndexDefinition, after: IndexDefinition]>([
     [
       'a property that the newer one has no more',
@@ -149,7 +149,7 @@ describe('an older generation that may lack rows does not answer', () => {
       of({ user: { type: 'string', key: 'lower' } }),
     ],
     ['entities that a predicate leaves out', of({ n: 'integer' }, { user: 'ada' }), of({ n: 'integer' })],
-  ])('%s', async (_, before, after) => {
+  ])('does not answer where it may lack %s', async (_, before, after) => {
     const store = await deploy(before, after)
     await expect(store.query(after, {}, { scatter: true })).rejects.toEqual(notReady)
   })
@@ -158,13 +158,13 @@ describe('an older generation that may lack rows does not answer', () => {
     ['a newer one without nulls', withNulls('first'), withNulls(), [1, 2, 4]],
     ['a newer one with a predicate', of({ n: 'integer' }), of({ n: 'integer' }, { user: 'ada' }), [1, 2, 3]],
     ['an array', of({ tags: 'string[]' }), of({ tags: 'string[]', n: 'integer' }), [1, 2]],
-  ])('and one that has them all answers for %s', async (_, before, after, found) => {
+  ])('answers for %s, since it has every row', async (_, before, after, found) => {
     const store = await deploy(before, after)
     const { items } = await store.query(after, {}, { scatter: true })
     expect(numbers(items).toSorted()).toEqual(found)
   })
 
-  test('a hidden one', async () => {
+  test('does not answer when it is hidden', async () => {
     const store = await deploy(byUser, byUserAndTime)
     expect((await store.query(byUserAndTime, { user: 'ada' })).cost.olderGeneration).toBe(1)
     await store.hideIndex(byUser)
