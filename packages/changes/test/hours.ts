@@ -49,7 +49,7 @@ export class Process {
   }
 
   consume(handler: Handler, options: ConsumeOptions = {}): Consumer {
-    const consumer = consume(this.store, 'search', handler, options)
+    const consumer = consume(this.store, 'search', handler, { from: 'beginning', ...options })
     this.consumers.push(consumer)
     return consumer
   }

@@ -9,7 +9,7 @@ export function consumersJson(consumers: readonly ConsumerReport[]): unknown {
     shards: shards.map(({ error, lagMs, ...shard }) => ({
       ...shard,
       error: error === undefined ? null : { code: error.code, message: error.message },
-      lagMs: Number.isFinite(lagMs) ? lagMs : null,
+      lagMs: lagMs !== undefined && Number.isFinite(lagMs) ? lagMs : null,
     })),
   }))
 }
@@ -37,6 +37,7 @@ export function consumersText(output: Output, consumers: readonly ConsumerReport
   )
 }
 
-export function lagText(lagMs: number): string {
+export function lagText(lagMs: number | undefined): string {
+  if (lagMs === undefined) return 'unknown'
   return Number.isFinite(lagMs) ? durationText(lagMs) : 'not begun'
 }

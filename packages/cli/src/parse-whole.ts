@@ -1,3 +1,4 @@
+import { MAX_LEASE_MS } from '@looseleaf/core'
 import { InvalidArgumentError } from 'commander'
 
 /** An option's whole number from 1. */
@@ -6,4 +7,15 @@ export function parseWhole(text: string): number {
   if (!/^\d{1,9}$/.test(text) || value < 1)
     throw new InvalidArgumentError('It has to be a whole number, 1 or more.')
   return value
+}
+
+const MAX_LEASE_SECONDS = MAX_LEASE_MS / 1_000
+
+/** An option's lease in whole seconds. */
+export function parseLease(text: string): number {
+  const seconds = parseWhole(text)
+  if (seconds > MAX_LEASE_SECONDS) {
+    throw new InvalidArgumentError(`It has to be a whole number from 1 to ${MAX_LEASE_SECONDS}.`)
+  }
+  return seconds
 }

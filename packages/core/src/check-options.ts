@@ -1,4 +1,5 @@
 import { describeKind, LooseleafError } from './errors.ts'
+import { MAX_LEASE_MS } from './lease.ts'
 
 /*
  * What comes from JavaScript without types, or from a slip of the hand, is refused before anything is sent. Names that
@@ -16,7 +17,16 @@ export interface OptionKind {
 /** The options of a call with what each has to be. One that is missing here does not compile. */
 export type OptionKinds<Options> = Readonly<Record<keyof Options, OptionKind>>
 
-type SharedKind = 'signal' | 'flag' | 'function' | 'array' | 'milliseconds' | 'count' | 'elsewhere'
+type SharedKind = 'signal' | 'flag' | 'function' | 'array' | 'milliseconds' | 'lease' | 'count' | 'elsewhere'
+
+/** A lease of so many milliseconds or more. */
+export function millisecondsOfLease(least: number): OptionKind {
+  return {
+    expected: `a number of milliseconds from ${least} to ${MAX_LEASE_MS}`,
+    fits: (value) =>
+      Number.isFinite(value) && (value as number) >= least && (value as number) <= MAX_LEASE_MS,
+  }
+}
 
 /** Kinds of options that calls of several packages have. */
 export const optionKinds: Readonly<Record<SharedKind, OptionKind>> = {
@@ -32,6 +42,7 @@ export const optionKinds: Readonly<Record<SharedKind, OptionKind>> = {
     expected: 'a number of milliseconds, 0 or more',
     fits: (value) => Number.isFinite(value) && (value as number) >= 0,
   },
+  lease: millisecondsOfLease(0),
   count: {
     expected: 'a whole number, 1 or more',
     fits: (value) => Number.isSafeInteger(value) && (value as number) >= 1,

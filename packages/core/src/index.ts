@@ -15,6 +15,7 @@ export {
   checkOptions,
   hasMethods,
   isRecord,
+  millisecondsOfLease,
   noOptions,
   optionKinds,
   type OptionKind,
@@ -38,6 +39,7 @@ export { countIn, parseObject, toObject } from './json-object.ts'
 export { compareKeys, compareKeyValues, directionsOf, type Direction } from './key-order.ts'
 export { createGate, type Gate } from './gate.ts'
 export { createLane, type Lane, type LaneOptions, type WorkFor } from './lane.ts'
+export { MAX_LEASE_MS } from './lease.ts'
 export type { CallOptions, ReplicaReadOptions } from './ports/call.ts'
 export type { SharedCache, SharedCacheAnswer, SharedCacheFactory } from './ports/shared-cache.ts'
 export type {

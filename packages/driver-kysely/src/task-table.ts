@@ -1,4 +1,4 @@
-import type { CallOptions, TaskState, TaskTable } from '@looseleaf/core'
+import { MAX_LEASE_MS, type CallOptions, type TaskState, type TaskTable } from '@looseleaf/core'
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from './flavor.ts'
 import { toCount, toNumber, toText } from './row-values.ts'
@@ -17,24 +17,28 @@ interface StoredTask {
   readonly progress: string
   /** Who has taken it last and not given it up. */
   readonly owner: string | undefined
-  /** False once its lease is over. */
+  /** False once its lease is over, and where a clock that was ahead has given it. */
   readonly isHeld: boolean
 }
 
 /** Tasks of one statement. */
 const MAX_NAMES = 100
 
+/** A lease that ends later than this from now was given by a clock that was ahead, in µs. */
+const AHEAD_MICROS = 2 * MAX_LEASE_MS * 1_000
+
 /** Leases are kept in µs since 1970 by the database's clock, so that the clocks of its clients do not matter. */
 export function createTaskTable(session: Session, flavor: Flavor): TaskTable {
   const now = flavor.nowMicros
+  const runs = sql`lease_until > ${now} AND lease_until <= ${now} + ${sql.lit(AHEAD_MICROS)}`
 
   /** Parameters: names. */
   const load = (count: number): RawBuilder<unknown> => sql`
-    SELECT name, progress, owner, lease_until > ${now} AS held FROM ${tasks} WHERE name IN (${slots(count)})`
+    SELECT name, progress, owner, ${runs} AS held FROM ${tasks} WHERE name IN (${slots(count)})`
   /** Parameters: owner, lease, names, owner. */
   const take = (count: number): RawBuilder<unknown> => sql`
     UPDATE ${tasks} SET owner = ${slot}, lease_until = ${now} + ${slot}
-    WHERE name IN (${slots(count)}) AND (owner = ${slot} OR owner IS NULL OR lease_until <= ${now})`
+    WHERE name IN (${slots(count)}) AND (owner = ${slot} OR owner IS NULL OR NOT (${runs}))`
   /** One that another has created meanwhile stays as it is. Parameters: of each name the name, owner and lease. */
   const create = (count: number): RawBuilder<unknown> => {
     const row = sql`(${slot}, '', ${slot}, ${now} + ${slot})`

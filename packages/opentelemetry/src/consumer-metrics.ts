@@ -22,8 +22,8 @@ export function createConsumerMetrics(meter: Meter): ConsumerMetrics {
   return {
     count({ consumer, shard, handled, failed, givenUp, lagMs }) {
       const attributes = { 'looseleaf.consumer': consumer, 'looseleaf.shard': shard }
-      // At its beginning it has no age.
-      if (Number.isFinite(lagMs)) lag.record(lagMs / 1_000, attributes)
+      // At its beginning it has no age, and while the times of writing are ahead of the clock none that is known.
+      if (lagMs !== undefined && Number.isFinite(lagMs)) lag.record(lagMs / 1_000, attributes)
       for (const [outcome, count] of Object.entries({ handled, failed, given_up: givenUp }))
         if (count > 0) changes.add(count, { ...attributes, 'looseleaf.outcome': outcome })
     },

@@ -1,3 +1,4 @@
+import { MAX_LEASE_MS } from '@looseleaf/core'
 import { expect } from 'expect'
 import { newName, withBench, type MakeDriverHarness } from './driver-contract-harness.ts'
 import type { TestFunctions } from './test-functions.ts'
@@ -72,6 +73,23 @@ export function taskContract(runner: TestFunctions, make: MakeDriverHarness): vo
     expect(state).toEqual({ progress: 'half', owner: 'b' })
     expect(await bench.shard.tasks.save(name, 'a', 'more', MINUTE)).toBe(false)
     expect(await bench.shard.tasks.load(name)).toEqual({ progress: 'half', owner: 'b' })
+  })
+
+  test('a lease that a clock has given while it was two hours ahead is over once the clock is right', async () => {
+    const name = newName('task')
+    // Such a clock leaves an end that no lease can have.
+    await bench.shard.tasks.claim(name, 'a', 120 * MINUTE)
+    await bench.shard.tasks.save(name, 'a', 'half', 120 * MINUTE)
+    expect(await bench.other.tasks.load(name)).toEqual({ progress: 'half', owner: undefined })
+    expect(await bench.other.tasks.claim(name, 'b', MINUTE)).toEqual({ progress: 'half', owner: 'b' })
+    expect(await bench.shard.tasks.save(name, 'a', 'more', MINUTE)).toBe(false)
+    expect(await bench.shard.tasks.claim(name, 'a', MINUTE)).toBeUndefined()
+  })
+
+  test('the longest lease is held', async () => {
+    const name = newName('task')
+    await bench.shard.tasks.claim(name, 'a', MAX_LEASE_MS)
+    expect(await bench.other.tasks.claim(name, 'b', MINUTE)).toBeUndefined()
   })
 
   test('names and owners are compared byte by byte', async () => {

@@ -1,4 +1,4 @@
-import type { TaskTable } from '@looseleaf/core'
+import { MAX_LEASE_MS, type TaskTable } from '@looseleaf/core'
 
 interface Task {
   readonly progress: string
@@ -15,7 +15,10 @@ export interface ReferenceTasks extends TaskTable {
 
 export function createReferenceTasks(now: () => number): ReferenceTasks {
   let tasks = new Map<string, Task>()
-  const ownerOf = (task: Task): string | undefined => (task.until > now() ? task.owner : undefined)
+  const ownerOf = (task: Task): string | undefined => {
+    const leftMs = (task.until - now()) / 1000
+    return leftMs > 0 && leftMs <= 2 * MAX_LEASE_MS ? task.owner : undefined
+  }
   const table: TaskTable = {
     async load(name) {
       const task = tasks.get(name)

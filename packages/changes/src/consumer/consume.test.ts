@@ -81,12 +81,59 @@ describe('a consumer', () => {
     expect(handled.map(({ id }) => id)).toEqual([second.id, third.id])
   })
 
+  it('a new consumer without `from` is refused with both choices, handles nothing and registers nothing', async () => {
+    await store.put({ n: 1 })
+    const errors: unknown[] = []
+    const onError = (error: unknown): void => void errors.push(error)
+    const consumer = start(keep, { from: undefined, onError })
+    await until(() => !consumer.status().isRunning)
+    expect(errors).toMatchObject([
+      { code: 'BAD_OPTION', message: expect.stringMatching(/no consumer search yet.*'beginning'.*'now'/) },
+    ])
+    expect(handled).toEqual([])
+    expect(await readConsumers(store)).toEqual([])
+  })
+
+  it('a new consumer without `from` and without `onError` becomes a warning of the process', async () => {
+    const warnings: string[] = []
+    const onWarning = ({ message }: Error): void => void warnings.push(message)
+    process.on('warning', onWarning)
+    try {
+      const consumer = start(keep, { from: undefined })
+      await until(() => !consumer.status().isRunning && warnings.length > 0)
+      expect(warnings).toEqual([expect.stringMatching(/^The consumer search has ended: .*'beginning'.*'now'/)])
+    } finally {
+      process.off('warning', onWarning)
+    }
+  })
+
+  it('a known consumer goes on without `from`, and a new one is not refused while a shard does not answer', async () => {
+    const first = start()
+    await until(() => first.status().shards.every(({ partitions }) => partitions === 8))
+    await first.stop()
+    search.plan = ({ shard, table }) => (shard === 1 && table === 'tasks' ? gone : undefined)
+    const codes = new Set<unknown>()
+    const onError = (error: unknown): void => void codes.add((error as { code?: unknown }).code)
+    const known = start(keep, { from: undefined, onError })
+    const unknown = consume(store, 'other', keep, { pollMs: 10, retryMs: 5, onError })
+    search.consumers.push(unknown)
+    await until(() => codes.size > 0)
+    expect([...codes]).toEqual(['SHARD_UNAVAILABLE'])
+    expect([known.status().isRunning, unknown.status().isRunning]).toEqual([true, true])
+    search.plan = () => undefined
+    await until(() => !unknown.status().isRunning)
+    expect(codes).toContain('BAD_OPTION')
+    const { id } = await store.put({ n: 1 })
+    await until(() => handled.some((change) => change.id === id))
+    await known.stop()
+  })
+
   it('begins anew under another name beside the old one, which can be dropped then', async () => {
     const ids = await Promise.all(Array.from({ length: 20 }, async (_, n) => (await store.put({ n })).id))
     const old = start()
     await until(() => handled.length === 20)
     const anew: ChangedEntity[] = []
-    const options = { pollMs: 10, leaseMs: 300 }
+    const options = { from: 'beginning', pollMs: 10, leaseMs: 300 } as const
     const other = consume(store, 'search-2', (change) => void anew.push(change), options)
     search.consumers.push(other)
     await until(() => anew.length === 20)
@@ -439,9 +486,9 @@ it('the lag grows while nothing but failures is left to do', async () => {
   await until(() => consumer.status().shards.every(({ partitions }) => partitions === 8))
   await Promise.all(Array.from({ length: 2_000 }, (_, n) => store.put({ n })))
   await until(() => consumer.status().shards.every(({ failing }) => failing === 800))
-  const before = Math.min(...consumer.status().shards.map(({ lagMs }) => lagMs))
+  const before = Math.min(...consumer.status().shards.map(({ lagMs = NaN }) => lagMs))
   await new Promise((done) => setTimeout(done, 500))
-  expect(Math.min(...consumer.status().shards.map(({ lagMs }) => lagMs))).toBeGreaterThan(before + 400)
+  expect(Math.min(...consumer.status().shards.map(({ lagMs = NaN }) => lagMs))).toBeGreaterThan(before + 400)
 })
 
 it('is not taken for dropped where the shard that knows it does not answer', async () => {
@@ -557,6 +604,10 @@ it.each([
   [() => consume(store, 'no spaces', keep), /consume takes a name of up to 64/],
   [() => consume(store, 'search', undefined as never), /consume takes a function that handles/],
   [() => consume(store, 'search', keep, { pollMs: 1 }), /pollMs of consume has to be .* 10 or more; got 1/],
+  [
+    () => consume(store, 'search', keep, { leaseMs: 300_001 }),
+    /leaseMs of consume has to be .* from 100 to 300000; got 300001/,
+  ],
   [() => consume(store, 'search', keep, { from: 'cursor' as never }), /'beginning' or 'now'/],
   [
     () => consume(store, 'search', keep, { workers: 1 } as never),

@@ -33,9 +33,17 @@ export interface ShardConsumerStatus extends HandledCounts {
   readonly partitions: number
   /** Changes that were refused and are tried again. */
   readonly failing: number
-  /** Age of the oldest change that was not handled and does not fail, in milliseconds, and never less than that of the floor; `Infinity` at its beginning, 0 where nothing is held. */
-  readonly lagMs: number
+  /**
+   * Age of the oldest change that was not handled and does not fail, in milliseconds, and never less than that of the floor; `Infinity`
+   * at its beginning, 0 where nothing is held. Undefined where that change has a time ahead of the shard's clock, so that its age is
+   * not known.
+   */
+  readonly lagMs: number | undefined
 }
+
+/** The store is closed, or the consumer dropped or not known and without a beginning, and stays so. */
+const isEnd = (error: unknown): error is LooseleafError =>
+  isLooseleafError(error) && ['CLOSED', 'NOT_FOUND', 'BAD_OPTION'].includes(error.code)
 
 /** The longest pause after rounds that failed: once a shard is back, its changes are late by up to this. */
 const LAST_RETRY_MS = 2_000
@@ -44,7 +52,8 @@ const LAST_RETRY_MS = 2_000
  * Hands the changes of a store to a function, at least once each, from where the consumer of this name was last: any number of processes share the
  * work. Of one entity versions come in their order, one after the other, the last one and not every one between. A change that
  * the function refuses, by throwing, is tried again while the others go on, and becomes a dead letter at last.
- * Nothing that goes wrong is thrown: it is told by `onError`, and tried again. It ends with its store, whose `close` waits for up to five seconds for the
+ * A name that the store does not know needs the option `from`.
+ * Nothing that goes wrong later is thrown: it is told by `onError`, and tried again. It ends with its store, whose `close` waits for up to five seconds for the
  * handlers under way, for which the store is closed already: stop it before, so that they can write to the end.
  */
 export function consume(
@@ -69,14 +78,16 @@ export function consume(
   const failed = (error: unknown): void => {
     if (signal.aborted) return
     tell(error)
-    // The store is closed, or the consumer dropped, and stays so.
-    if (isLooseleafError(error, 'CLOSED') || isLooseleafError(error, 'NOT_FOUND')) controller.abort()
+    if (!isEnd(error)) return
+    controller.abort()
+    if (options.onError === undefined && !isLooseleafError(error, 'CLOSED'))
+      process.emitWarning(`The consumer ${name} has ended: ${error.message}`, 'LooseleafWarning')
   }
 
   let incarnation = ''
   let registered: Promise<void> | undefined
   const known = (): Promise<void> =>
-    (registered ??= register(context, name, settled.from, { signal }).then(
+    (registered ??= register(context, name, options.from, { signal }).then(
       (answer) => void (incarnation = answer),
       (error: unknown) => {
         registered = undefined

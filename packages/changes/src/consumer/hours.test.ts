@@ -51,7 +51,7 @@ async function putOn(shard: number, by: Process = one): Promise<EntityId> {
 const putMany = (count: number, by: Process = one): Promise<EntityId[]> =>
   Promise.all(Array.from({ length: count }, async (_, n) => (await by.store.put({ n })).id))
 
-const lags = (by: Process): number[] => by.consumers[0]!.status().shards.map(({ lagMs }) => lagMs)
+const lags = (by: Process): number[] => by.consumers[0]!.status().shards.map(({ lagMs = NaN }) => lagMs)
 
 it('a process that is paused for minutes begins nothing of what others took over, and has its share again', async () => {
   const two = await hours.start()
@@ -209,7 +209,7 @@ it('who is slower than the writes for an hour is known to be, and has the last s
     }
     await hours.pass(10 * SECOND)
     const [report] = await readConsumers(one.store)
-    most = Math.max(most, ...report!.shards.map(({ lagMs }) => lagMs).filter(Number.isFinite))
+    most = Math.max(most, ...report!.shards.map(({ lagMs = NaN }) => lagMs).filter(Number.isFinite))
   }
   expect(written).toBe(3_600)
   expect(consumer.status().handled).toBeLessThan(written * 0.6)
@@ -257,6 +257,51 @@ it('clocks that are an hour off, of processes and of servers, and are set meanwh
   hours.serverOffMs[1] = 2 * HOUR
   await round()
   expect(outOfOrder()).toEqual([])
+})
+
+it('what a process had when it died while the clock of a server was two hours ahead is taken over once the clock is right', async () => {
+  one.consume(keepBy(one))
+  await putMany(10)
+  await hours.pass(10 * SECOND)
+  hours.serverOffMs.fill(2 * HOUR)
+  await hours.pass(MINUTE)
+  one.pause()
+  hours.serverOffMs.fill(0)
+  const two = await hours.start()
+  two.consume(keepBy(two))
+  const ids = await putMany(20, two)
+  await hours.pass(20 * SECOND)
+  expect(begun.filter(({ by }) => by === two).map(({ id }) => id)).toEqual(expect.arrayContaining(ids))
+  expect(Math.max(...lags(two))).toBeLessThan(SECOND)
+})
+
+it('what a process had when it died while the clock of a server was two hours behind is taken over once the clock is right', async () => {
+  hours.serverOffMs.fill(-2 * HOUR)
+  one.consume(keepBy(one))
+  await putMany(10)
+  await hours.pass(MINUTE)
+  one.pause()
+  hours.serverOffMs.fill(0)
+  const two = await hours.start()
+  two.consume(keepBy(two))
+  const ids = await putMany(20, two)
+  await hours.pass(20 * SECOND)
+  expect(begun.filter(({ by }) => by === two).map(({ id }) => id)).toEqual(expect.arrayContaining(ids))
+})
+
+it('the lag of a consumer that nobody runs is unknown after a clock that was ahead, until the clock has caught up', async () => {
+  const consumer = one.consume(keepBy(one))
+  await putMany(20)
+  hours.serverOffMs.fill(2 * HOUR)
+  await hours.pass(MINUTE)
+  await consumer.stop()
+  hours.serverOffMs.fill(0)
+  await putMany(20)
+  const lagsNow = async () => (await readConsumers(one.store))[0]!.shards.map(({ lagMs }) => lagMs)
+  await hours.pass(HOUR)
+  expect(await lagsNow()).toEqual([undefined, undefined])
+  await hours.pass(2 * HOUR)
+  for (const lagMs of await lagsNow()) expect(lagMs).toBeGreaterThan(HOUR / 2)
 })
 
 it('a failover that has lost the last moments loses their changes alone, and what is written after them comes', async () => {

@@ -8,6 +8,7 @@ import {
 } from '@looseleaf/core'
 import { longestBody, wholeRows, type EngineContext } from '@looseleaf/index-engine'
 import { placeAt, readableFloor, shardAt } from '@looseleaf/protocol'
+import { lagOf } from '../records/lag.ts'
 import { PARTITIONS } from '../records/names.ts'
 import type { HeldPartition, PartitionLeases } from './partition-leases.ts'
 import type { Replays } from './replays.ts'
@@ -21,8 +22,8 @@ export interface ShardConsumer {
   round(): Promise<number>
   /** Resolves when no handler is at work any more. To be asked when no round is under way. */
   settled(): Promise<void>
-  /** Age of the oldest change that was not handled and does not fail, or of the floor, in milliseconds; `Infinity` at its beginning, 0 where nothing is held. */
-  readonly lagMs: number
+  /** As `lagMs` of `ShardConsumerStatus`. */
+  readonly lagMs: number | undefined
 }
 
 export interface ShardConsumerOptions {
@@ -58,8 +59,8 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
   const refreshMs = Math.min(REFRESH_MS, leaseMs / 3)
   let refreshAt = -Infinity
   let savedAt = -Infinity
-  /** The database's time when it was read last, and this process's. */
-  let clock: { readonly now: number; readonly at: number } | undefined
+  /** The floor and the database's time when they were read last, in µs, and this process's time then, in milliseconds. */
+  let clock: { readonly floor: number; readonly now: number; readonly at: number } | undefined
   let hasNews = false
   let pageLimit = PAGE
   const turns = createRetryTurns(handler.due)
@@ -128,7 +129,7 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
     const asked = elapsed()
     // Compared with the newest place: once the floor was raised again, only a place that is still ahead of it shows that it fell.
     const { floor, now } = await readableFloor(at(), newestOf(leases.held), pollMs, signal)
-    clock = { now, at: asked }
+    clock = { floor, now, at: asked }
     for (const partition of leases.held) {
       if (floor >= partition.place.updated) continue
       // A failover has lost what was behind it, and times that were read before are given once more.
@@ -252,9 +253,11 @@ export function createShardConsumer(context: EngineContext, options: ShardConsum
   return {
     get lagMs() {
       if (leases.held.length === 0 || clock === undefined) return 0
-      const { now, at: readAt } = clock
+      const { floor, now, at: readAt } = clock
       const { updated } = oldestOf(leases.held)
-      return updated === 0 ? Infinity : Math.max(0, (now - updated) / 1000 + elapsed() - readAt)
+      // Everything up to the floor was handled: as of that look, wherever the clock was.
+      const lagMs = updated >= floor && floor > now ? 0 : lagOf(updated, now)
+      return lagMs === undefined ? undefined : Math.max(0, lagMs + elapsed() - readAt)
     },
     async settled() {
       const all = Promise.all(busy.values())

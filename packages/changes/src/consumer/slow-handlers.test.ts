@@ -131,11 +131,12 @@ it('that never ends keeps no consumer at work whose store is closed', async () =
   await own.put({ n: 1 })
   let begun = 0
   const consumer = consume(own, 'search', () => (begun++, new Promise(() => {})), {
+    from: 'beginning',
     pollMs: 10,
     leaseMs: 300,
   })
   await until(() => begun === 1)
-  expect(Math.max(...consumer.status().shards.map(({ lagMs }) => lagMs))).toBe(Infinity)
+  expect(Math.max(...consumer.status().shards.map(({ lagMs = NaN }) => lagMs))).toBe(Infinity)
   await own.close()
   await until(() => !consumer.status().isRunning)
   expect(begun).toBe(1)

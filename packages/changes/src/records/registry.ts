@@ -1,10 +1,11 @@
 import {
   countIn,
   isLooseleafError,
-  type LooseleafError,
+  LooseleafError,
   parseObject,
   toObject,
   type CallOptions,
+  type Shard,
   type UpdatedPlace,
 } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
@@ -37,12 +38,12 @@ export async function readRegistry(
 
 /**
  * Makes a consumer known to every shard, unless all of those that answer know it already, and answers its incarnation. A new one needs all
- * of them: it begins at one moment.
+ * of them: it begins at one moment. Throws `BAD_OPTION` for a new one without `from`.
  */
 export async function register(
   context: EngineContext,
   consumer: string,
-  from: 'beginning' | 'now',
+  from: 'beginning' | 'now' | undefined,
   options: CallOptions,
 ): Promise<string> {
   const { shards } = context.driver
@@ -54,10 +55,7 @@ export async function register(
   let settled: Registration = found ?? {
     incarnation: context.random.uuid(),
     at: context.time.now(),
-    begun:
-      from === 'beginning'
-        ? shards.map(() => 0)
-        : await Promise.all(shards.map(({ entities }) => entities.raiseFloor(options))),
+    begun: await beginningsFrom(requireFrom(consumer, from), shards, options),
   }
   const put = (text: string): string => toText(new Map([...registryFromText(text), [consumer, settled]]))
   // Of several that register one new name at once the first on the first shard has registered it, and the others take what is there.
@@ -69,6 +67,24 @@ export async function register(
   await editTask(context, 0, REGISTRY_TASK, putFirst, options)
   await Promise.all(shards.slice(1).map((_, i) => editTask(context, i + 1, REGISTRY_TASK, put, options)))
   return settled.incarnation
+}
+
+/** Neither choice is safe to guess: one would send everything once more, the other would leave it out. */
+function requireFrom(consumer: string, from: 'beginning' | 'now' | undefined): 'beginning' | 'now' {
+  if (from !== undefined) return from
+  throw new LooseleafError(
+    'BAD_OPTION',
+    `The store has no consumer ${consumer} yet, and a new one needs the option from: 'beginning' hands it every stored entity first, 'now' only changes from now on.`,
+  )
+}
+
+async function beginningsFrom(
+  from: 'beginning' | 'now',
+  shards: readonly Shard[],
+  options: CallOptions,
+): Promise<readonly number[]> {
+  if (from === 'beginning') return shards.map(() => 0)
+  return Promise.all(shards.map(({ entities }) => entities.raiseFloor(options)))
 }
 
 /**

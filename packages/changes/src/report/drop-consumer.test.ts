@@ -113,7 +113,7 @@ it('places that a dropped one has left are not those of another one of its name'
 it('a process that has taken it up while it was being dropped leaves it', async () => {
   const codes: string[] = []
   const onError = (error: unknown): void => void codes.push((error as { code: string }).code)
-  const consumer = one.consume(() => {}, { onError })
+  const consumer = one.consume(() => {}, { from: 'beginning', onError })
   await hours.pass(5 * SECOND)
   expect(consumer.status().shards.map(({ partitions }) => partitions)).toEqual([8, 8])
   for (const shard of shardNumbers) await editTask(one.store.context, shard, REGISTRY_TASK, () => '', {})

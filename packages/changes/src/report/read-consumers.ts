@@ -2,6 +2,7 @@ import { isLooseleafError, optionKinds, type CallOptions, type LooseleafError } 
 import { checkStore, shardAt } from '@looseleaf/protocol'
 import type { ChangesStore } from '../changes-store.ts'
 import { readLetters } from '../records/dead-letters.ts'
+import { lagOf } from '../records/lag.ts'
 import { PARTITIONS, partitionNumbers, partitionTask } from '../records/names.ts'
 import { recordFromText } from '../records/partition-record.ts'
 import { consumerNames, readRegistry } from '../records/registry.ts'
@@ -18,10 +19,11 @@ export interface ConsumerShardReport {
   /** Why the shard did not answer; the rest is 0 then. */
   readonly error: LooseleafError | undefined
   /**
-   * Age of the oldest change that was not handled and does not fail, in milliseconds, `Infinity` at its beginning: how old the place is that was saved last, which is done each few
-   * seconds where nothing happens.
+   * Age of the place that was saved last, in milliseconds: no change is older that was not handled and does not fail. A running consumer
+   * saves its place every few seconds. `Infinity` at its beginning. Undefined where the place is ahead of the shard's clock, since the
+   * clock was ahead before: the age is not known until the clock has caught up.
    */
-  readonly lagMs: number
+  readonly lagMs: number | undefined
   /** Of its eighths, those that a process has now; and how many processes these are. */
   readonly partitions: number
   readonly processes: number
@@ -86,7 +88,7 @@ async function shardReport(
     const all = [...letters.values()]
     return {
       ...nothing,
-      lagMs: oldest === 0 ? Infinity : Math.max(0, now - oldest) / 1000,
+      lagMs: lagOf(oldest, now),
       partitions: owners.length,
       processes: new Set(owners).size,
       failing: records.reduce((sum, { failing }) => sum + failing.length, 0),

@@ -22,7 +22,7 @@ export interface CleanerOptions {
   readonly sweepEveryMs?: number | undefined
   /** Entities and rows read per second by sweeps and by the filling of indexes, at the most. Default: no limit. */
   readonly rowsPerSecond?: number | undefined
-  /** How long work stays with a process that shows no sign of life. Default: 30,000. */
+  /** How long work stays with a process that shows no sign of life, up to 300,000. Default: 30,000. */
   readonly leaseMs?: number | undefined
   /** Between two looks at a row that seems missing in the check of a new index. Default: 500. */
   readonly settleMs?: number | undefined
@@ -47,7 +47,7 @@ export const cleanerOptionKinds: OptionKinds<CleanerOptions> = {
   catalogMs: optionKinds.milliseconds,
   sweepEveryMs: optionKinds.milliseconds,
   rowsPerSecond: rate,
-  leaseMs: optionKinds.milliseconds,
+  leaseMs: optionKinds.lease,
   settleMs: optionKinds.milliseconds,
   pollMs: optionKinds.milliseconds,
   keepAlive: optionKinds.flag,

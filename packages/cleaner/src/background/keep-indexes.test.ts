@@ -199,6 +199,22 @@ describe('an index that is ready', () => {
     await Promise.all([keeper.ended(), filled])
   })
 
+  it('is swept in time although the last sweep has a time that is still to come', async () => {
+    const keeper = await keep([byUser])
+    time.leap(30 * HOUR)
+    await keeper.startDue({})
+    await keeper.ended()
+    // That was the clock, which is put right.
+    time.leap(-30 * HOUR)
+    const before = await finishedAt('index_by_user')
+    await keeper.startDue({})
+    expect(keeper.sweeping).toEqual(['by_user'])
+    await keeper.ended()
+    expect(await finishedAt('index_by_user')).toBeLessThan(before!)
+    await keeper.startDue({})
+    expect(keeper.sweeping).toEqual([])
+  })
+
   it('that another process has begun to sweep, and left, is gone on with', async () => {
     const controller = new AbortController()
     const keeper = await keep([byUser], controller.signal)

@@ -48,7 +48,7 @@ export interface CleanOptions extends PassOptions {
   readonly settleMs?: number | undefined
   /** Shards worked on at the same time. Default: 4. */
   readonly shardsAtOnce?: number | undefined
-  /** How long a part stays with a worker that shows no sign of life, in milliseconds. Default: 30,000. */
+  /** How long a part stays with a worker that shows no sign of life, in milliseconds, up to 300,000. Default: 30,000. */
   readonly leaseMs?: number | undefined
   /**
    * Time between two saves of the progress, and between two looks at whether a filling was paused meanwhile, in
@@ -68,7 +68,7 @@ export const cleanOptionKinds: OptionKinds<CleanOptions> = {
   check: optionKinds.flag,
   settleMs: optionKinds.milliseconds,
   shardsAtOnce: optionKinds.count,
-  leaseMs: optionKinds.milliseconds,
+  leaseMs: optionKinds.lease,
   checkpointMs: optionKinds.milliseconds,
   pollMs: optionKinds.milliseconds,
 }

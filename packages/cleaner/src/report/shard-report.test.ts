@@ -107,6 +107,21 @@ describe('the report of a shard', () => {
     expect(await report()).toMatchObject({ isFollowed: false, sinceLastRoundMs: 0, lagMs: 0 })
   })
 
+  it('does not know how long ago a round was that a clock has dated which was ahead', async () => {
+    const tail = follow()
+    time.leap(7_200_000)
+    await round(tail)
+    time.leap(LEASE_MS / 2)
+    await round(tail)
+    time.leap(-7_200_000)
+    expect(await report()).toMatchObject({
+      isFollowed: false,
+      sinceLastRoundMs: undefined,
+      lagMs: undefined,
+      lastRoundAt: expect.any(Date) as Date,
+    })
+  })
+
   it('is of nobody now when the lease has run out', async () => {
     const tail = follow()
     await round(tail)

@@ -17,9 +17,12 @@ export interface ShardReport {
   readonly worker: string | undefined
   /** When that one did its last round that others know of, by the shard's clock; it is saved every third of a lease. */
   readonly lastRoundAt: Date | undefined
-  /** How long ago that was, in milliseconds by the shard's clock. */
+  /** How long ago that was, in milliseconds by the shard's clock; undefined where it is still to come, since the clock was ahead. */
   readonly sinceLastRoundMs: number | undefined
-  /** How old the oldest update is that no round has looked at, in milliseconds; some seconds are normal. */
+  /**
+   * How old the oldest update is that no round has looked at, in milliseconds; some seconds are normal. Undefined where its time is still
+   * to come, since the clock was ahead.
+   */
   readonly lagMs: number | undefined
   /** Whether there was more to catch up with than when it was saved before. */
   readonly isFallingBehind: boolean
@@ -40,6 +43,9 @@ export interface PendingReport {
 }
 
 const MAX_PENDING = 500
+
+/** A time that is read on another connection than the clock may be ahead of it by less than this, in µs. */
+const AHEAD_MICROS = 1_000_000
 
 export async function reportShard(
   context: EngineContext,
@@ -82,7 +88,8 @@ async function reportTail(context: EngineContext, shard: number, options: CallOp
   const record = recordFromText(state?.progress ?? '')
   if (record === undefined) return { ...NOT_FOLLOWED, isFollowed }
   const { window, worker, behindMs, wasBehindMs } = record
-  const since = (moment: number): number => Math.max(0, Math.round((now - moment) / 1000))
+  const since = (moment: number): number | undefined =>
+    moment > now + AHEAD_MICROS ? undefined : Math.max(0, Math.round((now - moment) / 1000))
   return {
     isFollowed,
     worker: worker === '' ? undefined : worker,

@@ -66,7 +66,7 @@ beforeEach(async () => {
   const target = indexTarget(store.context, entryOf(store, 'by_user'))
   tail = createTail(store.context, 0, {
     owner: 'first',
-    leaseMs: 3_600_000,
+    leaseMs: 300_000,
     rowsPerRound: 100_000,
     lookBackMs: 60_000,
     maxLagMs: 86_400_000,

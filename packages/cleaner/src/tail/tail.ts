@@ -70,8 +70,12 @@ export function createTail(context: EngineContext, shard: number, options: TailO
       savedAt = now
       const saved = windowFromText(claimed.progress)
       if (saved !== undefined) return (window = saved)
-      const floor = await shardAt(context, shard).entities.raiseFloor({ signal })
-      return (window = { seenUntil: floor - options.lookBackMs * 1000, lookedAt: 0, gap: undefined })
+      const { entities } = shardAt(context, shard)
+      await entities.raiseFloor({ signal })
+      const { floor, now: shardNow } = await entities.floor({ signal })
+      // The floor may be ahead, since the clock was.
+      const from = Math.min(floor, shardNow)
+      return (window = { seenUntil: from - options.lookBackMs * 1000, lookedAt: 0, gap: undefined })
     }
     if (now - savedAt > options.leaseMs / 3) {
       savedAt = now

@@ -4,7 +4,7 @@ import { checkTelling, cleanTelling, exitCodeOfClean } from '../cleaning.ts'
 import { defineCommand, type AddCommand } from '../define-command.ts'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
 import { findIndex } from '../find-index.ts'
-import { parseWhole } from '../parse-whole.ts'
+import { parseLease, parseWhole } from '../parse-whole.ts'
 import type { CommonOptions, Session } from '../session.ts'
 import { CHECK_JSON, CLEAN_EXIT, CLEAN_JSON, DANGLING } from './clean-help.ts'
 
@@ -52,8 +52,8 @@ export const addClean: AddCommand = (program, run) => {
     .option('--rate <rows>', 'entities and rows read per second, at the most (default: no limit)', parseWhole)
     .option(
       '--lease <seconds>',
-      'how long the work of a process that died waits for it (default: 30)',
-      parseWhole,
+      'how long the work of a process that died waits for it (default: 30, at most 300)',
+      parseLease,
     )
     .action((options: CleanCommandOptions) =>
       run(options, (session) => (options.check === true ? check(session, options) : clean(session, options))),

@@ -20,7 +20,8 @@ its changes. LAG is the age of the oldest change that was not handled. A shard
 is worked on in eight partitions; PROCESSES is how many have some.
 
 JSON: [{ "name", "shards": [{ "name", "error": { "code", "message" } | null,
-  "lagMs" | null where it has not begun, "partitions", "processes", "failing",
+  "lagMs" | null where it has not begun or
+  it is unknown, "partitions", "processes", "failing",
   "deadLetters" }] }]`
 
 const LETTERS_DETAILS = `A dead letter is a change that the handler has refused too often. With --replay

@@ -48,6 +48,15 @@ export interface Rule {
   find(facts: Facts): readonly Omit<Finding, 'rule' | 'grade' | 'see'>[]
 }
 
+/** The clocks of processes and servers are within this of each other, in milliseconds. */
+const CLOCKS_DIFFER_MS = 60_000
+
+/** Age of an instant, in milliseconds; undefined where it is still to come, since the clock that gave it was ahead. */
+export function ageOf(at: Date, { now }: Pick<Facts, 'now'>): number | undefined {
+  const ageMs = now - at.getTime()
+  return ageMs < -CLOCKS_DIFFER_MS ? undefined : Math.max(0, ageMs)
+}
+
 export const indexesOf = ({ report }: Facts): readonly IndexReport[] => report?.indexes ?? []
 
 export const lastRunOf = ({

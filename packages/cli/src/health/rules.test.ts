@@ -19,7 +19,8 @@ import {
 } from './rules.ts'
 
 const NOW = Date.UTC(2030, 0, 1)
-const DAY = 86_400_000
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
 const ago = (milliseconds: number): Date => new Date(NOW - milliseconds)
 
 const tally = {
@@ -173,7 +174,8 @@ const cases: Readonly<
   'no cleaner': {
     found: [
       [withShard({ sinceLastRoundMs: NO_CLEANER_MS + 1 }), 'shard one', 'for 5 min', 'host:7'],
-      [withShard({ sinceLastRoundMs: undefined, worker: undefined }), 'so far'],
+      [withShard({ sinceLastRoundMs: undefined, worker: undefined, lastRoundAt: undefined }), 'so far'],
+      [withShard({ sinceLastRoundMs: undefined }), 'clock of its server was ahead', 'unknown', 'host:7'],
     ],
     well: [
       withShard({ sinceLastRoundMs: NO_CLEANER_MS }),
@@ -190,12 +192,14 @@ const cases: Readonly<
         'rowsPerRound',
       ],
       [withShard({ lagMs: LAG_MS + 1 }), 'catches up'],
+      [withShard({ lagMs: undefined }), 'an unknown time', 'clock of its server was ahead'],
     ],
-    well: [withShard({ lagMs: LAG_MS }), withShard({ lagMs: undefined })],
+    well: [withShard({ lagMs: LAG_MS })],
   },
   'sweep overdue': {
     found: [
       [withRun({ finishedAt: ago(SWEEPS_MISSED * DAY + 1) }), 'index by_user', '2 days'],
+      [withRun({ finishedAt: ago(-2 * HOUR) }), 'at a time that is still to come', 'clock that was ahead'],
       [withIndex({ lastRun: undefined }), 'never swept'],
       [{ ...well, report: { ...report, sweepEveryMs: 1_000 } }, '12 h', 'looseleaf clean --index by_user'],
       [{ ...withRun({ finishedAt: ago(3 * DAY) }) }, '3 days'],
@@ -225,6 +229,7 @@ const cases: Readonly<
       ],
       [withIndex({ generation: 2, underWay: underWay(undefined) }), '(generation 2)', 'cleaning', '24 h'],
       [withIndex({ unique: true, underWay: underWay(undefined) }), '(unique)'],
+      [withIndex({ underWay: underWay(-2 * HOUR) }), 'at a time that is still to come', 'clock that was ahead'],
     ],
     well: [
       withIndex({ underWay: underWay(STALLED_MS) }),
@@ -248,6 +253,7 @@ const cases: Readonly<
         'more than 500 index rows',
         'oldest for at least 10 min',
       ],
+      [withShard({ pending: pending(-2 * HOUR) }), '4 index rows', 'clock that was ahead', 'not complete'],
     ],
     well: [
       withShard({ pending: pending(PENDING_MS) }),
@@ -297,6 +303,7 @@ const cases: Readonly<
         'throws',
       ],
       [consumer({ lagMs: Infinity, processes: 0 }), 'at its beginning', 'consumer drop search'],
+      [consumer({ lagMs: undefined, processes: 0 }), 'unknown', 'clock of a server was ahead', 'start it'],
     ],
     well: [consumer({ lagMs: CONSUMER_LAG_MS }), consumer({ lagMs: Infinity, error: away })],
   },

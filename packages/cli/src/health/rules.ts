@@ -4,7 +4,7 @@ import { isOutage, type LooseleafError } from '@looseleaf/core'
 import { durationText } from '../duration-text.ts'
 import { counted } from '../text.ts'
 import { damagedRule, definitionsRule } from './body-rules.ts'
-import { indexesOf, indexText, lastRunOf, type Facts, type Finding, type Grade, type Rule } from './facts.ts'
+import { ageOf, indexesOf, indexText, lastRunOf, type Facts, type Finding, type Grade, type Rule } from './facts.ts'
 
 const MINUTE = 60_000
 
@@ -41,6 +41,9 @@ const isAbandoned = ({ sinceLastRoundMs }: ShardReport): boolean =>
 
 /** For how long anything may wait on purpose: until no failover can bring back what was before. */
 const onPurposeMs = ({ policies }: Facts): number => policies?.deleteDelayMs ?? 0
+
+/** Of an instant that a clock gave which was ahead. */
+const AT_A_TIME_TO_COME = 'at a time that is still to come, by a clock that was ahead'
 
 function pendingText({ rows, more }: PendingReport): string {
   return more
@@ -101,11 +104,13 @@ export const rules: readonly Rule[] = [
     find: (facts) =>
       followedShards(facts)
         .filter(isAbandoned)
-        .map(({ name, sinceLastRoundMs, worker }) => ({
+        .map(({ name, sinceLastRoundMs, lastRoundAt, worker }) => ({
           about: `shard ${name}`,
           what:
             sinceLastRoundMs === undefined
-              ? 'no cleaner has followed its writes so far'
+              ? lastRoundAt === undefined
+                ? 'no cleaner has followed its writes so far'
+                : `the clock of its server was ahead, so it is unknown how long ago a cleaner followed its writes; the last was ${worker ?? 'one'}`
               : `no cleaner has followed its writes for ${durationText(sinceLastRoundMs)}; the last was ${worker ?? 'one'}`,
           todo: 'run startCleaner in a process of the store',
         })),
@@ -116,10 +121,10 @@ export const rules: readonly Rule[] = [
     see: 'The cleaner',
     find: (facts) =>
       followedShards(facts)
-        .filter((shard) => !isAbandoned(shard) && (shard.lagMs ?? 0) > LAG_MS)
+        .filter((shard) => !isAbandoned(shard) && (shard.lagMs ?? Infinity) > LAG_MS)
         .map(({ name, lagMs, isFallingBehind }) => ({
           about: `shard ${name}`,
-          what: `the cleaner is ${durationText(lagMs ?? 0)} behind the writes, and ${isFallingBehind ? 'falls further behind' : 'catches up'}`,
+          what: `the cleaner is ${lagMs === undefined ? 'an unknown time (the clock of its server was ahead)' : durationText(lagMs)} behind the writes, and ${isFallingBehind ? 'falls further behind' : 'catches up'}`,
           todo: isFallingBehind
             ? 'raise rowsPerRound, or give the cleaner a process of its own'
             : 'wait; look again in some minutes',
@@ -130,19 +135,20 @@ export const rules: readonly Rule[] = [
     grade: 'look',
     see: 'The cleaner',
     find(facts) {
-      const { report, now } = facts
+      const { report } = facts
       // Without a cleaner there is nobody to sweep, and another rule says so.
       if (report?.updatedAt === undefined) return []
       const allowedMs = SWEEPS_MISSED * (report.sweepEveryMs ?? SWEEP_EVERY_MS)
       return indexesOf(facts)
         .filter(({ state, underWay }) => state === 'ready' && underWay === undefined)
-        .filter(({ lastRun }) => lastRun === undefined || now - lastRun.finishedAt.getTime() > allowedMs)
-        .map((index) => ({
+        .map((index) => ({ index, ageMs: index.lastRun && ageOf(index.lastRun.finishedAt, facts) }))
+        .filter(({ ageMs }) => ageMs === undefined || ageMs > allowedMs)
+        .map(({ index, ageMs }) => ({
           about: indexText(index),
           what:
             index.lastRun === undefined
               ? 'was never swept'
-              : `was swept last ${durationText(now - index.lastRun.finishedAt.getTime())} ago`,
+              : `was swept last ${ageMs === undefined ? AT_A_TIME_TO_COME : `${durationText(ageMs)} ago`}`,
           todo: `look at the cleaner's last error in looseleaf status, or run: looseleaf clean --index ${index.index}`,
         }))
     },
@@ -156,12 +162,16 @@ export const rules: readonly Rule[] = [
       return indexesOf(facts).flatMap((index) => {
         const { underWay, halted } = index
         if (underWay === undefined || halted) return []
-        const idleMs = facts.now - (underWay.savedAt ?? underWay.startedAt).getTime()
-        if (idleMs <= allowedMs) return []
+        const idleMs = ageOf(underWay.savedAt ?? underWay.startedAt, facts)
+        if (idleMs !== undefined && idleMs <= allowedMs) return []
+        const work = index.state === 'building' ? 'filling' : 'cleaning'
         return [
           {
             about: indexText(index),
-            what: `its ${index.state === 'building' ? 'filling' : 'cleaning'} has not gone on for ${durationText(idleMs)}`,
+            what:
+              idleMs === undefined
+                ? `its ${work} has gone on last ${AT_A_TIME_TO_COME}`
+                : `its ${work} has not gone on for ${durationText(idleMs)}`,
             todo: `run a cleaner, or: looseleaf clean --index ${index.index}`,
           },
         ]
@@ -194,12 +204,17 @@ export const rules: readonly Rule[] = [
     find(facts) {
       const allowedMs = PENDING_MS + onPurposeMs(facts)
       return (facts.report?.shards ?? []).flatMap(({ name, pending }) => {
-        const ageMs = pending?.oldestAt === undefined ? 0 : facts.now - pending.oldestAt.getTime()
-        if (pending === undefined || ageMs <= allowedMs) return []
+        if (pending?.oldestAt === undefined) return []
+        const ageMs = ageOf(pending.oldestAt, facts)
+        if (ageMs !== undefined && ageMs <= allowedMs) return []
+        const age =
+          ageMs === undefined
+            ? `written ${AT_A_TIME_TO_COME}`
+            : `the oldest for ${pending.more ? 'at least ' : ''}${durationText(ageMs)}`
         return [
           {
             about: `shard ${name}`,
-            what: `${pendingText(pending)} pending, the oldest for ${pending.more ? 'at least ' : ''}${durationText(ageMs)}; queries on them are not complete`,
+            what: `${pendingText(pending)} pending, ${age}; queries on them are not complete`,
             todo: 'bring the index shards back, and run a cleaner',
           },
         ]
@@ -251,11 +266,14 @@ export const rules: readonly Rule[] = [
     see: 'Consumers of changes',
     find: ({ consumers }) =>
       consumers.flatMap(({ name, shards }) => {
-        const behind = shards.filter(({ error, lagMs }) => error === undefined && lagMs > CONSUMER_LAG_MS)
+        const behind = shards.filter(({ error, lagMs }) => error === undefined && (lagMs ?? Infinity) > CONSUMER_LAG_MS)
         if (behind.length === 0) return []
-        const lagMs = Math.max(...behind.map((shard) => shard.lagMs))
+        const lags = behind.flatMap((shard) => shard.lagMs ?? [])
         const [processes, failing] = [sum(behind, 'processes'), sum(behind, 'failing')]
-        const what = `is ${Number.isFinite(lagMs) ? `${durationText(lagMs)} behind` : 'at its beginning'}`
+        const what =
+          lags.length === 0
+            ? 'is an unknown time behind, since the clock of a server was ahead'
+            : `is ${lags.includes(Infinity) ? 'at its beginning' : `${durationText(Math.max(...lags))} behind`}`
         return [
           {
             about: `consumer ${name}`,

@@ -84,8 +84,8 @@ export interface ConsumerEvent {
   readonly handled: number
   readonly failed: number
   readonly givenUp: number
-  /** Age of the oldest change that was not handled, or of the floor, in milliseconds; `Infinity` at its beginning. */
-  readonly lagMs: number
+  /** Age of the oldest change that was not handled, or of the floor, in milliseconds; `Infinity` at its beginning, undefined where it is not known. */
+  readonly lagMs: number | undefined
 }
 
 export interface CleanerCounts {

@@ -4,7 +4,10 @@ import type { CallOptions } from './call.ts'
 export interface TaskTable {
   /** What was saved under this name last; undefined at first. */
   load(name: string, options?: CallOptions): Promise<TaskState | undefined>
-  /** Takes the task for `leaseMs` by the database's clock; undefined while another owner has it. */
+  /**
+   * Takes the task for `leaseMs` by the database's clock, up to `MAX_LEASE_MS`; undefined while another owner has it. A lease
+   * that ends later than twice that from now was given while the clock was ahead: it is over, here and in `load`.
+   */
   claim(name: string, owner: string, leaseMs: number, options?: CallOptions): Promise<TaskState | undefined>
   /** Saves progress and prolongs the lease (0 gives it up); false when another owner has taken the task. */
   save(

@@ -1,0 +1,36 @@
+import { defineIndex } from '@looseleaf/index-engine'
+import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { keepOpen } from '@looseleaf/testkit'
+import { expect, it } from 'vitest'
+import { DataStore } from '../data-store.ts'
+
+const byUser = defineIndex('by_user', { properties: { user: 'string' }, shardOn: 'user' })
+const byLink = defineIndex('by_link', { properties: { link: 'string' }, shardOn: 'link' })
+
+const MINUTE = 60_000
+
+it.each([
+  ['ahead', 120 * MINUTE],
+  ['behind', -120 * MINUTE],
+])(
+  'a process that dies with the lease of the catalog while the server clock is two hours %s holds up no index once the clock is right',
+  async (_, offMs) => {
+    const start = Date.now()
+    let clockMs = start + offMs
+    const driver = createReferenceDriver({ shards: 2, now: () => clockMs * 1_000 })
+    let slept = 0
+    const time = {
+      now: () => Date.now(),
+      elapsed: () => slept,
+      sleep: async (ms: number) => void ((slept += ms), (clockMs += ms)),
+    }
+    const open = (options: object) => DataStore.open({ shards: keepOpen(driver), time, ...options })
+    const store = await open({ migrate: true })
+    await driver.shards[0]!.tasks.claim('catalog', 'of a dead process', MINUTE)
+    clockMs = start
+    await store.addIndex(byUser)
+    await open({ migrate: true, indexes: [byUser, byLink] })
+    expect((await store.indexes()).map(({ name }) => name)).toContain('by_user')
+    expect(slept).toBeLessThan(MINUTE)
+  },
+)
