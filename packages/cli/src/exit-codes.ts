@@ -53,6 +53,7 @@ export const exitCodeOf: Readonly<Record<ErrorCode, ExitCode>> = {
   STORE_TOO_NEW: exitCodes.refused,
   LAYOUT_MISMATCH: exitCodes.refused,
   STATEMENT_FAILED: exitCodes.refused,
+  BAD_CLOCK: exitCodes.refused,
   CLOSED: exitCodes.unexpected,
   ABORTED: exitCodes.interrupted,
 }

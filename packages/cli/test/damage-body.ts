@@ -9,6 +9,7 @@ export interface DamagedLine {
   readonly code: string
   readonly message: string
   readonly file?: string
+  readonly repaired?: boolean
   readonly deleted?: boolean
 }
 

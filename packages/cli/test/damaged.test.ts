@@ -79,7 +79,7 @@ test('damaged lists what cannot be read, and changes nothing', async () => {
   ])
   expect(lines.get(ids[2]!)).toMatchObject({
     version: 0,
-    message: expect.stringContaining('by hand') as unknown,
+    message: expect.stringContaining('damaged --repair') as unknown,
   })
   expect(lines.get(ids[0]!)).not.toHaveProperty('file')
   expect(lines.get(ids[0]!)).not.toHaveProperty('deleted')
@@ -158,6 +158,19 @@ test('damaged --delete deletes what nobody can read, and keeps its bytes and the
   expect(text.stdout).toMatch(/Its row has version 0.* Kept\.\n$/)
   await cleanIndex(store, 'by_name')
   expect(await checkIndex(store, 'by_name')).toMatchObject({ missing: 0, dangling: 0 })
+})
+
+test('damaged --repair gives rows a version that can be read, and leaves the others', async () => {
+  const done = await damaged('--repair', '--json')
+  expect(done.code).toBe(1)
+  const lines = linesOf(done.stdout)
+  expect(ids.slice(0, 3).map((id) => lines.get(id)!.repaired)).toEqual([false, false, true])
+  expect(await store.get(ids[2]!)).toEqual({ id: ids[2], name: 'whole' })
+  const again = await damaged('--repair')
+  expect(again.stdout).not.toContain(ids[2])
+  expect(again.stderr).toBe('2 entities cannot be read.\n')
+  await cleanIndex(store, 'by_name')
+  expect((await store.query(byName, { name: 'whole' })).items).toMatchObject([{ id: ids[2] }])
 })
 
 test('damaged --delete ends with 0 when everything could be deleted', async () => {

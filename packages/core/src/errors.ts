@@ -67,6 +67,8 @@ export const errorCodes = {
   STATEMENT_FAILED: 'permanent',
   /** What was given for an entity of a kind, or read of one, does not fit the kind's schema: `issues` says where. */
   SCHEMA_MISMATCH: 'permanent',
+  /** The clock of the process or of the server is beyond the times and versions that can be read (the year 2255). */
+  BAD_CLOCK: 'permanent',
   /** The store is closed. */
   CLOSED: 'permanent',
 } as const

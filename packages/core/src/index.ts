@@ -108,7 +108,7 @@ export type { TaskState, TaskTable } from './ports/task-table.ts'
 export { formatPath } from './property-path.ts'
 export { systemRandomness, type Randomness } from './randomness.ts'
 export { summarise, type StatementSummary } from './statement-summary.ts'
-export { isVersion, requireVersion } from './stored-version.ts'
+export { badClock, isVersion, MAX_CLOCK_MICROS, MAX_VERSION, requireVersion } from './stored-version.ts'
 export { tableKind } from './table-kind.ts'
 export {
   abortedError,

@@ -17,7 +17,7 @@ test.each([0, -1, 1.5, Number.NaN, 2 ** 53, 2 ** 64])(
     expect(() => requireVersion(version)).toThrow(
       expect.objectContaining({
         code: 'BODY_DAMAGED',
-        message: expect.stringMatching(/^Its row has version .*by hand/),
+        message: expect.stringMatching(/^Its row has version .*looseleaf damaged --repair$/),
       }),
     )
   },

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { MAX_CLOCK_MICROS, MAX_VERSION } from './stored-version.ts'
 import type { Time } from './time.ts'
 import { createVersionClock, type VersionClock } from './version-clock.ts'
 
@@ -58,6 +59,33 @@ describe('createVersionClock', () => {
 
   test('versions are safe integers until the year 2255', () => {
     expect(Number.isSafeInteger(clockAt(Date.UTC(2255, 0)).clock.next(0))).toBe(true)
+  })
+
+  test.each([Date.UTC(2255, 5, 6), Date.UTC(2256, 0), 1e17, Infinity])(
+    'a version of a clock at %d ms is refused with the clock, and the next one of a right clock is given',
+    (ahead) => {
+      const { clock, set } = clockAt(ahead)
+      for (const base of [0, START * 1000]) {
+        expect(() => clock.next(base)).toThrow(
+          expect.objectContaining({
+            code: 'BAD_CLOCK',
+            message: expect.stringMatching(/^The clock of this process says .*Nothing was written/),
+          }),
+        )
+      }
+      set(START)
+      expect(clock.next(0)).toBeLessThan((START + 1) * 1000)
+    },
+  )
+
+  test('a version of the last accepted clock can be replaced, and the greatest of all is refused', () => {
+    const { clock } = clockAt(START)
+    const last = MAX_CLOCK_MICROS
+    expect(clock.next(last)).toBeGreaterThan(last)
+    expect(() => clockAt(START).clock.next(MAX_VERSION)).toThrow(
+      expect.objectContaining({ code: 'BAD_CLOCK' }),
+    )
+    expect(clockAt(START).clock.next(0)).toBeGreaterThan(0)
   })
 
   test('processes of one millisecond hardly ever meet on one version', () => {

@@ -1,3 +1,4 @@
+import { MAX_CLOCK_MICROS, MAX_VERSION } from '@looseleaf/core'
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from './flavor.ts'
 import { FLOOR_COLUMN, META_TABLE } from './schema.ts'
@@ -31,6 +32,8 @@ export interface EntityStatements {
   insert(count: number, behind: boolean): RawBuilder<unknown>
   /** Parameters: version, body, id, base, epoch, those of `ownSession`. */
   replaceOne(): RawBuilder<unknown>
+  /** Parameters: version, id. */
+  repairVersion(): RawBuilder<unknown>
   /** No parameters. */
   epoch(): RawBuilder<unknown>
   /** Bodies as in `readBounded`. Parameters: the most bytes of a body; the addedId before the first, the limit. */
@@ -46,7 +49,10 @@ export interface EntityStatements {
   floor(): RawBuilder<unknown>
   /** Gives `newest` beside, the greatest time of writing, which is null where there are no rows. No parameters. */
   floorAndNewest(): RawBuilder<unknown>
-  /** Above a time that is ahead of the clock too, if it is `past` one. Parameters: that time, if so. */
+  /**
+   * Above a time that is ahead of the clock too, if it is `past` one; nothing where the clock is beyond `MAX_CLOCK_MICROS`. Parameters:
+   * that time, if so.
+   */
   raiseFloor(past: boolean): RawBuilder<unknown>
   /** No parameters. */
   count(): RawBuilder<unknown>
@@ -106,6 +112,10 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
       UPDATE ${table} SET version = ${slot}, body = ${slot}, updated = ${updated}
       WHERE id = ${slot} AND version = ${slot} AND ${fence}`,
 
+    repairVersion: () => sql`
+      UPDATE ${table} SET version = ${slot}, updated = ${updated}
+      WHERE id = ${slot} AND (version < 1 OR version > ${sql.lit(MAX_VERSION)})`,
+
     epoch: () => sql`SELECT epoch FROM ${meta} WHERE id = 1`,
 
     pageByAdded: () => sql`
@@ -145,7 +155,7 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
     raiseFloor: (past) => {
       const above = past ? sql`, ${flavor.updatedOf(slot)}` : sql``
       const greatest = sql`${sql.raw(flavor.greatest)}(${flavor.now}, ${FLOOR}${above})`
-      return flavor.briefly(sql`UPDATE ${meta} SET ${FLOOR} = ${flavor.next(greatest)} WHERE id = 1`)
+      return flavor.briefly(sql`UPDATE ${meta} SET ${FLOOR} = ${flavor.next(greatest)} WHERE id = 1 AND ${flavor.nowMicros} <= ${sql.lit(MAX_CLOCK_MICROS)}`)
     },
 
     count: () => sql`

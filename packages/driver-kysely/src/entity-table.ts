@@ -1,7 +1,9 @@
 import {
+  badClock,
   idKey,
   isLooseleafError,
   LooseleafError,
+  MAX_CLOCK_MICROS,
   type BoundedRow,
   type CallOptions,
   type EntityInsert,
@@ -236,6 +238,11 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
       return rows.map(({ id }) => winners.has(idKey(id)))
     },
 
+    async repairVersion(id, version, call) {
+      const query = session.shape('repairVersion', () => statements.repairVersion())
+      return toCount((await session.run(query, [version, id], writing(call))).numAffectedRows) > 0
+    },
+
     pageByAdded: (after, limit, call) =>
       pageOf(
         session.shape('pageByAdded', () => statements.pageByAdded()),
@@ -266,6 +273,9 @@ export function createEntityTable(options: EntityTableOptions): EntityTable {
       const raised = await raise()
       const floor = toNumber(raised.floor)
       const newest = toNumber(raised.newest ?? 0)
+      // A floor stays: all times of writing from then on would be beyond what can be read.
+      const latest = Math.max(toNumber(raised.now), newest)
+      if (latest > MAX_CLOCK_MICROS) throw badClock(`the server of ${shardName}`, latest / 1_000, shardName)
       // Of a server whose clock was ahead: nobody would be given it until the time has come again.
       if (newest > Math.max(floor, toNumber(raised.now)) + AHEAD_MICROS)
         return toNumber((await raise(newest)).floor)

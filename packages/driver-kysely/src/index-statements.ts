@@ -1,4 +1,4 @@
-import type { IndexScan, IndexTableSpec, KeyRange } from '@looseleaf/core'
+import { MAX_VERSION, type IndexScan, type IndexTableSpec, type KeyRange } from '@looseleaf/core'
 import { sql, type RawBuilder } from 'kysely'
 import type { Flavor } from './flavor.ts'
 import { indexScans, within, type ParameterizedSql } from './index-scan.ts'
@@ -16,6 +16,8 @@ export interface IndexStatements {
   upsert(count: number): RawBuilder<unknown>
   /** Parameters: of each row the key, entity id and the version that it has to be below. */
   remove(count: number): RawBuilder<unknown>
+  /** Parameters: the stamp, the entity id. */
+  repairStamps(): RawBuilder<unknown>
   scan(scan: IndexScan): ParameterizedSql
   count(range: KeyRange): ParameterizedSql
 }
@@ -57,6 +59,9 @@ export function indexStatements(spec: IndexTableSpec, flavor: Flavor): IndexStat
       return sql`
         DELETE ${flavor.deleteSource(table)} WHERE ${or(Array.from({ length: count }, () => sql`(${row})`))}`
     },
+
+    repairStamps: () => sql`
+      UPDATE ${table} SET version = ${slot} WHERE entity_id = ${slot} AND version > ${sql.lit(MAX_VERSION)}`,
 
     scan: indexScans(spec, flavor),
 

@@ -94,6 +94,11 @@ export function createIndexTable({ session, flavor, spec, flush }: IndexTableOpt
       return toCount(result.numAffectedRows)
     },
 
+    async repairStamps(entityId, version, call) {
+      const query = shape('repairStamps', () => statements.repairStamps())
+      return toCount((await session.run(query, [version, entityId], writing(call))).numAffectedRows)
+    },
+
     scan: async (scan, call) => rowsOf(scan, await select(statements.scan(scan), call)),
 
     async scanMany(scans, call) {

@@ -275,7 +275,7 @@ describe('a row with a version that no write has given', () => {
     for (const call of calls) {
       const refused = call()
       await expect(refused).rejects.toEqual(withCode('BODY_DAMAGED'))
-      await expect(refused).rejects.toThrow(new RegExp(`${id}.*version 0.*by hand`))
+      await expect(refused).rejects.toThrow(new RegExp(`${id}.*version 0.*damaged --repair`))
     }
     expect(await entities.readVersions([bytes])).toEqual([0])
     expect(await store.get(other.id)).toEqual({ id: other.id, name: 'y' })

@@ -299,7 +299,7 @@ export class DataStore extends StoreQueries {
   /**
    * Deletes an entity that `scanDamaged` has found, and answers whether it did. It does not where the entity is no longer
    * as it was found, byte by byte; where another process may be able to read it (`BODY_UNKNOWN`, `BODY_TOO_LARGE`); and where the
-   * version is not one that a write has given, which is put right by hand. Its index rows are left to the cleaner. Keep
+   * version is not one that a write has given, which `repairVersion` puts right. Its index rows are left to the cleaner. Keep
    * `found.body`: after this nobody has it.
    */
   async deleteDamaged(found: DamagedEntity, options: CallOptions = noOptions): Promise<boolean> {

@@ -159,6 +159,24 @@ export function entityContract(
       expect(await bench.shard.entities.readVersions(entities.map(({ id }) => id))).toEqual(versions)
     })
 
+    test('a version that no write can have given is repaired, and every other one stays', async () => {
+      const far = [newEntity(2 ** 53), newEntity(9_100_000_000_000_000), newEntity(0)]
+      const right = [newEntity(1), newEntity(Number.MAX_SAFE_INTEGER)]
+      const { entities } = bench.shard
+      await entities.insert([...far, ...right], { epoch })
+      const before = await bench.shard.now()
+      for (const { id, body } of far) {
+        expect(await entities.repairVersion(id, 7)).toBe(true)
+        expect(await entities.repairVersion(id, 8)).toBe(false)
+        const [row] = await entities.read([id])
+        expect([row?.version, hex(row?.body)]).toEqual([7, hex(body)])
+        expect(row?.updated).toBeGreaterThanOrEqual(before)
+      }
+      for (const { id } of right) expect(await entities.repairVersion(id, 7)).toBe(false)
+      expect(await entities.repairVersion(newId(), 7)).toBe(false)
+      expect(await entities.readVersions(right.map(({ id }) => id))).toEqual([1, Number.MAX_SAFE_INTEGER])
+    })
+
     test('the time of a write is the database’s, and a replacement sets it anew', async () => {
       const before = await bench.shard.now()
       const entities = [newEntity(1), newEntity(1), newEntity(1)]

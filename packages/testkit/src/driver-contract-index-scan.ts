@@ -53,6 +53,21 @@ export function indexScanContract(runner: TestFunctions, make: MakeDriverHarness
       expect(await table.count({ prefix: [user], lower: bound(2n, false), upper: bound(4n, false) })).toBe(1)
     })
 
+    test('stamps above every version are repaired, those of one entity alone', async () => {
+      const table = await freshIndex(bench.shard, 'integer')
+      const [own, other] = [newId(), newId()]
+      const far = 9_100_000_000_000_000
+      await table.upsert([
+        { key: [1n], entityId: own, version: far },
+        { key: [2n], entityId: own, version: 5 },
+        { key: [3n], entityId: other, version: far },
+      ])
+      expect(await table.repairStamps(own, 7)).toBe(1)
+      expect(await table.repairStamps(own, 8)).toBe(0)
+      const rows = await table.scan({ prefix: [], order: 'asc', limit: 10 })
+      expect(rows.map(({ version }) => version)).toEqual([7, 5, far])
+    })
+
     test('a place that was removed meanwhile is still a place', async () => {
       const table = await freshIndex(bench.shard, 'integer')
       const all = [1n, 2n, 3n].map((value) => ({ key: [value], entityId: newId(), version: 1 }))

@@ -1,4 +1,5 @@
 import {
+  isVersion,
   LooseleafError,
   type BoundedRow,
   type EntityInsert,
@@ -96,6 +97,12 @@ export function createReferenceEntities(
         write(row, current.addedId)
         return true
       })
+    },
+    async repairVersion(id, version) {
+      const current = byId.get(keyOf(id))
+      if (current === undefined || isVersion(current.version)) return false
+      write({ id, version, body: current.body }, current.addedId)
+      return true
     },
     pageByAdded: async (after, limit, { maxBody } = {}) =>
       rows

@@ -1,5 +1,6 @@
 import {
   LooseleafError,
+  MAX_VERSION,
   type ClaimTable,
   type IndexRow,
   type IndexScan,
@@ -148,6 +149,16 @@ export function createReferenceIndex(shard: string, spec: IndexTableSpec): Refer
         removed++
       }
       return removed
+    },
+    async repairStamps(entityId, version) {
+      check()
+      let repaired = 0
+      rows = rows.map((row) => {
+        if (row.version <= MAX_VERSION || Buffer.compare(row.entityId, entityId) !== 0) return row
+        repaired++
+        return { ...row, version }
+      })
+      return repaired
     },
     scan: async (scan) => rowsFor(scan),
     scanMany: async (scans) => scans.map(rowsFor),

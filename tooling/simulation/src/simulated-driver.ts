@@ -40,6 +40,8 @@ const writes: ReadonlySet<string> = new Set([
   'insert',
   'replace',
   'raiseFloor',
+  'repairVersion',
+  'repairStamps',
   'upsert',
   'remove',
   'take',

@@ -1,4 +1,11 @@
-import { backgroundLoop, badArgument, guarded, isLooseleafError, LooseleafError } from '@looseleaf/core'
+import {
+  backgroundLoop,
+  badArgument,
+  guarded,
+  isLooseleafError,
+  LooseleafError,
+  type ErrorCode,
+} from '@looseleaf/core'
 import { checkStore } from '@looseleaf/protocol'
 import pLimit from 'p-limit'
 import { checkConsumerName } from '../records/names.ts'
@@ -41,9 +48,8 @@ export interface ShardConsumerStatus extends HandledCounts {
   readonly lagMs: number | undefined
 }
 
-/** The store is closed, or the consumer dropped or not known and without a beginning, and stays so. */
-const isEnd = (error: unknown): error is LooseleafError =>
-  isLooseleafError(error) && ['CLOSED', 'NOT_FOUND', 'BAD_OPTION'].includes(error.code)
+/** The store is closed, or the consumer was dropped, or it is new and has no beginning: it stays so. */
+const ENDS: ReadonlySet<ErrorCode> = new Set(['CLOSED', 'NOT_FOUND', 'BAD_OPTION'])
 
 /** The longest pause after rounds that failed: once a shard is back, its changes are late by up to this. */
 const LAST_RETRY_MS = 2_000
@@ -78,9 +84,9 @@ export function consume(
   const failed = (error: unknown): void => {
     if (signal.aborted) return
     tell(error)
-    if (!isEnd(error)) return
+    if (!isLooseleafError(error) || !ENDS.has(error.code)) return
     controller.abort()
-    if (options.onError === undefined && !isLooseleafError(error, 'CLOSED'))
+    if (options.onError === undefined && error.code !== 'CLOSED')
       process.emitWarning(`The consumer ${name} has ended: ${error.message}`, 'LooseleafWarning')
   }
 

@@ -1,5 +1,5 @@
 import { isVersion, LooseleafError } from '@looseleaf/core'
-import type { DamagedEntity, DataStore } from '@looseleaf/store'
+import { repairVersion, type DamagedEntity, type DataStore } from '@looseleaf/store'
 import { resolve } from 'node:path'
 import { defineCommand, type AddCommand } from '../define-command.ts'
 import { exitCodes, type ExitCode } from '../exit-codes.ts'
@@ -9,6 +9,7 @@ import { counted, printable } from '../text.ts'
 
 interface DamagedCommandOptions extends CommonOptions {
   readonly export?: string
+  readonly repair?: boolean
   readonly delete?: boolean
   readonly yes?: boolean
 }
@@ -26,6 +27,8 @@ interface DamagedJson {
   readonly bodyBytes: number | null
   /** Where its body is; not there without `--export`. */
   readonly file?: string
+  /** Not there without `--repair`. */
+  readonly repaired?: boolean
   /** Not there without `--delete`. */
   readonly deleted?: boolean
 }
@@ -39,31 +42,38 @@ const DETAILS = `Reads every entity of the store, with the codec of the config.
 The right config reads the last two.
 
 With --export, body and row of each are written to two files in the folder,
-readable by the user alone. --delete needs --export and --yes; it deletes what
-is BODY_DAMAGED and still as it was exported. It keeps what another process may
-be able to read, and rows with a wrong version, which are repaired by hand. It
-deletes nothing when more entities are damaged than can be read, since then the
-codec is probably wrong. Run \`looseleaf clean\` afterwards.
+readable by the user alone.
 
-The exit code is 1 when there is one that was not deleted.
+--repair gives a row with a version that no write gave it, such as that of a
+clock past the year 2255, a version of now. Its body stays as it is.
+
+--delete needs --export and --yes; it deletes what is BODY_DAMAGED and still as
+it was exported. It keeps what another process may be able to read, and rows
+with a wrong version. It deletes nothing when more entities are damaged than can
+be read, since then the codec is probably wrong.
+
+Run \`looseleaf clean\` after either. The exit code is 1 when there is an entity
+that was neither repaired nor deleted.
 
 JSON, a line for each:
   { "id", "version", "updated", "shard", "code", "message", "bodyBytes",
-    "file" with --export, "deleted" with --delete }`
+    "file" with --export, "repaired" with --repair, "deleted" with --delete }`
 
 /** `looseleaf damaged`: entities whose stored bodies cannot be read. */
 export const addDamaged: AddCommand = (program, run) => {
   defineCommand(program, {
     usage: 'damaged',
-    summary: 'List, export or delete entities that cannot be read',
+    summary: 'List, export, repair or delete entities that cannot be read',
     details: DETAILS,
     examples: [
       ['damaged', 'list them'],
       ['damaged --export damaged-bodies', 'keep their bytes'],
+      ['damaged --repair', 'put wrong versions right'],
       ['damaged --export damaged-bodies --delete --yes', 'keep their bytes, and delete them'],
     ],
   })
     .option('--export <folder>', 'write the stored bytes of each to a file there')
+    .option('--repair', 'give a new version to rows with one that no write gave them')
     .option('--delete', 'delete those that nobody can read')
     .option('--yes', 'say that --delete is meant')
     .action((options: DamagedCommandOptions) => run(options, (session) => listDamaged(session, options)))
@@ -81,20 +91,34 @@ async function listDamaged(session: Session, options: DamagedCommandOptions): Pr
   const folder = options.export === undefined ? undefined : resolve(session.console.cwd, options.export)
   if (options.delete === true) await requireCodec(store, signal)
   let found = 0
+  let repairs = 0
   let left = 0
   for await (const entity of store.scanDamaged({ signal })) {
     found++
     const file = folder && (await exportBody(folder, entity))
+    const repaired = options.repair === true ? await repair(store, entity, signal) : undefined
+    if (repaired === true) repairs++
     const deleted = options.delete === true ? await store.deleteDamaged(entity, { signal }) : undefined
-    if (deleted !== true) left++
-    const line = jsonOf(entity, file, deleted)
+    if (deleted !== true && repaired !== true) left++
+    const line = jsonOf(entity, file, repaired, deleted)
     await output.write(`${output.json ? JSON.stringify(line) : textOf(line)}\n`)
   }
   const what = `${counted(found, 'entity', 'entities')} cannot be read`
   if (found === 0) output.note('Every entity can be read.')
   else if (left === found) output.note(`${what}.`)
-  else output.note(`${what}, ${found - left} of them deleted. Now run: looseleaf clean`)
+  else {
+    const deletes = found - left - repairs
+    const done = [
+      ...(repairs > 0 ? [`${repairs} of them repaired`] : []),
+      ...(deletes > 0 ? [`${deletes} of them deleted`] : []),
+    ]
+    output.note(`${what}, ${done.join(', ')}. Now run: looseleaf clean`)
+  }
   return left === 0 ? exitCodes.ok : exitCodes.found
+}
+
+async function repair(store: DataStore, { id, version }: DamagedEntity, signal: AbortSignal): Promise<boolean> {
+  return !isVersion(version) && repairVersion(store.context, id, { signal })
 }
 
 /** Throws where so much is damaged that it will have been written by another codec. */
@@ -113,6 +137,7 @@ async function requireCodec(store: DataStore, signal: AbortSignal): Promise<void
 function jsonOf(
   { id, version, updated, shard, body, error }: DamagedEntity,
   file: string | undefined,
+  repaired: boolean | undefined,
   deleted: boolean | undefined,
 ): DamagedJson {
   return {
@@ -124,19 +149,20 @@ function jsonOf(
     message: error.message,
     bodyBytes: body?.length ?? null,
     ...(file !== undefined && { file }),
+    ...(repaired !== undefined && { repaired }),
     ...(deleted !== undefined && { deleted }),
   }
 }
 
-function textOf({ code, version, message, bodyBytes, file, deleted }: DamagedJson): string {
-  const state =
-    deleted === undefined
-      ? ''
-      : deleted
-        ? ' Deleted.'
-        : code === 'BODY_DAMAGED' && isVersion(version)
-          ? ' Kept: it was changed meanwhile.'
-          : ' Kept.'
+function textOf(line: DamagedJson): string {
+  const { code, version, message, bodyBytes, file } = line
   const bytes = bodyBytes === null ? 'a tombstone' : `${bodyBytes} bytes`
-  return printable(`${code} ${message} (version ${version}, ${bytes}${file ? `, ${file}` : ''})${state}`)
+  return printable(`${code} ${message} (version ${version}, ${bytes}${file ? `, ${file}` : ''})${stateOf(line)}`)
+}
+
+function stateOf({ code, version, repaired, deleted }: DamagedJson): string {
+  if (repaired === true) return ' Repaired.'
+  if (deleted === undefined) return ''
+  if (deleted) return ' Deleted.'
+  return code === 'BODY_DAMAGED' && isVersion(version) ? ' Kept: it was changed meanwhile.' : ' Kept.'
 }

@@ -91,6 +91,11 @@ export interface EntityTable {
   /** Compare-and-swap of each row: true where the base version was still there and is replaced. Ids do not repeat. */
   replace(rows: readonly EntityReplace[], options: WriteOptions): Promise<readonly boolean[]>
   /**
+   * Gives this version to the entity's row where no write can have given the one that it has (see `isVersion`), and answers whether it
+   * did. The row is updated now, as by a write. Its body stays as it is.
+   */
+  repairVersion(id: Uint8Array, version: number, options?: CallOptions): Promise<boolean>
+  /**
    * The next rows in the order of writing, after this `addedId` (0 for the first page). Tombstones too. Fewer rows than
    * `limit` are the last ones.
    */

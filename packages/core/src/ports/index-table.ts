@@ -90,6 +90,8 @@ export interface IndexTable {
   upsert(rows: readonly IndexRow[], options?: CallOptions): Promise<void>
   /** Deletes those rows that are there with a lower version than `before`; answers how many. Repeats are allowed. */
   remove(rows: readonly IndexRowRemoval[], options?: CallOptions): Promise<number>
+  /** Gives this stamp to the rows of an entity whose stamp is greater than any that a write can give; answers how many. */
+  repairStamps(entityId: Uint8Array, version: number, options?: CallOptions): Promise<number>
   /** Rows in key order. */
   scan(scan: IndexScan, options?: CallOptions): Promise<readonly IndexRow[]>
   /**

@@ -48,6 +48,7 @@ export function suppliedShard(shard: Shard, supply: Supply): Shard {
         supply.onWritten()
         return replaced
       },
+      repairVersion: (id, version, options) => entities.repairVersion(id, version, options),
       pageByAdded: (after, limit, options) => supplied(entities.pageByAdded(after, limit, options), rowBody),
       pageByUpdated: (range, limit, options) =>
         supplied(entities.pageByUpdated(range, limit, options), rowBody),
@@ -89,6 +90,7 @@ export function suppliedShard(shard: Shard, supply: Supply): Shard {
     return {
       upsert: (rows, options) => table.upsert(rows, options),
       remove: (rows, options) => table.remove(rows, options),
+      repairStamps: (id, version, options) => table.repairStamps(id, version, options),
       scan: (scan, options) => supplied(table.scan(scan, options), includedOf),
       async scanMany(scans, options) {
         const lists = await table.scanMany(scans, options)

@@ -1,0 +1,85 @@
+import { parseId, type Shard } from '@looseleaf/core'
+import { memoryShards } from '@looseleaf/driver-sqlite'
+import { defineIndex, tableSpec } from '@looseleaf/index-engine'
+import { createReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { keepOpen } from '@looseleaf/testkit'
+import { expect, it, onTestFinished } from 'vitest'
+import { DataStore } from '../data-store.ts'
+import { repairVersion } from './repair-version.ts'
+
+const byUser = defineIndex('by_user', { properties: { user: 'string' }, shardOn: 'user' })
+const byMail = defineIndex('by_mail', { properties: { mail: 'string' }, shardOn: 'mail', unique: true })
+
+const drivers = {
+  SQLite: memoryShards(2),
+  'the reference driver': keepOpen(createReferenceDriver({ shards: 2 })),
+}
+
+/** Greater than what can be read, as an early release wrote it by a clock past the year 2255. */
+const FAR = 9_100_000_000_000_000
+
+it.each(Object.entries(drivers))(
+  'an entity that was written in the year 2258 can be read, found, changed and replaced after its repair: %s',
+  async (_, shards) => {
+    const store = await DataStore.open({ shards, indexes: [byUser, byMail], migrate: true, queryTimeMs: 1 })
+    onTestFinished(() => store.close())
+    const { context } = store
+    const id = store.newId()
+    const bag = { user: 'ada', mail: 'ada@example.org' }
+    // The write path of then, with a clock that refuses nothing.
+    const { clock } = context
+    Object.assign(context, { clock: { next: () => FAR } })
+    await store.put(bag, { id })
+    Object.assign(context, { clock })
+    await expect(store.get(id)).rejects.toMatchObject({ code: 'BODY_DAMAGED' })
+
+    expect(await repairVersion(context, id)).toBe(true)
+    expect(await repairVersion(context, id)).toBe(false)
+    expect(await store.get(id)).toEqual({ id, ...bag })
+    const rows = await Promise.all(
+      context.driver.shards.map((shard) => shard.rowsOf(specsOf(store), [parseId(id)])),
+    )
+    const [own] = await ownShard(store, id).entities.readVersions([parseId(id)])
+    for (const { version } of rows.flat(2)) expect(version).toBe(own)
+    expect((await store.query(byUser, { user: 'ada' })).items).toMatchObject([{ id }])
+
+    // Its old rows go, which a stamp above every version would have kept.
+    await store.put({ user: 'bob', mail: 'bob@example.org' }, { id })
+    await store.settled()
+    const left = await Promise.all(
+      context.driver.shards.map((shard) => shard.rowsOf(specsOf(store), [parseId(id)])),
+    )
+    // A row of each index, and the claim.
+    const texts = left.flat(2).map(({ key }) => Buffer.from(key[0] as Uint8Array).toString())
+    expect(texts.toSorted()).toEqual(['bob', 'bob@example.org', 'bob@example.org'])
+    const other = await store.put({ user: 'eve', mail: 'ada@example.org' })
+    expect(await store.get(other.id)).toMatchObject({ mail: 'ada@example.org' })
+  },
+)
+
+it('a process whose clock is past the year 2255 writes nothing, and says why', async () => {
+  let now = Date.UTC(2256, 0)
+  const time = { now: () => now, elapsed: () => performance.now(), sleep: async () => {} }
+  const shards = memoryShards(2)
+  const store = await DataStore.open({ shards, indexes: [byUser], migrate: true, time })
+  onTestFinished(() => store.close())
+  const id = store.newId()
+  const refused = { code: 'BAD_CLOCK', message: expect.stringContaining('2256-01-01') as unknown }
+  await expect(store.put({ user: 'ada' }, { id })).rejects.toMatchObject(refused)
+  now = Date.now()
+  expect(await store.get(id)).toBeUndefined()
+  const { version } = await store.put({ user: 'ada' }, { id })
+  now = Date.UTC(2300, 0)
+  await expect(store.update(id, () => ({ user: 'bob' }))).rejects.toMatchObject({ code: 'BAD_CLOCK' })
+  await expect(store.delete(id)).rejects.toMatchObject({ code: 'BAD_CLOCK' })
+  now = Date.now()
+  expect((await store.put({ user: 'eve' }, { id, ifVersion: version })).id).toBe(id)
+})
+
+function specsOf(store: DataStore): Parameters<Shard['rowsOf']>[0] {
+  return store.context.catalog.current().indexes.map((entry) => tableSpec(entry))
+}
+
+function ownShard(store: DataStore, id: string): Shard {
+  return store.context.driver.shards[store.context.router.shardOfId(parseId(id))] as Shard
+}
