@@ -45,7 +45,7 @@ test('tags are counted once, however often their changes come', async () => {
       // It was counted, and nobody learns of it.
       if (change.attempt === 1 && ++failures % 3 === 0) throw new Error('The answer was lost.')
     },
-    { pollMs: 10, retryMs: 10 },
+    { from: 'beginning', pollMs: 10, retryMs: 10 },
   )
   await soon(() => expect([counts.of('odd'), counts.of('even')]).toEqual([10, 10]))
   await store.put({ tags: ['even'] }, { id: ids[1]! })
@@ -60,7 +60,7 @@ test('a copy of a store that is written all the while is equal at the end', asyn
   const target = await DataStore.open({ shards: memoryShards(3), migrate: true })
   const ids: EntityId[] = []
   for (let n = 0; n < 30; n++) ids.push((await store.put({ n })).id)
-  const options = { pollMs: 10, leaseMs: 300 }
+  const options = { from: 'beginning', pollMs: 10, leaseMs: 300 } as const
   const consumers = [1, 2].map(() => consume(store, 'copy', copyInto(target), options))
   for (let n = 0; n < 200; n++) {
     const id = ids[(n * 7) % ids.length]!

@@ -32,7 +32,12 @@ export class Search {
   }
 
   start(store: DataStore, handler: Handler, options: ConsumeOptions): Consumer {
-    const consumer = consume(store, 'search', handler, { from: 'beginning', pollMs: 10, retryMs: 5, ...options })
+    const consumer = consume(store, 'search', handler, {
+      from: 'beginning',
+      pollMs: 10,
+      retryMs: 5,
+      ...options,
+    })
     this.consumers.push(consumer)
     return consumer
   }

@@ -26,7 +26,7 @@ test('consumers are listed with what they have given up, which is replayed, disc
   const refuse = (): void => {
     throw new Error('No\u001B[31m room')
   }
-  const options = { pollMs: 10, retryMs: 1, maxAttempts: 2 }
+  const options = { from: 'beginning', pollMs: 10, retryMs: 1, maxAttempts: 2 } as const
   const consumer = consume(store, 'search', refuse, options)
   await vi.waitUntil(() => consumer.status().givenUp === 3, { timeout: 10_000 })
 

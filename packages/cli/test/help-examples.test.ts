@@ -122,7 +122,7 @@ const before: readonly (readonly [RegExp, (cwd: string) => Promise<void>])[] = [
     /^consumer (letters|drop)/,
     (cwd) =>
       withStore(cwd, async (store) => {
-        await using consumer = consume(store, 'search', () => {})
+        await using consumer = consume(store, 'search', () => {}, { from: 'beginning' })
         const isAtWork = (): boolean => consumer.status().shards.every(({ partitions }) => partitions > 0)
         await vi.waitUntil(isAtWork, { timeout: 30_000 })
       }),

@@ -5,7 +5,7 @@ export const MAX_VERSION: number = Number.MAX_SAFE_INTEGER
 
 const DAY_MICROS = 86_400_000_000
 
-/** A clock beyond this is refused. What was written just before it can be written again for a day's worth of versions. */
+/** A clock beyond this is refused, in µs since 1970. A day below the greatest version, so that the last accepted write can be replaced. */
 export const MAX_CLOCK_MICROS: number = MAX_VERSION - DAY_MICROS
 
 /** Whether a write can have given this version to an entity. */

@@ -155,7 +155,9 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
     raiseFloor: (past) => {
       const above = past ? sql`, ${flavor.updatedOf(slot)}` : sql``
       const greatest = sql`${sql.raw(flavor.greatest)}(${flavor.now}, ${FLOOR}${above})`
-      return flavor.briefly(sql`UPDATE ${meta} SET ${FLOOR} = ${flavor.next(greatest)} WHERE id = 1 AND ${flavor.nowMicros} <= ${sql.lit(MAX_CLOCK_MICROS)}`)
+      return flavor.briefly(
+        sql`UPDATE ${meta} SET ${FLOOR} = ${flavor.next(greatest)} WHERE id = 1 AND ${flavor.nowMicros} <= ${sql.lit(MAX_CLOCK_MICROS)}`,
+      )
     },
 
     count: () => sql`

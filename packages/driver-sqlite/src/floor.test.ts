@@ -3,6 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
+import { kyselyDriver, statementTeller } from '@looseleaf/driver-kysely'
+import { sql } from 'kysely'
+import { openDatabase } from './database.ts'
+import { sqliteDialect } from './dialect.ts'
+import { sqliteFlavor } from './flavor.ts'
 import { sqliteShards } from './sqlite-shards.ts'
 
 const FIRST = { updated: 0, addedId: 0 }
@@ -30,4 +35,40 @@ test('what was written while the clock was ahead is below the next floor, and wh
   expect(rest.map(({ id }) => id)).toEqual([entity(2).id])
   // Within a second of the floor a time is as any other, and comes by itself.
   expect(await entities.raiseFloor()).toBe(next + 1)
+})
+
+test('a clock past the year 2255 raises no floor, which would stay there for ever', async () => {
+  const options = { file: ':memory:', synchronous: 'FULL', deadlineMs: 1_000 } as const
+  const database = await openDatabase(options)
+  const dialect = () =>
+    sqliteDialect({ database, deadlineMs: 1_000, statements: statementTeller('s', undefined) })
+  const far = sql<number>`${sql.lit(Date.UTC(2256, 0) * 1_000)}`
+  const driver = kyselyDriver({
+    shards: [
+      { name: 'right', dialect: dialect(), flavor: sqliteFlavor },
+      { name: 'ahead', dialect: dialect(), flavor: { ...sqliteFlavor, now: far, nowMicros: far } },
+    ],
+    closeConnections: async () => void database.close(),
+  })
+  onTestFinished(() => driver.close())
+  const [right, ahead] = driver.shards
+  await right!.createTables()
+  await right!.catalog.init({
+    epoch: 1,
+    storeId: 's',
+    shardNumber: 0,
+    shardCount: 1,
+    router: 'r',
+    indexes: [],
+  })
+  const floor = await right!.entities.raiseFloor()
+  await expect(ahead!.entities.raiseFloor()).rejects.toMatchObject({
+    code: 'BAD_CLOCK',
+    shard: 'ahead',
+    message: expect.stringContaining('The clock of the server of ahead says 2256-01-01') as unknown,
+  })
+  expect((await right!.entities.floor()).floor).toBe(floor)
+  // Nor does what was written by such a clock.
+  await ahead!.entities.insert([entity(1)], { epoch: 1 })
+  await expect(right!.entities.raiseFloor()).rejects.toMatchObject({ code: 'BAD_CLOCK' })
 })

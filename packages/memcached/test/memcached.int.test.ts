@@ -279,7 +279,10 @@ describe.skipIf(lacks)(`memcached${lacks ? ` (left out: ${howToInstall})` : ''}`
         })
         .toBeGreaterThan(0)
       const past = await DataStore.open({ shards: keepOpen(memory) })
-      const consumer = consume(store, 'evict', (change) => store.evict(change.id), { pollMs: 10 })
+      const consumer = consume(store, 'evict', (change) => store.evict(change.id), {
+        from: 'beginning',
+        pollMs: 10,
+      })
       for (let n = 2; n < 6; n++) {
         await past.put({ n }, { id })
         await expect.poll(async () => (await reader.get(id))?.['n'], { timeout: 10_000 }).toBe(n)

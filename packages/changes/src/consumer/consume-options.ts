@@ -3,7 +3,7 @@ import type { ChangedEntity } from './changed-entity.ts'
 
 export interface ConsumeOptions {
   /**
-   * Where a consumer begins that the store does not know yet: `beginning` hands it every stored entity, `now` only changes from now on. A
+   * Beginning of a consumer that the store does not know yet: `beginning` hands it every stored entity, `now` only changes from now on. A
    * new consumer needs it: without it `onError` is told `BAD_OPTION`, and the consumer ends. A known consumer goes on where it was.
    */
   readonly from?: 'beginning' | 'now' | undefined

@@ -101,7 +101,9 @@ describe('a consumer', () => {
     try {
       const consumer = start(keep, { from: undefined })
       await until(() => !consumer.status().isRunning && warnings.length > 0)
-      expect(warnings).toEqual([expect.stringMatching(/^The consumer search has ended: .*'beginning'.*'now'/)])
+      expect(warnings).toEqual([
+        expect.stringMatching(/^The consumer search has ended: .*'beginning'.*'now'/),
+      ])
     } finally {
       process.off('warning', onWarning)
     }

@@ -56,11 +56,12 @@ const LAST_RETRY_MS = 2_000
 
 /**
  * Hands the changes of a store to a function, at least once each, from where the consumer of this name was last: any number of processes share the
- * work. Of one entity versions come in their order, one after the other, the last one and not every one between. A change that
- * the function refuses, by throwing, is tried again while the others go on, and becomes a dead letter at last.
- * A name that the store does not know needs the option `from`.
- * Nothing that goes wrong later is thrown: it is told by `onError`, and tried again. It ends with its store, whose `close` waits for up to five seconds for the
- * handlers under way, for which the store is closed already: stop it before, so that they can write to the end.
+ * work. A name that the store does not know needs the option `from`. Versions of one entity come in their order, one after the other; a version
+ * that was replaced may be left out. A change that the function refuses, by throwing, is tried again while the others go on, and becomes a
+ * dead letter at last.
+ * Throws `BAD_OPTION` for bad arguments. Later errors go to `onError`, and the work is tried again. The consumer ends with its store, whose
+ * `close` waits for up to five seconds for the handlers under way, for which the store is closed already: stop the consumer before, so that
+ * they can write to the end.
  */
 export function consume(
   store: ChangesStore,

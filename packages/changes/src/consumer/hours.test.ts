@@ -259,7 +259,7 @@ it('clocks that are an hour off, of processes and of servers, and are set meanwh
   expect(outOfOrder()).toEqual([])
 })
 
-it('what a process had when it died while the clock of a server was two hours ahead is taken over once the clock is right', async () => {
+it('another process takes over the partitions of one that died while the server clocks were two hours ahead, once the clocks are right', async () => {
   one.consume(keepBy(one))
   await putMany(10)
   await hours.pass(10 * SECOND)
@@ -275,7 +275,7 @@ it('what a process had when it died while the clock of a server was two hours ah
   expect(Math.max(...lags(two))).toBeLessThan(SECOND)
 })
 
-it('what a process had when it died while the clock of a server was two hours behind is taken over once the clock is right', async () => {
+it('another process takes over the partitions of one that died while the server clocks were two hours behind, once the clocks are right', async () => {
   hours.serverOffMs.fill(-2 * HOUR)
   one.consume(keepBy(one))
   await putMany(10)

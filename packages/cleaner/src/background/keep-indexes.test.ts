@@ -199,7 +199,7 @@ describe('an index that is ready', () => {
     await Promise.all([keeper.ended(), filled])
   })
 
-  it('is swept in time although the last sweep has a time that is still to come', async () => {
+  it('an index is swept in time although the end of its last sweep is still to come', async () => {
     const keeper = await keep([byUser])
     time.leap(30 * HOUR)
     await keeper.startDue({})

@@ -107,7 +107,7 @@ describe('the report of a shard', () => {
     expect(await report()).toMatchObject({ isFollowed: false, sinceLastRoundMs: 0, lagMs: 0 })
   })
 
-  it('does not know how long ago a round was that a clock has dated which was ahead', async () => {
+  it('the age of the last round is unknown where the clock of the shard was ahead then', async () => {
     const tail = follow()
     time.leap(7_200_000)
     await round(tail)

@@ -117,7 +117,11 @@ async function listDamaged(session: Session, options: DamagedCommandOptions): Pr
   return left === 0 ? exitCodes.ok : exitCodes.found
 }
 
-async function repair(store: DataStore, { id, version }: DamagedEntity, signal: AbortSignal): Promise<boolean> {
+async function repair(
+  store: DataStore,
+  { id, version }: DamagedEntity,
+  signal: AbortSignal,
+): Promise<boolean> {
   return !isVersion(version) && repairVersion(store.context, id, { signal })
 }
 
@@ -157,7 +161,9 @@ function jsonOf(
 function textOf(line: DamagedJson): string {
   const { code, version, message, bodyBytes, file } = line
   const bytes = bodyBytes === null ? 'a tombstone' : `${bodyBytes} bytes`
-  return printable(`${code} ${message} (version ${version}, ${bytes}${file ? `, ${file}` : ''})${stateOf(line)}`)
+  return printable(
+    `${code} ${message} (version ${version}, ${bytes}${file ? `, ${file}` : ''})${stateOf(line)}`,
+  )
 }
 
 function stateOf({ code, version, repaired, deleted }: DamagedJson): string {

@@ -229,7 +229,11 @@ const cases: Readonly<
       ],
       [withIndex({ generation: 2, underWay: underWay(undefined) }), '(generation 2)', 'cleaning', '24 h'],
       [withIndex({ unique: true, underWay: underWay(undefined) }), '(unique)'],
-      [withIndex({ underWay: underWay(-2 * HOUR) }), 'at a time that is still to come', 'clock that was ahead'],
+      [
+        withIndex({ underWay: underWay(-2 * HOUR) }),
+        'at a time that is still to come',
+        'clock that was ahead',
+      ],
     ],
     well: [
       withIndex({ underWay: underWay(STALLED_MS) }),

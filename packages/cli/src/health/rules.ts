@@ -4,7 +4,16 @@ import { isOutage, type LooseleafError } from '@looseleaf/core'
 import { durationText } from '../duration-text.ts'
 import { counted } from '../text.ts'
 import { damagedRule, definitionsRule } from './body-rules.ts'
-import { ageOf, indexesOf, indexText, lastRunOf, type Facts, type Finding, type Grade, type Rule } from './facts.ts'
+import {
+  ageOf,
+  indexesOf,
+  indexText,
+  lastRunOf,
+  type Facts,
+  type Finding,
+  type Grade,
+  type Rule,
+} from './facts.ts'
 
 const MINUTE = 60_000
 
@@ -42,7 +51,7 @@ const isAbandoned = ({ sinceLastRoundMs }: ShardReport): boolean =>
 /** For how long anything may wait on purpose: until no failover can bring back what was before. */
 const onPurposeMs = ({ policies }: Facts): number => policies?.deleteDelayMs ?? 0
 
-/** Of an instant that a clock gave which was ahead. */
+/** Says when something happened whose time a wrong clock gave. */
 const AT_A_TIME_TO_COME = 'at a time that is still to come, by a clock that was ahead'
 
 function pendingText({ rows, more }: PendingReport): string {
@@ -266,7 +275,9 @@ export const rules: readonly Rule[] = [
     see: 'Consumers of changes',
     find: ({ consumers }) =>
       consumers.flatMap(({ name, shards }) => {
-        const behind = shards.filter(({ error, lagMs }) => error === undefined && (lagMs ?? Infinity) > CONSUMER_LAG_MS)
+        const behind = shards.filter(
+          ({ error, lagMs }) => error === undefined && (lagMs ?? Infinity) > CONSUMER_LAG_MS,
+        )
         if (behind.length === 0) return []
         const lags = behind.flatMap((shard) => shard.lagMs ?? [])
         const [processes, failing] = [sum(behind, 'processes'), sum(behind, 'failing')]

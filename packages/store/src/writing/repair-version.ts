@@ -3,7 +3,7 @@ import { tableSpec, type EngineContext } from '@looseleaf/index-engine'
 
 /**
  * Gives an entity a version of now where its row has one that no write can have given (`BODY_DAMAGED`), and its index rows no later
- * stamp; its body stays as it is. Answers whether it did. Which index rows it should have, a cleaner has to see to. Throws `BAD_ID`.
+ * stamp; its body stays as it is. Answers whether it did. Rows that it lacks or has too many are left to a cleaner. Throws `BAD_ID`.
  *
  * Index rows come first: a row stamped above its entity would be taken for that of a write under way. No writer meets the entity
  * meanwhile, since none can read it.

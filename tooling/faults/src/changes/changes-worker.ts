@@ -72,6 +72,7 @@ async function handle(worker: Worker, store: DataStore, random: Random): Promise
       }
     },
     {
+      from: 'beginning',
       pollMs: 100,
       leaseMs,
       retryMs: 50,

@@ -29,6 +29,7 @@ describe.skipIf(lacks)(`changes${lacks ? ' (left out: needs the program mariadbd
       /** The last versions that each of them was given. */
       const [consumed, followed] = [new Map<EntityId, number>(), new Map<EntityId, number>()]
       const consumer = consume(store, 'all', ({ id, version }) => void consumed.set(id, version), {
+        from: 'beginning',
         pollMs: 50,
       })
       const end = new AbortController()
