@@ -1,4 +1,4 @@
-import { LooseleafError } from '@looseleaf/core'
+import { LooseleafError, systemTime, type Time } from '@looseleaf/core'
 import { memoryShards } from '@looseleaf/driver-sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { watchedDriver } from '../../test/broken-driver.ts'
@@ -151,10 +151,13 @@ test('a cleaner ends when its store is closed, which waits for it to leave its w
   onTestFinished(() => connected.close())
   // As of another process for the cleaner that comes after it.
   const driver = { ...connected, close: async () => {} }
-  const store = await openStore({ driver, time: leapingTime() })
+  const leaping = leapingTime()
+  // The five seconds that `close` waits for at the most do not leap.
+  const sleep: Time['sleep'] = (ms, signal) => (ms === 5_000 ? systemTime : leaping).sleep(ms, signal)
+  const store = await openStore({ driver, time: { now: leaping.now, sleep } })
   await store.put({ user_id: 'ada', published: 1, tags: ['a'] })
   const errors: unknown[] = []
-  const cleaner = start(store, { leaseMs: 1e12, onError: (error) => errors.push(error) })
+  const cleaner = start(store, { leaseMs: 300_000, onError: (error) => errors.push(error) })
   await until(() => cleaner.status().shards.every(({ lastRoundAt }) => lastRoundAt !== undefined))
   const closing = store.close()
   expect(cleaner.status().isRunning).toBe(false)

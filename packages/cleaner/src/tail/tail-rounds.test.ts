@@ -121,6 +121,14 @@ describe('a round', () => {
     expect(await roundOf(tailOf())).toMatchObject({ looked: 1 })
   })
 
+  it('the first round of a tail looks back from the time where the floor is two hours ahead', async () => {
+    await store.put({ user_id: 'ada', published: 1 })
+    time.leap(7_200_000)
+    for (const { entities } of store.context.driver.shards) await entities.raiseFloor()
+    time.leap(-7_190_000)
+    expect(await roundOf(tailOf())).toMatchObject({ looked: 1 })
+  })
+
   it('leaves what it has no time for, and says how old that is', async () => {
     for (let published = 0; published < 12; published++) {
       await store.put({ user_id: 'ada', published })

@@ -70,11 +70,10 @@ export function createTail(context: EngineContext, shard: number, options: TailO
       savedAt = now
       const saved = windowFromText(claimed.progress)
       if (saved !== undefined) return (window = saved)
-      const { entities } = shardAt(context, shard)
-      await entities.raiseFloor({ signal })
-      const { floor, now: shardNow } = await entities.floor({ signal })
-      // The floor may be ahead, since the clock was.
-      const from = Math.min(floor, shardNow)
+      const at = shardAt(context, shard)
+      const floor = await at.entities.raiseFloor({ signal })
+      // A floor that was just raised is a microsecond above the time, or hours, since the clock was ahead.
+      const from = Math.min(floor, (await at.now({ signal })) + 1)
       return (window = { seenUntil: from - options.lookBackMs * 1000, lookedAt: 0, gap: undefined })
     }
     if (now - savedAt > options.leaseMs / 3) {
