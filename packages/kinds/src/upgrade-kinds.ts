@@ -58,19 +58,19 @@ async function upgrade(
   }
 
   async function upgradeOne(id: EntityId, shape: Shape): Promise<void> {
-    let isOld = false
+    let isBehind = false
     try {
       await store.update(
         id,
         (bag) => {
-          isOld = shape.isOf(bag) && shape.isOld(bag)
-          if (!isOld) return unchanged
+          isBehind = shape.isOf(bag) && shape.isBehind(bag)
+          if (!isBehind) return unchanged
           const now = shape.upgraded(bag, id)
           return dryRun ? unchanged : now
         },
         { signal },
       )
-      if (isOld) upgraded[shape.name]!++
+      if (isBehind) upgraded[shape.name]!++
     } catch (error) {
       // One that was deleted meanwhile needs no upgrade; what a shard answers for all ends the work.
       if (isLooseleafError(error, 'NOT_FOUND')) return
@@ -85,7 +85,7 @@ async function upgrade(
   for await (const entity of store.scan({ signal, onDamaged })) {
     if (++scanned % TELL_EVERY === 0) onProgress?.(told())
     const kind = kinds.find(({ shape }) => shape.isOf(entity))
-    if (kind?.shape.isOld(entity) !== true) continue
+    if (kind?.shape.isBehind(entity) !== true) continue
     batch.push({ id: entity.id, shape: kind.shape })
     if (batch.length >= AT_ONCE) await upgradeBatch()
   }

@@ -1,0 +1,93 @@
+import { isPlain, keyOf, sameValue, valueOf } from './same-value.ts'
+
+/*
+ * Tells which object of a new value is the same thing as a stored one: the one with an equal `id`, or the one that looks the same.
+ * A place in an array, or the name of a property, says nothing: another thing may stand there now.
+ */
+
+/** The `id` that makes an object known again. */
+function idOf(value: unknown): string | undefined {
+  const id = isPlain(value) ? valueOf(value, 'id') : undefined
+  return id === undefined || id === null ? undefined : keyOf(id)
+}
+
+/** Tells whether an object is the stored one. `looks` are the values by which a program may know the stored one. */
+export function isSameThing(stored: unknown, looks: readonly unknown[], value: unknown): boolean {
+  const [before, now] = [idOf(stored), idOf(value)]
+  if (before !== undefined && now !== undefined) return before === now
+  return looks.some((look) => sameValue(look, value))
+}
+
+/**
+ * For each element of a new array the place in the stored one of the element that is the same thing. Elements that look alike keep
+ * their own places first, and their order otherwise. Where one of several that look alike is gone, and they are not stored alike,
+ * any of them may be: then none is known again. `looks` are arrays, beside the stored one, by whose elements the stored ones may be known.
+ */
+export function placesOf(
+  stored: readonly unknown[],
+  looks: readonly (readonly unknown[])[],
+  now: readonly unknown[],
+): (number | undefined)[] {
+  const places = Array.from<number | undefined>({ length: now.length })
+  const taken = new Set<number>()
+  const take = (i: number, place: number): void => {
+    places[i] = place
+    taken.add(place)
+  }
+  const idsBefore = uniqueIds(stored)
+  for (const [id, i] of uniqueIds(now)) {
+    const place = idsBefore.get(id)
+    if (place !== undefined) take(i, place)
+  }
+  for (const look of looks) {
+    if (taken.size === stored.length) break
+    const wanted = placesByKey(now, (i) => places[i] === undefined)
+    if (wanted.size === 0) break
+    for (const [key, free] of placesByKey(look, (place) => !taken.has(place))) {
+      const alike = wanted.get(key)
+      if (alike === undefined) continue
+      if (free.size > alike.size && !allSame([...free].map((place) => stored[place]))) continue
+      for (const i of alike) {
+        if (!free.delete(i)) continue
+        take(i, i)
+        alike.delete(i)
+      }
+      const others = free.values()
+      for (const i of alike) {
+        const { value: place, done } = others.next()
+        if (done) break
+        take(i, place)
+      }
+    }
+  }
+  return places
+}
+
+/** Ids that one element has; an id of several tells none of them apart. */
+function uniqueIds(elements: readonly unknown[]): Map<string, number> {
+  const places = new Map<string, number>()
+  const repeated = new Set<string>()
+  for (const [i, element] of elements.entries()) {
+    const id = idOf(element)
+    if (id === undefined) continue
+    if (places.has(id)) repeated.add(id)
+    places.set(id, i)
+  }
+  for (const id of repeated) places.delete(id)
+  return places
+}
+
+function placesByKey(elements: readonly unknown[], has: (i: number) => boolean): Map<string, Set<number>> {
+  const places = new Map<string, Set<number>>()
+  for (const [i, element] of elements.entries()) {
+    if (!has(i)) continue
+    const key = keyOf(element)
+    const alike = places.get(key)
+    if (alike === undefined) places.set(key, new Set([i]))
+    else alike.add(i)
+  }
+  return places
+}
+
+const allSame = ([first, ...others]: readonly unknown[]): boolean =>
+  others.every((other) => sameValue(first, other))
