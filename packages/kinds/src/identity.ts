@@ -12,20 +12,20 @@ function idOf(value: unknown): string | undefined {
 }
 
 /** Tells whether an object is the stored one. `looks` are the values by which a program may know the stored one. */
-export function isSameThing(stored: unknown, looks: readonly unknown[], value: unknown): boolean {
+export function isSameThing(stored: unknown, looks: readonly (() => unknown)[], value: unknown): boolean {
   const [before, now] = [idOf(stored), idOf(value)]
   if (before !== undefined && now !== undefined) return before === now
-  return looks.some((look) => sameValue(look, value))
+  return looks.some((look) => sameValue(look(), value))
 }
 
 /**
  * For each element of a new array the place in the stored one of the element that is the same thing. Elements that look alike keep
  * their own places first, and their order otherwise. Where one of several that look alike is gone, and they are not stored alike,
- * any of them may be: then none is known again. `looks` are arrays, beside the stored one, by whose elements the stored ones may be known.
+ * any of them may be: then none is known again. `looks` give arrays by whose elements the stored ones may be known, such as the stored array.
  */
 export function placesOf(
   stored: readonly unknown[],
-  looks: readonly (readonly unknown[])[],
+  looks: readonly (() => readonly unknown[])[],
   now: readonly unknown[],
 ): (number | undefined)[] {
   const places = Array.from<number | undefined>({ length: now.length })
@@ -40,27 +40,30 @@ export function placesOf(
     if (place !== undefined) take(i, place)
   }
   for (const look of looks) {
-    if (taken.size === stored.length) break
+    if (taken.size === stored.length || taken.size === now.length) break
     const wanted = placesByKey(now, (i) => places[i] === undefined)
-    if (wanted.size === 0) break
-    for (const [key, free] of placesByKey(look, (place) => !taken.has(place))) {
+    for (const [key, free] of placesByKey(look(), (place) => !taken.has(place))) {
       const alike = wanted.get(key)
       if (alike === undefined) continue
-      if (free.size > alike.size && !allSame([...free].map((place) => stored[place]))) continue
-      for (const i of alike) {
-        if (!free.delete(i)) continue
-        take(i, i)
-        alike.delete(i)
-      }
-      const others = free.values()
-      for (const i of alike) {
-        const { value: place, done } = others.next()
-        if (done) break
-        take(i, place)
-      }
+      if (free.length > alike.length && !allSame(free.map((place) => stored[place]))) continue
+      for (const [i, place] of pairs(alike, free)) take(i, place)
     }
   }
   return places
+}
+
+/** Pairs equal places first, and the others in their order. */
+function pairs(alike: readonly number[], free: readonly number[]): readonly (readonly [number, number])[] {
+  const [i, place] = [alike[0]!, free[0]!]
+  if (alike.length === 1 && free.length === 1) return [[i, place]]
+  const isFree = new Set(free)
+  const own = new Set(alike.filter((one) => isFree.has(one)))
+  const others = free.filter((one) => !own.has(one))
+  const moved = alike.filter((one) => !own.has(one)).slice(0, others.length)
+  return [
+    ...Array.from(own, (one) => [one, one] as const),
+    ...moved.map((one, n) => [one, others[n]!] as const),
+  ]
 }
 
 /** Ids that one element has; an id of several tells none of them apart. */
@@ -77,14 +80,14 @@ function uniqueIds(elements: readonly unknown[]): Map<string, number> {
   return places
 }
 
-function placesByKey(elements: readonly unknown[], has: (i: number) => boolean): Map<string, Set<number>> {
-  const places = new Map<string, Set<number>>()
+function placesByKey(elements: readonly unknown[], has: (i: number) => boolean): Map<string, number[]> {
+  const places = new Map<string, number[]>()
   for (const [i, element] of elements.entries()) {
     if (!has(i)) continue
     const key = keyOf(element)
     const alike = places.get(key)
-    if (alike === undefined) places.set(key, new Set([i]))
-    else alike.add(i)
+    if (alike === undefined) places.set(key, [i])
+    else alike.push(i)
   }
   return places
 }

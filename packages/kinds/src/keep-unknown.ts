@@ -25,12 +25,12 @@ function carried(stored: unknown, known: unknown, value: unknown): unknown {
   // Nothing is unknown in it.
   if (stored === known) return value
   if (isPlain(stored) && isPlain(known) && isPlain(value)) {
-    return isSameThing(stored, [known, stored, sharedPart(stored, known)], value)
-      ? carriedWithin(stored, known, value)
-      : value
+    const looks = [() => known, () => stored, () => sharedPart(stored, known)]
+    return isSameThing(stored, looks, value) ? carriedWithin(stored, known, value) : value
   }
   if (Array.isArray(stored) && Array.isArray(known) && Array.isArray(value)) {
-    const places = placesOf(stored, [stored, known, sharedPart(stored, known) as unknown[]], value)
+    const looks = [() => stored, () => known, () => sharedPart(stored, known) as unknown[]]
+    const places = placesOf(stored, looks, value)
     return value.map((element: unknown, i) => {
       const place = places[i]
       return place === undefined ? element : carriedWithin(stored[place], known[place], element)
@@ -100,7 +100,9 @@ export function withUnknown(unknown: Unknown | undefined, full: unknown, made: u
   if (Array.isArray(full) && Array.isArray(made)) {
     // A schema may sort or shorten an array.
     const agreed = full.length === made.length && made.every((element, i) => agrees(element, full[i]))
-    const places = agreed ? [] : placesOf(full, [full.map((element) => without(unknown, element))], made)
+    const places = agreed
+      ? []
+      : placesOf(full, [() => full.map((element) => without(unknown, element))], made)
     return made.map((element: unknown, i) => {
       const place = agreed ? i : places[i]
       return place === undefined ? element : withUnknown(unknown, full[place], element)

@@ -31,6 +31,8 @@ export function sameValue(a: unknown, b: unknown): boolean {
   return ArrayBuffer.isView(a) && ArrayBuffer.isView(b) && serialize(a).equals(serialize(b))
 }
 
+let others = 0
+
 /** A text that two values of bags share if and only if `sameValue` says that they are the same. */
 export function keyOf(value: unknown): string {
   if (typeof value === 'string') return `"${value.length}:${value}`
@@ -46,7 +48,7 @@ export function keyOf(value: unknown): string {
   if (value instanceof Date) return `time ${value.getTime()},`
   if (ArrayBuffer.isView(value)) return `bytes ${serialize(value).toString('latin1')}`
   // Only the input of a schema may have anything else, and it is the same as nothing.
-  return `other ${Math.random()}`
+  return `other ${others++},`
 }
 
 /** A copy of the objects and arrays that a value has, and of its Dates; all else is as it is. */

@@ -114,7 +114,7 @@ export function settled(
   }
   if (Array.isArray(given) && Array.isArray(once) && Array.isArray(twice) && sameLength(given, once, twice)) {
     const before = Array.isArray(stored) ? stored : []
-    const places = placesOf(before, [before], given)
+    const places = placesOf(before, [() => before], given)
     return once.map((value: unknown, i) => {
       const place = places[i]
       const part = { given: given[i] as unknown, once: value, twice: twice[i] as unknown, mayBeOutput }

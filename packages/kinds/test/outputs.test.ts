@@ -1,8 +1,13 @@
 import { expect, test } from 'vitest'
 import * as v from 'valibot'
 import { z } from 'zod'
-import { defineKind } from '../src/index.ts'
+import { defineKind, type Schema } from '../src/index.ts'
 import { openStore } from './issues.ts'
+
+interface Sized {
+  name: string
+  size: string
+}
 
 const hash = (text: string): string => `H(${text})`
 const User = defineKind('user', {
@@ -82,10 +87,10 @@ test('a value that may have been through such a schema is refused with its path,
 test('a value whose output the schema would refuse later is refused at once, with the property', async () => {
   const store = await openStore()
   const schema = z.object({ name: z.string(), size: z.string().transform(Number) })
-  const things = defineKind('thing', { schema: schema as never as z.ZodType<{ size: string }> }).in(store)
+  const things = defineKind('thing', { schema: schema as unknown as Schema<Sized, Sized> }).in(store)
   for (const call of [
-    () => things.insert({ name: 'a', size: '5' } as { size: string }),
-    () => things.put({ name: 'a', size: '5' } as { size: string }, { id: store.newId() }),
+    () => things.insert({ name: 'a', size: '5' }),
+    () => things.put({ name: 'a', size: '5' }, { id: store.newId() }),
   ]) {
     await expect(call()).rejects.toMatchObject({
       code: 'SCHEMA_MISMATCH',
