@@ -72,7 +72,8 @@ export interface Entities<In, Out> {
   ): Promise<Item<Out>>
   /**
    * Changes some properties, again and again until no other write came between; of `{ id, version }`, or of an item, only if that
-   * is still its version. What a newer program has stored beside them stays. Values that are stored are not put through the schema
+   * is still its version. Properties that only a newer program knows stay, with the thing that they
+   * are of. Values that are stored are not put through the schema
    * again where it would change them. `NOT_FOUND` where there is none of this kind; `BAD_PROPERTY` for a value that is undefined.
    */
   update(of: Reference, patch: Patch<Out>, options?: CallOptions): Promise<Item<Out>>

@@ -19,9 +19,10 @@ export function isSameThing(stored: unknown, looks: readonly (() => unknown)[], 
 }
 
 /**
- * For each element of a new array the place in the stored one of the element that is the same thing. Elements that look alike keep
- * their own places first, and their order otherwise. Where one of several that look alike is gone, and they are not stored alike,
- * any of them may be: then none is known again. `looks` give arrays by whose elements the stored ones may be known, such as the stored array.
+ * Returns for each element of a new array the place in the stored one of the element that is the same thing. Elements that look alike
+ * keep their own places first, and their order otherwise. If one of several that look alike is gone, and they are not stored alike, the
+ * program cannot tell which one it was, and none is known again. `looks` give arrays by whose elements the stored ones may be known,
+ * such as the stored array.
  */
 export function placesOf(
   stored: readonly unknown[],

@@ -22,7 +22,7 @@ export function applyPatch(stored: Properties, known: Properties, patch: Propert
 
 /** A new value, with the unknown data of the things in it that were there before. */
 function carried(stored: unknown, known: unknown, value: unknown): unknown {
-  // Nothing is unknown in it.
+  // The stored value has no unknown data.
   if (stored === known) return value
   if (isPlain(stored) && isPlain(known) && isPlain(value)) {
     const looks = [() => known, () => stored, () => sharedPart(stored, known)]

@@ -64,7 +64,7 @@ export function addedNames(
   stored: unknown,
   filled: unknown,
   path = '',
-  into = new Set<string>(),
+  into: Set<string> = new Set(),
 ): Set<string> {
   if (stored === filled) return into
   if (isPlain(stored) && isPlain(filled)) {
