@@ -65,7 +65,8 @@ const PROPERTIES: {
     expected: 'an array of what defineKind(…) gives',
     accepts: (value) =>
       value === undefined ||
-      (Array.isArray(value) && value.every((kind) => isObject(kind) && hasMethods(kind['shape'], ['isOld']))),
+      (Array.isArray(value) &&
+        value.every((kind) => isObject(kind) && hasMethods(kind['shape'], ['isBehind']))),
   },
   router: {
     expected: 'what bucketRouter(…) or moduloRouter(…) gives',

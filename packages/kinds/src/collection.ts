@@ -27,19 +27,25 @@ import type { Fate } from './fate.ts'
 import type { Reference } from './reference.ts'
 import type { SchemaInput, SchemaOutput, Schema } from './schema.ts'
 import type { Item } from './shape.ts'
+import type { unset } from './unset.ts'
 import type { ChangeWhereOptions, ChangedWhere } from './where-changes.ts'
 import type { PropertiesOf, WhereOf } from './where.ts'
 
-/** The properties that change; one that is optional is removed by undefined, and all that are not named stay. */
+/**
+ * The properties that change. `unset` removes one that is optional, and undefined is refused; names that are not there stay as they
+ * are stored.
+ */
 export type Changes<T> = {
-  readonly [K in keyof T]?: Record<never, never> extends Pick<T, K> ? T[K] | undefined : T[K]
+  readonly [K in keyof T]?:
+    | Exclude<T[K], undefined>
+    | (Record<never, never> extends Pick<T, K> ? typeof unset : undefined extends T[K] ? typeof unset : never)
 }
 
 /**
- * What changes, or what makes it of the entity as it is now: the function may be called several times, and returns `unchanged` to
- * leave the entity as it is.
+ * The properties that change, or a whole value such as an item that was read; or a function that makes them of the entity. The function
+ * may be called several times, and returns `unchanged` to leave the entity as it is.
  */
-export type Patch<T> = Changes<T> | ((now: T) => Changes<T> | typeof unchanged)
+export type Patch<T> = Changes<T> | T | ((now: T) => Changes<T> | T | typeof unchanged)
 
 export interface NewOptions extends CallOptions {
   /** Default: the value's own, or a fresh one. */
@@ -66,7 +72,9 @@ export interface Entities<In, Out> {
   ): Promise<Item<Out>>
   /**
    * Changes some properties, again and again until no other write came between; of `{ id, version }`, or of an item, only if that
-   * is still its version. What a newer program has stored beside them stays. `NOT_FOUND` where there is none of this kind.
+   * is still its version. Properties that only a newer program knows stay, with the thing that they
+   * are of. Values that are stored are not put through the schema
+   * again where it would change them. `NOT_FOUND` where there is none of this kind; `BAD_PROPERTY` for a value that is undefined.
    */
   update(of: Reference, patch: Patch<Out>, options?: CallOptions): Promise<Item<Out>>
   /** Inserts the value where there is none of this id, or changes the one that is there. */

@@ -8,6 +8,7 @@ import {
 import type { DataStore } from '@looseleaf/store'
 import type { Changes, Collection } from './collection.ts'
 import { createEntities, type UntypedEntities } from './entities.ts'
+import { createFillWarning } from './fill-warning.ts'
 import { createIndexReads } from './index-reads.ts'
 import type { KeyOf, PathOf } from './property-paths.ts'
 import type { Fitting, Schema, SchemaInput, SchemaOutput } from './schema.ts'
@@ -125,8 +126,9 @@ export function defineKind<
     )
   }
   const { schema, upgrades = [], checkReads = false, indexes: given = {} } = checked(name, options)
-  const shape = createShape({ name, schema, upgrades, checkReads })
   const indexes = new Map<string, IndexDefinition>()
+  const onFill = createFillWarning(name, () => [...indexes.values()])
+  const shape = createShape({ name, schema, upgrades, checkReads, onFill })
   for (const [key, index] of Object.entries(given)) indexes.set(key, kindIndex(name, key, index))
   return Object.freeze({
     name,

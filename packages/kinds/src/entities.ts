@@ -1,7 +1,6 @@
 import {
   badArgument,
   checkOptions,
-  copyBag,
   isLooseleafError,
   isRecord,
   LooseleafError,
@@ -26,6 +25,7 @@ import {
 import pLimit from 'p-limit'
 import type { ItemChange, NewOptions } from './collection.ts'
 import { toError, type Fate } from './fate.ts'
+import { takePatch } from './patch.ts'
 import { takeReference, takeValue } from './reference.ts'
 import { readItem, versionOf, type Item, type Shape } from './shape.ts'
 import { createUniqueCheck } from './unique-check.ts'
@@ -73,9 +73,10 @@ export function createEntities(
   async function insert(value: object, options: NewOptions = {}): Promise<AnyItem> {
     checkOptions('insert', options, NEW)
     const { id: given, signal } = options
-    // A copy of an item that was read has its version too, which says nothing of a new one.
-    const { id: own, properties } = takeValue('insert', value)
-    return insertBag(copyBag(shape.toBag(properties)), given ?? own, signal)
+    // An item that was read has a version, which says nothing of the new entity.
+    const { id: own, version, properties } = takeValue('insert', value)
+    const bag = shape.toBag(properties, { mayBeOutput: version !== undefined })(undefined)
+    return insertBag(bag, given ?? own, signal)
   }
 
   async function insertBag(
@@ -114,18 +115,15 @@ export function createEntities(
   async function update(of: unknown, patch: unknown, options: CallOptions = {}): Promise<AnyItem> {
     checkOptions('update', options, CALL)
     const { id, version } = takeReference('update', of)
-    const taken = typeof patch === 'function' ? undefined : takeValue('update', patch)
-    if (taken?.id !== undefined && taken.id !== id) {
+    const { mayBeOutput, ...taken } = takePatch('update', patch)
+    if (taken.id !== undefined && taken.id !== id) {
       throw new LooseleafError('BAD_ID', `The patch given for ${name} ${id} has another id.`, { entity: id })
     }
-    // What is done to the patch later changes nothing of what is written.
-    const given = taken && copyPatch(taken.properties)
-    const patchOf = (shown: object): object | undefined =>
-      unlessEmpty(given ?? checkPatch((patch as (shown: object) => unknown)(shown)))
+    const origin = { entity: id, mayBeOutput }
     return change(
       id,
-      version ?? taken?.version,
-      (bag) => shape.patched(bag, patchOf, id) ?? unchanged,
+      version ?? taken.version,
+      (bag) => shape.patched(bag, taken.of, origin) ?? unchanged,
       options.signal,
     )
   }
@@ -135,16 +133,17 @@ export function createEntities(
     const { id: given, signal } = options
     const { id: own, version, properties } = takeValue('put', value)
     const id = given ?? own
-    const bag = copyBag(shape.toBag(properties))
-    if (id === undefined) return insertBag(bag, id, signal)
-    if (version !== undefined) return change(id, version, () => bag, signal)
-    return orInsert(id, bag, () => change(id, undefined, () => bag, signal), signal)
+    const origin = { entity: id, mayBeOutput: version !== undefined }
+    const toBag = shape.toBag(properties, origin)
+    if (id === undefined) return insertBag(toBag(undefined), id, signal)
+    const changeIt = (): Promise<AnyItem> => change(id, version, toBag, signal)
+    return version === undefined ? orInsert(id, () => toBag(undefined), changeIt, signal) : changeIt()
   }
 
   /** Changes what is there, or inserts where nothing is, again and again while others do the same. */
   async function orInsert(
     id: EntityId,
-    bag: Bag,
+    toBag: () => Bag,
     changeIt: () => Promise<AnyItem>,
     signal: AbortSignal | undefined,
   ): Promise<AnyItem> {
@@ -155,7 +154,7 @@ export function createEntities(
         if (!isLooseleafError(error, 'NOT_FOUND')) throw error
       }
       try {
-        return await insertBag(bag, id, signal)
+        return await insertBag(toBag(), id, signal)
       } catch (error) {
         if (!isLooseleafError(error, 'ALREADY_EXISTS')) throw error
         // One of another kind stays.
@@ -172,8 +171,15 @@ export function createEntities(
     options: CallOptions = {},
   ): Promise<AnyItem> {
     checkOptions('upsert', options, CALL)
-    const bag = copyBag(shape.toBag(takeValue('upsert', value).properties))
-    return orInsert(id, bag, () => update(id, patch, options), options.signal)
+    takePatch('upsert', patch)
+    const { version, properties } = takeValue('upsert', value)
+    const toBag = shape.toBag(properties, { entity: id, mayBeOutput: version !== undefined })
+    return orInsert(
+      id,
+      () => toBag(undefined),
+      () => update(id, patch, options),
+      options.signal,
+    )
   }
 
   async function find(id: EntityId, options: GetOptions): Promise<Entity | undefined> {
@@ -235,7 +241,11 @@ export function createEntities(
     delete: (of, options) => store.holdOpen(() => remove(of, options)),
     insertMany: (values, options) => eachOf('insertMany', values, (value) => insert(value, options)),
     putMany: (values, options) => eachOf('putMany', values, (value) => put(value, options)),
-    updateMany: (of, patch, options) => eachOf('updateMany', of, (one) => update(one, patch, options)),
+    async updateMany(of, patch, options) {
+      // A patch that is none is a mistake of the call, and no fate of its entities.
+      takePatch('updateMany', patch)
+      return eachOf('updateMany', of, (one) => update(one, patch, options))
+    },
     deleteMany: (of, options) => eachOf('deleteMany', of, (one) => remove(one, options)),
     changes: (options) => changesOf(store.changes(options), shape),
     itemOf(entity) {
@@ -264,30 +274,6 @@ async function* changesOf(
       },
     }
   }
-}
-
-/** Undefined for `unchanged`: the entity is left as it is. */
-function checkPatch(made: unknown): object | undefined {
-  if (made === unchanged) return undefined
-  if (typeof made === 'object' && made !== null && !(made instanceof Promise)) return made
-  throw badArgument(
-    'update',
-    'a function that returns the properties that change, or `unchanged` to leave the entity as it is',
-    made,
-  )
-}
-
-/** A patch that changes nothing writes nothing. */
-const unlessEmpty = (patch: object | undefined): object | undefined =>
-  patch !== undefined && Object.keys(patch).length === 0 ? undefined : patch
-
-function copyPatch(patch: object): object {
-  const copied = Object.entries(patch).map(([name, value]): [string, unknown] => [
-    name,
-    // What removes a property is no part of a bag.
-    value === undefined ? undefined : copyBag({ [name]: value as unknown })[name],
-  ])
-  return Object.fromEntries(copied)
 }
 
 const idOf = (id: EntityId | undefined): { readonly id?: EntityId } => (id === undefined ? {} : { id })

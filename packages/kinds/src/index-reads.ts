@@ -4,6 +4,7 @@ import type { DataStore, QueryManyOptions } from '@looseleaf/store'
 import type { IndexOf, Page, PageWithCount } from './collection.ts'
 import type { UntypedEntities } from './entities.ts'
 import type { Fate } from './fate.ts'
+import { takePatch } from './patch.ts'
 import { KIND, readItem, type Item, type Shape } from './shape.ts'
 import { changeWhere, type ChangedWhere, type ChangeWhereOptions } from './where-changes.ts'
 
@@ -95,14 +96,16 @@ export function createIndexReads(
     count: (where, options = {}) => store.count(definition, where as object, options),
     countMany: (wheres, options = {}) => store.countMany(definition, wheres as readonly object[], options),
     explain: (where, options = {}) => store.explain(definition, where as object, options),
-    updateWhere: (where, patch, options = {}) =>
-      change('updateWhere', where, options, async (found) => {
+    async updateWhere(where, patch, options = {}) {
+      takePatch('updateWhere', patch)
+      return change('updateWhere', where, options, async (found) => {
         const fates = await writes.updateMany(found, patch, { signal: options.signal })
         // One that was left as it is has its version.
         return fates.map((fate, i) =>
           fate.ok ? { ok: true, value: fate.value.version !== found[i]!.version } : fate,
         )
-      }),
+      })
+    },
     deleteWhere: (where, options = {}) =>
       change('deleteWhere', where, options, (found) => writes.deleteMany(found, { signal: options.signal })),
   }

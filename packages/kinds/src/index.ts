@@ -29,3 +29,4 @@ export { upgradeKinds, type UpgradeOptions, type UpgradeResult } from './upgrade
 export type { ChangedWhere, ChangeWhereOptions } from './where-changes.ts'
 export type { WhereOf } from './where.ts'
 export type { Failure, Fate } from './fate.ts'
+export { unset } from './unset.ts'

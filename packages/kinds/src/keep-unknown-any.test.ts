@@ -72,3 +72,25 @@ test('elements keep what is unknown of them in whatever order they are given, an
     { numRuns: 300 },
   )
 })
+
+test('unknown data is found in the thing that it was stored with, or nowhere', () => {
+  const thing = fc.record({ id: fc.option(fc.nat(3), { nil: undefined }), a: fc.nat(1), b: fc.nat(1) })
+  const marked = fc.array(thing, { maxLength: 5 }).map((things) =>
+    // Each thing has unknown data that says which one it is.
+    things.map((one, i) => ({ ...one, x: `${JSON.stringify(one)} ${i}` })),
+  )
+  fc.assert(
+    fc.property(marked, fc.array(thing, { maxLength: 5 }), (list, given) => {
+      const { list: now } = update({ list }, { list: given }) as { list: Properties[] }
+      const kept = now.flatMap(({ x }) => (x === undefined ? [] : [String(x)]))
+      expect(new Set(kept).size).toBe(kept.length)
+      for (const { x, ...known } of now) {
+        if (x === undefined) continue
+        const before = list.find((one) => one.x === x)!
+        if (known['id'] === undefined) expect(JSON.stringify(known)).toBe(String(x).slice(0, -2))
+        expect(known['id']).toBe(before.id)
+      }
+    }),
+    { numRuns: 1_000 },
+  )
+})

@@ -1,17 +1,130 @@
 import { describe, expect, test } from 'vitest'
 import { applyPatch, unknownOf, withUnknown } from './keep-unknown.ts'
+import { unset } from './unset.ts'
 
 describe('a patch', () => {
   test.each([
     ['names what changes', { a: 1, b: 2 }, { a: 1, b: 2 }, { a: 3 }, { a: 3, b: 2 }],
-    ['removes what is undefined', { a: 1, b: 2 }, { a: 1, b: 2 }, { a: undefined }, { b: 2 }],
+    ['removes a property by `unset`', { a: 1, b: 2 }, { a: 1, b: 2 }, { a: unset }, { b: 2 }],
     ['keeps what was not shown', { a: 1, x: 9 }, { a: 1 }, { a: 3 }, { a: 3, x: 9 }],
     [
-      'keeps it within objects',
-      { o: { a: 1, x: 9 } },
-      { o: { a: 1 } },
-      { o: { a: 3 } },
-      { o: { a: 3, x: 9 } },
+      'keeps unknown data of an object with the same id',
+      { o: { id: 1, a: 1, x: 9 } },
+      { o: { id: 1, a: 1 } },
+      { o: { id: 1, a: 3 } },
+      { o: { id: 1, a: 3, x: 9 } },
+    ],
+    [
+      'keeps unknown data of an object whose known values are equal, whatever their order',
+      { o: { a: 1, b: 2, x: 9 } },
+      { o: { a: 1, b: 2 } },
+      { o: { b: 2, a: 1 } },
+      { o: { a: 1, b: 2, x: 9 } },
+    ],
+    [
+      'gives an object with another id nothing of the one before',
+      { o: { id: 1, a: 1, x: 9 } },
+      { o: { id: 1, a: 1 } },
+      { o: { id: 2, a: 1 } },
+      { o: { id: 2, a: 1 } },
+    ],
+    [
+      'gives an object without an id nothing where a known value differs',
+      { o: { a: 1, b: 2, x: 9 } },
+      { o: { a: 1, b: 2 } },
+      { o: { a: 1, b: 3 } },
+      { o: { a: 1, b: 3 } },
+    ],
+    [
+      'gives objects in another object nothing',
+      { o: { id: 1, p: { a: 1, x: 9 } } },
+      { o: { id: 1, p: { a: 1 } } },
+      { o: { id: 2, p: { a: 1 } } },
+      { o: { id: 2, p: { a: 1 } } },
+    ],
+    [
+      'keeps unknown data of objects in an object with the same id',
+      { o: { id: 1, a: 1, p: { a: 1, x: 9 } } },
+      { o: { id: 1, a: 1, p: { a: 1 } } },
+      { o: { id: 1, a: 2, p: { a: 1 } } },
+      { o: { id: 1, a: 2, p: { a: 1, x: 9 } } },
+    ],
+    [
+      'keeps unknown data of elements with ids that have moved and changed',
+      {
+        l: [
+          { id: 1, a: 1, x: 7 },
+          { id: 2, a: 2, x: 8 },
+          { id: 3, a: 3 },
+        ],
+      },
+      {
+        l: [
+          { id: 1, a: 1 },
+          { id: 2, a: 2 },
+          { id: 3, a: 3 },
+        ],
+      },
+      {
+        l: [
+          { id: 3, a: 3 },
+          { id: 2, a: 9 },
+          { id: 4, a: 1 },
+        ],
+      },
+      {
+        l: [
+          { id: 3, a: 3 },
+          { id: 2, a: 9, x: 8 },
+          { id: 4, a: 1 },
+        ],
+      },
+    ],
+    [
+      'tells elements of one id apart by their other values',
+      {
+        l: [
+          { id: 1, a: 1, x: 7 },
+          { id: 1, a: 2, x: 8 },
+        ],
+      },
+      {
+        l: [
+          { id: 1, a: 1 },
+          { id: 1, a: 2 },
+        ],
+      },
+      {
+        l: [
+          { id: 1, a: 2 },
+          { id: 1, a: 3 },
+        ],
+      },
+      {
+        l: [
+          { id: 1, a: 2, x: 8 },
+          { id: 1, a: 3 },
+        ],
+      },
+    ],
+    [
+      'gives nothing of elements that look alike where one of them is gone',
+      {
+        l: [
+          { a: 1, x: 8 },
+          { a: 1, x: 9 },
+        ],
+      },
+      { l: [{ a: 1 }, { a: 1 }] },
+      { l: [{ a: 1 }] },
+      { l: [{ a: 1 }] },
+    ],
+    [
+      'takes an element that a function has copied for the stored one',
+      { l: [{ a: 1, x: 8 }, { a: 1 }] },
+      { l: [{ a: 1 }, { a: 1 }] },
+      { l: [{ a: 1 }] },
+      { l: [{ a: 1 }] },
     ],
     [
       'removes within objects what was shown',
@@ -34,7 +147,7 @@ describe('a patch', () => {
       { l: [{ a: 2, x: 9 }] },
     ],
     [
-      'keeps it in elements that have changed where they stand',
+      'gives an element that stands in the place of another nothing of it',
       {
         l: [
           { a: 1, x: 8 },
@@ -43,12 +156,7 @@ describe('a patch', () => {
       },
       { l: [{ a: 1 }, { a: 2 }] },
       { l: [{ a: 1 }, { a: 3 }] },
-      {
-        l: [
-          { a: 1, x: 8 },
-          { a: 3, x: 9 },
-        ],
-      },
+      { l: [{ a: 1, x: 8 }, { a: 3 }] },
     ],
     [
       'takes each of elements that look alike for itself',
@@ -85,10 +193,10 @@ describe('a patch', () => {
     ],
     [
       'keeps names that every object has',
-      { o: { a: 1, valueOf: 9 } },
-      { o: { a: 1 } },
-      { o: { a: 3 } },
-      { o: { a: 3, valueOf: 9 } },
+      { o: { id: 1, a: 1, valueOf: 9 } },
+      { o: { id: 1, a: 1 } },
+      { o: { id: 1, a: 3 } },
+      { o: { id: 1, a: 3, valueOf: 9 } },
     ],
   ])('%s', (_, stored, shown, patch, expected) => {
     expect(applyPatch(stored, shown, patch)).toEqual(expected)
@@ -172,6 +280,39 @@ describe('what a schema has made', () => {
       { d: new Date(1) },
       { d: new Date(1) },
       { d: new Date(1) },
+    ],
+    [
+      'gets it with the elements of an array that it has sorted and cut',
+      {
+        l: [
+          { a: 1, x: 7 },
+          { a: 2, x: 8 },
+          { a: 3, x: 9 },
+        ],
+      },
+      { l: [{ a: 1 }, { a: 2 }, { a: 3 }] },
+      {
+        l: [
+          { a: 3, x: 9 },
+          { a: 2, x: 8 },
+          { a: 1, x: 7 },
+        ],
+      },
+      { l: [{ a: 1 }, { a: 3 }] },
+      {
+        l: [
+          { a: 1, x: 7 },
+          { a: 3, x: 9 },
+        ],
+      },
+    ],
+    [
+      'gets it within elements whose defaults it has filled in',
+      { l: [{ a: 1, x: 9 }] },
+      { l: [{ a: 1 }] },
+      { l: [{ a: 1, x: 9 }] },
+      { l: [{ a: 1, b: 0 }] },
+      { l: [{ a: 1, b: 0, x: 9 }] },
     ],
     [
       'keeps a list that it has cut',

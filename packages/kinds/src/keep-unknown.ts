@@ -1,76 +1,74 @@
-import { serialize } from 'node:v8'
+import { isSameThing, placesOf } from './identity.ts'
+import { isPlain, sameValue, valueOf, type Properties } from './same-value.ts'
+import { unset } from './unset.ts'
 
 /*
- * What a newer version of a program has stored beside what this one knows stays when this one updates. What this one knows of an
- * entity is what its schema makes of what is `stored`: all else is unknown to it.
+ * Properties that a newer program has stored beside those that this one knows stay when this one updates. A program knows the names
+ * that its schema gives of a stored entity; all others are unknown to it. Unknown data stays with its thing, and goes with it.
  */
 
-type Properties = { readonly [name: string]: unknown }
-
 /**
- * What is stored after a patch. A value that is undefined removes a property; what is not named at the top stays, and within what
- * is named what is unknown.
+ * The bag after a patch. `unset` removes a property; a name that the patch does not have stays, and so does unknown data within the
+ * things that are still there. `known` is `knownPart` of the bag.
  */
 export function applyPatch(stored: Properties, known: Properties, patch: Properties): Properties {
   const result = new Map(Object.entries(stored))
   for (const [name, value] of Object.entries(patch)) {
-    if (value === undefined) result.delete(name)
-    else result.set(name, carried(own(stored, name), own(known, name), value))
+    if (value === unset) result.delete(name)
+    else result.set(name, carried(valueOf(stored, name), valueOf(known, name), value))
   }
   return Object.fromEntries(result)
 }
 
-/** A new value, with what is unknown of the old one. */
+/** A new value, with the unknown data of the things in it that were there before. */
 function carried(stored: unknown, known: unknown, value: unknown): unknown {
+  // The stored value has no unknown data.
   if (stored === known) return value
   if (isPlain(stored) && isPlain(known) && isPlain(value)) {
-    const result = new Map(Object.entries(stored).filter(([name]) => !Object.hasOwn(known, name)))
-    for (const [name, one] of Object.entries(value)) {
-      result.set(name, carried(own(stored, name), own(known, name), one))
-    }
-    return Object.fromEntries(result)
+    const looks = [() => known, () => stored, () => sharedPart(stored, known)]
+    return isSameThing(stored, looks, value) ? carriedWithin(stored, known, value) : value
   }
   if (Array.isArray(stored) && Array.isArray(known) && Array.isArray(value)) {
-    const places = placesOf(known, value)
-    return value.map((item: unknown, i) => {
+    const looks = [() => stored, () => known, () => sharedPart(stored, known) as unknown[]]
+    const places = placesOf(stored, looks, value)
+    return value.map((element: unknown, i) => {
       const place = places[i]
-      return place === undefined ? item : carried(stored[place], known[place], item)
+      return place === undefined ? element : carriedWithin(stored[place], known[place], element)
     })
   }
   return value
 }
 
-/**
- * Where each element of a new array was in the old one: one that is as it was is that one, wherever it stands now, its own place
- * first; another is the one that was in its place, if that has not gone elsewhere.
- */
-function placesOf(before: readonly unknown[], now: readonly unknown[]): (number | undefined)[] {
-  const [keysBefore, keysNow] = [before.map(keyOf), now.map(keyOf)]
-  const places = keysNow.map((key, i): number | undefined => (key === keysBefore[i] ? i : undefined))
-  const taken = new Set(places)
-  const free = new Map<string, number[]>()
-  for (const [i, key] of keysBefore.entries()) {
-    if (!taken.has(i)) free.set(key, [...(free.get(key) ?? []), i])
+/** The same for a value that is the stored thing. */
+function carriedWithin(stored: unknown, known: unknown, value: unknown): unknown {
+  if (!isPlain(stored) || !isPlain(known) || !isPlain(value)) return carried(stored, known, value)
+  const result = new Map(Object.entries(stored).filter(([name]) => !Object.hasOwn(known, name)))
+  for (const [name, one] of Object.entries(value)) {
+    result.set(name, carried(valueOf(stored, name), valueOf(known, name), one))
   }
-  for (const [i, key] of keysNow.entries()) {
-    if (places[i] !== undefined) continue
-    const place = free.get(key)?.shift()
-    if (place === undefined) continue
-    places[i] = place
-    taken.add(place)
-  }
-  return places.map((place, i) => place ?? (i < before.length && !taken.has(i) ? i : undefined))
+  return Object.fromEntries(result)
 }
 
-const keyOf = (value: unknown): string => serialize(value).toString('latin1')
+/** The names that both have, with the stored values. */
+function sharedPart(stored: unknown, known: unknown): unknown {
+  if (isPlain(stored) && isPlain(known)) {
+    const shared = Object.keys(known).filter((name) => Object.hasOwn(stored, name))
+    return Object.fromEntries(shared.map((name) => [name, sharedPart(stored[name], known[name])]))
+  }
+  if (Array.isArray(stored) && Array.isArray(known)) {
+    return stored.map((element, i) => sharedPart(element, known[i]))
+  }
+  return stored
+}
 
-/** Names that are stored and not known, within what is known of others too; of all elements of an array together. */
+/** Names that are stored and not known, within known objects too; those of all elements of an array together. */
 export interface Unknown {
-  /** Of a name that is unknown altogether: `true`. */
+  /** `true` for a name that is unknown with all that is under it. */
   readonly names: Map<string, Unknown | true>
 }
 
 export function unknownOf(stored: unknown, known: unknown, into: Unknown = { names: new Map() }): Unknown {
+  if (stored === known) return into
   if (isPlain(stored) && isPlain(known)) {
     for (const [name, value] of Object.entries(stored)) {
       if (!Object.hasOwn(known, name)) {
@@ -86,7 +84,7 @@ export function unknownOf(stored: unknown, known: unknown, into: Unknown = { nam
   return into
 }
 
-/** What a schema has made of `full`, with what is unknown to it and was left out. */
+/** The output of a schema for `full`, with the unknown names of `full` that it has left out. */
 export function withUnknown(unknown: Unknown | undefined, full: unknown, made: unknown): unknown {
   if (unknown === undefined || unknown.names.size === 0) return made
   if (isPlain(full) && isPlain(made)) {
@@ -99,17 +97,39 @@ export function withUnknown(unknown: Unknown | undefined, full: unknown, made: u
     }
     return Object.fromEntries(result)
   }
-  if (Array.isArray(full) && Array.isArray(made) && full.length === made.length) {
-    return made.map((item: unknown, i) => withUnknown(unknown, full[i], item))
+  if (Array.isArray(full) && Array.isArray(made)) {
+    // A schema may sort or shorten an array.
+    const agreed = full.length === made.length && made.every((element, i) => agrees(element, full[i]))
+    const places = agreed
+      ? []
+      : placesOf(full, [() => full.map((element) => without(unknown, element))], made)
+    return made.map((element: unknown, i) => {
+      const place = agreed ? i : places[i]
+      return place === undefined ? element : withUnknown(unknown, full[place], element)
+    })
   }
   return made
 }
 
-const own = (object: Properties, name: string): unknown =>
-  Object.hasOwn(object, name) ? object[name] : undefined
+/** Tells whether two values have nothing that contradicts: a name that only one of them has does not. */
+export function agrees(made: unknown, full: unknown): boolean {
+  if (isPlain(made) && isPlain(full)) {
+    return Object.keys(made).every((name) => !Object.hasOwn(full, name) || agrees(made[name], full[name]))
+  }
+  if (Array.isArray(made) && Array.isArray(full)) {
+    return made.length === full.length && made.every((element, i) => agrees(element, full[i]))
+  }
+  return sameValue(made, full)
+}
 
-function isPlain(value: unknown): value is Properties {
-  if (typeof value !== 'object' || value === null) return false
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === null || prototype === Object.prototype
+/** A value without its unknown names. */
+function without(unknown: Unknown, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((element) => without(unknown, element))
+  if (!isPlain(value)) return value
+  const rest: [string, unknown][] = []
+  for (const [name, one] of Object.entries(value)) {
+    const within = unknown.names.get(name)
+    if (within !== true) rest.push([name, within === undefined ? one : without(within, one)])
+  }
+  return Object.fromEntries(rest)
 }

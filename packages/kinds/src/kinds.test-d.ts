@@ -2,7 +2,7 @@
 import type { EntityId } from '@looseleaf/core'
 import { unchanged, type DataStore } from '@looseleaf/store'
 import { z } from 'zod'
-import { defineKind, typed, type Entities, type Item } from './index.ts'
+import { defineKind, typed, unset, type Entities, type Item } from './index.ts'
 
 declare const store: DataStore
 
@@ -47,8 +47,14 @@ export async function results(id: EntityId): Promise<[string, Date | undefined, 
   const { version, ...saved } = await issues.update(issue, { title: 'x' })
   await issues.update(id, (now) => (now.status === 'open' ? unchanged : { status: 'open' }))
   await issues.update({ id, version: '17' }, { due: new Date() })
+  await issues.update(id, { due: unset })
+  await issues.update(id, { ...issue, title: 'x' })
+  await issues.update(id, (now) => ({ ...now, due: unset }))
+  // @ts-expect-error the issue has to have a title
+  await issues.update(id, { title: unset })
+  // @ts-expect-error undefined removes nothing
   await issues.update(id, { due: undefined })
-  // @ts-expect-error one that has to be there
+  // @ts-expect-error undefined removes nothing
   await issues.update(id, { title: undefined })
   return [first.id, first.due, version, saved.status]
 }

@@ -19,7 +19,7 @@ export type Fitting<S extends Schema> =
             ? S
             : 'The schema gives what cannot be stored'
           : 'The schema has to give an object'
-        : 'The schema has to accept what it gives: an update checks what is stored once more'
+        : 'The schema has to accept what it gives: an update checks the whole entity again'
 
 /**
  * A schema for a type alone, with nothing to check at run time: `schema: typed<Issue>()`. Every property of what is stored is
@@ -30,35 +30,68 @@ export function typed<T extends object>(): Schema<T, T> {
     '~standard': {
       version: 1,
       vendor: 'looseleaf',
-      // Whoever asks for no check vouches for the type.
       validate: (value) => ({ value: value as T }),
     },
   }
 }
 
-/** What the schema makes of a value. Throws `SCHEMA_MISMATCH` with the issues, and `BAD_OPTION` for a schema that is async. */
-export function validated(schema: Schema, value: unknown, what: string, entity?: string): object {
+/** Returns the output of the schema. Throws `SCHEMA_MISMATCH` with the issues, and `BAD_OPTION` for a schema that is async. */
+export function validated(schema: Schema, value: unknown, named: string, entity?: string): object {
+  return outputOf(schema, value, named, `${named} does not fit its schema`, entity)
+}
+
+/**
+ * Returns the output of the schema for its own output, which every update is checked with. Throws `SCHEMA_MISMATCH` where the schema
+ * refuses it, as one that makes numbers of texts does.
+ */
+export function validatedAgain(schema: Schema, output: object, named: string, entity?: string): object {
+  const failure = `${named} is not written: its schema refuses its own output, and so would every later update`
+  return outputOf(schema, output, named, failure, entity)
+}
+
+function outputOf(
+  schema: Schema,
+  value: unknown,
+  named: string,
+  failure: string,
+  entity: string | undefined,
+): object {
   const result = schema['~standard'].validate(value)
   if (result instanceof Promise) {
     result.catch(() => {})
     throw new LooseleafError(
       'BAD_OPTION',
-      `${what} was not checked: its schema gave a promise, so it is asynchronous, or something in it throws. It has to answer at once.`,
+      `${named} was not checked: its schema gave a promise, so it is asynchronous, or something in it throws. It has to answer at once.`,
     )
   }
-  if (result.issues === undefined) {
-    if (typeof result.value === 'object' && result.value !== null) return result.value
-    throw new LooseleafError('BAD_OPTION', `${what} was not checked: its schema has to give an object.`)
+  if (result.issues !== undefined) throw mismatch(failure, result.issues, entity)
+  if (typeof result.value === 'object' && result.value !== null) return result.value
+  throw new LooseleafError('BAD_OPTION', `${named} was not checked: its schema has to give an object.`)
+}
+
+/** Returns the output of the schema, or undefined where the value does not fit. Never throws. */
+export function validatedIfFit(schema: Schema, value: unknown): object | undefined {
+  try {
+    return validated(schema, value, '')
+  } catch {
+    return undefined
   }
-  const issues = result.issues.map(({ message, path }) => ({
+}
+
+function mismatch(
+  failure: string,
+  given: readonly StandardSchemaV1.Issue[],
+  entity: string | undefined,
+): LooseleafError {
+  const issues = given.map(({ message, path }) => ({
     message,
     path: (path ?? []).map((step) => (typeof step === 'object' ? step.key : step)),
   }))
   const [first] = issues
   const more = issues.length > 1 ? ` (and ${issues.length - 1} more)` : ''
-  throw new LooseleafError(
+  return new LooseleafError(
     'SCHEMA_MISMATCH',
-    `${what} does not fit its schema: ${first?.path.map(String).join('.') || 'the whole'}: ${first?.message}${more}.`,
+    `${failure}: ${first?.path.map(String).join('.') || 'the whole'}: ${first?.message}${more}.`,
     { issues, entity },
   )
 }

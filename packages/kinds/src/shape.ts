@@ -1,4 +1,5 @@
 import {
+  copyBag,
   LooseleafError,
   metaOf,
   setMeta,
@@ -7,8 +8,11 @@ import {
   type EntityId,
   type EntityMeta,
 } from '@looseleaf/core'
-import { applyPatch, unknownOf, withUnknown } from './keep-unknown.ts'
-import { validated, type Schema } from './schema.ts'
+import { agrees, applyPatch, unknownOf, withUnknown } from './keep-unknown.ts'
+import { createKnownNames } from './known-names.ts'
+import { copied, sameValue } from './same-value.ts'
+import { addedNames, filledIn, knownPart, settled, type Outputs } from './schema-output.ts'
+import { validated, validatedAgain, validatedIfFit, type Schema } from './schema.ts'
 
 /** The property of a bag that says of which kind an entity is. */
 export const KIND = '_kind'
@@ -23,25 +27,39 @@ export type Upgrade = (bag: Bag) => Bag
 /** An entity of a kind as it is read: its properties, its id and its version. */
 export type Item<T> = T & { readonly id: EntityId; readonly version: number }
 
+/** Says where a value comes from that is to be written. */
+export interface Origin {
+  readonly entity?: EntityId | undefined
+  /**
+   * True for a value that may be the output of the schema already: an item that was read, what a function has made of one, or a line
+   * of a file. The schema is then not applied to a part that it would change again.
+   */
+  readonly mayBeOutput: boolean
+}
+
 /** How entities of one kind stand in bags. Nothing here is typed: the collection knows the types. */
 export interface Shape {
   readonly name: string
   isOf(bag: Bag): boolean
-  /** True where an upgrade has not been stored yet. */
-  isOld(bag: Bag): boolean
+  /** Tells whether `upgradeKinds` has to write a bag: an upgrade or a default is not stored, or the bag does not fit the schema. */
+  isBehind(bag: Bag): boolean
   /** Throws `SCHEMA_MISMATCH` for a shape that a newer program has brought up: a change by this one would be lost to that. */
   requireKnown(bag: Bag, entity: EntityId | undefined): void
-  /** The bag for a new entity. Throws `SCHEMA_MISMATCH`. */
-  toBag(value: object): Bag
+  /**
+   * Returns a function that gives the bag to store for a whole value, in the place of a stored bag or of none: parts that are as they
+   * are stored stay so where the schema would change them again. Throws `SCHEMA_MISMATCH`, and so does the function.
+   */
+  toBag(value: object, origin: Origin): (stored: Bag | undefined) => Bag
   /** The bag after a patch, or undefined for none; what this program does not know stays. Throws `SCHEMA_MISMATCH`. */
-  patched(bag: Bag, patchOf: (shown: object) => object | undefined, entity: EntityId): Bag | undefined
-  /** The bag in the newest shape, which fits the schema. Throws `SCHEMA_MISMATCH`. */
+  patched(bag: Bag, patchOf: (show: () => object) => object | undefined, origin: Origin): Bag | undefined
+  /** The bag in the newest shape with what the schema fills in. Throws `SCHEMA_MISMATCH` where it does not fit the schema. */
   upgraded(bag: Bag, entity: EntityId): Bag
   /**
-   * What is to be stored of a bag of this kind that no collection has made, such as a line of a file: what the schema makes of it and what it
-   * does not know; as it is, where it is in an older shape and can be brought up. Throws `SCHEMA_MISMATCH`.
+   * The bag to store for one of this kind that no collection has made, such as a line of a file: the output of the schema, with the
+   * names that it does not know; as it is, where it is in an older shape and can be brought up. Throws `SCHEMA_MISMATCH`.
    */
   taken(bag: Bag, entity: EntityId | undefined): Bag
+  /** The item of an entity, with the defaults of the schema. */
   toItem(entity: Entity, version: number): Item<object>
 }
 
@@ -50,9 +68,12 @@ export interface ShapeOptions {
   readonly schema: Schema
   readonly upgrades: readonly Upgrade[]
   readonly checkReads: boolean
+  /** Called for an entity that is read with defaults that are not stored, with their names; dots lead into objects. */
+  readonly onFill: (entity: EntityId, names: ReadonlySet<string>) => void
 }
 
-export function createShape({ name, schema, upgrades, checkReads }: ShapeOptions): Shape {
+export function createShape({ name, schema, upgrades, checkReads, onFill }: ShapeOptions): Shape {
+  const knownNames = createKnownNames()
   const named = (entity: EntityId | undefined): string =>
     entity === undefined ? `The ${name}` : `The ${name} ${entity}`
 
@@ -103,15 +124,6 @@ export function createShape({ name, schema, upgrades, checkReads }: ShapeOptions
     return { ...(properties as Bag), [KIND]: name, ...shape }
   }
 
-  /** What the schema knows of what is stored; all of it where that does not fit: a patch may mend it. */
-  function knownOf(properties: Bag, entity: EntityId): Bag {
-    try {
-      return fit(properties, entity) as Bag
-    } catch {
-      return properties
-    }
-  }
-
   const isOld = (bag: Bag): boolean => shapeOf(bag) < upgrades.length
 
   function requireKnown(bag: Bag, entity: EntityId | undefined): void {
@@ -123,37 +135,101 @@ export function createShape({ name, schema, upgrades, checkReads }: ShapeOptions
     )
   }
 
+  /** Applies the schema to a value, and once more where that changed it. */
+  function outputsFor(value: object, entity: EntityId | undefined): Pick<Outputs, 'once' | 'twice'> {
+    const once = fit(value, entity)
+    knownNames.note(value, once)
+    const isStable = once === value || sameValue(once, value)
+    return { once, twice: isStable ? once : validatedAgain(schema, once, named(entity), entity) }
+  }
+
+  /** The value to store: a part of it that is stored already is not changed again. */
+  function outputFor(value: object, before: object | undefined, { entity, mayBeOutput }: Origin): object {
+    const outputs = { given: value, ...outputsFor(value, entity), mayBeOutput }
+    return settled(before, outputs, named(entity)) as object
+  }
+
   function upgraded(bag: Bag, entity: EntityId | undefined): Bag {
     const now = propertiesOf(bag, entity)
-    const made = fit(now, entity)
-    return stored(withUnknown(unknownOf(now, made), now, made) as Bag)
+    return stored(withNames(now, outputFor(now, now, { entity, mayBeOutput: true })))
+  }
+
+  /** The output for a bag, with the names that its schema has left out. */
+  function withNames(bag: Bag, made: object): object {
+    return withUnknown(unknownOf(bag, knownPart(bag, made)), bag, made) as object
+  }
+
+  /** The properties as they are read: with defaults, and no value in them is changed. */
+  function read(now: Bag, entity: EntityId): object {
+    if (!checkReads && knownNames.isComplete(now)) return now
+    const made = checkReads ? fit(now, entity) : validatedIfFit(schema, now)
+    if (made === undefined || made === now) return now
+    knownNames.note(now, made)
+    const shown = checkReads ? checkedRead(now, made, entity) : (filledIn(now, made) as object)
+    const names = addedNames(now, shown)
+    if (names.size > 0) onFill(entity, names)
+    return shown
+  }
+
+  function checkedRead(now: Bag, made: object, entity: EntityId): object {
+    if (agrees(made, now)) return made
+    const twice = validatedIfFit(schema, made)
+    // A value that the schema accepts, and whose output it refuses, is no output.
+    if (twice === undefined) return made
+    return settled(now, { given: now, once: made, twice, mayBeOutput: false }, named(entity)) as object
   }
 
   return {
     name,
     isOf: (bag) => bag[KIND] === name,
-    isOld,
+    isBehind(bag) {
+      if (isOld(bag)) return true
+      if (shapeOf(bag) > upgrades.length) return false
+      const { id: _id, [KIND]: _kind, [SHAPE]: _shape, ...properties } = bag
+      const made = validatedIfFit(schema, properties)
+      return made === undefined || filledIn(properties, made) !== properties
+    },
     requireKnown,
-    toBag: (value) => stored(fit(value)),
-    patched(bag, patchOf, entity) {
+    toBag(value, origin) {
+      const { entity, mayBeOutput } = origin
+      const { once, twice } = outputsFor(value, entity)
+      // A change of the value after the call changes nothing of the bag.
+      if (sameValue(once, twice)) {
+        const bag = copyBag(stored(once as object))
+        return () => bag
+      }
+      const outputs = { given: copied(value), once: copied(once), twice, mayBeOutput }
+      return (before) =>
+        stored(settled(before && propertiesOf(before, entity), outputs, named(entity)) as object)
+    },
+    patched(bag, patchOf, origin) {
+      const entity = origin.entity!
       const now = propertiesOf(bag, entity)
-      const known = checkReads ? (fit(now, entity) as Bag) : knownOf(now, entity)
-      // What is done to what is shown is not what it returns.
-      const patch = patchOf(structuredClone(checkReads ? known : now))
+      // A patch may mend a bag that does not fit: all of it is known then.
+      const made = checkReads ? fit(now, entity) : (validatedIfFit(schema, now) ?? now)
+      const known = knownPart(now, made) as Bag
+      const patch = patchOf(() =>
+        // A function may change the object that it gets.
+        structuredClone(checkReads ? checkedRead(now, made, entity) : (filledIn(now, made) as object)),
+      )
       if (patch === undefined) return undefined
       const full = applyPatch(now, known, patch as Bag)
-      return stored(withUnknown(unknownOf(now, known), full, fit(full, entity)) as Bag)
+      return stored(withUnknown(unknownOf(now, known), full, outputFor(full, now, origin)) as object)
     },
     upgraded,
     taken(bag, entity) {
       requireKnown(bag, entity)
-      const now = upgraded(bag, entity)
-      return isOld(bag) ? bag : now
+      if (isOld(bag)) {
+        upgraded(bag, entity)
+        return bag
+      }
+      const now = propertiesOf(bag, entity)
+      return stored(withNames(now, outputFor(now, undefined, { entity, mayBeOutput: true })))
     },
     // A page has many of them: each copy shows.
     toItem({ id, [KIND]: _, [SHAPE]: shape, ...properties }, version) {
-      const now = inNewestShape(properties as Bag, numberOf(shape), id)
-      return Object.assign(checkReads ? { ...fit(now, id) } : now, { id, version })
+      const now = read(inNewestShape(properties as Bag, numberOf(shape), id), id)
+      return Object.assign(checkReads ? { ...now } : now, { id, version })
     },
   }
 }

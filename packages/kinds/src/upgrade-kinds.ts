@@ -15,7 +15,7 @@ export interface UpgradeOptions extends CallOptions {
 export interface UpgradeResult {
   /** Entities of the store that were looked at, of every kind. */
   readonly scanned: number
-  /** Entities that were written in the newest shape, by the names of their kinds. */
+  /** Entities that were written in the newest shape, with the defaults of the schema, by the names of their kinds. */
   readonly upgraded: Readonly<Record<string, number>>
   /** Entities that could not be upgraded, up to 100, and why; all others were. */
   readonly failed: readonly Failure[]
@@ -26,8 +26,8 @@ const AT_ONCE = 100
 const TELL_EVERY = 1_000
 
 /**
- * Writes every entity of these kinds whose shape is old in the newest one, if that fits the schema, and so brings its index rows up,
- * too. Reads the whole store; what cannot be read or upgraded is told and left. May be stopped and begun again at any time, and run
+ * Writes every entity of these kinds that is stored in an old shape or without a default of its schema, if it fits the schema then, and
+ * so brings its index rows up, too. Reads the whole store; what cannot be read or upgraded is told and left. May be stopped and begun again at any time, and run
  * beside the site. Begin when every process of the site has the new upgrades: an older one does not change what was upgraded.
  */
 export async function upgradeKinds(
@@ -58,19 +58,19 @@ async function upgrade(
   }
 
   async function upgradeOne(id: EntityId, shape: Shape): Promise<void> {
-    let isOld = false
+    let isBehind = false
     try {
       await store.update(
         id,
         (bag) => {
-          isOld = shape.isOf(bag) && shape.isOld(bag)
-          if (!isOld) return unchanged
+          isBehind = shape.isOf(bag) && shape.isBehind(bag)
+          if (!isBehind) return unchanged
           const now = shape.upgraded(bag, id)
           return dryRun ? unchanged : now
         },
         { signal },
       )
-      if (isOld) upgraded[shape.name]!++
+      if (isBehind) upgraded[shape.name]!++
     } catch (error) {
       // One that was deleted meanwhile needs no upgrade; what a shard answers for all ends the work.
       if (isLooseleafError(error, 'NOT_FOUND')) return
@@ -85,7 +85,7 @@ async function upgrade(
   for await (const entity of store.scan({ signal, onDamaged })) {
     if (++scanned % TELL_EVERY === 0) onProgress?.(told())
     const kind = kinds.find(({ shape }) => shape.isOf(entity))
-    if (kind?.shape.isOld(entity) !== true) continue
+    if (kind?.shape.isBehind(entity) !== true) continue
     batch.push({ id: entity.id, shape: kind.shape })
     if (batch.length >= AT_ONCE) await upgradeBatch()
   }

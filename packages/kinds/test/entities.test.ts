@@ -1,7 +1,7 @@
 import { metaOf, type Entity } from '@looseleaf/core'
 import { unchanged } from '@looseleaf/store'
 import { expect, test } from 'vitest'
-import { defineKind, typed } from '../src/index.ts'
+import { defineKind, typed, unset } from '../src/index.ts'
 import { Issue, openStore } from './issues.ts'
 
 const Note = defineKind('note', { schema: typed<{ text: string }>() })
@@ -42,15 +42,49 @@ test('what does not fit is refused with what is wrong where, and nothing is writ
   expect((await store.status()).shards.reduce((sum, { entities = 0 }) => sum + entities, 0)).toBe(1)
 })
 
-test('a patch changes what it names, removes what it gives as undefined, and leaves the rest', async () => {
+test('a patch changes the properties that it names, `unset` removes one, and the others stay', async () => {
   const issues = Issue.in(await openStore(Issue))
   const { id } = await issues.insert({ ...fresh, due: new Date(0), author: { id: 'x' } })
-  const changed = await issues.update(id, { title: 'B', due: undefined })
+  const changed = await issues.update(id, { title: 'B', due: unset })
   expect(changed).toMatchObject({ title: 'B', author: { id: 'x' }, project: 'p' })
   expect(changed).not.toHaveProperty('due')
   expect(await issues.get(id)).toEqual(changed)
   const counted = await issues.update(id, ({ labels }) => ({ labels: [...labels, 'bug'] }))
   expect(counted.labels).toEqual(['bug'])
+})
+
+test('an undefined property is refused by every call that takes a patch, and removes nothing', async () => {
+  const issues = Issue.in(await openStore(Issue))
+  const issue = await issues.insert({ ...fresh, due: new Date(0) })
+  const { id } = issue
+  const none = { title: 'B', due: undefined } as { title: string }
+  for (const call of [
+    () => issues.update(id, none),
+    () => issues.update(id, () => none),
+    () => issues.upsert(id, fresh, none),
+    () => issues.upsert(issues.store.newId(), fresh, none),
+    () => issues.updateMany([], none),
+    () => issues.byProject.updateWhere({ project: 'no such' }, none),
+  ]) {
+    await expect(call()).rejects.toMatchObject({
+      code: 'BAD_PROPERTY',
+      message: expect.stringMatching(/ got a patch whose "due" is undefined\. .*`unset` to remove it\.$/),
+    })
+  }
+  const { failed } = await issues.byProject.updateWhere({ project: 'p' }, () => none)
+  expect(failed).toMatchObject([{ id, error: { code: 'BAD_PROPERTY' } }])
+  expect(await issues.get(id)).toEqual(issue)
+})
+
+test('a property of a kind that checks nothing is removed by `unset` alone', async () => {
+  const store = await openStore()
+  const notes = defineKind('note', { schema: typed<{ text: string; due?: Date }>() }).in(store)
+  const { id } = await notes.insert({ text: 'a', due: new Date(0) })
+  await expect(notes.update(id, { text: undefined } as object)).rejects.toMatchObject({
+    code: 'BAD_PROPERTY',
+  })
+  await notes.update(id, () => ({ due: unset }))
+  expect(await store.get(id)).toEqual({ id, _kind: 'note', text: 'a' })
 })
 
 test('a change that says nothing is an error; one that says `unchanged` writes nothing', async () => {

@@ -55,8 +55,15 @@ test('what a newer program has stored survives an update by an older one', async
     schema: z.object({ address: z.object({ street: z.string() }) }),
     upgrades: [(bag) => bag],
   })
-  await Street.in(store).update(id, { address: { street: 'High' } })
+  const streets = Street.in(store)
+  // A function has all properties, and carries them along.
+  await streets.update(id, (now) => ({ address: { ...now.address, street: 'High' } }))
   expect(await store.get(id)).toMatchObject({ name: 'Ada L.', address: { street: 'High', floor: 2 } })
+  await streets.update(id, { address: { street: 'High' } })
+  expect(await store.get(id)).toMatchObject({ address: { street: 'High', floor: 2 } })
+  // Another address has no floor of this one.
+  await streets.update(id, { address: { street: 'Low' } })
+  expect((await store.get(id))?.['address']).toEqual({ street: 'Low' })
 })
 
 test('a shape that a newer program has brought up is not changed by an older one, which may delete it', async () => {
@@ -122,14 +129,19 @@ test.each([
   })
 })
 
-const loose = { a: 1, author: { name: 'Ada', karma: 3 }, tags: [{ text: 'x', by: 'Ada' }], extra: true }
+const loose = {
+  a: 1,
+  author: { id: 'ada', name: 'Ada', karma: 3 },
+  tags: [{ text: 'x', by: 'Ada' }],
+  extra: true,
+}
 
 test.each([
   [
     'zod',
     z.object({
       a: z.number(),
-      author: z.object({ name: z.string() }),
+      author: z.object({ id: z.string(), name: z.string() }),
       tags: z.array(z.object({ text: z.string() })),
     }),
   ],
@@ -137,7 +149,7 @@ test.each([
     'valibot',
     v.object({
       a: v.number(),
-      author: v.object({ name: v.string() }),
+      author: v.object({ id: v.string(), name: v.string() }),
       tags: v.array(v.object({ text: v.string() })),
     }),
   ],
@@ -145,7 +157,7 @@ test.each([
   const store = await openStore()
   const things = defineKind('thing', { schema, checkReads: true }).in(store)
   const { id } = await store.put({ ...loose, _kind: 'thing' })
-  const shown = { a: 1, author: { name: 'Ada' }, tags: [{ text: 'x' }] }
+  const shown = { a: 1, author: { id: 'ada', name: 'Ada' }, tags: [{ text: 'x' }] }
   expect(await things.get(id)).toEqual({ ...shown, id, version: expect.any(Number) })
   await things.update(id, ({ author, tags }) => ({
     author: { ...author, name: 'Eve' },
@@ -155,8 +167,35 @@ test.each([
     ...loose,
     _kind: 'thing',
     id,
-    author: { name: 'Eve', karma: 3 },
+    author: { id: 'ada', name: 'Eve', karma: 3 },
     tags: [{ text: 'new' }, { text: 'x', by: 'Ada' }],
+  })
+})
+
+test('a line that moves up in an order has nothing of the line that is gone, and another author nothing of the first', async () => {
+  const store = await openStore()
+  const orders = defineKind('order', {
+    schema: z.object({
+      author: z.object({ id: z.string(), name: z.string() }),
+      lines: z.array(z.object({ sku: z.string(), count: z.number() })),
+    }),
+  }).in(store)
+  const [first, second] = [
+    { sku: 'a', count: 1 },
+    { sku: 'b', count: 2 },
+  ]
+  const { id } = await store.put({
+    _kind: 'order',
+    author: { id: 'ada', name: 'Ada', email: 'ada@example.com' },
+    lines: [{ ...first!, discount: 10 }, second!],
+  })
+  await orders.update(id, { lines: [second!, { sku: 'c', count: 1 }] })
+  await orders.update(id, { author: { id: 'bob', name: 'Bob' } })
+  expect(await store.get(id)).toEqual({
+    id,
+    _kind: 'order',
+    author: { id: 'bob', name: 'Bob' },
+    lines: [second, { sku: 'c', count: 1 }],
   })
 })
 

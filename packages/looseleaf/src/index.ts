@@ -199,6 +199,7 @@ export {
   defineKind,
   indexesOf,
   typed,
+  unset,
   upgradeKinds,
   type AnyKind,
   type ChangedWhere,

@@ -1,3 +1,4 @@
+import { unset } from 'looseleaf'
 import type { Entry, SiteData } from '../model/entities.ts'
 import { importedEntryId } from '../model/ids.ts'
 import { createImportRecord } from '../model/imports.ts'
@@ -47,7 +48,10 @@ export async function storeFeed(
         news.push({ id, ...fieldsOf(item), ...from, published })
       } else if (isChanged(entry, item)) {
         await data.entries.update(id, {
-          ...fieldsOf(item),
+          title: item.title,
+          body: item.body ?? unset,
+          link: item.link ?? unset,
+          author: item.author ?? unset,
           published: item.published ?? entry.published,
         })
         total.updated++

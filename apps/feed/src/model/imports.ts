@@ -1,3 +1,4 @@
+import { unset } from 'looseleaf'
 import type { Entry, Import, SiteData, Source } from './entities.ts'
 import { deleteEntry } from './entries.ts'
 import type { List, Reader } from './reader.ts'
@@ -107,6 +108,6 @@ async function takeOutSource(
     return 'sources'
   }
   if (entry.import_id === importId) return 'keptSources'
-  await sources.update(id, { import_id: entry.import_id })
+  await sources.update(id, { import_id: entry.import_id ?? unset })
   return 'othersSources'
 }

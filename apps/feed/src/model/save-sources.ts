@@ -1,3 +1,4 @@
+import { unset, type Changes } from 'looseleaf'
 import { addressKey } from '../import/web-link.ts'
 import type { SiteData, Source } from './entities.ts'
 import { sourceId } from './ids.ts'
@@ -99,7 +100,7 @@ function changeOf(
   source: NewSource,
   names: readonly string[],
   ownTitle: boolean,
-): Partial<Source> | undefined {
+): Changes<Omit<Source, 'id' | 'version'>> | undefined {
   // A list of subscriptions may know less of a source than its own feed does.
   const change = {
     title: ownTitle ? source.title : known.title,
@@ -114,5 +115,5 @@ function changeOf(
     change.link === known.link &&
     change.feed_link === known.feed_link &&
     change.known_as.length === known.known_as.length
-  return isSame ? undefined : change
+  return isSame ? undefined : { ...change, link: change.link ?? unset, feed_link: change.feed_link ?? unset }
 }

@@ -1,0 +1,2 @@
+/** Removes a property: `update(id, { due: unset })`. The same in every copy of the package. */
+export const unset: unique symbol = Symbol.for('looseleaf.unset')
