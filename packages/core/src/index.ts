@@ -29,6 +29,7 @@ export {
   errorCodes,
   isLooseleafError,
   isOutage,
+  isUndone,
   LooseleafError,
   type ErrorCode,
   type LooseleafErrorOptions,

@@ -103,7 +103,7 @@ export function entityStatements(name: string, flavor: Flavor): EntityStatements
     },
 
     replaceOne: () => sql`
-      UPDATE ${table} SET version = ${slot}, body = ${slot}, updated = ${updated}
+      UPDATE ${flavor.updateSource(table, 'id')} SET version = ${slot}, body = ${slot}, updated = ${updated}
       WHERE id = ${slot} AND version = ${slot} AND ${fence}`,
 
     epoch: () => sql`SELECT epoch FROM ${meta} WHERE id = 1`,
