@@ -19,10 +19,6 @@ export const drivers: Equivalents = {
       'No version is equal to undefined or below it, as none is equal to 0 or below it.',
     'swapStatement: sql` UNION ALL` → sql` UNION`': 'No two rows of a swap have one id.',
   },
-  'driver-mysql/kysely/own-writes': {
-    'createOwnWrites.remember: recent.size >= REMEMBERED → recent.size > REMEMBERED':
-      'Of so many that are remembered one more or less is the same.',
-  },
   'driver-mysql/kysely/flavor': {
     'required: sql`COALESCE(${value}, (SELECT 1 UNION ALL SELECT 2))` → sql`COALESCE(${value}, (SELECT 1 UNION SELECT 2))`':
       'One and two are two rows with either.',
