@@ -112,7 +112,7 @@ export class LooseleafError extends Error {
   readonly unknownOutcome: boolean
   /**
    * True when the database has undone a statement as a whole because of others that were at the same rows: after a deadlock, or a wait
-   * for a lock that was too long. Nothing was done, and the same statement may succeed at once.
+   * for a lock that was too long. The statement has done nothing, and may succeed at once when it is sent again.
    */
   readonly undone: boolean
 

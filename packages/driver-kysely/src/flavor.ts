@@ -78,11 +78,11 @@ export interface Flavor {
   /** True where the number of rows of a write leaves out those that it found just as it would have made them. */
   readonly countsChanges: boolean
   /**
-   * What follows UPDATE: the table, of which rows are found, and so locked, in the order of this key. Two statements that lock the
+   * The part behind UPDATE: the table, whose rows are found, and so locked, in the order of this key. Two statements that lock the
    * same rows in one order do not lock each other out, and the plan for a small table is a scan if nothing forbids it.
    */
   updateSource(table: RawBuilder<unknown>, key: 'PRIMARY' | 'id'): RawBuilder<unknown>
-  /** What follows DELETE: the table, found by its primary key as in `updateSource`. */
+  /** The part behind DELETE: the table, found by its primary key as in `updateSource`. */
   deleteSource(table: RawBuilder<unknown>): RawBuilder<unknown>
   /** Compare-and-swaps of several rows of an entity table, which differ most between databases. */
   batchedSwap(table: SwapTable): BatchedSwap

@@ -20,7 +20,9 @@ const note = (error: unknown): void => {
 }
 for (let round = 0; round < Number(rounds); round++) {
   // Most of these swaps are in one statement, and lose where the other process was first.
-  await Promise.all(shuffled(ids).map((id) => store.put({ adds: 0, round: String(round) }, { id }).catch(note)))
+  await Promise.all(
+    shuffled(ids).map((id) => store.put({ adds: 0, round: String(round) }, { id }).catch(note)),
+  )
 }
 process.stdout.write('put\n')
 await once(process.stdin, 'data')

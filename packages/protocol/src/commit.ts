@@ -18,7 +18,7 @@ export type CommitOutcome = 'won' | 'lost' | 'unsettled' | 'stale'
 
 /**
  * Law 2: the entity is written only if its version is the base that was read. The version is an attempt's own and greater than
- * the base (`clock.next`). Whoever has not won reads again and takes a new version; index rows are not undone. `onUnsettled` is called
+ * the base (`clock.next`). A writer that has not won reads again and takes a new version; its index rows are not undone. `onUnsettled` is called
  * with the reason for which there is no answer.
  */
 export async function commit(

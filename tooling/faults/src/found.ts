@@ -32,7 +32,7 @@ export const found: readonly FoundMistake[] = [
     now: 'A batch names its winners in its answer; one that is too long for that is a transaction, which has not taken place then.',
     heldBy: {
       file: 'packages/driver-mysql/src/kysely/read-back.int.test.ts',
-      name: 'are one statement, whether they win or lose',
+      name: 'swaps of one call are one statement, whether they win or lose',
     },
   },
   {

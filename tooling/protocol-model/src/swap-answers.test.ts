@@ -43,12 +43,15 @@ const meeting = (body: string): readonly SwapProcess[] => [
 ]
 
 describe('a batch of swaps', () => {
-  it.each(Object.entries({ named, careful }))('is always told its winners, and nothing wrong: %s', (_, guards) => {
-    for (const body of ['other', 'of the batch']) {
-      expect(outcome(guards, meeting(body), notTold)).toBeUndefined()
-    }
-    expect(outcome(guards, apart, notTold)).toBeUndefined()
-  })
+  it.each(Object.entries({ named, careful }))(
+    'a batch is always told its winners, and nothing wrong: %s',
+    (_, guards) => {
+      for (const body of ['other', 'of the batch']) {
+        expect(outcome(guards, meeting(body), notTold)).toBeUndefined()
+      }
+      expect(outcome(guards, apart, notTold)).toBeUndefined()
+    },
+  )
 })
 
 describe('a batch of swaps that is read back after its commit', () => {
@@ -63,7 +66,7 @@ describe('a batch of swaps that is read back after its commit', () => {
   })
 
   it.each(['body', 'attempt'] as const)(
-    'is told nothing wrong, and not always its winners, where its rows are known by their %s',
+    'a batch whose rows are known by their %s is told nothing wrong, and not always its winners',
     (knownBy) => {
       expect(outcome({ ...late, knownBy }, apart)).toBeUndefined()
       expect(outcome({ ...late, knownBy }, meeting('other'))).toBeUndefined()
@@ -73,7 +76,7 @@ describe('a batch of swaps that is read back after its commit', () => {
     },
   )
 
-  it('takes the row of another for its own where even the bodies are the same', () => {
+  it('a batch takes the row of another for its own where even the bodies are the same', () => {
     const same = meeting('of the batch')
     expect(outcome(late, same)?.what).toBe('the batch has won [b] and is told [a]')
     expect(outcome({ ...late, knownBy: 'attempt' }, same)).toBeUndefined()

@@ -2,7 +2,7 @@ import type { ErrorCode } from '@looseleaf/core'
 import type { TableFault } from '@looseleaf/driver-kysely'
 
 /**
- * What else is to be known of an error:
+ * Further facts about an error:
  * - `unsure`: it may come after a write was done, so that of a write nobody knows; a read may be made again.
  * - `undone`: the statement was undone as a whole because of others that were at the same rows or tables; sent again it may pass.
  * - `ends`: the server closes the connection with it.

@@ -15,7 +15,12 @@ import { batchedSwap, MAX_NAMED, swapStatement } from './batched-swap.ts'
 const [A, B, C] = [1, 2, 3].map((number) => Buffer.alloc(16, number)) as [Buffer, Buffer, Buffer]
 const text = Buffer.from('text')
 
-const swap = (id: Buffer, body: Uint8Array | null = text): EntityReplace => ({ id, base: 1, version: 2, body })
+const swap = (id: Buffer, body: Uint8Array | null = text): EntityReplace => ({
+  id,
+  base: 1,
+  version: 2,
+  body,
+})
 
 /** More rows than one number can name. */
 const many = Array.from({ length: MAX_NAMED + 1 }, (_, number) => swap(Buffer.alloc(16, number)))
@@ -26,7 +31,10 @@ const VERSIONS = 'SELECT versions'
 const LONG = /BINARY\(16777215\)/g
 
 /** A part of the next statement, or `BEGIN`, `COMMIT` or `ROLLBACK`, and the answer to it. */
-type Step = readonly [part: string, answer?: { readonly rows?: readonly Row[]; readonly changed?: number; readonly insertId?: bigint }]
+type Step = readonly [
+  part: string,
+  answer?: { readonly rows?: readonly Row[]; readonly changed?: number; readonly insertId?: bigint },
+]
 
 const db = new Kysely<unknown>({
   dialect: {
@@ -63,7 +71,11 @@ beforeEach(() => {
     async run(query, parameters, { write }) {
       sent.push({ parameters, write, text: query.sql })
       const { rows = [], changed = 0, insertId } = answer(query.sql)
-      return { rows: [...rows], numAffectedRows: BigInt(changed), ...(insertId !== undefined && { insertId }) }
+      return {
+        rows: [...rows],
+        numAffectedRows: BigInt(changed),
+        ...(insertId !== undefined && { insertId }),
+      }
     },
     async transaction(_, work) {
       answer('BEGIN')
@@ -117,12 +129,12 @@ describe('a swap of several rows', () => {
     expect(await replace([swap(B), swap(C)], [SWAP, { changed: 2 }])).toEqual([true, true])
   })
 
-  test('that changed some has the winners in its answer, a bit for each', async () => {
+  test('the answer of a statement that changed some rows names the winners, a bit for each', async () => {
     const outcome = await replace([swap(A), swap(B), swap(C)], [SWAP, { changed: 2, insertId: 0b101n }])
     expect(outcome).toEqual([true, false, true])
   })
 
-  test('can have as many rows as a whole number has bits', async () => {
+  test('a statement can have as many rows as a whole number has bits', async () => {
     const rows = many.slice(0, MAX_NAMED)
     const last = 1n << BigInt(MAX_NAMED - 1)
     const won = (await replace(rows, [SWAP, { changed: 1, insertId: last }])) as boolean[]
@@ -132,7 +144,7 @@ describe('a swap of several rows', () => {
   })
 
   test.each([undefined, 0b1n, 0b111n])(
-    'has an unknown outcome when its answer names %s for two of three winners, and says so',
+    'an answer that names %s for two of three winners makes the outcome unknown, and the message says so',
     async (insertId) => {
       const answer = { changed: 2, ...(insertId !== undefined && { insertId }) }
       expect(await replace([swap(A), swap(B), swap(C)], [SWAP, answer])).toMatchObject({
@@ -165,12 +177,12 @@ describe('a swap of more rows than a number can name is a transaction that', () 
   const versions = (won: (place: number) => boolean): Row[] =>
     many.map(({ id }, place) => ({ id, version: won(place) ? 2 : 1 }))
 
-  test('reads nothing where it has changed all', async () => {
+  test('it reads nothing where it has changed all rows', async () => {
     const won = await replace(many, ['BEGIN'], [SWAP, { changed: many.length }], ['COMMIT'])
     expect(won).toEqual(many.map(() => true))
   })
 
-  test('has won the rows that have its versions before it is committed', async () => {
+  test('it wins the rows that have its versions before it is committed', async () => {
     const isOdd = (place: number): boolean => place % 2 === 1
     const changed = many.filter((_, place) => isOdd(place)).length
     const answer = { rows: versions(isOdd) }
@@ -179,13 +191,13 @@ describe('a swap of more rows than a number can name is a transaction that', () 
     expect(sent.at(-1)).toMatchObject({ write: false })
   })
 
-  test('is rolled back where another process has given a row the same version', async () => {
+  test('it is rolled back where another process has given a row the same version', async () => {
     const answer = { rows: versions((place) => place < 2) }
     const outcome = await replace(many, ['BEGIN'], [SWAP, { changed: 1 }], [VERSIONS, answer], ['ROLLBACK'])
     expect(outcome).toMatchObject({ code: 'SHARD_BUSY', undone: true, unknownOutcome: false })
   })
 
-  test('is the one that it is part of, where there is one', async () => {
+  test('it is the transaction of its caller, if there is one', async () => {
     script = [[SWAP, { changed: many.length }]]
     const outer = { ...session }
     expect(await swaps.send([first, ...many.slice(1)], [], call, outer)).toEqual(many.map(() => true))

@@ -41,7 +41,8 @@ export function batchedSwap({
   ): Promise<readonly boolean[]> {
     const { numAffectedRows, insertId = 0n } = await send(rows, true, fenceParameters, call, through)
     const changed = toCount(numAffectedRows)
-    const won = atOnce(rows.length, changed) ?? rows.map((_, place) => ((insertId >> BigInt(place)) & 1n) === 1n)
+    const won =
+      atOnce(rows.length, changed) ?? rows.map((_, place) => ((insertId >> BigInt(place)) & 1n) === 1n)
     if (won.filter(Boolean).length === changed) return won
     const message = `${changed} of ${rows.length} entities were written, and the answer does not name them; does a proxy change answers on their way?`
     throw fail('OUTCOME_UNKNOWN', message)
@@ -62,7 +63,10 @@ export function batchedSwap({
     const won = rows.map(({ version }, i) => versions[i] === version)
     if (won.filter(Boolean).length === changed) return won
     // The transaction is rolled back with this error.
-    throw fail('SHARD_BUSY', 'another process has given one of these entities the same version; nothing was done.')
+    throw fail(
+      'SHARD_BUSY',
+      'another process has given one of these entities the same version; nothing was done.',
+    )
   }
 
   function send(
@@ -120,7 +124,9 @@ export function swapStatement(
       SELECT CAST(${slot} AS BINARY(16)) AS id, CAST(${slot} AS UNSIGNED) AS base,
         CAST(${slot} AS UNSIGNED) AS version, ${body} AS body${bit(place)}`,
   )
-  const version = namesWinners ? sql`n.version + 0 * LAST_INSERT_ID(LAST_INSERT_ID() | n.bit)` : sql`n.version`
+  const version = namesWinners
+    ? sql`n.version + 0 * LAST_INSERT_ID(LAST_INSERT_ID() | n.bit)`
+    : sql`n.version`
   return sql`
     UPDATE (${sql.join(rows, sql` UNION ALL`)}
     ) n STRAIGHT_JOIN ${sql.table(table)} e FORCE INDEX (id) ON e.id = n.id AND e.version = n.base

@@ -120,14 +120,18 @@ const statements: readonly (readonly [
     'a swap of a claim',
     unique.table,
     'PRIMARY',
-    ([entity]) =>
-      shard.claims(unique).swap(rowOf(entity!, false), { entityId: entity!.id, version: 5 }),
+    ([entity]) => shard.claims(unique).swap(rowOf(entity!, false), { entityId: entity!.id, version: 5 }),
   ],
   [
     'a claim of tasks',
     'looseleaf_tasks',
     'PRIMARY',
-    (some) => shard.tasks.claimAll(some.map(({ id }) => nameOf(id)), 'somebody', 1),
+    (some) =>
+      shard.tasks.claimAll(
+        some.map(({ id }) => nameOf(id)),
+        'somebody',
+        1,
+      ),
   ],
   [
     'a save of tasks',
@@ -139,8 +143,7 @@ const statements: readonly (readonly [
     'a delete of pending rows',
     'looseleaf_pending',
     'PRIMARY',
-    (some) =>
-      shard.pending.remove(some.map(({ id }) => ({ entityId: id, table: index.table, before: 1 }))),
+    (some) => shard.pending.remove(some.map(({ id }) => ({ entityId: id, table: index.table, before: 1 }))),
   ],
 ]
 

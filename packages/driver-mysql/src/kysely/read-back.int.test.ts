@@ -52,16 +52,21 @@ async function withOthers(...rows: readonly EntityReplace[]): Promise<EntityRepl
 const lost = (row: EntityReplace): EntityReplace => ({ ...row, base: 9, version: 10 })
 
 describe('swaps in one call', () => {
-  test('are one statement, whether they win or lose', async () => {
+  test('swaps of one call are one statement, whether they win or lose', async () => {
     const [a, b] = await twoSwaps()
     const others = await twoSwaps()
     sent = []
-    expect(await shard.entities.replace([a, lost(b), ...others], { epoch })).toEqual([true, false, true, true])
+    expect(await shard.entities.replace([a, lost(b), ...others], { epoch })).toEqual([
+      true,
+      false,
+      true,
+      true,
+    ])
     expect(sent).toEqual(['UPDATE'])
     expect(await versions([a, b])).toEqual([2, 1])
   })
 
-  test.each([2, 20, MAX_NAMED])('have their winners told apart, of %i', async (count) => {
+  test.each([2, 20, MAX_NAMED])('the winners of %i swaps are told from the losers', async (count) => {
     const entities = Array.from({ length: count }, newEntity)
     await shard.entities.insert(entities, { epoch })
     for (const round of [1, 2, 3, 4]) {
@@ -80,14 +85,14 @@ describe('swaps in one call', () => {
     }
   })
 
-  test('with long bodies, which are prepared, have their winners told apart', async () => {
+  test('the winners of swaps with long bodies, which are prepared, are told from the losers', async () => {
     const [a, b] = await twoSwaps()
     const body = randomBytes(70_000)
     expect(await shard.entities.replace([{ ...a, body }, lost(b)], { epoch })).toEqual([true, false])
     expect((await shard.entities.read([a.id]))[0]?.body).toEqual(body)
   })
 
-  test('of more rows than a number can name are one transaction, and read back before it is committed', async () => {
+  test('swaps of more rows than a number can name are one transaction, and their versions are read before its COMMIT', async () => {
     const [a, b] = await twoSwaps()
     const rows = await withOthers(a, lost(b))
     sent = []
@@ -98,7 +103,7 @@ describe('swaps in one call', () => {
     expect(await versions([a, b])).toEqual([2, 1])
   })
 
-  test('are told apart beside what goes with their entities, in its transaction', async () => {
+  test('the winners of swaps with pending rows are told from the losers, in the transaction of both', async () => {
     const [a, b] = await twoSwaps()
     const deferred = ['ix_down']
     expect(await shard.entities.replace([{ ...a, deferred }, lost({ ...b, deferred })], { epoch })).toEqual([
@@ -119,7 +124,7 @@ test('of two writers that chose one version from one base, the loser is not told
   const [c, d] = await twoSwaps()
   await other.entities.replace([{ ...c, body }], { epoch })
   const many = await withOthers(c, d)
-  // Of so many it cannot be told, so none of them is done.
+  // The versions do not tell who has won, so the transaction is rolled back.
   await expect(shard.entities.replace(many, { epoch })).rejects.toMatchObject({
     code: 'SHARD_BUSY',
     undone: true,

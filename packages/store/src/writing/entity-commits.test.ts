@@ -181,7 +181,7 @@ describe('what is told of an attempt whose outcome is not known', () => {
     })
   })
 
-  it('is that the entity would stay as it was found', async () => {
+  it('the message says that the entity would stay as it was found', async () => {
     const { id } = await store.put({ name: 'one' })
     let calls = 0
     const update = store.update(id, () => (++calls === 1 ? { name: 'two' } : unchanged))

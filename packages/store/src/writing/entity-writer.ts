@@ -224,7 +224,12 @@ export function createEntityWriter(
       const bag = decide(found)
       // An attempt before this one may still land, so it cannot be said that nothing was written.
       for (const { reason } of bag === undefined ? unsettled.values() : NONE)
-        throw lostTrack(id, lane, 'would stay as it was found, while an earlier attempt of this call may still be committed', reason)
+        throw lostTrack(
+          id,
+          lane,
+          'would stay as it was found, while an earlier attempt of this call may still be committed',
+          reason,
+        )
       if (bag === undefined) return { found, written: false, version: found.version, indexed: true }
 
       const body = bag === null ? null : context.codec.encode(bag)
@@ -292,12 +297,7 @@ function sameBody(one: Uint8Array | null, other: Uint8Array | null): boolean {
   return one === null || other === null ? one === other : Buffer.compare(one, other) === 0
 }
 
-function lostTrack(
-  id: Uint8Array,
-  lane: ShardLanes,
-  what: string,
-  cause: LooseleafError,
-): LooseleafError {
+function lostTrack(id: Uint8Array, lane: ShardLanes, what: string, cause: LooseleafError): LooseleafError {
   const entity = formatId(id)
   return new LooseleafError('CONFLICT', `Entity ${entity} ${what}.`, { entity, shard: lane.shard, cause })
 }
@@ -311,11 +311,11 @@ function tooLate(
   const entity = formatId(id)
   const attempts = `${tries} ${tries === 1 ? 'attempt' : 'attempts'} did not get through within writeTimeoutMs`
   const reason = cause === undefined ? '' : ` Of the last one: ${cause.message}`
-  return new LooseleafError(
-    'DEADLINE',
-    `Entity ${entity}: ${attempts}, and no more is begun.${reason}`,
-    { entity, shard: lane.shard, cause },
-  )
+  return new LooseleafError('DEADLINE', `Entity ${entity}: ${attempts}, and no more is begun.${reason}`, {
+    entity,
+    shard: lane.shard,
+    cause,
+  })
 }
 
 /** The tables of rows that could not be written, where that is allowed; throws what has failed otherwise. */

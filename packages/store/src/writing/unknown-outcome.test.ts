@@ -94,7 +94,7 @@ describe('OUTCOME_UNKNOWN of a write that was given no id', () => {
 })
 
 describe('OUTCOME_UNKNOWN says', () => {
-  it('why there is no answer, and why the outcome could not be found out afterwards', async () => {
+  it('the message says why there is no answer, and why the outcome could not be found out afterwards', async () => {
     const error = await unknownOf(() => store.put({ n: 1 }, { id }))
     expect(error.message).toContain(`Entity ${id}: it is not known whether version `)
     expect(error.message).toContain(unknownOutcome().message)
@@ -102,7 +102,7 @@ describe('OUTCOME_UNKNOWN says', () => {
     expect(error.cause).toMatchObject({ code: 'SHARD_UNAVAILABLE' })
   })
 
-  it('what the attempt has met, by way of its cause, where another write came next', async () => {
+  it('the causes name both reasons where another write came next', async () => {
     state = 'overtaken'
     const error = await store.put({ n: 1 }, { id }).catch((each: unknown) => each)
     expect(error).toMatchObject({

@@ -368,7 +368,7 @@ describe('statements that the database has undone', () => {
 
   beforeEach(() => rival.addIndex(unique))
 
-  it('are made again in an attempt of their own: of the entity, its index rows and its claims', async () => {
+  it('a write begins another attempt after its claims, its index rows or its entity were undone', async () => {
     const store = await open()
     const counts = undoing(3, 'replace', 'upsert', 'take')
     await store.put({ name: 'mine' }, { id })
@@ -377,7 +377,7 @@ describe('statements that the database has undone', () => {
     await expect(rival.put({ name: 'mine' })).rejects.toMatchObject({ code: 'DUPLICATE_KEY', holder: id })
   })
 
-  it('are made again for an id that was made for the call, which stays the same', async () => {
+  it('a put without an id keeps the id that was made for it', async () => {
     const store = await open()
     const counts = undoing(2, 'insert')
     const { id: fresh, created } = await store.put({ name: 'fresh' })
@@ -385,7 +385,7 @@ describe('statements that the database has undone', () => {
     expect(await rival.get(fresh)).toEqual({ id: fresh, name: 'fresh' })
   })
 
-  it('are made again until writeTimeoutMs is over, and the error then has the reason', async () => {
+  it('a write ends with DEADLINE after writeTimeoutMs, and its error has the reason', async () => {
     const store = await open({ writeTimeoutMs: 5_000 })
     let attempts = 0
     plan = ({ operation }) => {
@@ -405,7 +405,7 @@ describe('statements that the database has undone', () => {
     expect(await rival.get(id)).toEqual({ id, name: 'first' })
   })
 
-  it('are not those of a shard that is full, whose error the caller gets at once', async () => {
+  it('a write ends at once where the shard is full', async () => {
     const store = await open()
     let attempts = 0
     plan = ({ operation }) => {
@@ -421,7 +421,7 @@ describe('statements that the database has undone', () => {
     expect(attempts).toBe(1)
   })
 
-  it('do not hide that an attempt before them has no answer', async () => {
+  it('an attempt without an answer before one that was undone keeps the outcome unknown', async () => {
     const store = await open({ writeTimeoutMs: 5_000 })
     let attempts = 0
     plan = ({ operation }) => {
@@ -439,7 +439,7 @@ describe('statements that the database has undone', () => {
     expect(attempts).toBe(2)
   })
 
-  it('are sent again where they delete rows, without a warning', async () => {
+  it('deletes are sent again, without a warning', async () => {
     const warnings: string[] = []
     const store = await open({ onWarning: (message) => void warnings.push(message) })
     const counts = undoing(3, 'remove')

@@ -15,8 +15,6 @@ export const drivers: Equivalents = {
     'createEntityTable.count: row.last_added_id ?? 0 → (row.last_added_id)': 'NULL as a number is 0.',
   },
   'driver-mysql/kysely/batched-swap': {
-    'batchedSwap.send.swap: versions[i] ?? 0 → (versions[i])':
-      'No version is equal to undefined or below it, as none is equal to 0 or below it.',
     'swapStatement: sql` UNION ALL` → sql` UNION`': 'No two rows of a swap have one id.',
   },
   'driver-mysql/kysely/flavor': {
