@@ -96,6 +96,8 @@ export interface LooseleafErrorOptions {
   readonly retryable?: boolean | undefined
   /** True when a write may have happened although it is reported as failed. */
   readonly unknownOutcome?: boolean | undefined
+  /** True when the database has undone a statement as a whole, and the same statement may succeed at once. */
+  readonly undone?: boolean | undefined
   readonly cause?: unknown
 }
 
@@ -110,6 +112,11 @@ export class LooseleafError extends Error {
   readonly holder: string | undefined
   readonly issues: readonly SchemaIssue[] | undefined
   readonly unknownOutcome: boolean
+  /**
+   * True when the database has undone a statement as a whole because of others that were at the same rows: after a deadlock, or a wait
+   * for a lock that was too long. The statement has done nothing, and may succeed at once when it is sent again.
+   */
+  readonly undone: boolean
 
   constructor(code: ErrorCode, message: string, options: LooseleafErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
@@ -121,6 +128,7 @@ export class LooseleafError extends Error {
     this.holder = options.holder
     this.issues = options.issues
     this.unknownOutcome = options.unknownOutcome ?? code === 'OUTCOME_UNKNOWN'
+    this.undone = options.undone ?? false
   }
 
   /** With the message, which JSON leaves out of other errors, for logs. Not with the cause, which may hold stored values. */
@@ -136,6 +144,11 @@ export function isLooseleafError(error: unknown, code?: ErrorCode): error is Loo
     error.name === 'LooseleafError' &&
     (code === undefined || (error as LooseleafError).code === code)
   )
+}
+
+/** True for the failure of a statement that the database has undone as a whole; see `LooseleafError.undone`. */
+export function isUndone(error: unknown): error is LooseleafError {
+  return isLooseleafError(error) && error.undone
 }
 
 const outages: ReadonlySet<ErrorCode> = new Set(['SHARD_UNAVAILABLE', 'SHARD_BUSY', 'DEADLINE'])

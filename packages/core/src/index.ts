@@ -30,6 +30,7 @@ export {
   errorCodes,
   isLooseleafError,
   isOutage,
+  isUndone,
   LooseleafError,
   type ErrorCode,
   type LooseleafErrorOptions,

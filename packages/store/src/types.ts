@@ -75,9 +75,10 @@ export interface DataStoreOptions {
   readonly queryTimeMs?: number | undefined
   /**
    * Milliseconds after which a write begins no further attempt. An attempt is lost when another write of the entity, or a
-   * change of the catalog, comes first, or its answer is lost and it turns out not to have taken place. Then the write
+   * change of the catalog, comes first, when the database undoes it (a deadlock, or a wait for a lock that was too long), or its answer is
+   * lost and it turns out not to have taken place. Then the write
    * fails with `DEADLINE`, which is retryable, nothing having been written; with `OUTCOME_UNKNOWN` where an attempt is
-   * left of which nobody knows. One that is under way goes on to its end: each of its statements has the driver's own
+   * left of which nobody knows. An attempt that is under way goes on to its end: each of its statements has the driver's own
    * deadline. A `signal` ends the wait of a single call at any time. Default: 30,000.
    */
   readonly writeTimeoutMs?: number | undefined

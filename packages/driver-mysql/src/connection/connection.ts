@@ -193,7 +193,10 @@ export function createConnection(options: ConnectionOptions): Connection {
     },
     async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
       const result = await send(query)
-      if ('affectedRows' in result) return { rows: [], numAffectedRows: BigInt(result.affectedRows) }
+      if ('affectedRows' in result) {
+        const { affectedRows, insertId } = result
+        return { rows: [], numAffectedRows: BigInt(affectedRows), insertId: BigInt(insertId) }
+      }
       // The rows are what the statement selects; their type is the business of who wrote it.
       return { rows: result as Row[] }
     },

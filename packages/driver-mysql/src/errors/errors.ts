@@ -85,7 +85,7 @@ export function mysqlFault(error: unknown, write: boolean): Fault {
       cause,
     }
   }
-  return { kind, message, cause }
+  return { kind, message, undone: marks.includes('undone'), cause }
 }
 
 /** True for the refusal to prepare a statement, or to run one that is: nothing was done, and as text it may pass. */
