@@ -1,3 +1,4 @@
+import { platformTime } from '@looseleaf/core'
 import { once } from 'node:events'
 import Table from 'cli-table3'
 import pc from 'picocolors'
@@ -75,11 +76,7 @@ export function createOutput(console: Console, json: boolean): Output {
     progress(options) {
       if (json) return noProgress
       if (stderr.isTTY === true) return createProgressBar(stderr, options)
-      return createProgressLines(
-        options,
-        (line) => stderr.write(`${line}\n`),
-        () => performance.now(),
-      )
+      return createProgressLines(options, (line) => stderr.write(`${line}\n`), platformTime.elapsed)
     },
   }
 }

@@ -103,6 +103,7 @@ export type { PendingPage, PendingRow, PendingTable } from './ports/pending-tabl
 export type { Router, RouterBuckets } from './ports/router.ts'
 export type { SentStatement, StatementListener } from './ports/statement-listener.ts'
 export type { TaskState, TaskTable } from './ports/task-table.ts'
+export { platformTime, type PlatformTime } from './platform-time.ts'
 export { formatPath } from './property-path.ts'
 export { systemRandomness, type Randomness } from './randomness.ts'
 export { summarise, type StatementSummary } from './statement-summary.ts'

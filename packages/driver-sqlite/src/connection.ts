@@ -1,4 +1,4 @@
-import { abortedError } from '@looseleaf/core'
+import { abortedError, platformTime } from '@looseleaf/core'
 import { notStreamed, type HintedQuery, type StatementTeller } from '@looseleaf/driver-kysely'
 import type Database from 'better-sqlite3'
 import { CompiledQuery, type DatabaseConnection, type QueryResult } from 'kysely'
@@ -51,7 +51,7 @@ export function createConnections(options: ConnectionOptions): { acquire(): Conn
 
   /** Attempts that find the file locked are told too. */
   function runTold<Row>(query: CompiledQuery, { tell }: StatementTeller): QueryResult<Row> {
-    const sentAt = performance.now()
+    const sentAt = platformTime.elapsed()
     try {
       const result = run<Row>(query)
       tell(query.sql, sentAt, result.rows.length + Number(result.numAffectedRows ?? 0))
@@ -66,7 +66,7 @@ export function createConnections(options: ConnectionOptions): { acquire(): Conn
 
   async function execute<Row>(connection: Connection, query: CompiledQuery): Promise<QueryResult<Row>> {
     const { signal } = query as Partial<HintedQuery>
-    const until = performance.now() + deadlineMs
+    const until = platformTime.elapsed() + deadlineMs
     for (;;) {
       // The answer comes in a later turn, so that calls made meanwhile can gather into the next statement.
       await nextTurn()
@@ -75,7 +75,7 @@ export function createConnections(options: ConnectionOptions): { acquire(): Conn
       try {
         return statements?.isListening ? runTold<Row>(query, statements) : run<Row>(query)
       } catch (error) {
-        if (!isBusy(error) || performance.now() >= until) throw error
+        if (!isBusy(error) || platformTime.elapsed() >= until) throw error
       }
       await pause(RETRY_MS / 2 + Math.random() * RETRY_MS)
     }
@@ -129,5 +129,5 @@ export function isBusy(error: unknown): boolean {
 }
 
 export function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds))
+  return new Promise((resolve) => platformTime.setTimeout(resolve, milliseconds))
 }

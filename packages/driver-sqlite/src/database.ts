@@ -1,4 +1,4 @@
-import { checkNode, LooseleafError } from '@looseleaf/core'
+import { checkNode, LooseleafError, platformTime } from '@looseleaf/core'
 import Database from 'better-sqlite3'
 import { isBusy, pause } from './connection.ts'
 import { sqliteFault } from './errors.ts'
@@ -26,7 +26,7 @@ export async function openDatabase({
   checkNode()
   const isFile = file !== ':memory:'
   if (isFile) await makeFile(file)
-  const until = performance.now() + deadlineMs
+  const until = platformTime.elapsed() + deadlineMs
   for (;;) {
     let database: Database.Database | undefined
     try {
@@ -38,7 +38,7 @@ export async function openDatabase({
       return database
     } catch (error) {
       database?.close()
-      if (!isBusy(error) || performance.now() >= until) throw openError(file, error)
+      if (!isBusy(error) || platformTime.elapsed() >= until) throw openError(file, error)
     }
     await pause(BLOCKING_WAIT_MS + Math.random() * 10)
   }

@@ -1,5 +1,5 @@
 import { cleanIndex, readShardReports } from '@looseleaf/cleaner'
-import { describeKind, LooseleafError, type CatalogEntry } from '@looseleaf/core'
+import { describeKind, LooseleafError, type CatalogEntry, platformTime } from '@looseleaf/core'
 import type { DataStore } from '@looseleaf/store'
 import { actOrState, createActPage, type ActPage } from '../acts/act-page.ts'
 import type { Acts, Deed, Doing } from '../acts/acts.ts'
@@ -91,7 +91,7 @@ export function createFaults(
   async function cleanerSection(): Promise<Html> {
     const { value, failure } = await asked(
       (signal) => readShardReports({ context }, { signal }),
-      AbortSignal.timeout(LIMIT_MS),
+      platformTime.abortAfter(LIMIT_MS),
     )
     const lags = value?.map(
       ({ name, lagMs, isFollowed, error }) =>
