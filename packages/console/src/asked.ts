@@ -1,4 +1,4 @@
-import { platformTime, type Driver, type ShardSizes } from '@looseleaf/core'
+import { platformTime, type Driver, type ShardSizes, isError } from '@looseleaf/core'
 
 /** How long a part of a page may take, in milliseconds, so that a shard which is silent takes nothing but its own part away. */
 const LIMIT_MS = 2000
@@ -18,7 +18,7 @@ export async function asked<T>(
   } catch (error) {
     if (signal.aborted) throw error
     if (own.aborted) return { failure: `No answer within ${LIMIT_MS / 1000} seconds.` }
-    return { failure: error instanceof Error ? error.message : 'It has failed.' }
+    return { failure: isError(error) ? error.message : 'It has failed.' }
   }
 }
 

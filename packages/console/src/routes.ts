@@ -1,4 +1,4 @@
-import { isLooseleafError, platformTime } from '@looseleaf/core'
+import { isLooseleafError, platformTime, isError } from '@looseleaf/core'
 import { markup, type Html } from './html.ts'
 
 /** What a page is asked for. */
@@ -42,10 +42,7 @@ export async function answerTo(routes: Routes, path: string, query: string): Pro
   } catch (error) {
     return signal.aborted
       ? failed(503, `The store has not answered within ${LIMIT_MS / 1000} seconds.`)
-      : failed(
-          isLooseleafError(error) ? 503 : 500,
-          error instanceof Error ? error.message : 'Something failed.',
-        )
+      : failed(isLooseleafError(error) ? 503 : 500, isError(error) ? error.message : 'Something failed.')
   } finally {
     signal.removeEventListener('abort', end)
   }

@@ -35,6 +35,7 @@ export {
   type SchemaIssue,
 } from './errors.ts'
 export { countIn, parseObject, toObject } from './json-object.ts'
+export { isBytes, isDate, isError, isPlainObject, isPromise } from './kind-of-object.ts'
 export { compareKeys, compareKeyValues, directionsOf, type Direction } from './key-order.ts'
 export { createGate, type Gate } from './gate.ts'
 export { createLane, type Lane, type LaneOptions, type WorkFor } from './lane.ts'

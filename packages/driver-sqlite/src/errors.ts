@@ -1,4 +1,4 @@
-import { errorCodes, type ErrorCode } from '@looseleaf/core'
+import { errorCodes, type ErrorCode, isError } from '@looseleaf/core'
 import type { Fault, TableFault } from '@looseleaf/driver-kysely'
 
 /** What SQLite's result codes mean; a code that is not here is looked up by its first two words. */
@@ -26,7 +26,7 @@ const permanent = new Set(['SQLITE_NOTADB', 'SQLITE_CORRUPT', 'SQLITE_CANTOPEN']
 
 /** The result code of an error of better-sqlite3, such as `SQLITE_BUSY`; undefined for any other error. */
 export function resultCode(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined
+  if (!isError(error) || !('code' in error) || typeof error.code !== 'string') return undefined
   return error.code.startsWith('SQLITE_') ? error.code : undefined
 }
 

@@ -12,6 +12,7 @@ import {
   type Entity,
   type EntityId,
   type OptionKinds,
+  isPromise,
 } from '@looseleaf/core'
 import type { IndexDefinition } from '@looseleaf/index-engine'
 import {
@@ -269,7 +270,7 @@ async function* changesOf(
 /** Undefined for `unchanged`: the entity is left as it is. */
 function checkPatch(made: unknown): object | undefined {
   if (made === unchanged) return undefined
-  if (typeof made === 'object' && made !== null && !(made instanceof Promise)) return made
+  if (typeof made === 'object' && made !== null && !isPromise(made)) return made
   throw badArgument(
     'update',
     'a function that returns the properties that change, or `unchanged` to leave the entity as it is',

@@ -1,4 +1,5 @@
 import { serialize } from 'node:v8'
+import { isPlainObject } from '@looseleaf/core'
 
 /*
  * What a newer version of a program has stored beside what this one knows stays when this one updates. What this one knows of an
@@ -23,7 +24,7 @@ export function applyPatch(stored: Properties, known: Properties, patch: Propert
 /** A new value, with what is unknown of the old one. */
 function carried(stored: unknown, known: unknown, value: unknown): unknown {
   if (stored === known) return value
-  if (isPlain(stored) && isPlain(known) && isPlain(value)) {
+  if (isPlainObject(stored) && isPlainObject(known) && isPlainObject(value)) {
     const result = new Map(Object.entries(stored).filter(([name]) => !Object.hasOwn(known, name)))
     for (const [name, one] of Object.entries(value)) {
       result.set(name, carried(own(stored, name), own(known, name), one))
@@ -71,7 +72,7 @@ export interface Unknown {
 }
 
 export function unknownOf(stored: unknown, known: unknown, into: Unknown = { names: new Map() }): Unknown {
-  if (isPlain(stored) && isPlain(known)) {
+  if (isPlainObject(stored) && isPlainObject(known)) {
     for (const [name, value] of Object.entries(stored)) {
       if (!Object.hasOwn(known, name)) {
         into.names.set(name, true)
@@ -89,7 +90,7 @@ export function unknownOf(stored: unknown, known: unknown, into: Unknown = { nam
 /** What a schema has made of `full`, with what is unknown to it and was left out. */
 export function withUnknown(unknown: Unknown | undefined, full: unknown, made: unknown): unknown {
   if (unknown === undefined || unknown.names.size === 0) return made
-  if (isPlain(full) && isPlain(made)) {
+  if (isPlainObject(full) && isPlainObject(made)) {
     const result = new Map(Object.entries(made))
     for (const [name, value] of Object.entries(full)) {
       const within = unknown.names.get(name)
@@ -107,9 +108,3 @@ export function withUnknown(unknown: Unknown | undefined, full: unknown, made: u
 
 const own = (object: Properties, name: string): unknown =>
   Object.hasOwn(object, name) ? object[name] : undefined
-
-function isPlain(value: unknown): value is Properties {
-  if (typeof value !== 'object' || value === null) return false
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === null || prototype === Object.prototype
-}

@@ -6,6 +6,7 @@ import {
   type Entity,
   type EntityId,
   type EntityMeta,
+  isPromise,
 } from '@looseleaf/core'
 import { applyPatch, unknownOf, withUnknown } from './keep-unknown.ts'
 import { validated, type Schema } from './schema.ts'
@@ -87,7 +88,7 @@ export function createShape({ name, schema, upgrades, checkReads }: ShapeOptions
     } catch (cause) {
       throw new LooseleafError('SCHEMA_MISMATCH', `${fails} threw.`, { entity, cause })
     }
-    if (typeof now === 'object' && now !== null && !(now instanceof Promise)) return now as Bag
+    if (typeof now === 'object' && now !== null && !isPromise(now)) return now as Bag
     Promise.resolve(now).catch(() => {})
     throw new LooseleafError('SCHEMA_MISMATCH', `${fails} has to return the new bag, at once.`, { entity })
   }

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { LooseleafError, platformTime } from '@looseleaf/core'
+import { LooseleafError, platformTime, isError } from '@looseleaf/core'
 import { MemcacheClient } from 'memcache-client'
 
 /** After a failure a server is left alone for so long: each call would wait for its answer. */
@@ -70,7 +70,7 @@ export function memcachedServer(address: string, timeoutMs: number): MemcachedSe
     try {
       return await within(timeoutMs, command())
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error)
+      const message = isError(error) ? error.message : String(error)
       if (noes.includes(message)) return undefined
       restsUntil = platformTime.elapsed() + REST_MS
       failure = new LooseleafError('CACHE_UNAVAILABLE', `memcached ${address}, ${what}: ${message}`, {

@@ -1,6 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describeKind, guarded, isLooseleafError, LooseleafError, platformTime } from '@looseleaf/core'
+import {
+  describeKind,
+  guarded,
+  isLooseleafError,
+  LooseleafError,
+  platformTime,
+  isError,
+} from '@looseleaf/core'
 import { createFormTokens } from './form-token.ts'
 import { readForm } from './read-form.ts'
 import { refuseForeign } from './refuse-foreign.ts'
@@ -136,7 +143,7 @@ export function createActs(options: ActsOptions, path: string): Acts {
         ? `It was ended after ${LIMIT_MS / 60_000} minutes; what was done stays done.`
         : isLooseleafError(error)
           ? `${error.code}: ${error.message}`
-          : error instanceof Error
+          : isError(error)
             ? error.message
             : String(error)
     }

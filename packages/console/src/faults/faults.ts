@@ -65,7 +65,7 @@ export function createFaults(
       `createConsole takes { faults: { cleaner: { stop, start } } }, two functions; got ${describeKind(cleaner)}.`,
     )
   }
-  if (shards !== undefined && !(shards?.refusals instanceof Set)) {
+  if (shards !== undefined && typeof shards?.refusals?.has !== 'function') {
     throw new LooseleafError(
       'BAD_OPTION',
       `createConsole takes { faults: { shards } }, what createShardFaults gives; got ${describeKind(shards)}.`,

@@ -1,4 +1,4 @@
-import { abortedError, platformTime } from '@looseleaf/core'
+import { abortedError, platformTime, isBytes } from '@looseleaf/core'
 import { notStreamed, type HintedQuery, type StatementTeller } from '@looseleaf/driver-kysely'
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely'
 import type { Health } from '../bounds/breaker.ts'
@@ -239,7 +239,7 @@ function rowsOf(result: ClientResult): number {
 function bytesOf(parameters: readonly unknown[]): number {
   let bytes = 0
   for (const value of parameters) {
-    if (value instanceof Uint8Array) bytes += value.byteLength
+    if (isBytes(value)) bytes += value.byteLength
     else if (typeof value === 'string') bytes += value.length
   }
   return bytes
