@@ -3,6 +3,7 @@ import { notStreamed, type HintedQuery, type StatementTeller } from '@looseleaf/
 import type Database from 'better-sqlite3'
 import { CompiledQuery, type DatabaseConnection, type QueryResult } from 'kysely'
 import { resultCode } from './errors.ts'
+import { noFiles, type OpenFiles } from './open-files.ts'
 import { nextTurn } from './turns.ts'
 
 /** Statements that are kept prepared for each file. */
@@ -16,6 +17,8 @@ export interface ConnectionOptions {
   /** Milliseconds that a statement may wait for a locked file. */
   readonly deadlineMs: number
   readonly statements?: StatementTeller | undefined
+  /** `noFiles` by default. */
+  readonly files?: OpenFiles | undefined
 }
 
 /** What one call has: the file's only connection, and the right to a transaction on it. */
@@ -27,7 +30,7 @@ export interface Connection extends DatabaseConnection {
 
 /** Runs each statement in a turn of its own, and never makes the process wait for a lock. */
 export function createConnections(options: ConnectionOptions): { acquire(): Connection } {
-  const { database, deadlineMs, statements } = options
+  const { database, deadlineMs, statements, files = noFiles } = options
   const prepared = new Map<string, Database.Statement>()
   /** Who is in a transaction, and what resolves when it is over. */
   let holder: Connection | undefined
@@ -45,6 +48,7 @@ export function createConnections(options: ConnectionOptions): { acquire(): Conn
 
   function run<Row>({ sql, parameters }: CompiledQuery): QueryResult<Row> {
     const statement = prepare(sql)
+    files.check(!statement.readonly)
     if (statement.reader) return { rows: statement.all(...parameters) as Row[] }
     return { rows: [], numAffectedRows: BigInt(statement.run(...parameters).changes) }
   }
