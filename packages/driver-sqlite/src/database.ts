@@ -1,5 +1,6 @@
-import { checkNode, LooseleafError, platformTime } from '@looseleaf/core'
+import { LooseleafError, platformTime } from '@looseleaf/core'
 import Database from 'better-sqlite3'
+import { checkNativeFile } from './check-native-file.ts'
 import { isBusy, pause } from './connection.ts'
 import { sqliteFault } from './errors.ts'
 import { makeFile } from './file-modes.ts'
@@ -29,7 +30,7 @@ export async function openDatabase({
   synchronous,
   deadlineMs,
 }: DatabaseOptions): Promise<OpenDatabase> {
-  checkNode()
+  checkNativeFile()
   const isFile = file !== ':memory:'
   if (isFile) await makeFile(file)
   const until = platformTime.elapsed() + deadlineMs
