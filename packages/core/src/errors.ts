@@ -42,6 +42,8 @@ export const errorCodes = {
   STALE_EPOCH: 'retryable',
   /** The tables are not there, or not those of this version. */
   NOT_MIGRATED: 'permanent',
+  /** The catalog of a shard cannot be read; the message says how to put it back. */
+  CATALOG_DAMAGED: 'permanent',
   /** The store is kept by something that this version does not know; the message says which version does. */
   STORE_TOO_NEW: 'permanent',
   /** The databases hold another layout (number or order of shards, router) than the one that was asked for. */

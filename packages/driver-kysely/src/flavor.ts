@@ -141,6 +141,8 @@ export interface Fault {
   readonly message: string
   readonly retryable?: boolean | undefined
   readonly unknownOutcome?: boolean | undefined
+  /** The table that is missing, where the database names it. */
+  readonly table?: string | undefined
   /** An error that is safe to show. */
   readonly cause?: unknown
 }

@@ -42,8 +42,9 @@ export function sqliteFault(error: unknown): Fault {
   }
   const cause = Object.assign(new Error(code), { code })
   // SQLite has no code of its own for a missing table.
-  if (code === 'SQLITE_ERROR' && (error as Error).message.startsWith('no such table')) {
-    return { kind: 'no-table', message: 'a table is missing.', cause }
+  const missing = /^no such table: (?:main\.)?(\w+)/.exec((error as Error).message)
+  if (code === 'SQLITE_ERROR' && missing !== null) {
+    return { kind: 'no-table', message: 'a table is missing.', table: missing[1], cause }
   }
   if (code === 'SQLITE_CONSTRAINT_DATATYPE') {
     return { kind: 'STATEMENT_FAILED', message: misfitText((error as Error).message), cause }

@@ -105,6 +105,11 @@ test('an error of JavaScript itself is no lost connection, and does not count ag
   expect(saysDown(new Error('closed state'))).toBe(true)
 })
 
+test('a missing table is given by its name', () => {
+  const error = Object.assign(new Error("Table 'secret.looseleaf_tasks' doesn't exist"), { errno: 1146 })
+  expect(mysqlFault(error, true)).toMatchObject({ kind: 'no-table', table: 'looseleaf_tasks' })
+})
+
 test('a value that its column does not hold names the column and the table, and no value', () => {
   const misfit = (message: string, errno: number): unknown =>
     mysqlFault(

@@ -86,7 +86,11 @@ export function mysqlFault(error: unknown, write: boolean): Fault {
       cause,
     }
   }
-  return { kind, message, cause }
+  return { kind, message, ...(kind === 'no-table' && { table: missingTable(error) }), cause }
+}
+
+function missingTable(error: unknown): string | undefined {
+  return /^Table '(?:[^']*\.)?([\w$]+)' doesn't exist/.exec(String((error as Error).message))?.[1]
 }
 
 /** True for the refusal to prepare a statement, or to run one that is: nothing was done, and as text it may pass. */
