@@ -51,6 +51,7 @@ export const exitCodeOf: Readonly<Record<ErrorCode, ExitCode>> = {
   INDEX_NOT_READY: exitCodes.refused,
   NOT_MIGRATED: exitCodes.refused,
   STORE_TOO_NEW: exitCodes.refused,
+  CATALOG_DAMAGED: exitCodes.refused,
   LAYOUT_MISMATCH: exitCodes.refused,
   STATEMENT_FAILED: exitCodes.refused,
   BAD_CLOCK: exitCodes.refused,

@@ -1,3 +1,4 @@
+import { isError, isDate, isBytes } from './kind-of-object.ts'
 /**
  * Everything that can go wrong, by name. A code never changes its meaning; a message may.
  * Each value says whether the same call can succeed later without a change by the caller.
@@ -41,6 +42,8 @@ export const errorCodes = {
   STALE_EPOCH: 'retryable',
   /** The tables are not there, or not those of this version. */
   NOT_MIGRATED: 'permanent',
+  /** The catalog of a shard cannot be read; the message says how to put it back. */
+  CATALOG_DAMAGED: 'permanent',
   /** The store is kept by something that this version does not know; the message says which version does. */
   STORE_TOO_NEW: 'permanent',
   /** The databases hold another layout (number or order of shards, router) than the one that was asked for. */
@@ -140,7 +143,7 @@ export class LooseleafError extends Error {
 /** True for a LooseleafError, of this code when one is given; also across copies of the package. */
 export function isLooseleafError(error: unknown, code?: ErrorCode): error is LooseleafError {
   return (
-    error instanceof Error &&
+    isError(error) &&
     error.name === 'LooseleafError' &&
     (code === undefined || (error as LooseleafError).code === code)
   )
@@ -177,8 +180,8 @@ export function describeKind(value: unknown): string {
 
 function describeObject(value: object): string {
   if (Array.isArray(value)) return `an array of ${value.length} elements`
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'an invalid Date' : 'a Date'
-  if (value instanceof Uint8Array) return `${value.length} bytes`
+  if (isDate(value)) return Number.isNaN(value.getTime()) ? 'an invalid Date' : 'a Date'
+  if (isBytes(value)) return `${value.length} bytes`
   const prototype = Object.getPrototypeOf(value) as { constructor?: { name?: unknown } } | null
   const name = prototype?.constructor?.name
   return typeof name !== 'string' || name === 'Object' ? 'an object' : `an object of class ${name}`

@@ -37,6 +37,7 @@ export {
   type SchemaIssue,
 } from './errors.ts'
 export { countIn, parseObject, toObject } from './json-object.ts'
+export { isBytes, isDate, isError, isPlainObject, isPromise } from './kind-of-object.ts'
 export { compareKeys, compareKeyValues, directionsOf, type Direction } from './key-order.ts'
 export { createGate, type Gate } from './gate.ts'
 export { createLane, type Lane, type LaneOptions, type WorkFor } from './lane.ts'
@@ -106,6 +107,7 @@ export type { PendingPage, PendingRow, PendingTable } from './ports/pending-tabl
 export type { Router, RouterBuckets } from './ports/router.ts'
 export type { SentStatement, StatementListener } from './ports/statement-listener.ts'
 export type { TaskState, TaskTable } from './ports/task-table.ts'
+export { platformTime, type PlatformTime } from './platform-time.ts'
 export { formatPath } from './property-path.ts'
 export { systemRandomness, type Randomness } from './randomness.ts'
 export { summarise, type StatementSummary } from './statement-summary.ts'

@@ -142,6 +142,8 @@ export interface Fault {
   /** See `undone` of an error. */
   readonly undone?: boolean | undefined
   readonly unknownOutcome?: boolean | undefined
+  /** The table that is missing, where the database names it. */
+  readonly table?: string | undefined
   /** An error that is safe to show. */
   readonly cause?: unknown
 }

@@ -10,6 +10,7 @@ import {
   type Key,
   type KeyRange,
   type KeyValue,
+  isBytes,
 } from '@looseleaf/core'
 import { rangeOf } from './key-ranges.ts'
 import { openIndex } from './open-index.ts'
@@ -182,7 +183,7 @@ export function decodeCursor(scope: CursorScope, cursor: unknown): PageStart {
 }
 
 function bytesOf(value: KeyValue): number {
-  return value instanceof Uint8Array ? 2 + value.length : 8
+  return isBytes(value) ? 2 + value.length : 8
 }
 
 /** Answers where the next one begins. */
@@ -228,7 +229,7 @@ function wayByte(order: QueryOrder, { backward, inclusive }: PageWay): number {
 }
 
 function textOf(value: KeyValue): string {
-  return value instanceof Uint8Array ? Buffer.from(value).toString('hex') || '""' : String(value)
+  return isBytes(value) ? Buffer.from(value).toString('hex') || '""' : String(value)
 }
 
 function hash(data: string | Uint8Array, bytes: number): Buffer {

@@ -9,13 +9,14 @@ import {
   type Key,
   type KeyRange,
   type KeyValue,
+  isBytes,
+  isPlainObject,
 } from '@looseleaf/core'
 import { clip } from './bad-index.ts'
 import type { ExactRow } from './derive-rows.ts'
 import { keyIdentity } from './key-identity.ts'
 import { rangeOf } from './key-ranges.ts'
 import { openIndex, type Cells, type OpenProperty } from './open-index.ts'
-import { isPlainObject } from './plain-object.ts'
 import { servingIndexText } from './serving-index.ts'
 
 /** A bound as it was asked for, with the whole of a string. */
@@ -274,7 +275,7 @@ const AFTER_EVERY_HASH = Buffer.alloc(32, 0xff)
  */
 function widened(bound: ExactBound, side: 'lower' | 'upper'): ExactBound {
   const { value } = bound
-  if (!(value instanceof Uint8Array) || value.length <= STRING_PREFIX_BYTES) return bound
+  if (!isBytes(value) || value.length <= STRING_PREFIX_BYTES) return bound
   const beginning = value.subarray(0, STRING_PREFIX_BYTES)
   return {
     value: side === 'lower' ? beginning : Buffer.concat([beginning, AFTER_EVERY_HASH]),

@@ -5,6 +5,7 @@ import {
   type IndexDefinitionData,
   type KeyRange,
   type Router,
+  isBytes,
 } from '@looseleaf/core'
 import { answerKey } from './answer-key.ts'
 import { cursorScope } from './cursor.ts'
@@ -129,5 +130,5 @@ export function shardsOf(ranges: readonly Pick<PlannedRange, 'shards'>[]): reado
 }
 
 function isLongString(bound: ParsedWhere['lower']): boolean {
-  return bound?.value instanceof Uint8Array && bound.value.length > STRING_PREFIX_BYTES
+  return isBytes(bound?.value) && bound.value.length > STRING_PREFIX_BYTES
 }

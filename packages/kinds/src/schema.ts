@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { LooseleafError, type Storable } from '@looseleaf/core'
+import { LooseleafError, type Storable, isPromise } from '@looseleaf/core'
 
 /** Any schema of zod, valibot, arktype or another library that speaks Standard Schema. */
 export type Schema<In = unknown, Out = unknown> = StandardSchemaV1<In, Out>
@@ -57,7 +57,7 @@ function outputOf(
   entity: string | undefined,
 ): object {
   const result = schema['~standard'].validate(value)
-  if (result instanceof Promise) {
+  if (isPromise(result)) {
     result.catch(() => {})
     throw new LooseleafError(
       'BAD_OPTION',

@@ -7,6 +7,7 @@ import {
   type Entity,
   type EntityId,
   type EntityMeta,
+  isPromise,
 } from '@looseleaf/core'
 import { agrees, applyPatch, unknownOf, withUnknown } from './keep-unknown.ts'
 import { createKnownNames } from './known-names.ts'
@@ -108,7 +109,7 @@ export function createShape({ name, schema, upgrades, checkReads, onFill }: Shap
     } catch (cause) {
       throw new LooseleafError('SCHEMA_MISMATCH', `${fails} threw.`, { entity, cause })
     }
-    if (typeof now === 'object' && now !== null && !(now instanceof Promise)) return now as Bag
+    if (typeof now === 'object' && now !== null && !isPromise(now)) return now as Bag
     Promise.resolve(now).catch(() => {})
     throw new LooseleafError('SCHEMA_MISMATCH', `${fails} has to return the new bag, at once.`, { entity })
   }

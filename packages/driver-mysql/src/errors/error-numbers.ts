@@ -18,6 +18,9 @@ export const OTHER_SESSION = 1690
 /** By what such a statement has noticed it. */
 export const NOT_MARKED = 'its variable @looseleaf is not what this connection has set'
 
+/** A value does not fit its column. Looseleaf checks values before, so the table is not as it was made. */
+export const COLUMN_MISFITS: ReadonlySet<number> = new Set([1264, 1265, 1292, 1366, 1406])
+
 /** The number that a prepared statement ends with in a session that has not prepared it. */
 export const UNKNOWN_STATEMENT = 1243
 /** A prepared statement has come with more or fewer parameters than it takes: in this session its number is another's. */
@@ -47,7 +50,7 @@ const KILLED = 'the connection was killed on the server.'
 const PRIVILEGE = 'the user lacks a privilege.'
 const PASSWORD = 'the password has expired.'
 const LOCKED = 'the account is locked.'
-const MISFIT = 'a value is not of the type of its column.'
+const COLUMN = 'a column does not hold a value that Looseleaf stores in it.'
 const PROXY = 'the proxy does not reach the server behind it.'
 
 /**
@@ -117,14 +120,14 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   // The one statement in which a sub-select can give two rows does so for want of the right epoch.
   1242: ['fence-refused', 'the catalog has another epoch.'],
   1251: ['SHARD_DENIED', 'the server and this client have no authentication method in common.'],
-  1264: ['BAD_OPTION', 'a number is beyond what its column holds.'],
-  1265: ['BAD_OPTION', MISFIT],
+  1264: ['STATEMENT_FAILED', COLUMN],
+  1265: ['STATEMENT_FAILED', COLUMN],
   1290: ['SHARD_UNAVAILABLE', READ_ONLY],
-  1292: ['BAD_OPTION', MISFIT],
+  1292: ['STATEMENT_FAILED', COLUMN],
   1317: ['DEADLINE', 'the statement was interrupted on the server.', 'unsure'],
-  1366: ['BAD_OPTION', MISFIT],
+  1366: ['STATEMENT_FAILED', COLUMN],
   1370: ['SHARD_DENIED', PRIVILEGE],
-  1406: ['BAD_OPTION', 'a value is longer than its column.'],
+  1406: ['STATEMENT_FAILED', COLUMN],
   1412: ['SHARD_BUSY', 'a table was changed at the same time; nothing was done.', 'undone'],
   1461: ['SHARD_BUSY', 'the server has no prepared statements left (max_prepared_stmt_count).'],
   1524: ['SHARD_DENIED', "the server lacks the user's authentication method."],

@@ -193,7 +193,7 @@ test('a batch of swaps on a small table waits for a row of others before it lock
   const ids = [3, 1, 2].map((first) => Buffer.concat([Buffer.of(first), randomBytes(15)]))
   const entities = ids.map((id) => ({ ...newEntity(), id }))
   for (const entity of entities) await shard.entities.insert([entity], { epoch })
-  const [third, first, second] = entities as [EntityInsert, EntityInsert, EntityInsert]
+  const [third, first, second] = [entities[0]!, entities[1]!, entities[2]!]
   await observer.query('START TRANSACTION')
   await observer.query('SELECT version FROM entities WHERE id = ? FOR UPDATE', [second.id])
   const swap = shard.entities.replace(

@@ -1,4 +1,4 @@
-import { formatId, type EntityId } from '@looseleaf/core'
+import { formatId, type EntityId, isError } from '@looseleaf/core'
 import type { TakenBag } from '../calls/take-bag.ts'
 import type { PutManyResult, PutResult } from '../types.ts'
 
@@ -55,5 +55,5 @@ export async function putMany(
 }
 
 function failed(error: unknown): PutManyResult {
-  return { ok: false, error: error instanceof Error ? error : new Error(String(error)) }
+  return { ok: false, error: isError(error) ? error : new Error(String(error)) }
 }
