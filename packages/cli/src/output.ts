@@ -1,4 +1,3 @@
-import { platformTime } from '@looseleaf/core'
 import { once } from 'node:events'
 import { platformTime } from '@looseleaf/core'
 import Table from 'cli-table3'
