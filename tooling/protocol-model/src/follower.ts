@@ -71,7 +71,7 @@ export function followerWorld(): Mutable<FollowerWorld> {
 
 export const noFollowerMemory = (): Mutable<FollowerMemory> => ({ floor: 0, restarts: 0, page: [] })
 
-/** What must never be: an entity in front of the cursor in a state that was not handled, or the handling of what a crash may undo. */
+/** Answers what must never be: an entity in front of the cursor in a state that was not handled, or the handling of what a crash may undo. */
 export function passedOver(world: FollowerWorld): string | undefined {
   if (world.wrong !== undefined) return world.wrong
   const missed = rowsOf(world).find(

@@ -317,7 +317,7 @@ function comparePlaces(a: UpdatedPlace, b: UpdatedPlace): number {
   return a.updated - b.updated || a.addedId - b.addedId
 }
 
-/** None of the places is beyond it. */
+/** The place that no other is beyond. */
 function newestOf(places: readonly UpdatedPlace[]): UpdatedPlace {
   return places.reduce<UpdatedPlace>(
     (newest, place) => (comparePlaces(place, newest) > 0 ? place : newest),
@@ -325,7 +325,7 @@ function newestOf(places: readonly UpdatedPlace[]): UpdatedPlace {
   )
 }
 
-/** None of the places is behind it. */
+/** The place that no other is behind. */
 function oldestOf(places: readonly UpdatedPlace[]): UpdatedPlace {
   return places.reduce<UpdatedPlace>((oldest, place) => (comparePlaces(place, oldest) < 0 ? place : oldest), {
     updated: Infinity,

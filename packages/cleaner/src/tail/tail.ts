@@ -45,7 +45,7 @@ export function createTail(context: EngineContext, shard: number, options: TailO
   const elapsed = elapsedBy(context.time)
   let window: TailWindow | undefined
   /**
-   * Where the window stood before the last round, and the connections opened by then. An entity whose replacement was visible to that round is
+   * The window's place before the last round, and the connections opened by then. An entity whose replacement was visible to that round is
    * back in the state before it, if the server has died since without that replacement on disk.
    */
   let unproven: { readonly seenUntil: number; readonly opened: number | undefined } | undefined

@@ -13,7 +13,7 @@ const done = { list: 'done' }
 
 let memory: Driver
 let store: DataStore
-/** What was asked of the tables of entities. */
+/** Calls of the tables of entities. */
 let asked: string[]
 
 beforeEach(async () => {
@@ -69,8 +69,8 @@ const all = (...numbers: number[]): Record<string, readonly number[]> => ({
   queryMany: numbers,
 })
 
-describe('a count up to 1,000', () => {
-  it('leaves out entities that have moved a moment ago', async () => {
+describe('up to 1,000', () => {
+  it('a count leaves out entities that have moved a moment ago', async () => {
     const [first, second] = await putOpen(5)
     await store.put(done, { id: first! })
     await store.put({ list: 'other' }, { id: second! })
@@ -78,14 +78,14 @@ describe('a count up to 1,000', () => {
     expect(await store.countMany(byList, [open, done], { scatter, exact: false })).toEqual([5, 1])
   })
 
-  it('counts an entity that has come back once', async () => {
+  it('a count has an entity once that has moved and come back', async () => {
     const [id] = await putOpen(2)
     await store.put(done, { id: id! })
     await store.put({ ...open, text: 'again' }, { id: id! })
     expect(await counts()).toEqual(all(2, 0))
   })
 
-  it('leaves out rows of writes that died, without a cleaner', async () => {
+  it('a count leaves out rows of writes that died, without a cleaner', async () => {
     const [id] = await putOpen(3)
     await leaveRows('done', [id!], Number.MAX_SAFE_INTEGER)
     await leaveRows(
@@ -95,20 +95,20 @@ describe('a count up to 1,000', () => {
     expect(await counts()).toEqual(all(3, 0))
   })
 
-  it('counts an entity whose row a write that died has stamped higher', async () => {
+  it('a count has an entity whose row a write that died has stamped higher', async () => {
     const [id] = await putOpen(3)
     await leaveRows('open', [id!], Number.MAX_SAFE_INTEGER)
     expect(await counts()).toEqual(all(3, 0))
   })
 
-  it('counts entities that were written again without moving', async () => {
+  it('a count has entities that were written again without moving', async () => {
     const [id] = await putOpen(3)
     await store.put({ ...open, text: 'changed' }, { id: id! })
     await store.delete((await putOpen(1))[0]!)
     expect(await counts()).toEqual(all(3, 0))
   })
 
-  it('reads the bodies of those entities alone that were written since their rows', async () => {
+  it('a count reads the bodies of those entities alone that were written since their rows', async () => {
     const ids = await putOpen(100)
     asked = []
     expect(await store.count(byList, open, { scatter })).toBe(100)
@@ -119,7 +119,7 @@ describe('a count up to 1,000', () => {
     expect(asked.filter((operation) => operation !== 'readVersions')).toHaveLength(1)
   })
 
-  it('asks no entity where there is no row, or where rows alone are wanted', async () => {
+  it('a count asks no entity where there is no row, or where rows alone are wanted', async () => {
     await putOpen(3)
     asked = []
     expect(await store.count(byList, done, { scatter })).toBe(0)
@@ -127,7 +127,7 @@ describe('a count up to 1,000', () => {
     expect(asked).toEqual([])
   })
 
-  it('counts a damaged entity as one that matches', async () => {
+  it('a damaged entity counts as one that matches', async () => {
     const [id] = await putOpen(3)
     const { entities } = memory.shards[shardOf(id!)]!
     const [row] = await entities.read([parseId(id!)])
@@ -141,8 +141,8 @@ describe('a count up to 1,000', () => {
   })
 })
 
-describe('a count above 1,000', () => {
-  it('is one of rows, unless it is asked for exactly', async () => {
+describe('above 1,000', () => {
+  it('a count above 1,000 is one of rows, unless it is asked for exactly', async () => {
     await putOpen(1_000)
     expect(await store.count(byList, open, { scatter })).toBe(1_000)
     await leaveRows('open', [store.newId()])

@@ -1,4 +1,9 @@
-import type { CallOptions, CatalogEntry, ReplicaReadOptions } from '@looseleaf/core'
+import {
+  isLooseleafError,
+  type CallOptions,
+  type CatalogEntry,
+  type ReplicaReadOptions,
+} from '@looseleaf/core'
 import type {
   EngineContext,
   GetAllOptions,
@@ -31,15 +36,15 @@ export interface CountOptions extends CallOptions, ReplicaReadOptions {
   /** Ask every shard where the shard cannot be told from `where`. */
   readonly scatter?: boolean | undefined
   /**
-   * How sure the number is. By default it is exact up to 1,000; a greater one is a number of index rows, which is too high by the entities
+   * How sure the number is. By default it is exact up to 1,000, unless the look at the entities takes longer than `queryTimeMs`. Otherwise it is a number of index rows, which is too high by the entities
    * that have moved in the last seconds, and by what writes that died have left until a cleaner has passed. `true`: exact in any case; reads
    * every entity that matches. `false`: index rows, in one statement a shard, however few there are. Each is too low only while rows are
-   * pending, see `onIndexFailure`. Where rows cannot tell, every entity is looked at in any case: over all shards of an index that is kept
+   * pending, see `onIndexFailure`. Every entity is looked at in any case where rows cannot tell: over all shards of an index that is kept
    * by the elements of an array, and between bounds of over 512 bytes.
    */
   readonly exact?: boolean | undefined
   /**
-   * What becomes of a call that looks at every entity and meets a damaged one. Default: `fail`. Without `exact: true` a damaged entity counts
+   * Says how a call that looks at every entity goes on when it meets a damaged one. Default: `fail`. Without `exact: true` a damaged entity counts
    * as one that matches.
    */
   readonly onDamaged?: OnDamaged | undefined
@@ -82,7 +87,7 @@ export function createCounts(
   readAll: ReadAll,
 ): Counts {
   /**
-   * Counts the entities of some rows, with statements that others share. Of a row that has the version of its entity nothing more is read. A
+   * Counts the entities of some rows, with statements that others share. A row that has the version of its entity is enough. A
    * damaged entity counts as one that matches.
    */
   async function countFew(
@@ -133,7 +138,13 @@ export function createCounts(
     for (let from = 0; from < few.length; from += MAX_TOGETHER) {
       const together = few.slice(from, from + MAX_TOGETHER)
       const found = await Promise.all(
-        together.map((i) => countFew(view, entry, plans[i]!, counts[i]!, options.signal)),
+        together.map((i) =>
+          countFew(view, entry, plans[i]!, counts[i]!, options.signal).catch((error: unknown) => {
+            // The look may have missed entities that have moved; the rows lack none.
+            if (isLooseleafError(error, 'DEADLINE')) return counts[i]!
+            throw error
+          }),
+        ),
       )
       for (const [n, i] of together.entries()) counts[i] = found[n]!
     }

@@ -166,9 +166,10 @@ export abstract class StoreQueries extends StoreManagement {
   }
 
   /**
-   * Returns how many entities match. A number up to 1,000 is exact; a greater one counts index rows, and may be too high for some seconds after
-   * writes, or until a cleaner has removed what writes that died have left. `exact: true` is exact in any case and reads all entities that
-   * match; `exact: false` counts rows in any case. Rejects with `DEADLINE` as `getAll` does where it looks at entities.
+   * Returns how many entities match. A number up to 1,000 is exact, unless the look at the entities takes longer than `queryTimeMs`. A
+   * greater one counts index rows, and may be too high for some seconds after writes, or until a cleaner has removed what writes that died have
+   * left. `exact: true` reads all entities that match, however many, and rejects with `DEADLINE` as `getAll` does; `exact: false` counts rows in any
+   * case.
    */
   async count<const P extends IndexProperties>(
     index: IndexDefinition<P>,

@@ -89,7 +89,7 @@ async function follow(last: unknown): Promise<unknown[]> {
   return given
 }
 
-describe('a state whose replacement a crash has undone', () => {
+describe('a crash that undoes a visible commit', () => {
   /** Replaces the entity while the first page is read, and loses that before the flush behind the page. */
   const undoneBehindPage = (id: string): FaultPlan =>
     once(
@@ -104,7 +104,7 @@ describe('a state whose replacement a crash has undone', () => {
   it.each([
     ['a driver that says when it has connected anew', 1],
     ['a driver that does not', undefined],
-  ])('is given to a follower over %s', async (_, connections) => {
+  ])('a follower over %s is given a state whose replacement a crash has undone', async (_, connections) => {
     opened = connections
     const { id } = await store.put({ n: 'stays' })
     await store.put({ n: 'other' })
@@ -116,7 +116,7 @@ describe('a state whose replacement a crash has undone', () => {
     expect(given).not.toContain('undone')
   })
 
-  it('is given where the replacement came while a long body was read by itself', async () => {
+  it('a follower is given a state whose replacement came while its long body was read, and was undone', async () => {
     const { id } = await store.put({ n: 'stays', text: Array.from({ length: 20_000 }, Math.random).join() })
     await store.put({ n: 'other' })
     const undoneBehindBody = once(
@@ -131,7 +131,7 @@ describe('a state whose replacement a crash has undone', () => {
     expect(await follow('other')).toContain('stays')
   })
 
-  it('takes the place of what a cache has read of the replacement', async () => {
+  it('a cache that follows changes does not keep a commit that a crash has undone', async () => {
     opened = 1
     const own = (store = await openStore({ maxBytes: 1_000_000, maxStalenessMs: 200 }))
     const { id } = await own.put({ n: 'stays' })
@@ -152,7 +152,7 @@ describe('a state whose replacement a crash has undone', () => {
 })
 
 describe('the flushes of a follower', () => {
-  it('are one for each page with changes; an idle follower only raises the floor', async () => {
+  it('a follower flushes once for each page with changes, and an idle one only raises the floor', async () => {
     opened = 1
     await store.putMany(Array.from({ length: 1_200 }, (_, n) => ({ n })))
     sent.length = 0
@@ -171,7 +171,7 @@ describe('the flushes of a follower', () => {
     await expect(reading).rejects.toMatchObject({ code: 'ABORTED' })
     const count = (calls: readonly string[], operation: string): number =>
       calls.filter((each) => each === operation).length
-    // One of them makes sure of a floor, as without pages.
+    // A page with changes has a raise or a flush for its floor, and the flush behind it.
     expect(count(quiet!, 'flush') + count(quiet!, 'raiseFloor')).toBeLessThanOrEqual(2 * 4)
     expect(count(sent, 'flush') + count(sent, 'raiseFloor')).toBeLessThanOrEqual(7)
   })
