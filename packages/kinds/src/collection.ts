@@ -117,7 +117,7 @@ export interface Page<T> {
   readonly cost: QueryCost
 }
 
-/** A page, and how many index rows there are in all: see `count` of the store. */
+/** A page, and how many entities match in all: exactly up to 1,000, see `count` of the store. */
 export interface PageWithCount<T> extends Page<T> {
   readonly count: number
 }
@@ -166,9 +166,9 @@ export interface IndexOf<T, Keys extends readonly unknown[], Included = never> {
   ids(where: WhereOf<T, Keys>, options?: QueryIdsOptions): Promise<IdPage>
   /** Page after page, from `cursor` on. */
   each(where: WhereOf<T, Keys>, options?: QueryOptions): AsyncIterable<Item<T>>
-  /** Counts index rows; see `count` of the store. */
+  /** Returns how many entities match. A number up to 1,000 is exact; a greater one counts index rows, see `count` of the store. */
   count(where: WhereOf<T, Keys>, options?: CountOptions): Promise<number>
-  /** Counts for each of many conditions, in their order, in a statement a shard. */
+  /** Returns what `count` gives for each of many conditions, in their order, in shared statements. */
   countMany(wheres: readonly WhereOf<T, Keys>[], options?: CountOptions): Promise<number[]>
   /** What `page` would do: which shards it asks, for how many ranges, and about how many rows are there. */
   explain(where: WhereOf<T, Keys>, options?: ExplainOptions): Promise<QueryExplanation>

@@ -4,6 +4,8 @@ import type { Shard, UpdatedPlace } from '@looseleaf/core'
 export interface ReadableFloor {
   readonly floor: number
   readonly now: number
+  /** Whether what was visible before the call is on disk, unless the server was started anew meanwhile. */
+  readonly isFlushed: boolean
 }
 
 /**
@@ -17,20 +19,21 @@ export async function readableFloor(
   signal: AbortSignal | undefined,
 ): Promise<ReadableFloor> {
   const { floor, now } = await shard.entities.floor({ signal })
-  if (floor < place.updated) return { floor, now }
+  if (floor < place.updated) return { floor, now, isFlushed: false }
   if (isFloorOld({ floor, now }, maxAgeMs)) {
     const raised = await shard.entities.raiseFloor({ signal })
     // What others have raised it to since may not be on disk; as far as this the raise itself has made sure of it.
-    return { floor: Math.min(raised, Math.max(floor, now)), now }
+    return { floor: Math.min(raised, Math.max(floor, now)), now, isFlushed: true }
   }
-  if (floor === place.updated) return { floor, now }
+  if (floor === place.updated) return { floor, now, isFlushed: false }
   // Raised by another process, whose commit may not be on disk, nor may what is below it.
   await shard.flush({ signal })
-  return { floor: Math.min(floor, (await shard.entities.floor({ signal })).floor), now }
+  const again = await shard.entities.floor({ signal })
+  return { floor: Math.min(floor, again.floor), now, isFlushed: true }
 }
 
 /** Whether a floor may have been raised so long ago. One that is ahead of the clock says nothing of its age. */
-export function isFloorOld({ floor, now }: ReadableFloor, maxAgeMs: number): boolean {
+export function isFloorOld({ floor, now }: Pick<ReadableFloor, 'floor' | 'now'>, maxAgeMs: number): boolean {
   return now < floor || now - floor >= maxAgeMs * 1_000
 }
 

@@ -7,6 +7,7 @@ import {
 } from '@looseleaf/core'
 import { longestBody, wholeRows, type EngineContext, type WholeRow } from '@looseleaf/index-engine'
 import { placeAt, readableFloor } from './floor.ts'
+import { lastingPage } from './lasting-page.ts'
 import { shardAt } from './shards.ts'
 
 export interface FollowOptions {
@@ -42,20 +43,24 @@ export async function* followChanges(
       const { floor: until } = await readableFloor(at, place, pollMs, signal)
       // A failover has lost what was behind it, and times that were read before are given once more.
       if (until < place.updated) place = placeAt(until)
-      const page = await entities.pageOfChanges({ after: place, until }, PAGE, {
+      const page = await lastingPage(at, { after: place, until }, PAGE, {
         signal,
         maxBody: longestBody(PAGE),
       })
       const versions = new Map(page.map(({ addedId, version }) => [addedId, version]))
+      let taken = 0
       for await (const run of wholeRows(entities, context.codec, page, { signal })) {
-        // One that was replaced since the page was read, by what a crash may undo still, comes by itself.
-        const same = run.filter(({ addedId, version }) => version === versions.get(addedId))
+        const replaced = run.findIndex(({ addedId, version }) => version !== versions.get(addedId))
+        const same = replaced === -1 ? run : run.slice(0, replaced)
+        taken += same.length
         if (same.length > 0) yield same
+        const last = same.at(-1)
+        if (last !== undefined) place = { updated: last.updated, addedId: last.addedId }
+        // A crash may undo the replacement of this entity, so the next page begins in front of it.
+        if (replaced !== -1) break
       }
-      const last = page.at(-1)
-      if (last !== undefined) place = { updated: last.updated, addedId: last.addedId }
       pause = pollMs
-      if (page.length === PAGE) continue
+      if (page.length === PAGE || taken < page.length) continue
     } catch (error) {
       throwIfAborted(signal)
       if (!isLooseleafError(error) || !error.retryable) throw error

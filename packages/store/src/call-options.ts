@@ -13,7 +13,7 @@ import {
 import type { GetAllOptions, QueryOptions } from '@looseleaf/index-engine'
 import type { PolicyChange } from './catalog/policies.ts'
 import type { TrainOptions } from './catalog/train-dictionary.ts'
-import type { CountOptions, QueryManyOptions } from './reading/index-queries.ts'
+import type { CountOptions, QueryManyOptions } from './reading/counts.ts'
 import type { ExplainOptions } from './reading/explain.ts'
 import type { QueryIdsOptions } from './reading/id-reads.ts'
 import type { CacheOptions } from './reading/entity-cache.ts'

@@ -55,7 +55,7 @@ export type { FollowedStats } from './reading/cache-follower.ts'
 export type { CacheOptions, CacheStats } from './reading/entity-cache.ts'
 export type { ListCost, ListOptions, ListPage } from './reading/covering-reads.ts'
 export type { IdPage, QueryIdsOptions } from './reading/id-reads.ts'
-export type { CountedPage, CountOptions, QueryManyOptions } from './reading/index-queries.ts'
+export type { CountedPage, CountOptions, QueryManyOptions } from './reading/counts.ts'
 export {
   inspectEntity,
   type InspectedEntity,
