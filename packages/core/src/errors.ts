@@ -1,3 +1,5 @@
+import type { Fate } from './fate.ts'
+
 /**
  * Everything that can go wrong, by name. A code never changes its meaning; a message may.
  * Each value says whether the same call can succeed later without a change by the caller.
@@ -69,6 +71,11 @@ export const errorCodes = {
   SCHEMA_MISMATCH: 'permanent',
   /** The clock of the process or of the server is beyond the times and versions that can be read (the year 2255). */
   BAD_CLOCK: 'permanent',
+  /**
+   * Items of a call that writes many have failed, and the others are written: `fates` has the fate of each, in order, and `cause` the
+   * first failure. `retryable` if every failure is, and if the same call would write none of the other items twice.
+   */
+  SOME_FAILED: 'permanent',
   /** The store is closed. */
   CLOSED: 'permanent',
 } as const
@@ -92,6 +99,8 @@ export interface LooseleafErrorOptions {
   readonly holder?: string | undefined
   /** What a schema found. */
   readonly issues?: readonly SchemaIssue[] | undefined
+  /** The fate of each item of a call that writes many. */
+  readonly fates?: readonly Fate<unknown>[] | undefined
   /** Overrides what the code says by default. */
   readonly retryable?: boolean | undefined
   /** True when a write may have happened although it is reported as failed. */
@@ -110,6 +119,8 @@ export class LooseleafError extends Error {
   readonly holder: string | undefined
   readonly issues: readonly SchemaIssue[] | undefined
   readonly unknownOutcome: boolean
+  /** There with `SOME_FAILED` only. Logs leave it out, since fates have stored values. */
+  declare readonly fates?: readonly Fate<unknown>[]
 
   constructor(code: ErrorCode, message: string, options: LooseleafErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
@@ -121,6 +132,8 @@ export class LooseleafError extends Error {
     this.holder = options.holder
     this.issues = options.issues
     this.unknownOutcome = options.unknownOutcome ?? code === 'OUTCOME_UNKNOWN'
+    // Not enumerable: neither JSON nor `console.error` shows it.
+    if (options.fates !== undefined) Object.defineProperty(this, 'fates', { value: options.fates })
   }
 
   /** With the message, which JSON leaves out of other errors, for logs. Not with the cause, which may hold stored values. */
@@ -129,8 +142,16 @@ export class LooseleafError extends Error {
   }
 }
 
+/** The error of a call that wrote only some of its items. */
+export interface SomeFailedError<T = unknown> extends LooseleafError {
+  readonly code: 'SOME_FAILED'
+  readonly fates: readonly Fate<T>[]
+}
+
 /** True for a LooseleafError, of this code when one is given; also across copies of the package. */
-export function isLooseleafError(error: unknown, code?: ErrorCode): error is LooseleafError {
+export function isLooseleafError(error: unknown, code: 'SOME_FAILED'): error is SomeFailedError
+export function isLooseleafError(error: unknown, code?: ErrorCode): error is LooseleafError
+export function isLooseleafError(error: unknown, code?: ErrorCode): boolean {
   return (
     error instanceof Error &&
     error.name === 'LooseleafError' &&

@@ -34,7 +34,10 @@ export {
   type ErrorCode,
   type LooseleafErrorOptions,
   type SchemaIssue,
+  type SomeFailedError,
 } from './errors.ts'
+export type { BulkOptions, Fate, FateOptions, ValueOptions } from './fate.ts'
+export { valuesOf } from './values-of.ts'
 export { countIn, parseObject, toObject } from './json-object.ts'
 export { compareKeys, compareKeyValues, directionsOf, type Direction } from './key-order.ts'
 export { createGate, type Gate } from './gate.ts'

@@ -7,10 +7,14 @@ import {
   guarded,
   parseId,
   withCallbacks,
+  type BulkOptions,
   type CallOptions,
   type Entity,
   type EntityId,
+  type Fate,
+  type FateOptions,
   type Storable,
+  type ValueOptions,
 } from '@looseleaf/core'
 import { definitionsFromData, toEntity, type EngineContext } from '@looseleaf/index-engine'
 import { checkCache, optionsOf } from './call-options.ts'
@@ -50,7 +54,6 @@ import type {
   GetOptions,
   InsertOptions,
   NewIdOptions,
-  PutManyResult,
   PutOptions,
   PutResult,
   ScanOptions,
@@ -185,20 +188,25 @@ export class DataStore extends StoreQueries {
   }
 
   /**
-   * Puts many bags at once; one that fails does not keep the others. Results come in the order of the bags, and so do
-   * writes of bags that have the same id. All bags are copied when `putMany` is called.
+   * Puts many bags at once, and answers for each, in order, as `put` does. A bag that fails does not keep the others: all are tried,
+   * and then the call rejects with `SOME_FAILED`, which has the `fates` of all of them. With `{ fates: true }` it resolves with
+   * these. Writes of bags that have the same id come in the order of the bags. All bags are copied when `putMany` is called.
    */
+  putMany<B extends object>(bags: readonly Storable<B>[], options: FateOptions): Promise<Fate<PutResult>[]>
+  putMany<B extends object>(bags: readonly Storable<B>[], options?: ValueOptions): Promise<PutResult[]>
   async putMany<B extends object>(
     bags: readonly Storable<B>[],
-    options: CallOptions = noOptions,
-  ): Promise<PutManyResult[]> {
-    checkOptions('putMany', options, optionsOf.call)
+    options: BulkOptions = noOptions,
+  ): Promise<(Fate<PutResult> | PutResult)[]> {
+    checkOptions('putMany', options, optionsOf.bulk)
     if (!Array.isArray(bags)) throw badArgument('putMany', 'an array of bags', bags)
+    const { fates = false, signal } = options
     return this.calls.pass('putMany', () =>
       putMany(
         bags,
         (bag) => takeBag(this.context.router, bag, undefined),
-        (entity) => this.#put(entity, options),
+        (entity) => this.#put(entity, { signal }),
+        fates,
       ),
     )
   }

@@ -45,7 +45,7 @@ export const addKindCommands: AddCommand = (program, run) => {
         const progress = output.progress({ label: 'upgrade', unit: 'entities' })
         const onProgress = ({ scanned }: UpgradeResult): void => progress.update(scanned, undefined)
         const { dryRun } = options
-        const { failed, ...result } = await upgradeKinds(store, kinds, {
+        const { failed, complete, ...result } = await upgradeKinds(store, kinds, {
           signal,
           dryRun,
           onProgress,
@@ -60,7 +60,7 @@ export const addKindCommands: AddCommand = (program, run) => {
             `${counted(result.scanned, 'entity', 'entities')} of the store read.`,
           ].join('\n'),
         )
-        return failed.length === 0 ? exitCodes.ok : exitCodes.found
+        return complete ? exitCodes.ok : exitCodes.found
       }),
     )
 }
