@@ -39,6 +39,7 @@ export {
 export type { BulkOptions, Fate, FateOptions, ValueOptions } from './fate.ts'
 export { valuesOf } from './values-of.ts'
 export { countIn, parseObject, toObject } from './json-object.ts'
+export { KIND_PROPERTY } from './kind-property.ts'
 export { compareKeys, compareKeyValues, directionsOf, type Direction } from './key-order.ts'
 export { createGate, type Gate } from './gate.ts'
 export { createLane, type Lane, type LaneOptions, type WorkFor } from './lane.ts'
@@ -52,6 +53,7 @@ export type {
   IndexPredicate,
   IndexedProperty,
   IndexState,
+  PredicateValue,
   Requirement,
   StorePolicies,
   ShardCatalog,

@@ -69,7 +69,7 @@ export function createEntities(
   indexes: readonly IndexDefinition[],
 ): UntypedEntities {
   const { name } = shape
-  const requireUnique = createUniqueCheck(store, indexes)
+  const requireUnique = createUniqueCheck(store, shape, indexes)
 
   const notFound = (entity: EntityId): LooseleafError =>
     new LooseleafError('NOT_FOUND', `There is no ${name} ${entity}.`, { entity })
@@ -90,7 +90,8 @@ export function createEntities(
     given: EntityId | undefined,
     signal: AbortSignal | undefined,
   ): Promise<AnyItem> {
-    requireUnique()
+    const looking = requireUnique()
+    if (looking !== undefined) await looking
     const { id, version } = await store.insert(bag, { ...idOf(given), signal })
     return written(bag, id, version)
   }
@@ -102,7 +103,8 @@ export function createEntities(
     decide: (bag: Bag) => Bag | typeof unchanged,
     signal: AbortSignal | undefined,
   ): Promise<AnyItem> {
-    requireUnique()
+    const looking = requireUnique()
+    if (looking !== undefined) await looking
     let last: Bag = {}
     const { version } = await store.update(
       id,

@@ -1,5 +1,6 @@
 import {
   checkOptions,
+  KIND_PROPERTY,
   optionKinds,
   withCallbacks,
   type Entity,
@@ -12,7 +13,7 @@ import type { DataStore, QueryManyOptions } from '@looseleaf/store'
 import type { IndexOf, Page, PageWithCount } from './collection.ts'
 import type { UntypedEntities } from './entities.ts'
 import { takePatch } from './patch.ts'
-import { KIND, readItem, type Item, type Shape } from './shape.ts'
+import { readItem, type Item, type Shape } from './shape.ts'
 import { changeWhere, type ChangedWhere, type ChangeWhereOptions } from './where-changes.ts'
 
 /** The query of each page looks at what is not looked at here. */
@@ -104,7 +105,7 @@ export function createIndexReads(
     async list(where, options = {}) {
       const found = await store.list(definition, where as object, options)
       // Rows have the property that makes them rows of this kind.
-      return { ...found, items: found.items.map(({ [KIND]: _, ...item }) => item) }
+      return { ...found, items: found.items.map(({ [KIND_PROPERTY]: _, ...item }) => item) }
     },
     ids: (where, options = {}) => store.queryIds(definition, where as object, options),
     count: (where, options = {}) => store.count(definition, where as object, options),

@@ -302,7 +302,7 @@ test('a call of many rejects with all fates where one item has failed, and does 
           { ...fresh, title: 'x' },
           { ...fresh, title: 'y' },
         ]),
-      /holds this key/,
+      /Index issue_by_title is unique/,
       [false, true],
     ],
     [

@@ -31,6 +31,7 @@ export {
   type IndexState,
   type LooseleafErrorOptions,
   type Observer,
+  type PredicateValue,
   type PropertyValue,
   type Randomness,
   type Router,
