@@ -20,12 +20,12 @@ function errorOf(fates: readonly Fate<unknown>[], isRepeatable = true): Looselea
 }
 
 describe('valuesOf', () => {
-  test('gives the values in order where no item has failed', () => {
+  test('a call of which no item has failed gives the values in order', () => {
     expect(valuesOf('putMany', [done('a'), done('b')], () => false)).toEqual(['a', 'b'])
     expect(valuesOf('putMany', [], () => false)).toEqual([])
   })
 
-  test('throws how many have failed, the first reason, and all fates', () => {
+  test('an error tells how many items have failed and the first reason, and has all fates', () => {
     const fates = [done('a'), lost(down), done('b'), lost(twin)]
     const error = errorOf(fates)
     expect(error).toMatchObject({ code: 'SOME_FAILED', cause: down, fates })
@@ -40,16 +40,19 @@ describe('valuesOf', () => {
     ['nothing was done, whatever its items are', [lost(down), lost(down)], false, true],
     ['one failure is not', [lost(down), lost(twin)], true, false],
     ['one failure is no error of Looseleaf', [lost(down), lost(new Error('x'))], true, false],
-  ])('its error is retryable as it should be where %s', (_, fates, isRepeatable, expected) => {
-    expect(errorOf(fates, isRepeatable).retryable).toBe(expected)
-  })
+  ])(
+    'an error is retryable only where the same call may succeed and does nothing twice: %s',
+    (_, fates, isRepeatable, expected) => {
+      expect(errorOf(fates, isRepeatable).retryable).toBe(expected)
+    },
+  )
 
-  test('its error is of unknown outcome where one failure is', () => {
+  test('an error is of unknown outcome where one failure is', () => {
     expect(errorOf([lost(twin), lost(unknown)]).unknownOutcome).toBe(true)
     expect(errorOf([lost(twin), lost(down)]).unknownOutcome).toBe(false)
   })
 
-  test('logs of its error have no stored values', () => {
+  test('logs of an error have no stored values', () => {
     const error = errorOf([done({ title: 'a secret' }), lost(down)])
     expect(JSON.stringify(error)).not.toContain('a secret')
     expect(inspect(error, { depth: 9 })).not.toContain('a secret')

@@ -115,7 +115,7 @@ const TAKEN: Readonly<Record<keyof UntypedEntities | 'store', true>> = {
   store: true,
 }
 const NAME = /^[a-z][a-z0-9_]{0,29}$/
-/** As many names as `on` of an index takes, with that of the kind. */
+/** With the name of the kind these are the 16 values that `on` of an index takes. */
 const MAX_FORMERLY = 15
 const INDEX_NAME = /^[a-z][A-Za-z0-9]*$/
 

@@ -18,7 +18,7 @@ export function createUniqueCheck(
   const unique = definitions.filter((definition) => definition.unique)
   let checked: readonly CatalogEntry[] | undefined
 
-  /** What is wrong by the catalog that this process has. */
+  /** Goes by the catalog that this process has. */
   function problem(): LooseleafError | undefined {
     const { indexes } = catalog.current()
     if (unique.length === 0 || indexes === checked) return undefined

@@ -308,15 +308,10 @@ test('a call of many rejects with all fates where one item has failed, and does 
     [
       'updateMany',
       () => issues.updateMany([kept!, missing], { project: 'q' }),
-      /There is no issue/,
+      /There is no entity/,
       [true, false],
     ],
-    [
-      'deleteMany',
-      () => issues.deleteMany([kept!.id, { ...kept!, version: kept!.version }, 'none']),
-      /id/,
-      [true, true, false],
-    ],
+    ['deleteMany', () => issues.deleteMany([kept!.id, missing, 'none']), /id/, [true, true, false]],
   ]
   for (const [name, call, reason, expected] of calls) {
     const error: unknown = await call().catch((thrown: unknown) => thrown)

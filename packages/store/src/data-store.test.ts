@@ -202,7 +202,7 @@ describe('putMany', () => {
 })
 
 describe('putMany of which a bag fails', () => {
-  it('writes the others, and rejects with the fate of each', async () => {
+  it('the call writes the others, and rejects with the fate of each', async () => {
     const store = await openStore()
     const writing = store.putMany([{ n: 1 }, { bad: Symbol('x') as never }, { n: 2 }])
     const error: unknown = await writing.catch((thrown: unknown) => thrown)
@@ -219,7 +219,7 @@ describe('putMany of which a bag fails', () => {
     expect((await store.getMany(ids)).map((entity) => entity?.['n'])).toEqual([1, 2])
   })
 
-  it('is retryable only where all ids were given and every failure is retryable', async () => {
+  it('a call is retryable only where it would write no bag twice, and every failure is retryable', async () => {
     let isAway = false
     const driver = faultyDriver(await memoryShards(2).connect(), ({ shard, table, operation }) =>
       isAway && shard === 1 && table === 'entities' && operation === 'insert'
