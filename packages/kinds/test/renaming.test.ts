@@ -126,8 +126,9 @@ test('a kind of a new store is not held up by names that it had before', async (
 test('a unique index that is added to a renamed kind later holds no write up', async () => {
   const before = await open([Task])
   await before.dropIndex('task_by_title')
-  const store = await open([Task])
-  await Task.in(store).insert({ project: 'p', title: 'A' })
+  const tasks = Task.in(await open([Task]))
+  const { id } = await tasks.insert({ project: 'p', title: 'A' })
+  expect(await tasks.get(id)).toMatchObject({ title: 'A' })
 })
 
 test('opening warns of a kind that is stored under a name which the program does not define', async () => {

@@ -4,7 +4,6 @@ import {
   formatId,
   isVersion,
   noOptions,
-  guarded,
   parseId,
   withCallbacks,
   type BulkOptions,
@@ -39,6 +38,7 @@ import { createSlowCalls } from './observing/slow-calls.ts'
 import type { StoreStats } from './store-stats.ts'
 import type { Trace } from './observing/trace.ts'
 import { openContext } from './opening/open-context.ts'
+import { createWarningTeller } from './opening/warning-teller.ts'
 import { createRowRemovals, type RowRemovals } from './writing/row-removals.ts'
 import { putMany } from './writing/put-many.ts'
 import { scanDamaged, scanEntities } from './reading/scan-entities.ts'
@@ -114,13 +114,7 @@ export class DataStore extends StoreQueries {
     if (options.shards === undefined) throw badArgument('DataStore.open', '{ shards }', undefined)
     definitionsFromData(options.indexes ?? [])
     if (options.cache !== undefined) checkCache(options.cache)
-    const emitWarning = (message: string): void => process.emitWarning(message, 'LooseleafWarning')
-    const tell = options.onWarning ?? emitWarning
-    const onWarning = (message: string): void =>
-      void guarded(
-        () => tell(message),
-        (error) => emitWarning(`onWarning failed: ${String(error)}`),
-      )
+    const onWarning = createWarningTeller(options.onWarning)
     const policy = writePolicy(options)
     const { slowCallMs, onSlowCall } = options
     if (onSlowCall !== undefined && slowCallMs === undefined)
