@@ -182,9 +182,8 @@ export class DataStore extends StoreQueries {
   }
 
   /**
-   * Puts many bags at once, and answers for each, in order, as `put` does. A bag that fails does not keep the others: all are tried,
-   * and then the call rejects with `SOME_FAILED`, which has the `fates` of all of them. With `{ fates: true }` it resolves with
-   * these. Writes of bags that have the same id come in the order of the bags. All bags are copied when `putMany` is called.
+   * Puts many bags at once, and answers for each as `put` does. All are tried; when one has failed the call rejects with `SOME_FAILED`,
+   * which has the `fates` of all. With `{ fates: true }` it resolves with these. Writes of one id come in the order of the bags.
    */
   putMany<B extends object>(bags: readonly Storable<B>[], options: FateOptions): Promise<Fate<PutResult>[]>
   putMany<B extends object>(bags: readonly Storable<B>[], options?: ValueOptions): Promise<PutResult[]>
@@ -195,13 +194,9 @@ export class DataStore extends StoreQueries {
     checkOptions('putMany', options, optionsOf.bulk)
     if (!Array.isArray(bags)) throw badArgument('putMany', 'an array of bags', bags)
     const { fates = false, signal } = options
+    const take = (bag: unknown): TakenBag => takeBag(this.context.router, bag, undefined)
     return this.calls.pass('putMany', () =>
-      putMany(
-        bags,
-        (bag) => takeBag(this.context.router, bag, undefined),
-        (entity) => this.#put(entity, { signal }),
-        fates,
-      ),
+      putMany(bags, take, (entity) => this.#put(entity, { signal }), fates),
     )
   }
 
