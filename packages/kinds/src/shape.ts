@@ -173,8 +173,8 @@ export function createShape(options: ShapeOptions): Shape {
     if (made === undefined || made === now) return now
     knownNames.note(now, made)
     const shown = checkReads ? checkedRead(now, made, entity) : (filledIn(now, made) as object)
-    const names = addedNames(now, shown)
-    if (names.size > 0) onFill(entity, names)
+    const added = addedNames(now, shown)
+    if (added.size > 0) onFill(entity, added)
     return shown
   }
 
