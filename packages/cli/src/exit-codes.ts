@@ -38,6 +38,7 @@ export const exitCodeOf: Readonly<Record<ErrorCode, ExitCode>> = {
   NOT_FOUND: exitCodes.found,
   VERSION_MISMATCH: exitCodes.found,
   SCHEMA_MISMATCH: exitCodes.found,
+  SOME_FAILED: exitCodes.found,
   SHARD_UNAVAILABLE: exitCodes.unavailable,
   CACHE_UNAVAILABLE: exitCodes.unavailable,
   SHARD_DENIED: exitCodes.unavailable,

@@ -1,4 +1,6 @@
 import { isError, isDate, isBytes } from './kind-of-object.ts'
+import type { Fate } from './fate.ts'
+
 /**
  * Everything that can go wrong, by name. A code never changes its meaning; a message may.
  * Each value says whether the same call can succeed later without a change by the caller.
@@ -72,6 +74,11 @@ export const errorCodes = {
   SCHEMA_MISMATCH: 'permanent',
   /** The clock of the process or of the server is beyond the times and versions that can be read (the year 2255). */
   BAD_CLOCK: 'permanent',
+  /**
+   * Items of a call that writes many have failed, and the others are written: `fates` has the fate of each, in order, and `cause` the
+   * first failure. `retryable` if every failure is, and if the same call would write none of the other items twice.
+   */
+  SOME_FAILED: 'permanent',
   /** The store is closed. */
   CLOSED: 'permanent',
 } as const
@@ -95,6 +102,8 @@ export interface LooseleafErrorOptions {
   readonly holder?: string | undefined
   /** What a schema found. */
   readonly issues?: readonly SchemaIssue[] | undefined
+  /** The fate of each item of a call that writes many. */
+  readonly fates?: readonly Fate<unknown>[] | undefined
   /** Overrides what the code says by default. */
   readonly retryable?: boolean | undefined
   /** True when a write may have happened although it is reported as failed. */
@@ -120,6 +129,8 @@ export class LooseleafError extends Error {
    * for a lock that was too long. The statement has done nothing, and may succeed at once when it is sent again.
    */
   readonly undone: boolean
+  /** There with `SOME_FAILED` only. Logs leave it out, since fates have stored values. */
+  declare readonly fates?: readonly Fate<unknown>[]
 
   constructor(code: ErrorCode, message: string, options: LooseleafErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
@@ -132,6 +143,8 @@ export class LooseleafError extends Error {
     this.issues = options.issues
     this.unknownOutcome = options.unknownOutcome ?? code === 'OUTCOME_UNKNOWN'
     this.undone = options.undone ?? false
+    // Not enumerable: neither JSON nor `console.error` shows it.
+    if (options.fates !== undefined) Object.defineProperty(this, 'fates', { value: options.fates })
   }
 
   /** With the message, which JSON leaves out of other errors, for logs. Not with the cause, which may hold stored values. */
@@ -140,8 +153,16 @@ export class LooseleafError extends Error {
   }
 }
 
+/** The error of a call that wrote only some of its items. */
+export interface SomeFailedError<T = unknown> extends LooseleafError {
+  readonly code: 'SOME_FAILED'
+  readonly fates: readonly Fate<T>[]
+}
+
 /** True for a LooseleafError, of this code when one is given; also across copies of the package. */
-export function isLooseleafError(error: unknown, code?: ErrorCode): error is LooseleafError {
+export function isLooseleafError(error: unknown, code: 'SOME_FAILED'): error is SomeFailedError
+export function isLooseleafError(error: unknown, code?: ErrorCode): error is LooseleafError
+export function isLooseleafError(error: unknown, code?: ErrorCode): boolean {
   return (
     isError(error) &&
     error.name === 'LooseleafError' &&

@@ -35,9 +35,13 @@ export {
   type ErrorCode,
   type LooseleafErrorOptions,
   type SchemaIssue,
+  type SomeFailedError,
 } from './errors.ts'
+export type { BulkOptions, Fate, FateOptions, ValueOptions } from './fate.ts'
+export { valuesOf } from './values-of.ts'
 export { countIn, parseObject, toObject } from './json-object.ts'
 export { isBytes, isDate, isError, isPlainObject, isPromise } from './kind-of-object.ts'
+export { KIND_PROPERTY } from './kind-property.ts'
 export { compareKeys, compareKeyValues, directionsOf, type Direction } from './key-order.ts'
 export { createGate, type Gate } from './gate.ts'
 export { createLane, type Lane, type LaneOptions, type WorkFor } from './lane.ts'
@@ -51,6 +55,7 @@ export type {
   IndexPredicate,
   IndexedProperty,
   IndexState,
+  PredicateValue,
   Requirement,
   StorePolicies,
   ShardCatalog,

@@ -66,10 +66,11 @@ export function parseWhere(definition: IndexDefinitionData, where: unknown): Par
   }
   for (const name of Object.keys(where)) {
     if (properties.some((property) => property.name === name)) continue
-    if (Object.hasOwn(definition.on ?? {}, name))
+    const value = definition.on?.[name]
+    if (value !== undefined)
       refuse(
         index,
-        `is of entities with one value of ${clip(name)}, see \`on\` in its definition: leave it out`,
+        `is of entities with ${typeof value === 'object' ? 'any of some values' : 'one value'} of ${clip(name)}, see \`on\` in its definition: leave it out`,
       )
     refuseToServe(`has no property ${clip(name)}; it has ${properties.map((p) => p.name).join(', ')}`)
   }

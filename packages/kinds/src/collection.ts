@@ -1,4 +1,4 @@
-import type { CallOptions, Entity, EntityId } from '@looseleaf/core'
+import type { CallOptions, Entity, EntityId, Fate, FateOptions, ValueOptions } from '@looseleaf/core'
 import type {
   GetAllOptions,
   IndexDefinition,
@@ -23,7 +23,6 @@ import type {
   QueryManyOptions,
   unchanged,
 } from '@looseleaf/store'
-import type { Fate } from './fate.ts'
 import type { Reference } from './reference.ts'
 import type { SchemaInput, SchemaOutput, Schema } from './schema.ts'
 import type { Item } from './shape.ts'
@@ -81,16 +80,34 @@ export interface Entities<In, Out> {
   upsert(id: EntityId, value: In, patch: Patch<Out>, options?: CallOptions): Promise<Item<Out>>
   /** Answers whether it was there. */
   delete(of: Reference, options?: CallOptions): Promise<boolean>
+  /**
+   * Inserts many at once, and answers with the items in the order of the values. A value that fails does not keep the others: all are
+   * tried, and then the call rejects with `SOME_FAILED`, which has the `fates` of all of them. With `{ fates: true }` it resolves
+   * with these. So do `putMany`, `updateMany` and `deleteMany`.
+   */
   insertMany(
     values: readonly (In & { readonly id?: EntityId })[],
-    options?: CallOptions,
+    options: FateOptions,
+  ): Promise<Fate<Item<Out>>[]>
+  insertMany(
+    values: readonly (In & { readonly id?: EntityId })[],
+    options?: ValueOptions,
+  ): Promise<Item<Out>[]>
+  /** Puts many at once; fails as `insertMany` does. */
+  putMany(
+    values: readonly (In & { readonly id?: EntityId; readonly version?: number | string })[],
+    options: FateOptions,
   ): Promise<Fate<Item<Out>>[]>
   putMany(
     values: readonly (In & { readonly id?: EntityId; readonly version?: number | string })[],
-    options?: CallOptions,
-  ): Promise<Fate<Item<Out>>[]>
-  updateMany(of: readonly Reference[], patch: Patch<Out>, options?: CallOptions): Promise<Fate<Item<Out>>[]>
-  deleteMany(of: readonly Reference[], options?: CallOptions): Promise<Fate<boolean>[]>
+    options?: ValueOptions,
+  ): Promise<Item<Out>[]>
+  /** Makes the same change of many; fails as `insertMany` does. */
+  updateMany(of: readonly Reference[], patch: Patch<Out>, options: FateOptions): Promise<Fate<Item<Out>>[]>
+  updateMany(of: readonly Reference[], patch: Patch<Out>, options?: ValueOptions): Promise<Item<Out>[]>
+  /** Deletes many, and answers for each whether it was there; fails as `insertMany` does. */
+  deleteMany(of: readonly Reference[], options: FateOptions): Promise<Fate<boolean>[]>
+  deleteMany(of: readonly Reference[], options?: ValueOptions): Promise<boolean[]>
   /**
    * What becomes of entities of this kind, as `store.changes` has it. Deleted ones come whatever their kind was, since nobody knows it any
    * more. An item that cannot be read as one, `SCHEMA_MISMATCH`, ends it: go on from the cursor of the change before.

@@ -1,4 +1,4 @@
-import { badArgument, hasMethods, isRecord, LooseleafError } from '@looseleaf/core'
+import { badArgument, hasMethods, isRecord, KIND_PROPERTY, LooseleafError } from '@looseleaf/core'
 import {
   defineIndex,
   type IndexDefinition,
@@ -12,7 +12,7 @@ import { createFillWarning } from './fill-warning.ts'
 import { createIndexReads } from './index-reads.ts'
 import type { KeyOf, PathOf } from './property-paths.ts'
 import type { Fitting, Schema, SchemaInput, SchemaOutput } from './schema.ts'
-import { createShape, KIND, type Item, type Shape, type Upgrade } from './shape.ts'
+import { createShape, type Item, type Shape, type Upgrade } from './shape.ts'
 
 /** An index of a kind: it has rows for the entities of this kind alone. */
 export interface KindIndex<T> extends Omit<IndexOptions, 'properties' | 'shardOn' | 'include' | 'on'> {
@@ -31,6 +31,11 @@ type KnownOptions<Indexes> = {
 }
 
 export interface KindOptions<S extends Schema, Indexes> {
+  /**
+   * Up to 15 names that the kind had before: entities stored under them are of this kind, and get its name at their next write. Never take
+   * one away: the indexes of the kind would be others, which have to be filled anew. See "Renaming a kind" in the README.
+   */
+  readonly formerly?: readonly string[] | undefined
   /** A schema of any library that speaks Standard Schema, synchronous; or `typed<T>()`, which checks nothing. */
   readonly schema: Fitting<S> & S
   /** By the names under which a collection has them. Each is an index `<kind>_<name>` of the store, in lower case with "_". */
@@ -62,6 +67,7 @@ export interface Kind<S extends Schema, Indexes> extends AnyKind {
 
 /** What `KindOptions` comes to without its types. */
 interface PlainOptions {
+  readonly formerly?: readonly string[]
   readonly schema: Schema
   readonly indexes?: Readonly<Record<string, PlainIndex>>
   readonly upgrades?: readonly Upgrade[]
@@ -87,6 +93,7 @@ const OPTIONS: readonly string[] = [
   'indexes',
   'upgrades',
   'checkReads',
+  'formerly',
 ] satisfies (keyof PlainOptions)[]
 
 /** What a collection has beside its indexes. */
@@ -108,6 +115,8 @@ const TAKEN: Readonly<Record<keyof UntypedEntities | 'store', true>> = {
   store: true,
 }
 const NAME = /^[a-z][a-z0-9_]{0,29}$/
+/** With the name of the kind these are the 16 values that `on` of an index takes. */
+const MAX_FORMERLY = 15
 const INDEX_NAME = /^[a-z][A-Za-z0-9]*$/
 
 /**
@@ -125,11 +134,17 @@ export function defineKind<
       name,
     )
   }
-  const { schema, upgrades = [], checkReads = false, indexes: given = {} } = checked(name, options)
+  const {
+    formerly = [],
+    schema,
+    upgrades = [],
+    checkReads = false,
+    indexes: given = {},
+  } = checked(name, options)
   const indexes = new Map<string, IndexDefinition>()
   const onFill = createFillWarning(name, () => [...indexes.values()])
-  const shape = createShape({ name, schema, upgrades, checkReads, onFill })
-  for (const [key, index] of Object.entries(given)) indexes.set(key, kindIndex(name, key, index))
+  const shape = createShape({ name, formerly, schema, upgrades, checkReads, onFill })
+  for (const [key, index] of Object.entries(given)) indexes.set(key, kindIndex(shape.names, key, index))
   return Object.freeze({
     name,
     schema: options.schema,
@@ -160,7 +175,9 @@ function checked(name: string, options: object): PlainOptions {
       `${call} has no option ${JSON.stringify(option.slice(0, 40))}; there are ${OPTIONS.join(', ')}.`,
     )
   }
-  const { schema, indexes, upgrades, checkReads } = options as Readonly<Record<keyof PlainOptions, unknown>>
+  const { schema, indexes, upgrades, checkReads, formerly } = options as Readonly<
+    Record<keyof PlainOptions, unknown>
+  >
   // A schema of arktype is a function.
   const standard: unknown =
     typeof schema === 'function' || isRecord(schema) ? Reflect.get(schema, '~standard') : undefined
@@ -177,11 +194,28 @@ function checked(name: string, options: object): PlainOptions {
   if (checkReads !== undefined && typeof checkReads !== 'boolean') {
     throw badArgument(call, 'as checkReads true or false', checkReads)
   }
+  if (formerly !== undefined) checkFormerly(call, name, formerly)
   // Looked at above; `kindIndex` looks at each index.
   return options as unknown as PlainOptions
 }
 
-function kindIndex(kind: string, key: string, { by, shardOn, ...options }: PlainIndex): IndexDefinition {
+function checkFormerly(call: string, name: string, formerly: unknown): void {
+  const areNames =
+    Array.isArray(formerly) && formerly.every((one) => typeof one === 'string' && NAME.test(one))
+  if (!areNames || formerly.length > MAX_FORMERLY) {
+    throw badArgument(call, `as formerly up to ${MAX_FORMERLY} names that the kind had before`, formerly)
+  }
+  const names = [name, ...(formerly as readonly string[])]
+  const twice = names.find((one, i) => names.indexOf(one) < i)
+  if (twice !== undefined) throw new LooseleafError('BAD_OPTION', `${call} has the name ${twice} twice.`)
+}
+
+function kindIndex(
+  names: readonly [string, ...string[]],
+  key: string,
+  { by, shardOn, ...options }: PlainIndex,
+): IndexDefinition {
+  const [kind] = names
   if (!INDEX_NAME.test(key)) {
     throw new LooseleafError(
       'BAD_INDEX',
@@ -215,7 +249,7 @@ function kindIndex(kind: string, key: string, { by, shardOn, ...options }: Plain
   }
   return defineIndex(`${kind}_${key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`, {
     ...options,
-    on: { [KIND]: kind },
+    on: { [KIND_PROPERTY]: names.length === 1 ? kind : names },
     // `defineIndex` looks at each.
     properties: properties as IndexProperties,
     shardOn: shardOn ?? Object.keys(properties)[0] ?? 'id',

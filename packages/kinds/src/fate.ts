@@ -1,8 +1,5 @@
 import { isError, type EntityId } from '@looseleaf/core'
 
-/** The fate of one of many: they do not keep each other. */
-export type Fate<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: Error }
-
 /** One of many that could not be done, and why. */
 export interface Failure {
   readonly id: EntityId

@@ -2,7 +2,7 @@
 import type { EntityId } from '@looseleaf/core'
 import { unchanged, type DataStore } from '@looseleaf/store'
 import { z } from 'zod'
-import { defineKind, typed, unset, type Entities, type Item } from './index.ts'
+import { defineKind, typed, unset, type Entities, type Fate, type Item } from './index.ts'
 
 declare const store: DataStore
 
@@ -32,6 +32,19 @@ const Issues = defineKind('issue', {
   },
 })
 const issues = Issues.in(store)
+
+/** A call of many gives items, or fates where they are asked for. */
+export async function many(item: Item<Issue>, isAsked: boolean): Promise<void> {
+  const items: Item<Issue>[] = await issues.insertMany([item])
+  const fates: Fate<Item<Issue>>[] = await issues.putMany([item], { fates: true })
+  const changed: Item<Issue>[] = await issues.updateMany(items, { title: 'x' }, { fates: false })
+  const deleted: boolean[] = await issues.deleteMany(changed)
+  const lost: Fate<boolean>[] = await issues.deleteMany(changed, { fates: true })
+  // @ts-expect-error a fate has to be looked at first
+  console.log(deleted, lost, fates[0]!.value)
+  // @ts-expect-error a call says which of the two it wants
+  await issues.insertMany([item], { fates: isAsked })
+}
 
 export async function results(id: EntityId): Promise<[string, Date | undefined, number, 'open' | 'closed']> {
   const { items } = await issues.byAssignee.page({ assignee: null, due: { lt: new Date() } }, { limit: 3 })

@@ -4,6 +4,7 @@ import {
   hasMethods,
   isRecord,
   optionKinds,
+  type BulkOptions,
   type CallOptions,
   type OptionKind,
   type OptionKinds,
@@ -41,6 +42,7 @@ interface OptionsOf {
   readonly insert: OptionKinds<InsertOptions>
   readonly change: OptionKinds<ChangeOptions>
   readonly call: OptionKinds<CallOptions>
+  readonly bulk: OptionKinds<BulkOptions>
   readonly exists: OptionKinds<ExistsOptions>
   readonly get: OptionKinds<GetOptions>
   readonly getMany: OptionKinds<GetManyOptions>
@@ -159,6 +161,7 @@ export const optionsOf: OptionsOf = {
   insert: { id: elsewhere, signal },
   change: { ifVersion: version, signal },
   call: { signal },
+  bulk: { fates: flag, signal },
   exists: { ...replica, signal },
   get: { ...replica, fresh: flag, signal },
   getMany: { ...replica, fresh: flag, onDamaged: damaged, signal },

@@ -175,11 +175,6 @@ export interface PutResult {
   readonly token: string
 }
 
-/** The fate of one bag of `putMany`. */
-export type PutManyResult =
-  | ({ readonly ok: true } & PutResult)
-  | { readonly ok: false; readonly error: Error }
-
 /** Changes the properties of an entity; returns the new bag, or `unchanged` to leave the entity as it is. */
 export type Change<B extends object = Bag> = (bag: Bag) => Bag | Storable<B> | typeof unchanged
 

@@ -77,7 +77,7 @@ describe('OUTCOME_UNKNOWN of a write that was given no id', () => {
     [
       'putMany',
       async () => {
-        const [result] = await store.putMany([{ n: 1 }])
+        const [result] = await store.putMany([{ n: 1 }], { fates: true })
         if (result?.ok === false) throw result.error
       },
     ],
