@@ -20,8 +20,8 @@ interface Issue {
 const Issues = defineKind('issue', {
   schema: typed<Issue>(),
   indexes: {
-    byAssignee: { by: [{ assignee: { type: 'uuid', nulls: 'last' } }, { due: 'time' }] },
-    byStatus: { by: [{ project: 'uuid' }, { status: 'string' }, { due: { type: 'time', order: 'desc' } }] },
+    byAssignee: { by: [{ assignee: { type: 'uuid', nulls: 'last' } }, { due: { type: 'time', nulls: 'skip' } }] },
+    byStatus: { by: [{ project: 'uuid' }, { status: 'string' }, { due: { type: 'time', order: 'desc', nulls: 'last' } }] },
     byLabel: { by: [{ labels: 'string[]' }] },
     byAuthor: { by: [{ 'author.id': 'uuid' }], include: ['title', 'author.name'] },
     byWatcher: { by: [{ 'watchers.id': 'uuid[]' }] },
@@ -60,7 +60,7 @@ export async function results(id: EntityId): Promise<[string, Date | undefined, 
 }
 
 /** The index of the store that an index of a kind is, for what takes one. */
-export async function beneath(): Promise<[Date | undefined, 'open' | 'closed' | undefined]> {
+export async function beneath(): Promise<[Date | null | undefined, 'open' | 'closed' | undefined]> {
   await store.query(issues.byAssignee.definition, { assignee: null, due: { lt: new Date() } })
   await store.query(issues.byTitle.definition, { initial: 'T', title: { startsWith: 'T' } })
   // @ts-expect-error not a property of the index
