@@ -34,16 +34,21 @@ export type ValueAt<T, Path extends string> = T extends unknown
 type CrossesArray<T, Path extends string> = T extends unknown
   ? Path extends `${infer Head}.${infer Rest}`
     ? Head extends keyof T
-      ? NonNullable<T[Head]> extends readonly unknown[]
+      ? IsArray<T[Head]> extends true
         ? true
         : CrossesArray<Inner<T[Head]>, Rest>
       : never
     : Path extends keyof T
-      ? NonNullable<T[Path]> extends readonly unknown[]
-        ? true
-        : false
+      ? IsArray<T[Path]>
       : never
   : never
+
+/** False of a property that a variant has as `?: never`. */
+type IsArray<V> = [NonNullable<V>] extends [never]
+  ? false
+  : NonNullable<V> extends readonly unknown[]
+    ? true
+    : false
 
 /**
  * True where a variant that has the property at the path allows null or undefined there, or on the way to it. A variant that
