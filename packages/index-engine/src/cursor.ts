@@ -123,7 +123,7 @@ function once<T>(make: () => T): () => T {
 function conditionsText(where: ParsedWhere): string {
   const bound = (side: ParsedWhere['lower']): string =>
     side === undefined ? '-' : `${side.inclusive ? '=' : '≠'}${textOf(side.value)}`
-  // Nothing is asked for by an empty list, and everything by no values.
+  // An empty list matches nothing, and no values at all match everything.
   let text = where.equal.length === 0 ? 'none ' : ''
   for (const [i, key] of where.equal.entries()) {
     // What keeps the ranges of a list apart is no value's text.

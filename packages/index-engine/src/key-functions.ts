@@ -21,7 +21,15 @@ export interface KeyFunction {
 }
 
 /** The key functions that every store has. A number stands in the brackets of `prefix`. */
-export type BuiltInKey = 'lower' | 'lowerNfc' | `prefix(${number})` | 'host' | 'hash' | 'hour' | 'day' | 'month'
+export type BuiltInKey =
+  | 'lower'
+  | 'lowerNfc'
+  | `prefix(${number})`
+  | 'host'
+  | 'hash'
+  | 'hour'
+  | 'day'
+  | 'month'
 
 export interface KeyOptions<F extends ColumnType = ColumnType, T extends ColumnType = F> {
   /** Lower case letters, digits and `_`, beginning with a letter; at most 40 of them. */

@@ -175,7 +175,10 @@ function parseList(
   if (Object.keys(condition).length > 1) refuse(index, `got in and other bounds for ${name}; it goes alone`)
   const list = condition['in']
   if (!Array.isArray(list)) {
-    refuse(index, `needs an array of up to ${MAX_RANGES} values for in for ${name}; got ${describeKind(list)}`)
+    refuse(
+      index,
+      `needs an array of up to ${MAX_RANGES} values for in for ${name}; got ${describeKind(list)}`,
+    )
   }
   const { length } = list
   if (length > MAX_LIST)
@@ -257,7 +260,10 @@ function beginningWith(
   const { name, type, keepsBeginnings } = property
   if (!keepsBeginnings) {
     const has = type === 'string' ? 'has keys that do not begin as its values do' : `is of type ${type}`
-    refuse(index, `knows startsWith for strings, and for their keys lower and prefix(n); ${name} ${has}`)
+    refuse(
+      index,
+      `knows startsWith for strings, and for their keys lower, lowerNfc and prefix(n); ${name} ${has}`,
+    )
   }
   const bytes = boundOf(index, property, beginning, 'a string for startsWith') as Uint8Array
   // Every string has the empty beginning.

@@ -23,7 +23,7 @@ export interface PropertyOptions {
    */
   readonly order?: 'asc' | 'desc' | undefined
   /**
-   * What becomes of an entity in which the property is absent, null or an empty array. `first`, `last`: it has a row before, or behind,
+   * Says how an entity is indexed in which the property is absent, null or an empty array. `first`, `last`: it has a row before, or behind,
    * all others where the query does not turn the order round, whichever way the values themselves stand, and queries ask for it by
    * `null`. `skip` (default): it has no row, so no query of the index finds it. One property of an index has to skip, unless the index
    * has `on`.

@@ -7,13 +7,15 @@ import type { ColumnAt, KeyOptions, MayBeAbsent, PathOf } from './property-paths
  */
 
 /** The options of an index of a kind. */
-type Option = 'by' | 'shardOn' | 'unique' | 'include' | 'onMisfit'
+type IndexOption = 'by' | 'shardOn' | 'unique' | 'include' | 'onMisfit'
 
 /** Fits an index without mistakes; a sentence for the first mistake of one that has some. */
 export type CheckedIndex<T, Index> = [MistakeOf<T, Index>] extends [never] ? unknown : MistakeOf<T, Index>
 
 /** The properties of an index, from its definition. */
-export type KeysOf<Index> = Index extends { readonly by: infer Keys extends readonly unknown[] } ? Keys : never
+export type KeysOf<Index> = Index extends { readonly by: infer Keys extends readonly unknown[] }
+  ? Keys
+  : never
 
 /** The names that an index has for its properties. */
 export type NamesOf<Keys extends readonly unknown[]> = Keys extends readonly [infer Key, ...infer Rest]
@@ -35,11 +37,8 @@ export type Joined<Texts extends readonly string[]> = Texts extends readonly [
   : ''
 
 type MistakeOf<T, Index> = Or<
-  OptionMistake<Exclude<keyof Index & string, Option>>,
-  Or<
-    KeysMistake<T, KeysOf<Index>>,
-    Or<ShardMistake<Index, NamesOf<KeysOf<Index>>>, IncludeMistake<T, Index>>
-  >
+  OptionMistake<Exclude<keyof Index & string, IndexOption>>,
+  Or<KeysMistake<T, KeysOf<Index>>, Or<ShardMistake<Index, NamesOf<KeysOf<Index>>>, IncludeMistake<T, Index>>>
 >
 
 /** The first of two mistakes, so that there is one sentence at a time. */
@@ -59,24 +58,26 @@ type KeyMistake<T, Key> = [keyof Key] extends [never]
     ? OwnObject
     : { [P in keyof Key & string]: PropertyMistake<T, P, Key[P]> }[keyof Key & string]
 
-type OwnObject = "Each property of an index stands in an object of its own: [{ status: 'string' }, { due: 'time' }]."
+type OwnObject =
+  "Each property of an index stands in an object of its own: [{ status: 'string' }, { due: 'time' }]."
 
-type PropertyMistake<T, Path extends string, Spec> = Path extends PathOf<T>
-  ? Spec extends string
-    ? Or<TypeMistake<T, Path, Spec>, NullsMistake<T, Path>>
-    : Spec extends { readonly type: infer Type extends string }
-      ? Or<
-          Or<
-            KeyOptionMistake<Path, Exclude<keyof Spec & string, keyof KeyOptions<string>>>,
-            TypeMistake<T, Path, Type>
-          >,
-          Or<
-            Spec extends { readonly nulls: string } ? never : NullsMistake<T, Path>,
-            OptionValueMistake<Path, Spec>
+type PropertyMistake<T, Path extends string, Spec> =
+  Path extends PathOf<T>
+    ? Spec extends string
+      ? Or<TypeMistake<T, Path, Spec>, NullsMistake<T, Path>>
+      : Spec extends { readonly type: infer Type extends string }
+        ? Or<
+            Or<
+              KeyOptionMistake<Path, Exclude<keyof Spec & string, keyof KeyOptions<string>>>,
+              TypeMistake<T, Path, Type>
+            >,
+            Or<
+              Spec extends { readonly nulls: string } ? never : NullsMistake<T, Path>,
+              OptionValueMistake<Path, Spec>
+            >
           >
-        >
-      : `The property ${Path} needs a type, such as 'string' or { type: 'string', order: 'desc' }.`
-  : `The kind has no property "${Path}" to index.`
+        : `The property ${Path} needs a type, such as 'string' or { type: 'string', order: 'desc' }.`
+    : `The kind has no property "${Path}" to index.`
 
 type KeyOptionMistake<Path extends string, Unknown extends string> = [Unknown] extends [never]
   ? never
@@ -98,22 +99,28 @@ type OptionValueMistake<Path extends string, Spec> = Or<
   >
 >
 
-type ValueMistake<Path extends string, Spec, Option extends keyof KeyOptions<string>, Allowed extends string> =
+type ValueMistake<
+  Path extends string,
+  Spec,
+  Option extends keyof KeyOptions<string>,
+  Allowed extends string,
+> =
   Spec extends Readonly<Record<Option, unknown>>
     ? Spec[Option] extends KeyOptions<string>[Option]
       ? never
       : `The option ${Option} of ${Path} has to be ${Allowed}.`
     : never
 
-type TypeMistake<T, Path extends string, Type extends string> = Type extends ColumnAt<T, Path>
-  ? never
-  : [ColumnAt<T, Path>] extends [never]
-    ? `The property ${Path} holds what no index can hold; dots lead into objects, as in "author.id".`
-    : `${Type}[]` extends ColumnAt<T, Path>
-      ? `The property ${Path} holds an array or lies in one, so its type is '${Type}[]'.`
-      : Type extends PropertyType
-        ? `The property ${Path} does not hold what an index of type '${Type}' holds.`
-        : `An index has no type '${Type}'; there are 'uuid', 'string', 'integer', 'number', 'boolean' and 'time', and with [] arrays of them.`
+type TypeMistake<T, Path extends string, Type extends string> =
+  Type extends ColumnAt<T, Path>
+    ? never
+    : [ColumnAt<T, Path>] extends [never]
+      ? `The property ${Path} holds what no index can hold; dots lead into objects, as in "author.id".`
+      : `${Type}[]` extends ColumnAt<T, Path>
+        ? `The property ${Path} holds an array or lies in one, so its type is '${Type}[]'.`
+        : Type extends PropertyType
+          ? `The property ${Path} does not hold what an index of type '${Type}' holds.`
+          : `An index has no type '${Type}'; there are 'uuid', 'string', 'integer', 'number', 'boolean' and 'time', and with [] arrays of them.`
 
 type NullsMistake<T, Path extends string> =
   MayBeAbsent<T, Path> extends true

@@ -8,20 +8,16 @@ import type { NameOf, ValueIn } from './where.ts'
  */
 
 /** A query as an editor suggests it: values, lists and ranges by the names of an index's properties. */
-type SuggestedWhere<T, Keys extends readonly unknown[]> = Keys extends readonly [
-  infer Key,
-  ...infer Rest,
-]
+type SuggestedWhere<T, Keys extends readonly unknown[]> = Keys extends readonly [infer Key, ...infer Rest]
   ? Suggested<T, Key> & SuggestedWhere<T, Rest>
   : unknown
 
 type Suggested<T, Key> = {
   readonly [K in keyof Key as NameOf<Key, K>]?: Key[K] extends IndexProperties[string]
-    ?
-        | ValueIn<T, K, Key[K]>
-        | NullOf<Key[K]>
-        | ValueList<ValueIn<T, K, Key[K]> | NullOf<Key[K]>>
-        | RangeOf<TypeOf<Key[K]>>
+    ? | ValueIn<T, K, Key[K]>
+      | NullOf<Key[K]>
+      | ValueList<ValueIn<T, K, Key[K]> | NullOf<Key[K]>>
+      | RangeOf<TypeOf<Key[K]>>
     : never
 }
 
@@ -96,17 +92,17 @@ type GivenAs<W, Name extends string> = Name extends keyof W
 
 /** A range, whatever its values are. A string is none, although it has a method `startsWith`. */
 type AnyRange = object & { readonly in?: never } & (
-  | { readonly gt: unknown }
-  | { readonly gte: unknown }
-  | { readonly lt: unknown }
-  | { readonly lte: unknown }
-  | { readonly startsWith: unknown }
-)
+    | { readonly gt: unknown }
+    | { readonly gte: unknown }
+    | { readonly lt: unknown }
+    | { readonly lte: unknown }
+    | { readonly startsWith: unknown }
+  )
 
 type ScatterMistake<Names extends readonly string[], ShardOn, W, Scatter> = true extends Scatter
   ? never
   : ShardOn extends 'id'
-    ? "The index has its rows on the shards of their entities: ask all shards with { scatter: true }."
+    ? 'The index has its rows on the shards of their entities: ask all shards with { scatter: true }.'
     : KeptBy<Names, ShardOn> extends infer Name extends string
       ? W extends unknown
         ? GivenAs<W, Name> extends 'value'

@@ -144,7 +144,7 @@ export interface List<T, Keys extends readonly unknown[], Included> extends Omit
 
 /**
  * The calls of one index of a kind. Each takes values, or lists of values, for the index's first properties, and at most one range
- * on the next. Where that does not say on which shard the rows are, it needs `{ scatter: true }` as well. A query that the index
+ * on the next. A query that leaves the shard of its rows open needs `{ scatter: true }` as well. A query that the index
  * cannot answer does not compile, and the error is a sentence; at run time it is `BAD_QUERY`. While the index is being filled every
  * query rejects with `INDEX_NOT_READY`.
  */

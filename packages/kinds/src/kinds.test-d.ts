@@ -20,8 +20,16 @@ interface Issue {
 const Issues = defineKind('issue', {
   schema: typed<Issue>(),
   indexes: {
-    byAssignee: { by: [{ assignee: { type: 'uuid', nulls: 'last' } }, { due: { type: 'time', nulls: 'skip' } }] },
-    byStatus: { by: [{ project: 'uuid' }, { status: 'string' }, { due: { type: 'time', order: 'desc', nulls: 'last' } }] },
+    byAssignee: {
+      by: [{ assignee: { type: 'uuid', nulls: 'last' } }, { due: { type: 'time', nulls: 'skip' } }],
+    },
+    byStatus: {
+      by: [
+        { project: 'uuid' },
+        { status: 'string' },
+        { due: { type: 'time', order: 'desc', nulls: 'last' } },
+      ],
+    },
     byLabel: { by: [{ labels: 'string[]' }] },
     byAuthor: { by: [{ 'author.id': 'uuid' }], include: ['title', 'author.name'] },
     byWatcher: { by: [{ 'watchers.id': 'uuid[]' }] },
@@ -63,7 +71,7 @@ interface OfProject {
   readonly project: string
 }
 
-/** What compiles beside values that are written at their place. */
+/** Queries that compile although their parts come from elsewhere. */
 export async function queries(filter: OfProject, everywhere: boolean): Promise<number> {
   await issues.byStatus.all(filter)
   await issues.byStatus.all({ project: 'p', status: { in: [] } })

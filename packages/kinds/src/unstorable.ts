@@ -31,5 +31,7 @@ type UnstorableValue<V, Path extends string, Depth extends readonly unknown[]> =
                   : Unstorable<V, `${Path}.`, [...Depth, unknown]>
                 : Sentence<Path, 'a value of unknown type'>
 
-type Sentence<Path extends string, Thing extends string> =
-  `The property ${Path} holds ${Thing}, which cannot be stored.`
+type Sentence<
+  Path extends string,
+  Thing extends string,
+> = `The property ${Path} holds ${Thing}, which cannot be stored.`

@@ -78,7 +78,11 @@ const slips: readonly Slip[] = [
     index(`{ by: [{ labels: 'string' }] }`),
     `The property labels holds an array or lies in one, so its type is 'string[]'.`,
   ],
-  ['a function in a kind', kind('{ run: () => void }'), 'The property run holds a function, which cannot be stored.'],
+  [
+    'a function in a kind',
+    kind('{ run: () => void }'),
+    'The property run holds a function, which cannot be stored.',
+  ],
   [
     'a Map within an array of a kind',
     kind('{ lists: { counts: Map<string, number> }[] }'),

@@ -26,7 +26,10 @@ const none = { user: { in: [] } }
 
 test('a page of an empty list is empty and complete, and no shard is asked for it', async () => {
   const page = await store.query(byUser, none)
-  expect(page).toEqual({ items: [], cost: expect.objectContaining({ complete: true, shards: 0, indexReads: 0 }) })
+  expect(page).toEqual({
+    items: [],
+    cost: expect.objectContaining({ complete: true, shards: 0, indexReads: 0 }),
+  })
 })
 
 test.each([
