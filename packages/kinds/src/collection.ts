@@ -60,6 +60,7 @@ export interface NewOptions extends CallOptions {
  * else has written meanwhile. `In` is what is written, `Out` what is read, without id and version.
  */
 export interface Entities<In, Out> {
+  /** Returns the item of this id; undefined where there is none, or an entity of another kind. */
   get(id: EntityId, options?: GetOptions): Promise<Item<Out> | undefined>
   /** Whether there is one of this kind; it is read, and not checked. */
   exists(id: EntityId, options?: ExistsOptions): Promise<boolean>
@@ -105,13 +106,16 @@ export interface Entities<In, Out> {
   itemOf(entity: Entity): Item<Out> | undefined
 }
 
-/** What became of an entity of a kind, see `EntityChange`. */
+/** The last state of an entity of a kind that was written, or that it was deleted. */
 export interface ItemChange<T> extends Omit<EntityChange, 'entity'> {
   /** Undefined when it was deleted. */
   readonly item: Item<T> | undefined
 }
 
-/** A page of entities of a kind, as `query` of the store gives it. */
+/**
+ * A page of items, in the order of the index. `cursor` leads to the next page, and `previous` to the one before; each is there where
+ * another item may follow.
+ */
 export interface Page<T> {
   readonly items: readonly Item<T>[]
   readonly cursor?: string
@@ -119,7 +123,7 @@ export interface Page<T> {
   readonly cost: QueryCost
 }
 
-/** A page, and how many index rows there are in all: see `count` of the store. */
+/** A page, with the number of all index rows that match: for some seconds after a write an entity that has moved may count twice. */
 export interface PageWithCount<T> extends Page<T> {
   readonly count: number
 }
