@@ -1,16 +1,19 @@
 import type { PropertyType } from '@looseleaf/index-engine'
+import type { Mistake } from './mistake.ts'
 import type { ColumnAt, KeyOptions, MayBeAbsent, PathOf } from './property-paths.ts'
 
 /*
- * The mistakes of an index definition, as sentences: a type that is a text stands where the compiler reports the index, so the
- * error says what is wrong with it.
+ * The mistakes of an index definition, as sentences: a `Mistake` stands where the compiler reports the index, so the error says what is
+ * wrong with it.
  */
 
 /** The options of an index of a kind. */
 type IndexOption = 'by' | 'shardOn' | 'unique' | 'include' | 'onMisfit'
 
 /** Fits an index without mistakes; a sentence for the first mistake of one that has some. */
-export type CheckedIndex<T, Index> = [MistakeOf<T, Index>] extends [never] ? unknown : MistakeOf<T, Index>
+export type CheckedIndex<T, Index> = [MistakeOf<T, Index>] extends [never]
+  ? unknown
+  : Mistake<MistakeOf<T, Index>>
 
 /** The properties of an index, from its definition. */
 export type KeysOf<Index> = Index extends { readonly by: infer Keys extends readonly unknown[] }
@@ -42,7 +45,7 @@ type MistakeOf<T, Index> = Or<
 >
 
 /** The first of two mistakes, so that there is one sentence at a time. */
-type Or<Mistake, Other> = [Mistake] extends [never] ? Other : Mistake
+type Or<Sentence, Other> = [Sentence] extends [never] ? Other : Sentence
 
 type OptionMistake<Unknown extends string> = [Unknown] extends [never]
   ? never

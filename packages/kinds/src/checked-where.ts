@@ -1,10 +1,11 @@
 import type { IndexProperties, NullOf, RangeOf, TypeOf, ValueList } from '@looseleaf/index-engine'
 import type { Joined, NamesOf } from './checked-index.ts'
+import type { Mistake } from './mistake.ts'
 import type { NameOf, ValueIn } from './where.ts'
 
 /*
- * The mistakes of a query, as sentences: a type that is a text stands where the compiler reports the query, so the error says what
- * is wrong with it.
+ * The mistakes of a query, as sentences: a `Mistake` stands where the compiler reports the query, so the error says what is wrong with
+ * it. Beside it stands the suggested query, whose names and words an editor offers while a query is being written.
  */
 
 /** A query as an editor suggests it: values, lists and ranges by the names of an index's properties. */
@@ -28,9 +29,10 @@ type Suggested<T, Key> = {
 export type CheckedWhere<T, Keys extends readonly unknown[], ShardOn, W, Scatter> = W &
   ([WhereMistake<NamesOf<Keys>, W>] extends [never]
     ? [ScatterMistake<NamesOf<Keys>, ShardOn, W, Scatter>] extends [never]
-      ? SuggestedWhere<T, Keys>
-      : ScatterMistake<NamesOf<Keys>, ShardOn, W, Scatter>
-    : WhereMistake<NamesOf<Keys>, W>)
+      ? unknown
+      : Mistake<ScatterMistake<NamesOf<Keys>, ShardOn, W, Scatter>>
+    : Mistake<WhereMistake<NamesOf<Keys>, W>>) &
+  SuggestedWhere<T, Keys>
 
 /** Many queries of an index. The second list tells the callback of a `map` which words a property takes. */
 export type CheckedWheres<T, Keys extends readonly unknown[], ShardOn, W, Scatter> = readonly CheckedWhere<

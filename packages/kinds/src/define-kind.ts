@@ -25,9 +25,9 @@ export interface KindIndex<T> extends Omit<IndexOptions, 'properties' | 'shardOn
   readonly include?: readonly (PathOf<T> | (string & {}))[] | undefined
 }
 
-/** A mistake in an index does not compile, and the error is a sentence. */
+/** A mistake in an index does not compile, and the error is a sentence. `KindIndex` is there for what an editor suggests. */
 type CheckedIndexes<T, Indexes> = {
-  readonly [Name in keyof Indexes]: CheckedIndex<T, Indexes[Name]>
+  readonly [Name in keyof Indexes]: CheckedIndex<T, Indexes[Name]> & KindIndex<T>
 }
 
 export interface KindOptions<S extends Schema, Indexes> {
