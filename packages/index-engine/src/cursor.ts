@@ -124,7 +124,8 @@ function once<T>(make: () => T): () => T {
 function conditionsText(where: ParsedWhere): string {
   const bound = (side: ParsedWhere['lower']): string =>
     side === undefined ? '-' : `${side.inclusive ? '=' : '≠'}${textOf(side.value)}`
-  let text = ''
+  // An empty list matches nothing, and no values at all match everything.
+  let text = where.equal.length === 0 ? 'none ' : ''
   for (const [i, key] of where.equal.entries()) {
     // What keeps the ranges of a list apart is no value's text.
     if (i > 0) text += '| '

@@ -29,7 +29,7 @@ export interface ExactBound {
 export interface ParsedWhere {
   /**
    * The ranges of the index that have every row in question, and a few more where bounds are long strings: one, or with lists
-   * one for each of their values. In the order of the index, with different prefixes of one length.
+   * one for each of their values, so none for an empty list. In the order of the index, with different prefixes of one length.
    */
   readonly ranges: readonly KeyRange[]
   /** For each range the values that the leading properties have. */
@@ -38,6 +38,8 @@ export interface ParsedWhere {
   readonly upper: ExactBound | undefined
   /** How many of the leading properties have a value or a list. */
   readonly given: number
+  /** How many leading columns the prefix of each range has. */
+  readonly depth: number
   /** Whether one entity may have rows in several ranges: there is a list for a property that holds arrays. */
   readonly overlaps: boolean
   /** Those of the index's columns. */
@@ -75,6 +77,7 @@ export function parseWhere(definition: IndexDefinitionData, where: unknown): Par
     refuseToServe(`has no property ${clip(name)}; it has ${properties.map((p) => p.name).join(', ')}`)
   }
   const choices: (readonly Cells[])[] = []
+  let depth = 0
   const lists: string[] = []
   let overlaps = false
   let bounds: Bounds | undefined
@@ -96,6 +99,7 @@ export function parseWhere(definition: IndexDefinitionData, where: unknown): Par
       refuseToServe(`cannot use ${name} without a value of ${missing}, which stands before it`)
     }
     const condition = where[name]
+    depth += property.present.length + 1
     if (!isPlainObject(condition)) {
       choices.push([valueOf(index, property, condition, VALUE)])
     } else if (Object.hasOwn(condition, 'in')) {
@@ -106,6 +110,7 @@ export function parseWhere(definition: IndexDefinitionData, where: unknown): Par
     } else {
       bounds = parseRange(index, property, condition)
       rangeOn = name
+      depth--
       // It is one of values that are there.
       choices.push([{ value: property.present, exact: property.present }])
     }
@@ -124,6 +129,7 @@ export function parseWhere(definition: IndexDefinitionData, where: unknown): Par
     lower: bounds?.lower,
     upper: bounds?.upper,
     given: choices.length - (rangeOn === undefined ? 0 : 1),
+    depth,
     overlaps,
     directions,
   }
@@ -161,7 +167,7 @@ function within(distance: number, bound: ExactBound): boolean {
   return bound.inclusive ? distance >= 0 : distance > 0
 }
 
-/** The different values of a list, in order. */
+/** The different values of a list, in order; none of an empty one, which nothing matches. */
 function parseList(
   index: string,
   property: OpenProperty,
@@ -171,7 +177,10 @@ function parseList(
   if (Object.keys(condition).length > 1) refuse(index, `got in and other bounds for ${name}; it goes alone`)
   const list = condition['in']
   if (!Array.isArray(list)) {
-    refuse(index, `needs an array of 1 to ${MAX_RANGES} values for in for ${name}; got ${describeKind(list)}`)
+    refuse(
+      index,
+      `needs an array of up to ${MAX_RANGES} values for in for ${name}; got ${describeKind(list)}`,
+    )
   }
   const { length } = list
   if (length > MAX_LIST)
@@ -183,11 +192,11 @@ function parseList(
     const choice = valueOf(index, property, list[looked++], 'values for in')
     different.set(keyIdentity(choice.value), choice)
   }
-  if (different.size < 1 || different.size > MAX_RANGES) {
+  if (different.size > MAX_RANGES) {
     const more = looked < length ? ' and more' : ''
     refuse(
       index,
-      `needs 1 to ${MAX_RANGES} different values for in for ${name}; got ${different.size}${more}`,
+      `takes up to ${MAX_RANGES} different values for in for ${name}; got ${different.size}${more}`,
     )
   }
   return [...different.values()].toSorted((a, b) => compareKeys(a.value, b.value, property.directions))
@@ -253,7 +262,10 @@ function beginningWith(
   const { name, type, keepsBeginnings } = property
   if (!keepsBeginnings) {
     const has = type === 'string' ? 'has keys that do not begin as its values do' : `is of type ${type}`
-    refuse(index, `knows startsWith for strings, and for their keys lower and prefix(n); ${name} ${has}`)
+    refuse(
+      index,
+      `knows startsWith for strings, and for their keys lower, lowerNfc and prefix(n); ${name} ${has}`,
+    )
   }
   const bytes = boundOf(index, property, beginning, 'a string for startsWith') as Uint8Array
   // Every string has the empty beginning.

@@ -66,7 +66,7 @@ export function planQuery(
   const order = parseOrder(`Index ${name}`, options.order)
   const limit = parseLimit(`Index ${name}`, options.limit)
   const scatter = parseScatter(`Index ${name}`, options.scatter)
-  const depth = parsed.equal[0]?.length ?? 0
+  const { depth } = parsed
   const { isSpread, directions, properties } = openIndex(index)
   requireShards(index, depth, scatter)
 

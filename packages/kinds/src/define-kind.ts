@@ -6,6 +6,8 @@ import {
   type IndexProperties,
 } from '@looseleaf/index-engine'
 import type { DataStore } from '@looseleaf/store'
+import { absenceBySchema } from './absence-by-schema.ts'
+import type { CheckedIndex } from './checked-index.ts'
 import type { Changes, Collection } from './collection.ts'
 import { createEntities, type UntypedEntities } from './entities.ts'
 import { createFillWarning } from './fill-warning.ts'
@@ -20,14 +22,12 @@ export interface KindIndex<T> extends Omit<IndexOptions, 'properties' | 'shardOn
   readonly by: readonly [KeyOf<T>, ...KeyOf<T>[]]
   /** The property that says on which shard a row stands, or 'id': on its entity's shard. Default: the first. */
   readonly shardOn?: string | undefined
-  readonly include?: readonly PathOf<T>[] | undefined
+  readonly include?: readonly (PathOf<T> | (string & {}))[] | undefined
 }
 
-/** A misspelt option of an index does not compile. */
-type KnownOptions<Indexes> = {
-  readonly [Name in keyof Indexes]: {
-    readonly [Option in Exclude<keyof Indexes[Name], keyof KindIndex<object>>]: never
-  }
+/** A mistake in an index does not compile, and the error is a sentence. `KindIndex` is there for what an editor suggests. */
+type CheckedIndexes<T, Indexes> = {
+  readonly [Name in keyof Indexes]: CheckedIndex<T, Indexes[Name]> & KindIndex<T>
 }
 
 export interface KindOptions<S extends Schema, Indexes> {
@@ -39,7 +39,7 @@ export interface KindOptions<S extends Schema, Indexes> {
   /** A schema of any library that speaks Standard Schema, synchronous; or `typed<T>()`, which checks nothing. */
   readonly schema: Fitting<S> & S
   /** By the names under which a collection has them. Each is an index `<kind>_<name>` of the store, in lower case with "_". */
-  readonly indexes?: (Indexes & KnownOptions<Indexes>) | undefined
+  readonly indexes?: (Indexes & CheckedIndexes<SchemaOutput<S>, Indexes>) | undefined
   /**
    * What brings older shapes up, each from one shape to the next: an entity that has seen the first two gets the others when it is
    * read, and is stored so when it is written next. Indexes see what is stored; `upgradeKinds` rewrites all that is old. Never take
@@ -144,7 +144,12 @@ export function defineKind<
   const indexes = new Map<string, IndexDefinition>()
   const onFill = createFillWarning(name, () => [...indexes.values()])
   const shape = createShape({ name, formerly, schema, upgrades, checkReads, onFill })
-  for (const [key, index] of Object.entries(given)) indexes.set(key, kindIndex(shape.names, key, index))
+  const mayBeAbsent = absenceBySchema(schema)
+  for (const [key, index] of Object.entries(given)) {
+    const definition = kindIndex(shape.names, key, index)
+    requireNulls(`Index ${key} of ${name}`, definition, index, mayBeAbsent)
+    indexes.set(key, definition)
+  }
   return Object.freeze({
     name,
     schema: options.schema,
@@ -254,6 +259,24 @@ function kindIndex(
     properties: properties as IndexProperties,
     shardOn: shardOn ?? Object.keys(properties)[0] ?? 'id',
   })
+}
+
+/** Throws `BAD_INDEX` for a property that may be absent where the index does not say what becomes of such an entity. */
+function requireNulls(
+  index: string,
+  { properties }: IndexDefinition,
+  { by }: PlainIndex,
+  mayBeAbsent: (path: string) => boolean,
+): void {
+  for (const [i, { name, of = name }] of properties.entries()) {
+    const [spec] = Object.values((by as readonly object[])[i] ?? {}) as unknown[]
+    const isSaid = isRecord(spec) && spec['nulls'] !== undefined
+    if (isSaid || !mayBeAbsent(of)) continue
+    throw new LooseleafError(
+      'BAD_INDEX',
+      `${index}: the property ${of} may be absent or null by its schema; add nulls: 'first' or 'last' to index such entities, or 'skip' to leave them out.`,
+    )
+  }
 }
 
 /** A property as `defineIndex` takes it, under the name that the index has for it. */

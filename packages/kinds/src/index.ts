@@ -1,3 +1,4 @@
+export type { CheckedWhere, CheckedWheres } from './checked-where.ts'
 export type {
   Changes,
   Collection,
@@ -10,6 +11,7 @@ export type {
   Page,
   PageWithCount,
   Patch,
+  Scattered,
 } from './collection.ts'
 export {
   defineKind,

@@ -121,7 +121,10 @@ export interface InsertOptions extends CallOptions {
 }
 
 export interface ChangeOptions extends CallOptions {
-  /** As in `PutOptions`. */
+  /**
+   * Write only if this is still the entity's version; `VERSION_MISMATCH` otherwise. Leave it out to write in any case: a version that is
+   * undefined is refused, so that a missing form field does not switch the check off.
+   */
   readonly ifVersion?: number
 }
 
