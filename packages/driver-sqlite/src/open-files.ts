@@ -17,7 +17,7 @@ export interface OpenFiles {
 /** For a database in memory. */
 export const noFiles: OpenFiles = { check() {} }
 
-/** What tells a file from any other; undefined where there is none of this name. */
+/** Device and inode of a file; undefined if there is no file of this name. */
 export function identityOf(file: string): string | undefined {
   const found = statSync(file, { throwIfNoEntry: false })
   return found && `${found.dev}:${found.ino}`
