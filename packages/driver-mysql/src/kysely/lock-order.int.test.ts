@@ -190,10 +190,13 @@ test('pending rows of one statement are in the order of their key', async () => 
 })
 
 test('a batch of swaps on a small table waits for a row of others before it locks a greater id', async () => {
-  const ids = [3, 1, 2].map((first) => Buffer.concat([Buffer.of(first), randomBytes(15)]))
-  const entities = ids.map((id) => ({ ...newEntity(), id }))
+  const starting = (byte: number): EntityInsert => ({
+    ...newEntity(),
+    id: Buffer.concat([Buffer.of(byte), randomBytes(15)]),
+  })
+  const [third, first, second] = [starting(3), starting(1), starting(2)]
+  const entities = [third, first, second]
   for (const entity of entities) await shard.entities.insert([entity], { epoch })
-  const [third, first, second] = [entities[0]!, entities[1]!, entities[2]!]
   await observer.query('START TRANSACTION')
   await observer.query('SELECT version FROM entities WHERE id = ? FOR UPDATE', [second.id])
   const swap = shard.entities.replace(

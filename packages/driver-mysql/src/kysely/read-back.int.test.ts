@@ -90,6 +90,9 @@ describe('swaps in one call', () => {
     const body = randomBytes(70_000)
     expect(await shard.entities.replace([{ ...a, body }, lost(b)], { epoch })).toEqual([true, false])
     expect((await shard.entities.read([a.id]))[0]?.body).toEqual(body)
+    // The same prepared statement, with other winners.
+    expect(await shard.entities.replace([lost(a), { ...b, body }], { epoch })).toEqual([false, true])
+    expect(await versions([a, b])).toEqual([2, 2])
   })
 
   test('swaps of more rows than a number can name are one transaction, and their versions are read before its COMMIT', async () => {

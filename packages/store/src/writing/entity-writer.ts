@@ -83,6 +83,8 @@ interface Attempt {
   readonly indexed: boolean
 }
 
+const STAYS = 'would stay as it was found, while an earlier attempt of this call may still be committed'
+
 const NONE: readonly never[] = []
 
 const NOTHING: CurrentEntity = { version: 0, bag: undefined, damaged: undefined, body: null }
@@ -224,12 +226,7 @@ export function createEntityWriter(
       const bag = decide(found)
       // An attempt before this one may still land, so it cannot be said that nothing was written.
       for (const { reason } of bag === undefined ? unsettled.values() : NONE)
-        throw lostTrack(
-          id,
-          lane,
-          'would stay as it was found, while an earlier attempt of this call may still be committed',
-          reason,
-        )
+        throw lostTrack(id, lane, STAYS, reason)
       if (bag === undefined) return { found, written: false, version: found.version, indexed: true }
 
       const body = bag === null ? null : context.codec.encode(bag)
