@@ -34,7 +34,7 @@ test(
         await orRefused(() => store.put(bag(), { id }))
         await orRefused(() => store.update(id, bag))
         await orRefused(() => store.insert(bag()))
-        await store.putMany([bag(), bag()])
+        await store.putMany([bag(), bag()], { fates: true })
         await store.settled()
         for await (const entity of store.scan()) {
           stored++
