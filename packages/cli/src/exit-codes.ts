@@ -41,6 +41,7 @@ export const exitCodeOf: Readonly<Record<ErrorCode, ExitCode>> = {
   SOME_FAILED: exitCodes.found,
   SHARD_UNAVAILABLE: exitCodes.unavailable,
   CACHE_UNAVAILABLE: exitCodes.unavailable,
+  SHARD_FULL: exitCodes.unavailable,
   SHARD_DENIED: exitCodes.unavailable,
   SHARD_BUSY: exitCodes.unavailable,
   DEADLINE: exitCodes.unavailable,
