@@ -1,5 +1,5 @@
 import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
-import { LooseleafError, type Time } from '@looseleaf/core'
+import { LooseleafError, type Shard, type Time } from '@looseleaf/core'
 import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { DataStore } from '../data-store.ts'
@@ -78,7 +78,7 @@ test('failing calls are noted after a while, then at intervals, and once when th
 })
 
 test('a note is left on another shard than the one that fails, and passes over one that refuses it', async () => {
-  const [first, second] = store.context.driver.shards as [{ name: string }, { name: string }]
+  const [first, second] = store.context.driver.shards as readonly [Shard, Shard]
   const asked: number[] = []
   plan = ({ shard, table, operation }) => {
     if (table === 'tasks' && operation === 'claim') asked.push(shard)

@@ -1,4 +1,4 @@
-import { inBackground, systemTime, untilAborted, type Shard, type Time } from '@looseleaf/core'
+import { inBackground, platformTime, systemTime, untilAborted, type Shard, type Time } from '@looseleaf/core'
 import type { EngineContext } from '@looseleaf/index-engine'
 import { processName } from '@looseleaf/protocol'
 import type { CallFailures, CallTally } from './call-tally.ts'
@@ -84,7 +84,7 @@ export function createFailureNotes(
   }
 
   async function noteOn({ tasks }: Shard, own: FailureNote): Promise<boolean> {
-    const signal = AbortSignal.any([AbortSignal.timeout(SHARD_MS), ended.signal])
+    const signal = AbortSignal.any([platformTime.abortAfter(SHARD_MS), ended.signal])
     const owner = context.random.uuid()
     try {
       const state = await untilAborted(tasks.claim(NOTES_TASK, owner, LEASE_MS, { signal }), signal)

@@ -1,6 +1,7 @@
 import {
   isLooseleafError,
   LooseleafError,
+  platformTime,
   untilAborted,
   type CallOptions,
   type Shard,
@@ -42,7 +43,7 @@ async function probeShard(
   shard: Shard,
   { signal }: CallOptions,
 ): Promise<ShardProbe> {
-  const late = AbortSignal.timeout(LATE_MS)
+  const late = platformTime.abortAfter(LATE_MS)
   const ends = signal === undefined ? late : AbortSignal.any([signal, late])
   const { name, tasks } = shard
   const errorOf = (error: unknown): LooseleafError => {
