@@ -101,7 +101,7 @@ function holdsTable(
 <p class="soft">${note} The cleaner’s lag is how far it is behind the writes of the shard. Entities and bytes are estimates of the databases’ statistics, tombstones included; “–” is not known.</p>`
 }
 
-/** Calls that have failed within an hour, in any process. Nothing where none has. */
+/** Lists calls that have failed within an hour, in any process; undefined when all have succeeded. */
 function failingCalls({ value, failure }: Asked<readonly FailureReport[]>): Html | undefined {
   if (failure !== undefined) return markup`<p>Failing calls of the last hour are not known: ${failure}</p>`
   const rows = value.flatMap(({ process, at, isOver, calls, periodMs, failures }) =>

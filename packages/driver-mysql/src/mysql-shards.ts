@@ -118,7 +118,7 @@ interface Connected {
   readonly pool: ShardPool
 }
 
-/** Which calls still work while at least one of these shards refuses. Empty where it is the only one. */
+/** Says which calls still work while at least one of these shards refuses; empty when it is the only shard. */
 function reachableText(shards: readonly Connected[]): string {
   const reachable = shards.filter(({ pool }) => !pool.isRefusing).length
   if (shards.length === 1) return ''

@@ -18,7 +18,7 @@ export interface BreakerOptions {
   readonly failures: number
   /** Milliseconds between two attempts to reach a server again. */
   readonly probeMs: number
-  /** Which other shards answer, as a sentence for errors; empty where there are none. Asked when a call is refused. */
+  /** Names the other shards that answer, as a sentence for errors; an empty text adds nothing. Called when a call is refused. */
   readonly others?: (() => string) | undefined
   /** Tries to reach the server: resolves when it answers, rejects when it does not, and always does one of them. */
   readonly probe: () => Promise<void>

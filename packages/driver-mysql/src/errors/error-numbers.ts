@@ -199,7 +199,7 @@ export const ofFiles: ReadonlySet<number> = new Set([
   2, 3, 4, 11, 15, 20, 29, 1004, 1005, 1016, 1021, 1025, 1026, 1030, 1180, 1598, 1878,
 ])
 
-/** What these also mean, by the number that the operating system gave: ENOSPC and EDQUOT. */
+/** Meaning of these where the operating system gave ENOSPC or EDQUOT. */
 export const diskFull: ErrorMeaning = ['SHARD_FULL', FULL, 'unsure']
 
 /** Not as a prepared statement, none left of them, and one that a table has changed under too often. */

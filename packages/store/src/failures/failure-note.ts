@@ -13,7 +13,7 @@ export interface FailureReport {
   readonly periodMs: number
   /** Calls that ended in that time, failed ones included. */
   readonly calls: number
-  /** Failures of that time, most first. Of a note that is over: those before. */
+  /** Failures of that time, most first. A note that is over keeps the failures of the one before. */
   readonly failures: readonly CallFailures[]
 }
 

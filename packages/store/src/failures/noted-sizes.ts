@@ -9,7 +9,7 @@ const HOUR_MS = 60 * 60_000
 const DAY_MS = 24 * HOUR_MS
 const KEPT_MS = 2 * DAY_MS
 
-/** What was noted; nothing where it cannot be read. */
+/** Returns the noted sizes; an empty list for a text that cannot be read. */
 export function sizesFromText(text: string): readonly NotedSize[] {
   try {
     const sizes = JSON.parse(text === '' ? '[]' : text) as unknown
