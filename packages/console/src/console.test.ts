@@ -172,7 +172,7 @@ test('the page of shards has calls that have failed in any process', async () =>
   await tasks.claim('failing calls', 'me', 1_000)
   await tasks.save('failing calls', 'me', JSON.stringify([note]), 0)
   const page = await bodyOf('/store/shards')
-  for (const text of ['Failing calls', 'host:7', 'SHARD_FULL', '73 of 100 in 1 min', 'It is full.'])
+  for (const text of ['Failing calls', 'host:7', 'SHARD_FULL', '73 of 100 in 60 s', 'It is full.'])
     expect(page).toContain(text)
 })
 

@@ -1,3 +1,4 @@
+import { platformTime } from '@looseleaf/core'
 import type { ShardProbe } from '@looseleaf/store'
 import type { Session } from '../session.ts'
 
@@ -12,10 +13,10 @@ export function keptProbes(probe: ProbeShards): ProbeShards {
   let kept: readonly ShardProbe[] | undefined
   let keptUntil = 0
   return async (session) => {
-    if (kept !== undefined && performance.now() < keptUntil) return kept
+    if (kept !== undefined && platformTime.elapsed() < keptUntil) return kept
     const probes = await probe(session)
     kept = probes.every(({ error }) => error === undefined) ? probes : undefined
-    keptUntil = performance.now() + SERVES_MS
+    keptUntil = platformTime.elapsed() + SERVES_MS
     return probes
   }
 }
