@@ -8,7 +8,7 @@ export const exitCodes = {
   found: 1,
   /** The command line, the configuration or an argument is not right; nothing was sent to change anything. */
   usage: 2,
-  /** A shard could not be reached, or let nobody in. The same command can succeed later. */
+  /** A shard could not be reached, had no room, or let nobody in. The same command can succeed later. */
   unavailable: 3,
   /** The store is not as the command needs it: no tables, another layout, an index that is not ready, damaged data. */
   refused: 4,
@@ -41,6 +41,7 @@ export const exitCodeOf: Readonly<Record<ErrorCode, ExitCode>> = {
   SOME_FAILED: exitCodes.found,
   SHARD_UNAVAILABLE: exitCodes.unavailable,
   CACHE_UNAVAILABLE: exitCodes.unavailable,
+  SHARD_FULL: exitCodes.unavailable,
   SHARD_DENIED: exitCodes.unavailable,
   SHARD_BUSY: exitCodes.unavailable,
   DEADLINE: exitCodes.unavailable,

@@ -1,6 +1,6 @@
 import type { ConsumerReport } from '@looseleaf/changes'
 import type { CleanerReport, IndexReport, PartReport, PendingReport, ShardReport } from '@looseleaf/cleaner'
-import type { ReplicaReport, StoreStatus } from '@looseleaf/store'
+import type { FailureReport, ReplicaReport, ShardProbe, StoreStatus } from '@looseleaf/store'
 import { consumersJson, consumersText } from './consumers-view.ts'
 import { durationText } from './duration-text.ts'
 import type { Finding } from './health/facts.ts'
@@ -9,6 +9,7 @@ import { gradeOf } from './health/rules.ts'
 import { indexName, indexTable, reportOf } from './index-table.ts'
 import type { Output } from './output.ts'
 import { policiesText } from './policies-text.ts'
+import { sizeCells, sizeJson, SIZES_NOTE } from './size-text.ts'
 import { grouped } from './text.ts'
 
 /** What `looseleaf status` tells. */
@@ -18,10 +19,13 @@ export interface StatusView {
   readonly report: CleanerReport | undefined
   readonly consumers: readonly ConsumerReport[]
   readonly replicas: readonly ReplicaReport[]
+  readonly probes: readonly ShardProbe[]
+  readonly failures: readonly FailureReport[]
   readonly findings: readonly Finding[]
 }
 
-export function statusJson({ status, report, consumers, replicas, findings }: StatusView): unknown {
+export function statusJson(view: StatusView): unknown {
+  const { status, report, consumers, replicas, probes, failures, findings } = view
   return {
     grade: gradeOf(findings),
     storeId: status.storeId,
@@ -32,6 +36,7 @@ export function statusJson({ status, report, consumers, replicas, findings }: St
       epoch: epoch ?? null,
       entities: entities ?? null,
       tombstones: tombstones ?? null,
+      ...sizeJson(probes, name),
       warnings,
     })),
     indexes: status.indexes.map((index) => {
@@ -53,6 +58,10 @@ export function statusJson({ status, report, consumers, replicas, findings }: St
       leftOut,
     })),
     consumers: consumersJson(consumers),
+    failures: failures.map(({ failures: own, ...note }) => ({
+      ...note,
+      failures: own.map(({ shard = null, lastAt, ...one }) => ({ ...one, shard, lastAt: new Date(lastAt) })),
+    })),
     findings,
   }
 }
@@ -90,7 +99,7 @@ function cleanerJson(report: CleanerReport): unknown {
 
 export function statusText(
   output: Output,
-  { status, report, consumers, replicas, findings }: StatusView,
+  { status, report, consumers, replicas, probes, failures, findings }: StatusView,
 ): string {
   const { colors } = output
   const number = (value: number | undefined): string => (value === undefined ? '?' : grouped(value))
@@ -99,6 +108,7 @@ export function statusText(
     number(entities),
     number(tombstones),
     String(epoch ?? '?'),
+    ...sizeCells(probes, name),
   ])
   const errors = status.shards.flatMap(({ name, error }) =>
     error === undefined ? [] : [`${colors.red('Error:')} ${name}: ${error.code} ${error.message}`],
@@ -118,7 +128,8 @@ export function statusText(
     `Store ${status.storeId}`,
     policiesText(status.policies),
     '',
-    output.table(['SHARD', 'ENTITIES', 'TOMBSTONES', 'EPOCH'], shards),
+    output.table(['SHARD', 'ENTITIES', 'TOMBSTONES', 'EPOCH', 'SIZE', 'GROWTH'], shards),
+    SIZES_NOTE,
     ...(replicas.length === 0
       ? []
       : ['', output.table(['REPLICA', 'OF', 'BEHIND'], replicas.map(replicaCells))]),
@@ -126,8 +137,24 @@ export function statusText(
     ...indexLines(output, status, report),
     ...(report === undefined ? [] : cleanerText(output, report)),
     ...(consumers.length === 0 ? [] : ['', consumersText(output, consumers) ?? '']),
+    ...failuresText(output, failures),
     ...(errors.length + warnings.length + told.length === 0 ? [] : ['', ...errors, ...warnings, ...told]),
   ].join('\n')
+}
+
+/** Failing calls of an hour, those that are over included. */
+function failuresText(output: Output, reports: readonly FailureReport[]): readonly string[] {
+  const rows = reports.flatMap(({ process, at, isOver, periodMs, calls, failures }) =>
+    failures.map(({ code, shard = '', count }) => [
+      process,
+      shard,
+      code,
+      `${grouped(count)} of ${grouped(calls)} in ${durationText(periodMs)}`,
+      isOver ? `none since ${time(at)}` : time(at),
+    ]),
+  )
+  if (rows.length === 0) return []
+  return ['', output.table(['PROCESS', 'SHARD', 'CALLS FAILED WITH', 'HOW MANY', 'NOTED'], rows)]
 }
 
 function replicaCells({ name, primary, behindMs, leftOut }: ReplicaReport): string[] {

@@ -347,6 +347,8 @@ test('status --json has the shape that is promised to monitors', async () => {
     epoch: 1,
     entities: expect.any(Number),
     tombstones: 0,
+    bytes: expect.any(Number),
+    bytesPerDay: null,
     warnings: [],
     error: null,
   }
@@ -404,6 +406,7 @@ test('status --json has the shape that is promised to monitors', async () => {
     },
     replicas: [],
     consumers: [],
+    failures: [],
     findings: [unfollowed, unfollowed],
   })
   const { shards } = status.json<{ shards: { entities: number }[] }>()

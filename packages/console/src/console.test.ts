@@ -151,6 +151,31 @@ test('the page of shards has what was sent to each', async () => {
   expect(page).toContain('index_by_name scan')
 })
 
+test('the page of shards has calls that have failed in any process', async () => {
+  expect(await bodyOf('/store/shards')).not.toContain('Failing calls')
+  const { tasks } = store.context.driver.shards[1]!
+  const failure = {
+    code: 'SHARD_FULL',
+    shard: 'memory 0',
+    count: 73,
+    lastAt: Date.now(),
+    message: 'It is full.',
+  }
+  const note = {
+    key: 'a',
+    process: 'host:7',
+    at: Date.now(),
+    periodMs: 60_000,
+    calls: 100,
+    failures: [failure],
+  }
+  await tasks.claim('failing calls', 'me', 1_000)
+  await tasks.save('failing calls', 'me', JSON.stringify([note]), 0)
+  const page = await bodyOf('/store/shards')
+  for (const text of ['Failing calls', 'host:7', 'SHARD_FULL', '73 of 100 in 60 s', 'It is full.'])
+    expect(page).toContain(text)
+})
+
 test('the first page says what is looked at, with what was sent to each shard', async () => {
   await traced()
   const page = await bodyOf('/store')

@@ -1,9 +1,11 @@
 import { readCleanerReport, readShardReports, type CleanerReport, type ShardReport } from '@looseleaf/cleaner'
 import type { ShardSizes } from '@looseleaf/core'
 import {
+  readFailures,
   readReplicas,
   type CacheStats,
   type DataStore,
+  type FailureReport,
   type ReplicaReport,
   type ReplicaStats,
   type ShardStats,
@@ -21,6 +23,9 @@ const MAX_WITH_LANES = 16
 const MAX_LANES = 12
 const MAX_REPLICAS = 8
 const MANY_MS = 10_000
+/** Notes of a shard that has not answered for so long are left out, before the page gives up all of them, in milliseconds. */
+const NOTES_MS = 1_500
+const MAX_FAILING = 20
 
 export interface ShardsPageOptions {
   readonly store: Pick<DataStore, 'stats' | 'context'>
@@ -31,11 +36,12 @@ export interface ShardsPageOptions {
 export async function shardsPage({ store, base }: ShardsPageOptions, signal: AbortSignal): Promise<Answer> {
   const { callsUnderWay, shards, removals, cache } = store.stats()
   const { driver, router, catalog } = store.context
-  const [report, followed, sizes, replicas] = await Promise.all([
+  const [report, followed, sizes, replicas, failing] = await Promise.all([
     asked((limited) => readCleanerReport({ context: store.context }, { signal: limited }), signal),
     asked((limited) => readShardReports({ context: store.context }, { signal: limited }), signal),
     askSizes(driver, signal),
     asked((limited) => readReplicas(store.context, { signal: limited }), signal),
+    asked((limited) => readFailures(store.context, { signal: limited, lateMs: NOTES_MS }), signal),
   ])
   const { indexes } = catalog.current()
   const kinds = new Set(indexes.flatMap(({ on }) => on?.['_kind'] ?? [])).size
@@ -44,6 +50,7 @@ export async function shardsPage({ store, base }: ShardsPageOptions, signal: Abo
   const body = markup`<h1>Shards</h1>
 <p class="lead">${counted(shards.length, 'database')} with the same tables. No transaction and no lock spans two of them. <a href="${base}/index">${counted(new Set(indexes.map(({ name }) => name)).size, 'index', 'indexes')}</a>${kinds === 0 ? '' : ` of ${counted(kinds, 'kind')}`}.</p>
 ${holdsTable(names, sizes, followed, buckets)}
+${failingCalls(failing)}
 ${cleanerLine(report)}
 ${buckets === undefined ? undefined : markup`<h2>Buckets</h2><p>Every id is in one of ${buckets.length.toLocaleString('en-US')} buckets for ever, and every bucket on one shard: a shard is added by moving buckets to it.</p>${bucketMap(buckets, names)}`}
 <h2>What this process has sent</h2>
@@ -92,6 +99,25 @@ function holdsTable(
   })
   return markup`${table(head, rows, 'What the shards hold')}${silent}
 <p class="soft">${note} The cleaner’s lag is how far it is behind the writes of the shard. Entities and bytes are estimates of the databases’ statistics, tombstones included; “–” is not known.</p>`
+}
+
+/** Lists calls that have failed within an hour, in any process; undefined when all have succeeded. */
+function failingCalls({ value, failure }: Asked<readonly FailureReport[]>): Html | undefined {
+  if (failure !== undefined) return markup`<p>Failing calls of the last hour are not known: ${failure}</p>`
+  const rows = value.flatMap(({ process, at, isOver, calls, periodMs, failures }) =>
+    failures.map(({ code, shard = '', count, message }) => [
+      process,
+      shard,
+      code,
+      `${count.toLocaleString('en-US')} of ${calls.toLocaleString('en-US')} in ${durationText(periodMs)}`,
+      isOver ? markup`none since ${timeText(at)}` : timeText(at),
+      message,
+    ]),
+  )
+  if (rows.length === 0) return undefined
+  const { shown, note } = cut(rows, MAX_FAILING, 'line')
+  const head = ['process', 'shard', 'calls failed with', 'how many', 'noted', 'last message']
+  return markup`<h2>Failing calls</h2>${table(head, shown, 'Failing calls of the last hour')}${noteOf(note)}`
 }
 
 function cleanerLine(report: Asked<CleanerReport>): Html {

@@ -11,6 +11,7 @@ describe('LooseleafError', () => {
       'STALE_EPOCH',
       'SHARD_UNAVAILABLE',
       'CACHE_UNAVAILABLE',
+      'SHARD_FULL',
       'SHARD_BUSY',
       'DEADLINE',
       'OUTCOME_UNKNOWN',

@@ -56,6 +56,8 @@ export const errorCodes = {
   CACHE_UNAVAILABLE: 'retryable',
   /** A shard refuses the user, the password or the database. */
   SHARD_DENIED: 'permanent',
+  /** The disk of a shard, a table or a quota of its database is full. Small changes may pass meanwhile; make room, and calls pass again. */
+  SHARD_FULL: 'retryable',
   /** A shard is locked, full of waiting calls or out of connections. */
   SHARD_BUSY: 'retryable',
   /** A call took longer than its deadline. */
@@ -175,9 +177,9 @@ export function isUndone(error: unknown): error is LooseleafError {
   return isLooseleafError(error) && error.undone
 }
 
-const outages: ReadonlySet<ErrorCode> = new Set(['SHARD_UNAVAILABLE', 'SHARD_BUSY', 'DEADLINE'])
+const outages: ReadonlySet<ErrorCode> = new Set(['SHARD_UNAVAILABLE', 'SHARD_FULL', 'SHARD_BUSY', 'DEADLINE'])
 
-/** True when a shard did not answer and may do so later, as opposed to one that answers with a refusal. */
+/** True when a shard did not answer, or has no room, and may take the call later, as opposed to one that refuses it. */
 export function isOutage(error: unknown): error is LooseleafError {
   return isLooseleafError(error) && error.retryable && outages.has(error.code)
 }

@@ -64,18 +64,19 @@ export function mysqlShards(
   return {
     shardCount: servers.length,
     async connect({ statements, onRefusing } = {}): Promise<Driver> {
-      const connectTo = (address: ShardAddress): Connected => {
-        const pool = connectShard(
-          address,
-          settings,
-          statementTeller(address.name, statements),
-          (isRefusing) => onRefusing?.(address.name, isRefusing),
-        )
+      const connectTo = (address: ShardAddress, others?: () => string): Connected => {
+        const pool = connectShard(address, settings, {
+          statements: statementTeller(address.name, statements),
+          onRefusing: (isRefusing) => onRefusing?.(address.name, isRefusing),
+          others,
+        })
         return { name: address.name, pool }
       }
-      const primaries = servers.map(({ primary }) => connectTo(primary))
+      const primaries: readonly Connected[] = servers.map(({ primary }) =>
+        connectTo(primary, () => reachableText(primaries)),
+      )
       const pools = primaries.map(({ pool }) => pool)
-      const followers = servers.map(({ replicas }) => replicas.map(connectTo))
+      const followers = servers.map(({ replicas }) => replicas.map((replica) => connectTo(replica)))
       const closeConnections = async (): Promise<void> => {
         await Promise.all([...primaries, ...followers.flat()].map(({ pool }) => pool.close()))
       }
@@ -115,6 +116,15 @@ export function mysqlShards(
 interface Connected {
   readonly name: string
   readonly pool: ShardPool
+}
+
+/** Says which calls still work while at least one of these shards refuses; empty when it is the only shard. */
+function reachableText(shards: readonly Connected[]): string {
+  const reachable = shards.filter(({ pool }) => !pool.isRefusing).length
+  if (shards.length === 1) return ''
+  return reachable === 0
+    ? `None of the ${shards.length} shards is reachable.`
+    : `${reachable} of ${shards.length} shards ${reachable === 1 ? 'is' : 'are'} reachable: calls that need no other shard are answered.`
 }
 
 interface Settings extends ShardSettings {

@@ -196,7 +196,7 @@ export class DataStore extends StoreQueries {
     const { fates = false, signal } = options
     const take = (bag: unknown): TakenBag => takeBag(this.context.router, bag, undefined)
     return this.calls.pass('putMany', () =>
-      putMany(bags, take, (entity) => this.#put(entity, { signal }), fates),
+      putMany(bags, take, (entity) => this.#put(entity, { signal }), fates, this.tally.items),
     )
   }
 
@@ -321,6 +321,8 @@ export class DataStore extends StoreQueries {
   stats(): StoreStats {
     return {
       callsUnderWay: this.calls.underWay,
+      calls: this.tally.calls,
+      failures: this.tally.failures(),
       shards: this.context.driver.shards.map((shard, number) => ({
         name: shard.name,
         connections: shard.connections?.(),
@@ -345,6 +347,7 @@ export class DataStore extends StoreQueries {
    * cleaners are ended with it, and waited for up to five seconds. Index rows that are kept for queries of other processes are left to the cleaner; wait for `settled` before to have them deleted.
    */
   async close(): Promise<void> {
+    this.failureNotes.stop()
     this.#closing ??= this.context.closing
       .end(this.calls.close())
       .then(() => Promise.all([this.#removals.close(), this.#cache?.close(), this.#replicas.close()]))

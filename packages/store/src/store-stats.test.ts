@@ -17,6 +17,8 @@ test('the numbers of a store tell its lanes, its cache, and what is under way', 
   onTestFinished(() => store.close())
   expect(store.stats()).toEqual({
     callsUnderWay: 0,
+    calls: 0,
+    failures: [],
     shards: [{ name: 'memory 0', connections: undefined, lanes: [], replicas: [] }],
     removals: { kept: 0, underWay: 0 },
     cache: {

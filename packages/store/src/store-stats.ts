@@ -1,5 +1,6 @@
 import type { ConnectionState } from '@looseleaf/core'
 import type { LaneStats } from './calls/shard-lanes.ts'
+import type { CallFailures } from './failures/call-tally.ts'
 import type { CacheStats } from './reading/entity-cache.ts'
 import type { ReplicaStats } from './reading/replica-reads.ts'
 import type { RemovalStats } from './writing/row-removals.ts'
@@ -8,6 +9,10 @@ import type { RemovalStats } from './writing/row-removals.ts'
 export interface StoreStats {
   /** Calls that have begun and not ended. */
   readonly callsUnderWay: number
+  /** Calls that have ended, failed ones included; each bag of `putMany` is one more. */
+  readonly calls: number
+  /** Calls that have failed because of a shard, by code and shard, most first; mistakes of the caller are not among them. */
+  readonly failures: readonly CallFailures[]
   readonly shards: readonly ShardStats[]
   /** Index rows that entities have lost. */
   readonly removals: RemovalStats

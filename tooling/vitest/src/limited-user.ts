@@ -1,6 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { createConnection } from 'mysql2/promise'
 
+/** Sends a statement as the user of the URL. */
+export async function sendStatement(adminUrl: string, statement: string): Promise<void> {
+  const admin = await createConnection(adminUrl)
+  await admin.query(statement).finally(() => admin.end())
+}
+
 /** A user of its own that has these privileges on the database of the URL and no others. */
 export async function createLimitedUser(
   adminUrl: string,
@@ -22,8 +28,7 @@ export async function createLimitedUser(
   return {
     url: url.href,
     async drop() {
-      const again = await createConnection(adminUrl)
-      await again.query(`DROP USER '${user}'@'%'`).finally(() => again.end())
+      await sendStatement(adminUrl, `DROP USER '${user}'@'%'`)
     },
   }
 }

@@ -47,6 +47,11 @@ The first line is an opinion: well; look, where nobody is served wrong and this
 should be looked into on a working day; or act, where reads or writes are not as
 they should be, or data is at risk.
 
+It changes a small row on each shard, since a shard may answer and take no writes,
+and reads the notes that processes of the site leave when their calls fail. The
+user needs the rights of such a process. Sizes and growth are by the databases'
+statistics; growth is known from an hour after the first run on.
+
 With --check it counts nothing, so it may run every minute. It prints a line for
 each finding: its grade, what it is, what to do, and where docs/operations.md
 has more. With --check act it leaves out what can wait. The exit code is 0 when
@@ -59,7 +64,7 @@ JSON:
     "storeId", "policies": { "deleteDelayMs", "onIndexFailure" },
     "shards": [{ "name", "error": { "code", "message" } | null,
       "epoch" | null, "entities" | null, "tombstones" | null,
-      "warnings": [text] }],
+      "bytes" | null, "bytesPerDay" | null, "warnings": [text] }],
     "indexes": [{ "name", "generation", "table", "state", "columns", "shardOn",
       "lastCleaned": { "finishedAt", "missing", "added", "removed", … } | null,
       "misfits": { "count", "countedAt" } | null,
@@ -74,7 +79,10 @@ JSON:
         "lastRoundAt" | null, "lagMs" | null, "isFallingBehind",
         "pending": { "rows", "more", "oldestAt" | null } | null }] } | null,
     "replicas": [{ "name", "primary", "behindMs" | null, "leftOut" | null }],
-    "consumers": as consumer list has them, "findings": [finding] }
+    "consumers": as consumer list has them,
+    "failures": [{ "process", "at", "isOver", "periodMs", "calls",
+      "failures": [{ "code", "shard" | null, "count", "lastAt", "message" }] }],
+    "findings": [finding] }
 "cleaner" is null while shard 0 does not answer, or refuses. "timeLeftMs" is an
 estimate.
 With --check:

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { OutputError } from '../output-error.ts'
 import { defineCommand, type AddCommand } from '../define-command.ts'
 import { keptBodies, type ReadBodies } from '../health/kept-bodies.ts'
-import { factsOf, readBodies } from '../health/read-facts.ts'
+import { keptProbes, type ProbeShards } from '../health/kept-probes.ts'
+import { factsOf, probe, readBodies } from '../health/read-facts.ts'
 import { findingsOf } from '../health/rules.ts'
 import { parseWhole } from '../parse-whole.ts'
 import type { CommonOptions, Session } from '../session.ts'
@@ -37,16 +38,18 @@ since the look before, up to 1,000 in all, and with how far the cleaner is behin
 its writes; each index that is not simply ready with how far it is. Findings are
 at the end, as by \`status --check\`.
 
-It asks the databases, and not the processes of the site: what those send is in
-their own \`store.stats()\`. A look is some ten short questions a shard, and counts
-nothing. Up to 200 bodies of a shard are decoded at the first look, every minute,
-and at each look while something is wrong with them. On a terminal each look takes
-the place of the one before. Ctrl-C ends it, with 0.
+It asks the databases. Calls that fail in the processes of the site are findings,
+since each process notes them on a shard; all else that it sends is in its own
+\`store.stats()\`. A look is some ten short questions a shard, and counts nothing.
+Once a minute, and while a shard refuses it, a look changes a small row on each.
+Up to 200 bodies of a shard are decoded at the first look, every minute, and at
+each look while something is wrong with them. On a terminal each look takes the
+place of the one before. Ctrl-C ends it, with 0.
 
 JSON, a line a look:
   { "at", "grade", "shards": [{ "name", "answersInMs" | null, "error" | null,
       "entities" | null, "writtenPerSecond" | null, "lagMs" | null,
-      "pending" | null, "worker" | null }],
+      "pending" | null, "worker" | null, "bytes" | null, "bytesPerDay" | null }],
     "indexes": [{ "index", "generation", "unique", "state", "underWay" | null }],
     "findings": [finding] }`
 
@@ -57,9 +60,10 @@ async function watch(session: Session, { every, looks = Infinity }: TopOptions):
   await session.store({ warn: false })
   try {
     const bodiesOf = keptBodies(readBodies)
+    const probesOf = keptProbes(probe)
     let before: Look | undefined
     for (let number = 1; ; number++) {
-      const look = await lookAt(session, bodiesOf, before)
+      const look = await lookAt(session, bodiesOf, probesOf, before)
       before = look
       // To the upper left, and nothing below.
       if (stdout.isTTY === true && !output.json) await output.write('\u001B[H\u001B[2J')
@@ -73,10 +77,21 @@ async function watch(session: Session, { every, looks = Infinity }: TopOptions):
   }
 }
 
-async function lookAt(session: Session, bodiesOf: ReadBodies, before: Look | undefined): Promise<Look> {
+async function lookAt(
+  session: Session,
+  bodiesOf: ReadBodies,
+  probesOf: ProbeShards,
+  before: Look | undefined,
+): Promise<Look> {
   const [facts, shards] = await Promise.all([
-    factsOf(session, bodiesOf),
+    factsOf(session, bodiesOf, probesOf),
     lookAtShards(session, before?.shards),
   ])
-  return { at: new Date(facts.now), shards, report: facts.report, findings: findingsOf(facts) }
+  return {
+    at: new Date(facts.now),
+    shards,
+    report: facts.report,
+    probes: facts.probes,
+    findings: findingsOf(facts),
+  }
 }

@@ -1,7 +1,7 @@
 import type { ConsumerReport } from '@looseleaf/changes'
 import type { CleanerReport, IndexReport } from '@looseleaf/cleaner'
 import type { LooseleafError, StorePolicies } from '@looseleaf/core'
-import type { BodiesLook, ReplicaReport } from '@looseleaf/store'
+import type { BodiesLook, FailureReport, ReplicaReport, ShardProbe } from '@looseleaf/store'
 
 /** What is known of a store when somebody asks whether all is well. */
 export interface Facts {
@@ -19,6 +19,10 @@ export interface Facts {
   readonly consumers: readonly ConsumerReport[]
   /** Of the shards' replicas, where they have any. */
   readonly replicas: readonly ReplicaReport[]
+  /** How each shard has taken a small write; empty where nobody could try. */
+  readonly probes: readonly ShardProbe[]
+  /** Calls that have failed within an hour, as the processes of the store have noted them. */
+  readonly failures: readonly FailureReport[]
 }
 
 /**

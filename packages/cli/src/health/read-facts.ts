@@ -1,17 +1,29 @@
 import { readConsumers } from '@looseleaf/changes'
 import { readCleanerReport, type CleanerReport } from '@looseleaf/cleaner'
 import { isLooseleafError, isOutage, type LooseleafError, platformTime } from '@looseleaf/core'
-import { lookAtBodies, readReplicas, type BodiesLook } from '@looseleaf/store'
+import {
+  lookAtBodies,
+  probeShards,
+  readFailures,
+  readReplicas,
+  type BodiesLook,
+  type ShardProbe,
+} from '@looseleaf/store'
 import { exitCodeOf, exitCodes } from '../exit-codes.ts'
 import type { Session } from '../session.ts'
 import type { Facts } from './facts.ts'
 import type { ReadBodies } from './kept-bodies.ts'
+import type { ProbeShards } from './kept-probes.ts'
 
 /** Bodies of a shard that are looked at: so many of the oldest, and of those that were written last. */
 const BODIES = 100
 
 /** What is known of the store of a session. A shard that does not answer, or refuses, is no failure but a fact. */
-export async function factsOf(session: Session, bodiesOf: ReadBodies = readBodies): Promise<Facts> {
+export async function factsOf(
+  session: Session,
+  bodiesOf: ReadBodies = readBodies,
+  probesOf: ProbeShards = probe,
+): Promise<Facts> {
   const { report, error } = await reportUnless(session, isOfStore)
   // After the report, which is what the time is held against.
   const now = platformTime.now()
@@ -19,8 +31,8 @@ export async function factsOf(session: Session, bodiesOf: ReadBodies = readBodie
   const isKnown = report !== undefined || (!isOutage(error) && (await hasCatalog(session)))
   const policies = isKnown ? (await session.store()).context.catalog.current().policies : undefined
   const more = isKnown
-    ? await readMore(session, bodiesOf)
-    : { bodies: undefined, consumers: [], replicas: [] }
+    ? await readMore(session, bodiesOf, probesOf)
+    : { bodies: undefined, consumers: [], replicas: [], probes: [], failures: [] }
   return { now, report, error, policies, ...more }
 }
 
@@ -28,15 +40,24 @@ export async function factsOf(session: Session, bodiesOf: ReadBodies = readBodie
 export async function readMore(
   session: Session,
   bodiesOf: ReadBodies = readBodies,
-): Promise<Pick<Facts, 'bodies' | 'consumers' | 'replicas'>> {
+  probesOf: ProbeShards = probe,
+): Promise<Pick<Facts, 'bodies' | 'consumers' | 'replicas' | 'probes' | 'failures'>> {
   const { signal } = session
   const store = await session.store({ warn: false })
-  const [bodies, consumers, replicas] = await Promise.all([
+  const [bodies, consumers, replicas, probes, failures] = await Promise.all([
     bodiesOf(session),
     unlessOfStore(readConsumers(store, { signal })),
     readReplicas(store.context, { signal }),
+    probesOf(session),
+    readFailures(store.context, { signal }),
   ])
-  return { bodies, consumers: consumers ?? [], replicas }
+  return { bodies, consumers: consumers ?? [], replicas, probes, failures }
+}
+
+/** Writes a small row on each shard. */
+export async function probe({ store, signal }: Session): Promise<readonly ShardProbe[]> {
+  const { context } = await store({ warn: false })
+  return probeShards(context, { signal })
 }
 
 export async function readBodies({ store, signal }: Session): Promise<BodiesLook | undefined> {

@@ -4,6 +4,7 @@ import type { ConsumerShardReport } from '@looseleaf/changes'
 import { LooseleafError, type StorePolicies } from '@looseleaf/core'
 import type { BodiesLook, BrokenDefinition, ReplicaReport } from '@looseleaf/store'
 import { describe, expect, it, test } from 'vitest'
+import { callRuleCases } from '../../test/call-rule-cases.ts'
 import type { Facts, Finding } from './facts.ts'
 import {
   CONSUMER_LAG_MS,
@@ -75,6 +76,8 @@ const well: Facts = {
   bodies: undefined,
   consumers: [],
   replicas: [],
+  probes: [],
+  failures: [],
 }
 
 const withShard = (fields: Partial<ShardReport>): Facts => ({
@@ -171,6 +174,7 @@ const cases: Readonly<
     // The catalog was read: it is the shard that refuses.
     well: [{ ...well, report: undefined, error: refusal }],
   },
+  ...callRuleCases(well),
   'no cleaner': {
     found: [
       [withShard({ sinceLastRoundMs: NO_CLEANER_MS + 1 }), 'shard one', 'for 5 min', 'host:7'],

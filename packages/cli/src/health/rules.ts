@@ -4,6 +4,7 @@ import { isOutage, type LooseleafError } from '@looseleaf/core'
 import { durationText } from '../duration-text.ts'
 import { counted } from '../text.ts'
 import { damagedRule, definitionsRule } from './body-rules.ts'
+import { failingCallsRule, someCallsFailRule, writesRule } from './call-rules.ts'
 import {
   ageOf,
   indexesOf,
@@ -105,6 +106,9 @@ export const rules: readonly Rule[] = [
       ]
     },
   },
+  writesRule,
+  failingCallsRule,
+  someCallsFailRule,
   {
     name: 'no cleaner',
     // Rows too many cost time, and no answer is wrong; what a store defers has a rule of its own.

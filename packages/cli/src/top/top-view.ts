@@ -1,11 +1,13 @@
 import type { CleanerReport, IndexReport, ShardReport } from '@looseleaf/cleaner'
 import { durationText } from '../duration-text.ts'
+import type { ShardProbe } from '@looseleaf/store'
 import type { Finding } from '../health/facts.ts'
 import { findingsJson, findingsText, gradeText } from '../health/findings-text.ts'
 import { gradeOf } from '../health/rules.ts'
 import { indexName } from '../index-table.ts'
 import type { Output } from '../output.ts'
 import { pendingText, underWayText } from '../status-view.ts'
+import { sizeCells, sizeJson, SIZES_NOTE } from '../size-text.ts'
 import { counted, grouped } from '../text.ts'
 import type { ShardLook, Written } from './look-at-shards.ts'
 
@@ -15,10 +17,11 @@ export interface Look {
   readonly shards: readonly ShardLook[]
   /** Undefined while shard 0 does not answer, or refuses. */
   readonly report: CleanerReport | undefined
+  readonly probes: readonly ShardProbe[]
   readonly findings: readonly Finding[]
 }
 
-export function topJson({ at, shards, report, findings }: Look): unknown {
+export function topJson({ at, shards, report, probes, findings }: Look): unknown {
   return {
     at,
     grade: gradeOf(findings),
@@ -33,6 +36,7 @@ export function topJson({ at, shards, report, findings }: Look): unknown {
         lagMs: own?.lagMs ?? null,
         pending: own === undefined || own.error !== undefined ? null : (own.pending?.rows ?? 0),
         worker: own?.worker ?? null,
+        ...sizeJson(probes, name),
       }
     }),
     indexes: (report?.indexes ?? []).map(({ index, generation, unique = false, state, underWay }) => ({
@@ -47,16 +51,20 @@ export function topJson({ at, shards, report, findings }: Look): unknown {
   }
 }
 
-export function topText(output: Output, { at, shards, report, findings }: Look): string {
+export function topText(output: Output, { at, shards, report, probes, findings }: Look): string {
   const indexes = report?.indexes ?? []
   const busy = indexes.filter(({ state, underWay }) => state !== 'ready' || underWay !== undefined)
   return [
     `${gradeText(output, findings)}  ${output.colors.dim(at.toISOString().slice(11, 19))}`,
     '',
     output.table(
-      ['SHARD', 'ANSWERS IN', 'ENTITIES', 'WRITTEN', 'CLEANER IS BEHIND', 'PENDING'],
-      shards.map((shard) => shardCells(output, shard, followedBy(report, shard.name))),
+      ['SHARD', 'ANSWERS IN', 'ENTITIES', 'WRITTEN', 'CLEANER IS BEHIND', 'PENDING', 'SIZE', 'GROWTH'],
+      shards.map((shard) => [
+        ...shardCells(output, shard, followedBy(report, shard.name)),
+        ...sizeCells(probes, shard.name),
+      ]),
     ),
+    SIZES_NOTE,
     '',
     report === undefined
       ? 'Nothing is known of the indexes: shard 0 keeps that.'

@@ -236,3 +236,36 @@ test('errors of statements, locks, deadlines and privileges never open it', asyn
   expect(await shard.now()).toBeGreaterThan(0)
   expect(await slow.shard.now()).toBeGreaterThan(0)
 })
+
+test('while one of two servers hangs or is gone, calls to it are refused at once and say that the other one answers', async () => {
+  const servers = await startServers(2, { database: 'feed' })
+  cleanUp(() => servers.stop())
+  const driver = await mysqlShards(servers.urls, { deadlineMs: 1_000, connectTimeoutMs: 500 }).connect()
+  cleanUp(() => driver.close())
+  const [live, dead] = driver.shards as [Shard, Shard]
+  process.kill(servers.pids[1]!, 'SIGSTOP')
+  const expectAtOnce = async (): Promise<void> => {
+    await callUntilRefused(dead)
+    const times: number[] = []
+    for (let call = 0; call < 10; call++) {
+      const began = performance.now()
+      const error: unknown = await dead.now().catch((reason: unknown) => reason)
+      times.push(performance.now() - began)
+      expect(error).toMatchObject({
+        code: 'SHARD_UNAVAILABLE',
+        shard: dead.name,
+        message: expect.stringMatching(
+          /1 of 2 shards is reachable: calls that need no other shard/,
+        ) as string,
+      })
+    }
+    // A loaded machine may hold up some of them.
+    expect(Math.min(...times)).toBeLessThan(50)
+    expect(await live.now()).toBeGreaterThan(0)
+  }
+  await expectAtOnce()
+  process.kill(servers.pids[1]!, 'SIGCONT')
+  await callUntilAnswered(dead)
+  process.kill(servers.pids[1]!, 'SIGKILL')
+  await expectAtOnce()
+})

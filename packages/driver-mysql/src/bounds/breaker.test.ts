@@ -146,3 +146,23 @@ test('one connection that gets not a word opens it at once, and says so, unless 
   await fail(1)
   expect(breaker.refusal?.message).toMatch(/3 times in a row/)
 })
+
+test('a refusal says which other shards answer, as of the moment of the call', async () => {
+  breaker.stop()
+  let others = 'All others answer.'
+  breaker = createBreaker({
+    name: 'h:1/d',
+    failures: 1,
+    probeMs: 1_000,
+    others: () => others,
+    probe: () => Promise.reject(new Error('down')),
+    onOpen: () => {},
+    onClose: () => {},
+  })
+  expect(breaker.isRefusing).toBe(false)
+  await fail(1)
+  expect(breaker.isRefusing).toBe(true)
+  expect(breaker.refusal?.message).toMatch(/The call was not sent\. All others answer\.$/)
+  others = ''
+  expect(breaker.refusal?.message).toMatch(/The call was not sent\.$/)
+})

@@ -18,6 +18,8 @@ export interface BreakerOptions {
   readonly failures: number
   /** Milliseconds between two attempts to reach a server again. */
   readonly probeMs: number
+  /** Names the other shards that answer, as a sentence for errors; an empty text adds nothing. Called when a call is refused. */
+  readonly others?: (() => string) | undefined
   /** Tries to reach the server: resolves when it answers, rejects when it does not, and always does one of them. */
   readonly probe: () => Promise<void>
   /** Called when calls are refused from now on, and again by every probe that fails. */
@@ -30,13 +32,16 @@ export interface BreakerOptions {
 export interface Breaker extends Health {
   /** The error of every call at this time, or undefined while calls may pass. */
   readonly refusal: LooseleafError | undefined
+  /** Whether calls are refused at this time. */
+  readonly isRefusing: boolean
   /** When the server has said something last, by `performance.now()`. */
   readonly lastAnswer: number
   /** Ends the probing. */
   stop(): void
 }
 
-export function createBreaker({ name, failures, probeMs, probe, onOpen, onClose }: BreakerOptions): Breaker {
+export function createBreaker(options: BreakerOptions): Breaker {
+  const { name, failures, probeMs, probe, onOpen, onClose } = options
   const inARow = new ConsecutiveBreaker(failures)
   const circuit = circuitBreaker(handleAll, {
     breaker: {
@@ -53,11 +58,16 @@ export function createBreaker({ name, failures, probeMs, probe, onOpen, onClose 
   let timer: NodeJS.Timeout | undefined
   let stopped = false
 
+  function othersText(): string {
+    const text = options.others?.() ?? ''
+    return text === '' ? '' : ` ${text}`
+  }
+
   const refusal = (): LooseleafError =>
     new LooseleafError(
       'SHARD_UNAVAILABLE',
       `${name}: ${isSilent ? 'the server does not respond' : `the server could not be reached ${failures} times in a row`};` +
-        ` calls are refused until it answers again, which is tried every ${probeMs} ms. The call was not sent.`,
+        ` calls are refused until it answers again, which is tried every ${probeMs} ms. The call was not sent.${othersText()}`,
       { shard: name },
     )
 
@@ -83,6 +93,9 @@ export function createBreaker({ name, failures, probeMs, probe, onOpen, onClose 
   return {
     get lastAnswer() {
       return lastAnswer
+    },
+    get isRefusing() {
+      return circuit.state !== CircuitState.Closed
     },
     get refusal() {
       return circuit.state === CircuitState.Closed ? undefined : refusal()

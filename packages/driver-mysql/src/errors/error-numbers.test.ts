@@ -36,6 +36,7 @@ const UNKNOWN = 'OUTCOME_UNKNOWN'
 const AWAY = 'SHARD_UNAVAILABLE'
 const BUSY = 'SHARD_BUSY'
 const DENIED = 'SHARD_DENIED'
+const FULL = 'SHARD_FULL'
 
 const rows: readonly Row[] = [
   server('deadlock', 1213, BUSY, BUSY),
@@ -53,10 +54,10 @@ const rows: readonly Row[] = [
   server('max_user_connections', 1203, BUSY, BUSY),
   server('user limit', 1226, BUSY, BUSY),
   server('no thread', 1135, BUSY, BUSY),
-  server('disk full', 1021, AWAY, UNKNOWN),
-  server('table full', 1114, AWAY, AWAY),
+  server('disk full', 1021, FULL, UNKNOWN),
+  server('table full', 1114, FULL, FULL),
   server('error writing a file', 3, AWAY, UNKNOWN),
-  server('disk full of a file', 20, AWAY, UNKNOWN),
+  server('disk full of a file', 20, FULL, UNKNOWN),
   server('error on write', 1026, AWAY, UNKNOWN),
   server('HA_ERR', 1030, AWAY, UNKNOWN),
   server('binary log', 1598, AWAY, UNKNOWN),
@@ -182,7 +183,7 @@ test('whatever passes by itself can be tried again, and what people have to mend
   const permanent = Object.values(errorNumbers).filter(
     ([kind]) => isCode(kind) && !new LooseleafError(kind, '').retryable,
   )
-  expect(new Set(retryable.map(([kind]) => kind))).toEqual(new Set([AWAY, BUSY, 'DEADLINE']))
+  expect(new Set(retryable.map(([kind]) => kind))).toEqual(new Set([AWAY, FULL, BUSY, 'DEADLINE']))
   expect(new Set(permanent.map(([kind]) => kind))).toEqual(
     new Set([DENIED, 'NOT_MIGRATED', 'BAD_INDEX', 'BODY_TOO_LARGE', 'STATEMENT_FAILED']),
   )

@@ -45,7 +45,9 @@ const SHUTDOWN = 'the server is shutting down.'
 const BROKE = 'the connection broke.'
 const MEMORY = 'the server is out of memory.'
 const DISK = 'the server could not write to its disk.'
-const READ_ONLY = 'the server is read-only (read_only); is it a replica?'
+const FULL = 'the disk of the server is full. Make room, and writes pass again.'
+const READ_ONLY =
+  'the server is read-only (read_only), so writes are refused. Where it has become a replica, give its new primary as the shard; else set read_only to OFF.'
 const KILLED = 'the connection was killed on the server.'
 const PRIVILEGE = 'the user lacks a privilege.'
 const PASSWORD = 'the password has expired.'
@@ -62,13 +64,13 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   // Files and memory of the server's machine.
   3: ['SHARD_UNAVAILABLE', DISK, 'unsure'],
   5: ['SHARD_BUSY', MEMORY],
-  20: ['SHARD_UNAVAILABLE', 'the disk is full.', 'unsure'],
+  20: ['SHARD_FULL', FULL, 'unsure'],
 
   // From here on the servers' own.
   1020: ['SHARD_BUSY', 'a row has changed since the transaction began; nothing was done.', 'undone'],
-  1021: ['SHARD_UNAVAILABLE', 'the disk is full.', 'unsure'],
+  1021: ['SHARD_FULL', FULL, 'unsure'],
   1026: ['SHARD_UNAVAILABLE', DISK, 'unsure'],
-  1030: ['SHARD_UNAVAILABLE', 'the storage engine failed; is the disk full?', 'unsure'],
+  1030: ['SHARD_UNAVAILABLE', 'the storage engine failed; the error log of the server says why.', 'unsure'],
   1036: ['SHARD_UNAVAILABLE', 'the table is read-only.'],
   1037: ['SHARD_BUSY', MEMORY],
   1038: ['SHARD_BUSY', 'the server is out of memory for sorting.'],
@@ -91,7 +93,10 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   1077: ['SHARD_UNAVAILABLE', SHUTDOWN, ...LOST],
   1078: ['SHARD_UNAVAILABLE', 'the server was stopped.', ...LOST],
   1079: ['SHARD_UNAVAILABLE', SHUTDOWN, ...LOST],
-  1114: ['SHARD_UNAVAILABLE', 'the table or the disk is full.'],
+  1114: [
+    'SHARD_FULL',
+    'a table or the disk of the server is full; nothing was written. Make room, and writes pass again.',
+  ],
   1117: ['BAD_INDEX', 'the index has too many columns.'],
   1118: ['BAD_INDEX', 'the rows of the index would be too long.'],
   1129: ['SHARD_DENIED', 'the server has blocked this host after many failed connections.'],
@@ -115,7 +120,10 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   1206: ['SHARD_BUSY', 'the server has too many locks; nothing was done.'],
   1213: ['SHARD_BUSY', DEADLOCK, 'undone'],
   1223: ['SHARD_BUSY', 'the server is locked for reading; nothing was done.'],
-  1226: ['SHARD_BUSY', 'the user has reached a limit that the server sets.'],
+  1226: [
+    'SHARD_BUSY',
+    'the user has reached a limit that the server sets (MAX_QUERIES_PER_HOUR and its kind); raise it with ALTER USER.',
+  ],
   1227: ['SHARD_DENIED', PRIVILEGE],
   // The one statement in which a sub-select can give two rows does so for want of the right epoch.
   1242: ['fence-refused', 'the catalog has another epoch.'],
@@ -147,7 +155,7 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   1698: ['SHARD_DENIED', 'the server refuses the user.'],
   1792: ['SHARD_UNAVAILABLE', 'the transaction is read-only.'],
   1820: ['SHARD_DENIED', PASSWORD],
-  1836: ['SHARD_UNAVAILABLE', 'the server is read-only.'],
+  1836: ['SHARD_UNAVAILABLE', READ_ONLY],
   1862: ['SHARD_DENIED', PASSWORD],
   1874: ['SHARD_UNAVAILABLE', 'the server is read-only (innodb_read_only).'],
 
@@ -185,6 +193,14 @@ export const errorNumbers: Readonly<Record<number, ErrorMeaning>> = {
   9002: ['SHARD_UNAVAILABLE', PROXY, 'unsure', 'down'],
   9004: ['SHARD_UNAVAILABLE', PROXY, 'unsure', 'down'],
 }
+
+/** Errors of files, which name the error of the operating system in their messages. */
+export const ofFiles: ReadonlySet<number> = new Set([
+  2, 3, 4, 11, 15, 20, 29, 1004, 1005, 1016, 1021, 1025, 1026, 1030, 1180, 1598, 1878,
+])
+
+/** Meaning of these where the operating system gave ENOSPC or EDQUOT. */
+export const diskFull: ErrorMeaning = ['SHARD_FULL', FULL, 'unsure']
 
 /** Not as a prepared statement, none left of them, and one that a table has changed under too often. */
 export const NOT_PREPARED: ReadonlySet<number> = new Set([1295, 1461, 1615])

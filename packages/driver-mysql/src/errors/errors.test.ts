@@ -145,3 +145,32 @@ test('no fault shows the statement, its values or the server’s words', () => {
     ).not.toMatch(/secret/)
   }
 })
+
+test.each([
+  [1030, 'Got error 28 "No space left on device" from storage engine InnoDB'],
+  [3, 'Error writing file \'./feed/secret.ibd\' (Errcode: 28 "No space left on device")'],
+  [1026, "Error writing file 'secret' (errno: 28 - No space left on device)"],
+  [1005, 'Can\'t create table `feed`.`secret` (errno: 122 "Disk quota exceeded")'],
+])('the error of a file, %i, that names a full disk or quota is a full shard', (errno, message) => {
+  const error = Object.assign(new Error(message), { errno, code: 'ER_SOME' })
+  expect(mysqlFault(error, false)).toMatchObject({
+    kind: 'SHARD_FULL',
+    message: expect.stringMatching(/disk of the server is full. Make room/) as string,
+  })
+  // The write may stand in the log already.
+  expect(mysqlFault(error, true)).toMatchObject({
+    kind: 'OUTCOME_UNKNOWN',
+    message: expect.stringMatching(/is full/) as string,
+  })
+  expect(inspect(mysqlFault(error, true), { depth: 9 })).not.toMatch(/secret/)
+})
+
+test('the error of a file with another reason is no full shard, whatever names it holds', () => {
+  for (const message of [
+    'Got error 168 "Unknown (generic) error from engine" from storage engine InnoDB',
+    'Error writing file \'./feed/28.ibd\' (Errcode: 13 "Permission denied")',
+  ])
+    expect(mysqlFault(Object.assign(new Error(message), { errno: 1030 }), false).kind).toBe(
+      'SHARD_UNAVAILABLE',
+    )
+})

@@ -1,11 +1,13 @@
 import { clientFailure, type Fault } from '@looseleaf/driver-kysely'
 import {
   COLUMN_MISFITS,
+  diskFull,
   engineEnforced,
   errorNumbers,
   NOT_KNOWN,
   NOT_MARKED,
   NOT_PREPARED,
+  ofFiles,
   OTHER_PACKET,
   OTHER_PARAMETERS,
   OTHER_SESSION,
@@ -134,12 +136,22 @@ function misfitOf(error: unknown): ErrorMeaning {
   ]
 }
 
+/** ENOSPC, and EDQUOT of Linux. */
+const FULL: ReadonlySet<string> = new Set(['28', '122'])
+
+/** Number of the operating system's error that a message names; empty where there is none. */
+function osErrorOf(error: unknown): string {
+  const { message } = error as { readonly message?: unknown }
+  return /\b(?:Err(?:no|code)|Got error):? "?(\d+)/i.exec(String(message))?.[1] ?? ''
+}
+
 function meaningOf(error: unknown): ErrorMeaning {
   if (isOtherSession(error)) return ['STATEMENT_FAILED', otherSession(error.found)]
   const number = serverNumber(error)
   if (number === 1290 && /NO_ENGINE_SUBSTITUTION/.test(String((error as Error).message)))
     return engineEnforced
   if (number !== undefined && COLUMN_MISFITS.has(number)) return misfitOf(error)
+  if (number !== undefined && ofFiles.has(number) && FULL.has(osErrorOf(error))) return diskFull
   if (number === 1142) return deniedOn(String((error as Error).message))
   if (number !== undefined) return errorNumbers[number] ?? unlisted(error, number)
   const { code } = (error ?? {}) as { code?: unknown }

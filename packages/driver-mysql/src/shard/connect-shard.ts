@@ -19,15 +19,24 @@ export interface ShardSettings {
 }
 
 export interface ShardPool extends Pool {
+  /** Whether calls are refused without being sent. */
+  readonly isRefusing: boolean
   state(): ConnectionState
+}
+
+export interface ShardListeners {
+  readonly statements?: StatementTeller | undefined
+  /** Told when calls are refused from now on, and when they may pass again. */
+  readonly onRefusing?: ((isRefusing: boolean) => void) | undefined
+  /** See the breaker's. */
+  readonly others?: (() => string) | undefined
 }
 
 /** The pool of one shard, behind a breaker of its own: what befalls one shard is not felt on another. */
 export function connectShard(
   address: ShardAddress,
   settings: ShardSettings,
-  statements?: StatementTeller,
-  onRefusing?: (isRefusing: boolean) => void,
+  { statements, onRefusing, others }: ShardListeners = {},
 ): ShardPool {
   const { connectTimeoutMs } = settings
   const { name } = address
@@ -46,6 +55,7 @@ export function connectShard(
     name,
     failures: settings.breakerFailures,
     probeMs: settings.breakerProbeMs,
+    others,
     async probe() {
       try {
         await (await open()).end(connectTimeoutMs)
@@ -88,6 +98,9 @@ export function connectShard(
   })
 
   return {
+    get isRefusing() {
+      return breaker.isRefusing
+    },
     get connections() {
       return pool.connections
     },

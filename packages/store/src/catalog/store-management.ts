@@ -1,6 +1,14 @@
-import { badArgument, checkOptions, type CallOptions, type IndexDefinitionData } from '@looseleaf/core'
+import {
+  badArgument,
+  checkOptions,
+  systemTime,
+  type CallOptions,
+  type IndexDefinitionData,
+} from '@looseleaf/core'
 import { definitionsFromData, type EngineContext } from '@looseleaf/index-engine'
 import { optionsOf } from '../call-options.ts'
+import { createCallTally, type CallTally } from '../failures/call-tally.ts'
+import { createFailureNotes, type FailureNotes } from '../failures/note-failures.ts'
 import type { Observing } from '../observing/observing.ts'
 import { createStoreCalls, type StoreCalls } from '../observing/store-calls.ts'
 import type { IndexStatus, StoreStatus } from '../types.ts'
@@ -17,11 +25,20 @@ export abstract class StoreManagement {
   readonly context: EngineContext
   protected readonly calls: StoreCalls
   protected readonly observing: Observing
+  protected readonly tally: CallTally
+  protected readonly failureNotes: FailureNotes
 
   protected constructor(context: EngineContext, observing: Observing) {
     this.context = context
     this.observing = observing
-    this.calls = createStoreCalls(observing)
+    // Notes are for people, and a simulated time has none who read them.
+    const takesNotes = context.time === systemTime
+    this.failureNotes = createFailureNotes(context, () => this.tally)
+    this.tally = createCallTally(
+      () => context.time.now(),
+      () => takesNotes && this.failureNotes.begin(),
+    )
+    this.calls = createStoreCalls(observing, this.tally)
   }
 
   /**

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createGate, type Gate } from '@looseleaf/core'
+import type { CallTally } from '../failures/call-tally.ts'
 import type { CallUnderWay, Observing } from './observing.ts'
 
 /** The calls of a store: lets them in until it is closed, and tells who observes it. */
@@ -18,7 +19,7 @@ export interface StoreCalls extends Pick<Gate, 'checkOpen' | 'close' | 'underWay
   end(under: CallUnderWay | undefined, failed?: { readonly error: unknown }): void
 }
 
-export function createStoreCalls(observing: Observing): StoreCalls {
+export function createStoreCalls(observing: Observing, tally: CallTally): StoreCalls {
   const gate = createGate('The store is closed.')
   const holding = new AsyncLocalStorage<{ isUnderWay: boolean }>()
   let held = 0
@@ -39,6 +40,8 @@ export function createStoreCalls(observing: Observing): StoreCalls {
   }
 
   function end(under: CallUnderWay | undefined, failed?: { readonly error: unknown }): void {
+    tally.ended()
+    if (failed !== undefined) tally.failed(failed.error)
     if (under !== undefined) observing.end(under, failed)
     gate.leave()
   }

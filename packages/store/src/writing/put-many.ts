@@ -14,6 +14,7 @@ export async function putMany(
   take: (bag: unknown) => TakenBag,
   put: (entity: TakenBag) => Promise<PutResult>,
   fates: boolean,
+  onFates: (fates: readonly Fate<PutResult>[]) => void,
 ): Promise<(Fate<PutResult> | PutResult)[]> {
   const results: Fate<PutResult>[] = []
   const entities: { readonly place: number; readonly taken: TakenBag }[] = []
@@ -52,6 +53,7 @@ export async function putMany(
     }
   }
   await Promise.all(Array.from({ length: Math.min(CONCURRENCY, entities.length) }, putNext))
+  onFates(results)
   if (fates) return results
   // A fresh id would be another one the next time.
   const fresh = new Set(entities.filter(({ taken }) => taken.isFresh).map(({ place }) => place))

@@ -1,0 +1,139 @@
+import type { ErrorCode } from '@looseleaf/core'
+import type { CallFailures } from '@looseleaf/store'
+import { durationText } from '../duration-text.ts'
+import { counted, grouped } from '../text.ts'
+import { ageOf, type Facts, type Finding, type Rule } from './facts.ts'
+
+/** A process that has failing calls notes them every minute. */
+export const NOTED_MS: number = 3 * 60_000
+
+/** Calls that may fail for a reason that passes by itself, before somebody has to act: one of a hundred. */
+export const SHARE_TO_ACT = 0.01
+
+const BUSY =
+  'list statements and locks with looseleaf slow; where connections are short, raise max_connections or poolSize'
+
+/** Instructions by code. Codes without one are told in full by their message. */
+const todos: Partial<Record<ErrorCode, string>> = {
+  SHARD_FULL:
+    'make room on the disk of the shard, or move it to a larger one; calls pass again by themselves',
+  SHARD_DENIED: 'give the user of the site its rights back, see "Databases, users, grants"',
+  SHARD_UNAVAILABLE:
+    'bring the server back; where it is read-only, give the address of the new primary or set read_only to OFF',
+  SHARD_BUSY: BUSY,
+  CONFLICT: 'find out which entity is written by all processes at once, and spread its writes',
+  DEADLINE: 'list slow statements with looseleaf slow; look at the load of the server',
+  OUTCOME_UNKNOWN: "look at the server's error log, and at the network to it",
+  CACHE_UNAVAILABLE: 'bring the cache back',
+}
+
+/** Codes of calls that pass when they are made again, unless many fail. */
+const passing: ReadonlySet<ErrorCode> = new Set([
+  'SHARD_BUSY',
+  'DEADLINE',
+  'CONFLICT',
+  'OUTCOME_UNKNOWN',
+  'STALE_EPOCH',
+  'CACHE_UNAVAILABLE',
+])
+
+const todoOf = (code: ErrorCode): string => todos[code] ?? 'do what the message says'
+
+const aboutShard = (shard: string | undefined): string | undefined =>
+  shard === undefined ? undefined : `shard ${shard}`
+
+export const writesRule: Rule = {
+  name: 'writes',
+  grade: 'act',
+  see: 'When calls fail',
+  find({ probes, report, error }) {
+    const isSilent = (name: string): boolean =>
+      error?.shard === name || (report?.shards ?? []).some((shard) => shard.name === name && shard.error)
+    return probes.flatMap(({ name, error: refusal }) =>
+      // The rule about shards has told of those that answer nothing.
+      refusal === undefined || isSilent(name)
+        ? []
+        : [
+            {
+              about: aboutShard(name),
+              what: `does not take a small write: ${refusal.code}: ${refusal.message}`,
+              todo: todoOf(refusal.code),
+            },
+          ],
+    )
+  },
+}
+
+/** Failures of one code on one shard, of all processes together. */
+interface Failing {
+  readonly failures: CallFailures
+  readonly count: number
+  readonly calls: number
+  readonly processes: number
+  /** The longest time that a note tells of, in milliseconds. */
+  readonly periodMs: number
+  /** Milliseconds since the newest note. */
+  readonly ageMs: number
+}
+
+function failingOf(facts: Facts): readonly Failing[] {
+  const recent = facts.failures.flatMap((report) => {
+    const ageMs = ageOf(report.at, facts) ?? 0
+    return report.isOver || ageMs > NOTED_MS ? [] : [{ ...report, ageMs }]
+  })
+  const each = recent.flatMap(({ failures, calls, periodMs, ageMs }) =>
+    failures.map((one) => ({ failures: one, count: one.count, calls, processes: 1, periodMs, ageMs })),
+  )
+  const groups = Map.groupBy(each, ({ failures: { code, shard } }) => JSON.stringify([code, shard]))
+  return [...groups.values()].map((group) =>
+    group.reduce((a, b) => ({
+      failures: a.failures.lastAt > b.failures.lastAt ? a.failures : b.failures,
+      count: a.count + b.count,
+      calls: a.calls + b.calls,
+      processes: a.processes + b.processes,
+      periodMs: Math.max(a.periodMs, b.periodMs),
+      ageMs: Math.min(a.ageMs, b.ageMs),
+    })),
+  )
+}
+
+const isToActOn = ({ failures: { code }, count, calls }: Failing): boolean =>
+  !passing.has(code) || count >= calls * SHARE_TO_ACT
+
+function foundOf({
+  failures,
+  count,
+  calls,
+  processes,
+  periodMs,
+  ageMs,
+}: Failing): Omit<Finding, 'rule' | 'grade' | 'see'> {
+  const { code, shard, message } = failures
+  const share = calls === 0 ? '' : ` (${shareText(count / calls)})`
+  return {
+    about: aboutShard(shard),
+    what: `${grouped(count)} of ${counted(calls, 'call', 'calls')}${share} failed with ${code} in ${durationText(periodMs)}, in ${counted(processes, 'process', 'processes')}; noted ${durationText(ageMs)} ago: ${message}`,
+    todo: todoOf(code),
+  }
+}
+
+function shareText(share: number): string {
+  return share < 0.01 ? 'less than 1 %' : `${Math.min(100, Math.round(share * 100))} %`
+}
+
+export const failingCallsRule: Rule = {
+  name: 'failing calls',
+  grade: 'act',
+  see: 'When calls fail',
+  find: (facts) => failingOf(facts).filter(isToActOn).map(foundOf),
+}
+
+export const someCallsFailRule: Rule = {
+  name: 'some calls fail',
+  grade: 'look',
+  see: 'When calls fail',
+  find: (facts) =>
+    failingOf(facts)
+      .filter((failing) => !isToActOn(failing))
+      .map(foundOf),
+}

@@ -1,0 +1,32 @@
+import type { ShardProbe } from '@looseleaf/store'
+
+const UNITS = ['kB', 'MB', 'GB', 'TB']
+
+/** `812 bytes`, `3.4 MB`. */
+export function bytesText(bytes: number): string {
+  if (bytes < 1_000) return `${bytes} bytes`
+  const power = Math.min(UNITS.length, Math.floor(Math.log10(bytes) / 3))
+  const value = bytes / 1_000 ** power
+  return `${value.toFixed(value < 100 ? 1 : 0)} ${UNITS[power - 1]}`
+}
+
+/** Growth of a shard, such as `+3.4 MB a day`; `?` before two notes of its size are an hour apart. */
+export function growthText({ bytesPerDay }: Pick<ShardProbe, 'bytesPerDay'>): string {
+  if (bytesPerDay === undefined) return '?'
+  return `${bytesPerDay < 0 ? '-' : '+'}${bytesText(Math.round(Math.abs(bytesPerDay)))} a day`
+}
+
+/** Size and growth of a shard, for tables. */
+export function sizeCells(probes: readonly ShardProbe[], shard: string): readonly [string, string] {
+  const probe = probes.find(({ name }) => name === shard)
+  if (probe?.bytes === undefined) return ['?', '?']
+  return [bytesText(probe.bytes), growthText(probe)]
+}
+
+export function sizeJson(probes: readonly ShardProbe[], shard: string): object {
+  const { bytes = null, bytesPerDay = null } = probes.find(({ name }) => name === shard) ?? {}
+  return { bytes, bytesPerDay }
+}
+
+/** Source of the sizes in a table. */
+export const SIZES_NOTE = "Sizes and growth are by the databases' statistics."

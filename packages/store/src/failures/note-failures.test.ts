@@ -1,0 +1,143 @@
+import { createReferenceDriver, type ReferenceDriver } from '@looseleaf-tooling/reference-driver'
+import { LooseleafError, type Shard, type Time } from '@looseleaf/core'
+import { faultyDriver, keepOpen, type FaultPlan } from '@looseleaf/testkit'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { DataStore } from '../data-store.ts'
+import { createCallTally, type CallTally } from './call-tally.ts'
+import { createFailureNotes, type FailureNotes } from './note-failures.ts'
+import { probeShards } from './probe-shards.ts'
+import { readFailures } from './read-failures.ts'
+
+const full = new LooseleafError('SHARD_FULL', 'one: the disk is full.', { shard: 'one' })
+
+let driver: ReferenceDriver
+let plan: FaultPlan
+let store: DataStore
+
+/** Goes on when a test says so; each entry is the length of a pause, in milliseconds. */
+function steppedTime(): { time: Time; pauses: number[]; step(): Promise<void> } {
+  const pauses: number[] = []
+  let wake: (() => void) | undefined
+  const time: Time = {
+    now: () => 1_000_000,
+    sleep: (ms) => {
+      pauses.push(ms)
+      return new Promise((resolve) => (wake = resolve))
+    },
+  }
+  const step = async (): Promise<void> => {
+    const before = pauses.length
+    wake?.()
+    wake = undefined
+    // A note is a few calls of a driver in memory.
+    for (let turn = 0; turn < 100 && pauses.length === before; turn++)
+      await new Promise((resolve) => setImmediate(resolve))
+  }
+  return { time, pauses, step }
+}
+
+function notesBy(time: Time): { notes: FailureNotes; tally: CallTally } {
+  const tally: CallTally = createCallTally(time.now, () => notes.begin())
+  const notes = createFailureNotes(store.context, () => tally, { firstMs: 10, everyMs: 60, time })
+  onTestFinished(() => notes.stop())
+  return { notes, tally }
+}
+
+beforeEach(async () => {
+  driver = createReferenceDriver({ shards: 2 })
+  plan = () => undefined
+  const faulty = faultyDriver(driver, (call) => plan(call))
+  store = await DataStore.open({ shards: keepOpen(faulty), migrate: true, onWarning: () => {} })
+  onTestFinished(() => store.close())
+})
+
+test('failing calls are noted after a while, then at intervals, and once when they have ended', async () => {
+  const { time, pauses, step } = steppedTime()
+  const { tally } = notesBy(time)
+  for (let call = 0; call < 10; call++) {
+    tally.ended()
+    if (call < 7) tally.failed(full)
+  }
+  expect(await readFailures(store.context)).toEqual([])
+  await step()
+  const failure = { code: 'SHARD_FULL', shard: 'one', message: full.message }
+  expect(await readFailures(store.context)).toMatchObject([
+    { isOver: false, calls: 10, failures: [{ ...failure, count: 7 }] },
+  ])
+  tally.ended()
+  tally.failed(full)
+  await step()
+  expect(await readFailures(store.context)).toMatchObject([{ calls: 1, failures: [{ count: 1 }] }])
+  await step()
+  expect(await readFailures(store.context)).toMatchObject([
+    { isOver: true, calls: 1, failures: [{ count: 1 }] },
+  ])
+  expect(pauses).toEqual([10, 60, 60])
+  tally.failed(full)
+  expect(pauses).toEqual([10, 60, 60, 10])
+})
+
+test('a note is left on another shard than the one that fails, and passes over one that refuses it', async () => {
+  const [first, second] = store.context.driver.shards as readonly [Shard, Shard]
+  const asked: number[] = []
+  plan = ({ shard, table, operation }) => {
+    if (table === 'tasks' && operation === 'claim') asked.push(shard)
+    return table === 'tasks' && operation === 'claim' && shard === 1
+      ? { before: () => Promise.reject(full) }
+      : undefined
+  }
+  const { time, step } = steppedTime()
+  const { tally } = notesBy(time)
+  tally.failed(new LooseleafError('SHARD_FULL', 'Full.', { shard: first.name }))
+  await step()
+  expect(asked).toEqual([1, 0])
+  expect(second.name).not.toBe(first.name)
+  expect(await readFailures(store.context)).toHaveLength(1)
+})
+
+test('a note that no shard takes is tried again soon, and nothing of it is lost', async () => {
+  plan = ({ table }) => (table === 'tasks' ? { before: () => Promise.reject(full) } : undefined)
+  const { time, pauses, step } = steppedTime()
+  const { tally } = notesBy(time)
+  tally.failed(full)
+  await step()
+  tally.failed(full)
+  plan = () => undefined
+  await step()
+  expect(pauses).toEqual([10, 10, 60])
+  expect(await readFailures(store.context)).toMatchObject([{ failures: [{ count: 2 }] }])
+})
+
+test('each process has a note of its own, and there are twenty at the most', async () => {
+  for (let process = 0; process < 25; process++) {
+    const { time, step } = steppedTime()
+    notesBy(time).tally.failed(full)
+    await step()
+  }
+  expect(await readFailures(store.context)).toHaveLength(20)
+})
+
+test('mistakes of a caller and answers are not failing calls, and each bag of putMany is a call', async () => {
+  await expect(store.get('no id' as never)).rejects.toThrow()
+  await expect(store.insert({ id: 'no id' } as never)).rejects.toThrow()
+  expect(store.stats().failures).toEqual([])
+  plan = ({ table, operation }) =>
+    table === 'entities' && operation === 'insert' ? { before: () => Promise.reject(full) } : undefined
+  const before = store.stats().calls
+  const results = await store.putMany([{ a: 1 }, { a: 2 }, { a: 3 }], { fates: true })
+  expect(results.map(({ ok }) => ok)).toEqual([false, false, false])
+  await expect(store.put({ a: 4 })).rejects.toBe(full)
+  const { calls, failures } = store.stats()
+  expect(calls - before).toBe(5)
+  expect(failures).toMatchObject([{ code: 'SHARD_FULL', shard: 'one', count: 4 }])
+})
+
+test('a probe writes on each shard, and tells the error of one that refuses', async () => {
+  const well = await probeShards(store.context)
+  expect(well.map(({ error }) => error)).toEqual([undefined, undefined])
+  plan = ({ shard, table, operation }) =>
+    shard === 1 && table === 'tasks' && operation === 'saveAll'
+      ? { before: () => Promise.reject(full) }
+      : undefined
+  expect((await probeShards(store.context)).map(({ error }) => error)).toEqual([undefined, full])
+})

@@ -1,0 +1,114 @@
+import { inBackground, platformTime, systemTime, untilAborted, type Shard, type Time } from '@looseleaf/core'
+import type { EngineContext } from '@looseleaf/index-engine'
+import { processName } from '@looseleaf/protocol'
+import type { CallFailures, CallTally } from './call-tally.ts'
+import { NOTES_TASK, notesFromText, notesToText, type FailureNote } from './failure-note.ts'
+
+export interface NoteFailuresOptions {
+  /** Milliseconds from the first failure to its note, and from a note that no shard has taken to the next attempt. */
+  readonly firstMs?: number | undefined
+  /** Milliseconds between two notes. */
+  readonly everyMs?: number | undefined
+  readonly time?: Time | undefined
+}
+
+/** Notes failing calls on a shard, for other processes to read. */
+export interface FailureNotes {
+  /** A call has failed. */
+  begin(): void
+  stop(): void
+}
+
+/** A shard that does not take the note within this time is passed over. */
+const SHARD_MS = 5_000
+const LEASE_MS = 5_000
+
+/**
+ * Notes ten seconds after a first failure, then once a minute while calls fail, and once when none has failed for a minute.
+ * A process without failures writes nothing. Shards that fail are asked last. A note that no shard takes is tried again after
+ * ten seconds: a full disk takes small changes now and then.
+ */
+export function createFailureNotes(
+  context: EngineContext,
+  tally: () => CallTally,
+  { firstMs = 10_000, everyMs = 60_000, time = inBackground(systemTime) }: NoteFailuresOptions = {},
+): FailureNotes {
+  const ended = new AbortController()
+  let key: string | undefined
+  let isUnderWay = false
+  let noted = new Map<string, number>()
+  let notedCalls = 0
+
+  const placeOf = ({ code, shard }: CallFailures): string => JSON.stringify([code, shard])
+
+  /** Failures and calls since the last note that a shard has taken. */
+  function sinceLastNote(): Pick<FailureNote, 'failures' | 'calls'> {
+    const failures = tally()
+      .failures()
+      .map((one) => ({ ...one, count: one.count - (noted.get(placeOf(one)) ?? 0) }))
+      .filter(({ count }) => count > 0)
+    return { failures, calls: tally().calls - notedCalls }
+  }
+
+  async function follow(): Promise<void> {
+    let last: Pick<FailureNote, 'failures' | 'calls' | 'periodMs'> = { failures: [], calls: 0, periodMs: 0 }
+    let begun = time.now()
+    for (let waitMs = firstMs; ;) {
+      await time.sleep(waitMs, ended.signal)
+      const [now, all, calls] = [time.now(), tally().failures(), tally().calls]
+      const fresh = sinceLastNote()
+      const isOver = fresh.failures.length === 0
+      if (!isOver) last = { ...fresh, periodMs: now - begun }
+      key ??= context.random.uuid()
+      const isTaken = await note({ key, process: processName, at: new Date(now), isOver, ...last })
+      if (isTaken || isOver) {
+        noted = new Map(all.map((one) => [placeOf(one), one.count]))
+        notedCalls = calls
+        begun = now
+      }
+      if (isOver) return
+      waitMs = isTaken ? everyMs : firstMs
+    }
+  }
+
+  /** Answers whether a shard has taken the note. */
+  async function note(own: FailureNote): Promise<boolean> {
+    const failing = new Set(own.failures.map(({ shard }) => shard))
+    const { shards } = context.driver
+    const ordered = shards.toSorted((a, b) => Number(failing.has(a.name)) - Number(failing.has(b.name)))
+    for (const shard of ordered) {
+      if (ended.signal.aborted) return false
+      if (await noteOn(shard, own)) return true
+    }
+    return false
+  }
+
+  async function noteOn({ tasks }: Shard, own: FailureNote): Promise<boolean> {
+    const signal = AbortSignal.any([platformTime.abortAfter(SHARD_MS), ended.signal])
+    const owner = context.random.uuid()
+    try {
+      const state = await untilAborted(tasks.claim(NOTES_TASK, owner, LEASE_MS, { signal }), signal)
+      // Another process notes at this moment.
+      if (state === undefined) return false
+      const text = notesToText(notesFromText(state.progress), own)
+      return await untilAborted(tasks.save(NOTES_TASK, owner, text, 0, { signal }), signal)
+    } catch {
+      return false
+    }
+  }
+
+  return {
+    begin() {
+      if (isUnderWay || ended.signal.aborted) return
+      isUnderWay = true
+      const work = (): Promise<void> =>
+        follow()
+          .catch(() => {})
+          .finally(() => {
+            isUnderWay = false
+          })
+      void context.events.detached(work)
+    },
+    stop: () => ended.abort(),
+  }
+}

@@ -1,0 +1,39 @@
+/** How large a shard was. */
+export interface NotedSize {
+  /** Milliseconds since 1970. */
+  readonly at: number
+  readonly bytes: number
+}
+
+const HOUR_MS = 60 * 60_000
+const DAY_MS = 24 * HOUR_MS
+const KEPT_MS = 2 * DAY_MS
+
+/** Returns the noted sizes; an empty list for a text that cannot be read. */
+export function sizesFromText(text: string): readonly NotedSize[] {
+  try {
+    const sizes = JSON.parse(text === '' ? '[]' : text) as unknown
+    if (!Array.isArray(sizes)) return []
+    return sizes.flatMap((size: unknown) => {
+      const [at, bytes] = Array.isArray(size) ? (size as unknown[]) : []
+      return typeof at === 'number' && typeof bytes === 'number' ? [{ at, bytes }] : []
+    })
+  } catch {
+    return []
+  }
+}
+
+/** Adds a size where the last one is an hour old, and drops those that are older than two days or of a clock that was ahead. */
+export function sizesToText(sizes: readonly NotedSize[], next: NotedSize | undefined): string {
+  const kept = next === undefined ? sizes : sizes.filter(({ at }) => at <= next.at && next.at - at < KEPT_MS)
+  const last = kept.at(-1)
+  const isDue = next !== undefined && (last === undefined || next.at - last.at >= HOUR_MS)
+  return JSON.stringify([...kept, ...(isDue ? [next] : [])].map(({ at, bytes }) => [at, bytes]))
+}
+
+/** Bytes a day from the oldest size to this one; undefined where they are less than an hour apart. */
+export function growthOf(sizes: readonly NotedSize[], now: NotedSize): number | undefined {
+  const first = sizes.find(({ at }) => now.at - at < KEPT_MS)
+  if (first === undefined || now.at - first.at < HOUR_MS) return undefined
+  return ((now.bytes - first.bytes) * DAY_MS) / (now.at - first.at)
+}

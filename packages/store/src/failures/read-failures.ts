@@ -1,0 +1,34 @@
+import { platformTime, untilAborted, type CallOptions, type Shard } from '@looseleaf/core'
+import type { EngineContext } from '@looseleaf/index-engine'
+import { NOTES_TASK, notesFromText, type FailureNote, type FailureReport } from './failure-note.ts'
+
+export interface ReadFailuresOptions extends CallOptions {
+  /** A shard that has not answered for so many milliseconds is left out; 5,000 by default. */
+  readonly lateMs?: number | undefined
+}
+
+/** Reads failing calls that processes have noted within an hour, newest first. A shard that does not answer is left out. */
+export async function readFailures(
+  context: Pick<EngineContext, 'driver'>,
+  options: ReadFailuresOptions = {},
+): Promise<readonly FailureReport[]> {
+  const notes = (await Promise.all(context.driver.shards.map((shard) => notesOn(shard, options)))).flat()
+  const newest = new Map<string, FailureNote>()
+  for (const note of notes.toSorted((a, b) => a.at.getTime() - b.at.getTime())) newest.set(note.key, note)
+  return [...newest.values()].toReversed().map(({ key: _, ...report }) => report)
+}
+
+async function notesOn(
+  { tasks }: Shard,
+  { signal, lateMs = 5_000 }: ReadFailuresOptions,
+): Promise<readonly FailureNote[]> {
+  const late = platformTime.abortAfter(lateMs)
+  const ends = signal === undefined ? late : AbortSignal.any([signal, late])
+  try {
+    const state = await untilAborted(tasks.load(NOTES_TASK, { signal: ends }), ends)
+    return notesFromText(state?.progress ?? '')
+  } catch (error) {
+    if (signal?.aborted) throw error
+    return []
+  }
+}
