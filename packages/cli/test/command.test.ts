@@ -451,9 +451,12 @@ test('superfluous index rows stay for as long as the config says, and go with th
     await put('before')
     await put('after')
     expect((await runInside(['clean'], { cwd })).code).toBe(0)
-    const counted = await runInside(['count', 'entries_by_tag', 'tags=before', '--scatter', '--json'], {
-      cwd,
-    })
+    const counted = await runInside(
+      ['count', 'entries_by_tag', 'tags=before', '--rows', '--scatter', '--json'],
+      {
+        cwd,
+      },
+    )
     return counted.json<{ count: number }>().count
   }
   expect(await count(300_000)).toBe(1)

@@ -1,4 +1,5 @@
 import { definitionFromData } from '@looseleaf/index-engine'
+import { Option } from 'commander'
 import { defineCommand, type AddCommand } from '../define-command.ts'
 import { findIndex } from '../find-index.ts'
 import { counted } from '../text.ts'
@@ -8,13 +9,15 @@ import { WHERE_HELP } from './query.ts'
 
 interface CountCommandOptions extends CommonOptions {
   readonly exact?: boolean
+  readonly rows?: boolean
   readonly scatter?: boolean
 }
 
 const DETAILS = `${WHERE_HELP}
 
 A number up to 1,000 is exact. A greater one counts index rows, which may be too
-many for a while after writes; --exact reads every entity.
+many for a while after writes; --exact reads every entity, and --rows counts rows however
+few there are.
 
 JSON: { "count" }`
 
@@ -29,15 +32,19 @@ export const addCount: AddCommand = (program, run) => {
     ],
   })
     .option('--exact', 'look at every entity, however many there are')
+    .addOption(new Option('--rows', 'count index rows, and look at no entity').conflicts('exact'))
     .option('--scatter', 'ask all shards where the conditions do not say which one')
     .action((name: string, conditions: string[], options: CountCommandOptions) =>
       run(options, async (session) => {
         const { output, signal } = session
         const store = await session.store()
         const index = definitionFromData(findIndex(store, name))
-        const { exact, scatter = false } = options
+        const { rows, scatter = false } = options
+        const exact = rows ? false : options.exact
         const count = await store.count(index, parseWhere(index, conditions), { exact, scatter, signal })
-        output.result({ count }, () => counted(count, 'entity', 'entities'))
+        output.result({ count }, () =>
+          rows ? counted(count, 'index row', 'index rows') : counted(count, 'entity', 'entities'),
+        )
       }),
     )
 }
