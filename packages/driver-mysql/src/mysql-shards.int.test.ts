@@ -234,7 +234,7 @@ describe('a server that refuses', () => {
     const spec = { table: 'ix_strict', columns: [{ name: 's', type: 'string' }] } as const
     await shard.createIndexTable(spec)
     const row = { key: [Buffer.alloc(545, 97)], entityId: randomBytes(16), version: 1 }
-    await expect(shard.index(spec).upsert([row])).rejects.toMatchObject({ code: 'BAD_OPTION' })
+    await expect(shard.index(spec).upsert([row])).rejects.toMatchObject({ code: 'STATEMENT_FAILED' })
     expect(await shard.index(spec).count({ prefix: [] })).toBe(0)
   })
 

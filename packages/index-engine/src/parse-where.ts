@@ -68,7 +68,8 @@ export function parseWhere(definition: IndexDefinitionData, where: unknown): Par
   }
   for (const name of Object.keys(where)) {
     if (properties.some((property) => property.name === name)) continue
-    const value = definition.on?.[name]
+    const { on = {} } = definition
+    const value = Object.hasOwn(on, name) ? on[name] : undefined
     if (value !== undefined)
       refuse(
         index,

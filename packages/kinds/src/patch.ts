@@ -33,6 +33,8 @@ export function takePatch(call: string, patch: unknown): GivenPatch {
 function returned(call: string, made: unknown): object | undefined {
   if (made === unchanged) return undefined
   if (typeof made === 'object' && made !== null && !isPromise(made)) return made
+  // Its error would end the process, for nobody else handles it.
+  if (isPromise(made)) made.then(undefined, () => {})
   throw badArgument(
     call,
     'a function that returns the properties that change, or `unchanged` to leave the entity as it is',

@@ -67,7 +67,7 @@ function outputOf(
       `${named} was not checked: its schema gave a promise, so it is asynchronous, or something in it throws. It has to answer at once.`,
     )
   }
-  if (result.issues !== undefined) throw mismatch(failure, result.issues, entity)
+  if (result.issues !== undefined) throw mismatch(failure, result.issues, value, entity)
   if (typeof result.value === 'object' && result.value !== null) return result.value
   throw new LooseleafError('BAD_OPTION', `${named} was not checked: its schema has to give an object.`)
 }
@@ -84,12 +84,13 @@ export function validatedIfFit(schema: Schema, value: unknown): object | undefin
 function mismatch(
   failure: string,
   given: readonly StandardSchemaV1.Issue[],
+  value: unknown,
   entity: string | undefined,
 ): LooseleafError {
-  const issues = given.map(({ message, path }) => ({
-    message,
-    path: (path ?? []).map((step) => (typeof step === 'object' ? step.key : step)),
-  }))
+  const issues = given.map(({ message, path: steps = [] }) => {
+    const path = steps.map((step) => (typeof step === 'object' ? step.key : step))
+    return { message: withoutValue(message, valueAt(value, path)), path }
+  })
   const [first] = issues
   const more = issues.length > 1 ? ` (and ${issues.length - 1} more)` : ''
   return new LooseleafError(
@@ -98,3 +99,23 @@ function mismatch(
     { issues, entity },
   )
 }
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  let at = value
+  for (const step of path) at = (at as Record<PropertyKey, unknown> | null | undefined)?.[step]
+  return at
+}
+
+/** Libraries such as valibot and arktype quote the refused value, which has no place in a log. */
+function withoutValue(message: string, value: unknown): string {
+  if (typeof value === 'string') {
+    const quoted = message.replaceAll(JSON.stringify(value), '…').replaceAll(`'${value}'`, '…')
+    return value.length < LONG_VALUE ? quoted : quoted.replaceAll(value, '…')
+  }
+  if (typeof value !== 'number' && typeof value !== 'bigint') return message
+  const digits = String(value).replaceAll(/[.+]/g, '\\$&')
+  return message.replaceAll(new RegExp(`(?<![\\w.])${digits}(?!\\w|\\.\\d)`, 'g'), '…')
+}
+
+/** Shorter texts may be a part of any word. */
+const LONG_VALUE = 4

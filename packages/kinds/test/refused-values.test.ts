@@ -1,0 +1,49 @@
+import { inspect } from 'node:util'
+import { expect, test } from 'vitest'
+import * as v from 'valibot'
+import { z } from 'zod'
+import { defineKind } from '../src/index.ts'
+import { openStore } from './issues.ts'
+
+const User = defineKind('user', {
+  schema: v.object({ mail: v.pipe(v.string(), v.email()), age: v.pipe(v.number(), v.minValue(18)) }),
+})
+
+test.each([
+  ['a text', { mail: 'hunter2-secret', age: 20 }, 'mail', /hunter2/],
+  ['a short text', { mail: 'zq', age: 20 }, 'mail', /zq/],
+  ['a number', { mail: 'a@example.com', age: -17.5 }, 'age', /17/],
+])(
+  'the error of a schema that quotes %s names the property and not the value',
+  async (_, value, path, secret) => {
+    const users = User.in(await openStore())
+    const error: unknown = await users.insert(value).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ code: 'SCHEMA_MISMATCH', issues: [{ path: [path] }] })
+    expect(String(error)).toContain(`: ${path}: Invalid`)
+    expect(inspect(error) + JSON.stringify(error)).not.toMatch(secret)
+  },
+)
+
+test('an async patch that rejects is refused, and its error goes no further', async () => {
+  const Note = defineKind('note', { schema: z.object({ text: z.string() }) })
+  const notes = Note.in(await openStore())
+  const { id } = await notes.insert({ text: 'a' })
+  const patch = (async () => Promise.reject(new Error('nobody hears of this'))) as never
+  // An error that nobody handles ends the process, and fails this run.
+  await expect(notes.update(id, patch)).rejects.toMatchObject({ code: 'BAD_OPTION' })
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(await notes.get(id)).toMatchObject({ text: 'a' })
+})
+
+test('a name that every object has is no property of a partial index', async () => {
+  const Note = defineKind('note', {
+    schema: z.object({ text: z.string() }),
+    indexes: { byText: { by: [{ text: 'string' }] } },
+  })
+  const notes = Note.in(await openStore(Note))
+  for (const name of ['constructor', 'toString']) {
+    await expect(notes.byText.page({ [name]: 1 } as never)).rejects.toThrow(
+      expect.objectContaining({ code: 'BAD_QUERY', message: expect.not.stringContaining('one value of') }),
+    )
+  }
+})
